@@ -1,0 +1,81 @@
+//! Applying relocations at a placement.
+
+use crate::fragment::{Fragment, Reloc, RelocKind, Section};
+use ppin_abi::addr::{ImageBase, ImageOff};
+
+/// Where a fragment is to lie. All addresses are those at run time, even if the
+/// bytes are written somewhere else first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Placement {
+    /// Cache address of the hot section.
+    pub hot: u64,
+    /// Cache address of the cold section.
+    pub cold: u64,
+    /// Address of the fragment's first slot.
+    pub slots: u64,
+    /// Base of the image it was translated from.
+    pub image: ImageBase,
+}
+
+/// A field whose value does not fit 32 bits at this placement, or lies outside
+/// its section.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RangeError {
+    /// The relocation at fault.
+    pub reloc: Reloc,
+}
+
+/// Writes every relocated field of `fragment` into `hot` and `cold`, copies of its
+/// sections that will lie at `place`.
+///
+/// # Errors
+/// The first field that cannot be reached in 32 bits or is out of bounds; the
+/// buffers are then partly written and must not be used.
+pub fn apply(
+    fragment: &Fragment,
+    place: &Placement,
+    hot: &mut [u8],
+    cold: &mut [u8],
+) -> Result<(), RangeError> {
+    for reloc in &fragment.relocs {
+        let bytes = match reloc.section {
+            Section::Hot => &mut *hot,
+            Section::Cold => &mut *cold,
+        };
+        write_field(bytes, reloc, place).ok_or(RangeError { reloc: *reloc })?;
+    }
+    Ok(())
+}
+
+fn write_field(bytes: &mut [u8], reloc: &Reloc, place: &Placement) -> Option<()> {
+    let value = field_value(reloc, place)?;
+    let at = reloc.at as usize;
+    let field = bytes.get_mut(at..at.checked_add(4)?)?;
+    field.copy_from_slice(&value.to_le_bytes());
+    Some(())
+}
+
+/// The number that `reloc` stores at `place`, or `None` out of reach.
+fn field_value(reloc: &Reloc, place: &Placement) -> Option<i32> {
+    if let RelocKind::AppAbs32(off) = reloc.kind {
+        return i32::try_from(off.at(place.image).0 as i64).ok();
+    }
+    let section = match reloc.section {
+        Section::Hot => place.hot,
+        Section::Cold => place.cold,
+    };
+    let from = section
+        .wrapping_add(u64::from(reloc.at))
+        .wrapping_add(i64::from(reloc.pc_bias) as u64);
+    i32::try_from(target(reloc.kind, place).wrapping_sub(from) as i64).ok()
+}
+
+fn target(kind: RelocKind, place: &Placement) -> u64 {
+    let app = |off: ImageOff| off.at(place.image).0;
+    match kind {
+        RelocKind::App(off) | RelocKind::AppAbs32(off) => app(off),
+        RelocKind::Slot(index) => place.slots.wrapping_add(8 * u64::from(index)),
+        RelocKind::Hot(off) => place.hot.wrapping_add(u64::from(off)),
+        RelocKind::Cold(off) => place.cold.wrapping_add(u64::from(off)),
+    }
+}

@@ -1,0 +1,148 @@
+//! The relocatable form of one translated trace.
+
+use alloc::vec::Vec;
+use ppin_abi::addr::ImageOff;
+use ppin_abi::context::Context;
+
+/// The code emitted for one trace under one static context.
+///
+/// Straight line: the trace covers the app bytes `head .. head + source_len`.
+/// Its code lies in two sections, *hot* (the trace itself) and *cold* (exit stubs
+/// and records), which are placed apart; its *slots* are 8-byte data cells.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Fragment {
+    /// First app instruction.
+    pub head: ImageOff,
+    /// What it assumes on entry.
+    pub context: Context,
+    /// App bytes it was made from, from `head` on.
+    pub source_len: u32,
+    /// App instructions in it.
+    pub instructions: u32,
+    /// Code; the fragment is entered at offset 0, placed at a multiple of 16.
+    pub hot: Vec<u8>,
+    /// Stubs and records; placed at a multiple of 16.
+    pub cold: Vec<u8>,
+    /// Initial contents of its slots.
+    pub slots: Vec<SlotInit>,
+    /// All that depends on placement.
+    pub relocs: Vec<Reloc>,
+    /// Direct exits.
+    pub exits: Vec<Exit>,
+    /// From hot offset to app instruction, ascending.
+    pub pc_map: Vec<PcRow>,
+    /// Counter additions, for faults and signals inside a counted stretch.
+    pub counts: Vec<CountRow>,
+}
+
+/// Where a relocated field lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Section {
+    /// The trace's own code.
+    Hot = 0,
+    /// Stubs and records.
+    Cold = 1,
+}
+
+/// A 32-bit field that depends on placement.
+///
+/// Value stored: `target - (field address + pc_bias)`, where `pc_bias` is the
+/// distance from the field to the address that the CPU (or the record's reader)
+/// counts from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reloc {
+    /// Section of the field.
+    pub section: Section,
+    /// Offset of the field in it, in bytes.
+    pub at: u32,
+    /// Bytes from the field to the reference point (4 for a plain rel32; 4 + n
+    /// where n immediate bytes follow; negative inside records).
+    pub pc_bias: i32,
+    /// What the field points at.
+    pub kind: RelocKind,
+}
+
+/// What a relocated field points at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RelocKind {
+    /// App address, data or code.
+    App(ImageOff),
+    /// App address as an absolute, sign-extended 32-bit number (images in the low
+    /// or high 2 GB only); `pc_bias` is not used.
+    AppAbs32(ImageOff),
+    /// Slot by index.
+    Slot(u16),
+    /// Offset in this fragment's hot section.
+    Hot(u32),
+    /// Offset in this fragment's cold section.
+    Cold(u32),
+}
+
+/// Contents of a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SlotInit {
+    /// Absolute app address.
+    App(ImageOff),
+    /// Cache address in this fragment's cold section: an exit's `leave` code.
+    Cold(u32),
+    /// Displacement from `gs` of the thread's counters for this fragment's image.
+    ImageCounters,
+}
+
+/// A direct exit. Unlinked, its branch goes to its stub.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exit {
+    /// App target.
+    pub target: ImageOff,
+    /// Context it is entered with.
+    pub context: Context,
+    /// Hot offset of the branch's rel32 field, a multiple of 4.
+    pub branch: u32,
+    /// Cold offset of the stub (`jmp [slot]`).
+    pub stub: u32,
+    /// Its slot.
+    pub slot: u16,
+}
+
+/// Flags of a [`PcRow`].
+pub mod pc_flag {
+    /// The row's first byte is an app instruction boundary: all app state is in
+    /// place, nothing of the instruction or of its instrumentation has run.
+    pub const BOUNDARY: u8 = 1;
+    /// The row's first byte is the app instruction itself, after instrumentation.
+    pub const INSTRUCTION: u8 = 2;
+}
+
+/// One stretch of hot code; a stretch ends where the next begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PcRow {
+    /// Hot offset of its first byte.
+    pub hot: u32,
+    /// App instruction it belongs to, in bytes from the head. A fault anywhere in
+    /// the stretch is a fault of that instruction.
+    pub app: u32,
+    /// Registers whose app value lies in the spill area (bits of `Spill`).
+    pub spilled: u8,
+    /// Bits of [`pc_flag`].
+    pub flags: u8,
+}
+
+/// One addition to a tool counter and the instructions that it pays for in advance
+/// (or in arrears). When a run leaves the stretch in the middle, by a fault or a
+/// signal, the VM corrects the counter to what was executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CountRow {
+    /// Hot offset behind the addition: at or after it, the addition was made.
+    pub done: u32,
+    /// Byte displacement of the counter: from `gs` if `image` is false, else from
+    /// the thread's counter block for this image.
+    pub counter: u32,
+    /// Relative to the image's block of counters.
+    pub image: bool,
+    /// App bytes from the head to the instruction that this count belongs to. A
+    /// count that pays for several instructions has one row for each.
+    pub app: u32,
+    /// Amount added for this instruction.
+    pub amount: u32,
+}

@@ -1,0 +1,17 @@
+//! A fragment as the compiler leaves it, independent of every address, and the
+//! one way to give it a place.
+//!
+//! Fresh fragments and persisted ones pass through the same door: choose a
+//! [`Placement`], [`apply()`] the relocations, publish. Relocation kinds are few
+//! and closed; what is not among them cannot be persisted.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+extern crate alloc;
+
+mod apply;
+mod fragment;
+
+pub use apply::{Placement, RangeError, apply};
+pub use fragment::{
+    CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag,
+};

@@ -1,0 +1,118 @@
+//! The thread area: what emitted code reaches as `gs:[displacement]`.
+//!
+//! Emitted and persisted code contains these displacements, so the layout is
+//! part of the unit format: a change here changes [`LAYOUT_VERSION`]. The engine
+//! embeds [`Area`] as the first field of its own per-thread structure.
+//!
+//! ```text
+//! gs:0x000  self            address of the area itself
+//! gs:0x008  spill[8]        app registers that emitted code borrowed (Spill)
+//! gs:0x048  entry[16]       addresses of runtime routines (Entry)
+//! gs:0x0c8  counters_base   unused by emitted code
+//! gs:0x0d0  scratch[6]      for runtime routines written in assembly
+//! gs:0x100  counters[64]    global tool counters, one u64 each
+//! ```
+
+/// Counts changes of anything in this module or in [`crate::record`].
+pub const LAYOUT_VERSION: u32 = 1;
+
+/// Number of global tool counters.
+pub const GLOBAL_COUNTERS: usize = 64;
+
+/// See the module's drawing.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Area {
+    /// Address of this structure.
+    pub self_ptr: u64,
+    /// App register values, by [`Spill`].
+    pub spill: [u64; 8],
+    /// Runtime routines, by [`Entry`].
+    pub entry: [u64; 16],
+    /// Reserved.
+    pub reserved: u64,
+    /// For the runtime's own assembly.
+    pub scratch: [u64; 6],
+    /// Global tool counters of this thread; summed over threads for reports.
+    pub counters: [u64; GLOBAL_COUNTERS],
+}
+
+const _: () = {
+    use core::mem::offset_of;
+    assert!(offset_of!(Area, spill) == 0x08);
+    assert!(offset_of!(Area, entry) == 0x48);
+    assert!(offset_of!(Area, scratch) == 0xd0);
+    assert!(offset_of!(Area, counters) == 0x100);
+};
+
+/// A spill slot and the app register that it holds while borrowed. A register is
+/// only ever spilled to its own slot, so a set of spilled registers is a bit mask.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Spill {
+    /// app rax
+    Rax = 0,
+    /// app rcx: the register by which emitted code speaks to the runtime
+    Rcx = 1,
+    /// app rdx
+    Rdx = 2,
+    /// app rbx
+    Rbx = 3,
+    /// app rsi
+    Rsi = 4,
+    /// app rdi
+    Rdi = 5,
+    /// app r8
+    R8 = 6,
+    /// app arithmetic flags, as `lahf; seto al` leaves them in rax
+    Flags = 7,
+}
+
+impl Spill {
+    /// Displacement from `gs`, in bytes.
+    #[must_use]
+    pub const fn disp(self) -> u32 {
+        0x08 + 8 * self as u32
+    }
+    /// Its bit in [`crate::record`] and pc-map masks.
+    #[must_use]
+    pub const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// Runtime routines that emitted code jumps to as `jmp gs:[disp]`. What each
+/// expects is said in [`crate::record`]; all expect the app's other registers,
+/// flags and stack pointer in place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Entry {
+    /// Unlinked direct exit. rcx = address of an `ExitRec`, app rcx spilled.
+    LeaveExit = 0,
+    /// The VM must raise a fault or explain itself. rcx = `TrapRec`, app rcx spilled.
+    LeaveTrap = 1,
+    /// System call. rcx = `SyscallRec`; app rcx and r11 are dead there.
+    Syscall = 2,
+    /// Return, target app address in rcx, app rcx spilled, rsp already popped.
+    IblRet = 3,
+    /// Indirect jump, target app address in rcx, app rcx spilled.
+    IblJmp = 4,
+    /// Indirect call, as `IblJmp`, return address already pushed.
+    IblCall = 5,
+    /// Analysis call. rcx = `CallRec`, app rcx spilled.
+    Bridge = 6,
+}
+
+impl Entry {
+    /// Displacement from `gs`, in bytes.
+    #[must_use]
+    pub const fn disp(self) -> u32 {
+        0x48 + 8 * self as u32
+    }
+}
+
+/// Displacement from `gs` of global counter `index` (below [`GLOBAL_COUNTERS`]).
+#[must_use]
+pub const fn counter_disp(index: u32) -> u32 {
+    0x100 + 8 * index
+}

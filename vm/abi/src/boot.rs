@@ -1,0 +1,108 @@
+//! The boot block: what the launcher (or an instrumented parent that follows an
+//! exec) leaves for the runtime of a fresh process.
+//!
+//! It is written to an anonymous file that survives the exec as a descriptor;
+//! the bootstrap code maps it, closes it and hands its address to the runtime.
+//! Fixed header, then strings: all offsets are from the start of the block.
+
+/// First bytes of a block; the last digit counts incompatible changes.
+pub const MAGIC: [u8; 8] = *b"ppboot01";
+
+/// Bytes of app memory that the bootstrap may overwrite, at the start of the page
+/// that holds the app's first instruction.
+pub const BOOTSTRAP_MAX: usize = 2048;
+
+/// How the persistent cache is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum CacheMode {
+    /// Read what is there, add what is new.
+    ReadWrite = 0,
+    /// Read only.
+    ReadOnly = 1,
+    /// Neither.
+    Off = 2,
+}
+
+/// Switches, in [`BootHeader::flags`].
+pub mod flag {
+    /// Instrument the programs that this one executes.
+    pub const FOLLOW: u32 = 1 << 0;
+    /// Write statistics (`stats` string: a path, empty for descriptor 2).
+    pub const STATS: u32 = 1 << 1;
+    /// Reports as JSON.
+    pub const JSON: u32 = 1 << 2;
+    /// Test mode: put every unit and arena at a shuffled place.
+    pub const SHUFFLE: u32 = 1 << 3;
+    /// Test mode: never use a unit's preferred place.
+    pub const FORBID_PREFERRED: u32 = 1 << 4;
+    /// Lockstep: no links, and a report to the tracer at every VM entry.
+    pub const LOCKSTEP: u32 = 1 << 5;
+}
+
+/// A string in the block: offset and length in bytes, no terminator counted (one
+/// zero byte follows each string, so that paths can be handed to system calls).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct Str {
+    /// Offset from the start of the block.
+    pub at: u32,
+    /// Length without the terminating zero.
+    pub len: u32,
+}
+
+/// Head of the block.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct BootHeader {
+    /// [`MAGIC`].
+    pub magic: [u8; 8],
+    /// Length of the whole block, in bytes.
+    pub len: u32,
+    /// A [`CacheMode`].
+    pub cache_mode: u32,
+    /// Bits of [`flag`].
+    pub flags: u32,
+    /// Process id of the helper that the runtime must reap; 0: none.
+    pub helper_pid: u32,
+    /// App's first instruction (app address); filled in by the helper.
+    pub entry_pc: u64,
+    /// App's stack pointer there; filled in by the helper.
+    pub entry_sp: u64,
+    /// Address of the page part that the bootstrap overwrote; filled in by the helper.
+    pub patched_at: u64,
+    /// Number of bytes of it that were saved in `saved`.
+    pub patched_len: u32,
+    /// Limit of the code cache in KiB, 0: default.
+    pub cache_limit_kib: u32,
+    /// Nanoseconds (CLOCK_MONOTONIC) when injection began.
+    pub started_ns: u64,
+    /// Identity of the runtime ELF: SHA-256 of its bytes.
+    pub engine_id: [u8; 32],
+    /// Database directory (absolute), empty: none.
+    pub db: Str,
+    /// Tool name.
+    pub tool: Str,
+    /// Tool knobs: `name=value` lines joined by `\n`.
+    pub knobs: Str,
+    /// `-o` file (absolute), empty: descriptor 2.
+    pub output: Str,
+    /// `--stats` file (absolute), empty: descriptor 2.
+    pub stats: Str,
+    /// Absolute path of the ppin executable, for exec following and reports.
+    pub ppin: Str,
+    /// Read-only databases under `db`, joined by `:`.
+    pub db_stack: Str,
+    /// App bytes that the bootstrap overwrote.
+    pub saved: [u8; BOOTSTRAP_MAX],
+}
+
+/// Where in the ppin executable the runtime ELF lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct RuntimeSpan {
+    /// Page-aligned offset in the file.
+    pub offset: u64,
+    /// Length in bytes.
+    pub len: u64,
+}

@@ -1,0 +1,35 @@
+//! Static context: what a fragment assumes on entry beyond canonical registers.
+
+/// A set of assumptions; part of a fragment's identity with its image offset.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+#[repr(transparent)]
+pub struct Context(pub u32);
+
+impl Context {
+    /// Every app register in its own place, all flags live, a new basic block.
+    pub const CANONICAL: Self = Self(0);
+    /// The first instructions continue a basic block that was entered before (the
+    /// trace reached its limit, or a signal came between): it counts no new block.
+    pub const CONTINUATION: Self = Self(1);
+    /// The code may be rewritten by the app itself: one fragment executes at most
+    /// one instruction that writes memory, and is never persisted.
+    pub const VOLATILE: Self = Self(2);
+
+    /// Whether all assumptions of `other` hold here too.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of assumptions.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// These assumptions without those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}

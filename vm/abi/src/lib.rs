@@ -1,0 +1,17 @@
+//! What the parts of ppin agree on without depending on each other.
+//!
+//! The launcher, the injected runtime, the compiler and the code that the
+//! compiler emits meet here: address types ([`addr`]), the per-thread area that
+//! emitted code reaches through `gs` ([`area`]), the records that emitted stubs
+//! hand to the VM ([`record`]), the static context of a fragment ([`context`])
+//! and the boot block that the launcher leaves for the runtime ([`boot`]).
+//!
+//! Nothing here runs: plain data, no allocation, no operating system.
+#![no_std]
+#![forbid(unsafe_code)]
+
+pub mod addr;
+pub mod area;
+pub mod boot;
+pub mod context;
+pub mod record;

@@ -1,0 +1,138 @@
+//! Records in a fragment's cold section, by which a stub tells the VM why it was
+//! left. They are addressed by `rcx`; every pointer inside is relative to the
+//! record itself or to the image, so a record needs no fixing wherever it lies.
+//! All are 4-byte aligned, little-endian, without padding.
+
+/// Unlinked direct exit.
+///
+/// ```text
+/// stub:   jmp [rip + slot]              slot holds `leave` until linked
+/// leave:  mov gs:[Spill::Rcx], rcx
+///         lea rcx, [rip + record]
+///         jmp gs:[Entry::LeaveExit]
+/// record: ExitRec
+/// ```
+/// The VM links the exit by storing the target's cache address in the slot and,
+/// in writable code, by aiming the branch itself at the target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct ExitRec {
+    /// App target, as an [`crate::addr::ImageOff`].
+    pub target: i32,
+    /// [`crate::context::Context`] to enter the target with.
+    pub context: u32,
+    /// Address of the exit's slot minus the record's address.
+    pub slot: i32,
+    /// Address of the branch's aligned rel32 field minus the record's address.
+    pub branch: i32,
+    /// The fragment's own head, as an `ImageOff`, for reports.
+    pub head: i32,
+    /// App instructions executed since the head when this exit is taken.
+    pub executed: u32,
+}
+
+/// A system call.
+///
+/// ```text
+/// hot:    lea rcx, [rip + record]
+///         jmp gs:[Entry::Syscall]
+/// resume: lea rcx, [rip + app address after the call]     (what the CPU leaves there)
+///         jmp exit
+/// ```
+/// The runtime executes the call with all app registers in place and jumps to
+/// `resume`, or handles it in the VM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct SyscallRec {
+    /// The `syscall` instruction, as an `ImageOff`.
+    pub pc: i32,
+    /// The instruction after it, as an `ImageOff`.
+    pub next: i32,
+    /// Address of `resume` minus the record's address.
+    pub resume: i32,
+    /// Context at `next`.
+    pub context: u32,
+}
+
+/// Why translated code cannot go on by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Trap {
+    /// The bytes are no instruction: raise what the CPU raises (SIGILL).
+    Undecodable = 1,
+    /// The bytes could not be read: raise what the MMU raises.
+    Unreadable = 2,
+    /// A legal instruction that ppin cannot run faithfully: stop with a message.
+    Unsupported = 3,
+    /// `int 0x80`.
+    Int80 = 4,
+}
+
+/// A trap, reached as `mov gs:[Spill::Rcx], rcx; lea rcx, [rip + record];
+/// jmp gs:[Entry::LeaveTrap]`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct TrapRec {
+    /// The instruction, as an `ImageOff`.
+    pub pc: i32,
+    /// A [`Trap`].
+    pub kind: u32,
+    /// Context of the instruction.
+    pub context: u32,
+}
+
+/// Call of an analysis routine, reached as a trap is, through [`crate::area::Entry::Bridge`].
+/// Followed directly by `args` times [`CallArg`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct CallRec {
+    /// Address at which emitted code goes on, minus the record's address.
+    pub resume: i32,
+    /// The app instruction, as an `ImageOff`.
+    pub pc: i32,
+    /// Index into the tool's routine table.
+    pub routine: u16,
+    /// Number of [`CallArg`] that follow, at most [`MAX_ARGS`].
+    pub args: u16,
+}
+
+/// Arguments of an analysis call: the integer registers of the System V ABI.
+pub const MAX_ARGS: usize = 6;
+
+/// One argument: what to compute from the app's registers at the call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct CallArg {
+    /// An [`ArgKind`].
+    pub kind: u8,
+    /// Base register number (hardware encoding, 0 rax to 15 r15) or [`NO_REG`].
+    pub base: u8,
+    /// Index register number or [`NO_REG`].
+    pub index: u8,
+    /// Low nibble: log2 of the scale. Bit 4: fs segment. Bit 5: gs segment.
+    /// Bit 6: 32-bit address size.
+    pub scale_seg: u8,
+    /// Constant, displacement or `ImageOff`, low and high half.
+    pub value: [u32; 2],
+}
+
+/// No register, in [`CallArg`].
+pub const NO_REG: u8 = 0xff;
+
+/// What a [`CallArg`] stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum ArgKind {
+    /// `value` itself.
+    Const = 0,
+    /// App address at `ImageOff` `value[0]`.
+    AppAddr = 1,
+    /// Value of register `base`.
+    Reg = 2,
+    /// Effective address: segment + base + index * scale + sign-extended `value`.
+    EffectiveAddr = 3,
+    /// Effective address of a rip-relative operand: `ImageOff` `value[0]`.
+    ImageAddr = 4,
+    /// Thread index, dense from 0.
+    ThreadId = 5,
+}
