@@ -10,7 +10,7 @@ pub const MAGIC: [u8; 8] = *b"ppboot01";
 
 /// Bytes of app memory that the bootstrap may overwrite, at the start of the page
 /// that holds the app's first instruction.
-pub const BOOTSTRAP_MAX: usize = 2048;
+pub const BOOTSTRAP_MAX: usize = 128;
 
 /// How the persistent cache is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,6 +79,14 @@ pub struct BootHeader {
     pub started_ns: u64,
     /// Identity of the runtime ELF: SHA-256 of its bytes.
     pub engine_id: [u8; 32],
+    /// Where the runtime lies in the ppin executable, for exec following.
+    pub runtime: RuntimeSpan,
+    /// Device, inode and change time (ns) of the ppin executable when it was
+    /// opened: an upgraded one is not mapped at the old offsets.
+    pub ppin_ident: [u64; 3],
+    /// The tracer that the app had declared (`PR_SET_PTRACER`) before the helper
+    /// took its place; 0: none, nothing to restore.
+    pub ptracer: u64,
     /// Database directory (absolute), empty: none.
     pub db: Str,
     /// Tool name.
@@ -98,7 +106,7 @@ pub struct BootHeader {
 }
 
 /// Where in the ppin executable the runtime ELF lies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct RuntimeSpan {
     /// Page-aligned offset in the file.
