@@ -37,7 +37,20 @@ pub fn apply(
     hot: &mut [u8],
     cold: &mut [u8],
 ) -> Result<(), RangeError> {
-    for reloc in &fragment.relocs {
+    apply_relocs(&fragment.relocs, place, hot, cold)
+}
+
+/// [`apply()`] for relocations that are kept apart from their fragment.
+///
+/// # Errors
+/// As [`apply()`].
+pub fn apply_relocs(
+    relocs: &[Reloc],
+    place: &Placement,
+    hot: &mut [u8],
+    cold: &mut [u8],
+) -> Result<(), RangeError> {
+    for reloc in relocs {
         let bytes = match reloc.section {
             Section::Hot => &mut *hot,
             Section::Cold => &mut *cold,

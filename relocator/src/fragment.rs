@@ -112,6 +112,9 @@ pub mod pc_flag {
     pub const BOUNDARY: u8 = 1;
     /// The row's first byte is the app instruction itself, after instrumentation.
     pub const INSTRUCTION: u8 = 2;
+    /// On a boundary row: the instruction begins a basic block here (it follows a
+    /// conditional branch, or heads a trace that does not continue a block).
+    pub const BLOCK: u8 = 4;
 }
 
 /// One stretch of hot code; a stretch ends where the next begins.

@@ -10,8 +10,10 @@ extern crate alloc;
 
 mod apply;
 mod fragment;
+mod fragment_ref;
+mod normalise;
 
-pub use apply::{Placement, RangeError, apply};
-pub use fragment::{
-    CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag,
-};
+pub use apply::{Placement, RangeError, apply, apply_relocs};
+pub use fragment::{CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
+pub use fragment_ref::FragmentRef;
+pub use normalise::{normalise, normalise_parts};

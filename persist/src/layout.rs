@@ -1,0 +1,125 @@
+//! Constants of the format. `FORMAT.md` uses the same names.
+
+/// First bytes of a unit file.
+pub const MAGIC: [u8; 8] = *b"ppinunit";
+
+/// Counts incompatible changes of the file format.
+///
+/// 1: first version.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// Granule of checksums and of admission, in bytes.
+pub const GROUP: usize = 16 * 1024;
+
+/// Mapped sections begin at multiples of this.
+pub const PAGE: usize = 4096;
+
+/// Fragments begin at multiples of this in their sections.
+pub(crate) const CODE_ALIGN: usize = 16;
+
+/// Sections that are not mapped for execution begin at multiples of this.
+pub(crate) const TABLE_ALIGN: usize = 64;
+
+/// Longest file: everything in it is within reach of a 32-bit displacement.
+pub(crate) const MAX_FILE: u64 = i32::MAX as u64;
+
+/// Longest recorded image path.
+pub(crate) const MAX_PATH: usize = 4096;
+
+/// Fill between fragments: `int3`.
+pub(crate) const FILL: u8 = 0xcc;
+
+/// Number of sections.
+pub const SECTIONS: usize = 11;
+
+/// The sections, in file order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum SectionId {
+    /// Sorted entry points, 16 bytes each.
+    Index = 0,
+    /// What each fragment was made from, 16 bytes each.
+    Sources = 1,
+    /// Fragment records, 64 bytes each, and one more that ends the last.
+    Fragments = 2,
+    /// Relocations, 12 bytes each.
+    Relocs = 3,
+    /// Direct exits, 20 bytes each.
+    Exits = 4,
+    /// Program counter map, 8 bytes a row.
+    PcRows = 5,
+    /// Counter additions, 16 bytes each.
+    Counts = 6,
+    /// The tool's own records.
+    Tool = 7,
+    /// Code.
+    Hot = 8,
+    /// Stubs.
+    Cold = 9,
+    /// Slots, 8 bytes each.
+    Slots = 10,
+}
+
+impl SectionId {
+    /// All of them, in file order.
+    pub const ALL: [Self; SECTIONS] = [
+        Self::Index,
+        Self::Sources,
+        Self::Fragments,
+        Self::Relocs,
+        Self::Exits,
+        Self::PcRows,
+        Self::Counts,
+        Self::Tool,
+        Self::Hot,
+        Self::Cold,
+        Self::Slots,
+    ];
+
+    /// Bytes of one of its records.
+    pub(crate) const fn record_len(self) -> usize {
+        match self {
+            Self::Index | Self::Sources | Self::Counts => 16,
+            Self::Fragments => 64,
+            Self::Relocs => 12,
+            Self::Exits => 20,
+            Self::PcRows | Self::Slots => 8,
+            Self::Tool | Self::Hot | Self::Cold => 1,
+        }
+    }
+
+    /// Multiple at which it begins in the file.
+    pub(crate) const fn alignment(self) -> usize {
+        match self {
+            Self::Hot | Self::Cold | Self::Slots => PAGE,
+            _ => TABLE_ALIGN,
+        }
+    }
+
+    /// Its name in reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Index => "index",
+            Self::Sources => "sources",
+            Self::Fragments => "fragments",
+            Self::Relocs => "relocations",
+            Self::Exits => "exits",
+            Self::PcRows => "pc map",
+            Self::Counts => "counts",
+            Self::Tool => "tool records",
+            Self::Hot => "hot code",
+            Self::Cold => "cold code",
+            Self::Slots => "slots",
+        }
+    }
+}
+
+/// Length of the fixed part of the head.
+pub const HEADER_LEN: usize = 336;
+
+/// Length of one entry of the group table.
+pub(crate) const GROUP_REC_LEN: usize = 24;
+
+/// Offset of the head's checksum in it.
+pub(crate) const CHECKSUM_AT: usize = 24;

@@ -1,0 +1,55 @@
+//! Unit files: the translated code of one image under one key, frozen so that a
+//! later process maps it and runs it.
+//!
+//! [`freeze()`] turns fragments into the bytes of a file, the same bytes for the
+//! same fragments. A reader takes the way of the types: [`RawUnit`] has looked at
+//! sizes only, [`VerifiedUnit`] has a sound header, the right key, and checks the
+//! rest by groups of 16 KiB before it uses them, so that its cost follows what is
+//! touched. [`UnitFile`] adds the code sections, for those who read all of it:
+//! [`thaw`](UnitFile::thaw), [`verify_all`](UnitFile::verify_all), [`merge()`].
+//! `FORMAT.md` beside this crate draws the file byte by byte.
+//!
+//! Nothing here touches the operating system; [`paths`] and [`memo`] only say how
+//! the files of a database are called and what a memo record contains.
+//!
+//! Whatever the bytes of a file, reading them ends in a value or in a [`Reject`]:
+//! every offset and count is checked where it is used.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+extern crate alloc;
+
+mod checksum;
+mod file;
+mod freeze;
+mod group;
+mod key;
+mod layout;
+pub mod memo;
+mod merge;
+mod moved;
+pub mod paths;
+mod plan;
+mod raw;
+mod record;
+mod reject;
+mod slot;
+mod spec;
+mod tables;
+mod thaw;
+mod unit;
+
+pub use checksum::source_hash;
+pub use file::{UnitFile, UnitSummary};
+pub use freeze::freeze;
+pub use group::CodeGroup;
+pub use key::{Key, tool_key};
+pub use layout::{FORMAT_VERSION, GROUP, HEADER_LEN, PAGE, SectionId};
+pub use merge::{Merged, merge};
+pub use moved::{AppField, MovedUnit};
+pub use raw::{Geometry, RawUnit};
+pub use reject::{KeyPart, Reject};
+pub use slot::SlotValue;
+pub use spec::{FreezeError, Piece, UnitSpec, unit_flag};
+pub use tables::{Entry, FragmentInfo, Source};
+pub use thaw::Thawed;
+pub use unit::VerifiedUnit;

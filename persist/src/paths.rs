@@ -1,0 +1,157 @@
+//! Names in a database directory. Everything in it belongs to its user, mode 0700.
+//!
+//! ```text
+//! DB/units/<engine and tool, 32 hex>/<image SHA-256, 64 hex>/<seq, 8 hex>-<tag, 16 hex>.unit
+//! DB/memo/<stat identity, 16 hex>       SHA-256 of an image file (see `memo`)
+//! DB/catalog/                           the catalog, may be missing
+//! ```
+//! Units are read in the order of their names: ascending sequence, then tag. A
+//! writer takes the sequence after the highest it sees; two writers may take the
+//! same one, which the tag keeps apart. Names that begin with `.` are temporary.
+
+use crate::Key;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+/// Directory of all units, under the database.
+pub const UNITS: &str = "units";
+/// Directory of image hash memos.
+pub const MEMO: &str = "memo";
+/// Directory of the catalog.
+pub const CATALOG: &str = "catalog";
+/// Mode of every directory.
+pub const DIR_MODE: u32 = 0o700;
+/// Mode of every file.
+pub const FILE_MODE: u32 = 0o600;
+/// First byte of temporary names.
+pub const TEMPORARY: &str = ".tmp-";
+const SUFFIX: &str = ".unit";
+
+/// Name of a unit file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash)]
+pub struct UnitName {
+    /// Place in the order of an image's units.
+    pub seq: u32,
+    /// Keeps writers of the same sequence apart: random, or made of pid and time.
+    pub tag: u64,
+}
+
+impl UnitName {
+    /// The file name.
+    #[must_use]
+    pub fn file_name(&self) -> String {
+        let mut name = String::new();
+        // Writing to a string cannot fail.
+        let _ = write!(name, "{:08x}-{:016x}{SUFFIX}", self.seq, self.tag);
+        name
+    }
+
+    /// Reads a file name; `None` for every name that [`Self::file_name`] does not
+    /// make.
+    #[must_use]
+    pub fn parse(name: &[u8]) -> Option<Self> {
+        let name = name.strip_suffix(SUFFIX.as_bytes())?;
+        let (seq, tag) = name.split_at_checked(8)?;
+        let tag = tag.strip_prefix(b"-").filter(|tag| tag.len() == 16)?;
+        Some(Self {
+            seq: hex(seq)? as u32,
+            tag: hex(tag)?,
+        })
+    }
+}
+
+fn hex(digits: &[u8]) -> Option<u64> {
+    digits.iter().try_fold(0u64, |value, digit| {
+        let digit = match digit {
+            b'0'..=b'9' => digit - b'0',
+            b'a'..=b'f' => digit - b'a' + 10,
+            _ => return None,
+        };
+        Some(value << 4 | u64::from(digit))
+    })
+}
+
+/// Lower-case hexadecimal digits of `bytes`.
+#[must_use]
+pub fn to_hex(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// The bytes that exactly `2 * N` lower-case hexadecimal digits stand for.
+#[must_use]
+pub fn from_hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
+    if text.len() != 2 * N {
+        return None;
+    }
+    let bytes: Option<Vec<u8>> = text.chunks(2).map(|two| Some(hex(two)? as u8)).collect();
+    bytes?.try_into().ok()
+}
+
+/// Directory of all units under the engine and tool of `key`, relative to the
+/// database.
+#[must_use]
+pub fn key_dir(key: &Key) -> String {
+    let mut path = String::from(UNITS);
+    path.push('/');
+    path.push_str(&to_hex(&key.directory()));
+    path
+}
+
+/// Directory of the units for `key`, relative to the database.
+#[must_use]
+pub fn unit_dir(key: &Key) -> String {
+    let mut path = key_dir(key);
+    path.push('/');
+    path.push_str(&to_hex(&key.image));
+    path
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unit_names_round_trip_and_sort_by_sequence() {
+        let early = UnitName {
+            seq: 9,
+            tag: u64::MAX,
+        };
+        let late = UnitName { seq: 10, tag: 0 };
+        assert_eq!(early.file_name(), "00000009-ffffffffffffffff.unit");
+        for name in [early, late] {
+            assert_eq!(UnitName::parse(name.file_name().as_bytes()), Some(name));
+        }
+        assert!(early.file_name() < late.file_name());
+    }
+
+    #[test]
+    fn other_names_are_no_units() {
+        for name in [
+            "",
+            ".unit",
+            ".tmp-123",
+            "00000009-ffffffffffffffff",
+            "00000009-fffffffffffffff.unit",
+            "0000000G-ffffffffffffffff.unit",
+            "00000009-FFFFFFFFFFFFFFFF.unit",
+            "00000009_ffffffffffffffff.unit",
+            "000000090-ffffffffffffffff.unit",
+        ] {
+            assert_eq!(UnitName::parse(name.as_bytes()), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn hexadecimal_round_trips() {
+        assert_eq!(to_hex(&[0, 0x1f, 0xff]), "001fff");
+        assert_eq!(from_hex(b"001fff"), Some([0, 0x1f, 0xff]));
+        assert_eq!(from_hex::<3>(b"001ff"), None);
+        assert_eq!(from_hex::<1>(b"0x"), None);
+    }
+}

@@ -1,0 +1,296 @@
+//! First pass of the writer: where everything will lie.
+
+use crate::layout::{CODE_ALIGN, GROUP, GROUP_REC_LEN, HEADER_LEN, MAX_FILE, PAGE, SectionId};
+use crate::layout::{MAX_PATH, SECTIONS};
+use crate::record::{GroupRec, SectionRec};
+use crate::spec::{FreezeError, Piece, UnitSpec};
+use alloc::vec::Vec;
+
+/// The layout of a unit.
+pub(crate) struct Plan {
+    /// Offset of each fragment in the hot and in the cold section.
+    pub places: Vec<(u32, u32)>,
+    /// Entry points, sorted, with the fragment's number.
+    pub index: Vec<(EntryKey, u32)>,
+    pub sections: [SectionRec; SECTIONS],
+    /// The group table, checksums and first index entries still missing.
+    pub groups: Vec<GroupRec>,
+    pub head_len: u32,
+    pub file_len: u32,
+}
+
+/// An entry point as one number that sorts by head, then by context.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct EntryKey(u64);
+
+impl EntryKey {
+    pub(crate) const fn new(head: i32, context: u32) -> Self {
+        Self(((head as u32 ^ 0x8000_0000) as u64) << 32 | context as u64)
+    }
+    pub(crate) const fn head(self) -> i32 {
+        ((self.0 >> 32) as u32 ^ 0x8000_0000) as i32
+    }
+    pub(crate) const fn context(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// A stretch of a section that is checked as one: offset and length in the section,
+/// and its fragments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    offset: u64,
+    len: u64,
+    first: u32,
+    end: u32,
+}
+
+impl Plan {
+    pub(crate) fn new(spec: &UnitSpec<'_>) -> Result<Self, FreezeError> {
+        let pieces = spec.fragments;
+        if spec.image_path.len() > MAX_PATH {
+            return Err(FreezeError::Path);
+        }
+        let sizes = Sizes::measure(pieces)?;
+        let index = sorted_index(pieces)?;
+        let (hot_at, hot) = pack(pieces.iter().map(|piece| piece.fragment.hot.len()));
+        let (cold_at, cold) = pack(pieces.iter().map(|piece| piece.fragment.cold.len()));
+        let slots = slot_spans(pieces, &hot);
+
+        let mut spans: [Vec<Span>; SECTIONS] = Default::default();
+        for section in SectionId::ALL {
+            spans[section as usize] = match section {
+                SectionId::Hot => hot.clone(),
+                SectionId::Cold => cold.clone(),
+                SectionId::Slots => slots.clone(),
+                _ => even_spans(sizes.of(section)),
+            };
+        }
+        let places = hot_at.into_iter().zip(cold_at).collect();
+        Self::place(spec, places, index, &spans)
+    }
+
+    fn place(
+        spec: &UnitSpec<'_>,
+        places: Vec<(u32, u32)>,
+        index: Vec<(EntryKey, u32)>,
+        spans: &[Vec<Span>; SECTIONS],
+    ) -> Result<Self, FreezeError> {
+        let group_count: usize = spans.iter().map(Vec::len).sum();
+        let head_len = HEADER_LEN + group_count * GROUP_REC_LEN + spec.image_path.len();
+        let mut at = head_len as u64;
+        let mut sections = [SectionRec::default(); SECTIONS];
+        let mut groups = Vec::with_capacity(group_count);
+        for section in SectionId::ALL {
+            let spans = &spans[section as usize];
+            at = at.next_multiple_of(section.alignment() as u64);
+            let len = spans.last().map_or(0, |last| last.offset + last.len);
+            sections[section as usize] = SectionRec {
+                offset: small(at)?,
+                len: small(len)?,
+                first_group: groups.len() as u32,
+                groups: spans.len() as u32,
+            };
+            small(at + len)?;
+            groups.extend(spans.iter().map(|span| group_rec(at, span)));
+            at += len;
+        }
+        Ok(Self {
+            places,
+            index,
+            sections,
+            groups,
+            head_len: small(head_len as u64)?,
+            file_len: small(at)?,
+        })
+    }
+}
+
+fn group_rec(section_at: u64, span: &Span) -> GroupRec {
+    GroupRec {
+        // Checked by the caller: the section's end fits.
+        offset: (section_at + span.offset) as u32,
+        len: span.len as u32,
+        checksum: 0,
+        first: span.first,
+        end: span.end,
+    }
+}
+
+fn small(value: u64) -> Result<u32, FreezeError> {
+    if value > MAX_FILE {
+        return Err(FreezeError::TooLarge);
+    }
+    Ok(value as u32)
+}
+
+/// Total numbers of records.
+#[derive(Default)]
+struct Sizes {
+    fragments: u64,
+    relocs: u64,
+    exits: u64,
+    pc_rows: u64,
+    counts: u64,
+    tool: u64,
+}
+
+impl Sizes {
+    fn measure(pieces: &[Piece<'_>]) -> Result<Self, FreezeError> {
+        if pieces.is_empty() {
+            return Err(FreezeError::Empty);
+        }
+        let mut sizes = Self::default();
+        for (number, piece) in pieces.iter().enumerate() {
+            let fragment = &piece.fragment;
+            if fragment.hot.is_empty() || fragment.slots.len() > usize::from(u16::MAX) + 1 {
+                return Err(FreezeError::Malformed { fragment: number });
+            }
+            sizes.fragments += 1;
+            sizes.relocs += fragment.relocs.len() as u64;
+            sizes.exits += fragment.exits.len() as u64;
+            sizes.pc_rows += fragment.pc_map.len() as u64;
+            sizes.counts += fragment.counts.len() as u64;
+            sizes.tool += piece.tool.len() as u64;
+        }
+        Ok(sizes)
+    }
+
+    /// Bytes of a table section.
+    fn of(&self, section: SectionId) -> u64 {
+        let records = match section {
+            SectionId::Index | SectionId::Sources => self.fragments,
+            SectionId::Fragments => self.fragments + 1,
+            SectionId::Relocs => self.relocs,
+            SectionId::Exits => self.exits,
+            SectionId::PcRows => self.pc_rows,
+            SectionId::Counts => self.counts,
+            SectionId::Tool => self.tool,
+            SectionId::Hot | SectionId::Cold | SectionId::Slots => 0,
+        };
+        records * section.record_len() as u64
+    }
+}
+
+fn sorted_index(pieces: &[Piece<'_>]) -> Result<Vec<(EntryKey, u32)>, FreezeError> {
+    let key = |piece: &Piece<'_>| EntryKey::new(piece.fragment.head.0, piece.fragment.context.0);
+    let mut index: Vec<_> = pieces.iter().map(key).zip(0..).collect();
+    index.sort_unstable();
+    let twice = index.windows(2).find(|pair| pair[0].0 == pair[1].0);
+    match twice {
+        Some(pair) => Err(FreezeError::Twice {
+            fragment: pair[1].1 as usize,
+        }),
+        None => Ok(index),
+    }
+}
+
+/// Equal groups for tables.
+fn even_spans(len: u64) -> Vec<Span> {
+    (0..len)
+        .step_by(GROUP)
+        .map(|offset| Span {
+            offset,
+            len: (len - offset).min(GROUP as u64),
+            first: 0,
+            end: 0,
+        })
+        .collect()
+}
+
+/// Packs code of these lengths into groups so that none crosses a group's end. A
+/// group has `GROUP` bytes, or as many pages as its first fragment needs; the last
+/// ends with its last page in use. Offsets beyond 32 bits are cut: the caller finds
+/// the section too large.
+fn pack(lens: impl Iterator<Item = usize>) -> (Vec<u32>, Vec<Span>) {
+    let mut offsets = Vec::with_capacity(lens.size_hint().0);
+    let mut spans: Vec<Span> = Vec::new();
+    let mut fill = 0u64;
+    for (number, len) in lens.enumerate() {
+        let len = len as u64;
+        let mut at = fill.next_multiple_of(CODE_ALIGN as u64);
+        let fits = spans
+            .last()
+            .is_some_and(|span| at + len <= span.offset + span.len);
+        if !fits {
+            at = spans.last().map_or(0, |span| span.offset + span.len);
+            spans.push(Span {
+                offset: at,
+                len: len.next_multiple_of(PAGE as u64).max(GROUP as u64),
+                first: number as u32,
+                end: number as u32,
+            });
+        }
+        if let Some(span) = spans.last_mut() {
+            span.end += 1;
+        }
+        offsets.push(at as u32);
+        fill = at + len;
+    }
+    if let Some(last) = spans.last_mut() {
+        let used = (fill - last.offset).max(1);
+        last.len = used.next_multiple_of(PAGE as u64);
+    }
+    (offsets, spans)
+}
+
+/// One group of slots for each group of hot code: its fragments' slots.
+fn slot_spans(pieces: &[Piece<'_>], hot: &[Span]) -> Vec<Span> {
+    let mut offset = 0;
+    hot.iter()
+        .map(|group| {
+            let fragments = &pieces[group.first as usize..group.end as usize];
+            let slots: usize = fragments
+                .iter()
+                .map(|piece| piece.fragment.slots.len())
+                .sum();
+            let span = Span {
+                offset,
+                len: 8 * slots as u64,
+                ..*group
+            };
+            offset += span.len;
+            span
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entry_keys_sort_by_signed_head_then_context() {
+        let keys = [(-5, 7), (-1, 0), (0, 0), (0, 1), (9, 0)];
+        let sorted: Vec<_> = keys
+            .iter()
+            .map(|&(head, ctx)| EntryKey::new(head, ctx))
+            .collect();
+        assert!(sorted.is_sorted());
+        for (key, &(head, context)) in sorted.iter().zip(&keys) {
+            assert_eq!((key.head(), key.context()), (head, context));
+        }
+    }
+
+    #[test]
+    fn no_fragment_crosses_a_group() {
+        let lens = [10_000, 6_384, 1, 20_000, 5, 0, 16_384];
+        let (offsets, spans) = pack(lens.iter().copied());
+        let mut end = 0;
+        for span in &spans {
+            assert_eq!(span.offset, end);
+            assert_eq!(span.len % PAGE as u64, 0);
+            end += span.len;
+            for number in span.first..span.end {
+                let at = u64::from(offsets[number as usize]);
+                assert_eq!(at % CODE_ALIGN as u64, 0);
+                assert!(at >= span.offset && at + lens[number as usize] as u64 <= end);
+            }
+        }
+        assert_eq!(
+            spans.iter().map(|span| span.end - span.first).sum::<u32>(),
+            7
+        );
+        assert_eq!(spans.last().unwrap().len, GROUP as u64);
+    }
+}

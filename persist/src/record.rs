@@ -1,0 +1,317 @@
+//! Fixed-size records, written and read by rkyv: little-endian, unaligned, no
+//! pointers, so that one of them can be read in place without its neighbours, in a
+//! signal handler if need be.
+//!
+//! The sizes asserted below are part of the format: a change is a new
+//! [`crate::FORMAT_VERSION`].
+
+use crate::layout::{GROUP_REC_LEN, HEADER_LEN, SECTIONS};
+use alloc::vec::Vec;
+use ppin_abi::addr::ImageOff;
+use ppin_abi::context::Context;
+use ppin_relocator::{CountRow, Exit, PcRow, Reloc, RelocKind, Section};
+use rkyv::{Archive, Deserialize, Serialize};
+
+/// A section in the head.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct SectionRec {
+    /// Offset in the file.
+    pub offset: u32,
+    /// Length in bytes.
+    pub len: u32,
+    /// Its first entry in the group table.
+    pub first_group: u32,
+    /// Number of its groups.
+    pub groups: u32,
+}
+
+/// The fixed part of the head.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct HeaderRec {
+    pub magic: [u8; 8],
+    pub format: u32,
+    pub layout: u32,
+    pub file_len: u64,
+    pub checksum: u64,
+    pub image: [u8; 32],
+    pub engine: [u8; 32],
+    pub tool: [u8; 32],
+    pub displacement: i64,
+    pub abs_base: u64,
+    pub head_len: u32,
+    pub fragments: u32,
+    pub path_len: u32,
+    pub flags: u32,
+    pub sections: [SectionRec; SECTIONS],
+}
+
+/// Flag in the head: some fields hold absolute addresses, right for `abs_base` only.
+pub(crate) const HAS_ABSOLUTE: u32 = 1;
+
+/// A group in the group table.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct GroupRec {
+    /// Offset in the file.
+    pub offset: u32,
+    /// Length in bytes.
+    pub len: u32,
+    /// Checksum of its bytes.
+    pub checksum: u64,
+    /// Code and slots: first fragment. Index: head of its first entry.
+    pub first: u32,
+    /// Code and slots: fragment after its last. Index: context of its first entry.
+    pub end: u32,
+}
+
+/// An entry point.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct IndexRec {
+    pub head: i32,
+    pub context: u32,
+    pub hot: u32,
+    pub fragment: u32,
+}
+
+/// What a fragment was made from.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct SourceRec {
+    pub head: i32,
+    pub len: u32,
+    pub hash: u64,
+}
+
+/// A fragment. A `first_x` counts records in section x; the fragment's records end
+/// where those of the next record begin, hence one record more than fragments.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct FragmentRec {
+    pub head: i32,
+    pub context: u32,
+    pub source_len: u32,
+    pub instructions: u32,
+    pub hot: u32,
+    pub hot_len: u32,
+    pub cold: u32,
+    pub cold_len: u32,
+    pub first_slot: u32,
+    pub first_reloc: u32,
+    pub first_exit: u32,
+    pub first_pc_row: u32,
+    pub first_count: u32,
+    pub first_tool_byte: u32,
+    pub flags: u32,
+    pub reserved: u32,
+}
+
+/// A relocation: offset in bits 0 to 27 of `place`, section in bit 28, kind above.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct RelocRec {
+    pub place: u32,
+    pub pc_bias: i32,
+    pub target: u32,
+}
+
+/// A direct exit.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ExitRec {
+    pub target: i32,
+    pub context: u32,
+    pub branch: u32,
+    pub stub: u32,
+    pub slot: u32,
+}
+
+/// A row of the pc map: offset in the low 24 bits, flags or mask above.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct PcRec {
+    pub hot_flags: u32,
+    pub app_spilled: u32,
+}
+
+/// A counter addition; bit 31 of `done`: relative to the image's counters.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct CountRec {
+    pub done: u32,
+    pub counter: u32,
+    pub app: u32,
+    pub amount: u32,
+}
+
+const _: () = {
+    assert!(size_of::<ArchivedHeaderRec>() == HEADER_LEN);
+    assert!(size_of::<ArchivedGroupRec>() == GROUP_REC_LEN);
+    assert!(size_of::<ArchivedIndexRec>() == 16);
+    assert!(size_of::<ArchivedSourceRec>() == 16);
+    assert!(size_of::<ArchivedFragmentRec>() == 64);
+    assert!(size_of::<ArchivedRelocRec>() == 12);
+    assert!(size_of::<ArchivedExitRec>() == 20);
+    assert!(size_of::<ArchivedPcRec>() == 8);
+    assert!(size_of::<ArchivedCountRec>() == 16);
+};
+
+/// A fixed-size record.
+pub(crate) trait Record: Sized {
+    /// Its bytes in a file.
+    const LEN: usize;
+    /// Appends it.
+    fn put(&self, out: &mut Vec<u8>);
+    /// The record that fills `bytes`, or `None` if the length is wrong.
+    fn get(bytes: &[u8]) -> Option<Self>;
+}
+
+macro_rules! records {
+    ($($name:ty),* $(,)?) => {
+        $(impl $crate::record::Record for $name {
+            const LEN: usize = size_of::<rkyv::Archived<$name>>();
+
+            #[inline]
+            fn put(&self, out: &mut alloc::vec::Vec<u8>) {
+                use rkyv::{api::serialize_using, rancor::Failure};
+                let written = serialize_using::<_, Failure>(self, out);
+                debug_assert!(written.is_ok(), "writing to memory cannot fail");
+            }
+
+            #[inline]
+            fn get(bytes: &[u8]) -> Option<Self> {
+                use rkyv::api::{deserialize_using, low::access};
+                use rkyv::{Archived, rancor::Failure};
+                if bytes.len() != Self::LEN {
+                    return None;
+                }
+                let archived = access::<Archived<Self>, Failure>(bytes).ok()?;
+                deserialize_using::<_, _, Failure>(archived, &mut ()).ok()
+            }
+        })*
+    };
+}
+pub(crate) use records;
+
+records!(
+    HeaderRec,
+    GroupRec,
+    IndexRec,
+    SourceRec,
+    FragmentRec,
+    RelocRec,
+    ExitRec,
+    PcRec,
+    CountRec,
+);
+
+/// A type that is kept as a record, if its values fit.
+pub(crate) trait Stored: Sized {
+    type Record: Record;
+    fn store(&self) -> Option<Self::Record>;
+    fn load(record: Self::Record) -> Option<Self>;
+}
+
+const LOW28: u32 = (1 << 28) - 1;
+const LOW24: u32 = (1 << 24) - 1;
+const TOP_BIT: u32 = 1 << 31;
+
+impl Stored for Reloc {
+    type Record = RelocRec;
+
+    fn store(&self) -> Option<RelocRec> {
+        let (kind, target) = match self.kind {
+            RelocKind::App(off) => (0, off.0 as u32),
+            RelocKind::AppAbs32(off) => (1, off.0 as u32),
+            RelocKind::Slot(index) => (2, u32::from(index)),
+            RelocKind::Hot(off) => (3, off),
+            RelocKind::Cold(off) => (4, off),
+        };
+        (self.at <= LOW28).then_some(RelocRec {
+            place: self.at | (self.section as u32) << 28 | kind << 29,
+            pc_bias: self.pc_bias,
+            target,
+        })
+    }
+
+    fn load(record: RelocRec) -> Option<Self> {
+        let kind = match record.place >> 29 {
+            0 => RelocKind::App(ImageOff(record.target as i32)),
+            1 => RelocKind::AppAbs32(ImageOff(record.target as i32)),
+            2 => RelocKind::Slot(u16::try_from(record.target).ok()?),
+            3 => RelocKind::Hot(record.target),
+            4 => RelocKind::Cold(record.target),
+            _ => return None,
+        };
+        let section = if record.place & (1 << 28) == 0 {
+            Section::Hot
+        } else {
+            Section::Cold
+        };
+        Some(Self {
+            section,
+            at: record.place & LOW28,
+            pc_bias: record.pc_bias,
+            kind,
+        })
+    }
+}
+
+impl Stored for Exit {
+    type Record = ExitRec;
+
+    fn store(&self) -> Option<ExitRec> {
+        Some(ExitRec {
+            target: self.target.0,
+            context: self.context.0,
+            branch: self.branch,
+            stub: self.stub,
+            slot: u32::from(self.slot),
+        })
+    }
+
+    fn load(record: ExitRec) -> Option<Self> {
+        Some(Self {
+            target: ImageOff(record.target),
+            context: Context(record.context),
+            branch: record.branch,
+            stub: record.stub,
+            slot: u16::try_from(record.slot).ok()?,
+        })
+    }
+}
+
+impl Stored for PcRow {
+    type Record = PcRec;
+
+    fn store(&self) -> Option<PcRec> {
+        (self.hot <= LOW24 && self.app <= LOW24).then_some(PcRec {
+            hot_flags: self.hot | u32::from(self.flags) << 24,
+            app_spilled: self.app | u32::from(self.spilled) << 24,
+        })
+    }
+
+    fn load(record: PcRec) -> Option<Self> {
+        Some(Self {
+            hot: record.hot_flags & LOW24,
+            app: record.app_spilled & LOW24,
+            spilled: (record.app_spilled >> 24) as u8,
+            flags: (record.hot_flags >> 24) as u8,
+        })
+    }
+}
+
+impl Stored for CountRow {
+    type Record = CountRec;
+
+    fn store(&self) -> Option<CountRec> {
+        (self.done < TOP_BIT).then_some(CountRec {
+            done: self.done | if self.image { TOP_BIT } else { 0 },
+            counter: self.counter,
+            app: self.app,
+            amount: self.amount,
+        })
+    }
+
+    fn load(record: CountRec) -> Option<Self> {
+        Some(Self {
+            done: record.done & !TOP_BIT,
+            counter: record.counter,
+            image: record.done & TOP_BIT != 0,
+            app: record.app,
+            amount: record.amount,
+        })
+    }
+}

@@ -1,0 +1,42 @@
+//! Slots as they lie in the file: symbolic, so that they say the same wherever the
+//! unit and its image are mapped.
+
+use ppin_abi::addr::ImageOff;
+
+/// Contents of a slot in a unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SlotValue {
+    /// Absolute app address.
+    App(ImageOff),
+    /// Cache address at this offset of the unit's cold section.
+    Cold(u32),
+    /// Displacement from `gs` of the thread's counters for the unit's image.
+    ImageCounters,
+}
+
+const APP: u64 = 1;
+const COLD: u64 = 2;
+const IMAGE_COUNTERS: u64 = 3;
+
+impl SlotValue {
+    /// The eight bytes in the file: the kind in the high half, the offset in the low.
+    #[must_use]
+    pub const fn encode(self) -> u64 {
+        match self {
+            Self::App(off) => (APP << 32) | off.0 as u32 as u64,
+            Self::Cold(off) => (COLD << 32) | off as u64,
+            Self::ImageCounters => IMAGE_COUNTERS << 32,
+        }
+    }
+
+    /// The meaning of eight bytes, if they have one.
+    #[must_use]
+    pub const fn decode(bits: u64) -> Option<Self> {
+        match (bits >> 32, bits as u32) {
+            (APP, off) => Some(Self::App(ImageOff(off as i32))),
+            (COLD, off) => Some(Self::Cold(off)),
+            (IMAGE_COUNTERS, 0) => Some(Self::ImageCounters),
+            _ => None,
+        }
+    }
+}

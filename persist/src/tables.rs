@@ -1,0 +1,132 @@
+//! What the tables of a unit say, in the reader's terms.
+
+use crate::layout::SectionId;
+use crate::record::{FragmentRec, IndexRec, Record, SourceRec, Stored};
+use core::marker::PhantomData;
+use core::ops::Range;
+use ppin_abi::addr::ImageOff;
+use ppin_abi::context::Context;
+
+/// An entry point of a unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// First app instruction.
+    pub head: ImageOff,
+    /// What the fragment assumes on entry.
+    pub context: Context,
+    /// Offset of its code in the hot section.
+    pub hot: u32,
+    /// Number of the fragment.
+    pub fragment: u32,
+}
+
+impl From<IndexRec> for Entry {
+    fn from(entry: IndexRec) -> Self {
+        Self {
+            head: ImageOff(entry.head),
+            context: Context(entry.context),
+            hot: entry.hot,
+            fragment: entry.fragment,
+        }
+    }
+}
+
+/// What a fragment was made from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// First app byte.
+    pub head: ImageOff,
+    /// Number of app bytes.
+    pub len: u32,
+    /// [`crate::source_hash`] of them.
+    pub hash: u64,
+}
+
+impl From<SourceRec> for Source {
+    fn from(source: SourceRec) -> Self {
+        Self {
+            head: ImageOff(source.head),
+            len: source.len,
+            hash: source.hash,
+        }
+    }
+}
+
+/// A fragment's place and size. Ranges lie within their sections.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FragmentInfo {
+    /// Its number, in the order of the code.
+    pub number: u32,
+    /// First app instruction.
+    pub head: ImageOff,
+    /// What it assumes on entry.
+    pub context: Context,
+    /// App bytes it was made from.
+    pub source_len: u32,
+    /// App instructions in it.
+    pub instructions: u32,
+    /// Bytes in the hot section.
+    pub hot: Range<u32>,
+    /// Bytes in the cold section.
+    pub cold: Range<u32>,
+    /// Slots, by number.
+    pub slots: Range<u32>,
+    /// Bits of [`crate::unit_flag`].
+    pub flags: u32,
+}
+
+/// A fragment's record and the one behind it.
+pub(crate) struct RecordPair {
+    pub this: FragmentRec,
+    pub next: FragmentRec,
+}
+
+impl RecordPair {
+    /// Numbers of the fragment's records in `section`.
+    pub(crate) fn records(&self, section: SectionId) -> Range<u32> {
+        let (this, next) = (&self.this, &self.next);
+        match section {
+            SectionId::Relocs => this.first_reloc..next.first_reloc,
+            SectionId::Exits => this.first_exit..next.first_exit,
+            SectionId::PcRows => this.first_pc_row..next.first_pc_row,
+            SectionId::Counts => this.first_count..next.first_count,
+            SectionId::Tool => this.first_tool_byte..next.first_tool_byte,
+            SectionId::Slots => this.first_slot..next.first_slot,
+            _ => 0..0,
+        }
+    }
+}
+
+/// Records of one kind, decoded as they are reached; `None` for one that makes no
+/// sense.
+#[derive(Clone, Debug)]
+pub(crate) struct Records<'a, T> {
+    bytes: &'a [u8],
+    len: usize,
+    kind: PhantomData<T>,
+}
+
+impl<'a, T> Records<'a, T> {
+    pub(crate) fn new(bytes: &'a [u8], section: SectionId) -> Self {
+        Self {
+            bytes,
+            len: section.record_len(),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<T: Stored> Iterator for Records<'_, T> {
+    type Item = Option<T>;
+
+    fn next(&mut self) -> Option<Option<T>> {
+        let (first, rest) = self.bytes.split_at_checked(self.len)?;
+        self.bytes = rest;
+        Some(T::Record::get(first).and_then(T::load))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.bytes.len() / self.len;
+        (left, Some(left))
+    }
+}

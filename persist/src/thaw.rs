@@ -1,0 +1,98 @@
+//! From a unit back to fragments, free of placement and links.
+
+use crate::Reject;
+use crate::file::UnitFile;
+use crate::layout::SectionId;
+use crate::slot::SlotValue;
+use crate::spec::Piece;
+use crate::tables::FragmentInfo;
+use alloc::vec::Vec;
+use ppin_relocator::{Fragment, FragmentRef, SlotInit, normalise};
+
+/// A fragment taken out of a unit, with all that was written with it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Thawed {
+    /// The fragment; its relocated fields are zero.
+    pub fragment: Fragment,
+    /// Bits of [`crate::unit_flag`].
+    pub flags: u32,
+    /// [`crate::source_hash`] of the app bytes it was made from.
+    pub source_hash: u64,
+    /// The tool's record of it.
+    pub tool: Vec<u8>,
+}
+
+impl Thawed {
+    /// As the writer takes it.
+    #[must_use]
+    pub fn piece(&self) -> Piece<'_> {
+        Piece {
+            fragment: FragmentRef::from(&self.fragment),
+            flags: self.flags,
+            source_hash: self.source_hash,
+            tool: &self.tool,
+        }
+    }
+}
+
+impl UnitFile<'_> {
+    /// Rebuilds fragment `number` as it was given to the writer. Verifies all that it
+    /// reads.
+    ///
+    /// # Errors
+    /// A part of the unit that it needs is damaged, or there is no such fragment.
+    pub fn thaw(&self, number: u32) -> Result<Thawed, Reject> {
+        let unit = self.unit();
+        let info = unit.info(number)?;
+        let source = unit.source(number)?;
+        if (source.head, source.len) != (info.head, info.source_len) {
+            return Err(Reject::Record(SectionId::Sources));
+        }
+        let mut fragment = Fragment {
+            head: info.head,
+            context: info.context,
+            source_len: info.source_len,
+            instructions: info.instructions,
+            hot: self.hot(&info)?.to_vec(),
+            cold: self.cold(&info)?.to_vec(),
+            slots: self.slots(&info)?,
+            relocs: unit.relocs(number)?.collect::<Result<_, _>>()?,
+            exits: unit.exits(number)?.collect::<Result<_, _>>()?,
+            pc_map: unit.pc_rows(number)?.collect(),
+            counts: unit.counts(number)?.collect(),
+        };
+        normalise(&mut fragment);
+        Ok(Thawed {
+            fragment,
+            flags: info.flags,
+            source_hash: source.hash,
+            tool: unit.tool_record(number)?.to_vec(),
+        })
+    }
+
+    /// All fragments, in order.
+    ///
+    /// # Errors
+    /// The unit is damaged.
+    pub fn thaw_all(&self) -> Result<Vec<Thawed>, Reject> {
+        (0..self.unit().fragments())
+            .map(|number| self.thaw(number))
+            .collect()
+    }
+
+    fn slots(&self, info: &FragmentInfo) -> Result<Vec<SlotInit>, Reject> {
+        let nonsense = Reject::Record(SectionId::Slots);
+        let value = |bits| {
+            Some(match SlotValue::decode(bits)? {
+                SlotValue::App(off) => SlotInit::App(off),
+                SlotValue::Cold(off) if info.cold.contains(&off) => {
+                    SlotInit::Cold(off - info.cold.start)
+                }
+                SlotValue::Cold(_) => return None,
+                SlotValue::ImageCounters => SlotInit::ImageCounters,
+            })
+        };
+        let bits = self.slot_bits(info)?;
+        bits.map(|bits| value(bits).ok_or(nonsense)).collect()
+    }
+}

@@ -1,0 +1,546 @@
+//! A unit whose head is sound. Its tables are verified group by group, each before
+//! its first use, and remembered; code and slots are verified by whoever maps them.
+//!
+//! Nothing here allocates after [`crate::RawUnit::verify`], so all of it may be used
+//! in a signal handler, and by several threads at once.
+
+use crate::group::CodeGroup;
+use crate::layout::{GROUP, GROUP_REC_LEN, HEADER_LEN, SectionId};
+use crate::plan::EntryKey;
+use crate::record::{FragmentRec, GroupRec, HeaderRec, IndexRec, Record, SectionRec, SourceRec};
+use crate::tables::{Entry, FragmentInfo, RecordPair, Records, Source};
+use crate::{Geometry, Key, Reject, checksum, raw};
+use alloc::boxed::Box;
+use core::ops::Range;
+use core::sync::atomic::{AtomicU64, Ordering};
+use ppin_abi::addr::ImageOff;
+use ppin_abi::context::Context;
+use ppin_relocator::{CountRow, Exit, PcRow, Reloc};
+
+/// See the module.
+#[derive(Debug)]
+pub struct VerifiedUnit<'a> {
+    header: HeaderRec,
+    /// The file up to its hot section.
+    tables: &'a [u8],
+    /// One bit for each table group that was found intact.
+    seen: Box<[AtomicU64]>,
+}
+
+impl<'a> VerifiedUnit<'a> {
+    /// The head's checksum is right; what remains is whether it makes sense.
+    pub(crate) fn new(header: HeaderRec, tables: &'a [u8]) -> Result<Self, Reject> {
+        let table_groups = header.sections[SectionId::Hot as usize].first_group;
+        let words = table_groups.div_ceil(64);
+        let unit = Self {
+            header,
+            tables,
+            seen: (0..words).map(|_| AtomicU64::new(0)).collect(),
+        };
+        unit.check_group_table().ok_or(Reject::Impossible)?;
+        Ok(unit)
+    }
+
+    /// What it was made for.
+    #[must_use]
+    pub fn key(&self) -> Key {
+        raw::key(&self.header)
+    }
+
+    /// Where its parts lie.
+    #[must_use]
+    pub fn geometry(&self) -> Geometry {
+        raw::geometry(&self.header)
+    }
+
+    /// Path of the image as its writer knew it.
+    #[must_use]
+    pub fn image_path(&self) -> &'a [u8] {
+        let end = self.header.head_len as usize;
+        let start = end - self.header.path_len as usize;
+        self.tables.get(start..end).unwrap_or_default()
+    }
+
+    /// Number of fragments.
+    #[must_use]
+    pub fn fragments(&self) -> u32 {
+        self.header.fragments
+    }
+
+    /// Checksum of the head and so, through the checksums in it, of the whole file.
+    #[must_use]
+    pub fn checksum(&self) -> u64 {
+        self.header.checksum
+    }
+
+    /// The modification time (seconds, nanoseconds) that the writer gives the file.
+    /// A file with another one was touched since: verify it completely before use.
+    #[must_use]
+    pub fn mtime_token(&self) -> (i64, u32) {
+        mtime_token(self.header.checksum)
+    }
+
+    /// The fragment for an entry point.
+    ///
+    /// # Errors
+    /// The part of the index that would hold it is damaged.
+    pub fn lookup(&self, head: ImageOff, context: Context) -> Result<Option<Entry>, Reject> {
+        let wanted = EntryKey::new(head.0, context.0);
+        let index = self.section(SectionId::Index);
+        let first_of = |group: u32| {
+            let group = self.group(SectionId::Index, group).unwrap_or_default();
+            EntryKey::new(group.first as i32, group.end)
+        };
+        let behind = partition(0..index.groups, |group| first_of(group) <= wanted);
+        let Some(group) = behind.checked_sub(1) else {
+            return Ok(None);
+        };
+        let per_group = (GROUP / SectionId::Index.record_len()) as u32;
+        let first = group * per_group;
+        let end = first.saturating_add(per_group).min(self.fragments());
+        let bytes = self.records(SectionId::Index, first..end)?;
+        let entry = |number: u32| read_at::<IndexRec>(bytes, number - first);
+        let found = partition(first..end, |number| {
+            entry(number).is_some_and(|entry| EntryKey::new(entry.head, entry.context) < wanted)
+        });
+        match (found < end).then(|| entry(found)).flatten() {
+            Some(rec) if EntryKey::new(rec.head, rec.context) == wanted => {
+                self.checked_entry(rec).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Entry `number` in the order of the index.
+    ///
+    /// # Errors
+    /// The entry is damaged, or there is none.
+    pub fn entry(&self, number: u32) -> Result<Entry, Reject> {
+        self.checked_entry(self.record(SectionId::Index, number)?)
+    }
+
+    fn checked_entry(&self, entry: IndexRec) -> Result<Entry, Reject> {
+        let inside =
+            entry.fragment < self.fragments() && entry.hot < self.section(SectionId::Hot).len;
+        inside
+            .then(|| entry.into())
+            .ok_or(Reject::Record(SectionId::Index))
+    }
+
+    /// Place and size of fragment `number`.
+    ///
+    /// # Errors
+    /// Its record is damaged, or there is none.
+    pub fn info(&self, number: u32) -> Result<FragmentInfo, Reject> {
+        let pair = self.pair(number)?;
+        let this = &pair.this;
+        let hot = self.inside(SectionId::Hot, this.hot, this.hot_len)?;
+        let cold = self.inside(SectionId::Cold, this.cold, this.cold_len)?;
+        let slots = pair.records(SectionId::Slots);
+        if slots.start > slots.end || slots.end > self.section(SectionId::Slots).len / 8 {
+            return Err(Reject::Record(SectionId::Fragments));
+        }
+        Ok(FragmentInfo {
+            number,
+            head: ImageOff(this.head),
+            context: Context(this.context),
+            source_len: this.source_len,
+            instructions: this.instructions,
+            hot,
+            cold,
+            slots,
+            flags: this.flags,
+        })
+    }
+
+    fn inside(&self, section: SectionId, offset: u32, len: u32) -> Result<Range<u32>, Reject> {
+        let end = offset.checked_add(len);
+        end.filter(|end| *end <= self.section(section).len)
+            .map(|end| offset..end)
+            .ok_or(Reject::Record(SectionId::Fragments))
+    }
+
+    /// The fragment whose code covers byte `offset` of the hot section.
+    ///
+    /// # Errors
+    /// Its record is damaged.
+    pub fn fragment_at_hot(&self, offset: u32) -> Result<Option<FragmentInfo>, Reject> {
+        let Some(group) = self.hot_group_at(offset) else {
+            return Ok(None);
+        };
+        self.fragment_at(group, offset, |info| info.hot.clone())
+    }
+
+    /// The fragment whose stubs cover byte `offset` of the cold section.
+    ///
+    /// # Errors
+    /// Its record is damaged.
+    pub fn fragment_at_cold(&self, offset: u32) -> Result<Option<FragmentInfo>, Reject> {
+        let Some(group) = self.cold_group_at(offset) else {
+            return Ok(None);
+        };
+        self.fragment_at(group, offset, |info| info.cold.clone())
+    }
+
+    fn fragment_at(
+        &self,
+        group: CodeGroup,
+        offset: u32,
+        range: impl Fn(&FragmentInfo) -> Range<u32>,
+    ) -> Result<Option<FragmentInfo>, Reject> {
+        let mut span = group.fragments;
+        while span.start < span.end {
+            let middle = span.start + (span.end - span.start) / 2;
+            let info = self.info(middle)?;
+            let code = range(&info);
+            if code.contains(&offset) {
+                return Ok(Some(info));
+            }
+            // An empty range at `offset` belongs to a fragment before the one sought.
+            if code.start <= offset {
+                span.start = middle + 1;
+            } else {
+                span.end = middle;
+            }
+        }
+        Ok(None)
+    }
+
+    /// What fragment `number` was made from.
+    ///
+    /// # Errors
+    /// Its record is damaged, or there is none.
+    pub fn source(&self, number: u32) -> Result<Source, Reject> {
+        self.record::<SourceRec>(SectionId::Sources, number)
+            .map(Source::from)
+    }
+
+    /// What the fragments of `group` were made from, in their order.
+    ///
+    /// # Errors
+    /// The table is damaged.
+    pub fn sources(
+        &self,
+        group: &CodeGroup,
+    ) -> Result<impl Iterator<Item = Source> + use<'a>, Reject> {
+        let bytes = self.records(SectionId::Sources, group.fragments.clone())?;
+        let records = bytes.chunks_exact(SectionId::Sources.record_len());
+        Ok(records.filter_map(|bytes| SourceRec::get(bytes).map(Source::from)))
+    }
+
+    /// The pc map of fragment `number`; offsets count from the fragment's start.
+    ///
+    /// # Errors
+    /// The table is damaged.
+    pub fn pc_rows(&self, number: u32) -> Result<impl Iterator<Item = PcRow> + use<'a>, Reject> {
+        let bytes = self.table_of(number, SectionId::PcRows)?;
+        Ok(Records::<PcRow>::new(bytes, SectionId::PcRows).flatten())
+    }
+
+    /// The row of the pc map for byte `offset` of fragment `number`.
+    ///
+    /// # Errors
+    /// The table is damaged.
+    pub fn pc_row_at(&self, number: u32, offset: u32) -> Result<Option<PcRow>, Reject> {
+        let rows = self.pc_rows(number)?;
+        Ok(rows.take_while(|row| row.hot <= offset).last())
+    }
+
+    /// Counter additions of fragment `number`.
+    ///
+    /// # Errors
+    /// The table is damaged.
+    pub fn counts(&self, number: u32) -> Result<impl Iterator<Item = CountRow> + use<'a>, Reject> {
+        let bytes = self.table_of(number, SectionId::Counts)?;
+        Ok(Records::<CountRow>::new(bytes, SectionId::Counts).flatten())
+    }
+
+    /// Relocations of fragment `number`.
+    ///
+    /// # Errors
+    /// The table is damaged; each item by itself may make no sense.
+    pub fn relocs(
+        &self,
+        number: u32,
+    ) -> Result<impl Iterator<Item = Result<Reloc, Reject>> + use<'a>, Reject> {
+        let bytes = self.table_of(number, SectionId::Relocs)?;
+        let rows = Records::<Reloc>::new(bytes, SectionId::Relocs);
+        Ok(rows.map(|row| row.ok_or(Reject::Record(SectionId::Relocs))))
+    }
+
+    /// Direct exits of fragment `number`.
+    ///
+    /// # Errors
+    /// The table is damaged; each item by itself may make no sense.
+    pub fn exits(
+        &self,
+        number: u32,
+    ) -> Result<impl Iterator<Item = Result<Exit, Reject>> + use<'a>, Reject> {
+        let bytes = self.table_of(number, SectionId::Exits)?;
+        let rows = Records::<Exit>::new(bytes, SectionId::Exits);
+        Ok(rows.map(|row| row.ok_or(Reject::Record(SectionId::Exits))))
+    }
+
+    /// The tool's record of fragment `number`.
+    ///
+    /// # Errors
+    /// The table is damaged.
+    pub fn tool_record(&self, number: u32) -> Result<&'a [u8], Reject> {
+        self.table_of(number, SectionId::Tool)
+    }
+
+    /// Number of hot groups, and of slot groups.
+    #[must_use]
+    pub fn hot_groups(&self) -> u32 {
+        self.section(SectionId::Hot).groups
+    }
+
+    /// Number of cold groups.
+    #[must_use]
+    pub fn cold_groups(&self) -> u32 {
+        self.section(SectionId::Cold).groups
+    }
+
+    /// Hot group by number.
+    #[must_use]
+    pub fn hot_group(&self, number: u32) -> Option<CodeGroup> {
+        self.code_group(SectionId::Hot, number)
+    }
+
+    /// Cold group by number.
+    #[must_use]
+    pub fn cold_group(&self, number: u32) -> Option<CodeGroup> {
+        self.code_group(SectionId::Cold, number)
+    }
+
+    /// The hot group that holds byte `offset` of the hot section.
+    #[must_use]
+    pub fn hot_group_at(&self, offset: u32) -> Option<CodeGroup> {
+        self.code_group_at(SectionId::Hot, offset)
+    }
+
+    /// The cold group that holds byte `offset` of the cold section.
+    #[must_use]
+    pub fn cold_group_at(&self, offset: u32) -> Option<CodeGroup> {
+        self.code_group_at(SectionId::Cold, offset)
+    }
+
+    /// Byte range, in the slots section, of the slots of hot group `number`.
+    #[must_use]
+    pub fn slot_group(&self, number: u32) -> Option<Range<u32>> {
+        let group = self.group(SectionId::Slots, number)?;
+        let start = group.offset - self.section(SectionId::Slots).offset;
+        Some(start..start + group.len)
+    }
+
+    /// Verifies the bytes of a hot group, as they lie in the file.
+    ///
+    /// # Errors
+    /// They are not what was written.
+    pub fn check_hot(&self, number: u32, bytes: &[u8]) -> Result<(), Reject> {
+        self.check(SectionId::Hot, number, bytes)
+    }
+
+    /// Verifies the bytes of a cold group, as they lie in the file.
+    ///
+    /// # Errors
+    /// They are not what was written.
+    pub fn check_cold(&self, number: u32, bytes: &[u8]) -> Result<(), Reject> {
+        self.check(SectionId::Cold, number, bytes)
+    }
+
+    /// Verifies the bytes of a slot group, before they are rebased.
+    ///
+    /// # Errors
+    /// They are not what was written.
+    pub fn check_slots(&self, number: u32, bytes: &[u8]) -> Result<(), Reject> {
+        self.check(SectionId::Slots, number, bytes)
+    }
+
+    /// Verifies all tables at once.
+    ///
+    /// # Errors
+    /// The first damaged group.
+    pub fn check_tables(&self) -> Result<(), Reject> {
+        for section in SectionId::ALL {
+            if section < SectionId::Hot {
+                self.table(section, 0..self.section(section).len as usize)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn section(&self, section: SectionId) -> SectionRec {
+        self.header.sections[section as usize]
+    }
+
+    fn check(&self, section: SectionId, number: u32, bytes: &[u8]) -> Result<(), Reject> {
+        let damaged = Reject::Group {
+            section,
+            group: number,
+        };
+        let group = self.group(section, number).ok_or(damaged)?;
+        let intact = bytes.len() == group.len as usize && checksum::group(bytes) == group.checksum;
+        intact.then_some(()).ok_or(damaged)
+    }
+
+    /// Entry `number` of a section's part of the group table.
+    fn group(&self, section: SectionId, number: u32) -> Option<GroupRec> {
+        let section = self.section(section);
+        if number >= section.groups {
+            return None;
+        }
+        let at = HEADER_LEN + GROUP_REC_LEN * (section.first_group + number) as usize;
+        GroupRec::get(self.tables.get(at..at + GROUP_REC_LEN)?)
+    }
+
+    fn code_group(&self, section: SectionId, number: u32) -> Option<CodeGroup> {
+        let group = self.group(section, number)?;
+        Some(CodeGroup {
+            number,
+            offset: group.offset - self.section(section).offset,
+            len: group.len,
+            fragments: group.first..group.end,
+        })
+    }
+
+    fn code_group_at(&self, section: SectionId, offset: u32) -> Option<CodeGroup> {
+        let groups = self.section(section).groups;
+        let behind = partition(0..groups, |number| {
+            let group = self.code_group(section, number);
+            group.is_some_and(|group| group.offset <= offset)
+        });
+        let group = self.code_group(section, behind.checked_sub(1)?)?;
+        (offset - group.offset < group.len).then_some(group)
+    }
+
+    /// A verified part of a table.
+    fn table(&self, section: SectionId, range: Range<usize>) -> Result<&'a [u8], Reject> {
+        let rec = self.section(section);
+        let nonsense = Reject::Record(section);
+        if range.start > range.end || range.end > rec.len as usize {
+            return Err(nonsense);
+        }
+        if range.start < range.end {
+            for group in range.start / GROUP..=(range.end - 1) / GROUP {
+                self.ensure(section, group as u32)?;
+            }
+        }
+        let start = rec.offset as usize;
+        let bytes = self.tables.get(start + range.start..start + range.end);
+        bytes.ok_or(nonsense)
+    }
+
+    /// Verifies a table group unless that was done before.
+    fn ensure(&self, section: SectionId, number: u32) -> Result<(), Reject> {
+        let damaged = Reject::Group {
+            section,
+            group: number,
+        };
+        let bit = self.section(section).first_group + number;
+        let word = self.seen.get(bit as usize / 64).ok_or(damaged)?;
+        let mask = 1 << (bit % 64);
+        if word.load(Ordering::Relaxed) & mask == 0 {
+            let group = self.group(section, number).ok_or(damaged)?;
+            let start = group.offset as usize;
+            let bytes = self.tables.get(start..start + group.len as usize);
+            self.check(section, number, bytes.ok_or(damaged)?)?;
+            word.fetch_or(mask, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Verified records of a section, by number.
+    fn records(&self, section: SectionId, range: Range<u32>) -> Result<&'a [u8], Reject> {
+        let len = section.record_len();
+        self.table(
+            section,
+            range.start as usize * len..range.end as usize * len,
+        )
+    }
+
+    fn record<T: Record>(&self, section: SectionId, number: u32) -> Result<T, Reject> {
+        let nonsense = Reject::Record(section);
+        let end = number.checked_add(1).ok_or(nonsense)?;
+        T::get(self.records(section, number..end)?).ok_or(nonsense)
+    }
+
+    fn pair(&self, number: u32) -> Result<RecordPair, Reject> {
+        if number >= self.fragments() {
+            return Err(Reject::Record(SectionId::Fragments));
+        }
+        let this: FragmentRec = self.record(SectionId::Fragments, number)?;
+        let next: FragmentRec = self.record(SectionId::Fragments, number + 1)?;
+        Ok(RecordPair { this, next })
+    }
+
+    /// A fragment's records in a table section.
+    fn table_of(&self, number: u32, section: SectionId) -> Result<&'a [u8], Reject> {
+        self.records(section, self.pair(number)?.records(section))
+    }
+
+    /// The groups of each section tile it; those of code also tile the fragments.
+    fn check_group_table(&self) -> Option<()> {
+        for id in SectionId::ALL {
+            let section = self.section(id);
+            let (mut at, mut fragment) = (section.offset, 0);
+            for number in 0..section.groups {
+                let group = self.group(id, number)?;
+                let last = number + 1 == section.groups;
+                let shape = match id {
+                    SectionId::Hot | SectionId::Cold => {
+                        group.len > 0 && (group.len as usize).is_multiple_of(crate::PAGE)
+                    }
+                    SectionId::Slots => {
+                        let hot = self.group(SectionId::Hot, number)?;
+                        group.len.is_multiple_of(8)
+                            && (group.first, group.end) == (hot.first, hot.end)
+                    }
+                    _ => group.len as usize == GROUP || (last && group.len as usize <= GROUP),
+                };
+                if !shape || group.offset != at {
+                    return None;
+                }
+                at = at.checked_add(group.len)?;
+                if id >= SectionId::Hot {
+                    if group.first != fragment || group.end < group.first {
+                        return None;
+                    }
+                    fragment = group.end;
+                }
+            }
+            let covered = id < SectionId::Hot || fragment == self.fragments();
+            if at - section.offset != section.len || !covered {
+                return None;
+            }
+        }
+        (self.hot_groups() == self.section(SectionId::Slots).groups).then_some(())
+    }
+}
+
+/// First number in `range` for which `before` does not hold.
+fn partition(range: Range<u32>, before: impl Fn(u32) -> bool) -> u32 {
+    let Range { mut start, mut end } = range;
+    while start < end {
+        let middle = start + (end - start) / 2;
+        if before(middle) {
+            start = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    start
+}
+
+fn read_at<T: Record>(bytes: &[u8], number: u32) -> Option<T> {
+    let at = number as usize * T::LEN;
+    T::get(bytes.get(at..at + T::LEN)?)
+}
+
+/// A plausible point of time (1995 to 2012) that depends on all of the checksum that
+/// fits.
+pub(crate) const fn mtime_token(checksum: u64) -> (i64, u32) {
+    let seconds = 0x3000_0000 + (checksum >> 35) as i64;
+    let nanoseconds = (checksum as u32) % 1_000_000_000;
+    (seconds, nanoseconds)
+}

@@ -1,0 +1,50 @@
+//! A borrowed fragment, for owners that keep its parts elsewhere than in vectors.
+
+use crate::fragment::{CountRow, Exit, Fragment, PcRow, Reloc, SlotInit};
+use ppin_abi::addr::ImageOff;
+use ppin_abi::context::Context;
+
+/// A view of a [`Fragment`]; the fields mean the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FragmentRef<'a> {
+    /// First app instruction.
+    pub head: ImageOff,
+    /// What it assumes on entry.
+    pub context: Context,
+    /// App bytes it was made from, from `head` on.
+    pub source_len: u32,
+    /// App instructions in it.
+    pub instructions: u32,
+    /// Code. The contents of relocated fields do not matter.
+    pub hot: &'a [u8],
+    /// Stubs and records. The contents of relocated fields do not matter.
+    pub cold: &'a [u8],
+    /// Initial contents of its slots.
+    pub slots: &'a [SlotInit],
+    /// All that depends on placement.
+    pub relocs: &'a [Reloc],
+    /// Direct exits.
+    pub exits: &'a [Exit],
+    /// From hot offset to app instruction, ascending.
+    pub pc_map: &'a [PcRow],
+    /// Counter additions.
+    pub counts: &'a [CountRow],
+}
+
+impl<'a> From<&'a Fragment> for FragmentRef<'a> {
+    fn from(fragment: &'a Fragment) -> Self {
+        Self {
+            head: fragment.head,
+            context: fragment.context,
+            source_len: fragment.source_len,
+            instructions: fragment.instructions,
+            hot: &fragment.hot,
+            cold: &fragment.cold,
+            slots: &fragment.slots,
+            relocs: &fragment.relocs,
+            exits: &fragment.exits,
+            pc_map: &fragment.pc_map,
+            counts: &fragment.counts,
+        }
+    }
+}
