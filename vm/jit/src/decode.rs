@@ -1,0 +1,273 @@
+//! App bytes to instructions, and the kind of treatment each one needs.
+
+use iced_x86::{
+    Code, Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, OpKind, Register,
+};
+use ppin_abi::addr::AppPc;
+use ppin_abi::record::Trap;
+
+/// What the compiler has to do with an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Copied; control goes on behind it.
+    Verbatim,
+    /// Copied, with its rip-relative field aimed at the app's address.
+    RipRelative,
+    /// Copied; the CPU raises something there (`int3`, `ud2`, privileged).
+    Faulting,
+    /// `jmp` to a fixed target.
+    Jump,
+    /// `jcc`.
+    CondJump,
+    /// `loop`, `loope`, `loopne`, `jrcxz`: short forms only.
+    ShortJump,
+    /// `xbegin`, which always aborts here.
+    TransactionBegin,
+    /// `call` of a fixed target.
+    Call,
+    /// `jmp` through a register or memory.
+    IndirectJump,
+    /// `call` through a register or memory.
+    IndirectCall,
+    /// `ret`, `ret n`.
+    Ret,
+    /// `syscall`.
+    Syscall,
+    /// Left to the VM.
+    Trap(Trap),
+}
+
+impl Kind {
+    /// Whether a block ends behind it, however the trace was chosen.
+    pub(crate) const fn ends_block(self) -> bool {
+        !matches!(self, Self::Verbatim | Self::RipRelative)
+    }
+
+    /// Whether a trace goes on behind it.
+    pub(crate) const fn falls_through(self) -> bool {
+        matches!(
+            self,
+            Self::Verbatim | Self::RipRelative | Self::CondJump | Self::ShortJump
+        )
+    }
+
+    /// Whether it has a fixed target beside its successor.
+    pub(crate) const fn is_direct_branch(self) -> bool {
+        matches!(
+            self,
+            Self::Jump | Self::CondJump | Self::ShortJump | Self::Call | Self::TransactionBegin
+        )
+    }
+}
+
+/// A decoded app instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ins {
+    /// As iced decoded it, at its app address.
+    pub raw: Instruction,
+    /// Bytes from the head of the trace.
+    pub offset: u32,
+    /// What is to be done with it.
+    pub kind: Kind,
+    /// For a rip-relative operand: offset of its 32-bit field in the instruction.
+    pub disp_at: u8,
+}
+
+impl Ins {
+    /// Length in bytes.
+    pub(crate) fn len(&self) -> u32 {
+        self.raw.len() as u32
+    }
+
+    /// Its app address.
+    pub(crate) fn pc(&self) -> AppPc {
+        AppPc(self.raw.ip())
+    }
+
+    /// App address of its successor.
+    pub(crate) fn next(&self) -> AppPc {
+        AppPc(self.raw.next_ip())
+    }
+
+    /// Offset of its successor from the head of the trace.
+    pub(crate) fn end(&self) -> u32 {
+        self.offset + self.len()
+    }
+
+    /// Target of a direct branch.
+    pub(crate) fn target(&self) -> AppPc {
+        AppPc(self.raw.near_branch_target())
+    }
+}
+
+/// Why there is no instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NoIns {
+    /// The bytes end within it.
+    Incomplete,
+    /// They are no instruction.
+    Invalid,
+}
+
+/// Decodes `bytes`, which lie at `pc`, one instruction after the other.
+pub(crate) struct InsReader<'a> {
+    decoder: Decoder<'a>,
+}
+
+impl<'a> InsReader<'a> {
+    pub(crate) fn new(pc: AppPc, bytes: &'a [u8]) -> Self {
+        Self {
+            decoder: Decoder::with_ip(64, bytes, pc.0, DecoderOptions::NONE),
+        }
+    }
+
+    /// The next instruction.
+    pub(crate) fn read(&mut self) -> Result<Ins, NoIns> {
+        let offset = self.decoder.position() as u32;
+        let raw = self.decoder.decode();
+        match self.decoder.last_error() {
+            DecoderError::None => Ok(self.ins(raw, offset)),
+            DecoderError::NoMoreBytes => Err(NoIns::Incomplete),
+            _ => Err(NoIns::Invalid),
+        }
+    }
+
+    fn ins(&self, raw: Instruction, offset: u32) -> Ins {
+        let kind = classify(&raw);
+        let disp_at = if raw.is_ip_rel_memory_operand() {
+            self.decoder
+                .get_constant_offsets(&raw)
+                .displacement_offset() as u8
+        } else {
+            0
+        };
+        Ins {
+            raw,
+            offset,
+            kind,
+            disp_at,
+        }
+    }
+}
+
+fn classify(raw: &Instruction) -> Kind {
+    if raw.segment_prefix() == Register::GS && accesses_segment(raw) {
+        return Kind::Trap(Trap::Unsupported);
+    }
+    match raw.flow_control() {
+        FlowControl::Next => classify_plain(raw),
+        FlowControl::UnconditionalBranch => by_code(raw, Kind::Jump),
+        FlowControl::ConditionalBranch => conditional(raw),
+        FlowControl::IndirectBranch => by_code(raw, Kind::IndirectJump),
+        FlowControl::Call => by_code(raw, Kind::Call),
+        FlowControl::IndirectCall => by_code(raw, Kind::IndirectCall),
+        FlowControl::Return => by_code(raw, Kind::Ret),
+        FlowControl::XbeginXabortXend => transaction(raw),
+        FlowControl::Interrupt => interrupt(raw),
+        FlowControl::Exception => Kind::Faulting,
+    }
+}
+
+/// Whether the segment of the operand matters: `lea` and the long `nop` only look
+/// as if they touched memory.
+fn accesses_segment(raw: &Instruction) -> bool {
+    if matches!(
+        raw.mnemonic(),
+        iced_x86::Mnemonic::Lea | iced_x86::Mnemonic::Nop
+    ) {
+        return false;
+    }
+    raw.op_kinds().any(|kind| {
+        matches!(
+            kind,
+            OpKind::Memory
+                | OpKind::MemorySegSI
+                | OpKind::MemorySegESI
+                | OpKind::MemorySegRSI
+                | OpKind::MemorySegDI
+                | OpKind::MemorySegEDI
+                | OpKind::MemorySegRDI
+        )
+    })
+}
+
+fn classify_plain(raw: &Instruction) -> Kind {
+    let code = raw.code();
+    if touches_gs(raw) {
+        return Kind::Trap(Trap::Unsupported);
+    }
+    if code.is_privileged() {
+        return Kind::Faulting;
+    }
+    if matches!(code, Code::Enclu | Code::Uiret) {
+        return Kind::Trap(Trap::Unsupported);
+    }
+    if raw.is_ip_rel_memory_operand() {
+        return Kind::RipRelative;
+    }
+    Kind::Verbatim
+}
+
+/// Instructions that read or write the base of GS, or load its selector.
+fn touches_gs(raw: &Instruction) -> bool {
+    match raw.code() {
+        Code::Rdgsbase_r32
+        | Code::Rdgsbase_r64
+        | Code::Wrgsbase_r32
+        | Code::Wrgsbase_r64
+        | Code::Swapgs
+        | Code::Popw_GS
+        | Code::Popq_GS
+        | Code::Lgs_r16_m1616
+        | Code::Lgs_r32_m1632
+        | Code::Lgs_r64_m1664 => true,
+        Code::Mov_Sreg_rm16 | Code::Mov_Sreg_r32m16 | Code::Mov_Sreg_r64m16 => {
+            raw.op0_register() == Register::GS
+        }
+        _ => false,
+    }
+}
+
+/// Near transfers of 64-bit operand size are rewritten; far and 16-bit ones are not.
+fn by_code(raw: &Instruction, near: Kind) -> Kind {
+    match raw.code() {
+        Code::Jmp_rel8_64
+        | Code::Jmp_rel32_64
+        | Code::Jmp_rm64
+        | Code::Call_rel32_64
+        | Code::Call_rm64
+        | Code::Retnq
+        | Code::Retnq_imm16 => near,
+        Code::Syscall => Kind::Syscall,
+        _ => Kind::Trap(Trap::Unsupported),
+    }
+}
+
+fn conditional(raw: &Instruction) -> Kind {
+    if raw.is_jcc_short_or_near() && raw.op0_kind() == OpKind::NearBranch64 {
+        Kind::CondJump
+    } else if (raw.is_loop() || raw.is_loopcc() || raw.is_jcx_short())
+        && raw.op0_kind() == OpKind::NearBranch64
+    {
+        Kind::ShortJump
+    } else {
+        Kind::Trap(Trap::Unsupported)
+    }
+}
+
+/// `xabort` outside a transaction does nothing, `xend` faults: the CPU knows.
+fn transaction(raw: &Instruction) -> Kind {
+    match raw.code() {
+        Code::Xbegin_rel16 | Code::Xbegin_rel32 => Kind::TransactionBegin,
+        Code::Xend => Kind::Faulting,
+        _ => Kind::Verbatim,
+    }
+}
+
+fn interrupt(raw: &Instruction) -> Kind {
+    match raw.code() {
+        Code::Int_imm8 if raw.immediate8() == 0x80 => Kind::Trap(Trap::Int80),
+        Code::Int_imm8 | Code::Int1 | Code::Int3 => Kind::Faulting,
+        _ => Kind::Trap(Trap::Unsupported),
+    }
+}

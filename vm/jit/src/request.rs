@@ -1,0 +1,35 @@
+//! What the compiler is asked.
+
+use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_abi::context::Context;
+
+/// Most app bytes that one trace covers; more in a [`Request`] are not looked at.
+pub const MAX_TRACE_BYTES: usize = 512;
+
+/// Why the bytes of a [`Request`] end where they do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BytesEnd {
+    /// The image or segment ends there, or just the buffer. The engine gives at
+    /// least 15 bytes unless there are no more that could be executed.
+    Limit,
+    /// The next byte cannot be read.
+    Unreadable,
+}
+
+/// A trace to be translated.
+#[derive(Clone, Copy, Debug)]
+pub struct Request<'a> {
+    /// Its head.
+    pub pc: AppPc,
+    /// Base of the image that holds it, less than 2 GiB away.
+    pub image: ImageBase,
+    /// What the fragment may assume on entry.
+    pub context: Context,
+    /// The app's bytes from `pc` on.
+    pub bytes: &'a [u8],
+    /// Why they end.
+    pub end: BytesEnd,
+    /// To translate a recorded trace again: its length in app bytes, where this
+    /// one has to stop, too.
+    pub max_source: Option<u32>,
+}
