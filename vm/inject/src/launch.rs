@@ -1,0 +1,416 @@
+//! P's side: prepare, have H seize, execute.
+//!
+//! # Safety
+//!
+//! P passes the app's own pointers to `execve` untouched and gives H memory that
+//! outlives it. Nothing here allocates or uses thread-local storage.
+#![allow(unsafe_code)]
+
+use crate::block::{self, BootParams};
+use crate::elf::{self, Plan};
+use crate::plant::Seed;
+use crate::sys::{Child, Cpu, Errno, Kernel, check, errno};
+use crate::{fds, helper, word};
+use core::ffi::CStr;
+use core::mem::MaybeUninit;
+use core::sync::atomic::AtomicU32;
+use linux_raw_sys::general::{
+    __NR_execve, __NR_execveat, __NR_fstat, __NR_getpid, __NR_gettid, __NR_kill, __NR_openat,
+    __NR_prctl, __NR_pread64, __NR_rt_sigprocmask, __NR_wait4, __WALL, AT_FDCWD, O_CLOEXEC,
+    O_RDONLY, SIG_SETMASK, SIGCHLD, stat,
+};
+use linux_raw_sys::prctl::{PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_PTRACER};
+use ppin_abi::boot::RuntimeSpan;
+
+const STACK: usize = 16 << 10;
+
+/// Memory for H: its word, its orders, its stack. Any 64-byte aligned, zeroed or
+/// formerly used memory will do; it is H's until [`HelperSpace::finished`].
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct HelperSpace {
+    word: AtomicU32,
+    pub(crate) process: i32,
+    pub(crate) task: i32,
+    pub(crate) seed: Seed,
+    stack: [MaybeUninit<u8>; STACK],
+}
+
+impl HelperSpace {
+    pub(crate) fn word(space: *mut Self) -> *const AtomicU32 {
+        // SAFETY: computes an address only.
+        unsafe { &raw const (*space).word }
+    }
+
+    /// Waits until no H uses this memory. The parent of a vfork child must do so
+    /// when it wakes: it wakes as soon as the child's exec takes a memory of its
+    /// own, and H finishes its work in the parent's memory meanwhile. Without an H
+    /// (zeroed memory) this returns at once.
+    ///
+    /// # Safety
+    /// `space` points to a space as described above.
+    pub unsafe fn finished(space: *mut Self) {
+        // SAFETY: the word is alive and only used atomically.
+        let word = unsafe { &*Self::word(space) };
+        loop {
+            let now = word.load(core::sync::atomic::Ordering::Acquire);
+            if now == word::GONE {
+                return;
+            }
+            word::wait_while(&mut Cpu, word, now);
+        }
+    }
+}
+
+/// The system call that the program asked for, with its own pointers.
+#[derive(Clone, Copy, Debug)]
+pub struct Exec {
+    /// Directory descriptor and flags, for `execveat`.
+    pub at: Option<(i32, u32)>,
+    /// Path, zero-terminated.
+    pub path: *const u8,
+    /// Argument vector.
+    pub argv: *const *const u8,
+    /// Environment vector.
+    pub envp: *const *const u8,
+}
+
+/// A launch: what to carry and what to execute.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// For the boot block.
+    pub boot: BootParams<'a>,
+    /// The file that holds the runtime, zero-terminated.
+    pub carrier: &'a CStr,
+    /// Where in it.
+    pub runtime: RuntimeSpan,
+    /// The carrier's `ppin_ident` when it was first opened; `None`: now is first.
+    pub ident: Option<[u64; 3]>,
+    /// What to execute.
+    pub exec: Exec,
+}
+
+/// How far a launch came that did not succeed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Opening the carrier, or it holds no runtime any more.
+    Carrier,
+    /// Writing the boot block.
+    BootBlock,
+    /// Creating H.
+    Helper,
+    /// H's PTRACE_SEIZE.
+    Seize,
+    /// H was killed.
+    HelperDied,
+    /// The exec itself: the app's own error, P is as it was.
+    Exec,
+}
+
+/// A launch that did not succeed; nothing of it remains in the process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// Where it ended.
+    pub step: Step,
+    /// The kernel's reason.
+    pub errno: Errno,
+}
+
+impl Failure {
+    fn at(step: Step) -> impl Fn(Errno) -> Self {
+        move |errno| Self { step, errno }
+    }
+}
+
+/// Executes the program with the runtime in it. Returns only if that failed.
+///
+/// # Safety
+/// - `space` is valid for H until [`HelperSpace::finished`], and no other launch
+///   uses it meanwhile;
+/// - the pointers in `exec` are what the app would pass to the kernel;
+/// - the calling thread has blocked what must not run in handlers meanwhile: its
+///   mask is in force at the exec itself.
+pub unsafe fn launch(space: *mut HelperSpace, launch: &Launch<'_>) -> Failure {
+    // SAFETY: the caller's contract.
+    unsafe { launch_with(&mut Cpu, space, launch) }
+}
+
+/// [`launch`] over any [`Kernel`].
+///
+/// # Safety
+/// As for [`launch`].
+pub unsafe fn launch_with<K: Kernel>(
+    kernel: &mut K,
+    space: *mut HelperSpace,
+    launch: &Launch<'_>,
+) -> Failure {
+    let carrier = match Carrier::open(kernel, launch) {
+        Ok(carrier) => carrier,
+        Err(failure) => return failure,
+    };
+    let mut header = launch.boot.header(kernel);
+    header.runtime = launch.runtime;
+    header.ppin_ident = carrier.ident;
+    let failure = match block::create(kernel, &launch.boot, &header) {
+        Ok(boot_fd) => {
+            let seed = Seed {
+                header,
+                plan: carrier.plan,
+                ppin_fd: carrier.fd,
+                boot_fd,
+            };
+            // SAFETY: the caller's contract.
+            let failure = unsafe { with_helper(kernel, space, launch, seed) };
+            fds::close(kernel, boot_fd);
+            failure
+        }
+        Err(errno) => Failure {
+            step: Step::BootBlock,
+            errno,
+        },
+    };
+    fds::close(kernel, carrier.fd);
+    failure
+}
+
+/// The opened file that holds the runtime.
+struct Carrier {
+    fd: i32,
+    plan: Plan,
+    ident: [u64; 3],
+}
+
+impl Carrier {
+    fn open<K: Kernel>(kernel: &mut K, launch: &Launch<'_>) -> Result<Self, Failure> {
+        let failed = Failure::at(Step::Carrier);
+        let path = launch.carrier.as_ptr() as usize;
+        let flags = (O_RDONLY | O_CLOEXEC) as usize;
+        // SAFETY: the path is a C string.
+        let raw = unsafe { kernel.call(__NR_openat, [AT_FDCWD as usize, path, flags, 0, 0, 0]) };
+        let low = check(raw).map_err(&failed)? as i32;
+        let fd = fds::raise(kernel, low);
+        Self::read(kernel, fd, launch).map_err(|errno| {
+            fds::close(kernel, fd);
+            failed(errno)
+        })
+    }
+
+    fn read<K: Kernel>(kernel: &mut K, fd: i32, launch: &Launch<'_>) -> Result<Self, Errno> {
+        let ident = ident(kernel, fd)?;
+        let mut head = [0u8; elf::HEAD];
+        let offset = launch.runtime.offset as usize;
+        let args = [
+            fd as usize,
+            head.as_mut_ptr() as usize,
+            elf::HEAD,
+            offset,
+            0,
+            0,
+        ];
+        // SAFETY: the kernel writes into `head`.
+        let length = check(unsafe { kernel.call(__NR_pread64, args) })?;
+        let same = launch.ident.is_none_or(|before| before == ident);
+        match elf::plan(&head[..length]) {
+            Some(plan) if same => Ok(Self { fd, plan, ident }),
+            _ => Err(Errno(errno::ENOEXEC as i32)),
+        }
+    }
+}
+
+/// Device, inode and change time of an open file.
+fn ident<K: Kernel>(kernel: &mut K, fd: i32) -> Result<[u64; 3], Errno> {
+    let mut stat = MaybeUninit::<stat>::zeroed();
+    let args = [fd as usize, stat.as_mut_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: the kernel writes one `stat`.
+    check(unsafe { kernel.call(__NR_fstat, args) })?;
+    // SAFETY: plain data, zeroed and then written by the kernel.
+    let stat = unsafe { stat.assume_init() };
+    let changed = stat
+        .st_ctime
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(stat.st_ctime_nsec);
+    Ok([stat.st_dev, stat.st_ino, changed])
+}
+
+/// # Safety
+/// As for [`launch`].
+unsafe fn with_helper<K: Kernel>(
+    kernel: &mut K,
+    space: *mut HelperSpace,
+    launch: &Launch<'_>,
+    seed: Seed,
+) -> Failure {
+    let mask = set_mask(kernel, u64::MAX);
+    // SAFETY: the space is ours; H does not exist yet.
+    let child = unsafe { prepare(kernel, space, seed) };
+    // SAFETY: the stack lies in the space, which outlives H; `run` never returns.
+    let helper = match check(unsafe { kernel.spawn(&child) }) {
+        Ok(pid) => pid,
+        Err(errno) => {
+            // SAFETY: nobody else uses the word.
+            unsafe { (*space).word = AtomicU32::new(word::GONE) };
+            set_mask(kernel, mask);
+            return Failure {
+                step: Step::Helper,
+                errno,
+            };
+        }
+    };
+    // SAFETY: H waits for GO before it looks at the seed; the word is atomic.
+    let word = unsafe {
+        (*space).seed.header.helper_pid = helper as u32;
+        &*HelperSpace::word(space)
+    };
+    let was_dumpable = allow_tracing(kernel, helper);
+    word::post(kernel, word, word::GO);
+    let failure = match word::wait_while(kernel, word, word::GO) {
+        // SAFETY: the caller's contract.
+        word::SEIZED => unsafe { execute(kernel, launch, &seed, word, helper, mask) },
+        word::GONE => Failure {
+            step: Step::HelperDied,
+            errno: Errno(errno::ESRCH as i32),
+        },
+        refused => {
+            let errno = Errno(refused.wrapping_sub(word::REFUSED) as i32);
+            Failure {
+                step: Step::Seize,
+                errno,
+            }
+        }
+    };
+    reap(kernel, helper);
+    forbid_tracing(kernel, was_dumpable, launch.boot.ptracer);
+    set_mask(kernel, mask);
+    failure
+}
+
+/// # Safety
+/// `space` is ours alone.
+unsafe fn prepare<K: Kernel>(kernel: &mut K, space: *mut HelperSpace, seed: Seed) -> Child {
+    // SAFETY: no arguments.
+    let (process, task) = unsafe {
+        (
+            kernel.call(__NR_getpid, [0; 6]) as i32,
+            kernel.call(__NR_gettid, [0; 6]) as i32,
+        )
+    };
+    // SAFETY: the caller's contract; the fields are plain data.
+    unsafe {
+        (&raw mut (*space).word).write(AtomicU32::new(word::INIT));
+        (&raw mut (*space).process).write(process);
+        (&raw mut (*space).task).write(task);
+        (&raw mut (*space).seed).write(seed);
+        Child {
+            entry: helper::run,
+            argument: space.cast(),
+            stack_top: space.cast::<u8>().add(size_of::<HelperSpace>()),
+            tid: HelperSpace::word(space),
+        }
+    }
+}
+
+/// # Safety
+/// As for [`launch`]; H has seized this thread.
+unsafe fn execute<K: Kernel>(
+    kernel: &mut K,
+    launch: &Launch<'_>,
+    seed: &Seed,
+    word: &AtomicU32,
+    helper: usize,
+    mask: u64,
+) -> Failure {
+    let kept = fds::keep_over_exec(kernel, seed.ppin_fd)
+        .and_then(|()| fds::keep_over_exec(kernel, seed.boot_fd));
+    let failure = match kept {
+        Err(errno) => Failure {
+            step: Step::BootBlock,
+            errno,
+        },
+        Ok(()) => {
+            set_mask(kernel, mask);
+            // SAFETY: the app's own arguments.
+            let raw = unsafe { exec(kernel, &launch.exec) };
+            set_mask(kernel, u64::MAX);
+            Failure {
+                step: Step::Exec,
+                errno: Errno(-raw as i32),
+            }
+        }
+    };
+    word::post(kernel, word, word::FAILED);
+    let args = [helper, SIGCHLD as usize, 0, 0, 0, 0];
+    // SAFETY: wakes H, which is ours and not reaped yet.
+    unsafe { kernel.call(__NR_kill, args) };
+    word::wait_while(kernel, word, word::FAILED);
+    failure
+}
+
+/// # Safety
+/// The pointers are what the app would pass.
+unsafe fn exec<K: Kernel>(kernel: &mut K, exec: &Exec) -> isize {
+    let vectors = (exec.path as usize, exec.argv as usize, exec.envp as usize);
+    let (path, argv, envp) = vectors;
+    match exec.at {
+        // SAFETY: the caller's contract.
+        None => unsafe { kernel.call(__NR_execve, [path, argv, envp, 0, 0, 0]) },
+        Some((dir, flags)) => {
+            let args = [dir as usize, path, argv, envp, flags as usize, 0];
+            // SAFETY: the caller's contract.
+            unsafe { kernel.call(__NR_execveat, args) }
+        }
+    }
+}
+
+/// Lets H trace this process: Yama (level 1) refuses a child that traces its
+/// parent unless the parent says so *before*, and nobody may trace a process that
+/// is not dumpable. Both end with the exec or with H; returns what to put back if
+/// the exec fails.
+fn allow_tracing<K: Kernel>(kernel: &mut K, helper: usize) -> bool {
+    let was_dumpable = prctl(kernel, PR_GET_DUMPABLE, 0) != 0;
+    if !was_dumpable {
+        prctl(kernel, PR_SET_DUMPABLE, 1);
+    }
+    // Where there is no Yama this is EINVAL, and not needed.
+    prctl(kernel, PR_SET_PTRACER, helper);
+    was_dumpable
+}
+
+fn forbid_tracing<K: Kernel>(kernel: &mut K, was_dumpable: bool, ptracer: u64) {
+    if !was_dumpable {
+        prctl(kernel, PR_SET_DUMPABLE, 0);
+    }
+    if ptracer != 0 {
+        prctl(kernel, PR_SET_PTRACER, ptracer as usize);
+    }
+}
+
+fn prctl<K: Kernel>(kernel: &mut K, option: u32, value: usize) -> isize {
+    // SAFETY: these options take numbers only.
+    unsafe { kernel.call(__NR_prctl, [option as usize, value, 0, 0, 0, 0]) }
+}
+
+/// Sets the thread's signal mask; returns the former one.
+fn set_mask<K: Kernel>(kernel: &mut K, mask: u64) -> u64 {
+    let mut old = 0u64;
+    let (new, old_at) = ((&raw const mask) as usize, (&raw mut old) as usize);
+    // SAFETY: the kernel reads and writes one 8-byte set each.
+    unsafe {
+        kernel.call(
+            __NR_rt_sigprocmask,
+            [SIG_SETMASK as usize, new, old_at, 8, 0, 0],
+        )
+    };
+    old
+}
+
+/// Takes H's exit status, so that no zombie stays.
+fn reap<K: Kernel>(kernel: &mut K, helper: usize) {
+    loop {
+        // SAFETY: no status is asked for.
+        let raw = unsafe { kernel.call(__NR_wait4, [helper, 0, __WALL as usize, 0, 0, 0]) };
+        match check(raw) {
+            Err(errno) if fds::interrupted(errno) => {}
+            _ => return,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The few ptrace requests that H needs, and what a wait status says.
+//!
+//! # Safety
+//!
+//! H traces one task, P; requests act on it alone, and memory of ours is only
+//! passed where the request's manual says how much is read or written.
+#![allow(unsafe_code)]
+
+use crate::sys::{Cpu, Errno, Kernel, check};
+use linux_raw_sys::general::{__NR_ptrace, __NR_wait4, __WALL, WNOHANG};
+use linux_raw_sys::ptrace::{
+    PTRACE_CONT, PTRACE_DETACH, PTRACE_EVENT_EXEC, PTRACE_EVENT_STOP, PTRACE_GETREGS,
+    PTRACE_INTERRUPT, PTRACE_LISTEN, PTRACE_O_EXITKILL, PTRACE_O_TRACEEXEC, PTRACE_PEEKTEXT,
+    PTRACE_POKETEXT, PTRACE_SEIZE, PTRACE_SETREGS,
+};
+
+/// The kernel's `user_regs_struct`.
+#[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
+pub struct Regs {
+    pub r15: u64,
+    pub r14: u64,
+    pub r13: u64,
+    pub r12: u64,
+    pub rbp: u64,
+    pub rbx: u64,
+    pub r11: u64,
+    pub r10: u64,
+    pub r9: u64,
+    pub r8: u64,
+    pub rax: u64,
+    pub rcx: u64,
+    pub rdx: u64,
+    pub rsi: u64,
+    pub rdi: u64,
+    pub orig_rax: u64,
+    pub rip: u64,
+    pub cs: u64,
+    pub eflags: u64,
+    pub rsp: u64,
+    pub ss: u64,
+    pub segments: [u64; 6],
+}
+
+/// `cs` of 64-bit user code.
+pub const CS_64: u64 = 0x33;
+
+/// What a wait reported.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// The new image is in place, nothing of it has run.
+    Exec,
+    /// Stopped by job control: stays so until continued, but can be told to listen.
+    GroupStop,
+    /// Stopped by our own request, or woken from a group stop.
+    Trap,
+    /// About to receive this signal.
+    Signal(u32),
+    /// No more.
+    Gone,
+}
+
+/// Reads a wait status.
+pub fn event(status: u32) -> Event {
+    if status & 0xff != 0x7f {
+        return Event::Gone;
+    }
+    let (signal, code) = (status >> 8 & 0xff, status >> 16);
+    const TRAP: u32 = 5;
+    match code {
+        PTRACE_EVENT_EXEC => Event::Exec,
+        PTRACE_EVENT_STOP if signal == TRAP => Event::Trap,
+        PTRACE_EVENT_STOP => Event::GroupStop,
+        0 => Event::Signal(signal),
+        _ => Event::Trap,
+    }
+}
+
+/// A traced task.
+#[derive(Clone, Copy, Debug)]
+pub struct Tracee(pub i32);
+
+impl Tracee {
+    /// Attaches without stopping it; its end of life is bound to ours.
+    pub fn seize(self) -> Result<(), Errno> {
+        let options = PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+        self.request(PTRACE_SEIZE, 0, options as usize)
+    }
+    pub fn interrupt(self) -> Result<(), Errno> {
+        self.request(PTRACE_INTERRUPT, 0, 0)
+    }
+    pub fn listen(self) -> Result<(), Errno> {
+        self.request(PTRACE_LISTEN, 0, 0)
+    }
+    /// Lets it run, with `signal` delivered first (0: none).
+    pub fn resume(self, signal: u32) -> Result<(), Errno> {
+        self.request(PTRACE_CONT, 0, signal as usize)
+    }
+    pub fn detach(self, signal: u32) -> Result<(), Errno> {
+        self.request(PTRACE_DETACH, 0, signal as usize)
+    }
+    pub fn registers(self) -> Result<Regs, Errno> {
+        let mut regs = Regs::default();
+        self.request(PTRACE_GETREGS, 0, (&raw mut regs) as usize)?;
+        Ok(regs)
+    }
+    pub fn set_registers(self, regs: &Regs) -> Result<(), Errno> {
+        self.request(PTRACE_SETREGS, 0, core::ptr::from_ref(regs) as usize)
+    }
+    pub fn peek(self, address: u64) -> Result<[u8; 8], Errno> {
+        let mut word = [0u8; 8];
+        self.request(
+            PTRACE_PEEKTEXT,
+            address as usize,
+            word.as_mut_ptr() as usize,
+        )?;
+        Ok(word)
+    }
+    pub fn poke(self, address: u64, word: [u8; 8]) -> Result<(), Errno> {
+        let word = u64::from_le_bytes(word) as usize;
+        self.request(PTRACE_POKETEXT, address as usize, word)
+    }
+
+    fn request(self, request: u32, address: usize, data: usize) -> Result<(), Errno> {
+        let args = [request as usize, self.0 as usize, address, data, 0, 0];
+        // SAFETY: see the module; `data` is a number or memory of the right size.
+        check(unsafe { Cpu.call(__NR_ptrace, args) }).map(drop)
+    }
+}
+
+/// A task of ours that has something to report, if any: its id and status.
+pub fn poll() -> Result<Option<(Tracee, u32)>, Errno> {
+    let mut status = 0u32;
+    let options = WNOHANG | __WALL;
+    let args = [
+        usize::MAX,
+        (&raw mut status) as usize,
+        options as usize,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel writes one status word.
+    match check(unsafe { Cpu.call(__NR_wait4, args) })? {
+        0 => Ok(None),
+        pid => Ok(Some((Tracee(pid as i32), status))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statuses_are_told_apart() {
+        assert_eq!(event(0x0004_057f), Event::Exec);
+        assert_eq!(event(0x0080_137f), Event::GroupStop);
+        assert_eq!(event(0x0080_057f), Event::Trap);
+        assert_eq!(event(0x0000_0a7f), Event::Signal(10));
+        assert_eq!(event(0x0000_057f), Event::Signal(5));
+        assert_eq!(event(0x0000_0100), Event::Gone);
+        assert_eq!(event(0x0000_0009), Event::Gone);
+    }
+}

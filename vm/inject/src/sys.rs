@@ -1,0 +1,115 @@
+//! System calls without libc.
+//!
+//! # Safety
+//!
+//! The kernel believes what it is told, so [`Kernel::call`] is unsafe: the caller
+//! vouches for every pointer among the arguments and for what the call does to
+//! the process.
+#![allow(unsafe_code)]
+
+use core::arch::asm;
+use linux_raw_sys::general;
+
+pub use linux_raw_sys::errno;
+/// Numbers of system calls, as `nr::__NR_close`.
+pub use linux_raw_sys::general as nr;
+
+/// Error number of a failed system call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Errno(pub i32);
+
+/// Arguments of a system call, in order.
+pub type Args = [usize; 6];
+
+/// Splits a raw result into value and error.
+pub fn check(raw: isize) -> Result<usize, Errno> {
+    match raw {
+        -4095..=-1 => Err(Errno(-raw as i32)),
+        _ => Ok(raw as usize),
+    }
+}
+
+/// Who executes system calls: the CPU, or a recorder in tests.
+pub trait Kernel {
+    /// Executes system call `number`.
+    ///
+    /// # Safety
+    /// See the module.
+    unsafe fn call(&mut self, number: u32, args: Args) -> isize;
+
+    /// Creates a child in the same memory that runs `entry(argument)` on the stack
+    /// that ends at `stack_top`, with `tid` cleared and woken at its end. Returns
+    /// its id to the parent.
+    ///
+    /// # Safety
+    /// The stack and everything the child uses outlive it; `entry` never returns.
+    unsafe fn spawn(&mut self, child: &Child) -> isize;
+}
+
+/// What [`Kernel::spawn`] needs.
+#[derive(Debug)]
+pub struct Child {
+    /// First function.
+    pub entry: unsafe extern "C" fn(*mut u8) -> !,
+    /// Its argument.
+    pub argument: *mut u8,
+    /// End of its stack, 16-byte aligned.
+    pub stack_top: *mut u8,
+    /// Zeroed and woken by the kernel when the child is gone.
+    pub tid: *const core::sync::atomic::AtomicU32,
+}
+
+/// The CPU.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cpu;
+
+impl Kernel for Cpu {
+    unsafe fn call(&mut self, number: u32, args: Args) -> isize {
+        // SAFETY: the caller's contract.
+        unsafe { syscall(number, args) }
+    }
+
+    unsafe fn spawn(&mut self, child: &Child) -> isize {
+        // SAFETY: the caller's contract.
+        unsafe { crate::spawn::spawn(child) }
+    }
+}
+
+/// One system call.
+///
+/// # Safety
+/// See the module.
+pub unsafe fn syscall(number: u32, [a, b, c, d, e, f]: Args) -> isize {
+    let result: isize;
+    // SAFETY: `syscall` clobbers rcx and r11 and nothing else; memory effects are
+    // the caller's responsibility and not hidden from the compiler.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as usize => result,
+            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// Ends the calling task; for H this is the whole process.
+pub fn exit(status: i32) -> ! {
+    loop {
+        // SAFETY: exit_group touches no memory and does not return.
+        unsafe { syscall(general::__NR_exit_group, [status as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Writes `text` to descriptor 2 as far as it goes.
+pub fn complain(text: &[u8]) {
+    // SAFETY: the kernel reads `text`, which is alive.
+    unsafe {
+        syscall(
+            general::__NR_write,
+            [2, text.as_ptr() as usize, text.len(), 0, 0, 0],
+        );
+    }
+}

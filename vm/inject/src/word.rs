@@ -1,0 +1,53 @@
+//! The futex word between P and H.
+//!
+//! ```text
+//! INIT --P: PR_SET_PTRACER done--> GO --H: seized--> SEIZED --P: exec failed-->
+//!      FAILED --H: detached--> DETACHED        REFUSED+errno: SEIZE was refused
+//! 0: H is gone (written by the kernel, CLONE_CHILD_CLEARTID)
+//! ```
+//! Every change is followed by a wake. The word lies in memory that both share;
+//! when the exec gives P a new memory, the word stays behind with H (and with the
+//! parent of a vfork child, who waits for 0 before that memory is used again).
+#![allow(unsafe_code)]
+
+use crate::sys::Kernel;
+use core::sync::atomic::{AtomicU32, Ordering};
+use linux_raw_sys::general::{__NR_futex, FUTEX_WAIT, FUTEX_WAKE};
+
+pub const GONE: u32 = 0;
+pub const INIT: u32 = 1;
+pub const GO: u32 = 2;
+pub const SEIZED: u32 = 3;
+pub const FAILED: u32 = 4;
+pub const DETACHED: u32 = 5;
+/// Plus the error number.
+pub const REFUSED: u32 = 0x1000;
+
+/// Sets the word and wakes the other side.
+pub fn post<K: Kernel>(kernel: &mut K, word: &AtomicU32, value: u32) {
+    word.store(value, Ordering::Release);
+    let args = [word.as_ptr() as usize, FUTEX_WAKE as usize, 1, 0, 0, 0];
+    // SAFETY: the word is alive; waking reads and writes nothing.
+    unsafe { kernel.call(__NR_futex, args) };
+}
+
+/// Waits while the word is `value`; returns what it became.
+pub fn wait_while<K: Kernel>(kernel: &mut K, word: &AtomicU32, value: u32) -> u32 {
+    loop {
+        let now = word.load(Ordering::Acquire);
+        if now != value {
+            return now;
+        }
+        // Not FUTEX_PRIVATE: the kernel's wake at H's end is a shared one.
+        let args = [
+            word.as_ptr() as usize,
+            FUTEX_WAIT as usize,
+            value as usize,
+            0,
+            0,
+            0,
+        ];
+        // SAFETY: the word is alive; the kernel only reads it.
+        unsafe { kernel.call(__NR_futex, args) };
+    }
+}

@@ -1,0 +1,113 @@
+//! The runtime's heap: chunks of anonymous memory near the runtime itself, far
+//! from where the kernel would put them, so that the app's layout stays its own.
+
+use core::alloc::Layout;
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicU32, Ordering};
+use linux_raw_sys::general::{
+    __NR_futex, __NR_mmap, FUTEX_PRIVATE_FLAG, FUTEX_WAIT, FUTEX_WAKE, MAP_ANONYMOUS, MAP_PRIVATE,
+    PROT_READ, PROT_WRITE,
+};
+use lock_api::RawMutex;
+use ppin_inject::sys::{check, syscall};
+use talc::base::Talc;
+use talc::base::binning::Binning;
+use talc::source::Source;
+use talc::TalcLock;
+
+#[global_allocator]
+static HEAP: TalcLock<Futex, Grow> = TalcLock::new(Grow { heap: None });
+
+/// Smallest chunk; larger than most runs ever need.
+const CHUNK: usize = 1 << 20;
+/// Where the first chunk goes, seen from the runtime's image.
+const DISTANCE: usize = 256 << 20;
+
+/// Runs `fork` while no thread is inside the heap, so that the child inherits a
+/// consistent one, unlocked on both sides.
+pub fn with_heap_at_rest<T>(fork: impl FnOnce() -> T) -> T {
+    let guard = HEAP.lock();
+    let result = fork();
+    drop(guard);
+    result
+}
+
+/// Maps more memory when the heap is full.
+#[derive(Debug)]
+struct Grow {
+    /// End of the newest chunk's heap and of its mapping.
+    heap: Option<(NonNull<u8>, usize)>,
+}
+
+// SAFETY: the pointer is an address of memory that the allocator owns.
+unsafe impl Send for Grow {}
+
+// SAFETY: neither allocates nor touches the allocator's lock.
+unsafe impl Source for Grow {
+    fn acquire<B: Binning>(talc: &mut Talc<Self, B>, layout: Layout) -> Result<(), ()> {
+        let wanted = layout.size() + layout.align() + 4096;
+        let size = wanted.next_multiple_of(CHUNK);
+        let end = talc.source.heap.map(|(_, end)| end);
+        let start = map(end.unwrap_or_else(first_place), size).ok_or(())?;
+        let heap = match talc.source.heap {
+            Some((heap, end)) if end == start => {
+                // SAFETY: fresh memory right behind the heap, for good.
+                unsafe { talc.extend(heap, (start + size) as *mut u8) }
+            }
+            // SAFETY: fresh memory, for good.
+            _ => unsafe { talc.claim(start as *mut u8, size) }.ok_or(())?,
+        };
+        talc.source.heap = Some((heap, start + size));
+        Ok(())
+    }
+}
+
+fn first_place() -> usize {
+    let here = first_place as fn() -> usize as usize;
+    (here & !(CHUNK - 1)) + DISTANCE
+}
+
+fn map(hint: usize, size: usize) -> Option<usize> {
+    let protection = (PROT_READ | PROT_WRITE) as usize;
+    let flags = (MAP_PRIVATE | MAP_ANONYMOUS) as usize;
+    // SAFETY: a new mapping at a place that is free (a taken hint is not used).
+    check(unsafe { syscall(__NR_mmap, [hint, size, protection, flags, usize::MAX, 0]) }).ok()
+}
+
+/// A sleeping lock: 0 free, 1 taken, 2 taken and somebody sleeps.
+struct Futex(AtomicU32);
+
+// SAFETY: the classic three-state futex lock; `lock` returns to one thread at a time.
+unsafe impl RawMutex for Futex {
+    // The trait wants a fresh, unlocked value, which is what a constant gives.
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = Self(AtomicU32::new(0));
+    type GuardMarker = lock_api::GuardSend;
+
+    fn lock(&self) {
+        if self.try_lock() {
+            return;
+        }
+        while self.0.swap(2, Ordering::Acquire) != 0 {
+            self.futex(FUTEX_WAIT, 2);
+        }
+    }
+
+    fn try_lock(&self) -> bool {
+        self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    unsafe fn unlock(&self) {
+        if self.0.swap(0, Ordering::Release) == 2 {
+            self.futex(FUTEX_WAKE, 1);
+        }
+    }
+}
+
+impl Futex {
+    fn futex(&self, operation: u32, value: usize) {
+        let operation = (operation | FUTEX_PRIVATE_FLAG) as usize;
+        // SAFETY: the word is alive.
+        unsafe { syscall(__NR_futex, [self.0.as_ptr() as usize, operation, value, 0, 0, 0]) };
+    }
+}

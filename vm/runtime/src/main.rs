@@ -1,0 +1,27 @@
+//! The injected ELF. It maps itself (see `ppin_inject::load`), brings what Rust
+//! expects of a platform (memory routines, heap, panic), and hands over to the
+//! engine. All logic lies in workspace crates, where it is tested.
+#![no_std]
+#![no_main]
+
+extern crate alloc;
+
+#[cfg(feature = "engine")]
+mod engine;
+mod heap;
+mod memory;
+#[cfg(feature = "native-smoke")]
+mod native;
+mod panic;
+
+#[cfg(feature = "engine")]
+use engine::Engine as Program;
+#[cfg(all(feature = "native-smoke", not(feature = "engine")))]
+use native::Native as Program;
+
+/// The ELF's entry; reached from the bootstrap, not from the kernel.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+unsafe extern "C" fn _start() -> ! {
+    core::arch::naked_asm!("jmp {}", sym ppin_inject::load::start::<Program>)
+}

@@ -1,0 +1,137 @@
+//! The memory routines that compiled Rust calls by their C names.
+//!
+//! # Safety
+//!
+//! Contracts are C's. Bodies are string instructions and small asm loops, because
+//! a loop written in Rust may be compiled into a call of the routine itself.
+
+use core::arch::asm;
+
+/// Below this, two overlapping words beat the start-up of a string instruction.
+const SMALL: usize = 16;
+
+/// # Safety
+/// As C's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
+    // SAFETY: the caller's contract; both words lie within `len`.
+    unsafe {
+        if (8..=SMALL).contains(&len) {
+            let head = from.cast::<u64>().read_unaligned();
+            let tail = from.add(len - 8).cast::<u64>().read_unaligned();
+            to.cast::<u64>().write_unaligned(head);
+            to.add(len - 8).cast::<u64>().write_unaligned(tail);
+        } else {
+            asm!(
+                "rep movsb",
+                inout("rcx") len => _, inout("rdi") to => _, inout("rsi") from => _,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+    to
+}
+
+/// # Safety
+/// As C's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
+    if (to as usize).wrapping_sub(from as usize) >= len {
+        // SAFETY: a forward copy never reads what it has written.
+        return unsafe { memcpy(to, from, len) };
+    }
+    // SAFETY: the caller's contract; from the end down, words first.
+    unsafe {
+        asm!(
+            "2: cmp {len}, 8",
+            "jb 3f",
+            "mov {word}, [{from} + {len} - 8]",
+            "mov [{to} + {len} - 8], {word}",
+            "sub {len}, 8",
+            "jmp 2b",
+            "3: test {len}, {len}",
+            "jz 4f",
+            "mov {word:l}, [{from} + {len} - 1]",
+            "mov [{to} + {len} - 1], {word:l}",
+            "dec {len}",
+            "jmp 3b",
+            "4:",
+            len = inout(reg) len => _,
+            word = out(reg) _,
+            from = in(reg) from,
+            to = in(reg) to,
+            options(nostack),
+        );
+    }
+    to
+}
+
+/// # Safety
+/// As C's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memset(to: *mut u8, byte: i32, len: usize) -> *mut u8 {
+    // SAFETY: the caller's contract.
+    unsafe {
+        asm!(
+            "rep stosb",
+            inout("rcx") len => _, inout("rdi") to => _, in("al") byte as u8,
+            options(nostack, preserves_flags),
+        );
+    }
+    to
+}
+
+/// # Safety
+/// As C's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn memcmp(left: *const u8, right: *const u8, len: usize) -> i32 {
+    let mut at = 0;
+    // SAFETY: the caller's contract; `at + 8 <= len`.
+    unsafe {
+        while len - at >= 8 {
+            let one = left.add(at).cast::<u64>().read_unaligned();
+            let other = right.add(at).cast::<u64>().read_unaligned();
+            if one != other {
+                // The first differing byte decides: compare as big-endian numbers.
+                return if one.swap_bytes() < other.swap_bytes() { -1 } else { 1 };
+            }
+            at += 8;
+        }
+        while at < len {
+            let difference = i32::from(left.add(at).read()) - i32::from(right.add(at).read());
+            if difference != 0 {
+                return difference;
+            }
+            at += 1;
+        }
+    }
+    0
+}
+
+/// # Safety
+/// As C's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn bcmp(left: *const u8, right: *const u8, len: usize) -> i32 {
+    // SAFETY: the caller's contract.
+    unsafe { memcmp(left, right, len) }
+}
+
+/// # Safety
+/// As C's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn strlen(text: *const u8) -> usize {
+    let end: *const u8;
+    // SAFETY: the caller's contract.
+    unsafe {
+        asm!(
+            "2: cmp byte ptr [{at}], 0",
+            "je 3f",
+            "inc {at}",
+            "jmp 2b",
+            "3:",
+            at = inout(reg) text => end,
+            options(nostack, readonly),
+        );
+    }
+    end as usize - text as usize
+}

@@ -1,0 +1,43 @@
+//! What a bug in ppin looks like from outside: one line on descriptor 2 and exit
+//! status 125. No unwinding, no allocation.
+
+use core::fmt::Write;
+use core::panic::PanicInfo;
+
+/// A line of text of bounded length.
+struct Line {
+    text: [u8; 512],
+    used: usize,
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        for byte in text.bytes().take(self.text.len() - 1 - self.used) {
+            self.text[self.used] = if byte == b'\n' { b' ' } else { byte };
+            self.used += 1;
+        }
+        Ok(())
+    }
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo<'_>) -> ! {
+    let mut line = Line { text: [0; 512], used: 0 };
+    let _ = write!(line, "ppin: internal error: {}", info.message());
+    if let Some(place) = info.location() {
+        let _ = write!(line, " ({place})");
+    }
+    line.text[line.used] = b'\n';
+    ppin_inject::sys::complain(&line.text[..=line.used]);
+    ppin_inject::sys::exit(125)
+}
+
+/// Named by precompiled `core`, never called: panics abort.
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}
+
+/// As above.
+#[unsafe(no_mangle)]
+extern "C" fn _Unwind_Resume() -> ! {
+    ppin_inject::sys::exit(125)
+}
