@@ -1,0 +1,249 @@
+//! Fragments for tests: small, of every shape that the format knows.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use ppin_abi::addr::{ImageBase, ImageOff};
+use ppin_abi::context::Context;
+use ppin_persist::{Key, Piece, Thawed, UnitSpec, freeze};
+use ppin_relocator::{
+    CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, normalise,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use std::collections::HashSet;
+
+pub const KEY: Key = Key {
+    image: [0x11; 32],
+    engine: [0x22; 32],
+    tool: [0x33; 32],
+};
+/// As far from the image as a unit may lie next to a library.
+pub const DISPLACEMENT: i64 = 0x200_0000;
+pub const PATH: &[u8] = b"/usr/lib/libexample.so.1";
+
+/// Heads are few, so that exits often find their target in the unit.
+fn offset() -> impl Strategy<Value = ImageOff> {
+    prop_oneof![
+        4 => (0..64i32).prop_map(|n| ImageOff(0x1000 + 16 * n)),
+        1 => (-0x1000..0x10_0000i32).prop_map(ImageOff),
+    ]
+}
+
+fn context() -> impl Strategy<Value = Context> {
+    prop_oneof![3 => Just(Context(0)), 1 => Just(Context(1))]
+}
+
+fn code_len() -> impl Strategy<Value = usize> {
+    prop_oneof![20 => 8..300usize, 2 => 2000..6000usize, 1 => 16_000..40_000usize]
+}
+
+fn slot(cold: usize) -> impl Strategy<Value = SlotInit> {
+    prop_oneof![
+        offset().prop_map(SlotInit::App),
+        (0..cold as u32).prop_map(SlotInit::Cold),
+        Just(SlotInit::ImageCounters),
+    ]
+}
+
+fn reloc_kind(hot: usize, cold: usize, slots: usize) -> impl Strategy<Value = RelocKind> {
+    prop_oneof![
+        offset().prop_map(RelocKind::App),
+        offset().prop_map(RelocKind::AppAbs32),
+        (0..slots as u16).prop_map(RelocKind::Slot),
+        (0..hot as u32).prop_map(RelocKind::Hot),
+        (0..cold as u32).prop_map(RelocKind::Cold),
+    ]
+}
+
+/// Fields at multiples of 4, each with one owner: a relocation or an exit.
+fn place_fields(fragment: &mut Fragment) {
+    let mut taken = HashSet::new();
+    fragment
+        .exits
+        .retain(|exit| taken.insert((Section::Hot as u8, exit.branch)));
+    fragment
+        .relocs
+        .retain(|reloc| taken.insert((reloc.section as u8, reloc.at)));
+    fragment.pc_map.sort_by_key(|row| row.hot);
+}
+
+pub fn fragment() -> impl Strategy<Value = Fragment> {
+    (code_len(), 8..200usize, 1..5usize).prop_flat_map(|(hot, cold, slots)| {
+        let exit = (
+            offset(),
+            context(),
+            0..hot as u32 / 4,
+            0..cold as u32,
+            0..slots as u16,
+        );
+        let exit = exit.prop_map(|(target, context, branch, stub, slot)| Exit {
+            target,
+            context,
+            branch: 4 * branch,
+            stub,
+            slot,
+        });
+        let hot_reloc = (0..hot as u32 / 4).prop_map(|at| (Section::Hot, 4 * at));
+        let cold_reloc = (0..cold as u32 / 4).prop_map(|at| (Section::Cold, 4 * at));
+        let place = prop_oneof![2 => hot_reloc, 1 => cold_reloc];
+        let reloc = (place, -40..12i32, reloc_kind(hot, cold, slots));
+        let reloc = reloc.prop_map(|((section, at), pc_bias, kind)| Reloc {
+            section,
+            at,
+            pc_bias,
+            kind,
+        });
+        let pc_row = (0..hot as u32, 0..900u32, any::<u8>(), 0..4u8);
+        let pc_row = pc_row.prop_map(|(hot, app, spilled, flags)| PcRow {
+            hot,
+            app,
+            spilled,
+            flags,
+        });
+        let count = (0..hot as u32, 0..512u32, any::<bool>(), 0..900u32, 1..64u32);
+        let count = count.prop_map(|(done, counter, image, app, amount)| CountRow {
+            done,
+            counter,
+            image,
+            app,
+            amount,
+        });
+        let code = (vec(any::<u8>(), hot), vec(any::<u8>(), cold));
+        let tables = (
+            vec(slot(cold), slots),
+            vec(reloc, 0..12),
+            vec(exit, 0..5),
+            vec(pc_row, 0..20),
+            vec(count, 0..6),
+        );
+        (offset(), context(), 1..900u32, 1..64u32, code, tables).prop_map(
+            |(head, context, source_len, instructions, (hot, cold), tables)| {
+                let (slots, relocs, exits, pc_map, counts) = tables;
+                let mut fragment = Fragment {
+                    head,
+                    context,
+                    source_len,
+                    instructions,
+                    hot,
+                    cold,
+                    slots,
+                    relocs,
+                    exits,
+                    pc_map,
+                    counts,
+                };
+                place_fields(&mut fragment);
+                normalise(&mut fragment);
+                fragment
+            },
+        )
+    })
+}
+
+pub fn thawed() -> impl Strategy<Value = Thawed> {
+    let tool = prop_oneof![2 => Just(Vec::new()), 1 => vec(any::<u8>(), 0..40)];
+    (fragment(), 0..2u32, any::<u64>(), tool).prop_map(|(fragment, flags, source_hash, tool)| {
+        Thawed {
+            fragment,
+            flags,
+            source_hash,
+            tool,
+        }
+    })
+}
+
+/// Fragments of one unit: no two for one entry point.
+pub fn unit(most: usize) -> impl Strategy<Value = Vec<Thawed>> {
+    vec(thawed(), 1..most).prop_map(|mut all| {
+        let mut seen = HashSet::new();
+        all.retain(|one| seen.insert((one.fragment.head, one.fragment.context)));
+        all
+    })
+}
+
+pub fn spec<'a>(pieces: &'a [Piece<'a>]) -> UnitSpec<'a> {
+    UnitSpec {
+        key: KEY,
+        displacement: DISPLACEMENT,
+        image_base: ImageBase(0x40_0000),
+        image_path: PATH,
+        fragments: pieces,
+    }
+}
+
+pub fn pieces(fragments: &[Thawed]) -> Vec<Piece<'_>> {
+    fragments.iter().map(Thawed::piece).collect()
+}
+
+pub fn frozen(fragments: &[Thawed]) -> Vec<u8> {
+    freeze(&spec(&pieces(fragments))).unwrap()
+}
+
+/// A unit of `count` fragments without proptest, the same at every call.
+pub fn sample(count: u32) -> Vec<Thawed> {
+    (0..count)
+        .map(|number| sample_fragment(number, count))
+        .collect()
+}
+
+fn sample_fragment(number: u32, count: u32) -> Thawed {
+    let head = |number: u32| ImageOff(0x1000 + 32 * (number % count) as i32);
+    let hot_len = 60 + (number * 37 % 90);
+    let mut fragment = Fragment {
+        head: head(number * 7919 % count),
+        context: Context(0),
+        source_len: 24,
+        instructions: 6,
+        hot: (0..hot_len).map(|byte| (byte ^ number) as u8).collect(),
+        cold: vec![number as u8; 72],
+        slots: vec![SlotInit::Cold(8), SlotInit::App(head(number))],
+        relocs: vec![
+            reloc(
+                Section::Hot,
+                20,
+                RelocKind::App(ImageOff(0x9000 + number as i32)),
+            ),
+            reloc(Section::Hot, 40, RelocKind::Cold(0)),
+            reloc(Section::Cold, 4, RelocKind::Slot(0)),
+            reloc(Section::Cold, 16, RelocKind::Hot(44)),
+            reloc(Section::Cold, 24, RelocKind::App(head(number))),
+        ],
+        exits: vec![Exit {
+            target: head(number * 31 + 5),
+            context: Context(0),
+            branch: 40,
+            stub: 0,
+            slot: 0,
+        }],
+        pc_map: (0..6)
+            .map(|row| PcRow {
+                hot: 8 * row,
+                app: 4 * row,
+                spilled: 2,
+                flags: 1,
+            })
+            .collect(),
+        counts: vec![CountRow {
+            done: 4,
+            counter: 0x100,
+            image: false,
+            app: 0,
+            amount: 1,
+        }],
+    };
+    normalise(&mut fragment);
+    Thawed {
+        fragment,
+        flags: number % 2,
+        source_hash: u64::from(number) << 20,
+        tool: Vec::new(),
+    }
+}
+
+fn reloc(section: Section, at: u32, kind: RelocKind) -> Reloc {
+    Reloc {
+        section,
+        at,
+        pc_bias: 4,
+        kind,
+    }
+}

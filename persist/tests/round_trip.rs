@@ -1,0 +1,318 @@
+//! What is frozen is what is thawed, and the bytes say the same at every place.
+
+mod common;
+
+use common::{KEY, PATH, frozen, pieces, sample, spec, unit};
+use ppin_abi::addr::{ImageBase, ImageOff};
+use ppin_abi::context::Context;
+use ppin_persist::{
+    FreezeError, GROUP, Geometry, MovedUnit, RawUnit, SlotValue, Thawed, UnitFile, freeze, merge,
+};
+use ppin_relocator::{Placement, SlotInit, apply};
+use proptest::prelude::*;
+use std::collections::HashMap;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn thaw_undoes_freeze(fragments in unit(30)) {
+        let bytes = frozen(&fragments);
+        let file = UnitFile::open(&bytes, Some(&KEY)).unwrap();
+        prop_assert_eq!(&file.thaw_all().unwrap(), &fragments);
+        prop_assert_eq!(file.verify_all(), Ok(()));
+    }
+
+    #[test]
+    fn every_entry_is_found_and_nothing_else(fragments in unit(40)) {
+        let bytes = frozen(&fragments);
+        let file = UnitFile::open(&bytes, None).unwrap();
+        let unit = file.unit();
+        for (number, thawed) in fragments.iter().enumerate() {
+            let fragment = &thawed.fragment;
+            let entry = unit.lookup(fragment.head, fragment.context).unwrap().unwrap();
+            let info = unit.info(entry.fragment).unwrap();
+            prop_assert_eq!(entry.fragment, number as u32);
+            prop_assert_eq!(entry.hot, info.hot.start);
+            prop_assert_eq!(info.head, fragment.head);
+            prop_assert_eq!(unit.lookup(fragment.head, Context(99)).unwrap(), None);
+        }
+        prop_assert_eq!(unit.lookup(ImageOff(i32::MIN), Context(0)).unwrap(), None);
+        prop_assert_eq!(unit.lookup(ImageOff(i32::MAX), Context(0)).unwrap(), None);
+    }
+
+    #[test]
+    fn code_offsets_lead_back_to_their_fragment(fragments in unit(30)) {
+        let bytes = frozen(&fragments);
+        let file = UnitFile::open(&bytes, None).unwrap();
+        let unit = file.unit();
+        for number in 0..unit.fragments() {
+            let info = unit.info(number).unwrap();
+            for at in [info.hot.start, info.hot.end - 1] {
+                prop_assert_eq!(unit.fragment_at_hot(at).unwrap(), Some(info.clone()));
+            }
+            for at in [info.cold.start, info.cold.end - 1] {
+                prop_assert_eq!(unit.fragment_at_cold(at).unwrap(), Some(info.clone()));
+            }
+            let group = unit.hot_group_at(info.hot.start).unwrap();
+            prop_assert!(group.fragments.contains(&number));
+            prop_assert!(info.hot.end <= group.offset + group.len);
+        }
+        prop_assert_eq!(unit.fragment_at_hot(u32::MAX).unwrap(), None);
+    }
+
+    /// A unit that was mapped elsewhere and fixed is what direct placement gives.
+    #[test]
+    fn a_moved_unit_equals_direct_placement(
+        fragments in unit(20),
+        shift in -0x4000..0x4000i64,
+        base in 0..0x1000u64,
+    ) {
+        let bytes = frozen(&fragments);
+        let geometry = Geometry::peek(&bytes, bytes.len() as u64).unwrap();
+        let base = ImageBase(0x1000 * base);
+        let hot_va = geometry.preferred_hot(base).wrapping_add((0x1000 * shift) as u64);
+        let moved = move_unit(&bytes, hot_va, base);
+        let file = UnitFile::open(&bytes, None).unwrap();
+        let starts: HashMap<_, _> = fragments.iter().enumerate().map(|(number, thawed)| {
+            let start = file.unit().info(number as u32).unwrap().hot.start;
+            ((thawed.fragment.head, thawed.fragment.context), start)
+        }).collect();
+        for (number, thawed) in fragments.iter().enumerate() {
+            let info = file.unit().info(number as u32).unwrap();
+            let place = Placement {
+                hot: hot_va + u64::from(info.hot.start),
+                cold: hot_va + (geometry.cold.start - geometry.hot.start)
+                    + u64::from(info.cold.start),
+                slots: hot_va + (geometry.slots.start - geometry.hot.start)
+                    + 8 * u64::from(info.slots.start),
+                image: base,
+            };
+            let (hot, cold) = place_directly(thawed, &place, &starts, hot_va);
+            let at = geometry.hot.start as usize;
+            prop_assert_eq!(&moved[at..][info.hot.start as usize..info.hot.end as usize], &hot);
+            let at = geometry.cold.start as usize;
+            prop_assert_eq!(&moved[at..][info.cold.start as usize..info.cold.end as usize], &cold);
+        }
+    }
+
+    #[test]
+    fn merging_keeps_the_first_of_each(a in unit(20), b in unit(20)) {
+        let bytes = [frozen(&a), frozen(&b)];
+        let files = bytes.each_ref().map(|bytes| UnitFile::open(bytes, None).unwrap());
+        let merged = merge(&files).unwrap();
+        let file = UnitFile::open(&merged.bytes, Some(&KEY)).unwrap();
+        prop_assert_eq!(file.verify_all(), Ok(()));
+        let all = file.thaw_all().unwrap();
+        prop_assert_eq!(&all[..a.len()], &a[..]);
+        let left_out = (merged.duplicates + merged.conflicts) as usize;
+        prop_assert_eq!(all.len() + left_out, a.len() + b.len());
+        let again = merge(&[file]).unwrap();
+        prop_assert_eq!(again.bytes, merged.bytes);
+    }
+}
+
+/// All of a unit's code, fixed group by group as the runtime does it.
+fn move_unit(bytes: &[u8], hot_va: u64, base: ImageBase) -> Vec<u8> {
+    let unit = RawUnit::new(bytes, bytes.len() as u64)
+        .unwrap()
+        .verify_any()
+        .unwrap();
+    let geometry = unit.geometry();
+    let mut moved = bytes.to_vec();
+    if geometry.fits(hot_va, base) {
+        return moved;
+    }
+    let fixer = MovedUnit::new(&unit, hot_va, base);
+    for number in 0..unit.hot_groups() {
+        let group = unit.hot_group(number).unwrap();
+        let at = geometry.hot.start as usize + group.offset as usize;
+        let part = &mut moved[at..at + group.len as usize];
+        unit.check_hot(number, part).unwrap();
+        fixer.fix_hot(&group, part).unwrap();
+    }
+    for number in 0..unit.cold_groups() {
+        let group = unit.cold_group(number).unwrap();
+        let at = geometry.cold.start as usize + group.offset as usize;
+        let part = &mut moved[at..at + group.len as usize];
+        unit.check_cold(number, part).unwrap();
+        fixer.fix_cold(&group, part).unwrap();
+    }
+    moved
+}
+
+fn place_directly(
+    thawed: &Thawed,
+    place: &Placement,
+    starts: &HashMap<(ImageOff, Context), u32>,
+    hot_va: u64,
+) -> (Vec<u8>, Vec<u8>) {
+    let fragment = &thawed.fragment;
+    let (mut hot, mut cold) = (fragment.hot.clone(), fragment.cold.clone());
+    apply(fragment, place, &mut hot, &mut cold).unwrap();
+    for exit in &fragment.exits {
+        let target = match starts.get(&(exit.target, exit.context)) {
+            Some(start) => hot_va + u64::from(*start),
+            None => place.cold + u64::from(exit.stub),
+        };
+        let from = place.hot + u64::from(exit.branch) + 4;
+        let field = (target.wrapping_sub(from) as i32).to_le_bytes();
+        hot[exit.branch as usize..][..4].copy_from_slice(&field);
+    }
+    (hot, cold)
+}
+
+#[test]
+fn slots_are_symbolic_and_follow_their_hot_group() {
+    let fragments = sample(2000);
+    let bytes = frozen(&fragments);
+    let file = UnitFile::open(&bytes, None).unwrap();
+    let unit = file.unit();
+    let slots = unit.geometry().slots.start as usize;
+    assert!(unit.hot_groups() > 5);
+    let mut number = 0;
+    for group in 0..unit.hot_groups() {
+        let range = unit.slot_group(group).unwrap();
+        let part = &bytes[slots..][range.start as usize..range.end as usize];
+        unit.check_slots(group, part).unwrap();
+        for bits in part.as_chunks::<8>().0 {
+            let info = unit.info(number / 2).unwrap();
+            let value = SlotValue::decode(u64::from_le_bytes(*bits)).unwrap();
+            match (
+                fragments[number as usize / 2].fragment.slots[number as usize % 2],
+                value,
+            ) {
+                (SlotInit::App(off), SlotValue::App(found)) => assert_eq!(off, found),
+                (SlotInit::Cold(off), SlotValue::Cold(found)) => {
+                    assert_eq!(off + info.cold.start, found);
+                }
+                other => panic!("{other:?}"),
+            }
+            number += 1;
+        }
+    }
+    assert_eq!(number, 4000);
+}
+
+#[test]
+fn sources_are_listed_by_group() {
+    let fragments = sample(1500);
+    let bytes = frozen(&fragments);
+    let file = UnitFile::open(&bytes, None).unwrap();
+    let groups = (0..file.unit().hot_groups()).map(|group| file.unit().hot_group(group).unwrap());
+    let listed: Vec<_> = groups
+        .flat_map(|group| file.unit().sources(&group).unwrap().collect::<Vec<_>>())
+        .collect();
+    assert_eq!(listed.len(), fragments.len());
+    for (source, thawed) in listed.iter().zip(&fragments) {
+        assert_eq!(source.head, thawed.fragment.head);
+        assert_eq!(
+            (source.len, source.hash),
+            (thawed.fragment.source_len, thawed.source_hash)
+        );
+    }
+}
+
+#[test]
+fn the_row_of_the_pc_map_covers_an_offset() {
+    let bytes = frozen(&sample(3));
+    let file = UnitFile::open(&bytes, None).unwrap();
+    let row = |offset| file.unit().pc_row_at(1, offset).unwrap().unwrap().hot;
+    assert_eq!(
+        [row(0), row(7), row(8), row(39), row(1000)],
+        [0, 0, 8, 32, 40]
+    );
+}
+
+#[test]
+fn equal_fragments_give_equal_bytes_and_order_is_kept() {
+    let fragments = sample(100);
+    assert_eq!(frozen(&fragments), frozen(&fragments.clone()));
+    let file = frozen(&fragments);
+    let file = UnitFile::open(&file, None).unwrap();
+    assert_eq!(
+        file.unit().info(17).unwrap().head,
+        fragments[17].fragment.head
+    );
+    assert_eq!(file.unit().image_path(), PATH);
+    let summary = file.summary().unwrap();
+    assert_eq!(
+        (summary.fragments, summary.exits, summary.linked),
+        (100, 100, 100)
+    );
+}
+
+#[test]
+fn where_the_image_lies_does_not_reach_the_file() {
+    let fragments = sample(50);
+    let pieces = pieces(&fragments);
+    let here = spec(&pieces);
+    let mut there = here;
+    there.image_base = ImageBase(0x7f12_3456_7000);
+    assert_eq!(freeze(&here).unwrap(), freeze(&there).unwrap());
+}
+
+#[test]
+fn the_table_part_is_enough_to_read_tables() {
+    let bytes = frozen(&sample(500));
+    let len = bytes.len() as u64;
+    let hot = Geometry::peek(&bytes, len).unwrap().hot.start as usize;
+    let unit = RawUnit::new(&bytes[..hot], len)
+        .unwrap()
+        .verify(&KEY)
+        .unwrap();
+    assert_eq!(unit.check_tables(), Ok(()));
+    assert!(RawUnit::new(&bytes[..hot - 1], len).is_err());
+}
+
+#[test]
+fn a_long_fragment_has_a_group_of_its_own() {
+    let mut fragments = sample(3);
+    fragments[1].fragment.hot.resize(5 * GROUP + 1, 0);
+    let bytes = frozen(&fragments);
+    let file = UnitFile::open(&bytes, None).unwrap();
+    let group = file.unit().hot_group(1).unwrap();
+    assert_eq!((group.offset, group.fragments.start), (GROUP as u32, 1));
+    assert!(group.len > 5 * GROUP as u32);
+    assert_eq!(file.verify_all(), Ok(()));
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    assert_eq!(freeze(&spec(&[])), Err(FreezeError::Empty));
+    let twice = [sample(2), sample(2)].concat();
+    let error = freeze(&spec(&pieces(&twice)));
+    assert!(
+        matches!(error, Err(FreezeError::Twice { fragment: 2 | 3 })),
+        "{error:?}"
+    );
+    let fragments = sample(2);
+    let pieces = pieces(&fragments);
+    let mut far = spec(&pieces);
+    far.displacement = 1 << 32;
+    let error = freeze(&far);
+    assert!(
+        matches!(error, Err(FreezeError::Reach { fragment: 0, .. })),
+        "{error:?}"
+    );
+    let mut long = spec(&pieces);
+    let path = vec![b'x'; 5000];
+    long.image_path = &path;
+    assert_eq!(freeze(&long), Err(FreezeError::Path));
+}
+
+#[test]
+fn a_table_that_points_outside_its_fragment_is_refused() {
+    let broken: [fn(&mut ppin_relocator::Fragment); 4] = [
+        |fragment| fragment.exits[0].stub = 5000,
+        |fragment| fragment.exits[0].branch = 5000,
+        |fragment| fragment.slots[0] = SlotInit::Cold(5000),
+        |fragment| fragment.relocs[0].at = u32::MAX,
+    ];
+    for (number, breaks) in broken.iter().enumerate() {
+        let mut fragments = sample(2);
+        breaks(&mut fragments[1].fragment);
+        let error = freeze(&spec(&pieces(&fragments)));
+        assert!(error.is_err(), "case {number}");
+    }
+}
