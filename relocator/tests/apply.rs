@@ -1,0 +1,191 @@
+//! A relocated field leads to its target, read back the way the CPU reads it, at
+//! every placement within reach; beyond it nothing is written in silence.
+
+use ppin_abi::addr::{ImageBase, ImageOff};
+use ppin_relocator::{
+    Exit, Fragment, Placement, Reloc, RelocKind, Section, apply, apply_relocs, normalise,
+};
+use proptest::prelude::*;
+
+const HOT: usize = 256;
+const COLD: usize = 128;
+
+fn kind() -> impl Strategy<Value = RelocKind> {
+    prop_oneof![
+        any::<i16>().prop_map(|off| RelocKind::App(ImageOff(i32::from(off)))),
+        (0..1000u16).prop_map(RelocKind::Slot),
+        (0..HOT as u32).prop_map(RelocKind::Hot),
+        (0..COLD as u32).prop_map(RelocKind::Cold),
+    ]
+}
+
+/// Fields that do not overlap: field `n` lies at `8 * n`.
+fn relocs() -> impl Strategy<Value = Vec<Reloc>> {
+    let hot = proptest::collection::vec((kind(), -16..16i32), HOT / 8);
+    let cold = proptest::collection::vec((kind(), -16..16i32), COLD / 8);
+    let place = |section| {
+        move |(number, (kind, pc_bias))| Reloc {
+            section,
+            at: 8 * number as u32,
+            pc_bias,
+            kind,
+        }
+    };
+    (hot, cold).prop_map(move |(hot, cold)| {
+        let hot = hot.into_iter().enumerate().map(place(Section::Hot));
+        let cold = cold.into_iter().enumerate().map(place(Section::Cold));
+        hot.chain(cold).collect()
+    })
+}
+
+/// Places within 1 GiB of each other, anywhere in user space.
+fn placement() -> impl Strategy<Value = Placement> {
+    let near = 0..0x2000_0000u64;
+    let far = 0x1_0000..0x7000_0000_0000u64;
+    (far, near.clone(), near.clone(), near.clone(), near).prop_map(
+        |(base, hot, cold, slots, image)| Placement {
+            hot: base + hot,
+            cold: base + cold,
+            slots: base + slots,
+            image: ImageBase(base + image),
+        },
+    )
+}
+
+fn fragment(relocs: Vec<Reloc>) -> Fragment {
+    Fragment {
+        hot: vec![0xaa; HOT],
+        cold: vec![0xbb; COLD],
+        relocs,
+        ..Fragment::default()
+    }
+}
+
+fn field(bytes: &[u8], at: u32) -> i32 {
+    i32::from_le_bytes(bytes[at as usize..][..4].try_into().unwrap())
+}
+
+/// Where `reloc`'s field leads when read at `place`.
+fn leads_to(reloc: &Reloc, place: &Placement, hot: &[u8], cold: &[u8]) -> u64 {
+    let (bytes, section) = match reloc.section {
+        Section::Hot => (hot, place.hot),
+        Section::Cold => (cold, place.cold),
+    };
+    let value = i64::from(field(bytes, reloc.at)) + i64::from(reloc.pc_bias);
+    section
+        .wrapping_add(u64::from(reloc.at))
+        .wrapping_add(value as u64)
+}
+
+fn meant(kind: RelocKind, place: &Placement) -> u64 {
+    match kind {
+        RelocKind::App(off) | RelocKind::AppAbs32(off) => off.at(place.image).0,
+        RelocKind::Slot(index) => place.slots + 8 * u64::from(index),
+        RelocKind::Hot(off) => place.hot + u64::from(off),
+        RelocKind::Cold(off) => place.cold + u64::from(off),
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_field_leads_to_its_target(relocs in relocs(), place in placement()) {
+        let fragment = fragment(relocs);
+        let (mut hot, mut cold) = (fragment.hot.clone(), fragment.cold.clone());
+        apply(&fragment, &place, &mut hot, &mut cold).unwrap();
+        for reloc in &fragment.relocs {
+            prop_assert_eq!(leads_to(reloc, &place, &hot, &cold), meant(reloc.kind, &place));
+        }
+    }
+
+    /// Moved from place to place, code ends as if placed at the last one directly.
+    #[test]
+    fn the_last_placement_wins(
+        relocs in relocs(),
+        places in proptest::collection::vec(placement(), 1..5),
+    ) {
+        let fragment = fragment(relocs);
+        let (mut hot, mut cold) = (fragment.hot.clone(), fragment.cold.clone());
+        for place in &places {
+            apply(&fragment, place, &mut hot, &mut cold).unwrap();
+        }
+        let (mut hot2, mut cold2) = (fragment.hot.clone(), fragment.cold.clone());
+        apply(&fragment, &places[places.len() - 1], &mut hot2, &mut cold2).unwrap();
+        prop_assert_eq!((hot, cold), (hot2, cold2));
+    }
+
+    /// Only relocated fields are written, and normalising forgets the placement.
+    #[test]
+    fn normalising_undoes_applying(relocs in relocs(), place in placement()) {
+        let mut original = fragment(relocs);
+        let (mut hot, mut cold) = (original.hot.clone(), original.cold.clone());
+        apply(&original, &place, &mut hot, &mut cold).unwrap();
+        let mut placed = Fragment { hot, cold, ..original.clone() };
+        normalise(&mut placed);
+        normalise(&mut original);
+        prop_assert_eq!(placed, original);
+    }
+
+    /// A target out of reach is an error that names its field, never a wrong value.
+    #[test]
+    fn targets_out_of_reach_are_refused(distance in 0x8000_1000..0x7000_0000_0000u64, up: bool) {
+        let hot = 0x7100_0000_0000u64;
+        let image = if up { hot.wrapping_add(distance) } else { hot - distance };
+        let place = Placement { hot, cold: hot, slots: hot, image: ImageBase(image) };
+        let reloc = Reloc {
+            section: Section::Hot,
+            at: 8,
+            pc_bias: 4,
+            kind: RelocKind::App(ImageOff(0)),
+        };
+        let (mut hot, mut cold) = (vec![0xaa; 16], vec![]);
+        let error = apply_relocs(&[reloc], &place, &mut hot, &mut cold).unwrap_err();
+        prop_assert_eq!(error.reloc, reloc);
+        prop_assert_eq!(hot, vec![0xaa; 16]);
+    }
+
+    #[test]
+    fn fields_out_of_bounds_are_refused(at in 13..u32::MAX, hot_section: bool) {
+        let place = Placement { hot: 0, cold: 0, slots: 0, image: ImageBase(0) };
+        let section = if hot_section { Section::Hot } else { Section::Cold };
+        let reloc = Reloc { section, at, pc_bias: 0, kind: RelocKind::AppAbs32(ImageOff(5)) };
+        let (mut hot, mut cold) = (vec![0; 16], vec![0; 16]);
+        prop_assert!(apply_relocs(&[reloc], &place, &mut hot, &mut cold).is_err());
+    }
+}
+
+#[test]
+fn absolute_fields_hold_sign_extended_addresses() {
+    let reloc = |kind| Reloc {
+        section: Section::Cold,
+        at: 4,
+        pc_bias: 77,
+        kind,
+    };
+    let place = |image| Placement {
+        hot: 0x7fff_0000_0000,
+        cold: 0x7fff_0001_0000,
+        slots: 0x7fff_0002_0000,
+        image: ImageBase(image),
+    };
+    let absolute = [reloc(RelocKind::AppAbs32(ImageOff(0x10)))];
+    let mut cold = [0; 8];
+    apply_relocs(&absolute, &place(0x40_0000), &mut [], &mut cold).unwrap();
+    assert_eq!(field(&cold, 4), 0x40_0010);
+    apply_relocs(&absolute, &place(0xffff_ffff_8000_0000), &mut [], &mut cold).unwrap();
+    assert_eq!(field(&cold, 4) as u32, 0x8000_0010);
+    assert!(apply_relocs(&absolute, &place(0x8000_0000), &mut [], &mut cold).is_err());
+}
+
+#[test]
+fn normalising_also_forgets_links() {
+    let mut linked = fragment(Vec::new());
+    linked.exits.push(Exit {
+        target: ImageOff(0),
+        context: ppin_abi::context::Context(0),
+        branch: 12,
+        stub: 0,
+        slot: 0,
+    });
+    normalise(&mut linked);
+    assert_eq!(linked.hot[11..17], [0xaa, 0, 0, 0, 0, 0xaa]);
+}
