@@ -174,6 +174,7 @@ impl<'a> UnitFile<'a> {
             displacement: geometry.displacement,
             image_base: geometry.absolute_for.unwrap_or(ImageBase(0)),
             image_path: self.unit.image_path(),
+            label: self.unit.label(),
             fragments: pieces,
         }
     }

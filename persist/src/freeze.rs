@@ -1,9 +1,7 @@
 //! The writer: one pass that appends the file's bytes in order.
 
 use crate::checksum;
-use crate::layout::{
-    CHECKSUM_AT, FILL, FORMAT_VERSION, GROUP_REC_LEN, HEADER_LEN, MAGIC, SectionId,
-};
+use crate::layout::{CHECKSUM_AT, FILL, FORMAT_VERSION, MAGIC, SectionId};
 use crate::plan::{EntryKey, Plan};
 use crate::record::{FragmentRec, HAS_ABSOLUTE, HeaderRec, IndexRec, Record, SourceRec, Stored};
 use crate::slot::SlotValue;
@@ -196,11 +194,8 @@ impl Writer<'_> {
             group.put(&mut head);
         }
         head.extend_from_slice(self.spec.image_path);
+        head.extend_from_slice(self.spec.label);
         debug_assert_eq!(head.len(), self.plan.head_len as usize);
-        debug_assert_eq!(
-            self.plan.groups.len() * GROUP_REC_LEN,
-            head.len() - HEADER_LEN - self.spec.image_path.len()
-        );
         if let Some(checksum) = checksum::head(&head, CHECKSUM_AT) {
             head[CHECKSUM_AT..CHECKSUM_AT + 8].copy_from_slice(&checksum.to_le_bytes());
         }
@@ -238,6 +233,7 @@ impl Writer<'_> {
             head_len: self.plan.head_len,
             fragments: self.spec.fragments.len() as u32,
             path_len: self.spec.image_path.len() as u32,
+            label_len: self.spec.label.len() as u16,
             flags: if absolute { HAS_ABSOLUTE } else { 0 },
             sections: self.plan.sections,
         }

@@ -23,8 +23,8 @@ pub(crate) const TABLE_ALIGN: usize = 64;
 /// Longest file: everything in it is within reach of a 32-bit displacement.
 pub(crate) const MAX_FILE: u64 = i32::MAX as u64;
 
-/// Longest recorded image path.
-pub(crate) const MAX_PATH: usize = 4096;
+/// Longest recorded image path and label.
+pub(crate) const MAX_TEXT: usize = 4096;
 
 /// Fill between fragments: `int3`.
 pub(crate) const FILL: u8 = 0xcc;

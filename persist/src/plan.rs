@@ -1,7 +1,7 @@
 //! First pass of the writer: where everything will lie.
 
 use crate::layout::{CODE_ALIGN, GROUP, GROUP_REC_LEN, HEADER_LEN, MAX_FILE, PAGE, SectionId};
-use crate::layout::{MAX_PATH, SECTIONS};
+use crate::layout::{MAX_TEXT, SECTIONS};
 use crate::record::{GroupRec, SectionRec};
 use crate::spec::{FreezeError, Piece, UnitSpec};
 use alloc::vec::Vec;
@@ -48,8 +48,8 @@ struct Span {
 impl Plan {
     pub(crate) fn new(spec: &UnitSpec<'_>) -> Result<Self, FreezeError> {
         let pieces = spec.fragments;
-        if spec.image_path.len() > MAX_PATH {
-            return Err(FreezeError::Path);
+        if spec.image_path.len() > MAX_TEXT || spec.label.len() > MAX_TEXT {
+            return Err(FreezeError::Text);
         }
         let sizes = Sizes::measure(pieces)?;
         let index = sorted_index(pieces)?;
@@ -77,7 +77,8 @@ impl Plan {
         spans: &[Vec<Span>; SECTIONS],
     ) -> Result<Self, FreezeError> {
         let group_count: usize = spans.iter().map(Vec::len).sum();
-        let head_len = HEADER_LEN + group_count * GROUP_REC_LEN + spec.image_path.len();
+        let text_len = spec.image_path.len() + spec.label.len();
+        let head_len = HEADER_LEN + group_count * GROUP_REC_LEN + text_len;
         let mut at = head_len as u64;
         let mut sections = [SectionRec::default(); SECTIONS];
         let mut groups = Vec::with_capacity(group_count);

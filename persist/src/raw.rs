@@ -211,7 +211,8 @@ fn possible(header: &HeaderRec) -> Option<()> {
     let head_len = groups
         .checked_mul(GROUP_REC_LEN)?
         .checked_add(HEADER_LEN)?
-        .checked_add(header.path_len as usize)?;
+        .checked_add(header.path_len as usize)?
+        .checked_add(usize::from(header.label_len))?;
     let sound = fragments > 0
         && head_len == header.head_len as usize
         && at as u64 == header.file_len

@@ -41,12 +41,13 @@ pub(crate) struct HeaderRec {
     pub head_len: u32,
     pub fragments: u32,
     pub path_len: u32,
-    pub flags: u32,
+    pub flags: u16,
+    pub label_len: u16,
     pub sections: [SectionRec; SECTIONS],
 }
 
 /// Flag in the head: some fields hold absolute addresses, right for `abs_base` only.
-pub(crate) const HAS_ABSOLUTE: u32 = 1;
+pub(crate) const HAS_ABSOLUTE: u16 = 1;
 
 /// A group in the group table.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]

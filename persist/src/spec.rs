@@ -37,6 +37,8 @@ pub struct UnitSpec<'a> {
     pub image_base: ImageBase,
     /// The image's path, for people to read.
     pub image_path: &'a [u8],
+    /// The tool and its knobs, for people to read.
+    pub label: &'a [u8],
     /// The fragments, in the order in which they shall lie: that of first
     /// execution.
     pub fragments: &'a [Piece<'a>],
@@ -68,8 +70,8 @@ pub enum FreezeError {
     },
     /// The file would be longer than 2 GiB.
     TooLarge,
-    /// The image's path is longer than any path can be.
-    Path,
+    /// The image's path is longer than any path can be, or the label too long.
+    Text,
 }
 
 impl fmt::Display for FreezeError {
@@ -86,7 +88,7 @@ impl fmt::Display for FreezeError {
                 write!(f, "fragment {fragment} does not reach {:?}", reloc.kind)
             }
             Self::TooLarge => f.write_str("the unit would be longer than 2 GiB"),
-            Self::Path => f.write_str("the image's path is too long"),
+            Self::Text => f.write_str("the image's path or the label is too long"),
         }
     }
 }

@@ -56,9 +56,25 @@ impl<'a> VerifiedUnit<'a> {
     /// Path of the image as its writer knew it.
     #[must_use]
     pub fn image_path(&self) -> &'a [u8] {
+        let (path, _) = self.text();
+        path
+    }
+
+    /// The tool and its knobs as the writer knew them.
+    #[must_use]
+    pub fn label(&self) -> &'a [u8] {
+        let (_, label) = self.text();
+        label
+    }
+
+    /// The end of the head: path, then label.
+    fn text(&self) -> (&'a [u8], &'a [u8]) {
+        let path_len = self.header.path_len as usize;
         let end = self.header.head_len as usize;
-        let start = end - self.header.path_len as usize;
-        self.tables.get(start..end).unwrap_or_default()
+        let start = end - path_len - usize::from(self.header.label_len);
+        let text = self.tables.get(start..end);
+        text.and_then(|text| text.split_at_checked(path_len))
+            .unwrap_or_default()
     }
 
     /// Number of fragments.

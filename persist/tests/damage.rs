@@ -52,9 +52,10 @@ fn seal(bytes: &mut [u8]) {
 /// Group checksums, written anew for whatever the groups hold now.
 fn seal_groups(bytes: &mut [u8]) {
     let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let path = word(bytes, 152) as usize;
+    let label = u16::from_le_bytes([bytes[158], bytes[159]]);
+    let text = word(bytes, 152) as usize + usize::from(label);
     let head_len = word(bytes, 144) as usize;
-    for at in (336..head_len - path).step_by(24) {
+    for at in (336..head_len - text).step_by(24) {
         let (start, len) = (word(bytes, at) as usize, word(bytes, at + 4) as usize);
         let sum = xxhash_rust::xxh3::xxh3_64(&bytes[start..start + len]);
         bytes[at + 8..at + 16].copy_from_slice(&sum.to_le_bytes());

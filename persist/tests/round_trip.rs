@@ -235,6 +235,7 @@ fn equal_fragments_give_equal_bytes_and_order_is_kept() {
         fragments[17].fragment.head
     );
     assert_eq!(file.unit().image_path(), PATH);
+    assert_eq!(file.unit().label(), b"bbcount");
     let summary = file.summary().unwrap();
     assert_eq!(
         (summary.fragments, summary.exits, summary.linked),
@@ -298,7 +299,7 @@ fn what_does_not_fit_is_refused() {
     let mut long = spec(&pieces);
     let path = vec![b'x'; 5000];
     long.image_path = &path;
-    assert_eq!(freeze(&long), Err(FreezeError::Path));
+    assert_eq!(freeze(&long), Err(FreezeError::Text));
 }
 
 #[test]

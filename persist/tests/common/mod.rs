@@ -166,6 +166,7 @@ pub fn spec<'a>(pieces: &'a [Piece<'a>]) -> UnitSpec<'a> {
         displacement: DISPLACEMENT,
         image_base: ImageBase(0x40_0000),
         image_path: PATH,
+        label: b"bbcount",
         fragments: pieces,
     }
 }
