@@ -57,6 +57,8 @@ pub enum Reject {
     Twice,
     /// A relocated field does not reach its target where the unit lies now.
     Reach,
+    /// The app's code is not the one that the group was made from.
+    Stale,
     /// The units to merge belong to different keys.
     Mixed,
 }
@@ -100,6 +102,7 @@ impl fmt::Display for Reject {
             }
             Self::Twice => f.write_str("one entry point is there twice"),
             Self::Reach => f.write_str("the unit lies too far from its image"),
+            Self::Stale => f.write_str("the program's code in memory is not what was translated"),
             Self::Mixed => f.write_str("the units belong to different keys"),
         }
     }
