@@ -46,7 +46,7 @@ pub use key::{Key, tool_key};
 pub use layout::{FORMAT_VERSION, GROUP, HEADER_LEN, PAGE, SectionId};
 pub use merge::{Merged, merge};
 pub use moved::{AppField, MovedUnit};
-pub use raw::{Geometry, RawUnit};
+pub use raw::{Geometry, Head, RawUnit};
 pub use reject::{KeyPart, Reject};
 pub use slot::SlotValue;
 pub use spec::{FreezeError, Piece, UnitSpec, unit_flag};

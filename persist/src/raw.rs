@@ -29,6 +29,57 @@ pub struct Geometry {
     pub key: Key,
     /// Number of fragments.
     pub fragments: u32,
+    /// Length of the head: what [`Head::verify`] needs.
+    pub head_len: u64,
+}
+
+/// The head of a unit, verified: all that a catalog wants to know.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head<'a> {
+    /// Where its parts lie.
+    pub geometry: Geometry,
+    /// Checksum of the head and so, through the checksums in it, of the whole file.
+    pub checksum: u64,
+    /// The modification time (seconds, nanoseconds) that the writer gives the file.
+    pub mtime_token: (i64, u32),
+    /// Path of the image as the writer knew it.
+    pub image_path: &'a [u8],
+    /// The tool and its knobs as the writer knew them.
+    pub label: &'a [u8],
+}
+
+impl<'a> Head<'a> {
+    /// Reads the first [`Geometry::head_len`] bytes or more of a file.
+    ///
+    /// # Errors
+    /// The bytes are no unit's head, or a damaged one.
+    pub fn verify(start: &'a [u8], file_len: u64) -> Result<Self, Reject> {
+        let header = parse(start, file_len)?;
+        let head = start
+            .get(..header.head_len as usize)
+            .ok_or(Reject::TooShort)?;
+        if checksum::head(head, CHECKSUM_AT) != Some(header.checksum) {
+            return Err(Reject::Head);
+        }
+        let (image_path, label) = text(&header, head).ok_or(Reject::Impossible)?;
+        Ok(Self {
+            geometry: geometry(&header),
+            checksum: header.checksum,
+            mtime_token: crate::unit::mtime_token(header.checksum),
+            image_path,
+            label,
+        })
+    }
+}
+
+/// The end of the head: path, then label.
+pub(crate) fn text<'a>(header: &HeaderRec, start: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
+    let path_len = header.path_len as usize;
+    let end = header.head_len as usize;
+    let at = end
+        .checked_sub(path_len)?
+        .checked_sub(usize::from(header.label_len))?;
+    start.get(at..end)?.split_at_checked(path_len)
 }
 
 impl Geometry {
@@ -133,6 +184,7 @@ pub(crate) fn geometry(header: &HeaderRec) -> Geometry {
         slots: range(SectionId::Slots),
         key: key(header),
         fragments: header.fragments,
+        head_len: u64::from(header.head_len),
     }
 }
 

@@ -69,12 +69,7 @@ impl<'a> VerifiedUnit<'a> {
 
     /// The end of the head: path, then label.
     fn text(&self) -> (&'a [u8], &'a [u8]) {
-        let path_len = self.header.path_len as usize;
-        let end = self.header.head_len as usize;
-        let start = end - path_len - usize::from(self.header.label_len);
-        let text = self.tables.get(start..end);
-        text.and_then(|text| text.split_at_checked(path_len))
-            .unwrap_or_default()
+        raw::text(&self.header, self.tables).unwrap_or_default()
     }
 
     /// Number of fragments.

@@ -6,7 +6,8 @@ use common::{KEY, PATH, frozen, pieces, sample, spec, unit};
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_persist::{
-    FreezeError, GROUP, Geometry, MovedUnit, RawUnit, SlotValue, Thawed, UnitFile, freeze, merge,
+    FreezeError, GROUP, Geometry, HEADER_LEN, Head, MovedUnit, RawUnit, SlotValue, Thawed,
+    UnitFile, freeze, merge,
 };
 use ppin_relocator::{Placement, SlotInit, apply};
 use proptest::prelude::*;
@@ -264,6 +265,20 @@ fn the_table_part_is_enough_to_read_tables() {
         .unwrap();
     assert_eq!(unit.check_tables(), Ok(()));
     assert!(RawUnit::new(&bytes[..hot - 1], len).is_err());
+}
+
+#[test]
+fn the_head_alone_says_what_a_catalog_wants() {
+    let bytes = frozen(&sample(500));
+    let len = bytes.len() as u64;
+    let head_len = Geometry::peek(&bytes[..HEADER_LEN], len).unwrap().head_len as usize;
+    let head = Head::verify(&bytes[..head_len], len).unwrap();
+    let file = UnitFile::open(&bytes, None).unwrap();
+    assert_eq!(head.geometry, file.unit().geometry());
+    assert_eq!(head.checksum, file.unit().checksum());
+    assert_eq!(head.mtime_token, file.unit().mtime_token());
+    assert_eq!((head.image_path, head.label), (PATH, &b"bbcount"[..]));
+    assert!(Head::verify(&bytes[..head_len - 1], len).is_err());
 }
 
 #[test]
