@@ -4,7 +4,15 @@
 extern crate alloc;
 
 pub mod api;
+mod compile;
 mod decode;
+pub mod disasm;
+mod effects;
+mod emit;
+mod instrument;
 mod request;
+mod rewrite;
+mod trace;
 
+pub use compile::compile;
 pub use request::{BytesEnd, MAX_TRACE_BYTES, Request};

@@ -1,0 +1,82 @@
+//! From a request to a fragment.
+
+use crate::api::{Tool, Trace};
+use crate::decode::{Ins, Kind};
+use crate::emit::{Emitter, ExitTo};
+use crate::instrument::Plan;
+use crate::request::Request;
+use crate::rewrite::{self, Site};
+use crate::trace::{Selection, select};
+use ppin_abi::context::Context;
+use ppin_relocator::Fragment;
+
+/// Translates the trace at `request.pc`, instrumented by `tool`.
+///
+/// Never fails: what cannot be translated becomes code that tells the VM, and the
+/// same request always gives the same fragment.
+#[must_use]
+pub fn compile(request: &Request<'_>, tool: &dyn Tool) -> Fragment {
+    let selection = select(request);
+    let mut emitter = Emitter::new(
+        request.pc,
+        request.image,
+        request.context,
+        selection.ins.len(),
+        selection.source_len as usize,
+    );
+    if let Some(trap) = selection.trap {
+        emitter.boundary(0);
+        rewrite::trap::emit(&mut emitter, request.pc, 0, trap, request.context);
+    } else {
+        let plan = instrument(request, &selection, tool);
+        emit_trace(&mut emitter, request, &selection, &plan);
+        emit_end(&mut emitter, &selection, tool);
+    }
+    emitter.finish(selection.source_len, selection.ins.len() as u32)
+}
+
+/// Lets the tool look at the trace.
+fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> Plan {
+    let trace = Trace::new(&selection.ins, request.image, request.context, tool);
+    tool.instrument(&trace);
+    Plan::new(trace.into_insertions(), &selection.ins)
+}
+
+fn emit_trace(emitter: &mut Emitter, request: &Request<'_>, selection: &Selection, plan: &Plan) {
+    for (index, ins) in selection.ins.iter().enumerate() {
+        emitter.boundary(ins.offset);
+        plan.emit_before(emitter, index, ins);
+        let site = Site {
+            ins,
+            bytes: &request.bytes[ins.offset as usize..ins.end() as usize],
+            executed: index as u32 + 1,
+        };
+        rewrite::emit(emitter, &site);
+        plan.emit_after(emitter, index, ins);
+    }
+}
+
+/// A trace whose last instruction goes on to the next one leaves to it.
+fn emit_end(emitter: &mut Emitter, selection: &Selection, tool: &dyn Tool) {
+    let Some(last) = selection.ins.last() else {
+        return;
+    };
+    if last.kind.falls_through() || last.kind == Kind::Faulting {
+        let exit = ExitTo {
+            target: last.next(),
+            context: end_context(emitter, last, tool),
+            executed: selection.ins.len() as u32,
+        };
+        emitter.exit_jump(exit);
+    }
+}
+
+/// Behind a mere limit, the block goes on in the next trace.
+fn end_context(emitter: &Emitter, last: &Ins, tool: &dyn Tool) -> Context {
+    let context = emitter.exit_context();
+    if !last.kind.ends_block() && tool.distinguishes_blocks() {
+        context.with(Context::CONTINUATION)
+    } else {
+        context
+    }
+}

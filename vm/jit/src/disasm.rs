@@ -1,0 +1,217 @@
+//! Listings, for `ppin inspect` and for the compiler's own tests.
+
+use crate::decode::{InsReader, Kind, NoIns};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use iced_x86::FastFormatter;
+use ppin_abi::addr::AppPc;
+use ppin_abi::area::{Entry, Spill};
+use ppin_relocator::{Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
+
+/// One instruction, or a few bytes that are none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// Address or offset of its first byte, as numbered by the caller.
+    pub at: u64,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// As text; `(bad)` if it is none.
+    pub text: String,
+}
+
+/// Disassembles `bytes`, the first of which is numbered `at`.
+#[must_use]
+pub fn lines(at: u64, bytes: &[u8]) -> Vec<Line> {
+    let mut formatter = FastFormatter::new();
+    let options = formatter.options_mut();
+    options.set_space_after_operand_separator(true);
+    options.set_use_hex_prefix(true);
+    options.set_uppercase_hex(false);
+    options.set_rip_relative_addresses(false);
+    let mut lines = Vec::new();
+    let mut done = 0;
+    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+        let ip = at.wrapping_add(done as u64);
+        let mut text = String::new();
+        let len = match InsReader::new(AppPc(ip), rest).read() {
+            Ok(ins) => {
+                formatter.format(&ins.raw, &mut text);
+                ins.raw.len()
+            }
+            Err(NoIns::Incomplete | NoIns::Invalid) => {
+                text.push_str("(bad)");
+                1
+            }
+        };
+        lines.push(Line {
+            at: ip,
+            bytes: rest[..len].to_vec(),
+            text,
+        });
+        done += len;
+    }
+    lines
+}
+
+/// A line of hot code with what the tables say about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HotLine {
+    /// The instruction, numbered by hot offset.
+    pub line: Line,
+    /// The app instruction that it belongs to, in bytes from the head.
+    pub app: u32,
+    /// The pc-map row that begins here.
+    pub row: Option<PcRow>,
+    /// What its relocated fields and its `gs:` operand stand for.
+    pub notes: Vec<String>,
+}
+
+/// The hot code of `fragment`, line by line.
+#[must_use]
+pub fn hot_lines(fragment: &Fragment) -> Vec<HotLine> {
+    let mut app = 0;
+    lines(0, &fragment.hot)
+        .into_iter()
+        .map(|line| {
+            let range = line.at as u32..line.at as u32 + line.bytes.len() as u32;
+            let mut rows = fragment.pc_map.iter();
+            let row = rows.rfind(|row| range.contains(&row.hot)).copied();
+            app = row.map_or(app, |row| row.app);
+            let notes = notes(fragment, Section::Hot, &line);
+            HotLine {
+                line,
+                app,
+                row,
+                notes,
+            }
+        })
+        .collect()
+}
+
+/// The stubs of the direct exits of `fragment`, numbered by cold offset, with what
+/// their fields stand for. Records are data and not shown.
+#[must_use]
+pub fn stub_lines(fragment: &Fragment) -> Vec<(Line, Vec<String>)> {
+    const STUB_LEN: usize = 6 + 9 + 7 + 8;
+    let mut all = Vec::new();
+    for exit in &fragment.exits {
+        let start = exit.stub as usize;
+        let Some(bytes) = fragment.cold.get(start..start + STUB_LEN) else {
+            continue;
+        };
+        for line in lines(u64::from(exit.stub), bytes) {
+            let notes = notes(fragment, Section::Cold, &line);
+            all.push((line, notes));
+        }
+    }
+    all
+}
+
+fn notes(fragment: &Fragment, section: Section, line: &Line) -> Vec<String> {
+    let range = line.at as u32..line.at as u32 + line.bytes.len() as u32;
+    let mut notes: Vec<String> = fragment
+        .relocs
+        .iter()
+        .filter(|reloc| reloc.section == section && range.contains(&reloc.at))
+        .map(|reloc| describe(fragment, reloc))
+        .collect();
+    notes.extend(area_note(line));
+    notes
+}
+
+fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
+    match reloc.kind {
+        RelocKind::App(off) => format!("app {:#x}", off.0),
+        RelocKind::AppAbs32(off) => format!("absolute app {:#x}", off.0),
+        RelocKind::Slot(slot) => match fragment.slots.get(usize::from(slot)) {
+            Some(SlotInit::App(off)) => format!("slot {slot}: app {:#x}", off.0),
+            Some(SlotInit::Cold(cold)) => format!("slot {slot}: cold {cold:#x}"),
+            Some(SlotInit::ImageCounters) => format!("slot {slot}: image counters"),
+            None => format!("slot {slot}: missing"),
+        },
+        RelocKind::Hot(hot) => format!("hot {hot:#x}"),
+        RelocKind::Cold(cold) => match fragment.exits.iter().find(|exit| exit.stub == cold) {
+            Some(exit) => format!("exit to {:#x} in context {}", exit.target.0, exit.context.0),
+            None => format!("cold {cold:#x}"),
+        },
+    }
+}
+
+/// Names the field of the thread area that an inserted instruction uses.
+fn area_note(line: &Line) -> Option<String> {
+    const ENTRIES: [Entry; 7] = [
+        Entry::LeaveExit,
+        Entry::LeaveTrap,
+        Entry::Syscall,
+        Entry::IblRet,
+        Entry::IblJmp,
+        Entry::IblCall,
+        Entry::Bridge,
+    ];
+    const SPILLS: [Spill; 8] = [
+        Spill::Rax,
+        Spill::Rcx,
+        Spill::Rdx,
+        Spill::Rbx,
+        Spill::Rsi,
+        Spill::Rdi,
+        Spill::R8,
+        Spill::Flags,
+    ];
+    let ins = InsReader::new(AppPc(0), &line.bytes).read().ok()?.raw;
+    if ins.segment_prefix() != iced_x86::Register::GS
+        || ins.memory_base() != iced_x86::Register::None
+    {
+        return None;
+    }
+    let disp = ins.memory_displacement32();
+    let counters = ppin_abi::area::counter_disp(0);
+    if disp >= counters {
+        return Some(format!("counter {}", (disp - counters) / 8));
+    }
+    let entry = ENTRIES.iter().find(|entry| entry.disp() == disp);
+    let spill = SPILLS.iter().find(|spill| spill.disp() == disp);
+    entry
+        .map(|entry| format!("{entry:?}"))
+        .or_else(|| spill.map(|spill| format!("spill {spill:?}")))
+}
+
+/// Names of the registers in a row's `spilled` set.
+#[must_use]
+pub fn spilled_names(spilled: u8) -> String {
+    const NAMES: [&str; 8] = ["rax", "rcx", "rdx", "rbx", "rsi", "rdi", "r8", "flags"];
+    let mut text = String::new();
+    for (bit, name) in NAMES.iter().enumerate() {
+        if spilled & (1 << bit) != 0 {
+            if !text.is_empty() {
+                text.push('+');
+            }
+            text.push_str(name);
+        }
+    }
+    text
+}
+
+/// The flags of a row, as one letter each: boundary, instruction.
+#[must_use]
+pub fn flag_letters(flags: u8) -> &'static str {
+    match (
+        flags & pc_flag::BOUNDARY != 0,
+        flags & pc_flag::INSTRUCTION != 0,
+    ) {
+        (true, true) => "BI",
+        (true, false) => "B",
+        (false, true) => "I",
+        (false, false) => "",
+    }
+}
+
+/// Whether the instruction that begins at `bytes` is copied without change, for
+/// listings that mark the others.
+#[must_use]
+pub fn is_verbatim(pc: AppPc, bytes: &[u8]) -> bool {
+    InsReader::new(pc, bytes)
+        .read()
+        .is_ok_and(|ins| ins.kind == Kind::Verbatim)
+}

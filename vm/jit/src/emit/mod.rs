@@ -1,0 +1,172 @@
+//! The fragment under construction.
+//!
+//! Everything that depends on placement goes through here, so that each field
+//! gets its relocation: rewriting rules never compute a distance themselves.
+
+mod asm;
+mod snippets;
+mod stubs;
+
+pub(crate) use asm::Asm;
+pub(crate) use stubs::ExitTo;
+
+use alloc::vec::Vec;
+use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
+use ppin_abi::context::Context;
+use ppin_relocator::{
+    CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag,
+};
+
+/// Collects code, records and tables of one fragment.
+pub(crate) struct Emitter {
+    pub hot: Asm,
+    pub cold: Asm,
+    image: ImageBase,
+    head: AppPc,
+    context: Context,
+    /// `ImageOff` based absolute addresses instead of rip-relative ones.
+    low: bool,
+    relocs: Vec<Reloc>,
+    slots: Vec<SlotInit>,
+    exits: Vec<Exit>,
+    pc_map: Vec<PcRow>,
+    counts: Vec<CountRow>,
+}
+
+/// Least length of the hot section, so that its entry can be patched.
+const MIN_HOT: usize = 8;
+
+impl Emitter {
+    pub(crate) fn new(
+        head: AppPc,
+        image: ImageBase,
+        context: Context,
+        instructions: usize,
+        source: usize,
+    ) -> Self {
+        Self {
+            hot: Asm::with_capacity(source + source / 2 + 32),
+            cold: Asm::with_capacity(128),
+            image,
+            head,
+            context,
+            low: is_low(image),
+            relocs: Vec::with_capacity(16),
+            slots: Vec::with_capacity(4),
+            exits: Vec::with_capacity(4),
+            pc_map: Vec::with_capacity(instructions + 4),
+            counts: Vec::new(),
+        }
+    }
+
+    /// Closes the fragment, which covers `source_len` bytes of the app.
+    pub(crate) fn finish(mut self, source_len: u32, instructions: u32) -> Fragment {
+        if (self.hot.here() as usize) < MIN_HOT {
+            self.hot.align(MIN_HOT);
+        }
+        Fragment {
+            head: self.off(self.head),
+            context: self.context,
+            source_len,
+            instructions,
+            hot: self.hot.into_bytes(),
+            cold: self.cold.into_bytes(),
+            slots: self.slots,
+            relocs: self.relocs,
+            exits: self.exits,
+            pc_map: self.pc_map,
+            counts: self.counts,
+        }
+    }
+
+    /// `pc` relative to the image. Trace selection lets nothing out of reach pass.
+    pub(crate) fn off(&self, pc: AppPc) -> ImageOff {
+        pc.offset_from(self.image).unwrap_or_default()
+    }
+
+    /// Whether the image lies so low that cached code may be out of its reach, and
+    /// absolute 32-bit addresses take the place of rip-relative ones.
+    pub(crate) fn is_low(&self) -> bool {
+        self.low
+    }
+
+    /// What an exit behind a control transfer may assume.
+    pub(crate) fn exit_context(&self) -> Context {
+        volatile_part(self.context)
+    }
+
+    /// What the instruction `app` bytes behind the head may assume.
+    pub(crate) fn ins_context(&self, app: u32) -> Context {
+        if app == 0 {
+            self.context
+        } else {
+            volatile_part(self.context)
+        }
+    }
+
+    /// A new slot.
+    pub(crate) fn slot(&mut self, init: SlotInit) -> u16 {
+        self.slots.push(init);
+        (self.slots.len() - 1) as u16
+    }
+
+    /// The last 4 bytes of hot code are a field that points at `kind`.
+    pub(crate) fn relocate_hot(&mut self, kind: RelocKind) {
+        self.relocate_hot_at(self.hot.here() - 4, 4, kind);
+    }
+
+    /// The field at `at` in hot code points at `kind`, seen from `pc_bias` behind it.
+    pub(crate) fn relocate_hot_at(&mut self, at: u32, pc_bias: i32, kind: RelocKind) {
+        self.relocs.push(Reloc {
+            section: Section::Hot,
+            at,
+            pc_bias,
+            kind,
+        });
+    }
+
+    /// The field at `at` in cold code or records points at `kind`.
+    fn relocate_cold_at(&mut self, at: u32, pc_bias: i32, kind: RelocKind) {
+        self.relocs.push(Reloc {
+            section: Section::Cold,
+            at,
+            pc_bias,
+            kind,
+        });
+    }
+
+    /// The app instruction `app` bytes behind the head begins here, nothing of it
+    /// has run.
+    pub(crate) fn boundary(&mut self, app: u32) {
+        self.row(app, 0, pc_flag::BOUNDARY);
+    }
+
+    /// Hot code from here on belongs to the instruction at `app`, with `spilled`
+    /// registers in the thread area.
+    pub(crate) fn row(&mut self, app: u32, spilled: u8, flags: u8) {
+        self.pc_map.push(PcRow {
+            hot: self.hot.here(),
+            app,
+            spilled,
+            flags,
+        });
+    }
+
+    /// An addition was just emitted that pays for the instruction at `row.app`.
+    pub(crate) fn count(&mut self, row: CountRow) {
+        self.counts.push(row);
+    }
+}
+
+/// Whether an image is so low that absolute 32-bit addresses reach it.
+pub(crate) const fn is_low(image: ImageBase) -> bool {
+    image.0 < 1 << 31
+}
+
+fn volatile_part(context: Context) -> Context {
+    if context.contains(Context::VOLATILE) {
+        Context::VOLATILE
+    } else {
+        Context::CANONICAL
+    }
+}

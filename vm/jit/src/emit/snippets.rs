@@ -1,0 +1,58 @@
+//! Short pieces of hot code that several rewriting rules share.
+
+use super::Emitter;
+use dynasm::dynasm;
+use ppin_abi::addr::AppPc;
+use ppin_abi::area::{Entry, Spill};
+use ppin_relocator::{RelocKind, SlotInit};
+
+impl Emitter {
+    /// `mov gs:[Spill::Rcx], rcx`
+    pub(crate) fn save_rcx(&mut self) {
+        let disp = Spill::Rcx.disp() as i32;
+        dynasm!(self.hot; .arch x64; gs mov [DWORD disp], rcx);
+    }
+
+    /// The same, and a row: from here on only the thread area has the app's value.
+    pub(crate) fn spill_rcx(&mut self, app: u32) {
+        self.save_rcx();
+        self.row(app, Spill::Rcx.bit(), 0);
+    }
+
+    /// `mov rcx, gs:[Spill::Rcx]`; the caller writes the next row.
+    pub(crate) fn unspill_rcx(&mut self) {
+        let disp = Spill::Rcx.disp() as i32;
+        dynasm!(self.hot; .arch x64; gs mov rcx, [DWORD disp]);
+    }
+
+    /// `jmp gs:[entry]`
+    pub(crate) fn jump_to(&mut self, entry: Entry) {
+        let disp = entry.disp() as i32;
+        dynasm!(self.hot; .arch x64; gs jmp QWORD [DWORD disp]);
+    }
+
+    /// `lea rcx, [rip + record]`, with the record at `cold`.
+    pub(crate) fn point_rcx_at(&mut self, cold: u32) {
+        dynasm!(self.hot; .arch x64; lea rcx, [rip + 0]);
+        self.relocate_hot(RelocKind::Cold(cold));
+    }
+
+    /// `push qword [rip + slot]`: the app sees `pc` pushed.
+    pub(crate) fn push_app_address(&mut self, pc: AppPc) {
+        let slot = self.app_slot(pc);
+        dynasm!(self.hot; .arch x64; push QWORD [rip + 0]);
+        self.relocate_hot(RelocKind::Slot(slot));
+    }
+
+    /// `mov rcx, [rip + slot]`: the app address `pc`.
+    pub(crate) fn load_app_address(&mut self, pc: AppPc) {
+        let slot = self.app_slot(pc);
+        dynasm!(self.hot; .arch x64; mov rcx, [rip + 0]);
+        self.relocate_hot(RelocKind::Slot(slot));
+    }
+
+    fn app_slot(&mut self, pc: AppPc) -> u16 {
+        let off = self.off(pc);
+        self.slot(SlotInit::App(off))
+    }
+}

@@ -1,0 +1,62 @@
+//! Rewriting: app instructions in a form that behaves alike in the cache. One
+//! file for each [`Kind`], each with what it turns into what.
+
+pub(crate) mod absolute;
+mod call;
+mod cond_jump;
+mod indirect_call;
+mod indirect_jump;
+mod jump;
+mod load_target;
+mod ret;
+mod rip_relative;
+mod short_jump;
+mod syscall;
+mod transaction;
+pub(crate) mod trap;
+mod verbatim;
+
+use crate::decode::{Ins, Kind};
+use crate::emit::{Emitter, ExitTo};
+use ppin_abi::addr::AppPc;
+
+/// An instruction to be rewritten, in its place.
+pub(crate) struct Site<'a> {
+    pub ins: &'a Ins,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// App instructions of the trace up to and with this one.
+    pub executed: u32,
+}
+
+impl Site<'_> {
+    /// An exit that this control transfer takes to `target`.
+    fn exit(&self, emitter: &Emitter, target: AppPc) -> ExitTo {
+        ExitTo {
+            target,
+            context: emitter.exit_context(),
+            executed: self.executed,
+        }
+    }
+}
+
+/// Emits the code for one instruction.
+pub(crate) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
+    match site.ins.kind {
+        Kind::Verbatim | Kind::Faulting => verbatim::emit(emitter, site),
+        Kind::RipRelative => rip_relative::emit(emitter, site),
+        Kind::Jump => jump::emit(emitter, site),
+        Kind::CondJump => cond_jump::emit(emitter, site),
+        Kind::ShortJump => short_jump::emit(emitter, site),
+        Kind::TransactionBegin => transaction::emit(emitter, site),
+        Kind::Call => call::emit(emitter, site),
+        Kind::IndirectJump => indirect_jump::emit(emitter, site),
+        Kind::IndirectCall => indirect_call::emit(emitter, site),
+        Kind::Ret => ret::emit(emitter, site),
+        Kind::Syscall => syscall::emit(emitter, site),
+        Kind::Trap(trap) => {
+            let context = emitter.ins_context(site.ins.offset);
+            trap::emit(emitter, site.ins.pc(), site.ins.offset, trap, context);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Tools for tests.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use ppin_jit::api::{Arg, Counter, IPoint, Routine, RoutineId, Tool, Trace};
+
+/// Inserts nothing.
+pub struct Null;
+
+impl Tool for Null {
+    fn name(&self) -> &'static str {
+        "null"
+    }
+    fn summary(&self) -> &'static str {
+        "nothing"
+    }
+    fn instrument(&self, _trace: &Trace<'_>) {}
+}
+
+/// Counts instructions in counter 0 and blocks in counter 1.
+pub struct Counts;
+
+impl Tool for Counts {
+    fn name(&self) -> &'static str {
+        "counts"
+    }
+    fn summary(&self) -> &'static str {
+        "instructions and blocks"
+    }
+    fn distinguishes_blocks(&self) -> bool {
+        true
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        for bbl in trace.bbls() {
+            for ins in bbl.ins() {
+                ins.insert_count(IPoint::Before, Counter::Global(0), 1)
+                    .unwrap();
+            }
+            if !bbl.is_continuation() {
+                bbl.first()
+                    .insert_count(IPoint::Before, Counter::Global(1), 1)
+                    .unwrap();
+            }
+        }
+    }
+}
+
+/// Counts each opcode per image.
+pub struct Opcodes;
+
+impl Tool for Opcodes {
+    fn name(&self) -> &'static str {
+        "opcodes"
+    }
+    fn summary(&self) -> &'static str {
+        "opcodes per image"
+    }
+    fn image_counters(&self) -> u32 {
+        ppin_jit::api::OPCODES
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        for ins in trace.ins() {
+            let counter = Counter::Image(ins.opcode().index());
+            ins.insert_count(IPoint::Anywhere, counter, 1).unwrap();
+        }
+    }
+}
+
+/// Calls a routine for each memory operand, and behind each instruction.
+pub struct Calls;
+
+impl Tool for Calls {
+    fn name(&self) -> &'static str {
+        "calls"
+    }
+    fn summary(&self) -> &'static str {
+        "memory operands"
+    }
+    fn routines(&self) -> &'static [Routine] {
+        &[
+            Routine {
+                name: "access",
+                function: |_| {},
+            },
+            Routine {
+                name: "behind",
+                function: |_| {},
+            },
+        ]
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        for ins in trace.ins() {
+            for (index, operand) in ins.memory_operands().iter().enumerate() {
+                if operand.has_address() {
+                    let args = [
+                        Arg::InsAddr,
+                        Arg::MemoryEa(index),
+                        Arg::MemorySize(index),
+                        Arg::Const(u64::from(operand.access.writes())),
+                        Arg::ThreadId,
+                    ];
+                    ins.insert_call(IPoint::Before, RoutineId(0), &args)
+                        .unwrap();
+                }
+            }
+            // Refused for what never goes on; nothing is inserted then.
+            let _ = ins.insert_call(IPoint::After, RoutineId(1), &[Arg::NextAddr]);
+        }
+    }
+}
+
+/// The tool called `name`.
+pub fn tool(name: &str) -> &'static dyn Tool {
+    match name {
+        "null" => &Null,
+        "counts" => &Counts,
+        "opcodes" => &Opcodes,
+        "calls" => &Calls,
+        _ => panic!("no test tool {name}"),
+    }
+}
