@@ -1,0 +1,121 @@
+//! From the injector's hand to the app's first instruction.
+
+use crate::cache::{Cache, DEFAULT_LIMIT, place};
+use crate::config::Config;
+use crate::ibl::IblTable;
+use crate::image::Images;
+use crate::signal::{self, Actions};
+use crate::stats::Stats;
+use crate::sys::{mem, proc, time};
+use crate::thread::{Process, Thread, reg};
+use crate::vm::{self, Vm};
+use crate::{counters, host, report, syscall};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::ops::Range;
+use ppin_abi::boot::{BootHeader, MAGIC};
+use ppin_jit::api::{ThreadId, Tool};
+
+/// Runs the app from its first instruction, under the tool of the boot block's name.
+/// `tools` makes a tool by name; `runtime` is the runtime's own memory.
+///
+/// # Safety
+/// Called once, in a fresh process, on a stack of the runtime's own.
+pub unsafe fn enter(
+    boot: &BootHeader,
+    runtime: Range<u64>,
+    tools: fn(&str) -> Option<Box<dyn Tool>>,
+) -> ! {
+    let arrived = time::monotonic_ns();
+    if boot.magic != MAGIC {
+        report::give_up(format_args!("the boot block is of another version of ppin"));
+    }
+    // SAFETY: the block is this process's, and no app code has run.
+    if let Err(e) = unsafe { ppin_inject::arrive::settle(boot) } {
+        report::give_up(format_args!("cannot restore the program's first page (error {})", e.0));
+    }
+    let mask = proc::set_mask(signal::HOLD_ALL);
+    let config = Config::read(boot);
+    host::remember_stderr();
+    place::seed(random());
+    syscall::init();
+    IblTable::init();
+    let tool = configured(&config, tools);
+    let thread = first_thread(boot, mask, tool);
+    let vm = new_vm(config, tool, arrived, thread);
+    vm::init(vm, (runtime.start, runtime.end));
+    start(thread)
+}
+
+/// Twelve bits are enough to spread our memory; the clock's low bits will do.
+fn random() -> u64 {
+    if personality_fixed() { 0 } else { time::monotonic_ns().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40 }
+}
+
+/// `setarch -R`: the same addresses at every run.
+fn personality_fixed() -> bool {
+    const ADDR_NO_RANDOMIZE: isize = 0x0004_0000;
+    // SAFETY: only asks.
+    let now = unsafe { crate::sys::raw(crate::sys::c::__NR_personality, [0xffff_ffff, 0, 0, 0, 0, 0]) };
+    now & ADDR_NO_RANDOMIZE != 0
+}
+
+fn configured(config: &Config, tools: fn(&str) -> Option<Box<dyn Tool>>) -> &'static dyn Tool {
+    let Some(mut tool) = tools(&config.tool) else {
+        report::give_up(format_args!("there is no tool named {:?} in this runtime", config.tool))
+    };
+    let knobs: Vec<(&str, &str)> = config.knobs.iter().filter_map(|k| k.split_once('=')).collect();
+    if let Err(reason) = tool.configure(&knobs) {
+        report::give_up(format_args!("{reason}"));
+    }
+    Box::leak(tool)
+}
+
+fn first_thread(boot: &BootHeader, mask: u64, tool: &dyn Tool) -> &'static mut Thread {
+    let thread = Thread::create(0, counters::reserve(tool.image_counters()))
+        .unwrap_or_else(|e| report::give_up(format_args!("no memory for the first thread ({e})")));
+    // SAFETY: fresh, and ours alone.
+    let thread = unsafe { &mut *thread };
+    thread.regs.gpr[reg::RSP] = boot.entry_sp;
+    thread.regs.flags = 0x202;
+    thread.resume_pc = boot.entry_pc;
+    thread.epoch = 1;
+    thread.signals.mask = mask;
+    thread.begin_process(Process::new(Actions::inherited()));
+    thread
+}
+
+fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Thread) -> Vm {
+    let limit = match config.cache_limit_kib {
+        0 => DEFAULT_LIMIT,
+        kib => u64::from(kib) << 10,
+    };
+    let mut stats = Stats::default();
+    stats.time.inject = arrived.saturating_sub(config.started_ns);
+    Vm {
+        config,
+        images: Images::default(),
+        cache: Cache::new(limit.max(16 * mem::PAGE)),
+        ibl: IblTable::default(),
+        threads: alloc::vec![thread],
+        next_thread: 1,
+        ended: counters::Ended::default(),
+        guards: crate::cache::invalidate::Guards::default(),
+        stats,
+        tool,
+        ended_already: false,
+        no_save: false,
+    }
+}
+
+fn start(thread: &mut Thread) -> ! {
+    thread.adopt();
+    crate::learn_mappings(&mut vm::lock());
+    let tool = vm::lock().tool_ref();
+    tool.start(&host::EngineHost);
+    tool.thread_start(&host::EngineHost, ThreadId(0));
+    signal::take_over(&thread.process().actions);
+    proc::set_mask(signal::kernel_mask(thread.signals.mask));
+    // SAFETY: registers, pc and mask are set.
+    unsafe { crate::glue::enter_first() }
+}

@@ -1,0 +1,127 @@
+//! Memory for fresh code.
+//!
+//! A chunk is one mapping with three bump allocators, so that hot code stays dense
+//! and stubs and slots are in reach:
+//!
+//! ```text
+//! base        hot  (7/16)   |   cold (7/16)   |   slots (1/8)        base + len
+//! ```
+//! It is readable, writable and executable: a private mapping is copied on fork as
+//! the app's own memory is, which a pair of shared views would not be.
+
+use crate::sys::{self, mem};
+use alloc::vec::Vec;
+use ppin_relocator::Fragment;
+
+/// A bump allocator over addresses.
+#[derive(Debug, Clone, Copy)]
+struct Bump {
+    next: u64,
+    end: u64,
+}
+
+impl Bump {
+    fn take(&mut self, len: u64, align: u64) -> Option<u64> {
+        let at = self.next.next_multiple_of(align);
+        let next = at.checked_add(len)?;
+        (next <= self.end).then(|| {
+            self.next = next;
+            at
+        })
+    }
+}
+
+/// Addresses of a fragment's sections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Space {
+    /// Hot section.
+    pub hot: u64,
+    /// Cold section.
+    pub cold: u64,
+    /// First slot.
+    pub slots: u64,
+}
+
+/// One mapping of fresh code.
+#[derive(Debug)]
+pub struct Chunk {
+    /// First address.
+    pub base: u64,
+    /// Length in bytes.
+    pub len: u64,
+    hot: Bump,
+    cold: Bump,
+    slots: Bump,
+    /// Hot start and directory number of each fragment, ascending.
+    pub hot_index: Vec<(u64, u32)>,
+    /// Cold start and directory number of each fragment, ascending.
+    pub cold_index: Vec<(u64, u32)>,
+}
+
+impl Chunk {
+    /// Maps a chunk of `len` bytes within reach of app addresses `start .. end`
+    /// of an image based at `base`.
+    ///
+    /// # Errors
+    /// No memory, or no free place within reach.
+    pub fn near(base: u64, start: u64, end: u64, len: u64, salt: u64) -> sys::Result<Self> {
+        let reach = |addr: &u64| super::place::reaches(*addr, len, start, end);
+        for addr in super::place::candidates(base, len, super::place::NEAREST + salt).filter(reach) {
+            match mem::map_anon_at(addr, len, mem::RWX) {
+                Ok(base) => return Ok(Self::new(base, len)),
+                Err(sys::Errno(17)) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Err(sys::Errno(12))
+    }
+
+    fn new(base: u64, len: u64) -> Self {
+        let (cold, slots) = (base + len / 16 * 7, base + len / 16 * 14);
+        Self {
+            base,
+            len,
+            hot: Bump { next: base, end: cold },
+            cold: Bump { next: cold, end: slots },
+            slots: Bump { next: slots, end: base + len },
+            hot_index: Vec::new(),
+            cold_index: Vec::new(),
+        }
+    }
+
+    /// Whether `addr` lies in this chunk.
+    #[must_use]
+    pub fn contains(&self, addr: u64) -> bool {
+        addr.wrapping_sub(self.base) < self.len
+    }
+
+    /// Room for `fragment`, or `None` if the chunk is full.
+    pub fn take(&mut self, fragment: &Fragment) -> Option<Space> {
+        let saved = (self.hot, self.cold, self.slots);
+        let space = self.try_take(fragment);
+        if space.is_none() {
+            (self.hot, self.cold, self.slots) = saved;
+        }
+        space
+    }
+
+    fn try_take(&mut self, fragment: &Fragment) -> Option<Space> {
+        Some(Space {
+            hot: self.hot.take(fragment.hot.len() as u64, 16)?,
+            cold: self.cold.take(fragment.cold.len() as u64, 16)?,
+            slots: self.slots.take(8 * fragment.slots.len() as u64, 8)?,
+        })
+    }
+
+    /// Number of the fragment whose hot or cold section holds `addr`.
+    #[must_use]
+    pub fn find(&self, addr: u64) -> Option<u32> {
+        let index = if addr < self.cold_start() { &self.hot_index } else { &self.cold_index };
+        let after = index.partition_point(|(start, _)| *start <= addr);
+        index.get(after.checked_sub(1)?).map(|(_, id)| *id)
+    }
+
+    fn cold_start(&self) -> u64 {
+        self.hot.end
+    }
+}

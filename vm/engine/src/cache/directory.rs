@@ -1,0 +1,80 @@
+//! Which app address has which fresh fragment.
+
+use super::arena::Space;
+use crate::image::ImageId;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use hashbrown::HashMap;
+use ppin_abi::addr::AppPc;
+use ppin_abi::context::Context;
+use ppin_relocator::Fragment;
+
+/// A fragment compiled in this process.
+#[derive(Debug)]
+pub struct Fresh {
+    /// As the compiler left it: what is frozen, whatever happened to the copy.
+    pub code: Fragment,
+    /// Image it belongs to.
+    pub image: ImageId,
+    /// First app instruction.
+    pub pc: AppPc,
+    /// Where its copy lies.
+    pub space: Space,
+    /// Hash of the app bytes it was made from.
+    pub source_hash: u64,
+    /// Those bytes, of volatile fragments only.
+    pub source: Box<[u8]>,
+    /// It can be found by its address, linked to, and saved.
+    pub listed: bool,
+    /// Reached by an indirect branch.
+    pub indirect: bool,
+    /// The app bytes have changed or gone.
+    pub dead: bool,
+    /// Frozen into a unit, or not to be frozen.
+    pub saved: bool,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Directory {
+    /// By number; numbers are not reused before a flush.
+    pub fragments: Vec<Fresh>,
+    by_pc: HashMap<(AppPc, Context), u32>,
+}
+
+impl Directory {
+    /// The live fragment at `pc` under `context`.
+    #[must_use]
+    pub fn get(&self, pc: AppPc, context: Context) -> Option<u32> {
+        self.by_pc.get(&(pc, context)).copied()
+    }
+
+    /// Adds a fragment.
+    pub fn add(&mut self, fresh: Fresh) -> u32 {
+        let id = self.fragments.len() as u32;
+        if fresh.listed {
+            self.by_pc.insert((fresh.pc, fresh.code.context), id);
+        }
+        self.fragments.push(fresh);
+        id
+    }
+
+    /// Forgets fragment `id`, whose source has changed.
+    pub fn kill(&mut self, id: u32) {
+        let fresh = &mut self.fragments[id as usize];
+        fresh.dead = true;
+        let key = (fresh.pc, fresh.code.context);
+        if self.by_pc.get(&key) == Some(&id) {
+            self.by_pc.remove(&key);
+        }
+    }
+
+    /// Numbers of live fragments made from bytes in `start .. end`.
+    #[must_use]
+    pub fn overlapping(&self, start: u64, end: u64) -> Vec<u32> {
+        let hit = |f: &Fresh| {
+            !f.dead && f.pc.0 < end && f.pc.0 + u64::from(f.code.source_len.max(1)) > start
+        };
+        (0..).zip(&self.fragments).filter(|(_, f)| hit(f)).map(|(id, _)| id).collect()
+    }
+}

@@ -1,0 +1,134 @@
+//! Keeping translations true to code that changes.
+//!
+//! Writable pages of app code are made read-only when something is translated from
+//! them. A store to one faults: what was made from the page is forgotten and the
+//! page is given back ([`store`]). Pages that keep being written, and code that
+//! other mappings may change unseen, are *volatile*: their fragments are compared
+//! with memory at every entry and run at most one store each.
+
+use super::evict;
+use crate::image::Region;
+use crate::sys::mem::{self, PAGE, page_down};
+use crate::vm::Vm;
+use hashbrown::HashMap;
+
+/// Stores to a page before it becomes volatile.
+const PATIENCE: u32 = 32;
+
+/// A page of app code that the app may write to.
+#[derive(Clone, Copy, Debug, Default)]
+struct Page {
+    /// We have taken the write permission away.
+    guarded: bool,
+    /// Stores that hit the guard.
+    stores: u32,
+    /// Translate with care.
+    volatile: bool,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Guards(HashMap<u64, Page>);
+
+impl Guards {
+    /// Makes the pages of `pc .. pc + len` read-only if the app may write to them.
+    pub fn protect(&mut self, region: &Region, pc: u64, len: u64) {
+        if !region.writable || region.shared {
+            return;
+        }
+        for page in (page_down(pc)..pc + len.max(1)).step_by(PAGE as usize) {
+            let state = self.0.entry(page).or_default();
+            if !state.guarded && !state.volatile {
+                // SAFETY: the app's page; its stores fault and are put right.
+                state.guarded = unsafe { mem::protect(page, PAGE, mem::RX) }.is_ok();
+            }
+        }
+    }
+
+    /// Whether code at `pc` may change at any time.
+    #[must_use]
+    pub fn is_volatile(&self, pc: u64) -> bool {
+        !self.0.is_empty() && self.0.get(&page_down(pc)).is_some_and(|p| p.volatile)
+    }
+
+    /// Forgets the range: the app has mapped or protected it anew.
+    pub fn forget(&mut self, start: u64, end: u64) {
+        self.0.retain(|page, _| !(start..end).contains(page));
+    }
+
+    /// A store at `addr` by the instruction at cache address of app code `from`:
+    /// gives the page back. `None` if we had not taken it.
+    fn release(&mut self, addr: u64, same_page: bool) -> Option<u64> {
+        let page = page_down(addr);
+        let state = self.0.get_mut(&page).filter(|p| p.guarded)?;
+        state.guarded = false;
+        state.stores += 1;
+        state.volatile |= same_page || state.stores > PATIENCE;
+        // SAFETY: this is what the app had.
+        unsafe { mem::protect(page, PAGE, mem::RWX) }.ok()?;
+        Some(page)
+    }
+
+    /// Pages in the range that we hold read-only.
+    pub fn guarded(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
+        self.0.iter().filter(move |(p, s)| s.guarded && (start..end).contains(*p)).map(|(p, _)| *p)
+    }
+}
+
+/// The app stores to `addr` from cache address `pc`. Returns whether the fault was
+/// our doing; the store can then be repeated.
+pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
+    let from = crate::signal::translate::spot(vm, pc).map(|s| page_down(s.pc.0));
+    let same = from == Some(page_down(addr)) || from == Some(page_down(addr).wrapping_sub(PAGE));
+    let Some(page) = vm.guards.release(addr, same) else { return false };
+    fragments(vm, page, page + PAGE);
+    true
+}
+
+/// Forgets what was made from app bytes in `start .. end`.
+pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
+    for id in vm.cache.directory.overlapping(start, end) {
+        crate::install::discard(vm, id);
+    }
+    let Vm { images, cache, ibl, .. } = vm;
+    for image in images.all.iter_mut().filter(|i| !i.gone) {
+        let base = image.base;
+        for (pc, entry) in image.units.iter_mut().flat_map(|u| u.kill(start, end, base)) {
+            cache.links.unlink(entry);
+            ibl.remove_one(pc.0, entry);
+        }
+    }
+}
+
+/// The app has unmapped or replaced `start .. end`, or made it not executable.
+pub fn range(vm: &mut Vm, start: u64, end: u64) {
+    vm.guards.forget(start, end);
+    if !vm.images.overlaps(start, end) {
+        return;
+    }
+    for id in leaving(vm, start, end) {
+        crate::spool::freeze_image(vm, id);
+    }
+    fragments(vm, start, end);
+    vm.images.remove(start, end);
+    for id in vm.images.reap() {
+        for (from, to) in crate::restore::release(vm.images.get_mut(id)) {
+            evict::forget_unit(vm, from, to);
+        }
+    }
+}
+
+/// The app has set the protection of `start .. end` anew, executable: bytes may have
+/// changed, addresses have not.
+pub fn range_changed(vm: &mut Vm, start: u64, end: u64) {
+    vm.guards.forget(start, end);
+    fragments(vm, start, end);
+    vm.images.remove(start, end);
+}
+
+/// Images that lose all of their code with the range.
+fn leaving(vm: &Vm, start: u64, end: u64) -> alloc::vec::Vec<crate::image::ImageId> {
+    let whole = |i: &crate::image::Image| !i.gone && i.span.0 >= start && i.span.1 <= end;
+    let all = (0u32..).zip(&vm.images.all);
+    all.filter(|(_, i)| whole(i)).map(|(n, _)| crate::image::ImageId(n)).collect()
+}

@@ -1,0 +1,74 @@
+//! Where our mappings go.
+//!
+//! The kernel hands out addresses from the top down, so the app's layout stays its
+//! own only if we never let the kernel choose for us. Private memory goes to a
+//! region that programs do not reach by themselves; code goes near the image it
+//! was translated from, within reach of 32-bit displacements but well below the
+//! stretch that the app's own mappings fill first.
+
+use crate::sys::{Errno, Result, mem};
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// First address for private memory; moved by [`seed`].
+const PRIVATE: u64 = 0x1100_0000_0000;
+
+/// Distance from an image base down to the nearest place for its code.
+pub const NEAREST: u64 = 0x4000_0000;
+/// Distance to the farthest.
+pub const FARTHEST: u64 = 0x7000_0000;
+/// Images below this address are addressed absolutely, from anywhere.
+pub const LOW: u64 = 1 << 31;
+/// Where code of low images goes.
+pub const LOW_CODE: u64 = 0x1400_0000_0000;
+
+static NEXT_PRIVATE: AtomicU64 = AtomicU64::new(PRIVATE);
+
+/// Moves private memory by a random number of pages (address-space randomisation
+/// is the app's choice, so the launcher's random bytes decide).
+pub fn seed(random: u64) {
+    NEXT_PRIVATE.store(PRIVATE + ((random & 0xff_ffff) << 12), Ordering::Relaxed);
+}
+
+/// Maps `len` bytes of private anonymous memory, out of the app's way.
+///
+/// # Errors
+/// No memory, or no room in 1,000 tries.
+pub fn anywhere(len: u64, prot: u32) -> Result<u64> {
+    let len = mem::page_up(len);
+    for _ in 0..1000 {
+        let addr = NEXT_PRIVATE.fetch_add(len + mem::PAGE, Ordering::Relaxed);
+        match mem::map_anon_at(addr, len, prot) {
+            Err(Errno(EEXIST)) => {}
+            other => return other,
+        }
+    }
+    Err(Errno(ENOMEM))
+}
+
+const EEXIST: i32 = 17;
+const ENOMEM: i32 = 12;
+
+/// Candidate addresses for `len` bytes of code near an image based at `base`:
+/// from the `first` displacement (bytes below the base) on, away and round.
+pub fn candidates(base: u64, len: u64, first: u64) -> impl Iterator<Item = u64> {
+    let span = FARTHEST - NEAREST;
+    let step = mem::page_up(len).max(1 << 20);
+    let start = first.saturating_sub(NEAREST) % span;
+    (0..span / step).filter_map(move |k| {
+        let distance = NEAREST + (start + k * step) % span;
+        let addr = if base < LOW { LOW_CODE + base + distance } else { base.checked_sub(distance)? };
+        Some(mem::page_down(addr))
+    })
+}
+
+/// Whether code at `cache .. cache + len` reaches all of `start .. end` (app) with
+/// 32-bit displacements.
+#[must_use]
+pub fn reaches(cache: u64, len: u64, start: u64, end: u64) -> bool {
+    const REACH: u64 = 0x7c00_0000;
+    if end < LOW {
+        return true;
+    }
+    let (low, high) = (cache.min(start), (cache + len).max(end));
+    high - low < REACH
+}

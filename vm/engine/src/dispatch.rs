@@ -1,0 +1,136 @@
+//! The dispatcher: why the VM was entered, and where to go on.
+
+use crate::image::Region;
+use crate::signal::raise;
+use crate::sys::c;
+use crate::thread::{Reason, Thread};
+use crate::vm::{self, Vm};
+use crate::{install, report, syscall};
+use ppin_abi::addr::{AppPc, CachePc, ImageOff};
+use ppin_abi::boot::flag;
+use ppin_abi::context::Context;
+use ppin_abi::record::{ExitRec, Trap, TrapRec};
+
+/// Called by the glue on the VM stack, all app state saved in `thread`. Returns the
+/// cache address to go on at.
+pub unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
+    // SAFETY: the glue passes the running thread's structure.
+    dispatch(unsafe { &mut *thread }).0
+}
+
+fn dispatch(thread: &mut Thread) -> CachePc {
+    {
+        let mut vm = vm::lock();
+        vm.stats.vm_entries += 1;
+        note_epoch(&mut vm, thread);
+    }
+    match thread.reason {
+        r if r == Reason::Exit as u64 => leave_exit(thread.operand),
+        r if r == Reason::Indirect as u64 => indirect(AppPc(thread.operand)),
+        r if r == Reason::Syscall as u64 => syscall::handle(thread),
+        r if r == Reason::Trap as u64 => trap(thread),
+        _ => lookup(&mut vm::lock(), AppPc(thread.resume_pc), Context(thread.resume_context)),
+    }
+}
+
+/// The thread is out of the cache: retired code may be freed once all were.
+fn note_epoch(vm: &mut Vm, thread: &mut Thread) {
+    if thread.epoch != vm.cache.epoch {
+        thread.epoch = vm.cache.epoch;
+        let Vm { cache, threads, .. } = vm;
+        cache.reclaim(threads);
+    }
+}
+
+/// An unlinked exit: find its target and link it.
+fn leave_exit(record: u64) -> CachePc {
+    // SAFETY: stubs pass the address of their own record.
+    let exit = unsafe { (record as *const ExitRec).read() };
+    let mut vm = vm::lock();
+    let target = ImageOff(exit.target).at(vm.base_at(record));
+    let flushes = vm.cache.epoch;
+    let entry = lookup(&mut vm, target, Context(exit.context));
+    // A flush in between may have retired the exit's own code.
+    if flushes == vm.cache.epoch && may_link(&vm, entry) {
+        let writable = vm.fresh_at(record).is_some();
+        vm.cache.links.link(record, &exit, entry.0, writable);
+    }
+    entry
+}
+
+/// Links lead to code that is valid until we take them back.
+fn may_link(vm: &Vm, entry: CachePc) -> bool {
+    if vm.config.flags & flag::LOCKSTEP != 0 {
+        return false;
+    }
+    match vm.fresh_at(entry.0) {
+        Some(id) => {
+            let fresh = &vm.cache.directory.fragments[id as usize];
+            fresh.listed && !fresh.code.context.contains(Context::VOLATILE)
+        }
+        None => true,
+    }
+}
+
+/// An indirect branch that its table does not know.
+fn indirect(target: AppPc) -> CachePc {
+    let mut vm = vm::lock();
+    let entry = lookup(&mut vm, target, Context::CANONICAL);
+    if may_link(&vm, entry) {
+        vm.ibl.insert(target.0, entry.0);
+        if let Some(id) = vm.fresh_at(entry.0) {
+            vm.cache.directory.fragments[id as usize].indirect = true;
+        }
+    }
+    entry
+}
+
+/// The translation of `pc` under `context`: known, restored, or made now.
+pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
+    let context = effective(vm, pc, context);
+    if let Some(id) = vm.cache.directory.get(pc, context) {
+        let fresh = &vm.cache.directory.fragments[id as usize];
+        if !context.contains(Context::VOLATILE) || install::unchanged(fresh) {
+            return CachePc(fresh.space.hot);
+        }
+        install::discard(vm, id);
+    }
+    if let Some(entry) = crate::restore::find(vm, pc, context) {
+        return entry;
+    }
+    install::compile(vm, pc, context)
+}
+
+/// Code that may change unseen is translated with care.
+fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
+    let context = context.without(Context::VOLATILE);
+    let careful = |r: Region| r.shared && r.writable;
+    let region = crate::image_region(vm, pc);
+    let volatile = region.is_some_and(careful) || vm.guards.is_volatile(pc.0);
+    if volatile { context.with(Context::VOLATILE) } else { context }
+}
+
+/// Translated code cannot go on by itself.
+fn trap(thread: &mut Thread) -> CachePc {
+    // SAFETY: stubs pass the address of their own record.
+    let rec = unsafe { (thread.operand as *const TrapRec).read() };
+    let mut vm = vm::lock();
+    let pc = ImageOff(rec.pc).at(vm.base_at(thread.operand));
+    let entry = lookup(&mut vm, pc, Context(rec.context));
+    match rec.kind {
+        k if k == Trap::Undecodable as u32 => raise::fault(thread, c::SIGILL, pc.0),
+        // If the page is there by now, the new translation will simply run.
+        k if k == Trap::Unreadable as u32 => {
+            if install::is_unreadable(&vm, entry) {
+                raise::fault(thread, c::SIGSEGV, pc.0);
+            }
+        }
+        k if k == Trap::Int80 as u32 => {
+            report::give_up(format_args!("{pc}: int 0x80 in 64-bit code is not supported"))
+        }
+        _ => report::give_up(format_args!(
+            "{pc}: this instruction cannot be run faithfully yet (far branches, the gs segment)"
+        )),
+    }
+    entry
+}

@@ -1,0 +1,27 @@
+//! The end of a process, or of its fresh code: save, report.
+
+use crate::vm::{Locked, Vm};
+use crate::{host, spool};
+
+/// The process is about to end or to execute another program.
+pub fn of_process(vm: &mut Locked) {
+    if core::mem::replace(&mut vm.ended_already, true) {
+        return;
+    }
+    host::tool_report(vm);
+    spool::freeze_all(vm, false);
+    host::write_stats(vm);
+}
+
+/// An exec has failed after all: the process goes on.
+pub fn not_yet(vm: &mut Vm) {
+    vm.ended_already = false;
+}
+
+/// The cache is full: save, then forget all fresh code.
+pub fn flush(vm: &mut Vm) {
+    vm.stats.flushes += 1;
+    spool::freeze_all(vm, true);
+    vm.ibl.clear();
+    vm.cache.flush();
+}

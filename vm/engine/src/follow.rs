@@ -1,0 +1,135 @@
+//! Following an exec: which programs can be, and how.
+
+use crate::report;
+use crate::sys::{c, call, proc};
+use crate::thread::Thread;
+use crate::vm;
+use alloc::ffi::CString;
+use alloc::vec::Vec;
+use ppin_inject::block::BootParams;
+use ppin_inject::{Exec, Launch, Step, launch};
+
+/// Interpreters in a row that the kernel follows.
+const SHEBANGS: u32 = 5;
+const ELF64: u8 = 2;
+const X86_64: u16 = 62;
+
+/// Why the program at `path` (zero-terminated) runs natively; `None`: it is followed,
+/// or the kernel will refuse it.
+#[must_use]
+pub fn native_reason(at: Option<(i32, u32)>, path: &[u8]) -> Option<&'static str> {
+    let (dir, flags) = at.unwrap_or((c::AT_FDCWD, 0));
+    let mut program: Vec<u8> = path.to_vec();
+    let mut dir = dir;
+    let mut flags = flags;
+    for _ in 0..SHEBANGS {
+        if !executable(dir, flags, &program) {
+            return None;
+        }
+        let Some(fd) = open(dir, flags, &program) else { return Some("it cannot be read") };
+        let mut head = [0; 256];
+        let len = fd.read_at(&mut head, 0).unwrap_or(0);
+        let stat = fd.stat().unwrap_or_default();
+        match interpreter(&head[..len]) {
+            Some(next) => {
+                program = next;
+                dir = c::AT_FDCWD;
+                flags = 0;
+            }
+            None => return binary_reason(&head[..len], &stat, &fd),
+        }
+    }
+    None
+}
+
+/// Whether the kernel would execute it at all; if not, it says so itself.
+fn executable(dir: i32, flags: u32, path: &[u8]) -> bool {
+    const X_OK: usize = 1;
+    let flags = flags & (c::AT_EMPTY_PATH | c::AT_SYMLINK_NOFOLLOW) | c::AT_EACCESS;
+    let args = [dir as isize as usize, path.as_ptr() as usize, X_OK, flags as usize, 0, 0];
+    // SAFETY: a terminated path.
+    unsafe { call(c::__NR_faccessat2, args) }.is_ok()
+}
+
+fn open(dir: i32, flags: u32, path: &[u8]) -> Option<crate::sys::file::File> {
+    if path == b"\0" && flags & c::AT_EMPTY_PATH != 0 {
+        return crate::sys::file::File::open(&alloc::format!("/proc/self/fd/{dir}"), c::O_RDONLY, 0).ok();
+    }
+    crate::sys::file::File::open_at(dir, path, c::O_RDONLY | c::O_NONBLOCK).ok()
+}
+
+fn binary_reason(head: &[u8], stat: &crate::sys::file::Stat, fd: &crate::sys::file::File) -> Option<&'static str> {
+    const S_ISUID: u32 = 0o4000;
+    const S_ISGID: u32 = 0o2010;
+    if !head.starts_with(b"\x7fELF") {
+        return None;
+    }
+    let machine = head.get(18..20).map_or(0, |m| u16::from_le_bytes([m[0], m[1]]));
+    if head.get(4) != Some(&ELF64) || machine != X86_64 {
+        return Some("it is not a 64-bit x86 program");
+    }
+    let setuid = stat.mode & S_ISUID != 0 || stat.mode & S_ISGID == S_ISGID;
+    if (setuid || fd.has_capabilities()) && gains(stat) {
+        return Some("it would lose its privileges");
+    }
+    None
+}
+
+/// Root gains nothing from its own setuid programs.
+fn gains(stat: &crate::sys::file::Stat) -> bool {
+    // SAFETY: no arguments.
+    let uid = unsafe { crate::sys::raw(c::__NR_geteuid, [0; 6]) };
+    uid != 0 || stat.uid != 0
+}
+
+/// The interpreter of a script, zero-terminated (execve(2), "Interpreter scripts").
+fn interpreter(head: &[u8]) -> Option<Vec<u8>> {
+    let line = head.strip_prefix(b"#!")?.split(|b| *b == b'\n').next()?;
+    let mut words = line.split(|b| *b == b' ' || *b == b'\t').filter(|w| !w.is_empty());
+    let mut path = words.next()?.to_vec();
+    path.push(0);
+    Some(path)
+}
+
+/// Executes with the runtime. Returns the error for the app.
+pub fn exec(thread: &mut Thread, exec: Exec) -> isize {
+    const ENOMEM: isize = -12;
+    let Ok(space) = thread.helper_space() else { return ENOMEM };
+    let config = vm::lock().config.clone();
+    let knobs = config.knobs.join("\n");
+    let stack = config.db_stack.join(":");
+    let Ok(carrier) = CString::new(config.ppin.as_bytes()) else { return ENOMEM };
+    let launch_it = Launch {
+        boot: BootParams {
+            cache_mode: config.cache_mode,
+            flags: config.flags,
+            cache_limit_kib: config.cache_limit_kib,
+            engine_id: config.engine_id,
+            ptracer: 0,
+            db: config.db.as_bytes(),
+            tool: config.tool.as_bytes(),
+            knobs: knobs.as_bytes(),
+            output: config.output.as_bytes(),
+            stats: config.stats.as_bytes(),
+            ppin: config.ppin.as_bytes(),
+            db_stack: stack.as_bytes(),
+        },
+        carrier: &carrier,
+        runtime: config.runtime,
+        ident: Some(config.ppin_ident),
+        exec,
+    };
+    let ours = proc::set_mask(thread.signals.mask & !crate::signal::FAULTS);
+    // SAFETY: the space is this process's; the pointers are the app's own; the mask
+    // is the app's.
+    let failure = unsafe { launch(space, &launch_it) };
+    proc::set_mask(ours);
+    if failure.step != Step::Exec {
+        report::give_up(format_args!(
+            "cannot follow the execution of another program: {:?} failed with error {}",
+            failure.step, failure.errno.0
+        ));
+    }
+    -(failure.errno.0 as isize)
+}
+

@@ -1,0 +1,59 @@
+//! System calls that the VM makes on the app's behalf and that may sleep.
+//!
+//! Between the look at `pending` and the `syscall` instruction a signal would be
+//! lost until the call returns; the handler therefore moves a pc in that window to
+//! the abort exit. This is the restart window of calls made from the VM.
+
+use super::disp;
+use crate::thread::Thread;
+
+/// The call was not made, or is to be restarted, because a signal waits.
+pub const ABORTED: isize = -512;
+
+unsafe extern "C" {
+    fn vmcall_enter(nr: u64, args: *const usize, thread: *const ()) -> isize;
+    fn vmcall_check();
+    fn vmcall_done();
+    fn vmcall_abort();
+}
+
+core::arch::global_asm!(
+    ".text",
+    ".globl vmcall_enter, vmcall_check, vmcall_done, vmcall_abort",
+    ".hidden vmcall_enter", ".hidden vmcall_check", ".hidden vmcall_done", ".hidden vmcall_abort",
+    "vmcall_enter:",
+    "mov rax, rdi",
+    "mov r11, rsi",
+    "mov rdi, [r11]",
+    "mov rsi, [r11 + 8]",
+    "mov rdx, [r11 + 16]",
+    "mov r10, [r11 + 24]",
+    "mov r8, [r11 + 32]",
+    "mov r9, [r11 + 40]",
+    "vmcall_check:",
+    "cmp qword ptr gs:[{pending}], 0",
+    "jne vmcall_abort",
+    "syscall",
+    "vmcall_done:",
+    "ret",
+    "vmcall_abort:",
+    "mov rax, -512",
+    "ret",
+    pending = const disp::PENDING,
+);
+
+/// If a signal at `pc` would be lost in the window, where to go on instead.
+#[must_use]
+pub fn abort(pc: u64) -> Option<u64> {
+    let address = |f: unsafe extern "C" fn()| f as usize as u64;
+    (address(vmcall_check)..address(vmcall_done)).contains(&pc).then(|| address(vmcall_abort))
+}
+
+/// Makes the call, or returns [`ABORTED`] if a signal waits.
+///
+/// # Safety
+/// As the call itself; the VM lock must not be held.
+pub unsafe fn interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
+    // SAFETY: the caller's promise; the area is this thread's.
+    unsafe { vmcall_enter(u64::from(nr), args.as_ptr(), core::ptr::from_ref(thread).cast()) }
+}

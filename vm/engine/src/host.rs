@@ -1,0 +1,170 @@
+//! The engine's side of the tool API: the process as a tool sees it, and where its
+//! report goes.
+
+use crate::stats::Stats;
+use crate::sys::file::{self, File, Stat};
+use crate::sys::{c, proc};
+use crate::vm::{self, Vm};
+use crate::{counters, report};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use core::sync::atomic::{AtomicU64, Ordering};
+use ppin_abi::boot::flag;
+use ppin_jit::api::{FileError, FileId, Format, Host, ImageId, ImageInfo, Report, ThreadId, ThreadInfo};
+
+/// What tools are given. Takes the VM lock as it needs it.
+#[derive(Debug)]
+pub struct EngineHost;
+
+/// Files opened for tools: paths, because no descriptor is held open in the app.
+static OPENED: crate::lock::Mutex<Vec<String>> = crate::lock::Mutex::new(Vec::new());
+
+impl Host for EngineHost {
+    fn global_total(&self, index: u32) -> u64 {
+        all_globals(&vm::lock()).iter().map(|(_, _, counts)| counts[index as usize]).sum()
+    }
+
+    fn global_of(&self, thread: ThreadId, index: u32) -> u64 {
+        let all = all_globals(&vm::lock());
+        all.iter().find(|(id, _, _)| *id == thread.0).map_or(0, |(_, _, counts)| counts[index as usize])
+    }
+
+    fn image_total(&self, image: ImageId, index: u32) -> u64 {
+        let vm = vm::lock();
+        vm.images.all.get(image.0 as usize).map_or(0, |i| counters::image_total(&vm, i, index))
+    }
+
+    fn threads(&self) -> Vec<ThreadInfo> {
+        let mut all = all_globals(&vm::lock());
+        all.sort_unstable_by_key(|(id, _, _)| *id);
+        all.iter().map(|(id, tid, _)| ThreadInfo { id: ThreadId(*id), tid: *tid as u32 }).collect()
+    }
+
+    fn images(&self) -> Vec<ImageInfo> {
+        let vm = vm::lock();
+        (0u32..)
+            .zip(&vm.images.all)
+            .map(|(n, i)| ImageInfo { id: ImageId(n), path: i.path.clone(), base: i.base })
+            .collect()
+    }
+
+    fn process_id(&self) -> u32 {
+        proc::pid() as u32
+    }
+
+    fn program(&self) -> String {
+        program()
+    }
+
+    fn open(&self, path: &str) -> Result<FileId, FileError> {
+        let path = path.replace("%p", &proc::pid().to_string());
+        let flags = c::O_WRONLY | c::O_CREAT | c::O_APPEND;
+        File::open(&path, flags, 0o666).map_err(|e| FileError(e.0))?;
+        let mut opened = OPENED.lock();
+        opened.push(path);
+        Ok(FileId(opened.len() as u32 - 1))
+    }
+
+    fn append(&self, file: FileId, bytes: &[u8]) -> Result<(), FileError> {
+        let path = OPENED.lock().get(file.0 as usize).cloned().ok_or(FileError(9))?;
+        append(&path, bytes).map_err(|e| FileError(e.0))
+    }
+}
+
+fn append(path: &str, bytes: &[u8]) -> crate::sys::Result<()> {
+    File::open(path, c::O_WRONLY | c::O_CREAT | c::O_APPEND, 0o666)?.write_all(bytes)
+}
+
+/// Number, kernel id and global counters of all threads, ended ones included.
+fn all_globals(vm: &Vm) -> Vec<(u32, i32, Vec<u64>)> {
+    let mut all = vm.ended.threads.clone();
+    for thread in &vm.threads {
+        // SAFETY: the list holds live threads, and the VM lock is held.
+        let thread = unsafe { &**thread };
+        all.push((thread.index, thread.tid, counters::globals(thread)));
+    }
+    all
+}
+
+/// Path of the program.
+#[must_use]
+pub fn program() -> String {
+    let link = file::c_path("/proc/self/exe");
+    let mut buffer = [0u8; 4096];
+    // SAFETY: a terminated path and a buffer of ours.
+    let len = unsafe {
+        crate::sys::call(c::__NR_readlink, [link.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0])
+    }
+    .unwrap_or(0);
+    String::from_utf8_lossy(&buffer[..len]).into_owned()
+}
+
+/// The file that descriptor 2 was at start: device and inode.
+static STDERR: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+
+fn stderr_now() -> Option<(u64, u64)> {
+    file::stat_fd(2).ok().map(|Stat { dev, ino, .. }| (dev, ino))
+}
+
+/// Remembers which file descriptor 2 is.
+pub fn remember_stderr() {
+    if let Some((dev, ino)) = stderr_now() {
+        STDERR[0].store(dev, Ordering::Relaxed);
+        STDERR[1].store(ino, Ordering::Relaxed);
+    }
+}
+
+/// Writes `text` to `path` (appending, `%p` is the pid), or to descriptor 2 if that
+/// is still the file that it was at start.
+fn deliver(path: &str, text: &str) {
+    if !path.is_empty() {
+        let path = path.replace("%p", &proc::pid().to_string());
+        if let Err(e) = append(&path, text.as_bytes()) {
+            report::line(format_args!("ppin: cannot write the report to {path}: {e}"));
+        }
+        return;
+    }
+    let then = (STDERR[0].load(Ordering::Relaxed), STDERR[1].load(Ordering::Relaxed));
+    if stderr_now() == Some(then) {
+        let _ = file::write_all(2, text.as_bytes());
+    }
+}
+
+struct Text {
+    text: String,
+    format: Format,
+}
+
+impl fmt::Write for Text {
+    fn write_str(&mut self, s: &str) -> fmt::Result {
+        self.text.push_str(s);
+        Ok(())
+    }
+}
+
+impl Report for Text {
+    fn format(&self) -> Format {
+        self.format
+    }
+}
+
+/// Lets the tool write its report. The VM lock is released meanwhile.
+pub fn tool_report(locked: &mut vm::Locked) {
+    let (tool, flags, output) = (locked.tool_ref(), locked.config.flags, locked.config.output.clone());
+    let format = if flags & flag::JSON != 0 { Format::Json } else { Format::Human };
+    let mut report = Text { text: String::new(), format };
+    locked.unlocked(|| tool.fini(&EngineHost, &mut report));
+    if !report.text.is_empty() {
+        deliver(&output, &report.text);
+    }
+}
+
+/// Writes the statistics, if they were asked for.
+pub fn write_stats(vm: &Vm) {
+    if vm.config.flags & flag::STATS == 0 {
+        return;
+    }
+    let stats: &Stats = &vm.stats;
+    deliver(&vm.config.stats, &stats.line(&vm.config, &program(), vm.ibl.misses()));
+}

@@ -1,0 +1,178 @@
+//! What the app has mapped executable, and which file each piece comes from.
+//!
+//! A *region* is a stretch of executable app memory with one protection. An *image*
+//! is one load of one file: regions of the same file at the same base belong to it.
+//! Regions are learned from the app's own `mmap` calls, and from the kernel's list
+//! when the app jumps to an address that we have not met.
+
+pub mod maps;
+
+use crate::sys::file::Stat;
+use alloc::string::String;
+use alloc::vec::Vec;
+use maps::MapEntry;
+use ppin_abi::addr::{AppPc, ImageBase};
+
+/// Pseudo-path of addresses without memory.
+const NOWHERE: &str = "[nowhere]";
+
+/// Number of an image, dense from 0, never reused.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ImageId(pub u32);
+
+/// One load of one file, or a stretch of code without a file.
+#[derive(Debug)]
+pub struct Image {
+    /// Path as the kernel gives it; `[vdso]`, or empty for anonymous memory.
+    pub path: String,
+    /// The file's state when it was mapped; `None` without a file.
+    pub file: Option<Stat>,
+    /// Address of offset 0.
+    pub base: ImageBase,
+    /// First and last address seen mapped.
+    pub span: (u64, u64),
+    /// Restored code of this image.
+    pub units: Vec<crate::restore::Bound>,
+    /// The database has been asked for units.
+    pub asked: bool,
+    /// SHA-256 of the file, once known.
+    pub hash: Option<[u8; 32]>,
+    /// Displacement from `gs` of this image's tool counters.
+    pub counters: u64,
+    /// Unmapped again.
+    pub gone: bool,
+}
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub struct Region {
+    /// First address.
+    pub start: u64,
+    /// Behind the last.
+    pub end: u64,
+    /// Image it belongs to.
+    pub image: ImageId,
+    /// The app may write to it.
+    pub writable: bool,
+    /// Stores through another mapping may change it unseen.
+    pub shared: bool,
+}
+
+/// All regions, ascending, and all images.
+#[derive(Debug, Default)]
+pub struct Images {
+    regions: Vec<Region>,
+    /// By [`ImageId`].
+    pub all: Vec<Image>,
+}
+
+impl Images {
+    /// The region that holds `pc`.
+    #[must_use]
+    pub fn region(&self, pc: AppPc) -> Option<Region> {
+        let after = self.regions.partition_point(|r| r.start <= pc.0);
+        let region = self.regions.get(after.checked_sub(1)?)?;
+        (pc.0 < region.end).then_some(*region)
+    }
+
+    /// Image by number.
+    #[must_use]
+    pub fn get(&self, id: ImageId) -> &Image {
+        &self.all[id.0 as usize]
+    }
+
+    /// Image by number.
+    pub fn get_mut(&mut self, id: ImageId) -> &mut Image {
+        &mut self.all[id.0 as usize]
+    }
+
+    /// Adds executable memory as described by `entry`, replacing what was known of
+    /// that range.
+    pub fn add(&mut self, entry: &MapEntry, file: Option<Stat>) -> ImageId {
+        self.remove(entry.start, entry.end);
+        let image = self.image_for(entry, file);
+        let region = Region {
+            start: entry.start,
+            end: entry.end,
+            image,
+            writable: entry.writable,
+            shared: entry.shared,
+        };
+        let at = self.regions.partition_point(|r| r.start < region.start);
+        self.regions.insert(at, region);
+        let span = &mut self.get_mut(image).span;
+        *span = (span.0.min(entry.start), span.1.max(entry.end));
+        image
+    }
+
+    fn image_for(&mut self, entry: &MapEntry, file: Option<Stat>) -> ImageId {
+        let base = ImageBase(entry.start.wrapping_sub(entry.offset));
+        let same = |i: &Image| !i.gone && i.base == base && i.file == file && i.file.is_some();
+        if let Some(found) = self.all.iter().position(same) {
+            return ImageId(found as u32);
+        }
+        self.all.push(Image {
+            path: entry.path.clone(),
+            file,
+            base,
+            span: (entry.start, entry.end),
+            units: Vec::new(),
+            asked: false,
+            hash: None,
+            counters: 0,
+            gone: false,
+        });
+        ImageId(self.all.len() as u32 - 1)
+    }
+
+    /// An image for an address where nothing is: what is compiled there only says so.
+    pub fn nowhere(&mut self, pc: AppPc) -> ImageId {
+        let start = crate::sys::mem::page_down(pc.0);
+        let entry = MapEntry { start, end: start + crate::sys::mem::PAGE, ..MapEntry::default() };
+        let here = |i: &Image| i.path == NOWHERE && i.base.0 == start;
+        if let Some(found) = self.all.iter().position(here) {
+            return ImageId(found as u32);
+        }
+        let id = self.image_for(&entry, None);
+        self.get_mut(id).path = String::from(NOWHERE);
+        id
+    }
+
+    /// Forgets the range: it was unmapped, replaced, or is not executable any more.
+    /// Returns whether anything was known of it.
+    pub fn remove(&mut self, start: u64, end: u64) -> bool {
+        let before = self.regions.len();
+        let mut pieces = Vec::new();
+        self.regions.retain(|r| {
+            let clear = r.end <= start || r.start >= end;
+            if !clear {
+                pieces.extend((r.start < start).then(|| Region { end: start, ..*r }));
+                pieces.extend((r.end > end).then(|| Region { start: end, ..*r }));
+            }
+            clear
+        });
+        let hit = self.regions.len() != before;
+        self.regions.extend(pieces);
+        self.regions.sort_unstable_by_key(|r| r.start);
+        hit
+    }
+
+    /// Whether any executable memory is known in the range.
+    #[must_use]
+    pub fn overlaps(&self, start: u64, end: u64) -> bool {
+        self.regions.iter().any(|r| r.start < end && r.end > start)
+    }
+
+    /// Images of which no region is left, marked as gone by this call.
+    pub fn reap(&mut self) -> Vec<ImageId> {
+        let mut gone = Vec::new();
+        for (n, image) in self.all.iter_mut().enumerate() {
+            let id = ImageId(n as u32);
+            if !image.gone && image.path != NOWHERE && !self.regions.iter().any(|r| r.image == id) {
+                image.gone = true;
+                gone.push(id);
+            }
+        }
+        gone
+    }
+}

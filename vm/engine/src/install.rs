@@ -1,0 +1,181 @@
+//! The one door into the cache for fresh code: compile, place, relocate, publish.
+
+use alloc::boxed::Box;
+use crate::cache::arena::{Chunk, Space};
+use crate::cache::directory::Fresh;
+use crate::image::{Image, ImageId, Region};
+use crate::report;
+use crate::signal::translate::Maps;
+use crate::sys::{mem, peek, time};
+use crate::vm::Vm;
+use ppin_abi::addr::{AppPc, CachePc, ImageBase};
+use ppin_abi::boot::flag;
+use ppin_abi::context::Context;
+use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request};
+use ppin_relocator::{Fragment, Placement, SlotInit};
+
+/// Bytes of a chunk of fresh code.
+const CHUNK: u64 = 1 << 20;
+
+/// Translates `pc` and returns the fragment's entry.
+pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
+    let started = time::monotonic_ns();
+    let region = crate::image_region(vm, pc);
+    let mut buffer = [0; MAX_TRACE_BYTES];
+    let (len, end) = fetch(region, pc, &mut buffer);
+    if let Some(region) = region {
+        vm.guards.protect(&region, pc.0, len as u64);
+    }
+    let (image, base) = image_of(vm, region, pc);
+    let request = Request { pc, image: base, context, bytes: &buffer[..len], end, max_source: None };
+    let fragment = ppin_jit::compile(&request, vm.tool);
+    let listed = len != 0;
+    let source = &buffer[..(fragment.source_len as usize).min(len)];
+    let entry = install(vm, image, pc, fragment, source, listed);
+    vm.stats.traces_compiled += 1;
+    vm.stats.time.compile += time::monotonic_ns() - started;
+    entry
+}
+
+/// App bytes from `pc` on, and why they end.
+fn fetch(region: Option<Region>, pc: AppPc, buffer: &mut [u8]) -> (usize, BytesEnd) {
+    let Some(region) = region else { return (0, BytesEnd::Unreadable) };
+    let room = (region.end - pc.0).min(buffer.len() as u64) as usize;
+    let len = peek::read(pc.0, &mut buffer[..room]);
+    (len, if len < room { BytesEnd::Unreadable } else { BytesEnd::Limit })
+}
+
+/// The image of a region; code outside every region (about to fault) is given an
+/// image of its own page.
+fn image_of(vm: &mut Vm, region: Option<Region>, pc: AppPc) -> (ImageId, ImageBase) {
+    let image = region.map_or_else(|| vm.images.nowhere(pc), |r| r.image);
+    (image, vm.images.get(image).base)
+}
+
+/// Gives `fragment` a place and makes it known.
+pub fn install(
+    vm: &mut Vm,
+    image: ImageId,
+    pc: AppPc,
+    fragment: Fragment,
+    source: &[u8],
+    listed: bool,
+) -> CachePc {
+    let (chunk, space) = make_room(vm, image, &fragment);
+    let info = vm.images.get(image);
+    let place = Placement { hot: space.hot, cold: space.cold, slots: space.slots, image: info.base };
+    write(&fragment, &place, info.counters);
+    vm.stats.code_bytes_new += (fragment.hot.len() + fragment.cold.len()) as u64;
+    let volatile = fragment.context.contains(Context::VOLATILE);
+    let fresh = Fresh {
+        code: fragment,
+        image,
+        pc,
+        space,
+        source_hash: ppin_persist::source_hash(source),
+        source: if volatile { source.into() } else { Box::default() },
+        indirect: false,
+        dead: false,
+        saved: false,
+        listed,
+    };
+    let id = vm.cache.directory.add(fresh);
+    let chunk = &mut vm.cache.chunks[chunk];
+    chunk.hot_index.push((space.hot, id));
+    chunk.cold_index.push((space.cold, id));
+    CachePc(space.hot)
+}
+
+/// A chunk with room for `fragment`, within reach of its image; flushes when the
+/// cache is full.
+fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space) {
+    let info = vm.images.get(image);
+    let (base, span) = (info.base.0, info.span);
+    for (n, chunk) in vm.cache.chunks.iter_mut().enumerate().rev() {
+        if crate::cache::place::reaches(chunk.base, chunk.len, span.0, span.1)
+            && let Some(space) = chunk.take(fragment)
+        {
+            return (n, space);
+        }
+    }
+    let len = CHUNK.min(vm.cache.limit / 2).max(64 << 10);
+    if vm.cache.size() + len > vm.cache.limit && vm.cache.size() != 0 {
+        crate::end::flush(vm);
+    }
+    add_chunk(vm, base, span, len, fragment)
+}
+
+fn add_chunk(vm: &mut Vm, base: u64, span: (u64, u64), len: u64, fragment: &Fragment) -> (usize, Space) {
+    let need = 4 * (fragment.hot.len() + fragment.cold.len()) as u64 + 64 * fragment.slots.len() as u64;
+    let len = len.max(mem::page_up(need));
+    let salt = if vm.config.flags & flag::SHUFFLE != 0 { time::monotonic_ns() & 0x3fff_f000 } else { 0 };
+    let chunk = Chunk::near(base, span.0, span.1, len, salt).unwrap_or_else(|e| {
+        report::give_up(format_args!("no place for translated code within 2 GiB of {base:#x} ({e})"))
+    });
+    vm.cache.chunks.push(chunk);
+    let n = vm.cache.chunks.len() - 1;
+    let space = vm.cache.chunks[n].take(fragment).expect("a new chunk holds a fragment four times over");
+    (n, space)
+}
+
+/// Writes the fragment's sections at `place` with relocations applied.
+fn write(fragment: &Fragment, place: &Placement, counters: u64) {
+    // SAFETY: the arena has just handed out this room, and nobody knows it yet.
+    let (hot, cold, slots) = unsafe {
+        (
+            core::slice::from_raw_parts_mut(place.hot as *mut u8, fragment.hot.len()),
+            core::slice::from_raw_parts_mut(place.cold as *mut u8, fragment.cold.len()),
+            core::slice::from_raw_parts_mut(place.slots as *mut u64, fragment.slots.len()),
+        )
+    };
+    hot.copy_from_slice(&fragment.hot);
+    cold.copy_from_slice(&fragment.cold);
+    if let Err(e) = ppin_relocator::apply(fragment, place, hot, cold) {
+        report::give_up(format_args!("{:?} is out of reach of its translation", e.reloc.kind));
+    }
+    for (slot, init) in slots.iter_mut().zip(&fragment.slots) {
+        *slot = match init {
+            SlotInit::App(off) => off.at(place.image).0,
+            SlotInit::Cold(off) => place.cold + u64::from(*off),
+            SlotInit::ImageCounters => counters,
+        };
+    }
+}
+
+/// Whether the app bytes of a volatile fragment are still those it was made from.
+#[must_use]
+pub fn unchanged(fresh: &Fresh) -> bool {
+    let mut now = [0; MAX_TRACE_BYTES];
+    let now = &mut now[..fresh.source.len()];
+    peek::read(fresh.pc.0, now) == now.len() && *now == *fresh.source
+}
+
+/// Takes a fragment out of the directory, the links and the indirect table.
+pub fn discard(vm: &mut Vm, id: u32) {
+    let fresh = &vm.cache.directory.fragments[id as usize];
+    let (pc, hot) = (fresh.pc.0, fresh.space.hot);
+    vm.cache.links.unlink(hot);
+    vm.ibl.remove_one(pc, hot);
+    vm.cache.directory.kill(id);
+}
+
+/// Whether `entry` is code that only says that its source cannot be read.
+#[must_use]
+pub fn is_unreadable(vm: &Vm, entry: CachePc) -> bool {
+    vm.fresh_at(entry.0).is_some_and(|id| !vm.cache.directory.fragments[id as usize].listed)
+}
+
+impl Fresh {
+    /// Its maps, if `addr` is in its hot code.
+    #[must_use]
+    pub fn maps(&self, addr: u64, image: &Image) -> Option<Maps> {
+        (addr.wrapping_sub(self.space.hot) < self.code.hot.len() as u64).then(|| Maps {
+            head: self.pc,
+            context: self.code.context,
+            hot: self.space.hot,
+            rows: self.code.pc_map.clone(),
+            counts: self.code.counts.clone(),
+            counters: image.counters,
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! The virtual machine that runs inside the app.
+//!
+//! ```text
+//! boot        from the injector to the app's first instruction
+//! dispatch    why the VM was entered, where to go on
+//! glue/       assembly between cache and VM; indirect-branch lookup; the system gate
+//! cache/      memory for fresh code, directory, links, flushing, invalidation
+//! install     the one door into the cache for fresh code
+//! restore/    persisted units: find, map, admit
+//! spool/      freezing into unit files
+//! image/      what the app has mapped executable
+//! syscall/    calls that the VM must know of, by family
+//! signal/     delivery, faults, translation of cache addresses
+//! thread/     per-thread state, clone, exit
+//! follow      taking the runtime along over an exec
+//! host        the tool's view of the process; counters, analysis: how tools count
+//! sys/        raw system calls
+//! ```
+//!
+//! # Safety
+//! Everything here shares an address space with a program that knows nothing of it.
+//! Three rules keep them apart: no libc and no thread-local storage of the app's is
+//! touched; memory of the app is read and written through [`sys::peek`]; nothing is
+//! placed where the kernel would put the app's mappings ([`cache::place`]).
+#![no_std]
+extern crate alloc;
+
+mod analysis;
+pub mod boot;
+pub mod cache;
+pub mod config;
+mod counters;
+mod dispatch;
+mod end;
+mod follow;
+pub mod glue;
+mod host;
+pub mod ibl;
+pub mod image;
+mod install;
+mod lock;
+mod report;
+pub mod restore;
+pub mod signal;
+mod spool;
+pub mod stats;
+pub mod sys;
+mod syscall;
+pub mod thread;
+mod vm;
+
+use image::maps::MapEntry;
+use image::{ImageId, Region};
+use ppin_abi::addr::AppPc;
+use sys::file::{File, Stat};
+use vm::Vm;
+
+unsafe extern "Rust" {
+    /// Runs the function while no thread is inside the heap; the runtime defines it.
+    safe fn ppin_heap_at_rest(run: &mut dyn FnMut());
+}
+
+/// Runs `fork` so that the child inherits a consistent heap.
+fn heap_at_rest<T>(fork: impl FnOnce() -> T) -> T {
+    let mut fork = Some(fork);
+    let mut result = None;
+    ppin_heap_at_rest(&mut || result = fork.take().map(|f| f()));
+    result.expect("the runtime runs the function once")
+}
+
+/// Registers executable memory and tells the tool of new images.
+fn image_add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>) -> ImageId {
+    let before = vm.images.all.len();
+    let id = vm.images.add(entry, file);
+    if vm.images.all.len() != before {
+        let counters = counters::block(id, vm.tool.image_counters());
+        vm.images.get_mut(id).counters = counters;
+    }
+    id
+}
+
+/// The region of `pc`. An address that we have not met is looked for in the kernel's
+/// list: memory can become executable in ways that no call of ours showed.
+fn image_region(vm: &mut Vm, pc: AppPc) -> Option<Region> {
+    if let Some(region) = vm.images.region(pc) {
+        return Some(region);
+    }
+    let maps = image::maps::read().ok()?;
+    let entry = maps.iter().find(|m| (m.start..m.end).contains(&pc.0) && m.executable)?;
+    add_from_list(vm, entry);
+    vm.images.region(pc)
+}
+
+/// Learns what is executable when the app starts.
+fn learn_mappings(vm: &mut Vm) {
+    for entry in image::maps::read().unwrap_or_default() {
+        if entry.executable && !vm::is_runtime(entry.start) && entry.path != "[vsyscall]" {
+            add_from_list(vm, &entry);
+        }
+    }
+}
+
+fn add_from_list(vm: &mut Vm, entry: &MapEntry) {
+    let file = File::open(&entry.path, sys::c::O_RDONLY | sys::c::O_NONBLOCK, 0);
+    let stat = file.and_then(|f| f.stat()).ok().filter(|s| entry.inode != 0 && s.ino == entry.inode);
+    image_add(vm, entry, stat);
+}

@@ -1,0 +1,70 @@
+//! Mapping a unit file at the place it was laid out for, or at another within
+//! reach.
+
+use super::Bound;
+use crate::cache::place;
+use crate::image::Image;
+use crate::sys::file::File;
+use crate::sys::{Errno, c, mem};
+use alloc::format;
+use alloc::string::{String, ToString};
+use ppin_abi::boot::flag;
+use ppin_persist::{Geometry, HEADER_LEN, Key, RawUnit, UnitFile};
+
+/// Opens, maps and verifies the head of the unit at `path`; the reason if it cannot
+/// be used.
+pub fn open(path: &str, key: &Key, image: &Image, flags: u32) -> Result<Bound, String> {
+    let cannot = |e: Errno| format!("cannot be opened ({e})");
+    let file = File::open(path, c::O_RDONLY | c::O_NOFOLLOW, 0).map_err(cannot)?;
+    let stat = file.stat().map_err(cannot)?;
+    let mut head = [0; HEADER_LEN];
+    let read = file.read_at(&mut head, 0).map_err(cannot)?;
+    let geometry = Geometry::peek(&head[..read], stat.size).map_err(|e| e.to_string())?;
+    let addr = map(&file, &geometry, image, flags)?;
+    verify(addr, &geometry, key, stat.mtime).inspect_err(|_| {
+        // SAFETY: nothing refers to the mapping.
+        let _ = unsafe { mem::unmap(addr, geometry.file_len) };
+    })
+}
+
+/// Maps the whole file, read-only.
+fn map(file: &File, geometry: &Geometry, image: &Image, flags: u32) -> Result<u64, String> {
+    let preferred = geometry.preferred_hot(image.base).wrapping_sub(geometry.hot.start);
+    let moved = flags & (flag::FORBID_PREFERRED | flag::SHUFFLE) != 0;
+    if !moved && let Ok(addr) = mem::map_file_at(preferred, geometry.file_len, mem::R, file.fd()) {
+        return Ok(addr);
+    }
+    let salt = if flags & flag::SHUFFLE != 0 { crate::sys::time::monotonic_ns() & 0xfff_f000 } else { 0 };
+    let first = place::NEAREST + (place::FARTHEST - place::NEAREST) / 2 + salt;
+    for addr in place::candidates(image.base.0, geometry.file_len, first) {
+        let near = place::reaches(addr, geometry.file_len, image.span.0, image.span.1);
+        if !near || addr == preferred {
+            continue;
+        }
+        match mem::map_file_at(addr, geometry.file_len, mem::R, file.fd()) {
+            Ok(addr) => return Ok(addr),
+            Err(Errno(17)) => {}
+            Err(e) => return Err(format!("cannot be mapped ({e})")),
+        }
+    }
+    Err(String::from("no free place within 2 GiB of its image"))
+}
+
+/// Verifies what is mapped at `addr`: the head always, everything if the file was
+/// touched since it was published.
+fn verify(addr: u64, geometry: &Geometry, key: &Key, mtime: (i64, u32)) -> Result<Bound, String> {
+    // SAFETY: mapped readable up to the end of the file, until Bound unmaps it.
+    let all: &'static [u8] = unsafe { core::slice::from_raw_parts(addr as *const u8, geometry.file_len as usize) };
+    let tables = &all[..geometry.hot.start as usize];
+    let raw = RawUnit::new(tables, geometry.file_len).map_err(|e| e.to_string())?;
+    let unit = raw.verify(key).map_err(|e| e.to_string())?;
+    if unit.mtime_token() != mtime {
+        let file = UnitFile::open(all, Some(key)).map_err(|e| e.to_string())?;
+        file.verify_all().map_err(|e| e.to_string())?;
+    }
+    let slots = geometry.slots.clone();
+    // SAFETY: the unit reads tables only; slots are reached through raw pointers.
+    unsafe { mem::protect(addr + slots.start, mem::page_up(slots.end - slots.start), mem::RW) }
+        .map_err(|e| format!("its slots cannot be made writable ({e})"))?;
+    Ok(Bound::new(unit, addr, geometry.clone()))
+}

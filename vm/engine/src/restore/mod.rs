@@ -1,0 +1,139 @@
+//! Using persisted code: finding an image's units, admitting their groups, looking
+//! fragments up.
+//!
+//! A unit is mapped without execute permission. A group becomes executable when it
+//! is first needed, after its checksum and the app bytes it was made from have been
+//! compared ([`admit`]); links inside the file cannot bypass that, because entering
+//! a group that is not admitted faults.
+
+mod bound;
+mod identity;
+mod map;
+
+pub use bound::Bound;
+pub use identity::{hash_file, image_hash, stat_id};
+
+use crate::image::{Image, ImageId};
+use crate::sys::{file, time};
+use crate::vm::Vm;
+use alloc::vec::Vec;
+use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::context::Context;
+use ppin_persist::paths::{self, UnitName};
+use ppin_persist::{Key, tool_key};
+
+/// The persisted translation of `pc`, ready to run.
+pub fn find(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+    if context.contains(Context::VOLATILE) {
+        return None;
+    }
+    let region = vm.images.region(pc)?;
+    ask(vm, region.image);
+    let Vm { images, stats, ibl, .. } = vm;
+    let image = images.get_mut(region.image);
+    let off = pc.offset_from(image.base)?;
+    let mut units = core::mem::take(&mut image.units);
+    let found = units.iter_mut().find_map(|unit| unit.enter(off, context, image, stats, ibl));
+    image.units = units;
+    stats.traces_reused += u64::from(found.is_some());
+    found
+}
+
+/// Admits the group that holds cache address `addr`; `false` if it must not be run.
+pub fn admit(vm: &mut Vm, addr: u64) -> bool {
+    let Vm { images, stats, ibl, .. } = vm;
+    for image in &mut images.all {
+        if let Some(n) = image.units.iter().position(|u| u.contains(addr)) {
+            let mut unit = image.units.swap_remove(n);
+            let admitted = unit.admit_at(addr, image, stats, ibl);
+            image.units.push(unit);
+            let last = image.units.len() - 1;
+            image.units.swap(n, last);
+            return admitted;
+        }
+    }
+    false
+}
+
+/// Maps the image's units, the first time one of its addresses is sought.
+fn ask(vm: &mut Vm, id: ImageId) {
+    if vm.images.get(id).asked || !vm.config.reads() {
+        return;
+    }
+    let started = time::monotonic_ns();
+    vm.images.get_mut(id).asked = true;
+    if let Some(key) = key_of(vm, id, false) {
+        let databases: Vec<_> = core::iter::once(&vm.config.db).chain(&vm.config.db_stack).cloned().collect();
+        for db in databases {
+            map_units(vm, id, &key, &db);
+        }
+    }
+    vm.stats.time.load += time::monotonic_ns() - started;
+}
+
+/// Key of an image's units; `compute`: hash the file if nobody has yet.
+pub fn key_of(vm: &mut Vm, id: ImageId, compute: bool) -> Option<Key> {
+    let image = vm.images.get(id);
+    if image.gone {
+        return None;
+    }
+    let hash = image.hash.or_else(|| image_hash(&vm.config, image, compute))?;
+    vm.images.get_mut(id).hash = Some(hash);
+    Some(Key { image: hash, engine: vm.config.engine_id, tool: vm_tool_key(vm) })
+}
+
+fn vm_tool_key(vm: &Vm) -> [u8; 32] {
+    let changing: Vec<&str> = vm.tool.knobs().iter().filter(|k| k.changes_code).map(|k| k.name).collect();
+    let mut knobs: Vec<&str> = vm
+        .config
+        .knobs
+        .iter()
+        .map(alloc::string::String::as_str)
+        .filter(|k| k.split_once('=').is_some_and(|(name, _)| changing.contains(&name)))
+        .collect();
+    knobs.sort_unstable();
+    tool_key(vm.config.tool.as_bytes(), knobs.join("\n").as_bytes(), b"")
+}
+
+/// Names of the units in a directory, in the order in which they are consulted.
+#[must_use]
+pub fn unit_names(dir: &str) -> Vec<UnitName> {
+    let mut names: Vec<_> = file::list_dir(dir)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|name| UnitName::parse(name.as_bytes()))
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+fn map_units(vm: &mut Vm, id: ImageId, key: &Key, db: &str) {
+    let dir = alloc::format!("{db}/{}", paths::unit_dir(key));
+    for name in unit_names(&dir) {
+        map_unit(vm, id, key, &dir, &name);
+    }
+}
+
+/// Maps one unit for image `id`; what is wrong with it is noted.
+pub fn map_unit(vm: &mut Vm, id: ImageId, key: &Key, dir: &str, name: &UnitName) {
+    let path = alloc::format!("{dir}/{}", name.file_name());
+    let image = vm.images.get(id);
+    match map::open(&path, key, image, vm.config.flags) {
+        Ok(unit) => {
+            vm.stats.units_mapped += 1;
+            vm.images.get_mut(id).units.push(unit);
+        }
+        Err(reason) => vm.stats.note(alloc::format!("{}: {reason}", name.file_name())),
+    }
+}
+
+/// Unmaps the units of an image that the app has unmapped.
+pub fn release(image: &mut Image) -> Vec<(u64, u64)> {
+    image.units.drain(..).map(|u| u.unmap()).collect()
+}
+
+/// Maps a unit only to look into its index.
+#[must_use]
+pub fn peek_unit(path: &str, key: &Key, image: &Image) -> Option<Bound> {
+    map::open(path, key, image, 0).ok()
+}

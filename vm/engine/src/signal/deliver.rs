@@ -1,0 +1,166 @@
+//! Handing a signal to the app, as the kernel would have.
+
+use super::frame::{self, CONTEXT, INFO, SigInfo, UContext, greg};
+use super::translate::{self, Spot};
+use super::{DEFAULT, FAULTS, IGNORE, bit, default_kills, fatal, handler, kernel_mask};
+use crate::sys::c;
+use crate::sys::proc::KernelSigaction;
+use crate::thread::Thread;
+use crate::vm::{self, Vm};
+use ppin_abi::addr::{AppPc, ImageOff};
+use ppin_abi::area::Spill;
+use ppin_abi::context::Context;
+use ppin_abi::record::SyscallRec;
+
+const REDZONE: u64 = 128;
+const SS_ONSTACK: u64 = 1;
+const SS_DISABLE: u64 = 2;
+
+/// State at the gate: before the call (or to be restarted), or behind it.
+#[must_use]
+pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
+    let record = thread.area.scratch[0];
+    // SAFETY: the gate stored the address of the record it was entered with; its
+    // code is not freed while the thread is in the gate.
+    let rec = unsafe { (record as *const SyscallRec).read() };
+    let vm = vm::lock();
+    let base = vm.base_at(record);
+    let resume = translate::spot(&vm, record.wrapping_add(i64::from(rec.resume) as u64));
+    let off = ImageOff(if done { rec.next } else { rec.pc });
+    Spot {
+        pc: off.at(base),
+        boundary: true,
+        block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
+        spilled: 0,
+        context: Context(rec.context),
+        // The call has been counted; if it is yet to run, it will be counted again.
+        corrections: resume.filter(|_| !done).map(|s| s.corrections).unwrap_or_default(),
+    }
+}
+
+/// Makes `context` and the counters say what the app's state is at `spot`.
+pub fn settle(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+    const REGISTERS: [(Spill, usize); 7] = [
+        (Spill::Rax, greg::RAX),
+        (Spill::Rcx, greg::RCX),
+        (Spill::Rdx, greg::RDX),
+        (Spill::Rbx, 11),
+        (Spill::Rsi, greg::RSI),
+        (Spill::Rdi, greg::RDI),
+        (Spill::R8, 0),
+    ];
+    for (spill, register) in REGISTERS {
+        if spot.spilled & spill.bit() != 0 {
+            context.gregs[register] = thread.area.spill[spill as usize];
+        }
+    }
+    for (disp, amount) in &spot.corrections {
+        let cell = (thread.area.self_ptr + disp) as *mut i64;
+        // SAFETY: a counter of this thread, which is not running emitted code now.
+        unsafe { cell.write(cell.read().wrapping_add(*amount)) };
+    }
+    if !vm::is_runtime(context.gregs[greg::RIP]) {
+        return;
+    }
+    // At the gate rcx and r11 hold what the kernel leaves there, but for the address.
+    context.gregs[greg::RCX] = spot.pc.0;
+    context.gregs[greg::R11] = context.gregs[greg::FLAGS] & !0x100;
+}
+
+/// Context in which the instruction at `spot` is taken up again.
+#[must_use]
+pub fn continuation(vm: &Vm, spot: &Spot) -> Context {
+    let volatile = Context(spot.context.0 & Context::VOLATILE.0);
+    let head = spot.block_start && !spot.context.contains(Context::CONTINUATION);
+    if head || !vm.tool.distinguishes_blocks() { volatile } else { volatile.with(Context::CONTINUATION) }
+}
+
+/// Delivers `info` to the app, which stands at `spot`; `context` is the kernel's
+/// frame for us and will be returned to. `fault`: raised by that instruction.
+pub fn deliver(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot, fault: bool) {
+    let signal = info.signo as u32;
+    settle(thread, context, spot);
+    let action = thread.process().actions.0[signal as usize];
+    let blocked = thread.signals.mask & bit(signal) != 0;
+    if fault && (blocked || action.handler == IGNORE) {
+        return fatal::die(thread, signal, info);
+    }
+    if blocked && FAULTS & bit(signal) != 0 {
+        thread.signals.held |= bit(signal);
+        return go_on(thread, context, spot);
+    }
+    match action.handler {
+        DEFAULT if default_kills(signal) => fatal::die(thread, signal, info),
+        DEFAULT | IGNORE => go_on(thread, context, spot),
+        _ => push(thread, context, info, spot, &action),
+    }
+}
+
+/// Nothing to deliver after all.
+fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+    context.sigmask = kernel_mask(thread.signals.mask);
+    let ctx = continuation(&vm::lock(), spot);
+    handler::redirect(thread, context, spot.pc, ctx);
+}
+
+/// Writes the frame and turns the thread to the handler.
+fn push(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot, action: &KernelSigaction) {
+    let signal = info.signo as u32;
+    let mut app = *context;
+    app.gregs[greg::RIP] = spot.pc.0;
+    app.gregs[greg::FLAGS] &= !0x100;
+    app.sigmask = thread.signals.saved_mask.take().unwrap_or(thread.signals.mask);
+    app.stack = alt_stack(thread, context.gregs[greg::RSP]);
+    let top = stack_top(thread, context.gregs[greg::RSP], action);
+    let Some(frame) = frame::write(top, action.restorer, &app, info) else {
+        return fatal::no_stack(thread);
+    };
+    if !spot.block_start || spot.context.contains(Context::CONTINUATION) {
+        thread.signals.remember(frame, spot.pc.0);
+    }
+    enter_handler(thread, context, frame, signal, action);
+}
+
+/// Registers, mask and disposition on entry of a handler.
+fn enter_handler(thread: &mut Thread, context: &mut UContext, frame: u64, signal: u32, action: &KernelSigaction) {
+    let own = if action.flags & u64::from(c::SA_NODEFER) == 0 { bit(signal) } else { 0 };
+    thread.signals.mask |= (action.mask | own) & !super::UNCATCHABLE;
+    if thread.signals.alt.autodisarm {
+        thread.signals.alt = Default::default();
+    }
+    if action.flags & u64::from(c::SA_RESETHAND) != 0 {
+        let actions = &mut thread.process().actions;
+        actions.0[signal as usize].handler = DEFAULT;
+        actions.install(signal);
+    }
+    let g = &mut context.gregs;
+    g[greg::RDI] = u64::from(signal);
+    g[greg::RSI] = frame + INFO;
+    g[greg::RDX] = frame + CONTEXT;
+    g[greg::RAX] = 0;
+    g[greg::RSP] = frame;
+    g[greg::FLAGS] &= !(0x100 | 0x400 | 0x1_0000); // TF, DF, RF
+    context.sigmask = kernel_mask(thread.signals.mask);
+    handler::redirect(thread, context, AppPc(action.handler), Context::CANONICAL);
+}
+
+/// `stack_t` for the frame.
+fn alt_stack(thread: &Thread, sp: u64) -> [u64; 3] {
+    let alt = &thread.signals.alt;
+    if alt.size == 0 {
+        return [0, SS_DISABLE, 0];
+    }
+    let flags = if alt.holds(sp) && !alt.autodisarm { SS_ONSTACK } else { 0 };
+    let autodisarm = if alt.autodisarm { 1 << 31 } else { 0 };
+    [alt.base, flags | autodisarm, alt.size]
+}
+
+fn stack_top(thread: &Thread, sp: u64, action: &KernelSigaction) -> u64 {
+    let alt = &thread.signals.alt;
+    let wanted = action.flags & u64::from(c::SA_ONSTACK) != 0;
+    if wanted && alt.size != 0 && !alt.holds(sp) {
+        alt.base + alt.size
+    } else {
+        sp.wrapping_sub(REDZONE)
+    }
+}

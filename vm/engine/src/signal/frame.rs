@@ -1,0 +1,133 @@
+//! The kernel's signal frame for x86-64 (arch/x86/include/uapi/asm/sigcontext.h,
+//! ucontext.h), read where the kernel wrote it for us and written where the kernel
+//! would have written it for the app.
+//!
+//! ```text
+//! frame      address of the restorer
+//! frame+8    UContext (304 bytes used by the kernel)
+//! frame+312  SigInfo (128)
+//! above      vector state, 64-aligned; UContext::fpstate points at it
+//! ```
+
+use crate::sys::peek::{self, Plain};
+
+/// `siginfo_t`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SigInfo {
+    /// Signal number.
+    pub signo: i32,
+    /// Error number.
+    pub errno: i32,
+    /// `si_code`.
+    pub code: i32,
+    pad: i32,
+    /// The union; the first word is `si_addr` of faults.
+    pub rest: [u64; 14],
+}
+
+impl SigInfo {
+    /// A fault as the kernel reports it.
+    #[must_use]
+    pub fn fault(signal: u32, code: i32, addr: u64) -> Self {
+        let mut rest = [0; 14];
+        rest[0] = addr;
+        Self { signo: signal as i32, errno: 0, code, pad: 0, rest }
+    }
+}
+
+/// Register numbers in [`UContext::gregs`].
+pub mod greg {
+    /// By hardware number: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15.
+    pub const BY_NUMBER: [usize; 16] = [13, 14, 12, 11, 15, 10, 9, 8, 0, 1, 2, 3, 4, 5, 6, 7];
+    /// r11
+    pub const R11: usize = 3;
+    /// rdi
+    pub const RDI: usize = 8;
+    /// rsi
+    pub const RSI: usize = 9;
+    /// rdx
+    pub const RDX: usize = 12;
+    /// rax
+    pub const RAX: usize = 13;
+    /// rcx
+    pub const RCX: usize = 14;
+    /// rsp
+    pub const RSP: usize = 15;
+    /// rip
+    pub const RIP: usize = 16;
+    /// rflags
+    pub const FLAGS: usize = 17;
+    /// error code of a fault
+    pub const ERR: usize = 19;
+    /// trap number of a fault
+    pub const TRAPNO: usize = 20;
+    /// faulting address of a page fault
+    pub const CR2: usize = 22;
+}
+
+/// `struct ucontext` as the kernel lays it out.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct UContext {
+    /// `UC_*`.
+    pub flags: u64,
+    /// Unused.
+    pub link: u64,
+    /// `stack_t`: pointer, flags, size.
+    pub stack: [u64; 3],
+    /// `struct sigcontext` up to the vector state; see [`greg`].
+    pub gregs: [u64; 23],
+    /// Address of the vector state.
+    pub fpstate: u64,
+    reserved: [u64; 8],
+    /// Mask to restore.
+    pub sigmask: u64,
+}
+
+// SAFETY: integers only.
+unsafe impl Plain for UContext {}
+// SAFETY: integers only.
+unsafe impl Plain for SigInfo {}
+
+/// Bytes of the frame below the vector state.
+pub const FRAME: u64 = 8 + size_of::<UContext>() as u64 + size_of::<SigInfo>() as u64;
+/// Offset of the context in the frame.
+pub const CONTEXT: u64 = 8;
+/// Offset of the siginfo in the frame.
+pub const INFO: u64 = CONTEXT + size_of::<UContext>() as u64;
+
+const _: () = assert!(size_of::<UContext>() == 304 && size_of::<SigInfo>() == 128);
+
+/// Bytes of vector state at `fpstate`, a frame the kernel wrote for us: what the
+/// software-reserved bytes say (`_fpx_sw_bytes` at 464), else plain fxsave.
+fn vector_len(fpstate: u64) -> u64 {
+    const MAGIC1: u32 = 0x4650_5853;
+    const FXSAVE: u64 = 512;
+    let word = |at: u64| peek::read_value::<u32>(fpstate + at).unwrap_or(0);
+    if word(464) == MAGIC1 { u64::from(word(468)) } else { FXSAVE }
+}
+
+/// Writes a frame below `sp`. `context` is complete but for `fpstate`, which still
+/// points at the kernel's copy in our frame. Returns the frame's address, or `None`
+/// if the app's stack cannot hold it.
+#[must_use]
+pub fn write(sp: u64, restorer: u64, context: &UContext, info: &SigInfo) -> Option<u64> {
+    let mut context = *context;
+    let mut sp = sp;
+    if context.fpstate != 0 {
+        let len = vector_len(context.fpstate);
+        sp = sp.wrapping_sub(len) & !63;
+        // SAFETY: the kernel wrote `len` bytes of vector state there.
+        let bytes = unsafe { core::slice::from_raw_parts(context.fpstate as *const u8, len as usize) };
+        if !peek::write(sp, bytes) {
+            return None;
+        }
+        context.fpstate = sp;
+    }
+    let frame = (sp.wrapping_sub(FRAME) & !15).wrapping_sub(8);
+    let done = peek::write_value(frame, &restorer)
+        && peek::write_value(frame + CONTEXT, &context)
+        && peek::write_value(frame + INFO, info);
+    done.then_some(frame)
+}

@@ -1,0 +1,232 @@
+//! The one handler that the kernel knows, and its decision.
+
+use super::frame::{SigInfo, UContext, greg};
+use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, translate};
+use crate::glue::{self, Place, vmcall};
+use crate::sys::{c, peek};
+use crate::thread::{self, Thread};
+use crate::vm;
+use ppin_abi::addr::AppPc;
+use ppin_abi::context::Context;
+
+const TRAP_FLAG: u64 = 0x100;
+
+unsafe extern "C" {
+    /// `sa_restorer` of our handlers.
+    pub fn restorer();
+}
+
+core::arch::global_asm!(
+    ".text",
+    ".globl restorer",
+    ".hidden restorer",
+    "restorer:",
+    "mov eax, 15",
+    "syscall",
+    "ud2",
+);
+
+/// Called by the kernel on our signal stack.
+pub unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UContext) {
+    // SAFETY: the kernel's frame; the thread adopted its area before it unblocked signals.
+    let (thread, info, context) = unsafe { (thread::current(), &mut *info, &mut *context) };
+    let signal = signal as u32;
+    let fault = FAULTS & bit(signal) != 0 && info.code > 0;
+    if fault { on_fault(thread, signal, info, context) } else { on_async(thread, info, context) }
+}
+
+/// Where a thread is, for a signal.
+enum Where {
+    /// In the cache, or as good as: the app's state is at hand.
+    App(translate::Spot),
+    /// Must run on to a boundary.
+    Transit,
+    /// In the VM.
+    Vm,
+}
+
+fn locate(thread: &Thread, pc: u64) -> Where {
+    let in_cache = |pc| translate::spot(&vm::lock(), pc);
+    if !vm::is_runtime(pc) {
+        return match in_cache(pc) {
+            Some(spot) => Where::App(spot),
+            // Cold code: stubs on their way to the runtime.
+            None if vm::lock().in_cache(pc) => Where::Transit,
+            None => Where::Vm,
+        };
+    }
+    match glue::place(pc) {
+        Place::GateSyscall => Where::App(deliver::gate_spot(thread, false)),
+        Place::GateDone => Where::App(deliver::gate_spot(thread, true)),
+        Place::DeliveryTrap => match in_cache(thread.entering) {
+            Some(spot) => Where::App(spot),
+            None => Where::Transit,
+        },
+        Place::Transit => Where::Transit,
+        Place::Vm => Where::Vm,
+    }
+}
+
+/// A signal that has nothing to do with the instruction at hand.
+fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
+    let pc = context.gregs[greg::RIP];
+    match locate(thread, pc) {
+        Where::App(spot) if spot.boundary => deliver::deliver(thread, context, info, &spot, false),
+        Where::App(_) | Where::Transit => {
+            wait(thread, info, context);
+            step(thread, context);
+        }
+        Where::Vm => {
+            wait(thread, info, context);
+            if let Some(abort) = vmcall::abort(pc) {
+                context.gregs[greg::RIP] = abort;
+            }
+        }
+    }
+}
+
+/// Keeps the signal until a boundary; the kernel holds back the next ones.
+fn wait(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
+    thread.signals.waiting = *info;
+    thread.signals.waiting_fault = false;
+    thread.pending = 1;
+    context.sigmask = HOLD_ALL;
+}
+
+fn step(thread: &mut Thread, context: &mut UContext) {
+    thread.signals.stepping = true;
+    context.gregs[greg::FLAGS] |= TRAP_FLAG;
+}
+
+fn stop_stepping(thread: &mut Thread, context: &mut UContext) {
+    thread.signals.stepping = false;
+    context.gregs[greg::FLAGS] &= !TRAP_FLAG;
+}
+
+/// A fault, or one of our own traps.
+fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
+    let pc = context.gregs[greg::RIP];
+    if let Some(resume) = peek::fixup(pc) {
+        context.gregs[greg::RIP] = resume;
+        return;
+    }
+    if signal == c::SIGTRAP && thread.signals.stepping {
+        return stepped(thread, context);
+    }
+    if signal == c::SIGTRAP && glue::place(pc.wrapping_sub(1)) == Place::DeliveryTrap {
+        return enter_or_deliver(thread, context);
+    }
+    if signal == c::SIGTRAP && killed(thread, context, pc.wrapping_sub(1)) {
+        return;
+    }
+    if signal == c::SIGSEGV && ours(thread, info, context, pc) {
+        return;
+    }
+    app_fault(thread, signal, info, context, pc);
+}
+
+/// After one step towards a boundary.
+fn stepped(thread: &mut Thread, context: &mut UContext) {
+    match locate(thread, context.gregs[greg::RIP]) {
+        Where::App(spot) if spot.boundary => {
+            stop_stepping(thread, context);
+            deliver_waiting(thread, context, &spot);
+        }
+        Where::App(_) | Where::Transit => {
+            context.gregs[greg::FLAGS] |= TRAP_FLAG;
+        }
+        Where::Vm => stop_stepping(thread, context),
+    }
+}
+
+/// The VM turned away from the cache because a signal waits.
+fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
+    context.gregs[greg::RIP] = thread.entering;
+    match locate(thread, thread.entering) {
+        Where::App(spot) if spot.boundary => deliver_waiting(thread, context, &spot),
+        _ => step(thread, context),
+    }
+}
+
+fn deliver_waiting(thread: &mut Thread, context: &mut UContext, spot: &translate::Spot) {
+    let info = thread.signals.waiting;
+    let fault = thread.signals.waiting_fault;
+    thread.signals.waiting.signo = 0;
+    thread.pending = 0;
+    if fault {
+        context.gregs[greg::CR2] = info.rest[0];
+        context.gregs[greg::TRAPNO] = super::raise::trap_number(info.signo as u32);
+        context.gregs[greg::ERR] = super::raise::error_code(info.signo as u32);
+    }
+    deliver::deliver(thread, context, &info, spot, fault);
+}
+
+/// Page faults by which the cache works: the first execution of a restored group,
+/// a store to guarded code.
+fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) -> bool {
+    const PF_WRITE: u64 = 2;
+    let addr = info.rest[0];
+    let mut vm = vm::lock();
+    if addr == pc && vm.in_units(pc) {
+        if !crate::restore::admit(&mut vm, pc) {
+            let (target, ctx) = vm.entry_of_refused(pc);
+            redirect(thread, context, target, ctx);
+        }
+        return true;
+    }
+    let write = context.gregs[greg::ERR] & PF_WRITE != 0;
+    if !(write && crate::cache::invalidate::store(&mut vm, addr, pc)) {
+        return false;
+    }
+    // The fragment at hand may be stale now: go on through the VM.
+    if let Some(spot) = translate::spot(&vm, pc) {
+        deliver::settle(thread, context, &spot);
+        let ctx = deliver::continuation(&vm, &spot);
+        redirect(thread, context, spot.pc, ctx);
+    }
+    true
+}
+
+/// The entry of a persisted fragment whose source has changed: translate anew.
+fn killed(thread: &mut Thread, context: &mut UContext, entry: u64) -> bool {
+    let vm = vm::lock();
+    let found = vm.unit_at(entry).filter(|(_, unit)| unit.is_killed(entry));
+    let Some((image, unit)) = found else { return false };
+    let (pc, ctx) = unit.entry_at(entry, vm.images.get(image).base);
+    redirect(thread, context, pc, ctx);
+    true
+}
+
+/// Lets the thread go on at app address `pc` by way of the VM. All app registers
+/// are in place in `context`.
+pub fn redirect(thread: &mut Thread, context: &mut UContext, pc: AppPc, ctx: Context) {
+    thread.resume_pc = pc.0;
+    thread.resume_context = ctx.0;
+    context.gregs[greg::RIP] = glue::cross(glue::resume_vm);
+    context.gregs[greg::FLAGS] &= !TRAP_FLAG;
+}
+
+/// A fault of the app's own.
+fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext, pc: u64) {
+    thread.signals.stepping = false;
+    let at = if signal == c::SIGTRAP { pc.wrapping_sub(1) } else { pc };
+    let found = if vm::is_runtime(pc) { None } else { translate::spot(&vm::lock(), at) };
+    let Some(mut spot) = found else {
+        return fatal::crash(thread, signal, info, context);
+    };
+    let mut info = *info;
+    if info.rest[0] == pc && addressed(signal, info.code) {
+        info.rest[0] = spot.pc.0;
+    }
+    if signal == c::SIGTRAP {
+        // A trap is reported behind the instruction (int3: one byte).
+        spot.pc = spot.pc.wrapping_add(pc - at);
+    }
+    deliver::deliver(thread, context, &info, &spot, true);
+}
+
+/// Whether `si_addr` is the instruction's own address.
+fn addressed(signal: u32, code: i32) -> bool {
+    const SI_KERNEL: i32 = 0x80;
+    code != SI_KERNEL && signal != c::SIGSEGV && signal != c::SIGBUS
+}

@@ -1,0 +1,126 @@
+//! Signals.
+//!
+//! The kernel delivers every signal that the app handles (or dies of) to one
+//! handler of ours, on a stack of ours. What happens next depends on where the
+//! thread was ([`handler`]): at an app instruction boundary the app's frame is
+//! built at once ([`deliver`]); in inserted code or a transit routine the thread is
+//! single-stepped forward to the next boundary; in the VM the signal waits until
+//! the cache is about to be entered. While one waits, the kernel holds back all
+//! others, so one place for it is enough.
+//!
+//! The five synchronous fault signals are never blocked in the kernel: the cache
+//! needs them. The app's own wish is kept in [`state::SignalState::mask`].
+
+pub mod deliver;
+pub mod fatal;
+pub mod frame;
+pub mod handler;
+pub mod raise;
+pub mod state;
+pub mod translate;
+
+use crate::sys::proc::{KernelSigaction, SigSet, sigaction};
+use crate::sys::{self, c};
+use state::SignalState;
+
+/// Highest signal number.
+pub const MAX_SIGNAL: u32 = 64;
+
+/// Set with only `signal`.
+#[must_use]
+pub const fn bit(signal: u32) -> SigSet {
+    1 << (signal - 1)
+}
+
+/// Faults that the cache itself needs: never blocked in the kernel.
+pub const FAULTS: SigSet = bit(c::SIGSEGV) | bit(c::SIGBUS) | bit(c::SIGILL) | bit(c::SIGFPE) | bit(c::SIGTRAP);
+
+/// Signals that cannot be caught or blocked.
+pub const UNCATCHABLE: SigSet = bit(c::SIGKILL) | bit(c::SIGSTOP);
+
+/// What the kernel must have in place of an app's mask.
+#[must_use]
+pub const fn kernel_mask(app: SigSet) -> SigSet {
+    app & !FAULTS
+}
+
+/// Everything that can wait.
+pub const HOLD_ALL: SigSet = !FAULTS;
+
+/// Whether the default action of `signal` ends the process (signal(7)).
+#[must_use]
+pub const fn default_kills(signal: u32) -> bool {
+    !matches!(
+        signal,
+        c::SIGCHLD | c::SIGCONT | c::SIGSTOP | c::SIGTSTP | c::SIGTTIN | c::SIGTTOU | c::SIGURG | c::SIGWINCH
+            | c::SIGKILL
+    )
+}
+
+/// `SIG_DFL`.
+pub const DEFAULT: u64 = 0;
+/// `SIG_IGN`.
+pub const IGNORE: u64 = 1;
+
+/// Dispositions of one process, as the app set them.
+#[derive(Clone, Debug)]
+pub struct Actions(pub [KernelSigaction; MAX_SIGNAL as usize + 1]);
+
+impl Actions {
+    /// Reads what exec left: defaults and ignored signals.
+    #[must_use]
+    pub fn inherited() -> Self {
+        let mut actions = [KernelSigaction::default(); MAX_SIGNAL as usize + 1];
+        for (signal, action) in (0u32..).zip(&mut actions).skip(1) {
+            // SAFETY: only asks.
+            *action = unsafe { sigaction(signal, None) }.unwrap_or_default();
+        }
+        Self(actions)
+    }
+
+    /// Brings the kernel's disposition of `signal` in line with the app's.
+    pub fn install(&self, signal: u32) {
+        if UNCATCHABLE & bit(signal) != 0 {
+            return;
+        }
+        let ours = kernel_action(signal, &self.0[signal as usize]);
+        // SAFETY: the handler is made to be one; dispositions of the app stay.
+        let _ = unsafe { sigaction(signal, Some(&ours)) };
+    }
+}
+
+/// What the kernel is told for a disposition of the app.
+fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
+    const KEPT: u64 = (c::SA_RESTART | c::SA_NOCLDSTOP | c::SA_NOCLDWAIT) as u64;
+    let needed = FAULTS & bit(signal) != 0;
+    let caught = app.handler > IGNORE || (app.handler == DEFAULT && default_kills(signal));
+    if !needed && !caught {
+        return KernelSigaction { handler: app.handler, flags: app.flags & KEPT, ..*app };
+    }
+    KernelSigaction {
+        handler: handler::on_signal as *const () as usize as u64,
+        flags: (c::SA_SIGINFO | c::SA_ONSTACK) as u64 | u64::from(SA_RESTORER) | (app.flags & KEPT),
+        restorer: handler::restorer as *const () as usize as u64,
+        mask: HOLD_ALL,
+    }
+}
+
+const SA_RESTORER: u32 = 0x0400_0000;
+
+/// Takes over all signals of the process. `SIGPIPE` and friends with default action
+/// are caught too, so that the cache can be saved before the process dies.
+pub fn take_over(actions: &Actions) {
+    for signal in 1..=MAX_SIGNAL {
+        let app = &actions.0[signal as usize];
+        if app.handler != IGNORE || FAULTS & bit(signal) != 0 {
+            actions.install(signal);
+        }
+    }
+}
+
+/// Tells the kernel of the thread's signal stack.
+pub fn install_stack(state: &SignalState) {
+    let stack: [u64; 3] = [state.stack.0, 0, state.stack.1];
+    // SAFETY: a stack_t (pointer, flags, size); the memory is the thread's own.
+    let _ = unsafe { sys::call(c::__NR_sigaltstack, [stack.as_ptr() as usize, 0, 0, 0, 0, 0]) };
+}

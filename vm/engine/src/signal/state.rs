@@ -1,0 +1,66 @@
+//! A thread's share of signal handling. All zero is the state of a new thread.
+
+use super::frame::SigInfo;
+use crate::sys::proc::SigSet;
+
+/// Blocks that were interrupted in the middle, remembered for their return.
+const INTERRUPTED: usize = 16;
+
+/// The app's alternate stack (sigaltstack(2)); size 0: none.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct AltStack {
+    /// Lowest address.
+    pub base: u64,
+    /// Bytes.
+    pub size: u64,
+    /// `SS_AUTODISARM` is set.
+    pub autodisarm: bool,
+}
+
+impl AltStack {
+    /// Whether `sp` is on it.
+    #[must_use]
+    pub fn holds(&self, sp: u64) -> bool {
+        self.size != 0 && sp > self.base && sp - self.base <= self.size
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+#[repr(C)]
+pub struct SignalState {
+    /// Our signal stack: lowest address, bytes.
+    pub stack: (u64, u64),
+    /// The app's mask, faults included.
+    pub mask: SigSet,
+    /// The app's alternate stack.
+    pub alt: AltStack,
+    /// The signal that waits; number 0: none.
+    pub waiting: SigInfo,
+    /// It is a fault raised on behalf of the instruction to be entered.
+    pub waiting_fault: bool,
+    /// The thread is being stepped to a boundary.
+    pub stepping: bool,
+    /// sigsuspend and the like: the mask to put into the next frame.
+    pub saved_mask: Option<SigSet>,
+    /// Fault signals sent by others while the app blocks them.
+    pub held: SigSet,
+    interrupted: [(u64, u64); INTERRUPTED],
+    next: usize,
+}
+
+impl SignalState {
+    /// Remembers that the frame at `frame` interrupted a basic block at `pc`, not at
+    /// its first instruction.
+    pub fn remember(&mut self, frame: u64, pc: u64) {
+        self.interrupted[self.next % INTERRUPTED] = (frame, pc);
+        self.next = self.next.wrapping_add(1);
+    }
+
+    /// Whether the return from `frame` to `pc` continues a block; forgets it.
+    pub fn continues(&mut self, frame: u64, pc: u64) -> bool {
+        let found = self.interrupted.iter_mut().find(|i| **i == (frame, pc) && frame != 0);
+        found.map(|i| *i = (0, 0)).is_some()
+    }
+}

@@ -1,0 +1,73 @@
+//! From a cache address to the app state it stands for.
+
+use crate::vm::Vm;
+use alloc::vec::Vec;
+use ppin_abi::addr::AppPc;
+use ppin_abi::context::Context;
+use ppin_relocator::{CountRow, PcRow, pc_flag};
+
+/// The app's side of a cache address.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    /// App instruction that the address belongs to.
+    pub pc: AppPc,
+    /// Nothing of that instruction has run and all registers are in place.
+    pub boundary: bool,
+    /// The instruction begins a basic block on every path here.
+    pub block_start: bool,
+    /// Registers to be taken from the spill area.
+    pub spilled: u8,
+    /// The fragment's context.
+    pub context: Context,
+    /// Counter displacements and what to add to each, so that counts are exact.
+    pub corrections: Vec<(u64, i64)>,
+}
+
+/// A fragment and what its maps say, wherever they are kept.
+pub struct Maps {
+    /// First app instruction.
+    pub head: AppPc,
+    /// Its context.
+    pub context: Context,
+    /// Address of the hot section.
+    pub hot: u64,
+    /// Its pc map.
+    pub rows: Vec<PcRow>,
+    /// Its counter additions.
+    pub counts: Vec<CountRow>,
+    /// Displacement from `gs` of the image's counters.
+    pub counters: u64,
+}
+
+/// What app instruction `address` (hot code) belongs to.
+#[must_use]
+pub fn spot(vm: &Vm, address: u64) -> Option<Spot> {
+    let maps = vm.maps_at(address)?;
+    let offset = u32::try_from(address.checked_sub(maps.hot)?).ok()?;
+    let after = maps.rows.partition_point(|r| r.hot <= offset);
+    let row = maps.rows.get(after.checked_sub(1)?)?;
+    let boundary = row.hot == offset && row.flags & pc_flag::BOUNDARY != 0;
+    Some(Spot {
+        pc: maps.head.wrapping_add(u64::from(row.app)),
+        boundary,
+        block_start: row.flags & pc_flag::BLOCK != 0,
+        spilled: if boundary { 0 } else { row.spilled },
+        context: maps.context,
+        corrections: corrections(&maps, offset, row.app),
+    })
+}
+
+/// Additions made for instructions that have not run are taken back, those not made
+/// for instructions that have are made good. `app` is the first that has not run.
+fn corrections(maps: &Maps, offset: u32, app: u32) -> Vec<(u64, i64)> {
+    let mut result = Vec::new();
+    for count in &maps.counts {
+        let (done, due) = (offset >= count.done, count.app < app);
+        if done != due {
+            let amount = i64::from(count.amount) * if due { 1 } else { -1 };
+            let base = if count.image { maps.counters } else { 0 };
+            result.push((base + u64::from(count.counter), amount));
+        }
+    }
+    result
+}

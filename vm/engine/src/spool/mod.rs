@@ -1,0 +1,176 @@
+//! Freezing: fresh fragments of each image become a new unit file.
+//!
+//! Files are written whole to a temporary name in the same directory and renamed.
+//! Nothing here fails the program: what cannot be saved is a note.
+
+use crate::cache::directory::Fresh;
+use crate::cache::place;
+use crate::image::ImageId;
+use crate::restore;
+use crate::sys::file::{self, File};
+use crate::sys::{Errno, c, mem, time};
+use crate::vm::Vm;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use ppin_abi::context::Context;
+use ppin_persist::paths::{self, TEMPORARY, UnitName};
+use ppin_persist::{Key, Piece, RawUnit, UnitSpec, freeze, unit_flag};
+use ppin_relocator::FragmentRef;
+
+/// Freezes everything fresh. `remap`: use the new units at once (the cache is about
+/// to be flushed).
+pub fn freeze_all(vm: &mut Vm, remap: bool) {
+    if !vm.config.writes() || vm.no_save {
+        return;
+    }
+    let started = time::monotonic_ns();
+    for n in 0..vm.images.all.len() as u32 {
+        let id = ImageId(n);
+        if let Some((key, dir, name)) = freeze_image(vm, id)
+            && remap
+        {
+            restore::map_unit(vm, id, &key, &dir, &name);
+        }
+    }
+    vm.stats.time.persist += time::monotonic_ns() - started;
+}
+
+/// Freezes the fresh fragments of one image, or of one that is being unmapped.
+pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, String, UnitName)> {
+    let mut fresh = savable(vm, id);
+    if fresh.is_empty() || !vm.config.writes() || vm.no_save {
+        return None;
+    }
+    let key = restore::key_of(vm, id, true)?;
+    let dir = format!("{}/{}", vm.config.db, paths::unit_dir(&key));
+    let names = restore::unit_names(&dir);
+    drop_published(vm, id, &key, &dir, &names, &mut fresh);
+    if fresh.is_empty() {
+        return None;
+    }
+    let seq = names.last().map_or(0, |n| n.seq + 1);
+    let name = UnitName { seq, tag: tag() };
+    match write(vm, id, &key, &dir, &name, &fresh) {
+        Ok(()) => {
+            for number in &fresh {
+                vm.cache.directory.fragments[*number as usize].saved = true;
+            }
+            Some((key, dir, name))
+        }
+        Err(reason) => {
+            vm.stats.note(format!("not saved: {reason}"));
+            None
+        }
+    }
+}
+
+/// Numbers of the image's fragments that may be frozen, in order of first execution.
+fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
+    let image = vm.images.get(id);
+    if image.gone || (image.file.is_none() && image.path != "[vdso]") {
+        return Vec::new();
+    }
+    let wanted = |f: &Fresh| {
+        f.image == id && f.listed && !f.dead && !f.saved && !f.code.context.contains(Context::VOLATILE)
+    };
+    (0..).zip(&vm.cache.directory.fragments).filter(|(_, f)| wanted(f)).map(|(n, _)| n).collect()
+}
+
+/// Leaves out what another process has published since this image was asked for.
+fn drop_published(vm: &mut Vm, id: ImageId, key: &Key, dir: &str, names: &[UnitName], fresh: &mut Vec<u32>) {
+    let known = vm.images.get(id).units.len();
+    if names.len() == known {
+        return;
+    }
+    for name in names {
+        let path = format!("{dir}/{}", name.file_name());
+        let image = vm.images.get(id);
+        if let Some(unit) = restore::peek_unit(&path, key, image) {
+            let fragments = &vm.cache.directory.fragments;
+            fresh.retain(|n| {
+                let code = &fragments[*n as usize].code;
+                !unit.has(code.head, code.context)
+            });
+            unit.unmap();
+        }
+    }
+}
+
+/// Tells writers of one sequence number apart.
+fn tag() -> u64 {
+    let clock = time::monotonic_ns();
+    clock.rotate_left(24) ^ (crate::sys::proc::pid() as u64) << 32
+}
+
+/// Bytes below the image at which this unit's code shall lie: images and their units
+/// get different ones, so that they seldom collide.
+fn displacement(base: u64, key: &Key, seq: u32) -> i64 {
+    let half = (place::FARTHEST - place::NEAREST) / 2;
+    let seed = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|n| key.image[n]));
+    let spread = seed.wrapping_add(u64::from(seq).wrapping_mul(0x9e37_79b9_7f4a_7c15)) % (half - (64 << 20));
+    let distance = mem::page_down(place::NEAREST + half + (64 << 20) + spread);
+    if base < place::LOW {
+        return (place::LOW_CODE + distance) as i64;
+    }
+    -(distance as i64)
+}
+
+fn write(vm: &Vm, id: ImageId, key: &Key, dir: &str, name: &UnitName, fresh: &[u32]) -> Result<(), String> {
+    let image = vm.images.get(id);
+    let pieces: Vec<Piece<'_>> = fresh
+        .iter()
+        .map(|n| {
+            let fresh = &vm.cache.directory.fragments[*n as usize];
+            Piece {
+                fragment: FragmentRef::from(&fresh.code),
+                flags: if fresh.indirect { unit_flag::INDIRECT_TARGET } else { 0 },
+                source_hash: fresh.source_hash,
+                tool: &[],
+            }
+        })
+        .collect();
+    let spec = UnitSpec {
+        key: *key,
+        displacement: displacement(image.base.0, key, name.seq),
+        image_base: image.base,
+        image_path: image.path.as_bytes(),
+        label: vm.config.tool.as_bytes(),
+        fragments: &pieces,
+    };
+    let bytes = freeze(&spec).map_err(|e| e.to_string())?;
+    let unit = RawUnit::new(&bytes, bytes.len() as u64).and_then(RawUnit::verify_any).map_err(|e| e.to_string())?;
+    make_dirs(&vm.config.db, dir);
+    publish(&format!("{dir}/{}", name.file_name()), &bytes, Some(unit.mtime_token()))
+        .map_err(|e| format!("{dir}: {e}"))
+}
+
+/// Creates `dir` and what lies between it and the database.
+fn make_dirs(db: &str, dir: &str) {
+    for (at, _) in dir.match_indices('/').filter(|(at, _)| *at > db.len()) {
+        let _ = file::make_dir(&dir[..at]);
+    }
+    let _ = file::make_dir(dir);
+}
+
+/// Writes `bytes` to `path` by way of a temporary name; `mtime` marks the file as
+/// untouched since.
+///
+/// # Errors
+/// The kernel's; nothing is left behind.
+pub fn publish(path: &str, bytes: &[u8], mtime: Option<(i64, u32)>) -> Result<(), Errno> {
+    let (dir, _) = path.rsplit_once('/').unwrap_or((".", path));
+    let temporary = format!("{dir}/{TEMPORARY}{:016x}", tag());
+    let written = write_file(&temporary, bytes, mtime).and_then(|()| file::rename(&temporary, path));
+    if written.is_err() {
+        let _ = file::unlink(&temporary);
+    }
+    written
+}
+
+fn write_file(path: &str, bytes: &[u8], mtime: Option<(i64, u32)>) -> Result<(), Errno> {
+    let flags = c::O_WRONLY | c::O_CREAT | c::O_EXCL | c::O_NOFOLLOW;
+    let file = File::open(path, flags, paths::FILE_MODE)?;
+    file.write_all(bytes)?;
+    mtime.map_or(Ok(()), |(seconds, nanos)| file.set_mtime(seconds, nanos))
+}

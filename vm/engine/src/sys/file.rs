@@ -1,0 +1,288 @@
+//! Files, by the few calls that persistence and reports need. Paths are
+//! zero-terminated byte strings.
+
+use super::{Result, c, call, mem};
+use alloc::vec::Vec;
+
+/// A descriptor that is closed when dropped. Always close-on-exec.
+#[derive(Debug)]
+pub struct File(i32);
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours.
+        let _ = unsafe { call(c::__NR_close, [self.0 as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// What identifies a state of a file: if any field differs, its bytes may.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stat {
+    /// Device number.
+    pub dev: u64,
+    /// Inode number.
+    pub ino: u64,
+    /// Mode bits with the file type.
+    pub mode: u32,
+    /// Owner.
+    pub uid: u32,
+    /// Size in bytes.
+    pub size: u64,
+    /// Modification time: seconds, nanoseconds.
+    pub mtime: (i64, u32),
+    /// Change time: seconds, nanoseconds.
+    pub ctime: (i64, u32),
+}
+
+/// Path with its terminating zero.
+#[must_use]
+pub fn c_path(path: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(path.len() + 1);
+    bytes.extend_from_slice(path.as_bytes());
+    bytes.push(0);
+    bytes
+}
+
+impl File {
+    /// Opens `path` with `O_*` flags; `O_CLOEXEC` is added. `mode` for creation.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn open(path: &str, flags: u32, mode: u32) -> Result<Self> {
+        let path = c_path(path);
+        let flags = flags | c::O_CLOEXEC;
+        // SAFETY: the path is terminated and outlives the call.
+        let fd = unsafe {
+            call(c::__NR_openat, [c::AT_FDCWD as isize as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0])
+        }?;
+        Ok(Self(fd as i32))
+    }
+
+    /// Opens a terminated path relative to directory descriptor `dir`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn open_at(dir: i32, path: &[u8], flags: u32) -> Result<Self> {
+        let flags = flags | c::O_CLOEXEC;
+        // SAFETY: the path is terminated and outlives the call.
+        let fd = unsafe {
+            call(c::__NR_openat, [dir as isize as usize, path.as_ptr() as usize, flags as usize, 0, 0, 0])
+        }?;
+        Ok(Self(fd as i32))
+    }
+
+    /// Whether the file carries capabilities (capabilities(7), "File capabilities").
+    #[must_use]
+    pub fn has_capabilities(&self) -> bool {
+        let name = c"security.capability";
+        // SAFETY: asks for the size only.
+        unsafe { call(c::__NR_fgetxattr, [self.0 as usize, name.as_ptr() as usize, 0, 0, 0, 0]) }.is_ok()
+    }
+
+    /// The number.
+    #[must_use]
+    pub fn fd(&self) -> i32 {
+        self.0
+    }
+
+    /// Its state.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn stat(&self) -> Result<Stat> {
+        stat_fd(self.0)
+    }
+
+    /// Reads up to `buf.len()` bytes at `offset`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
+        // SAFETY: the buffer is ours.
+        unsafe {
+            call(c::__NR_pread64, [self.0 as usize, buf.as_mut_ptr() as usize, buf.len(), offset as usize, 0, 0])
+        }
+    }
+
+    /// Reads up to `max` bytes from the start.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn read_all(&self, max: usize) -> Result<Vec<u8>> {
+        let mut data = alloc::vec![0; 4096];
+        let mut len = 0;
+        loop {
+            // Sequential: the files of /proc have no size and dislike odd offsets.
+            // SAFETY: the slice is ours.
+            let n = unsafe { call(c::__NR_read, [self.0 as usize, data[len..].as_mut_ptr() as usize, data.len() - len, 0, 0, 0]) }?;
+            len += n;
+            if n == 0 || len >= max {
+                data.truncate(len.min(max));
+                return Ok(data);
+            }
+            if len == data.len() {
+                data.resize(2 * len, 0);
+            }
+        }
+    }
+
+    /// Writes all of `bytes` at the current position.
+    ///
+    /// # Errors
+    /// The kernel's; part may have been written.
+    pub fn write_all(&self, bytes: &[u8]) -> Result<()> {
+        write_all(self.0, bytes)
+    }
+
+    /// Sets access and modification time.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn set_mtime(&self, seconds: i64, nanos: u32) -> Result<()> {
+        const UTIME_OMIT: i64 = (1 << 30) - 2;
+        let times: [i64; 4] = [0, UTIME_OMIT, seconds, i64::from(nanos)];
+        // SAFETY: two timespecs, as utimensat(2) wants; a null path means the descriptor.
+        unsafe { call(c::__NR_utimensat, [self.0 as usize, 0, times.as_ptr() as usize, 0, 0, 0]) }.map(drop)
+    }
+}
+
+/// State of an open descriptor, the app's too.
+///
+/// # Errors
+/// The kernel's.
+pub fn stat_fd(fd: i32) -> Result<Stat> {
+    // SAFETY: `stat` is plain data that fstat fills in.
+    let (st, _) = unsafe {
+        let mut st: c::stat = core::mem::zeroed();
+        let done = call(c::__NR_fstat, [fd as usize, &raw mut st as usize, 0, 0, 0, 0])?;
+        (st, done)
+    };
+    Ok(Stat {
+        dev: st.st_dev,
+        ino: st.st_ino,
+        mode: st.st_mode,
+        uid: st.st_uid,
+        size: st.st_size as u64,
+        mtime: (st.st_mtime as i64, st.st_mtime_nsec as u32),
+        ctime: (st.st_ctime as i64, st.st_ctime_nsec as u32),
+    })
+}
+
+/// Writes all of `bytes` to descriptor `fd`.
+///
+/// # Errors
+/// The kernel's; part may have been written.
+pub fn write_all(fd: i32, mut bytes: &[u8]) -> Result<()> {
+    const EINTR: i32 = 4;
+    while !bytes.is_empty() {
+        // SAFETY: the slice is ours.
+        match unsafe { call(c::__NR_write, [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) } {
+            Ok(n) => bytes = &bytes[n..],
+            Err(e) if e.0 == EINTR => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+fn two_paths(nr: u32, from: &str, to: &str) -> Result<()> {
+    let (from, to) = (c_path(from), c_path(to));
+    // SAFETY: both paths are terminated and outlive the call.
+    unsafe { call(nr, [from.as_ptr() as usize, to.as_ptr() as usize, 0, 0, 0, 0]) }.map(drop)
+}
+
+/// rename(2).
+///
+/// # Errors
+/// The kernel's.
+pub fn rename(from: &str, to: &str) -> Result<()> {
+    two_paths(c::__NR_rename, from, to)
+}
+
+/// unlink(2).
+///
+/// # Errors
+/// The kernel's.
+pub fn unlink(path: &str) -> Result<()> {
+    let path = c_path(path);
+    // SAFETY: the path is terminated.
+    unsafe { call(c::__NR_unlink, [path.as_ptr() as usize, 0, 0, 0, 0, 0]) }.map(drop)
+}
+
+/// Creates a directory for the user only; one that exists is fine.
+///
+/// # Errors
+/// The kernel's.
+pub fn make_dir(path: &str) -> Result<()> {
+    const EEXIST: i32 = 17;
+    let path = c_path(path);
+    // SAFETY: the path is terminated.
+    match unsafe { call(c::__NR_mkdir, [path.as_ptr() as usize, 0o700, 0, 0, 0, 0]) } {
+        Err(e) if e.0 != EEXIST => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Names in a directory, without dot entries, in no order.
+///
+/// # Errors
+/// The kernel's.
+pub fn list_dir(path: &str) -> Result<Vec<alloc::string::String>> {
+    let dir = File::open(path, c::O_RDONLY | c::O_DIRECTORY, 0)?;
+    let mut names = Vec::new();
+    let mut buf = alloc::vec![0u8; 8192];
+    loop {
+        // SAFETY: the buffer is ours.
+        let n = unsafe { call(c::__NR_getdents64, [dir.fd() as usize, buf.as_mut_ptr() as usize, buf.len(), 0, 0, 0]) }?;
+        if n == 0 {
+            return Ok(names);
+        }
+        parse_entries(&buf[..n], &mut names);
+    }
+}
+
+/// `linux_dirent64`: ino u64, off u64, reclen u16, type u8, name.
+fn parse_entries(mut entries: &[u8], names: &mut Vec<alloc::string::String>) {
+    while entries.len() > 19 {
+        let len = usize::from(u16::from_le_bytes([entries[16], entries[17]]));
+        let name = entries[19..len].split(|b| *b == 0).next().unwrap_or_default();
+        if !name.starts_with(b".")
+            && let Ok(name) = core::str::from_utf8(name)
+        {
+            names.push(name.into());
+        }
+        entries = &entries[len..];
+    }
+}
+
+/// A whole file mapped for reading; unmapped when dropped.
+#[derive(Debug)]
+pub struct Mapped {
+    addr: u64,
+    len: u64,
+}
+
+impl Mapped {
+    /// Maps `len` bytes of descriptor `fd`.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn new(fd: i32, len: u64) -> Result<Self> {
+        let addr = mem::map_file(len, fd)?;
+        Ok(Self { addr, len })
+    }
+
+    /// Its bytes. They may change if another process writes to the file.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: mapped readable for as long as self lives.
+        unsafe { core::slice::from_raw_parts(self.addr as *const u8, self.len as usize) }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        // SAFETY: only `bytes` borrows it, for less than self's life.
+        let _ = unsafe { mem::unmap(self.addr, self.len) };
+    }
+}

@@ -1,0 +1,96 @@
+//! Mappings.
+
+use super::{Errno, Result, c, call};
+
+/// Page size of x86-64.
+pub const PAGE: u64 = 4096;
+
+/// No access.
+pub const NONE: u32 = c::PROT_NONE;
+/// Read.
+pub const R: u32 = c::PROT_READ;
+/// Read and write.
+pub const RW: u32 = c::PROT_READ | c::PROT_WRITE;
+/// Read and execute.
+pub const RX: u32 = c::PROT_READ | c::PROT_EXEC;
+/// Read, write and execute.
+pub const RWX: u32 = c::PROT_READ | c::PROT_WRITE | c::PROT_EXEC;
+
+/// `addr` rounded down to a page.
+#[must_use]
+pub const fn page_down(addr: u64) -> u64 {
+    addr & !(PAGE - 1)
+}
+
+/// `addr` rounded up to a page.
+#[must_use]
+pub const fn page_up(addr: u64) -> u64 {
+    addr.wrapping_add(PAGE - 1) & !(PAGE - 1)
+}
+
+/// Anonymous private memory at exactly `addr`, or an error if something is there.
+///
+/// # Errors
+/// The kernel's; `EEXIST` (17) if the range is taken.
+pub fn map_anon_at(addr: u64, len: u64, prot: u32) -> Result<u64> {
+    let flags = c::MAP_PRIVATE | c::MAP_ANONYMOUS | c::MAP_NORESERVE | c::MAP_FIXED_NOREPLACE;
+    map(addr, len, prot, flags, -1, 0)
+}
+
+/// A private mapping of a file at exactly `addr`, or an error if something is there.
+///
+/// # Errors
+/// The kernel's; `EEXIST` (17) if the range is taken.
+pub fn map_file_at(addr: u64, len: u64, prot: u32, fd: i32) -> Result<u64> {
+    map(addr, len, prot, c::MAP_PRIVATE | c::MAP_FIXED_NOREPLACE, fd, 0)
+}
+
+/// A private read-only mapping of a file wherever the kernel likes.
+///
+/// # Errors
+/// The kernel's.
+pub fn map_file(len: u64, fd: i32) -> Result<u64> {
+    map(0, len, R, c::MAP_PRIVATE, fd, 0)
+}
+
+fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<u64> {
+    // SAFETY: without MAP_FIXED a new mapping disturbs no existing memory.
+    let got = unsafe {
+        call(c::__NR_mmap, [addr as usize, len as usize, prot as usize, flags as usize, fd as isize as usize, off as usize])
+    }? as u64;
+    if addr != 0 && got != addr && flags & c::MAP_FIXED_NOREPLACE != 0 {
+        // Kernels before 4.17 take the address as a hint.
+        // SAFETY: just mapped by us.
+        unsafe { unmap(got, len) }?;
+        return Err(Errno(c_eexist()));
+    }
+    Ok(got)
+}
+
+const fn c_eexist() -> i32 {
+    17
+}
+
+/// Removes mappings.
+///
+/// # Safety
+/// Nothing may use the range any more.
+///
+/// # Errors
+/// The kernel's.
+pub unsafe fn unmap(addr: u64, len: u64) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { call(c::__NR_munmap, [addr as usize, len as usize, 0, 0, 0, 0]) }.map(drop)
+}
+
+/// Changes protection.
+///
+/// # Safety
+/// No Rust reference may rely on an access that is taken away.
+///
+/// # Errors
+/// The kernel's.
+pub unsafe fn protect(addr: u64, len: u64, prot: u32) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { call(c::__NR_mprotect, [addr as usize, len as usize, prot as usize, 0, 0, 0]) }.map(drop)
+}

@@ -1,0 +1,78 @@
+//! Touching app memory that may not be there.
+//!
+//! The copy is one `rep movsb`: if it faults, the signal handler sees the pc at
+//! [`peek_copy`] and moves it to [`peek_done`], where rcx says how much was left.
+
+unsafe extern "C" {
+    /// The instruction that may fault.
+    fn peek_copy();
+    /// The one after it.
+    fn peek_done();
+    fn peek_bytes(to: u64, from: u64, len: u64) -> u64;
+}
+
+core::arch::global_asm!(
+    ".text",
+    ".globl peek_bytes, peek_copy, peek_done",
+    ".hidden peek_bytes", ".hidden peek_copy", ".hidden peek_done",
+    "peek_bytes:",
+    "mov rcx, rdx",
+    "peek_copy:",
+    "rep movsb",
+    "peek_done:",
+    "mov rax, rcx",
+    "ret",
+);
+
+/// If `pc` is the copy's, where to go on instead.
+#[must_use]
+pub fn fixup(pc: u64) -> Option<u64> {
+    (pc == peek_copy as *const () as usize as u64).then_some(peek_done as *const () as usize as u64)
+}
+
+/// Copies app memory at `from` into `to`; returns how many bytes could be read.
+pub fn read(from: u64, to: &mut [u8]) -> usize {
+    // SAFETY: `to` is writable; a fault on the app's side ends the copy.
+    let left = unsafe { peek_bytes(to.as_mut_ptr() as u64, from, to.len() as u64) };
+    to.len() - left as usize
+}
+
+/// Copies `bytes` to app memory at `to`; whether all of it could be written.
+#[must_use]
+pub fn write(to: u64, bytes: &[u8]) -> bool {
+    // SAFETY: what lies at `to` is the app's, and the app asked for it to be written.
+    unsafe { peek_bytes(to, bytes.as_ptr() as u64, bytes.len() as u64) == 0 }
+}
+
+/// Reads a plain value from app memory.
+#[must_use]
+pub fn read_value<T: Plain>(from: u64) -> Option<T> {
+    let mut value = core::mem::MaybeUninit::<T>::zeroed();
+    // SAFETY: T is plain data of this size.
+    let left = unsafe { peek_bytes(value.as_mut_ptr() as u64, from, size_of::<T>() as u64) };
+    // SAFETY: any bytes make a T.
+    (left == 0).then(|| unsafe { value.assume_init() })
+}
+
+/// Writes a plain value to app memory.
+#[must_use]
+pub fn write_value<T: Plain>(to: u64, value: &T) -> bool {
+    // SAFETY: as in `write`.
+    unsafe { peek_bytes(to, core::ptr::from_ref(value) as u64, size_of::<T>() as u64) == 0 }
+}
+
+/// Types for which any bytes are a value.
+///
+/// # Safety
+/// No padding that matters, no invalid bit patterns.
+pub unsafe trait Plain: Copy {}
+// SAFETY: integers.
+unsafe impl Plain for u64 {}
+// SAFETY: integers.
+unsafe impl Plain for u32 {}
+// SAFETY: arrays of integers.
+unsafe impl<const N: usize> Plain for [u64; N] {}
+// SAFETY: arrays of integers.
+unsafe impl<const N: usize> Plain for [u8; N] {}
+// SAFETY: four integers.
+unsafe impl Plain for super::proc::KernelSigaction {}

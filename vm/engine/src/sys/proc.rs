@@ -1,0 +1,98 @@
+//! Process and thread calls.
+
+use super::{Result, c, call, raw};
+
+/// Kernel signal set: bit n-1 is signal n.
+pub type SigSet = u64;
+
+/// The kernel's `struct sigaction`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct KernelSigaction {
+    /// `SIG_DFL` (0), `SIG_IGN` (1) or the handler's address.
+    pub handler: u64,
+    /// `SA_*`.
+    pub flags: u64,
+    /// Address of the restorer.
+    pub restorer: u64,
+    /// Signals blocked while it runs.
+    pub mask: SigSet,
+}
+
+/// Sets (if `new`) and gets the disposition of `signal`.
+///
+/// # Safety
+/// The handler must be code that can run as a signal handler.
+///
+/// # Errors
+/// The kernel's.
+pub unsafe fn sigaction(signal: u32, new: Option<&KernelSigaction>) -> Result<KernelSigaction> {
+    let mut old = KernelSigaction::default();
+    let new = new.map_or(0, |n| core::ptr::from_ref(n) as usize);
+    // SAFETY: both structures have the kernel's layout; the handler is the caller's promise.
+    unsafe { call(c::__NR_rt_sigaction, [signal as usize, new, &raw mut old as usize, 8, 0, 0]) }?;
+    Ok(old)
+}
+
+/// Replaces the thread's signal mask and returns the old one.
+pub fn set_mask(mask: SigSet) -> SigSet {
+    let mut old: SigSet = 0;
+    // SAFETY: both sets are ours; SIG_SETMASK is 2.
+    unsafe { raw(c::__NR_rt_sigprocmask, [2, &raw const mask as usize, &raw mut old as usize, 8, 0, 0]) };
+    old
+}
+
+/// The thread's signal mask.
+#[must_use]
+pub fn mask() -> SigSet {
+    let mut old: SigSet = 0;
+    // SAFETY: no new set is given.
+    unsafe { raw(c::__NR_rt_sigprocmask, [0, 0, &raw mut old as usize, 8, 0, 0]) };
+    old
+}
+
+/// Process id.
+#[must_use]
+pub fn pid() -> i32 {
+    // SAFETY: no arguments.
+    unsafe { raw(c::__NR_getpid, [0; 6]) as i32 }
+}
+
+/// Thread id.
+#[must_use]
+pub fn tid() -> i32 {
+    // SAFETY: no arguments.
+    unsafe { raw(c::__NR_gettid, [0; 6]) as i32 }
+}
+
+/// Sends `signal` to this thread.
+pub fn raise(signal: u32) {
+    // SAFETY: no pointers.
+    unsafe { raw(c::__NR_tgkill, [pid() as usize, tid() as usize, signal as usize, 0, 0, 0]) };
+}
+
+/// Ends the process without a trace of ours.
+pub fn exit_group(status: i32) -> ! {
+    loop {
+        // SAFETY: does not return.
+        unsafe { raw(c::__NR_exit_group, [status as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Base address of segment gs.
+pub fn set_gs_base(base: u64) {
+    // SAFETY: gs belongs to the runtime; ARCH_SET_GS is 0x1001.
+    unsafe { raw(c::__NR_arch_prctl, [0x1001, base as usize, 0, 0, 0, 0]) };
+}
+
+/// Sleeps while `*word == value`.
+pub fn futex_wait(word: &core::sync::atomic::AtomicU32, value: u32) {
+    // SAFETY: the word outlives the call; FUTEX_WAIT_PRIVATE is 128.
+    unsafe { raw(c::__NR_futex, [word.as_ptr() as usize, 128, value as usize, 0, 0, 0]) };
+}
+
+/// Wakes one sleeper.
+pub fn futex_wake(word: &core::sync::atomic::AtomicU32) {
+    // SAFETY: the word is only named; FUTEX_WAKE_PRIVATE is 129.
+    unsafe { raw(c::__NR_futex, [word.as_ptr() as usize, 129, 1, 0, 0, 0]) };
+}

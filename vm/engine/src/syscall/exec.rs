@@ -1,0 +1,74 @@
+//! execve and execveat: save, then take the runtime along into the new program.
+//!
+//! Programs that must not or cannot be instrumented (privileged, unreadable, 32-bit)
+//! run natively, with their privileges, and are reported.
+
+use super::{Outcome, pass};
+use crate::sys::{c, peek};
+use crate::thread::Thread;
+use crate::vm;
+use crate::{end, follow};
+use alloc::vec::Vec;
+use ppin_abi::boot::flag;
+use ppin_inject::Exec;
+
+/// Longest path that the kernel takes.
+const PATH_MAX: usize = 4096;
+
+/// Handles the call; returns only if the exec failed.
+pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    let at = (nr == c::__NR_execveat).then_some((args[0] as i32, args[4] as u32));
+    let first = usize::from(at.is_some());
+    let path = path(args[first] as u64);
+    {
+        let mut vm = vm::lock();
+        if !thread.borrowed_memory {
+            end::of_process(&mut vm);
+        }
+    }
+    let wanted = vm::lock().config.flags & flag::FOLLOW != 0;
+    let reason = path.as_deref().and_then(|path| follow::native_reason(at, path));
+    let result = match reason {
+        None if wanted && path.is_some() => follow::exec(thread, exec_of(args, first, at)),
+        reason => {
+            note_native(path.as_deref(), reason.filter(|_| wanted));
+            natively(thread, nr, args)
+        }
+    };
+    end::not_yet(&mut vm::lock());
+    Outcome::Done(result)
+}
+
+/// The app's exec as it is. The new program inherits the app's own mask.
+fn natively(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
+    let ours = crate::sys::proc::set_mask(thread.signals.mask);
+    let result = pass(nr, args);
+    crate::sys::proc::set_mask(ours);
+    result
+}
+
+fn exec_of(args: &[usize; 6], first: usize, at: Option<(i32, u32)>) -> Exec {
+    Exec {
+        at,
+        path: args[first] as *const u8,
+        argv: args[first + 1] as *const *const u8,
+        envp: args[first + 2] as *const *const u8,
+    }
+}
+
+/// The path with its terminating zero; `None` if it cannot be read (the kernel will
+/// say so).
+fn path(from: u64) -> Option<Vec<u8>> {
+    let mut buffer = alloc::vec![0; PATH_MAX];
+    let len = peek::read(from, &mut buffer);
+    let end = buffer[..len].iter().position(|b| *b == 0)?;
+    buffer.truncate(end + 1);
+    Some(buffer)
+}
+
+fn note_native(path: Option<&[u8]>, reason: Option<&str>) {
+    if let (Some(path), Some(reason)) = (path, reason) {
+        let path = alloc::string::String::from_utf8_lossy(&path[..path.len() - 1]);
+        vm::lock().stats.native.push(alloc::format!("{path}: {reason}"));
+    }
+}

@@ -1,0 +1,130 @@
+//! Calls that change what is mapped: translations must follow.
+
+use super::pass;
+use crate::cache::invalidate;
+use crate::image::maps::MapEntry;
+use crate::sys::file::stat_fd;
+use crate::sys::{c, mem};
+use crate::vm;
+use alloc::format;
+use alloc::string::String;
+
+const EXEC: usize = c::PROT_EXEC as usize;
+const WRITE: usize = c::PROT_WRITE as usize;
+
+/// Makes the call and brings translations up to date.
+pub fn handle(nr: u32, args: &[usize; 6]) -> isize {
+    match nr {
+        c::__NR_mmap => mmap(args),
+        c::__NR_munmap => before(args, nr),
+        c::__NR_mprotect | c::__NR_pkey_mprotect => mprotect(nr, args),
+        c::__NR_mremap => mremap(args),
+        c::__NR_shmat => shmat(args),
+        _ => pass(nr, args),
+    }
+}
+
+fn ok(result: isize) -> bool {
+    !(-4095..0).contains(&result)
+}
+
+fn span(addr: usize, len: usize) -> (u64, u64) {
+    let start = addr as u64;
+    (start, mem::page_up(start.saturating_add(len as u64)))
+}
+
+/// Calls that take code away: forget it first, so that no other thread finds a
+/// translation of what is gone. Should the call fail, it is translated again.
+fn before(args: &[usize; 6], nr: u32) -> isize {
+    let (start, end) = span(args[0], args[1]);
+    if aligned(args[0]) {
+        invalidate::range(&mut vm::lock(), start, end);
+    }
+    pass(nr, args)
+}
+
+fn aligned(addr: usize) -> bool {
+    (addr as u64).is_multiple_of(mem::PAGE)
+}
+
+fn mmap(args: &[usize; 6]) -> isize {
+    let flags = args[3] as u32;
+    if flags & c::MAP_FIXED != 0 && aligned(args[0]) {
+        let (start, end) = span(args[0], args[1]);
+        invalidate::range(&mut vm::lock(), start, end);
+    }
+    let result = pass(c::__NR_mmap, args);
+    if ok(result) && args[2] & EXEC != 0 {
+        learn(result as usize, args);
+    }
+    result
+}
+
+/// New executable memory.
+fn learn(addr: usize, args: &[usize; 6]) {
+    let (start, end) = span(addr, args[1]);
+    let flags = args[3] as u32;
+    let anonymous = flags & c::MAP_ANONYMOUS != 0;
+    let fd = args[4] as i32;
+    let stat = if anonymous { None } else { stat_fd(fd).ok() };
+    let entry = MapEntry {
+        start,
+        end,
+        readable: true,
+        writable: args[2] & WRITE != 0,
+        executable: true,
+        shared: flags & c::MAP_TYPE & c::MAP_SHARED != 0,
+        offset: if anonymous { 0 } else { args[5] as u64 },
+        inode: stat.map_or(0, |s| s.ino),
+        path: if anonymous { String::new() } else { path_of(fd) },
+    };
+    let mut vm = vm::lock();
+    crate::image_add(&mut vm, &entry, stat);
+}
+
+/// Path behind a descriptor of the app, as the kernel tells it.
+fn path_of(fd: i32) -> String {
+    let link = crate::sys::file::c_path(&format!("/proc/self/fd/{fd}"));
+    let mut buffer = [0u8; 4096];
+    let args = [link.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
+    // SAFETY: a terminated path and a buffer of ours.
+    let len = unsafe { crate::sys::call(c::__NR_readlink, args) }.unwrap_or(0);
+    String::from_utf8_lossy(&buffer[..len]).into_owned()
+}
+
+fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
+    let (start, end) = span(args[0], args[1]);
+    let executable = args[2] & EXEC != 0;
+    let known = vm::lock().images.overlaps(start, end);
+    if !executable {
+        return if known { before(args, nr) } else { pass(nr, args) };
+    }
+    // Bytes may have been written while the memory was not executable: whatever was
+    // made from the range is forgotten, and its new state is read from the kernel.
+    if known {
+        invalidate::range_changed(&mut vm::lock(), start, end);
+    }
+    pass(nr, args)
+}
+
+fn mremap(args: &[usize; 6]) -> isize {
+    let (start, end) = span(args[0], args[1]);
+    if vm::lock().images.overlaps(start, end) {
+        invalidate::range(&mut vm::lock(), start, end);
+    }
+    if args[3] as u32 & c::MREMAP_FIXED != 0 {
+        let (start, end) = span(args[4], args[2]);
+        invalidate::range(&mut vm::lock(), start, end);
+    }
+    pass(c::__NR_mremap, args)
+}
+
+fn shmat(args: &[usize; 6]) -> isize {
+    let result = pass(c::__NR_shmat, args);
+    if ok(result) {
+        // Its size is the kernel's to know; executable parts are met when jumped to.
+        let start = result as u64;
+        invalidate::range(&mut vm::lock(), start, start + mem::PAGE);
+    }
+    result
+}

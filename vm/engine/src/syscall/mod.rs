@@ -1,0 +1,136 @@
+//! System calls that the VM must know of. All others pass through the gate
+//! (`glue::syscall`) without entering the VM.
+
+mod exec;
+mod memory;
+mod misc;
+mod process;
+mod sigcalls;
+mod suspend;
+
+use crate::glue::vmcall;
+use crate::signal::translate;
+use crate::sys::c;
+use crate::thread::{Thread, reg};
+use crate::vm;
+use ppin_abi::addr::{CachePc, ImageOff};
+use ppin_abi::record::SyscallRec;
+
+/// One byte per number (see the gate): 1 if the VM handles it.
+pub static SLOW: SlowTable = SlowTable(core::cell::UnsafeCell::new([0; 1 << 16]));
+
+/// See [`SLOW`].
+#[repr(transparent)]
+pub struct SlowTable(core::cell::UnsafeCell<[u8; 1 << 16]>);
+
+// SAFETY: written once, before a second thread exists.
+unsafe impl Sync for SlowTable {}
+
+const MEMORY: &[u32] =
+    &[c::__NR_mmap, c::__NR_munmap, c::__NR_mprotect, c::__NR_pkey_mprotect, c::__NR_mremap, c::__NR_shmat, c::__NR_shmdt];
+const SIGNALS: &[u32] = &[c::__NR_rt_sigaction, c::__NR_rt_sigprocmask, c::__NR_rt_sigreturn, c::__NR_sigaltstack];
+const SUSPENDING: &[u32] =
+    &[c::__NR_rt_sigsuspend, c::__NR_ppoll, c::__NR_pselect6, c::__NR_epoll_pwait, c::__NR_epoll_pwait2];
+const PROCESS: &[u32] =
+    &[c::__NR_clone, c::__NR_clone3, c::__NR_fork, c::__NR_vfork, c::__NR_exit, c::__NR_exit_group];
+const EXEC: &[u32] = &[c::__NR_execve, c::__NR_execveat];
+const OTHER: &[u32] = &[
+    c::__NR_arch_prctl,
+    c::__NR_rseq,
+    c::__NR_seccomp,
+    c::__NR_prctl,
+    c::__NR_chroot,
+    c::__NR_setuid,
+    c::__NR_setresuid,
+    c::__NR_setreuid,
+    c::__NR_landlock_restrict_self,
+];
+
+/// Fills the table.
+pub fn init() {
+    for nr in [MEMORY, SIGNALS, SUSPENDING, PROCESS, EXEC, OTHER].into_iter().flatten() {
+        // SAFETY: boot is single-threaded.
+        unsafe { (*SLOW.0.get())[*nr as usize] = 1 };
+    }
+}
+
+/// How a call handled by the VM ended.
+pub enum Outcome {
+    /// Result for rax.
+    Done(isize),
+    /// Not made: a signal goes first, then the app makes the call again.
+    Again,
+    /// The thread goes on somewhere else, at this cache address.
+    Elsewhere(CachePc),
+}
+
+/// Handles the call at `thread.operand` (a `SyscallRec`).
+pub fn handle(thread: &mut Thread) -> CachePc {
+    let record = thread.operand;
+    // SAFETY: the gate passes the record of the code it was entered from.
+    let rec = unsafe { (record as *const SyscallRec).read() };
+    let resume = record.wrapping_add(i64::from(rec.resume) as u64);
+    let base = vm::lock().base_at(record);
+    thread.regs.gpr[reg::RCX] = ImageOff(rec.next).at(base).0;
+    thread.regs.gpr[reg::R11] = thread.regs.flags;
+    thread.resume_pc = ImageOff(rec.next).at(base).0;
+    thread.resume_context = rec.context;
+    let outcome = if thread.pending != 0 { Outcome::Again } else { dispatch(thread) };
+    match outcome {
+        Outcome::Done(result) => {
+            thread.regs.gpr[reg::RAX] = result as u64;
+            after(thread, resume)
+        }
+        Outcome::Again => again(resume, ImageOff(rec.pc).at(base)),
+        Outcome::Elsewhere(entry) => entry,
+    }
+}
+
+/// The code that called may have been flushed or invalidated meanwhile; then the
+/// next instruction is looked up.
+fn after(thread: &Thread, resume: u64) -> CachePc {
+    let mut vm = vm::lock();
+    if vm.in_cache(resume) {
+        return CachePc(resume);
+    }
+    let (pc, ctx) = (thread.resume_pc, thread.resume_context);
+    crate::dispatch::lookup(&mut vm, ppin_abi::addr::AppPc(pc), ppin_abi::context::Context(ctx))
+}
+
+/// Back to before the call: the boundary of the `syscall` instruction, where the
+/// waiting signal is delivered.
+fn again(resume: u64, pc: ppin_abi::addr::AppPc) -> CachePc {
+    let mut vm = vm::lock();
+    let ctx = translate::spot(&vm, resume).map(|s| crate::signal::deliver::continuation(&vm, &s));
+    crate::dispatch::lookup(&mut vm, pc, ctx.unwrap_or_default())
+}
+
+fn dispatch(thread: &mut Thread) -> Outcome {
+    // Numbers with the x32 bit are no calls of ours; the kernel refuses them.
+    let nr = thread.get(reg::RAX) as u32;
+    let args = thread.syscall_args();
+    match nr {
+        nr if MEMORY.contains(&nr) => Outcome::Done(memory::handle(nr, &args)),
+        nr if SIGNALS.contains(&nr) => sigcalls::handle(thread, nr, &args),
+        nr if SUSPENDING.contains(&nr) => suspend::handle(thread, nr, &args),
+        nr if PROCESS.contains(&nr) => process::handle(thread, nr, &args),
+        nr if EXEC.contains(&nr) => exec::handle(thread, nr, &args),
+        nr if OTHER.contains(&nr) => Outcome::Done(misc::handle(thread, nr, &args)),
+        nr => Outcome::Done(pass(nr, &args)),
+    }
+}
+
+/// Makes the call as the app asked for it.
+fn pass(nr: u32, args: &[usize; 6]) -> isize {
+    // SAFETY: the app's own call.
+    unsafe { crate::sys::raw(nr, *args) }
+}
+
+/// The same, for calls that may sleep.
+fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    // SAFETY: the app's own call; no lock is held.
+    match unsafe { vmcall::interruptible(thread, nr, args) } {
+        vmcall::ABORTED => Outcome::Again,
+        result => Outcome::Done(result),
+    }
+}

@@ -1,0 +1,179 @@
+//! rt_sigaction, rt_sigprocmask, rt_sigreturn, sigaltstack (the manual pages of
+//! these names).
+
+use super::Outcome;
+use crate::dispatch;
+use crate::signal::frame::{self, UContext, greg};
+use crate::signal::state::AltStack;
+use crate::signal::{HOLD_ALL, MAX_SIGNAL, UNCATCHABLE, bit, kernel_mask};
+use crate::sys::c;
+use crate::sys::peek;
+use crate::sys::proc::{self, KernelSigaction};
+use crate::thread::{Thread, reg};
+use crate::vm;
+use ppin_abi::addr::AppPc;
+use ppin_abi::context::Context;
+
+const EFAULT: isize = -14;
+const EINVAL: isize = -22;
+const ENOMEM: isize = -12;
+const EPERM: isize = -1;
+
+/// Handles one of the four.
+pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    match nr {
+        c::__NR_rt_sigaction => Outcome::Done(sigaction(thread, args)),
+        c::__NR_rt_sigprocmask => Outcome::Done(sigprocmask(thread, args)),
+        c::__NR_sigaltstack => Outcome::Done(sigaltstack(thread, args)),
+        _ => sigreturn(thread),
+    }
+}
+
+fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
+    let signal = args[0] as u32;
+    if signal == 0 || signal > MAX_SIGNAL || args[3] != 8 {
+        return EINVAL;
+    }
+    let new: Option<KernelSigaction> = match args[1] {
+        0 => None,
+        at => match peek::read_value(at as u64) {
+            Some(new) => Some(new),
+            None => return EFAULT,
+        },
+    };
+    if new.is_some() && UNCATCHABLE & bit(signal) != 0 {
+        return EINVAL;
+    }
+    let _vm = vm::lock();
+    let actions = &mut thread.process().actions;
+    let old = actions.0[signal as usize];
+    if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {
+        return EFAULT;
+    }
+    if let Some(mut new) = new {
+        new.mask &= !UNCATCHABLE;
+        actions.0[signal as usize] = new;
+        actions.install(signal);
+    }
+    0
+}
+
+fn sigprocmask(thread: &mut Thread, args: &[usize; 6]) -> isize {
+    if args[3] != 8 {
+        return EINVAL;
+    }
+    let old = thread.signals.mask;
+    if args[1] != 0 {
+        let Some(set) = peek::read_value::<u64>(args[1] as u64) else { return EFAULT };
+        let set = set & !UNCATCHABLE;
+        let new = match args[0] as u32 {
+            c::SIG_BLOCK => old | set,
+            c::SIG_UNBLOCK => old & !set,
+            c::SIG_SETMASK => set,
+            _ => return EINVAL,
+        };
+        change_mask(thread, new);
+    }
+    if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {
+        return EFAULT;
+    }
+    0
+}
+
+/// Makes `mask` the app's. If a signal is waiting, the kernel keeps holding back the
+/// others until it is delivered.
+pub fn change_mask(thread: &mut Thread, mask: u64) {
+    thread.signals.mask = mask;
+    if thread.pending == 0 {
+        proc::set_mask(kernel_mask(mask));
+    }
+    release_held(thread);
+}
+
+/// Fault signals that others sent while the app blocked them come up again.
+fn release_held(thread: &mut Thread) {
+    let freed = thread.signals.held & !thread.signals.mask;
+    if freed != 0 {
+        let signal = freed.trailing_zeros() + 1;
+        thread.signals.held &= !bit(signal);
+        proc::raise(signal);
+    }
+}
+
+const SS_ONSTACK: u32 = 1;
+const SS_DISABLE: u32 = 2;
+const SS_AUTODISARM: u32 = 1 << 31;
+const MINSIGSTKSZ: u64 = 2048;
+
+fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
+    let sp = thread.get(reg::RSP);
+    let old = thread.signals.alt;
+    let on_it = old.holds(sp) && !old.autodisarm;
+    if args[0] != 0 {
+        let Some([base, flags, size]) = peek::read_value::<[u64; 3]>(args[0] as u64) else { return EFAULT };
+        match new_stack(base, flags as u32, size) {
+            _ if on_it => return EPERM,
+            Err(error) => return error,
+            Ok(alt) => thread.signals.alt = alt,
+        }
+    }
+    let mode = if old.size == 0 { SS_DISABLE } else { u32::from(on_it) * SS_ONSTACK };
+    let flags = mode | if old.autodisarm { SS_AUTODISARM } else { 0 };
+    if args[1] != 0 && !peek::write_value(args[1] as u64, &[old.base, u64::from(flags), old.size]) {
+        return EFAULT;
+    }
+    0
+}
+
+fn new_stack(base: u64, flags: u32, size: u64) -> Result<AltStack, isize> {
+    let autodisarm = flags & SS_AUTODISARM != 0;
+    match flags & !SS_AUTODISARM {
+        SS_DISABLE => Ok(AltStack { autodisarm, ..AltStack::default() }),
+        0 | SS_ONSTACK if size < MINSIGSTKSZ => Err(ENOMEM),
+        0 | SS_ONSTACK => Ok(AltStack { base, size, autodisarm }),
+        _ => Err(EINVAL),
+    }
+}
+
+/// The app returns from a handler: the kernel restores the state from a frame that
+/// differs from the app's only in pc and mask.
+fn sigreturn(thread: &mut Thread) -> Outcome {
+    let at = thread.get(reg::RSP).wrapping_sub(8);
+    let Some(app) = peek::read_value::<UContext>(at.wrapping_add(frame::CONTEXT)) else {
+        crate::signal::fatal::no_stack(thread);
+        return Outcome::Done(EFAULT);
+    };
+    thread.signals.mask = app.sigmask & !UNCATCHABLE;
+    restore_stack(thread, &app);
+    release_held(thread);
+    let pc = app.gregs[greg::RIP];
+    let continues = thread.signals.continues(at, pc);
+    let ctx = {
+        let vm = vm::lock();
+        if continues && vm.tool.distinguishes_blocks() { Context::CONTINUATION } else { Context::CANONICAL }
+    };
+    let entry = dispatch::lookup(&mut vm::lock(), AppPc(pc), ctx);
+    return_through_kernel(thread, app, entry.0)
+}
+
+/// `restore_altstack`: errors are ignored, as in the kernel.
+fn restore_stack(thread: &mut Thread, app: &UContext) {
+    let [base, flags, size] = app.stack;
+    if let Ok(alt) = new_stack(base, flags as u32 & !SS_ONSTACK, size) {
+        thread.signals.alt = alt;
+    }
+}
+
+/// All signals are held back while the way is chosen; the kernel lets them in
+/// together with the app's state, at a boundary.
+fn return_through_kernel(thread: &mut Thread, mut context: UContext, entry: u64) -> Outcome {
+    proc::set_mask(HOLD_ALL);
+    thread.entering = entry;
+    let waiting = thread.pending != 0;
+    context.gregs[greg::RIP] = if waiting { crate::glue::cross(crate::glue::deliver_trap) } else { entry };
+    context.sigmask = if waiting { HOLD_ALL } else { kernel_mask(thread.signals.mask) };
+    context.stack = [thread.signals.stack.0, 0, thread.signals.stack.1];
+    // SAFETY: a complete frame; the kernel checks the vector state, and raises
+    // SIGSEGV as it would natively if that is spoilt.
+    unsafe { crate::glue::sigreturn(&raw const context) }
+}

@@ -1,0 +1,73 @@
+//! Calls that wait with another signal mask: rt_sigsuspend, ppoll, pselect6,
+//! epoll_pwait.
+//!
+//! The mask that the kernel gets leaves faults open; the app's is kept for the frame
+//! of the signal that ends the wait.
+
+use super::{Outcome, pass_interruptible};
+use crate::signal::{UNCATCHABLE, kernel_mask};
+use crate::sys::{c, peek};
+use crate::thread::Thread;
+
+const EFAULT: isize = -14;
+const EINTR: isize = -4;
+
+/// Handles one of them.
+pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    match nr {
+        c::__NR_rt_sigsuspend => wait(thread, nr, args, args[0], |args, set| args[0] = set),
+        c::__NR_ppoll => wait(thread, nr, args, args[3], |args, set| args[3] = set),
+        c::__NR_pselect6 => pselect6(thread, args),
+        _ => wait(thread, nr, args, args[4], |args, set| args[4] = set),
+    }
+}
+
+/// `set` is the app's pointer; `put` places ours.
+fn wait(
+    thread: &mut Thread,
+    nr: u32,
+    args: &[usize; 6],
+    set: usize,
+    put: impl FnOnce(&mut [usize; 6], usize),
+) -> Outcome {
+    if set == 0 {
+        return pass_interruptible(thread, nr, args);
+    }
+    let Some(mask) = peek::read_value::<u64>(set as u64) else { return Outcome::Done(EFAULT) };
+    let kernel = kernel_mask(mask);
+    let mut args = *args;
+    put(&mut args, &raw const kernel as usize);
+    with_mask(thread, mask & !UNCATCHABLE, |thread| pass_interruptible(thread, nr, &args))
+}
+
+/// The sixth argument points to a pair of pointer and size.
+fn pselect6(thread: &mut Thread, args: &[usize; 6]) -> Outcome {
+    if args[5] == 0 {
+        return pass_interruptible(thread, c::__NR_pselect6, args);
+    }
+    let Some([set, size]) = peek::read_value::<[u64; 2]>(args[5] as u64) else { return Outcome::Done(EFAULT) };
+    let mut pair = [0, size];
+    let pair_at = &raw mut pair;
+    wait(thread, c::__NR_pselect6, args, set as usize, |args, set| {
+        // SAFETY: the pair outlives the call.
+        unsafe { (*pair_at)[0] = set as u64 };
+        args[5] = pair_at as usize;
+    })
+}
+
+/// While the call waits, `mask` is the app's; a signal that ends it is delivered
+/// under that mask, and its frame restores the former one.
+fn with_mask(thread: &mut Thread, mask: u64, call: impl FnOnce(&Thread) -> Outcome) -> Outcome {
+    let before = core::mem::replace(&mut thread.signals.mask, mask);
+    let outcome = call(thread);
+    if thread.pending == 0 {
+        thread.signals.mask = before;
+        return outcome;
+    }
+    thread.signals.saved_mask = Some(before);
+    match outcome {
+        // The wait has ended by the signal, even if the kernel had not begun it.
+        Outcome::Again => Outcome::Done(EINTR),
+        other => other,
+    }
+}

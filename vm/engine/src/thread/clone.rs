@@ -1,0 +1,214 @@
+//! fork, vfork, clone, clone3.
+//!
+//! A child without its parent's memory is a copy of this process in the middle of
+//! the VM: it just goes on, on its own copy of the VM stack. A child *with* the
+//! parent's memory gets a [`Thread`] of its own first, and starts on that one's VM
+//! stack with all signals blocked; the stack that the app gave is its rsp later.
+
+use super::{Thread, reg};
+use crate::signal::{HOLD_ALL, kernel_mask};
+use crate::sys::{c, mem, peek, proc, raw};
+use crate::vm;
+
+const ENOMEM: isize = -12;
+
+/// A request in the form of clone3(2); shorter ones are widened to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    /// `struct clone_args`: flags, pidfd, child_tid, parent_tid, exit_signal, stack,
+    /// stack_size, tls, set_tid, set_tid_size, cgroup.
+    words: [u64; 11],
+    /// Bytes of it that the app gave; 0: it used another call.
+    size: usize,
+}
+
+const FLAGS: usize = 0;
+const EXIT_SIGNAL: usize = 4;
+const STACK: usize = 5;
+const STACK_SIZE: usize = 6;
+const TLS: usize = 7;
+/// Smallest `struct clone_args`.
+const VER0: usize = 64;
+
+impl Request {
+    /// fork and vfork: the low byte of `flags` is the exit signal.
+    #[must_use]
+    pub fn plain(flags: u64) -> Self {
+        Self::clone(&[flags as usize, 0, 0, 0, 0, 0])
+    }
+
+    /// clone(2): flags, stack, parent_tid, child_tid, tls.
+    #[must_use]
+    pub fn clone(args: &[usize; 6]) -> Self {
+        let [flags, stack, parent_tid, child_tid, tls, _] = args.map(|a| a as u64);
+        let mut words = [0; 11];
+        words[FLAGS] = flags & !0xff;
+        words[1] = parent_tid;
+        words[2] = child_tid;
+        words[3] = parent_tid;
+        words[EXIT_SIGNAL] = flags & 0xff;
+        words[STACK] = stack;
+        words[TLS] = tls;
+        Self { words, size: 0 }
+    }
+
+    /// clone3(2). `Err(true)`: cannot be read, `Err(false)`: no valid size.
+    ///
+    /// # Errors
+    /// See above.
+    pub fn clone3(at: u64, size: usize) -> Result<Self, bool> {
+        if !(VER0..=88).contains(&size) {
+            return Err(false);
+        }
+        let mut bytes = [0; 88];
+        if peek::read(at, &mut bytes[..size]) != size {
+            return Err(true);
+        }
+        let mut words = [0; 11];
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        Ok(Self { words, size })
+    }
+
+    fn flag(&self, flag: u32) -> bool {
+        self.words[FLAGS] & u64::from(flag) != 0
+    }
+
+    /// The app's stack pointer for the child, 0: the parent's.
+    fn stack(&self) -> u64 {
+        self.words[STACK] + if self.size == 0 { 0 } else { self.words[STACK_SIZE] }
+    }
+}
+
+/// Makes the call; returns in the parent (and in a child that has memory of its
+/// own) with the result for rax.
+pub fn run(thread: &mut Thread, request: &mut Request) -> isize {
+    if request.flag(c::CLONE_VM) { share(thread, request) } else { fork(thread, request) }
+}
+
+/// Number and arguments for the kernel, with `stack` (bottom, size) for the child.
+fn kernel_call(request: &mut Request, stack: Option<(u64, u64)>) -> (u32, [usize; 6]) {
+    let (bottom, size) = stack.unwrap_or((0, 0));
+    if request.size != 0 {
+        request.words[STACK] = bottom;
+        request.words[STACK_SIZE] = size;
+        return (c::__NR_clone3, [request.words.as_ptr() as usize, request.size, 0, 0, 0, 0]);
+    }
+    let w = request.words.map(|w| w as usize);
+    let flags = w[FLAGS] | w[EXIT_SIGNAL];
+    (c::__NR_clone, [flags, (bottom + size) as usize, w[3], w[2], w[TLS], 0])
+}
+
+/// A child with a copy of the memory.
+fn fork(thread: &mut Thread, request: &mut Request) -> isize {
+    let stack = request.stack();
+    let (nr, args) = kernel_call(request, None);
+    let before = proc::set_mask(HOLD_ALL);
+    let vm = vm::lock();
+    let result = crate::heap_at_rest(|| {
+        // SAFETY: the child has its own copy of everything and goes on right here.
+        unsafe { raw(nr, args) }
+    });
+    if result == 0 {
+        core::mem::forget(vm);
+        in_child(thread, stack);
+    } else {
+        drop(vm);
+    }
+    proc::set_mask(before);
+    result
+}
+
+/// The child of a fork: one thread, nothing reported yet.
+fn in_child(thread: &mut Thread, stack: u64) {
+    vm::unlock_in_child();
+    if stack != 0 {
+        thread.regs.gpr[reg::RSP] = stack;
+    }
+    thread.tid = proc::tid();
+    let mut vm = vm::lock();
+    vm.threads.clear();
+    vm.threads.push(thread);
+    vm.forked();
+    crate::counters::reset(&mut vm, thread);
+    let tool = vm.tool_ref();
+    drop(vm);
+    tool.fork_child(&crate::host::EngineHost);
+}
+
+/// A child in the same memory: a thread, or a process that will exec soon.
+fn share(thread: &mut Thread, request: &mut Request) -> isize {
+    let Some(child) = prepare(thread, request) else { return ENOMEM };
+    // SAFETY: just created; the child does not run yet.
+    let (base, top) = unsafe { ((*child).map.0 + mem::PAGE, (*child).vm_sp) };
+    let vfork = request.flag(c::CLONE_VFORK);
+    let (nr, args) = kernel_call(request, Some((base, top - base)));
+    let before = proc::set_mask(HOLD_ALL);
+    // SAFETY: the child starts on its own VM stack with its own structure.
+    let result = unsafe { crate::glue::clone(nr, args.as_ptr(), child.cast()) };
+    if result < 0 || vfork {
+        // A vfork child has exec'd or ended by now, or there was none.
+        // SAFETY: see above; the helper of its exec, if any, is waited for.
+        unsafe { forget(child) };
+    }
+    proc::set_mask(before);
+    result
+}
+
+/// A structure for the child, in the list of threads.
+fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
+    let mut vm = vm::lock();
+    let index = vm.next_thread;
+    let child = Thread::create(index, crate::counters::reserve(vm.tool.image_counters())).ok()?;
+    // SAFETY: fresh, and known to nobody else.
+    let c = unsafe { &mut *child };
+    c.regs = parent.regs;
+    c.xmm = parent.xmm;
+    c.regs.gpr[reg::RAX] = 0;
+    if request.stack() != 0 {
+        c.regs.gpr[reg::RSP] = request.stack();
+    }
+    c.resume_pc = parent.resume_pc;
+    c.resume_context = parent.resume_context;
+    c.epoch = vm.cache.epoch;
+    c.signals.mask = parent.signals.mask;
+    let thread = request.flag(c::CLONE_THREAD);
+    if request.flag(c::CLONE_VFORK) {
+        c.signals.alt = parent.signals.alt;
+    }
+    c.borrowed_memory = !thread;
+    c.set_process(parent, request.flag(c::CLONE_SIGHAND));
+    vm.next_thread += 1;
+    vm.threads.push(child);
+    Some(child)
+}
+
+/// Takes back the structure of a child that no longer uses this memory.
+///
+/// # Safety
+/// The child is gone.
+unsafe fn forget(child: *mut Thread) {
+    // SAFETY: the mapping is still there, and nobody else uses it.
+    let c = unsafe { &mut *child };
+    c.finish_exec();
+    let mut vm = vm::lock();
+    vm.threads.retain(|t| *t != child);
+    vm.adopt_counts(c);
+    c.drop_process();
+    let (base, len) = c.map;
+    // SAFETY: as above.
+    let _ = unsafe { mem::unmap(base, len) };
+}
+
+/// First thing that a child does, on its VM stack.
+pub unsafe extern "C" fn start(thread: *mut Thread) -> ! {
+    // SAFETY: the glue passes the structure made for this child.
+    let thread = unsafe { &mut *thread };
+    thread.adopt();
+    let tool = vm::lock().tool_ref();
+    tool.thread_start(&crate::host::EngineHost, ppin_jit::api::ThreadId(thread.index));
+    proc::set_mask(kernel_mask(thread.signals.mask));
+    // SAFETY: registers, pc and mask are set.
+    unsafe { crate::glue::enter_first() }
+}

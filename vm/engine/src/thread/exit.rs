@@ -1,0 +1,52 @@
+//! The end of a thread and of the process.
+
+use super::Thread;
+use crate::end;
+use crate::signal::HOLD_ALL;
+use crate::sys::proc;
+use crate::syscall::Outcome;
+use crate::vm;
+use ppin_jit::api::ThreadId;
+
+/// `exit`: this thread only, unless it is the last.
+pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
+    if thread.borrowed_memory {
+        leave(status);
+    }
+    let (last, tool) = {
+        let vm = vm::lock();
+        (vm.threads.len() == 1, vm.tool_ref())
+    };
+    tool.thread_fini(&crate::host::EngineHost, ThreadId(thread.index));
+    if last {
+        end::of_process(&mut vm::lock());
+        leave(status);
+    }
+    proc::set_mask(HOLD_ALL);
+    let (base, len) = {
+        let mut vm = vm::lock();
+        let me: *mut Thread = thread;
+        vm.threads.retain(|t| *t != me);
+        crate::counters::retire(&mut vm, thread);
+        thread.map
+    };
+    // SAFETY: nothing refers to the structure any more; the routine needs no stack.
+    unsafe { crate::glue::unmap_and_exit(base, len, status) }
+}
+
+/// `exit` without taking anything down: the memory is the parent's, or ends too.
+fn leave(status: i32) -> ! {
+    loop {
+        // SAFETY: does not return.
+        unsafe { crate::sys::raw(crate::sys::c::__NR_exit, [status as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// `exit_group`: the process.
+pub fn process(thread: &mut Thread, status: i32) -> Outcome {
+    if !thread.borrowed_memory {
+        proc::set_mask(HOLD_ALL);
+        end::of_process(&mut vm::lock());
+    }
+    proc::exit_group(status)
+}

@@ -1,0 +1,221 @@
+//! A thread of the app as the VM sees it.
+//!
+//! Everything of one thread lies in one mapping; `gs` points at [`Thread`], whose
+//! first field is the area that emitted code knows.
+//!
+//! ```text
+//! +0        guard page
+//! +4K       VM stack        grows down from +4K+VM_STACK
+//!           guard page
+//!           signal stack    the kernel's alternate stack for our handlers
+//!           Thread          page aligned
+//!           image counters  reserved, touched as tools count
+//! ```
+
+pub mod clone;
+pub mod exit;
+mod process;
+
+pub use process::Process;
+
+use crate::signal::state::SignalState;
+use crate::sys::{self, mem, proc};
+use ppin_abi::area::Area;
+
+/// Bytes of VM stack.
+pub const VM_STACK: u64 = 256 << 10;
+/// Bytes of signal stack: several nested frames with all vector state.
+pub const SIGNAL_STACK: u64 = 128 << 10;
+
+/// General registers of the app, in hardware order, then flags and pc.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Regs {
+    /// rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15.
+    pub gpr: [u64; 16],
+    /// rflags.
+    pub flags: u64,
+    /// mxcsr, in the low half.
+    pub mxcsr: u64,
+}
+
+/// Hardware register numbers.
+pub mod reg {
+    /// rax
+    pub const RAX: usize = 0;
+    /// rcx
+    pub const RCX: usize = 1;
+    /// rdx
+    pub const RDX: usize = 2;
+    /// rbx
+    pub const RBX: usize = 3;
+    /// rsp
+    pub const RSP: usize = 4;
+    /// rbp
+    pub const RBP: usize = 5;
+    /// rsi
+    pub const RSI: usize = 6;
+    /// rdi
+    pub const RDI: usize = 7;
+    /// r8
+    pub const R8: usize = 8;
+    /// r9
+    pub const R9: usize = 9;
+    /// r10
+    pub const R10: usize = 10;
+    /// r11
+    pub const R11: usize = 11;
+}
+
+/// Why emitted code or a runtime routine entered the VM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u64)]
+pub enum Reason {
+    /// Unlinked exit; `operand` is the address of an `ExitRec`.
+    Exit = 0,
+    /// Trap; `operand` is the address of a `TrapRec`.
+    Trap = 1,
+    /// System call; `operand` is the address of a `SyscallRec`.
+    Syscall = 2,
+    /// Indirect branch without an entry in the table; `operand` is the app target.
+    Indirect = 3,
+    /// Go on at `resume_pc` in `resume_context` (start, signal, invalidation).
+    Resume = 4,
+}
+
+/// See the module. Field order up to `vm_sp` is known to the glue.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Thread {
+    /// What emitted code reaches.
+    pub area: Area,
+    /// App registers while in the VM.
+    pub regs: Regs,
+    /// xmm0 to xmm15 while in the VM.
+    pub xmm: [[u64; 2]; 16],
+    /// A [`Reason`].
+    pub reason: u64,
+    /// Its operand.
+    pub operand: u64,
+    /// Where the VM goes when it leaves: a cache address.
+    pub target: u64,
+    /// Top of the VM stack.
+    pub vm_sp: u64,
+    /// Nonzero: a signal waits to be delivered before the cache is entered.
+    pub pending: u64,
+    /// Cache address that the VM was about to enter when `pending` turned it away.
+    pub entering: u64,
+    /// App pc for [`Reason::Resume`].
+    pub resume_pc: u64,
+    /// Context with it.
+    pub resume_context: u32,
+    /// Dense number of the thread, from 0.
+    pub index: u32,
+    /// Kernel thread id.
+    pub tid: i32,
+    /// The process shares its memory with the one that created it (vfork).
+    pub borrowed_memory: bool,
+    /// Cache generation that this thread was last seen to know (see `cache::evict`).
+    pub epoch: u64,
+    /// What the thread shares with the others of its process.
+    process: *mut Process,
+    /// Signals.
+    pub signals: SignalState,
+    /// The mapping that holds all this.
+    pub map: (u64, u64),
+}
+
+/// Where each part lies in a thread's mapping.
+struct Layout {
+    vm_top: u64,
+    signal_stack: u64,
+    thread: u64,
+    counters: u64,
+    len: u64,
+}
+
+fn layout(counter_bytes: u64) -> Layout {
+    let vm_top = mem::PAGE + VM_STACK;
+    let signal_stack = vm_top + mem::PAGE;
+    let thread = signal_stack + SIGNAL_STACK;
+    let counters = thread + mem::page_up(size_of::<Thread>() as u64);
+    Layout { vm_top, signal_stack, thread, counters, len: counters + mem::page_up(counter_bytes) }
+}
+
+impl Thread {
+    /// Distance from `gs` to the image counters.
+    #[must_use]
+    pub fn counters_disp() -> u64 {
+        let l = layout(0);
+        l.counters - l.thread
+    }
+
+    /// Maps a new thread structure with `counter_bytes` of image counters.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn create(index: u32, counter_bytes: u64) -> sys::Result<*mut Self> {
+        let l = layout(counter_bytes);
+        let base = crate::cache::place::anywhere(l.len, mem::RW)?;
+        // SAFETY: guard pages of a fresh mapping.
+        unsafe {
+            mem::protect(base, mem::PAGE, mem::NONE)?;
+            mem::protect(base + l.vm_top, mem::PAGE, mem::NONE)?;
+        }
+        let thread = (base + l.thread) as *mut Self;
+        // SAFETY: fresh zero pages are a valid Thread (integers and plain arrays).
+        unsafe {
+            (*thread).area.self_ptr = thread as u64;
+            (*thread).area.entry = crate::glue::entries();
+            (*thread).vm_sp = base + l.vm_top;
+            (*thread).index = index;
+            (*thread).regs.mxcsr = 0x1f80;
+            (*thread).map = (base, l.len);
+            (*thread).signals.stack = (base + l.signal_stack, SIGNAL_STACK);
+            (*thread).process = core::ptr::null_mut();
+        }
+        Ok(thread)
+    }
+
+    /// Makes this the structure of the running thread.
+    pub fn adopt(&mut self) {
+        proc::set_gs_base(self.area.self_ptr);
+        self.tid = proc::tid();
+        crate::signal::install_stack(&self.signals);
+    }
+
+    /// Value of an app register (hardware number).
+    #[must_use]
+    pub fn get(&self, register: usize) -> u64 {
+        self.regs.gpr[register]
+    }
+
+    /// System call arguments as the app passed them.
+    #[must_use]
+    pub fn syscall_args(&self) -> [usize; 6] {
+        use reg::{R8, R9, R10, RDI, RDX, RSI};
+        [RDI, RSI, RDX, R10, R8, R9].map(|r| self.regs.gpr[r] as usize)
+    }
+
+    /// This thread's counter at byte displacement `disp` from `gs`.
+    #[must_use]
+    pub fn counter(&self, disp: u64) -> u64 {
+        // SAFETY: displacements come from the engine's own counter layout, inside the mapping.
+        unsafe { ((self.area.self_ptr + disp) as *const u64).read_volatile() }
+    }
+}
+
+/// The running thread's structure.
+///
+/// # Safety
+/// The thread must have adopted one, and the caller must not hold another
+/// reference to it.
+#[must_use]
+pub unsafe fn current<'a>() -> &'a mut Thread {
+    let thread: *mut Thread;
+    // SAFETY: gs:[0] is Area::self_ptr of the adopted structure.
+    unsafe {
+        core::arch::asm!("mov {}, gs:[0]", out(reg) thread, options(nostack, readonly, preserves_flags));
+        &mut *thread
+    }
+}
