@@ -83,6 +83,7 @@ pub struct TrapRec {
 
 /// Call of an analysis routine, reached as a trap is, through [`crate::area::Entry::Bridge`].
 /// Followed directly by `args` times [`CallArg`].
+/// The bridge goes on at `resume` with every app register in place, rcx included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub struct CallRec {

@@ -1,6 +1,43 @@
-//! What an instruction reads and writes, beyond its operands.
+//! What an instruction reads and writes, beyond its operands: conservative, so
+//! that what is uncertain counts as read and as not written.
 
-use iced_x86::{Instruction, InstructionInfoFactory, InstructionInfoOptions, OpAccess};
+use iced_x86::{
+    Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, RflagsBits,
+};
+
+/// OF, SF, ZF, AF, CF and PF.
+pub(crate) const ARITHMETIC: u32 = RflagsBits::OF
+    | RflagsBits::SF
+    | RflagsBits::ZF
+    | RflagsBits::AF
+    | RflagsBits::CF
+    | RflagsBits::PF;
+
+/// Arithmetic flags whose old values the instruction may use.
+pub(crate) fn flags_read(raw: &Instruction) -> u32 {
+    raw.rflags_read() & ARITHMETIC
+}
+
+/// Arithmetic flags whose old values are certainly gone behind the instruction.
+/// Undefined flags are not: the CPU does something with them that apps may rely on.
+pub(crate) fn flags_killed(raw: &Instruction) -> u32 {
+    if may_do_nothing(raw) {
+        return 0;
+    }
+    let written = raw.rflags_written() | raw.rflags_cleared() | raw.rflags_set();
+    written & !raw.rflags_undefined() & ARITHMETIC
+}
+
+/// With a count of 0, which may come from a register, these leave the flags alone.
+fn may_do_nothing(raw: &Instruction) -> bool {
+    use Mnemonic::{Rcl, Rcr, Rol, Ror, Sal, Sar, Shl, Shld, Shr, Shrd};
+    let repeated = raw.has_rep_prefix() || raw.has_repne_prefix();
+    let shift = matches!(
+        raw.mnemonic(),
+        Rcl | Rcr | Rol | Ror | Sal | Sar | Shl | Shld | Shr | Shrd
+    );
+    shift || repeated && raw.is_string_instruction()
+}
 
 /// Whether it may write memory.
 pub(crate) fn writes_memory(raw: &Instruction) -> bool {

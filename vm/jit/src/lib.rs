@@ -10,6 +10,7 @@ pub mod disasm;
 mod effects;
 mod emit;
 mod instrument;
+mod liveness;
 mod request;
 mod rewrite;
 mod trace;

@@ -28,6 +28,7 @@ pub(crate) struct Emitter {
     low: bool,
     relocs: Vec<Reloc>,
     slots: Vec<SlotInit>,
+    image_slot: Option<u16>,
     exits: Vec<Exit>,
     pc_map: Vec<PcRow>,
     counts: Vec<CountRow>,
@@ -53,6 +54,7 @@ impl Emitter {
             low: is_low(image),
             relocs: Vec::with_capacity(16),
             slots: Vec::with_capacity(4),
+            image_slot: None,
             exits: Vec::with_capacity(4),
             pc_map: Vec::with_capacity(instructions + 4),
             counts: Vec::new(),
@@ -110,6 +112,16 @@ impl Emitter {
         (self.slots.len() - 1) as u16
     }
 
+    /// The slot that says where the image's counters are: one for the fragment.
+    fn image_counters_slot(&mut self) -> u16 {
+        if let Some(slot) = self.image_slot {
+            return slot;
+        }
+        let slot = self.slot(SlotInit::ImageCounters);
+        self.image_slot = Some(slot);
+        slot
+    }
+
     /// The last 4 bytes of hot code are a field that points at `kind`.
     pub(crate) fn relocate_hot(&mut self, kind: RelocKind) {
         self.relocate_hot_at(self.hot.here() - 4, 4, kind);
@@ -142,10 +154,14 @@ impl Emitter {
     }
 
     /// Hot code from here on belongs to the instruction at `app`, with `spilled`
-    /// registers in the thread area.
+    /// registers in the thread area. Of several rows for one place the last counts.
     pub(crate) fn row(&mut self, app: u32, spilled: u8, flags: u8) {
+        let hot = self.hot.here();
+        if self.pc_map.last().is_some_and(|row| row.hot == hot) {
+            self.pc_map.pop();
+        }
         self.pc_map.push(PcRow {
-            hot: self.hot.here(),
+            hot,
             app,
             spilled,
             flags,

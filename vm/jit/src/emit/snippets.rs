@@ -25,6 +25,25 @@ impl Emitter {
         dynasm!(self.hot; .arch x64; gs mov rcx, [DWORD disp]);
     }
 
+    /// `mov gs:[Spill::Rdx], rdx`
+    pub(crate) fn save_rdx(&mut self) {
+        let disp = Spill::Rdx.disp() as i32;
+        dynasm!(self.hot; .arch x64; gs mov [DWORD disp], rdx);
+    }
+
+    /// `mov rdx, gs:[Spill::Rdx]`
+    pub(crate) fn unspill_rdx(&mut self) {
+        let disp = Spill::Rdx.disp() as i32;
+        dynasm!(self.hot; .arch x64; gs mov rdx, [DWORD disp]);
+    }
+
+    /// `mov rcx, [rip + slot]`: where the thread's counters of this image are.
+    pub(crate) fn load_image_counters(&mut self) {
+        let slot = self.image_counters_slot();
+        dynasm!(self.hot; .arch x64; mov rcx, [rip + 0]);
+        self.relocate_hot(RelocKind::Slot(slot));
+    }
+
     /// `jmp gs:[entry]`
     pub(crate) fn jump_to(&mut self, entry: Entry) {
         let disp = entry.disp() as i32;

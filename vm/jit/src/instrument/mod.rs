@@ -1,20 +1,74 @@
 //! What a tool inserted, as code.
+//!
+//! Counts of one block are merged into as few additions as there are counters, put
+//! where they cost least: where no flag is alive if there is such a place in the
+//! block. Count rows tell the VM which instruction each part of an addition pays
+//! for, so that a block left in the middle is corrected.
 
-use crate::api::Insertions;
+mod call;
+mod count;
+mod merge;
+
+use crate::api::{CallInsertion, Insertions};
 use crate::decode::Ins;
 use crate::emit::Emitter;
+use alloc::vec::Vec;
+use merge::Group;
+use ppin_relocator::pc_flag;
 
 /// What is emitted around each instruction.
+#[derive(Default)]
 pub(crate) struct Plan {
-    inserted: Insertions,
+    /// In order of their place.
+    groups: Vec<Group>,
+    /// In order of their place, then of insertion.
+    calls: Vec<CallInsertion>,
 }
 
 impl Plan {
-    pub(crate) fn new(inserted: Insertions, _ins: &[Ins]) -> Self {
-        Self { inserted }
+    pub(crate) fn new(inserted: Insertions, ins: &[Ins]) -> Self {
+        if inserted.is_empty() {
+            return Self::default();
+        }
+        let mut calls = inserted.calls;
+        calls.sort_by_key(|call| (call.ins, call.after));
+        let mut groups = merge::groups(&inserted.counts, ins);
+        groups.sort_by_key(|group| (group.ins, group.after));
+        Self { groups, calls }
     }
 
-    pub(crate) fn emit_before(&self, _emitter: &mut Emitter, _index: usize, _ins: &Ins) {}
+    /// Emits what comes between the boundary of instruction `index` and itself.
+    pub(crate) fn emit_before(&self, emitter: &mut Emitter, index: usize, ins: &Ins) {
+        let start = emitter.hot.here();
+        self.emit_at(emitter, (index as u32, false), ins);
+        if emitter.hot.here() != start {
+            emitter.row(ins.offset, 0, pc_flag::INSTRUCTION);
+        }
+    }
 
-    pub(crate) fn emit_after(&self, _emitter: &mut Emitter, _index: usize, _ins: &Ins) {}
+    /// Emits what comes behind instruction `index`, before the next boundary.
+    pub(crate) fn emit_after(&self, emitter: &mut Emitter, index: usize, ins: &Ins) {
+        self.emit_at(emitter, (index as u32, true), ins);
+    }
+
+    fn emit_at(&self, emitter: &mut Emitter, place: (u32, bool), ins: &Ins) {
+        let first = self
+            .groups
+            .partition_point(|group| (group.ins, group.after) < place);
+        for group in &self.groups[first..] {
+            if (group.ins, group.after) != place {
+                break;
+            }
+            count::emit(emitter, group, ins);
+        }
+        let first = self
+            .calls
+            .partition_point(|call| (call.ins, call.after) < place);
+        for call in &self.calls[first..] {
+            if (call.ins, call.after) != place {
+                break;
+            }
+            call::emit(emitter, call, ins);
+        }
+    }
 }

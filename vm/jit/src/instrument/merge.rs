@@ -1,0 +1,115 @@
+//! Merging the counts of each block.
+
+use crate::api::{CountInsertion, Counter};
+use crate::decode::{Ins, Kind};
+use crate::liveness::live_flags;
+use alloc::vec::Vec;
+
+/// Additions made at one place.
+pub(super) struct Group {
+    /// Index of the instruction before or behind which they are made.
+    pub ins: u32,
+    pub after: bool,
+    /// Whether no arithmetic flag is alive there.
+    pub flags_dead: bool,
+    pub additions: Vec<Addition>,
+}
+
+/// One addition to one counter.
+pub(super) struct Addition {
+    pub counter: Counter,
+    pub total: i32,
+    /// What it pays: app offset of the instruction and its part.
+    pub parts: Vec<(u32, u32)>,
+}
+
+/// The groups for `counts`, one for each block that has any.
+pub(super) fn groups(counts: &[CountInsertion], ins: &[Ins]) -> Vec<Group> {
+    let mut groups = Vec::new();
+    if counts.is_empty() {
+        return groups;
+    }
+    let live = live_flags(ins);
+    let mut start = 0;
+    while start < ins.len() {
+        let len = ins[start..]
+            .iter()
+            .position(|ins| ins.kind.ends_block())
+            .map_or(ins.len() - start, |last| last + 1);
+        let mut group = place(&live, start, start + len);
+        group.collect(counts, ins, |count| {
+            (start..start + len).contains(&block_entry(count, ins))
+        });
+        groups.extend((!group.additions.is_empty()).then_some(group));
+        start += len;
+    }
+    groups.extend(behind_the_end(counts, ins));
+    groups
+}
+
+/// The instruction with which a count runs: itself, or behind a branch the next.
+fn block_entry(count: &CountInsertion, ins: &[Ins]) -> usize {
+    let index = count.ins as usize;
+    let branch = ins
+        .get(index)
+        .is_some_and(|ins| matches!(ins.kind, Kind::CondJump | Kind::ShortJump));
+    index + usize::from(count.after && branch)
+}
+
+/// The cheapest place in the block `start..end`, with nothing in it yet.
+fn place(live: &[u32], start: usize, end: usize) -> Group {
+    let dead = (start..end).find(|&index| live[index] == 0);
+    Group {
+        ins: dead.unwrap_or(start) as u32,
+        after: false,
+        flags_dead: dead.is_some(),
+        additions: Vec::new(),
+    }
+}
+
+/// Counts behind a branch that is the last instruction.
+fn behind_the_end(counts: &[CountInsertion], ins: &[Ins]) -> Option<Group> {
+    let mut group = Group {
+        ins: ins.len().checked_sub(1)? as u32,
+        after: true,
+        flags_dead: false,
+        additions: Vec::new(),
+    };
+    group.collect(counts, ins, |count| block_entry(count, ins) == ins.len());
+    (!group.additions.is_empty()).then_some(group)
+}
+
+impl Group {
+    fn collect(
+        &mut self,
+        counts: &[CountInsertion],
+        ins: &[Ins],
+        belongs: impl Fn(&CountInsertion) -> bool,
+    ) {
+        for count in counts.iter().filter(|count| belongs(count)) {
+            self.add(count, ins[count.ins as usize].offset);
+        }
+        for addition in &mut self.additions {
+            addition.parts.sort_unstable();
+        }
+    }
+
+    /// Joins an addition to the same counter, as long as its sum fits an immediate.
+    fn add(&mut self, count: &CountInsertion, app: u32) {
+        let amount = count.amount as i32;
+        let same = self.additions.iter_mut().find(|addition| {
+            addition.counter == count.counter && addition.total.checked_add(amount).is_some()
+        });
+        match same {
+            Some(addition) => {
+                addition.total += amount;
+                addition.parts.push((app, count.amount));
+            }
+            None => self.additions.push(Addition {
+                counter: count.counter,
+                total: amount,
+                parts: [(app, count.amount)].into(),
+            }),
+        }
+    }
+}
