@@ -1,6 +1,9 @@
 //! Tools for tests.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod host_code;
+pub mod machine;
+
 use ppin_jit::api::{Arg, Counter, IPoint, Routine, RoutineId, Tool, Trace};
 
 /// Inserts nothing.

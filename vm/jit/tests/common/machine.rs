@@ -1,0 +1,483 @@
+//! A machine that runs a piece of code twice, as it is and as the compiler
+//! translates it, and says in which state each run ended.
+//!
+//! All code around the piece is `int3`, and so are the routines of the runtime: a
+//! run ends with a signal, and its handler sees the complete state. One run at a
+//! time, because signal handlers and the state they fill are the process's.
+//!
+//! ```text
+//! app + 0x00000   code, int3 everywhere but the piece at CODE
+//!     + 0x04000   data
+//!     + 0x08000   stack, both compared whole: nothing may be written below rsp
+//! near  0x00000   hot
+//!     + 0x08000   cold
+//!     + 0x10000   slots
+//!     + 0x14000   thread area (gs) and image counters
+//! ```
+
+use super::host_code::{self, HostCode};
+use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_abi::area::{Area, Entry, Spill};
+use ppin_abi::context::Context;
+use ppin_abi::record::ExitRec;
+use ppin_jit::api::Tool;
+use ppin_jit::{BytesEnd, Request, compile};
+use ppin_relocator::{CountRow, Fragment, Placement, SlotInit, apply};
+use std::mem::offset_of;
+use std::ptr;
+use std::sync::{Mutex, MutexGuard};
+
+/// Where the piece lies in its image.
+pub const CODE: u64 = 0x800;
+/// Offset of the data pages.
+pub const DATA: u64 = 0x4000;
+/// Offset of the stack pointer at the start.
+pub const STACK: u64 = 0x9000;
+const APP_LEN: usize = 0xa000;
+const STATE: std::ops::Range<usize> = DATA as usize..APP_LEN;
+const COLD: u64 = 0x8000;
+const SLOTS: u64 = 0x10000;
+const AREA: u64 = 0x14000;
+/// From the area, as the engine would have it.
+const IMAGE_COUNTERS: u64 = 0x1000;
+const NEAR_LEN: usize = 0x20000;
+const RSP: usize = 4;
+const ARITHMETIC: u64 = 0x8d5;
+const DIRECTION: u64 = 0x400;
+
+/// App state, registers in hardware order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
+pub struct State {
+    pub regs: [u64; 16],
+    pub flags: u64,
+}
+
+/// How a run ended, as far as the app can tell.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// SIGTRAP also stands for arriving at code outside the piece.
+    pub signal: i32,
+    pub pc: u64,
+    pub state: State,
+    /// Address of a memory fault.
+    pub fault: u64,
+    /// Data and stack.
+    pub memory: Vec<u8>,
+}
+
+/// What a translated run left beside.
+#[derive(Debug)]
+pub struct Side {
+    pub global: Vec<u64>,
+    pub image: Vec<u64>,
+    pub calls: u64,
+    /// Where it left, if by an exit.
+    pub exit: Option<ExitRec>,
+    /// Whether it ended in the middle of its code, by a fault.
+    pub fault: bool,
+}
+
+/// What the signal handler saw.
+#[derive(Clone, Copy, Default)]
+struct Capture {
+    signal: i32,
+    pc: u64,
+    state: State,
+    fault: u64,
+}
+
+/// What `enter` reads, in the order of its code.
+#[repr(C)]
+pub struct Launch {
+    pub state: State,
+    pub host_rsp: u64,
+    pub finish: u64,
+}
+
+static LOCK: Mutex<()> = Mutex::new(());
+static mut CAPTURE: Capture = Capture {
+    signal: 0,
+    pc: 0,
+    state: State {
+        regs: [0; 16],
+        flags: 0,
+    },
+    fault: 0,
+};
+static mut LAUNCH: Launch = Launch {
+    state: State {
+        regs: [0; 16],
+        flags: 0,
+    },
+    host_rsp: 0,
+    finish: 0,
+};
+
+pub struct Machine {
+    app: *mut u8,
+    near: *mut u8,
+    host: HostCode,
+    _one_at_a_time: MutexGuard<'static, ()>,
+}
+
+/// Which registers the kernel saves where.
+const GREGS: [libc::c_int; 16] = [
+    libc::REG_RAX,
+    libc::REG_RCX,
+    libc::REG_RDX,
+    libc::REG_RBX,
+    libc::REG_RSP,
+    libc::REG_RBP,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+];
+
+extern "C" fn handler(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel passes a valid context and info; `LOCK` is held by the
+    // thread that this interrupts, which touches neither static while code runs.
+    unsafe {
+        let context = &mut *context.cast::<libc::ucontext_t>();
+        let gregs = &mut context.uc_mcontext.gregs;
+        let capture = &mut *ptr::addr_of_mut!(CAPTURE);
+        for (value, index) in capture.state.regs.iter_mut().zip(GREGS) {
+            *value = gregs[index as usize].cast_unsigned();
+        }
+        capture.state.flags = gregs[libc::REG_EFL as usize].cast_unsigned();
+        capture.signal = signal;
+        capture.pc = gregs[libc::REG_RIP as usize].cast_unsigned();
+        if signal == libc::SIGTRAP {
+            capture.pc -= 1;
+        }
+        capture.fault = if matches!(signal, libc::SIGSEGV | libc::SIGBUS) {
+            (*info).si_addr() as u64
+        } else {
+            0
+        };
+        let launch = &*ptr::addr_of!(LAUNCH);
+        gregs[libc::REG_RIP as usize] = launch.finish.cast_signed();
+        gregs[libc::REG_RSP as usize] = launch.host_rsp.cast_signed();
+        gregs[libc::REG_EFL as usize] = 0x202;
+    }
+}
+
+fn map(at: u64, len: usize) -> *mut u8 {
+    let protection = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+    let fixed = if at == 0 {
+        0
+    } else {
+        libc::MAP_FIXED_NOREPLACE
+    };
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | fixed;
+    // SAFETY: a fresh mapping, which replaces none.
+    let address = unsafe { libc::mmap(at as *mut _, len, protection, flags, -1, 0) };
+    assert_ne!(address, libc::MAP_FAILED, "mmap at {at:#x}");
+    address.cast()
+}
+
+fn catch_signals() {
+    // SAFETY: the stack is leaked, the handler is async-signal-safe.
+    unsafe {
+        let stack = libc::stack_t {
+            ss_sp: map(0, 0x10000).cast(),
+            ss_flags: 0,
+            ss_size: 0x10000,
+        };
+        assert_eq!(libc::sigaltstack(&stack, ptr::null_mut()), 0);
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        for signal in [
+            libc::SIGTRAP,
+            libc::SIGSEGV,
+            libc::SIGILL,
+            libc::SIGBUS,
+            libc::SIGFPE,
+        ] {
+            assert_eq!(libc::sigaction(signal, &action, ptr::null_mut()), 0);
+        }
+    }
+}
+
+impl Machine {
+    /// With the app near the cache, or in the lowest 2 GiB far from it.
+    pub fn new(low: bool) -> Self {
+        let guard = LOCK
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        catch_signals();
+        let near = map(0, NEAR_LEN);
+        let app = if low {
+            map(0x1234_0000, APP_LEN)
+        } else {
+            map(0, APP_LEN)
+        };
+        let machine = Self {
+            app,
+            near,
+            host: host_code::assemble(),
+            _one_at_a_time: guard,
+        };
+        // SAFETY: gs is used by nothing else in this process.
+        let result = unsafe { libc::syscall(libc::SYS_arch_prctl, 0x1001, machine.area()) };
+        assert_eq!(result, 0);
+        machine
+    }
+
+    pub fn app(&self) -> u64 {
+        self.app as u64
+    }
+
+    fn area(&self) -> u64 {
+        self.near as u64 + AREA
+    }
+
+    /// A state that looks like an app's: a stack, pointers to data, the rest as given.
+    pub fn state(&self, values: [u64; 16], flags: u64) -> State {
+        let mut regs = values;
+        regs[RSP] = self.app() + STACK;
+        State {
+            regs,
+            flags: flags & (ARITHMETIC | DIRECTION) | 0x202,
+        }
+    }
+
+    fn app_bytes(&mut self) -> &mut [u8] {
+        // SAFETY: mapped for the life of the machine, and no code runs meanwhile.
+        unsafe { std::slice::from_raw_parts_mut(self.app, APP_LEN) }
+    }
+
+    fn near_bytes(&mut self) -> &mut [u8] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.near, NEAR_LEN) }
+    }
+
+    /// The same memory at the start of every run: each word of data is an address
+    /// of app code, so that it can be jumped to.
+    fn reset(&mut self, code: &[u8]) {
+        let base = self.app();
+        let bytes = self.app_bytes();
+        bytes[..DATA as usize].fill(0xcc);
+        bytes[CODE as usize..CODE as usize + code.len()].copy_from_slice(code);
+        for (index, word) in bytes[STATE].chunks_exact_mut(8).enumerate() {
+            let value = base + 0x1000 + 8 * (index as u64 % 0x100);
+            word.copy_from_slice(&value.to_le_bytes());
+        }
+    }
+
+    fn run(&mut self, pc: u64, state: &State) -> Capture {
+        let go = self.area() as usize - self.near as usize + host_code::GO;
+        self.near_bytes()[go..go + 8].copy_from_slice(&pc.to_le_bytes());
+        // SAFETY: `LOCK` is held; `enter` returns to here by way of the handler.
+        unsafe {
+            let launch = ptr::addr_of_mut!(LAUNCH);
+            (*launch).state = *state;
+            (*launch).finish = self.host.finish;
+            (self.host.enter)(launch);
+            *ptr::addr_of!(CAPTURE)
+        }
+    }
+
+    /// Runs `code` as it is.
+    pub fn native(&mut self, code: &[u8], state: &State) -> Outcome {
+        self.reset(code);
+        let pc = self.app() + CODE;
+        let end = self.run(pc, state);
+        self.outcome(end.pc, &end)
+    }
+
+    fn outcome(&mut self, pc: u64, end: &Capture) -> Outcome {
+        let mut state = end.state;
+        state.flags &= ARITHMETIC | DIRECTION;
+        Outcome {
+            signal: end.signal,
+            pc,
+            state,
+            fault: end.fault,
+            memory: self.app_bytes()[STATE].to_vec(),
+        }
+    }
+
+    /// The fragment for `code`.
+    pub fn compile(&self, code: &[u8], context: Context, tool: &dyn Tool) -> Fragment {
+        let request = Request {
+            pc: AppPc(self.app() + CODE),
+            image: ImageBase(self.app()),
+            context,
+            bytes: code,
+            end: BytesEnd::Limit,
+            max_source: None,
+        };
+        compile(&request, tool)
+    }
+
+    /// Runs `fragment`, made from `code`.
+    pub fn translated(
+        &mut self,
+        code: &[u8],
+        fragment: &Fragment,
+        state: &State,
+    ) -> (Outcome, Side) {
+        self.reset(code);
+        self.install(fragment);
+        let end = self.run(self.near as u64, state);
+        self.arrival(fragment, end)
+    }
+
+    fn install(&mut self, fragment: &Fragment) {
+        let near = self.near as u64;
+        let (cold, area) = (near + COLD, AREA as usize);
+        let place = Placement {
+            hot: near,
+            cold,
+            slots: near + SLOTS,
+            image: ImageBase(self.app()),
+        };
+        let routines = self.host.routines;
+        let app = self.app();
+        let bytes = self.near_bytes();
+        bytes.fill(0xcc);
+        bytes[area..].fill(0);
+        let entry = area + offset_of!(Area, entry);
+        for (index, routine) in routines.iter().enumerate() {
+            bytes[entry + 8 * index..][..8].copy_from_slice(&routine.to_le_bytes());
+        }
+        for (index, slot) in fragment.slots.iter().enumerate() {
+            let value = match slot {
+                SlotInit::App(off) => app.wrapping_add_signed(i64::from(off.0)),
+                SlotInit::Cold(off) => cold + u64::from(*off),
+                SlotInit::ImageCounters => IMAGE_COUNTERS,
+            };
+            bytes[SLOTS as usize + 8 * index..][..8].copy_from_slice(&value.to_le_bytes());
+        }
+        let (hot_part, cold_part) = bytes.split_at_mut(COLD as usize);
+        hot_part[..fragment.hot.len()].copy_from_slice(&fragment.hot);
+        cold_part[..fragment.cold.len()].copy_from_slice(&fragment.cold);
+        apply(fragment, &place, hot_part, cold_part).unwrap();
+    }
+
+    /// What the runtime would make of the end of a run.
+    fn arrival(&mut self, fragment: &Fragment, mut end: Capture) -> (Outcome, Side) {
+        let hot = end.pc.wrapping_sub(self.near as u64);
+        let fault = hot < fragment.hot.len() as u64;
+        let mut exit = None;
+        let pc = if fault {
+            self.at_fault(fragment, hot as u32, &mut end)
+        } else {
+            exit = self.at_exit(&mut end);
+            match exit {
+                Some(rec) => self.app().wrapping_add_signed(i64::from(rec.target)),
+                None => end.state.regs[1],
+            }
+        };
+        if !fault {
+            end.state.regs[1] = self.spilled(Spill::Rcx);
+        }
+        let side = self.side(fragment, exit, fault.then_some((hot as u32, pc)));
+        (self.outcome(pc, &end), side)
+    }
+
+    /// Restores registers by the pc map; gives the app's pc.
+    fn at_fault(&mut self, fragment: &Fragment, hot: u32, end: &mut Capture) -> u64 {
+        let row = fragment.pc_map.iter().rfind(|row| row.hot <= hot).unwrap();
+        for (spill, register) in [(Spill::Rcx, 1), (Spill::Rdx, 2)] {
+            if row.spilled & spill.bit() != 0 {
+                end.state.regs[register] = self.spilled(spill);
+            }
+        }
+        self.app() + CODE + u64::from(row.app)
+    }
+
+    /// The record of the exit that was taken; none for indirect branches.
+    fn at_exit(&mut self, end: &mut Capture) -> Option<ExitRec> {
+        let entry = self.host.routines.iter().position(|&pc| pc == end.pc);
+        let entry = entry.unwrap_or_else(|| panic!("stray arrival at {:#x}", end.pc));
+        if entry != Entry::LeaveExit as usize {
+            return None;
+        }
+        let record = (end.state.regs[1] - self.near as u64) as usize;
+        let words: Vec<i32> = self.near_bytes()[record..record + 24]
+            .chunks_exact(4)
+            .map(|word| i32::from_le_bytes(word.try_into().unwrap()))
+            .collect();
+        Some(ExitRec {
+            target: words[0],
+            context: words[1].cast_unsigned(),
+            slot: words[2],
+            branch: words[3],
+            head: words[4],
+            executed: words[5].cast_unsigned(),
+        })
+    }
+
+    fn area_word(&mut self, at: usize) -> u64 {
+        let at = AREA as usize + at;
+        u64::from_le_bytes(self.near_bytes()[at..at + 8].try_into().unwrap())
+    }
+
+    fn spilled(&mut self, spill: Spill) -> u64 {
+        self.area_word(spill.disp() as usize)
+    }
+
+    /// Counters, corrected for the place `(hot, app pc)` of a fault.
+    fn side(
+        &mut self,
+        fragment: &Fragment,
+        exit: Option<ExitRec>,
+        fault: Option<(u32, u64)>,
+    ) -> Side {
+        let mut side = Side {
+            global: (0..4).map(|i| self.area_word(0x100 + 8 * i)).collect(),
+            image: (0..ppin_jit::api::OPCODES as usize)
+                .map(|i| self.area_word(IMAGE_COUNTERS as usize + 8 * i))
+                .collect(),
+            calls: self.area_word(host_code::CALLS),
+            exit,
+            fault: fault.is_some(),
+        };
+        if let Some((hot, pc)) = fault {
+            let app = (pc - self.app() - CODE) as u32;
+            for row in &fragment.counts {
+                side.correct(row, hot, app);
+            }
+        }
+        side
+    }
+}
+
+impl Side {
+    /// Takes back what was paid for instructions that did not run, adds what was not
+    /// yet paid for those that did.
+    fn correct(&mut self, row: &CountRow, hot: u32, app: u32) {
+        let counter = if row.image {
+            &mut self.image[row.counter as usize / 8]
+        } else {
+            &mut self.global[(row.counter as usize - 0x100) / 8]
+        };
+        let paid = hot >= row.done;
+        let executed = row.app < app;
+        if paid && !executed {
+            *counter -= u64::from(row.amount);
+        } else if !paid && executed {
+            *counter += u64::from(row.amount);
+        }
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // SAFETY: both were mapped by `new`, and nothing refers to them any more.
+        unsafe {
+            libc::munmap(self.app.cast(), APP_LEN);
+            libc::munmap(self.near.cast(), NEAR_LEN);
+        }
+    }
+}

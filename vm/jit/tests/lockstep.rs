@@ -1,0 +1,315 @@
+//! Translated code does what the app's code does: one test for each kind of
+//! rewrite, run on this CPU from random states, with and without instrumentation.
+
+mod common;
+
+use common::machine::{CODE, DATA, Machine, Outcome, STACK, Side, State};
+use ppin_abi::context::Context;
+use ppin_jit::api::Tool;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use std::cell::RefCell;
+
+const TOOLS: [&str; 4] = ["null", "counts", "opcodes", "calls"];
+const ARITHMETIC: u64 = 0x8d5;
+
+/// Random registers; some point at data.
+fn values() -> impl Strategy<Value = [u64; 16]> {
+    let value = prop_oneof![
+        4 => (0..0x300_u64).prop_map(|word| Some(8 * word)),
+        2 => (0..4_u64).prop_map(|_| None),
+    ];
+    let small = prop_oneof![
+        Just(0_u64),
+        Just(1),
+        Just(u64::MAX),
+        0..64_u64,
+        any::<u64>()
+    ];
+    proptest::array::uniform16((value, small))
+        .prop_map(|all| all.map(|(data, other)| data.map_or(other, |offset| DATA_TAG + offset)))
+}
+
+/// Stands for the data's address, which is not known to the strategy.
+const DATA_TAG: u64 = 0xdada << 32;
+
+fn place(machine: &Machine, values: [u64; 16]) -> [u64; 16] {
+    values.map(|value| {
+        if value >> 32 == DATA_TAG >> 32 {
+            machine.app() + DATA + (value - DATA_TAG)
+        } else {
+            value
+        }
+    })
+}
+
+/// Compares the run of `code` with that of its translation.
+fn compare(machine: &mut Machine, code: &[u8], state: &State, tool: &dyn Tool) -> Side {
+    let native = machine.native(code, state);
+    let fragment = machine.compile(code, Context::CANONICAL, tool);
+    let (mut translated, side) = machine.translated(code, &fragment, state);
+    let mut expected = native.clone();
+    if side.fault && tool.name() != "null" {
+        // Dead flags may be stale in a fault frame.
+        for outcome in [&mut expected, &mut translated] {
+            outcome.state.flags &= !ARITHMETIC;
+        }
+    }
+    assert_same(&expected, &translated, code, tool);
+    check_counts(machine, &native, &side, tool, code);
+    side
+}
+
+fn assert_same(native: &Outcome, translated: &Outcome, code: &[u8], tool: &dyn Tool) {
+    let differs = native
+        .memory
+        .iter()
+        .zip(&translated.memory)
+        .position(|(a, b)| a != b);
+    let short = |outcome: &Outcome| {
+        let mut outcome = outcome.clone();
+        outcome.memory.clear();
+        format!("{outcome:x?}")
+    };
+    assert!(
+        native == translated,
+        "{code:02x?} with {}:\nnative     {}\ntranslated {}\nfirst differing byte {differs:x?}",
+        tool.name(),
+        short(native),
+        short(translated),
+    );
+}
+
+/// Counts and blocks, from where the run ended.
+fn check_counts(machine: &Machine, native: &Outcome, side: &Side, tool: &dyn Tool, code: &[u8]) {
+    let lines = ppin_jit::disasm::lines(machine.app() + CODE, code);
+    let executed = match side.exit {
+        Some(exit) => exit.executed as usize,
+        None if side.fault => lines.iter().take_while(|line| line.at < native.pc).count(),
+        None => machine.compile(code, Context::CANONICAL, tool).instructions as usize,
+    };
+    match tool.name() {
+        "counts" => assert_eq!(side.global[0], executed as u64, "{code:02x?}"),
+        "opcodes" => assert_eq!(side.image.iter().sum::<u64>(), executed as u64),
+        _ => {}
+    }
+}
+
+/// Compares runs of `code` from random states, near the cache and far from it,
+/// with each tool.
+fn lockstep(code: &[u8]) {
+    for low in [false, true] {
+        let machine = RefCell::new(Machine::new(low));
+        let run = |values, flags| {
+            let machine = &mut *machine.borrow_mut();
+            let state = machine.state(place(machine, values), flags);
+            for tool in TOOLS {
+                compare(machine, code, &state, common::tool(tool));
+            }
+        };
+        let mut runner = TestRunner::new(Config {
+            cases: 48,
+            failure_persistence: None,
+            ..Config::default()
+        });
+        let input = (values(), any::<u64>());
+        let result = runner.run(&input, |(values, flags)| {
+            run(values, flags);
+            Ok(())
+        });
+        result.unwrap();
+    }
+}
+
+#[test]
+fn verbatim() {
+    lockstep(&[0x48, 0x01, 0xd8, 0x49, 0x0f, 0xaf, 0xc9, 0x9c, 0x8f, 0xc2]); // add rax, rbx; imul rcx, r9; pushfq; pop rdx
+    lockstep(&[0x48, 0x8b, 0x06, 0x48, 0x89, 0x07, 0x39, 0xd8]); // mov rax, [rsi]; mov [rdi], rax; cmp eax, ebx
+    lockstep(&[0x48, 0x11, 0x1e, 0x48, 0xa7, 0x0f, 0x94, 0xc0]); // adc [rsi], rbx; cmpsq; sete al
+    lockstep(&[0xb9, 5, 0, 0, 0, 0xf3, 0xa4, 0xf3, 0xa6]); // mov ecx, 5; rep movsb; repe cmpsb
+    lockstep(&[0xff, 0x74, 0x24, 0x08, 0x8f, 0x44, 0x24, 0x10]); // push [rsp+8]; pop [rsp+16]
+    lockstep(&[
+        0xf3, 0x0f, 0x6f, 0x06, 0x66, 0x0f, 0xef, 0xc9, 0xf3, 0x0f, 0x7f, 0x07,
+    ]); // movdqu both ways
+}
+
+#[test]
+fn rip_relative() {
+    let to_data = |behind: u32| (DATA as u32 - CODE as u32 - behind).to_le_bytes();
+    let [a, b, c, d] = to_data(7);
+    lockstep(&[0x48, 0x8b, 0x05, a, b, c, d]); // mov rax, [rip + data]
+    lockstep(&[0x48, 0x8d, 0x0d, a, b, c, d]); // lea rcx, [rip + data]
+    let [a, b, c, d] = to_data(10);
+    lockstep(&[0x81, 0x05, a, b, c, d, 0x44, 0x33, 0x22, 0x11]); // add dword [rip + data], imm32
+    let [a, b, c, d] = to_data(8);
+    lockstep(&[0x80, 0x3d, a, b, c, d, 0x12, 0x90]); // cmp byte [rip + data], imm8; nop
+    lockstep(&[0x4a, 0x8b, 0x05, a, b, c, d, 0x90]); // mov with REX.X; nop
+    lockstep(&[0x44, 0x0f, 0xb6, 0x2d, a, b, c, d]); // movzx r13d, byte [rip + data]
+    lockstep(&[0xc5, 0x7e, 0x6f, 0x0d, a, b, c, d, 0xc5, 0x7e, 0x7f, 0x0f]); // vmovdqu ymm9; to [rdi]
+}
+
+#[test]
+fn jump() {
+    lockstep(&[0xeb, 0x10]);
+    lockstep(&[0xff, 0xc0, 0xe9, 0xf0, 0xfd, 0xff, 0xff]); // inc eax; jmp back
+}
+
+#[test]
+fn conditional_jumps() {
+    for condition in 0..16 {
+        lockstep(&[
+            0x70 | condition,
+            0x20,
+            0xff,
+            0xc0,
+            0x0f,
+            0x80 | (condition ^ 1),
+            1,
+            1,
+            0,
+            0,
+        ]);
+    }
+    // four of them, with arithmetic between
+    let code = [
+        0x39, 0xd8, 0x72, 0x40, 0x01, 0xc8, 0x70, 0x41, 0x48, 0xff, 0xc9, 0x7c, 0x42, 0x85, 0xd2,
+        0x75, 0x43,
+    ];
+    lockstep(&code);
+}
+
+#[test]
+fn short_jumps() {
+    for opcode in [0xe0, 0xe1, 0xe2, 0xe3] {
+        lockstep(&[opcode, 0x30, 0x90]);
+        lockstep(&[0x67, opcode, 0x30, 0x90]);
+        lockstep(&[0x90, opcode, 0xc0]);
+        lockstep(&[0x90, 0x90, opcode, 0x30, opcode, 0x31]);
+    }
+}
+
+#[test]
+fn call() {
+    lockstep(&[0xe8, 0x00, 0x01, 0x00, 0x00]);
+    lockstep(&[0x50, 0xe8, 0x00, 0xfe, 0xff, 0xff]); // push rax; call back
+    lockstep(&[0x48, 0x89, 0xfc, 0xe8, 0x00, 0x01, 0x00, 0x00]); // mov rsp, rdi: the push may fault
+}
+
+#[test]
+fn indirect_jumps() {
+    lockstep(&[0x48, 0x8b, 0x44, 0x24, 0x08, 0xff, 0xe0]); // mov rax, [rsp+8]; jmp rax
+    lockstep(&[0x48, 0x8b, 0x4c, 0x24, 0x08, 0xff, 0xe1]); // the same with rcx
+    lockstep(&[0x4c, 0x8b, 0x7c, 0x24, 0x08, 0x41, 0xff, 0xe7]); // the same with r15
+    lockstep(&[0xff, 0x64, 0x24, 0x10]); // jmp [rsp+16]
+    lockstep(&[0x83, 0xe1, 0x07, 0xff, 0x24, 0xcc]); // and ecx, 7; jmp [rsp+rcx*8]
+    lockstep(&[0x83, 0xe1, 0x07, 0x3e, 0x41, 0xff, 0x24, 0xcc]); // notrack jmp [r12+rcx*8]: may fault
+    let [a, b, c, d] = (DATA as u32 - CODE as u32 - 6).to_le_bytes();
+    lockstep(&[0xff, 0x25, a, b, c, d]); // jmp [rip + data]
+}
+
+#[test]
+fn indirect_calls() {
+    lockstep(&[0x48, 0x8b, 0x4c, 0x24, 0x08, 0xff, 0xd1]); // mov rcx, [rsp+8]; call rcx
+    lockstep(&[0xff, 0x54, 0x24, 0x08]); // call [rsp+8]
+    lockstep(&[0xff, 0x14, 0x24]); // call [rsp]
+    lockstep(&[0xff, 0x54, 0x24, 0xf8]); // call [rsp-8]: what the push overwrites
+    lockstep(&[0xff, 0x57, 0x10]); // call [rdi+16]: may fault
+    lockstep(&[0x48, 0x8b, 0x44, 0x24, 0x08, 0x48, 0x89, 0xfc, 0xff, 0xd0]); // mov rsp, rdi; call rax
+    let [a, b, c, d] = (DATA as u32 - CODE as u32 - 6).to_le_bytes();
+    lockstep(&[0xff, 0x15, a, b, c, d]); // call [rip + data]
+}
+
+#[test]
+fn returns() {
+    lockstep(&[0xc3]);
+    lockstep(&[0xf3, 0xc3]);
+    lockstep(&[0xc2, 0x18, 0x00]);
+    lockstep(&[0x48, 0x89, 0xfc, 0xc3]); // mov rsp, rdi: may fault
+    lockstep(&[0x48, 0x8b, 0x4e, 0x08, 0xc3]); // mov rcx, [rsi+8]; ret
+}
+
+#[test]
+fn system_calls() {
+    lockstep(&[0xb8, 39, 0, 0, 0, 0x0f, 0x05]); // getpid
+    lockstep(&[0xb8, 0xff, 0xff, 0, 0, 0x0f, 0x05]); // none
+}
+
+#[test]
+fn exceptions() {
+    lockstep(&[0xff, 0xc0, 0x0f, 0x0b]); // inc eax; ud2
+    lockstep(&[0xff, 0xc0, 0xcc, 0x90]); // int3
+    lockstep(&[0xff, 0xc0, 0xf4, 0x90]); // hlt
+    lockstep(&[0x0f, 0xb6, 0x06, 0x31, 0xd2, 0xf6, 0xf2]); // div by zero
+}
+
+#[test]
+fn a_transaction_aborts_at_once() {
+    let mut machine = Machine::new(false);
+    let code = [0xc7, 0xf8, 0x40, 0, 0, 0, 0x90];
+    let state = machine.state([7; 16], ARITHMETIC);
+    let fragment = machine.compile(&code, Context::CANONICAL, common::tool("null"));
+    let (end, _) = machine.translated(&code, &fragment, &state);
+    assert_eq!(end.pc, machine.app() + CODE + 6 + 0x40);
+    assert_eq!((end.state.regs[0], end.state.flags), (0, ARITHMETIC));
+    assert_eq!(end.state.regs[4], machine.app() + STACK);
+}
+
+/// Pieces of which random straight code is made: flags set and read in all ways,
+/// memory that may fault, registers that inserted code borrows.
+const PIECES: [&[u8]; 24] = [
+    &[0x48, 0x01, 0xc8],             // add rax, rcx
+    &[0x48, 0x11, 0xd1],             // adc rcx, rdx
+    &[0x39, 0xd8],                   // cmp eax, ebx
+    &[0x85, 0xd2],                   // test edx, edx
+    &[0x48, 0xff, 0xc1],             // inc rcx
+    &[0x48, 0xff, 0xca],             // dec rdx
+    &[0x48, 0xd3, 0xe0],             // shl rax, cl
+    &[0x48, 0xc1, 0xea, 0x03],       // shr rdx, 3
+    &[0x0f, 0x94, 0xc1],             // sete cl
+    &[0x0f, 0x42, 0xca],             // cmovb ecx, edx
+    &[0x9c, 0x5a],                   // pushfq; pop rdx
+    &[0x9f],                         // lahf
+    &[0x9e],                         // sahf
+    &[0x48, 0x8b, 0x0e],             // mov rcx, [rsi]
+    &[0x48, 0x89, 0x17],             // mov [rdi], rdx
+    &[0x48, 0x29, 0x0e],             // sub [rsi], rcx
+    &[0x52],                         // push rdx
+    &[0x59],                         // pop rcx
+    &[0x48, 0x8d, 0x4c, 0x11, 0x05], // lea rcx, [rcx+rdx+5]
+    &[0xf8],                         // clc
+    &[0x48, 0x87, 0xca],             // xchg rdx, rcx
+    &[0x48, 0xf7, 0xd9],             // neg rcx
+    &[0x72, 0x60],                   // jb out
+    &[0x75, 0x50],                   // jne out
+];
+
+#[test]
+fn random_straight_code() {
+    let piece = proptest::sample::select(PIECES.to_vec());
+    let code = proptest::collection::vec(piece, 1..20).prop_map(|all| all.concat());
+    let machine = RefCell::new(Machine::new(false));
+    let mut runner = TestRunner::new(Config {
+        cases: 1500,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let input = (
+        code,
+        values(),
+        any::<u64>(),
+        proptest::sample::select(TOOLS.to_vec()),
+    );
+    let result = runner.run(&input, |(code, values, flags, tool)| {
+        let machine = &mut *machine.borrow_mut();
+        let state = machine.state(place(machine, values), flags);
+        compare_any(machine, &code, &state, common::tool(tool));
+        Ok(())
+    });
+    result.unwrap();
+}
+
+/// As `compare`, for code that may be longer than a trace: it is cut there.
+fn compare_any(machine: &mut Machine, code: &[u8], state: &State, tool: &dyn Tool) {
+    let fragment = machine.compile(code, Context::CANONICAL, tool);
+    compare(machine, &code[..fragment.source_len as usize], state, tool);
+}
