@@ -1,0 +1,160 @@
+//! Many at once, killed at any moment, nowhere to write.
+
+#![allow(missing_docs, reason = "tests")]
+
+use ppin_tests::skip;
+use ppin_tests::stats::Stats;
+use ppin_tests::ways::Scratch;
+use ppin_tests::{Cmd, Ended, Outcome, Ppin};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+use std::{fs, thread};
+
+fn command() -> Cmd {
+    Cmd::new("/bin/sh").args(["-c", "echo $((6 * 7)); exit 3"])
+}
+
+fn with_stats(ppin: &Ppin, cmd: &Cmd, dir: &Path) -> (Outcome, Stats) {
+    let file = dir.join("stats");
+    let _ = fs::remove_file(&file);
+    let outcome = ppin
+        .with(&[&format!("--stats={}", file.display())])
+        .wrap(cmd)
+        .run();
+    (outcome, Stats::one(&file))
+}
+
+#[test]
+fn twenty_at_once_on_an_empty_database() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let right = command().run();
+    thread::scope(|scope| {
+        let runs: Vec<_> = (0..20)
+            .map(|_| scope.spawn(|| ppin.wrap(&command()).run()))
+            .collect();
+        for run in runs {
+            assert_eq!(run.join().expect("run"), right);
+        }
+    });
+    let (outcome, stats) = with_stats(&ppin, &command(), scratch.path());
+    assert_eq!(outcome, right);
+    assert!(stats.reused() > 0 && stats.compiled() <= 2, "{stats:?}");
+}
+
+#[test]
+fn killed_at_any_moment() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let right = command().run();
+    for delay in 0..40 {
+        let mut child = ppin.wrap(&command()).to_std();
+        child
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        let mut child = child.spawn().expect("spawn");
+        thread::sleep(Duration::from_micros(delay * delay * 25));
+        let _ = child.kill();
+        let _ = child.wait();
+        if delay % 8 == 7 {
+            assert_eq!(
+                ppin.wrap(&command()).run(),
+                right,
+                "after a kill at step {delay}"
+            );
+        }
+    }
+    let (outcome, stats) = with_stats(&ppin, &command(), scratch.path());
+    assert_eq!(outcome, right);
+    assert!(stats.reused() > 0, "{stats:?}");
+}
+
+#[test]
+fn a_read_only_database_is_used_and_left_alone() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let right = command().run();
+    assert_eq!(ppin.wrap(&command()).run(), right);
+    if skip::is_root() {
+        return skip::skipped("a read-only database", "root may write everywhere");
+    }
+    fs::set_permissions(scratch.db(), fs::Permissions::from_mode(0o500)).expect("mode");
+    let other = Cmd::new("/bin/ls").args(["/"]);
+    let outcome = ppin.wrap(&other).run();
+    fs::set_permissions(scratch.db(), fs::Permissions::from_mode(0o700)).expect("mode");
+    assert_eq!(outcome, other.run());
+}
+
+#[test]
+fn nowhere_to_put_a_database_is_no_failure() {
+    let scratch = Scratch::new();
+    let file = scratch.path().join("file");
+    fs::write(&file, "x").expect("file");
+    let right = command().run();
+    for place in [
+        file.join("db"),
+        Path::new("/proc/nowhere").to_owned(),
+        Path::new("/dev/null").to_owned(),
+    ] {
+        assert_eq!(
+            Ppin::new(&place).wrap(&command()).run(),
+            right,
+            "{}",
+            place.display()
+        );
+    }
+}
+
+#[test]
+fn a_database_that_others_may_write_is_refused() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let right = command().run();
+    assert_eq!(ppin.wrap(&command()).run(), right);
+    fs::set_permissions(scratch.db(), fs::Permissions::from_mode(0o777)).expect("mode");
+    let (outcome, stats) = with_stats(&ppin, &command(), scratch.path());
+    assert_eq!(outcome, right);
+    assert_eq!(stats.reused(), 0, "{stats:?}");
+}
+
+/// A file system of a few blocks, which the first units fill.
+#[test]
+fn a_full_disk_is_a_note() {
+    let scratch = Scratch::new();
+    let dir = scratch.path().join("small");
+    fs::create_dir(&dir).expect("folder");
+    let flags = nix::mount::MsFlags::empty();
+    if let Err(e) = nix::mount::mount(
+        Some("none"),
+        &dir,
+        Some("tmpfs"),
+        flags,
+        Some("size=64k,mode=700"),
+    ) {
+        return skip::skipped("a full disk", &format!("no tmpfs may be mounted: {e}"));
+    }
+    let ppin = Ppin::new(&dir.join("db"));
+    let right = command().run();
+    let outcomes: Vec<Outcome> = (0..3).map(|_| ppin.wrap(&command()).run()).collect();
+    let litter = fs::read_dir(&dir).map(Iterator::count).unwrap_or_default();
+    nix::mount::umount(&dir).expect("unmount");
+    for outcome in outcomes {
+        assert_eq!(outcome, right);
+    }
+    assert!(litter <= 1, "{litter} entries beside the database");
+}
+
+#[test]
+fn programs_see_no_difference_when_stopped_by_their_caller() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let cmd = Cmd::new("/bin/sleep")
+        .args(["30"])
+        .timeout(Duration::from_millis(700));
+    assert_eq!(ppin.wrap(&cmd).run().ended, Ended::TimedOut);
+}

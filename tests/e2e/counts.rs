@@ -1,0 +1,187 @@
+//! Counts: known by construction, found by single-stepping, and reported by the tools
+//! with an empty and a filled database; all four must be equal.
+
+#![allow(missing_docs, reason = "tests")]
+
+use ppin_tests::build::{Guest, guests_in};
+use ppin_tests::ways::Scratch;
+use ppin_tests::{Cmd, Outcome, Ppin, step};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// Runs under a tool that reports JSON to a file; gives back the outcome and the report.
+fn with_tool(ppin: &Ppin, tool: &str, cmd: &Cmd, dir: &Path) -> (Outcome, Value) {
+    let report = dir.join("report.json");
+    let _ = fs::remove_file(&report);
+    let path = report.to_str().expect("UTF-8 path");
+    let outcome = ppin
+        .with(&["-t", tool, "--format", "json", "-o", path])
+        .wrap(cmd)
+        .run();
+    let text = fs::read_to_string(&report)
+        .unwrap_or_else(|e| panic!("no report ({e}) of {}\n{outcome:?}", cmd.shell()));
+    let value = serde_json::from_str(text.trim()).unwrap_or_else(|e| panic!("{e}: {text}"));
+    (outcome, value)
+}
+
+/// A total by its key, at the top level or in the object `total`.
+fn total(report: &Value, key: &str) -> u64 {
+    let found = [report.get(key), report.pointer(&format!("/total/{key}"))];
+    let count = found.into_iter().flatten().find_map(Value::as_u64);
+    count.unwrap_or_else(|| panic!("no {key} in {report}"))
+}
+
+/// Counts by single-stepping, held against what is known by construction.
+fn stepped(guest: &Guest, exe: &Path) -> step::Counted {
+    let stepped = step::count(exe, &guest.spec.runs[0].args);
+    let (instructions, blocks) = (guest.spec.instructions, guest.spec.blocks);
+    assert_eq!(
+        stepped.instructions,
+        instructions.unwrap_or(stepped.instructions),
+        "{}",
+        guest.path
+    );
+    assert_eq!(
+        stepped.blocks,
+        blocks.unwrap_or(stepped.blocks),
+        "{}",
+        guest.path
+    );
+    stepped
+}
+
+#[test]
+fn stepping_agrees_with_construction() {
+    for path in guests_in("count") {
+        let guest = Guest::load(&path);
+        if let Some(exe) = guest.build("nostdlib") {
+            stepped(&guest, &exe);
+        }
+    }
+}
+
+fn exact(path: &str) {
+    let guest = Guest::load(path);
+    let Some(exe) = guest.build("nostdlib") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let stepped = stepped(&guest, &exe);
+    let ppin = Ppin::new(&scratch.db());
+    let wanted = [
+        ("icount", "instructions", stepped.instructions),
+        ("bbcount", "blocks", stepped.blocks),
+    ];
+    for (tool, key, want) in wanted {
+        for way in ["cold", "warm", "warm again"] {
+            let (_, report) = with_tool(&ppin, tool, &Cmd::new(&exe), scratch.path());
+            assert_eq!(total(&report, key), want, "{path}: {tool}, {way}: {report}");
+        }
+    }
+}
+
+macro_rules! exact {
+    ($($name:ident)*) => {
+        $(#[test] fn $name() { exact(concat!("count/", stringify!($name), ".S")); })*
+        #[test]
+        fn every_counted_guest_has_a_test() {
+            let tested = [$(concat!("count/", stringify!($name), ".S")),*];
+            assert_eq!(guests_in("count"), tested);
+        }
+    };
+}
+
+exact! {
+    branches calls faults long_block loop_ repeated sent_signals straight system_calls
+}
+
+/// A signal at any instruction of a counted block must not miscount.
+#[test]
+fn timer_signals_do_not_miscount() {
+    let Some(exe) = Guest::load("special/timer_count.S").build("nostdlib") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let mut entries = 0;
+    for way in ["cold", "warm", "warm again"] {
+        let (outcome, report) = with_tool(&ppin, "icount", &Cmd::new(&exe), scratch.path());
+        let count = u64::from_le_bytes(outcome.stdout[..8].try_into().expect("eight bytes"));
+        // Twelve before the loop, nine for each round, fourteen after it.
+        let known = 12 + 20_000_000 * 9 + 14 + 4 * count;
+        assert_eq!(
+            total(&report, "instructions"),
+            known,
+            "{way}, {count} entries"
+        );
+        entries += count;
+    }
+    assert!(entries > 100, "too few signals to mean anything: {entries}");
+}
+
+/// Sum over all opcodes is what icount says.
+#[test]
+fn opcodemix_adds_up() {
+    let Some(exe) = Guest::load("count/repeated.S").build("nostdlib") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    for way in ["cold", "warm"] {
+        let (_, report) = with_tool(&ppin, "opcodemix", &Cmd::new(&exe), scratch.path());
+        assert_eq!(total(&report, "instructions"), 504, "{way}: {report}");
+    }
+}
+
+/// Threads: what each counts adds up to the total, cold and warm.
+#[test]
+fn threads_add_up() {
+    let Some(exe) = Guest::load("thread/many_short.c").build("static") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    for way in ["cold", "warm"] {
+        let (outcome, report) = with_tool(&ppin, "icount", &Cmd::new(&exe), scratch.path());
+        assert_eq!(outcome.text(), "ok\n", "{way}");
+        let threads = report
+            .get("threads")
+            .and_then(Value::as_array)
+            .expect("threads");
+        let sum: u64 = threads
+            .iter()
+            .map(|thread| total(thread, "instructions"))
+            .sum();
+        assert_eq!(total(&report, "instructions"), sum, "{way}");
+        assert!(threads.len() >= 2001, "{way}: {} threads", threads.len());
+    }
+}
+
+/// Every access of a program that makes few, with address, size and kind.
+#[test]
+fn memtrace_sees_every_access() {
+    let Some(exe) = Guest::load("special/memory_accesses.S").build("nostdlib") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    for way in ["cold", "warm"] {
+        let trace = scratch.path().join(format!("trace-{way}"));
+        let path = trace.to_str().expect("UTF-8 path");
+        ppin.with(&["-t", "memtrace", "-o", path])
+            .wrap(&Cmd::new(&exe))
+            .run_ok();
+        let text = fs::read_to_string(&trace).expect("trace");
+        let accesses: Vec<String> = text.lines().filter_map(access).collect();
+        let want = ["R8", "W1", "R4", "W4", "R16", "W2", "R8"];
+        assert_eq!(accesses, want, "{way}:\n{text}");
+    }
+}
+
+/// Kind and size of a line such as `0x401000: R 0x404000 8`.
+fn access(line: &str) -> Option<String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let at = words.iter().position(|word| matches!(*word, "R" | "W"))?;
+    Some(format!("{}{}", words[at], words.last()?))
+}

@@ -1,0 +1,222 @@
+//! Starting programs: what is refused and how, exit statuses of our own, and what a
+//! caller sees of the process.
+
+#![allow(missing_docs, reason = "tests")]
+
+use ppin_tests::build::Guest;
+use ppin_tests::skip;
+use ppin_tests::ways::{Scratch, three_ways};
+use ppin_tests::{Cmd, Ended, Outcome, Ppin};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+fn refused(path: &Path, status: i32, word: &str) {
+    let scratch = Scratch::new();
+    let outcome = Ppin::new(&scratch.db()).wrap(&Cmd::new(path)).run();
+    assert_eq!(
+        outcome.ended,
+        Ended::Exit(status),
+        "{}: {outcome:?}",
+        path.display()
+    );
+    assert!(outcome.stdout.is_empty(), "{outcome:?}");
+    let said = outcome.errors().to_lowercase();
+    assert!(
+        said.starts_with("ppin") && said.contains(word),
+        "{}: {outcome:?}",
+        path.display()
+    );
+    assert_eq!(said.lines().count(), 1, "one sentence: {outcome:?}");
+}
+
+fn file(scratch: &Scratch, name: &str, bytes: &[u8], mode: u32) -> PathBuf {
+    let path = scratch.path().join(name);
+    fs::write(&path, bytes).expect("file");
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("mode");
+    path
+}
+
+#[test]
+fn what_cannot_run_is_refused_in_words() {
+    let scratch = Scratch::new();
+    refused(Path::new("/no/such/program"), 127, "no such file");
+    refused(Path::new("no-such-program-on-path"), 127, "not found");
+    refused(
+        &file(&scratch, "plain", b"text\n", 0o644),
+        126,
+        "permission",
+    );
+    refused(Path::new("/"), 126, "directory");
+    refused(&file(&scratch, "junk", b"\x7fELFjunk", 0o755), 126, "");
+    refused(&file(&scratch, "empty", b"", 0o755), 126, "");
+    refused(
+        &file(&scratch, "interpreter", b"#!/no/such/interpreter\n", 0o755),
+        127,
+        "",
+    );
+}
+
+#[test]
+fn foreign_and_privileged_programs_are_refused() {
+    let scratch = Scratch::new();
+    let mut elf32 = fs::read("/bin/true").expect("true");
+    elf32[4] = 1;
+    refused(&file(&scratch, "elf32", &elf32, 0o755), 126, "32-bit");
+    let mut arm = fs::read("/bin/true").expect("true");
+    arm[18] = 183;
+    refused(&file(&scratch, "arm", &arm, 0o755), 126, "");
+    let real = fs::read("/bin/true").expect("true");
+    refused(&file(&scratch, "setuid", &real, 0o4755), 126, "setuid");
+    refused(&file(&scratch, "setgid", &real, 0o2755), 126, "setgid");
+    if skip::is_root() {
+        return skip::skipped("an unreadable program", "root reads everything");
+    }
+    refused(&file(&scratch, "unreadable", &real, 0o111), 126, "read");
+}
+
+#[test]
+fn wrong_use_says_so() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    for args in [
+        &["run"][..],
+        &["run", "--no-such-option", "--", "true"],
+        &["run", "-t", "no-such-tool", "--", "true"],
+    ] {
+        let outcome = ppin.verb(args).run();
+        assert!(
+            matches!(outcome.ended, Ended::Exit(2 | 125)),
+            "{args:?}: {outcome:?}"
+        );
+        assert!(!outcome.errors().is_empty(), "{args:?}");
+    }
+    assert_eq!(ppin.verb(&["--version"]).run().ended, Ended::Exit(0));
+    assert_eq!(ppin.verb(&["--help"]).run().ended, Ended::Exit(0));
+    assert_eq!(ppin.verb(&["tool", "list"]).run().ended, Ended::Exit(0));
+}
+
+#[test]
+fn programs_are_found_along_path() {
+    let scratch = Scratch::new();
+    let outcome = Ppin::new(&scratch.db())
+        .wrap(&Cmd::new("echo").args(["a b", "", "c"]))
+        .run_ok();
+    assert_eq!(outcome.text(), "a b  c\n");
+}
+
+#[test]
+fn scripts_run_with_their_interpreter() {
+    let scratch = Scratch::new();
+    let script = file(
+        &scratch,
+        "script",
+        b"#!/bin/sh -u\necho \"$0 $*\"\nexit 9\n",
+        0o755,
+    );
+    let chain = format!("#!{}\n", script.display());
+    let outer = file(&scratch, "outer", chain.as_bytes(), 0o755);
+    for path in [script, outer] {
+        let native = three_ways(&Cmd::new(&path).args(["x", "y z"]));
+        assert_eq!(native.ended, Ended::Exit(9));
+    }
+}
+
+/// The shell's word for the parent of the program, and the program's own id: the
+/// instrumented program is the process that the caller started.
+#[test]
+fn the_process_is_the_callers_child() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let native = Cmd::new("/bin/sh").args(["-c", "echo $PPID $$"]);
+    for _ in 0..2 {
+        let mut child = ppin.wrap(&native).to_std();
+        let child = child
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("spawn");
+        let pid = child.id();
+        let output = child.wait_with_output().expect("wait");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(text, format!("{} {pid}\n", std::process::id()));
+    }
+}
+
+#[test]
+fn standard_streams_pass_through() {
+    let native = Cmd::new("/bin/cat").stdin(vec![b'x'; 3_000_000]);
+    assert_eq!(three_ways(&native).stdout.len(), 3_000_000);
+    let closed =
+        Cmd::new("/bin/sh").args(["-c", "exec 0<&- 1>&- 2>&-; exec /bin/ls /proc/self/fd"]);
+    three_ways(&closed);
+}
+
+/// What happens with descriptors 0, 1 and 2 closed by the caller already.
+#[test]
+fn closed_standard_streams_stay_closed() {
+    let scratch = Scratch::new();
+    let Some(exe) = Guest::load("start/descriptors.c").build("static") else {
+        return;
+    };
+    let db = scratch.db();
+    let inner = |prefix: String| -> Outcome {
+        let script = format!("exec 0<&-; {prefix} {}", exe.display());
+        Cmd::new("/bin/sh").args(["-c", &script]).run()
+    };
+    let native = inner(String::new());
+    let ppin = ppin_tests::ppin::executable();
+    let prefix = format!("{} run --db {} --", ppin.display(), db.display());
+    for way in ["cold", "warm"] {
+        assert_eq!(inner(prefix.clone()), native, "{way}");
+    }
+}
+
+#[test]
+fn dispositions_and_masks_are_inherited() {
+    let scratch = Scratch::new();
+    let Some(exe) = Guest::load("start/process_state.c").build("static") else {
+        return;
+    };
+    let ppin = ppin_tests::ppin::executable();
+    let run = |prefix: String| {
+        let script = format!(
+            "trap '' HUP USR2 PIPE; umask 037; ulimit -s 4096; exec {prefix} {}",
+            exe.display()
+        );
+        Cmd::new("/bin/sh").args(["-c", &script]).run()
+    };
+    let native = run(String::new());
+    let prefix = format!("{} run --db {} --", ppin.display(), scratch.db().display());
+    for way in ["cold", "warm"] {
+        assert_eq!(run(prefix.clone()), native, "{way}");
+    }
+}
+
+/// Setuid children run natively, with their privileges.
+#[test]
+fn setuid_children_keep_their_privileges() {
+    let Some(sudoish) = ["/usr/bin/su", "/bin/su"]
+        .iter()
+        .find(|path| Path::new(path).exists())
+    else {
+        return skip::skipped("setuid children", "no su");
+    };
+    three_ways(&Cmd::new("/bin/sh").args(["-c", &format!("{sudoish} --version; echo $?")]));
+}
+
+/// Under a tracer the launcher cannot trace: it must say so or run rightly, not hang.
+#[test]
+fn under_strace_it_works_or_says_why() {
+    let Some(strace) = skip::find_program("strace", "under strace") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let wrapped = Ppin::new(&scratch.db()).wrap(&Cmd::new("/bin/echo").args(["x"]));
+    let words = ["-f", "-o", "/dev/null"].map(std::ffi::OsStr::new);
+    let outcome = wrapped.prefixed(&strace, &words).run();
+    match outcome.ended {
+        Ended::Exit(0) => assert_eq!(outcome.text(), "x\n"),
+        Ended::Exit(125) => assert!(outcome.errors().contains("trac"), "{outcome:?}"),
+        _ => panic!("{outcome:?}"),
+    }
+}

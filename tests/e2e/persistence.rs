@@ -1,0 +1,316 @@
+//! What a run leaves behind, and what the next one makes of it.
+
+#![allow(missing_docs, reason = "tests")]
+
+use ppin_tests::build::Guest;
+use ppin_tests::stats::Stats;
+use ppin_tests::ways::Scratch;
+use ppin_tests::{Cmd, Ended, Outcome, Ppin};
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+use std::{fs, thread};
+
+/// Files younger than this are not remembered by their stat identity.
+const SETTLE: Duration = Duration::from_millis(2200);
+
+fn stats_run(ppin: &Ppin, cmd: &Cmd, dir: &Path) -> (Outcome, Stats) {
+    let file = dir.join("stats");
+    let _ = fs::remove_file(&file);
+    let outcome = ppin
+        .with(&[&format!("--stats={}", file.display())])
+        .wrap(cmd)
+        .run();
+    assert_ne!(outcome.ended, Ended::Exit(125), "{outcome:?}");
+    (outcome, Stats::one(&file))
+}
+
+/// Name, size, inode and mtime of every file below a folder.
+fn listing(dir: &Path) -> BTreeMap<String, (u64, u64, i64, i64)> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![dir.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)
+            .expect("database folder")
+            .map(|entry| entry.unwrap())
+        {
+            let meta = entry.metadata().expect("metadata");
+            if meta.is_dir() {
+                folders.push(entry.path());
+            } else {
+                let facts = (meta.len(), meta.ino(), meta.mtime(), meta.mtime_nsec());
+                found.insert(entry.path().display().to_string(), facts);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn true_compiles_nothing_in_twenty_later_runs() {
+    nothing_is_compiled_later(&Cmd::new("/bin/true"), 20);
+}
+
+#[test]
+fn static_programs_compile_nothing_in_twenty_later_runs() {
+    for variant in ["static", "static-pie", "musl"] {
+        let guest = Guest::load("flow/calls.c");
+        let Some(exe) = guest.build(variant) else {
+            continue;
+        };
+        nothing_is_compiled_later(&Cmd::new(exe), 20);
+    }
+}
+
+fn nothing_is_compiled_later(cmd: &Cmd, runs: usize) {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let (first, cold) = stats_run(&ppin, cmd, scratch.path());
+    assert!(cold.compiled() > 0, "{cold:?}");
+    for run in 1..=runs {
+        let (outcome, warm) = stats_run(&ppin, cmd, scratch.path());
+        assert_eq!(outcome, first, "run {run}");
+        assert_eq!(
+            warm.compiled(),
+            0,
+            "run {run} of {}: {:?}",
+            cmd.shell(),
+            warm
+        );
+        assert!(
+            warm.reused() > 0 && warm.number("units_mapped") > 0,
+            "{warm:?}"
+        );
+        assert_eq!(warm.at("cache.hit").as_bool(), Some(true), "{warm:?}");
+    }
+}
+
+#[test]
+fn another_program_reuses_the_loader_and_libc() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    for trained in ["/bin/true", "/bin/cat", "/bin/ls", "/usr/bin/head"] {
+        stats_run(
+            &ppin,
+            &Cmd::new(trained).args(["/dev/null"]),
+            scratch.path(),
+        );
+    }
+    let (_, alone) = {
+        let other = Scratch::new();
+        stats_run(
+            &Ppin::new(&other.db()),
+            &Cmd::new("/usr/bin/wc").args(["/dev/null"]),
+            other.path(),
+        )
+    };
+    let (_, helped) = stats_run(
+        &ppin,
+        &Cmd::new("/usr/bin/wc").args(["/dev/null"]),
+        scratch.path(),
+    );
+    // What remains is mostly wc's own code.
+    assert!(
+        helped.compiled() * 2 < alone.compiled(),
+        "alone {alone:?}\nhelped {helped:?}"
+    );
+    assert!(helped.reused() > 0, "{helped:?}");
+}
+
+#[test]
+fn a_warm_run_writes_nothing() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let cmd = Cmd::new("/bin/true");
+    thread::sleep(SETTLE);
+    for _ in 0..4 {
+        stats_run(&ppin, &cmd, scratch.path());
+    }
+    let before = listing(&scratch.db());
+    for _ in 0..5 {
+        stats_run(&ppin, &cmd, scratch.path());
+    }
+    assert_eq!(listing(&scratch.db()), before);
+}
+
+#[test]
+fn tools_do_not_share_code() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let cmd = Cmd::new("/bin/true");
+    stats_run(&ppin, &cmd, scratch.path());
+    let report = scratch.path().join("report");
+    let counted = ppin.with(&["-t", "bbcount", "-o", report.to_str().expect("UTF-8 path")]);
+    let (_, first) = stats_run(&counted, &cmd, scratch.path());
+    assert!(first.compiled() > 0, "{first:?}");
+    assert_eq!(stats_run(&counted, &cmd, scratch.path()).1.compiled(), 0);
+    assert_eq!(stats_run(&ppin, &cmd, scratch.path()).1.compiled(), 0);
+}
+
+#[test]
+fn cache_modes_off_and_ro_write_nothing() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let cmd = Cmd::new("/bin/echo").args(["x"]);
+    for mode in ["off", "ro"] {
+        let (outcome, stats) = stats_run(&ppin.with(&["--cache", mode]), &cmd, scratch.path());
+        assert_eq!(outcome.text(), "x\n");
+        assert_eq!(stats.at("cache.mode").as_str(), Some(mode));
+        assert!(
+            !scratch.db().exists() || listing(&scratch.db()).is_empty(),
+            "{mode}"
+        );
+    }
+    stats_run(&ppin, &cmd, scratch.path());
+    let before = listing(&scratch.db());
+    let (_, ro) = stats_run(&ppin.with(&["--cache", "ro"]), &cmd, scratch.path());
+    assert_eq!(ro.compiled(), 0, "{ro:?}");
+    let (_, off) = stats_run(&ppin.with(&["--cache", "off"]), &cmd, scratch.path());
+    assert!(off.compiled() > 0 && off.reused() == 0, "{off:?}");
+    assert_eq!(listing(&scratch.db()), before);
+}
+
+/// A program and one that differs from it by an immediate operand, of equal length.
+fn two_versions(scratch: &Scratch) -> Option<(Vec<u8>, Vec<u8>, std::path::PathBuf)> {
+    let exe = Guest::load("count/straight.S").build("nostdlib")?;
+    let old = fs::read(exe).expect("guest");
+    let code = [0xbf, 7, 0, 0, 0, 0x0f, 0x05];
+    let at = old
+        .windows(code.len())
+        .position(|bytes| bytes == code)
+        .expect("mov $7, %edi; syscall");
+    let mut new = old.clone();
+    new[at + 1] = 9;
+    let path = scratch.path().join("program");
+    fs::write(&path, &old).expect("program");
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("mode");
+    Some((old, new, path))
+}
+
+#[test]
+fn a_program_modified_in_place_runs_its_new_code() {
+    let scratch = Scratch::new();
+    let Some((_, new, path)) = two_versions(&scratch) else {
+        return;
+    };
+    check_change(&scratch, &path, || {
+        fs::write(&path, &new).expect("overwrite")
+    });
+}
+
+#[test]
+fn a_replaced_program_runs_its_new_code() {
+    let scratch = Scratch::new();
+    let Some((_, new, path)) = two_versions(&scratch) else {
+        return;
+    };
+    check_change(&scratch, &path, || {
+        let other = scratch.path().join("new");
+        fs::copy(&path, &other).expect("copy with mode");
+        fs::write(&other, &new).expect("new version");
+        fs::rename(&other, &path).expect("replace");
+    });
+}
+
+/// Old code 7, new code 9; the old modification time is put back after the change.
+fn check_change(scratch: &Scratch, path: &Path, change: impl Fn()) {
+    let ppin = Ppin::new(&scratch.db());
+    let old_time = SystemTime::now() - Duration::from_secs(1000);
+    set_mtime(path, old_time);
+    thread::sleep(SETTLE);
+    for _ in 0..3 {
+        assert_eq!(ppin.wrap(&Cmd::new(path)).run().ended, Ended::Exit(7));
+    }
+    change();
+    set_mtime(path, old_time);
+    for way in ["just after", "later", "later still"] {
+        assert_eq!(
+            ppin.wrap(&Cmd::new(path)).run().ended,
+            Ended::Exit(9),
+            "{way}"
+        );
+    }
+}
+
+fn set_mtime(path: &Path, time: SystemTime) {
+    let file = fs::OpenOptions::new()
+        .append(true)
+        .open(path)
+        .expect("open");
+    file.set_modified(time).expect("set mtime");
+}
+
+#[test]
+fn a_changed_library_is_never_served_old_code() {
+    let scratch = Scratch::new();
+    let dir = scratch.path();
+    let library = |value: u32, name: &str| {
+        let source = dir.join("lib.c");
+        fs::write(&source, format!("int value(void) {{ return {value}; }}\n")).expect("source");
+        let args = ["-shared", "-fPIC", "-o", name, "lib.c"];
+        Cmd::new("/usr/bin/gcc").args(args).cwd(dir).run_ok();
+    };
+    library(5, "libvalue.so");
+    fs::write(
+        dir.join("main.c"),
+        "int value(void); int main(void) { return value(); }",
+    )
+    .expect("source");
+    let args = [
+        "-o",
+        "main",
+        "main.c",
+        "-L.",
+        "-lvalue",
+        "-Wl,-rpath,$ORIGIN",
+    ];
+    Cmd::new("/usr/bin/gcc").args(args).cwd(dir).run_ok();
+    let ppin = Ppin::new(&scratch.db());
+    let old_time = SystemTime::now() - Duration::from_secs(5000);
+    set_mtime(&dir.join("libvalue.so"), old_time);
+    thread::sleep(SETTLE);
+    for _ in 0..3 {
+        assert_eq!(
+            ppin.wrap(&Cmd::new(dir.join("main"))).run().ended,
+            Ended::Exit(5)
+        );
+    }
+    library(6, "new.so");
+    // In place, with the old time put back: only the bytes tell.
+    fs::copy(dir.join("new.so"), dir.join("libvalue.so")).expect("overwrite");
+    set_mtime(&dir.join("libvalue.so"), old_time);
+    for _ in 0..3 {
+        assert_eq!(
+            ppin.wrap(&Cmd::new(dir.join("main"))).run().ended,
+            Ended::Exit(6)
+        );
+    }
+}
+
+#[test]
+fn code_is_kept_when_the_program_leaves_by_other_doors() {
+    let guest = Guest::load("process/ways_out.c");
+    let Some(exe) = guest.build("static") else {
+        return;
+    };
+    for door in ["return", "exit", "quick", "under", "handler"] {
+        let scratch = Scratch::new();
+        let ppin = Ppin::new(&scratch.db());
+        let cmd = Cmd::new(&exe).args([door]);
+        stats_run(&ppin, &cmd, scratch.path());
+        let (_, warm) = stats_run(&ppin, &cmd, scratch.path());
+        assert_eq!(warm.compiled(), 0, "{door}: {warm:?}");
+    }
+    let Some(exe) = Guest::load("signal/death.c").build("static") else {
+        return;
+    };
+    for door in ["15", "fault"] {
+        let scratch = Scratch::new();
+        let ppin = Ppin::new(&scratch.db());
+        let cmd = Cmd::new(&exe).args([door]);
+        stats_run(&ppin, &cmd, scratch.path());
+        let (_, warm) = stats_run(&ppin, &cmd, scratch.path());
+        assert_eq!(warm.compiled(), 0, "{door}: {warm:?}");
+    }
+}

@@ -1,0 +1,83 @@
+//! The shape of `--stats`: JSON lines with the promised keys, one object per process.
+
+#![allow(missing_docs, reason = "tests")]
+
+use ppin_tests::build::Guest;
+use ppin_tests::stats::{KEYS, Stats};
+use ppin_tests::ways::Scratch;
+use ppin_tests::{Cmd, Ppin};
+
+#[test]
+fn every_promised_key_is_there() {
+    let scratch = Scratch::new();
+    let stats = stats_of(&scratch, &Cmd::new("/bin/true"));
+    for key in KEYS {
+        stats[0].at(key);
+    }
+    assert_eq!(stats.len(), 1);
+    assert!(
+        stats[0]
+            .at("program")
+            .as_str()
+            .is_some_and(|name| name.ends_with("/true"))
+    );
+    assert!(stats[0].compiled() > 0, "{:?}", stats[0]);
+    assert_eq!(stats[0].at("cache.mode").as_str(), Some("rw"));
+}
+
+#[test]
+fn each_followed_process_appends_one_object() {
+    let scratch = Scratch::new();
+    let stats = stats_of(
+        &scratch,
+        &Cmd::new("/bin/sh").args(["-c", "/bin/true; /bin/echo x; (exit 3)"]),
+    );
+    let mut pids: Vec<u64> = stats.iter().map(|object| object.number("pid")).collect();
+    // The shell, its two programs, and the subshell.
+    assert_eq!(stats.len(), 4, "{stats:?}");
+    pids.dedup();
+    assert_eq!(pids.len(), 4, "{stats:?}");
+}
+
+#[test]
+fn no_follow_leaves_children_alone() {
+    let scratch = Scratch::new();
+    let file = scratch.path().join("stats");
+    let option = format!("--stats={}", file.display());
+    let cmd = Cmd::new("/bin/sh").args(["-c", "/bin/true; /bin/echo x"]);
+    let outcome = Ppin::new(&scratch.db())
+        .with(&["--no-follow", &option])
+        .wrap(&cmd)
+        .run_ok();
+    assert_eq!(outcome.text(), "x\n");
+    let programs: Vec<String> = Stats::read(&file)
+        .iter()
+        .map(|s| s.at("program").to_string())
+        .collect();
+    assert!(
+        !programs.iter().any(|name| name.contains("echo")),
+        "{programs:?}"
+    );
+}
+
+#[test]
+fn processes_that_die_by_a_signal_report_too() {
+    let Some(exe) = Guest::load("signal/death.c").build("pie") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let file = scratch.path().join("stats");
+    let option = format!("--stats={}", file.display());
+    Ppin::new(&scratch.db())
+        .with(&[&option])
+        .wrap(&Cmd::new(exe).args(["fault"]))
+        .run();
+    assert!(Stats::one(&file).compiled() > 0);
+}
+
+fn stats_of(scratch: &Scratch, cmd: &Cmd) -> Vec<Stats> {
+    let file = scratch.path().join("stats");
+    let option = format!("--stats={}", file.display());
+    Ppin::new(&scratch.db()).with(&[&option]).wrap(cmd).run_ok();
+    Stats::read(&file)
+}
