@@ -1,0 +1,109 @@
+//! Compaction: the units of one image made into one.
+//!
+//! The new unit takes the sequence of the first under a new tag, and is there, whole
+//! and synced, before an old one goes. A reader that comes in between finds all
+//! fragments at least once; one that listed before and opens later misses some and
+//! translates them, which is correct.
+
+use crate::entry::open_unit;
+use crate::error::{Context, Error};
+use crate::files::publish;
+use crate::open::Database;
+use crate::scan::UnitPath;
+use ppin_persist::paths::UnitName;
+use ppin_persist::{Head, UnitFile, merge};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Outcome of a compaction.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Compacted {
+    /// Images whose units were merged.
+    pub images: u64,
+    /// Units that went into others.
+    pub units: u64,
+    /// Fragments that were there more than once.
+    pub duplicates: u64,
+    /// Units left alone because they are damaged, each with its reason.
+    pub damaged: Vec<(UnitPath, String)>,
+}
+
+impl Database {
+    /// Merges the units of each image that has more than one.
+    ///
+    /// # Errors
+    /// Another process is at it, or the system refuses.
+    pub fn compact(&self) -> Result<Compacted, Error> {
+        let _lock = self.tidy_lock()?;
+        let scan = self.scan()?;
+        let mut compacted = Compacted::default();
+        let same = |a: &UnitPath, b: &UnitPath| (a.key_dir, a.image) == (b.key_dir, b.image);
+        for units in scan.units.chunk_by(same) {
+            if units.len() > 1 {
+                self.compact_image(units, &mut compacted)?;
+            }
+        }
+        Ok(compacted)
+    }
+
+    fn compact_image(&self, units: &[UnitPath], compacted: &mut Compacted) -> Result<(), Error> {
+        let mut sound = Vec::new();
+        for path in units {
+            match self.read(path) {
+                Ok(None) => {}
+                Ok(Some(bytes)) => match open_unit(path, &bytes).and_then(|unit| unit.verify_all())
+                {
+                    Ok(()) => sound.push((path, bytes)),
+                    Err(why) => compacted.damaged.push((path.clone(), why.to_string())),
+                },
+                Err(error) => compacted.damaged.push((path.clone(), error.to_string())),
+            }
+        }
+        let [(first, _), _, ..] = &sound[..] else {
+            return Ok(());
+        };
+        let files: Result<Vec<_>, _> = sound
+            .iter()
+            .map(|(_, bytes)| UnitFile::open(bytes, None))
+            .collect();
+        // What cannot be merged (too long, too far apart) stays as it is.
+        let Some(merged) = files.and_then(|files| merge(&files)).ok() else {
+            return Ok(());
+        };
+        let new = self.publish_unit(first, &merged.bytes)?;
+        compacted.images += 1;
+        compacted.duplicates += u64::from(merged.duplicates) + u64::from(merged.conflicts);
+        for (path, _) in sound.iter().filter(|(path, _)| **path != new) {
+            self.discard(path)?;
+            compacted.units += 1;
+        }
+        Ok(())
+    }
+
+    /// Publishes a unit beside `like`, with its sequence; its path.
+    pub(crate) fn publish_unit(&self, like: &UnitPath, bytes: &[u8]) -> Result<UnitPath, Error> {
+        let head = Head::verify(bytes, bytes.len() as u64);
+        let head = head.map_err(|why| Error::Unit {
+            path: like.relative(),
+            why,
+        })?;
+        // The same contents get the same name: publishing twice changes nothing.
+        let name = UnitName {
+            seq: like.name.seq,
+            tag: head.checksum,
+        };
+        let path = UnitPath {
+            name,
+            ..like.clone()
+        };
+        let dir = self.path().join(path.dir());
+        let full = self.path().join(path.relative());
+        self.files.make_dir(&dir).context("create", &dir)?;
+        let mtime = Some(time(head.mtime_token));
+        publish(&*self.files, &full, bytes, mtime).context("write", &full)?;
+        Ok(path)
+    }
+}
+
+fn time((seconds, nanoseconds): (i64, u32)) -> SystemTime {
+    UNIX_EPOCH + Duration::new(seconds.unsigned_abs(), nanoseconds)
+}

@@ -1,0 +1,252 @@
+//! Units as listings show them.
+
+use crate::catalog::Catalog;
+use crate::error::{Context, Error};
+use crate::open::Database;
+use crate::scan::{UnitPath, path_of};
+use crate::trust;
+use ppin_persist::{HEADER_LEN, Head, Key, Reject, UnitFile};
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+/// All units of one image under one engine and tool.
+#[derive(Clone, Debug)]
+pub struct ImageEntry {
+    /// Engine and tool.
+    pub key_dir: [u8; 16],
+    /// SHA-256 of the image.
+    pub image: [u8; 32],
+    /// Path of the image as its latest readable unit records it.
+    pub path: Option<PathBuf>,
+    /// Tool and knobs as recorded.
+    pub label: String,
+    /// Its units, in order.
+    pub units: Vec<UnitEntry>,
+}
+
+impl ImageEntry {
+    /// Bytes of all its units.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.units.iter().map(|unit| unit.len).sum()
+    }
+
+    /// Fragments in all its units; duplicates count each time.
+    #[must_use]
+    pub fn fragments(&self) -> u64 {
+        self.units
+            .iter()
+            .filter_map(|unit| unit.facts.as_ref().ok())
+            .map(|facts| u64::from(facts.fragments))
+            .sum()
+    }
+
+    /// When one of its units was last used or made, in seconds.
+    #[must_use]
+    pub fn last_use(&self) -> i64 {
+        self.units
+            .iter()
+            .map(|unit| unit.last_use)
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+/// A unit file.
+#[derive(Clone, Debug)]
+pub struct UnitEntry {
+    /// Where it lies.
+    pub path: UnitPath,
+    /// Its length.
+    pub len: u64,
+    /// When it was last read or made, in seconds, as exactly as the file system says.
+    pub last_use: i64,
+    /// What its head says, or why it is not used.
+    pub facts: Result<UnitFacts, String>,
+}
+
+/// What the head of a unit says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnitFacts {
+    /// What it was made for.
+    pub key: Key,
+    /// Number of fragments.
+    pub fragments: u32,
+    /// Path of the image.
+    pub image_path: PathBuf,
+    /// Tool and knobs.
+    pub label: String,
+    /// Checksum of its head.
+    pub checksum: u64,
+    /// Whether the file was touched since it was published.
+    pub touched: bool,
+}
+
+/// A file's state: as long as it is the same, so are its contents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FileState {
+    pub len: u64,
+    pub ino: u64,
+    pub mtime: (i64, u32),
+    pub ctime: (i64, u32),
+}
+
+impl FileState {
+    pub(crate) fn of(meta: &Metadata) -> Self {
+        Self {
+            len: meta.len(),
+            ino: meta.ino(),
+            mtime: (meta.mtime(), meta.mtime_nsec() as u32),
+            ctime: (meta.ctime(), meta.ctime_nsec() as u32),
+        }
+    }
+}
+
+impl Database {
+    /// All units, by key and image. What is not readable is listed with its reason;
+    /// what vanishes meanwhile is left out.
+    ///
+    /// # Errors
+    /// A directory cannot be read.
+    pub fn list(&self) -> Result<Vec<ImageEntry>, Error> {
+        let scan = self.scan()?;
+        let catalog = self.catalog();
+        let mut images: Vec<ImageEntry> = Vec::new();
+        for path in &scan.units {
+            let Some(unit) = self.entry(path, catalog.as_ref()) else {
+                continue;
+            };
+            match images.last_mut() {
+                Some(last) if (last.key_dir, last.image) == (path.key_dir, path.image) => {
+                    last.units.push(unit);
+                }
+                _ => images.push(ImageEntry {
+                    key_dir: path.key_dir,
+                    image: path.image,
+                    path: None,
+                    label: String::new(),
+                    units: vec![unit],
+                }),
+            }
+        }
+        images.iter_mut().for_each(describe);
+        if let Some(catalog) = catalog {
+            catalog.keep_only(&scan.units);
+            catalog.close();
+        }
+        Ok(images)
+    }
+
+    fn entry(&self, path: &UnitPath, catalog: Option<&Catalog>) -> Option<UnitEntry> {
+        let full = self.path().join(path.relative());
+        let (mut file, meta) = match trust::open_file(&full) {
+            Ok(opened) => opened,
+            Err(error) if is_gone(&error) => return None,
+            Err(error) => return Some(unreadable(path, error.to_string())),
+        };
+        let state = FileState::of(&meta);
+        let known = catalog.and_then(|catalog| catalog.get(path, &state));
+        let facts = known.map_or_else(|| read_facts(&mut file, path, &state), Ok);
+        if let (Some(catalog), Ok(facts)) = (catalog, &facts) {
+            catalog.put(path, &state, facts);
+        }
+        Some(UnitEntry {
+            path: path.clone(),
+            len: meta.len(),
+            last_use: meta.atime().max(meta.ctime()),
+            facts,
+        })
+    }
+
+    /// Reads a unit file whole. `None` if it is gone.
+    ///
+    /// # Errors
+    /// It is not trusted, cannot be read, or is longer than a unit can be.
+    pub fn read(&self, path: &UnitPath) -> Result<Option<Vec<u8>>, Error> {
+        let full = self.path().join(path.relative());
+        let (file, meta) = match trust::open_file(&full) {
+            Err(error) if is_gone(&error) => return Ok(None),
+            other => other?,
+        };
+        let limit = i32::MAX as u64;
+        if meta.len() > limit {
+            let why = Reject::Impossible;
+            return Err(Error::Unit { path: full, why });
+        }
+        let mut bytes = Vec::with_capacity(meta.len() as usize);
+        let mut file = file.take(limit);
+        file.read_to_end(&mut bytes).context("read", &full)?;
+        Ok(Some(bytes))
+    }
+}
+
+fn describe(image: &mut ImageEntry) {
+    let facts = image
+        .units
+        .iter()
+        .filter_map(|unit| unit.facts.as_ref().ok());
+    if let Some(facts) = facts.last() {
+        image.path = Some(facts.image_path.clone());
+        image.label = facts.label.clone();
+    }
+}
+
+pub(crate) fn is_gone(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+}
+
+fn unreadable(path: &UnitPath, why: String) -> UnitEntry {
+    UnitEntry {
+        path: path.clone(),
+        len: 0,
+        last_use: 0,
+        facts: Err(why),
+    }
+}
+
+/// Checks that a unit is what its path says, and nothing else.
+pub(crate) fn at_home(key: &Key, path: &UnitPath) -> bool {
+    key.image == path.image && key.directory() == path.key_dir
+}
+
+/// Opens the bytes of the unit at `path`.
+pub(crate) fn open_unit<'a>(path: &UnitPath, bytes: &'a [u8]) -> Result<UnitFile<'a>, Reject> {
+    let file = UnitFile::open(bytes, None)?;
+    let found = file.unit().key();
+    if found.image != path.image {
+        return Err(Reject::Key(ppin_persist::KeyPart::Image));
+    }
+    if !at_home(&found, path) {
+        return Err(Reject::Key(ppin_persist::KeyPart::Engine));
+    }
+    Ok(file)
+}
+
+fn read_facts(file: &mut File, path: &UnitPath, state: &FileState) -> Result<UnitFacts, String> {
+    let bytes = read_head(file, state).map_err(|error| error.to_string())?;
+    let head = Head::verify(&bytes, state.len).map_err(|why| why.to_string())?;
+    if !at_home(&head.geometry.key, path) {
+        return Err("it lies in the wrong directory".to_owned());
+    }
+    Ok(UnitFacts {
+        key: head.geometry.key,
+        fragments: head.geometry.fragments,
+        image_path: path_of(head.image_path),
+        label: String::from_utf8_lossy(head.label).into_owned(),
+        checksum: head.checksum,
+        touched: head.mtime_token != state.mtime,
+    })
+}
+
+/// The head of a file, or what there is of it.
+fn read_head(file: &mut File, state: &FileState) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(HEADER_LEN as u64).read_to_end(&mut bytes)?;
+    if let Ok(geometry) = ppin_persist::Geometry::peek(&bytes, state.len) {
+        let rest = geometry.head_len.saturating_sub(HEADER_LEN as u64);
+        file.take(rest).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}

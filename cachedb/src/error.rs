@@ -1,0 +1,112 @@
+//! What can go wrong, each in one sentence.
+
+use ppin_persist::Reject;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a file or directory is not trusted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// It is a symbolic link.
+    Symlink,
+    /// It is not a directory.
+    NotADirectory,
+    /// It is not a regular file.
+    NotAFile,
+    /// It belongs to this other user.
+    Owner(u32),
+    /// Others may write to it: its mode.
+    Writable(u32),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Symlink => f.write_str("it is a symbolic link"),
+            Self::NotADirectory => f.write_str("it is not a directory"),
+            Self::NotAFile => f.write_str("it is not a regular file"),
+            Self::Owner(uid) => write!(f, "it belongs to user {uid}"),
+            Self::Writable(mode) => write!(f, "others may write to it (mode {mode:03o})"),
+        }
+    }
+}
+
+/// Why an operation on the database failed.
+#[derive(Debug)]
+pub enum Error {
+    /// The operating system's answer.
+    Io {
+        /// What was tried, as in "cannot {what}".
+        what: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// Its answer.
+        source: io::Error,
+    },
+    /// A part of the database is not trusted.
+    Refused {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        why: Refusal,
+    },
+    /// There is no database there.
+    Missing(PathBuf),
+    /// It was opened for reading only.
+    ReadOnly,
+    /// Another process is collecting or compacting.
+    Busy,
+    /// A unit cannot be used.
+    Unit {
+        /// Its path, or its name in an exchange file.
+        path: PathBuf,
+        /// Why.
+        why: Reject,
+    },
+    /// An exchange file is not one, or is cut or damaged.
+    Pack(&'static str),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { what, path, source } => {
+                write!(f, "cannot {what} {}: {source}", path.display())
+            }
+            Self::Refused { path, why } => {
+                write!(f, "{} is not trusted: {why}", path.display())
+            }
+            Self::Missing(path) => write!(f, "there is no database at {}", path.display()),
+            Self::ReadOnly => f.write_str("the database was opened for reading only"),
+            Self::Busy => f.write_str("another process is tidying the database"),
+            Self::Unit { path, why } => write!(f, "{}: {why}", path.display()),
+            Self::Pack(why) => write!(f, "the exchange file {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Unit { why, .. } => Some(why),
+            _ => None,
+        }
+    }
+}
+
+/// Says what was tried with which file when the system refuses.
+pub(crate) trait Context<T> {
+    fn context(self, what: &'static str, path: &Path) -> Result<T, Error>;
+}
+
+impl<T> Context<T> for io::Result<T> {
+    fn context(self, what: &'static str, path: &Path) -> Result<T, Error> {
+        self.map_err(|source| Error::Io {
+            what,
+            path: path.to_owned(),
+            source,
+        })
+    }
+}

@@ -1,0 +1,118 @@
+//! Opening a database.
+
+use crate::catalog::Catalog;
+use crate::error::{Error, Refusal};
+use crate::files::{Disk, Files};
+use crate::trust;
+use ppin_persist::paths::{CATALOG, MEMO, UNITS};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// What may be done with a database.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Everything; it is created if it is missing.
+    ReadWrite,
+    /// Nothing in it changes.
+    ReadOnly,
+}
+
+/// A database directory that was found trustworthy.
+#[derive(Debug)]
+pub struct Database {
+    root: PathBuf,
+    access: Access,
+    pub(crate) files: Box<dyn Files>,
+}
+
+/// The database that is used when none is named: `$PPIN_DB`, else
+/// `$XDG_CACHE_HOME/ppin`, else `~/.cache/ppin`. `variable` looks up the environment;
+/// empty variables count as unset, relative XDG paths are ignored as its
+/// specification wants.
+#[must_use]
+pub fn default_path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let path = |name| {
+        variable(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let cache = || path("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+    let home = || path("HOME").map(|home| home.join(".cache"));
+    path("PPIN_DB").or_else(|| cache().or_else(home).map(|cache| cache.join("ppin")))
+}
+
+impl Database {
+    /// Opens the database at `path`. Its directories must be the user's own, not
+    /// writable for others, and no symbolic links.
+    ///
+    /// # Errors
+    /// It is not trusted, cannot be created, or is missing and `access` is read-only.
+    pub fn open(path: &Path, access: Access) -> Result<Self, Error> {
+        Self::open_with(path, access, Box::new(Disk))
+    }
+
+    /// [`Self::open`], changing files through `files`.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_with(path: &Path, access: Access, files: Box<dyn Files>) -> Result<Self, Error> {
+        use crate::error::Context;
+        let root = std::path::absolute(path).context("name", path)?;
+        if std::fs::symlink_metadata(&root).is_err() {
+            if access == Access::ReadOnly {
+                return Err(Error::Missing(root));
+            }
+            files.make_dir(&root).context("create", &root)?;
+        }
+        trust::check_dir(&root)?;
+        for name in [UNITS, MEMO, CATALOG] {
+            match trust::check_dir(&root.join(name)) {
+                Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+                other => other?,
+            }
+        }
+        Ok(Self {
+            root,
+            access,
+            files,
+        })
+    }
+
+    /// Its directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn writable(&self) -> Result<(), Error> {
+        match self.access {
+            Access::ReadWrite => Ok(()),
+            Access::ReadOnly => Err(Error::ReadOnly),
+        }
+    }
+
+    /// The catalog, if it can be had at once.
+    pub(crate) fn catalog(&self) -> Option<Catalog> {
+        self.writable().ok()?;
+        Catalog::open(&self.root.join(CATALOG))
+    }
+
+    /// Throws the catalog away; the next listing builds it from the files.
+    ///
+    /// # Errors
+    /// Another process uses it, or it cannot be removed.
+    pub fn rebuild_catalog(&self) -> Result<(), Error> {
+        self.writable()?;
+        Catalog::discard(&self.root.join(CATALOG))?;
+        self.list().map(|_| ())
+    }
+
+    /// Why a path in the database is not trusted, if it is not.
+    #[must_use]
+    pub fn refusal(error: &Error) -> Option<Refusal> {
+        match error {
+            Error::Refused { why, .. } => Some(*why),
+            _ => None,
+        }
+    }
+}
