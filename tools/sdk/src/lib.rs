@@ -1,0 +1,21 @@
+//! What a tool author depends on: the tool API, and help with what every tool
+//! needs beside it.
+//!
+//! - [`prelude`]: all of the API, in one `use`;
+//! - [`knobs`]: options that were given, checked against those declared;
+//! - [`report`]: results for people and for programs, from one place;
+//! - [`table`], [`number`], [`json`]: their parts.
+//!
+//! A tool runs inside the program that it observes, where there is neither libc nor
+//! std: it is `no_std` with `alloc`, and writes only through [`prelude::Host`] and
+//! [`prelude::Report`].
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+extern crate alloc;
+
+pub mod json;
+pub mod knobs;
+pub mod number;
+pub mod prelude;
+pub mod report;
+pub mod table;
