@@ -9,10 +9,11 @@ pub const MAX_TRACE_BYTES: usize = 512;
 /// Why the bytes of a [`Request`] end where they do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BytesEnd {
-    /// The image or segment ends there, or just the buffer. The engine gives at
-    /// least 15 bytes unless there are no more that could be executed.
+    /// The image or segment ends there, or just the buffer. A trace stops at the last
+    /// whole instruction; if there is none, it becomes `Trap::Unsupported`.
     Limit,
-    /// The next byte cannot be read.
+    /// The next byte cannot be read. A trace stops at the last whole instruction; if
+    /// there is none, it becomes `Trap::Unreadable`.
     Unreadable,
 }
 

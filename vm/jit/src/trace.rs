@@ -8,7 +8,7 @@
 use crate::decode::{Ins, InsReader, Kind, NoIns};
 use crate::effects;
 use crate::emit::is_low;
-use crate::request::{MAX_TRACE_BYTES, Request};
+use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request};
 use crate::rewrite::absolute;
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
@@ -40,7 +40,7 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
     while ins.len() < MAX_INS {
         let next = match reader.read() {
             Ok(next) => checked(next, request, bytes),
-            Err(reason) if ins.is_empty() => return undecoded(bytes, reason),
+            Err(reason) if ins.is_empty() => return undecoded(bytes, reason, request.end),
             Err(_) => break,
         };
         if matches!(next.kind, Kind::Trap(_)) && !ins.is_empty() {
@@ -102,10 +102,11 @@ fn stops(ins: &Ins, request: &Request<'_>) -> bool {
 
 /// The first instruction is none. What was looked at to find that out counts as
 /// source, so that a change of it is noticed.
-fn undecoded(bytes: &[u8], reason: NoIns) -> Selection {
-    let trap = match reason {
-        NoIns::Incomplete => Trap::Unreadable,
-        NoIns::Invalid => Trap::Undecodable,
+fn undecoded(bytes: &[u8], reason: NoIns, end: BytesEnd) -> Selection {
+    let trap = match (reason, end) {
+        (NoIns::Invalid, _) => Trap::Undecodable,
+        (NoIns::Incomplete, BytesEnd::Unreadable) => Trap::Unreadable,
+        (NoIns::Incomplete, BytesEnd::Limit) => Trap::Unsupported,
     };
     Selection {
         ins: Vec::new(),

@@ -1,0 +1,193 @@
+//! What holds for every fragment, whatever the bytes.
+
+mod common;
+
+use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_abi::context::Context;
+use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, compile};
+use ppin_relocator::{Fragment, Placement, RelocKind, Section, SlotInit, apply, pc_flag};
+use proptest::prelude::*;
+
+/// Bytes that are often instructions: prefixes, opcodes that matter, the rest.
+fn code() -> impl Strategy<Value = Vec<u8>> {
+    let interesting: &[&[u8]] = &[
+        &[0x66],
+        &[0x67],
+        &[0x64],
+        &[0x65],
+        &[0xf0],
+        &[0xf2],
+        &[0xf3],
+        &[0x48],
+        &[0x4b],
+        &[0xff, 0x15],
+        &[0xff, 0x24, 0xc8],
+        &[0xff],
+        &[0xe8],
+        &[0xe9],
+        &[0xeb],
+        &[0xe2],
+        &[0xe3],
+        &[0x0f, 0x84],
+        &[0x74],
+        &[0xc3],
+        &[0xc2],
+        &[0xcb],
+        &[0x0f, 0x05],
+        &[0xcd, 0x80],
+        &[0xc7, 0xf8],
+        &[0x8b, 0x05],
+        &[0x8d, 0x0d],
+        &[0x80, 0x3d],
+        &[0x62],
+        &[0xc4],
+        &[0xc5],
+        &[0x0f, 0x01],
+        &[0x0f, 0xae],
+        &[0x39, 0xc8],
+        &[0x90],
+        &[0x8e, 0xe8],
+        &[0x0f, 0x38],
+        &[0x0f, 0x3a],
+        &[0xd9],
+        &[0x50],
+        &[0x5a],
+    ];
+    let piece = prop_oneof![
+        3 => proptest::sample::select(interesting.to_vec()).prop_map(<[u8]>::to_vec),
+        2 => proptest::collection::vec(any::<u8>(), 1..6),
+    ];
+    proptest::collection::vec(piece, 0..60).prop_map(|all| all.concat())
+}
+
+fn input() -> impl Strategy<Value = (Vec<u8>, u64, u64, u32, bool)> {
+    let image = prop_oneof![
+        Just(0x40_0000_u64),
+        Just(0x5555_5555_0000),
+        Just(0x7fff_f7c0_0000),
+        Just(0x7ffe_0000)
+    ];
+    (code(), image, 0..0x20_0000_u64, 0..4_u32, any::<bool>())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 4000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn fragments_are_sound((code, image, offset, context, unreadable) in input()) {
+        for tool in ["null", "counts", "opcodes", "calls"] {
+            let request = Request {
+                pc: AppPc(image + offset),
+                image: ImageBase(image),
+                context: Context(context),
+                bytes: &code,
+                end: if unreadable { BytesEnd::Unreadable } else { BytesEnd::Limit },
+                max_source: None,
+            };
+            let fragment = compile(&request, common::tool(tool));
+            check(&fragment, code.len());
+            prop_assert_eq!(&fragment, &compile(&request, common::tool(tool)));
+            if context & Context::VOLATILE.0 == 0 && fragment.source_len > 0 {
+                let again = again(&request, &fragment, tool);
+                prop_assert_eq!(&fragment, &again);
+            }
+        }
+    }
+}
+
+/// The recorded trace, from no more than its own bytes.
+fn again(request: &Request<'_>, fragment: &Fragment, tool: &str) -> Fragment {
+    let source = fragment.source_len;
+    let request = Request {
+        bytes: &request.bytes[..source as usize],
+        max_source: Some(source),
+        ..*request
+    };
+    compile(&request, common::tool(tool))
+}
+
+fn check(fragment: &Fragment, available: usize) {
+    assert!(fragment.hot.len() >= 8);
+    assert!(fragment.source_len as usize <= available.min(MAX_TRACE_BYTES));
+    check_relocs(fragment);
+    check_exits(fragment);
+    check_rows(fragment);
+    check_placement(fragment);
+}
+
+fn check_relocs(fragment: &Fragment) {
+    let (hot, cold) = (fragment.hot.len() as u32, fragment.cold.len() as u32);
+    for reloc in &fragment.relocs {
+        let len = match reloc.section {
+            Section::Hot => hot,
+            Section::Cold => cold,
+        };
+        assert!(reloc.at + 4 <= len, "{reloc:?}");
+        match reloc.kind {
+            RelocKind::Slot(slot) => assert!(usize::from(slot) < fragment.slots.len()),
+            RelocKind::Hot(at) => assert!(at < hot),
+            RelocKind::Cold(at) => assert!(at < cold),
+            RelocKind::App(_) | RelocKind::AppAbs32(_) => {}
+        }
+    }
+    for slot in &fragment.slots {
+        if let SlotInit::Cold(at) = slot {
+            assert!(*at < cold);
+        }
+    }
+}
+
+fn check_exits(fragment: &Fragment) {
+    for exit in &fragment.exits {
+        assert_eq!(exit.branch % 4, 0);
+        assert!(exit.branch + 4 <= fragment.hot.len() as u32);
+        assert_eq!(
+            fragment.slots[usize::from(exit.slot)],
+            SlotInit::Cold(exit.stub + 6)
+        );
+        let at = (Section::Hot, exit.branch);
+        let field = fragment
+            .relocs
+            .iter()
+            .find(|reloc| (reloc.section, reloc.at) == at);
+        assert_eq!(field.unwrap().kind, RelocKind::Cold(exit.stub));
+    }
+}
+
+fn check_rows(fragment: &Fragment) {
+    let rows = &fragment.pc_map;
+    assert_eq!((rows[0].hot, rows[0].flags), (0, pc_flag::BOUNDARY));
+    assert!(rows.windows(2).all(|pair| pair[0].hot < pair[1].hot));
+    assert!(rows.windows(2).all(|pair| pair[0].app <= pair[1].app));
+    assert!(rows.iter().all(|row| row.hot < fragment.hot.len() as u32));
+    let boundaries = rows.iter().filter(|row| row.flags & pc_flag::BOUNDARY != 0);
+    assert!(boundaries.clone().all(|row| row.spilled == 0));
+    assert_eq!(boundaries.count() as u32, fragment.instructions.max(1));
+    for count in &fragment.counts {
+        assert!(count.done <= fragment.hot.len() as u32);
+        assert!(rows.iter().any(|row| row.app == count.app));
+    }
+}
+
+fn check_placement(fragment: &Fragment) {
+    let image = 0x40_0000;
+    let place = Placement {
+        hot: image + 0x1000_0000,
+        cold: image + 0x1100_0000,
+        slots: image + 0x1200_0000,
+        image: ImageBase(image),
+    };
+    let (mut hot, mut cold) = (fragment.hot.clone(), fragment.cold.clone());
+    // Targets may be out of reach at this place, but never out of bounds.
+    if let Err(error) = apply(fragment, &place, &mut hot, &mut cold) {
+        let off = match error.reloc.kind {
+            RelocKind::App(off) | RelocKind::AppAbs32(off) => off.0,
+            other => panic!("{other:?} out of reach"),
+        };
+        assert!(off.unsigned_abs() > 0x2000_0000, "{error:?}");
+    }
+}
