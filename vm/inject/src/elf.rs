@@ -100,11 +100,17 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
+/// The head of a small runtime.
+#[cfg(test)]
+pub fn sample() -> Vec<u8> {
+    tests::image(&[tests::CODE])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn image(rows: &[[u64; 6]]) -> Vec<u8> {
+    pub(super) fn image(rows: &[[u64; 6]]) -> Vec<u8> {
         let mut head = vec![0u8; HEAD];
         head[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         head[16..20].copy_from_slice(&[3, 0, 62, 0]);
@@ -124,7 +130,7 @@ mod tests {
         head
     }
 
-    const CODE: [u64; 6] = [1, 5, 0x1000, 0x1000, 0x200, 0x200];
+    pub(super) const CODE: [u64; 6] = [1, 5, 0x1000, 0x1000, 0x200, 0x200];
 
     #[test]
     fn room_covers_the_last_segment() {

@@ -35,10 +35,10 @@ pub unsafe extern "C" fn run(space: *mut u8) -> ! {
     hear_of_stops();
     word::wait_while(&mut Cpu, word, word::INIT);
     if let Err(error) = Tracee(task).seize() {
-        word::post(&mut Cpu, word, word::REFUSED + error.0 as u32);
+        word::post(&mut Cpu, word, word::GO, word::REFUSED + error.0 as u32);
         sys::exit(0);
     }
-    word::post(&mut Cpu, word, word::SEIZED);
+    word::post(&mut Cpu, word, word::GO, word::SEIZED);
     // SAFETY: from GO on the seed is H's alone.
     let seed = unsafe { &mut (*space).seed };
     watch(Tracee(task), word, seed)
@@ -105,7 +105,7 @@ fn let_go(tracee: Tracee, event: Event, word: &AtomicU32) {
         0
     };
     if event == Event::Gone || tracee.detach(signal).is_ok() {
-        word::post(&mut Cpu, word, word::DETACHED);
+        word::post(&mut Cpu, word, word::FAILED, word::DETACHED);
         sys::exit(0);
     }
 }

@@ -262,7 +262,7 @@ unsafe fn with_helper<K: Kernel>(
         &*HelperSpace::word(space)
     };
     let was_dumpable = allow_tracing(kernel, helper);
-    word::post(kernel, word, word::GO);
+    word::post(kernel, word, word::INIT, word::GO);
     let failure = match word::wait_while(kernel, word, word::GO) {
         // SAFETY: the caller's contract.
         word::SEIZED => unsafe { execute(kernel, launch, &seed, word, helper, mask) },
@@ -337,7 +337,7 @@ unsafe fn execute<K: Kernel>(
             }
         }
     };
-    word::post(kernel, word, word::FAILED);
+    word::post(kernel, word, word::SEIZED, word::FAILED);
     let args = [helper, SIGCHLD as usize, 0, 0, 0, 0];
     // SAFETY: wakes H, which is ours and not reaped yet.
     unsafe { kernel.call(__NR_kill, args) };

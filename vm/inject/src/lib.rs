@@ -31,6 +31,8 @@ mod fds;
 mod helper;
 mod launch;
 pub mod load;
+#[cfg(test)]
+mod order;
 mod plant;
 mod ptrace;
 mod spawn;

@@ -23,12 +23,15 @@ pub const DETACHED: u32 = 5;
 /// Plus the error number.
 pub const REFUSED: u32 = 0x1000;
 
-/// Sets the word and wakes the other side.
-pub fn post<K: Kernel>(kernel: &mut K, word: &AtomicU32, value: u32) {
-    word.store(value, Ordering::Release);
-    let args = [word.as_ptr() as usize, FUTEX_WAKE as usize, 1, 0, 0, 0];
-    // SAFETY: the word is alive; waking reads and writes nothing.
-    unsafe { kernel.call(__NR_futex, args) };
+/// Moves the word from `before` to `after` and wakes the other side. A word that is
+/// not `before` stays: H may be gone already, and its 0 is the last word.
+pub fn post<K: Kernel>(kernel: &mut K, word: &AtomicU32, before: u32, after: u32) {
+    let moved = word.compare_exchange(before, after, Ordering::AcqRel, Ordering::Acquire);
+    if moved.is_ok() {
+        let args = [word.as_ptr() as usize, FUTEX_WAKE as usize, 1, 0, 0, 0];
+        // SAFETY: the word is alive; waking reads and writes nothing.
+        unsafe { kernel.call(__NR_futex, args) };
+    }
 }
 
 /// Waits while the word is `value`; returns what it became.

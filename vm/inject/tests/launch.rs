@@ -26,7 +26,12 @@ fn compare(program: &Path, args: &[&str]) -> Output {
     fix_addresses();
     let expected = native(program, args).output().expect("starts natively");
     let seen = injected(program, args).output().expect("starts injected");
-    assert_eq!(text(&expected.stdout), text(&seen.stdout), "{}", text(&seen.stderr));
+    assert_eq!(
+        text(&expected.stdout),
+        text(&seen.stdout),
+        "{}",
+        text(&seen.stderr)
+    );
     assert_eq!(text(&expected.stderr), text(&seen.stderr));
     assert_eq!(expected.status, seen.status);
     seen
@@ -41,7 +46,10 @@ fn dynamic_pie() {
     let program = report("gcc", &[]).expect("gcc");
     let seen = compare(&program, &["exit", "42"]);
     assert_eq!(seen.status.code(), Some(42));
-    assert!(text(&seen.stdout).contains("wait -1 10\n"), "no child is left over");
+    assert!(
+        text(&seen.stdout).contains("wait -1 10\n"),
+        "no child is left over"
+    );
 }
 
 #[test]
@@ -96,14 +104,22 @@ fn script() {
 
 #[test]
 fn shell_with_children() {
-    let seen = compare(Path::new("/bin/sh"), &["-c", "echo a | cat; (exit 3); echo $?; ls /usr"]);
+    let seen = compare(
+        Path::new("/bin/sh"),
+        &["-c", "echo a | cat; (exit 3); echo $?; ls /usr"],
+    );
     assert!(text(&seen.stdout).starts_with("a\n3\n"));
 }
 
 #[test]
 fn randomized_addresses() {
     for _ in 0..50 {
-        let seen = injected(Path::new("/bin/echo"), &["x"]).output().expect("starts");
-        assert_eq!((seen.status.code(), text(&seen.stdout).as_str()), (Some(0), "x\n"));
+        let seen = injected(Path::new("/bin/echo"), &["x"])
+            .output()
+            .expect("starts");
+        assert_eq!(
+            (seen.status.code(), text(&seen.stdout).as_str()),
+            (Some(0), "x\n")
+        );
     }
 }

@@ -1,8 +1,10 @@
 //! Builds the stand-in runtime and the guests, and launches guests with it.
+#![allow(dead_code)] // each test file uses its part
 
 use ppin_abi::boot::{CacheMode, RuntimeSpan};
 use ppin_inject::block::BootParams;
-use ppin_inject::{Exec, HelperSpace, Launch, launch};
+use ppin_inject::sys::{Cpu, Kernel};
+use ppin_inject::{Exec, HelperSpace, Launch, launch_with};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -23,7 +25,9 @@ pub fn runtime() -> &'static Path {
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../runtime"));
         cargo.args(["build", "--release", "--locked", "--no-default-features"]);
-        cargo.args(["--features", "native-smoke", "--quiet", "--target-dir"]).arg(&target);
+        cargo
+            .args(["--features", "native-smoke", "--quiet", "--target-dir"])
+            .arg(&target);
         for (name, _) in std::env::vars_os() {
             let name = name.to_string_lossy().into_owned();
             let foreign = name.starts_with("CARGO_") && name != "CARGO_HOME";
@@ -42,22 +46,29 @@ pub fn guest(compiler: &str, source: &str, args: &[&str]) -> Option<PathBuf> {
     let _turn = ONE_AT_A_TIME.lock();
     let name = format!("{compiler}-{source}{}", args.concat()).replace(['/', ',', ' '], "_");
     let binary = workshop().join(name);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guests").join(source);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/guests")
+        .join(source);
     let mut command = Command::new(compiler);
-    command.args(["-w", "-o"]).arg(&binary).arg(source).args(args);
+    command
+        .args(["-w", "-o"])
+        .arg(&binary)
+        .arg(source)
+        .args(args);
     let status = command.status().ok()?;
     assert!(status.success(), "{command:?}");
     Some(binary)
 }
 
 /// What a launch in the child of a fork needs, prepared before it.
-struct Prepared {
+pub struct Prepared {
     carrier: CString,
     runtime: RuntimeSpan,
     path: CString,
     argv: Vec<CString>,
     envp: Vec<CString>,
-    space: *mut HelperSpace,
+    /// For the helper.
+    pub space: *mut HelperSpace,
 }
 
 // SAFETY: used in one place at a time, in the forked child.
@@ -75,9 +86,12 @@ fn pointers(strings: &[CString]) -> Vec<*const u8> {
 }
 
 impl Prepared {
-    fn new(carrier: &Path, program: &Path, args: &[&str]) -> Self {
+    /// From `carrier`, `program` with `args`.
+    pub fn new(carrier: &Path, program: &Path, args: &[&str]) -> Self {
         let parent = format!("PARENT={}", std::process::id());
-        let argv = [program.as_os_str()].into_iter().chain(args.iter().map(OsStr::new));
+        let argv = [program.as_os_str()]
+            .into_iter()
+            .chain(args.iter().map(OsStr::new));
         let layout = std::alloc::Layout::new::<HelperSpace>();
         Self {
             carrier: c_string(carrier.as_os_str()),
@@ -90,7 +104,15 @@ impl Prepared {
         }
     }
 
-    fn go(&self) -> std::io::Error {
+    /// The same for another program.
+    pub fn clone_for(&self, program: &Path) -> Self {
+        let mut other = Self::new(runtime(), program, &[]);
+        other.envp.clone_from(&self.envp);
+        other
+    }
+
+    /// Launches through `kernel`, after whatever the caller did to this process.
+    pub fn go<K: Kernel>(&self, kernel: &mut K) -> std::io::Error {
         let (argv, envp) = (pointers(&self.argv), pointers(&self.envp));
         let exec = Exec {
             at: None,
@@ -113,32 +135,44 @@ impl Prepared {
             db_stack: b"",
         };
         let carrier = &self.carrier;
-        let request = Launch { boot, carrier, runtime: self.runtime, ident: None, exec };
+        let request = Launch {
+            boot,
+            carrier,
+            runtime: self.runtime,
+            ident: None,
+            exec,
+        };
         // SAFETY: the space is this process's own.
-        let failure = unsafe { launch(self.space, &request) };
+        let failure = unsafe { launch_with(kernel, self.space, &request) };
         std::io::Error::from_raw_os_error(failure.errno.0)
     }
 }
 
 /// A command that becomes `program` with the stand-in runtime in it.
 pub fn injected(program: &Path, args: &[&str]) -> Command {
-    carried_by(runtime(), program, args)
+    injected_by(program, args, |prepared| prepared.go(&mut Cpu))
 }
 
-/// As [`injected`], with the runtime taken from `carrier`.
-pub fn carried_by(carrier: &Path, program: &Path, args: &[&str]) -> Command {
-    let prepared = Prepared::new(carrier, program, args);
+/// As [`injected`], by an own way of launching.
+pub fn injected_by<F>(program: &Path, args: &[&str], go: F) -> Command
+where
+    F: Fn(&Prepared) -> std::io::Error + Send + Sync + 'static,
+{
+    let prepared = Prepared::new(runtime(), program, args);
     let mut command = Command::new("/nonexistent");
-    // SAFETY: the launcher neither allocates nor takes locks, except for the two
-    // small pointer tables; this test process forks from one thread at a time.
-    unsafe { command.pre_exec(move || Err(prepared.go())) };
+    // SAFETY: the launcher neither allocates nor takes locks, except for two small
+    // pointer tables, and the C library keeps its heap usable in forked children.
+    unsafe { command.pre_exec(move || Err(go(&prepared))) };
     command
 }
 
 /// The same, without ppin.
 pub fn native(program: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(program);
-    command.args(args).env_clear().env("PARENT", std::process::id().to_string());
+    command
+        .args(args)
+        .env_clear()
+        .env("PARENT", std::process::id().to_string());
     command.env("LC_ALL", "C");
     // Started by fork and exec like the others: posix_spawn leaves other
     // dispositions behind.
