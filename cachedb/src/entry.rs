@@ -183,11 +183,11 @@ impl Database {
 }
 
 fn describe(image: &mut ImageEntry) {
-    let facts = image
+    let mut facts = image
         .units
         .iter()
         .filter_map(|unit| unit.facts.as_ref().ok());
-    if let Some(facts) = facts.last() {
+    if let Some(facts) = facts.next_back() {
         image.path = Some(facts.image_path.clone());
         image.label = facts.label.clone();
     }

@@ -17,9 +17,9 @@ fn writers_readers_and_compaction_do_not_disturb_each_other() {
             .map(|writer| {
                 let bench = &bench;
                 scope.spawn(move || {
-                    for round in 0..12 {
+                    for round in 0..60 {
                         let head = 16 * (100 * writer + round);
-                        bench.add(&key(1), round as u32, &[head, 0]);
+                        bench.add(&key(1), round as u32, &[head, -16]);
                     }
                 })
             })
@@ -41,14 +41,12 @@ fn writers_readers_and_compaction_do_not_disturb_each_other() {
                 bench.open().list().unwrap();
             }
         });
-        for writer in writers {
-            writer.join().unwrap();
-        }
+        let outcomes: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
         done.store(true, Ordering::Relaxed);
+        assert!(outcomes.iter().all(Result::is_ok));
     });
-    let expected: BTreeSet<i32> = (0..4)
-        .flat_map(|writer| (0..12).map(move |round| 16 * (100 * writer + round)))
-        .collect();
+    let heads = |writer| (0..60).map(move |round| 16 * (100 * writer + round));
+    let expected: BTreeSet<i32> = (0..4).flat_map(heads).chain([-16]).collect();
     assert_eq!(bench.heads(&key(1)), expected);
     bench.open().compact().unwrap();
     assert_eq!(bench.heads(&key(1)), expected);
