@@ -17,7 +17,7 @@ pub struct Fragment {
     pub context: Context,
     /// App bytes it was made from, from `head` on.
     pub source_len: u32,
-    /// App instructions in it.
+    /// App instructions in it; none: it only tells the VM why there is no translation.
     pub instructions: u32,
     /// Code; the fragment is entered at offset 0, placed at a multiple of 16.
     pub hot: Vec<u8>,

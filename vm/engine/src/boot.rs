@@ -91,6 +91,8 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
         kib => u64::from(kib) << 10,
     };
     let mut stats = Stats::default();
+    stats.time.start_ticks = time::ticks();
+    stats.time.start_ns = arrived;
     stats.time.inject = arrived.saturating_sub(config.started_ns);
     Vm {
         config,
@@ -105,6 +107,7 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
         tool,
         ended_already: false,
         no_save: false,
+        quiet: false,
     }
 }
 

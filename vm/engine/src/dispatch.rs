@@ -1,8 +1,8 @@
 //! The dispatcher: why the VM was entered, and where to go on.
 
 use crate::image::Region;
-use crate::signal::raise;
-use crate::sys::c;
+use crate::signal::native;
+use crate::syscall::gate32 as gate;
 use crate::thread::{Reason, Thread};
 use crate::vm::{self, Vm};
 use crate::{install, report, syscall};
@@ -28,6 +28,7 @@ fn dispatch(thread: &mut Thread) -> CachePc {
         r if r == Reason::Exit as u64 => leave_exit(thread.operand),
         r if r == Reason::Indirect as u64 => indirect(AppPc(thread.operand)),
         r if r == Reason::Syscall as u64 => syscall::handle(thread),
+        r if r == Reason::Efault as u64 => syscall::after_efault(thread),
         r if r == Reason::Trap as u64 => trap(thread),
         _ => lookup(&mut vm::lock(), AppPc(thread.resume_pc), Context(thread.resume_context)),
     }
@@ -104,7 +105,7 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
 /// Code that may change unseen is translated with care.
 fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
     let context = context.without(Context::VOLATILE);
-    let careful = |r: Region| r.shared && r.writable;
+    let careful = |r: Region| r.shared;
     let region = crate::image_region(vm, pc);
     let volatile = region.is_some_and(careful) || vm.guards.is_volatile(pc.0);
     if volatile { context.with(Context::VOLATILE) } else { context }
@@ -117,20 +118,12 @@ fn trap(thread: &mut Thread) -> CachePc {
     let mut vm = vm::lock();
     let pc = ImageOff(rec.pc).at(vm.base_at(thread.operand));
     let entry = lookup(&mut vm, pc, Context(rec.context));
-    match rec.kind {
-        k if k == Trap::Undecodable as u32 => raise::fault(thread, c::SIGILL, pc.0),
-        // If the page is there by now, the new translation will simply run.
-        k if k == Trap::Unreadable as u32 => {
-            if install::is_unreadable(&vm, entry) {
-                raise::fault(thread, c::SIGSEGV, pc.0);
-            }
-        }
-        k if k == Trap::Int80 as u32 => {
-            report::give_up(format_args!("{pc}: int 0x80 in 64-bit code is not supported"))
-        }
-        _ => report::give_up(format_args!(
-            "{pc}: this instruction cannot be run faithfully yet (far branches, the gs segment)"
-        )),
+    if rec.kind == Trap::Int80 as u32 && !gate::harmless(thread) {
+        report::give_up(format_args!("{pc}: this 32-bit system call (int 0x80) cannot be followed"))
     }
+    if vm.tells_only_of_trap(entry) {
+        return native::begin(thread, pc, entry);
+    }
+    // What was wrong has been mended meanwhile: the new translation will simply run.
     entry
 }

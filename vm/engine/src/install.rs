@@ -19,7 +19,7 @@ const CHUNK: u64 = 1 << 20;
 
 /// Translates `pc` and returns the fragment's entry.
 pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
-    let started = time::monotonic_ns();
+    let started = time::ticks();
     let region = crate::image_region(vm, pc);
     let mut buffer = [0; MAX_TRACE_BYTES];
     let (len, end) = fetch(region, pc, &mut buffer);
@@ -29,11 +29,12 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let (image, base) = image_of(vm, region, pc);
     let request = Request { pc, image: base, context, bytes: &buffer[..len], end, max_source: None };
     let fragment = ppin_jit::compile(&request, vm.tool);
-    let listed = len != 0;
+    // A fragment that is only a trap is made anew each time: memory may have changed.
+    let listed = fragment.instructions != 0;
     let source = &buffer[..(fragment.source_len as usize).min(len)];
     let entry = install(vm, image, pc, fragment, source, listed);
     vm.stats.traces_compiled += 1;
-    vm.stats.time.compile += time::monotonic_ns() - started;
+    vm.stats.time.compile += time::ticks() - started;
     entry
 }
 
@@ -118,6 +119,21 @@ fn add_chunk(vm: &mut Vm, base: u64, span: (u64, u64), len: u64, fragment: &Frag
     (n, space)
 }
 
+/// Maps room for new code near every image, for when mapping is not possible any more.
+pub fn lay_in(vm: &mut Vm) {
+    let places: alloc::vec::Vec<_> =
+        vm.images.all.iter().filter(|i| !i.gone).map(|i| (i.base.0, i.span)).collect();
+    let before = vm.cache.chunks.len();
+    for (base, span) in places {
+        let reached = |c: &Chunk| crate::cache::place::reaches(c.base, c.len, span.0, span.1);
+        if !vm.cache.chunks[before..].iter().any(reached)
+            && let Ok(chunk) = Chunk::near(base, span.0, span.1, 4 * CHUNK, 0)
+        {
+            vm.cache.chunks.push(chunk);
+        }
+    }
+}
+
 /// Writes the fragment's sections at `place` with relocations applied.
 fn write(fragment: &Fragment, place: &Placement, counters: u64) {
     // SAFETY: the arena has just handed out this room, and nobody knows it yet.
@@ -159,10 +175,12 @@ pub fn discard(vm: &mut Vm, id: u32) {
     vm.cache.directory.kill(id);
 }
 
-/// Whether `entry` is code that only says that its source cannot be read.
-#[must_use]
-pub fn is_unreadable(vm: &Vm, entry: CachePc) -> bool {
-    vm.fresh_at(entry.0).is_some_and(|id| !vm.cache.directory.fragments[id as usize].listed)
+impl Vm {
+    /// Whether `entry` is code that only says that its source cannot be translated.
+    #[must_use]
+    pub fn tells_only_of_trap(&self, entry: CachePc) -> bool {
+        self.fresh_at(entry.0).is_some_and(|id| !self.cache.directory.fragments[id as usize].listed)
+    }
 }
 
 impl Fresh {

@@ -7,10 +7,15 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 use ppin_abi::boot::CacheMode;
 
-/// Nanoseconds by what they were spent on.
+/// Time stamp ticks by what they were spent on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
-    /// From the launcher's start of injection to the runtime's first instruction.
+    /// Counter and CLOCK_MONOTONIC (ns) when the runtime began.
+    pub start_ticks: u64,
+    /// See above.
+    pub start_ns: u64,
+    /// From the launcher's start of injection to the runtime's first instruction, in
+    /// nanoseconds.
     pub inject: u64,
     /// Finding and mapping units.
     pub load: u64,
@@ -20,6 +25,21 @@ pub struct Times {
     pub compile: u64,
     /// Freezing and writing units.
     pub persist: u64,
+}
+
+impl Times {
+    /// The same in nanoseconds: the counter runs at the rate seen since the start.
+    fn nanoseconds(&self) -> Self {
+        let (ticks, ns) = (time::ticks() - self.start_ticks, time::monotonic_ns() - self.start_ns);
+        let scale = |t: u64| (u128::from(t) * u128::from(ns) / u128::from(ticks.max(1))) as u64;
+        Self {
+            load: scale(self.load),
+            relocate: scale(self.relocate),
+            compile: scale(self.compile),
+            persist: scale(self.persist),
+            ..*self
+        }
+    }
 }
 
 /// See the module. Keys are a contract (DESIGN: CLI).
@@ -68,7 +88,7 @@ impl Stats {
             CacheMode::ReadOnly => "ro",
             CacheMode::Off => "off",
         };
-        let t = &self.time;
+        let t = &self.time.nanoseconds();
         let busy = t.load + t.relocate + t.compile + t.persist;
         let mut s = String::new();
         let _ = write!(

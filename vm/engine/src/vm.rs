@@ -46,6 +46,8 @@ pub struct Vm {
     pub ended_already: bool,
     /// Nothing may be saved any more (trust given up, borrowed memory).
     pub no_save: bool,
+    /// The app filters system calls: the VM makes none that the app did not ask for.
+    pub quiet: bool,
 }
 
 // SAFETY: the raw pointers are to thread mappings; all use is under the lock.
@@ -186,7 +188,11 @@ impl Vm {
 
     /// This process is a forked child: what its parent has done is not its own.
     pub fn forked(&mut self) {
+        let time = &self.stats.time;
+        let (start_ticks, start_ns) = (time.start_ticks, time.start_ns);
         self.stats = Stats::default();
+        self.stats.time.start_ticks = start_ticks;
+        self.stats.time.start_ns = start_ns;
         self.config.started_ns = crate::sys::time::monotonic_ns();
         for fresh in &mut self.cache.directory.fragments {
             fresh.saved = true;

@@ -32,7 +32,15 @@ pub fn compile(request: &Request<'_>, tool: &dyn Tool) -> Fragment {
         emit_trace(&mut emitter, request, &selection, &plan);
         emit_end(&mut emitter, &selection, tool);
     }
-    emitter.finish(selection.source_len, selection.ins.len() as u32)
+    emitter.finish(selection.source_len, translated(&selection))
+}
+
+/// Instructions that the fragment can execute: none if it consists of a trap.
+fn translated(selection: &Selection) -> u32 {
+    match selection.ins.first() {
+        Some(ins) if matches!(ins.kind, Kind::Trap(_)) => 0,
+        _ => selection.ins.len() as u32,
+    }
 }
 
 /// Lets the tool look at the trace.
@@ -43,8 +51,13 @@ fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> 
 }
 
 fn emit_trace(emitter: &mut Emitter, request: &Request<'_>, selection: &Selection, plan: &Plan) {
+    let mut block = !request.context.contains(Context::CONTINUATION);
     for (index, ins) in selection.ins.iter().enumerate() {
         emitter.boundary(ins.offset);
+        if block {
+            emitter.block_start();
+        }
+        block = matches!(ins.kind, Kind::CondJump | Kind::ShortJump);
         plan.emit_before(emitter, index, ins);
         let site = Site {
             ins,

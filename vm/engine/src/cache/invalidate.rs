@@ -75,6 +75,16 @@ impl Guards {
     }
 }
 
+/// Gives every page back, for the kernel to write to; `false` if we hold none.
+pub fn release_all(vm: &mut Vm) -> bool {
+    let pages: alloc::vec::Vec<u64> = vm.guards.guarded(0, u64::MAX).collect();
+    for page in &pages {
+        vm.guards.release(*page, false);
+        fragments(vm, *page, page + PAGE);
+    }
+    !pages.is_empty()
+}
+
 /// The app stores to `addr` from cache address `pc`. Returns whether the fault was
 /// our doing; the store can then be repeated.
 pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {

@@ -57,6 +57,13 @@ core::arch::global_asm!(
     "mov qword ptr gs:[{reason}], 2",
     "jmp 3f",
 
+    // A call through the gate gave -EFAULT: record in SYS_REC, number in SYS_NR.
+    "leave_efault:",
+    "mov rcx, gs:[{sys_rec}]",
+    "mov gs:[{operand}], rcx",
+    "mov qword ptr gs:[{reason}], 5",
+    "jmp 3f",
+
     // Indirect branch miss: rcx = app target, app rcx spilled.
     "leave_indirect:",
     "mov gs:[{operand}], rcx",

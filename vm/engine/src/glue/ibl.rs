@@ -35,6 +35,8 @@ core::arch::global_asm!(
     "cmp rax, rcx",
     "jne 3f",
     "mov rax, [rdx + 8]",
+    "test rax, rax",                // address 0 is the tag of an empty entry
+    "jz 4f",
     "mov gs:[{target}], rax",
     "mov rax, gs:[{flags}]",
     "add al, 127",
@@ -47,6 +49,7 @@ core::arch::global_asm!(
     "add rdx, 16",
     "test rax, rax",
     "jnz 2b",
+    "4:",
     "mov rax, gs:[{flags}]",
     "add al, 127",
     "sahf",

@@ -89,5 +89,6 @@ pub(crate) mod disp {
     pub const SPILL_FLAGS: usize = 0x40;
     pub const SYS_REC: usize = 0xd0;
     pub const SYS_RESUME: usize = 0xd8;
+    pub const SYS_NR: usize = 0xe0;
     const _: () = assert!(XMM % 16 == 0);
 }

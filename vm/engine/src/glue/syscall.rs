@@ -29,6 +29,7 @@ core::arch::global_asm!(
     "movsxd r11, dword ptr [rcx + 8]",      // SyscallRec::resume
     "lea r11, [rcx + r11]",
     "mov gs:[{resume}], r11",
+    "mov gs:[{nr}], rax",
     "lea r11, [rip + {slow}]",
     "movzx ecx, ax",
     "movzx ecx, byte ptr [r11 + rcx]",
@@ -37,9 +38,15 @@ core::arch::global_asm!(
     "gate_syscall:",
     "syscall",
     "gate_done:",
+    // The kernel cannot write to code that we guard: -EFAULT is the VM's to judge.
+    "lea rcx, [rax + 14]",
+    "jrcxz 2f",
     "jmp qword ptr gs:[{resume}]",
+    "2:",
+    "jmp leave_efault",
     "gate_end:",
     rec = const disp::SYS_REC,
+    nr = const disp::SYS_NR,
     resume = const disp::SYS_RESUME,
     slow = sym crate::syscall::SLOW,
 );

@@ -135,8 +135,20 @@ impl Bound {
         }
     }
 
+    /// Admits every group, stubs included.
+    pub fn admit_all(&mut self, image: &Image, stats: &mut Stats, ibl: &mut IblTable) {
+        for n in 0..self.unit.hot_groups() {
+            let start = self.unit.hot_group(n).map(|g| self.hot() + u64::from(g.offset));
+            start.map(|at| self.admit_at(at, image, stats, ibl));
+        }
+        for n in 0..self.unit.cold_groups() {
+            let start = self.unit.cold_group(n).map(|g| self.cold() + u64::from(g.offset));
+            start.map(|at| self.admit_at(at, image, stats, ibl));
+        }
+    }
+
     fn open_hot(&mut self, group: &CodeGroup, image: &Image, stats: &mut Stats, ibl: &mut IblTable) -> bool {
-        let started = time::monotonic_ns();
+        let started = time::ticks();
         let opened = self.check_hot(group, image, stats).and_then(|()| self.run_hot(group, image, stats));
         let gate = match opened {
             Ok(()) => Gate::Open,
@@ -149,7 +161,7 @@ impl Bound {
         if gate == Gate::Open {
             self.prefill(group, image, ibl);
         }
-        stats.time.relocate += time::monotonic_ns() - started;
+        stats.time.relocate += time::ticks() - started;
         gate == Gate::Open
     }
 

@@ -55,12 +55,25 @@ pub fn admit(vm: &mut Vm, addr: u64) -> bool {
     false
 }
 
+/// Admits everything, and maps nothing more.
+pub fn admit_all(vm: &mut Vm) {
+    let Vm { images, stats, ibl, .. } = vm;
+    for image in images.all.iter_mut().filter(|i| !i.gone) {
+        image.asked = true;
+        let mut units = core::mem::take(&mut image.units);
+        for unit in &mut units {
+            unit.admit_all(image, stats, ibl);
+        }
+        image.units = units;
+    }
+}
+
 /// Maps the image's units, the first time one of its addresses is sought.
 fn ask(vm: &mut Vm, id: ImageId) {
     if vm.images.get(id).asked || !vm.config.reads() {
         return;
     }
-    let started = time::monotonic_ns();
+    let started = time::ticks();
     vm.images.get_mut(id).asked = true;
     if let Some(key) = key_of(vm, id, false) {
         let databases: Vec<_> = core::iter::once(&vm.config.db).chain(&vm.config.db_stack).cloned().collect();
@@ -68,7 +81,7 @@ fn ask(vm: &mut Vm, id: ImageId) {
             map_units(vm, id, &key, &db);
         }
     }
-    vm.stats.time.load += time::monotonic_ns() - started;
+    vm.stats.time.load += time::ticks() - started;
 }
 
 /// Key of an image's units; `compute`: hash the file if nobody has yet.

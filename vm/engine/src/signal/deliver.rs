@@ -30,6 +30,7 @@ pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
     Spot {
         pc: off.at(base),
         boundary: true,
+        inside: 0,
         block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
         spilled: 0,
         context: Context(rec.context),
@@ -80,6 +81,10 @@ pub fn continuation(vm: &Vm, spot: &Spot) -> Context {
 pub fn deliver(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot, fault: bool) {
     let signal = info.signo as u32;
     settle(thread, context, spot);
+    if fault {
+        let g = &context.gregs;
+        thread.signals.last_fault = [g[greg::ERR], g[greg::TRAPNO], g[greg::CR2]];
+    }
     let action = thread.process().actions.0[signal as usize];
     let blocked = thread.signals.mask & bit(signal) != 0;
     if fault && (blocked || action.handler == IGNORE) {
@@ -110,6 +115,8 @@ fn push(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot
     app.gregs[greg::RIP] = spot.pc.0;
     app.gregs[greg::FLAGS] &= !0x100;
     app.sigmask = thread.signals.saved_mask.take().unwrap_or(thread.signals.mask);
+    app.gregs[greg::OLDMASK] = app.sigmask;
+    [app.gregs[greg::ERR], app.gregs[greg::TRAPNO], app.gregs[greg::CR2]] = thread.signals.last_fault;
     app.stack = alt_stack(thread, context.gregs[greg::RSP]);
     let top = stack_top(thread, context.gregs[greg::RSP], action);
     let Some(frame) = frame::write(top, action.restorer, &app, info) else {

@@ -60,6 +60,8 @@ pub mod greg {
     pub const FLAGS: usize = 17;
     /// error code of a fault
     pub const ERR: usize = 19;
+    /// mask, once more
+    pub const OLDMASK: usize = 21;
     /// trap number of a fault
     pub const TRAPNO: usize = 20;
     /// faulting address of a page fault

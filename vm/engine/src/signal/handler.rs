@@ -1,6 +1,7 @@
 //! The one handler that the kernel knows, and its decision.
 
 use super::frame::{SigInfo, UContext, greg};
+use super::native::{self, Native};
 use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, translate};
 use crate::glue::{self, Place, vmcall};
 use crate::sys::{c, peek};
@@ -9,11 +10,14 @@ use crate::vm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 
-const TRAP_FLAG: u64 = 0x100;
+/// TF in rflags.
+pub const TRAP_FLAG: u64 = 0x100;
 
 unsafe extern "C" {
     /// `sa_restorer` of our handlers.
     pub fn restorer();
+    /// What the kernel calls.
+    pub fn signal_entry();
 }
 
 core::arch::global_asm!(
@@ -24,10 +28,19 @@ core::arch::global_asm!(
     "mov eax, 15",
     "syscall",
     "ud2",
+    // The kernel leaves the app's AC flag set, under which compiled code may fault.
+    ".globl signal_entry",
+    ".hidden signal_entry",
+    "signal_entry:",
+    "pushfq",
+    "and dword ptr [rsp], 0xfffbffff",
+    "popfq",
+    "jmp {handler}",
+    handler = sym on_signal,
 );
 
-/// Called by the kernel on our signal stack.
-pub unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UContext) {
+/// Reached from `signal_entry`, on our signal stack.
+unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UContext) {
     // SAFETY: the kernel's frame; the thread adopted its area before it unblocked signals.
     let (thread, info, context) = unsafe { (thread::current(), &mut *info, &mut *context) };
     let signal = signal as u32;
@@ -88,7 +101,6 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
 /// Keeps the signal until a boundary; the kernel holds back the next ones.
 fn wait(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
     thread.signals.waiting = *info;
-    thread.signals.waiting_fault = false;
     thread.pending = 1;
     context.sigmask = HOLD_ALL;
 }
@@ -108,6 +120,9 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     let pc = context.gregs[greg::RIP];
     if let Some(resume) = peek::fixup(pc) {
         context.gregs[greg::RIP] = resume;
+        return;
+    }
+    if thread.signals.native != Native::Off && native::step(thread, signal, info, context) {
         return;
     }
     if signal == c::SIGTRAP && thread.signals.stepping {
@@ -142,6 +157,11 @@ fn stepped(thread: &mut Thread, context: &mut UContext) {
 /// The VM turned away from the cache because a signal waits.
 fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
     context.gregs[greg::RIP] = thread.entering;
+    if thread.signals.native != Native::Off {
+        // The one instruction first; the signal is delivered behind it.
+        context.gregs[greg::FLAGS] |= TRAP_FLAG;
+        return;
+    }
     match locate(thread, thread.entering) {
         Where::App(spot) if spot.boundary => deliver_waiting(thread, context, &spot),
         _ => step(thread, context),
@@ -150,15 +170,8 @@ fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
 
 fn deliver_waiting(thread: &mut Thread, context: &mut UContext, spot: &translate::Spot) {
     let info = thread.signals.waiting;
-    let fault = thread.signals.waiting_fault;
-    thread.signals.waiting.signo = 0;
     thread.pending = 0;
-    if fault {
-        context.gregs[greg::CR2] = info.rest[0];
-        context.gregs[greg::TRAPNO] = super::raise::trap_number(info.signo as u32);
-        context.gregs[greg::ERR] = super::raise::error_code(info.signo as u32);
-    }
-    deliver::deliver(thread, context, &info, spot, fault);
+    deliver::deliver(thread, context, &info, spot, false);
 }
 
 /// Page faults by which the cache works: the first execution of a restored group,
@@ -214,13 +227,13 @@ fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCo
     let Some(mut spot) = found else {
         return fatal::crash(thread, signal, info, context);
     };
+    if signal == c::SIGTRAP {
+        // A trap is reported behind the instruction.
+        spot.pc = spot.pc.wrapping_add(u64::from(spot.inside) + 1);
+    }
     let mut info = *info;
     if info.rest[0] == pc && addressed(signal, info.code) {
         info.rest[0] = spot.pc.0;
-    }
-    if signal == c::SIGTRAP {
-        // A trap is reported behind the instruction (int3: one byte).
-        spot.pc = spot.pc.wrapping_add(pc - at);
     }
     deliver::deliver(thread, context, &info, &spot, true);
 }

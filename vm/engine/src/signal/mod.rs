@@ -15,7 +15,7 @@ pub mod deliver;
 pub mod fatal;
 pub mod frame;
 pub mod handler;
-pub mod raise;
+pub mod native;
 pub mod state;
 pub mod translate;
 
@@ -98,7 +98,7 @@ fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
         return KernelSigaction { handler: app.handler, flags: app.flags & KEPT, ..*app };
     }
     KernelSigaction {
-        handler: handler::on_signal as *const () as usize as u64,
+        handler: handler::signal_entry as *const () as usize as u64,
         flags: (c::SA_SIGINFO | c::SA_ONSTACK) as u64 | u64::from(SA_RESTORER) | (app.flags & KEPT),
         restorer: handler::restorer as *const () as usize as u64,
         mask: HOLD_ALL,

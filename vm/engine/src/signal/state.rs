@@ -38,14 +38,21 @@ pub struct SignalState {
     pub alt: AltStack,
     /// The signal that waits; number 0: none.
     pub waiting: SigInfo,
-    /// It is a fault raised on behalf of the instruction to be entered.
-    pub waiting_fault: bool,
+    /// One app instruction is being run in its own place.
+    pub native: super::native::Native,
+    /// Its address.
+    pub native_pc: u64,
+    /// Cache address of its translation, which only says that there is none.
+    pub native_entry: u64,
     /// The thread is being stepped to a boundary.
     pub stepping: bool,
     /// sigsuspend and the like: the mask to put into the next frame.
     pub saved_mask: Option<SigSet>,
     /// Fault signals sent by others while the app blocks them.
     pub held: SigSet,
+    /// Error code, trap number and address of the app's last fault: the kernel
+    /// repeats them in every later frame.
+    pub last_fault: [u64; 3],
     interrupted: [(u64, u64); INTERRUPTED],
     next: usize,
 }

@@ -13,6 +13,8 @@ pub struct Spot {
     pub pc: AppPc,
     /// Nothing of that instruction has run and all registers are in place.
     pub boundary: bool,
+    /// Bytes from the stretch's start to the address.
+    pub inside: u32,
     /// The instruction begins a basic block on every path here.
     pub block_start: bool,
     /// Registers to be taken from the spill area.
@@ -50,11 +52,28 @@ pub fn spot(vm: &Vm, address: u64) -> Option<Spot> {
     Some(Spot {
         pc: maps.head.wrapping_add(u64::from(row.app)),
         boundary,
+        inside: offset - row.hot,
         block_start: row.flags & pc_flag::BLOCK != 0,
         spilled: if boundary { 0 } else { row.spilled },
         context: maps.context,
         corrections: corrections(&maps, offset, row.app),
     })
+}
+
+/// The state of an instruction at `pc` that was not translated but run natively, from
+/// the fragment at `entry` that stands for it.
+#[must_use]
+pub fn spot_at_trap(vm: &Vm, entry: u64, pc: AppPc) -> Spot {
+    let maps = vm.maps_at(entry);
+    Spot {
+        pc,
+        boundary: true,
+        inside: 0,
+        block_start: true,
+        spilled: 0,
+        context: maps.as_ref().map_or(Context::CANONICAL, |m| m.context),
+        corrections: maps.map_or_else(Vec::new, |m| corrections(&m, u32::MAX, 0)),
+    }
 }
 
 /// Additions made for instructions that have not run are taken back, those not made

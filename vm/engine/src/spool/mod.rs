@@ -24,7 +24,7 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
     if !vm.config.writes() || vm.no_save {
         return;
     }
-    let started = time::monotonic_ns();
+    let started = time::ticks();
     for n in 0..vm.images.all.len() as u32 {
         let id = ImageId(n);
         if let Some((key, dir, name)) = freeze_image(vm, id)
@@ -33,7 +33,7 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
             restore::map_unit(vm, id, &key, &dir, &name);
         }
     }
-    vm.stats.time.persist += time::monotonic_ns() - started;
+    vm.stats.time.persist += time::ticks() - started;
 }
 
 /// Freezes the fresh fragments of one image, or of one that is being unmapped.

@@ -18,6 +18,7 @@ pub fn handle(nr: u32, args: &[usize; 6]) -> isize {
         c::__NR_mmap => mmap(args),
         c::__NR_munmap => before(args, nr),
         c::__NR_mprotect | c::__NR_pkey_mprotect => mprotect(nr, args),
+        c::__NR_madvise => madvise(args),
         c::__NR_mremap => mremap(args),
         c::__NR_shmat => shmat(args),
         _ => pass(nr, args),
@@ -105,6 +106,17 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
         invalidate::range_changed(&mut vm::lock(), start, end);
     }
     pass(nr, args)
+}
+
+/// Advice after which the memory may read otherwise (madvise(2)).
+fn madvise(args: &[usize; 6]) -> isize {
+    let drops = matches!(args[2] as u32, c::MADV_DONTNEED | c::MADV_FREE | c::MADV_REMOVE | c::MADV_DONTNEED_LOCKED);
+    let result = pass(c::__NR_madvise, args);
+    let (start, end) = span(args[0], args[1]);
+    if drops && vm::lock().images.overlaps(start, end) {
+        invalidate::range_changed(&mut vm::lock(), start, end);
+    }
+    result
 }
 
 fn mremap(args: &[usize; 6]) -> isize {

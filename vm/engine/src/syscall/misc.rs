@@ -6,18 +6,27 @@ use crate::thread::Thread;
 use crate::vm;
 
 const ENOSYS: isize = -38;
+const EINVAL: isize = -22;
 const ARCH_SET_GS: usize = 0x1001;
 const ARCH_GET_GS: usize = 0x1004;
 
 /// Handles the call.
 pub fn handle(_thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     match nr {
-        // glibc and others fall back to plain atomics (rseq(2), "Errors").
-        c::__NR_rseq => ENOSYS,
+        c::__NR_rseq => rseq(args),
+        c::__NR_seccomp => confine(nr, args),
         c::__NR_arch_prctl => arch_prctl(args),
         c::__NR_prctl => prctl(args),
         _ => give_up_trust(nr, args),
     }
+}
+
+/// Refused, so that glibc and others fall back to plain atomics (rseq(2), "Errors");
+/// what the kernel would call invalid is called so.
+fn rseq(args: &[usize; 6]) -> isize {
+    const SIZE: usize = 32;
+    let valid = args[0].is_multiple_of(SIZE) && args[1] == SIZE && args[2] <= 1;
+    if valid { ENOSYS } else { EINVAL }
 }
 
 /// gs is ours. Programs for x86-64 leave its base at 0.
@@ -37,9 +46,32 @@ fn arch_prctl(args: &[usize; 6]) -> isize {
 fn prctl(args: &[usize; 6]) -> isize {
     const PR_SET_SECCOMP: usize = 22;
     if args[0] == PR_SET_SECCOMP {
-        return give_up_trust(c::__NR_prctl, args);
+        return confine(c::__NR_prctl, args);
     }
     pass(c::__NR_prctl, args)
+}
+
+/// The app is about to filter its system calls, and ours with them. All that needs
+/// calls is done now: what is known is saved, persisted code is admitted, and memory
+/// for new code is laid in. From then on the VM makes none of its own accord.
+fn confine(nr: u32, args: &[usize; 6]) -> isize {
+    const SECCOMP_SET_MODE_FILTER: usize = 1;
+    if nr == c::__NR_seccomp && args[0] > SECCOMP_SET_MODE_FILTER {
+        return pass(nr, args);
+    }
+    {
+        let mut vm = vm::lock();
+        crate::spool::freeze_all(&mut vm, false);
+        crate::restore::admit_all(&mut vm);
+        crate::install::lay_in(&mut vm);
+    }
+    let result = pass(nr, args);
+    if result >= 0 {
+        let mut vm = vm::lock();
+        vm.no_save = true;
+        vm.quiet = true;
+    }
+    result
 }
 
 /// From here on the process is not what it was when it opened the database: nothing

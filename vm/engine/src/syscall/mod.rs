@@ -2,12 +2,14 @@
 //! (`glue::syscall`) without entering the VM.
 
 mod exec;
+pub mod gate32;
 mod memory;
 mod misc;
 mod process;
 mod sigcalls;
 mod suspend;
 
+use crate::cache::invalidate;
 use crate::glue::vmcall;
 use crate::signal::translate;
 use crate::sys::c;
@@ -27,7 +29,7 @@ pub struct SlowTable(core::cell::UnsafeCell<[u8; 1 << 16]>);
 unsafe impl Sync for SlowTable {}
 
 const MEMORY: &[u32] =
-    &[c::__NR_mmap, c::__NR_munmap, c::__NR_mprotect, c::__NR_pkey_mprotect, c::__NR_mremap, c::__NR_shmat, c::__NR_shmdt];
+    &[c::__NR_mmap, c::__NR_munmap, c::__NR_mprotect, c::__NR_pkey_mprotect, c::__NR_mremap, c::__NR_madvise, c::__NR_shmat, c::__NR_shmdt];
 const SIGNALS: &[u32] = &[c::__NR_rt_sigaction, c::__NR_rt_sigprocmask, c::__NR_rt_sigreturn, c::__NR_sigaltstack];
 const SUSPENDING: &[u32] =
     &[c::__NR_rt_sigsuspend, c::__NR_ppoll, c::__NR_pselect6, c::__NR_epoll_pwait, c::__NR_epoll_pwait2];
@@ -84,6 +86,22 @@ pub fn handle(thread: &mut Thread) -> CachePc {
         Outcome::Again => again(resume, ImageOff(rec.pc).at(base)),
         Outcome::Elsewhere(entry) => entry,
     }
+}
+
+/// A call through the gate gave -EFAULT. If that may be because we hold pages of code
+/// read-only, they are given back, and the call is made again.
+pub fn after_efault(thread: &mut Thread) -> CachePc {
+    let record = thread.operand;
+    // SAFETY: as in `handle`.
+    let rec = unsafe { (record as *const SyscallRec).read() };
+    let base = vm::lock().base_at(record);
+    if thread.pending == 0 && invalidate::release_all(&mut vm::lock()) {
+        thread.regs.gpr[reg::RAX] = thread.area.scratch[2];
+        return again(record.wrapping_add(i64::from(rec.resume) as u64), ImageOff(rec.pc).at(base));
+    }
+    thread.resume_pc = ImageOff(rec.next).at(base).0;
+    thread.resume_context = rec.context;
+    after(thread, record.wrapping_add(i64::from(rec.resume) as u64))
 }
 
 /// The code that called may have been flushed or invalidated meanwhile; then the

@@ -5,9 +5,6 @@ use crate::sys::c;
 use crate::thread::clone::{self, Request};
 use crate::thread::{Thread, exit};
 
-const EFAULT: isize = -14;
-const EINVAL: isize = -22;
-
 /// Handles the call.
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     match nr {
@@ -26,7 +23,6 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
 fn clone3(thread: &mut Thread, args: &[usize; 6]) -> isize {
     match Request::clone3(args[0] as u64, args[1]) {
         Ok(mut request) => clone::run(thread, &mut request),
-        Err(true) => EFAULT,
-        Err(false) => EINVAL,
+        Err(error) => error,
     }
 }

@@ -11,6 +11,9 @@ use crate::sys::{c, mem, peek, proc, raw};
 use crate::vm;
 
 const ENOMEM: isize = -12;
+const EFAULT: isize = -14;
+const EINVAL: isize = -22;
+const E2BIG: isize = -7;
 
 /// A request in the form of clone3(2); shorter ones are widened to it.
 #[derive(Clone, Copy, Debug)]
@@ -52,18 +55,26 @@ impl Request {
         Self { words, size: 0 }
     }
 
-    /// clone3(2). `Err(true)`: cannot be read, `Err(false)`: no valid size.
+    /// clone3(2), with the checks of the kernel's `copy_struct_from_user`.
     ///
     /// # Errors
-    /// See above.
-    pub fn clone3(at: u64, size: usize) -> Result<Self, bool> {
-        if !(VER0..=88).contains(&size) {
-            return Err(false);
+    /// The result for the app.
+    pub fn clone3(at: u64, size: usize) -> Result<Self, isize> {
+        const KNOWN: usize = 88;
+        if size < VER0 {
+            return Err(EINVAL);
         }
-        let mut bytes = [0; 88];
+        if size > mem::PAGE as usize {
+            return Err(E2BIG);
+        }
+        let mut bytes = [0; mem::PAGE as usize];
         if peek::read(at, &mut bytes[..size]) != size {
-            return Err(true);
+            return Err(EFAULT);
         }
+        if bytes[KNOWN..].iter().any(|b| *b != 0) {
+            return Err(E2BIG);
+        }
+        let size = size.min(KNOWN);
         let mut words = [0; 11];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*bytes);

@@ -44,7 +44,8 @@ fn leave(status: i32) -> ! {
 
 /// `exit_group`: the process.
 pub fn process(thread: &mut Thread, status: i32) -> Outcome {
-    if !thread.borrowed_memory {
+    let quiet = vm::lock().quiet;
+    if !thread.borrowed_memory && !quiet {
         proc::set_mask(HOLD_ALL);
         end::of_process(&mut vm::lock());
     }

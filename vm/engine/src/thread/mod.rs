@@ -79,6 +79,8 @@ pub enum Reason {
     Syscall = 2,
     /// Indirect branch without an entry in the table; `operand` is the app target.
     Indirect = 3,
+    /// System call that gave -EFAULT; `operand` as for `Syscall`.
+    Efault = 5,
     /// Go on at `resume_pc` in `resume_context` (start, signal, invalidation).
     Resume = 4,
 }

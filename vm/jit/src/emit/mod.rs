@@ -153,6 +153,13 @@ impl Emitter {
         self.row(app, 0, pc_flag::BOUNDARY);
     }
 
+    /// The instruction whose boundary was noted last begins a basic block.
+    pub(crate) fn block_start(&mut self) {
+        if let Some(row) = self.pc_map.last_mut() {
+            row.flags |= pc_flag::BLOCK;
+        }
+    }
+
     /// Hot code from here on belongs to the instruction at `app`, with `spilled`
     /// registers in the thread area. Of several rows for one place the last counts.
     pub(crate) fn row(&mut self, app: u32, spilled: u8, flags: u8) {

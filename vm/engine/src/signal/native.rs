@@ -1,0 +1,71 @@
+//! Letting the CPU run one app instruction in its own place.
+//!
+//! What cannot be translated (bytes that our decoder does not know, memory that
+//! cannot be read or executed, far branches) is given to the CPU at its own address,
+//! with the trap flag set: either it faults there, exactly as natively, or the trap
+//! behind it brings us back.
+
+use super::frame::{SigInfo, UContext, greg};
+use super::handler::{TRAP_FLAG, redirect};
+use super::{deliver, translate};
+use crate::sys::c;
+use crate::thread::Thread;
+use crate::vm;
+use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::context::Context;
+
+/// How far the instruction is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Native {
+    /// None is being run.
+    #[default]
+    Off = 0,
+    /// On the way to it.
+    Approaching,
+    /// At it.
+    There,
+}
+
+/// Arranges for the instruction at `pc`, whose translation is entered at `entry`, to
+/// run natively. The address to go on at.
+pub fn begin(thread: &mut Thread, pc: AppPc, entry: CachePc) -> CachePc {
+    thread.signals.native = Native::Approaching;
+    thread.signals.native_pc = pc.0;
+    thread.signals.native_entry = entry.0;
+    thread.regs.flags |= TRAP_FLAG;
+    CachePc(pc.0)
+}
+
+/// A fault or trap while an instruction runs natively; `false` if it has nothing to
+/// do with that.
+pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) -> bool {
+    let at = context.gregs[greg::RIP];
+    if vm::is_runtime(at) {
+        context.gregs[greg::FLAGS] |= TRAP_FLAG;
+        return signal == c::SIGTRAP;
+    }
+    let trapped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
+    if trapped && thread.signals.native == Native::Approaching && at == thread.signals.native_pc {
+        thread.signals.native = Native::There;
+        context.gregs[greg::FLAGS] |= TRAP_FLAG;
+        return true;
+    }
+    thread.signals.native = Native::Off;
+    context.gregs[greg::FLAGS] &= !TRAP_FLAG;
+    if trapped {
+        redirect(thread, context, AppPc(at), Context::CANONICAL);
+    } else {
+        fault(thread, info, context, at);
+    }
+    true
+}
+
+const TRAP_TRACE: i32 = 2;
+
+/// The instruction has faulted in its own place: all but the counters is as it
+/// should be.
+fn fault(thread: &mut Thread, info: &SigInfo, context: &mut UContext, at: u64) {
+    let spot = translate::spot_at_trap(&vm::lock(), thread.signals.native_entry, AppPc(at));
+    deliver::deliver(thread, context, info, &spot, true);
+}
