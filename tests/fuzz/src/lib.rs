@@ -29,8 +29,8 @@ pub fn exercise(bytes: &[u8]) {
         let _ = unit.exits(number).map(Iterator::count);
         let _ = (unit.tool_record(number), file.thaw(number));
         let _ = (
-            unit.fragment_at_hot(number * 16),
-            unit.fragment_at_cold(number * 16),
+            unit.fragment_at_hot(number.wrapping_mul(16)),
+            unit.fragment_at_cold(number.wrapping_mul(16)),
         );
         let _ = (unit.slot_group(number), unit.pc_row_at(number, 9));
         let _ = unit.lookup(ImageOff(number as i32), Context(0));
