@@ -152,7 +152,7 @@ impl<'a> InsReader<'a> {
 
 fn classify(raw: &Instruction) -> Kind {
     if raw.segment_prefix() == Register::GS && accesses_segment(raw) {
-        return Kind::Trap(Trap::Unsupported);
+        return Kind::Trap(Trap::Segment);
     }
     match raw.flow_control() {
         FlowControl::Next => classify_plain(raw),
@@ -194,7 +194,7 @@ fn accesses_segment(raw: &Instruction) -> bool {
 fn classify_plain(raw: &Instruction) -> Kind {
     let code = raw.code();
     if touches_gs(raw) {
-        return Kind::Trap(Trap::Unsupported);
+        return Kind::Trap(Trap::Segment);
     }
     if code.is_privileged() {
         return Kind::Faulting;

@@ -193,17 +193,20 @@ pub fn spilled_names(spilled: u8) -> String {
     text
 }
 
-/// The flags of a row, as one letter each: boundary, instruction.
+/// The flags of a row: `B` boundary, `B*` a boundary at which a block begins, `I` the
+/// instruction itself behind what was inserted.
 #[must_use]
 pub fn flag_letters(flags: u8) -> &'static str {
+    let has = |flag| flags & flag != 0;
     match (
-        flags & pc_flag::BOUNDARY != 0,
-        flags & pc_flag::INSTRUCTION != 0,
+        has(pc_flag::BOUNDARY),
+        has(pc_flag::BLOCK),
+        has(pc_flag::INSTRUCTION),
     ) {
-        (true, true) => "BI",
-        (true, false) => "B",
-        (false, true) => "I",
-        (false, false) => "",
+        (true, true, _) => "B*",
+        (true, false, _) => "B",
+        (false, _, true) => "I",
+        (false, _, false) => "",
     }
 }
 
