@@ -62,10 +62,13 @@ pub enum Trap {
     Undecodable = 1,
     /// The bytes could not be read: raise what the MMU raises.
     Unreadable = 2,
-    /// A legal instruction that ppin cannot run faithfully: stop with a message.
+    /// A legal instruction that has no form in the cache: the CPU runs it in its own
+    /// place.
     Unsupported = 3,
     /// `int 0x80`.
     Int80 = 4,
+    /// It uses the gs segment, which is the runtime's.
+    Segment = 5,
 }
 
 /// A trap, reached as `mov gs:[Spill::Rcx], rcx; lea rcx, [rip + record];

@@ -121,6 +121,9 @@ fn trap(thread: &mut Thread) -> CachePc {
     if rec.kind == Trap::Int80 as u32 && !gate::harmless(thread) {
         report::give_up(format_args!("{pc}: this 32-bit system call (int 0x80) cannot be followed"))
     }
+    if rec.kind == Trap::Segment as u32 {
+        report::give_up(format_args!("{pc}: the program uses the gs segment, which ppin cannot share yet"))
+    }
     if vm.tells_only_of_trap(entry) {
         return native::begin(thread, pc, entry);
     }

@@ -91,7 +91,7 @@ pub fn install(
 /// cache is full.
 fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space) {
     let info = vm.images.get(image);
-    let (base, span) = (info.base.0, info.span);
+    let (base, span) = if info.span.1 == 0 { (0, (0, 0)) } else { (info.base.0, info.span) };
     for (n, chunk) in vm.cache.chunks.iter_mut().enumerate().rev() {
         if crate::cache::place::reaches(chunk.base, chunk.len, span.0, span.1)
             && let Some(space) = chunk.take(fragment)

@@ -12,7 +12,7 @@ mod stackless;
 pub mod syscall;
 pub mod vmcall;
 
-pub use cross::{cross, deliver_trap, enter_first, resume_vm};
+pub use cross::{cross, deliver_trap, enter_end, enter_first, resume_vm};
 pub use stackless::{clone, sigreturn, unmap_and_exit};
 use ppin_abi::area::Entry;
 

@@ -134,7 +134,10 @@ impl Images {
             return ImageId(found as u32);
         }
         let id = self.image_for(&entry, None);
-        self.get_mut(id).path = String::from(NOWHERE);
+        let image = self.get_mut(id);
+        image.path = String::from(NOWHERE);
+        // Its code refers to nothing in the app: any place will do.
+        image.span = (0, 0);
         id
     }
 

@@ -15,6 +15,7 @@ use ppin_abi::record::SyscallRec;
 const REDZONE: u64 = 128;
 const SS_ONSTACK: u64 = 1;
 const SS_DISABLE: u64 = 2;
+const SI_KERNEL: i32 = 0x80;
 
 /// State at the gate: before the call (or to be restarted), or behind it.
 #[must_use]
@@ -120,12 +121,23 @@ fn push(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot
     app.stack = alt_stack(thread, context.gregs[greg::RSP]);
     let top = stack_top(thread, context.gregs[greg::RSP], action);
     let Some(frame) = frame::write(top, action.restorer, &app, info) else {
-        return fatal::no_stack(thread);
+        return no_stack(thread, context, signal, spot);
     };
     if !spot.block_start || spot.context.contains(Context::CONTINUATION) {
         thread.signals.remember(frame, spot.pc.0);
     }
     enter_handler(thread, context, frame, signal, action);
+}
+
+/// The app's stack cannot hold the frame: the kernel forces SIGSEGV instead
+/// (`force_sigsegv`), and gives up if that was the signal.
+fn no_stack(thread: &mut Thread, context: &mut UContext, signal: u32, spot: &Spot) {
+    let info = SigInfo::fault(c::SIGSEGV, SI_KERNEL, 0);
+    if signal == c::SIGSEGV {
+        return fatal::die(thread, signal, &info);
+    }
+    let settled = Spot { corrections: alloc::vec::Vec::new(), spilled: 0, ..spot.clone() };
+    deliver(thread, context, &info, &settled, true);
 }
 
 /// Registers, mask and disposition on entry of a handler.
@@ -148,6 +160,7 @@ fn enter_handler(thread: &mut Thread, context: &mut UContext, frame: u64, signal
     g[greg::RSP] = frame;
     g[greg::FLAGS] &= !(0x100 | 0x400 | 0x1_0000); // TF, DF, RF
     context.sigmask = kernel_mask(thread.signals.mask);
+    frame::reset_vector_state(context.fpstate);
     handler::redirect(thread, context, AppPc(action.handler), Context::CANONICAL);
 }
 

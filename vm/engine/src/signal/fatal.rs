@@ -29,7 +29,7 @@ fn die_now(signal: u32, info: &SigInfo) -> ! {
     proc::exit_group(128 + signal as i32)
 }
 
-/// The app's stack has no room for a frame: the kernel forces SIGSEGV.
+/// The app's frame for sigreturn cannot be read: the kernel forces SIGSEGV.
 pub fn no_stack(thread: &mut Thread) {
     let info = SigInfo::fault(c::SIGSEGV, 0x80, 0);
     die(thread, c::SIGSEGV, &info);

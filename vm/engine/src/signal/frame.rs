@@ -110,6 +110,29 @@ fn vector_len(fpstate: u64) -> u64 {
     if word(464) == MAGIC1 { u64::from(word(468)) } else { FXSAVE }
 }
 
+/// Makes the vector state at `fpstate` (the kernel's, in our frame) the initial one,
+/// in which handlers begin. With an XSAVE header that is one word; mxcsr is loaded
+/// whatever the header says (SDM volume 1, 13.8).
+pub fn reset_vector_state(fpstate: u64) {
+    const MXCSR: u64 = 24;
+    const COMPONENTS: u64 = 512;
+    if fpstate == 0 {
+        return;
+    }
+    let put = |at: u64, value: u32| {
+        // SAFETY: our own frame, at least a legacy area long.
+        unsafe { ((fpstate + at) as *mut u32).write(value) };
+    };
+    put(MXCSR, 0x1f80);
+    if vector_len(fpstate) > COMPONENTS {
+        put(COMPONENTS, 0);
+        put(COMPONENTS + 4, 0);
+    } else {
+        put(0, 0x37f);
+        put(4, 0);
+    }
+}
+
 /// Writes a frame below `sp`. `context` is complete but for `fpstate`, which still
 /// points at the kernel's copy in our frame. Returns the frame's address, or `None`
 /// if the app's stack cannot hold it.

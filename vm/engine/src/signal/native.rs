@@ -43,7 +43,7 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     let at = context.gregs[greg::RIP];
     if vm::is_runtime(at) {
         context.gregs[greg::FLAGS] |= TRAP_FLAG;
-        return signal == c::SIGTRAP;
+        return signal == c::SIGTRAP || nowhere_to_go(thread, info, context);
     }
     let trapped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
     if trapped && thread.signals.native == Native::Approaching && at == thread.signals.native_pc {
@@ -58,6 +58,20 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     } else {
         fault(thread, info, context, at);
     }
+    true
+}
+
+/// The last jump on the way cannot be made: its target is not canonical. Processors
+/// that notice at the fetch report the target as the pc.
+fn nowhere_to_go(thread: &mut Thread, info: &SigInfo, context: &mut UContext) -> bool {
+    if context.gregs[greg::RIP] >= crate::glue::cross(crate::glue::enter_end) {
+        return false;
+    }
+    let at = thread.signals.native_pc;
+    thread.signals.native = Native::Off;
+    context.gregs[greg::RIP] = at;
+    context.gregs[greg::FLAGS] &= !TRAP_FLAG;
+    fault(thread, info, context, at);
     true
 }
 
