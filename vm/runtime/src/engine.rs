@@ -9,7 +9,7 @@ pub struct Engine;
 impl Main for Engine {
     fn main(boot: &'static BootHeader, runtime: Range<u64>) -> ! {
         // SAFETY: called once, on the runtime's own stack, before any app code.
-        unsafe { ppin_engine::boot::enter(boot, runtime, tools) }
+        unsafe { ppin_engine::boot::enter(boot, runtime, ppin_tools::by_name) }
     }
 }
 
@@ -18,11 +18,3 @@ impl Main for Engine {
 fn ppin_heap_at_rest(run: &mut dyn FnMut()) {
     crate::heap::with_heap_at_rest(run);
 }
-
-struct Null;
-impl ppin_jit::api::Tool for Null {
-    fn name(&self) -> &'static str { "null" }
-    fn summary(&self) -> &'static str { "" }
-    fn instrument(&self, _: &ppin_jit::api::Trace<'_>) {}
-}
-fn tools(_: &str) -> Option<alloc::boxed::Box<dyn ppin_jit::api::Tool>> { Some(alloc::boxed::Box::new(Null)) }
