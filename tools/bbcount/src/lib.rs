@@ -42,3 +42,6 @@ impl Tool for Bbcount {
         let _ = report::count(self, host, report, "blocks", BLOCKS);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,9 @@ pub fn all() -> Vec<Box<dyn Tool>> {
     alloc::vec![
         Box::new(ppin_tool_bbcount::Bbcount),
         Box::new(ppin_tool_icount::Icount),
+        Box::new(ppin_tool_memtrace::Memtrace::default()),
         Box::new(ppin_tool_null::Null),
+        Box::new(ppin_tool_opcodemix::Opcodemix::default()),
     ]
 }
 

@@ -37,3 +37,6 @@ impl Tool for Icount {
         let _ = report::count(self, host, report, "instructions", INSTRUCTIONS);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,3 +22,6 @@ impl Tool for Null {
 
     fn instrument(&self, _trace: &Trace<'_>) {}
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,10 @@
 //! - [`prelude`]: all of the API, in one `use`;
 //! - [`knobs`]: options that were given, checked against those declared;
 //! - [`report`]: results for people and for programs, from one place;
-//! - [`table`], [`number`], [`json`]: their parts.
+//! - [`table`], [`number`], [`json`]: their parts;
+//! - [`log`]: events recorded by many threads, written in order;
+//! - [`cells`]: state by thread, or by anything else that is numbered;
+//! - `testing` (a feature): a process to try a tool in.
 //!
 //! A tool runs inside the program that it observes, where there is neither libc nor
 //! std: it is `no_std` with `alloc`, and writes only through [`prelude::Host`] and
@@ -12,10 +15,16 @@
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 extern crate alloc;
+#[cfg(any(test, feature = "testing"))]
+extern crate std;
 
+pub mod cells;
 pub mod json;
 pub mod knobs;
+pub mod log;
 pub mod number;
 pub mod prelude;
 pub mod report;
 pub mod table;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;

@@ -20,7 +20,7 @@ use crate::table::{Align, Table};
 use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
-use core::fmt::{self, Write};
+use core::fmt;
 use ppin_jit::api::{Format, Host, Report, ThreadId, Tool};
 
 /// Most threads that a report for people lists.

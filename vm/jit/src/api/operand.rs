@@ -1,6 +1,6 @@
 //! Registers and memory operands, as tools see them.
 
-use iced_x86::{CodeSize, OpAccess, Register, UsedMemory};
+use iced_x86::{CodeSize, Instruction, OpAccess, Register, UsedMemory};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::record::{ArgKind, CallArg, NO_REG};
 
@@ -78,11 +78,16 @@ pub struct MemoryOperand {
 
 impl MemoryOperand {
     /// `None` for operands whose memory is not touched.
-    pub(crate) fn of(used: &UsedMemory, image: ImageBase) -> Option<Self> {
+    pub(crate) fn of(used: &UsedMemory, ins: &Instruction, image: ImageBase) -> Option<Self> {
         let access = used.access();
+        // A repeated operand has no size of its own; its first element does.
+        let size = match used.memory_size().size() {
+            0 if ins.is_string_instruction() => ins.memory_size().size(),
+            size => size,
+        };
         Some(Self {
             access: Access::of(access)?,
-            size: u32::try_from(used.memory_size().size()).unwrap_or(0),
+            size: u32::try_from(size).unwrap_or(0),
             conditional: matches!(
                 access,
                 OpAccess::CondRead | OpAccess::CondWrite | OpAccess::ReadCondWrite

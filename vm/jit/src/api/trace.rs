@@ -249,12 +249,13 @@ impl<'t> Ins<'t> {
     #[must_use]
     pub fn memory_operands(&self) -> Vec<MemoryOperand> {
         let mut factory = self.trace.factory.borrow_mut();
+        let raw = &self.decoded().raw;
         let info = factory
             .get_or_insert_with(InstructionInfoFactory::new)
-            .info(&self.decoded().raw);
+            .info(raw);
         info.used_memory()
             .iter()
-            .filter_map(|used| MemoryOperand::of(used, self.trace.image))
+            .filter_map(|used| MemoryOperand::of(used, raw, self.trace.image))
             .collect()
     }
 
