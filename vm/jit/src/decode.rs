@@ -6,6 +6,9 @@ use iced_x86::{
 use ppin_abi::addr::AppPc;
 use ppin_abi::record::Trap;
 
+/// Longest x86 instruction.
+pub(crate) const MAX_INS_LEN: usize = 15;
+
 /// What the compiler has to do with an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -269,5 +272,80 @@ fn interrupt(raw: &Instruction) -> Kind {
         Code::Int_imm8 if raw.immediate8() == 0x80 => Kind::Trap(Trap::Int80),
         Code::Int_imm8 | Code::Int1 | Code::Int3 => Kind::Faulting,
         _ => Kind::Trap(Trap::Unsupported),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(bytes: &[u8]) -> Kind {
+        InsReader::new(AppPc(0x1000), bytes).read().unwrap().kind
+    }
+
+    const UNSUPPORTED: Kind = Kind::Trap(Trap::Unsupported);
+    const SEGMENT: Kind = Kind::Trap(Trap::Segment);
+
+    #[test]
+    fn near_transfers_are_told_apart() {
+        assert_eq!(kind(&[0xeb, 0]), Kind::Jump);
+        assert_eq!(kind(&[0xe9, 0, 0, 0, 0]), Kind::Jump);
+        assert_eq!(kind(&[0xf2, 0xe9, 0, 0, 0, 0]), Kind::Jump);
+        assert_eq!(kind(&[0x74, 0]), Kind::CondJump);
+        assert_eq!(kind(&[0x2e, 0x0f, 0x84, 0, 0, 0, 0]), Kind::CondJump);
+        assert_eq!(kind(&[0xe2, 0]), Kind::ShortJump);
+        assert_eq!(kind(&[0xe8, 0, 0, 0, 0]), Kind::Call);
+        assert_eq!(kind(&[0xff, 0xd0]), Kind::IndirectCall);
+        assert_eq!(kind(&[0x3e, 0xff, 0xe0]), Kind::IndirectJump);
+        assert_eq!(kind(&[0xf3, 0xc3]), Kind::Ret);
+        assert_eq!(kind(&[0xc2, 8, 0]), Kind::Ret);
+        assert_eq!(kind(&[0x0f, 0x05]), Kind::Syscall);
+    }
+
+    #[test]
+    fn far_transfers_and_gates_are_left_to_the_vm() {
+        assert_eq!(kind(&[0xcb]), UNSUPPORTED);
+        assert_eq!(kind(&[0x48, 0xcf]), UNSUPPORTED);
+        assert_eq!(kind(&[0xff, 0x28]), UNSUPPORTED);
+        assert_eq!(kind(&[0xff, 0x18]), UNSUPPORTED);
+        assert_eq!(kind(&[0x0f, 0x34]), UNSUPPORTED);
+        assert_eq!(kind(&[0xcd, 0x80]), Kind::Trap(Trap::Int80));
+    }
+
+    #[test]
+    fn gs_is_ours() {
+        assert_eq!(kind(&[0x65, 0x48, 0x8b, 0x00]), SEGMENT);
+        assert_eq!(kind(&[0x65, 0xa4]), SEGMENT);
+        assert_eq!(kind(&[0x65, 0xff, 0x20]), SEGMENT);
+        assert_eq!(kind(&[0x8e, 0xe8]), SEGMENT);
+        assert_eq!(kind(&[0x0f, 0xa9]), SEGMENT);
+        assert_eq!(kind(&[0xf3, 0x48, 0x0f, 0xae, 0xc8]), SEGMENT);
+        // fs, and the selector of gs, are the app's
+        assert_eq!(kind(&[0x64, 0x48, 0x8b, 0x00]), Kind::Verbatim);
+        assert_eq!(kind(&[0x8c, 0xe8]), Kind::Verbatim);
+        assert_eq!(kind(&[0xf3, 0x48, 0x0f, 0xae, 0xd0]), Kind::Verbatim);
+    }
+
+    #[test]
+    fn exceptions_are_the_cpus() {
+        for bytes in [
+            &[0xcc][..],
+            &[0x0f, 0x0b],
+            &[0xf4],
+            &[0xf1],
+            &[0xcd, 3],
+            &[0xec],
+        ] {
+            assert_eq!(kind(bytes), Kind::Faulting, "{bytes:02x?}");
+        }
+    }
+
+    #[test]
+    fn what_ends_tells_a_cut_instruction_from_none() {
+        let read = |bytes: &[u8]| InsReader::new(AppPc(0), bytes).read().unwrap_err();
+        assert_eq!(read(&[0x48, 0xb8, 1]), NoIns::Incomplete);
+        assert_eq!(read(&[]), NoIns::Incomplete);
+        assert_eq!(read(&[0x06, 0x90]), NoIns::Invalid);
+        assert_eq!(read(&[0x66; 16]), NoIns::Invalid);
     }
 }

@@ -1,4 +1,25 @@
 //! The pure compiler of ppin: app bytes in, relocatable fragment out.
+//!
+//! [`compile()`] is the whole of it; it knows no operating system and no address
+//! of the process it runs in, so what it makes can be kept and used elsewhere.
+//!
+//! ```text
+//! Request ─ trace.rs ──> decoded instructions     which bytes belong to the trace
+//!             │            decode.rs: what each one needs (Kind)
+//!             v
+//!           api/ ──────> what the tool inserts    checked and recorded, not yet code
+//!             v
+//!           instrument/ > counts merged by block, placed by liveness.rs
+//!             v
+//!           rewrite/ ──> code for each kind of instruction, one file each
+//!             v
+//!           emit/ ─────> sections, slots, relocations, exits, pc map ─> Fragment
+//! ```
+//!
+//! Invariants: the same request and tool give the same bytes (no addresses, no hash
+//! order); app registers other than those named in a pc-map row are in place at
+//! every instruction; nothing is written to the app's stack but what its own
+//! instruction writes; every field that can be patched later is aligned.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 extern crate alloc;

@@ -5,7 +5,7 @@
 //! and before the first instruction that cannot be translated. So it depends on
 //! the app's bytes alone, and the same bytes give the same trace.
 
-use crate::decode::{Ins, InsReader, Kind, NoIns};
+use crate::decode::{Ins, InsReader, Kind, MAX_INS_LEN, NoIns};
 use crate::effects;
 use crate::emit::is_low;
 use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request};
@@ -19,8 +19,6 @@ use ppin_abi::record::Trap;
 pub(crate) const MAX_INS: usize = 64;
 /// Most conditional branches in a trace.
 pub(crate) const MAX_BRANCHES: usize = 4;
-/// Longest x86 instruction.
-const MAX_INS_LEN: usize = 15;
 
 /// A chosen trace.
 pub(crate) struct Selection {

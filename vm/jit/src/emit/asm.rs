@@ -37,6 +37,11 @@ impl Asm {
     }
 
     /// Called by `dynasm!`.
+    pub(crate) fn push_i8(&mut self, value: i8) {
+        self.0.push(value.cast_unsigned());
+    }
+
+    /// Called by `dynasm!`.
     pub(crate) fn push_i32(&mut self, value: i32) {
         self.bytes(&value.to_le_bytes());
     }

@@ -93,28 +93,29 @@ fn add_short(hot: &mut Asm, counter: Counter, disp: i32, n: i8) {
 /// Only global counters come here.
 fn add_by_rcx(emitter: &mut Emitter, addition: &Addition) {
     let disp = disp(addition.counter);
-    let n = addition.total;
-    dynasm!(emitter.hot; .arch x64
-        ; gs mov rcx, [DWORD disp]
-        ; lea rcx, [DWORD rcx + n]
-        ; gs mov [DWORD disp], rcx
-    );
+    let hot = &mut emitter.hot;
+    dynasm!(hot; .arch x64; gs mov rcx, [DWORD disp]);
+    match i8::try_from(addition.total) {
+        Ok(n) => dynasm!(hot; .arch x64; lea rcx, [BYTE rcx + n]),
+        Err(_) => dynasm!(hot; .arch x64; lea rcx, [DWORD rcx + addition.total]),
+    }
+    dynasm!(hot; .arch x64; gs mov [DWORD disp], rcx);
 }
 
 fn add_by_rdx(emitter: &mut Emitter, addition: &Addition) {
     let disp = disp(addition.counter);
-    let n = addition.total;
+    let hot = &mut emitter.hot;
     match addition.counter {
-        Counter::Global(_) => dynasm!(emitter.hot; .arch x64
-            ; gs mov rdx, [DWORD disp]
-            ; lea rdx, [DWORD rdx + n]
-            ; gs mov [DWORD disp], rdx
-        ),
-        Counter::Image(_) => dynasm!(emitter.hot; .arch x64
-            ; gs mov rdx, [DWORD rcx + disp]
-            ; lea rdx, [DWORD rdx + n]
-            ; gs mov [DWORD rcx + disp], rdx
-        ),
+        Counter::Global(_) => dynasm!(hot; .arch x64; gs mov rdx, [DWORD disp]),
+        Counter::Image(_) => dynasm!(hot; .arch x64; gs mov rdx, [DWORD rcx + disp]),
+    }
+    match i8::try_from(addition.total) {
+        Ok(n) => dynasm!(hot; .arch x64; lea rdx, [BYTE rdx + n]),
+        Err(_) => dynasm!(hot; .arch x64; lea rdx, [DWORD rdx + addition.total]),
+    }
+    match addition.counter {
+        Counter::Global(_) => dynasm!(hot; .arch x64; gs mov [DWORD disp], rdx),
+        Counter::Image(_) => dynasm!(hot; .arch x64; gs mov [DWORD rcx + disp], rdx),
     }
 }
 

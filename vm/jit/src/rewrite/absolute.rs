@@ -8,11 +8,9 @@
 //! nothing, in the second it would name r12 as index; so the result is decoded and
 //! compared, and where the short way does not work, encoded anew.
 
-use crate::decode::Ins;
+use crate::decode::{Ins, MAX_INS_LEN as MAX_LEN};
 use iced_x86::{Decoder, DecoderOptions, Encoder, Instruction, Register};
 
-/// Longest x86 instruction.
-const MAX_LEN: usize = 15;
 /// SIB: no base (a 32-bit displacement instead), no index.
 const SIB_ABSOLUTE: u8 = 0x25;
 
