@@ -27,7 +27,8 @@ pub struct GcOptions {
     pub cap: Option<u64>,
     /// Merge the units of each image.
     pub compact: bool,
-    /// Remove units that are damaged or lie in the wrong place.
+    /// Remove units that are damaged, lie in the wrong place, or are of other
+    /// versions of the format.
     pub remove_damaged: bool,
 }
 
@@ -36,7 +37,7 @@ pub struct GcOptions {
 pub struct Collected {
     /// What compaction did.
     pub compacted: Compacted,
-    /// Damaged units.
+    /// Damaged and outdated units.
     pub damaged: Removed,
     /// Units removed to get below the cap.
     pub evicted: Removed,
@@ -72,13 +73,13 @@ impl Database {
     }
 
     fn remove_damaged(&self, collected: &mut Collected) -> Result<(), Error> {
-        for damage in self.verify(|_, _| ())?.damage {
-            if let Some(unit) = damage.unit {
-                let full = self.path().join(unit.relative());
-                collected.damaged.bytes += fs::symlink_metadata(&full).map_or(0, |meta| meta.len());
-                collected.damaged.units += 1;
-                self.remove_path(&full)?;
-            }
+        let verified = self.verify(|_, _| ())?;
+        let damaged = verified.damage.into_iter().filter_map(|damage| damage.unit);
+        for unit in damaged.chain(verified.outdated) {
+            let full = self.path().join(unit.relative());
+            collected.damaged.bytes += fs::symlink_metadata(&full).map_or(0, |meta| meta.len());
+            collected.damaged.units += 1;
+            self.remove_path(&full)?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use crate::entry::open_unit;
 use crate::error::Error;
 use crate::open::Database;
 use crate::scan::UnitPath;
+use ppin_persist::Reject;
 use std::path::PathBuf;
 
 /// Something found wrong.
@@ -24,6 +25,8 @@ pub struct Verified {
     pub units: u64,
     /// Bytes read.
     pub bytes: u64,
+    /// Units of other versions of ppin: of no use here, but not damaged.
+    pub outdated: Vec<UnitPath>,
     /// What is wrong, in the order of paths.
     pub damage: Vec<Damage>,
 }
@@ -74,6 +77,12 @@ impl Database {
         verified.units += 1;
         verified.bytes += bytes.len() as u64;
         let verdict = open_unit(path, &bytes).and_then(|unit| unit.verify_all());
-        verdict.err().map(|why| why.to_string())
+        match verdict {
+            Err(Reject::Format { .. } | Reject::Layout { .. }) => {
+                verified.outdated.push(path.clone());
+                None
+            }
+            other => other.err().map(|why| why.to_string()),
+        }
     }
 }

@@ -71,6 +71,20 @@ fn damage_is_listed_verified_and_removed() {
 }
 
 #[test]
+fn units_of_other_versions_are_not_damage_but_go() {
+    let bench = Bench::new();
+    let old = bench.add(&key(1), 0, &[0]);
+    let mut bytes = fs::read(bench.root.join(old.relative())).unwrap();
+    bytes[8] = 77;
+    bench.put(&old, &bytes);
+    let db = bench.open();
+    let verified = db.verify(|_, _| ()).unwrap();
+    assert_eq!((verified.outdated, verified.damage), (vec![old], vec![]));
+    assert_eq!(db.collect(&TIDY).unwrap().damaged.units, 1);
+    assert_eq!(db.stat().unwrap().units, 0);
+}
+
+#[test]
 fn removal_selects_by_image_path_and_key() {
     let bench = Bench::new();
     for image in [0x10, 0x1f, 0x20] {

@@ -64,22 +64,26 @@ impl<'a> UnitFile<'a> {
     /// Code of a fragment, as it lies in the file: relocated and linked.
     ///
     /// # Errors
-    /// Its group is damaged.
+    /// Its groups are damaged.
     pub fn hot(&self, info: &FragmentInfo) -> Result<&'a [u8], Reject> {
-        if !info.hot.is_empty() {
-            self.check_code(SectionId::Hot, self.unit.hot_group_at(info.hot.start))?;
-        }
-        self.section_bytes(SectionId::Hot, info.hot.clone())
+        self.check_code_of(info)?;
+        self.hot_bytes(info)
     }
 
     /// Stubs of a fragment, as they lie in the file.
     ///
     /// # Errors
-    /// Their group is damaged.
+    /// Its groups are damaged.
     pub fn cold(&self, info: &FragmentInfo) -> Result<&'a [u8], Reject> {
-        if !info.cold.is_empty() {
-            self.check_code(SectionId::Cold, self.unit.cold_group_at(info.cold.start))?;
-        }
+        self.check_code_of(info)?;
+        self.cold_bytes(info)
+    }
+
+    pub(crate) fn hot_bytes(&self, info: &FragmentInfo) -> Result<&'a [u8], Reject> {
+        self.section_bytes(SectionId::Hot, info.hot.clone())
+    }
+
+    pub(crate) fn cold_bytes(&self, info: &FragmentInfo) -> Result<&'a [u8], Reject> {
         self.section_bytes(SectionId::Cold, info.cold.clone())
     }
 
@@ -88,17 +92,30 @@ impl<'a> UnitFile<'a> {
         &self,
         info: &FragmentInfo,
     ) -> Result<impl Iterator<Item = u64> + use<'a>, Reject> {
-        let group = self.unit.hot_group_at(info.hot.start);
-        if let Some(group) = group.filter(|_| !info.slots.is_empty()) {
-            let range = self.unit.slot_group(group.number);
-            let range = range.ok_or(Reject::Impossible)?;
-            let bytes = self.section_bytes(SectionId::Slots, range)?;
-            self.unit.check_slots(group.number, bytes)?;
-        }
         let Range { start, end } = info.slots;
         let bytes = self.section_bytes(SectionId::Slots, start * 8..end * 8)?;
         let words = bytes.as_chunks::<8>().0.iter();
         Ok(words.map(|word| u64::from_le_bytes(*word)))
+    }
+
+    /// Verifies the groups of a fragment's code and slots.
+    pub(crate) fn check_code_of(&self, info: &FragmentInfo) -> Result<(), Reject> {
+        if !info.hot.is_empty() {
+            let group = self.unit.hot_group_at(info.hot.start);
+            let number = group.as_ref().map_or(0, |group| group.number);
+            self.check_code(SectionId::Hot, group)?;
+            self.check_slots(number)?;
+        }
+        if !info.cold.is_empty() {
+            self.check_code(SectionId::Cold, self.unit.cold_group_at(info.cold.start))?;
+        }
+        Ok(())
+    }
+
+    fn check_slots(&self, number: u32) -> Result<(), Reject> {
+        let range = self.unit.slot_group(number).ok_or(Reject::Impossible)?;
+        let bytes = self.section_bytes(SectionId::Slots, range)?;
+        self.unit.check_slots(number, bytes)
     }
 
     fn check_code(&self, section: SectionId, group: Option<CodeGroup>) -> Result<(), Reject> {
@@ -124,7 +141,6 @@ impl<'a> UnitFile<'a> {
     /// # Errors
     /// The first thing found wrong.
     pub fn verify_all(&self) -> Result<(), Reject> {
-        self.check_groups()?;
         let thawed = self.thaw_all()?;
         self.check_index()?;
         let pieces: Vec<_> = thawed.iter().map(|thawed| thawed.piece()).collect();
@@ -135,13 +151,12 @@ impl<'a> UnitFile<'a> {
         }
     }
 
-    fn check_groups(&self) -> Result<(), Reject> {
+    /// Verifies all checksums.
+    pub(crate) fn check_groups(&self) -> Result<(), Reject> {
         self.unit.check_tables()?;
         for number in 0..self.unit.hot_groups() {
             self.check_code(SectionId::Hot, self.unit.hot_group(number))?;
-            let slots = self.unit.slot_group(number).ok_or(Reject::Impossible)?;
-            let bytes = self.section_bytes(SectionId::Slots, slots)?;
-            self.unit.check_slots(number, bytes)?;
+            self.check_slots(number)?;
         }
         for number in 0..self.unit.cold_groups() {
             self.check_code(SectionId::Cold, self.unit.cold_group(number))?;

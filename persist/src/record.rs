@@ -5,7 +5,7 @@
 //! The sizes asserted below are part of the format: a change is a new
 //! [`crate::FORMAT_VERSION`].
 
-use crate::layout::{GROUP_REC_LEN, HEADER_LEN, SECTIONS};
+use crate::layout::{CHECKSUM_AT, GROUP_REC_LEN, HEADER_LEN, SECTIONS};
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
@@ -138,8 +138,17 @@ pub(crate) struct CountRec {
 }
 
 const _: () = {
+    use core::mem::offset_of;
     assert!(size_of::<ArchivedHeaderRec>() == HEADER_LEN);
+    assert!(offset_of!(ArchivedHeaderRec, file_len) == 16);
+    assert!(offset_of!(ArchivedHeaderRec, checksum) == CHECKSUM_AT);
+    assert!(offset_of!(ArchivedHeaderRec, image) == 32);
+    assert!(offset_of!(ArchivedHeaderRec, displacement) == 128);
+    assert!(offset_of!(ArchivedHeaderRec, head_len) == 144);
+    assert!(offset_of!(ArchivedHeaderRec, label_len) == 158);
+    assert!(offset_of!(ArchivedHeaderRec, sections) == 160);
     assert!(size_of::<ArchivedGroupRec>() == GROUP_REC_LEN);
+    assert!(offset_of!(ArchivedFragmentRec, first_slot) == 32);
     assert!(size_of::<ArchivedIndexRec>() == 16);
     assert!(size_of::<ArchivedSourceRec>() == 16);
     assert!(size_of::<ArchivedFragmentRec>() == 64);

@@ -42,6 +42,12 @@ impl UnitFile<'_> {
     /// # Errors
     /// A part of the unit that it needs is damaged, or there is no such fragment.
     pub fn thaw(&self, number: u32) -> Result<Thawed, Reject> {
+        self.check_code_of(&self.unit().info(number)?)?;
+        self.rebuild(number)
+    }
+
+    /// [`Self::thaw`] for code that is verified.
+    fn rebuild(&self, number: u32) -> Result<Thawed, Reject> {
         let unit = self.unit();
         let info = unit.info(number)?;
         let source = unit.source(number)?;
@@ -53,8 +59,8 @@ impl UnitFile<'_> {
             context: info.context,
             source_len: info.source_len,
             instructions: info.instructions,
-            hot: self.hot(&info)?.to_vec(),
-            cold: self.cold(&info)?.to_vec(),
+            hot: self.hot_bytes(&info)?.to_vec(),
+            cold: self.cold_bytes(&info)?.to_vec(),
             slots: self.slots(&info)?,
             relocs: unit.relocs(number)?.collect::<Result<_, _>>()?,
             exits: unit.exits(number)?.collect::<Result<_, _>>()?,
@@ -75,8 +81,9 @@ impl UnitFile<'_> {
     /// # Errors
     /// The unit is damaged.
     pub fn thaw_all(&self) -> Result<Vec<Thawed>, Reject> {
+        self.check_groups()?;
         (0..self.unit().fragments())
-            .map(|number| self.thaw(number))
+            .map(|number| self.rebuild(number))
             .collect()
     }
 
