@@ -113,6 +113,7 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> isize {
             stats: config.stats.as_bytes(),
             ppin: config.ppin.as_bytes(),
             db_stack: stack.as_bytes(),
+            note: b"",
         },
         carrier: &carrier,
         runtime: config.runtime,

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_persist::paths::UnitName;
 use ppin_persist::{CodeGroup, Geometry, MovedUnit, Reject, SlotValue, VerifiedUnit, source_hash, unit_flag};
 
 /// Whether a group may run.
@@ -23,6 +24,7 @@ enum Gate {
 /// See the module.
 #[derive(Debug)]
 pub struct Bound {
+    name: UnitName,
     unit: VerifiedUnit<'static>,
     addr: u64,
     geometry: Geometry,
@@ -35,10 +37,16 @@ pub struct Bound {
 impl Bound {
     /// A unit whose file is mapped at `addr`, nothing admitted yet.
     #[must_use]
-    pub fn new(unit: VerifiedUnit<'static>, addr: u64, geometry: Geometry) -> Self {
+    pub fn new(name: UnitName, unit: VerifiedUnit<'static>, addr: u64, geometry: Geometry) -> Self {
         let hot_gates = alloc::vec![Gate::Closed; unit.hot_groups() as usize];
         let cold_open = alloc::vec![false; unit.cold_groups() as usize];
-        Self { unit, addr, geometry, hot_gates, cold_open, killed: Vec::new() }
+        Self { name, unit, addr, geometry, hot_gates, cold_open, killed: Vec::new() }
+    }
+
+    /// Name of its file.
+    #[must_use]
+    pub fn name(&self) -> UnitName {
+        self.name
     }
 
     /// Whether `addr` lies in its mapping.

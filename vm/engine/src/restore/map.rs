@@ -9,19 +9,26 @@ use crate::sys::{Errno, c, mem};
 use alloc::format;
 use alloc::string::{String, ToString};
 use ppin_abi::boot::flag;
+use ppin_persist::paths::UnitName;
 use ppin_persist::{Geometry, HEADER_LEN, Key, RawUnit, UnitFile};
 
 /// Opens, maps and verifies the head of the unit at `path`; the reason if it cannot
-/// be used.
-pub fn open(path: &str, key: &Key, image: &Image, flags: u32) -> Result<Bound, String> {
+/// be used, nothing if it is not there any more.
+pub fn open(dir: &str, name: &UnitName, key: &Key, image: &Image, flags: u32) -> Result<Option<Bound>, String> {
+    const ENOENT: i32 = 2;
+    let path = format!("{dir}/{}", name.file_name());
     let cannot = |e: Errno| format!("cannot be opened ({e})");
-    let file = File::open(path, c::O_RDONLY | c::O_NOFOLLOW, 0).map_err(cannot)?;
+    let file = match File::open(&path, c::O_RDONLY | c::O_NOFOLLOW, 0) {
+        // Taken in by a larger one since the directory was listed.
+        Err(Errno(ENOENT)) => return Ok(None),
+        other => other.map_err(cannot)?,
+    };
     let stat = file.stat().map_err(cannot)?;
     let mut head = [0; HEADER_LEN];
     let read = file.read_at(&mut head, 0).map_err(cannot)?;
     let geometry = Geometry::peek(&head[..read], stat.size).map_err(|e| e.to_string())?;
     let addr = map(&file, &geometry, image, flags)?;
-    verify(addr, &geometry, key, stat.mtime).inspect_err(|_| {
+    verify(addr, &geometry, key, stat.mtime, *name).map(Some).inspect_err(|_| {
         // SAFETY: nothing refers to the mapping.
         let _ = unsafe { mem::unmap(addr, geometry.file_len) };
     })
@@ -52,7 +59,7 @@ fn map(file: &File, geometry: &Geometry, image: &Image, flags: u32) -> Result<u6
 
 /// Verifies what is mapped at `addr`: the head always, everything if the file was
 /// touched since it was published.
-fn verify(addr: u64, geometry: &Geometry, key: &Key, mtime: (i64, u32)) -> Result<Bound, String> {
+fn verify(addr: u64, geometry: &Geometry, key: &Key, mtime: (i64, u32), name: UnitName) -> Result<Bound, String> {
     // SAFETY: mapped readable up to the end of the file, until Bound unmaps it.
     let all: &'static [u8] = unsafe { core::slice::from_raw_parts(addr as *const u8, geometry.file_len as usize) };
     let tables = &all[..geometry.hot.start as usize];
@@ -66,5 +73,5 @@ fn verify(addr: u64, geometry: &Geometry, key: &Key, mtime: (i64, u32)) -> Resul
     // SAFETY: the unit reads tables only; slots are reached through raw pointers.
     unsafe { mem::protect(addr + slots.start, mem::page_up(slots.end - slots.start), mem::RW) }
         .map_err(|e| format!("its slots cannot be made writable ({e})"))?;
-    Ok(Bound::new(unit, addr, geometry.clone()))
+    Ok(Bound::new(name, unit, addr, geometry.clone()))
 }

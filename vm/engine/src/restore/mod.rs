@@ -129,12 +129,11 @@ fn map_units(vm: &mut Vm, id: ImageId, key: &Key, db: &str) {
 
 /// Maps one unit for image `id`; what is wrong with it is noted.
 pub fn map_unit(vm: &mut Vm, id: ImageId, key: &Key, dir: &str, name: &UnitName) {
-    let path = alloc::format!("{dir}/{}", name.file_name());
     let image = vm.images.get(id);
-    match map::open(&path, key, image, vm.config.flags) {
+    match map::open(dir, name, key, image, vm.config.flags) {
         Ok(unit) => {
-            vm.stats.units_mapped += 1;
-            vm.images.get_mut(id).units.push(unit);
+            vm.stats.units_mapped += u64::from(unit.is_some());
+            vm.images.get_mut(id).units.extend(unit);
         }
         Err(reason) => vm.stats.note(alloc::format!("{}: {reason}", name.file_name())),
     }
@@ -147,6 +146,6 @@ pub fn release(image: &mut Image) -> Vec<(u64, u64)> {
 
 /// Maps a unit only to look into its index.
 #[must_use]
-pub fn peek_unit(path: &str, key: &Key, image: &Image) -> Option<Bound> {
-    map::open(path, key, image, 0).ok()
+pub fn peek_unit(dir: &str, name: &UnitName, key: &Key, image: &Image) -> Option<Bound> {
+    map::open(dir, name, key, image, 0).ok().flatten()
 }

@@ -3,6 +3,8 @@
 //! Files are written whole to a temporary name in the same directory and renamed.
 //! Nothing here fails the program: what cannot be saved is a note.
 
+mod tidy;
+
 use crate::cache::directory::Fresh;
 use crate::cache::place;
 use crate::image::ImageId;
@@ -51,7 +53,7 @@ pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, String, UnitName)>
     }
     let seq = names.last().map_or(0, |n| n.seq + 1);
     let name = UnitName { seq, tag: tag() };
-    match write(vm, id, &key, &dir, &name, &fresh) {
+    match write(vm, id, &key, &dir, &names, &name, &fresh) {
         Ok(()) => {
             for number in &fresh {
                 vm.cache.directory.fragments[*number as usize].saved = true;
@@ -79,14 +81,12 @@ fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
 
 /// Leaves out what another process has published since this image was asked for.
 fn drop_published(vm: &mut Vm, id: ImageId, key: &Key, dir: &str, names: &[UnitName], fresh: &mut Vec<u32>) {
-    let known = vm.images.get(id).units.len();
-    if names.len() == known {
-        return;
-    }
     for name in names {
-        let path = format!("{dir}/{}", name.file_name());
+        if vm.images.get(id).units.iter().any(|u| u.name() == *name) {
+            continue;
+        }
         let image = vm.images.get(id);
-        if let Some(unit) = restore::peek_unit(&path, key, image) {
+        if let Some(unit) = restore::peek_unit(dir, name, key, image) {
             let fragments = &vm.cache.directory.fragments;
             fresh.retain(|n| {
                 let code = &fragments[*n as usize].code;
@@ -116,7 +116,7 @@ fn displacement(base: u64, key: &Key, seq: u32) -> i64 {
     -(distance as i64)
 }
 
-fn write(vm: &Vm, id: ImageId, key: &Key, dir: &str, name: &UnitName, fresh: &[u32]) -> Result<(), String> {
+fn write(vm: &Vm, id: ImageId, key: &Key, dir: &str, names: &[UnitName], name: &UnitName, fresh: &[u32]) -> Result<(), String> {
     let image = vm.images.get(id);
     let pieces: Vec<Piece<'_>> = fresh
         .iter()
@@ -139,10 +139,14 @@ fn write(vm: &Vm, id: ImageId, key: &Key, dir: &str, name: &UnitName, fresh: &[u
         fragments: &pieces,
     };
     let bytes = freeze(&spec).map_err(|e| e.to_string())?;
-    let unit = RawUnit::new(&bytes, bytes.len() as u64).and_then(RawUnit::verify_any).map_err(|e| e.to_string())?;
+    let tidied = tidy::take_in(bytes, key, dir, names);
+    let bytes = &tidied.bytes;
+    let unit = RawUnit::new(bytes, bytes.len() as u64).and_then(RawUnit::verify_any).map_err(|e| e.to_string())?;
     make_dirs(&vm.config.db, dir);
-    publish(&format!("{dir}/{}", name.file_name()), &bytes, Some(unit.mtime_token()))
-        .map_err(|e| format!("{dir}: {e}"))
+    publish(&format!("{dir}/{}", name.file_name()), bytes, Some(unit.mtime_token()))
+        .map_err(|e| format!("{dir}: {e}"))?;
+    tidy::remove(&tidied.replaces);
+    Ok(())
 }
 
 /// Creates `dir` and what lies between it and the database.
