@@ -8,6 +8,11 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use ppin_sdk::prelude::Tool;
 
+/// The example of the folder's README is compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
+
 /// All tools, by name, each with its knobs at their defaults.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Tool>> {
