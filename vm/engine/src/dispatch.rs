@@ -19,11 +19,13 @@ pub unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
 }
 
 fn dispatch(thread: &mut Thread) -> CachePc {
-    {
-        let mut vm = vm::lock();
-        vm.stats.vm_entries += 1;
-        note_epoch(&mut vm, thread);
-    }
+    vm::lock().stats.vm_entries += 1;
+    let entry = go_on(thread);
+    note_epoch(&mut vm::lock(), thread);
+    entry
+}
+
+fn go_on(thread: &mut Thread) -> CachePc {
     match thread.reason {
         r if r == Reason::Exit as u64 => leave_exit(thread.operand),
         r if r == Reason::Indirect as u64 => indirect(AppPc(thread.operand)),
@@ -34,7 +36,9 @@ fn dispatch(thread: &mut Thread) -> CachePc {
     }
 }
 
-/// The thread is out of the cache: retired code may be freed once all were.
+/// The thread is about to enter code that is in use: what was retired may be freed
+/// once all threads have come by here. Not earlier, because the record by which this
+/// one left may lie in retired code.
 fn note_epoch(vm: &mut Vm, thread: &mut Thread) {
     if thread.epoch != vm.cache.epoch {
         thread.epoch = vm.cache.epoch;
@@ -49,11 +53,10 @@ fn leave_exit(record: u64) -> CachePc {
     let exit = unsafe { (record as *const ExitRec).read() };
     let mut vm = vm::lock();
     let target = ImageOff(exit.target).at(vm.base_at(record));
-    let flushes = vm.cache.epoch;
     let entry = lookup(&mut vm, target, Context(exit.context));
-    // A flush in between may have retired the exit's own code.
-    if flushes == vm.cache.epoch && may_link(&vm, entry) {
-        let writable = vm.fresh_at(record).is_some();
+    // A flush may have retired the exit's own code.
+    let writable = vm.fresh_at(record).is_some();
+    if (writable || vm.in_units(record)) && may_link(&vm, entry) {
         vm.cache.links.link(record, &exit, entry.0, writable);
     }
     entry

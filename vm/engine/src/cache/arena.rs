@@ -66,7 +66,9 @@ impl Chunk {
     /// No memory, or no free place within reach.
     pub fn near(base: u64, start: u64, end: u64, len: u64, salt: u64) -> sys::Result<Self> {
         let reach = |addr: &u64| super::place::reaches(*addr, len, start, end);
-        for addr in super::place::candidates(base, len, super::place::NEAREST + salt).filter(reach) {
+        let usual = super::place::candidates(base, len, super::place::NEAREST + salt).filter(reach);
+        let others = core::iter::once_with(|| super::place::gaps(start, end, len)).flatten();
+        for addr in usual.chain(others) {
             match mem::map_anon_at(addr, len, mem::RWX) {
                 Ok(base) => return Ok(Self::new(base, len)),
                 Err(sys::Errno(17)) => {}

@@ -7,6 +7,7 @@
 //! stretch that the app's own mappings fill first.
 
 use crate::sys::{Errno, Result, mem};
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// First address for private memory; moved by [`seed`].
@@ -59,6 +60,25 @@ pub fn candidates(base: u64, len: u64, first: u64) -> impl Iterator<Item = u64> 
         let addr = if base < LOW { LOW_CODE + base + distance } else { base.checked_sub(distance)? };
         Some(mem::page_down(addr))
     })
+}
+
+/// Addresses for `len` bytes in the gaps that the kernel's list shows within reach of
+/// app addresses `start .. end`: for when the app itself has filled the usual stretch
+/// (a large heap below its libraries). The farthest come first, out of its way.
+#[must_use]
+pub fn gaps(start: u64, end: u64, len: u64) -> Vec<u64> {
+    const FIRST: u64 = 0x10_0000;
+    let maps = crate::image::maps::read().unwrap_or_default();
+    let ends = core::iter::once(FIRST).chain(maps.iter().map(|m| m.end.max(FIRST)));
+    let mut found: Vec<u64> = ends
+        .zip(maps.iter().map(|m| m.start))
+        .flat_map(|(low, high)| [low, high.saturating_sub(len)].map(|at| (at, low, high)))
+        .filter(|(at, low, high)| at >= low && at.saturating_add(len) <= *high)
+        .map(|(at, ..)| mem::page_down(at))
+        .filter(|at| reaches(*at, len, start, end))
+        .collect();
+    found.sort_unstable_by_key(|at| core::cmp::Reverse(at.abs_diff(start)));
+    found
 }
 
 /// Whether code at `cache .. cache + len` reaches all of `start .. end` (app) with

@@ -43,7 +43,8 @@ fn map(file: &File, geometry: &Geometry, image: &Image, flags: u32) -> Result<u6
     }
     let salt = if flags & flag::SHUFFLE != 0 { crate::sys::time::monotonic_ns() & 0xfff_f000 } else { 0 };
     let first = place::NEAREST + (place::FARTHEST - place::NEAREST) / 2 + salt;
-    for addr in place::candidates(image.base.0, geometry.file_len, first) {
+    let others = core::iter::once_with(|| place::gaps(image.span.0, image.span.1, geometry.file_len)).flatten();
+    for addr in place::candidates(image.base.0, geometry.file_len, first).chain(others) {
         let near = place::reaches(addr, geometry.file_len, image.span.0, image.span.1);
         if !near || addr == preferred {
             continue;

@@ -108,7 +108,7 @@ pub fn after_efault(thread: &mut Thread) -> CachePc {
 /// next instruction is looked up.
 fn after(thread: &Thread, resume: u64) -> CachePc {
     let mut vm = vm::lock();
-    if vm.in_cache(resume) {
+    if vm.fresh_at(resume).is_some() || vm.in_units(resume) {
         return CachePc(resume);
     }
     let (pc, ctx) = (thread.resume_pc, thread.resume_context);
