@@ -1,4 +1,5 @@
-//! The catalog: what the heads of units said when they were last read.
+//! The catalog: what the heads of units said when they were last read, and which
+//! units were found sound to the last byte.
 //!
 //! ```text
 //! catalog/lock     held (flock) while the catalog is open; nobody waits for it
@@ -49,6 +50,7 @@ struct Record {
     fragments: u32,
     checksum: u64,
     touched: bool,
+    sound: bool,
     image_path: Vec<u8>,
     label: String,
 }
@@ -111,6 +113,7 @@ impl Catalog {
             label: record.label,
             checksum: record.checksum,
             touched: record.touched,
+            sound: record.sound,
         })
     }
 
@@ -127,6 +130,7 @@ impl Catalog {
             fragments: facts.fragments,
             checksum: facts.checksum,
             touched: facts.touched,
+            sound: facts.sound,
             image_path: facts.image_path.as_os_str().as_bytes().to_vec(),
             label: facts.label.clone(),
         };

@@ -73,7 +73,7 @@ impl Database {
     }
 
     fn remove_damaged(&self, collected: &mut Collected) -> Result<(), Error> {
-        let verified = self.verify(|_, _| ())?;
+        let verified = self.verify_new(|_, _| ())?;
         let damaged = verified.damage.into_iter().filter_map(|damage| damage.unit);
         for unit in damaged.chain(verified.outdated) {
             let full = self.path().join(unit.relative());

@@ -82,6 +82,8 @@ pub struct UnitFacts {
     pub checksum: u64,
     /// Whether the file was touched since it was published.
     pub touched: bool,
+    /// Whether it was verified completely since it was last touched.
+    pub sound: bool,
 }
 
 /// A file's state: as long as it is the same, so are its contents.
@@ -165,6 +167,14 @@ impl Database {
     /// # Errors
     /// It is not trusted, cannot be read, or is longer than a unit can be.
     pub fn read(&self, path: &UnitPath) -> Result<Option<Vec<u8>>, Error> {
+        let read = self.read_with_state(path)?;
+        Ok(read.map(|(bytes, _)| bytes))
+    }
+
+    pub(crate) fn read_with_state(
+        &self,
+        path: &UnitPath,
+    ) -> Result<Option<(Vec<u8>, FileState)>, Error> {
         let full = self.path().join(path.relative());
         let (file, meta) = match trust::open_file(&full) {
             Err(error) if is_gone(&error) => return Ok(None),
@@ -178,7 +188,7 @@ impl Database {
         let mut bytes = Vec::with_capacity(meta.len() as usize);
         let mut file = file.take(limit);
         file.read_to_end(&mut bytes).context("read", &full)?;
-        Ok(Some(bytes))
+        Ok(Some((bytes, FileState::of(&meta))))
     }
 }
 
@@ -226,7 +236,12 @@ pub(crate) fn open_unit<'a>(path: &UnitPath, bytes: &'a [u8]) -> Result<UnitFile
 
 fn read_facts(file: &mut File, path: &UnitPath, state: &FileState) -> Result<UnitFacts, String> {
     let bytes = read_head(file, state).map_err(|error| error.to_string())?;
-    let head = Head::verify(&bytes, state.len).map_err(|why| why.to_string())?;
+    facts(&bytes, path, state)
+}
+
+/// What the start of a file says.
+pub(crate) fn facts(bytes: &[u8], path: &UnitPath, state: &FileState) -> Result<UnitFacts, String> {
+    let head = Head::verify(bytes, state.len).map_err(|why| why.to_string())?;
     if !at_home(&head.geometry.key, path) {
         return Err("it lies in the wrong directory".to_owned());
     }
@@ -237,6 +252,7 @@ fn read_facts(file: &mut File, path: &UnitPath, state: &FileState) -> Result<Uni
         label: String::from_utf8_lossy(head.label).into_owned(),
         checksum: head.checksum,
         touched: head.mtime_token != state.mtime,
+        sound: false,
     })
 }
 

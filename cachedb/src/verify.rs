@@ -1,9 +1,11 @@
 //! Verification of every byte.
 
-use crate::entry::open_unit;
+use crate::catalog::Catalog;
+use crate::entry::{FileState, UnitFacts, facts, open_unit};
 use crate::error::Error;
 use crate::open::Database;
 use crate::scan::UnitPath;
+use crate::trust;
 use ppin_persist::Reject;
 use std::path::PathBuf;
 
@@ -38,8 +40,26 @@ impl Database {
     ///
     /// # Errors
     /// A directory cannot be read; damage is not an error but the outcome.
-    pub fn verify(&self, mut progress: impl FnMut(u64, u64)) -> Result<Verified, Error> {
+    pub fn verify(&self, progress: impl FnMut(u64, u64)) -> Result<Verified, Error> {
+        self.verify_units(false, progress)
+    }
+
+    /// [`Self::verify`], but what was found sound before and has not been touched
+    /// since is not read again: for tidying, whose cost shall follow what is new.
+    ///
+    /// # Errors
+    /// As [`Self::verify`].
+    pub fn verify_new(&self, progress: impl FnMut(u64, u64)) -> Result<Verified, Error> {
+        self.verify_units(true, progress)
+    }
+
+    fn verify_units(
+        &self,
+        only_new: bool,
+        mut progress: impl FnMut(u64, u64),
+    ) -> Result<Verified, Error> {
         let scan = self.scan()?;
+        let catalog = self.catalog();
         let mut verified = Verified::default();
         for refused in &scan.refused {
             if let Error::Refused { path, why } = refused {
@@ -52,7 +72,11 @@ impl Database {
         }
         for (done, path) in (0..).zip(&scan.units) {
             progress(done, scan.units.len() as u64);
-            if let Some(why) = self.verify_unit(path, &mut verified) {
+            let known = only_new.then_some(catalog.as_ref()).flatten();
+            if known.is_some_and(|catalog| self.known_sound(path, catalog)) {
+                continue;
+            }
+            if let Some(why) = self.verify_unit(path, catalog.as_ref(), &mut verified) {
                 verified.damage.push(Damage {
                     path: path.relative(),
                     why,
@@ -61,14 +85,30 @@ impl Database {
             }
         }
         progress(scan.units.len() as u64, scan.units.len() as u64);
+        if let Some(catalog) = catalog {
+            catalog.close();
+        }
         Ok(verified)
     }
 
+    fn known_sound(&self, path: &UnitPath, catalog: &Catalog) -> bool {
+        let opened = trust::open_file(&self.path().join(path.relative()));
+        opened.is_ok_and(|(_, meta)| {
+            let facts = catalog.get(path, &FileState::of(&meta));
+            facts.is_some_and(|facts| facts.sound)
+        })
+    }
+
     /// What is wrong with a unit, if anything. A unit that is gone is fine.
-    fn verify_unit(&self, path: &UnitPath, verified: &mut Verified) -> Option<String> {
-        let bytes = match self.read(path) {
+    fn verify_unit(
+        &self,
+        path: &UnitPath,
+        catalog: Option<&Catalog>,
+        verified: &mut Verified,
+    ) -> Option<String> {
+        let (bytes, state) = match self.read_with_state(path) {
             Ok(None) => return None,
-            Ok(Some(bytes)) => bytes,
+            Ok(Some(read)) => read,
             Err(error) => {
                 verified.units += 1;
                 return Some(error.to_string());
@@ -76,13 +116,25 @@ impl Database {
         };
         verified.units += 1;
         verified.bytes += bytes.len() as u64;
-        let verdict = open_unit(path, &bytes).and_then(|unit| unit.verify_all());
-        match verdict {
+        match open_unit(path, &bytes).and_then(|unit| unit.verify_all()) {
+            Ok(()) => {
+                if let (Some(catalog), Ok(facts)) = (catalog, facts(&bytes, path, &state)) {
+                    catalog.put(
+                        path,
+                        &state,
+                        &UnitFacts {
+                            sound: true,
+                            ..facts
+                        },
+                    );
+                }
+                None
+            }
             Err(Reject::Format { .. } | Reject::Layout { .. }) => {
                 verified.outdated.push(path.clone());
                 None
             }
-            other => other.err().map(|why| why.to_string()),
+            Err(why) => Some(why.to_string()),
         }
     }
 }

@@ -257,6 +257,41 @@ fn untrusted_places_are_refused_with_the_reason() {
 }
 
 #[test]
+fn directories_of_others_are_refused() {
+    if !nix::unistd::geteuid().is_root() {
+        return; // Only root can give a directory away.
+    }
+    let bench = Bench::new();
+    nix::unistd::chown(&bench.root, Some(12_345.into()), None).unwrap();
+    let opened = Database::open(&bench.root, Access::ReadOnly);
+    assert!(matches!(
+        opened,
+        Err(Error::Refused {
+            why: Refusal::Owner(12_345),
+            ..
+        })
+    ));
+}
+
+#[test]
+fn tidying_reads_only_what_is_new() {
+    let bench = Bench::new();
+    let first = bench.add(&key(1), 0, &[0]);
+    let db = bench.open();
+    assert_eq!(db.verify_new(|_, _| ()).unwrap().units, 1);
+    bench.add(&key(2), 0, &[0]);
+    assert_eq!(db.verify_new(|_, _| ()).unwrap().units, 1);
+    assert_eq!(db.verify_new(|_, _| ()).unwrap().units, 0);
+    assert!(db.list().unwrap()[0].units[0].facts.as_ref().unwrap().sound);
+    let full = bench.root.join(first.relative());
+    let mut bytes = fs::read(&full).unwrap();
+    bytes[5000] ^= 1;
+    fs::write(&full, bytes).unwrap();
+    assert_eq!(db.verify_new(|_, _| ()).unwrap().damage.len(), 1);
+    assert_eq!(db.verify(|_, _| ()).unwrap().units, 2);
+}
+
+#[test]
 fn untrusted_units_are_listed_with_the_reason() {
     let bench = Bench::new();
     let open_to_all = bench.add(&key(1), 0, &[0]);
