@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod access;
 mod checksum;
 mod file;
 mod freeze;

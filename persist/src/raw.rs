@@ -65,7 +65,7 @@ impl<'a> Head<'a> {
         Ok(Self {
             geometry: geometry(&header),
             checksum: header.checksum,
-            mtime_token: crate::unit::mtime_token(header.checksum),
+            mtime_token: checksum::mtime_token(header.checksum),
             image_path,
             label,
         })

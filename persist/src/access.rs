@@ -1,0 +1,192 @@
+//! How the reader gets at bytes: the group table, and tables behind it that are
+//! verified before they are handed out.
+
+use crate::group::CodeGroup;
+use crate::layout::{GROUP, GROUP_REC_LEN, HEADER_LEN, SectionId};
+use crate::record::{FragmentRec, GroupRec, Record, SectionRec};
+use crate::tables::RecordPair;
+use crate::unit::VerifiedUnit;
+use crate::{Reject, checksum};
+use core::ops::Range;
+use core::sync::atomic::Ordering;
+
+impl<'a> VerifiedUnit<'a> {
+    pub(crate) fn section(&self, section: SectionId) -> SectionRec {
+        self.header.sections[section as usize]
+    }
+
+    pub(crate) fn check(
+        &self,
+        section: SectionId,
+        number: u32,
+        bytes: &[u8],
+    ) -> Result<(), Reject> {
+        let damaged = Reject::Group {
+            section,
+            group: number,
+        };
+        let group = self.group(section, number).ok_or(damaged)?;
+        let intact = bytes.len() == group.len as usize && checksum::group(bytes) == group.checksum;
+        intact.then_some(()).ok_or(damaged)
+    }
+
+    /// Entry `number` of a section's part of the group table.
+    pub(crate) fn group(&self, section: SectionId, number: u32) -> Option<GroupRec> {
+        let section = self.section(section);
+        if number >= section.groups {
+            return None;
+        }
+        let at = HEADER_LEN + GROUP_REC_LEN * (section.first_group + number) as usize;
+        GroupRec::get(self.tables.get(at..at + GROUP_REC_LEN)?)
+    }
+
+    pub(crate) fn code_group(&self, section: SectionId, number: u32) -> Option<CodeGroup> {
+        let group = self.group(section, number)?;
+        Some(CodeGroup {
+            number,
+            offset: group.offset - self.section(section).offset,
+            len: group.len,
+            fragments: group.first..group.end,
+        })
+    }
+
+    pub(crate) fn code_group_at(&self, section: SectionId, offset: u32) -> Option<CodeGroup> {
+        let groups = self.section(section).groups;
+        let behind = partition(0..groups, |number| {
+            let group = self.code_group(section, number);
+            group.is_some_and(|group| group.offset <= offset)
+        });
+        let group = self.code_group(section, behind.checked_sub(1)?)?;
+        (offset - group.offset < group.len).then_some(group)
+    }
+
+    /// A verified part of a table.
+    pub(crate) fn table(
+        &self,
+        section: SectionId,
+        range: Range<usize>,
+    ) -> Result<&'a [u8], Reject> {
+        let rec = self.section(section);
+        let nonsense = Reject::Record(section);
+        if range.start > range.end || range.end > rec.len as usize {
+            return Err(nonsense);
+        }
+        if range.start < range.end {
+            for group in range.start / GROUP..=(range.end - 1) / GROUP {
+                self.ensure(section, group as u32)?;
+            }
+        }
+        let start = rec.offset as usize;
+        let bytes = self.tables.get(start + range.start..start + range.end);
+        bytes.ok_or(nonsense)
+    }
+
+    /// Verifies a table group unless that was done before.
+    pub(crate) fn ensure(&self, section: SectionId, number: u32) -> Result<(), Reject> {
+        let damaged = Reject::Group {
+            section,
+            group: number,
+        };
+        let bit = self.section(section).first_group + number;
+        let word = self.seen.get(bit as usize / 64).ok_or(damaged)?;
+        let mask = 1 << (bit % 64);
+        if word.load(Ordering::Relaxed) & mask == 0 {
+            let group = self.group(section, number).ok_or(damaged)?;
+            let start = group.offset as usize;
+            let bytes = self.tables.get(start..start + group.len as usize);
+            self.check(section, number, bytes.ok_or(damaged)?)?;
+            word.fetch_or(mask, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Verified records of a section, by number.
+    pub(crate) fn records(
+        &self,
+        section: SectionId,
+        range: Range<u32>,
+    ) -> Result<&'a [u8], Reject> {
+        let len = section.record_len();
+        self.table(
+            section,
+            range.start as usize * len..range.end as usize * len,
+        )
+    }
+
+    pub(crate) fn record<T: Record>(&self, section: SectionId, number: u32) -> Result<T, Reject> {
+        let nonsense = Reject::Record(section);
+        let end = number.checked_add(1).ok_or(nonsense)?;
+        T::get(self.records(section, number..end)?).ok_or(nonsense)
+    }
+
+    pub(crate) fn pair(&self, number: u32) -> Result<RecordPair, Reject> {
+        if number >= self.fragments() {
+            return Err(Reject::Record(SectionId::Fragments));
+        }
+        let this: FragmentRec = self.record(SectionId::Fragments, number)?;
+        let next: FragmentRec = self.record(SectionId::Fragments, number + 1)?;
+        Ok(RecordPair { this, next })
+    }
+
+    /// A fragment's records in a table section.
+    pub(crate) fn table_of(&self, number: u32, section: SectionId) -> Result<&'a [u8], Reject> {
+        self.records(section, self.pair(number)?.records(section))
+    }
+
+    /// The groups of each section tile it; those of code also tile the fragments.
+    pub(crate) fn check_group_table(&self) -> Option<()> {
+        for id in SectionId::ALL {
+            let section = self.section(id);
+            let (mut at, mut fragment) = (section.offset, 0);
+            for number in 0..section.groups {
+                let group = self.group(id, number)?;
+                let last = number + 1 == section.groups;
+                let shape = match id {
+                    SectionId::Hot | SectionId::Cold => {
+                        group.len > 0 && (group.len as usize).is_multiple_of(crate::PAGE)
+                    }
+                    SectionId::Slots => {
+                        let hot = self.group(SectionId::Hot, number)?;
+                        group.len.is_multiple_of(8)
+                            && (group.first, group.end) == (hot.first, hot.end)
+                    }
+                    _ => group.len as usize == GROUP || (last && group.len as usize <= GROUP),
+                };
+                if !shape || group.offset != at {
+                    return None;
+                }
+                at = at.checked_add(group.len)?;
+                if id >= SectionId::Hot {
+                    if group.first != fragment || group.end < group.first {
+                        return None;
+                    }
+                    fragment = group.end;
+                }
+            }
+            let covered = id < SectionId::Hot || fragment == self.fragments();
+            if at - section.offset != section.len || !covered {
+                return None;
+            }
+        }
+        (self.hot_groups() == self.section(SectionId::Slots).groups).then_some(())
+    }
+}
+
+/// First number in `range` for which `before` does not hold.
+pub(crate) fn partition(range: Range<u32>, before: impl Fn(u32) -> bool) -> u32 {
+    let Range { mut start, mut end } = range;
+    while start < end {
+        let middle = start + (end - start) / 2;
+        if before(middle) {
+            start = middle + 1;
+        } else {
+            end = middle;
+        }
+    }
+    start
+}
+
+pub(crate) fn read_at<T: Record>(bytes: &[u8], number: u32) -> Option<T> {
+    let at = number as usize * T::LEN;
+    T::get(bytes.get(at..at + T::LEN)?)
+}
