@@ -101,6 +101,8 @@ pub struct BootHeader {
     pub ppin: Str,
     /// Read-only databases under `db`, joined by `:`.
     pub db_stack: Str,
+    /// What the launcher adds to the reasons in the statistics, empty: nothing.
+    pub note: Str,
     /// App bytes that the bootstrap overwrote.
     pub saved: [u8; BOOTSTRAP_MAX],
 }

@@ -37,9 +37,30 @@ pub struct BootParams<'a> {
     pub ppin: &'a [u8],
     /// Read-only databases under `db`, joined by `:`.
     pub db_stack: &'a [u8],
+    /// What the launcher adds to the reasons in the statistics.
+    pub note: &'a [u8],
 }
 
-const STRINGS: usize = 7;
+impl BootParams<'_> {
+    /// No database, no tool.
+    pub const EMPTY: Self = Self {
+        cache_mode: CacheMode::Off,
+        flags: 0,
+        cache_limit_kib: 0,
+        engine_id: [0; 32],
+        ptracer: 0,
+        db: b"",
+        tool: b"",
+        knobs: b"",
+        output: b"",
+        stats: b"",
+        ppin: b"",
+        db_stack: b"",
+        note: b"",
+    };
+}
+
+const STRINGS: usize = 8;
 
 impl<'a> BootParams<'a> {
     fn strings(&self) -> [&'a [u8]; STRINGS] {
@@ -51,13 +72,14 @@ impl<'a> BootParams<'a> {
             self.stats,
             self.ppin,
             self.db_stack,
+            self.note,
         ]
     }
 
     /// The header, with the strings placed one after the other behind it.
     pub(crate) fn header<K: Kernel>(&self, kernel: &mut K) -> BootHeader {
         let mut at = size_of::<BootHeader>() as u32;
-        let [db, tool, knobs, output, stats, ppin, db_stack] = self.strings().map(|text| {
+        let [db, tool, knobs, output, stats, ppin, db_stack, note] = self.strings().map(|text| {
             let placed = Str {
                 at,
                 len: text.len() as u32,
@@ -88,6 +110,7 @@ impl<'a> BootParams<'a> {
             stats,
             ppin,
             db_stack,
+            note,
             saved: [0; BOOTSTRAP_MAX],
         }
     }

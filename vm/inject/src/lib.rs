@@ -23,7 +23,12 @@
 #![cfg_attr(not(test), no_std)]
 #![deny(unsafe_code)]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+
 pub mod arrive;
+#[cfg(feature = "alloc")]
+mod become_program;
 pub mod block;
 pub mod elf;
 mod embedded;
@@ -39,5 +44,7 @@ mod spawn;
 pub mod sys;
 mod word;
 
+#[cfg(feature = "alloc")]
+pub use become_program::{Become, Environ};
 pub use embedded::embedded_span;
 pub use launch::{Exec, Failure, HelperSpace, Launch, Step, launch, launch_with};

@@ -13,7 +13,7 @@ use linux_raw_sys::general::{
     iovec,
 };
 use linux_raw_sys::prctl::{PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_PTRACER};
-use ppin_abi::boot::{CacheMode, RuntimeSpan};
+use ppin_abi::boot::RuntimeSpan;
 
 const HELPER: usize = 4242;
 const ENOENT: isize = 2;
@@ -131,18 +131,8 @@ impl Kernel for Recorder {
 
 fn attempt(recorder: &mut Recorder, ptracer: u64) -> crate::Failure {
     let boot = BootParams {
-        cache_mode: CacheMode::Off,
-        flags: 0,
-        cache_limit_kib: 0,
-        engine_id: [0; 32],
         ptracer,
-        db: b"",
-        tool: b"",
-        knobs: b"",
-        output: b"",
-        stats: b"",
-        ppin: b"",
-        db_stack: b"",
+        ..BootParams::EMPTY
     };
     let none = core::ptr::null();
     let exec = Exec {

@@ -113,3 +113,12 @@ pub fn complain(text: &[u8]) {
         );
     }
 }
+
+/// Whether the file at `path` carries capabilities.
+#[must_use]
+pub fn has_capabilities(path: &core::ffi::CStr) -> bool {
+    let name = c"security.capability";
+    let args = [path.as_ptr() as usize, name.as_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: two strings to read; with no buffer, nothing is written.
+    check(unsafe { syscall(general::__NR_getxattr, args) }).is_ok_and(|length| length > 0)
+}

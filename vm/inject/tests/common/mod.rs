@@ -1,7 +1,7 @@
 //! Builds the stand-in runtime and the guests, and launches guests with it.
 #![allow(dead_code)] // each test file uses its part
 
-use ppin_abi::boot::{CacheMode, RuntimeSpan};
+use ppin_abi::boot::RuntimeSpan;
 use ppin_inject::block::BootParams;
 use ppin_inject::sys::{Cpu, Kernel};
 use ppin_inject::{Exec, HelperSpace, Launch, launch_with};
@@ -121,18 +121,8 @@ impl Prepared {
             envp: envp.as_ptr(),
         };
         let boot = BootParams {
-            cache_mode: CacheMode::Off,
-            flags: 0,
-            cache_limit_kib: 0,
-            engine_id: [0; 32],
-            ptracer: 0,
-            db: b"",
             tool: b"null",
-            knobs: b"",
-            output: b"",
-            stats: b"",
-            ppin: b"",
-            db_stack: b"",
+            ..BootParams::EMPTY
         };
         let carrier = &self.carrier;
         let request = Launch {

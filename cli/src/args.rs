@@ -1,0 +1,308 @@
+//! All options, once: from these definitions come the parser, `--help`, the manual
+//! pages and the shell completions.
+
+use crate::failure::{FAILED, USAGE};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Run programs under instrumentation; their translated code is kept for later runs.
+#[derive(Debug, Parser)]
+#[command(
+    name = "ppin",
+    version,
+    about,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+#[command(
+    after_help = "`ppin -t TOOL -- PROG ARGS...` is short for `ppin run -t TOOL -- PROG ARGS...`."
+)]
+pub struct Cli {
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+    /// What to do
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a program under a tool
+    Run(Run),
+    /// Look into the database, tidy it, carry it elsewhere
+    Db(crate::verb::db::Db),
+    /// List the tools and explain their knobs
+    #[command(subcommand)]
+    Tool(Tool),
+    /// Print the manual page or shell completions
+    #[command(subcommand)]
+    Gen(Gen),
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people
+    Human,
+    /// For programs
+    Json,
+}
+
+/// How the database is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Cache {
+    /// Read what is there, add what is new
+    Rw,
+    /// Read only
+    Ro,
+    /// Neither
+    Off,
+}
+
+/// `ppin run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status: that of the program (it dies by the same signal, too); 125 if ppin itself \
+fails, 126 if the program cannot be executed or instrumented, 127 if it is not found.")]
+pub struct Run {
+    /// Tool to run (see `ppin tool list`)
+    #[arg(short, long, value_name = "NAME", default_value = "null")]
+    pub tool: String,
+    /// Set a knob of the tool (see `ppin tool doc`)
+    #[arg(long, value_name = "NAME=VALUE", value_parser = knob)]
+    pub knob: Vec<(String, String)>,
+    /// Database directory; given again, read-only databases beneath the first
+    #[arg(long, value_name = "DIR")]
+    pub db: Vec<PathBuf>,
+    /// How the database is used
+    #[arg(long, value_name = "MODE", default_value = "rw")]
+    pub cache: Cache,
+    /// Write statistics, a JSON line for each process, to FILE or to standard error
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    pub stats: Option<Option<PathBuf>>,
+    /// Write the tool's report to FILE (`%p` becomes the process id) instead of standard error
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Run the programs that PROG executes without instrumentation
+    #[arg(long)]
+    pub no_follow: bool,
+    /// Format of the tool's report
+    #[arg(long, default_value = "human")]
+    pub format: Format,
+    /// For ppin's own tests: cache-limit=SIZE, shuffle, forbid-preferred
+    #[arg(long, value_name = "OPTION", hide = true)]
+    pub engine_option: Vec<EngineOption>,
+    /// Program and arguments
+    #[arg(
+        value_name = "PROG",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub command: Vec<OsString>,
+}
+
+/// A switch of the engine that only tests want.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineOption {
+    /// Limit of the code cache in KiB.
+    CacheLimit(u32),
+    /// Put everything at a random place.
+    Shuffle,
+    /// Never use a unit's preferred place.
+    ForbidPreferred,
+}
+
+impl std::str::FromStr for EngineOption {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            None if text == "shuffle" => Ok(Self::Shuffle),
+            None if text == "forbid-preferred" => Ok(Self::ForbidPreferred),
+            Some(("cache-limit", size)) => kib(size).map(Self::CacheLimit),
+            _ => Err(format!("no engine option {text}")),
+        }
+    }
+}
+
+/// A size with K, M or G behind it, in KiB.
+fn kib(size: &str) -> Result<u32, String> {
+    let unit = [("K", 1), ("M", 1 << 10), ("G", 1 << 20)];
+    let split = unit
+        .iter()
+        .find_map(|(suffix, kib)| Some((size.strip_suffix(suffix)?, *kib)));
+    let (number, kib) = split.ok_or("a size ends in K, M or G")?;
+    let number: u32 = number
+        .parse()
+        .map_err(|_| format!("{number} is no number"))?;
+    number
+        .checked_mul(kib)
+        .ok_or_else(|| format!("{size} is too large"))
+}
+
+/// `name=value`; values are checked by the tool itself.
+fn knob(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() && !value.contains('\n') => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err("a knob is NAME=VALUE, on one line".to_owned()),
+    }
+}
+
+/// `ppin tool`.
+#[derive(Debug, Subcommand)]
+pub enum Tool {
+    /// List the tools
+    List {
+        /// Format of the list
+        #[arg(long, default_value = "human")]
+        format: Format,
+    },
+    /// Explain a tool and its knobs
+    Doc {
+        /// Name of the tool
+        name: String,
+    },
+}
+
+/// `ppin gen`.
+#[derive(Debug, Subcommand)]
+pub enum Gen {
+    /// Print the manual page of a verb, or of ppin itself
+    Man {
+        /// Verb
+        verb: Option<String>,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// Shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// The command line of this process; ends it if that is help, or wrong.
+pub fn parse() -> Cli {
+    let words = with_verb(std::env::args_os().collect());
+    let runs = words.get(1).is_some_and(|verb| verb == "run");
+    let wanted = early_color(&words);
+    let command = Cli::command().color(wanted);
+    let parsed = command
+        .try_get_matches_from(words)
+        .and_then(|found| Cli::from_arg_matches(&found));
+    parsed.unwrap_or_else(|error| {
+        let wrong = error.use_stderr();
+        // A closed descriptor is no reason to fail differently.
+        let _ = error.print();
+        std::process::exit(match (wrong, runs) {
+            (false, _) => 0,
+            (true, true) => i32::from(FAILED),
+            (true, false) => i32::from(USAGE),
+        })
+    })
+}
+
+/// Puts `run` before options that are not ppin's own: the habit of Pin users.
+fn with_verb(mut words: Vec<OsString>) -> Vec<OsString> {
+    const OWN: [&str; 6] = ["-h", "--help", "-V", "--version", "--color", "--"];
+    let first = words.get(1).map(|word| word.to_string_lossy().into_owned());
+    if let Some(first) = first {
+        let option = first.starts_with('-') && first.len() > 1;
+        if option && !OWN.contains(&&*first) && !first.starts_with("--color=") {
+            words.insert(1, "run".into());
+        }
+    }
+    words
+}
+
+/// The colour choice as far as help and error texts need it, which are made before
+/// the command line is understood.
+fn early_color(words: &[OsString]) -> clap::ColorChoice {
+    let ours = words.iter().take_while(|word| *word != "--");
+    let given = ours.filter_map(|word| word.to_str()?.strip_prefix("--color="));
+    match given.last() {
+        Some("never") => clap::ColorChoice::Never,
+        Some("always") => clap::ColorChoice::Always,
+        _ => clap::ColorChoice::Auto,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split(' ').map(OsString::from).collect()
+    }
+
+    fn run(text: &str) -> Run {
+        let cli = Cli::try_parse_from(with_verb(words(text))).unwrap_or_else(|e| panic!("{e}"));
+        match cli.verb {
+            Verb::Run(run) => run,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_program_keeps_its_own_options() {
+        let run = run("ppin run -t bbcount ls -t --stats");
+        assert_eq!(
+            (run.tool.as_str(), run.command),
+            ("bbcount", words("ls -t --stats"))
+        );
+        assert_eq!(run.stats, None);
+    }
+
+    #[test]
+    fn the_verb_may_be_left_out_before_options() {
+        assert_eq!(run("ppin -t icount -- true").tool, "icount");
+        assert_eq!(with_verb(words("ppin --version")), words("ppin --version"));
+        assert_eq!(with_verb(words("ppin tool list")), words("ppin tool list"));
+    }
+
+    #[test]
+    fn statistics_take_a_file_only_behind_an_equals_sign() {
+        assert_eq!(run("ppin run --stats -- true").stats, Some(None));
+        assert_eq!(
+            run("ppin run --stats=f -- true").stats,
+            Some(Some("f".into()))
+        );
+    }
+
+    #[test]
+    fn engine_options_are_read() {
+        let run = run("ppin run --engine-option cache-limit=1M --engine-option shuffle -- true");
+        assert_eq!(
+            run.engine_option,
+            [EngineOption::CacheLimit(1024), EngineOption::Shuffle]
+        );
+        assert!("cache-limit=9999G".parse::<EngineOption>().is_err());
+        assert!("cache-limit".parse::<EngineOption>().is_err());
+    }
+
+    #[test]
+    fn knobs_have_a_name_and_a_value() {
+        assert_eq!(knob("a=b=c"), Ok(("a".into(), "b=c".into())));
+        assert!(knob("=b").is_err() && knob("a").is_err() && knob("a=b\nc").is_err());
+    }
+}

@@ -1,0 +1,31 @@
+//! The `ppin` command.
+//!
+//! ```text
+//! args        all options, once: parser, help, manual page and completions
+//! verb/       what each verb does, one file per verb
+//! preflight/  which program is meant, and whether it can be instrumented
+//! database    which database, and whether it may be trusted
+//! runtime     the ELF that this executable carries
+//! source      the bytes that persisted code was made from
+//! text        tables, sizes, progress
+//! failure     exit statuses and the one line that explains them
+//! ```
+//!
+//! `ppin run` becomes the program, so nothing is done before that is not needed:
+//! no threads, no allocation-happy parsing, and not even Rust's own start-up code,
+//! which would open descriptors 0 to 2 and ignore SIGPIPE; the program inherits
+//! both as our caller left them.
+#![cfg_attr(not(test), no_main)]
+#![cfg_attr(test, allow(dead_code))]
+#![deny(unsafe_code)]
+
+mod args;
+mod database;
+#[cfg(not(test))]
+mod entry;
+mod failure;
+mod preflight;
+mod runtime;
+mod source;
+mod text;
+mod verb;

@@ -1,0 +1,45 @@
+//! Programs and processes whose rights stand against instrumentation.
+
+use super::{not_executable, reason};
+use crate::failure::Failure;
+use std::ffi::CString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+const S_ISUID: u32 = 0o4000;
+/// Without the group's execute bit, the set-group-id bit means mandatory locking.
+const S_ISGID: u32 = 0o2010;
+
+/// Refuses what would gain privileges: the kernel gives none to a traced process,
+/// and the program would run without them.
+pub fn check(path: &Path) -> Result<(), Failure> {
+    let mode = path
+        .metadata()
+        .map_err(|error| not_executable(path, reason(&error)))?
+        .mode();
+    let why = if mode & S_ISUID != 0 {
+        "it is setuid and would lose its privileges under ppin"
+    } else if mode & S_ISGID == S_ISGID {
+        "it is setgid and would lose its privileges under ppin"
+    } else if has_capabilities(path) {
+        "it has file capabilities and would lose them under ppin"
+    } else {
+        return Ok(());
+    };
+    Err(not_executable(path, why))
+}
+
+fn has_capabilities(path: &Path) -> bool {
+    CString::new(path.as_os_str().as_bytes())
+        .is_ok_and(|path| ppin_inject::sys::has_capabilities(&path))
+}
+
+/// Whether children of this process will live in another PID namespace: the helper
+/// would become its init.
+pub fn pid_namespace_pending() -> bool {
+    let own = fs::read_link("/proc/self/ns/pid");
+    let childrens = fs::read_link("/proc/self/ns/pid_for_children");
+    matches!((own, childrens), (Ok(own), Ok(childrens)) if own != childrens)
+}

@@ -1,0 +1,31 @@
+//! The runtime ELF that this executable carries.
+
+use ppin_abi::boot::RuntimeSpan;
+
+/// Page-aligned in memory, hence in the file, so that it can be mapped from there.
+#[repr(C, align(4096))]
+struct Pages<T: ?Sized>(T);
+
+static RUNTIME: &Pages<[u8]> = &Pages(*include_bytes!(concat!(env!("OUT_DIR"), "/runtime.elf")));
+
+/// SHA-256 of the runtime ELF: the engine's identity in the keys of persisted code.
+pub const ENGINE_ID: [u8; 32] = include!(concat!(env!("OUT_DIR"), "/engine_id.in"));
+
+/// Where it lies in this executable.
+pub fn span() -> Option<RuntimeSpan> {
+    ppin_inject::embedded_span(&RUNTIME.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_executable_holds_the_runtime_at_that_place() {
+        let span = span().expect("page-aligned");
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        let (start, len) = (span.offset as usize, span.len as usize);
+        assert_eq!(own[start..start + len], RUNTIME.0);
+        assert!(ppin_inject::elf::plan(&RUNTIME.0).is_some());
+    }
+}

@@ -1,0 +1,67 @@
+//! The bytes that persisted code was made from.
+
+use sha2::{Digest, Sha256};
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// Name of the code that the kernel maps into every process.
+const VDSO: &str = "[vdso]";
+
+/// The image at `path` if its contents have this hash.
+///
+/// # Errors
+/// Why there is no such image, for people.
+pub fn image(path: &Path, sha256: &[u8; 32]) -> Result<Vec<u8>, String> {
+    let bytes = if path == Path::new(VDSO) {
+        vdso().ok_or("this process has no vdso")?
+    } else if path.is_absolute() {
+        fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?
+    } else {
+        return Err(format!("{} is no file", path.display()));
+    };
+    let found: [u8; 32] = Sha256::digest(&bytes).into();
+    if found != *sha256 {
+        return Err(match path == Path::new(VDSO) {
+            true => "the vdso is that of another kernel".to_owned(),
+            false => format!("{} has changed since", path.display()),
+        });
+    }
+    Ok(bytes)
+}
+
+/// Our own vdso, which is that of every 64-bit process under this kernel.
+fn vdso() -> Option<Vec<u8>> {
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    let line = maps.lines().find(|line| line.ends_with(VDSO))?;
+    let (start, end) = line.split_once(' ')?.0.split_once('-')?;
+    let start = u64::from_str_radix(start, 16).ok()?;
+    let end = u64::from_str_radix(end, 16).ok()?;
+    let mut memory = File::open("/proc/self/mem").ok()?;
+    memory.seek(SeekFrom::Start(start)).ok()?;
+    let mut bytes = vec![0; end.checked_sub(start)? as usize];
+    memory.read_exact(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_known_by_its_contents() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        fs::write(&path, b"contents").unwrap();
+        let hash = Sha256::digest(b"contents").into();
+        assert_eq!(image(&path, &hash).unwrap(), b"contents");
+        fs::write(&path, b"changed").unwrap();
+        assert!(image(&path, &hash).unwrap_err().contains("has changed"));
+        assert!(image(Path::new("[anonymous]"), &hash).unwrap_err().contains("no file"));
+    }
+
+    #[test]
+    fn the_vdso_is_an_elf_image() {
+        assert!(vdso().unwrap().starts_with(b"\x7fELF"));
+    }
+}

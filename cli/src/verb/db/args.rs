@@ -1,0 +1,134 @@
+//! Options of `ppin db`.
+
+use crate::args::Format;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// `ppin db`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status: 0 yes or done, 1 no or damage found, 2 wrong use.")]
+pub struct Db {
+    /// Database directory [default: $PPIN_DB, else $XDG_CACHE_HOME/ppin, else ~/.cache/ppin]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub db: Option<PathBuf>,
+    /// What to do with it
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+/// Actions.
+#[derive(Debug, Subcommand)]
+pub enum Action {
+    /// Print where the database is
+    Path,
+    /// List the images that it holds code of
+    List {
+        /// List the unit files of each image, too
+        #[arg(long)]
+        units: bool,
+        /// Format of the list
+        #[arg(long, default_value = "human")]
+        format: Format,
+    },
+    /// Print how much it holds
+    Stat {
+        /// Format of the figures
+        #[arg(long, default_value = "human")]
+        format: Format,
+    },
+    /// Verify every byte of it
+    Verify {
+        /// Translate every trace again, too, and compare
+        #[arg(long)]
+        recompile: bool,
+        /// Format of the findings
+        #[arg(long, default_value = "human")]
+        format: Format,
+    },
+    /// Merge units, remove what is damaged or abandoned
+    Gc(Gc),
+    /// Remove code
+    Rm {
+        /// Which
+        #[command(flatten)]
+        which: Which,
+        /// Format of the answer
+        #[arg(long, default_value = "human")]
+        format: Format,
+    },
+    /// Write units into one file, to carry them elsewhere
+    Export {
+        /// File to write, - for standard output
+        file: PathBuf,
+        /// Which units; all if none are named
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Add the units of an exported file
+    Import {
+        /// File to read, - for standard input
+        file: PathBuf,
+    },
+}
+
+/// A choice of units.
+#[derive(Debug, Args, Default)]
+pub struct Which {
+    /// Images: paths, or beginnings of their hashes
+    #[arg(value_name = "IMAGE", conflicts_with_all = ["all", "key"])]
+    pub images: Vec<String>,
+    /// Everything made under keys (builds of ppin, tools) whose directory begins so
+    #[arg(long, value_name = "DIGITS")]
+    pub key: Option<String>,
+    /// Everything
+    #[arg(long, conflicts_with = "key")]
+    pub all: bool,
+}
+
+/// `ppin db gc`.
+#[derive(Debug, Args)]
+pub struct Gc {
+    /// Remove the images used longest ago until this much is left (as in 500M, 2G)
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub max_size: Option<u64>,
+    /// Do not merge the units of each image
+    #[arg(long)]
+    pub no_merge: bool,
+    /// Keep units that are damaged
+    #[arg(long)]
+    pub keep_damaged: bool,
+    /// Format of the answer
+    #[arg(long, default_value = "human")]
+    pub format: Format,
+}
+
+/// A size: a number of bytes, or with K, M or G behind it.
+fn bytes(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let shift = match unit {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        _ => return Err(format!("{unit} is no unit: K, M or G")),
+    };
+    let number: u64 = number.parse().map_err(|_| format!("{text} is no size"))?;
+    number.checked_mul(1 << shift).ok_or_else(|| format!("{text} is too large"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read() {
+        assert_eq!(bytes("17"), Ok(17));
+        assert_eq!(bytes("2K"), Ok(2048));
+        assert_eq!(bytes("1G"), Ok(1 << 30));
+        for wrong in ["", "K", "1T", "1.5M", "-1", "99999999999G"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Units made as the engine makes them, and doctored ones.
+
+use super::*;
+use ppin_cachedb::Access;
+use ppin_persist::{Key, Piece, UnitSpec, freeze};
+use ppin_relocator::FragmentRef;
+use sha2::{Digest, Sha256};
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+
+/// `push rbp; mov rbp, rsp; mov eax, [rip + 0x100]; test eax, eax; jz +2; call +16`
+const CODE: &[u8] = &[
+    0x55, 0x48, 0x89, 0xe5, 0x8b, 0x05, 0, 1, 0, 0, 0x85, 0xc0, 0x74, 2, 0xe8, 16, 0, 0, 0,
+];
+const AT: usize = 0x40;
+
+struct World {
+    _folder: tempfile::TempDir,
+    image: PathBuf,
+    key: Key,
+    db: Database,
+    tool: &'static str,
+}
+
+impl World {
+    fn new(tool: &'static str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("image");
+        let mut bytes = vec![0xcc; AT];
+        bytes.extend_from_slice(CODE);
+        bytes.resize(0x400, 0xcc);
+        fs::write(&image, &bytes).unwrap();
+        let key = Key {
+            image: Sha256::digest(&bytes).into(),
+            engine: ENGINE_ID,
+            tool: tool_key(tool.as_bytes(), b"", b""),
+        };
+        let db = Database::open(&folder.path().join("db"), Access::ReadWrite).unwrap();
+        Self { _folder: folder, image, key, db, tool }
+    }
+
+    fn translate(&self, base: ImageBase) -> Fragment {
+        let request = Request {
+            pc: ImageOff(AT as i32).at(base),
+            image: base,
+            context: Context::CANONICAL,
+            bytes: CODE,
+            end: BytesEnd::Limit,
+            max_source: None,
+        };
+        compile(&request, &*ppin_tools::by_name(self.tool).unwrap())
+    }
+
+    /// Publishes a unit with this one fragment.
+    fn publish(&self, fragment: &Fragment, base: ImageBase, label: &str) {
+        let source = &CODE[..fragment.source_len as usize];
+        let pieces = [Piece {
+            fragment: FragmentRef::from(fragment),
+            flags: 0,
+            source_hash: source_hash(source),
+            tool: &[],
+        }];
+        let spec = UnitSpec {
+            key: self.key,
+            displacement: if base.0 < 1 << 31 { 0x2000_0000 } else { -0x1000_0000 },
+            image_base: base,
+            image_path: self.image.as_os_str().as_bytes(),
+            label: label.as_bytes(),
+            fragments: &pieces,
+        };
+        let dir = self.db.path().join(ppin_persist::paths::unit_dir(&self.key));
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir).unwrap();
+        let name = format!("00000000-{:016x}.unit", fs::read_dir(&dir).unwrap().count());
+        fs::write(dir.join(name), freeze(&spec).unwrap()).unwrap();
+        assert_eq!(self.db.verify(|_, _| ()).unwrap().damage, []);
+    }
+
+    fn again(&self) -> Again {
+        all(&self.db, |_, _| ()).unwrap()
+    }
+}
+
+const HIGH: ImageBase = ImageBase(0x5555_5555_4000);
+
+#[test]
+fn what_was_made_like_this_is_the_same_again() {
+    for tool in ["null", "bbcount", "icount"] {
+        for base in [HIGH, ImageBase(0x40_0000), ImageBase(0)] {
+            let world = World::new(tool);
+            world.publish(&world.translate(base), base, tool);
+            let again = world.again();
+            assert_eq!((again.compared, &again.skipped[..]), (1, &[][..]), "{tool} {base:?}");
+            assert_eq!(again.differ, [], "{tool} {base:?}");
+        }
+    }
+}
+
+#[test]
+fn every_doctored_part_is_found() {
+    type Doctor = fn(&mut Fragment);
+    let doctors: [(&str, Doctor); 6] = [
+        ("code", |f| f.hot[0] ^= 1),
+        ("stubs and records", |f| *f.cold.last_mut().unwrap() ^= 1),
+        ("slots", |f| f.slots.push(ppin_relocator::SlotInit::App(ImageOff(7)))),
+        ("relocations", |f| f.relocs[0].pc_bias += 1),
+        ("pc map", |f| f.pc_map[1].spilled ^= 1),
+        ("extent", |f| f.instructions += 1),
+    ];
+    for (what, doctor) in doctors {
+        let world = World::new("null");
+        let mut fragment = world.translate(HIGH);
+        doctor(&mut fragment);
+        world.publish(&fragment, HIGH, "null");
+        let again = world.again();
+        let found: Vec<_> = again.differ.iter().map(|differs| differs.what).collect();
+        assert_eq!(found, [what]);
+        assert_eq!(again.differ[0].head, ImageOff(AT as i32));
+    }
+}
+
+#[test]
+fn code_instrumented_otherwise_differs() {
+    let world = World::new("bbcount");
+    let plain = World { tool: "null", ..World::new("null") }.translate(HIGH);
+    world.publish(&plain, HIGH, "bbcount");
+    assert_eq!(world.again().differ.len(), 1);
+}
+
+#[test]
+fn a_changed_image_is_skipped() {
+    let world = World::new("null");
+    world.publish(&world.translate(HIGH), HIGH, "null");
+    fs::write(&world.image, b"something else").unwrap();
+    let again = world.again();
+    assert_eq!((again.compared, again.differ.len()), (0, 0));
+    assert!(again.skipped[0].why.contains("has changed"), "{again:?}");
+}
+
+#[test]
+fn other_builds_and_unknown_knobs_are_skipped() {
+    let mut world = World::new("null");
+    world.publish(&world.translate(HIGH), HIGH, "icount");
+    assert!(world.again().skipped[0].why.contains("other knobs"));
+    world.key.engine = [7; 32];
+    world.publish(&world.translate(HIGH), HIGH, "null");
+    assert!(world.again().skipped.iter().any(|s| s.why.contains("another build")));
+}

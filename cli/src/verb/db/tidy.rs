@@ -1,0 +1,108 @@
+//! `ppin db gc` and `ppin db rm`.
+
+use super::args::{Gc, Which};
+use super::{failed, selection};
+use crate::args::Format;
+use crate::failure::{Failure, NO, USAGE, YES};
+use crate::text::{count, size};
+use ppin_cachedb::{Collected, Database, GcOptions, Selection};
+use serde_json::json;
+
+/// Tidies up.
+pub fn collect(db: &Option<Database>, options: &Gc) -> Result<u8, Failure> {
+    let gc = GcOptions {
+        cap: options.max_size,
+        compact: !options.no_merge,
+        remove_damaged: !options.keep_damaged,
+    };
+    let done = match db {
+        Some(db) => db.collect(&gc).map_err(failed)?,
+        None => Collected::default(),
+    };
+    match options.format {
+        Format::Human => print!("{}", human(&done)),
+        Format::Json => println!("{}", as_json(&done)),
+    }
+    Ok(YES)
+}
+
+fn human(done: &Collected) -> String {
+    let merged = &done.compacted;
+    let mut text = String::new();
+    let mut line = |on: bool, words: String| {
+        if on {
+            text += &words;
+            text.push('\n');
+        }
+    };
+    line(
+        merged.units != 0,
+        format!(
+            "merged the units of {} ({} fewer, {})",
+            count(merged.images, "image"),
+            merged.units,
+            count(merged.duplicates, "duplicate trace")
+        ),
+    );
+    let removed = |units, bytes| format!("{} ({})", count(units, "unit"), size(bytes));
+    let (damaged, evicted) = (&done.damaged, &done.evicted);
+    line(damaged.units != 0, format!("removed as damaged: {}", removed(damaged.units, damaged.bytes)));
+    line(evicted.units != 0, format!("removed as unused: {}", removed(evicted.units, evicted.bytes)));
+    line(
+        done.temporary + done.memos != 0,
+        format!("removed as abandoned: {}", count(done.temporary + done.memos, "small file")),
+    );
+    for (unit, why) in &merged.damaged {
+        line(true, format!("left alone: {}: {why}", unit.relative().display()));
+    }
+    line(true, format!("{} remain", size(done.remaining)));
+    text
+}
+
+fn as_json(done: &Collected) -> serde_json::Value {
+    json!({
+        "merged_images": done.compacted.images,
+        "merged_units": done.compacted.units,
+        "duplicates": done.compacted.duplicates,
+        "damaged": done.damaged.units,
+        "evicted": done.evicted.units,
+        "evicted_bytes": done.evicted.bytes,
+        "temporary": done.temporary,
+        "memos": done.memos,
+        "remaining_bytes": done.remaining,
+    })
+}
+
+/// Removes what was named.
+pub fn remove(db: &Option<Database>, which: &Which, format: Format) -> Result<u8, Failure> {
+    let chosen = which.selections()?;
+    if chosen.is_empty() {
+        return Err(Failure::new(USAGE, "remove what? Name images, --key, or --all"));
+    }
+    let (mut units, mut bytes) = (0, 0);
+    if let Some(db) = db {
+        for selection in &chosen {
+            let removed = db.remove(selection).map_err(failed)?;
+            units += removed.units;
+            bytes += removed.bytes;
+        }
+    }
+    match format {
+        Format::Human => println!("removed {} ({})", count(units, "unit"), size(bytes)),
+        Format::Json => println!("{}", json!({ "units": units, "bytes": bytes })),
+    }
+    Ok(if units == 0 && !which.all { NO } else { YES })
+}
+
+impl Which {
+    /// What was named; nothing if nothing was.
+    pub fn selections(&self) -> Result<Vec<Selection>, Failure> {
+        if self.all {
+            return Ok(vec![Selection::All]);
+        }
+        if let Some(key) = &self.key {
+            return Ok(vec![Selection::Key(key.clone())]);
+        }
+        self.images.iter().map(|word| selection(word)).collect()
+    }
+}

@@ -1,0 +1,254 @@
+//! `ppin run`: become the program, with the runtime in it.
+
+use crate::args::{EngineOption, Format, Run};
+use crate::database::{self, Choice};
+use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
+use crate::preflight::{self, Kind};
+use crate::runtime;
+use nix::errno::Errno;
+use nix::libc::{ENOENT, ENOEXEC};
+use ppin_abi::boot::{RuntimeSpan, flag};
+use ppin_inject::block::BootParams;
+use ppin_inject::{Become, Environ, Step};
+use std::ffi::{CString, OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// By this name the kernel lets us open our own executable, wherever it lies.
+const OWN: &str = "/proc/self/exe";
+/// What executes a file that the kernel does not know.
+const SHELL: &str = "/bin/sh";
+
+/// Returns only if it fails.
+pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
+    check_tool(args)?;
+    let (program, rest) = args.command.split_first().expect("clap requires it");
+    let found = preflight::find(program)?;
+    if preflight::pid_namespace_pending() {
+        return Err(Failure::of_ppin(
+            "children of this process would live in another PID namespace, its helper too",
+        ));
+    }
+    let database = database::choose(&args.db, args.cache)?;
+    let carrier = Carrier::find()?;
+    let boot = Boot::new(args, &database, &carrier)?;
+    let launch = |path: &Path, argv: &[OsString]| execute(&boot, &carrier, environ, path, argv);
+    let failure = launch(&found.path, &args.command);
+    if failure.errno.0 == ENOEXEC && found.kind == Kind::Unknown {
+        let script = [SHELL.into(), found.path.clone().into_os_string()];
+        let argv = [&script, rest].concat();
+        let failure = launch(Path::new(SHELL), &argv);
+        return Err(explain(failure, Path::new(SHELL)));
+    }
+    Err(explain(failure, &found.path))
+}
+
+/// The tool must exist and accept its knobs; the runtime configures its own copy.
+fn check_tool(args: &Run) -> Result<(), Failure> {
+    let mut tool = super::tool::named(&args.tool, crate::failure::FAILED)?;
+    let knobs: Vec<_> = args
+        .knob
+        .iter()
+        .map(|(name, value)| (&**name, &**value))
+        .collect();
+    tool.configure(&knobs).map_err(Failure::of_ppin)
+}
+
+/// This executable, as the file that holds the runtime.
+struct Carrier {
+    path: PathBuf,
+    name: PathBuf,
+    span: RuntimeSpan,
+}
+
+impl Carrier {
+    fn find() -> Result<Self, Failure> {
+        let span = runtime::span();
+        let span = span.ok_or_else(|| Failure::of_ppin("this executable holds no runtime"))?;
+        match fs::read_link(OWN) {
+            Ok(name) => Ok(Self {
+                path: OWN.into(),
+                name,
+                span,
+            }),
+            Err(error) => {
+                let why = preflight::reason(&error);
+                Err(Failure::of_ppin(format!(
+                    "cannot find its own executable ({OWN}: {why})"
+                )))
+            }
+        }
+    }
+}
+
+/// The texts of the boot block.
+struct Boot {
+    params: BootParams<'static>,
+    db: Vec<u8>,
+    beneath: Vec<u8>,
+    tool: Vec<u8>,
+    knobs: Vec<u8>,
+    output: Vec<u8>,
+    stats: Vec<u8>,
+    ppin: Vec<u8>,
+    note: Vec<u8>,
+}
+
+impl Boot {
+    fn new(args: &Run, database: &Choice, carrier: &Carrier) -> Result<Self, Failure> {
+        let knobs: Vec<_> = args
+            .knob
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        let stats = args.stats.as_ref().and_then(Option::as_deref);
+        let beneath: Vec<_> = database
+            .beneath
+            .iter()
+            .map(|path| path.as_os_str().as_bytes())
+            .collect();
+        let limit = |option: &EngineOption| match option {
+            EngineOption::CacheLimit(kib) => Some(*kib),
+            _ => None,
+        };
+        Ok(Self {
+            params: BootParams {
+                cache_mode: database.mode,
+                flags: flags(args),
+                cache_limit_kib: args.engine_option.iter().find_map(limit).unwrap_or(0),
+                engine_id: runtime::ENGINE_ID,
+                ..BootParams::EMPTY
+            },
+            db: bytes(&database.dir),
+            beneath: beneath.join(&b':'),
+            tool: args.tool.clone().into_bytes(),
+            knobs: knobs.join("\n").into_bytes(),
+            output: absolute(args.output.as_deref())?,
+            stats: absolute(stats)?,
+            ppin: bytes(&carrier.name),
+            note: database.note.clone().unwrap_or_default().into_bytes(),
+        })
+    }
+
+    fn params(&self) -> BootParams<'_> {
+        BootParams {
+            db: &self.db,
+            tool: &self.tool,
+            knobs: &self.knobs,
+            output: &self.output,
+            stats: &self.stats,
+            ppin: &self.ppin,
+            db_stack: &self.beneath,
+            note: &self.note,
+            ..self.params
+        }
+    }
+}
+
+fn bytes(path: &Path) -> Vec<u8> {
+    path.to_owned().into_os_string().into_vec()
+}
+
+fn flags(args: &Run) -> u32 {
+    let given = |option| args.engine_option.contains(&option);
+    let switches = [
+        (!args.no_follow, flag::FOLLOW),
+        (args.stats.is_some(), flag::STATS),
+        (args.format == Format::Json, flag::JSON),
+        (given(EngineOption::Shuffle), flag::SHUFFLE),
+        (given(EngineOption::ForbidPreferred), flag::FORBID_PREFERRED),
+    ];
+    switches
+        .iter()
+        .filter(|(on, _)| *on)
+        .fold(0, |flags, (_, bit)| flags | bit)
+}
+
+/// The program may change its directory; the files stay where they were meant.
+fn absolute(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
+    let Some(path) = path else {
+        return Ok(Vec::new());
+    };
+    let absolute = std::path::absolute(path);
+    let absolute = absolute.map_err(|error| {
+        Failure::of_ppin(format!("{}: {}", path.display(), preflight::reason(&error)))
+    })?;
+    Ok(bytes(&absolute))
+}
+
+fn execute(
+    boot: &Boot,
+    carrier: &Carrier,
+    environ: Environ,
+    path: &Path,
+    argv: &[OsString],
+) -> ppin_inject::Failure {
+    let become_program = Become {
+        boot: boot.params(),
+        carrier: &c_string(carrier.path.as_os_str()),
+        runtime: carrier.span,
+        path: &c_string(path.as_os_str()),
+        argv: &argv.iter().map(|word| c_string(word)).collect::<Vec<_>>(),
+        environ,
+    };
+    become_program.launch()
+}
+
+/// What comes from the command line holds no zero byte.
+fn c_string(text: &OsStr) -> CString {
+    CString::new(text.as_bytes()).unwrap_or_default()
+}
+
+/// A failed launch in words.
+fn explain(failure: ppin_inject::Failure, path: &Path) -> Failure {
+    let (number, name) = (failure.errno.0, path.display());
+    let why = Errno::from_raw(number).desc();
+    match failure.step {
+        Step::Exec if number == ENOENT => Failure::new(
+            NOT_FOUND,
+            format!("{name}: its interpreter or loader is missing"),
+        ),
+        Step::Exec => Failure::new(NOT_EXECUTABLE, format!("{name}: {why}")),
+        Step::Seize => Failure::of_ppin(refused_trace(why)),
+        Step::Carrier => Failure::of_ppin(format!(
+            "cannot use the runtime in its own executable: {why}"
+        )),
+        Step::BootBlock => Failure::of_ppin(format!("cannot write the boot block: {why}")),
+        Step::Helper => Failure::of_ppin(format!("cannot create its helper process: {why}")),
+        Step::HelperDied => Failure::of_ppin("its helper process was killed"),
+    }
+}
+
+/// Why the kernel does not let us trace ourselves for a moment.
+fn refused_trace(why: &str) -> String {
+    if let Some(tracer) = tracer() {
+        return format!(
+            "this process is already traced by {tracer}: ppin needs ptrace for a moment and cannot \
+             start under strace or a debugger (attach that to the program later instead)"
+        );
+    }
+    let yama = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
+    match yama.trim() {
+        level @ ("2" | "3") => {
+            format!("the kernel forbids ptrace here (kernel.yama.ptrace_scope is {level})")
+        }
+        _ => format!(
+            "ptrace is refused here ({why}); is a seccomp filter or a security module in force?"
+        ),
+    }
+}
+
+/// Process id and name of who traces us.
+fn tracer() -> Option<String> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("TracerPid:"))?;
+    let pid = line.trim();
+    if pid == "0" {
+        return None;
+    }
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    Some(format!("process {pid} ({})", name.trim()))
+}
