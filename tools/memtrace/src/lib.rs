@@ -16,7 +16,9 @@
 //! - 0 bytes means that the size depends on the state of the processor (`xsave`).
 //! - An access under a mask is told whole, whatever the mask.
 //! - An access that faults is told, and told again if it is tried again.
-//! - Gathers and scatters have no single address: they are only counted.
+//! - Gathers and scatters have no single address: they are only counted; so are the few
+//!   others whose address cannot be computed beforehand (`xlat`).
+//! - What the kernel reads and writes for the program is not told.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 extern crate alloc;
@@ -47,7 +49,7 @@ const UNTOLD: u32 = 0;
 
 /// Arguments: instruction, address, kind, thread.
 const ACCESS: RoutineId = RoutineId(0);
-/// The same, and the repeat count.
+/// The same, the repeat count, and the most elements that are told.
 const STRING: RoutineId = RoutineId(1);
 const ROUTINES: &[Routine] = &[
     Routine {
@@ -127,24 +129,20 @@ fn instrument(ins: &Ins<'_>, n: usize, operand: &MemoryOperand) -> Result<(), Re
     if !operand.has_address() {
         return ins.insert_count(IPoint::Before, Counter::Global(UNTOLD), 1);
     }
-    let kind = Arg::Const(Kind::of(operand).word());
+    let most = if stops_early(ins) { 1 } else { u64::MAX };
     let args = [
         Arg::InsAddr,
         Arg::MemoryEa(n),
-        kind,
+        Arg::Const(Kind::of(operand).word()),
         Arg::ThreadId,
         Arg::Reg(Reg::Rcx),
+        Arg::Const(most),
     ];
     if ins.is_repeated() {
-        let count = if stops_early(ins) {
-            Arg::Const(1)
-        } else {
-            Arg::Const(u64::MAX)
-        };
-        let [pc, ea, kind, thread, rcx] = args;
-        return ins.insert_call(IPoint::Before, STRING, &[pc, ea, kind, thread, rcx, count]);
+        ins.insert_call(IPoint::Before, STRING, &args)
+    } else {
+        ins.insert_call(IPoint::Before, ACCESS, &args[..4])
     }
-    ins.insert_call(IPoint::Before, ACCESS, &args[..4])
 }
 
 /// Whether a repeated string instruction may end before its count does.
@@ -194,7 +192,7 @@ impl Memtrace {
         if untold > 0 {
             row(
                 untold,
-                "gathers and scatters, which have no single address".into(),
+                "accesses without a known address (gathers, scatters)".into(),
             );
         }
         if lost > 0 {

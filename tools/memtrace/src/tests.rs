@@ -83,6 +83,20 @@ fn calls_and_returns_use_the_stack() {
 }
 
 #[test]
+fn a_pop_to_the_stack_takes_the_new_stack_pointer() {
+    let pop = [0x8f, 0x44, 0x24, 0x08]; // pop [rsp + 8]
+    let seen = lines(&pop, |sample| set(sample, Reg::Rsp, 0x7000));
+    assert_eq!(seen, ["R 0x7000 8", "W 0x7010 8"]);
+}
+
+#[test]
+fn the_state_of_the_processor_has_no_known_size() {
+    let xsave = [0x0f, 0xae, 0x23]; // xsave [rbx]
+    let seen = lines(&xsave, |sample| set(sample, Reg::Rbx, 0x5000));
+    assert_eq!(seen, ["R 0x5000 0", "W 0x5000 0"]);
+}
+
+#[test]
 fn gathers_are_counted() {
     let (process, tool) = (Process::new(), Memtrace::default());
     tool.start(&process);
@@ -93,7 +107,7 @@ fn gathers_are_counted() {
     );
     assert!(process.global_total(UNTOLD) > 0);
     let text = testing::report(&tool, &process, Format::Human);
-    assert!(text.contains("gathers and scatters"), "{text}");
+    assert!(text.contains("without a known address"), "{text}");
 }
 
 #[test]
