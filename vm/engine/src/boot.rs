@@ -94,6 +94,9 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
     stats.time.start_ticks = time::ticks();
     stats.time.start_ns = arrived;
     stats.time.inject = arrived.saturating_sub(config.started_ns);
+    if !config.note.is_empty() {
+        stats.note(config.note.clone());
+    }
     Vm {
         config,
         images: Images::default(),

@@ -18,6 +18,8 @@ pub struct Config {
     pub db: String,
     /// Read-only databases behind it.
     pub db_stack: Vec<String>,
+    /// What the launcher has to say in the statistics, empty: nothing.
+    pub note: String,
     /// Tool name.
     pub tool: String,
     /// Tool knobs, `name=value`.
@@ -56,6 +58,7 @@ impl Config {
             cache_limit_kib: boot.cache_limit_kib,
             db: text(boot.db),
             db_stack: list(boot.db_stack, ':'),
+            note: text(boot.note),
             tool: text(boot.tool),
             knobs: list(boot.knobs, '\n'),
             output: text(boot.output),

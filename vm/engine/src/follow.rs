@@ -113,7 +113,7 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> isize {
             stats: config.stats.as_bytes(),
             ppin: config.ppin.as_bytes(),
             db_stack: stack.as_bytes(),
-            note: b"",
+            note: config.note.as_bytes(),
         },
         carrier: &carrier,
         runtime: config.runtime,
