@@ -14,35 +14,40 @@ const SHEBANGS: u32 = 5;
 const ELF64: u8 = 2;
 const X86_64: u16 = 62;
 
-/// Why the program at `path` (zero-terminated) runs natively; `None`: it is followed,
-/// or the kernel will refuse it.
-#[must_use]
-pub fn native_reason(at: Option<(i32, u32)>, path: &[u8]) -> Option<&'static str> {
-    let (dir, flags) = at.unwrap_or((c::AT_FDCWD, 0));
-    let mut program: Vec<u8> = path.to_vec();
-    let mut dir = dir;
-    let mut flags = flags;
-    for _ in 0..SHEBANGS {
-        if !executable(dir, flags, &program) {
-            return None;
-        }
-        let Some(fd) = open(dir, flags, &program) else { return Some("it cannot be read") };
-        let mut head = [0; 256];
-        let len = fd.read_at(&mut head, 0).unwrap_or(0);
-        let stat = fd.stat().unwrap_or_default();
-        match interpreter(&head[..len]) {
-            Some(next) => {
-                program = next;
-                dir = c::AT_FDCWD;
-                flags = 0;
-            }
-            None => return binary_reason(&head[..len], &stat, &fd),
-        }
-    }
-    None
+/// What will become of an exec.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Plan {
+    /// The kernel will most likely refuse it (a search along PATH, a script without
+    /// an interpreter line): nothing ends here.
+    Refused,
+    /// The program runs natively, for this reason.
+    Native(&'static str),
+    /// The runtime goes along.
+    Follow,
 }
 
-/// Whether the kernel would execute it at all; if not, it says so itself.
+/// Plans the exec of `path` (zero-terminated).
+#[must_use]
+pub fn plan(at: Option<(i32, u32)>, path: &[u8]) -> Plan {
+    let (mut dir, mut flags) = at.unwrap_or((c::AT_FDCWD, 0));
+    if !executable(dir, flags, path) {
+        return Plan::Refused;
+    }
+    let mut program: Vec<u8> = path.to_vec();
+    for _ in 0..SHEBANGS {
+        let Some(fd) = open(dir, flags, &program) else { return Plan::Native("it cannot be read") };
+        let mut head = [0; 256];
+        let Ok(len) = fd.read_at(&mut head, 0) else { return Plan::Refused };
+        let Some(next) = interpreter(&head[..len]) else {
+            return binary(&head[..len], &fd.stat().unwrap_or_default(), &fd);
+        };
+        program = next;
+        (dir, flags) = (c::AT_FDCWD, 0);
+    }
+    Plan::Refused
+}
+
+/// Whether the kernel would execute it at all.
 fn executable(dir: i32, flags: u32, path: &[u8]) -> bool {
     const X_OK: usize = 1;
     let flags = flags & (c::AT_EMPTY_PATH | c::AT_SYMLINK_NOFOLLOW) | c::AT_EACCESS;
@@ -58,21 +63,21 @@ fn open(dir: i32, flags: u32, path: &[u8]) -> Option<crate::sys::file::File> {
     crate::sys::file::File::open_at(dir, path, c::O_RDONLY | c::O_NONBLOCK).ok()
 }
 
-fn binary_reason(head: &[u8], stat: &crate::sys::file::Stat, fd: &crate::sys::file::File) -> Option<&'static str> {
+fn binary(head: &[u8], stat: &crate::sys::file::Stat, fd: &crate::sys::file::File) -> Plan {
     const S_ISUID: u32 = 0o4000;
     const S_ISGID: u32 = 0o2010;
     if !head.starts_with(b"\x7fELF") {
-        return None;
+        return Plan::Refused;
     }
     let machine = head.get(18..20).map_or(0, |m| u16::from_le_bytes([m[0], m[1]]));
     if head.get(4) != Some(&ELF64) || machine != X86_64 {
-        return Some("it is not a 64-bit x86 program");
+        return Plan::Native("it is not a 64-bit x86 program");
     }
     let setuid = stat.mode & S_ISUID != 0 || stat.mode & S_ISGID == S_ISGID;
     if (setuid || fd.has_capabilities()) && gains(stat) {
-        return Some("it would lose its privileges");
+        return Plan::Native("it would lose its privileges");
     }
-    None
+    Plan::Follow
 }
 
 /// Root gains nothing from its own setuid programs.

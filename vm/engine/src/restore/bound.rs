@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_jit::MAX_TRACE_BYTES;
 use ppin_persist::paths::UnitName;
 use ppin_persist::{CodeGroup, Geometry, MovedUnit, Reject, SlotValue, VerifiedUnit, source_hash, unit_flag};
 
@@ -193,11 +194,12 @@ impl Bound {
         for cold in self.cold_groups_of(group)? {
             self.check_cold(&cold)?;
         }
+        let mut buffer = [0; MAX_TRACE_BYTES];
         for source in self.unit.sources(group)? {
             stats.fragments_validated += 1;
-            let mut app = alloc::vec![0; source.len as usize];
-            let complete = peek::read(source.head.at(image.base).0, &mut app) == app.len();
-            if !complete || source_hash(&app) != source.hash {
+            let app = buffer.get_mut(..source.len as usize).ok_or(Reject::Stale)?;
+            let complete = peek::read(source.head.at(image.base).0, app) == app.len();
+            if !complete || source_hash(app) != source.hash {
                 return Err(Reject::Stale);
             }
         }

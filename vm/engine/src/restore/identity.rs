@@ -13,6 +13,10 @@ use sha2::{Digest, Sha256};
 /// Largest code without a file that is worth hashing: the vdso.
 const SMALL: u64 = 64 << 10;
 
+/// Files up to this size are hashed at once while they are too young to be
+/// remembered: a program that was just built is often run again at once.
+const SMALL_FILE: u64 = 1 << 20;
+
 /// Identity of a file state for the memo. Devices that are numbered anew at each
 /// boot count with the boot's id.
 #[must_use]
@@ -44,6 +48,7 @@ fn boot_id() -> [u8; 16] {
 pub fn image_hash(config: &Config, image: &Image, compute: bool) -> Option<[u8; 32]> {
     let Some(stat) = image.file else { return vdso_hash(image) };
     let id = stat_id(&stat);
+    let compute = compute || (stat.size < SMALL_FILE && !id.settled(time::real().0));
     remembered(&config.db, &id).or_else(|| {
         let hash = compute.then(|| hash_file(&image.path, &stat)).flatten()?;
         if config.writes() {

@@ -7,7 +7,8 @@ use super::{Outcome, pass};
 use crate::sys::{c, peek};
 use crate::thread::Thread;
 use crate::vm;
-use crate::{end, follow};
+use crate::follow::{self, Plan};
+use crate::end;
 use alloc::vec::Vec;
 use ppin_abi::boot::flag;
 use ppin_inject::Exec;
@@ -20,20 +21,19 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let at = (nr == c::__NR_execveat).then_some((args[0] as i32, args[4] as u32));
     let first = usize::from(at.is_some());
     let path = path(args[first] as u64);
-    {
-        let mut vm = vm::lock();
-        if !thread.borrowed_memory {
-            end::of_process(&mut vm);
-        }
+    let plan = path.as_deref().map_or(Plan::Refused, |path| follow::plan(at, path));
+    if plan == Plan::Refused {
+        return Outcome::Done(natively(thread, nr, args));
+    }
+    // A vfork child notes it in its parent's statistics: the memory is the same.
+    note_native(path.as_deref(), plan);
+    if !thread.borrowed_memory {
+        end::of_process(&mut vm::lock());
     }
     let wanted = vm::lock().config.flags & flag::FOLLOW != 0;
-    let reason = path.as_deref().and_then(|path| follow::native_reason(at, path));
-    let result = match reason {
-        None if wanted && path.is_some() => follow::exec(thread, exec_of(args, first, at)),
-        reason => {
-            note_native(path.as_deref(), reason.filter(|_| wanted));
-            natively(thread, nr, args)
-        }
+    let result = match plan {
+        Plan::Follow if wanted => follow::exec(thread, exec_of(args, first, at)),
+        _ => natively(thread, nr, args),
     };
     end::not_yet(&mut vm::lock());
     Outcome::Done(result)
@@ -66,8 +66,8 @@ fn path(from: u64) -> Option<Vec<u8>> {
     Some(buffer)
 }
 
-fn note_native(path: Option<&[u8]>, reason: Option<&str>) {
-    if let (Some(path), Some(reason)) = (path, reason) {
+fn note_native(path: Option<&[u8]>, plan: Plan) {
+    if let (Some(path), Plan::Native(reason)) = (path, plan) {
         let path = alloc::string::String::from_utf8_lossy(&path[..path.len() - 1]);
         vm::lock().stats.native.push(alloc::format!("{path}: {reason}"));
     }
