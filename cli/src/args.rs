@@ -107,12 +107,7 @@ pub struct Run {
     #[arg(long, value_name = "OPTION", hide = true)]
     pub engine_option: Vec<EngineOption>,
     /// Program and arguments
-    #[arg(
-        value_name = "PROG",
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
+    #[arg(value_name = "PROG", required = true, trailing_var_arg = true)]
     pub command: Vec<OsString>,
 }
 
@@ -271,6 +266,11 @@ mod tests {
             ("bbcount", words("ls -t --stats"))
         );
         assert_eq!(run.stats, None);
+    }
+
+    #[test]
+    fn an_unknown_option_is_not_taken_for_the_program() {
+        assert!(Cli::try_parse_from(words("ppin run --unknown -- true")).is_err());
     }
 
     #[test]
