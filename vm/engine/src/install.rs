@@ -22,9 +22,11 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let started = time::ticks();
     let region = crate::image_region(vm, pc);
     let mut buffer = [0; MAX_TRACE_BYTES];
-    let (len, end) = fetch(region, pc, &mut buffer);
-    if let Some(region) = region {
+    let (mut len, mut end) = fetch(region, pc, &mut buffer);
+    if let Some(region) = region.filter(|r| r.writable) {
+        // What was read before the guard stood may be old already.
         vm.guards.protect(&region, pc.0, len as u64);
+        (len, end) = fetch(Some(region), pc, &mut buffer);
     }
     let (image, base) = image_of(vm, region, pc);
     let request = Request { pc, image: base, context, bytes: &buffer[..len], end, max_source: None };

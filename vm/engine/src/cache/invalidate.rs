@@ -90,7 +90,11 @@ pub fn release_all(vm: &mut Vm) -> bool {
 pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
     let from = crate::signal::translate::spot(vm, pc).map(|s| page_down(s.pc.0));
     let same = from == Some(page_down(addr)) || from == Some(page_down(addr).wrapping_sub(PAGE));
-    let Some(page) = vm.guards.release(addr, same) else { return false };
+    let Some(page) = vm.guards.release(addr, same) else {
+        // Another thread has been faster: the app may write here, so the store will
+        // succeed now. (What the app itself protects is forgotten by the guards.)
+        return vm.guards.0.contains_key(&page_down(addr));
+    };
     fragments(vm, page, page + PAGE);
     true
 }
