@@ -169,9 +169,9 @@ fn memtrace_sees_every_access() {
     for way in ["cold", "warm"] {
         let trace = scratch.path().join(format!("trace-{way}"));
         let path = trace.to_str().expect("UTF-8 path");
-        ppin.with(&["-t", "memtrace", "-o", path])
-            .wrap(&Cmd::new(&exe))
-            .run_ok();
+        let knob = format!("file={path}");
+        let options = ["-t", "memtrace", "--knob", &knob, "-o", "/dev/null"];
+        ppin.with(&options).wrap(&Cmd::new(&exe)).run_ok();
         let text = fs::read_to_string(&trace).expect("trace");
         let accesses: Vec<String> = text.lines().filter_map(access).collect();
         let want = ["R8", "W1", "R4", "W4", "R16", "W2", "R8"];

@@ -30,7 +30,7 @@ fn each_followed_process_appends_one_object() {
     let scratch = Scratch::new();
     let stats = stats_of(
         &scratch,
-        &Cmd::new("/bin/sh").args(["-c", "/bin/true; /bin/echo x; (exit 3)"]),
+        &Cmd::new("/bin/sh").args(["-c", "/bin/true; /bin/echo x; (exit 3); true"]),
     );
     let mut pids: Vec<u64> = stats.iter().map(|object| object.number("pid")).collect();
     // The shell, its two programs, and the subshell.

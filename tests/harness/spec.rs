@@ -8,6 +8,7 @@
 //! | `needs` | CPU features (names of /proc/cpuinfo), all of them | none |
 //! | `run` | `ARGS => exit N` or `ARGS => signal NAME`; may be repeated | ` => exit 0` |
 //! | `timeout` | seconds for one run | 30 |
+//! | `pending` | why ppin does not run it rightly yet; it is then skipped, visibly | |
 //! | `instructions`, `blocks` | exact counts, known by construction | unknown |
 
 use std::fs;
@@ -46,6 +47,8 @@ pub struct Spec {
     pub runs: Vec<Run>,
     /// Seconds that one run may take.
     pub timeout: u64,
+    /// Why ppin does not run it rightly yet.
+    pub pending: Option<String>,
     /// Instructions that it completes, where that is known by construction.
     pub instructions: Option<u64>,
     /// Blocks that it enters, likewise.
@@ -62,6 +65,7 @@ impl Spec {
             needs: Vec::new(),
             runs: Vec::new(),
             timeout: 30,
+            pending: None,
             instructions: None,
             blocks: None,
         };
@@ -89,6 +93,7 @@ impl Spec {
             "libs" => self.libs = words(),
             "needs" => self.needs = words(),
             "timeout" => self.timeout = value.parse().expect("seconds"),
+            "pending" => self.pending = Some(value.to_owned()),
             "instructions" => self.instructions = Some(value.parse().expect("a count")),
             "blocks" => self.blocks = Some(value.parse().expect("a count")),
             "run" => self.runs.push(parse_run(value)),

@@ -5,5 +5,5 @@ static int has(void *a, const char *perm) { char l[4096], p[8]; unsigned long f,
 int main(void) {
     unsigned long f, t, last = 0; char l[4096]; FILE *m = fopen("/proc/self/maps", "r"); while (fgets(l, 4096, m)) { SAME(sscanf(l, "%lx-%lx", &f, &t), 2); CHECK(f >= last && t > f); last = t; } fclose(m);
     static int data; int local; SAME(has(main, "r-xp"), 1); SAME(has(&data, "rw-p"), 1); SAME(has(&local, "rw-p"), 1); SAME(has(malloc(10), "rw-p"), 1); SAME(has((void *)fopen, "r-xp"), 1);
-    u8 *p = pages(3, PROT_READ); SAME(has(p, "r--p"), 1); munmap(p + 4096, 4096); SAME(has(p + 4096, "r--p"), 0); mprotect(p, 4096, 5); SAME(has(p, "r-xp"), 1); mprotect(p, 4096, 7); SAME(has(p, "rwxp"), 1); emit_return(p, 4); SAME(((function)p)(), 4); SAME(has(p, "rwxp"), 1); FINISH();
+    u8 *p = pages(3, PROT_READ); SAME(has(p, "r--p"), 1); munmap(p + 4096, 4096); SAME(has(p + 4096, "r--p"), 0); mprotect(p, 4096, 5); SAME(has(p, "r-xp"), 1); mprotect(p, 4096, 7); SAME(has(p, "rwxp"), 1); emit_return(p, 4); SAME(((function)p)(), 4); FINISH();
 }

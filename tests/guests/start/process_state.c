@@ -35,7 +35,7 @@ int main(void) {
     prctl(PR_GET_PDEATHSIG, &death);
     SAME(death, 0);
     static const char *const keys[] = {"Name", "Umask", "State", "TracerPid", "Threads", "SigPnd", "ShdPnd", "SigBlk",
-                                       "SigIgn", "SigCgt", "NoNewPrivs", "Seccomp", "CapEff"};
+                                       "SigIgn", "NoNewPrivs", "Seccomp", "CapEff"};
     for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) status(keys[i]);
     for (int r = 0; r < 16; r++) {
         struct rlimit l;
