@@ -48,6 +48,7 @@ fn main() {
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", root.join(source).display());
     }
+    link_unwinder_statically();
     let out = PathBuf::from(variable("OUT_DIR"));
     let elf = build(&root.join("vm/runtime"), &target_dir(&out));
     let bytes = fs::read(&elf).unwrap_or_else(|e| panic!("{}: {e}", elf.display()));
@@ -58,6 +59,24 @@ fn main() {
 
 fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
+}
+
+/// Every `ppin run` pays for each library that the loader maps: about 100 us for
+/// libgcc_s, of which nothing is ever called, since panics abort. The static
+/// unwinder comes with the same compiler; a linker that prefers the shared one is
+/// merely slower at start.
+fn link_unwinder_statically() {
+    let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let asked = Command::new(compiler)
+        .arg("-print-file-name=libgcc_eh.a")
+        .output();
+    let Ok(answer) = asked else { return };
+    let archive = PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim());
+    if archive.is_absolute() && archive.exists() {
+        let folder = archive.parent().unwrap_or(&archive);
+        println!("cargo::rustc-link-search=native={}", folder.display());
+        println!("cargo::rustc-link-lib=static=gcc_eh");
+    }
 }
 
 /// A folder of the runtime's own below the shared target folder:
