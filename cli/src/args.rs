@@ -32,11 +32,17 @@ pub struct Cli {
 pub enum Verb {
     /// Run a program under a tool
     Run(Run),
+    /// Run a program so that its translated code is kept
+    Warm(crate::verb::warm::Warm),
+    /// Show kept code: images, units, traces with original and translation
+    Inspect(crate::verb::inspect::Inspect),
     /// Look into the database, tidy it, carry it elsewhere
     Db(crate::verb::db::Db),
     /// List the tools and explain their knobs
     #[command(subcommand)]
     Tool(Tool),
+    /// Check what this environment lets ppin do
+    Doctor(crate::verb::doctor::Doctor),
     /// Print the manual page or shell completions
     #[command(subcommand)]
     Gen(Gen),

@@ -57,7 +57,11 @@ mod tests {
         assert_eq!(image(&path, &hash).unwrap(), b"contents");
         fs::write(&path, b"changed").unwrap();
         assert!(image(&path, &hash).unwrap_err().contains("has changed"));
-        assert!(image(Path::new("[anonymous]"), &hash).unwrap_err().contains("no file"));
+        assert!(
+            image(Path::new("[anonymous]"), &hash)
+                .unwrap_err()
+                .contains("no file")
+        );
     }
 
     #[test]

@@ -44,7 +44,9 @@ pub fn count(number: u64, what: &str) -> String {
 
 /// Days and hours since `then` (seconds of the epoch).
 pub fn age(then: i64) -> String {
-    let now = std::time::UNIX_EPOCH.elapsed().map_or(0, |now| now.as_secs() as i64);
+    let now = std::time::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |now| now.as_secs() as i64);
     match now.saturating_sub(then).max(0) {
         seconds @ 0..60 => format!("{seconds} s"),
         seconds @ 60..3600 => format!("{} min", seconds / 60),
@@ -66,7 +68,10 @@ impl Progress {
         let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_message(what);
-        Self { bar, since: Instant::now() }
+        Self {
+            bar,
+            since: Instant::now(),
+        }
     }
 
     /// `done` of `all` are done.
@@ -102,7 +107,10 @@ mod tests {
 
     #[test]
     fn counts_and_hashes_are_short() {
-        assert_eq!((count(1, "unit"), count(0, "unit")), ("1 unit".into(), "0 units".into()));
+        assert_eq!(
+            (count(1, "unit"), count(0, "unit")),
+            ("1 unit".into(), "0 units".into())
+        );
         assert_eq!(short(&[0xab; 32]), "abababababab");
     }
 

@@ -1,9 +1,12 @@
 //! What each verb does.
 
 pub mod db;
+pub mod doctor;
 mod r#gen;
+pub mod inspect;
 mod run;
 mod tool;
+pub mod warm;
 
 use crate::args::{Cli, Verb};
 use crate::failure::{YES, conclude};
@@ -13,8 +16,11 @@ use ppin_inject::Environ;
 pub fn dispatch(cli: &Cli, environ: Environ) -> u8 {
     conclude(match &cli.verb {
         Verb::Run(args) => run::run(args, environ).map(|()| YES),
+        Verb::Warm(args) => warm::warm(args),
+        Verb::Inspect(args) => inspect::inspect(args),
         Verb::Db(args) => db::db(args),
         Verb::Tool(which) => tool::tool(which).map(|()| YES),
+        Verb::Doctor(args) => doctor::doctor(args),
         Verb::Gen(what) => r#gen::generate(what).map(|()| YES),
     })
 }

@@ -105,7 +105,9 @@ pub struct Gc {
 
 /// A size: a number of bytes, or with K, M or G behind it.
 fn bytes(text: &str) -> Result<u64, String> {
-    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let split = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let shift = match unit {
         "" => 0,
@@ -115,7 +117,9 @@ fn bytes(text: &str) -> Result<u64, String> {
         _ => return Err(format!("{unit} is no unit: K, M or G")),
     };
     let number: u64 = number.parse().map_err(|_| format!("{text} is no size"))?;
-    number.checked_mul(1 << shift).ok_or_else(|| format!("{text} is too large"))
+    number
+        .checked_mul(1 << shift)
+        .ok_or_else(|| format!("{text} is too large"))
 }
 
 #[cfg(test)]

@@ -18,7 +18,12 @@ pub fn export(db: &Option<Database>, file: &Path, which: &Which) -> Result<u8, F
     let chosen = match which.selections()?.as_slice() {
         [] => Selection::All,
         [one] => one.clone(),
-        _ => return Err(Failure::new(USAGE, "one image at a time can be exported, or all")),
+        _ => {
+            return Err(Failure::new(
+                USAGE,
+                "one image at a time can be exported, or all",
+            ));
+        }
     };
     if file == Path::new("-") {
         return written(db, &chosen, &mut io::stdout().lock());
@@ -27,17 +32,27 @@ pub fn export(db: &Option<Database>, file: &Path, which: &Which) -> Result<u8, F
     let named = |error: io::Error| failed(format!("{}: {error}", file.display()));
     let mut temporary = NamedTempFile::new_in(dir.unwrap_or(Path::new("."))).map_err(named)?;
     let status = written(db, &chosen, &mut BufWriter::new(temporary.as_file_mut()))?;
-    temporary.persist(file).map_err(|error| named(error.error))?;
+    temporary
+        .persist(file)
+        .map_err(|error| named(error.error))?;
     Ok(status)
 }
 
 fn written(db: &Database, chosen: &Selection, out: &mut dyn Write) -> Result<u8, Failure> {
     let done = db.export(chosen, out).map_err(failed)?;
-    eprintln!("exported {} ({})", count(done.units, "unit"), size(done.bytes));
+    eprintln!(
+        "exported {} ({})",
+        count(done.units, "unit"),
+        size(done.bytes)
+    );
     if done.damaged != 0 {
         eprintln!("left out as damaged: {}", count(done.damaged, "unit"));
     }
-    Ok(if done.units == 0 || done.damaged != 0 { NO } else { YES })
+    Ok(if done.units == 0 || done.damaged != 0 {
+        NO
+    } else {
+        YES
+    })
 }
 
 /// Adds the units in `file`.
@@ -51,7 +66,11 @@ pub fn import(db: &Database, file: &Path) -> Result<u8, Failure> {
     };
     let done = db.import(&mut *input).map_err(failed)?;
     let known = count(done.known, "unit");
-    println!("imported {} ({}), {known} known before", count(done.units, "unit"), size(done.bytes));
+    println!(
+        "imported {} ({}), {known} known before",
+        count(done.units, "unit"),
+        size(done.bytes)
+    );
     for (position, why) in &done.damaged {
         eprintln!("ppin: unit {position} of the file is left out: {why}");
     }

@@ -16,7 +16,9 @@ pub fn list(db: &Option<Database>, units: bool, format: Format) -> Result<u8, Fa
         None => Vec::new(),
     };
     match format {
-        Format::Json => images.iter().for_each(|image| println!("{}", image_json(image))),
+        Format::Json => images
+            .iter()
+            .for_each(|image| println!("{}", image_json(image))),
         Format::Human if images.is_empty() => println!("The database is empty."),
         Format::Human if units => print!("{}", unit_table(&images)),
         Format::Human => print!("{}", image_table(&images)),
@@ -26,7 +28,10 @@ pub fn list(db: &Option<Database>, units: bool, format: Format) -> Result<u8, Fa
 
 /// The path of an image, as far as it is known.
 pub fn name(image: &ImageEntry) -> String {
-    image.path.as_ref().map_or_else(|| "?".to_owned(), |path| path.display().to_string())
+    image
+        .path
+        .as_ref()
+        .map_or_else(|| "?".to_owned(), |path| path.display().to_string())
 }
 
 /// The tool and its knobs, on one line.
@@ -60,11 +65,22 @@ fn image_table(images: &[ImageEntry]) -> String {
 }
 
 fn unit_table(images: &[ImageEntry]) -> String {
-    let columns = [("UNIT", Left), ("TRACES", Right), ("SIZE", Right), ("USED", Right), ("", Left)];
+    let columns = [
+        ("UNIT", Left),
+        ("TRACES", Right),
+        ("SIZE", Right),
+        ("USED", Right),
+        ("", Left),
+    ];
     let mut text = String::new();
     for image in images {
         let mut table = table(columns);
-        text += &format!("{} {} ({})\n", name(image), short(&image.image), label(&image.label));
+        text += &format!(
+            "{} {} ({})\n",
+            name(image),
+            short(&image.image),
+            label(&image.label)
+        );
         for unit in &image.units {
             let traces = unit.facts.as_ref().map_or(0, |facts| facts.fragments);
             table.row([

@@ -12,6 +12,7 @@ mod tidy;
 mod verify;
 
 pub use args::Db;
+pub use list::{label, name};
 
 use crate::failure::{Failure, NO, USAGE, YES};
 use args::Action;
@@ -43,7 +44,10 @@ pub fn path_of(named: Option<&Path>) -> Result<PathBuf, Failure> {
     let path = named.map(Path::to_owned);
     let path = path.or_else(|| default_path(|name| std::env::var_os(name)));
     let path = path.ok_or_else(|| {
-        Failure::new(USAGE, "which database? HOME is not set, and --db is not given")
+        Failure::new(
+            USAGE,
+            "which database? HOME is not set, and --db is not given",
+        )
     })?;
     std::path::absolute(&path).map_err(|error| failed(format!("{}: {error}", path.display())))
 }
@@ -60,7 +64,11 @@ pub fn reader(path: &Path) -> Result<Option<Database>, Failure> {
         return Ok(None);
     }
     let writable = nix::unistd::access(path, nix::unistd::AccessFlags::W_OK).is_ok();
-    let access = if writable { Access::ReadWrite } else { Access::ReadOnly };
+    let access = if writable {
+        Access::ReadWrite
+    } else {
+        Access::ReadOnly
+    };
     Database::open(path, access).map(Some).map_err(failed)
 }
 
@@ -68,7 +76,9 @@ pub fn reader(path: &Path) -> Result<Option<Database>, Failure> {
 fn writer(path: &Path) -> Result<Option<Database>, Failure> {
     match reader(path)? {
         None => Ok(None),
-        Some(_) => Database::open(path, Access::ReadWrite).map(Some).map_err(failed),
+        Some(_) => Database::open(path, Access::ReadWrite)
+            .map(Some)
+            .map_err(failed),
     }
 }
 
@@ -81,7 +91,9 @@ fn create(path: &Path) -> Result<Database, Failure> {
 pub fn selection(word: &str) -> Result<Selection, Failure> {
     if word.contains('/') {
         return match std::path::absolute(word) {
-            Ok(path) => Ok(Selection::Path(std::fs::canonicalize(&path).unwrap_or(path))),
+            Ok(path) => Ok(Selection::Path(
+                std::fs::canonicalize(&path).unwrap_or(path),
+            )),
             Err(error) => Err(failed(format!("{word}: {error}"))),
         };
     }
@@ -104,8 +116,14 @@ mod tests {
     #[test]
     fn a_word_selects_by_path_or_by_hash() {
         assert_eq!(selection("00aF").unwrap(), Selection::Image("00aF".into()));
-        assert_eq!(selection("/nonexistent/x").unwrap(), Selection::Path("/nonexistent/x".into()));
-        assert_eq!(selection("[vdso]").unwrap(), Selection::Path("[vdso]".into()));
+        assert_eq!(
+            selection("/nonexistent/x").unwrap(),
+            Selection::Path("/nonexistent/x".into())
+        );
+        assert_eq!(
+            selection("[vdso]").unwrap(),
+            Selection::Path("[vdso]".into())
+        );
         assert_eq!(selection("libc").unwrap_err().status, USAGE);
         assert_eq!(selection("").unwrap_err().status, USAGE);
     }

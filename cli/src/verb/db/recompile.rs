@@ -59,9 +59,19 @@ pub struct Differs {
 
 impl fmt::Display for Differs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { unit, image, head, context, what } = self;
+        let Self {
+            unit,
+            image,
+            head,
+            context,
+            what,
+        } = self;
         let unit = unit.display();
-        write!(f, "the {what} of the trace at {image}+{:#x}, context {}, in {unit}", head.0, context.0)
+        write!(
+            f,
+            "the {what} of the trace at {image}+{:#x}, context {}, in {unit}",
+            head.0, context.0
+        )
     }
 }
 
@@ -75,7 +85,11 @@ type Images = HashMap<(PathBuf, [u8; 32]), Result<Vec<u8>, String>>;
 /// A directory cannot be read.
 pub fn all(db: &Database, progress: impl Fn(u64, u64)) -> Result<Again, Error> {
     let list = db.list()?;
-    let units: Vec<&UnitPath> = list.iter().flat_map(|image| &image.units).map(|u| &u.path).collect();
+    let units: Vec<&UnitPath> = list
+        .iter()
+        .flat_map(|image| &image.units)
+        .map(|u| &u.path)
+        .collect();
     let mut again = Again::default();
     let mut images = Images::new();
     for (done, path) in (0..).zip(&units) {
@@ -91,7 +105,11 @@ pub fn all(db: &Database, progress: impl Fn(u64, u64)) -> Result<Again, Error> {
 
 fn compare_unit(path: &UnitPath, file: &UnitFile<'_>, images: &mut Images, again: &mut Again) {
     let unit = path.relative();
-    let skipped = |traces: u64, why: String| Skipped { unit: unit.clone(), traces, why };
+    let skipped = |traces: u64, why: String| Skipped {
+        unit: unit.clone(),
+        traces,
+        why,
+    };
     let everything = u64::from(file.unit().fragments());
     let maker = match Maker::of(file, images) {
         Ok(maker) => maker,
@@ -140,7 +158,12 @@ impl<'a> Maker<'a> {
         let entry = images.entry((path.to_owned(), key.image));
         let read = entry.or_insert_with(|| source::image(path, &key.image));
         let bytes = read.as_ref().map_err(Clone::clone)?;
-        Ok(Self { name: path.display().to_string(), bytes, base: base(file), tool })
+        Ok(Self {
+            name: path.display().to_string(),
+            bytes,
+            base: base(file),
+            tool,
+        })
     }
 
     /// The part that differs, if any; `None` if the file cannot tell.
@@ -174,7 +197,9 @@ fn base(file: &UnitFile<'_>) -> ImageBase {
     let geometry = file.unit().geometry();
     // Code of low images lies above them, that of others below.
     let low = geometry.displacement > 0;
-    geometry.absolute_for.unwrap_or(if low { LOW } else { HIGH })
+    geometry
+        .absolute_for
+        .unwrap_or(if low { LOW } else { HIGH })
 }
 
 /// The tool as it was when the unit was made: `label` is its name, and a line for
@@ -185,11 +210,18 @@ fn tool_of(label: &[u8], key: &[u8; 32]) -> Result<Box<dyn Tool>, String> {
     let name = lines.next().unwrap_or_default();
     let mut tool = ppin_tools::by_name(name).ok_or_else(|| format!("there is no tool {name}"))?;
     let mut knobs: Vec<&str> = lines.collect();
-    let pairs: Vec<_> = knobs.iter().filter_map(|knob| knob.split_once('=')).collect();
+    let pairs: Vec<_> = knobs
+        .iter()
+        .filter_map(|knob| knob.split_once('='))
+        .collect();
     tool.configure(&pairs)?;
     let changing = |knob: &&str| {
-        let named = |known: &ppin_jit::api::Knob| knob.split_once('=').is_some_and(|(n, _)| n == known.name);
-        tool.knobs().iter().any(|known| known.changes_code && named(known))
+        let named = |known: &ppin_jit::api::Knob| {
+            knob.split_once('=').is_some_and(|(n, _)| n == known.name)
+        };
+        tool.knobs()
+            .iter()
+            .any(|known| known.changes_code && named(known))
     };
     knobs.retain(changing);
     knobs.sort_unstable();

@@ -18,7 +18,9 @@ pub fn stat(db: &Option<Database>, format: Format) -> Result<u8, Failure> {
     match format {
         Format::Human => print!("{}", human(&totals, &rows)),
         Format::Json => {
-            let pairs = rows.iter().map(|(key, value, _)| ((*key).to_owned(), json!(value)));
+            let pairs = rows
+                .iter()
+                .map(|(key, value, _)| ((*key).to_owned(), json!(value)));
             println!("{}", serde_json::Value::Object(pairs.collect()));
         }
     }
@@ -34,9 +36,17 @@ fn rows(totals: &Totals) -> [(&'static str, u64, &'static str); 9] {
         ("traces", totals.fragments, "traces, duplicates counted"),
         ("bytes", totals.bytes, "bytes"),
         ("unreadable", totals.unreadable, "units that are damaged"),
-        ("touched", totals.touched, "units touched since they were written"),
+        (
+            "touched",
+            totals.touched,
+            "units touched since they were written",
+        ),
         ("temporary", totals.temporary, "temporary files"),
-        ("refused", totals.refused, "directories that are not trusted"),
+        (
+            "refused",
+            totals.refused,
+            "directories that are not trusted",
+        ),
     ]
 }
 

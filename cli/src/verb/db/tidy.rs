@@ -46,14 +46,32 @@ fn human(done: &Collected) -> String {
     );
     let removed = |units, bytes| format!("{} ({})", count(units, "unit"), size(bytes));
     let (damaged, evicted) = (&done.damaged, &done.evicted);
-    line(damaged.units != 0, format!("removed as damaged: {}", removed(damaged.units, damaged.bytes)));
-    line(evicted.units != 0, format!("removed as unused: {}", removed(evicted.units, evicted.bytes)));
+    line(
+        damaged.units != 0,
+        format!(
+            "removed as damaged: {}",
+            removed(damaged.units, damaged.bytes)
+        ),
+    );
+    line(
+        evicted.units != 0,
+        format!(
+            "removed as unused: {}",
+            removed(evicted.units, evicted.bytes)
+        ),
+    );
     line(
         done.temporary + done.memos != 0,
-        format!("removed as abandoned: {}", count(done.temporary + done.memos, "small file")),
+        format!(
+            "removed as abandoned: {}",
+            count(done.temporary + done.memos, "small file")
+        ),
     );
     for (unit, why) in &merged.damaged {
-        line(true, format!("left alone: {}: {why}", unit.relative().display()));
+        line(
+            true,
+            format!("left alone: {}: {why}", unit.relative().display()),
+        );
     }
     line(true, format!("{} remain", size(done.remaining)));
     text
@@ -77,7 +95,10 @@ fn as_json(done: &Collected) -> serde_json::Value {
 pub fn remove(db: &Option<Database>, which: &Which, format: Format) -> Result<u8, Failure> {
     let chosen = which.selections()?;
     if chosen.is_empty() {
-        return Err(Failure::new(USAGE, "remove what? Name images, --key, or --all"));
+        return Err(Failure::new(
+            USAGE,
+            "remove what? Name images, --key, or --all",
+        ));
     }
     let (mut units, mut bytes) = (0, 0);
     if let Some(db) = db {

@@ -12,7 +12,14 @@ use serde_json::json;
 pub fn verify(db: &Option<Database>, recompile: bool, format: Format) -> Result<u8, Failure> {
     let (verified, again) = match db {
         None => (Verified::default(), Again::default()),
-        Some(db) => (checksums(db)?, if recompile { translations(db)? } else { Again::default() }),
+        Some(db) => (
+            checksums(db)?,
+            if recompile {
+                translations(db)?
+            } else {
+                Again::default()
+            },
+        ),
     };
     let sound = verified.damage.is_empty() && again.differ.is_empty();
     match format {
@@ -24,7 +31,8 @@ pub fn verify(db: &Option<Database>, recompile: bool, format: Format) -> Result<
 
 fn checksums(db: &Database) -> Result<Verified, Failure> {
     let progress = Progress::new("verifying");
-    db.verify(|done, all| progress.at(done, all)).map_err(failed)
+    db.verify(|done, all| progress.at(done, all))
+        .map_err(failed)
 }
 
 fn translations(db: &Database) -> Result<Again, Failure> {
@@ -56,29 +64,40 @@ fn human_again(again: &Again) -> String {
     }
     for skipped in &again.skipped {
         let traces = count(skipped.traces, "trace");
-        text += &format!("skipped: {} ({traces}): {}\n", skipped.unit.display(), skipped.why);
+        text += &format!(
+            "skipped: {} ({traces}): {}\n",
+            skipped.unit.display(),
+            skipped.why
+        );
     }
     text += &format!(
         "translated {} again, {} differ, {} skipped\n",
         count(again.compared, "trace"),
         again.differ.len(),
-        again.skipped.iter().map(|skipped| skipped.traces).sum::<u64>()
+        again
+            .skipped
+            .iter()
+            .map(|skipped| skipped.traces)
+            .sum::<u64>()
     );
     text
 }
 
 fn as_json(verified: &Verified, again: Option<&Again>) -> serde_json::Value {
     let damage = verified.damage.iter();
-    let damage: Vec<_> = damage.map(|d| json!({ "path": d.path.to_string_lossy(), "why": d.why })).collect();
+    let damage: Vec<_> = damage
+        .map(|d| json!({ "path": d.path.to_string_lossy(), "why": d.why }))
+        .collect();
     let mut object = json!({
         "units": verified.units,
         "bytes": verified.bytes,
         "damage": damage,
     });
     if let Some(again) = again {
-        let skipped = again.skipped.iter().map(|s| {
-            json!({ "unit": s.unit.to_string_lossy(), "traces": s.traces, "why": s.why })
-        });
+        let skipped = again
+            .skipped
+            .iter()
+            .map(|s| json!({ "unit": s.unit.to_string_lossy(), "traces": s.traces, "why": s.why }));
         let differ = again.differ.iter().map(|d| {
             json!({
                 "unit": d.unit.to_string_lossy(),

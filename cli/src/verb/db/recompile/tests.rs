@@ -36,7 +36,13 @@ impl World {
             tool: tool_key(tool.as_bytes(), b"", b""),
         };
         let db = Database::open(&folder.path().join("db"), Access::ReadWrite).unwrap();
-        Self { _folder: folder, image, key, db, tool }
+        Self {
+            _folder: folder,
+            image,
+            key,
+            db,
+            tool,
+        }
     }
 
     fn translate(&self, base: ImageBase) -> Fragment {
@@ -62,14 +68,25 @@ impl World {
         }];
         let spec = UnitSpec {
             key: self.key,
-            displacement: if base.0 < 1 << 31 { 0x2000_0000 } else { -0x1000_0000 },
+            displacement: if base.0 < 1 << 31 {
+                0x2000_0000
+            } else {
+                -0x1000_0000
+            },
             image_base: base,
             image_path: self.image.as_os_str().as_bytes(),
             label: label.as_bytes(),
             fragments: &pieces,
         };
-        let dir = self.db.path().join(ppin_persist::paths::unit_dir(&self.key));
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir).unwrap();
+        let dir = self
+            .db
+            .path()
+            .join(ppin_persist::paths::unit_dir(&self.key));
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&dir)
+            .unwrap();
         let name = format!("00000000-{:016x}.unit", fs::read_dir(&dir).unwrap().count());
         fs::write(dir.join(name), freeze(&spec).unwrap()).unwrap();
         assert_eq!(self.db.verify(|_, _| ()).unwrap().damage, []);
@@ -89,7 +106,11 @@ fn what_was_made_like_this_is_the_same_again() {
             let world = World::new(tool);
             world.publish(&world.translate(base), base, tool);
             let again = world.again();
-            assert_eq!((again.compared, &again.skipped[..]), (1, &[][..]), "{tool} {base:?}");
+            assert_eq!(
+                (again.compared, &again.skipped[..]),
+                (1, &[][..]),
+                "{tool} {base:?}"
+            );
             assert_eq!(again.differ, [], "{tool} {base:?}");
         }
     }
@@ -101,7 +122,9 @@ fn every_doctored_part_is_found() {
     let doctors: [(&str, Doctor); 6] = [
         ("code", |f| f.hot[0] ^= 1),
         ("stubs and records", |f| *f.cold.last_mut().unwrap() ^= 1),
-        ("slots", |f| f.slots.push(ppin_relocator::SlotInit::App(ImageOff(7)))),
+        ("slots", |f| {
+            f.slots.push(ppin_relocator::SlotInit::App(ImageOff(7)))
+        }),
         ("relocations", |f| f.relocs[0].pc_bias += 1),
         ("pc map", |f| f.pc_map[1].spilled ^= 1),
         ("extent", |f| f.instructions += 1),
@@ -121,7 +144,11 @@ fn every_doctored_part_is_found() {
 #[test]
 fn code_instrumented_otherwise_differs() {
     let world = World::new("bbcount");
-    let plain = World { tool: "null", ..World::new("null") }.translate(HIGH);
+    let plain = World {
+        tool: "null",
+        ..World::new("null")
+    }
+    .translate(HIGH);
     world.publish(&plain, HIGH, "bbcount");
     assert_eq!(world.again().differ.len(), 1);
 }
@@ -143,5 +170,11 @@ fn other_builds_and_unknown_knobs_are_skipped() {
     assert!(world.again().skipped[0].why.contains("other knobs"));
     world.key.engine = [7; 32];
     world.publish(&world.translate(HIGH), HIGH, "null");
-    assert!(world.again().skipped.iter().any(|s| s.why.contains("another build")));
+    assert!(
+        world
+            .again()
+            .skipped
+            .iter()
+            .any(|s| s.why.contains("another build"))
+    );
 }

@@ -1,0 +1,84 @@
+//! A unit with all that explains it: its image's bytes and symbols, if they are
+//! still there.
+
+use super::elf::Elf;
+use crate::source;
+use ppin_persist::{Reject, UnitFile, UnitSummary};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A sound unit.
+pub struct Unit {
+    /// The file, relative to the database if it lies there.
+    pub path: PathBuf,
+    bytes: Vec<u8>,
+    /// The image's contents, or why they cannot be had.
+    pub image: Result<Vec<u8>, String>,
+    /// What they say about addresses and names.
+    pub elf: Elf,
+}
+
+impl Unit {
+    /// Opens it; all of it is verified.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn new(path: PathBuf, bytes: Vec<u8>) -> Result<Self, Reject> {
+        let file = UnitFile::open(&bytes, None)?;
+        file.verify_all()?;
+        let name = Path::new(OsStr::from_bytes(file.unit().image_path()));
+        let image = source::image(name, &file.unit().key().image);
+        let elf = image
+            .as_ref()
+            .map_or_else(|_| Elf::default(), |bytes| Elf::read(bytes));
+        Ok(Self {
+            path,
+            bytes,
+            image,
+            elf,
+        })
+    }
+
+    /// Its tables and code.
+    ///
+    /// # Panics
+    /// Never: it was opened before.
+    pub fn file(&self) -> UnitFile<'_> {
+        UnitFile::open(&self.bytes, None).expect("verified when it was read")
+    }
+
+    /// Path of its image.
+    pub fn image_path(&self) -> String {
+        String::from_utf8_lossy(self.file().unit().image_path()).into_owned()
+    }
+
+    /// The tool that it was made for.
+    pub fn tool(&self) -> String {
+        String::from_utf8_lossy(self.file().unit().label()).replace('\n', " ")
+    }
+
+    /// Its file name.
+    pub fn name(&self) -> String {
+        self.path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    }
+
+    /// Sizes.
+    pub fn summary(&self) -> UnitSummary {
+        self.file().summary().unwrap_or_default()
+    }
+
+    /// The image's bytes behind a file offset.
+    pub fn source(&self, head: i32, len: u32) -> Result<&[u8], &str> {
+        let image = self.image.as_ref().map_err(String::as_str)?;
+        let start = usize::try_from(head).unwrap_or(usize::MAX);
+        let bytes = start
+            .checked_add(len as usize)
+            .and_then(|end| image.get(start..end));
+        bytes.ok_or("beyond the end of the file")
+    }
+}
