@@ -19,12 +19,20 @@ use std::path::PathBuf;
     after_help = "`ppin -t TOOL -- PROG ARGS...` is short for `ppin run -t TOOL -- PROG ARGS...`."
 )]
 pub struct Cli {
-    /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub color: Color,
+    /// What holds for all verbs
+    #[command(flatten)]
+    pub global: Global,
     /// What to do
     #[command(subcommand)]
     pub verb: Verb,
+}
+
+/// What holds for all verbs.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
 }
 
 /// The verbs.
@@ -201,6 +209,9 @@ pub enum Gen {
 pub fn parse() -> Cli {
     let words = with_verb(std::env::args_os().collect());
     let runs = words.get(1).is_some_and(|verb| verb == "run");
+    if let Some(cli) = words.get(1..).filter(|_| runs).and_then(quick_run) {
+        return cli;
+    }
     let wanted = early_color(&words);
     let command = Cli::command().color(wanted);
     let parsed = command
@@ -216,6 +227,20 @@ pub fn parse() -> Cli {
             (true, false) => i32::from(USAGE),
         })
     })
+}
+
+/// `ppin run` understood without the definitions of all other verbs, which cost more
+/// than everything else before the exec. What is not understood, or is a call for
+/// help, is left to the whole parser.
+fn quick_run(words: &[OsString]) -> Option<Cli> {
+    let command = Global::augment_args(Run::augment_args(clap::Command::new("run")));
+    let found = command
+        .disable_help_flag(true)
+        .try_get_matches_from(words)
+        .ok()?;
+    let global = Global::from_arg_matches(&found).ok()?;
+    let verb = Verb::Run(Run::from_arg_matches(&found).ok()?);
+    Some(Cli { global, verb })
 }
 
 /// Puts `run` before options that are not ppin's own: the habit of Pin users.
@@ -272,6 +297,21 @@ mod tests {
             ("bbcount", words("ls -t --stats"))
         );
         assert_eq!(run.stats, None);
+    }
+
+    #[test]
+    fn the_quick_way_understands_what_the_whole_parser_does() {
+        for text in [
+            "run -t icount --knob a=b --db x --db y --stats=f -o r --no-follow true -x -h",
+            "run --color never --format json --stats -- true",
+        ] {
+            let quick = quick_run(&words(text)).unwrap();
+            let whole = Cli::try_parse_from(words(&format!("ppin {text}"))).unwrap();
+            assert_eq!(format!("{quick:?}"), format!("{whole:?}"));
+        }
+        for text in ["run --help", "run -h", "run", "run --unknown -- true"] {
+            assert!(quick_run(&words(text)).is_none(), "{text}");
+        }
     }
 
     #[test]
