@@ -5,7 +5,7 @@ use crate::signal::native;
 use crate::syscall::gate32 as gate;
 use crate::thread::{Reason, Thread};
 use crate::vm::{self, Vm};
-use crate::{install, report, syscall};
+use crate::{install, lockstep, report, syscall};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
@@ -20,8 +20,12 @@ pub unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
 
 fn dispatch(thread: &mut Thread) -> CachePc {
     vm::lock().stats.vm_entries += 1;
+    let step = lockstep::before(thread);
     let entry = go_on(thread);
     note_epoch(&mut vm::lock(), thread);
+    if let Some(step) = step {
+        lockstep::after(thread, step, entry);
+    }
     entry
 }
 

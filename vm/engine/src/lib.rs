@@ -13,6 +13,7 @@
 //! signal/     delivery, faults, translation of cache addresses
 //! thread/     per-thread state, clone, exit
 //! follow      taking the runtime along over an exec
+//! lockstep    telling a tracer where the app is (`run --check`)
 //! host        the tool's view of the process; counters, analysis: how tools count
 //! sys/        raw system calls
 //! ```
@@ -39,6 +40,7 @@ pub mod ibl;
 pub mod image;
 mod install;
 mod lock;
+mod lockstep;
 mod report;
 pub mod restore;
 pub mod signal;
