@@ -10,10 +10,10 @@ use linux_raw_sys::general::{
 };
 use lock_api::RawMutex;
 use ppin_inject::sys::{check, syscall};
+use talc::TalcLock;
 use talc::base::Talc;
 use talc::base::binning::Binning;
 use talc::source::Source;
-use talc::TalcLock;
 
 #[global_allocator]
 static HEAP: TalcLock<Futex, Grow> = TalcLock::new(Grow { heap: None });
@@ -25,6 +25,7 @@ const DISTANCE: usize = 256 << 20;
 
 /// Runs `fork` while no thread is inside the heap, so that the child inherits a
 /// consistent one, unlocked on both sides.
+#[cfg(feature = "engine")]
 pub fn with_heap_at_rest<T>(fork: impl FnOnce() -> T) -> T {
     let guard = HEAP.lock();
     let result = fork();
@@ -94,7 +95,9 @@ unsafe impl RawMutex for Futex {
     }
 
     fn try_lock(&self) -> bool {
-        self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        self.0
+            .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
     }
 
     unsafe fn unlock(&self) {
@@ -108,6 +111,11 @@ impl Futex {
     fn futex(&self, operation: u32, value: usize) {
         let operation = (operation | FUTEX_PRIVATE_FLAG) as usize;
         // SAFETY: the word is alive.
-        unsafe { syscall(__NR_futex, [self.0.as_ptr() as usize, operation, value, 0, 0, 0]) };
+        unsafe {
+            syscall(
+                __NR_futex,
+                [self.0.as_ptr() as usize, operation, value, 0, 0, 0],
+            )
+        };
     }
 }

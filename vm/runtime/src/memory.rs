@@ -93,7 +93,11 @@ unsafe extern "C" fn memcmp(left: *const u8, right: *const u8, len: usize) -> i3
             let other = right.add(at).cast::<u64>().read_unaligned();
             if one != other {
                 // The first differing byte decides: compare as big-endian numbers.
-                return if one.swap_bytes() < other.swap_bytes() { -1 } else { 1 };
+                return if one.swap_bytes() < other.swap_bytes() {
+                    -1
+                } else {
+                    1
+                };
             }
             at += 8;
         }

@@ -10,7 +10,10 @@ pub struct Native;
 impl Main for Native {
     fn main(boot: &'static BootHeader, _: Range<u64>) -> ! {
         assert_eq!(boot.magic, ppin_abi::boot::MAGIC);
-        assert_eq!(alloc::format!("{}", boot.helper_pid).parse(), Ok(boot.helper_pid));
+        assert_eq!(
+            alloc::format!("{}", boot.helper_pid).parse(),
+            Ok(boot.helper_pid)
+        );
         // SAFETY: the block is this process's, and no app code has run.
         let settled = unsafe { ppin_inject::arrive::settle(boot) };
         settled.expect("the app's first page can be restored");

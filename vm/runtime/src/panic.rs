@@ -22,7 +22,10 @@ impl Write for Line {
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
-    let mut line = Line { text: [0; 512], used: 0 };
+    let mut line = Line {
+        text: [0; 512],
+        used: 0,
+    };
     let _ = write!(line, "ppin: internal error: {}", info.message());
     if let Some(place) = info.location() {
         let _ = write!(line, " ({place})");
