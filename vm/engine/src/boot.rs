@@ -38,7 +38,7 @@ pub unsafe fn enter(
     let config = Config::read(boot);
     host::remember_stderr();
     place::seed(random());
-    syscall::init();
+    syscall::init(&config);
     IblTable::init();
     let tool = configured(&config, tools);
     let thread = first_thread(boot, mask, tool);

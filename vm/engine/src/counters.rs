@@ -44,7 +44,10 @@ pub fn globals(thread: &Thread) -> Vec<u64> {
 
 /// Keeps what `thread`, which is about to end, has counted.
 pub fn retire(vm: &mut Vm, thread: &Thread) {
-    vm.ended.threads.push((thread.index, thread.tid, globals(thread)));
+    let counts = globals(thread);
+    if counts.iter().any(|count| *count != 0) {
+        vm.ended.threads.push((thread.index, thread.tid, counts));
+    }
     let per_image = vm.tool.image_counters();
     for image in &vm.images.all {
         for i in 0..u64::from(per_image) {

@@ -26,8 +26,11 @@ impl Host for EngineHost {
     }
 
     fn global_of(&self, thread: ThreadId, index: u32) -> u64 {
-        let all = all_globals(&vm::lock());
-        all.iter().find(|(id, _, _)| *id == thread.0).map_or(0, |(_, _, counts)| counts[index as usize])
+        let vm = vm::lock();
+        // SAFETY: the list holds live threads, and the VM lock is held.
+        let live = vm.threads.iter().map(|t| unsafe { &**t }).find(|t| t.index == thread.0);
+        let disp = u64::from(ppin_abi::area::counter_disp(index));
+        live.map(|t| t.counter(disp)).or_else(|| ended_global(&vm, thread, index)).unwrap_or(0)
     }
 
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
@@ -58,7 +61,7 @@ impl Host for EngineHost {
     }
 
     fn open(&self, path: &str) -> Result<FileId, FileError> {
-        let path = path.replace("%p", &proc::pid().to_string());
+        let path = absolute(&path.replace("%p", &proc::pid().to_string()));
         let flags = c::O_WRONLY | c::O_CREAT | c::O_APPEND;
         File::open(&path, flags, 0o666).map_err(|e| FileError(e.0))?;
         let mut opened = OPENED.lock();
@@ -72,8 +75,29 @@ impl Host for EngineHost {
     }
 }
 
+/// `path` made independent of later changes of directory.
+fn absolute(path: &str) -> String {
+    let mut buffer = [0u8; 4096];
+    // SAFETY: a buffer of ours.
+    let len = unsafe { crate::sys::call(c::__NR_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0]) };
+    match len {
+        Ok(len) if !path.starts_with('/') => {
+            let cwd = String::from_utf8_lossy(&buffer[..len.saturating_sub(1)]);
+            alloc::format!("{cwd}/{path}")
+        }
+        _ => String::from(path),
+    }
+}
+
 fn append(path: &str, bytes: &[u8]) -> crate::sys::Result<()> {
     File::open(path, c::O_WRONLY | c::O_CREAT | c::O_APPEND, 0o666)?.write_all(bytes)
+}
+
+fn ended_global(vm: &Vm, thread: ThreadId, index: u32) -> Option<u64> {
+    let ended = &vm.ended.threads;
+    // Threads end in almost any order: few are searched from the end.
+    let found = ended.iter().rev().find(|(id, _, _)| *id == thread.0);
+    found.map(|(_, _, counts)| counts[index as usize])
 }
 
 /// Number, kernel id and global counters of all threads, ended ones included.
@@ -125,10 +149,16 @@ fn deliver(path: &str, text: &str) {
         }
         return;
     }
-    let then = (STDERR[0].load(Ordering::Relaxed), STDERR[1].load(Ordering::Relaxed));
-    if stderr_now() == Some(then) {
-        let _ = file::write_all(2, text.as_bytes());
+    let closed = crate::syscall::last_words::descriptor();
+    if let Some(fd) = closed.or_else(|| stderr_is_the_first().then_some(2)) {
+        let _ = file::write_all(fd, text.as_bytes());
     }
+}
+
+/// Whether descriptor 2 is still the file that it was at start.
+pub fn stderr_is_the_first() -> bool {
+    let then = (STDERR[0].load(Ordering::Relaxed), STDERR[1].load(Ordering::Relaxed));
+    stderr_now() == Some(then)
 }
 
 struct Text {

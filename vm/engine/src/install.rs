@@ -12,7 +12,7 @@ use ppin_abi::addr::{AppPc, CachePc, ImageBase};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request};
-use ppin_relocator::{Fragment, Placement, SlotInit};
+use ppin_relocator::{Fragment, Placement, RelocKind, SlotInit};
 
 /// Bytes of a chunk of fresh code.
 const CHUNK: u64 = 1 << 20;
@@ -30,7 +30,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     }
     let (image, base) = image_of(vm, region, pc);
     let request = Request { pc, image: base, context, bytes: &buffer[..len], end, max_source: None };
-    let fragment = ppin_jit::compile(&request, vm.tool);
+    let fragment = crate::lockstep::compile(&request, vm.tool);
     // A fragment that is only a trap is made anew each time: memory may have changed.
     let listed = fragment.instructions != 0;
     let source = &buffer[..(fragment.source_len as usize).min(len)];
@@ -93,7 +93,8 @@ pub fn install(
 /// cache is full.
 fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space) {
     let info = vm.images.get(image);
-    let (base, span) = if info.span.1 == 0 { (0, (0, 0)) } else { (info.base.0, info.span) };
+    let base = info.base.0;
+    let span = needs(fragment, info.base);
     for (n, chunk) in vm.cache.chunks.iter_mut().enumerate().rev() {
         if crate::cache::place::reaches(chunk.base, chunk.len, span.0, span.1)
             && let Some(space) = chunk.take(fragment)
@@ -106,6 +107,15 @@ fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space)
         crate::end::flush(vm);
     }
     add_chunk(vm, base, span, len, fragment)
+}
+
+/// App addresses that the fragment refers to; `(0, 0)`: none, it may lie anywhere.
+fn needs(fragment: &Fragment, base: ImageBase) -> (u64, u64) {
+    let targets = fragment.relocs.iter().filter_map(|r| match r.kind {
+        RelocKind::App(off) => Some(off.at(base).0),
+        _ => None,
+    });
+    targets.fold((0, 0), |(low, high), at| if high == 0 { (at, at + 1) } else { (low.min(at), high.max(at + 1)) })
 }
 
 fn add_chunk(vm: &mut Vm, base: u64, span: (u64, u64), len: u64, fragment: &Fragment) -> (usize, Space) {

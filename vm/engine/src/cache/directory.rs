@@ -2,6 +2,7 @@
 
 use super::arena::Space;
 use crate::image::ImageId;
+use crate::sys::mem::{PAGE, page_down};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
@@ -40,6 +41,8 @@ pub struct Directory {
     /// By number; numbers are not reused before a flush.
     pub fragments: Vec<Fresh>,
     by_pc: HashMap<(AppPc, Context), u32>,
+    /// Fragments by the pages of their source.
+    by_page: HashMap<u64, Vec<u32>>,
 }
 
 impl Directory {
@@ -55,6 +58,10 @@ impl Directory {
         if fresh.listed {
             self.by_pc.insert((fresh.pc, fresh.code.context), id);
         }
+        let last = page_down(fresh.pc.0 + u64::from(fresh.code.source_len.max(1)) - 1);
+        for page in (page_down(fresh.pc.0)..=last).step_by(PAGE as usize) {
+            self.by_page.entry(page).or_default().push(id);
+        }
         self.fragments.push(fresh);
         id
     }
@@ -64,6 +71,9 @@ impl Directory {
         let fresh = &mut self.fragments[id as usize];
         fresh.dead = true;
         let key = (fresh.pc, fresh.code.context);
+        if let Some(listed) = self.by_page.get_mut(&page_down(key.0.0)) {
+            listed.retain(|other| *other != id);
+        }
         if self.by_pc.get(&key) == Some(&id) {
             self.by_pc.remove(&key);
         }
@@ -75,6 +85,16 @@ impl Directory {
         let hit = |f: &Fresh| {
             !f.dead && f.pc.0 < end && f.pc.0 + u64::from(f.code.source_len.max(1)) > start
         };
-        (0..).zip(&self.fragments).filter(|(_, f)| hit(f)).map(|(id, _)| id).collect()
+        let pages = (end - page_down(start)).div_ceil(PAGE);
+        let mut ids: Vec<u32> = if pages < self.by_page.len() as u64 {
+            let listed = (0..pages).filter_map(|n| self.by_page.get(&(page_down(start) + n * PAGE)));
+            listed.flatten().copied().collect()
+        } else {
+            (0..self.fragments.len() as u32).collect()
+        };
+        ids.retain(|id| hit(&self.fragments[*id as usize]));
+        ids.sort_unstable();
+        ids.dedup();
+        ids
     }
 }

@@ -142,7 +142,7 @@ pub fn range_changed(vm: &mut Vm, start: u64, end: u64) {
 
 /// Images that lose all of their code with the range.
 fn leaving(vm: &Vm, start: u64, end: u64) -> alloc::vec::Vec<crate::image::ImageId> {
-    let whole = |i: &crate::image::Image| !i.gone && i.span.0 >= start && i.span.1 <= end;
+    let whole = |i: &crate::image::Image| !i.gone && i.file.is_some() && i.span.0 >= start && i.span.1 <= end;
     let all = (0u32..).zip(&vm.images.all);
     all.filter(|(_, i)| whole(i)).map(|(n, _)| crate::image::ImageId(n)).collect()
 }

@@ -26,7 +26,8 @@ core::arch::global_asm!(
     "seto al",
     "mov gs:[{flags}], rax",
     "mov rdx, [rip + {table}]",
-    "mov eax, ecx",
+    "imul eax, ecx, {golden}",
+    "shr eax, {shift}",
     "and eax, [rdx - 16]",          // mask, in entries
     "shl rax, 4",
     "add rdx, rax",
@@ -62,5 +63,7 @@ core::arch::global_asm!(
     rdx = const disp::SPILL_RDX,
     flags = const disp::SPILL_FLAGS,
     target = const disp::TARGET,
+    golden = const crate::ibl::GOLDEN,
+    shift = const crate::ibl::SHIFT,
     table = sym crate::ibl::TABLE,
 );

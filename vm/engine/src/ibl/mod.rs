@@ -17,6 +17,12 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Address of the current table's first entry. The lookup routine reads it.
 pub static TABLE: AtomicU64 = AtomicU64::new(0);
 
+/// Multiplier of the hash: `low half of the address * GOLDEN >> SHIFT`. Neighbouring
+/// targets must not form runs, which long probes would follow.
+pub const GOLDEN: i32 = 0x9e37_79b1_u32 as i32;
+/// See [`GOLDEN`].
+pub const SHIFT: u32 = 10;
+
 const FIRST: u64 = 4096;
 /// Tag of a removed entry: probes go on over it.
 const REMOVED: u64 = 1;
@@ -44,7 +50,8 @@ fn mask(table: u64) -> u64 {
 
 /// Address of the entry for `tag`: its own, or the empty one where it belongs.
 fn probe(table: u64, tag: u64) -> Option<u64> {
-    let start = (tag & 0xffff_ffff) & mask(table);
+    let hash = (tag as u32).wrapping_mul(GOLDEN as u32) >> SHIFT;
+    let start = u64::from(hash) & mask(table);
     let end = mask(table) + TAIL;
     (start..end).map(|i| table + 16 * i).find(|e| {
         let found = cell(*e).load(Ordering::Relaxed);

@@ -62,6 +62,8 @@ pub struct Region {
 #[derive(Debug, Default)]
 pub struct Images {
     regions: Vec<Region>,
+    /// Images that have lost a region since [`Images::reap`].
+    losing: Vec<ImageId>,
     /// By [`ImageId`].
     pub all: Vec<Image>,
 }
@@ -149,29 +151,33 @@ impl Images {
         self.regions.retain(|r| {
             let clear = r.end <= start || r.start >= end;
             if !clear {
+                self.losing.push(r.image);
                 pieces.extend((r.start < start).then(|| Region { end: start, ..*r }));
                 pieces.extend((r.end > end).then(|| Region { start: end, ..*r }));
             }
             clear
         });
         let hit = self.regions.len() != before;
-        self.regions.extend(pieces);
-        self.regions.sort_unstable_by_key(|r| r.start);
+        for piece in pieces {
+            let at = self.regions.partition_point(|r| r.start < piece.start);
+            self.regions.insert(at, piece);
+        }
         hit
     }
 
     /// Whether any executable memory is known in the range.
     #[must_use]
     pub fn overlaps(&self, start: u64, end: u64) -> bool {
-        self.regions.iter().any(|r| r.start < end && r.end > start)
+        let after = self.regions.partition_point(|r| r.start < end);
+        after.checked_sub(1).is_some_and(|n| self.regions[n].end > start)
     }
 
     /// Images of which no region is left, marked as gone by this call.
     pub fn reap(&mut self) -> Vec<ImageId> {
         let mut gone = Vec::new();
-        for (n, image) in self.all.iter_mut().enumerate() {
-            let id = ImageId(n as u32);
-            if !image.gone && image.path != NOWHERE && !self.regions.iter().any(|r| r.image == id) {
+        for id in core::mem::take(&mut self.losing) {
+            let image = &mut self.all[id.0 as usize];
+            if !image.gone && !self.regions.iter().any(|r| r.image == id) {
                 image.gone = true;
                 gone.push(id);
             }

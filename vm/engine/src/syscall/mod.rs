@@ -3,6 +3,7 @@
 
 mod exec;
 pub mod gate32;
+pub mod last_words;
 mod memory;
 mod misc;
 mod process;
@@ -25,7 +26,7 @@ pub static SLOW: SlowTable = SlowTable(core::cell::UnsafeCell::new([0; 1 << 16])
 #[repr(transparent)]
 pub struct SlowTable(core::cell::UnsafeCell<[u8; 1 << 16]>);
 
-// SAFETY: written once, before a second thread exists.
+// SAFETY: written while there is one thread only.
 unsafe impl Sync for SlowTable {}
 
 const MEMORY: &[u32] =
@@ -49,7 +50,12 @@ const OTHER: &[u32] = &[
 ];
 
 /// Fills the table.
-pub fn init() {
+pub fn init(config: &crate::config::Config) {
+    fill();
+    last_words::init(config);
+}
+
+fn fill() {
     for nr in [MEMORY, SIGNALS, SUSPENDING, PROCESS, EXEC, OTHER].into_iter().flatten() {
         // SAFETY: boot is single-threaded.
         unsafe { (*SLOW.0.get())[*nr as usize] = 1 };
@@ -127,6 +133,9 @@ fn dispatch(thread: &mut Thread) -> Outcome {
     // Numbers with the x32 bit are no calls of ours; the kernel refuses them.
     let nr = thread.get(reg::RAX) as u32;
     let args = thread.syscall_args();
+    if let Some(outcome) = last_words::decide(thread, nr, &args) {
+        return outcome;
+    }
     match nr {
         nr if MEMORY.contains(&nr) => Outcome::Done(memory::handle(nr, &args)),
         nr if SIGNALS.contains(&nr) => sigcalls::handle(thread, nr, &args),

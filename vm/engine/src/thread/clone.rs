@@ -203,6 +203,8 @@ unsafe fn forget(child: *mut Thread) {
     // SAFETY: the mapping is still there, and nobody else uses it.
     let c = unsafe { &mut *child };
     c.finish_exec();
+    let tool = vm::lock().tool_ref();
+    tool.thread_fini(&crate::host::EngineHost, ppin_jit::api::ThreadId(c.index));
     let mut vm = vm::lock();
     vm.threads.retain(|t| *t != child);
     vm.adopt_counts(c);

@@ -70,9 +70,9 @@ pub trait Host: Sync {
     /// Path of the program.
     fn program(&self) -> String;
 
-    /// Opens `path` for appending, created if missing, emptied if this process is
-    /// the first of its run to open it; `%p` in it stands for the process id. Valid
-    /// until the process ends, in forked children too.
+    /// Opens `path` for appending, created if missing; `%p` in it stands for the
+    /// process id, and a relative path is taken from the directory of this moment.
+    /// Valid until the process ends, in forked children too.
     ///
     /// # Errors
     /// What the kernel said.

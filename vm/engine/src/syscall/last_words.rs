@@ -1,0 +1,89 @@
+//! Reports on standard error, for programs that close it first.
+//!
+//! Many programs (all of coreutils) close descriptors 1 and 2 just before they exit,
+//! to learn of write errors. A report that is due on descriptor 2 would be lost. So
+//! the close of 2 leaves a duplicate behind, which lives only as long as the process
+//! does nothing but close and exit: at any other system call it is given up before
+//! the call is made. A daemon does not hold its caller's pipe open.
+
+use super::{Outcome, SLOW, fill, pass_interruptible};
+use crate::config::Config;
+use crate::host;
+use crate::sys::{c, call};
+use crate::thread::Thread;
+use crate::vm;
+use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use ppin_abi::boot::flag;
+
+const NONE: i32 = -1;
+/// Where the duplicate goes: out of the app's way (see `ppin_inject`).
+const HIGH: usize = 56;
+const EBADF: isize = -9;
+
+/// Whether a report is due on descriptor 2 at all.
+static DUE: AtomicBool = AtomicBool::new(false);
+/// The duplicate.
+static KEPT: AtomicI32 = AtomicI32::new(NONE);
+
+/// Decides whether closes are of interest.
+pub fn init(config: &Config) {
+    let report = config.output.is_empty() && config.tool != "null";
+    let stats = config.stats.is_empty() && config.flags & flag::STATS != 0;
+    DUE.store(report || stats, Ordering::Relaxed);
+    watch_closes();
+}
+
+fn watch_closes() {
+    if DUE.load(Ordering::Relaxed) {
+        // SAFETY: single-threaded (see `SLOW`).
+        unsafe { (*SLOW.0.get())[c::__NR_close as usize] = 1 };
+    }
+}
+
+/// The descriptor to write a report to instead of 2, if the app has closed that.
+pub fn descriptor() -> Option<i32> {
+    Some(KEPT.load(Ordering::Relaxed)).filter(|fd| *fd != NONE)
+}
+
+/// What becomes of a call, if that is decided here.
+pub fn decide(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Option<Outcome> {
+    let kept = KEPT.load(Ordering::Relaxed);
+    match nr {
+        c::__NR_close if kept != NONE && args[0] as i32 == kept => Some(Outcome::Done(EBADF)),
+        c::__NR_close => {
+            if args[0] as i32 == 2 && kept == NONE {
+                keep();
+            }
+            Some(pass_interruptible(thread, nr, args))
+        }
+        _ if kept == NONE => None,
+        c::__NR_exit | c::__NR_exit_group => None,
+        _ => {
+            give_up(kept);
+            Some(Outcome::Again)
+        }
+    }
+}
+
+fn keep() {
+    if vm::lock().threads.len() != 1 || !host::stderr_is_the_first() {
+        return;
+    }
+    // SAFETY: duplicates a descriptor.
+    if let Ok(fd) = unsafe { call(c::__NR_fcntl, [2, c::F_DUPFD_CLOEXEC as usize, HIGH, 0, 0, 0]) } {
+        KEPT.store(fd as i32, Ordering::Relaxed);
+        // SAFETY: single-threaded.
+        unsafe { (*SLOW.0.get()).fill(1) };
+    }
+}
+
+fn give_up(kept: i32) {
+    // SAFETY: the duplicate is ours; single-threaded: a clone comes here first.
+    unsafe {
+        let _ = call(c::__NR_close, [kept as usize, 0, 0, 0, 0, 0]);
+        (*SLOW.0.get()).fill(0);
+    }
+    KEPT.store(NONE, Ordering::Relaxed);
+    fill();
+    watch_closes();
+}
