@@ -19,6 +19,8 @@ const NONE: i32 = -1;
 /// Where the duplicate goes: out of the app's way (see `ppin_inject`).
 const HIGH: usize = 56;
 const EBADF: isize = -9;
+/// More numbers than there are system calls.
+const NUMBERS: usize = 512;
 
 /// Whether a report is due on descriptor 2 at all.
 static DUE: AtomicBool = AtomicBool::new(false);
@@ -72,18 +74,22 @@ fn keep() {
     // SAFETY: duplicates a descriptor.
     if let Ok(fd) = unsafe { call(c::__NR_fcntl, [2, c::F_DUPFD_CLOEXEC as usize, HIGH, 0, 0, 0]) } {
         KEPT.store(fd as i32, Ordering::Relaxed);
-        // SAFETY: single-threaded.
-        unsafe { (*SLOW.0.get()).fill(1) };
+        set_all(1);
     }
 }
 
 fn give_up(kept: i32) {
-    // SAFETY: the duplicate is ours; single-threaded: a clone comes here first.
-    unsafe {
-        let _ = call(c::__NR_close, [kept as usize, 0, 0, 0, 0, 0]);
-        (*SLOW.0.get()).fill(0);
-    }
+    // SAFETY: the duplicate is ours.
+    let _ = unsafe { call(c::__NR_close, [kept as usize, 0, 0, 0, 0, 0]) };
+    set_all(0);
     KEPT.store(NONE, Ordering::Relaxed);
     fill();
     watch_closes();
+}
+
+/// Single-threaded: a clone gives the duplicate up before it is made.
+fn set_all(slow: u8) {
+    // SAFETY: no other thread reads the table (see above).
+    let table = unsafe { &mut *SLOW.0.get() };
+    table[..NUMBERS].fill(slow);
 }
