@@ -37,9 +37,14 @@ fn has_capabilities(path: &Path) -> bool {
 }
 
 /// Whether children of this process will live in another PID namespace: the helper
-/// would become its init.
+/// would become its init. As long as such a namespace has no init, its link is there
+/// and leads nowhere.
 pub fn pid_namespace_pending() -> bool {
+    const CHILDREN: &str = "/proc/self/ns/pid_for_children";
     let own = fs::read_link("/proc/self/ns/pid");
-    let childrens = fs::read_link("/proc/self/ns/pid_for_children");
-    matches!((own, childrens), (Ok(own), Ok(childrens)) if own != childrens)
+    match (own, fs::read_link(CHILDREN)) {
+        (Ok(own), Ok(childrens)) => own != childrens,
+        (Ok(_), Err(_)) => fs::symlink_metadata(CHILDREN).is_ok(),
+        (Err(_), _) => false,
+    }
 }
