@@ -50,7 +50,7 @@ fn space(existing: &Path) -> Finding {
     match statvfs(existing) {
         Err(error) => Finding::bad(WHAT, format!("{}: {error}", existing.display())),
         Ok(fs) => {
-            let free = u64::from(fs.blocks_available()) * u64::from(fs.fragment_size());
+            let free = fs.blocks_available() * fs.fragment_size();
             match free < LITTLE {
                 true => Finding::bad(
                     WHAT,

@@ -154,7 +154,8 @@ mod tests {
         assert_eq!(elf.describe(0x40_2018), "0x402018 <big+0x8>");
         assert_eq!(elf.describe(0x40_2040), "0x402040");
         assert_eq!(elf.describe(0x40_2090), "0x402090 <asm+0x10>");
-        assert_eq!(elf.ranges("big"), [0x40_2010..0x40_2030]);
+        let big = 0x40_2010..0x40_2030;
+        assert_eq!(elf.ranges("big"), [big]);
     }
 
     #[test]

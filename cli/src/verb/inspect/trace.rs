@@ -14,7 +14,7 @@ use std::ops::Range;
 /// Shows the traces of `unit` that hold `place`; how many there are.
 pub fn at(unit: &Unit, place: &Place, as_json: bool) -> Result<usize, Failure> {
     let wanted = match place {
-        Place::Address(address) => vec![*address..*address + 1],
+        Place::Address(address) => std::iter::once(*address..*address + 1).collect(),
         Place::Symbol(name) => unit.elf.ranges(name),
     };
     let chosen = |info: &FragmentInfo| {
