@@ -40,6 +40,9 @@ pub struct Global {
 pub enum Verb {
     /// Run a program under a tool
     Run(Run),
+    /// Become a program that the parent traces (for `run --check`)
+    #[command(hide = true)]
+    Step(crate::verb::check::Step),
     /// Run a program so that its translated code is kept
     Warm(crate::verb::warm::Warm),
     /// Show kept code: images, units, traces with original and translation
@@ -117,6 +120,10 @@ pub struct Run {
     /// Format of the tool's report
     #[arg(long, default_value = "human")]
     pub format: Format,
+    /// Compare with single-stepping, instruction by instruction (short programs);
+    /// status 0: the same, 1: not
+    #[arg(long, conflicts_with_all = ["stats", "output", "db"])]
+    pub check: bool,
     /// For ppin's own tests: cache-limit=SIZE, shuffle, forbid-preferred
     #[arg(long, value_name = "OPTION", hide = true)]
     pub engine_option: Vec<EngineOption>,
@@ -134,6 +141,8 @@ pub enum EngineOption {
     Shuffle,
     /// Never use a unit's preferred place.
     ForbidPreferred,
+    /// Report every entry into translated code to the parent, who traces us.
+    Lockstep,
 }
 
 impl std::str::FromStr for EngineOption {
@@ -143,6 +152,7 @@ impl std::str::FromStr for EngineOption {
         match text.split_once('=') {
             None if text == "shuffle" => Ok(Self::Shuffle),
             None if text == "forbid-preferred" => Ok(Self::ForbidPreferred),
+            None if text == "lockstep" => Ok(Self::Lockstep),
             Some(("cache-limit", size)) => kib(size).map(Self::CacheLimit),
             _ => Err(format!("no engine option {text}")),
         }

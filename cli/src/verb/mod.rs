@@ -1,5 +1,6 @@
 //! What each verb does.
 
+pub mod check;
 pub mod db;
 pub mod doctor;
 mod r#gen;
@@ -15,6 +16,8 @@ use ppin_inject::Environ;
 /// Does what was asked; returns the exit status.
 pub fn dispatch(cli: &Cli, environ: Environ) -> u8 {
     conclude(match &cli.verb {
+        Verb::Run(args) if args.check => check::check(args),
+        Verb::Step(args) => check::become_traced(args),
         Verb::Run(args) => run::run(args, environ).map(|()| YES),
         Verb::Warm(args) => warm::warm(args),
         Verb::Inspect(args) => inspect::inspect(args),

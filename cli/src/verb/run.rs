@@ -158,6 +158,7 @@ fn flags(args: &Run) -> u32 {
         (args.format == Format::Json, flag::JSON),
         (given(EngineOption::Shuffle), flag::SHUFFLE),
         (given(EngineOption::ForbidPreferred), flag::FORBID_PREFERRED),
+        (given(EngineOption::Lockstep), flag::LOCKSTEP),
     ];
     switches
         .iter()

@@ -14,11 +14,11 @@
 //! ```
 //! The tracer may change the registers. Children and further threads do not report.
 
+use crate::report;
 use crate::signal::translate;
 use crate::sys::{self, c, proc};
 use crate::thread::{Reason, Regs, Thread};
 use crate::vm::{self, Vm};
-use crate::report;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
@@ -76,7 +76,10 @@ fn be_traced() {
     // SAFETY: makes our parent our tracer.
     let result = unsafe { sys::raw(c::__NR_ptrace, [PTRACE_TRACEME, 0, 0, 0, 0, 0]) };
     if result != 0 {
-        report::give_up(format_args!("nobody is there to compare with (error {})", -result))
+        report::give_up(format_args!(
+            "nobody is there to compare with (error {})",
+            -result
+        ))
     }
 }
 
@@ -86,26 +89,42 @@ fn step(thread: &Thread) -> Step {
         UNKNOWN => UNKNOWN,
         _ => executed.wrapping_sub(BEHIND.load(Relaxed)),
     };
-    let nothing = Step { executed: since(total), call: None };
+    let nothing = Step {
+        executed: since(total),
+        call: None,
+    };
     match thread.reason {
         r if r == Reason::Exit as u64 => {
             // SAFETY: stubs pass the address of their own record.
             let exit = unsafe { (thread.operand as *const ExitRec).read() };
-            Step { executed: since(u64::from(exit.executed)), ..nothing }
+            Step {
+                executed: since(u64::from(exit.executed)),
+                ..nothing
+            }
         }
         r if r == Reason::Syscall as u64 || r == Reason::Efault as u64 => {
             // SAFETY: the gate passes the record of the code it was entered from.
             let rec = unsafe { (thread.operand as *const SyscallRec).read() };
             let base = vm::lock().base_at(thread.operand);
-            Step { call: Some(ImageOff(rec.pc).at(base)), ..nothing }
+            Step {
+                call: Some(ImageOff(rec.pc).at(base)),
+                ..nothing
+            }
         }
-        r if r == Reason::Resume as u64 => Step { executed: UNKNOWN, call: None },
+        r if r == Reason::Resume as u64 => Step {
+            executed: UNKNOWN,
+            call: None,
+        },
         _ => nothing,
     }
 }
 
 /// On the way into the cache at `entry`.
 pub fn after(thread: &mut Thread, step: Step, entry: CachePc) {
+    // A forked child comes by here, too.
+    if REPORTER.load(Relaxed) != proc::tid() {
+        return;
+    }
     let place = place(&vm::lock(), thread, &step, entry);
     let Some(place) = place else {
         TOTAL.store(UNKNOWN, Relaxed);
@@ -115,7 +134,11 @@ pub fn after(thread: &mut Thread, step: Step, entry: CachePc) {
     BEHIND.store(place.behind, Relaxed);
     // A call that is made again has not been executed.
     let again = step.call == Some(place.pc) && step.executed != UNKNOWN;
-    let executed = if again { step.executed.wrapping_sub(1) } else { step.executed };
+    let executed = if again {
+        step.executed.wrapping_sub(1)
+    } else {
+        step.executed
+    };
     tell(&raw mut thread.regs, place.pc, executed);
 }
 
@@ -128,16 +151,26 @@ struct Place {
 /// What `entry` is to the app; `None` if it is no app code (an instruction that runs
 /// natively, say).
 fn place(vm: &Vm, thread: &Thread, step: &Step, entry: CachePc) -> Option<Place> {
-    let fresh = vm.fresh_at(entry.0).map(|id| &vm.cache.directory.fragments[id as usize]);
+    let fresh = vm
+        .fresh_at(entry.0)
+        .map(|id| &vm.cache.directory.fragments[id as usize]);
     let total = fresh.map_or(UNKNOWN, |fresh| u64::from(fresh.code.instructions));
     let spot = translate::spot(vm, entry.0);
     match spot {
         Some(spot) if spot.boundary => {
             let head = fresh.is_some_and(|fresh| fresh.space.hot == entry.0);
-            (total != 0).then_some(Place { pc: spot.pc, total: if head { total } else { UNKNOWN }, behind: 0 })
+            (total != 0).then_some(Place {
+                pc: spot.pc,
+                total: if head { total } else { UNKNOWN },
+                behind: 0,
+            })
         }
         // Behind a system call, which ends its fragment.
-        _ if step.call.is_some() => Some(Place { pc: AppPc(thread.resume_pc), total, behind: total }),
+        _ if step.call.is_some() => Some(Place {
+            pc: AppPc(thread.resume_pc),
+            total,
+            behind: total,
+        }),
         _ => None,
     }
 }
@@ -159,7 +192,10 @@ pub fn compile(request: &Request<'_>, tool: &dyn Tool) -> Fragment {
     if REPORTER.load(Relaxed) > 0
         && let Some(end) = unpredictable(request.bytes)
     {
-        let cut = Request { max_source: Some(end as u32), ..*request };
+        let cut = Request {
+            max_source: Some(end as u32),
+            ..*request
+        };
         let fragment = ppin_jit::compile(&cut, tool);
         // The bytes may have been a part of another instruction.
         if fragment.instructions != 0 {
