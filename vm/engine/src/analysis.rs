@@ -27,7 +27,11 @@ pub unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
         *value = argument(thread, base, unsafe { &*(at as *const CallArg) });
     }
     if let Some(routine) = tool.routines().get(usize::from(rec.routine)) {
-        (routine.function)(&Call { tool, host: &EngineHost, args });
+        (routine.function)(&Call {
+            tool,
+            host: &EngineHost,
+            args,
+        });
     }
     record.wrapping_add(i64::from(rec.resume) as u64)
 }
@@ -45,7 +49,11 @@ fn argument(thread: &Thread, base: ImageBase, arg: &CallArg) -> u64 {
 }
 
 fn register(thread: &Thread, number: u8) -> u64 {
-    if number == NO_REG { 0 } else { thread.get(usize::from(number)) }
+    if number == NO_REG {
+        0
+    } else {
+        thread.get(usize::from(number))
+    }
 }
 
 /// Segment + base + index * scale + displacement (SDM volume 1, 3.7.5).
@@ -53,7 +61,9 @@ fn effective(thread: &Thread, arg: &CallArg, disp: u64) -> u64 {
     const FS: u8 = 1 << 4;
     const ADDR32: u8 = 1 << 6;
     let scaled = register(thread, arg.index) << (arg.scale_seg & 0xf);
-    let mut sum = register(thread, arg.base).wrapping_add(scaled).wrapping_add(disp);
+    let mut sum = register(thread, arg.base)
+        .wrapping_add(scaled)
+        .wrapping_add(disp);
     if arg.scale_seg & ADDR32 != 0 {
         sum &= 0xffff_ffff;
     }
@@ -66,7 +76,12 @@ fn effective(thread: &Thread, arg: &CallArg, disp: u64) -> u64 {
 fn fs_base() -> u64 {
     let mut base = 0u64;
     // SAFETY: ARCH_GET_FS (0x1003) stores one word.
-    unsafe { crate::sys::raw(crate::sys::c::__NR_arch_prctl, [0x1003, &raw mut base as usize, 0, 0, 0, 0]) };
+    unsafe {
+        crate::sys::raw(
+            crate::sys::c::__NR_arch_prctl,
+            [0x1003, &raw mut base as usize, 0, 0, 0, 0],
+        )
+    };
     base
 }
 

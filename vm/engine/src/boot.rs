@@ -32,7 +32,10 @@ pub unsafe fn enter(
     }
     // SAFETY: the block is this process's, and no app code has run.
     if let Err(e) = unsafe { ppin_inject::arrive::settle(boot) } {
-        report::give_up(format_args!("cannot restore the program's first page (error {})", e.0));
+        report::give_up(format_args!(
+            "cannot restore the program's first page (error {})",
+            e.0
+        ));
     }
     let mask = proc::set_mask(signal::HOLD_ALL);
     let config = Config::read(boot);
@@ -49,22 +52,38 @@ pub unsafe fn enter(
 
 /// Twelve bits are enough to spread our memory; the clock's low bits will do.
 fn random() -> u64 {
-    if personality_fixed() { 0 } else { time::monotonic_ns().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40 }
+    if personality_fixed() {
+        0
+    } else {
+        time::monotonic_ns().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
+    }
 }
 
 /// `setarch -R`: the same addresses at every run.
 fn personality_fixed() -> bool {
     const ADDR_NO_RANDOMIZE: isize = 0x0004_0000;
     // SAFETY: only asks.
-    let now = unsafe { crate::sys::raw(crate::sys::c::__NR_personality, [0xffff_ffff, 0, 0, 0, 0, 0]) };
+    let now = unsafe {
+        crate::sys::raw(
+            crate::sys::c::__NR_personality,
+            [0xffff_ffff, 0, 0, 0, 0, 0],
+        )
+    };
     now & ADDR_NO_RANDOMIZE != 0
 }
 
 fn configured(config: &Config, tools: fn(&str) -> Option<Box<dyn Tool>>) -> &'static dyn Tool {
     let Some(mut tool) = tools(&config.tool) else {
-        report::give_up(format_args!("there is no tool named {:?} in this runtime", config.tool))
+        report::give_up(format_args!(
+            "there is no tool named {:?} in this runtime",
+            config.tool
+        ))
     };
-    let knobs: Vec<(&str, &str)> = config.knobs.iter().filter_map(|k| k.split_once('=')).collect();
+    let knobs: Vec<(&str, &str)> = config
+        .knobs
+        .iter()
+        .filter_map(|k| k.split_once('='))
+        .collect();
     if let Err(reason) = tool.configure(&knobs) {
         report::give_up(format_args!("{reason}"));
     }

@@ -46,7 +46,11 @@ impl Config {
     pub fn read(boot: &BootHeader) -> Self {
         let text = |s: Str| string(boot, s);
         let list = |s: Str, at: char| -> Vec<String> {
-            string(boot, s).split(at).filter(|t| !t.is_empty()).map(String::from).collect()
+            string(boot, s)
+                .split(at)
+                .filter(|t| !t.is_empty())
+                .map(String::from)
+                .collect()
         };
         Self {
             cache_mode: match boot.cache_mode {

@@ -39,7 +39,9 @@ pub fn block(id: ImageId, per_image: u32) -> u64 {
 /// Global counters of `thread`.
 #[must_use]
 pub fn globals(thread: &Thread) -> Vec<u64> {
-    (0..GLOBAL_COUNTERS as u32).map(|i| thread.counter(u64::from(counter_disp(i)))).collect()
+    (0..GLOBAL_COUNTERS as u32)
+        .map(|i| thread.counter(u64::from(counter_disp(i))))
+        .collect()
 }
 
 /// Keeps what `thread`, which is about to end, has counted.
@@ -65,7 +67,11 @@ pub fn retire(vm: &mut Vm, thread: &Thread) {
 pub fn image_total(vm: &Vm, image: &Image, index: u32) -> u64 {
     let disp = image.counters + 8 * u64::from(index);
     // SAFETY: the list holds live threads, and the VM lock is held.
-    let live: u64 = vm.threads.iter().map(|t| unsafe { (**t).counter(disp) }).sum();
+    let live: u64 = vm
+        .threads
+        .iter()
+        .map(|t| unsafe { (**t).counter(disp) })
+        .sum();
     live + vm.ended.images.get(&disp).copied().unwrap_or(0)
 }
 

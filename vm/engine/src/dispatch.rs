@@ -36,7 +36,11 @@ fn go_on(thread: &mut Thread) -> CachePc {
         r if r == Reason::Syscall as u64 => syscall::handle(thread),
         r if r == Reason::Efault as u64 => syscall::after_efault(thread),
         r if r == Reason::Trap as u64 => trap(thread),
-        _ => lookup(&mut vm::lock(), AppPc(thread.resume_pc), Context(thread.resume_context)),
+        _ => lookup(
+            &mut vm::lock(),
+            AppPc(thread.resume_pc),
+            Context(thread.resume_context),
+        ),
     }
 }
 
@@ -115,7 +119,11 @@ fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
     let careful = |r: Region| r.shared;
     let region = crate::image_region(vm, pc);
     let volatile = region.is_some_and(careful) || vm.guards.is_volatile(pc.0);
-    if volatile { context.with(Context::VOLATILE) } else { context }
+    if volatile {
+        context.with(Context::VOLATILE)
+    } else {
+        context
+    }
 }
 
 /// Translated code cannot go on by itself.
@@ -126,10 +134,14 @@ fn trap(thread: &mut Thread) -> CachePc {
     let pc = ImageOff(rec.pc).at(vm.base_at(thread.operand));
     let entry = lookup(&mut vm, pc, Context(rec.context));
     if rec.kind == Trap::Int80 as u32 && !gate::harmless(thread) {
-        report::give_up(format_args!("{pc}: this 32-bit system call (int 0x80) cannot be followed"))
+        report::give_up(format_args!(
+            "{pc}: this 32-bit system call (int 0x80) cannot be followed"
+        ))
     }
     if rec.kind == Trap::Segment as u32 {
-        report::give_up(format_args!("{pc}: the program uses the gs segment, which ppin cannot share yet"))
+        report::give_up(format_args!(
+            "{pc}: the program uses the gs segment, which ppin cannot share yet"
+        ))
     }
     if vm.tells_only_of_trap(entry) {
         return native::begin(thread, pc, entry);

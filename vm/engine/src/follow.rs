@@ -35,9 +35,13 @@ pub fn plan(at: Option<(i32, u32)>, path: &[u8]) -> Plan {
     }
     let mut program: Vec<u8> = path.to_vec();
     for _ in 0..SHEBANGS {
-        let Some(fd) = open(dir, flags, &program) else { return Plan::Native("it cannot be read") };
+        let Some(fd) = open(dir, flags, &program) else {
+            return Plan::Native("it cannot be read");
+        };
         let mut head = [0; 256];
-        let Ok(len) = fd.read_at(&mut head, 0) else { return Plan::Refused };
+        let Ok(len) = fd.read_at(&mut head, 0) else {
+            return Plan::Refused;
+        };
         let Some(next) = interpreter(&head[..len]) else {
             return binary(&head[..len], &fd.stat().unwrap_or_default(), &fd);
         };
@@ -51,14 +55,26 @@ pub fn plan(at: Option<(i32, u32)>, path: &[u8]) -> Plan {
 fn executable(dir: i32, flags: u32, path: &[u8]) -> bool {
     const X_OK: usize = 1;
     let flags = flags & (c::AT_EMPTY_PATH | c::AT_SYMLINK_NOFOLLOW) | c::AT_EACCESS;
-    let args = [dir as isize as usize, path.as_ptr() as usize, X_OK, flags as usize, 0, 0];
+    let args = [
+        dir as isize as usize,
+        path.as_ptr() as usize,
+        X_OK,
+        flags as usize,
+        0,
+        0,
+    ];
     // SAFETY: a terminated path.
     unsafe { call(c::__NR_faccessat2, args) }.is_ok()
 }
 
 fn open(dir: i32, flags: u32, path: &[u8]) -> Option<crate::sys::file::File> {
     if path == b"\0" && flags & c::AT_EMPTY_PATH != 0 {
-        return crate::sys::file::File::open(&alloc::format!("/proc/self/fd/{dir}"), c::O_RDONLY, 0).ok();
+        return crate::sys::file::File::open(
+            &alloc::format!("/proc/self/fd/{dir}"),
+            c::O_RDONLY,
+            0,
+        )
+        .ok();
     }
     crate::sys::file::File::open_at(dir, path, c::O_RDONLY | c::O_NONBLOCK).ok()
 }
@@ -69,7 +85,9 @@ fn binary(head: &[u8], stat: &crate::sys::file::Stat, fd: &crate::sys::file::Fil
     if !head.starts_with(b"\x7fELF") {
         return Plan::Refused;
     }
-    let machine = head.get(18..20).map_or(0, |m| u16::from_le_bytes([m[0], m[1]]));
+    let machine = head
+        .get(18..20)
+        .map_or(0, |m| u16::from_le_bytes([m[0], m[1]]));
     if head.get(4) != Some(&ELF64) || machine != X86_64 {
         return Plan::Native("it is not a 64-bit x86 program");
     }
@@ -90,7 +108,9 @@ fn gains(stat: &crate::sys::file::Stat) -> bool {
 /// The interpreter of a script, zero-terminated (execve(2), "Interpreter scripts").
 fn interpreter(head: &[u8]) -> Option<Vec<u8>> {
     let line = head.strip_prefix(b"#!")?.split(|b| *b == b'\n').next()?;
-    let mut words = line.split(|b| *b == b' ' || *b == b'\t').filter(|w| !w.is_empty());
+    let mut words = line
+        .split(|b| *b == b' ' || *b == b'\t')
+        .filter(|w| !w.is_empty());
     let mut path = words.next()?.to_vec();
     path.push(0);
     Some(path)
@@ -99,11 +119,15 @@ fn interpreter(head: &[u8]) -> Option<Vec<u8>> {
 /// Executes with the runtime. Returns the error for the app.
 pub fn exec(thread: &mut Thread, exec: Exec) -> isize {
     const ENOMEM: isize = -12;
-    let Ok(space) = thread.helper_space() else { return ENOMEM };
+    let Ok(space) = thread.helper_space() else {
+        return ENOMEM;
+    };
     let config = vm::lock().config.clone();
     let knobs = config.knobs.join("\n");
     let stack = config.db_stack.join(":");
-    let Ok(carrier) = CString::new(config.ppin.as_bytes()) else { return ENOMEM };
+    let Ok(carrier) = CString::new(config.ppin.as_bytes()) else {
+        return ENOMEM;
+    };
     let launch_it = Launch {
         boot: BootParams {
             cache_mode: config.cache_mode,
@@ -138,4 +162,3 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> isize {
     }
     -(failure.errno.0 as isize)
 }
-

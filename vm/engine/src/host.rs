@@ -11,7 +11,9 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::boot::flag;
-use ppin_jit::api::{FileError, FileId, Format, Host, ImageId, ImageInfo, Report, ThreadId, ThreadInfo};
+use ppin_jit::api::{
+    FileError, FileId, Format, Host, ImageId, ImageInfo, Report, ThreadId, ThreadInfo,
+};
 
 /// What tools are given. Takes the VM lock as it needs it.
 #[derive(Debug)]
@@ -22,33 +24,54 @@ static OPENED: crate::lock::Mutex<Vec<String>> = crate::lock::Mutex::new(Vec::ne
 
 impl Host for EngineHost {
     fn global_total(&self, index: u32) -> u64 {
-        all_globals(&vm::lock()).iter().map(|(_, _, counts)| counts[index as usize]).sum()
+        all_globals(&vm::lock())
+            .iter()
+            .map(|(_, _, counts)| counts[index as usize])
+            .sum()
     }
 
     fn global_of(&self, thread: ThreadId, index: u32) -> u64 {
         let vm = vm::lock();
         // SAFETY: the list holds live threads, and the VM lock is held.
-        let live = vm.threads.iter().map(|t| unsafe { &**t }).find(|t| t.index == thread.0);
+        let live = vm
+            .threads
+            .iter()
+            .map(|t| unsafe { &**t })
+            .find(|t| t.index == thread.0);
         let disp = u64::from(ppin_abi::area::counter_disp(index));
-        live.map(|t| t.counter(disp)).or_else(|| ended_global(&vm, thread, index)).unwrap_or(0)
+        live.map(|t| t.counter(disp))
+            .or_else(|| ended_global(&vm, thread, index))
+            .unwrap_or(0)
     }
 
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
         let vm = vm::lock();
-        vm.images.all.get(image.0 as usize).map_or(0, |i| counters::image_total(&vm, i, index))
+        vm.images
+            .all
+            .get(image.0 as usize)
+            .map_or(0, |i| counters::image_total(&vm, i, index))
     }
 
     fn threads(&self) -> Vec<ThreadInfo> {
         let mut all = all_globals(&vm::lock());
         all.sort_unstable_by_key(|(id, _, _)| *id);
-        all.iter().map(|(id, tid, _)| ThreadInfo { id: ThreadId(*id), tid: *tid as u32 }).collect()
+        all.iter()
+            .map(|(id, tid, _)| ThreadInfo {
+                id: ThreadId(*id),
+                tid: *tid as u32,
+            })
+            .collect()
     }
 
     fn images(&self) -> Vec<ImageInfo> {
         let vm = vm::lock();
         (0u32..)
             .zip(&vm.images.all)
-            .map(|(n, i)| ImageInfo { id: ImageId(n), path: i.path.clone(), base: i.base })
+            .map(|(n, i)| ImageInfo {
+                id: ImageId(n),
+                path: i.path.clone(),
+                base: i.base,
+            })
             .collect()
     }
 
@@ -70,7 +93,11 @@ impl Host for EngineHost {
     }
 
     fn append(&self, file: FileId, bytes: &[u8]) -> Result<(), FileError> {
-        let path = OPENED.lock().get(file.0 as usize).cloned().ok_or(FileError(9))?;
+        let path = OPENED
+            .lock()
+            .get(file.0 as usize)
+            .cloned()
+            .ok_or(FileError(9))?;
         append(&path, bytes).map_err(|e| FileError(e.0))
     }
 }
@@ -79,7 +106,12 @@ impl Host for EngineHost {
 fn absolute(path: &str) -> String {
     let mut buffer = [0u8; 4096];
     // SAFETY: a buffer of ours.
-    let len = unsafe { crate::sys::call(c::__NR_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0]) };
+    let len = unsafe {
+        crate::sys::call(
+            c::__NR_getcwd,
+            [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0],
+        )
+    };
     match len {
         Ok(len) if !path.starts_with('/') => {
             let cwd = String::from_utf8_lossy(&buffer[..len.saturating_sub(1)]);
@@ -118,7 +150,17 @@ pub fn program() -> String {
     let mut buffer = [0u8; 4096];
     // SAFETY: a terminated path and a buffer of ours.
     let len = unsafe {
-        crate::sys::call(c::__NR_readlink, [link.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0])
+        crate::sys::call(
+            c::__NR_readlink,
+            [
+                link.as_ptr() as usize,
+                buffer.as_mut_ptr() as usize,
+                buffer.len(),
+                0,
+                0,
+                0,
+            ],
+        )
     }
     .unwrap_or(0);
     String::from_utf8_lossy(&buffer[..len]).into_owned()
@@ -128,7 +170,9 @@ pub fn program() -> String {
 static STDERR: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 fn stderr_now() -> Option<(u64, u64)> {
-    file::stat_fd(2).ok().map(|Stat { dev, ino, .. }| (dev, ino))
+    file::stat_fd(2)
+        .ok()
+        .map(|Stat { dev, ino, .. }| (dev, ino))
 }
 
 /// Remembers which file descriptor 2 is.
@@ -157,7 +201,10 @@ fn deliver(path: &str, text: &str) {
 
 /// Whether descriptor 2 is still the file that it was at start.
 pub fn stderr_is_the_first() -> bool {
-    let then = (STDERR[0].load(Ordering::Relaxed), STDERR[1].load(Ordering::Relaxed));
+    let then = (
+        STDERR[0].load(Ordering::Relaxed),
+        STDERR[1].load(Ordering::Relaxed),
+    );
     stderr_now() == Some(then)
 }
 
@@ -181,9 +228,20 @@ impl Report for Text {
 
 /// Lets the tool write its report. The VM lock is released meanwhile.
 pub fn tool_report(locked: &mut vm::Locked) {
-    let (tool, flags, output) = (locked.tool_ref(), locked.config.flags, locked.config.output.clone());
-    let format = if flags & flag::JSON != 0 { Format::Json } else { Format::Human };
-    let mut report = Text { text: String::new(), format };
+    let (tool, flags, output) = (
+        locked.tool_ref(),
+        locked.config.flags,
+        locked.config.output.clone(),
+    );
+    let format = if flags & flag::JSON != 0 {
+        Format::Json
+    } else {
+        Format::Human
+    };
+    let mut report = Text {
+        text: String::new(),
+        format,
+    };
     locked.unlocked(|| tool.fini(&EngineHost, &mut report));
     if !report.text.is_empty() {
         deliver(&output, &report.text);
@@ -196,5 +254,8 @@ pub fn write_stats(vm: &Vm) {
         return;
     }
     let stats: &Stats = &vm.stats;
-    deliver(&vm.config.stats, &stats.line(&vm.config, &program(), vm.ibl.misses()));
+    deliver(
+        &vm.config.stats,
+        &stats.line(&vm.config, &program(), vm.ibl.misses()),
+    );
 }

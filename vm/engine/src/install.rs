@@ -1,6 +1,5 @@
 //! The one door into the cache for fresh code: compile, place, relocate, publish.
 
-use alloc::boxed::Box;
 use crate::cache::arena::{Chunk, Space};
 use crate::cache::directory::Fresh;
 use crate::image::{Image, ImageId, Region};
@@ -8,6 +7,7 @@ use crate::report;
 use crate::signal::translate::Maps;
 use crate::sys::{mem, peek, time};
 use crate::vm::Vm;
+use alloc::boxed::Box;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
@@ -29,7 +29,14 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         (len, end) = fetch(Some(region), pc, &mut buffer);
     }
     let (image, base) = image_of(vm, region, pc);
-    let request = Request { pc, image: base, context, bytes: &buffer[..len], end, max_source: None };
+    let request = Request {
+        pc,
+        image: base,
+        context,
+        bytes: &buffer[..len],
+        end,
+        max_source: None,
+    };
     let fragment = crate::lockstep::compile(&request, vm.tool);
     // A fragment that is only a trap is made anew each time: memory may have changed.
     let listed = fragment.instructions != 0;
@@ -42,10 +49,19 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
 
 /// App bytes from `pc` on, and why they end.
 fn fetch(region: Option<Region>, pc: AppPc, buffer: &mut [u8]) -> (usize, BytesEnd) {
-    let Some(region) = region else { return (0, BytesEnd::Unreadable) };
+    let Some(region) = region else {
+        return (0, BytesEnd::Unreadable);
+    };
     let room = (region.end - pc.0).min(buffer.len() as u64) as usize;
     let len = peek::read(pc.0, &mut buffer[..room]);
-    (len, if len < room { BytesEnd::Unreadable } else { BytesEnd::Limit })
+    (
+        len,
+        if len < room {
+            BytesEnd::Unreadable
+        } else {
+            BytesEnd::Limit
+        },
+    )
 }
 
 /// The image of a region; code outside every region (about to fault) is given an
@@ -66,7 +82,12 @@ pub fn install(
 ) -> CachePc {
     let (chunk, space) = make_room(vm, image, &fragment);
     let info = vm.images.get(image);
-    let place = Placement { hot: space.hot, cold: space.cold, slots: space.slots, image: info.base };
+    let place = Placement {
+        hot: space.hot,
+        cold: space.cold,
+        slots: space.slots,
+        image: info.base,
+    };
     write(&fragment, &place, info.counters);
     vm.stats.code_bytes_new += (fragment.hot.len() + fragment.cold.len()) as u64;
     let volatile = fragment.context.contains(Context::VOLATILE);
@@ -76,7 +97,11 @@ pub fn install(
         pc,
         space,
         source_hash: ppin_persist::source_hash(source),
-        source: if volatile { source.into() } else { Box::default() },
+        source: if volatile {
+            source.into()
+        } else {
+            Box::default()
+        },
         indirect: false,
         dead: false,
         saved: false,
@@ -115,26 +140,52 @@ fn needs(fragment: &Fragment, base: ImageBase) -> (u64, u64) {
         RelocKind::App(off) => Some(off.at(base).0),
         _ => None,
     });
-    targets.fold((0, 0), |(low, high), at| if high == 0 { (at, at + 1) } else { (low.min(at), high.max(at + 1)) })
+    targets.fold((0, 0), |(low, high), at| {
+        if high == 0 {
+            (at, at + 1)
+        } else {
+            (low.min(at), high.max(at + 1))
+        }
+    })
 }
 
-fn add_chunk(vm: &mut Vm, base: u64, span: (u64, u64), len: u64, fragment: &Fragment) -> (usize, Space) {
-    let need = 4 * (fragment.hot.len() + fragment.cold.len()) as u64 + 64 * fragment.slots.len() as u64;
+fn add_chunk(
+    vm: &mut Vm,
+    base: u64,
+    span: (u64, u64),
+    len: u64,
+    fragment: &Fragment,
+) -> (usize, Space) {
+    let need =
+        4 * (fragment.hot.len() + fragment.cold.len()) as u64 + 64 * fragment.slots.len() as u64;
     let len = len.max(mem::page_up(need));
-    let salt = if vm.config.flags & flag::SHUFFLE != 0 { time::monotonic_ns() & 0x3fff_f000 } else { 0 };
+    let salt = if vm.config.flags & flag::SHUFFLE != 0 {
+        time::monotonic_ns() & 0x3fff_f000
+    } else {
+        0
+    };
     let chunk = Chunk::near(base, span.0, span.1, len, salt).unwrap_or_else(|e| {
-        report::give_up(format_args!("no place for translated code within 2 GiB of {base:#x} ({e})"))
+        report::give_up(format_args!(
+            "no place for translated code within 2 GiB of {base:#x} ({e})"
+        ))
     });
     vm.cache.chunks.push(chunk);
     let n = vm.cache.chunks.len() - 1;
-    let space = vm.cache.chunks[n].take(fragment).expect("a new chunk holds a fragment four times over");
+    let space = vm.cache.chunks[n]
+        .take(fragment)
+        .expect("a new chunk holds a fragment four times over");
     (n, space)
 }
 
 /// Maps room for new code near every image, for when mapping is not possible any more.
 pub fn lay_in(vm: &mut Vm) {
-    let places: alloc::vec::Vec<_> =
-        vm.images.all.iter().filter(|i| !i.gone).map(|i| (i.base.0, i.span)).collect();
+    let places: alloc::vec::Vec<_> = vm
+        .images
+        .all
+        .iter()
+        .filter(|i| !i.gone)
+        .map(|i| (i.base.0, i.span))
+        .collect();
     let before = vm.cache.chunks.len();
     for (base, span) in places {
         let reached = |c: &Chunk| crate::cache::place::reaches(c.base, c.len, span.0, span.1);
@@ -159,7 +210,10 @@ fn write(fragment: &Fragment, place: &Placement, counters: u64) {
     hot.copy_from_slice(&fragment.hot);
     cold.copy_from_slice(&fragment.cold);
     if let Err(e) = ppin_relocator::apply(fragment, place, hot, cold) {
-        report::give_up(format_args!("{:?} is out of reach of its translation", e.reloc.kind));
+        report::give_up(format_args!(
+            "{:?} is out of reach of its translation",
+            e.reloc.kind
+        ));
     }
     for (slot, init) in slots.iter_mut().zip(&fragment.slots) {
         *slot = match init {
@@ -191,7 +245,8 @@ impl Vm {
     /// Whether `entry` is code that only says that its source cannot be translated.
     #[must_use]
     pub fn tells_only_of_trap(&self, entry: CachePc) -> bool {
-        self.fresh_at(entry.0).is_some_and(|id| !self.cache.directory.fragments[id as usize].listed)
+        self.fresh_at(entry.0)
+            .is_some_and(|id| !self.cache.directory.fragments[id as usize].listed)
     }
 }
 

@@ -88,7 +88,9 @@ fn image_region(vm: &mut Vm, pc: AppPc) -> Option<Region> {
         return Some(region);
     }
     let maps = image::maps::read().ok()?;
-    let entry = maps.iter().find(|m| (m.start..m.end).contains(&pc.0) && m.executable)?;
+    let entry = maps
+        .iter()
+        .find(|m| (m.start..m.end).contains(&pc.0) && m.executable)?;
     add_from_list(vm, entry);
     vm.images.region(pc)
 }
@@ -104,6 +106,9 @@ fn learn_mappings(vm: &mut Vm) {
 
 fn add_from_list(vm: &mut Vm, entry: &MapEntry) {
     let file = File::open(&entry.path, sys::c::O_RDONLY | sys::c::O_NONBLOCK, 0);
-    let stat = file.and_then(|f| f.stat()).ok().filter(|s| entry.inode != 0 && s.ino == entry.inode);
+    let stat = file
+        .and_then(|f| f.stat())
+        .ok()
+        .filter(|s| entry.inode != 0 && s.ino == entry.inode);
     image_add(vm, entry, stat);
 }

@@ -26,12 +26,19 @@ pub struct Guard<'a, T>(&'a Mutex<T>);
 impl<T> Mutex<T> {
     /// A free lock.
     pub const fn new(value: T) -> Self {
-        Self { state: AtomicU32::new(FREE), value: UnsafeCell::new(value) }
+        Self {
+            state: AtomicU32::new(FREE),
+            value: UnsafeCell::new(value),
+        }
     }
 
     /// Waits for the lock.
     pub fn lock(&self) -> Guard<'_, T> {
-        if self.state.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        if self
+            .state
+            .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
+            .is_err()
+        {
             while self.state.swap(CONTENDED, Ordering::Acquire) != FREE {
                 futex_wait(&self.state, CONTENDED);
             }

@@ -62,13 +62,19 @@ pub struct Locked(Option<Guard<'static, Option<Vm>>>);
 impl core::ops::Deref for Locked {
     type Target = Vm;
     fn deref(&self) -> &Vm {
-        self.0.as_ref().and_then(|guard| guard.as_ref()).expect("the VM is initialised at boot")
+        self.0
+            .as_ref()
+            .and_then(|guard| guard.as_ref())
+            .expect("the VM is initialised at boot")
     }
 }
 
 impl core::ops::DerefMut for Locked {
     fn deref_mut(&mut self) -> &mut Vm {
-        self.0.as_mut().and_then(|guard| guard.as_mut()).expect("the VM is initialised at boot")
+        self.0
+            .as_mut()
+            .and_then(|guard| guard.as_mut())
+            .expect("the VM is initialised at boot")
     }
 }
 
@@ -135,13 +141,19 @@ impl Vm {
     #[must_use]
     pub fn unit_at(&self, addr: u64) -> Option<(ImageId, &Bound)> {
         let images = (0u32..).zip(&self.images.all);
-        images.flat_map(|(n, i)| i.units.iter().map(move |u| (ImageId(n), u))).find(|(_, u)| u.contains(addr))
+        images
+            .flat_map(|(n, i)| i.units.iter().map(move |u| (ImageId(n), u)))
+            .find(|(_, u)| u.contains(addr))
     }
 
     /// The live fresh fragment that holds `addr`.
     #[must_use]
     pub fn fresh_at(&self, addr: u64) -> Option<u32> {
-        self.cache.chunks.iter().find(|c| c.contains(addr))?.find(addr)
+        self.cache
+            .chunks
+            .iter()
+            .find(|c| c.contains(addr))?
+            .find(addr)
     }
 
     /// Base of the image whose code holds cache address `addr` (hot or cold).

@@ -83,9 +83,18 @@ impl Chunk {
         Self {
             base,
             len,
-            hot: Bump { next: base, end: cold },
-            cold: Bump { next: cold, end: slots },
-            slots: Bump { next: slots, end: base + len },
+            hot: Bump {
+                next: base,
+                end: cold,
+            },
+            cold: Bump {
+                next: cold,
+                end: slots,
+            },
+            slots: Bump {
+                next: slots,
+                end: base + len,
+            },
             hot_index: Vec::new(),
             cold_index: Vec::new(),
         }
@@ -118,7 +127,11 @@ impl Chunk {
     /// Number of the fragment whose hot or cold section holds `addr`.
     #[must_use]
     pub fn find(&self, addr: u64) -> Option<u32> {
-        let index = if addr < self.cold_start() { &self.hot_index } else { &self.cold_index };
+        let index = if addr < self.cold_start() {
+            &self.hot_index
+        } else {
+            &self.cold_index
+        };
         let after = index.partition_point(|(start, _)| *start <= addr);
         index.get(after.checked_sub(1)?).map(|(_, id)| *id)
     }

@@ -87,7 +87,8 @@ impl Directory {
         };
         let pages = (end - page_down(start)).div_ceil(PAGE);
         let mut ids: Vec<u32> = if pages < self.by_page.len() as u64 {
-            let listed = (0..pages).filter_map(|n| self.by_page.get(&(page_down(start) + n * PAGE)));
+            let listed =
+                (0..pages).filter_map(|n| self.by_page.get(&(page_down(start) + n * PAGE)));
             listed.flatten().copied().collect()
         } else {
             (0..self.fragments.len() as u32).collect()

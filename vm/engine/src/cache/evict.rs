@@ -61,13 +61,18 @@ impl Cache {
     /// Maps of a retired fragment at `addr` (hot code).
     #[must_use]
     pub fn retired_maps(&self, addr: u64, images: &Images) -> Option<Maps> {
-        self.retired_at(addr).and_then(|f| f.maps(addr, images.get(f.image)))
+        self.retired_at(addr)
+            .and_then(|f| f.maps(addr, images.get(f.image)))
     }
 
     /// Unmaps retired chunks that no thread can be in.
     pub fn reclaim(&mut self, threads: &[*mut Thread]) {
         // SAFETY: the list holds live threads, and the VM lock is held.
-        let oldest = threads.iter().map(|t| unsafe { (**t).epoch }).min().unwrap_or(0);
+        let oldest = threads
+            .iter()
+            .map(|t| unsafe { (**t).epoch })
+            .min()
+            .unwrap_or(0);
         let (free, keep) = self.retired.drain(..).partition(|r| r.epoch <= oldest);
         self.retired = keep;
         let free: Vec<Retired> = free;

@@ -71,7 +71,10 @@ impl Guards {
 
     /// Pages in the range that we hold read-only.
     pub fn guarded(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
-        self.0.iter().filter(move |(p, s)| s.guarded && (start..end).contains(*p)).map(|(p, _)| *p)
+        self.0
+            .iter()
+            .filter(move |(p, s)| s.guarded && (start..end).contains(*p))
+            .map(|(p, _)| *p)
     }
 }
 
@@ -104,10 +107,16 @@ pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
     for id in vm.cache.directory.overlapping(start, end) {
         crate::install::discard(vm, id);
     }
-    let Vm { images, cache, ibl, .. } = vm;
+    let Vm {
+        images, cache, ibl, ..
+    } = vm;
     for image in images.all.iter_mut().filter(|i| !i.gone) {
         let base = image.base;
-        for (pc, entry) in image.units.iter_mut().flat_map(|u| u.kill(start, end, base)) {
+        for (pc, entry) in image
+            .units
+            .iter_mut()
+            .flat_map(|u| u.kill(start, end, base))
+        {
             cache.links.unlink(entry);
             ibl.remove_one(pc.0, entry);
         }
@@ -142,7 +151,11 @@ pub fn range_changed(vm: &mut Vm, start: u64, end: u64) {
 
 /// Images that lose all of their code with the range.
 fn leaving(vm: &Vm, start: u64, end: u64) -> alloc::vec::Vec<crate::image::ImageId> {
-    let whole = |i: &crate::image::Image| !i.gone && i.file.is_some() && i.span.0 >= start && i.span.1 <= end;
+    let whole = |i: &crate::image::Image| {
+        !i.gone && i.file.is_some() && i.span.0 >= start && i.span.1 <= end
+    };
     let all = (0u32..).zip(&vm.images.all);
-    all.filter(|(_, i)| whole(i)).map(|(n, _)| crate::image::ImageId(n)).collect()
+    all.filter(|(_, i)| whole(i))
+        .map(|(n, _)| crate::image::ImageId(n))
+        .collect()
 }

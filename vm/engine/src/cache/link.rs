@@ -52,8 +52,14 @@ impl Links {
     pub fn link(&mut self, record: u64, exit: &ExitRec, entry: u64, writable: bool) {
         let slot_addr = relative(record, exit.slot);
         let old_slot = slot(slot_addr).swap(entry, Ordering::Relaxed);
-        let branch = writable.then(|| aim(relative(record, exit.branch), entry)).flatten();
-        let link = Link { slot: slot_addr, old_slot, branch };
+        let branch = writable
+            .then(|| aim(relative(record, exit.branch), entry))
+            .flatten();
+        let link = Link {
+            slot: slot_addr,
+            old_slot,
+            branch,
+        };
         self.0.entry(entry).or_default().push(link);
     }
 

@@ -57,7 +57,11 @@ pub fn candidates(base: u64, len: u64, first: u64) -> impl Iterator<Item = u64> 
     let start = first.saturating_sub(NEAREST) % span;
     (0..span / step).filter_map(move |k| {
         let distance = NEAREST + (start + k * step) % span;
-        let addr = if base < LOW { LOW_CODE + base + distance } else { base.checked_sub(distance)? };
+        let addr = if base < LOW {
+            LOW_CODE + base + distance
+        } else {
+            base.checked_sub(distance)?
+        };
         Some(mem::page_down(addr))
     })
 }

@@ -13,8 +13,8 @@ pub mod syscall;
 pub mod vmcall;
 
 pub use cross::{cross, deliver_trap, enter_end, enter_first, resume_vm};
-pub use stackless::{clone, sigreturn, unmap_and_exit};
 use ppin_abi::area::Entry;
+pub use stackless::{clone, sigreturn, unmap_and_exit};
 
 /// What a runtime address means to a signal handler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +58,8 @@ pub fn place(pc: u64) -> Place {
 #[must_use]
 pub fn entries() -> [u64; 16] {
     let mut table = [0; 16];
-    let mut set = |entry: Entry, f: unsafe extern "C" fn()| table[entry as usize] = f as usize as u64;
+    let mut set =
+        |entry: Entry, f: unsafe extern "C" fn()| table[entry as usize] = f as usize as u64;
     set(Entry::LeaveExit, cross::leave_exit);
     set(Entry::LeaveTrap, cross::leave_trap);
     set(Entry::Syscall, syscall::gate_start);

@@ -46,7 +46,9 @@ core::arch::global_asm!(
 #[must_use]
 pub fn abort(pc: u64) -> Option<u64> {
     let address = |f: unsafe extern "C" fn()| f as usize as u64;
-    (address(vmcall_check)..address(vmcall_done)).contains(&pc).then(|| address(vmcall_abort))
+    (address(vmcall_check)..address(vmcall_done))
+        .contains(&pc)
+        .then(|| address(vmcall_abort))
 }
 
 /// Makes the call, or returns [`ABORTED`] if a signal waits.
@@ -55,5 +57,11 @@ pub fn abort(pc: u64) -> Option<u64> {
 /// As the call itself; the VM lock must not be held.
 pub unsafe fn interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     // SAFETY: the caller's promise; the area is this thread's.
-    unsafe { vmcall_enter(u64::from(nr), args.as_ptr(), core::ptr::from_ref(thread).cast()) }
+    unsafe {
+        vmcall_enter(
+            u64::from(nr),
+            args.as_ptr(),
+            core::ptr::from_ref(thread).cast(),
+        )
+    }
 }

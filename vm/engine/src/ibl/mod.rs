@@ -93,7 +93,9 @@ impl IblTable {
     }
 
     fn put(&mut self, table: u64, tag: u64, target: u64) {
-        let Some(entry) = probe(table, tag) else { return };
+        let Some(entry) = probe(table, tag) else {
+            return;
+        };
         cell(entry + 8).store(target, Ordering::Release);
         if cell(entry).swap(tag, Ordering::Release) == 0 {
             cell(table - 8).fetch_add(1, Ordering::Relaxed);
@@ -147,6 +149,11 @@ impl IblTable {
 fn live(table: u64) -> impl Iterator<Item = (u64, u64)> {
     (0..mask(table) + TAIL)
         .map(move |i| table + 16 * i)
-        .map(|e| (cell(e).load(Ordering::Relaxed), cell(e + 8).load(Ordering::Relaxed)))
+        .map(|e| {
+            (
+                cell(e).load(Ordering::Relaxed),
+                cell(e + 8).load(Ordering::Relaxed),
+            )
+        })
         .filter(|(tag, _)| *tag > REMOVED)
 }

@@ -71,7 +71,10 @@ mod tests {
     #[test]
     fn a_line_with_spaces_in_its_path() {
         let entry = parse(b"7f00-7f10 r-xp 00001000 fe:00 42      /tmp/a b.so").unwrap();
-        assert_eq!((entry.start, entry.end, entry.offset), (0x7f00, 0x7f10, 0x1000));
+        assert_eq!(
+            (entry.start, entry.end, entry.offset),
+            (0x7f00, 0x7f10, 0x1000)
+        );
         assert!(entry.executable && !entry.writable && !entry.shared);
         assert_eq!(entry.path, "/tmp/a b.so");
     }

@@ -130,7 +130,11 @@ impl Images {
     /// An image for an address where nothing is: what is compiled there only says so.
     pub fn nowhere(&mut self, pc: AppPc) -> ImageId {
         let start = crate::sys::mem::page_down(pc.0);
-        let entry = MapEntry { start, end: start + crate::sys::mem::PAGE, ..MapEntry::default() };
+        let entry = MapEntry {
+            start,
+            end: start + crate::sys::mem::PAGE,
+            ..MapEntry::default()
+        };
         let here = |i: &Image| i.path == NOWHERE && i.base.0 == start;
         if let Some(found) = self.all.iter().position(here) {
             return ImageId(found as u32);
@@ -169,7 +173,9 @@ impl Images {
     #[must_use]
     pub fn overlaps(&self, start: u64, end: u64) -> bool {
         let after = self.regions.partition_point(|r| r.start < end);
-        after.checked_sub(1).is_some_and(|n| self.regions[n].end > start)
+        after
+            .checked_sub(1)
+            .is_some_and(|n| self.regions[n].end > start)
     }
 
     /// Images of which no region is left, marked as gone by this call.

@@ -12,7 +12,9 @@ use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_jit::MAX_TRACE_BYTES;
 use ppin_persist::paths::UnitName;
-use ppin_persist::{CodeGroup, Geometry, MovedUnit, Reject, SlotValue, VerifiedUnit, source_hash, unit_flag};
+use ppin_persist::{
+    CodeGroup, Geometry, MovedUnit, Reject, SlotValue, VerifiedUnit, source_hash, unit_flag,
+};
 
 /// Whether a group may run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,7 +43,15 @@ impl Bound {
     pub fn new(name: UnitName, unit: VerifiedUnit<'static>, addr: u64, geometry: Geometry) -> Self {
         let hot_gates = alloc::vec![Gate::Closed; unit.hot_groups() as usize];
         let cold_open = alloc::vec![false; unit.cold_groups() as usize];
-        Self { name, unit, addr, geometry, hot_gates, cold_open, killed: Vec::new() }
+        Self {
+            name,
+            unit,
+            addr,
+            geometry,
+            hot_gates,
+            cold_open,
+            killed: Vec::new(),
+        }
     }
 
     /// Name of its file.
@@ -82,12 +92,17 @@ impl Bound {
         stats: &mut Stats,
         ibl: &mut IblTable,
     ) -> Option<CachePc> {
-        let entry = self.unit.lookup(off, context).map_err(|e| stats.note(e.to_string())).ok()??;
+        let entry = self
+            .unit
+            .lookup(off, context)
+            .map_err(|e| stats.note(e.to_string()))
+            .ok()??;
         if self.killed.contains(&entry.hot) {
             return None;
         }
         let addr = self.hot() + u64::from(entry.hot);
-        self.admit_at(addr, image, stats, ibl).then_some(CachePc(addr))
+        self.admit_at(addr, image, stats, ibl)
+            .then_some(CachePc(addr))
     }
 
     /// Takes fragments made from app bytes in `start .. end` out of use, and returns
@@ -99,7 +114,11 @@ impl Bound {
             if self.hot_gates[group.number as usize] != Gate::Open {
                 continue;
             }
-            for info in group.fragments.clone().filter_map(|n| self.unit.info(n).ok()) {
+            for info in group
+                .fragments
+                .clone()
+                .filter_map(|n| self.unit.info(n).ok())
+            {
                 let pc = info.head.at(base);
                 if pc.0 < end && pc.0 + u64::from(info.source_len) > start {
                     dead.push((pc, self.hot() + u64::from(info.hot.start)));
@@ -116,7 +135,11 @@ impl Bound {
     /// Whether `addr` is the entry of a killed fragment.
     #[must_use]
     pub fn is_killed(&self, addr: u64) -> bool {
-        addr >= self.hot() && self.killed.iter().any(|k| self.hot() + u64::from(*k) == addr)
+        addr >= self.hot()
+            && self
+                .killed
+                .iter()
+                .any(|k| self.hot() + u64::from(*k) == addr)
     }
 
     /// Whether it has a usable fragment for (`off`, `context`).
@@ -126,7 +149,13 @@ impl Bound {
     }
 
     /// Admits the group of cache address `addr`; `false` if it must not run.
-    pub fn admit_at(&mut self, addr: u64, image: &Image, stats: &mut Stats, ibl: &mut IblTable) -> bool {
+    pub fn admit_at(
+        &mut self,
+        addr: u64,
+        image: &Image,
+        stats: &mut Stats,
+        ibl: &mut IblTable,
+    ) -> bool {
         let offset = addr - self.addr;
         if self.geometry.cold.contains(&offset) {
             return self.open_cold((offset - self.geometry.cold.start) as u32, image, stats);
@@ -134,7 +163,10 @@ impl Bound {
         if !self.geometry.hot.contains(&offset) {
             return false;
         }
-        let Some(group) = self.unit.hot_group_at((offset - self.geometry.hot.start) as u32) else {
+        let Some(group) = self
+            .unit
+            .hot_group_at((offset - self.geometry.hot.start) as u32)
+        else {
             return false;
         };
         match self.hot_gates[group.number as usize] {
@@ -147,18 +179,32 @@ impl Bound {
     /// Admits every group, stubs included.
     pub fn admit_all(&mut self, image: &Image, stats: &mut Stats, ibl: &mut IblTable) {
         for n in 0..self.unit.hot_groups() {
-            let start = self.unit.hot_group(n).map(|g| self.hot() + u64::from(g.offset));
+            let start = self
+                .unit
+                .hot_group(n)
+                .map(|g| self.hot() + u64::from(g.offset));
             start.map(|at| self.admit_at(at, image, stats, ibl));
         }
         for n in 0..self.unit.cold_groups() {
-            let start = self.unit.cold_group(n).map(|g| self.cold() + u64::from(g.offset));
+            let start = self
+                .unit
+                .cold_group(n)
+                .map(|g| self.cold() + u64::from(g.offset));
             start.map(|at| self.admit_at(at, image, stats, ibl));
         }
     }
 
-    fn open_hot(&mut self, group: &CodeGroup, image: &Image, stats: &mut Stats, ibl: &mut IblTable) -> bool {
+    fn open_hot(
+        &mut self,
+        group: &CodeGroup,
+        image: &Image,
+        stats: &mut Stats,
+        ibl: &mut IblTable,
+    ) -> bool {
         let started = time::ticks();
-        let opened = self.check_hot(group, image, stats).and_then(|()| self.run_hot(group, image, stats));
+        let opened = self
+            .check_hot(group, image, stats)
+            .and_then(|()| self.run_hot(group, image, stats));
         let gate = match opened {
             Ok(()) => Gate::Open,
             Err(e) => {
@@ -176,7 +222,12 @@ impl Bound {
 
     fn bytes(&self, range: Range<u64>) -> &[u8] {
         // SAFETY: within the mapping, readable; code is written only under the VM lock.
-        unsafe { core::slice::from_raw_parts((self.addr + range.start) as *const u8, (range.end - range.start) as usize) }
+        unsafe {
+            core::slice::from_raw_parts(
+                (self.addr + range.start) as *const u8,
+                (range.end - range.start) as usize,
+            )
+        }
     }
 
     fn group_bytes(&self, section: u64, group: &CodeGroup) -> &[u8] {
@@ -186,10 +237,16 @@ impl Bound {
 
     /// Checksums of the group, its slots and its stubs, then the app's own bytes.
     fn check_hot(&self, group: &CodeGroup, image: &Image, stats: &mut Stats) -> Result<(), Reject> {
-        self.unit.check_hot(group.number, self.group_bytes(self.geometry.hot.start, group))?;
+        self.unit.check_hot(
+            group.number,
+            self.group_bytes(self.geometry.hot.start, group),
+        )?;
         if let Some(slots) = self.unit.slot_group(group.number) {
             let start = self.geometry.slots.start;
-            self.unit.check_slots(group.number, self.bytes(start + u64::from(slots.start)..start + u64::from(slots.end)))?;
+            self.unit.check_slots(
+                group.number,
+                self.bytes(start + u64::from(slots.start)..start + u64::from(slots.end)),
+            )?;
         }
         for cold in self.cold_groups_of(group)? {
             self.check_cold(&cold)?;
@@ -210,7 +267,10 @@ impl Bound {
         if self.cold_open[cold.number as usize] {
             return Ok(());
         }
-        self.unit.check_cold(cold.number, self.group_bytes(self.geometry.cold.start, cold))
+        self.unit.check_cold(
+            cold.number,
+            self.group_bytes(self.geometry.cold.start, cold),
+        )
     }
 
     /// The cold groups that hold the stubs of a hot group's fragments.
@@ -218,26 +278,44 @@ impl Bound {
         let first = self.unit.info(group.fragments.start)?;
         let last = self.unit.info(group.fragments.end.saturating_sub(1))?;
         let number = |off: u32| self.unit.cold_group_at(off).map(|g| g.number);
-        let (Some(start), Some(end)) = (number(first.cold.start), number(last.cold.end.saturating_sub(1))) else {
+        let (Some(start), Some(end)) = (
+            number(first.cold.start),
+            number(last.cold.end.saturating_sub(1)),
+        ) else {
             return Ok(Vec::new());
         };
-        Ok((start..=end).filter_map(|n| self.unit.cold_group(n)).collect())
+        Ok((start..=end)
+            .filter_map(|n| self.unit.cold_group(n))
+            .collect())
     }
 
     /// Rebases the slots, fixes the code if it lies elsewhere, and lets it run.
-    fn run_hot(&mut self, group: &CodeGroup, image: &Image, stats: &mut Stats) -> Result<(), Reject> {
+    fn run_hot(
+        &mut self,
+        group: &CodeGroup,
+        image: &Image,
+        stats: &mut Stats,
+    ) -> Result<(), Reject> {
         self.rebase_slots(group, image, stats)?;
         let start = self.hot() + u64::from(group.offset);
         if !self.geometry.fits(self.hot(), image.base) {
             let moved = MovedUnit::new(&self.unit, self.hot(), image.base);
-            stats.relocations_applied += u64::from(fix(start, group.len, |bytes| moved.fix_hot(group, bytes))?);
+            stats.relocations_applied +=
+                u64::from(fix(start, group.len, |bytes| moved.fix_hot(group, bytes))?);
         }
         stats.code_bytes_reused += u64::from(group.len);
         make_executable(start, group.len)
     }
 
-    fn rebase_slots(&self, group: &CodeGroup, image: &Image, stats: &mut Stats) -> Result<(), Reject> {
-        let Some(range) = self.unit.slot_group(group.number) else { return Ok(()) };
+    fn rebase_slots(
+        &self,
+        group: &CodeGroup,
+        image: &Image,
+        stats: &mut Stats,
+    ) -> Result<(), Reject> {
+        let Some(range) = self.unit.slot_group(group.number) else {
+            return Ok(());
+        };
         let start = self.addr + self.geometry.slots.start;
         for at in (start + u64::from(range.start)..start + u64::from(range.end)).step_by(8) {
             let cell = at as *mut u64;
@@ -259,8 +337,12 @@ impl Bound {
     /// Lets the stubs at `offset` run: they were verified with the code that uses
     /// them.
     fn open_cold(&mut self, offset: u32, image: &Image, stats: &mut Stats) -> bool {
-        let Some(group) = self.unit.cold_group_at(offset) else { return false };
-        let opened = self.check_cold(&group).and_then(|()| self.run_cold(&group, image));
+        let Some(group) = self.unit.cold_group_at(offset) else {
+            return false;
+        };
+        let opened = self
+            .check_cold(&group)
+            .and_then(|()| self.run_cold(&group, image));
         if let Err(e) = &opened {
             stats.note(alloc::format!("{}: {e}", image.path));
         }
@@ -287,7 +369,10 @@ impl Bound {
                 && info.flags & unit_flag::INDIRECT_TARGET != 0
                 && info.context == Context::CANONICAL
             {
-                ibl.prefill(info.head.at(image.base).0, self.hot() + u64::from(info.hot.start));
+                ibl.prefill(
+                    info.head.at(image.base).0,
+                    self.hot() + u64::from(info.hot.start),
+                );
             }
         }
     }
@@ -317,13 +402,17 @@ impl Bound {
     /// If `addr` is neither: only entries and stubs are jumped to.
     #[must_use]
     pub fn entry_at(&self, addr: u64, base: ImageBase) -> (AppPc, Context) {
-        self.try_entry_at(addr, base).expect("only entries and stubs are jumped to")
+        self.try_entry_at(addr, base)
+            .expect("only entries and stubs are jumped to")
     }
 
     fn try_entry_at(&self, addr: u64, base: ImageBase) -> Option<(AppPc, Context)> {
         let offset = addr - self.addr;
         if self.geometry.hot.contains(&offset) {
-            let info = self.unit.fragment_at_hot((offset - self.geometry.hot.start) as u32).ok()??;
+            let info = self
+                .unit
+                .fragment_at_hot((offset - self.geometry.hot.start) as u32)
+                .ok()??;
             return Some((info.head.at(base), info.context));
         }
         let offset = (offset - self.geometry.cold.start) as u32;
@@ -335,7 +424,11 @@ impl Bound {
 }
 
 /// Lets `write` change the app fields of code at `start`.
-fn fix(start: u64, len: u32, write: impl FnOnce(&mut [u8]) -> Result<u32, Reject>) -> Result<u32, Reject> {
+fn fix(
+    start: u64,
+    len: u32,
+    write: impl FnOnce(&mut [u8]) -> Result<u32, Reject>,
+) -> Result<u32, Reject> {
     // SAFETY: the group is not running: it has no execute permission yet.
     unsafe { mem::protect(start, u64::from(len), mem::RW) }.map_err(|_| Reject::Reach)?;
     // SAFETY: writable now, and ours alone under the VM lock.

@@ -34,7 +34,8 @@ pub fn stat_id(stat: &Stat) -> StatId {
 
 fn boot_id() -> [u8; 16] {
     let mut id = [0; 16];
-    let text = File::open("/proc/sys/kernel/random/boot_id", c::O_RDONLY, 0).and_then(|f| f.read_all(64));
+    let text =
+        File::open("/proc/sys/kernel/random/boot_id", c::O_RDONLY, 0).and_then(|f| f.read_all(64));
     let digits = text.unwrap_or_default();
     let digits = digits.iter().filter_map(|b| char::from(*b).to_digit(16));
     for (n, digit) in digits.take(32).enumerate() {
@@ -46,7 +47,9 @@ fn boot_id() -> [u8; 16] {
 /// SHA-256 of an image's file: as remembered, or computed now if `compute`.
 #[must_use]
 pub fn image_hash(config: &Config, image: &Image, compute: bool) -> Option<[u8; 32]> {
-    let Some(stat) = image.file else { return vdso_hash(image) };
+    let Some(stat) = image.file else {
+        return vdso_hash(image);
+    };
     let id = stat_id(&stat);
     let compute = compute || (stat.size < SMALL_FILE && !id.settled(time::real().0));
     remembered(&config.db, &id).or_else(|| {

@@ -14,7 +14,13 @@ use ppin_persist::{Geometry, HEADER_LEN, Key, RawUnit, UnitFile};
 
 /// Opens, maps and verifies the head of the unit at `path`; the reason if it cannot
 /// be used, nothing if it is not there any more.
-pub fn open(dir: &str, name: &UnitName, key: &Key, image: &Image, flags: u32) -> Result<Option<Bound>, String> {
+pub fn open(
+    dir: &str,
+    name: &UnitName,
+    key: &Key,
+    image: &Image,
+    flags: u32,
+) -> Result<Option<Bound>, String> {
     const ENOENT: i32 = 2;
     let path = format!("{dir}/{}", name.file_name());
     let cannot = |e: Errno| format!("cannot be opened ({e})");
@@ -28,22 +34,32 @@ pub fn open(dir: &str, name: &UnitName, key: &Key, image: &Image, flags: u32) ->
     let read = file.read_at(&mut head, 0).map_err(cannot)?;
     let geometry = Geometry::peek(&head[..read], stat.size).map_err(|e| e.to_string())?;
     let addr = map(&file, &geometry, image, flags)?;
-    verify(addr, &geometry, key, stat.mtime, *name).map(Some).inspect_err(|_| {
-        // SAFETY: nothing refers to the mapping.
-        let _ = unsafe { mem::unmap(addr, geometry.file_len) };
-    })
+    verify(addr, &geometry, key, stat.mtime, *name)
+        .map(Some)
+        .inspect_err(|_| {
+            // SAFETY: nothing refers to the mapping.
+            let _ = unsafe { mem::unmap(addr, geometry.file_len) };
+        })
 }
 
 /// Maps the whole file, read-only.
 fn map(file: &File, geometry: &Geometry, image: &Image, flags: u32) -> Result<u64, String> {
-    let preferred = geometry.preferred_hot(image.base).wrapping_sub(geometry.hot.start);
+    let preferred = geometry
+        .preferred_hot(image.base)
+        .wrapping_sub(geometry.hot.start);
     let moved = flags & (flag::FORBID_PREFERRED | flag::SHUFFLE) != 0;
     if !moved && let Ok(addr) = mem::map_file_at(preferred, geometry.file_len, mem::R, file.fd()) {
         return Ok(addr);
     }
-    let salt = if flags & flag::SHUFFLE != 0 { crate::sys::time::monotonic_ns() & 0xfff_f000 } else { 0 };
+    let salt = if flags & flag::SHUFFLE != 0 {
+        crate::sys::time::monotonic_ns() & 0xfff_f000
+    } else {
+        0
+    };
     let first = place::NEAREST + (place::FARTHEST - place::NEAREST) / 2 + salt;
-    let others = core::iter::once_with(|| place::gaps(image.span.0, image.span.1, geometry.file_len)).flatten();
+    let others =
+        core::iter::once_with(|| place::gaps(image.span.0, image.span.1, geometry.file_len))
+            .flatten();
     for addr in place::candidates(image.base.0, geometry.file_len, first).chain(others) {
         let near = place::reaches(addr, geometry.file_len, image.span.0, image.span.1);
         if !near || addr == preferred {
@@ -60,9 +76,16 @@ fn map(file: &File, geometry: &Geometry, image: &Image, flags: u32) -> Result<u6
 
 /// Verifies what is mapped at `addr`: the head always, everything if the file was
 /// touched since it was published.
-fn verify(addr: u64, geometry: &Geometry, key: &Key, mtime: (i64, u32), name: UnitName) -> Result<Bound, String> {
+fn verify(
+    addr: u64,
+    geometry: &Geometry,
+    key: &Key,
+    mtime: (i64, u32),
+    name: UnitName,
+) -> Result<Bound, String> {
     // SAFETY: mapped readable up to the end of the file, until Bound unmaps it.
-    let all: &'static [u8] = unsafe { core::slice::from_raw_parts(addr as *const u8, geometry.file_len as usize) };
+    let all: &'static [u8] =
+        unsafe { core::slice::from_raw_parts(addr as *const u8, geometry.file_len as usize) };
     let tables = &all[..geometry.hot.start as usize];
     let raw = RawUnit::new(tables, geometry.file_len).map_err(|e| e.to_string())?;
     let unit = raw.verify(key).map_err(|e| e.to_string())?;
@@ -72,7 +95,13 @@ fn verify(addr: u64, geometry: &Geometry, key: &Key, mtime: (i64, u32), name: Un
     }
     let slots = geometry.slots.clone();
     // SAFETY: the unit reads tables only; slots are reached through raw pointers.
-    unsafe { mem::protect(addr + slots.start, mem::page_up(slots.end - slots.start), mem::RW) }
-        .map_err(|e| format!("its slots cannot be made writable ({e})"))?;
+    unsafe {
+        mem::protect(
+            addr + slots.start,
+            mem::page_up(slots.end - slots.start),
+            mem::RW,
+        )
+    }
+    .map_err(|e| format!("its slots cannot be made writable ({e})"))?;
     Ok(Bound::new(name, unit, addr, geometry.clone()))
 }

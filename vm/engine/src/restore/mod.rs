@@ -29,11 +29,15 @@ pub fn find(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     }
     let region = vm.images.region(pc)?;
     ask(vm, region.image);
-    let Vm { images, stats, ibl, .. } = vm;
+    let Vm {
+        images, stats, ibl, ..
+    } = vm;
     let image = images.get_mut(region.image);
     let off = pc.offset_from(image.base)?;
     let mut units = core::mem::take(&mut image.units);
-    let found = units.iter_mut().find_map(|unit| unit.enter(off, context, image, stats, ibl));
+    let found = units
+        .iter_mut()
+        .find_map(|unit| unit.enter(off, context, image, stats, ibl));
     image.units = units;
     stats.traces_reused += u64::from(found.is_some());
     found
@@ -41,7 +45,9 @@ pub fn find(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
 
 /// Admits the group that holds cache address `addr`; `false` if it must not be run.
 pub fn admit(vm: &mut Vm, addr: u64) -> bool {
-    let Vm { images, stats, ibl, .. } = vm;
+    let Vm {
+        images, stats, ibl, ..
+    } = vm;
     for image in &mut images.all {
         if let Some(n) = image.units.iter().position(|u| u.contains(addr)) {
             let mut unit = image.units.swap_remove(n);
@@ -57,7 +63,9 @@ pub fn admit(vm: &mut Vm, addr: u64) -> bool {
 
 /// Admits everything, and maps nothing more.
 pub fn admit_all(vm: &mut Vm) {
-    let Vm { images, stats, ibl, .. } = vm;
+    let Vm {
+        images, stats, ibl, ..
+    } = vm;
     for image in images.all.iter_mut().filter(|i| !i.gone) {
         image.asked = true;
         let mut units = core::mem::take(&mut image.units);
@@ -76,7 +84,10 @@ fn ask(vm: &mut Vm, id: ImageId) {
     let started = time::ticks();
     vm.images.get_mut(id).asked = true;
     if let Some(key) = key_of(vm, id, false) {
-        let databases: Vec<_> = core::iter::once(&vm.config.db).chain(&vm.config.db_stack).cloned().collect();
+        let databases: Vec<_> = core::iter::once(&vm.config.db)
+            .chain(&vm.config.db_stack)
+            .cloned()
+            .collect();
         for db in databases {
             map_units(vm, id, &key, &db);
         }
@@ -90,19 +101,34 @@ pub fn key_of(vm: &mut Vm, id: ImageId, compute: bool) -> Option<Key> {
     if image.gone {
         return None;
     }
-    let hash = image.hash.or_else(|| image_hash(&vm.config, image, compute))?;
+    let hash = image
+        .hash
+        .or_else(|| image_hash(&vm.config, image, compute))?;
     vm.images.get_mut(id).hash = Some(hash);
-    Some(Key { image: hash, engine: vm.config.engine_id, tool: vm_tool_key(vm) })
+    Some(Key {
+        image: hash,
+        engine: vm.config.engine_id,
+        tool: vm_tool_key(vm),
+    })
 }
 
 fn vm_tool_key(vm: &Vm) -> [u8; 32] {
-    let changing: Vec<&str> = vm.tool.knobs().iter().filter(|k| k.changes_code).map(|k| k.name).collect();
+    let changing: Vec<&str> = vm
+        .tool
+        .knobs()
+        .iter()
+        .filter(|k| k.changes_code)
+        .map(|k| k.name)
+        .collect();
     let mut knobs: Vec<&str> = vm
         .config
         .knobs
         .iter()
         .map(alloc::string::String::as_str)
-        .filter(|k| k.split_once('=').is_some_and(|(name, _)| changing.contains(&name)))
+        .filter(|k| {
+            k.split_once('=')
+                .is_some_and(|(name, _)| changing.contains(&name))
+        })
         .collect();
     knobs.sort_unstable();
     tool_key(vm.config.tool.as_bytes(), knobs.join("\n").as_bytes(), b"")
@@ -135,7 +161,9 @@ pub fn map_unit(vm: &mut Vm, id: ImageId, key: &Key, dir: &str, name: &UnitName)
             vm.stats.units_mapped += u64::from(unit.is_some());
             vm.images.get_mut(id).units.extend(unit);
         }
-        Err(reason) => vm.stats.note(alloc::format!("{}: {reason}", name.file_name())),
+        Err(reason) => vm
+            .stats
+            .note(alloc::format!("{}: {reason}", name.file_name())),
     }
 }
 

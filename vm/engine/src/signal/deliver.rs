@@ -36,7 +36,10 @@ pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
         spilled: 0,
         context: Context(rec.context),
         // The call has been counted; if it is yet to run, it will be counted again.
-        corrections: resume.filter(|_| !done).map(|s| s.corrections).unwrap_or_default(),
+        corrections: resume
+            .filter(|_| !done)
+            .map(|s| s.corrections)
+            .unwrap_or_default(),
     }
 }
 
@@ -74,12 +77,22 @@ pub fn settle(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
 pub fn continuation(vm: &Vm, spot: &Spot) -> Context {
     let volatile = Context(spot.context.0 & Context::VOLATILE.0);
     let head = spot.block_start && !spot.context.contains(Context::CONTINUATION);
-    if head || !vm.tool.distinguishes_blocks() { volatile } else { volatile.with(Context::CONTINUATION) }
+    if head || !vm.tool.distinguishes_blocks() {
+        volatile
+    } else {
+        volatile.with(Context::CONTINUATION)
+    }
 }
 
 /// Delivers `info` to the app, which stands at `spot`; `context` is the kernel's
 /// frame for us and will be returned to. `fault`: raised by that instruction.
-pub fn deliver(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot, fault: bool) {
+pub fn deliver(
+    thread: &mut Thread,
+    context: &mut UContext,
+    info: &SigInfo,
+    spot: &Spot,
+    fault: bool,
+) {
     let signal = info.signo as u32;
     settle(thread, context, spot);
     if fault {
@@ -110,14 +123,28 @@ fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
 }
 
 /// Writes the frame and turns the thread to the handler.
-fn push(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot, action: &KernelSigaction) {
+fn push(
+    thread: &mut Thread,
+    context: &mut UContext,
+    info: &SigInfo,
+    spot: &Spot,
+    action: &KernelSigaction,
+) {
     let signal = info.signo as u32;
     let mut app = *context;
     app.gregs[greg::RIP] = spot.pc.0;
     app.gregs[greg::FLAGS] &= !0x100;
-    app.sigmask = thread.signals.saved_mask.take().unwrap_or(thread.signals.mask);
+    app.sigmask = thread
+        .signals
+        .saved_mask
+        .take()
+        .unwrap_or(thread.signals.mask);
     app.gregs[greg::OLDMASK] = app.sigmask;
-    [app.gregs[greg::ERR], app.gregs[greg::TRAPNO], app.gregs[greg::CR2]] = thread.signals.last_fault;
+    [
+        app.gregs[greg::ERR],
+        app.gregs[greg::TRAPNO],
+        app.gregs[greg::CR2],
+    ] = thread.signals.last_fault;
     app.stack = alt_stack(thread, context.gregs[greg::RSP]);
     let top = stack_top(thread, context.gregs[greg::RSP], action);
     let Some(frame) = frame::write(top, action.restorer, &app, info) else {
@@ -136,13 +163,27 @@ fn no_stack(thread: &mut Thread, context: &mut UContext, signal: u32, spot: &Spo
     if signal == c::SIGSEGV {
         return fatal::die(thread, signal, &info);
     }
-    let settled = Spot { corrections: alloc::vec::Vec::new(), spilled: 0, ..spot.clone() };
+    let settled = Spot {
+        corrections: alloc::vec::Vec::new(),
+        spilled: 0,
+        ..spot.clone()
+    };
     deliver(thread, context, &info, &settled, true);
 }
 
 /// Registers, mask and disposition on entry of a handler.
-fn enter_handler(thread: &mut Thread, context: &mut UContext, frame: u64, signal: u32, action: &KernelSigaction) {
-    let own = if action.flags & u64::from(c::SA_NODEFER) == 0 { bit(signal) } else { 0 };
+fn enter_handler(
+    thread: &mut Thread,
+    context: &mut UContext,
+    frame: u64,
+    signal: u32,
+    action: &KernelSigaction,
+) {
+    let own = if action.flags & u64::from(c::SA_NODEFER) == 0 {
+        bit(signal)
+    } else {
+        0
+    };
     thread.signals.mask |= (action.mask | own) & !super::UNCATCHABLE;
     if thread.signals.alt.autodisarm {
         thread.signals.alt = Default::default();
@@ -170,7 +211,11 @@ fn alt_stack(thread: &Thread, sp: u64) -> [u64; 3] {
     if alt.size == 0 {
         return [0, SS_DISABLE, 0];
     }
-    let flags = if alt.holds(sp) && !alt.autodisarm { SS_ONSTACK } else { 0 };
+    let flags = if alt.holds(sp) && !alt.autodisarm {
+        SS_ONSTACK
+    } else {
+        0
+    };
     let autodisarm = if alt.autodisarm { 1 << 31 } else { 0 };
     [alt.base, flags | autodisarm, alt.size]
 }

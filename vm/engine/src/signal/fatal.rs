@@ -18,10 +18,20 @@ pub fn die(thread: &mut Thread, signal: u32, info: &SigInfo) {
 
 /// The same with nothing saved.
 fn die_now(signal: u32, info: &SigInfo) -> ! {
-    let default = KernelSigaction { handler: DEFAULT, ..KernelSigaction::default() };
+    let default = KernelSigaction {
+        handler: DEFAULT,
+        ..KernelSigaction::default()
+    };
     // SAFETY: no handler is installed.
     let _ = unsafe { proc::sigaction(signal, Some(&default)) };
-    let args = [proc::pid() as usize, proc::tid() as usize, signal as usize, core::ptr::from_ref(info) as usize, 0, 0];
+    let args = [
+        proc::pid() as usize,
+        proc::tid() as usize,
+        signal as usize,
+        core::ptr::from_ref(info) as usize,
+        0,
+        0,
+    ];
     // SAFETY: a siginfo of our own; to oneself any code is allowed.
     let _ = unsafe { sys::call(c::__NR_rt_tgsigqueueinfo, args) };
     proc::set_mask(!bit(signal));

@@ -32,7 +32,13 @@ impl SigInfo {
     pub fn fault(signal: u32, code: i32, addr: u64) -> Self {
         let mut rest = [0; 14];
         rest[0] = addr;
-        Self { signo: signal as i32, errno: 0, code, pad: 0, rest }
+        Self {
+            signo: signal as i32,
+            errno: 0,
+            code,
+            pad: 0,
+            rest,
+        }
     }
 }
 
@@ -107,7 +113,11 @@ fn vector_len(fpstate: u64) -> u64 {
     const MAGIC1: u32 = 0x4650_5853;
     const FXSAVE: u64 = 512;
     let word = |at: u64| peek::read_value::<u32>(fpstate + at).unwrap_or(0);
-    if word(464) == MAGIC1 { u64::from(word(468)) } else { FXSAVE }
+    if word(464) == MAGIC1 {
+        u64::from(word(468))
+    } else {
+        FXSAVE
+    }
 }
 
 /// Makes the vector state at `fpstate` (the kernel's, in our frame) the initial one,
@@ -144,7 +154,8 @@ pub fn write(sp: u64, restorer: u64, context: &UContext, info: &SigInfo) -> Opti
         let len = vector_len(context.fpstate);
         sp = sp.wrapping_sub(len) & !63;
         // SAFETY: the kernel wrote `len` bytes of vector state there.
-        let bytes = unsafe { core::slice::from_raw_parts(context.fpstate as *const u8, len as usize) };
+        let bytes =
+            unsafe { core::slice::from_raw_parts(context.fpstate as *const u8, len as usize) };
         if !peek::write(sp, bytes) {
             return None;
         }

@@ -45,7 +45,11 @@ unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UC
     let (thread, info, context) = unsafe { (thread::current(), &mut *info, &mut *context) };
     let signal = signal as u32;
     let fault = FAULTS & bit(signal) != 0 && info.code > 0;
-    if fault { on_fault(thread, signal, info, context) } else { on_async(thread, info, context) }
+    if fault {
+        on_fault(thread, signal, info, context)
+    } else {
+        on_async(thread, info, context)
+    }
 }
 
 /// Where a thread is, for a signal.
@@ -204,7 +208,9 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
 fn killed(thread: &mut Thread, context: &mut UContext, entry: u64) -> bool {
     let vm = vm::lock();
     let found = vm.unit_at(entry).filter(|(_, unit)| unit.is_killed(entry));
-    let Some((image, unit)) = found else { return false };
+    let Some((image, unit)) = found else {
+        return false;
+    };
     let (pc, ctx) = unit.entry_at(entry, vm.images.get(image).base);
     redirect(thread, context, pc, ctx);
     true
@@ -222,8 +228,16 @@ pub fn redirect(thread: &mut Thread, context: &mut UContext, pc: AppPc, ctx: Con
 /// A fault of the app's own.
 fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext, pc: u64) {
     thread.signals.stepping = false;
-    let at = if signal == c::SIGTRAP { pc.wrapping_sub(1) } else { pc };
-    let found = if vm::is_runtime(pc) { None } else { translate::spot(&vm::lock(), at) };
+    let at = if signal == c::SIGTRAP {
+        pc.wrapping_sub(1)
+    } else {
+        pc
+    };
+    let found = if vm::is_runtime(pc) {
+        None
+    } else {
+        translate::spot(&vm::lock(), at)
+    };
     let Some(mut spot) = found else {
         return fatal::crash(thread, signal, info, context);
     };

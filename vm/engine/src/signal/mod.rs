@@ -33,7 +33,8 @@ pub const fn bit(signal: u32) -> SigSet {
 }
 
 /// Faults that the cache itself needs: never blocked in the kernel.
-pub const FAULTS: SigSet = bit(c::SIGSEGV) | bit(c::SIGBUS) | bit(c::SIGILL) | bit(c::SIGFPE) | bit(c::SIGTRAP);
+pub const FAULTS: SigSet =
+    bit(c::SIGSEGV) | bit(c::SIGBUS) | bit(c::SIGILL) | bit(c::SIGFPE) | bit(c::SIGTRAP);
 
 /// Signals that cannot be caught or blocked.
 pub const UNCATCHABLE: SigSet = bit(c::SIGKILL) | bit(c::SIGSTOP);
@@ -52,7 +53,14 @@ pub const HOLD_ALL: SigSet = !FAULTS;
 pub const fn default_kills(signal: u32) -> bool {
     !matches!(
         signal,
-        c::SIGCHLD | c::SIGCONT | c::SIGSTOP | c::SIGTSTP | c::SIGTTIN | c::SIGTTOU | c::SIGURG | c::SIGWINCH
+        c::SIGCHLD
+            | c::SIGCONT
+            | c::SIGSTOP
+            | c::SIGTSTP
+            | c::SIGTTIN
+            | c::SIGTTOU
+            | c::SIGURG
+            | c::SIGWINCH
             | c::SIGKILL
     )
 }
@@ -95,7 +103,11 @@ fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
     let needed = FAULTS & bit(signal) != 0;
     let caught = app.handler > IGNORE || (app.handler == DEFAULT && default_kills(signal));
     if !needed && !caught {
-        return KernelSigaction { handler: app.handler, flags: app.flags & KEPT, ..*app };
+        return KernelSigaction {
+            handler: app.handler,
+            flags: app.flags & KEPT,
+            ..*app
+        };
     }
     KernelSigaction {
         handler: handler::signal_entry as *const () as usize as u64,
@@ -122,5 +134,10 @@ pub fn take_over(actions: &Actions) {
 pub fn install_stack(state: &SignalState) {
     let stack: [u64; 3] = [state.stack.0, 0, state.stack.1];
     // SAFETY: a stack_t (pointer, flags, size); the memory is the thread's own.
-    let _ = unsafe { sys::call(c::__NR_sigaltstack, [stack.as_ptr() as usize, 0, 0, 0, 0, 0]) };
+    let _ = unsafe {
+        sys::call(
+            c::__NR_sigaltstack,
+            [stack.as_ptr() as usize, 0, 0, 0, 0, 0],
+        )
+    };
 }

@@ -67,7 +67,10 @@ impl SignalState {
 
     /// Whether the return from `frame` to `pc` continues a block; forgets it.
     pub fn continues(&mut self, frame: u64, pc: u64) -> bool {
-        let found = self.interrupted.iter_mut().find(|i| **i == (frame, pc) && frame != 0);
+        let found = self
+            .interrupted
+            .iter_mut()
+            .find(|i| **i == (frame, pc) && frame != 0);
         found.map(|i| *i = (0, 0)).is_some()
     }
 }

@@ -74,13 +74,28 @@ fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
         return Vec::new();
     }
     let wanted = |f: &Fresh| {
-        f.image == id && f.listed && !f.dead && !f.saved && !f.code.context.contains(Context::VOLATILE)
+        f.image == id
+            && f.listed
+            && !f.dead
+            && !f.saved
+            && !f.code.context.contains(Context::VOLATILE)
     };
-    (0..).zip(&vm.cache.directory.fragments).filter(|(_, f)| wanted(f)).map(|(n, _)| n).collect()
+    (0..)
+        .zip(&vm.cache.directory.fragments)
+        .filter(|(_, f)| wanted(f))
+        .map(|(n, _)| n)
+        .collect()
 }
 
 /// Leaves out what another process has published since this image was asked for.
-fn drop_published(vm: &mut Vm, id: ImageId, key: &Key, dir: &str, names: &[UnitName], fresh: &mut Vec<u32>) {
+fn drop_published(
+    vm: &mut Vm,
+    id: ImageId,
+    key: &Key,
+    dir: &str,
+    names: &[UnitName],
+    fresh: &mut Vec<u32>,
+) {
     for name in names {
         if vm.images.get(id).units.iter().any(|u| u.name() == *name) {
             continue;
@@ -108,7 +123,8 @@ fn tag() -> u64 {
 fn displacement(base: u64, key: &Key, seq: u32) -> i64 {
     let half = (place::FARTHEST - place::NEAREST) / 2;
     let seed = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|n| key.image[n]));
-    let spread = seed.wrapping_add(u64::from(seq).wrapping_mul(0x9e37_79b9_7f4a_7c15)) % (half - (64 << 20));
+    let spread =
+        seed.wrapping_add(u64::from(seq).wrapping_mul(0x9e37_79b9_7f4a_7c15)) % (half - (64 << 20));
     let distance = mem::page_down(place::NEAREST + half + (64 << 20) + spread);
     if base < place::LOW {
         return (place::LOW_CODE + distance) as i64;
@@ -116,7 +132,15 @@ fn displacement(base: u64, key: &Key, seq: u32) -> i64 {
     -(distance as i64)
 }
 
-fn write(vm: &Vm, id: ImageId, key: &Key, dir: &str, names: &[UnitName], name: &UnitName, fresh: &[u32]) -> Result<(), String> {
+fn write(
+    vm: &Vm,
+    id: ImageId,
+    key: &Key,
+    dir: &str,
+    names: &[UnitName],
+    name: &UnitName,
+    fresh: &[u32],
+) -> Result<(), String> {
     let image = vm.images.get(id);
     let pieces: Vec<Piece<'_>> = fresh
         .iter()
@@ -124,7 +148,11 @@ fn write(vm: &Vm, id: ImageId, key: &Key, dir: &str, names: &[UnitName], name: &
             let fresh = &vm.cache.directory.fragments[*n as usize];
             Piece {
                 fragment: FragmentRef::from(&fresh.code),
-                flags: if fresh.indirect { unit_flag::INDIRECT_TARGET } else { 0 },
+                flags: if fresh.indirect {
+                    unit_flag::INDIRECT_TARGET
+                } else {
+                    0
+                },
                 source_hash: fresh.source_hash,
                 tool: &[],
             }
@@ -141,10 +169,16 @@ fn write(vm: &Vm, id: ImageId, key: &Key, dir: &str, names: &[UnitName], name: &
     let bytes = freeze(&spec).map_err(|e| e.to_string())?;
     let tidied = tidy::take_in(bytes, key, dir, names);
     let bytes = &tidied.bytes;
-    let unit = RawUnit::new(bytes, bytes.len() as u64).and_then(RawUnit::verify_any).map_err(|e| e.to_string())?;
+    let unit = RawUnit::new(bytes, bytes.len() as u64)
+        .and_then(RawUnit::verify_any)
+        .map_err(|e| e.to_string())?;
     make_dirs(&vm.config.db, dir);
-    publish(&format!("{dir}/{}", name.file_name()), bytes, Some(unit.mtime_token()))
-        .map_err(|e| format!("{dir}: {e}"))?;
+    publish(
+        &format!("{dir}/{}", name.file_name()),
+        bytes,
+        Some(unit.mtime_token()),
+    )
+    .map_err(|e| format!("{dir}: {e}"))?;
     tidy::remove(&tidied.replaces);
     Ok(())
 }
@@ -165,7 +199,8 @@ fn make_dirs(db: &str, dir: &str) {
 pub fn publish(path: &str, bytes: &[u8], mtime: Option<(i64, u32)>) -> Result<(), Errno> {
     let (dir, _) = path.rsplit_once('/').unwrap_or((".", path));
     let temporary = format!("{dir}/{TEMPORARY}{:016x}", tag());
-    let written = write_file(&temporary, bytes, mtime).and_then(|()| file::rename(&temporary, path));
+    let written =
+        write_file(&temporary, bytes, mtime).and_then(|()| file::rename(&temporary, path));
     if written.is_err() {
         let _ = file::unlink(&temporary);
     }

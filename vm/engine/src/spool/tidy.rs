@@ -5,8 +5,8 @@
 //! counter carry: an image keeps about as many units as its size has binary digits,
 //! and each fragment is rewritten about as often.
 
-use crate::sys::file::{self, File, Mapped};
 use crate::sys::c;
+use crate::sys::file::{self, File, Mapped};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -36,10 +36,14 @@ pub struct Tidied {
 pub fn take_in(bytes: Vec<u8>, key: &Key, dir: &str, names: &[UnitName]) -> Tidied {
     let neighbours = choose(bytes.len() as u64, dir, names);
     match merged(&bytes, key, &neighbours) {
-        Some(merged) => {
-            Tidied { bytes: merged, replaces: neighbours.into_iter().map(|n| n.path).collect() }
-        }
-        None => Tidied { bytes, replaces: Vec::new() },
+        Some(merged) => Tidied {
+            bytes: merged,
+            replaces: neighbours.into_iter().map(|n| n.path).collect(),
+        },
+        None => Tidied {
+            bytes,
+            replaces: Vec::new(),
+        },
     }
 }
 
@@ -52,12 +56,16 @@ fn choose(new: u64, dir: &str, names: &[UnitName]) -> Vec<Neighbour> {
     }
     for name in names.iter().rev() {
         let path = format!("{dir}/{}", name.file_name());
-        let Ok(file) = File::open(&path, c::O_RDONLY | c::O_NOFOLLOW, 0) else { break };
+        let Ok(file) = File::open(&path, c::O_RDONLY | c::O_NOFOLLOW, 0) else {
+            break;
+        };
         let size = file.stat().map_or(0, |s| s.size);
         if size == 0 || size > 2 * collected {
             break;
         }
-        let Ok(mapped) = Mapped::new(file.fd(), size) else { break };
+        let Ok(mapped) = Mapped::new(file.fd(), size) else {
+            break;
+        };
         collected += size;
         chosen.push(Neighbour { path, mapped });
     }

@@ -53,7 +53,17 @@ impl File {
         let flags = flags | c::O_CLOEXEC;
         // SAFETY: the path is terminated and outlives the call.
         let fd = unsafe {
-            call(c::__NR_openat, [c::AT_FDCWD as isize as usize, path.as_ptr() as usize, flags as usize, mode as usize, 0, 0])
+            call(
+                c::__NR_openat,
+                [
+                    c::AT_FDCWD as isize as usize,
+                    path.as_ptr() as usize,
+                    flags as usize,
+                    mode as usize,
+                    0,
+                    0,
+                ],
+            )
         }?;
         Ok(Self(fd as i32))
     }
@@ -66,7 +76,17 @@ impl File {
         let flags = flags | c::O_CLOEXEC;
         // SAFETY: the path is terminated and outlives the call.
         let fd = unsafe {
-            call(c::__NR_openat, [dir as isize as usize, path.as_ptr() as usize, flags as usize, 0, 0, 0])
+            call(
+                c::__NR_openat,
+                [
+                    dir as isize as usize,
+                    path.as_ptr() as usize,
+                    flags as usize,
+                    0,
+                    0,
+                    0,
+                ],
+            )
         }?;
         Ok(Self(fd as i32))
     }
@@ -76,7 +96,13 @@ impl File {
     pub fn has_capabilities(&self) -> bool {
         let name = c"security.capability";
         // SAFETY: asks for the size only.
-        unsafe { call(c::__NR_fgetxattr, [self.0 as usize, name.as_ptr() as usize, 0, 0, 0, 0]) }.is_ok()
+        unsafe {
+            call(
+                c::__NR_fgetxattr,
+                [self.0 as usize, name.as_ptr() as usize, 0, 0, 0, 0],
+            )
+        }
+        .is_ok()
     }
 
     /// The number.
@@ -100,7 +126,17 @@ impl File {
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Result<usize> {
         // SAFETY: the buffer is ours.
         unsafe {
-            call(c::__NR_pread64, [self.0 as usize, buf.as_mut_ptr() as usize, buf.len(), offset as usize, 0, 0])
+            call(
+                c::__NR_pread64,
+                [
+                    self.0 as usize,
+                    buf.as_mut_ptr() as usize,
+                    buf.len(),
+                    offset as usize,
+                    0,
+                    0,
+                ],
+            )
         }
     }
 
@@ -114,7 +150,19 @@ impl File {
         loop {
             // Sequential: the files of /proc have no size and dislike odd offsets.
             // SAFETY: the slice is ours.
-            let n = unsafe { call(c::__NR_read, [self.0 as usize, data[len..].as_mut_ptr() as usize, data.len() - len, 0, 0, 0]) }?;
+            let n = unsafe {
+                call(
+                    c::__NR_read,
+                    [
+                        self.0 as usize,
+                        data[len..].as_mut_ptr() as usize,
+                        data.len() - len,
+                        0,
+                        0,
+                        0,
+                    ],
+                )
+            }?;
             len += n;
             if n == 0 || len >= max {
                 data.truncate(len.min(max));
@@ -142,7 +190,13 @@ impl File {
         const UTIME_OMIT: i64 = (1 << 30) - 2;
         let times: [i64; 4] = [0, UTIME_OMIT, seconds, i64::from(nanos)];
         // SAFETY: two timespecs, as utimensat(2) wants; a null path means the descriptor.
-        unsafe { call(c::__NR_utimensat, [self.0 as usize, 0, times.as_ptr() as usize, 0, 0, 0]) }.map(drop)
+        unsafe {
+            call(
+                c::__NR_utimensat,
+                [self.0 as usize, 0, times.as_ptr() as usize, 0, 0, 0],
+            )
+        }
+        .map(drop)
     }
 }
 
@@ -154,7 +208,10 @@ pub fn stat_fd(fd: i32) -> Result<Stat> {
     // SAFETY: `stat` is plain data that fstat fills in.
     let (st, _) = unsafe {
         let mut st: c::stat = core::mem::zeroed();
-        let done = call(c::__NR_fstat, [fd as usize, &raw mut st as usize, 0, 0, 0, 0])?;
+        let done = call(
+            c::__NR_fstat,
+            [fd as usize, &raw mut st as usize, 0, 0, 0, 0],
+        )?;
         (st, done)
     };
     Ok(Stat {
@@ -176,7 +233,12 @@ pub fn write_all(fd: i32, mut bytes: &[u8]) -> Result<()> {
     const EINTR: i32 = 4;
     while !bytes.is_empty() {
         // SAFETY: the slice is ours.
-        match unsafe { call(c::__NR_write, [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) } {
+        match unsafe {
+            call(
+                c::__NR_write,
+                [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0],
+            )
+        } {
             Ok(n) => bytes = &bytes[n..],
             Err(e) if e.0 == EINTR => {}
             Err(e) => return Err(e),
@@ -188,7 +250,13 @@ pub fn write_all(fd: i32, mut bytes: &[u8]) -> Result<()> {
 fn two_paths(nr: u32, from: &str, to: &str) -> Result<()> {
     let (from, to) = (c_path(from), c_path(to));
     // SAFETY: both paths are terminated and outlive the call.
-    unsafe { call(nr, [from.as_ptr() as usize, to.as_ptr() as usize, 0, 0, 0, 0]) }.map(drop)
+    unsafe {
+        call(
+            nr,
+            [from.as_ptr() as usize, to.as_ptr() as usize, 0, 0, 0, 0],
+        )
+    }
+    .map(drop)
 }
 
 /// rename(2).
@@ -233,7 +301,19 @@ pub fn list_dir(path: &str) -> Result<Vec<alloc::string::String>> {
     let mut buf = alloc::vec![0u8; 8192];
     loop {
         // SAFETY: the buffer is ours.
-        let n = unsafe { call(c::__NR_getdents64, [dir.fd() as usize, buf.as_mut_ptr() as usize, buf.len(), 0, 0, 0]) }?;
+        let n = unsafe {
+            call(
+                c::__NR_getdents64,
+                [
+                    dir.fd() as usize,
+                    buf.as_mut_ptr() as usize,
+                    buf.len(),
+                    0,
+                    0,
+                    0,
+                ],
+            )
+        }?;
         if n == 0 {
             return Ok(names);
         }
@@ -245,7 +325,10 @@ pub fn list_dir(path: &str) -> Result<Vec<alloc::string::String>> {
 fn parse_entries(mut entries: &[u8], names: &mut Vec<alloc::string::String>) {
     while entries.len() > 19 {
         let len = usize::from(u16::from_le_bytes([entries[16], entries[17]]));
-        let name = entries[19..len].split(|b| *b == 0).next().unwrap_or_default();
+        let name = entries[19..len]
+            .split(|b| *b == 0)
+            .next()
+            .unwrap_or_default();
         if !name.starts_with(b".")
             && let Ok(name) = core::str::from_utf8(name)
         {

@@ -42,7 +42,14 @@ pub fn map_anon_at(addr: u64, len: u64, prot: u32) -> Result<u64> {
 /// # Errors
 /// The kernel's; `EEXIST` (17) if the range is taken.
 pub fn map_file_at(addr: u64, len: u64, prot: u32, fd: i32) -> Result<u64> {
-    map(addr, len, prot, c::MAP_PRIVATE | c::MAP_FIXED_NOREPLACE, fd, 0)
+    map(
+        addr,
+        len,
+        prot,
+        c::MAP_PRIVATE | c::MAP_FIXED_NOREPLACE,
+        fd,
+        0,
+    )
 }
 
 /// A private read-only mapping of a file wherever the kernel likes.
@@ -56,7 +63,17 @@ pub fn map_file(len: u64, fd: i32) -> Result<u64> {
 fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<u64> {
     // SAFETY: without MAP_FIXED a new mapping disturbs no existing memory.
     let got = unsafe {
-        call(c::__NR_mmap, [addr as usize, len as usize, prot as usize, flags as usize, fd as isize as usize, off as usize])
+        call(
+            c::__NR_mmap,
+            [
+                addr as usize,
+                len as usize,
+                prot as usize,
+                flags as usize,
+                fd as isize as usize,
+                off as usize,
+            ],
+        )
     }? as u64;
     if addr != 0 && got != addr && flags & c::MAP_FIXED_NOREPLACE != 0 {
         // Kernels before 4.17 take the address as a hint.
@@ -92,5 +109,11 @@ pub unsafe fn unmap(addr: u64, len: u64) -> Result<()> {
 /// The kernel's.
 pub unsafe fn protect(addr: u64, len: u64, prot: u32) -> Result<()> {
     // SAFETY: the caller's promise.
-    unsafe { call(c::__NR_mprotect, [addr as usize, len as usize, prot as usize, 0, 0, 0]) }.map(drop)
+    unsafe {
+        call(
+            c::__NR_mprotect,
+            [addr as usize, len as usize, prot as usize, 0, 0, 0],
+        )
+    }
+    .map(drop)
 }

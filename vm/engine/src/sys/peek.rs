@@ -14,7 +14,9 @@ unsafe extern "C" {
 core::arch::global_asm!(
     ".text",
     ".globl peek_bytes, peek_copy, peek_done",
-    ".hidden peek_bytes", ".hidden peek_copy", ".hidden peek_done",
+    ".hidden peek_bytes",
+    ".hidden peek_copy",
+    ".hidden peek_done",
     "peek_bytes:",
     "mov rcx, rdx",
     "peek_copy:",

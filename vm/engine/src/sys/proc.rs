@@ -30,7 +30,12 @@ pub unsafe fn sigaction(signal: u32, new: Option<&KernelSigaction>) -> Result<Ke
     let mut old = KernelSigaction::default();
     let new = new.map_or(0, |n| core::ptr::from_ref(n) as usize);
     // SAFETY: both structures have the kernel's layout; the handler is the caller's promise.
-    unsafe { call(c::__NR_rt_sigaction, [signal as usize, new, &raw mut old as usize, 8, 0, 0]) }?;
+    unsafe {
+        call(
+            c::__NR_rt_sigaction,
+            [signal as usize, new, &raw mut old as usize, 8, 0, 0],
+        )
+    }?;
     Ok(old)
 }
 
@@ -38,7 +43,12 @@ pub unsafe fn sigaction(signal: u32, new: Option<&KernelSigaction>) -> Result<Ke
 pub fn set_mask(mask: SigSet) -> SigSet {
     let mut old: SigSet = 0;
     // SAFETY: both sets are ours; SIG_SETMASK is 2.
-    unsafe { raw(c::__NR_rt_sigprocmask, [2, &raw const mask as usize, &raw mut old as usize, 8, 0, 0]) };
+    unsafe {
+        raw(
+            c::__NR_rt_sigprocmask,
+            [2, &raw const mask as usize, &raw mut old as usize, 8, 0, 0],
+        )
+    };
     old
 }
 
@@ -47,7 +57,12 @@ pub fn set_mask(mask: SigSet) -> SigSet {
 pub fn mask() -> SigSet {
     let mut old: SigSet = 0;
     // SAFETY: no new set is given.
-    unsafe { raw(c::__NR_rt_sigprocmask, [0, 0, &raw mut old as usize, 8, 0, 0]) };
+    unsafe {
+        raw(
+            c::__NR_rt_sigprocmask,
+            [0, 0, &raw mut old as usize, 8, 0, 0],
+        )
+    };
     old
 }
 
@@ -68,7 +83,12 @@ pub fn tid() -> i32 {
 /// Sends `signal` to this thread.
 pub fn raise(signal: u32) {
     // SAFETY: no pointers.
-    unsafe { raw(c::__NR_tgkill, [pid() as usize, tid() as usize, signal as usize, 0, 0, 0]) };
+    unsafe {
+        raw(
+            c::__NR_tgkill,
+            [pid() as usize, tid() as usize, signal as usize, 0, 0, 0],
+        )
+    };
 }
 
 /// Ends the process without a trace of ours.
@@ -88,7 +108,12 @@ pub fn set_gs_base(base: u64) {
 /// Sleeps while `*word == value`.
 pub fn futex_wait(word: &core::sync::atomic::AtomicU32, value: u32) {
     // SAFETY: the word outlives the call; FUTEX_WAIT_PRIVATE is 128.
-    unsafe { raw(c::__NR_futex, [word.as_ptr() as usize, 128, value as usize, 0, 0, 0]) };
+    unsafe {
+        raw(
+            c::__NR_futex,
+            [word.as_ptr() as usize, 128, value as usize, 0, 0, 0],
+        )
+    };
 }
 
 /// Wakes one sleeper.

@@ -5,7 +5,12 @@ use super::{c, raw};
 fn clock(id: u32) -> (i64, i64) {
     let mut ts = [0i64; 2];
     // SAFETY: a timespec is two 64-bit numbers.
-    unsafe { raw(c::__NR_clock_gettime, [id as usize, ts.as_mut_ptr() as usize, 0, 0, 0, 0]) };
+    unsafe {
+        raw(
+            c::__NR_clock_gettime,
+            [id as usize, ts.as_mut_ptr() as usize, 0, 0, 0, 0],
+        )
+    };
     (ts[0], ts[1])
 }
 

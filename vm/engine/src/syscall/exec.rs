@@ -4,11 +4,11 @@
 //! run natively, with their privileges, and are reported.
 
 use super::{Outcome, pass};
+use crate::end;
+use crate::follow::{self, Plan};
 use crate::sys::{c, peek};
 use crate::thread::Thread;
 use crate::vm;
-use crate::follow::{self, Plan};
-use crate::end;
 use alloc::vec::Vec;
 use ppin_abi::boot::flag;
 use ppin_inject::Exec;
@@ -21,7 +21,9 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let at = (nr == c::__NR_execveat).then_some((args[0] as i32, args[4] as u32));
     let first = usize::from(at.is_some());
     let path = path(args[first] as u64);
-    let plan = path.as_deref().map_or(Plan::Refused, |path| follow::plan(at, path));
+    let plan = path
+        .as_deref()
+        .map_or(Plan::Refused, |path| follow::plan(at, path));
     if plan == Plan::Refused {
         return Outcome::Done(natively(thread, nr, args));
     }
@@ -69,6 +71,9 @@ fn path(from: u64) -> Option<Vec<u8>> {
 fn note_native(path: Option<&[u8]>, plan: Plan) {
     if let (Some(path), Plan::Native(reason)) = (path, plan) {
         let path = alloc::string::String::from_utf8_lossy(&path[..path.len() - 1]);
-        vm::lock().stats.native.push(alloc::format!("{path}: {reason}"));
+        vm::lock()
+            .stats
+            .native
+            .push(alloc::format!("{path}: {reason}"));
     }
 }

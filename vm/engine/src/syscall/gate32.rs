@@ -7,8 +7,8 @@ use crate::thread::{Thread, reg};
 /// follow: exit, fork, execve, signal calls, mmap, munmap, clone, mprotect, mremap,
 /// vfork, exit_group, execveat, clone3 and their kin.
 const FOLLOWED: &[u32] = &[
-    1, 2, 11, 48, 67, 72, 73, 90, 91, 117, 119, 120, 125, 126, 163, 173, 174, 175, 176, 177, 178, 179, 186, 190, 192,
-    252, 257, 354, 358, 380, 386, 397, 435,
+    1, 2, 11, 48, 67, 72, 73, 90, 91, 117, 119, 120, 125, 126, 163, 173, 174, 175, 176, 177, 178,
+    179, 186, 190, 192, 252, 257, 354, 358, 380, 386, 397, 435,
 ];
 
 /// Whether the call in eax can run natively.

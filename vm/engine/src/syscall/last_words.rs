@@ -72,7 +72,12 @@ fn keep() {
         return;
     }
     // SAFETY: duplicates a descriptor.
-    if let Ok(fd) = unsafe { call(c::__NR_fcntl, [2, c::F_DUPFD_CLOEXEC as usize, HIGH, 0, 0, 0]) } {
+    if let Ok(fd) = unsafe {
+        call(
+            c::__NR_fcntl,
+            [2, c::F_DUPFD_CLOEXEC as usize, HIGH, 0, 0, 0],
+        )
+    } {
         KEPT.store(fd as i32, Ordering::Relaxed);
         set_all(1);
     }

@@ -77,7 +77,11 @@ fn learn(addr: usize, args: &[usize; 6]) {
         shared: flags & c::MAP_TYPE & c::MAP_SHARED != 0,
         offset: if anonymous { 0 } else { args[5] as u64 },
         inode: stat.map_or(0, |s| s.ino),
-        path: if anonymous { String::new() } else { path_of(fd) },
+        path: if anonymous {
+            String::new()
+        } else {
+            path_of(fd)
+        },
     };
     let mut vm = vm::lock();
     crate::image_add(&mut vm, &entry, stat);
@@ -87,7 +91,14 @@ fn learn(addr: usize, args: &[usize; 6]) {
 fn path_of(fd: i32) -> String {
     let link = crate::sys::file::c_path(&format!("/proc/self/fd/{fd}"));
     let mut buffer = [0u8; 4096];
-    let args = [link.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0];
+    let args = [
+        link.as_ptr() as usize,
+        buffer.as_mut_ptr() as usize,
+        buffer.len(),
+        0,
+        0,
+        0,
+    ];
     // SAFETY: a terminated path and a buffer of ours.
     let len = unsafe { crate::sys::call(c::__NR_readlink, args) }.unwrap_or(0);
     String::from_utf8_lossy(&buffer[..len]).into_owned()
@@ -98,7 +109,11 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     let executable = args[2] & EXEC != 0;
     let known = vm::lock().images.overlaps(start, end);
     if !executable {
-        return if known { before(args, nr) } else { pass(nr, args) };
+        return if known {
+            before(args, nr)
+        } else {
+            pass(nr, args)
+        };
     }
     // Bytes may have been written while the memory was not executable: whatever was
     // made from the range is forgotten, and its new state is read from the kernel.
@@ -110,7 +125,10 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
 
 /// Advice after which the memory may read otherwise (madvise(2)).
 fn madvise(args: &[usize; 6]) -> isize {
-    let drops = matches!(args[2] as u32, c::MADV_DONTNEED | c::MADV_FREE | c::MADV_REMOVE | c::MADV_DONTNEED_LOCKED);
+    let drops = matches!(
+        args[2] as u32,
+        c::MADV_DONTNEED | c::MADV_FREE | c::MADV_REMOVE | c::MADV_DONTNEED_LOCKED
+    );
     let result = pass(c::__NR_madvise, args);
     let (start, end) = span(args[0], args[1]);
     if drops && vm::lock().images.overlaps(start, end) {

@@ -33,11 +33,15 @@ fn rseq(args: &[usize; 6]) -> isize {
 fn arch_prctl(args: &[usize; 6]) -> isize {
     match args[0] {
         ARCH_GET_GS => {
-            if crate::sys::peek::write_value(args[1] as u64, &0u64) { 0 } else { -14 }
+            if crate::sys::peek::write_value(args[1] as u64, &0u64) {
+                0
+            } else {
+                -14
+            }
         }
-        ARCH_SET_GS if args[1] != 0 => {
-            crate::report::give_up(format_args!("the program uses the gs segment, which ppin cannot share yet"))
-        }
+        ARCH_SET_GS if args[1] != 0 => crate::report::give_up(format_args!(
+            "the program uses the gs segment, which ppin cannot share yet"
+        )),
         ARCH_SET_GS => 0,
         _ => pass(c::__NR_arch_prctl, args),
     }
@@ -45,6 +49,11 @@ fn arch_prctl(args: &[usize; 6]) -> isize {
 
 fn prctl(args: &[usize; 6]) -> isize {
     const PR_SET_SECCOMP: usize = 22;
+    const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
+    // It goes by the address of the call, which here is ours: as on kernels without it.
+    if args[0] == PR_SET_SYSCALL_USER_DISPATCH {
+        return EINVAL;
+    }
     if args[0] == PR_SET_SECCOMP {
         return confine(c::__NR_prctl, args);
     }

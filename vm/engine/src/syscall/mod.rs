@@ -29,13 +29,37 @@ pub struct SlowTable(core::cell::UnsafeCell<[u8; 1 << 16]>);
 // SAFETY: written while there is one thread only.
 unsafe impl Sync for SlowTable {}
 
-const MEMORY: &[u32] =
-    &[c::__NR_mmap, c::__NR_munmap, c::__NR_mprotect, c::__NR_pkey_mprotect, c::__NR_mremap, c::__NR_madvise, c::__NR_shmat, c::__NR_shmdt];
-const SIGNALS: &[u32] = &[c::__NR_rt_sigaction, c::__NR_rt_sigprocmask, c::__NR_rt_sigreturn, c::__NR_sigaltstack];
-const SUSPENDING: &[u32] =
-    &[c::__NR_rt_sigsuspend, c::__NR_ppoll, c::__NR_pselect6, c::__NR_epoll_pwait, c::__NR_epoll_pwait2];
-const PROCESS: &[u32] =
-    &[c::__NR_clone, c::__NR_clone3, c::__NR_fork, c::__NR_vfork, c::__NR_exit, c::__NR_exit_group];
+const MEMORY: &[u32] = &[
+    c::__NR_mmap,
+    c::__NR_munmap,
+    c::__NR_mprotect,
+    c::__NR_pkey_mprotect,
+    c::__NR_mremap,
+    c::__NR_madvise,
+    c::__NR_shmat,
+    c::__NR_shmdt,
+];
+const SIGNALS: &[u32] = &[
+    c::__NR_rt_sigaction,
+    c::__NR_rt_sigprocmask,
+    c::__NR_rt_sigreturn,
+    c::__NR_sigaltstack,
+];
+const SUSPENDING: &[u32] = &[
+    c::__NR_rt_sigsuspend,
+    c::__NR_ppoll,
+    c::__NR_pselect6,
+    c::__NR_epoll_pwait,
+    c::__NR_epoll_pwait2,
+];
+const PROCESS: &[u32] = &[
+    c::__NR_clone,
+    c::__NR_clone3,
+    c::__NR_fork,
+    c::__NR_vfork,
+    c::__NR_exit,
+    c::__NR_exit_group,
+];
 const EXEC: &[u32] = &[c::__NR_execve, c::__NR_execveat];
 const OTHER: &[u32] = &[
     c::__NR_arch_prctl,
@@ -56,7 +80,10 @@ pub fn init(config: &crate::config::Config) {
 }
 
 fn fill() {
-    for nr in [MEMORY, SIGNALS, SUSPENDING, PROCESS, EXEC, OTHER].into_iter().flatten() {
+    for nr in [MEMORY, SIGNALS, SUSPENDING, PROCESS, EXEC, OTHER]
+        .into_iter()
+        .flatten()
+    {
         // SAFETY: boot is single-threaded.
         unsafe { (*SLOW.0.get())[*nr as usize] = 1 };
     }
@@ -83,7 +110,11 @@ pub fn handle(thread: &mut Thread) -> CachePc {
     thread.regs.gpr[reg::R11] = thread.regs.flags;
     thread.resume_pc = ImageOff(rec.next).at(base).0;
     thread.resume_context = rec.context;
-    let outcome = if thread.pending != 0 { Outcome::Again } else { dispatch(thread) };
+    let outcome = if thread.pending != 0 {
+        Outcome::Again
+    } else {
+        dispatch(thread)
+    };
     match outcome {
         Outcome::Done(result) => {
             thread.regs.gpr[reg::RAX] = result as u64;
@@ -103,7 +134,10 @@ pub fn after_efault(thread: &mut Thread) -> CachePc {
     let base = vm::lock().base_at(record);
     if thread.pending == 0 && invalidate::release_all(&mut vm::lock()) {
         thread.regs.gpr[reg::RAX] = thread.area.scratch[2];
-        return again(record.wrapping_add(i64::from(rec.resume) as u64), ImageOff(rec.pc).at(base));
+        return again(
+            record.wrapping_add(i64::from(rec.resume) as u64),
+            ImageOff(rec.pc).at(base),
+        );
     }
     thread.resume_pc = ImageOff(rec.next).at(base).0;
     thread.resume_context = rec.context;
@@ -118,7 +152,11 @@ fn after(thread: &Thread, resume: u64) -> CachePc {
         return CachePc(resume);
     }
     let (pc, ctx) = (thread.resume_pc, thread.resume_context);
-    crate::dispatch::lookup(&mut vm, ppin_abi::addr::AppPc(pc), ppin_abi::context::Context(ctx))
+    crate::dispatch::lookup(
+        &mut vm,
+        ppin_abi::addr::AppPc(pc),
+        ppin_abi::context::Context(ctx),
+    )
 }
 
 /// Back to before the call: the boundary of the `syscall` instruction, where the

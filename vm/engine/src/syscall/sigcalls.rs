@@ -64,7 +64,9 @@ fn sigprocmask(thread: &mut Thread, args: &[usize; 6]) -> isize {
     }
     let old = thread.signals.mask;
     if args[1] != 0 {
-        let Some(set) = peek::read_value::<u64>(args[1] as u64) else { return EFAULT };
+        let Some(set) = peek::read_value::<u64>(args[1] as u64) else {
+            return EFAULT;
+        };
         let set = set & !UNCATCHABLE;
         let new = match args[0] as u32 {
             c::SIG_BLOCK => old | set,
@@ -110,14 +112,20 @@ fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
     let old = thread.signals.alt;
     let on_it = old.holds(sp) && !old.autodisarm;
     if args[0] != 0 {
-        let Some([base, flags, size]) = peek::read_value::<[u64; 3]>(args[0] as u64) else { return EFAULT };
+        let Some([base, flags, size]) = peek::read_value::<[u64; 3]>(args[0] as u64) else {
+            return EFAULT;
+        };
         match new_stack(base, flags as u32, size) {
             _ if on_it => return EPERM,
             Err(error) => return error,
             Ok(alt) => thread.signals.alt = alt,
         }
     }
-    let mode = if old.size == 0 { SS_DISABLE } else { u32::from(on_it) * SS_ONSTACK };
+    let mode = if old.size == 0 {
+        SS_DISABLE
+    } else {
+        u32::from(on_it) * SS_ONSTACK
+    };
     let flags = mode | if old.autodisarm { SS_AUTODISARM } else { 0 };
     if args[1] != 0 && !peek::write_value(args[1] as u64, &[old.base, u64::from(flags), old.size]) {
         return EFAULT;
@@ -128,9 +136,16 @@ fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
 fn new_stack(base: u64, flags: u32, size: u64) -> Result<AltStack, isize> {
     let autodisarm = flags & SS_AUTODISARM != 0;
     match flags & !SS_AUTODISARM {
-        SS_DISABLE => Ok(AltStack { autodisarm, ..AltStack::default() }),
+        SS_DISABLE => Ok(AltStack {
+            autodisarm,
+            ..AltStack::default()
+        }),
         0 | SS_ONSTACK if size < MINSIGSTKSZ => Err(ENOMEM),
-        0 | SS_ONSTACK => Ok(AltStack { base, size, autodisarm }),
+        0 | SS_ONSTACK => Ok(AltStack {
+            base,
+            size,
+            autodisarm,
+        }),
         _ => Err(EINVAL),
     }
 }
@@ -150,7 +165,11 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
     let continues = thread.signals.continues(at, pc);
     let ctx = {
         let vm = vm::lock();
-        if continues && vm.tool.distinguishes_blocks() { Context::CONTINUATION } else { Context::CANONICAL }
+        if continues && vm.tool.distinguishes_blocks() {
+            Context::CONTINUATION
+        } else {
+            Context::CANONICAL
+        }
     };
     let entry = dispatch::lookup(&mut vm::lock(), AppPc(pc), ctx);
     return_through_kernel(thread, app, entry.0)
@@ -170,8 +189,16 @@ fn return_through_kernel(thread: &mut Thread, mut context: UContext, entry: u64)
     proc::set_mask(HOLD_ALL);
     thread.entering = entry;
     let waiting = thread.pending != 0;
-    context.gregs[greg::RIP] = if waiting { crate::glue::cross(crate::glue::deliver_trap) } else { entry };
-    context.sigmask = if waiting { HOLD_ALL } else { kernel_mask(thread.signals.mask) };
+    context.gregs[greg::RIP] = if waiting {
+        crate::glue::cross(crate::glue::deliver_trap)
+    } else {
+        entry
+    };
+    context.sigmask = if waiting {
+        HOLD_ALL
+    } else {
+        kernel_mask(thread.signals.mask)
+    };
     context.stack = [thread.signals.stack.0, 0, thread.signals.stack.1];
     // SAFETY: a complete frame; the kernel checks the vector state, and raises
     // SIGSEGV as it would natively if that is spoilt.

@@ -33,11 +33,15 @@ fn wait(
     if set == 0 {
         return pass_interruptible(thread, nr, args);
     }
-    let Some(mask) = peek::read_value::<u64>(set as u64) else { return Outcome::Done(EFAULT) };
+    let Some(mask) = peek::read_value::<u64>(set as u64) else {
+        return Outcome::Done(EFAULT);
+    };
     let kernel = kernel_mask(mask);
     let mut args = *args;
     put(&mut args, &raw const kernel as usize);
-    with_mask(thread, mask & !UNCATCHABLE, |thread| pass_interruptible(thread, nr, &args))
+    with_mask(thread, mask & !UNCATCHABLE, |thread| {
+        pass_interruptible(thread, nr, &args)
+    })
 }
 
 /// The sixth argument points to a pair of pointer and size.
@@ -45,7 +49,9 @@ fn pselect6(thread: &mut Thread, args: &[usize; 6]) -> Outcome {
     if args[5] == 0 {
         return pass_interruptible(thread, c::__NR_pselect6, args);
     }
-    let Some([set, size]) = peek::read_value::<[u64; 2]>(args[5] as u64) else { return Outcome::Done(EFAULT) };
+    let Some([set, size]) = peek::read_value::<[u64; 2]>(args[5] as u64) else {
+        return Outcome::Done(EFAULT);
+    };
     let mut pair = [0, size];
     let pair_at = &raw mut pair;
     wait(thread, c::__NR_pselect6, args, set as usize, |args, set| {

@@ -88,14 +88,23 @@ impl Request {
 
     /// The app's stack pointer for the child, 0: the parent's.
     fn stack(&self) -> u64 {
-        self.words[STACK] + if self.size == 0 { 0 } else { self.words[STACK_SIZE] }
+        self.words[STACK]
+            + if self.size == 0 {
+                0
+            } else {
+                self.words[STACK_SIZE]
+            }
     }
 }
 
 /// Makes the call; returns in the parent (and in a child that has memory of its
 /// own) with the result for rax.
 pub fn run(thread: &mut Thread, request: &mut Request) -> isize {
-    if request.flag(c::CLONE_VM) { share(thread, request) } else { fork(thread, request) }
+    if request.flag(c::CLONE_VM) {
+        share(thread, request)
+    } else {
+        fork(thread, request)
+    }
 }
 
 /// Number and arguments for the kernel, with `stack` (bottom, size) for the child.
@@ -104,11 +113,17 @@ fn kernel_call(request: &mut Request, stack: Option<(u64, u64)>) -> (u32, [usize
     if request.size != 0 {
         request.words[STACK] = bottom;
         request.words[STACK_SIZE] = size;
-        return (c::__NR_clone3, [request.words.as_ptr() as usize, request.size, 0, 0, 0, 0]);
+        return (
+            c::__NR_clone3,
+            [request.words.as_ptr() as usize, request.size, 0, 0, 0, 0],
+        );
     }
     let w = request.words.map(|w| w as usize);
     let flags = w[FLAGS] | w[EXIT_SIGNAL];
-    (c::__NR_clone, [flags, (bottom + size) as usize, w[3], w[2], w[TLS], 0])
+    (
+        c::__NR_clone,
+        [flags, (bottom + size) as usize, w[3], w[2], w[TLS], 0],
+    )
 }
 
 /// A child with a copy of the memory.
@@ -150,7 +165,9 @@ fn in_child(thread: &mut Thread, stack: u64) {
 
 /// A child in the same memory: a thread, or a process that will exec soon.
 fn share(thread: &mut Thread, request: &mut Request) -> isize {
-    let Some(child) = prepare(thread, request) else { return ENOMEM };
+    let Some(child) = prepare(thread, request) else {
+        return ENOMEM;
+    };
     // SAFETY: just created; the child does not run yet.
     let (base, top) = unsafe { ((*child).map.0 + mem::PAGE, (*child).vm_sp) };
     let vfork = request.flag(c::CLONE_VFORK);
@@ -220,7 +237,10 @@ pub unsafe extern "C" fn start(thread: *mut Thread) -> ! {
     let thread = unsafe { &mut *thread };
     thread.adopt();
     let tool = vm::lock().tool_ref();
-    tool.thread_start(&crate::host::EngineHost, ppin_jit::api::ThreadId(thread.index));
+    tool.thread_start(
+        &crate::host::EngineHost,
+        ppin_jit::api::ThreadId(thread.index),
+    );
     proc::set_mask(kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.
     unsafe { crate::glue::enter_first() }

@@ -141,7 +141,13 @@ fn layout(counter_bytes: u64) -> Layout {
     let signal_stack = vm_top + mem::PAGE;
     let thread = signal_stack + SIGNAL_STACK;
     let counters = thread + mem::page_up(size_of::<Thread>() as u64);
-    Layout { vm_top, signal_stack, thread, counters, len: counters + mem::page_up(counter_bytes) }
+    Layout {
+        vm_top,
+        signal_stack,
+        thread,
+        counters,
+        len: counters + mem::page_up(counter_bytes),
+    }
 }
 
 impl Thread {

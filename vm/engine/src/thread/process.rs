@@ -21,7 +21,11 @@ impl Process {
     /// A process with these dispositions.
     #[must_use]
     pub fn new(actions: Actions) -> Box<Self> {
-        Box::new(Self { actions, helper: core::ptr::null_mut(), threads: AtomicU32::new(1) })
+        Box::new(Self {
+            actions,
+            helper: core::ptr::null_mut(),
+            threads: AtomicU32::new(1),
+        })
     }
 }
 
@@ -68,7 +72,8 @@ impl Thread {
         let process = self.process();
         if process.helper.is_null() {
             let len = size_of::<HelperSpace>() as u64;
-            process.helper = crate::cache::place::anywhere(len, crate::sys::mem::RW)? as *mut HelperSpace;
+            process.helper =
+                crate::cache::place::anywhere(len, crate::sys::mem::RW)? as *mut HelperSpace;
         }
         Ok(process.helper)
     }
