@@ -84,7 +84,8 @@ fn be_traced() {
 }
 
 fn step(thread: &Thread) -> Step {
-    let total = TOTAL.load(Relaxed);
+    // Not every way back into the cache comes by `after` (a return from a signal).
+    let total = TOTAL.swap(UNKNOWN, Relaxed);
     let since = |executed: u64| match total {
         UNKNOWN => UNKNOWN,
         _ => executed.wrapping_sub(BEHIND.load(Relaxed)),
@@ -126,10 +127,7 @@ pub fn after(thread: &mut Thread, step: Step, entry: CachePc) {
         return;
     }
     let place = place(&vm::lock(), thread, &step, entry);
-    let Some(place) = place else {
-        TOTAL.store(UNKNOWN, Relaxed);
-        return;
-    };
+    let Some(place) = place else { return };
     TOTAL.store(place.total, Relaxed);
     BEHIND.store(place.behind, Relaxed);
     // A call that is made again has not been executed.

@@ -91,5 +91,5 @@ pub(crate) mod disp {
     pub const SYS_REC: usize = 0xd0;
     pub const SYS_RESUME: usize = 0xd8;
     pub const SYS_NR: usize = 0xe0;
-    const _: () = assert!(XMM % 16 == 0);
+    const _: () = assert!(XMM.is_multiple_of(16));
 }

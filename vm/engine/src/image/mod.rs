@@ -156,8 +156,8 @@ impl Images {
             let clear = r.end <= start || r.start >= end;
             if !clear {
                 self.losing.push(r.image);
-                pieces.extend((r.start < start).then(|| Region { end: start, ..*r }));
-                pieces.extend((r.end > end).then(|| Region { start: end, ..*r }));
+                pieces.extend((r.start < start).then_some(Region { end: start, ..*r }));
+                pieces.extend((r.end > end).then_some(Region { start: end, ..*r }));
             }
             clear
         });

@@ -135,6 +135,10 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if signal == c::SIGTRAP && glue::place(pc.wrapping_sub(1)) == Place::DeliveryTrap {
         return enter_or_deliver(thread, context);
     }
+    if vm::is_runtime(pc) && glue::place(pc) == Place::Vm {
+        // Not a place that may fault; and the VM lock may be held here.
+        return fatal::crash(thread, signal, info, context);
+    }
     if signal == c::SIGTRAP && killed(thread, context, pc.wrapping_sub(1)) {
         return;
     }

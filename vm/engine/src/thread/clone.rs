@@ -232,6 +232,9 @@ unsafe fn forget(child: *mut Thread) {
 }
 
 /// First thing that a child does, on its VM stack.
+///
+/// # Safety
+/// Reached from the glue only, with the structure made for this child.
 pub unsafe extern "C" fn start(thread: *mut Thread) -> ! {
     // SAFETY: the glue passes the structure made for this child.
     let thread = unsafe { &mut *thread };
