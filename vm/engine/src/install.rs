@@ -43,7 +43,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let source = &buffer[..(fragment.source_len as usize).min(len)];
     let entry = install(vm, image, pc, fragment, source, listed);
     vm.stats.traces_compiled += 1;
-    vm.stats.time.compile += time::ticks() - started;
+    vm.stats.time.compile += time::ticks().saturating_sub(started);
     entry
 }
 

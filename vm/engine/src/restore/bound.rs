@@ -216,7 +216,7 @@ impl Bound {
         if gate == Gate::Open {
             self.prefill(group, image, ibl);
         }
-        stats.time.relocate += time::ticks() - started;
+        stats.time.relocate += time::ticks().saturating_sub(started);
         gate == Gate::Open
     }
 

@@ -92,7 +92,7 @@ fn ask(vm: &mut Vm, id: ImageId) {
             map_units(vm, id, &key, &db);
         }
     }
-    vm.stats.time.load += time::ticks() - started;
+    vm.stats.time.load += time::ticks().saturating_sub(started);
 }
 
 /// Key of an image's units; `compute`: hash the file if nobody has yet.

@@ -35,7 +35,7 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
             restore::map_unit(vm, id, &key, &dir, &name);
         }
     }
-    vm.stats.time.persist += time::ticks() - started;
+    vm.stats.time.persist += time::ticks().saturating_sub(started);
 }
 
 /// Freezes the fresh fragments of one image, or of one that is being unmapped.

@@ -1,6 +1,7 @@
 //! Clocks.
 
 use super::{c, raw};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 fn clock(id: u32) -> (i64, i64) {
     let mut ts = [0i64; 2];
@@ -21,9 +22,21 @@ pub fn monotonic_ns() -> u64 {
     s as u64 * 1_000_000_000 + n as u64
 }
 
-/// The CPU's time stamp counter: for measuring, without a system call.
+/// The app has made reading the counter a fault (`PR_SET_TSC`).
+static FORBIDDEN: AtomicBool = AtomicBool::new(false);
+
+/// Says whether the counter may be read from now on.
+pub fn allow_ticks(allowed: bool) {
+    FORBIDDEN.store(!allowed, Ordering::Relaxed);
+}
+
+/// The CPU's time stamp counter: for measuring, without a system call. 0 while the app
+/// forbids it.
 #[must_use]
 pub fn ticks() -> u64 {
+    if FORBIDDEN.load(Ordering::Relaxed) {
+        return 0;
+    }
     // SAFETY: reads a counter.
     unsafe { core::arch::x86_64::_rdtsc() }
 }

@@ -49,10 +49,15 @@ fn arch_prctl(args: &[usize; 6]) -> isize {
 
 fn prctl(args: &[usize; 6]) -> isize {
     const PR_SET_SECCOMP: usize = 22;
+    const PR_SET_TSC: usize = 26;
+    const PR_TSC_ENABLE: usize = 1;
     const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
     // It goes by the address of the call, which here is ours: as on kernels without it.
     if args[0] == PR_SET_SYSCALL_USER_DISPATCH {
         return EINVAL;
+    }
+    if args[0] == PR_SET_TSC {
+        crate::sys::time::allow_ticks(args[1] == PR_TSC_ENABLE);
     }
     if args[0] == PR_SET_SECCOMP {
         return confine(c::__NR_prctl, args);
