@@ -226,7 +226,7 @@ impl Pair {
     }
 
     fn end(&mut self, ours: ExitStatus) -> Verdict {
-        match self.native.to_end() {
+        match self.native.run_out() {
             Err(why) => Verdict::Unknown(why),
             Ok((steps, Moved::Ended(native))) => {
                 self.figures.instructions += steps;
@@ -244,7 +244,7 @@ impl Pair {
 
     /// Ours has become another program, which runs natively.
     fn other_program(&mut self) -> Verdict {
-        match self.native.to_end() {
+        match self.native.run_out() {
             Ok((_, Moved::Executed)) => Verdict::Unknown(
                 "the program has executed another one, which is not compared".into(),
             ),

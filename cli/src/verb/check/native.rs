@@ -200,7 +200,7 @@ impl Native {
     }
 
     /// Executes all that is left.
-    pub fn to_end(&mut self) -> Result<(u64, Moved), String> {
+    pub fn run_out(&mut self) -> Result<(u64, Moved), String> {
         let mut done = 0;
         while done < FAR {
             match self.step()? {
