@@ -126,14 +126,14 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         context.gregs[greg::RIP] = resume;
         return;
     }
+    if signal == c::SIGTRAP && glue::place(pc.wrapping_sub(1)) == Place::DeliveryTrap {
+        return enter_or_deliver(thread, context);
+    }
     if thread.signals.native != Native::Off && native::step(thread, signal, info, context) {
         return;
     }
     if signal == c::SIGTRAP && thread.signals.stepping {
         return stepped(thread, context);
-    }
-    if signal == c::SIGTRAP && glue::place(pc.wrapping_sub(1)) == Place::DeliveryTrap {
-        return enter_or_deliver(thread, context);
     }
     if vm::is_runtime(pc) && glue::place(pc) == Place::Vm {
         // Not a place that may fault; and the VM lock may be held here.
