@@ -49,7 +49,7 @@ fn bash_traps_and_jobs() {
     shell(
         "traps",
         &[],
-        "trap 'echo usr1' USR1; trap 'echo bye' EXIT; kill -USR1 $$; (sleep 0.1; exit 4) & wait $!; echo $?; set -m; sleep 0.2 & jobs -r | wc -l; kill %1; wait %1; echo $?",
+        "set -m; sleep 5 & sleep 0.3; jobs -r | wc -l; kill %1; wait %1; echo $?; set +m; trap 'echo usr1' USR1; trap 'echo bye' EXIT; kill -USR1 $$; (sleep 0.1; exit 4) & wait $!; echo $?",
     );
 }
 
