@@ -65,6 +65,7 @@ pub fn import(db: &Database, file: &Path) -> Result<u8, Failure> {
         Box::new(BufReader::new(opened))
     };
     let done = db.import(&mut *input).map_err(failed)?;
+    super::memo::remember(db, &db.list().map_err(failed)?);
     let known = count(done.known, "unit");
     println!(
         "imported {} ({}), {known} known before",

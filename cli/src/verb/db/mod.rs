@@ -6,6 +6,7 @@
 mod args;
 mod exchange;
 mod list;
+mod memo;
 mod recompile;
 mod stat;
 mod tidy;

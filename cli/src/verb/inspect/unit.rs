@@ -67,9 +67,19 @@ impl Unit {
             .into_owned()
     }
 
-    /// Sizes.
+    /// Sizes; of code without what fills up its pages.
     pub fn summary(&self) -> UnitSummary {
-        self.file().summary().unwrap_or_default()
+        let file = self.file();
+        let tables = file.unit();
+        let infos = (0..tables.fragments()).filter_map(|number| tables.info(number).ok());
+        let (hot, cold) = infos.fold((0, 0), |(hot, cold), info| {
+            (hot + info.hot.len() as u64, cold + info.cold.len() as u64)
+        });
+        UnitSummary {
+            hot,
+            cold,
+            ..file.summary().unwrap_or_default()
+        }
     }
 
     /// The image's bytes behind a file offset.
