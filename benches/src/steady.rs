@@ -71,13 +71,13 @@ int main() {
             default: v.push_back(std::make_unique<C>());
         }
     unsigned x = 1;
-    for (int r = 0; r < 200000; r++) for (auto &p : v) x = p->f(x);
+    for (int r = 0; r < 40000; r++) for (auto &p : v) x = p->f(x);
     return x == 0;
 }";
 
 const RECURSION: &str = "
 static unsigned long fib(unsigned n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
-int main() { return fib(40) == 0; }";
+int main() { return fib(34) == 0; }";
 
 fn compiled(dir: &Path, name: &str, source: &str) -> Option<Job> {
     let stem = name.replace(' ', "_");
