@@ -50,6 +50,8 @@ impl Times {
 pub struct Stats {
     /// Traces translated.
     pub traces_compiled: u64,
+    /// Traces translated at the end because the next run is likely to need them.
+    pub traces_anticipated: u64,
     /// Persisted traces entered from the VM, or admitted in bulk.
     pub traces_reused: u64,
     /// Persisted fragments whose bytes were compared with the app's.
@@ -96,7 +98,7 @@ impl Stats {
         let mut s = String::new();
         let _ = write!(
             s,
-            "{{\"pid\":{},\"program\":{},\"traces_compiled\":{},\"traces_reused\":{},\
+            "{{\"pid\":{},\"program\":{},\"traces_compiled\":{},\"traces_reused\":{},\"traces_anticipated\":{},\
              \"fragments_validated\":{},\"relocations_applied\":{},\"units_mapped\":{},\
              \"vm_entries\":{},\"code_bytes_new\":{},\"code_bytes_reused\":{},\"ibl_misses\":{},\
              \"flushes\":{},\"time_ns\":{{\"inject\":{},\"load\":{},\"relocate\":{},\"compile\":{},\
@@ -106,6 +108,7 @@ impl Stats {
             quote(program),
             self.traces_compiled,
             self.traces_reused,
+            self.traces_anticipated,
             self.fragments_validated,
             self.relocations_applied,
             self.units_mapped,

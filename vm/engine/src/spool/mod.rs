@@ -3,6 +3,7 @@
 //! Files are written whole to a temporary name in the same directory and renamed.
 //! Nothing here fails the program: what cannot be saved is a note.
 
+mod anticipate;
 mod tidy;
 
 use crate::cache::directory::Fresh;
@@ -29,6 +30,9 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
     let started = time::ticks();
     for n in 0..vm.images.all.len() as u32 {
         let id = ImageId(n);
+        if !remap {
+            anticipate::neighbours(vm, id);
+        }
         if let Some((key, dir, name)) = freeze_image(vm, id)
             && remap
         {
