@@ -11,16 +11,16 @@ use crate::image::ImageId;
 use crate::install;
 use crate::vm::Vm;
 use alloc::collections::BTreeSet;
-use alloc::vec::Vec;
-use ppin_abi::addr::AppPc;
+use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::context::Context;
+use ppin_relocator::{Fragment, SlotInit};
 
 /// Branches in a row.
-const DEPTH: u32 = 3;
+const DEPTH: u32 = 6;
 /// New traces beyond which a run counts as a first one.
-const FEW: usize = 100;
+const FEW: usize = 300;
 /// Most traces to add.
-const MOST: usize = 400;
+const MOST: usize = 1000;
 /// Room that must be left in the cache: filling it would start another freeze.
 const ROOM: u64 = 4 << 20;
 
@@ -46,25 +46,32 @@ pub fn neighbours(vm: &mut Vm, id: ImageId) {
     vm.stats.traces_compiled = compiled;
 }
 
-/// Targets of direct exits that have no translation yet, in order of address.
+/// Where `from` may lead and nothing is translated yet, in order of address: direct
+/// exits, and the return points of calls, whose addresses lie in slots.
 fn unknown_targets(vm: &Vm, id: ImageId, from: &[u32]) -> BTreeSet<(AppPc, Context)> {
     let image = vm.images.get(id);
+    let unknown = |(off, context): &(ImageOff, Context)| {
+        let pc = off.at(image.base);
+        let here = vm.images.region(pc).is_some_and(|r| r.image == id);
+        let fresh = vm.cache.directory.get(pc, *context).is_some();
+        here && !fresh && !image.units.iter().any(|u| u.has(*off, *context))
+    };
     let fragments = from
         .iter()
-        .map(|n| &vm.cache.directory.fragments[*n as usize]);
-    let exits: Vec<_> = fragments
-        .flat_map(|f| f.code.exits.iter().copied())
-        .collect();
-    let unknown = |pc: AppPc, context: Context, off| {
-        let here = vm.images.region(pc).is_some_and(|r| r.image == id);
-        let fresh = vm.cache.directory.get(pc, context).is_some();
-        here && !fresh && !image.units.iter().any(|u| u.has(off, context))
-    };
-    let targets = exits
-        .into_iter()
-        .map(|e| (e.target.at(image.base), e.context, e.target));
+        .map(|n| &vm.cache.directory.fragments[*n as usize].code);
+    let targets = fragments.flat_map(successors).filter(unknown);
     targets
-        .filter(|(pc, context, off)| unknown(*pc, *context, *off))
-        .map(|(pc, context, _)| (pc, context))
+        .map(|(off, context)| (off.at(image.base), context))
         .collect()
+}
+
+fn successors(code: &Fragment) -> impl Iterator<Item = (ImageOff, Context)> {
+    let returns = code.slots.iter().filter_map(|slot| match slot {
+        SlotInit::App(off) => Some((*off, Context::CANONICAL)),
+        _ => None,
+    });
+    code.exits
+        .iter()
+        .map(|e| (e.target, e.context))
+        .chain(returns)
 }
