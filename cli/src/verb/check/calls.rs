@@ -175,6 +175,27 @@ fn call(
     Ok(changed)
 }
 
+/// Both are at the first instruction of a handler. If the signal was sent by a
+/// process, the sender's id is its own, and the trap number in the frame is that of
+/// the stepping; the native process is given what ours has.
+pub fn settle_frame(pair: &Pair, ours: &State) -> io::Result<()> {
+    const CODE: u64 = 8;
+    const SENDER: u64 = 16;
+    const ERROR_AND_TRAP: u64 = 0xc0;
+    let (info, context) = (ours.gpr[reg::RSI], ours.gpr[reg::RDX]);
+    let mut code = [0; 4];
+    pair.native.mem.read_exact_at(&mut code, info + CODE)?;
+    if i32::from_le_bytes(code) > 0 {
+        return Ok(());
+    }
+    for (at, len) in [(info + SENDER, 4), (context + ERROR_AND_TRAP, 16)] {
+        let mut bytes = vec![0; len];
+        pair.ours.mem.read_exact_at(&mut bytes, at)?;
+        pair.native.mem.write_all_at(&bytes, at)?;
+    }
+    Ok(())
+}
+
 /// Copies memory; whether it was different.
 fn hand_over(pair: &Pair, at: u64, len: usize) -> io::Result<bool> {
     let (mut native, mut ours) = (vec![0; len], vec![0; len]);

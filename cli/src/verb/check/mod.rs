@@ -27,6 +27,7 @@ pub use native::{Step, become_traced};
 use crate::args::Run;
 use crate::failure::{FAILED, Failure, NO, YES};
 use crate::preflight;
+use crate::text::count;
 use native::{Moved, Native};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::sys::personality::{self, Persona};
@@ -100,7 +101,10 @@ fn conclude(pair: &Pair, verdict: Verdict) -> Result<u8, Failure> {
         handed_over,
     } = pair.figures;
     let so_far = format!(
-        "{instructions} instructions compared at {places} places ({handed_over} answers of the kernel handed over)"
+        "{} compared at {} ({} of the kernel handed over)",
+        count(instructions, "instruction"),
+        count(places, "place"),
+        count(handed_over, "answer"),
     );
     match verdict {
         Verdict::Same => {
@@ -210,6 +214,9 @@ impl Pair {
     fn states(&mut self, report: &Report) -> Result<Vec<Difference>, String> {
         let mut ours = State::of_ours(&self.ours, report)?;
         let mut native = State::of_native(&self.native)?;
+        if self.native.at_handler && native.pc == ours.pc && native.gpr == ours.gpr {
+            calls::settle_frame(self, &ours).map_err(|error| error.to_string())?;
+        }
         if let Some(last) = self.native.last {
             let changed = calls::settle(self, &last, &mut native, &mut ours)?;
             if changed {

@@ -109,6 +109,8 @@ pub struct Native {
     pub mem: File,
     /// Process ids as it knows them.
     pub ids: Ids,
+    /// It is at a handler's first instruction.
+    pub at_handler: bool,
     /// A signal to be delivered with the next step.
     signal: Option<Signal>,
     /// The instruction executed last.
@@ -145,6 +147,7 @@ impl Native {
             child,
             mem,
             ids: Ids::default(),
+            at_handler: false,
             signal: None,
             last: None,
             trail: VecDeque::new(),
@@ -320,8 +323,9 @@ impl Native {
             _ => {}
         }
         // A handler was entered, or a call is to be made again.
-        let entered = delivered.is_some_and(|signal| in_handler(signal, &after));
-        if entered || same_place && matches!(executed.kind, Kind::Repeated | Kind::Call(..)) {
+        self.at_handler = delivered.is_some_and(|signal| in_handler(signal, &after));
+        if self.at_handler || same_place && matches!(executed.kind, Kind::Repeated | Kind::Call(..))
+        {
             return Ok(Outcome::Not);
         }
         self.remember(executed);

@@ -12,6 +12,7 @@ pub mod reg {
     pub const RDX: usize = 2;
     pub const RBX: usize = 3;
     pub const RSP: usize = 4;
+    pub const RSI: usize = 6;
 }
 
 const NAMES: [&str; 16] = [
