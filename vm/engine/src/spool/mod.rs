@@ -162,12 +162,13 @@ fn write(
             }
         })
         .collect();
+    let label = label(vm);
     let spec = UnitSpec {
         key: *key,
         displacement: displacement(image.base.0, key, name.seq),
         image_base: image.base,
         image_path: image.path.as_bytes(),
-        label: vm.config.tool.as_bytes(),
+        label: label.as_bytes(),
         fragments: &pieces,
     };
     let bytes = freeze(&spec).map_err(|e| e.to_string())?;
@@ -185,6 +186,12 @@ fn write(
     .map_err(|e| format!("{dir}: {e}"))?;
     tidy::remove(&tidied.replaces);
     Ok(())
+}
+
+/// The tool's name and knobs, a line each: what `ppin db verify --recompile` needs.
+fn label(vm: &Vm) -> String {
+    let lines = core::iter::once(&vm.config.tool).chain(&vm.config.knobs);
+    lines.map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
 /// Creates `dir` and what lies between it and the database.
