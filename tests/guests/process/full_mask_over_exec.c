@@ -1,7 +1,6 @@
 // A full signal mask survives exec with every signal in it, those of faults too, which an
 // engine does not block in the kernel; and so does an empty one, afterwards.
 //@ variants: pie static
-//@ pending: the signals of faults are dropped from the mask that exec passes on
 #include "guest.h"
 int main(int argc, char **argv) {
     sigset_t m;

@@ -149,7 +149,7 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> isize {
         ident: Some(config.ppin_ident),
         exec,
     };
-    let ours = proc::set_mask(thread.signals.mask & !crate::signal::FAULTS);
+    let ours = proc::set_mask(thread.signals.mask);
     // SAFETY: the space is this process's; the pointers are the app's own; the mask
     // is the app's.
     let failure = unsafe { launch(space, &launch_it) };
