@@ -50,6 +50,14 @@ impl Stats {
             .unwrap_or_else(|| panic!("{key} is no count in {}", self.0))
     }
 
+    /// Whether the run was warm: next to nothing was translated. A few traces may be
+    /// new, because address-dependent paths differ natively, too; a cold run of the
+    /// smallest dynamic or glibc program translates several hundred.
+    #[must_use]
+    pub fn is_warm(&self) -> bool {
+        self.compiled() < 30
+    }
+
     /// New traces compiled by this process.
     pub fn compiled(&self) -> u64 {
         self.number("traces_compiled")

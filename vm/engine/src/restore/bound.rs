@@ -142,6 +142,26 @@ impl Bound {
                 .any(|k| self.hot() + u64::from(*k) == addr)
     }
 
+    /// Direct exits of the fragments whose heads lie in `low .. high`.
+    #[must_use]
+    pub fn exits_between(&self, low: ImageOff, high: ImageOff) -> Vec<(ImageOff, Context)> {
+        let (mut first, mut end) = (0, self.unit.fragments());
+        while first < end {
+            let middle = first + (end - first) / 2;
+            match self.unit.entry(middle) {
+                Ok(entry) if entry.head.0 < low.0 => first = middle + 1,
+                _ => end = middle,
+            }
+        }
+        let entries = (first..self.unit.fragments()).map_while(|n| self.unit.entry(n).ok());
+        let near = entries.take_while(|e| e.head.0 < high.0);
+        let exits = near
+            .filter_map(|e| self.unit.exits(e.fragment).ok())
+            .flatten()
+            .flatten();
+        exits.map(|e| (e.target, e.context)).collect()
+    }
+
     /// Whether it has a usable fragment for (`off`, `context`).
     #[must_use]
     pub fn has(&self, off: ImageOff, context: Context) -> bool {

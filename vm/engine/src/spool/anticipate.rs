@@ -15,6 +15,8 @@ use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_relocator::{Fragment, SlotInit};
 
+/// App bytes on both sides that count as near: about a function.
+const NEAR: i32 = 1024;
 /// Branches in a row.
 const DEPTH: u32 = 6;
 /// New traces beyond which a run counts as a first one.
@@ -33,9 +35,14 @@ pub fn neighbours(vm: &mut Vm, id: ImageId) {
     }
     let compiled = vm.stats.traces_compiled;
     let first_new = vm.cache.directory.fragments.len();
-    for _ in 0..DEPTH {
+    let nearby = exits_nearby(vm, id, &from);
+    for round in 0..DEPTH {
         let start = vm.cache.directory.fragments.len() as u32;
-        for (pc, context) in unknown_targets(vm, id, &from) {
+        let mut targets = unknown_targets(vm, id, &from);
+        if round == 0 {
+            targets.extend(nearby.iter().copied());
+        }
+        for (pc, context) in targets {
             if vm.cache.directory.fragments.len() - first_new < MOST {
                 install::compile(vm, pc, context);
             }
@@ -61,6 +68,34 @@ fn unknown_targets(vm: &Vm, id: ImageId, from: &[u32]) -> BTreeSet<(AppPc, Conte
         .map(|n| &vm.cache.directory.fragments[*n as usize].code);
     let targets = fragments.flat_map(successors).filter(unknown);
     targets
+        .map(|(off, context)| (off.at(image.base), context))
+        .collect()
+}
+
+/// Exits of persisted traces near the fresh ones that lead to nothing yet: what went
+/// another way once in a function will do so at its other branches.
+fn exits_nearby(vm: &Vm, id: ImageId, from: &[u32]) -> BTreeSet<(AppPc, Context)> {
+    let image = vm.images.get(id);
+    let heads = from
+        .iter()
+        .map(|n| vm.cache.directory.fragments[*n as usize].code.head);
+    let exits = heads.flat_map(|head| {
+        let (low, high) = (
+            ImageOff(head.0.saturating_sub(NEAR)),
+            ImageOff(head.0.saturating_add(NEAR)),
+        );
+        image
+            .units
+            .iter()
+            .flat_map(move |unit| unit.exits_between(low, high))
+    });
+    let unknown = exits.filter(|(off, context)| {
+        let pc = off.at(image.base);
+        let here = vm.images.region(pc).is_some_and(|r| r.image == id);
+        here && vm.cache.directory.get(pc, *context).is_none()
+            && !image.units.iter().any(|u| u.has(*off, *context))
+    });
+    unknown
         .map(|(off, context)| (off.at(image.base), context))
         .collect()
 }
