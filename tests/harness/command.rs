@@ -1,6 +1,6 @@
 //! One command: what to run, what came of it, and how to repeat it by hand.
 
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{SigHandler, Signal, killpg};
 use nix::unistd::Pid;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -10,6 +10,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, fmt, thread};
+
+/// A test run in the background of a shell, or under nohup, inherits signals that are
+/// ignored; what guests do natively must not depend on that.
+fn default_signals() -> std::io::Result<()> {
+    for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT] {
+        // SAFETY: installs no handler.
+        unsafe { nix::sys::signal::signal(signal, SigHandler::SigDfl) }?;
+    }
+    Ok(())
+}
 
 /// How a process ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,6 +160,8 @@ impl Cmd {
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
         }
+        // SAFETY: setting dispositions is a plain system call, safe between fork and exec.
+        unsafe { command.pre_exec(default_signals) };
         command
     }
 
