@@ -6,8 +6,10 @@
 //! compared ([`admit`]); links inside the file cannot bypass that, because entering
 //! a group that is not admitted faults.
 
+mod admit;
 mod bound;
 mod identity;
+mod locate;
 mod map;
 
 pub use bound::Bound;

@@ -56,20 +56,10 @@ pub fn neighbours(vm: &mut Vm, id: ImageId) {
 /// Where `from` may lead and nothing is translated yet, in order of address: direct
 /// exits, and the return points of calls, whose addresses lie in slots.
 fn unknown_targets(vm: &Vm, id: ImageId, from: &[u32]) -> BTreeSet<(AppPc, Context)> {
-    let image = vm.images.get(id);
-    let unknown = |(off, context): &(ImageOff, Context)| {
-        let pc = off.at(image.base);
-        let here = vm.images.region(pc).is_some_and(|r| r.image == id);
-        let fresh = vm.cache.directory.get(pc, *context).is_some();
-        here && !fresh && !image.units.iter().any(|u| u.has(*off, *context))
-    };
     let fragments = from
         .iter()
         .map(|n| &vm.cache.directory.fragments[*n as usize].code);
-    let targets = fragments.flat_map(successors).filter(unknown);
-    targets
-        .map(|(off, context)| (off.at(image.base), context))
-        .collect()
+    untranslated(vm, id, fragments.flat_map(successors))
 }
 
 /// Exits of persisted traces near the fresh ones that lead to nothing yet: what went
@@ -89,15 +79,23 @@ fn exits_nearby(vm: &Vm, id: ImageId, from: &[u32]) -> BTreeSet<(AppPc, Context)
             .iter()
             .flat_map(move |unit| unit.exits_between(low, high))
     });
-    let unknown = exits.filter(|(off, context)| {
-        let pc = off.at(image.base);
-        let here = vm.images.region(pc).is_some_and(|r| r.image == id);
-        here && vm.cache.directory.get(pc, *context).is_none()
-            && !image.units.iter().any(|u| u.has(*off, *context))
+    untranslated(vm, id, exits)
+}
+
+/// Those of `targets` that lie in the image and have no translation.
+fn untranslated(
+    vm: &Vm,
+    id: ImageId,
+    targets: impl Iterator<Item = (ImageOff, Context)>,
+) -> BTreeSet<(AppPc, Context)> {
+    let image = vm.images.get(id);
+    let places = targets.map(|(off, context)| (off, off.at(image.base), context));
+    let unknown = places.filter(|(off, pc, context)| {
+        let here = vm.images.region(*pc).is_some_and(|r| r.image == id);
+        let fresh = vm.cache.directory.get(*pc, *context).is_some();
+        here && !fresh && !image.units.iter().any(|u| u.has(*off, *context))
     });
-    unknown
-        .map(|(off, context)| (off.at(image.base), context))
-        .collect()
+    unknown.map(|(_, pc, context)| (pc, context)).collect()
 }
 
 fn successors(code: &Fragment) -> impl Iterator<Item = (ImageOff, Context)> {
