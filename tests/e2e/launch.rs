@@ -3,12 +3,11 @@
 
 #![allow(missing_docs, reason = "tests")]
 
-use ppin_tests::build::Guest;
+use ppin_tests::build::{Guest, write_program};
 use ppin_tests::skip;
 use ppin_tests::ways::{Scratch, three_ways};
 use ppin_tests::{Cmd, Ended, Outcome, Ppin};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 fn refused(path: &Path, status: i32, word: &str) {
@@ -32,8 +31,7 @@ fn refused(path: &Path, status: i32, word: &str) {
 
 fn file(scratch: &Scratch, name: &str, bytes: &[u8], mode: u32) -> PathBuf {
     let path = scratch.path().join(name);
-    fs::write(&path, bytes).expect("file");
-    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("mode");
+    write_program(&path, bytes, mode);
     path
 }
 

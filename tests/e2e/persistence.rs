@@ -2,7 +2,7 @@
 
 #![allow(missing_docs, reason = "tests")]
 
-use ppin_tests::build::Guest;
+use ppin_tests::build::{Guest, write_program};
 use ppin_tests::stats::Stats;
 use ppin_tests::ways::Scratch;
 use ppin_tests::{Cmd, Ended, Outcome, Ppin};
@@ -186,8 +186,7 @@ fn two_versions(scratch: &Scratch) -> Option<(Vec<u8>, Vec<u8>, std::path::PathB
     let mut new = old.clone();
     new[at + 1] = 9;
     let path = scratch.path().join("program");
-    fs::write(&path, &old).expect("program");
-    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("mode");
+    write_program(&path, &old, 0o755);
     Some((old, new, path))
 }
 
@@ -197,9 +196,7 @@ fn a_program_modified_in_place_runs_its_new_code() {
     let Some((_, new, path)) = two_versions(&scratch) else {
         return;
     };
-    check_change(&scratch, &path, || {
-        fs::write(&path, &new).expect("overwrite")
-    });
+    check_change(&scratch, &path, || write_program(&path, &new, 0o755));
 }
 
 #[test]
@@ -210,8 +207,7 @@ fn a_replaced_program_runs_its_new_code() {
     };
     check_change(&scratch, &path, || {
         let other = scratch.path().join("new");
-        fs::copy(&path, &other).expect("copy with mode");
-        fs::write(&other, &new).expect("new version");
+        write_program(&other, &new, 0o755);
         fs::rename(&other, &path).expect("replace");
     });
 }
@@ -237,10 +233,7 @@ fn check_change(scratch: &Scratch, path: &Path, change: impl Fn()) {
 }
 
 fn set_mtime(path: &Path, time: SystemTime) {
-    let file = fs::OpenOptions::new()
-        .append(true)
-        .open(path)
-        .expect("open");
+    let file = fs::File::open(path).expect("open");
     file.set_modified(time).expect("set mtime");
 }
 

@@ -4,8 +4,9 @@
 use crate::spec::{self, Spec};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::{env, fs, process};
 
 /// A guest program's source and header.
@@ -156,4 +157,21 @@ pub fn target_profile_dir() -> PathBuf {
     } else {
         deps.to_owned()
     }
+}
+
+/// Writes a program to `path`, in place if it is there. A child does it: had we the
+/// file open for writing, a child forked by another test just then would keep it
+/// open, and to execute it would be refused (`ETXTBSY`).
+pub fn write_program(path: &Path, bytes: &[u8], mode: u32) {
+    let mut child = Command::new("/bin/sh")
+        .args(["-c", r#"cat >"$0" && chmod "$1" "$0""#])
+        .arg(path)
+        .arg(format!("{mode:o}"))
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("sh");
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(bytes).expect("program");
+    drop(stdin);
+    assert!(child.wait().expect("sh").success(), "{}", path.display());
 }

@@ -35,7 +35,8 @@ pub unsafe extern "C" fn run(space: *mut u8) -> ! {
     hear_of_stops();
     word::wait_while(&mut Cpu, word, word::INIT);
     if let Err(error) = Tracee(task).seize() {
-        word::post(&mut Cpu, word, word::GO, word::REFUSED + error.0 as u32);
+        // SAFETY: P reads this after it has seen us gone.
+        unsafe { (*space).refusal = error.0 };
         sys::exit(0);
     }
     word::post(&mut Cpu, word, word::GO, word::SEIZED);

@@ -32,6 +32,8 @@ pub struct HelperSpace {
     word: AtomicU32,
     pub(crate) process: i32,
     pub(crate) task: i32,
+    /// Why H left without seizing P: an error number; 0: it did not say.
+    pub(crate) refusal: i32,
     pub(crate) seed: Seed,
     stack: [MaybeUninit<u8>; STACK],
 }
@@ -266,22 +268,25 @@ unsafe fn with_helper<K: Kernel>(
     let failure = match word::wait_while(kernel, word, word::GO) {
         // SAFETY: the caller's contract.
         word::SEIZED => unsafe { execute(kernel, launch, &seed, word, helper, mask) },
-        word::GONE => Failure {
-            step: Step::HelperDied,
-            errno: Errno(errno::ESRCH as i32),
-        },
-        refused => {
-            let errno = Errno(refused.wrapping_sub(word::REFUSED) as i32);
-            Failure {
-                step: Step::Seize,
-                errno,
-            }
-        }
+        // SAFETY: H is gone.
+        _ => not_seized(unsafe { (*space).refusal }),
     };
     reap(kernel, helper);
     forbid_tracing(kernel, was_dumpable, launch.boot.ptracer);
     set_mask(kernel, mask);
     failure
+}
+
+/// H went without having seized P: what it said.
+fn not_seized(refusal: i32) -> Failure {
+    let (step, number) = match refusal {
+        0 => (Step::HelperDied, errno::ESRCH as i32),
+        refused => (Step::Seize, refused),
+    };
+    Failure {
+        step,
+        errno: Errno(number),
+    }
 }
 
 /// # Safety
@@ -299,6 +304,7 @@ unsafe fn prepare<K: Kernel>(kernel: &mut K, space: *mut HelperSpace, seed: Seed
         (&raw mut (*space).word).write(AtomicU32::new(word::INIT));
         (&raw mut (*space).process).write(process);
         (&raw mut (*space).task).write(task);
+        (&raw mut (*space).refusal).write(0);
         (&raw mut (*space).seed).write(seed);
         Child {
             entry: helper::run,

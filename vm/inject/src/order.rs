@@ -35,7 +35,9 @@ enum Did {
 struct Recorder {
     log: Vec<Did>,
     seize: u32,
+    refusal: i32,
     dumpable: isize,
+    space: *mut HelperSpace,
 }
 
 impl Recorder {
@@ -43,7 +45,9 @@ impl Recorder {
         Self {
             log: Vec::new(),
             seize,
+            refusal: 0,
             dumpable: 1,
+            space: core::ptr::null_mut(),
         }
     }
 
@@ -66,7 +70,11 @@ impl Recorder {
         let now = word.load(Ordering::Relaxed);
         match (operation, now) {
             (FUTEX_WAKE, _) => self.log.push(Did::Wake(now)),
-            (FUTEX_WAIT, word::GO) => word.store(self.seize, Ordering::Relaxed),
+            (FUTEX_WAIT, word::GO) => {
+                // SAFETY: the launcher's own space, given to `spawn`.
+                unsafe { (*self.space).refusal = self.refusal };
+                word.store(self.seize, Ordering::Relaxed);
+            }
             (FUTEX_WAIT, word::FAILED) => word.store(word::DETACHED, Ordering::Relaxed),
             _ => panic!("futex {operation} at {now}"),
         }
@@ -123,8 +131,9 @@ impl Kernel for Recorder {
         }
     }
 
-    unsafe fn spawn(&mut self, _: &Child) -> isize {
+    unsafe fn spawn(&mut self, child: &Child) -> isize {
         self.log.push(Did::Spawn);
+        self.space = child.argument.cast();
         HELPER as isize
     }
 }
@@ -201,8 +210,8 @@ fn the_exec_runs_with_the_callers_mask_and_both_descriptors() {
 
 #[test]
 fn a_refused_seize_executes_nothing() {
-    const EPERM: u32 = 1;
-    let mut recorder = Recorder::new(word::REFUSED + EPERM);
+    let mut recorder = Recorder::new(word::GONE);
+    recorder.refusal = 1;
     let failure = attempt(&mut recorder, 0);
     assert_eq!((failure.step, failure.errno), (Step::Seize, Errno(1)));
     assert!(!recorder.log.contains(&Did::Exec));

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! INIT --P: PR_SET_PTRACER done--> GO --H: seized--> SEIZED --P: exec failed-->
-//!      FAILED --H: detached--> DETACHED        REFUSED+errno: SEIZE was refused
-//! 0: H is gone (written by the kernel, CLONE_CHILD_CLEARTID)
+//!      FAILED --H: detached--> DETACHED
+//! 0: H is gone (written by the kernel, CLONE_CHILD_CLEARTID); why, if it knew, is in
+//!    a place of its own, since this 0 comes over whatever H may have written here
 //! ```
 //! Every change is followed by a wake. The word lies in memory that both share;
 //! when the exec gives P a new memory, the word stays behind with H (and with the
@@ -20,8 +21,6 @@ pub const GO: u32 = 2;
 pub const SEIZED: u32 = 3;
 pub const FAILED: u32 = 4;
 pub const DETACHED: u32 = 5;
-/// Plus the error number.
-pub const REFUSED: u32 = 0x1000;
 
 /// Moves the word from `before` to `after` and wakes the other side. A word that is
 /// not `before` stays: H may be gone already, and its 0 is the last word.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Prepared, guest, injected, injected_by, runtime, workshop};
+use common::{Prepared, guest, injected, injected_by, runtime, write_script};
 use ppin_inject::HelperSpace;
 use ppin_inject::sys::{Args, Child, Cpu, Kernel, nr, syscall};
 use std::os::unix::process::ExitStatusExt;
@@ -133,10 +133,7 @@ fn a_failed_exec_returns_the_kernels_error_and_a_second_one_works() {
 
 #[test]
 fn a_missing_interpreter_is_the_kernels_error() {
-    let script = workshop().join("no-interpreter");
-    std::fs::write(&script, "#!/nonexistent/interpreter\n").expect("writes");
-    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755))
-        .expect("chmod");
+    let script = write_script("no-interpreter", "#!/nonexistent/interpreter\n");
     let error = injected(&script, &[])
         .spawn()
         .expect_err("has no interpreter");

@@ -3,9 +3,8 @@
 
 mod common;
 
-use common::{guest, injected, native, workshop};
+use common::{guest, injected, native, write_script};
 use ppin_inject::sys::{nr, syscall};
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -96,9 +95,7 @@ fn a_page_that_differs_from_its_file_is_restored() {
 #[test]
 fn script() {
     let report = report("gcc", &[]).expect("gcc");
-    let script = workshop().join("script");
-    std::fs::write(&script, format!("#!{} word\n", report.display())).expect("writes");
-    std::fs::set_permissions(&script, PermissionsExt::from_mode(0o755)).expect("chmod");
+    let script = write_script("script", &format!("#!{} word\n", report.display()));
     compare(&script, &["more"]);
 }
 

@@ -60,6 +60,18 @@ pub fn guest(compiler: &str, source: &str, args: &[&str]) -> Option<PathBuf> {
     Some(binary)
 }
 
+/// Writes an executable script. A child does it: had we the file open for writing, a
+/// child forked by another test just then would keep it open, and to execute it would
+/// be refused (`ETXTBSY`).
+pub fn write_script(name: &str, text: &str) -> PathBuf {
+    let path = workshop().join(name);
+    let mut sh = Command::new("/bin/sh");
+    sh.args(["-c", r#"printf %s "$1" >"$0" && chmod 755 "$0""#]);
+    let status = sh.arg(&path).arg(text).status().expect("sh");
+    assert!(status.success(), "{name}");
+    path
+}
+
 /// What a launch in the child of a fork needs, prepared before it.
 pub struct Prepared {
     carrier: CString,
