@@ -1,6 +1,5 @@
 // Control goes to an address that is not canonical: the branch itself faults, rip stays at
 // it, and a return has not popped yet.
-//@ pending: the fault is reported at the target, not at the branch
 //@ variants: pie static
 //@ cflags: -O1
 #include "guest.h"

@@ -73,7 +73,9 @@ fn effective(thread: &Thread, arg: &CallArg, disp: u64) -> u64 {
     sum
 }
 
-fn fs_base() -> u64 {
+/// Base of the app's fs segment.
+#[must_use]
+pub fn fs_base() -> u64 {
     let mut base = 0u64;
     // SAFETY: ARCH_GET_FS (0x1003) stores one word.
     unsafe {

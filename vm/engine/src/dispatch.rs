@@ -2,6 +2,7 @@
 
 use crate::image::Region;
 use crate::signal::native;
+use crate::signal::origin::Departure;
 use crate::syscall::gate32 as gate;
 use crate::thread::{Reason, Thread};
 use crate::vm::{self, Vm};
@@ -30,6 +31,11 @@ fn dispatch(thread: &mut Thread) -> CachePc {
 }
 
 fn go_on(thread: &mut Thread) -> CachePc {
+    if thread.reason != Reason::Trap as u64 {
+        let indirect = thread.reason == Reason::Indirect as u64;
+        let target = if indirect { thread.operand } else { 0 };
+        thread.signals.departure = Departure::of(thread, target);
+    }
     match thread.reason {
         r if r == Reason::Exit as u64 => leave_exit(thread.operand),
         r if r == Reason::Indirect as u64 => indirect(AppPc(thread.operand)),

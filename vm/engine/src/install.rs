@@ -118,7 +118,8 @@ pub fn install(
 /// cache is full.
 fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space) {
     let info = vm.images.get(image);
-    let base = info.base.0;
+    // There may be no room near an address where nothing is.
+    let base = if info.is_nowhere() { 0 } else { info.base.0 };
     let span = needs(fragment, info.base);
     for (n, chunk) in vm.cache.chunks.iter_mut().enumerate().rev() {
         if crate::cache::place::reaches(chunk.base, chunk.len, span.0, span.1)

@@ -32,6 +32,7 @@ mod effects;
 mod emit;
 mod instrument;
 mod liveness;
+pub mod origin;
 mod request;
 mod rewrite;
 mod trace;

@@ -43,6 +43,14 @@ pub struct Image {
     pub gone: bool,
 }
 
+impl Image {
+    /// Whether it stands for addresses without memory.
+    #[must_use]
+    pub fn is_nowhere(&self) -> bool {
+        self.path == NOWHERE
+    }
+}
+
 /// See the module.
 #[derive(Clone, Copy, Debug)]
 pub struct Region {
@@ -135,7 +143,7 @@ impl Images {
             end: start + crate::sys::mem::PAGE,
             ..MapEntry::default()
         };
-        let here = |i: &Image| i.path == NOWHERE && i.base.0 == start;
+        let here = |i: &Image| i.is_nowhere() && i.base.0 == start;
         if let Some(found) = self.all.iter().position(here) {
             return ImageId(found as u32);
         }

@@ -16,6 +16,7 @@ pub mod fatal;
 pub mod frame;
 pub mod handler;
 pub mod native;
+pub mod origin;
 pub mod state;
 pub mod translate;
 

@@ -7,7 +7,7 @@
 
 use super::frame::{SigInfo, UContext, greg};
 use super::handler::{TRAP_FLAG, redirect};
-use super::{deliver, translate};
+use super::{deliver, origin, translate};
 use crate::sys::c;
 use crate::thread::Thread;
 use crate::vm;
@@ -61,18 +61,33 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     true
 }
 
-/// The last jump on the way cannot be made: its target is not canonical. Processors
-/// that notice at the fetch report the target as the pc.
+/// The last jump on the way cannot be made: its target is not canonical. So the app's
+/// own branch to it is at fault; if a handler or a return from one was aimed there, the
+/// kernel has done the jump, and the target is the pc.
 fn nowhere_to_go(thread: &mut Thread, info: &SigInfo, context: &mut UContext) -> bool {
     if context.gregs[greg::RIP] >= crate::glue::cross(crate::glue::enter_end) {
         return false;
     }
-    let at = thread.signals.native_pc;
+    let target = thread.signals.native_pc;
     thread.signals.native = Native::Off;
+    let at = branch_to(thread, context, target).unwrap_or(target);
     context.gregs[greg::RIP] = at;
     context.gregs[greg::FLAGS] &= !TRAP_FLAG;
     fault(thread, info, context, at);
     true
+}
+
+/// Makes `context` the state before the branch that led to `target`.
+fn branch_to(thread: &Thread, context: &mut UContext, target: u64) -> Option<u64> {
+    let departure = &thread.signals.departure;
+    if departure.target != target {
+        return None;
+    }
+    let (pc, before) = origin::find(departure, &greg::BY_NUMBER.map(|r| context.gregs[r]))?;
+    for (register, value) in greg::BY_NUMBER.into_iter().zip(before) {
+        context.gregs[register] = value;
+    }
+    Some(pc.0)
 }
 
 const TRAP_TRACE: i32 = 2;

@@ -1,0 +1,87 @@
+//! The indirect branch that led to an address which cannot be jumped to.
+//!
+//! Processors raise the fault at the branch, before it has done anything. By then the
+//! translated branch has been left long ago, so the app's code is followed from the
+//! fragment that was entered last (all branches since were direct ones) to a branch
+//! that fits.
+
+use crate::sys::peek;
+use crate::thread::Thread;
+use crate::vm::{self, Vm};
+use alloc::collections::{BTreeSet, VecDeque};
+use ppin_abi::addr::AppPc;
+use ppin_jit::MAX_TRACE_BYTES;
+use ppin_jit::origin::{self, Registers, Surroundings};
+
+/// Lines of code that are looked at.
+const MOST: usize = 10_000;
+
+/// Where a thread was before it left the cache at an indirect branch.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Departure {
+    /// The branch's target; 0: the cache was left otherwise.
+    pub target: u64,
+    /// Cache address of the fragment that was entered last.
+    entered: u64,
+    /// Where the last system call came back to.
+    resumed: u64,
+}
+
+impl Departure {
+    /// The thread has left the cache for `target`.
+    #[must_use]
+    pub fn of(thread: &Thread, target: u64) -> Self {
+        const RESUME: usize = 1;
+        Self {
+            target,
+            entered: thread.target,
+            resumed: thread.area.scratch[RESUME],
+        }
+    }
+}
+
+struct Memory;
+
+impl Surroundings for Memory {
+    fn word(&self, address: u64) -> Option<u64> {
+        peek::read_value(address)
+    }
+    fn segment_base(&self, gs: bool) -> u64 {
+        if gs { 0 } else { crate::analysis::fs_base() }
+    }
+}
+
+/// The branch by which `departure` was made, with the registers before it; `after`
+/// are those behind it.
+#[must_use]
+pub fn find(departure: &Departure, after: &Registers) -> Option<(AppPc, Registers)> {
+    let mut ahead = starts(&vm::lock(), departure);
+    let mut seen: BTreeSet<AppPc> = ahead.iter().copied().collect();
+    while let Some(pc) = ahead.pop_front() {
+        let mut bytes = [0; MAX_TRACE_BYTES];
+        let len = peek::read(pc.0, &mut bytes);
+        let line = origin::line(pc, &bytes[..len]);
+        let found = line.end.and_then(|branch| {
+            let before = branch.before(after, departure.target, &Memory)?;
+            Some((branch.pc(), before))
+        });
+        if found.is_some() || seen.len() > MOST {
+            return found;
+        }
+        ahead.extend(
+            line.targets
+                .into_iter()
+                .filter(|target| seen.insert(*target)),
+        );
+    }
+    None
+}
+
+fn starts(vm: &Vm, departure: &Departure) -> VecDeque<AppPc> {
+    let at = |address| super::translate::spot(vm, address).map(|spot| spot.pc);
+    [departure.entered, departure.resumed]
+        .into_iter()
+        .filter_map(at)
+        .collect()
+}
