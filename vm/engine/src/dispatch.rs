@@ -69,9 +69,9 @@ fn leave_exit(record: u64) -> CachePc {
     let target = ImageOff(exit.target).at(vm.base_at(record));
     let entry = lookup(&mut vm, target, Context(exit.context));
     // A flush may have retired the exit's own code.
-    let writable = vm.fresh_at(record).is_some();
-    if (writable || vm.in_units(record)) && may_link(&vm, entry) {
-        vm.cache.links.link(record, &exit, entry.0, writable);
+    let in_use = vm.fresh_at(record).is_some() || vm.in_units(record);
+    if in_use && may_link(&vm, entry) {
+        vm.cache.link(record, &exit, entry.0);
     }
     entry
 }

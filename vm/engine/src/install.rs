@@ -1,11 +1,11 @@
 //! The one door into the cache for fresh code: compile, place, relocate, publish.
 
-use crate::cache::arena::{Chunk, Space};
+use crate::cache::arena::{Chunk, GRAIN, Space};
 use crate::cache::directory::Fresh;
 use crate::image::{Image, ImageId, Region};
 use crate::report;
 use crate::signal::translate::Maps;
-use crate::sys::{mem, peek, time};
+use crate::sys::{peek, time};
 use crate::vm::Vm;
 use alloc::boxed::Box;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
@@ -88,7 +88,12 @@ pub fn install(
         slots: space.slots,
         image: info.base,
     };
-    write(&fragment, &place, info.counters);
+    write(
+        &mut vm.cache.chunks[chunk],
+        &fragment,
+        &place,
+        info.counters,
+    );
     vm.stats.code_bytes_new += (fragment.hot.len() + fragment.cold.len()) as u64;
     let volatile = fragment.context.contains(Context::VOLATILE);
     let fresh = Fresh {
@@ -128,7 +133,7 @@ fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space)
             return (n, space);
         }
     }
-    let len = CHUNK.min(vm.cache.limit / 2).max(64 << 10);
+    let len = CHUNK.min(vm.cache.limit / 2);
     if vm.cache.size() + len > vm.cache.limit && vm.cache.size() != 0 {
         crate::end::flush(vm);
     }
@@ -159,7 +164,7 @@ fn add_chunk(
 ) -> (usize, Space) {
     let need =
         4 * (fragment.hot.len() + fragment.cold.len()) as u64 + 64 * fragment.slots.len() as u64;
-    let len = len.max(mem::page_up(need));
+    let len = len.max(need).next_multiple_of(GRAIN);
     let salt = if vm.config.flags & flag::SHUFFLE != 0 {
         time::monotonic_ns() & 0x3fff_f000
     } else {
@@ -178,7 +183,8 @@ fn add_chunk(
     (n, space)
 }
 
-/// Maps room for new code near every image, for when mapping is not possible any more.
+/// Maps room for new code near every image, for when mapping is not possible any more,
+/// and makes all code writable in place.
 pub fn lay_in(vm: &mut Vm) {
     let places: alloc::vec::Vec<_> = vm
         .images
@@ -196,15 +202,19 @@ pub fn lay_in(vm: &mut Vm) {
             vm.cache.chunks.push(chunk);
         }
     }
+    for chunk in &mut vm.cache.chunks {
+        chunk.prepare_for_silence();
+    }
 }
 
 /// Writes the fragment's sections at `place` with relocations applied.
-fn write(fragment: &Fragment, place: &Placement, counters: u64) {
+fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u64) {
+    let (to_hot, to_cold) = (chunk.writable(place.hot), chunk.writable(place.cold));
     // SAFETY: the arena has just handed out this room, and nobody knows it yet.
     let (hot, cold, slots) = unsafe {
         (
-            core::slice::from_raw_parts_mut(place.hot as *mut u8, fragment.hot.len()),
-            core::slice::from_raw_parts_mut(place.cold as *mut u8, fragment.cold.len()),
+            core::slice::from_raw_parts_mut(to_hot as *mut u8, fragment.hot.len()),
+            core::slice::from_raw_parts_mut(to_cold as *mut u8, fragment.cold.len()),
             core::slice::from_raw_parts_mut(place.slots as *mut u64, fragment.slots.len()),
         )
     };
@@ -237,7 +247,7 @@ pub fn unchanged(fresh: &Fresh) -> bool {
 pub fn discard(vm: &mut Vm, id: u32) {
     let fresh = &vm.cache.directory.fragments[id as usize];
     let (pc, hot) = (fresh.pc.0, fresh.space.hot);
-    vm.cache.links.unlink(hot);
+    vm.cache.unlink(hot);
     vm.ibl.remove_one(pc, hot);
     vm.cache.directory.kill(id);
 }

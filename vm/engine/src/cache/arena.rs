@@ -6,12 +6,17 @@
 //! ```text
 //! base        hot  (7/16)   |   cold (7/16)   |   slots (1/8)        base + len
 //! ```
-//! It is readable, writable and executable: a private mapping is copied on fork as
-//! the app's own memory is, which a pair of shared views would not be.
+//! Code is executed in one view and written in another ([`super::views`]); slots are
+//! plain private memory.
 
+use super::views::Views;
 use crate::sys::{self, mem};
 use alloc::vec::Vec;
+use core::ops::Range;
 use ppin_relocator::Fragment;
+
+/// Chunks are multiples of this, so that their parts are whole pages.
+pub const GRAIN: u64 = 16 * mem::PAGE;
 
 /// A bump allocator over addresses.
 #[derive(Debug, Clone, Copy)]
@@ -42,13 +47,14 @@ pub struct Space {
     pub slots: u64,
 }
 
-/// One mapping of fresh code.
+/// One stretch of fresh code.
 #[derive(Debug)]
 pub struct Chunk {
     /// First address.
     pub base: u64,
     /// Length in bytes.
     pub len: u64,
+    views: Views,
     hot: Bump,
     cold: Bump,
     slots: Bump,
@@ -69,8 +75,8 @@ impl Chunk {
         let usual = super::place::candidates(base, len, super::place::NEAREST + salt).filter(reach);
         let others = core::iter::once_with(|| super::place::gaps(start, end, len)).flatten();
         for addr in usual.chain(others) {
-            match mem::map_anon_at(addr, len, mem::RWX) {
-                Ok(base) => return Ok(Self::new(base, len)),
+            match Self::at(addr, len) {
+                Ok(chunk) => return Ok(chunk),
                 Err(sys::Errno(17)) => {}
                 Err(e) => return Err(e),
             }
@@ -78,11 +84,17 @@ impl Chunk {
         Err(sys::Errno(12))
     }
 
-    fn new(base: u64, len: u64) -> Self {
+    fn at(base: u64, len: u64) -> sys::Result<Self> {
         let (cold, slots) = (base + len / 16 * 7, base + len / 16 * 14);
-        Self {
+        let views = Views::at(base, slots - base)?;
+        if let Err(e) = mem::map_anon_at(slots, base + len - slots, mem::RW) {
+            views.free();
+            return Err(e);
+        }
+        Ok(Self {
             base,
             len,
+            views,
             hot: Bump {
                 next: base,
                 end: cold,
@@ -97,7 +109,44 @@ impl Chunk {
             },
             hot_index: Vec::new(),
             cold_index: Vec::new(),
-        }
+        })
+    }
+
+    /// Where the code byte executed at `addr` is written to.
+    pub fn writable(&mut self, addr: u64) -> u64 {
+        let used = self.used();
+        self.views.writable(addr, &used).unwrap_or_else(|e| {
+            crate::report::give_up(format_args!("no memory to copy code after a fork ({e})"))
+        })
+    }
+
+    /// Code must be copied before it can be written to.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.views.is_sealed()
+    }
+
+    /// This process has forked, or is the child.
+    pub fn seal(&mut self) {
+        self.views.seal();
+    }
+
+    /// No calls can be made later on: the code must be writable, come what may. (Where
+    /// the kernel does not allow that, it will be only as long as nobody forks.)
+    pub fn prepare_for_silence(&mut self) {
+        let used = self.used();
+        let _ = self.views.unify(&used);
+    }
+
+    /// Gives the memory back.
+    pub fn free(&self) {
+        self.views.free();
+        // SAFETY: nothing runs here any more that could read the slots.
+        let _ = unsafe { mem::unmap(self.cold.end, self.base + self.len - self.cold.end) };
+    }
+
+    fn used(&self) -> [Range<u64>; 2] {
+        [self.base..self.hot.next, self.cold_start()..self.cold.next]
     }
 
     /// Whether `addr` lies in this chunk.

@@ -39,7 +39,7 @@ impl Retired {
 impl Cache {
     /// Forgets all fresh code. Its chunks are freed by [`Cache::reclaim`].
     pub fn flush(&mut self) {
-        core::mem::take(&mut self.links).undo();
+        core::mem::take(&mut self.links).undo(&mut self.chunks);
         self.epoch += 1;
         self.retired.push(Retired {
             epoch: self.epoch,
@@ -77,13 +77,13 @@ impl Cache {
         self.retired = keep;
         let free: Vec<Retired> = free;
         for chunk in free.iter().flat_map(|r| &r.chunks) {
-            // SAFETY: every thread has been in the VM since the chunk was forgotten.
-            let _ = unsafe { crate::sys::mem::unmap(chunk.base, chunk.len) };
+            // Every thread has been in the VM since the chunk was forgotten.
+            chunk.free();
         }
     }
 }
 
 /// A unit mapped at `from .. to` has gone: nothing may lead there.
 pub fn forget_unit(vm: &mut Vm, from: u64, to: u64) {
-    vm.cache.links.forget(from, to);
+    vm.cache.forget(from, to);
 }

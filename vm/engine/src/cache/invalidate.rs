@@ -117,7 +117,7 @@ pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
             .iter_mut()
             .flat_map(|u| u.kill(start, end, base))
         {
-            cache.links.unlink(entry);
+            cache.unlink(entry);
             ibl.remove_one(pc.0, entry);
         }
     }

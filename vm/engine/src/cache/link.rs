@@ -4,6 +4,8 @@
 //! the branch itself is aimed at the target too. Both are aligned stores, so a
 //! thread that runs through them sees the old target or the new one.
 
+use super::Cache;
+use super::arena::Chunk;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use hashbrown::HashMap;
@@ -19,9 +21,11 @@ struct Link {
 }
 
 impl Link {
-    fn undo(self) {
-        if let Some((addr, old)) = self.branch {
-            field(addr).store(old, Ordering::Relaxed);
+    fn undo(self, chunks: &mut [Chunk]) {
+        if let Some((addr, old)) = self.branch
+            && let Some(chunk) = chunks.iter_mut().find(|c| c.contains(addr))
+        {
+            field(chunk.writable(addr)).store(old, Ordering::Relaxed);
         }
         slot(self.slot).store(self.old_slot, Ordering::Relaxed);
     }
@@ -38,7 +42,8 @@ fn slot(addr: u64) -> &'static AtomicU64 {
 }
 
 fn field(addr: u64) -> &'static AtomicI32 {
-    // SAFETY: as for slots; branch fields are 4-aligned by the compiler.
+    // SAFETY: as for slots, in the view for writing; branch fields are 4-aligned by the
+    // compiler.
     unsafe { AtomicI32::from_ptr(addr as *mut i32) }
 }
 
@@ -46,34 +51,28 @@ fn relative(record: u64, distance: i32) -> u64 {
     record.wrapping_add(i64::from(distance) as u64)
 }
 
-impl Links {
-    /// Links the exit whose record lies at `record` to cache address `entry`.
-    /// `writable`: its code is fresh and its branch may be patched.
-    pub fn link(&mut self, record: u64, exit: &ExitRec, entry: u64, writable: bool) {
+impl Cache {
+    /// Links the exit whose record lies at `record` to cache address `entry`. Where its
+    /// code is fresh and can be written to at no cost, the branch is patched.
+    pub fn link(&mut self, record: u64, exit: &ExitRec, entry: u64) {
         let slot_addr = relative(record, exit.slot);
         let old_slot = slot(slot_addr).swap(entry, Ordering::Relaxed);
-        let branch = writable
-            .then(|| aim(relative(record, exit.branch), entry))
-            .flatten();
+        let own = self.chunks.iter_mut().find(|c| c.contains(record));
+        let branch = own
+            .filter(|chunk| !chunk.is_sealed())
+            .and_then(|chunk| aim(chunk, relative(record, exit.branch), entry));
         let link = Link {
             slot: slot_addr,
             old_slot,
             branch,
         };
-        self.0.entry(entry).or_default().push(link);
+        self.links.0.entry(entry).or_default().push(link);
     }
 
     /// Undoes every link to `entry`.
     pub fn unlink(&mut self, entry: u64) {
-        for link in self.0.remove(&entry).unwrap_or_default() {
-            link.undo();
-        }
-    }
-
-    /// Undoes every link.
-    pub fn undo(mut self) {
-        for link in self.0.drain().flat_map(|(_, links)| links) {
-            link.undo();
+        for link in self.links.0.remove(&entry).unwrap_or_default() {
+            link.undo(&mut self.chunks);
         }
     }
 
@@ -81,8 +80,9 @@ impl Links {
     /// whose code lies there.
     pub fn forget(&mut self, start: u64, end: u64) {
         let inside = |addr: u64| (start..end).contains(&addr);
-        let targets: Vec<u64> = self.0.keys().copied().filter(|t| inside(*t)).collect();
-        for links in self.0.values_mut() {
+        let links = &mut self.links.0;
+        let targets: Vec<u64> = links.keys().copied().filter(|t| inside(*t)).collect();
+        for links in links.values_mut() {
             links.retain(|l| !inside(l.slot));
         }
         for target in targets {
@@ -91,8 +91,18 @@ impl Links {
     }
 }
 
+impl Links {
+    /// Undoes every link.
+    pub fn undo(mut self, chunks: &mut [Chunk]) {
+        for link in self.0.drain().flat_map(|(_, links)| links) {
+            link.undo(chunks);
+        }
+    }
+}
+
 /// Aims the rel32 at `addr` at `entry`; `None` beyond reach.
-fn aim(addr: u64, entry: u64) -> Option<(u64, i32)> {
+fn aim(chunk: &mut Chunk, addr: u64, entry: u64) -> Option<(u64, i32)> {
     let distance = i32::try_from(entry.wrapping_sub(addr + 4) as i64).ok()?;
-    Some((addr, field(addr).swap(distance, Ordering::Relaxed)))
+    let old = field(chunk.writable(addr)).swap(distance, Ordering::Relaxed);
+    Some((addr, old))
 }

@@ -6,6 +6,7 @@ pub mod evict;
 pub mod invalidate;
 pub mod link;
 pub mod place;
+pub mod views;
 
 use alloc::vec::Vec;
 use arena::Chunk;
@@ -50,5 +51,12 @@ impl Cache {
     #[must_use]
     pub fn size(&self) -> u64 {
         self.chunks.iter().map(|c| c.len).sum()
+    }
+
+    /// This process has forked, or is the child: see [`views`].
+    pub fn seal(&mut self) {
+        for chunk in &mut self.chunks {
+            chunk.seal();
+        }
     }
 }

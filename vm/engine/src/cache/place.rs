@@ -35,10 +35,22 @@ pub fn seed(random: u64) {
 /// # Errors
 /// No memory, or no room in 1,000 tries.
 pub fn anywhere(len: u64, prot: u32) -> Result<u64> {
+    somewhere(len, |addr, len| mem::map_anon_at(addr, len, prot))
+}
+
+/// The same with shared memory.
+///
+/// # Errors
+/// As [`anywhere`].
+pub fn anywhere_shared(len: u64, prot: u32) -> Result<u64> {
+    somewhere(len, |addr, len| mem::map_shared_at(addr, len, prot))
+}
+
+fn somewhere(len: u64, map: impl Fn(u64, u64) -> Result<u64>) -> Result<u64> {
     let len = mem::page_up(len);
     for _ in 0..1000 {
         let addr = NEXT_PRIVATE.fetch_add(len + mem::PAGE, Ordering::Relaxed);
-        match mem::map_anon_at(addr, len, prot) {
+        match map(addr, len) {
             Err(Errno(EEXIST)) => {}
             other => return other,
         }

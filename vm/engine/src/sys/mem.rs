@@ -37,6 +37,15 @@ pub fn map_anon_at(addr: u64, len: u64, prot: u32) -> Result<u64> {
     map(addr, len, prot, flags, -1, 0)
 }
 
+/// The same, shared with children and with further views of it (see [`remap`]).
+///
+/// # Errors
+/// The kernel's; `EEXIST` (17) if the range is taken.
+pub fn map_shared_at(addr: u64, len: u64, prot: u32) -> Result<u64> {
+    let flags = c::MAP_SHARED | c::MAP_ANONYMOUS | c::MAP_NORESERVE | c::MAP_FIXED_NOREPLACE;
+    map(addr, len, prot, flags, -1, 0)
+}
+
 /// A private mapping of a file at exactly `addr`, or an error if something is there.
 ///
 /// # Errors
@@ -113,6 +122,33 @@ pub unsafe fn protect(addr: u64, len: u64, prot: u32) -> Result<()> {
         call(
             c::__NR_mprotect,
             [addr as usize, len as usize, prot as usize, 0, 0, 0],
+        )
+    }
+    .map(drop)
+}
+
+/// Moves a mapping of `old_len` bytes to `to`, in place of what is there; shared memory
+/// of which 0 bytes are moved is seen at both places (mremap(2)).
+///
+/// # Safety
+/// Nothing may use the mapping at `to`, nor the old one if it is moved.
+///
+/// # Errors
+/// The kernel's.
+pub unsafe fn remap(from: u64, old_len: u64, len: u64, to: u64) -> Result<()> {
+    let flags = c::MREMAP_MAYMOVE | c::MREMAP_FIXED;
+    // SAFETY: the caller's promise.
+    unsafe {
+        call(
+            c::__NR_mremap,
+            [
+                from as usize,
+                old_len as usize,
+                len as usize,
+                flags as usize,
+                to as usize,
+                0,
+            ],
         )
     }
     .map(drop)

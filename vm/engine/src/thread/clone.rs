@@ -131,7 +131,7 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let stack = request.stack();
     let (nr, args) = kernel_call(request, None);
     let before = proc::set_mask(HOLD_ALL);
-    let vm = vm::lock();
+    let mut vm = vm::lock();
     let result = crate::heap_at_rest(|| {
         // SAFETY: the child has its own copy of everything and goes on right here.
         unsafe { raw(nr, args) }
@@ -140,6 +140,9 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
         core::mem::forget(vm);
         in_child(thread, stack);
     } else {
+        if result > 0 {
+            vm.cache.seal();
+        }
         drop(vm);
     }
     proc::set_mask(before);
@@ -157,6 +160,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     vm.threads.clear();
     vm.threads.push(thread);
     vm.forked();
+    vm.cache.seal();
     crate::counters::reset(&mut vm, thread);
     let tool = vm.tool_ref();
     drop(vm);
