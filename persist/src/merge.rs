@@ -2,7 +2,7 @@
 
 use crate::file::UnitFile;
 use crate::thaw::Thawed;
-use crate::{Reject, freeze};
+use crate::{Reject, freeze, unit_flag};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
@@ -43,7 +43,7 @@ pub fn merge(units: &[UnitFile<'_>]) -> Result<Merged, Reject> {
             match kept.get_mut(number) {
                 None => kept.push(thawed),
                 Some(there) if there.source_hash == thawed.source_hash => {
-                    there.flags |= thawed.flags;
+                    there.flags = unit_flag::unite(there.flags, thawed.flags);
                     merged.duplicates += 1;
                 }
                 Some(_) => merged.conflicts += 1,

@@ -10,6 +10,14 @@ pub mod unit_flag {
     /// Some indirect branch reached it in an earlier run: worth a place in the
     /// lookup tables from the start.
     pub const INDIRECT_TARGET: u32 = 1;
+    /// Translated though nothing had reached it: a sibling of what was executed.
+    pub const ANTICIPATED: u32 = 2;
+
+    /// Flags of a fragment that two units know: reached in one is reached.
+    #[must_use]
+    pub const fn unite(a: u32, b: u32) -> u32 {
+        ((a | b) & !ANTICIPATED) | (a & b & ANTICIPATED)
+    }
 }
 
 /// A fragment to freeze, and what is known about it.

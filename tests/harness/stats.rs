@@ -50,12 +50,10 @@ impl Stats {
             .unwrap_or_else(|| panic!("{key} is no count in {}", self.0))
     }
 
-    /// Whether the run was warm: next to nothing was translated. A few traces may be
-    /// new, because address-dependent paths differ natively, too; a cold run of the
-    /// smallest dynamic or glibc program translates several hundred.
+    /// Whether the run was warm: nothing was translated.
     #[must_use]
     pub fn is_warm(&self) -> bool {
-        self.compiled() < 30
+        self.compiled() == 0
     }
 
     /// New traces compiled by this process.

@@ -108,6 +108,7 @@ pub fn install(
             Box::default()
         },
         indirect: false,
+        anticipated: false,
         dead: false,
         saved: false,
         listed,

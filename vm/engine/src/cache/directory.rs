@@ -29,6 +29,8 @@ pub struct Fresh {
     pub listed: bool,
     /// Reached by an indirect branch.
     pub indirect: bool,
+    /// Nothing had reached it when it was made.
+    pub anticipated: bool,
     /// The app bytes have changed or gone.
     pub dead: bool,
     /// Frozen into a unit, or not to be frozen.

@@ -10,7 +10,7 @@ use core::ops::Range;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_persist::paths::UnitName;
-use ppin_persist::{Geometry, VerifiedUnit};
+use ppin_persist::{Geometry, VerifiedUnit, unit_flag};
 
 /// Whether a group may run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,24 +138,15 @@ impl Bound {
                 .any(|k| self.hot() + u64::from(*k) == addr)
     }
 
-    /// Direct exits of the fragments whose heads lie in `low .. high`.
-    #[must_use]
-    pub fn exits_between(&self, low: ImageOff, high: ImageOff) -> Vec<(ImageOff, Context)> {
-        let (mut first, mut end) = (0, self.unit.fragments());
-        while first < end {
-            let middle = first + (end - first) / 2;
-            match self.unit.entry(middle) {
-                Ok(entry) if entry.head.0 < low.0 => first = middle + 1,
-                _ => end = middle,
-            }
-        }
-        let entries = (first..self.unit.fragments()).map_while(|n| self.unit.entry(n).ok());
-        let near = entries.take_while(|e| e.head.0 < high.0);
-        let exits = near
-            .filter_map(|e| self.unit.exits(e.fragment).ok())
-            .flatten()
-            .flatten();
-        exits.map(|e| (e.target, e.context)).collect()
+    /// Direct exits of the fragments that were executed: the fragment's head, the
+    /// exit's target and its context.
+    pub fn executed_exits(&self) -> impl Iterator<Item = (ImageOff, ImageOff, Context)> {
+        let all = (0..self.unit.fragments()).filter_map(|n| self.unit.info(n).ok());
+        let executed = all.filter(|info| info.flags & unit_flag::ANTICIPATED == 0);
+        executed.flat_map(|info| {
+            let exits = self.unit.exits(info.number).into_iter().flatten().flatten();
+            exits.map(move |exit| (info.head, exit.target, exit.context))
+        })
     }
 
     /// Whether it has a usable fragment for (`off`, `context`).

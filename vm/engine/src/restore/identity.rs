@@ -13,8 +13,9 @@ use sha2::{Digest, Sha256};
 /// Largest code without a file that is worth hashing: the vdso.
 const SMALL: u64 = 64 << 10;
 
-/// Files up to this size are hashed at once while they are too young to be
-/// remembered: a program that was just built is often run again at once.
+/// Files up to this size are hashed when they are first seen, others when something
+/// of them is saved: a program that was just built is often run again at once, before
+/// its state can be remembered.
 const SMALL_FILE: u64 = 1 << 20;
 
 /// Identity of a file state for the memo. Devices that are numbered anew at each
@@ -51,7 +52,7 @@ pub fn image_hash(config: &Config, image: &Image, compute: bool) -> Option<[u8; 
         return vdso_hash(image);
     };
     let id = stat_id(&stat);
-    let compute = compute || (stat.size < SMALL_FILE && !id.settled(time::real().0));
+    let compute = compute || stat.size < SMALL_FILE;
     remembered(&config.db, &id).or_else(|| {
         let hash = compute.then(|| hash_file(&image.path, &stat)).flatten()?;
         if config.writes() {

@@ -2,103 +2,136 @@
 //!
 //! Some branches go one way in this run and the other in the next, because addresses
 //! differ (page-crossing tests of string functions, hashes of pointers). When a run
-//! adds a few traces to an image that has units already, the other sides of their
-//! branches are translated, too, before they are frozen: the next run is likely to
-//! come by there. A first run, whose traces are many, does not pay for that.
+//! adds a few traces to an image that has units already, two kinds of neighbours are
+//! translated, too, before they are frozen: what follows the new traces, and the other
+//! sides of branches that any run has executed, the nearest first. The next run is
+//! likely to come by there. A first run, whose traces are many, does not pay for all
+//! that: it looks only around string functions, whose ways depend on where in its
+//! page and in its vector a string lies, and differ in one run of a few hundred.
 
-use super::savable;
-use crate::image::ImageId;
+use super::{savable, string_code};
+use crate::image::{Image, ImageId};
 use crate::install;
 use crate::vm::Vm;
 use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_relocator::{Fragment, SlotInit};
 
-/// App bytes on both sides that count as near: about a function.
-const NEAR: i32 = 1024;
-/// Branches in a row.
+/// Branches in a row behind a new trace.
 const DEPTH: u32 = 6;
+/// Branches in a row behind string code.
+const SHORT: u32 = 4;
+/// Siblings nearest to new traces, which are followed as far as those.
+const NEAREST: usize = 100;
 /// New traces beyond which a run counts as a first one.
 const FEW: usize = 300;
-/// Most traces to add.
-const MOST: usize = 1000;
+/// Most traces to add to an image in one run: about 20 ms.
+const MOST: usize = 4000;
 /// Room that must be left in the cache: filling it would start another freeze.
 const ROOM: u64 = 4 << 20;
 
+/// A place to translate.
+type Target = (ImageOff, Context);
+
 /// Adds the neighbours of the image's fresh traces.
 pub fn neighbours(vm: &mut Vm, id: ImageId) {
-    let mut from = savable(vm, id);
-    let first_run = vm.images.get(id).units.is_empty() || from.len() > FEW;
-    if first_run || vm.cache.size() + ROOM > vm.cache.limit {
+    let fresh = savable(vm, id);
+    if fresh.is_empty() || vm.cache.size() + ROOM > vm.cache.limit {
         return;
     }
     let compiled = vm.stats.traces_compiled;
-    let first_new = vm.cache.directory.fragments.len();
-    let nearby = exits_nearby(vm, id, &from);
-    for round in 0..DEPTH {
-        let start = vm.cache.directory.fragments.len() as u32;
-        let mut targets = unknown_targets(vm, id, &from);
-        if round == 0 {
-            targets.extend(nearby.iter().copied());
-        }
-        for (pc, context) in targets {
-            if vm.cache.directory.fragments.len() - first_new < MOST {
-                install::compile(vm, pc, context);
-            }
-        }
-        from = (start..vm.cache.directory.fragments.len() as u32).collect();
+    let first = vm.cache.directory.fragments.len();
+    if fresh.len() > FEW || vm.images.get(id).units.is_empty() {
+        let wave = behind_string_code(vm, &fresh).collect();
+        follow(vm, id, wave, SHORT, first + MOST);
+    } else {
+        add_siblings(vm, id, &fresh, first + MOST);
+    }
+    for added in &mut vm.cache.directory.fragments[first..] {
+        added.anticipated = true;
     }
     vm.stats.traces_anticipated += vm.stats.traces_compiled - compiled;
     vm.stats.traces_compiled = compiled;
 }
 
-/// Where `from` may lead and nothing is translated yet, in order of address: direct
-/// exits, and the return points of calls, whose addresses lie in slots.
-fn unknown_targets(vm: &Vm, id: ImageId, from: &[u32]) -> BTreeSet<(AppPc, Context)> {
-    let fragments = from
+/// Adds what follows `fresh` and its nearest siblings, and the siblings farther away.
+fn add_siblings(vm: &mut Vm, id: ImageId, fresh: &[u32], most: usize) {
+    let siblings = siblings(vm, id, fresh);
+    let (near, far) = siblings.split_at(NEAREST.min(siblings.len()));
+    let mut wave: BTreeSet<Target> = successors_of(vm, fresh).collect();
+    wave.extend(near);
+    follow(vm, id, wave, DEPTH, most);
+    for target in far {
+        translate(vm, id, *target, most);
+    }
+}
+
+/// Translates `wave` and what follows it, up to `depth` branches in a row.
+fn follow(vm: &mut Vm, id: ImageId, mut wave: BTreeSet<Target>, depth: u32, most: usize) {
+    for _ in 0..depth {
+        let start = vm.cache.directory.fragments.len() as u32;
+        for target in wave {
+            translate(vm, id, target, most);
+        }
+        let added: Vec<u32> = (start..vm.cache.directory.fragments.len() as u32).collect();
+        wave = successors_of(vm, &added).collect();
+    }
+}
+
+/// Translates `target` if it lies in the image, has no translation, and the cache
+/// holds fewer than `most` fragments.
+fn translate(vm: &mut Vm, id: ImageId, (off, context): Target, most: usize) {
+    let pc = off.at(vm.images.get(id).base);
+    let here = vm.images.region(pc).is_some_and(|r| r.image == id);
+    if here && vm.cache.directory.fragments.len() < most && !is_known(vm, id, pc, off, context) {
+        install::compile(vm, pc, context);
+    }
+}
+
+fn is_known(vm: &Vm, id: ImageId, pc: AppPc, off: ImageOff, context: Context) -> bool {
+    vm.cache.directory.get(pc, context).is_some() || has(vm.images.get(id), off, context)
+}
+
+fn has(image: &Image, off: ImageOff, context: Context) -> bool {
+    image.units.iter().any(|unit| unit.has(off, context))
+}
+
+/// Where executed traces of earlier runs may lead and nothing is translated yet, the
+/// nearest to `fresh` first: what went another way once in a function will do so at
+/// its other branches.
+fn siblings(vm: &Vm, id: ImageId, fresh: &[u32]) -> Vec<Target> {
+    let mut heads: Vec<i32> = fresh
         .iter()
-        .map(|n| &vm.cache.directory.fragments[*n as usize].code);
-    untranslated(vm, id, fragments.flat_map(successors))
+        .map(|n| vm.cache.directory.fragments[*n as usize].code.head.0)
+        .collect();
+    heads.sort_unstable();
+    let image = vm.images.get(id);
+    let exits = image.units.iter().flat_map(|unit| unit.executed_exits());
+    let mut found: Vec<(u32, Target)> = exits
+        .filter(|(_, off, context)| !has(image, *off, *context))
+        .map(|(head, off, context)| (distance(&heads, head.0), (off, context)))
+        .collect();
+    found.sort_unstable();
+    found.into_iter().map(|(_, target)| target).collect()
 }
 
-/// Exits of persisted traces near the fresh ones that lead to nothing yet: what went
-/// another way once in a function will do so at its other branches.
-fn exits_nearby(vm: &Vm, id: ImageId, from: &[u32]) -> BTreeSet<(AppPc, Context)> {
-    let image = vm.images.get(id);
-    let heads = from
+/// To the nearest of the sorted `heads`.
+fn distance(heads: &[i32], head: i32) -> u32 {
+    let at = heads.partition_point(|other| *other < head);
+    let around = heads[at.saturating_sub(1)..].iter().take(2);
+    around.map(|other| other.abs_diff(head)).min().unwrap_or(0)
+}
+
+/// Direct exits, and the return points of calls, whose addresses lie in slots.
+fn successors_of(vm: &Vm, fragments: &[u32]) -> impl Iterator<Item = Target> {
+    fragments
         .iter()
-        .map(|n| vm.cache.directory.fragments[*n as usize].code.head);
-    let exits = heads.flat_map(|head| {
-        let (low, high) = (
-            ImageOff(head.0.saturating_sub(NEAR)),
-            ImageOff(head.0.saturating_add(NEAR)),
-        );
-        image
-            .units
-            .iter()
-            .flat_map(move |unit| unit.exits_between(low, high))
-    });
-    untranslated(vm, id, exits)
+        .flat_map(|n| successors(&vm.cache.directory.fragments[*n as usize].code))
 }
 
-/// Those of `targets` that lie in the image and have no translation.
-fn untranslated(
-    vm: &Vm,
-    id: ImageId,
-    targets: impl Iterator<Item = (ImageOff, Context)>,
-) -> BTreeSet<(AppPc, Context)> {
-    let image = vm.images.get(id);
-    let places = targets.map(|(off, context)| (off, off.at(image.base), context));
-    let unknown = places.filter(|(off, pc, context)| {
-        let here = vm.images.region(*pc).is_some_and(|r| r.image == id);
-        let fresh = vm.cache.directory.get(*pc, *context).is_some();
-        here && !fresh && !image.units.iter().any(|u| u.has(*off, *context))
-    });
-    unknown.map(|(_, pc, context)| (pc, context)).collect()
-}
-
-fn successors(code: &Fragment) -> impl Iterator<Item = (ImageOff, Context)> {
+fn successors(code: &Fragment) -> impl Iterator<Item = Target> {
     let returns = code.slots.iter().filter_map(|slot| match slot {
         SlotInit::App(off) => Some((*off, Context::CANONICAL)),
         _ => None,
@@ -107,4 +140,34 @@ fn successors(code: &Fragment) -> impl Iterator<Item = (ImageOff, Context)> {
         .iter()
         .map(|e| (e.target, e.context))
         .chain(returns)
+}
+
+/// Where string functions may lead.
+fn behind_string_code(vm: &Vm, fresh: &[u32]) -> impl Iterator<Item = Target> {
+    let codes = fresh
+        .iter()
+        .map(|n| &vm.cache.directory.fragments[*n as usize].code);
+    codes
+        .filter(|code| string_code::is(&code.hot))
+        .flat_map(successors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::distance;
+
+    #[test]
+    fn the_nearest_head_counts() {
+        let heads = [10, 100, 1000];
+        for (head, expected) in [
+            (0, 10),
+            (10, 0),
+            (60, 40),
+            (54, 44),
+            (990, 10),
+            (2000, 1000),
+        ] {
+            assert_eq!(distance(&heads, head), expected, "{head}");
+        }
+    }
 }

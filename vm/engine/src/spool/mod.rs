@@ -4,6 +4,7 @@
 //! Nothing here fails the program: what cannot be saved is a note.
 
 mod anticipate;
+mod string_code;
 mod tidy;
 
 use crate::cache::directory::Fresh;
@@ -152,11 +153,7 @@ fn write(
             let fresh = &vm.cache.directory.fragments[*n as usize];
             Piece {
                 fragment: FragmentRef::from(&fresh.code),
-                flags: if fresh.indirect {
-                    unit_flag::INDIRECT_TARGET
-                } else {
-                    0
-                },
+                flags: unit_flags(fresh),
                 source_hash: fresh.source_hash,
                 tool: &[],
             }
@@ -186,6 +183,12 @@ fn write(
     .map_err(|e| format!("{dir}: {e}"))?;
     tidy::remove(&tidied.replaces);
     Ok(())
+}
+
+fn unit_flags(fresh: &Fresh) -> u32 {
+    let flag = |on: bool, bit: u32| if on { bit } else { 0 };
+    flag(fresh.indirect, unit_flag::INDIRECT_TARGET)
+        | flag(fresh.anticipated, unit_flag::ANTICIPATED)
 }
 
 /// The tool's name and knobs, a line each: what `ppin db verify --recompile` needs.
