@@ -3,7 +3,7 @@
 use crate::args::Cache;
 use crate::failure::Failure;
 use ppin_abi::boot::CacheMode;
-use ppin_cachedb::{Access, Database, default_path};
+use ppin_cachedb::{Access, Database, Error, Refusal, default_path};
 use std::path::{Path, PathBuf};
 
 /// The database of a run.
@@ -15,7 +15,7 @@ pub struct Choice {
     pub dir: PathBuf,
     /// Read-only databases beneath it.
     pub beneath: Vec<PathBuf>,
-    /// Why the default one is not used, if so.
+    /// Why none is used although one was asked for, if so.
     pub note: Option<String>,
 }
 
@@ -30,8 +30,8 @@ impl Choice {
     }
 }
 
-/// Opens what was asked for. A database that the user named must be usable; the
-/// default one is done without if it is not.
+/// Opens what was asked for. A database that the user named must be sound; the default
+/// one, and one that the user has merely no right to, or no room for, is done without.
 pub fn choose(named: &[PathBuf], cache: Cache) -> Result<Choice, Failure> {
     let (mode, access) = match cache {
         Cache::Rw => (CacheMode::ReadWrite, Access::ReadWrite),
@@ -41,15 +41,17 @@ pub fn choose(named: &[PathBuf], cache: Cache) -> Result<Choice, Failure> {
     let Some((first, beneath)) = named.split_first() else {
         return Ok(default_one(mode, access));
     };
-    let dir = open(first, access).map_err(Failure::of_ppin)?;
-    let beneath = beneath.iter().map(|path| open(path, Access::ReadOnly));
+    let dir = match open(first, access) {
+        Err(Unusable::Denied(why)) => return Ok(Choice::none(Some(why))),
+        other => other.map_err(Unusable::fatal)?,
+    };
     let beneath = beneath
-        .collect::<Result<_, _>>()
-        .map_err(Failure::of_ppin)?;
+        .iter()
+        .map(|path| open(path, Access::ReadOnly).map_err(Unusable::fatal));
     Ok(Choice {
         mode,
         dir,
-        beneath,
+        beneath: beneath.collect::<Result<_, _>>()?,
         note: None,
     })
 }
@@ -65,19 +67,55 @@ fn default_one(mode: CacheMode, access: Access) -> Choice {
             beneath: Vec::new(),
             note: None,
         },
-        Err(why) => Choice::none(Some(why)),
+        Err(Unusable::Denied(why) | Unusable::Unsound(why)) => Choice::none(Some(why)),
     }
 }
 
-fn open(path: &Path, access: Access) -> Result<PathBuf, String> {
-    let database = Database::open(path, access).map_err(|error| error.to_string())?;
+/// Why a database is not used.
+enum Unusable {
+    /// It is another user's, or the system refuses it to this one.
+    Denied(String),
+    /// It is not one, or cannot be trusted.
+    Unsound(String),
+}
+
+impl Unusable {
+    fn fatal(self) -> Failure {
+        let (Self::Denied(why) | Self::Unsound(why)) = self;
+        Failure::of_ppin(why)
+    }
+}
+
+impl From<Error> for Unusable {
+    fn from(error: Error) -> Self {
+        use std::io::ErrorKind::{
+            PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull,
+        };
+        let denied = match &error {
+            Error::Io { source, .. } => matches!(
+                source.kind(),
+                PermissionDenied | QuotaExceeded | ReadOnlyFilesystem | StorageFull
+            ),
+            Error::Refused { why, .. } => matches!(why, Refusal::Owner(_)),
+            _ => false,
+        };
+        if denied {
+            Self::Denied(error.to_string())
+        } else {
+            Self::Unsound(error.to_string())
+        }
+    }
+}
+
+fn open(path: &Path, access: Access) -> Result<PathBuf, Unusable> {
+    let database = Database::open(path, access)?;
     let path = database.path();
     match path.to_str() {
         Some(text) if !text.contains([':', '\n']) => Ok(path.to_owned()),
-        _ => Err(format!(
+        _ => Err(Unusable::Unsound(format!(
             "the path {} of the database is not plain text",
             path.display()
-        )),
+        ))),
     }
 }
 
@@ -107,6 +145,19 @@ mod tests {
             "{}",
             failure.message
         );
+    }
+
+    #[test]
+    fn a_database_that_the_system_refuses_is_done_without() {
+        let refused = Path::new("/proc/ppin");
+        let error = Error::Io {
+            what: "create",
+            path: refused.to_owned(),
+            source: std::io::ErrorKind::PermissionDenied.into(),
+        };
+        assert!(matches!(Unusable::from(error), Unusable::Denied(_)));
+        let error = Error::Missing(refused.to_owned());
+        assert!(matches!(Unusable::from(error), Unusable::Unsound(_)));
     }
 
     #[test]
