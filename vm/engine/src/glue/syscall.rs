@@ -48,5 +48,5 @@ core::arch::global_asm!(
     rec = const disp::SYS_REC,
     nr = const disp::SYS_NR,
     resume = const disp::SYS_RESUME,
-    slow = sym crate::syscall::SLOW,
+    slow = sym crate::syscall::table::SLOW,
 );

@@ -94,6 +94,7 @@ pub fn deliver(
     fault: bool,
 ) {
     let signal = info.signo as u32;
+    let info = &as_the_app_called(info, spot);
     settle(thread, context, spot);
     if fault {
         let g = &context.gregs;
@@ -113,6 +114,16 @@ pub fn deliver(
         DEFAULT | IGNORE => go_on(thread, context, spot),
         _ => push(thread, context, info, spot, &action),
     }
+}
+
+/// A filter of system calls names the address of the call, which is ours.
+fn as_the_app_called(info: &SigInfo, spot: &Spot) -> SigInfo {
+    const SYS_SECCOMP: i32 = 1;
+    let mut info = *info;
+    if info.signo as u32 == c::SIGSYS && info.code == SYS_SECCOMP {
+        info.rest[0] = spot.pc.0;
+    }
+    info
 }
 
 /// Nothing to deliver after all.

@@ -6,7 +6,7 @@
 //! does nothing but close and exit: at any other system call it is given up before
 //! the call is made. A daemon does not hold its caller's pipe open.
 
-use super::{Outcome, SLOW, fill, pass_interruptible};
+use super::{Outcome, pass_interruptible, table};
 use crate::config::Config;
 use crate::host;
 use crate::sys::{c, call};
@@ -19,8 +19,6 @@ const NONE: i32 = -1;
 /// Where the duplicate goes: out of the app's way (see `ppin_inject`).
 const HIGH: usize = 56;
 const EBADF: isize = -9;
-/// More numbers than there are system calls.
-const NUMBERS: usize = 512;
 
 /// Whether a report is due on descriptor 2 at all.
 static DUE: AtomicBool = AtomicBool::new(false);
@@ -37,8 +35,7 @@ pub fn init(config: &Config) {
 
 fn watch_closes() {
     if DUE.load(Ordering::Relaxed) {
-        // SAFETY: single-threaded (see `SLOW`).
-        unsafe { (*SLOW.0.get())[c::__NR_close as usize] = 1 };
+        table::watch(c::__NR_close);
     }
 }
 
@@ -79,22 +76,14 @@ fn keep() {
         )
     } {
         KEPT.store(fd as i32, Ordering::Relaxed);
-        set_all(1);
+        table::every();
     }
 }
 
 fn give_up(kept: i32) {
     // SAFETY: the duplicate is ours.
     let _ = unsafe { call(c::__NR_close, [kept as usize, 0, 0, 0, 0, 0]) };
-    set_all(0);
+    table::some();
     KEPT.store(NONE, Ordering::Relaxed);
-    fill();
     watch_closes();
-}
-
-/// Single-threaded: a clone gives the duplicate up before it is made.
-fn set_all(slow: u8) {
-    // SAFETY: no other thread reads the table (see above).
-    let table = unsafe { &mut *SLOW.0.get() };
-    table[..NUMBERS].fill(slow);
 }

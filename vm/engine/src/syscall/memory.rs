@@ -25,8 +25,9 @@ pub fn handle(nr: u32, args: &[usize; 6]) -> isize {
     }
 }
 
+/// Whether it is an address: not an error, nor what a filter makes of a call.
 fn ok(result: isize) -> bool {
-    !(-4095..0).contains(&result)
+    !(-4095..0).contains(&result) && aligned(result as usize)
 }
 
 fn span(addr: usize, len: usize) -> (u64, u64) {

@@ -11,12 +11,12 @@ const ARCH_SET_GS: usize = 0x1001;
 const ARCH_GET_GS: usize = 0x1004;
 
 /// Handles the call.
-pub fn handle(_thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
+pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     match nr {
         c::__NR_rseq => rseq(args),
         c::__NR_seccomp => confine(nr, args),
         c::__NR_arch_prctl => arch_prctl(args),
-        c::__NR_prctl => prctl(args),
+        c::__NR_prctl => prctl(thread, args),
         _ => give_up_trust(nr, args),
     }
 }
@@ -47,14 +47,13 @@ fn arch_prctl(args: &[usize; 6]) -> isize {
     }
 }
 
-fn prctl(args: &[usize; 6]) -> isize {
+fn prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
     const PR_SET_SECCOMP: usize = 22;
     const PR_SET_TSC: usize = 26;
     const PR_TSC_ENABLE: usize = 1;
     const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
-    // It goes by the address of the call, which here is ours: as on kernels without it.
     if args[0] == PR_SET_SYSCALL_USER_DISPATCH {
-        return EINVAL;
+        return super::user_dispatch::set(thread, args);
     }
     if args[0] == PR_SET_TSC {
         crate::sys::time::allow_ticks(args[1] == PR_TSC_ENABLE);

@@ -9,84 +9,22 @@ mod misc;
 mod process;
 mod sigcalls;
 mod suspend;
+pub mod table;
+pub mod user_dispatch;
 
 use crate::cache::invalidate;
 use crate::glue::vmcall;
 use crate::signal::translate;
-use crate::sys::c;
 use crate::thread::{Thread, reg};
 use crate::vm;
 use ppin_abi::addr::{CachePc, ImageOff};
 use ppin_abi::record::SyscallRec;
-
-/// One byte per number (see the gate): 1 if the VM handles it.
-pub static SLOW: SlowTable = SlowTable(core::cell::UnsafeCell::new([0; 1 << 16]));
-
-/// See [`SLOW`].
-#[repr(transparent)]
-pub struct SlowTable(core::cell::UnsafeCell<[u8; 1 << 16]>);
-
-// SAFETY: written while there is one thread only.
-unsafe impl Sync for SlowTable {}
-
-const MEMORY: &[u32] = &[
-    c::__NR_mmap,
-    c::__NR_munmap,
-    c::__NR_mprotect,
-    c::__NR_pkey_mprotect,
-    c::__NR_mremap,
-    c::__NR_madvise,
-    c::__NR_shmat,
-    c::__NR_shmdt,
-];
-const SIGNALS: &[u32] = &[
-    c::__NR_rt_sigaction,
-    c::__NR_rt_sigprocmask,
-    c::__NR_rt_sigreturn,
-    c::__NR_sigaltstack,
-];
-const SUSPENDING: &[u32] = &[
-    c::__NR_rt_sigsuspend,
-    c::__NR_ppoll,
-    c::__NR_pselect6,
-    c::__NR_epoll_pwait,
-    c::__NR_epoll_pwait2,
-];
-const PROCESS: &[u32] = &[
-    c::__NR_clone,
-    c::__NR_clone3,
-    c::__NR_fork,
-    c::__NR_vfork,
-    c::__NR_exit,
-    c::__NR_exit_group,
-];
-const EXEC: &[u32] = &[c::__NR_execve, c::__NR_execveat];
-const OTHER: &[u32] = &[
-    c::__NR_arch_prctl,
-    c::__NR_rseq,
-    c::__NR_seccomp,
-    c::__NR_prctl,
-    c::__NR_chroot,
-    c::__NR_setuid,
-    c::__NR_setresuid,
-    c::__NR_setreuid,
-    c::__NR_landlock_restrict_self,
-];
+use table::{EXEC, MEMORY, OTHER, PROCESS, SIGNALS, SUSPENDING};
 
 /// Fills the table.
 pub fn init(config: &crate::config::Config) {
-    fill();
+    table::fill();
     last_words::init(config);
-}
-
-fn fill() {
-    for nr in [MEMORY, SIGNALS, SUSPENDING, PROCESS, EXEC, OTHER]
-        .into_iter()
-        .flatten()
-    {
-        // SAFETY: boot is single-threaded.
-        unsafe { (*SLOW.0.get())[*nr as usize] = 1 };
-    }
 }
 
 /// How a call handled by the VM ended.
@@ -113,7 +51,7 @@ pub fn handle(thread: &mut Thread) -> CachePc {
     let outcome = if thread.pending != 0 {
         Outcome::Again
     } else {
-        dispatch(thread)
+        dispatch(thread, resume)
     };
     match outcome {
         Outcome::Done(result) => {
@@ -148,7 +86,7 @@ pub fn after_efault(thread: &mut Thread) -> CachePc {
 /// next instruction is looked up.
 fn after(thread: &Thread, resume: u64) -> CachePc {
     let mut vm = vm::lock();
-    if vm.fresh_at(resume).is_some() || vm.in_units(resume) {
+    if in_use(&vm, resume) {
         return CachePc(resume);
     }
     let (pc, ctx) = (thread.resume_pc, thread.resume_context);
@@ -159,6 +97,10 @@ fn after(thread: &Thread, resume: u64) -> CachePc {
     )
 }
 
+fn in_use(vm: &vm::Vm, code: u64) -> bool {
+    vm.fresh_at(code).is_some() || vm.in_units(code)
+}
+
 /// Back to before the call: the boundary of the `syscall` instruction, where the
 /// waiting signal is delivered.
 fn again(resume: u64, pc: ppin_abi::addr::AppPc) -> CachePc {
@@ -167,10 +109,13 @@ fn again(resume: u64, pc: ppin_abi::addr::AppPc) -> CachePc {
     crate::dispatch::lookup(&mut vm, pc, ctx.unwrap_or_default())
 }
 
-fn dispatch(thread: &mut Thread) -> Outcome {
+fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
     // Numbers with the x32 bit are no calls of ours; the kernel refuses them.
     let nr = thread.get(reg::RAX) as u32;
     let args = thread.syscall_args();
+    if let Some(outcome) = user_dispatch::decide(thread, nr) {
+        return outcome;
+    }
     if let Some(outcome) = last_words::decide(thread, nr, &args) {
         return outcome;
     }
@@ -181,8 +126,19 @@ fn dispatch(thread: &mut Thread) -> Outcome {
         nr if PROCESS.contains(&nr) => process::handle(thread, nr, &args),
         nr if EXEC.contains(&nr) => exec::handle(thread, nr, &args),
         nr if OTHER.contains(&nr) => Outcome::Done(misc::handle(thread, nr, &args)),
-        nr => Outcome::Done(pass(nr, &args)),
+        nr => through_gate(thread, resume, nr, &args),
     }
+}
+
+/// A call that is none of the VM's business after all goes the usual way, if the code
+/// it returns to will still be there.
+fn through_gate(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> Outcome {
+    if !in_use(&vm::lock(), resume) {
+        return pass_interruptible(thread, nr, args);
+    }
+    Outcome::Elsewhere(CachePc(crate::glue::cross(
+        crate::glue::syscall::gate_syscall,
+    )))
 }
 
 /// Makes the call as the app asked for it.

@@ -156,6 +156,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
         thread.regs.gpr[reg::RSP] = stack;
     }
     thread.tid = proc::tid();
+    thread.user_dispatch = Default::default();
     let mut vm = vm::lock();
     vm.threads.clear();
     vm.threads.push(thread);

@@ -123,6 +123,8 @@ pub struct Thread {
     process: *mut Process,
     /// Signals.
     pub signals: SignalState,
+    /// Which of its calls the app wants to see.
+    pub user_dispatch: crate::syscall::user_dispatch::UserDispatch,
     /// The mapping that holds all this.
     pub map: (u64, u64),
 }

@@ -1,0 +1,93 @@
+//! Which calls enter the VM: the gate (`glue::syscall`) looks here by number.
+
+use crate::sys::c;
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+/// One byte per number: 1 if the VM handles it.
+pub static SLOW: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
+/// Some thread wants to see all of its calls; from then on the gate lets none pass.
+static ALL: AtomicBool = AtomicBool::new(false);
+/// More numbers than there are system calls: others fail whoever looks.
+const NUMBERS: usize = 512;
+
+pub const MEMORY: &[u32] = &[
+    c::__NR_mmap,
+    c::__NR_munmap,
+    c::__NR_mprotect,
+    c::__NR_pkey_mprotect,
+    c::__NR_mremap,
+    c::__NR_madvise,
+    c::__NR_shmat,
+    c::__NR_shmdt,
+];
+pub const SIGNALS: &[u32] = &[
+    c::__NR_rt_sigaction,
+    c::__NR_rt_sigprocmask,
+    c::__NR_rt_sigreturn,
+    c::__NR_sigaltstack,
+];
+pub const SUSPENDING: &[u32] = &[
+    c::__NR_rt_sigsuspend,
+    c::__NR_ppoll,
+    c::__NR_pselect6,
+    c::__NR_epoll_pwait,
+    c::__NR_epoll_pwait2,
+];
+pub const PROCESS: &[u32] = &[
+    c::__NR_clone,
+    c::__NR_clone3,
+    c::__NR_fork,
+    c::__NR_vfork,
+    c::__NR_exit,
+    c::__NR_exit_group,
+];
+pub const EXEC: &[u32] = &[c::__NR_execve, c::__NR_execveat];
+pub const OTHER: &[u32] = &[
+    c::__NR_arch_prctl,
+    c::__NR_rseq,
+    c::__NR_seccomp,
+    c::__NR_prctl,
+    c::__NR_chroot,
+    c::__NR_setuid,
+    c::__NR_setresuid,
+    c::__NR_setreuid,
+    c::__NR_landlock_restrict_self,
+];
+
+/// Lists the calls that the VM must know of.
+pub fn fill() {
+    let families = [MEMORY, SIGNALS, SUSPENDING, PROCESS, EXEC, OTHER];
+    for nr in families.into_iter().flatten() {
+        watch(*nr);
+    }
+}
+
+/// Lists one more.
+pub fn watch(nr: u32) {
+    SLOW[nr as usize].store(1, Ordering::Relaxed);
+}
+
+/// Lists all numbers, until [`some`].
+pub fn every() {
+    set(&SLOW[..NUMBERS], 1);
+}
+
+/// Lists all numbers for good.
+pub fn every_for_good() {
+    ALL.store(true, Ordering::Relaxed);
+    set(&SLOW, 1);
+}
+
+/// Back to those that the VM must know of.
+pub fn some() {
+    if !ALL.load(Ordering::Relaxed) {
+        set(&SLOW[..NUMBERS], 0);
+        fill();
+    }
+}
+
+fn set(numbers: &[AtomicU8], slow: u8) {
+    for byte in numbers {
+        byte.store(slow, Ordering::Relaxed);
+    }
+}

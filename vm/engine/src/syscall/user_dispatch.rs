@@ -1,0 +1,129 @@
+//! Syscall User Dispatch (prctl(2), `PR_SET_SYSCALL_USER_DISPATCH`): calls from outside
+//! a range of code are handed back to the program as `SIGSYS`, while a byte of its own
+//! says so. Emulators of other systems live on it.
+//!
+//! The kernel would go by the address of the call, which is the gate's. So from the
+//! first use on all calls of the process come by here, and the VM judges them by the
+//! address that the program called from.
+
+use super::{Outcome, table};
+use crate::signal::frame::SigInfo;
+use crate::signal::{DEFAULT, HOLD_ALL, IGNORE, bit, fatal};
+use crate::sys::{c, peek, proc};
+use crate::thread::Thread;
+
+const OFF: usize = 0;
+const EXCLUSIVE: usize = 1;
+const ALLOW: u8 = 0;
+const BLOCK: u8 = 1;
+const EFAULT: isize = -14;
+const EINVAL: isize = -22;
+/// Above the last address of a program.
+const TASK_SIZE: usize = 0x7fff_ffff_f000;
+
+/// A thread's setting; all zero: none. Children begin without.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct UserDispatch {
+    on: bool,
+    /// Calls from `start .. start + len` are not looked at.
+    start: u64,
+    len: u64,
+    /// Address of the byte, 0: as if it said "block".
+    selector: u64,
+}
+
+impl UserDispatch {
+    fn exempts(&self, after: u64) -> bool {
+        !self.on || after.wrapping_sub(self.start) < self.len
+    }
+}
+
+/// The app's `prctl`.
+pub fn set(thread: &mut Thread, args: &[usize; 6]) -> isize {
+    let [_, mode, offset, len, selector, _] = *args;
+    if mode == OFF {
+        let result = ask_kernel(args, selector);
+        if result == 0 {
+            thread.user_dispatch = UserDispatch::default();
+        }
+        return result;
+    }
+    let allow = ALLOW;
+    let result = ask_kernel(args, core::ptr::from_ref(&allow) as usize);
+    if result != 0 {
+        return result;
+    }
+    if ask_kernel(&[args[0], OFF, 0, 0, 0, 0], 0) != 0 {
+        return EINVAL;
+    }
+    if selector >= TASK_SIZE {
+        return EFAULT;
+    }
+    let (start, len) = if mode == EXCLUSIVE {
+        (offset, len)
+    } else {
+        (offset.wrapping_add(len), len.wrapping_neg())
+    };
+    thread.user_dispatch = UserDispatch {
+        on: true,
+        start: start as u64,
+        len: len as u64,
+        selector: selector as u64,
+    };
+    table::every_for_good();
+    0
+}
+
+/// The kernel judges the arguments, with a byte of ours that lets all calls pass.
+fn ask_kernel(args: &[usize; 6], selector: usize) -> isize {
+    super::pass(
+        c::__NR_prctl,
+        &[args[0], args[1], args[2], args[3], selector, 0],
+    )
+}
+
+/// What becomes of call `nr`, made just before `thread.resume_pc`, if it is not made.
+pub fn decide(thread: &mut Thread, nr: u32) -> Option<Outcome> {
+    let setting = thread.user_dispatch;
+    if setting.exempts(thread.resume_pc) {
+        return None;
+    }
+    let says = if setting.selector == 0 {
+        Some(BLOCK)
+    } else {
+        peek::read_value::<[u8; 1]>(setting.selector).map(|[b]| b)
+    };
+    match says {
+        Some(ALLOW) => return None,
+        Some(BLOCK) => {}
+        Some(_) => die(thread, c::SIGSYS),
+        None => die(thread, c::SIGSEGV),
+    }
+    Some(hand_back(thread, nr))
+}
+
+/// `force_exit_sig`: no handler is asked.
+fn die(thread: &mut Thread, signal: u32) {
+    const SI_KERNEL: i32 = 0x80;
+    fatal::die(thread, signal, &SigInfo::fault(signal, SI_KERNEL, 0));
+}
+
+/// `SIGSYS` behind the call, which has not been made: rax is as it was.
+fn hand_back(thread: &mut Thread, nr: u32) -> Outcome {
+    const SYS_USER_DISPATCH: i32 = 2;
+    const AUDIT_ARCH_X86_64: u64 = 0xc000_003e;
+    let mut info = SigInfo::fault(c::SIGSYS, SYS_USER_DISPATCH, thread.resume_pc);
+    info.rest[1] = u64::from(nr) | AUDIT_ARCH_X86_64 << 32;
+    let handler = thread.process().actions.0[c::SIGSYS as usize].handler;
+    let blocked = thread.signals.mask & bit(c::SIGSYS) != 0;
+    if blocked || matches!(handler, DEFAULT | IGNORE) {
+        fatal::die(thread, c::SIGSYS, &info);
+    }
+    proc::set_mask(HOLD_ALL);
+    if thread.pending != 0 {
+        return Outcome::Again;
+    }
+    thread.signals.waiting = info;
+    thread.pending = 1;
+    Outcome::Done(thread.get(crate::thread::reg::RAX) as isize)
+}
