@@ -83,11 +83,9 @@ pub fn candidates(base: u64, len: u64, first: u64) -> impl Iterator<Item = u64> 
 /// (a large heap below its libraries). The farthest come first, out of its way.
 #[must_use]
 pub fn gaps(start: u64, end: u64, len: u64) -> Vec<u64> {
-    const FIRST: u64 = 0x10_0000;
     let maps = crate::image::maps::read().unwrap_or_default();
-    let ends = core::iter::once(FIRST).chain(maps.iter().map(|m| m.end.max(FIRST)));
-    let mut found: Vec<u64> = ends
-        .zip(maps.iter().map(|m| m.start))
+    let spans: Vec<(u64, u64)> = maps.iter().map(|m| (m.start, m.end)).collect();
+    let mut found: Vec<u64> = holes(&spans)
         .flat_map(|(low, high)| [low, high.saturating_sub(len)].map(|at| (at, low, high)))
         .filter(|(at, low, high)| at >= low && at.saturating_add(len) <= *high)
         .map(|(at, ..)| mem::page_down(at))
@@ -95,6 +93,19 @@ pub fn gaps(start: u64, end: u64, len: u64) -> Vec<u64> {
         .collect();
     found.sort_unstable_by_key(|at| core::cmp::Reverse(at.abs_diff(start)));
     found
+}
+
+/// What lies between the `mapped` spans in the part of memory where programs may map
+/// (the kernel's list ends with a page beyond it).
+fn holes(mapped: &[(u64, u64)]) -> impl Iterator<Item = (u64, u64)> {
+    const FIRST: u64 = 0x10_0000;
+    const END: u64 = 0x7fff_ffff_f000;
+    let starts = core::iter::once(FIRST).chain(mapped.iter().map(|(_, end)| (*end).max(FIRST)));
+    let ends = mapped.iter().map(|(start, _)| *start).chain([END]);
+    starts
+        .zip(ends)
+        .map(|(low, high)| (low, high.min(END)))
+        .filter(|(low, high)| low < high)
 }
 
 /// Whether code at `cache .. cache + len` reaches all of `start .. end` (app) with
@@ -107,4 +118,29 @@ pub fn reaches(cache: u64, len: u64, start: u64, end: u64) -> bool {
     }
     let (low, high) = (cache.min(start), (cache + len).max(end));
     high - low < REACH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::holes;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn holes_lie_where_programs_may_map() {
+        let vsyscall = 0xffff_ffff_ff60_0000;
+        let mapped = [
+            (0x1000, 0x2000),
+            (0x40_0000, 0x50_0000),
+            (0x7fff_f000_0000, 0x7fff_f100_0000),
+            (vsyscall, vsyscall + 0x1000),
+        ];
+        let found: Vec<_> = holes(&mapped).collect();
+        let expected = [
+            (0x10_0000, 0x40_0000),
+            (0x50_0000, 0x7fff_f000_0000),
+            (0x7fff_f100_0000, 0x7fff_ffff_f000),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(holes(&[]).count(), 1);
+    }
 }
