@@ -2,7 +2,6 @@
 // stores and calls, kept over system calls, signals and threads.
 //@ needs: fsgsbase
 //@ libs: -lpthread
-//@ pending: programs that set the gs base are refused
 #include "guest.h"
 #include <pthread.h>
 #include <asm/prctl.h>

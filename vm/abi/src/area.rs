@@ -8,13 +8,16 @@
 //! gs:0x000  self            address of the area itself
 //! gs:0x008  spill[8]        app registers that emitted code borrowed (Spill)
 //! gs:0x048  entry[16]       addresses of runtime routines (Entry)
-//! gs:0x0c8  counters_base   unused by emitted code
+//! gs:0x0c8  app_gs_base     base that the app has given the gs segment
 //! gs:0x0d0  scratch[6]      for runtime routines written in assembly
 //! gs:0x100  counters[64]    global tool counters, one u64 each
 //! ```
 
 /// Counts changes of anything in this module or in [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 1;
+pub const LAYOUT_VERSION: u32 = 2;
+
+/// Displacement from `gs` of [`Area::app_gs_base`].
+pub const APP_GS_BASE: u32 = 0xc8;
 
 /// Number of global tool counters.
 pub const GLOBAL_COUNTERS: usize = 64;
@@ -29,8 +32,8 @@ pub struct Area {
     pub spill: [u64; 8],
     /// Runtime routines, by [`Entry`].
     pub entry: [u64; 16],
-    /// Reserved.
-    pub reserved: u64,
+    /// Base of the app's own gs segment.
+    pub app_gs_base: u64,
     /// For the runtime's own assembly.
     pub scratch: [u64; 6],
     /// Global tool counters of this thread; summed over threads for reports.
@@ -41,6 +44,7 @@ const _: () = {
     use core::mem::offset_of;
     assert!(offset_of!(Area, spill) == 0x08);
     assert!(offset_of!(Area, entry) == 0x48);
+    assert!(offset_of!(Area, app_gs_base) == APP_GS_BASE as usize);
     assert!(offset_of!(Area, scratch) == 0xd0);
     assert!(offset_of!(Area, counters) == 0x100);
 };
@@ -73,6 +77,12 @@ impl Spill {
     #[must_use]
     pub const fn disp(self) -> u32 {
         0x08 + 8 * self as u32
+    }
+    /// Hardware number of its register; of rax for the flags.
+    #[must_use]
+    pub const fn register(self) -> u8 {
+        const NUMBERS: [u8; 8] = [0, 1, 2, 3, 6, 7, 8, 0];
+        NUMBERS[self as usize]
     }
     /// Its bit in [`crate::record`] and pc-map masks.
     #[must_use]

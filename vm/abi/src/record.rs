@@ -67,7 +67,8 @@ pub enum Trap {
     Unsupported = 3,
     /// `int 0x80`.
     Int80 = 4,
-    /// It uses the gs segment, which is the runtime's.
+    /// It uses the gs segment, which is the runtime's, in a way that is not rewritten:
+    /// the CPU runs it in its own place, with the app's gs.
     Segment = 5,
 }
 

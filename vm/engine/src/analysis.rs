@@ -59,6 +59,7 @@ fn register(thread: &Thread, number: u8) -> u64 {
 /// Segment + base + index * scale + displacement (SDM volume 1, 3.7.5).
 fn effective(thread: &Thread, arg: &CallArg, disp: u64) -> u64 {
     const FS: u8 = 1 << 4;
+    const GS: u8 = 1 << 5;
     const ADDR32: u8 = 1 << 6;
     let scaled = register(thread, arg.index) << (arg.scale_seg & 0xf);
     let mut sum = register(thread, arg.base)
@@ -69,6 +70,9 @@ fn effective(thread: &Thread, arg: &CallArg, disp: u64) -> u64 {
     }
     if arg.scale_seg & FS != 0 {
         sum = sum.wrapping_add(fs_base());
+    }
+    if arg.scale_seg & GS != 0 {
+        sum = sum.wrapping_add(thread.area.app_gs_base);
     }
     sum
 }

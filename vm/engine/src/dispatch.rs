@@ -144,11 +144,6 @@ fn trap(thread: &mut Thread) -> CachePc {
             "{pc}: this 32-bit system call (int 0x80) cannot be followed"
         ))
     }
-    if rec.kind == Trap::Segment as u32 {
-        report::give_up(format_args!(
-            "{pc}: the program uses the gs segment, which ppin cannot share yet"
-        ))
-    }
     if vm.tells_only_of_trap(entry) {
         return native::begin(thread, pc, entry);
     }

@@ -16,6 +16,10 @@ pub(crate) enum Kind {
     Verbatim,
     /// Copied, with its rip-relative field aimed at the app's address.
     RipRelative,
+    /// Its memory operand lies in the gs segment.
+    GsMemory,
+    /// Reads or writes the base of the gs segment.
+    GsBase,
     /// Copied; the CPU raises something there (`int3`, `ud2`, privileged).
     Faulting,
     /// `jmp` to a fixed target.
@@ -41,17 +45,22 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// Whether it is no more than an operation: control goes on behind it.
+    pub(crate) const fn is_plain(self) -> bool {
+        matches!(
+            self,
+            Self::Verbatim | Self::RipRelative | Self::GsMemory | Self::GsBase
+        )
+    }
+
     /// Whether a block ends behind it, however the trace was chosen.
     pub(crate) const fn ends_block(self) -> bool {
-        !matches!(self, Self::Verbatim | Self::RipRelative)
+        !self.is_plain()
     }
 
     /// Whether a trace goes on behind it.
     pub(crate) const fn falls_through(self) -> bool {
-        matches!(
-            self,
-            Self::Verbatim | Self::RipRelative | Self::CondJump | Self::ShortJump
-        )
+        self.is_plain() || matches!(self, Self::CondJump | Self::ShortJump)
     }
 
     /// Whether it has a fixed target beside its successor.
@@ -155,7 +164,7 @@ impl<'a> InsReader<'a> {
 
 fn classify(raw: &Instruction) -> Kind {
     if raw.segment_prefix() == Register::GS && accesses_segment(raw) {
-        return Kind::Trap(Trap::Segment);
+        return gs_operand(raw);
     }
     match raw.flow_control() {
         FlowControl::Next => classify_plain(raw),
@@ -194,9 +203,26 @@ fn accesses_segment(raw: &Instruction) -> bool {
     })
 }
 
+/// What to do with an operand in the gs segment; not all that looks convertible is (see
+/// `rewrite::gs_memory`).
+fn gs_operand(raw: &Instruction) -> Kind {
+    let plain = raw.flow_control() == FlowControl::Next
+        && !raw.code().is_privileged()
+        && raw.op_kinds().any(|kind| kind == OpKind::Memory)
+        && !raw.is_ip_rel_memory_operand();
+    if plain {
+        Kind::GsMemory
+    } else {
+        Kind::Trap(Trap::Segment)
+    }
+}
+
 fn classify_plain(raw: &Instruction) -> Kind {
     let code = raw.code();
-    if touches_gs(raw) {
+    if touches_gs_base(code) {
+        return Kind::GsBase;
+    }
+    if touches_gs_selector(raw) {
         return Kind::Trap(Trap::Segment);
     }
     if code.is_privileged() {
@@ -211,21 +237,28 @@ fn classify_plain(raw: &Instruction) -> Kind {
     Kind::Verbatim
 }
 
-/// Instructions that read or write the base of GS, or load its selector.
-fn touches_gs(raw: &Instruction) -> bool {
+fn touches_gs_base(code: Code) -> bool {
+    matches!(
+        code,
+        Code::Rdgsbase_r32 | Code::Rdgsbase_r64 | Code::Wrgsbase_r32 | Code::Wrgsbase_r64
+    )
+}
+
+/// Instructions that read or load the selector of GS.
+fn touches_gs_selector(raw: &Instruction) -> bool {
     match raw.code() {
-        Code::Rdgsbase_r32
-        | Code::Rdgsbase_r64
-        | Code::Wrgsbase_r32
-        | Code::Wrgsbase_r64
-        | Code::Swapgs
-        | Code::Popw_GS
+        Code::Popw_GS
         | Code::Popq_GS
+        | Code::Pushw_GS
+        | Code::Pushq_GS
         | Code::Lgs_r16_m1616
         | Code::Lgs_r32_m1632
         | Code::Lgs_r64_m1664 => true,
         Code::Mov_Sreg_rm16 | Code::Mov_Sreg_r32m16 | Code::Mov_Sreg_r64m16 => {
             raw.op0_register() == Register::GS
+        }
+        Code::Mov_rm16_Sreg | Code::Mov_r32m16_Sreg | Code::Mov_r64m16_Sreg => {
+            raw.op1_register() == Register::GS
         }
         _ => false,
     }
@@ -314,16 +347,20 @@ mod tests {
 
     #[test]
     fn gs_is_ours() {
-        assert_eq!(kind(&[0x65, 0x48, 0x8b, 0x00]), SEGMENT);
+        assert_eq!(kind(&[0x65, 0x48, 0x8b, 0x00]), Kind::GsMemory);
+        assert_eq!(kind(&[0xf3, 0x48, 0x0f, 0xae, 0xc8]), Kind::GsBase);
+        // movsb, jmp [rax], [rip], the selector
         assert_eq!(kind(&[0x65, 0xa4]), SEGMENT);
         assert_eq!(kind(&[0x65, 0xff, 0x20]), SEGMENT);
+        assert_eq!(kind(&[0x65, 0x8b, 0x05, 0, 0, 0, 0]), SEGMENT);
         assert_eq!(kind(&[0x8e, 0xe8]), SEGMENT);
+        assert_eq!(kind(&[0x8c, 0xe8]), SEGMENT);
         assert_eq!(kind(&[0x0f, 0xa9]), SEGMENT);
-        assert_eq!(kind(&[0xf3, 0x48, 0x0f, 0xae, 0xc8]), SEGMENT);
-        // fs, and the selector of gs, are the app's
+        assert_eq!(kind(&[0x0f, 0xa8]), SEGMENT);
+        // fs is the app's
         assert_eq!(kind(&[0x64, 0x48, 0x8b, 0x00]), Kind::Verbatim);
-        assert_eq!(kind(&[0x8c, 0xe8]), Kind::Verbatim);
         assert_eq!(kind(&[0xf3, 0x48, 0x0f, 0xae, 0xd0]), Kind::Verbatim);
+        assert_eq!(kind(&[0x0f, 0x01, 0xf8]), Kind::Faulting);
     }
 
     #[test]

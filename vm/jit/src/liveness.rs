@@ -3,7 +3,7 @@
 //! Local to one trace: at every way out of it all flags live. Where none lives,
 //! inserted code may destroy them.
 
-use crate::decode::{Ins, Kind};
+use crate::decode::Ins;
 use crate::effects;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -13,7 +13,7 @@ pub(crate) fn live_flags(ins: &[Ins]) -> Vec<u32> {
     let mut before = vec![effects::ARITHMETIC; ins.len()];
     let mut live = effects::ARITHMETIC;
     for (ins, before) in ins.iter().zip(&mut before).rev() {
-        live = if matches!(ins.kind, Kind::Verbatim | Kind::RipRelative) {
+        live = if ins.kind.is_plain() {
             live & !effects::flags_killed(&ins.raw) | effects::flags_read(&ins.raw)
         } else {
             effects::ARITHMETIC

@@ -9,7 +9,7 @@ use crate::decode::{Ins, InsReader, Kind, MAX_INS_LEN, NoIns};
 use crate::effects;
 use crate::emit::is_low;
 use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request};
-use crate::rewrite::absolute;
+use crate::rewrite::{absolute, gs_memory};
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
@@ -67,6 +67,9 @@ fn visible_bytes<'a>(request: &Request<'a>) -> &'a [u8] {
 
 /// An instruction whose addresses cannot be expressed is left to the VM.
 fn checked(mut ins: Ins, request: &Request<'_>, bytes: &[u8]) -> Ins {
+    if ins.kind == Kind::GsMemory && !gs_memory::convertible(&ins) {
+        ins.kind = Kind::Trap(Trap::Segment);
+    }
     if !within_reach(&ins, request, bytes) {
         ins.kind = Kind::Trap(Trap::Unsupported);
     }

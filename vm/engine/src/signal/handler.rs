@@ -41,8 +41,11 @@ core::arch::global_asm!(
 
 /// Reached from `signal_entry`, on our signal stack.
 unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UContext) {
-    // SAFETY: the kernel's frame; the thread adopted its area before it unblocked signals.
-    let (thread, info, context) = unsafe { (thread::current(), &mut *info, &mut *context) };
+    // SAFETY: the kernel's frame.
+    let (info, context) = unsafe { (&mut *info, &mut *context) };
+    // Not by way of gs, which the app may have (see `thread::segment`).
+    // SAFETY: the thread adopted its signal stack before it unblocked signals.
+    let thread = unsafe { thread::of_signal_stack(context.stack[0]) };
     let signal = signal as u32;
     let fault = FAULTS & bit(signal) != 0 && info.code > 0;
     if fault {

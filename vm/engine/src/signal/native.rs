@@ -3,7 +3,7 @@
 //! What cannot be translated (bytes that our decoder does not know, memory that
 //! cannot be read or executed, far branches) is given to the CPU at its own address,
 //! with the trap flag set: either it faults there, exactly as natively, or the trap
-//! behind it brings us back.
+//! behind it brings us back. Meanwhile gs is the app's.
 
 use super::frame::{SigInfo, UContext, greg};
 use super::handler::{TRAP_FLAG, redirect};
@@ -48,8 +48,18 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     let trapped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
     if trapped && thread.signals.native == Native::Approaching && at == thread.signals.native_pc {
         thread.signals.native = Native::There;
+        thread.lend_gs();
         context.gregs[greg::FLAGS] |= TRAP_FLAG;
         return true;
+    }
+    let there = thread.signals.native == Native::There;
+    if there && trapped && at == thread.signals.native_pc && thread.pending == 0 {
+        // One round of a repeated instruction.
+        context.gregs[greg::FLAGS] |= TRAP_FLAG;
+        return true;
+    }
+    if there {
+        thread.take_back_gs();
     }
     thread.signals.native = Native::Off;
     context.gregs[greg::FLAGS] &= !TRAP_FLAG;

@@ -26,6 +26,8 @@ pub struct Departure {
     entered: u64,
     /// Where the last system call came back to.
     resumed: u64,
+    /// Base of its gs.
+    gs_base: u64,
 }
 
 impl Departure {
@@ -37,18 +39,24 @@ impl Departure {
             target,
             entered: thread.target,
             resumed: thread.area.scratch[RESUME],
+            gs_base: thread.area.app_gs_base,
         }
     }
 }
 
-struct Memory;
+/// Memory and segments of a thread; its gs base.
+struct Memory(u64);
 
 impl Surroundings for Memory {
     fn word(&self, address: u64) -> Option<u64> {
         peek::read_value(address)
     }
     fn segment_base(&self, gs: bool) -> u64 {
-        if gs { 0 } else { crate::analysis::fs_base() }
+        if gs {
+            self.0
+        } else {
+            crate::analysis::fs_base()
+        }
     }
 }
 
@@ -63,7 +71,7 @@ pub fn find(departure: &Departure, after: &Registers) -> Option<(AppPc, Register
         let len = peek::read(pc.0, &mut bytes);
         let line = origin::line(pc, &bytes[..len]);
         let found = line.end.and_then(|branch| {
-            let before = branch.before(after, departure.target, &Memory)?;
+            let before = branch.before(after, departure.target, &Memory(departure.gs_base))?;
             Some((branch.pc(), before))
         });
         if found.is_some() || seen.len() > MOST {

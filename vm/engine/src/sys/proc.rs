@@ -99,10 +99,61 @@ pub fn exit_group(status: i32) -> ! {
     }
 }
 
-/// Base address of segment gs.
+/// Sets the base of gs; its selector becomes 0.
 pub fn set_gs_base(base: u64) {
     // SAFETY: gs belongs to the runtime; ARCH_SET_GS is 0x1001.
     unsafe { raw(c::__NR_arch_prctl, [0x1001, base as usize, 0, 0, 0, 0]) };
+}
+
+/// The base of gs.
+#[must_use]
+pub fn gs_base() -> u64 {
+    let mut base = 0u64;
+    // SAFETY: ARCH_GET_GS (0x1004) stores one word.
+    unsafe {
+        raw(
+            c::__NR_arch_prctl,
+            [0x1004, &raw mut base as usize, 0, 0, 0, 0],
+        )
+    };
+    base
+}
+
+/// Sets the base of gs and leaves its selector alone; for CPUs that have the
+/// instruction.
+pub fn write_gs_base(base: u64) {
+    // SAFETY: gs belongs to the runtime.
+    unsafe { core::arch::asm!("wrgsbase {}", in(reg) base, options(nostack, preserves_flags)) };
+}
+
+/// The selector in gs.
+#[must_use]
+pub fn gs_selector() -> u16 {
+    let selector: u32;
+    // SAFETY: only reads a register.
+    unsafe {
+        core::arch::asm!("mov {:e}, gs", out(reg) selector, options(nomem, nostack, preserves_flags))
+    };
+    selector as u16
+}
+
+/// Loads gs with `selector`, which must be [`loadable`]. Its base changes.
+pub fn set_gs_selector(selector: u16) {
+    // SAFETY: gs belongs to the runtime.
+    unsafe {
+        core::arch::asm!("mov gs, {:e}", in(reg) u32::from(selector), options(nostack, preserves_flags))
+    };
+}
+
+/// Whether a segment register can be loaded with `selector`.
+#[must_use]
+pub fn loadable(selector: u16) -> bool {
+    let readable: u8;
+    // SAFETY: only looks.
+    unsafe {
+        core::arch::asm!("verr {:x}", "setz {}", in(reg) selector, out(reg_byte) readable, options(nomem, nostack));
+    }
+    readable != 0
 }
 
 /// Sleeps while `*word == value`.

@@ -7,6 +7,8 @@ use crate::vm;
 
 const ENOSYS: isize = -38;
 const EINVAL: isize = -22;
+const EFAULT: isize = -14;
+const EPERM: isize = -1;
 const ARCH_SET_GS: usize = 0x1001;
 const ARCH_GET_GS: usize = 0x1004;
 
@@ -15,7 +17,7 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     match nr {
         c::__NR_rseq => rseq(args),
         c::__NR_seccomp => confine(nr, args),
-        c::__NR_arch_prctl => arch_prctl(args),
+        c::__NR_arch_prctl => arch_prctl(thread, args),
         c::__NR_prctl => prctl(thread, args),
         _ => give_up_trust(nr, args),
     }
@@ -29,20 +31,24 @@ fn rseq(args: &[usize; 6]) -> isize {
     if valid { ENOSYS } else { EINVAL }
 }
 
-/// gs is ours. Programs for x86-64 leave its base at 0.
-fn arch_prctl(args: &[usize; 6]) -> isize {
+/// The CPU's gs is the runtime's: the app's is kept in the thread area.
+fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
+    /// Of user space, as the kernel's do_arch_prctl_64 has it.
+    const LIMIT: usize = (1 << 47) - 4096;
     match args[0] {
         ARCH_GET_GS => {
-            if crate::sys::peek::write_value(args[1] as u64, &0u64) {
+            if crate::sys::peek::write_value(args[1] as u64, &thread.area.app_gs_base) {
                 0
             } else {
-                -14
+                EFAULT
             }
         }
-        ARCH_SET_GS if args[1] != 0 => crate::report::give_up(format_args!(
-            "the program uses the gs segment, which ppin cannot share yet"
-        )),
-        ARCH_SET_GS => 0,
+        ARCH_SET_GS if args[1] >= LIMIT => EPERM,
+        ARCH_SET_GS => {
+            thread.area.app_gs_base = args[1] as u64;
+            thread.gs_selector = 0;
+            0
+        }
         _ => pass(c::__NR_arch_prctl, args),
     }
 }

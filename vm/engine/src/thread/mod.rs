@@ -15,6 +15,7 @@
 pub mod clone;
 pub mod exit;
 mod process;
+mod segment;
 
 pub use process::Process;
 
@@ -119,6 +120,8 @@ pub struct Thread {
     pub borrowed_memory: bool,
     /// Cache generation that this thread was last seen to know (see `cache::evict`).
     pub epoch: u64,
+    /// Selector of the app's gs.
+    pub gs_selector: u16,
     /// What the thread shares with the others of its process.
     process: *mut Process,
     /// Signals.
@@ -215,17 +218,13 @@ impl Thread {
     }
 }
 
-/// The running thread's structure.
+/// The structure of the thread whose signal stack this is.
 ///
 /// # Safety
-/// The thread must have adopted one, and the caller must not hold another
-/// reference to it.
+/// It is the one that the kernel has put into a signal frame of ours, and the caller
+/// holds no other reference to the structure.
 #[must_use]
-pub unsafe fn current<'a>() -> &'a mut Thread {
-    let thread: *mut Thread;
-    // SAFETY: gs:[0] is Area::self_ptr of the adopted structure.
-    unsafe {
-        core::arch::asm!("mov {}, gs:[0]", out(reg) thread, options(nostack, readonly, preserves_flags));
-        &mut *thread
-    }
+pub unsafe fn of_signal_stack<'a>(base: u64) -> &'a mut Thread {
+    // SAFETY: a thread's structure lies behind its signal stack.
+    unsafe { &mut *((base + SIGNAL_STACK) as *mut Thread) }
 }

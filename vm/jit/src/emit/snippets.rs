@@ -3,9 +3,13 @@
 use super::Emitter;
 use dynasm::dynasm;
 use ppin_abi::addr::AppPc;
-use ppin_abi::area::{Entry, Spill};
+use ppin_abi::area::{APP_GS_BASE, Entry, Spill};
 use ppin_relocator::{RelocKind, SlotInit};
 
+#[allow(
+    clippy::useless_conversion,
+    reason = "the assembler converts register numbers"
+)]
 impl Emitter {
     /// `mov gs:[Spill::Rcx], rcx`
     pub(crate) fn save_rcx(&mut self) {
@@ -35,6 +39,24 @@ impl Emitter {
     pub(crate) fn unspill_rdx(&mut self) {
         let disp = Spill::Rdx.disp() as i32;
         dynasm!(self.hot; .arch x64; gs mov rdx, [DWORD disp]);
+    }
+
+    /// `mov gs:[spill], register`
+    pub(crate) fn save(&mut self, spill: Spill) {
+        let disp = spill.disp() as i32;
+        dynasm!(self.hot; .arch x64; gs mov [DWORD disp], Rq(spill.register()));
+    }
+
+    /// `mov register, gs:[spill]`
+    pub(crate) fn unspill(&mut self, spill: Spill) {
+        let disp = spill.disp() as i32;
+        dynasm!(self.hot; .arch x64; gs mov Rq(spill.register()), [DWORD disp]);
+    }
+
+    /// `mov register, gs:[app_gs_base]`
+    pub(crate) fn load_app_gs_base(&mut self, spill: Spill) {
+        let disp = APP_GS_BASE as i32;
+        dynasm!(self.hot; .arch x64; gs mov Rq(spill.register()), [DWORD disp]);
     }
 
     /// `mov rcx, [rip + slot]`: where the thread's counters of this image are.

@@ -4,6 +4,8 @@
 pub(crate) mod absolute;
 mod call;
 mod cond_jump;
+mod gs_base;
+pub(crate) mod gs_memory;
 mod indirect_call;
 mod indirect_jump;
 mod jump;
@@ -45,6 +47,8 @@ pub(crate) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
     match site.ins.kind {
         Kind::Verbatim | Kind::Faulting => verbatim::emit(emitter, site),
         Kind::RipRelative => rip_relative::emit(emitter, site),
+        Kind::GsMemory => gs_memory::emit(emitter, site),
+        Kind::GsBase => gs_base::emit(emitter, site),
         Kind::Jump => jump::emit(emitter, site),
         Kind::CondJump => cond_jump::emit(emitter, site),
         Kind::ShortJump => short_jump::emit(emitter, site),

@@ -31,6 +31,8 @@ use std::sync::{Mutex, MutexGuard};
 pub const CODE: u64 = 0x800;
 /// Offset of the data pages.
 pub const DATA: u64 = 0x4000;
+/// Offset of what the app's gs points at; from 0x100 on it is data.
+const APP_GS: u64 = DATA - 0x100;
 /// Offset of the stack pointer at the start.
 pub const STACK: u64 = 0x9000;
 const APP_LEN: usize = 0xa000;
@@ -120,6 +122,16 @@ pub struct Machine {
     host: HostCode,
     _one_at_a_time: MutexGuard<'static, ()>,
 }
+
+const SPILLS: [Spill; 7] = [
+    Spill::Rax,
+    Spill::Rcx,
+    Spill::Rdx,
+    Spill::Rbx,
+    Spill::Rsi,
+    Spill::Rdi,
+    Spill::R8,
+];
 
 /// Which registers the kernel saves where.
 const GREGS: [libc::c_int; 16] = [
@@ -226,10 +238,18 @@ impl Machine {
             host: host_code::assemble(),
             _one_at_a_time: guard,
         };
-        // SAFETY: gs is used by nothing else in this process.
-        let result = unsafe { libc::syscall(libc::SYS_arch_prctl, 0x1001, machine.area()) };
-        assert_eq!(result, 0);
+        machine.set_gs(machine.area());
         machine
+    }
+
+    fn set_gs(&self, base: u64) {
+        // SAFETY: gs is used by nothing else in this process.
+        let result = unsafe { libc::syscall(libc::SYS_arch_prctl, 0x1001, base) };
+        assert_eq!(result, 0);
+    }
+
+    fn app_gs(&self) -> u64 {
+        self.app() + APP_GS
     }
 
     pub fn app(&self) -> u64 {
@@ -271,6 +291,9 @@ impl Machine {
             let value = base + 0x1000 + 8 * (index as u64 % 0x100);
             word.copy_from_slice(&value.to_le_bytes());
         }
+        // A native run starts by way of the app's gs.
+        let go = APP_GS as usize + host_code::GO;
+        bytes[go..go + 8].copy_from_slice(&(base + CODE).to_le_bytes());
     }
 
     fn run(&mut self, pc: u64, state: &State) -> Capture {
@@ -290,7 +313,9 @@ impl Machine {
     pub fn native(&mut self, code: &[u8], state: &State) -> Outcome {
         self.reset(code);
         let pc = self.app() + CODE;
+        self.set_gs(self.app_gs());
         let end = self.run(pc, state);
+        self.set_gs(self.area());
         self.outcome(end.pc, &end)
     }
 
@@ -346,6 +371,8 @@ impl Machine {
         let bytes = self.near_bytes();
         bytes.fill(0xcc);
         bytes[area..].fill(0);
+        let gs = area + offset_of!(Area, app_gs_base);
+        bytes[gs..gs + 8].copy_from_slice(&(app + APP_GS).to_le_bytes());
         let entry = area + offset_of!(Area, entry);
         for (index, routine) in routines.iter().enumerate() {
             bytes[entry + 8 * index..][..8].copy_from_slice(&routine.to_le_bytes());
@@ -388,9 +415,9 @@ impl Machine {
     /// Restores registers by the pc map; gives the app's pc.
     fn at_fault(&mut self, fragment: &Fragment, hot: u32, end: &mut Capture) -> u64 {
         let row = fragment.pc_map.iter().rfind(|row| row.hot <= hot).unwrap();
-        for (spill, register) in [(Spill::Rcx, 1), (Spill::Rdx, 2)] {
+        for spill in SPILLS {
             if row.spilled & spill.bit() != 0 {
-                end.state.regs[register] = self.spilled(spill);
+                end.state.regs[usize::from(spill.register())] = self.spilled(spill);
             }
         }
         self.app() + CODE + u64::from(row.app)
