@@ -16,6 +16,8 @@ pub(crate) enum Kind {
     Verbatim,
     /// Copied, with its rip-relative field aimed at the app's address.
     RipRelative,
+    /// `popf`.
+    PopFlags,
     /// Its memory operand lies in the gs segment.
     GsMemory,
     /// Reads or writes the base of the gs segment.
@@ -49,7 +51,7 @@ impl Kind {
     pub(crate) const fn is_plain(self) -> bool {
         matches!(
             self,
-            Self::Verbatim | Self::RipRelative | Self::GsMemory | Self::GsBase
+            Self::Verbatim | Self::RipRelative | Self::PopFlags | Self::GsMemory | Self::GsBase
         )
     }
 
@@ -230,6 +232,9 @@ fn classify_plain(raw: &Instruction) -> Kind {
     }
     if matches!(code, Code::Enclu | Code::Uiret) {
         return Kind::Trap(Trap::Unsupported);
+    }
+    if matches!(code, Code::Popfq | Code::Popfw) {
+        return Kind::PopFlags;
     }
     if raw.is_ip_rel_memory_operand() {
         return Kind::RipRelative;

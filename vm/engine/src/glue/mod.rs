@@ -54,6 +54,13 @@ pub fn place(pc: u64) -> Place {
     }
 }
 
+/// Whether `pc` lies behind the gate's system call, on the way back to the cache.
+#[must_use]
+pub fn behind_call(pc: u64) -> bool {
+    let address = |f: unsafe extern "C" fn()| f as usize as u64;
+    (address(syscall::gate_done)..address(syscall::gate_end)).contains(&pc)
+}
+
 /// The table of a thread area.
 #[must_use]
 pub fn entries() -> [u64; 16] {

@@ -1,8 +1,9 @@
 //! Handing a signal to the app, as the kernel would have.
 
 use super::frame::{self, CONTEXT, INFO, SigInfo, UContext, greg};
+use super::step::TrapFlag;
 use super::translate::{self, Spot};
-use super::{DEFAULT, FAULTS, IGNORE, bit, default_kills, fatal, handler, kernel_mask};
+use super::{DEFAULT, FAULTS, HOLD_ALL, IGNORE, bit, default_kills, fatal, handler, kernel_mask};
 use crate::sys::c;
 use crate::sys::proc::KernelSigaction;
 use crate::thread::Thread;
@@ -69,7 +70,8 @@ pub fn settle(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     }
     // At the gate rcx and r11 hold what the kernel leaves there, but for the address.
     context.gregs[greg::RCX] = spot.pc.0;
-    context.gregs[greg::R11] = context.gregs[greg::FLAGS] & !0x100;
+    let flag = thread.signals.trap_flag;
+    context.gregs[greg::R11] = flag.shown(context.gregs[greg::FLAGS]);
 }
 
 /// Context in which the instruction at `spot` is taken up again.
@@ -126,9 +128,18 @@ fn as_the_app_called(info: &SigInfo, spot: &Spot) -> SigInfo {
     info
 }
 
+/// The kernel's mask for the app's; while a signal waits, no other may come.
+fn open_mask(thread: &Thread) -> u64 {
+    if thread.pending == 0 {
+        kernel_mask(thread.signals.mask)
+    } else {
+        HOLD_ALL
+    }
+}
+
 /// Nothing to deliver after all.
 fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
-    context.sigmask = kernel_mask(thread.signals.mask);
+    context.sigmask = open_mask(thread);
     let ctx = continuation(&vm::lock(), spot);
     handler::redirect(thread, context, spot.pc, ctx);
 }
@@ -144,7 +155,7 @@ fn push(
     let signal = info.signo as u32;
     let mut app = *context;
     app.gregs[greg::RIP] = spot.pc.0;
-    app.gregs[greg::FLAGS] &= !0x100;
+    app.gregs[greg::FLAGS] = thread.signals.trap_flag.shown(app.gregs[greg::FLAGS]);
     app.sigmask = thread
         .signals
         .saved_mask
@@ -211,7 +222,8 @@ fn enter_handler(
     g[greg::RAX] = 0;
     g[greg::RSP] = frame;
     g[greg::FLAGS] &= !(0x100 | 0x400 | 0x1_0000); // TF, DF, RF
-    context.sigmask = kernel_mask(thread.signals.mask);
+    thread.signals.trap_flag = TrapFlag::default();
+    context.sigmask = open_mask(thread);
     frame::reset_vector_state(context.fpstate);
     handler::redirect(thread, context, AppPc(action.handler), Context::CANONICAL);
 }

@@ -2,6 +2,7 @@
 
 use super::frame::{SigInfo, UContext, greg};
 use super::native::{self, Native};
+use super::step::{self, TRAP_FLAG, TRAP_TRACE};
 use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, translate};
 use crate::glue::{self, Place, vmcall};
 use crate::sys::{c, peek};
@@ -9,9 +10,6 @@ use crate::thread::{self, Thread};
 use crate::vm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
-
-/// TF in rflags.
-pub const TRAP_FLAG: u64 = 0x100;
 
 unsafe extern "C" {
     /// `sa_restorer` of our handlers.
@@ -56,7 +54,7 @@ unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UC
 }
 
 /// Where a thread is, for a signal.
-enum Where {
+pub enum Where {
     /// In the cache, or as good as: the app's state is at hand.
     App(translate::Spot),
     /// Must run on to a boundary.
@@ -65,7 +63,8 @@ enum Where {
     Vm,
 }
 
-fn locate(thread: &Thread, pc: u64) -> Where {
+/// Where `thread` is, if it is at `pc`.
+pub fn locate(thread: &Thread, pc: u64) -> Where {
     let in_cache = |pc| translate::spot(&vm::lock(), pc);
     if !vm::is_runtime(pc) {
         return match in_cache(pc) {
@@ -94,7 +93,7 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
         Where::App(spot) if spot.boundary => deliver::deliver(thread, context, info, &spot, false),
         Where::App(_) | Where::Transit => {
             wait(thread, info, context);
-            step(thread, context);
+            step::begin(thread, context);
         }
         Where::Vm => {
             wait(thread, info, context);
@@ -112,16 +111,6 @@ fn wait(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
     context.sigmask = HOLD_ALL;
 }
 
-fn step(thread: &mut Thread, context: &mut UContext) {
-    thread.signals.stepping = true;
-    context.gregs[greg::FLAGS] |= TRAP_FLAG;
-}
-
-fn stop_stepping(thread: &mut Thread, context: &mut UContext) {
-    thread.signals.stepping = false;
-    context.gregs[greg::FLAGS] &= !TRAP_FLAG;
-}
-
 /// A fault, or one of our own traps.
 fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
@@ -135,8 +124,8 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if thread.signals.native != Native::Off && native::step(thread, signal, info, context) {
         return;
     }
-    if signal == c::SIGTRAP && thread.signals.stepping {
-        return stepped(thread, context);
+    if signal == c::SIGTRAP && info.code == TRAP_TRACE {
+        return step::stepped(thread, context);
     }
     if vm::is_runtime(pc) && glue::place(pc) == Place::Vm {
         // Not a place that may fault; and the VM lock may be held here.
@@ -151,20 +140,6 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     app_fault(thread, signal, info, context, pc);
 }
 
-/// After one step towards a boundary.
-fn stepped(thread: &mut Thread, context: &mut UContext) {
-    match locate(thread, context.gregs[greg::RIP]) {
-        Where::App(spot) if spot.boundary => {
-            stop_stepping(thread, context);
-            deliver_waiting(thread, context, &spot);
-        }
-        Where::App(_) | Where::Transit => {
-            context.gregs[greg::FLAGS] |= TRAP_FLAG;
-        }
-        Where::Vm => stop_stepping(thread, context),
-    }
-}
-
 /// The VM turned away from the cache because a signal waits.
 fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
     context.gregs[greg::RIP] = thread.entering;
@@ -175,11 +150,12 @@ fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
     }
     match locate(thread, thread.entering) {
         Where::App(spot) if spot.boundary => deliver_waiting(thread, context, &spot),
-        _ => step(thread, context),
+        _ => step::begin(thread, context),
     }
 }
 
-fn deliver_waiting(thread: &mut Thread, context: &mut UContext, spot: &translate::Spot) {
+/// Delivers the signal that waited, now that the app stands at `spot`.
+pub fn deliver_waiting(thread: &mut Thread, context: &mut UContext, spot: &translate::Spot) {
     let info = thread.signals.waiting;
     thread.pending = 0;
     deliver::deliver(thread, context, &info, spot, false);
@@ -229,7 +205,9 @@ pub fn redirect(thread: &mut Thread, context: &mut UContext, pc: AppPc, ctx: Con
     thread.resume_pc = pc.0;
     thread.resume_context = ctx.0;
     context.gregs[greg::RIP] = glue::cross(glue::resume_vm);
-    context.gregs[greg::FLAGS] &= !TRAP_FLAG;
+    let flag = &mut thread.signals.trap_flag;
+    flag.standing = true;
+    context.gregs[greg::FLAGS] = flag.applied(context.gregs[greg::FLAGS]);
 }
 
 /// A fault of the app's own.

@@ -18,6 +18,7 @@ pub mod handler;
 pub mod native;
 pub mod origin;
 pub mod state;
+pub mod step;
 pub mod translate;
 
 use crate::sys::proc::{KernelSigaction, SigSet, sigaction};

@@ -6,9 +6,11 @@
 //! behind it brings us back. Meanwhile gs is the app's.
 
 use super::frame::{SigInfo, UContext, greg};
-use super::handler::{TRAP_FLAG, redirect};
-use super::{deliver, origin, translate};
-use crate::sys::c;
+use super::handler::redirect;
+use super::step::{self, TRAP_FLAG, TRAP_TRACE};
+use super::translate::{self, Spot};
+use super::{deliver, origin};
+use crate::sys::{c, peek};
 use crate::thread::Thread;
 use crate::vm;
 use ppin_abi::addr::{AppPc, CachePc};
@@ -62,13 +64,34 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         thread.take_back_gs();
     }
     thread.signals.native = Native::Off;
-    context.gregs[greg::FLAGS] &= !TRAP_FLAG;
     if trapped {
-        redirect(thread, context, AppPc(at), Context::CANONICAL);
+        done(thread, context, AppPc(at));
     } else {
+        context.gregs[greg::FLAGS] &= !TRAP_FLAG;
         fault(thread, info, context, at);
     }
     true
+}
+
+/// The instruction has been executed, and leads to `at`.
+fn done(thread: &mut Thread, context: &mut UContext, at: AppPc) {
+    let due = thread.signals.trap_flag.on;
+    if loads_flags(thread.signals.native_pc) {
+        thread.signals.trap_flag.on = context.gregs[greg::FLAGS] & TRAP_FLAG != 0;
+    }
+    if due {
+        step::trap(thread, context, &Spot::at(at));
+    } else {
+        redirect(thread, context, at, Context::CANONICAL);
+    }
+}
+
+/// Whether it is `iret`: `popf` is translated.
+fn loads_flags(pc: u64) -> bool {
+    const IRET: u8 = 0xcf;
+    let prefix = |byte: &&u8| matches!(byte, 0x40..=0x4f | 0x66);
+    let bytes = peek::read_value::<[u8; 4]>(pc).unwrap_or_default();
+    bytes.iter().find(|byte| !prefix(byte)) == Some(&IRET)
 }
 
 /// The last jump on the way cannot be made: its target is not canonical. So the app's
@@ -99,8 +122,6 @@ fn branch_to(thread: &Thread, context: &mut UContext, target: u64) -> Option<u64
     }
     Some(pc.0)
 }
-
-const TRAP_TRACE: i32 = 2;
 
 /// The instruction has faulted in its own place: all but the counters is as it
 /// should be.

@@ -46,6 +46,10 @@ pub struct SignalState {
     pub native_entry: u64,
     /// The thread is being stepped to a boundary.
     pub stepping: bool,
+    /// Address of the instruction that is being stepped over; 0: unknown.
+    pub stepped_from: u64,
+    /// The app's trap flag.
+    pub trap_flag: super::step::TrapFlag,
     /// sigsuspend and the like: the mask to put into the next frame.
     pub saved_mask: Option<SigSet>,
     /// Fault signals sent by others while the app blocks them.

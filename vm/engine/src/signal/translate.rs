@@ -25,6 +25,22 @@ pub struct Spot {
     pub corrections: Vec<(u64, i64)>,
 }
 
+impl Spot {
+    /// At the beginning of the block at `pc`, all registers in place.
+    #[must_use]
+    pub fn at(pc: AppPc) -> Self {
+        Self {
+            pc,
+            boundary: true,
+            inside: 0,
+            block_start: true,
+            spilled: 0,
+            context: Context::CANONICAL,
+            corrections: Vec::new(),
+        }
+    }
+}
+
 /// A fragment and what its maps say, wherever they are kept.
 pub struct Maps {
     /// First app instruction.
@@ -66,13 +82,9 @@ pub fn spot(vm: &Vm, address: u64) -> Option<Spot> {
 pub fn spot_at_trap(vm: &Vm, entry: u64, pc: AppPc) -> Spot {
     let maps = vm.maps_at(entry);
     Spot {
-        pc,
-        boundary: true,
-        inside: 0,
-        block_start: true,
-        spilled: 0,
         context: maps.as_ref().map_or(Context::CANONICAL, |m| m.context),
         corrections: maps.map_or_else(Vec::new, |m| corrections(&m, u32::MAX, 0)),
+        ..Spot::at(pc)
     }
 }
 

@@ -70,6 +70,8 @@ pub fn write_value<T: Plain>(to: u64, value: &T) -> bool {
 pub unsafe trait Plain: Copy {}
 // SAFETY: integers.
 unsafe impl Plain for u64 {}
+// SAFETY: an integer.
+unsafe impl Plain for u8 {}
 // SAFETY: integers.
 unsafe impl Plain for u32 {}
 // SAFETY: arrays of integers.

@@ -48,6 +48,8 @@ pub fn handle(thread: &mut Thread) -> CachePc {
     thread.regs.gpr[reg::R11] = thread.regs.flags;
     thread.resume_pc = ImageOff(rec.next).at(base).0;
     thread.resume_context = rec.context;
+    // No trap is due behind a system call.
+    thread.signals.trap_flag.standing = true;
     let outcome = if thread.pending != 0 {
         Outcome::Again
     } else {
@@ -70,6 +72,7 @@ pub fn after_efault(thread: &mut Thread) -> CachePc {
     // SAFETY: as in `handle`.
     let rec = unsafe { (record as *const SyscallRec).read() };
     let base = vm::lock().base_at(record);
+    thread.signals.trap_flag.standing = true;
     if thread.pending == 0 && invalidate::release_all(&mut vm::lock()) {
         thread.regs.gpr[reg::RAX] = thread.area.scratch[2];
         return again(

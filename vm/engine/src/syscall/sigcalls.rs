@@ -5,6 +5,7 @@ use super::Outcome;
 use crate::dispatch;
 use crate::signal::frame::{self, UContext, greg};
 use crate::signal::state::AltStack;
+use crate::signal::step::TrapFlag;
 use crate::signal::{HOLD_ALL, MAX_SIGNAL, UNCATCHABLE, bit, kernel_mask};
 use crate::sys::c;
 use crate::sys::peek;
@@ -161,6 +162,7 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
     thread.signals.mask = app.sigmask & !UNCATCHABLE;
     restore_stack(thread, &app);
     release_held(thread);
+    thread.signals.trap_flag = TrapFlag::of(app.gregs[greg::FLAGS]);
     let pc = app.gregs[greg::RIP];
     let continues = thread.signals.continues(at, pc);
     let ctx = {

@@ -208,6 +208,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     c.resume_context = parent.resume_context;
     c.epoch = vm.cache.epoch;
     c.signals.mask = parent.signals.mask;
+    c.signals.trap_flag = parent.signals.trap_flag;
     let thread = request.flag(c::CLONE_THREAD);
     if request.flag(c::CLONE_VFORK) {
         c.signals.alt = parent.signals.alt;

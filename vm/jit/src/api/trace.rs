@@ -190,7 +190,9 @@ impl<'t> Ins<'t> {
     #[must_use]
     pub fn category(&self) -> Category {
         match self.decoded().kind {
-            Kind::Verbatim | Kind::RipRelative | Kind::GsMemory | Kind::GsBase => Category::Plain,
+            Kind::Verbatim | Kind::RipRelative | Kind::PopFlags | Kind::GsMemory | Kind::GsBase => {
+                Category::Plain
+            }
             Kind::Jump => Category::Jump,
             Kind::CondJump | Kind::ShortJump | Kind::TransactionBegin => {
                 Category::ConditionalBranch

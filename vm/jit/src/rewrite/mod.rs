@@ -10,6 +10,7 @@ mod indirect_call;
 mod indirect_jump;
 mod jump;
 mod load_target;
+mod pop_flags;
 mod ret;
 mod rip_relative;
 mod short_jump;
@@ -47,6 +48,7 @@ pub(crate) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
     match site.ins.kind {
         Kind::Verbatim | Kind::Faulting => verbatim::emit(emitter, site),
         Kind::RipRelative => rip_relative::emit(emitter, site),
+        Kind::PopFlags => pop_flags::emit(emitter, site),
         Kind::GsMemory => gs_memory::emit(emitter, site),
         Kind::GsBase => gs_base::emit(emitter, site),
         Kind::Jump => jump::emit(emitter, site),
