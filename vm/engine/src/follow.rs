@@ -95,7 +95,24 @@ fn binary(head: &[u8], stat: &crate::sys::file::Stat, fd: &crate::sys::file::Fil
     if (setuid || fd.has_capabilities()) && gains(stat) {
         return Plan::Native("it would lose its privileges");
     }
+    if is_traced() {
+        return Plan::Native("a debugger traces it");
+    }
     Plan::Follow
+}
+
+/// Whether this process has a tracer (ptrace(2)): there can be only one, and a debugger
+/// wants to see the program's own code.
+fn is_traced() -> bool {
+    const KEY: &[u8] = b"\nTracerPid:\t";
+    let status = crate::sys::file::File::open("/proc/thread-self/status", c::O_RDONLY, 0)
+        .and_then(|file| file.read_all(4096))
+        .unwrap_or_default();
+    let value = status
+        .windows(KEY.len())
+        .position(|window| window == KEY)
+        .and_then(|at| status.get(at + KEY.len()));
+    value.is_some_and(|digit| *digit != b'0')
 }
 
 /// Root gains nothing from its own setuid programs.

@@ -3,6 +3,9 @@
 //! The copy is one `rep movsb`: if it faults, the signal handler sees the pc at
 //! [`peek_copy`] and moves it to [`peek_done`], where rcx says how much was left.
 
+use super::mem;
+use alloc::vec::Vec;
+
 unsafe extern "C" {
     /// The instruction that may fault.
     fn peek_copy();
@@ -37,6 +40,28 @@ pub fn read(from: u64, to: &mut [u8]) -> usize {
     // SAFETY: `to` is writable; a fault on the app's side ends the copy.
     let left = unsafe { peek_bytes(to.as_mut_ptr() as u64, from, to.len() as u64) };
     to.len() - left as usize
+}
+
+/// Reads a string of at most `most` bytes, its terminating zero included; `None` if it
+/// is longer or cannot be read. No page is touched behind that of the zero: to a
+/// debugger of the app a fault of ours would be one of the app.
+#[must_use]
+pub fn c_string(from: u64, most: usize) -> Option<Vec<u8>> {
+    let mut text = Vec::new();
+    while text.len() < most {
+        let at = from + text.len() as u64;
+        let rest = (mem::PAGE - at % mem::PAGE) as usize;
+        let (start, end) = (text.len(), most.min(text.len() + rest));
+        text.resize(end, 0);
+        if read(at, &mut text[start..]) < end - start {
+            return None;
+        }
+        if let Some(zero) = text[start..].iter().position(|byte| *byte == 0) {
+            text.truncate(start + zero + 1);
+            return Some(text);
+        }
+    }
+    None
 }
 
 /// Copies `bytes` to app memory at `to`; whether all of it could be written.

@@ -61,11 +61,7 @@ fn exec_of(args: &[usize; 6], first: usize, at: Option<(i32, u32)>) -> Exec {
 /// The path with its terminating zero; `None` if it cannot be read (the kernel will
 /// say so).
 fn path(from: u64) -> Option<Vec<u8>> {
-    let mut buffer = alloc::vec![0; PATH_MAX];
-    let len = peek::read(from, &mut buffer);
-    let end = buffer[..len].iter().position(|b| *b == 0)?;
-    buffer.truncate(end + 1);
-    Some(buffer)
+    peek::c_string(from, PATH_MAX)
 }
 
 fn note_native(path: Option<&[u8]>, plan: Plan) {
