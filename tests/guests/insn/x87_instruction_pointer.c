@@ -1,7 +1,6 @@
 // The x87 unit remembers the address of its last instruction, and fnstenv shows it: old
 // position-independent code learns from it where it runs, and must see its own address.
 //@ variants: pie nopie
-//@ pending: fnstenv shows the translated address
 #include "guest.h"
 extern u8 here[];
 int main(void) {

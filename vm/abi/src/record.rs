@@ -101,6 +101,10 @@ pub struct CallRec {
     pub args: u16,
 }
 
+/// In [`CallRec::routine`], no tool's: the app has just stored an x87 instruction pointer.
+/// Arguments: the image's address, the field's offset and its size in bytes.
+pub const X87_POINTER: u16 = u16::MAX;
+
 /// Arguments of an analysis call: the integer registers of the System V ABI.
 pub const MAX_ARGS: usize = 6;
 

@@ -5,7 +5,7 @@ use crate::host::EngineHost;
 use crate::thread::{Thread, reg};
 use crate::vm;
 use ppin_abi::addr::{ImageBase, ImageOff};
-use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG};
+use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};
 use ppin_jit::api::Call;
 
 /// Called by the bridge on the VM stack; returns where emitted code goes on.
@@ -26,7 +26,9 @@ pub unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
         // SAFETY: as above.
         *value = argument(thread, base, unsafe { &*(at as *const CallArg) });
     }
-    if let Some(routine) = tool.routines().get(usize::from(rec.routine)) {
+    if rec.routine == X87_POINTER {
+        crate::x87::correct(args[0].wrapping_add(args[1]), args[2]);
+    } else if let Some(routine) = tool.routines().get(usize::from(rec.routine)) {
         (routine.function)(&Call {
             tool,
             host: &EngineHost,

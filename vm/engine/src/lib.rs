@@ -50,6 +50,7 @@ pub mod sys;
 mod syscall;
 pub mod thread;
 mod vm;
+mod x87;
 
 use image::maps::MapEntry;
 use image::{ImageId, Region};

@@ -1,5 +1,6 @@
 //! App bytes to instructions, and the kind of treatment each one needs.
 
+use crate::x87;
 use iced_x86::{
     Code, Decoder, DecoderError, DecoderOptions, FlowControl, Instruction, OpKind, Register,
 };
@@ -85,6 +86,8 @@ pub(crate) struct Ins {
     pub kind: Kind,
     /// For a rip-relative operand: offset of its 32-bit field in the instruction.
     pub disp_at: u8,
+    /// The x87 instruction pointer that it stores.
+    pub x87_pointer: Option<x87::PointerField>,
 }
 
 impl Ins {
@@ -160,6 +163,7 @@ impl<'a> InsReader<'a> {
             offset,
             kind,
             disp_at,
+            x87_pointer: x87::pointer_field(&raw),
         }
     }
 }

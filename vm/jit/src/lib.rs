@@ -36,6 +36,7 @@ pub mod origin;
 mod request;
 mod rewrite;
 mod trace;
+mod x87;
 
 pub use compile::compile;
 pub use request::{BytesEnd, MAX_TRACE_BYTES, Request};

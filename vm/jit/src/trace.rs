@@ -10,6 +10,7 @@ use crate::effects;
 use crate::emit::is_low;
 use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request};
 use crate::rewrite::{absolute, gs_memory};
+use crate::x87;
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
@@ -43,6 +44,10 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
         };
         if matches!(next.kind, Kind::Trap(_)) && !ins.is_empty() {
             break;
+        }
+        let mut next = next;
+        if next.x87_pointer.is_some() && x87::left_out(&next.raw, &ins) {
+            next.x87_pointer = None;
         }
         ins.push(next);
         branches += usize::from(matches!(next.kind, Kind::CondJump | Kind::ShortJump));

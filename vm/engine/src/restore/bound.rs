@@ -62,9 +62,15 @@ impl Bound {
         addr.wrapping_sub(self.addr) < self.geometry.file_len
     }
 
+    /// Where it is mapped: start and end.
+    #[must_use]
+    pub fn range(&self) -> (u64, u64) {
+        (self.addr, self.addr + self.geometry.file_len)
+    }
+
     /// Removes the mapping; its range.
     pub fn unmap(self) -> (u64, u64) {
-        let range = (self.addr, self.addr + self.geometry.file_len);
+        let range = self.range();
         drop(self.unit);
         // SAFETY: the unit that read it is gone, and the app has unmapped the image.
         let _ = unsafe { mem::unmap(self.addr, self.geometry.file_len) };

@@ -8,6 +8,7 @@ use crate::sys::c;
 use crate::sys::proc::KernelSigaction;
 use crate::thread::Thread;
 use crate::vm::{self, Vm};
+use crate::x87;
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
@@ -153,6 +154,7 @@ fn push(
     action: &KernelSigaction,
 ) {
     let signal = info.signo as u32;
+    x87::correct_frame(context.fpstate);
     let mut app = *context;
     app.gregs[greg::RIP] = spot.pc.0;
     app.gregs[greg::FLAGS] = thread.signals.trap_flag.shown(app.gregs[greg::FLAGS]);

@@ -23,5 +23,6 @@ pub use insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
 pub(crate) use insert::{CallInsertion, CountInsertion, Insertions};
 pub use opcode::{OPCODES, Opcode};
 pub use operand::{Access, MemoryOperand, Reg};
+pub(crate) use operand::{address_arg, plain_arg};
 pub use tool::{Call, Knob, Routine, RoutineFn, Tool};
 pub use trace::{Bbl, Category, Ins, Trace};

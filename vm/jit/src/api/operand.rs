@@ -92,7 +92,7 @@ impl MemoryOperand {
                 access,
                 OpAccess::CondRead | OpAccess::CondWrite | OpAccess::ReadCondWrite
             ),
-            address: address_arg(used, image),
+            address: address_arg(used, ins, image),
         })
     }
 
@@ -104,10 +104,16 @@ impl MemoryOperand {
 }
 
 /// The address as an argument of a call record.
-fn address_arg(used: &UsedMemory, image: ImageBase) -> Option<CallArg> {
+pub(crate) fn address_arg(
+    used: &UsedMemory,
+    ins: &Instruction,
+    image: ImageBase,
+) -> Option<CallArg> {
     let base = used.base();
-    if base == Register::RIP || base == Register::EIP {
-        return image_arg(ArgKind::ImageAddr, AppPc(used.displacement()), image);
+    if is_ip_relative(used, ins) {
+        let plain = !matches!(used.segment(), Register::FS | Register::GS);
+        let arg = || image_arg(ArgKind::ImageAddr, AppPc(used.displacement()), image);
+        return plain.then(arg).flatten();
     }
     let segment = match used.segment() {
         Register::FS => 1 << 4,
@@ -126,6 +132,15 @@ fn address_arg(used: &UsedMemory, image: ImageBase) -> Option<CallArg> {
         scale_seg: used.scale().trailing_zeros() as u8 | segment | narrow,
         value: halves(used.displacement()),
     })
+}
+
+/// Whether it is the instruction's rip-relative operand, which is given as the address
+/// that it comes to: one that is another at the next run.
+fn is_ip_relative(used: &UsedMemory, ins: &Instruction) -> bool {
+    ins.is_ip_rel_memory_operand()
+        && used.base() == Register::None
+        && used.index() == Register::None
+        && used.displacement() == ins.ip_rel_memory_address()
 }
 
 /// The size of an implicit operand's address is not always given: its registers tell.

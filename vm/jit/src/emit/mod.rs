@@ -81,6 +81,11 @@ impl Emitter {
         }
     }
 
+    /// Address of offset 0 of the image.
+    pub(crate) fn image(&self) -> ImageBase {
+        self.image
+    }
+
     /// `pc` relative to the image. Trace selection lets nothing out of reach pass.
     pub(crate) fn off(&self, pc: AppPc) -> ImageOff {
         pc.offset_from(self.image).unwrap_or_default()

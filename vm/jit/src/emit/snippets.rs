@@ -4,6 +4,7 @@ use super::Emitter;
 use dynasm::dynasm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::{APP_GS_BASE, Entry, Spill};
+use ppin_abi::record::CallArg;
 use ppin_relocator::{RelocKind, SlotInit};
 
 #[allow(
@@ -70,6 +71,25 @@ impl Emitter {
     pub(crate) fn jump_to(&mut self, entry: Entry) {
         let disp = entry.disp() as i32;
         dynasm!(self.hot; .arch x64; gs jmp QWORD [DWORD disp]);
+    }
+
+    /// The call of a routine, for the instruction at `pc`, `app` bytes behind the head.
+    ///
+    /// ```text
+    ///          mov gs:[Spill::Rcx], rcx
+    ///          lea rcx, [rip + record]
+    ///          jmp gs:[Entry::Bridge]
+    ///  resume:                                  all app registers in place again
+    /// ```
+    pub(crate) fn bridge(&mut self, pc: AppPc, app: u32, routine: u16, args: &[CallArg]) {
+        const LEN: u32 = 9 + 7 + 8;
+        let resume = self.hot.here() + LEN;
+        let record = self.call_record(pc, routine, args, resume);
+        self.spill_rcx(app);
+        self.point_rcx_at(record);
+        self.jump_to(Entry::Bridge);
+        debug_assert_eq!(self.hot.here(), resume);
+        self.row(app, 0, 0);
     }
 
     /// `lea rcx, [rip + record]`, with the record at `cold`.

@@ -18,6 +18,7 @@ mod syscall;
 mod transaction;
 pub(crate) mod trap;
 mod verbatim;
+mod x87_pointer;
 
 use crate::decode::{Ins, Kind};
 use crate::emit::{Emitter, ExitTo};
@@ -64,5 +65,8 @@ pub(crate) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
             let context = emitter.ins_context(site.ins.offset);
             trap::emit(emitter, site.ins.pc(), site.ins.offset, trap, context);
         }
+    }
+    if let Some(field) = site.ins.x87_pointer {
+        x87_pointer::emit(emitter, site, field);
     }
 }
