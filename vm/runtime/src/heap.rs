@@ -5,8 +5,8 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering};
 use linux_raw_sys::general::{
-    __NR_futex, __NR_mmap, FUTEX_PRIVATE_FLAG, FUTEX_WAIT, FUTEX_WAKE, MAP_ANONYMOUS, MAP_PRIVATE,
-    PROT_READ, PROT_WRITE,
+    __NR_futex, __NR_getrlimit, __NR_mmap, FUTEX_PRIVATE_FLAG, FUTEX_WAIT, FUTEX_WAKE,
+    MAP_ANONYMOUS, MAP_NORESERVE, MAP_PRIVATE, PROT_READ, PROT_WRITE, RLIMIT_AS, RLIMIT_DATA,
 };
 use lock_api::RawMutex;
 use ppin_inject::sys::{check, syscall};
@@ -18,7 +18,10 @@ use talc::source::Source;
 #[global_allocator]
 static HEAP: TalcLock<Futex, Grow> = TalcLock::new(Grow { heap: None });
 
-/// Smallest chunk; larger than most runs ever need.
+/// Address space taken at once, more than most runs ever need: later on the app may
+/// have used up its share of mappings. Pages count when they are touched.
+const FIRST: usize = 32 << 20;
+/// Smallest chunk where that is not to be had (`ulimit -v`), and of growth.
 const CHUNK: usize = 1 << 20;
 /// Where the first chunk goes, seen from the runtime's image.
 const DISTANCE: usize = 256 << 20;
@@ -49,7 +52,10 @@ unsafe impl Source for Grow {
         let wanted = layout.size() + layout.align() + 4096;
         let size = wanted.next_multiple_of(CHUNK);
         let end = talc.source.heap.map(|(_, end)| end);
-        let start = map(end.unwrap_or_else(first_place), size).ok_or(())?;
+        let (start, size) = match end {
+            None => first(size).ok_or(())?,
+            Some(end) => (map(end, size).ok_or(())?, size),
+        };
         let heap = match talc.source.heap {
             Some((heap, end)) if end == start => {
                 // SAFETY: fresh memory right behind the heap, for good.
@@ -63,6 +69,23 @@ unsafe impl Source for Grow {
     }
 }
 
+/// The first chunk. Where address space is limited, the app needs it more.
+fn first(size: usize) -> Option<(usize, usize)> {
+    let size = if limited() { size } else { size.max(FIRST) };
+    let chunk = map(first_place(), size).map(|start| (start, size));
+    chunk.or_else(|| map(first_place(), CHUNK).map(|start| (start, CHUNK)))
+}
+
+fn limited() -> bool {
+    [RLIMIT_AS, RLIMIT_DATA].into_iter().any(|resource| {
+        let mut limit = [u64::MAX; 2];
+        let args = [resource as usize, limit.as_mut_ptr() as usize, 0, 0, 0, 0];
+        // SAFETY: asks for a `struct rlimit`.
+        unsafe { syscall(__NR_getrlimit, args) };
+        limit[0] != u64::MAX
+    })
+}
+
 fn first_place() -> usize {
     let here = first_place as fn() -> usize as usize;
     (here & !(CHUNK - 1)) + DISTANCE
@@ -70,7 +93,7 @@ fn first_place() -> usize {
 
 fn map(hint: usize, size: usize) -> Option<usize> {
     let protection = (PROT_READ | PROT_WRITE) as usize;
-    let flags = (MAP_PRIVATE | MAP_ANONYMOUS) as usize;
+    let flags = (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE) as usize;
     // SAFETY: a new mapping at a place that is free (a taken hint is not used).
     check(unsafe { syscall(__NR_mmap, [hint, size, protection, flags, usize::MAX, 0]) }).ok()
 }

@@ -109,7 +109,7 @@ pub fn deliver(
         return fatal::die(thread, signal, info);
     }
     if blocked && FAULTS & bit(signal) != 0 {
-        thread.signals.held |= bit(signal);
+        thread.signals.held.put(info);
         return go_on(thread, context, spot);
     }
     match action.handler {

@@ -3,8 +3,8 @@
 
 use super::frame::{SigInfo, UContext, greg};
 use super::{DEFAULT, bit};
+use crate::sys::c;
 use crate::sys::proc::{self, KernelSigaction};
-use crate::sys::{self, c};
 use crate::thread::Thread;
 use crate::{report, vm};
 
@@ -24,16 +24,7 @@ fn die_now(signal: u32, info: &SigInfo) -> ! {
     };
     // SAFETY: no handler is installed.
     let _ = unsafe { proc::sigaction(signal, Some(&default)) };
-    let args = [
-        proc::pid() as usize,
-        proc::tid() as usize,
-        signal as usize,
-        core::ptr::from_ref(info) as usize,
-        0,
-        0,
-    ];
-    // SAFETY: a siginfo of our own; to oneself any code is allowed.
-    let _ = unsafe { sys::call(c::__NR_rt_tgsigqueueinfo, args) };
+    proc::queue_to_self(info);
     proc::set_mask(!bit(signal));
     proc::raise(signal);
     proc::exit_group(128 + signal as i32)

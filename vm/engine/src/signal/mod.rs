@@ -50,6 +50,9 @@ pub const fn kernel_mask(app: SigSet) -> SigSet {
 /// Everything that can wait.
 pub const HOLD_ALL: SigSet = !FAULTS;
 
+/// Holds back faults, too: for moments in which a thread has no place to handle any.
+pub const NOTHING: SigSet = !0;
+
 /// Whether the default action of `signal` ends the process (signal(7)).
 #[must_use]
 pub const fn default_kills(signal: u32) -> bool {

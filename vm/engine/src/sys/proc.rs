@@ -91,6 +91,20 @@ pub fn raise(signal: u32) {
     };
 }
 
+/// Sends a signal with this information to this thread.
+pub fn queue_to_self(info: &crate::signal::frame::SigInfo) {
+    let args = [
+        pid() as usize,
+        tid() as usize,
+        info.signo as usize,
+        core::ptr::from_ref(info) as usize,
+        0,
+        0,
+    ];
+    // SAFETY: a siginfo of our own; to oneself any code is allowed.
+    unsafe { raw(c::__NR_rt_tgsigqueueinfo, args) };
+}
+
 /// Ends the process without a trace of ours.
 pub fn exit_group(status: i32) -> ! {
     loop {

@@ -15,6 +15,7 @@ pub mod user_dispatch;
 use crate::cache::invalidate;
 use crate::glue::vmcall;
 use crate::signal::translate;
+use crate::sys::c;
 use crate::thread::{Thread, reg};
 use crate::vm;
 use ppin_abi::addr::{CachePc, ImageOff};
@@ -129,6 +130,10 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
         nr if PROCESS.contains(&nr) => process::handle(thread, nr, &args),
         nr if EXEC.contains(&nr) => exec::handle(thread, nr, &args),
         nr if OTHER.contains(&nr) => Outcome::Done(misc::handle(thread, nr, &args)),
+        c::__NR_rt_sigtimedwait => match sigcalls::wait_for_held(thread, &args) {
+            Some(result) => Outcome::Done(result),
+            None => through_gate(thread, resume, nr, &args),
+        },
         nr => through_gate(thread, resume, nr, &args),
     }
 }

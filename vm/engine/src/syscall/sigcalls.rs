@@ -1,5 +1,5 @@
-//! rt_sigaction, rt_sigprocmask, rt_sigreturn, sigaltstack (the manual pages of
-//! these names).
+//! rt_sigaction, rt_sigprocmask, rt_sigreturn, sigaltstack, rt_sigpending and
+//! rt_sigtimedwait (the manual pages of these names).
 
 use super::Outcome;
 use crate::dispatch;
@@ -20,12 +20,13 @@ const EINVAL: isize = -22;
 const ENOMEM: isize = -12;
 const EPERM: isize = -1;
 
-/// Handles one of the four.
+/// Handles one of the first five.
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     match nr {
         c::__NR_rt_sigaction => Outcome::Done(sigaction(thread, args)),
         c::__NR_rt_sigprocmask => Outcome::Done(sigprocmask(thread, args)),
         c::__NR_sigaltstack => Outcome::Done(sigaltstack(thread, args)),
+        c::__NR_rt_sigpending => Outcome::Done(sigpending(thread, args)),
         _ => sigreturn(thread),
     }
 }
@@ -94,13 +95,36 @@ pub fn change_mask(thread: &mut Thread, mask: u64) {
 }
 
 /// Fault signals that others sent while the app blocked them come up again.
-fn release_held(thread: &mut Thread) {
-    let freed = thread.signals.held & !thread.signals.mask;
-    if freed != 0 {
-        let signal = freed.trailing_zeros() + 1;
-        thread.signals.held &= !bit(signal);
-        proc::raise(signal);
+pub fn release_held(thread: &mut Thread) {
+    if let Some(info) = thread.signals.held.take(!thread.signals.mask) {
+        proc::queue_to_self(&info);
     }
+}
+
+/// `rt_sigpending`: what we hold back for the app is pending, too.
+fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
+    let result = super::pass(c::__NR_rt_sigpending, args);
+    let held = thread.signals.held.set();
+    let at = args[0] as u64;
+    if result == 0
+        && held != 0
+        && let Some(set) = peek::read_value::<u64>(at)
+    {
+        let written = peek::write_value(at, &(set | held));
+        debug_assert!(written, "the kernel has just written there");
+    }
+    result
+}
+
+/// `rt_sigtimedwait`, if it waits for what we hold.
+pub fn wait_for_held(thread: &mut Thread, args: &[usize; 6]) -> Option<isize> {
+    let wanted = (thread.signals.held.set() != 0 && args[3] == 8)
+        .then(|| peek::read_value::<u64>(args[0] as u64))??;
+    let info = thread.signals.held.take(wanted)?;
+    if args[1] != 0 && !peek::write_value(args[1] as u64, &info) {
+        return Some(EFAULT);
+    }
+    Some(info.signo as isize)
 }
 
 const SS_ONSTACK: u32 = 1;

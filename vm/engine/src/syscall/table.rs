@@ -25,6 +25,7 @@ pub const SIGNALS: &[u32] = &[
     c::__NR_rt_sigprocmask,
     c::__NR_rt_sigreturn,
     c::__NR_sigaltstack,
+    c::__NR_rt_sigpending,
 ];
 pub const SUSPENDING: &[u32] = &[
     c::__NR_rt_sigsuspend,
@@ -60,6 +61,7 @@ pub fn fill() {
     for nr in families.into_iter().flatten() {
         watch(*nr);
     }
+    watch(c::__NR_rt_sigtimedwait);
 }
 
 /// Lists one more.

@@ -6,7 +6,7 @@
 //! stack with all signals blocked; the stack that the app gave is its rsp later.
 
 use super::{Thread, reg};
-use crate::signal::{HOLD_ALL, kernel_mask};
+use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
 use crate::sys::{c, mem, peek, proc, raw};
 use crate::vm;
 
@@ -157,6 +157,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     }
     thread.tid = proc::tid();
     thread.user_dispatch = Default::default();
+    thread.signals.held.clear();
     let mut vm = vm::lock();
     vm.threads.clear();
     vm.threads.push(thread);
@@ -177,9 +178,12 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
     let (base, top) = unsafe { ((*child).map.0 + mem::PAGE, (*child).vm_sp) };
     let vfork = request.flag(c::CLONE_VFORK);
     let (nr, args) = kernel_call(request, Some((base, top - base)));
-    let before = proc::set_mask(HOLD_ALL);
+    // The child begins with its parent's gs and without a signal stack: not even faults
+    // that others send may come before it has its own.
+    let before = proc::set_mask(NOTHING);
     // SAFETY: the child starts on its own VM stack with its own structure.
     let result = unsafe { crate::glue::clone(nr, args.as_ptr(), child.cast()) };
+    proc::set_mask(HOLD_ALL);
     if result < 0 || vfork {
         // A vfork child has exec'd or ended by now, or there was none.
         // SAFETY: see above; the helper of its exec, if any, is waited for.
@@ -247,6 +251,7 @@ pub unsafe extern "C" fn start(thread: *mut Thread) -> ! {
     // SAFETY: the glue passes the structure made for this child.
     let thread = unsafe { &mut *thread };
     thread.adopt();
+    proc::set_mask(HOLD_ALL);
     let tool = vm::lock().tool_ref();
     tool.thread_start(
         &crate::host::EngineHost,

@@ -2,7 +2,7 @@
 
 use super::Thread;
 use crate::end;
-use crate::signal::HOLD_ALL;
+use crate::signal::{HOLD_ALL, NOTHING};
 use crate::sys::proc;
 use crate::syscall::Outcome;
 use crate::vm;
@@ -30,6 +30,8 @@ pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
         crate::counters::retire(&mut vm, thread);
         thread.map
     };
+    // The signal stack goes, too.
+    proc::set_mask(NOTHING);
     // SAFETY: nothing refers to the structure any more; the routine needs no stack.
     unsafe { crate::glue::unmap_and_exit(base, len, status) }
 }
