@@ -88,6 +88,17 @@ pub fn release_all(vm: &mut Vm) -> bool {
     !pages.is_empty()
 }
 
+/// The kernel writes, or has written, to `start .. end` on the app's behalf: pages there
+/// are given back, and what was made from the bytes is forgotten.
+pub fn written(vm: &mut Vm, start: u64, end: u64) {
+    let pages: alloc::vec::Vec<u64> = vm.guards.guarded(page_down(start), end).collect();
+    for page in pages {
+        vm.guards.release(page, false);
+        fragments(vm, page, page + PAGE);
+    }
+    fragments(vm, start, end);
+}
+
 /// The app stores to `addr` from cache address `pc`. Returns whether the fault was
 /// our doing; the store can then be repeated.
 pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {

@@ -89,7 +89,7 @@ fn learn(addr: usize, args: &[usize; 6]) {
 }
 
 /// Path behind a descriptor of the app, as the kernel tells it.
-fn path_of(fd: i32) -> String {
+pub fn path_of(fd: i32) -> String {
     let link = crate::sys::file::c_path(&format!("/proc/self/fd/{fd}"));
     let mut buffer = [0u8; 4096];
     let args = [

@@ -6,6 +6,7 @@ pub mod gate32;
 pub mod last_words;
 mod memory;
 mod misc;
+mod own_memory;
 mod process;
 mod sigcalls;
 mod suspend;
@@ -20,7 +21,7 @@ use crate::thread::{Thread, reg};
 use crate::vm;
 use ppin_abi::addr::{CachePc, ImageOff};
 use ppin_abi::record::SyscallRec;
-use table::{EXEC, MEMORY, OTHER, PROCESS, SIGNALS, SUSPENDING};
+use table::{EXEC, MEMORY, OPENING, OTHER, PROCESS, SIGNALS, SUSPENDING, WRITING};
 
 /// Fills the table.
 pub fn init(config: &crate::config::Config) {
@@ -128,6 +129,9 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
         nr if SIGNALS.contains(&nr) => sigcalls::handle(thread, nr, &args),
         nr if SUSPENDING.contains(&nr) => suspend::handle(thread, nr, &args),
         nr if PROCESS.contains(&nr) => process::handle(thread, nr, &args),
+        nr if OPENING.contains(&nr) => own_memory::open(thread, nr, &args),
+        nr if WRITING.contains(&nr) => own_memory::write(thread, nr, &args),
+        c::__NR_process_vm_writev => own_memory::process_vm_writev(thread, nr, &args),
         nr if EXEC.contains(&nr) => exec::handle(thread, nr, &args),
         nr if OTHER.contains(&nr) => Outcome::Done(misc::handle(thread, nr, &args)),
         c::__NR_rt_sigtimedwait => match sigcalls::wait_for_held(thread, &args) {

@@ -3,8 +3,17 @@
 use crate::sys::c;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// One byte per number: 1 if the VM handles it.
+/// One byte per number: 0 if the gate makes the call, [`VM`] if the VM handles it,
+/// else what it depends on.
 pub static SLOW: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
+/// The VM handles it.
+const VM: u8 = 1;
+/// `openat`: the VM handles it unless the file is opened for reading alone.
+const OPENAT: u8 = 2;
+/// `open`, likewise.
+const OPEN: u8 = 3;
+/// The app has opened its own memory.
+static WRITES: AtomicBool = AtomicBool::new(false);
 /// Some thread wants to see all of its calls; from then on the gate lets none pass.
 static ALL: AtomicBool = AtomicBool::new(false);
 /// More numbers than there are system calls: others fail whoever looks.
@@ -55,6 +64,17 @@ pub const OTHER: &[u32] = &[
     c::__NR_landlock_restrict_self,
 ];
 
+/// Calls by which files are opened.
+pub const OPENING: &[u32] = &[c::__NR_open, c::__NR_openat, c::__NR_openat2, c::__NR_creat];
+/// Calls that write to a descriptor, the first argument.
+pub const WRITING: &[u32] = &[
+    c::__NR_write,
+    c::__NR_writev,
+    c::__NR_pwrite64,
+    c::__NR_pwritev,
+    c::__NR_pwritev2,
+];
+
 /// Lists the calls that the VM must know of.
 pub fn fill() {
     let families = [MEMORY, SIGNALS, SUSPENDING, PROCESS, EXEC, OTHER];
@@ -62,22 +82,43 @@ pub fn fill() {
         watch(*nr);
     }
     watch(c::__NR_rt_sigtimedwait);
+    watch(c::__NR_process_vm_writev);
+    watch(c::__NR_openat2);
+    watch(c::__NR_creat);
+    SLOW[c::__NR_openat as usize].store(OPENAT, Ordering::Relaxed);
+    SLOW[c::__NR_open as usize].store(OPEN, Ordering::Relaxed);
+    if watches_writes() {
+        watch_writes();
+    }
+}
+
+/// Lists all calls of [`WRITING`], for good.
+pub fn watch_writes() {
+    WRITES.store(true, Ordering::Relaxed);
+    for nr in WRITING {
+        watch(*nr);
+    }
+}
+
+/// Whether [`watch_writes`] has been called.
+pub fn watches_writes() -> bool {
+    WRITES.load(Ordering::Relaxed)
 }
 
 /// Lists one more.
 pub fn watch(nr: u32) {
-    SLOW[nr as usize].store(1, Ordering::Relaxed);
+    SLOW[nr as usize].store(VM, Ordering::Relaxed);
 }
 
 /// Lists all numbers, until [`some`].
 pub fn every() {
-    set(&SLOW[..NUMBERS], 1);
+    set(&SLOW[..NUMBERS], VM);
 }
 
 /// Lists all numbers for good.
 pub fn every_for_good() {
     ALL.store(true, Ordering::Relaxed);
-    set(&SLOW, 1);
+    set(&SLOW, VM);
 }
 
 /// Back to those that the VM must know of.

@@ -1,0 +1,102 @@
+//! Writes of a process to its own memory that pass by page protection: through a
+//! descriptor of `/proc/PID/mem`, and `process_vm_writev`.
+//!
+//! Calls that open for reading never come here (see the gate). Writes come here once a
+//! descriptor of that kind has been opened; which one it is, the kernel is asked.
+
+use super::{Outcome, memory, pass_interruptible, table};
+use crate::cache::invalidate;
+use crate::sys::{c, peek, proc};
+use crate::thread::Thread;
+use crate::vm;
+use alloc::format;
+use alloc::vec::Vec;
+
+/// Start and end of memory.
+type Range = (u64, u64);
+
+/// The app has opened, with whatever result. What it may write to is looked at.
+pub fn open(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    let outcome = pass_interruptible(thread, nr, args);
+    if let Outcome::Done(fd @ 0..) = outcome
+        && !table::watches_writes()
+        && is_own_memory(fd as i32)
+    {
+        table::watch_writes();
+    }
+    outcome
+}
+
+/// A write, to any descriptor.
+pub fn write(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    let fd = args[0] as i32;
+    let start = is_own_memory(fd).then(|| position(nr, fd, args));
+    let outcome = pass_interruptible(thread, nr, args);
+    if let (Some(start), Outcome::Done(len @ 1..)) = (start, &outcome) {
+        let end = start.saturating_add(*len as u64);
+        invalidate::written(&mut vm::lock(), start, end);
+    }
+    outcome
+}
+
+/// Whether `fd` is this process's `mem`, or one of its threads'.
+fn is_own_memory(fd: i32) -> bool {
+    if vm::lock().quiet {
+        return false;
+    }
+    let path = memory::path_of(fd);
+    let pid = proc::pid();
+    path.ends_with("/mem")
+        && (path.ends_with(&format!("/{pid}/mem")) || path.contains(&format!("/{pid}/task/")))
+}
+
+/// Where the write begins.
+fn position(nr: u32, fd: i32, args: &[usize; 6]) -> u64 {
+    const HERE: usize = usize::MAX;
+    let given = match nr {
+        c::__NR_pwrite64 | c::__NR_pwritev | c::__NR_pwritev2 => args[3],
+        _ => HERE,
+    };
+    if given != HERE || nr == c::__NR_pwrite64 || nr == c::__NR_pwritev {
+        return given as u64;
+    }
+    let args = [fd as usize, 0, c::SEEK_CUR as usize, 0, 0, 0];
+    // SAFETY: only asks.
+    unsafe { crate::sys::call(c::__NR_lseek, args) }.unwrap_or(0) as u64
+}
+
+/// process_vm_writev(2). It minds the protection, which we may have taken away.
+pub fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    if !is_ours(args[0] as i32) {
+        return pass_interruptible(thread, nr, args);
+    }
+    let ranges = remote(args);
+    let settle = || {
+        let mut vm = vm::lock();
+        for (start, end) in &ranges {
+            invalidate::written(&mut vm, *start, *end);
+        }
+    };
+    settle();
+    let outcome = pass_interruptible(thread, nr, args);
+    // Another thread may have translated the old bytes meanwhile.
+    settle();
+    outcome
+}
+
+fn is_ours(pid: i32) -> bool {
+    // SAFETY: threads in the list are alive.
+    let is = |thread: &*mut Thread| unsafe { (**thread).tid == pid };
+    pid == proc::pid() || vm::lock().threads.iter().any(is)
+}
+
+/// The memory that the call is to write to.
+fn remote(args: &[usize; 6]) -> Vec<Range> {
+    /// `UIO_MAXIOV`.
+    const MOST: usize = 1024;
+    const SIZE: u64 = 16;
+    (0..args[4].min(MOST) as u64)
+        .map_while(|n| peek::read_value::<[u64; 2]>((args[3] as u64).wrapping_add(SIZE * n)))
+        .map(|[start, len]| (start, start.saturating_add(len)))
+        .collect()
+}
