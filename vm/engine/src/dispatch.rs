@@ -20,6 +20,7 @@ pub unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
 }
 
 fn dispatch(thread: &mut Thread) -> CachePc {
+    thread.signals.returning.forget();
     vm::lock().stats.vm_entries += 1;
     let step = lockstep::before(thread);
     let entry = go_on(thread);

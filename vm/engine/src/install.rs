@@ -2,6 +2,7 @@
 
 use crate::cache::arena::{Chunk, GRAIN, Space};
 use crate::cache::directory::Fresh;
+use crate::cache::views::Views;
 use crate::image::{Image, ImageId, Region};
 use crate::report;
 use crate::signal::translate::Maps;
@@ -23,10 +24,14 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let region = crate::image_region(vm, pc);
     let mut buffer = [0; MAX_TRACE_BYTES];
     let (mut len, mut end) = fetch(region, pc, &mut buffer);
+    let mut context = context;
     if let Some(region) = region.filter(|r| r.writable) {
         // What was read before the guard stood may be old already.
         vm.guards.protect(&region, pc.0, len as u64);
         (len, end) = fetch(Some(region), pc, &mut buffer);
+        if vm.guards.is_volatile(pc.0) {
+            context = context.with(Context::VOLATILE);
+        }
     }
     let (image, base) = image_of(vm, region, pc);
     let request = Request {
@@ -171,7 +176,12 @@ fn add_chunk(
     } else {
         0
     };
-    let chunk = Chunk::near(base, span.0, span.1, len, salt).unwrap_or_else(|e| {
+    let views = if vm.quiet {
+        Views::private_at
+    } else {
+        Views::at
+    };
+    let chunk = Chunk::near(base, span, len, salt, views).unwrap_or_else(|e| {
         report::give_up(format_args!(
             "no place for translated code within 2 GiB of {base:#x} ({e})"
         ))
@@ -198,7 +208,7 @@ pub fn lay_in(vm: &mut Vm) {
     for (base, span) in places {
         let reached = |c: &Chunk| crate::cache::place::reaches(c.base, c.len, span.0, span.1);
         if !vm.cache.chunks[before..].iter().any(reached)
-            && let Ok(chunk) = Chunk::near(base, span.0, span.1, 4 * CHUNK, 0)
+            && let Ok(chunk) = Chunk::near(base, span, 4 * CHUNK, 0, Views::private_at)
         {
             vm.cache.chunks.push(chunk);
         }

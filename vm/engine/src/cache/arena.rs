@@ -18,6 +18,9 @@ use ppin_relocator::Fragment;
 /// Chunks are multiples of this, so that their parts are whole pages.
 pub const GRAIN: u64 = 16 * mem::PAGE;
 
+/// Makes views of a given length at a given address.
+pub type MakeViews = fn(u64, u64) -> sys::Result<Views>;
+
 /// A bump allocator over addresses.
 #[derive(Debug, Clone, Copy)]
 struct Bump {
@@ -66,16 +69,22 @@ pub struct Chunk {
 
 impl Chunk {
     /// Maps a chunk of `len` bytes within reach of app addresses `start .. end`
-    /// of an image based at `base`.
+    /// of an image based at `base`, its code in such `views`.
     ///
     /// # Errors
     /// No memory, or no free place within reach.
-    pub fn near(base: u64, start: u64, end: u64, len: u64, salt: u64) -> sys::Result<Self> {
+    pub fn near(
+        base: u64,
+        (start, end): (u64, u64),
+        len: u64,
+        salt: u64,
+        views: MakeViews,
+    ) -> sys::Result<Self> {
         let reach = |addr: &u64| super::place::reaches(*addr, len, start, end);
         let usual = super::place::candidates(base, len, super::place::NEAREST + salt).filter(reach);
         let others = core::iter::once_with(|| super::place::gaps(start, end, len)).flatten();
         for addr in usual.chain(others) {
-            match Self::at(addr, len) {
+            match Self::at(addr, len, views) {
                 Ok(chunk) => return Ok(chunk),
                 Err(sys::Errno(17)) => {}
                 Err(e) => return Err(e),
@@ -84,9 +93,9 @@ impl Chunk {
         Err(sys::Errno(12))
     }
 
-    fn at(base: u64, len: u64) -> sys::Result<Self> {
+    fn at(base: u64, len: u64, views: MakeViews) -> sys::Result<Self> {
         let (cold, slots) = (base + len / 16 * 7, base + len / 16 * 14);
-        let views = Views::at(base, slots - base)?;
+        let views = views(base, slots - base)?;
         if let Err(e) = mem::map_anon_at(slots, base + len - slots, mem::RW) {
             views.free();
             return Err(e);

@@ -41,6 +41,7 @@ impl Guards {
             if !state.guarded && !state.volatile {
                 // SAFETY: the app's page; its stores fault and are put right.
                 state.guarded = unsafe { mem::protect(page, PAGE, mem::RX) }.is_ok();
+                state.volatile = !state.guarded;
             }
         }
     }

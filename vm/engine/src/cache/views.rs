@@ -39,9 +39,17 @@ impl Views {
             Err(_) => {
                 // SAFETY: mapped just above, if at all: the range was free.
                 let _ = unsafe { mem::unmap(exec, len) };
-                mem::map_anon_at(exec, len, mem::RWX).map(|_| Self::new(exec, len, exec))
+                Self::private_at(exec, len)
             }
         }
+    }
+
+    /// The same in one view and by one call, for a process that has given up others.
+    ///
+    /// # Errors
+    /// As [`Self::at`].
+    pub fn private_at(exec: u64, len: u64) -> Result<Self> {
+        mem::map_anon_at(exec, len, mem::RWX).map(|_| Self::new(exec, len, exec))
     }
 
     fn new(exec: u64, len: u64, write: u64) -> Self {

@@ -1,6 +1,7 @@
-//! System calls that the VM makes on the app's behalf and that may sleep.
+//! System calls that the VM makes on the app's behalf. A filter's verdict on one of
+//! them is the app's business; on any other call of the VM it is not ([`is_the_apps`]).
 //!
-//! Between the look at `pending` and the `syscall` instruction a signal would be
+//! Some may sleep. Between the look at `pending` and the `syscall` instruction a signal would be
 //! lost until the call returns; the handler therefore moves a pc in that window to
 //! the abort exit. This is the restart window of calls made from the VM.
 
@@ -15,13 +16,17 @@ unsafe extern "C" {
     fn vmcall_check();
     fn vmcall_done();
     fn vmcall_abort();
+    fn vmcall_plain(nr: u64, args: *const usize) -> isize;
+    fn vmcall_plain_done();
 }
 
 core::arch::global_asm!(
     ".text",
     ".globl vmcall_enter, vmcall_check, vmcall_done, vmcall_abort",
     ".hidden vmcall_enter", ".hidden vmcall_check", ".hidden vmcall_done", ".hidden vmcall_abort",
-    "vmcall_enter:",
+    ".globl vmcall_plain, vmcall_plain_done",
+    ".hidden vmcall_plain", ".hidden vmcall_plain_done",
+    ".macro vmcall_load",
     "mov rax, rdi",
     "mov r11, rsi",
     "mov rdi, [r11]",
@@ -30,6 +35,14 @@ core::arch::global_asm!(
     "mov r10, [r11 + 24]",
     "mov r8, [r11 + 32]",
     "mov r9, [r11 + 40]",
+    ".endm",
+    "vmcall_plain:",
+    "vmcall_load",
+    "syscall",
+    "vmcall_plain_done:",
+    "ret",
+    "vmcall_enter:",
+    "vmcall_load",
     "vmcall_check:",
     "cmp qword ptr gs:[{pending}], 0",
     "jne vmcall_abort",
@@ -49,6 +62,22 @@ pub fn abort(pc: u64) -> Option<u64> {
     (address(vmcall_check)..address(vmcall_done))
         .contains(&pc)
         .then(|| address(vmcall_abort))
+}
+
+/// Whether the call that returns to `pc` was made for the app.
+#[must_use]
+pub fn is_the_apps(pc: u64) -> bool {
+    let at = |f: unsafe extern "C" fn()| pc == f as usize as u64;
+    at(vmcall_done) || at(vmcall_plain_done)
+}
+
+/// Makes a call that does not sleep.
+///
+/// # Safety
+/// As the call itself.
+pub unsafe fn plain(nr: u32, args: &[usize; 6]) -> isize {
+    // SAFETY: the caller's promise.
+    unsafe { vmcall_plain(u64::from(nr), args.as_ptr()) }
 }
 
 /// Makes the call, or returns [`ABORTED`] if a signal waits.

@@ -95,13 +95,25 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
             wait(thread, info, context);
             step::begin(thread, context);
         }
+        Where::Vm if refused_call(info, pc) => {
+            const ENOSYS: i64 = 38;
+            context.gregs[greg::RAX] = -ENOSYS as u64;
+        }
         Where::Vm => {
             wait(thread, info, context);
+            thread.signals.returning.hold(context.gregs[greg::RSP]);
             if let Some(abort) = vmcall::abort(pc) {
                 context.gregs[greg::RIP] = abort;
             }
         }
     }
+}
+
+/// The app's filter has trapped a system call that the VM makes for itself: the app
+/// does not hear of it, and the VM does without.
+fn refused_call(info: &SigInfo, pc: u64) -> bool {
+    const SYS_SECCOMP: i32 = 1;
+    info.signo as u32 == c::SIGSYS && info.code == SYS_SECCOMP && !vmcall::is_the_apps(pc)
 }
 
 /// Keeps the signal until a boundary; the kernel holds back the next ones.

@@ -17,6 +17,7 @@ pub mod frame;
 pub mod handler;
 pub mod native;
 pub mod origin;
+pub mod returning;
 pub mod state;
 pub mod step;
 pub mod translate;

@@ -156,7 +156,7 @@ fn through_gate(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) ->
 /// Makes the call as the app asked for it.
 fn pass(nr: u32, args: &[usize; 6]) -> isize {
     // SAFETY: the app's own call.
-    unsafe { crate::sys::raw(nr, *args) }
+    unsafe { vmcall::plain(nr, args) }
 }
 
 /// The same, for calls that may sleep.

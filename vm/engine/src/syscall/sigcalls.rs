@@ -4,9 +4,10 @@
 use super::Outcome;
 use crate::dispatch;
 use crate::signal::frame::{self, UContext, greg};
+use crate::signal::returning;
 use crate::signal::state::AltStack;
 use crate::signal::step::TrapFlag;
-use crate::signal::{HOLD_ALL, MAX_SIGNAL, UNCATCHABLE, bit, kernel_mask};
+use crate::signal::{MAX_SIGNAL, UNCATCHABLE, bit, kernel_mask};
 use crate::sys::c;
 use crate::sys::peek;
 use crate::sys::proc::{self, KernelSigaction};
@@ -198,7 +199,7 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
         }
     };
     let entry = dispatch::lookup(&mut vm::lock(), AppPc(pc), ctx);
-    return_through_kernel(thread, app, entry.0)
+    returning::to(thread, app, entry.0)
 }
 
 /// `restore_altstack`: errors are ignored, as in the kernel.
@@ -207,26 +208,4 @@ fn restore_stack(thread: &mut Thread, app: &UContext) {
     if let Ok(alt) = new_stack(base, flags as u32 & !SS_ONSTACK, size) {
         thread.signals.alt = alt;
     }
-}
-
-/// All signals are held back while the way is chosen; the kernel lets them in
-/// together with the app's state, at a boundary.
-fn return_through_kernel(thread: &mut Thread, mut context: UContext, entry: u64) -> Outcome {
-    proc::set_mask(HOLD_ALL);
-    thread.entering = entry;
-    let waiting = thread.pending != 0;
-    context.gregs[greg::RIP] = if waiting {
-        crate::glue::cross(crate::glue::deliver_trap)
-    } else {
-        entry
-    };
-    context.sigmask = if waiting {
-        HOLD_ALL
-    } else {
-        kernel_mask(thread.signals.mask)
-    };
-    context.stack = [thread.signals.stack.0, 0, thread.signals.stack.1];
-    // SAFETY: a complete frame; the kernel checks the vector state, and raises
-    // SIGSEGV as it would natively if that is spoilt.
-    unsafe { crate::glue::sigreturn(&raw const context) }
 }
