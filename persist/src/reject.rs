@@ -57,6 +57,8 @@ pub enum Reject {
     Twice,
     /// A relocated field does not reach its target where the unit lies now.
     Reach,
+    /// The kernel does not let the code be executed, or put right first.
+    Forbidden,
     /// The app's code is not the one that the group was made from.
     Stale,
     /// The units to merge belong to different keys.
@@ -102,6 +104,7 @@ impl fmt::Display for Reject {
             }
             Self::Twice => f.write_str("one entry point is there twice"),
             Self::Reach => f.write_str("the unit lies too far from its image"),
+            Self::Forbidden => f.write_str("the kernel does not let kept code be made executable"),
             Self::Stale => f.write_str("the program's code in memory is not what was translated"),
             Self::Mixed => f.write_str("the units belong to different keys"),
         }

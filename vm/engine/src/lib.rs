@@ -31,6 +31,7 @@ pub mod boot;
 pub mod cache;
 pub mod config;
 mod counters;
+pub mod diagnosis;
 mod dispatch;
 mod end;
 mod follow;

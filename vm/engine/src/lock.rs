@@ -46,6 +46,14 @@ impl<T> Mutex<T> {
         Guard(self)
     }
 
+    /// The lock, if it is free.
+    pub fn try_lock(&self) -> Option<Guard<'_, T>> {
+        self.state
+            .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+            .then(|| Guard(self))
+    }
+
     /// Makes the lock free whoever held it: for the only thread of a forked child,
     /// whose parent held it across the fork on the child's behalf.
     pub fn reset(&self) {

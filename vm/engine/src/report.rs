@@ -3,18 +3,40 @@
 
 use crate::sys::file;
 use crate::sys::proc;
-use alloc::string::String;
 use core::fmt::{Arguments, Write};
 
 /// Exit status when ppin itself failed.
 pub const PPIN_FAILED: i32 = 125;
 
+/// Longest line.
+const LONGEST: usize = 2048;
+
+/// A line of text, not on the heap, which may be what has failed.
+struct Line {
+    text: [u8; LONGEST],
+    used: usize,
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        let room = &mut self.text[self.used..LONGEST - 1];
+        let len = room.len().min(text.len());
+        room[..len].copy_from_slice(&text.as_bytes()[..len]);
+        self.used += len;
+        Ok(())
+    }
+}
+
 /// Writes one line to descriptor 2.
 pub fn line(text: Arguments<'_>) {
-    let mut line = String::new();
+    let mut line = Line {
+        text: [0; LONGEST],
+        used: 0,
+    };
+    // What does not fit is cut off.
     let _ = write!(line, "{text}");
-    line.push('\n');
-    let _ = file::write_all(2, line.as_bytes());
+    line.text[line.used] = b'\n';
+    let _ = file::write_all(2, &line.text[..=line.used]);
 }
 
 /// Says why the run cannot go on, and ends it.

@@ -1,5 +1,6 @@
-//! What a bug in ppin looks like from outside: one line on descriptor 2 and exit
-//! status 125. No unwinding, no allocation.
+//! What a bug in ppin looks like from outside: a line on descriptor 2, the engine's
+//! account of where it was, and exit status 125. No unwinding; no allocation before the
+//! first line is out.
 
 use core::fmt::Write;
 use core::panic::PanicInfo;
@@ -32,6 +33,8 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     }
     line.text[line.used] = b'\n';
     ppin_inject::sys::complain(&line.text[..=line.used]);
+    #[cfg(feature = "engine")]
+    ppin_engine::diagnosis::say(None, None);
     ppin_inject::sys::exit(125)
 }
 

@@ -58,8 +58,8 @@ pub fn seccomp() -> Finding {
     }
 }
 
-/// Memory that was writable must never become executable: then nothing can be
-/// translated.
+/// Memory that was writable must never become executable. Fresh code has two views and
+/// needs no such thing; kept code is made executable when it has been compared.
 #[allow(unsafe_code)]
 pub fn memory_deny_write_execute() -> Finding {
     const WHAT: &str = "memory";
@@ -69,7 +69,7 @@ pub fn memory_deny_write_execute() -> Finding {
     if flags > 0 {
         return Finding::bad(
             WHAT,
-            "what was written may not be executed (PR_SET_MDWE): no program can be translated",
+            "what was written may not be executed (PR_SET_MDWE): kept code is not used, every run translates",
         );
     }
     Finding::good(WHAT, "translated code may be executed")

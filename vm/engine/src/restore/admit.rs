@@ -239,12 +239,12 @@ fn fix(
     write: impl FnOnce(&mut [u8]) -> Result<u32, Reject>,
 ) -> Result<u32, Reject> {
     // SAFETY: the group is not running: it has no execute permission yet.
-    unsafe { mem::protect(start, u64::from(len), mem::RW) }.map_err(|_| Reject::Reach)?;
+    unsafe { mem::protect(start, u64::from(len), mem::RW) }.map_err(|_| Reject::Forbidden)?;
     // SAFETY: writable now, and ours alone under the VM lock.
     write(unsafe { core::slice::from_raw_parts_mut(start as *mut u8, len as usize) })
 }
 
 fn make_executable(start: u64, len: u32) -> Result<(), Reject> {
     // SAFETY: nobody writes to the group from here on.
-    unsafe { mem::protect(start, u64::from(len), mem::RX) }.map_err(|_| Reject::Reach)
+    unsafe { mem::protect(start, u64::from(len), mem::RX) }.map_err(|_| Reject::Forbidden)
 }

@@ -6,7 +6,7 @@ use super::{DEFAULT, bit};
 use crate::sys::c;
 use crate::sys::proc::{self, KernelSigaction};
 use crate::thread::Thread;
-use crate::{report, vm};
+use crate::{diagnosis, report, vm};
 
 /// Ends the process by `signal` as if by its default action.
 pub fn die(thread: &mut Thread, signal: u32, info: &SigInfo) {
@@ -40,15 +40,12 @@ pub fn no_stack(thread: &mut Thread) {
 pub fn crash(thread: &mut Thread, signal: u32, info: &SigInfo, context: &UContext) {
     let pc = context.gregs[greg::RIP];
     report::line(format_args!(
-        "ppin: internal error: signal {signal} (code {}, address {:#x}) at {} in thread {}; \
-         last VM entry: reason {}, operand {:#x}, target {:#x}; please report this",
+        "ppin: internal error: signal {signal} (code {}, address {:#x}) at {} in thread {}",
         info.code,
         info.rest[0],
         vm::describe(pc),
         thread.tid,
-        thread.reason,
-        thread.operand,
-        thread.entering,
     ));
+    diagnosis::say(Some(thread), Some(pc));
     die_now(signal, info);
 }

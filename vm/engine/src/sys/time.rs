@@ -46,3 +46,15 @@ pub fn ticks() -> u64 {
 pub fn real() -> (i64, i64) {
     clock(c::CLOCK_REALTIME)
 }
+
+/// Gives other threads a millisecond.
+pub fn sleep_a_millisecond() {
+    let request: [u64; 2] = [0, 1_000_000];
+    // SAFETY: a timespec of our own.
+    unsafe {
+        crate::sys::raw(
+            crate::sys::c::__NR_nanosleep,
+            [request.as_ptr() as usize, 0, 0, 0, 0, 0],
+        )
+    };
+}

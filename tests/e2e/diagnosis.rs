@@ -1,0 +1,76 @@
+//! What is said when ppin itself fails. The failure is made from outside: the program is
+//! stopped and sent to where no code is.
+
+#![allow(missing_docs, reason = "tests")]
+
+use nix::sys::ptrace;
+use nix::sys::wait::waitpid;
+use nix::unistd::Pid;
+use ppin_tests::ways::Scratch;
+use ppin_tests::{Cmd, Ppin};
+use std::io::{Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Stdio};
+
+const NOWHERE: u64 = 0x1234;
+const SIGSEGV: i32 = 11;
+
+/// A `cat` under ppin that has copied a line and waits for the next.
+fn waiting(scratch: &Scratch) -> Child {
+    let cat = Cmd::new("/bin/cat").args(["-u", "-"]);
+    let mut child = Ppin::new(&scratch.db())
+        .wrap(&cat)
+        .to_std()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = [0; 5];
+    child.stdin.as_mut().unwrap().write_all(b"line\n").unwrap();
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut line)
+        .unwrap();
+    child
+}
+
+/// Makes `pid` go on at `pc`.
+fn derail(pid: Pid, pc: u64) {
+    ptrace::attach(pid).unwrap();
+    waitpid(pid, None).unwrap();
+    let mut registers = ptrace::getregs(pid).unwrap();
+    registers.rip = pc;
+    // No system call is to be made again.
+    registers.orig_rax = u64::MAX;
+    ptrace::setregs(pid, registers).unwrap();
+    ptrace::detach(pid, None).unwrap();
+}
+
+#[test]
+fn a_failure_names_the_code_and_the_command() {
+    let scratch = Scratch::new();
+    let child = waiting(&scratch);
+    derail(Pid::from_raw(child.id() as i32), NOWHERE);
+    let ended = child.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.signal(), Some(SIGSEGV), "{said}");
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(
+        lines[0].starts_with("ppin: internal error: signal 11") && lines[0].contains("0x1234"),
+        "{said}"
+    );
+    let has = |words: &[&str]| {
+        lines
+            .iter()
+            .any(|line| words.iter().all(|word| line.contains(word)))
+    };
+    assert!(has(&["  last "]), "{said}");
+    assert!(has(&["fragment of", "made by this run"]), "{said}");
+    assert!(
+        has(&["to repeat: ppin run -t null --db", "-- /bin/cat -u -"]),
+        "{said}"
+    );
+}
