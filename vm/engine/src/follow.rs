@@ -1,9 +1,9 @@
 //! Following an exec: which programs can be, and how.
 
-use crate::report;
 use crate::sys::{c, call, proc};
 use crate::thread::Thread;
 use crate::vm;
+use crate::{obstacle, report};
 use alloc::ffi::CString;
 use alloc::vec::Vec;
 use ppin_inject::block::BootParams;
@@ -95,24 +95,7 @@ fn binary(head: &[u8], stat: &crate::sys::file::Stat, fd: &crate::sys::file::Fil
     if (setuid || fd.has_capabilities()) && gains(stat) {
         return Plan::Native("it would lose its privileges");
     }
-    if is_traced() {
-        return Plan::Native("a debugger traces it");
-    }
-    Plan::Follow
-}
-
-/// Whether this process has a tracer (ptrace(2)): there can be only one, and a debugger
-/// wants to see the program's own code.
-fn is_traced() -> bool {
-    const KEY: &[u8] = b"\nTracerPid:\t";
-    let status = crate::sys::file::File::open("/proc/thread-self/status", c::O_RDONLY, 0)
-        .and_then(|file| file.read_all(4096))
-        .unwrap_or_default();
-    let value = status
-        .windows(KEY.len())
-        .position(|window| window == KEY)
-        .and_then(|at| status.get(at + KEY.len()));
-    value.is_some_and(|digit| *digit != b'0')
+    obstacle::found().map_or(Plan::Follow, Plan::Native)
 }
 
 /// Root gains nothing from its own setuid programs.
@@ -133,18 +116,14 @@ fn interpreter(head: &[u8]) -> Option<Vec<u8>> {
     Some(path)
 }
 
-/// Executes with the runtime. Returns the error for the app.
-pub fn exec(thread: &mut Thread, exec: Exec) -> isize {
-    const ENOMEM: isize = -12;
-    let Ok(space) = thread.helper_space() else {
-        return ENOMEM;
-    };
+/// Executes with the runtime. Returns the error for the app; `None`: there is no helper
+/// to be had, nothing has happened.
+pub fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
+    let space = thread.helper_space().ok()?;
     let config = vm::lock().config.clone();
     let knobs = config.knobs.join("\n");
     let stack = config.db_stack.join(":");
-    let Ok(carrier) = CString::new(config.ppin.as_bytes()) else {
-        return ENOMEM;
-    };
+    let carrier = CString::new(config.ppin.as_bytes()).ok()?;
     let launch_it = Launch {
         boot: BootParams {
             cache_mode: config.cache_mode,
@@ -171,11 +150,11 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> isize {
     // is the app's.
     let failure = unsafe { launch(space, &launch_it) };
     proc::set_mask(ours);
-    if failure.step != Step::Exec {
-        report::give_up(format_args!(
-            "cannot follow the execution of another program: {:?} failed with error {}",
-            failure.step, failure.errno.0
-        ));
+    match failure.step {
+        Step::Exec => Some(-(failure.errno.0 as isize)),
+        Step::HelperDied => report::give_up(format_args!(
+            "the helper that was to follow the execution of another program was killed"
+        )),
+        _ => None,
     }
-    -(failure.errno.0 as isize)
 }

@@ -12,7 +12,7 @@
 //! syscall/    calls that the VM must know of, by family
 //! signal/     delivery, faults, translation of cache addresses
 //! thread/     per-thread state, clone, exit
-//! follow      taking the runtime along over an exec
+//! follow      taking the runtime along over an exec; obstacle: why not
 //! lockstep    telling a tracer where the app is (`run --check`)
 //! host        the tool's view of the process; counters, analysis: how tools count
 //! sys/        raw system calls
@@ -42,6 +42,7 @@ pub mod image;
 mod install;
 mod lock;
 mod lockstep;
+mod obstacle;
 mod report;
 pub mod restore;
 pub mod signal;

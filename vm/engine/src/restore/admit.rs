@@ -40,6 +40,12 @@ impl Bound {
         }
     }
 
+    /// Whether `addr` lies among the stubs.
+    #[must_use]
+    pub fn is_stub(&self, addr: u64) -> bool {
+        self.geometry.cold.contains(&(addr - self.addr))
+    }
+
     /// Admits every group, stubs included.
     pub fn admit_all(&mut self, image: &Image, stats: &mut Stats, ibl: &mut IblTable) {
         for n in 0..self.unit.hot_groups() {
@@ -207,13 +213,14 @@ impl Bound {
         if self.cold_open[group.number as usize] {
             return Ok(());
         }
-        self.cold_open[group.number as usize] = true;
         let start = self.cold() + u64::from(group.offset);
         if !self.geometry.fits(self.hot(), image.base) {
             let moved = MovedUnit::new(&self.unit, self.hot(), image.base);
             fix(start, group.len, |bytes| moved.fix_cold(group, bytes))?;
         }
-        make_executable(start, group.len)
+        make_executable(start, group.len)?;
+        self.cold_open[group.number as usize] = true;
+        Ok(())
     }
 
     /// Indirect branches of earlier runs went to these: spare them the first miss.

@@ -54,6 +54,10 @@ pub fn admit(vm: &mut Vm, addr: u64) -> bool {
         if let Some(n) = image.units.iter().position(|u| u.contains(addr)) {
             let mut unit = image.units.swap_remove(n);
             let admitted = unit.admit_at(addr, image, stats, ibl);
+            if !admitted && unit.is_stub(addr) {
+                // Nothing else can take the place of what running code needs.
+                crate::report::give_up(format_args!("stubs of {} cannot run", image.path));
+            }
             image.units.push(unit);
             let last = image.units.len() - 1;
             image.units.swap(n, last);

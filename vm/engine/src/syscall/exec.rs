@@ -33,10 +33,10 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
         end::of_process(&mut vm::lock());
     }
     let wanted = vm::lock().config.flags & flag::FOLLOW != 0;
-    let result = match plan {
-        Plan::Follow if wanted => follow::exec(thread, exec_of(args, first, at)),
-        _ => natively(thread, nr, args),
-    };
+    let followed = (wanted && plan == Plan::Follow)
+        .then(|| follow::exec(thread, exec_of(args, first, at)))
+        .flatten();
+    let result = followed.unwrap_or_else(|| natively(thread, nr, args));
     end::not_yet(&mut vm::lock());
     Outcome::Done(result)
 }

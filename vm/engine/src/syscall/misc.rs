@@ -19,6 +19,10 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
         c::__NR_seccomp => confine(nr, args),
         c::__NR_arch_prctl => arch_prctl(thread, args),
         c::__NR_prctl => prctl(thread, args),
+        c::__NR_unshare | c::__NR_setns => {
+            crate::obstacle::note_namespaces();
+            pass(nr, args)
+        }
         _ => give_up_trust(nr, args),
     }
 }
@@ -58,6 +62,11 @@ fn prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
     const PR_SET_TSC: usize = 26;
     const PR_TSC_ENABLE: usize = 1;
     const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
+    const PR_SET_MDWE: usize = 65;
+    if args[0] == PR_SET_MDWE {
+        // No memory becomes executable from here on, but by a new mapping.
+        crate::restore::admit_all(&mut vm::lock());
+    }
     if args[0] == PR_SET_SYSCALL_USER_DISPATCH {
         return super::user_dispatch::set(thread, args);
     }

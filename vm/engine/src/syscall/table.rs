@@ -62,6 +62,8 @@ pub const OTHER: &[u32] = &[
     c::__NR_setresuid,
     c::__NR_setreuid,
     c::__NR_landlock_restrict_self,
+    c::__NR_unshare,
+    c::__NR_setns,
 ];
 
 /// Calls by which files are opened.
