@@ -114,6 +114,9 @@ pub struct Run {
     /// Write the tool's report to FILE (`%p` becomes the process id) instead of standard error
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write what the engine does to FILE (`%p` becomes the process id), for bug reports
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
     /// Run the programs that PROG executes without instrumentation
     #[arg(long)]
     pub no_follow: bool,

@@ -1,5 +1,5 @@
-//! What is said when ppin itself fails. The failure is made from outside: the program is
-//! stopped and sent to where no code is.
+//! What is said when ppin itself fails, and `--log`. The failure is made from outside:
+//! the program is stopped and sent to where no code is.
 
 #![allow(missing_docs, reason = "tests")]
 
@@ -73,4 +73,26 @@ fn a_failure_names_the_code_and_the_command() {
         has(&["to repeat: ppin run -t null --db", "-- /bin/cat -u -"]),
         "{said}"
     );
+}
+
+#[test]
+fn a_log_tells_what_each_process_did() {
+    let scratch = Scratch::new();
+    let file = scratch.path().join("log");
+    let shell = Cmd::new("/bin/sh").args(["-c", "/bin/true; exit 3"]);
+    let path = file.to_str().unwrap();
+    let outcome = Ppin::new(&scratch.db())
+        .with(&["--log", path])
+        .wrap(&shell)
+        .run();
+    assert_eq!(outcome.errors(), "");
+    let log = std::fs::read_to_string(&file).unwrap();
+    let with = |words: &str| log.lines().filter(|line| line.contains(words)).count();
+    assert_eq!(with("start of "), 2, "{log}");
+    assert_eq!(with("under null"), 2, "{log}");
+    assert!(
+        with("translated to ") > 100 && with("image /") >= 4,
+        "{log}"
+    );
+    assert!(log.ends_with(" end\n"), "{log}");
 }

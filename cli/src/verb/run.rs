@@ -93,6 +93,7 @@ struct Boot {
     stats: Vec<u8>,
     ppin: Vec<u8>,
     note: Vec<u8>,
+    log: Vec<u8>,
 }
 
 impl Boot {
@@ -126,6 +127,7 @@ impl Boot {
             knobs: knobs.join("\n").into_bytes(),
             output: absolute(args.output.as_deref())?,
             stats: absolute(stats)?,
+            log: absolute(args.log.as_deref())?,
             ppin: bytes(&carrier.name),
             note: database.note.clone().unwrap_or_default().into_bytes(),
         })
@@ -141,6 +143,7 @@ impl Boot {
             ppin: &self.ppin,
             db_stack: &self.beneath,
             note: &self.note,
+            log: &self.log,
             ..self.params
         }
     }

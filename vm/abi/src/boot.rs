@@ -6,7 +6,7 @@
 //! Fixed header, then strings: all offsets are from the start of the block.
 
 /// First bytes of a block; the last digit counts incompatible changes.
-pub const MAGIC: [u8; 8] = *b"ppboot01";
+pub const MAGIC: [u8; 8] = *b"ppboot02";
 
 /// Bytes of app memory that the bootstrap may overwrite, at the start of the page
 /// that holds the app's first instruction.
@@ -103,6 +103,8 @@ pub struct BootHeader {
     pub db_stack: Str,
     /// What the launcher adds to the reasons in the statistics, empty: nothing.
     pub note: Str,
+    /// `--log` file (absolute), empty: none.
+    pub log: Str,
     /// App bytes that the bootstrap overwrote.
     pub saved: [u8; BOOTSTRAP_MAX],
 }

@@ -126,6 +126,7 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
         ended: counters::Ended::default(),
         guards: crate::cache::invalidate::Guards::default(),
         stats,
+        log: Default::default(),
         tool,
         ended_already: false,
         no_save: false,
@@ -135,6 +136,7 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
 
 fn start(thread: &mut Thread) -> ! {
     thread.adopt();
+    vm::lock().begin_log();
     crate::learn_mappings(&mut vm::lock());
     let tool = vm::lock().tool_ref();
     tool.start(&host::EngineHost);

@@ -28,6 +28,8 @@ pub struct Config {
     pub output: String,
     /// Statistics file, empty: descriptor 2.
     pub stats: String,
+    /// Log file, empty: none.
+    pub log: String,
     /// The ppin executable.
     pub ppin: String,
     /// SHA-256 of the runtime.
@@ -67,6 +69,7 @@ impl Config {
             knobs: list(boot.knobs, '\n'),
             output: text(boot.output),
             stats: text(boot.stats),
+            log: text(boot.log),
             ppin: text(boot.ppin),
             engine_id: boot.engine_id,
             runtime: boot.runtime,

@@ -31,7 +31,8 @@ pub fn say(thread: Option<&Thread>, pc: Option<u64>) {
         return;
     }
     set_alarm();
-    let vm = vm::lock_at_any_price();
+    let mut vm = vm::lock_at_any_price();
+    vm.write_log();
     let thread = thread.or_else(|| running(&vm));
     if let Some(thread) = thread {
         report::line(format_args!("ppin:   {}", last_entry(&vm, thread)));
@@ -139,7 +140,8 @@ fn origin(vm: &Vm, at: u64) -> String {
 }
 
 /// `pc` by its image.
-fn name(vm: &Vm, pc: AppPc) -> String {
+#[must_use]
+pub fn name(vm: &Vm, pc: AppPc) -> String {
     let region = vm.images.region(pc);
     match region.map(|region| vm.images.get(region.image)) {
         Some(image) if !image.path.is_empty() => {

@@ -14,6 +14,8 @@ pub fn of_process(vm: &mut Locked) {
     host::tool_report(vm);
     spool::freeze_all(vm, false);
     host::write_stats(vm);
+    vm.log(format_args!("end"));
+    vm.write_log();
 }
 
 /// An exec has failed after all: the process goes on.
@@ -24,6 +26,7 @@ pub fn not_yet(vm: &mut Vm) {
 /// The cache is full: save, then forget all fresh code.
 pub fn flush(vm: &mut Vm) {
     vm.stats.flushes += 1;
+    vm.log(format_args!("the cache is full: all fresh code goes"));
     spool::freeze_all(vm, true);
     vm.ibl.clear();
     vm.cache.flush();

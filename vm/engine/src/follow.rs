@@ -139,6 +139,7 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
             ppin: config.ppin.as_bytes(),
             db_stack: stack.as_bytes(),
             note: config.note.as_bytes(),
+            log: config.log.as_bytes(),
         },
         carrier: &carrier,
         runtime: config.runtime,

@@ -183,6 +183,13 @@ pub fn remember_stderr() {
     }
 }
 
+/// Appends `text` to the log at `path` (`%p` is the pid).
+pub fn write_log(path: &str, text: &str) {
+    let path = path.replace("%p", &proc::pid().to_string());
+    // There is no better place to complain to.
+    let _ = append(&path, text.as_bytes());
+}
+
 /// Writes `text` to `path` (appending, `%p` is the pid), or to descriptor 2 if that
 /// is still the file that it was at start.
 fn deliver(path: &str, text: &str) {

@@ -46,7 +46,13 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     // A fragment that is only a trap is made anew each time: memory may have changed.
     let listed = fragment.instructions != 0;
     let source = &buffer[..(fragment.source_len as usize).min(len)];
+    let count = fragment.instructions;
     let entry = install(vm, image, pc, fragment, source, listed);
+    let (at, context) = (entry.0, context.0);
+    vm.log_at(
+        format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
+        pc,
+    );
     vm.stats.traces_compiled += 1;
     vm.stats.time.compile += time::ticks().saturating_sub(started);
     entry

@@ -42,6 +42,7 @@ pub mod image;
 mod install;
 mod lock;
 mod lockstep;
+pub mod log;
 mod obstacle;
 mod report;
 pub mod restore;
@@ -80,6 +81,8 @@ fn image_add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>) -> ImageId {
     if vm.images.all.len() != before {
         let counters = counters::block(id, vm.tool.image_counters());
         vm.images.get_mut(id).counters = counters;
+        let (path, base) = (&entry.path, vm.images.get(id).base);
+        vm.log(format_args!("image {path} at {:#x}", base.0));
     }
     id
 }

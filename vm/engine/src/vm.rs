@@ -40,6 +40,8 @@ pub struct Vm {
     pub guards: crate::cache::invalidate::Guards,
     /// Figures for `--stats`.
     pub stats: Stats,
+    /// Events for `--log`.
+    pub log: crate::log::Log,
     /// The tool.
     pub tool: &'static dyn Tool,
     /// The process has written its report, or must not.
@@ -224,6 +226,7 @@ impl Vm {
             fresh.saved = true;
         }
         self.ended_already = false;
+        self.log_of_child();
     }
 
     /// What a vfork child counted before its exec is its parent's to report.

@@ -39,6 +39,8 @@ pub struct BootParams<'a> {
     pub db_stack: &'a [u8],
     /// What the launcher adds to the reasons in the statistics.
     pub note: &'a [u8],
+    /// Log file, absolute; empty: none.
+    pub log: &'a [u8],
 }
 
 impl BootParams<'_> {
@@ -57,10 +59,11 @@ impl BootParams<'_> {
         ppin: b"",
         db_stack: b"",
         note: b"",
+        log: b"",
     };
 }
 
-const STRINGS: usize = 8;
+const STRINGS: usize = 9;
 
 impl<'a> BootParams<'a> {
     fn strings(&self) -> [&'a [u8]; STRINGS] {
@@ -73,20 +76,22 @@ impl<'a> BootParams<'a> {
             self.ppin,
             self.db_stack,
             self.note,
+            self.log,
         ]
     }
 
     /// The header, with the strings placed one after the other behind it.
     pub(crate) fn header<K: Kernel>(&self, kernel: &mut K) -> BootHeader {
         let mut at = size_of::<BootHeader>() as u32;
-        let [db, tool, knobs, output, stats, ppin, db_stack, note] = self.strings().map(|text| {
-            let placed = Str {
-                at,
-                len: text.len() as u32,
-            };
-            at += placed.len + 1;
-            placed
-        });
+        let [db, tool, knobs, output, stats, ppin, db_stack, note, log] =
+            self.strings().map(|text| {
+                let placed = Str {
+                    at,
+                    len: text.len() as u32,
+                };
+                at += placed.len + 1;
+                placed
+            });
         BootHeader {
             magic: MAGIC,
             len: at,
@@ -111,6 +116,7 @@ impl<'a> BootParams<'a> {
             ppin,
             db_stack,
             note,
+            log,
             saved: [0; BOOTSTRAP_MAX],
         }
     }

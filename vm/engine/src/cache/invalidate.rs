@@ -116,6 +116,9 @@ pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
 
 /// Forgets what was made from app bytes in `start .. end`.
 pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
+    vm.log(format_args!(
+        "code at {start:#x}-{end:#x} has changed or gone"
+    ));
     for id in vm.cache.directory.overlapping(start, end) {
         crate::install::discard(vm, id);
     }

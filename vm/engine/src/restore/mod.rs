@@ -162,14 +162,17 @@ fn map_units(vm: &mut Vm, id: ImageId, key: &Key, db: &str) {
 /// Maps one unit for image `id`; what is wrong with it is noted.
 pub fn map_unit(vm: &mut Vm, id: ImageId, key: &Key, dir: &str, name: &UnitName) {
     let image = vm.images.get(id);
+    let file = name.file_name();
     match map::open(dir, name, key, image, vm.config.flags) {
         Ok(unit) => {
             vm.stats.units_mapped += u64::from(unit.is_some());
             vm.images.get_mut(id).units.extend(unit);
+            vm.log(format_args!("unit {file}"));
         }
-        Err(reason) => vm
-            .stats
-            .note(alloc::format!("{}: {reason}", name.file_name())),
+        Err(reason) => {
+            vm.log(format_args!("unit {file} refused: {reason}"));
+            vm.stats.note(alloc::format!("{file}: {reason}"));
+        }
     }
 }
 

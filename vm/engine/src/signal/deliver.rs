@@ -99,6 +99,13 @@ pub fn deliver(
     let signal = info.signo as u32;
     let info = &as_the_app_called(info, spot);
     settle(thread, context, spot);
+    if crate::log::on() {
+        let (tid, code) = (thread.tid, info.code);
+        vm::lock().log_at(
+            format_args!("thread {tid}: signal {signal}, code {code}, at"),
+            spot.pc,
+        );
+    }
     if fault {
         let g = &context.gregs;
         thread.signals.last_fault = [g[greg::ERR], g[greg::TRAPNO], g[greg::CR2]];

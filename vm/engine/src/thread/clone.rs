@@ -220,6 +220,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     c.borrowed_memory = !thread;
     c.set_process(parent, request.flag(c::CLONE_SIGHAND));
     vm.next_thread += 1;
+    vm.log(format_args!("thread {index} begins"));
     vm.threads.push(child);
     Some(child)
 }

@@ -28,6 +28,7 @@ pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
         let me: *mut Thread = thread;
         vm.threads.retain(|t| *t != me);
         crate::counters::retire(&mut vm, thread);
+        vm.log(format_args!("thread {} ends", thread.index));
         thread.map
     };
     // The signal stack goes, too.

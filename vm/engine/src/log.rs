@@ -1,0 +1,72 @@
+//! `--log`: what the engine does, a line for each event, for those who look for a bug.
+//!
+//! Lines are gathered and appended to the file in pieces: nothing is held open, and
+//! several processes can write to one file.
+
+use crate::diagnosis::name;
+use crate::sys::{proc, time};
+use crate::vm::Vm;
+use alloc::string::String;
+use core::fmt::{Arguments, Write};
+use core::sync::atomic::{AtomicBool, Ordering};
+use ppin_abi::addr::AppPc;
+
+/// Bytes that are gathered.
+const PIECE: usize = 32 << 10;
+
+/// Whether there is a log, for those who do not hold the VM.
+static ON: AtomicBool = AtomicBool::new(false);
+
+/// Lines not written yet.
+#[derive(Debug, Default)]
+pub struct Log(String);
+
+/// Whether events are wanted.
+#[must_use]
+pub fn on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+impl Vm {
+    /// Begins the log, if there is to be one.
+    pub fn begin_log(&mut self) {
+        ON.store(!self.config.log.is_empty(), Ordering::Relaxed);
+        let (tool, program) = (self.config.tool.clone(), crate::host::program());
+        self.log(format_args!("start of {program} under {tool}"));
+    }
+
+    /// Notes an event.
+    pub fn log(&mut self, event: Arguments<'_>) {
+        if !on() {
+            return;
+        }
+        let us = time::monotonic_ns().saturating_sub(self.config.started_ns) / 1000;
+        let (ms, us) = (us / 1000, us % 1000);
+        let _ = writeln!(self.log.0, "{} {ms}.{us:03} {event}", proc::pid());
+        if self.log.0.len() > PIECE {
+            self.write_log();
+        }
+    }
+
+    /// Notes an event at `pc`.
+    pub fn log_at(&mut self, what: Arguments<'_>, pc: AppPc) {
+        if on() {
+            let name = name(self, pc);
+            self.log(format_args!("{what} {name}"));
+        }
+    }
+
+    /// Writes what has been gathered.
+    pub fn write_log(&mut self) {
+        let text = core::mem::take(&mut self.log.0);
+        if !text.is_empty() && !self.quiet {
+            crate::host::write_log(&self.config.log, &text);
+        }
+    }
+
+    /// This process is a child: its parent writes what it has gathered.
+    pub fn log_of_child(&mut self) {
+        self.log.0.clear();
+        self.log(format_args!("forked"));
+    }
+}
