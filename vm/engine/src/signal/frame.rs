@@ -64,6 +64,8 @@ pub mod greg {
     pub const RIP: usize = 16;
     /// rflags
     pub const FLAGS: usize = 17;
+    /// cs in the low 16 bits, then gs, fs and ss
+    pub const SEGMENTS: usize = 18;
     /// error code of a fault
     pub const ERR: usize = 19;
     /// mask, once more
@@ -91,6 +93,15 @@ pub struct UContext {
     reserved: [u64; 8],
     /// Mask to restore.
     pub sigmask: u64,
+}
+
+impl UContext {
+    /// Whether its pc is one of 64-bit code.
+    #[must_use]
+    pub fn is_64_bit(&self) -> bool {
+        const USER_CS: u64 = 0x33;
+        self.gregs[greg::SEGMENTS] & 0xffff | 3 == USER_CS
+    }
 }
 
 // SAFETY: integers only.

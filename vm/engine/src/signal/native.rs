@@ -60,6 +60,9 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         context.gregs[greg::FLAGS] |= TRAP_FLAG;
         return true;
     }
+    if there && !context.is_64_bit() {
+        refuse_other_modes(at);
+    }
     if there {
         thread.take_back_gs();
     }
@@ -71,6 +74,13 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         fault(thread, info, context, at);
     }
     true
+}
+
+/// The program goes on in a code segment of 32 or 16 bits at `pc`.
+pub fn refuse_other_modes(pc: u64) -> ! {
+    crate::report::give_up(format_args!(
+        "the program has switched to 32-bit code at {pc:#x}, which ppin cannot follow"
+    ))
 }
 
 /// The instruction has been executed, and leads to `at`.

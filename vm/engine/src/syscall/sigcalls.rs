@@ -189,6 +189,9 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
     release_held(thread);
     thread.signals.trap_flag = TrapFlag::of(app.gregs[greg::FLAGS]);
     let pc = app.gregs[greg::RIP];
+    if !app.is_64_bit() {
+        crate::signal::native::refuse_other_modes(pc);
+    }
     let continues = thread.signals.continues(at, pc);
     let ctx = {
         let vm = vm::lock();
