@@ -74,6 +74,7 @@ impl Bound {
         let started = time::ticks();
         let opened = self
             .check_hot(group, image, stats)
+            .and_then(|()| self.run_stubs(group, image))
             .and_then(|()| self.run_hot(group, image, stats));
         let gate = match opened {
             Ok(()) => Gate::Open,
@@ -207,6 +208,15 @@ impl Bound {
             stats.note(alloc::format!("{}: {e}", image.path));
         }
         opened.is_ok()
+    }
+
+    /// With its code a group's stubs: later it might not be possible any more, as when the
+    /// app has used up all mappings.
+    fn run_stubs(&mut self, group: &CodeGroup, image: &Image) -> Result<(), Reject> {
+        for cold in self.cold_groups_of(group)? {
+            self.run_cold(&cold, image)?;
+        }
+        Ok(())
     }
 
     fn run_cold(&mut self, group: &CodeGroup, image: &Image) -> Result<(), Reject> {

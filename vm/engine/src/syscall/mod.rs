@@ -134,10 +134,8 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
         c::__NR_process_vm_writev => own_memory::process_vm_writev(thread, nr, &args),
         nr if EXEC.contains(&nr) => exec::handle(thread, nr, &args),
         nr if OTHER.contains(&nr) => Outcome::Done(misc::handle(thread, nr, &args)),
-        c::__NR_rt_sigtimedwait => match sigcalls::wait_for_held(thread, &args) {
-            Some(result) => Outcome::Done(result),
-            None => through_gate(thread, resume, nr, &args),
-        },
+        c::__NR_rt_sigtimedwait => sigcalls::timed_wait(thread, &args)
+            .unwrap_or_else(|| through_gate(thread, resume, nr, &args)),
         nr => through_gate(thread, resume, nr, &args),
     }
 }

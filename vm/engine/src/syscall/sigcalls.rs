@@ -7,7 +7,7 @@ use crate::signal::frame::{self, UContext, greg};
 use crate::signal::returning;
 use crate::signal::state::AltStack;
 use crate::signal::step::TrapFlag;
-use crate::signal::{MAX_SIGNAL, UNCATCHABLE, bit, kernel_mask};
+use crate::signal::{Actions, DEFAULT, MAX_SIGNAL, UNCATCHABLE, bit, default_kills, kernel_mask};
 use crate::sys::c;
 use crate::sys::peek;
 use crate::sys::proc::{self, KernelSigaction};
@@ -117,15 +117,38 @@ fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
     result
 }
 
-/// `rt_sigtimedwait`, if it waits for what we hold.
-pub fn wait_for_held(thread: &mut Thread, args: &[usize; 6]) -> Option<isize> {
-    let wanted = (thread.signals.held.set() != 0 && args[3] == 8)
-        .then(|| peek::read_value::<u64>(args[0] as u64))??;
-    let info = thread.signals.held.take(wanted)?;
-    if args[1] != 0 && !peek::write_value(args[1] as u64, &info) {
-        return Some(EFAULT);
+/// `rt_sigtimedwait`, where our handlers would show: it waits for what we hold, or for
+/// signals that end the process, blocked or not, unless they are caught.
+pub fn timed_wait(thread: &mut Thread, args: &[usize; 6]) -> Option<Outcome> {
+    if args[3] != 8 {
+        return None;
     }
-    Some(info.signo as isize)
+    let wanted = peek::read_value::<u64>(args[0] as u64)?;
+    if let Some(info) = thread.signals.held.take(wanted) {
+        let told = args[1] == 0 || peek::write_value(args[1] as u64, &info);
+        let result = if told { info.signo as isize } else { EFAULT };
+        return Some(Outcome::Done(result));
+    }
+    let deadly = wanted & !thread.signals.mask & deadly(&thread.process().actions);
+    (deadly != 0).then(|| wait_for_deadly(thread, args, deadly))
+}
+
+/// Signals that end the process.
+fn deadly(actions: &Actions) -> u64 {
+    (1..=MAX_SIGNAL)
+        .filter(|s| default_kills(*s) && actions.0[*s as usize].handler == DEFAULT)
+        .fold(0, |set, signal| set | bit(signal))
+}
+
+fn wait_for_deadly(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
+    let outcome = super::pass_interruptible(thread, c::__NR_rt_sigtimedwait, args);
+    if let Outcome::Done(signal @ 1..) = outcome
+        && deadly & bit(signal as u32) != 0
+    {
+        let info = frame::SigInfo::fault(signal as u32, 0, 0);
+        crate::signal::fatal::die(thread, signal as u32, &info);
+    }
+    outcome
 }
 
 const SS_ONSTACK: u32 = 1;
