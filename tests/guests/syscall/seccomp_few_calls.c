@@ -1,5 +1,6 @@
-// A sandbox that traps nearly all calls and then runs more new code than any cache had
-// room for: the program's handler must see no call that the program did not make.
+// A sandbox that traps nearly all calls, and mmap with flags of this century, and then
+// runs more new code than any cache had room for: the program's handler must see no
+// call that the program did not make.
 //@ variants: pie static
 #include "guest.h"
 #include <linux/audit.h>
@@ -23,7 +24,11 @@ static void confine(void) {
 #define ALLOW(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        ALLOW(__NR_write), ALLOW(__NR_exit_group), ALLOW(__NR_rt_sigreturn), ALLOW(__NR_mmap), ALLOW(__NR_fstat), ALLOW(__NR_newfstatat), ALLOW(__NR_brk),
+        ALLOW(__NR_write), ALLOW(__NR_exit_group), ALLOW(__NR_rt_sigreturn), ALLOW(__NR_fstat), ALLOW(__NR_newfstatat), ALLOW(__NR_brk),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mmap, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, ~(MAP_SHARED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE | MAP_FIXED), 1, 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
     };
     struct sock_fprog program = {sizeof code / sizeof *code, code};

@@ -38,6 +38,9 @@ pub unsafe fn enter(
         ));
     }
     let mask = proc::set_mask(signal::HOLD_ALL);
+    if crate::sys::auxv::has_segment_bases(boot.entry_sp) {
+        proc::use_segment_bases();
+    }
     let config = Config::read(boot);
     host::remember_stderr();
     place::seed(random());

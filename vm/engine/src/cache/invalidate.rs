@@ -114,7 +114,7 @@ pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
     true
 }
 
-/// Forgets what was made from app bytes in `start .. end`.
+/// Forgets what was made from app bytes in `start .. end`. Guards stand.
 pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
     vm.log(format_args!(
         "code at {start:#x}-{end:#x} has changed or gone"

@@ -6,6 +6,7 @@
 //! when the app jumps to an address that we have not met.
 
 pub mod maps;
+pub mod unlisted;
 
 use crate::sys::file::Stat;
 use alloc::string::String;
@@ -70,6 +71,8 @@ pub struct Region {
 #[derive(Debug, Default)]
 pub struct Images {
     regions: Vec<Region>,
+    /// For the time when the kernel's list cannot be read.
+    pub shared: unlisted::SharedMemory,
     /// Images that have lost a region since [`Images::reap`].
     losing: Vec<ImageId>,
     /// By [`ImageId`].

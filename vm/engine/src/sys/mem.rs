@@ -1,6 +1,7 @@
 //! Mappings.
 
 use super::{Errno, Result, c, call};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Page size of x86-64.
 pub const PAGE: u64 = 4096;
@@ -69,7 +70,20 @@ pub fn map_file(len: u64, fd: i32) -> Result<u64> {
     map(0, len, R, c::MAP_PRIVATE, fd, 0)
 }
 
+/// Filters of system calls know few flags of mmap: from here on only old ones are used.
+pub fn use_old_flags() {
+    OLD_FLAGS.store(true, Ordering::Relaxed);
+}
+
+static OLD_FLAGS: AtomicBool = AtomicBool::new(false);
+
 fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<u64> {
+    let exact = flags & c::MAP_FIXED_NOREPLACE;
+    let passed = if OLD_FLAGS.load(Ordering::Relaxed) {
+        flags & !exact
+    } else {
+        flags
+    };
     // SAFETY: without MAP_FIXED a new mapping disturbs no existing memory.
     let got = unsafe {
         call(
@@ -78,14 +92,14 @@ fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<
                 addr as usize,
                 len as usize,
                 prot as usize,
-                flags as usize,
+                passed as usize,
                 fd as isize as usize,
                 off as usize,
             ],
         )
     }? as u64;
-    if addr != 0 && got != addr && flags & c::MAP_FIXED_NOREPLACE != 0 {
-        // Kernels before 4.17 take the address as a hint.
+    if addr != 0 && got != addr && exact != 0 {
+        // Without the flag, and before Linux 4.17, the address is a hint.
         // SAFETY: just mapped by us.
         unsafe { unmap(got, len) }?;
         return Err(Errno(c_eexist()));

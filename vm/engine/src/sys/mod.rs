@@ -5,6 +5,7 @@
 //! A system call can do anything to memory, so [`call`] is unsafe and the wrappers
 //! in this folder say what their callers owe.
 
+pub mod auxv;
 pub mod file;
 pub mod mem;
 pub mod peek;

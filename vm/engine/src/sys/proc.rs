@@ -1,6 +1,7 @@
 //! Process and thread calls.
 
 use super::{Result, c, call, raw};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Kernel signal set: bit n-1 is signal n.
 pub type SigSet = u64;
@@ -113,8 +114,20 @@ pub fn exit_group(status: i32) -> ! {
     }
 }
 
+static SEGMENT_BASES: AtomicBool = AtomicBool::new(false);
+
+/// The instructions for segment bases may be used. They are not only quicker: a filter
+/// of system calls may know no arch_prctl.
+pub fn use_segment_bases() {
+    SEGMENT_BASES.store(true, Ordering::Relaxed);
+}
+
 /// Sets the base of gs; its selector becomes 0.
 pub fn set_gs_base(base: u64) {
+    if SEGMENT_BASES.load(Ordering::Relaxed) {
+        set_gs_selector(0);
+        return write_gs_base(base);
+    }
     // SAFETY: gs belongs to the runtime; ARCH_SET_GS is 0x1001.
     unsafe { raw(c::__NR_arch_prctl, [0x1001, base as usize, 0, 0, 0, 0]) };
 }
@@ -123,6 +136,13 @@ pub fn set_gs_base(base: u64) {
 #[must_use]
 pub fn gs_base() -> u64 {
     let mut base = 0u64;
+    if SEGMENT_BASES.load(Ordering::Relaxed) {
+        // SAFETY: only reads a register.
+        unsafe {
+            core::arch::asm!("rdgsbase {}", out(reg) base, options(nomem, nostack, preserves_flags))
+        };
+        return base;
+    }
     // SAFETY: ARCH_GET_GS (0x1004) stores one word.
     unsafe {
         raw(

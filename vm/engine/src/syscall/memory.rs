@@ -59,7 +59,18 @@ fn mmap(args: &[usize; 6]) -> isize {
     if ok(result) && args[2] & EXEC != 0 {
         learn(result as usize, args);
     }
+    if ok(result) && is_shared(args) {
+        let (start, end) = span(result as usize, args[1]);
+        let mut vm = vm::lock();
+        if vm.quiet {
+            vm.images.shared.add(start, end);
+        }
+    }
     result
+}
+
+fn is_shared(args: &[usize; 6]) -> bool {
+    args[3] as u32 & c::MAP_TYPE & c::MAP_SHARED != 0
 }
 
 /// New executable memory.
@@ -75,7 +86,7 @@ fn learn(addr: usize, args: &[usize; 6]) {
         readable: true,
         writable: args[2] & WRITE != 0,
         executable: true,
-        shared: flags & c::MAP_TYPE & c::MAP_SHARED != 0,
+        shared: is_shared(args),
         offset: if anonymous { 0 } else { args[5] as u64 },
         inode: stat.map_or(0, |s| s.ino),
         path: if anonymous {
@@ -117,11 +128,18 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
         };
     }
     // Bytes may have been written while the memory was not executable: whatever was
-    // made from the range is forgotten, and its new state is read from the kernel.
+    // made from the range is forgotten, and its new state is read from the kernel, or
+    // noted where the kernel does not tell any more.
     if known {
         invalidate::range_changed(&mut vm::lock(), start, end);
     }
-    pass(nr, args)
+    let result = pass(nr, args);
+    let mut vm = vm::lock();
+    if vm.quiet && result == 0 {
+        let entry = vm.images.shared.entry(start, end, args[2] & WRITE != 0);
+        crate::image_add(&mut vm, &entry, None);
+    }
+    result
 }
 
 /// Advice after which the memory may read otherwise (madvise(2)).
@@ -133,7 +151,7 @@ fn madvise(args: &[usize; 6]) -> isize {
     let result = pass(c::__NR_madvise, args);
     let (start, end) = span(args[0], args[1]);
     if drops && vm::lock().images.overlaps(start, end) {
-        invalidate::range_changed(&mut vm::lock(), start, end);
+        invalidate::fragments(&mut vm::lock(), start, end);
     }
     result
 }

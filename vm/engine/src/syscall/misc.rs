@@ -92,12 +92,14 @@ fn confine(nr: u32, args: &[usize; 6]) -> isize {
         crate::spool::freeze_all(&mut vm, false);
         crate::restore::admit_all(&mut vm);
         crate::install::lay_in(&mut vm);
+        vm.images.shared.learn();
     }
     let result = pass(nr, args);
     if result >= 0 {
         let mut vm = vm::lock();
         vm.no_save = true;
         vm.quiet = true;
+        crate::sys::mem::use_old_flags();
     }
     result
 }
