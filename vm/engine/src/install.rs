@@ -45,6 +45,9 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let fragment = crate::lockstep::compile(&request, vm.tool);
     // A fragment that is only a trap is made anew each time: memory may have changed.
     let listed = fragment.instructions != 0;
+    if let Some(id) = vm.cache.directory.same(pc, &fragment) {
+        return CachePc(vm.cache.directory.fragments[id as usize].space.hot);
+    }
     let source = &buffer[..(fragment.source_len as usize).min(len)];
     let count = fragment.instructions;
     let entry = install(vm, image, pc, fragment, source, listed);

@@ -43,6 +43,8 @@ pub struct Directory {
     /// By number; numbers are not reused before a flush.
     pub fragments: Vec<Fresh>,
     by_pc: HashMap<(AppPc, Context), u32>,
+    /// The newest fragments that are not listed.
+    unlisted: HashMap<(AppPc, Context), u32>,
     /// Fragments by the pages of their source.
     by_page: HashMap<u64, Vec<u32>>,
 }
@@ -54,11 +56,21 @@ impl Directory {
         self.by_pc.get(&(pc, context)).copied()
     }
 
+    /// The live fragment that is the same as `code`, at `pc`, and not listed.
+    #[must_use]
+    pub fn same(&self, pc: AppPc, code: &Fragment) -> Option<u32> {
+        let id = *self.unlisted.get(&(pc, code.context))?;
+        let fresh = &self.fragments[id as usize];
+        (!fresh.dead && fresh.code == *code).then_some(id)
+    }
+
     /// Adds a fragment.
     pub fn add(&mut self, fresh: Fresh) -> u32 {
         let id = self.fragments.len() as u32;
         if fresh.listed {
             self.by_pc.insert((fresh.pc, fresh.code.context), id);
+        } else {
+            self.unlisted.insert((fresh.pc, fresh.code.context), id);
         }
         let last = page_down(fresh.pc.0 + u64::from(fresh.code.source_len.max(1)) - 1);
         for page in (page_down(fresh.pc.0)..=last).step_by(PAGE as usize) {

@@ -21,6 +21,8 @@ unsafe extern "C" {
     /// An `int3` reached with all app registers in place when a signal waits: the
     /// kernel's frame for it holds the complete app state.
     pub fn deliver_trap();
+    /// The same, for an instruction that is to run in its own place.
+    pub fn native_trap();
     /// Enters the VM for the first time on this thread: loads `regs` and resumes.
     pub fn enter_first() -> !;
 }
@@ -35,9 +37,10 @@ core::arch::global_asm!(
     ".text",
     ".balign 64",
     ".globl leave_exit, leave_trap, leave_syscall, leave_indirect, resume_vm",
-    ".globl enter_tail, enter_end, deliver_trap, enter_first",
+    ".globl enter_tail, enter_end, deliver_trap, native_trap, enter_first",
     ".hidden leave_exit", ".hidden leave_trap", ".hidden leave_syscall",
     ".hidden leave_indirect", ".hidden resume_vm", ".hidden enter_tail",
+    ".hidden native_trap",
     ".hidden enter_end", ".hidden deliver_trap", ".hidden enter_first",
 
     "leave_exit:",
@@ -177,6 +180,10 @@ core::arch::global_asm!(
     "enter_end:",
 
     "deliver_trap:",
+    "int3",
+    "ud2",
+
+    "native_trap:",
     "int3",
     "ud2",
 

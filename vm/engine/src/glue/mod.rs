@@ -12,7 +12,7 @@ mod stackless;
 pub mod syscall;
 pub mod vmcall;
 
-pub use cross::{cross, deliver_trap, enter_end, enter_first, resume_vm};
+pub use cross::{cross, deliver_trap, enter_first, native_trap, resume_vm};
 use ppin_abi::area::Entry;
 pub use stackless::{clone, sigreturn, unmap_and_exit};
 
@@ -27,6 +27,8 @@ pub enum Place {
     Transit,
     /// The delivery trap: the cache was about to be entered, a signal waits.
     DeliveryTrap,
+    /// The trap of an instruction that is to run in its own place.
+    NativeTrap,
     /// Anything else: the VM.
     Vm,
 }
@@ -44,6 +46,8 @@ pub fn place(pc: u64) -> Place {
         Place::GateDone
     } else if at(cross::deliver_trap) {
         Place::DeliveryTrap
+    } else if at(cross::native_trap) {
+        Place::NativeTrap
     } else if within(ibl::ibl_start, ibl::ibl_end)
         || within(syscall::gate_start, syscall::gate_end)
         || within(cross::enter_tail, cross::enter_end)

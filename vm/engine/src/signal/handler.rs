@@ -2,7 +2,7 @@
 
 use super::frame::{SigInfo, UContext, greg};
 use super::native::{self, Native};
-use super::step::{self, TRAP_FLAG, TRAP_TRACE};
+use super::step::{self, TRAP_TRACE};
 use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, translate};
 use crate::glue::{self, Place, vmcall};
 use crate::sys::{c, peek};
@@ -81,7 +81,7 @@ pub fn locate(thread: &Thread, pc: u64) -> Where {
             Some(spot) => Where::App(spot),
             None => Where::Transit,
         },
-        Place::Transit => Where::Transit,
+        Place::Transit | Place::NativeTrap => Where::Transit,
         Place::Vm => Where::Vm,
     }
 }
@@ -130,8 +130,10 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         context.gregs[greg::RIP] = resume;
         return;
     }
-    if signal == c::SIGTRAP && glue::place(pc.wrapping_sub(1)) == Place::DeliveryTrap {
-        return enter_or_deliver(thread, context);
+    match glue::place(pc.wrapping_sub(1)) {
+        Place::DeliveryTrap if signal == c::SIGTRAP => return enter_or_deliver(thread, context),
+        Place::NativeTrap if signal == c::SIGTRAP => return native::arrive(thread, context),
+        _ => {}
     }
     if thread.signals.native != Native::Off && native::step(thread, signal, info, context) {
         return;
@@ -154,12 +156,11 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
 
 /// The VM turned away from the cache because a signal waits.
 fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
-    context.gregs[greg::RIP] = thread.entering;
     if thread.signals.native != Native::Off {
         // The one instruction first; the signal is delivered behind it.
-        context.gregs[greg::FLAGS] |= TRAP_FLAG;
-        return;
+        return native::arrive(thread, context);
     }
+    context.gregs[greg::RIP] = thread.entering;
     match locate(thread, thread.entering) {
         Where::App(spot) if spot.boundary => deliver_waiting(thread, context, &spot),
         _ => step::begin(thread, context),

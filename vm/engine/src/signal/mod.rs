@@ -115,9 +115,12 @@ fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
             ..*app
         };
     }
+    // The handler itself looks at memory that may not be there.
+    let nested = if needed { c::SA_NODEFER } else { 0 };
+    let ours = u64::from(c::SA_SIGINFO | c::SA_ONSTACK | SA_RESTORER | nested);
     KernelSigaction {
         handler: handler::signal_entry as *const () as usize as u64,
-        flags: (c::SA_SIGINFO | c::SA_ONSTACK) as u64 | u64::from(SA_RESTORER) | (app.flags & KEPT),
+        flags: ours | (app.flags & KEPT),
         restorer: handler::restorer as *const () as usize as u64,
         mask: HOLD_ALL,
     }

@@ -10,6 +10,7 @@ use super::handler::redirect;
 use super::step::{self, TRAP_FLAG, TRAP_TRACE};
 use super::translate::{self, Spot};
 use super::{deliver, origin};
+use crate::glue;
 use crate::sys::{c, peek};
 use crate::thread::Thread;
 use crate::vm;
@@ -35,42 +36,42 @@ pub fn begin(thread: &mut Thread, pc: AppPc, entry: CachePc) -> CachePc {
     thread.signals.native = Native::Approaching;
     thread.signals.native_pc = pc.0;
     thread.signals.native_entry = entry.0;
-    thread.regs.flags |= TRAP_FLAG;
-    CachePc(pc.0)
+    CachePc(glue::cross(glue::native_trap))
+}
+
+/// All app registers are in place: goes to the instruction.
+pub fn arrive(thread: &mut Thread, context: &mut UContext) {
+    thread.signals.native = Native::There;
+    thread.signals.stepping = false;
+    thread.lend_gs();
+    context.gregs[greg::RIP] = thread.signals.native_pc;
+    context.gregs[greg::FLAGS] |= TRAP_FLAG;
 }
 
 /// A fault or trap while an instruction runs natively; `false` if it has nothing to
 /// do with that.
 pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) -> bool {
     let at = context.gregs[greg::RIP];
-    if vm::is_runtime(at) {
-        context.gregs[greg::FLAGS] |= TRAP_FLAG;
-        return signal == c::SIGTRAP || nowhere_to_go(thread, info, context);
-    }
     let trapped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
-    if trapped && thread.signals.native == Native::Approaching && at == thread.signals.native_pc {
-        thread.signals.native = Native::There;
-        thread.lend_gs();
-        context.gregs[greg::FLAGS] |= TRAP_FLAG;
-        return true;
+    if thread.signals.native == Native::Approaching {
+        // The app's own trap flag, or ours for a signal, which comes later now.
+        return trapped && vm::is_runtime(at);
     }
-    let there = thread.signals.native == Native::There;
-    if there && trapped && at == thread.signals.native_pc && thread.pending == 0 {
+    if trapped && at == thread.signals.native_pc && thread.pending == 0 {
         // One round of a repeated instruction.
         context.gregs[greg::FLAGS] |= TRAP_FLAG;
         return true;
     }
-    if there && !context.is_64_bit() {
+    if !context.is_64_bit() {
         refuse_other_modes(at);
     }
-    if there {
-        thread.take_back_gs();
-    }
+    thread.take_back_gs();
     thread.signals.native = Native::Off;
     if trapped {
         done(thread, context, AppPc(at));
     } else {
         context.gregs[greg::FLAGS] &= !TRAP_FLAG;
+        let at = nowhere_to_go(thread, context).unwrap_or(at);
         fault(thread, info, context, at);
     }
     true
@@ -104,20 +105,17 @@ fn loads_flags(pc: u64) -> bool {
     bytes.iter().find(|byte| !prefix(byte)) == Some(&IRET)
 }
 
-/// The last jump on the way cannot be made: its target is not canonical. So the app's
-/// own branch to it is at fault; if a handler or a return from one was aimed there, the
-/// kernel has done the jump, and the target is the pc.
-fn nowhere_to_go(thread: &mut Thread, info: &SigInfo, context: &mut UContext) -> bool {
-    if context.gregs[greg::RIP] >= crate::glue::cross(crate::glue::enter_end) {
-        return false;
-    }
+/// There is no instruction, and no address that could be fetched from: it is not
+/// canonical. So the app's own branch to it is at fault; if a handler or a return from
+/// one was aimed there, the kernel has done the jump, and the target is the pc.
+fn nowhere_to_go(thread: &Thread, context: &mut UContext) -> Option<u64> {
+    const GENERAL_PROTECTION: u64 = 13;
     let target = thread.signals.native_pc;
-    thread.signals.native = Native::Off;
-    let at = branch_to(thread, context, target).unwrap_or(target);
-    context.gregs[greg::RIP] = at;
-    context.gregs[greg::FLAGS] &= !TRAP_FLAG;
-    fault(thread, info, context, at);
-    true
+    let nothing = peek::read_value::<u8>(target).is_none();
+    if context.gregs[greg::TRAPNO] != GENERAL_PROTECTION || !nothing {
+        return None;
+    }
+    branch_to(thread, context, target)
 }
 
 /// Makes `context` the state before the branch that led to `target`.

@@ -66,7 +66,7 @@ pub(crate) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
             trap::emit(emitter, site.ins.pc(), site.ins.offset, trap, context);
         }
     }
-    if let Some(field) = site.ins.x87_pointer {
+    if let Some(field) = site.ins.x87_pointer.filter(|_| site.ins.kind.is_plain()) {
         x87_pointer::emit(emitter, site, field);
     }
 }
