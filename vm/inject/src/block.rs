@@ -5,8 +5,8 @@ use crate::fds;
 use crate::sys::{Errno, Kernel, check, errno};
 use core::mem::size_of;
 use linux_raw_sys::general::{
-    __NR_clock_gettime, __NR_memfd_create, __NR_pwrite64, __NR_writev, CLOCK_MONOTONIC,
-    MFD_CLOEXEC, iovec,
+    __NR_clock_gettime, __NR_getrlimit, __NR_memfd_create, __NR_pwrite64, __NR_writev,
+    CLOCK_MONOTONIC, MFD_CLOEXEC, RLIMIT_FSIZE, iovec,
 };
 use ppin_abi::boot::{BOOTSTRAP_MAX, BootHeader, CacheMode, MAGIC, Str};
 
@@ -128,6 +128,10 @@ pub(crate) fn create<K: Kernel>(
     params: &BootParams<'_>,
     header: &BootHeader,
 ) -> Result<i32, Errno> {
+    if size_limit(kernel) < u64::from(header.len) {
+        // The write would not only fail, but be punished with a signal.
+        return Err(Errno(errno::EFBIG as i32));
+    }
     let name = c"ppin-boot".as_ptr() as usize;
     // SAFETY: the name is a string constant.
     let raw = unsafe { kernel.call(__NR_memfd_create, [name, MFD_CLOEXEC as usize, 0, 0, 0, 0]) };
@@ -135,6 +139,22 @@ pub(crate) fn create<K: Kernel>(
     let fd = fds::raise(kernel, low);
     write_whole(kernel, fd, params, header).inspect_err(|_| fds::close(kernel, fd))?;
     Ok(fd)
+}
+
+/// Largest file that this process may write (setrlimit(2), `RLIMIT_FSIZE`).
+fn size_limit<K: Kernel>(kernel: &mut K) -> u64 {
+    let mut limit = [u64::MAX; 2];
+    let args = [
+        RLIMIT_FSIZE as usize,
+        limit.as_mut_ptr() as usize,
+        0,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel writes a `struct rlimit`.
+    unsafe { kernel.call(__NR_getrlimit, args) };
+    limit[0]
 }
 
 fn write_whole<K: Kernel>(

@@ -20,7 +20,7 @@ static HEAP: TalcLock<Futex, Grow> = TalcLock::new(Grow { heap: None });
 
 /// Address space taken at once, more than most runs ever need: later on the app may
 /// have used up its share of mappings. Pages count when they are touched.
-const FIRST: usize = 32 << 20;
+const FIRST: usize = 16 << 20;
 /// Smallest chunk where that is not to be had (`ulimit -v`), and of growth.
 const CHUNK: usize = 1 << 20;
 /// Where the first chunk goes, seen from the runtime's image.

@@ -211,6 +211,10 @@ fn make_dirs(db: &str, dir: &str) {
 /// # Errors
 /// The kernel's; nothing is left behind.
 pub fn publish(path: &str, bytes: &[u8], mtime: Option<(i64, u32)>) -> Result<(), Errno> {
+    const EFBIG: Errno = Errno(27);
+    if !file::may_write(bytes.len()) {
+        return Err(EFBIG);
+    }
     let (dir, _) = path.rsplit_once('/').unwrap_or((".", path));
     let temporary = format!("{dir}/{TEMPORARY}{:016x}", tag());
     let written =

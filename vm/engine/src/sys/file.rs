@@ -259,6 +259,24 @@ fn two_paths(nr: u32, from: &str, to: &str) -> Result<()> {
     .map(drop)
 }
 
+/// Whether this process may write a file of `len` bytes: beyond `RLIMIT_FSIZE` the write
+/// would not only fail, but be punished with a signal (setrlimit(2)).
+#[must_use]
+pub fn may_write(len: usize) -> bool {
+    let mut limit = [u64::MAX; 2];
+    let args = [
+        c::RLIMIT_FSIZE as usize,
+        limit.as_mut_ptr() as usize,
+        0,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel writes a `struct rlimit`.
+    let _ = unsafe { call(c::__NR_getrlimit, args) };
+    limit[0] >= len as u64
+}
+
 /// rename(2).
 ///
 /// # Errors
