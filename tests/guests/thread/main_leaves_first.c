@@ -3,5 +3,27 @@
 //@ libs: -lpthread
 #include "guest.h"
 #include <pthread.h>
-static void *body(void *a) { usleep(20000 * (long)a); printf("thread %ld\n", (long)a); fflush(stdout); return 0; }
-int main(void) { for (long i = 1; i < 4; i++) { pthread_t t; pthread_create(&t, 0, body, (void *)i); } puts("main"); fflush(stdout); pthread_exit(0); }
+
+static pthread_t before[4];
+
+static void *body(void *number) {
+    long n = (long)number;
+    SAME(pthread_join(before[n - 1], 0), 0);
+    printf("thread %ld\n", n);
+    fflush(stdout);
+    if (n == 3)
+        return 0;
+    before[n] = pthread_self();
+    pthread_t next;
+    SAME(pthread_create(&next, 0, body, (void *)(n + 1)), 0);
+    return 0;
+}
+
+int main(void) {
+    before[0] = pthread_self();
+    pthread_t first;
+    SAME(pthread_create(&first, 0, body, (void *)1), 0);
+    puts("main");
+    fflush(stdout);
+    pthread_exit(0);
+}

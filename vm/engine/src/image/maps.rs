@@ -28,6 +28,13 @@ pub struct MapEntry {
     pub path: String,
 }
 
+/// Whether a path in the list stands for memory that a program fills itself: none, or
+/// the name it has given it (prctl(2), `PR_SET_VMA_ANON_NAME`).
+#[must_use]
+pub fn is_anonymous(path: &str) -> bool {
+    path.is_empty() || path.starts_with("[anon:")
+}
+
 /// All mappings.
 ///
 /// # Errors

@@ -45,6 +45,13 @@ pub struct Image {
 }
 
 impl Image {
+    /// Whether it is memory without a file and `entry` lies where code of it has been
+    /// before: generators of code protect pieces of their memory again and again.
+    fn has_generated(&self, entry: &MapEntry) -> bool {
+        let generated = maps::is_anonymous(&self.path) && maps::is_anonymous(&entry.path);
+        generated && self.span.0 <= entry.start && entry.end <= self.span.1
+    }
+
     /// Whether it stands for addresses without memory.
     #[must_use]
     pub fn is_nowhere(&self) -> bool {
@@ -120,7 +127,11 @@ impl Images {
 
     fn image_for(&mut self, entry: &MapEntry, file: Option<Stat>) -> ImageId {
         let base = ImageBase(entry.start.wrapping_sub(entry.offset));
-        let same = |i: &Image| !i.gone && i.base == base && i.file == file && i.file.is_some();
+        let same = |i: &Image| {
+            let known = i.base == base && i.file == file && file.is_some();
+            let generated = i.file.is_none() && file.is_none() && i.has_generated(entry);
+            !i.gone && (known || generated)
+        };
         if let Some(found) = self.all.iter().position(same) {
             return ImageId(found as u32);
         }

@@ -101,7 +101,7 @@ fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<
     if addr != 0 && got != addr && exact != 0 {
         // Without the flag, and before Linux 4.17, the address is a hint.
         // SAFETY: just mapped by us.
-        unsafe { unmap(got, len) }?;
+        let _ = unsafe { unmap(got, len) };
         return Err(Errno(c_eexist()));
     }
     Ok(got)
