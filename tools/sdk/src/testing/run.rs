@@ -4,7 +4,7 @@ use super::calls::{argument, calls};
 use super::{Process, Sample};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::area::counter_disp;
-use ppin_abi::record::MAX_ARGS;
+use ppin_abi::record::{MAX_ARGS, X87_POINTER};
 use ppin_jit::api::{Call, ImageId, ThreadId, Tool};
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_relocator::{CountRow, Fragment};
@@ -21,7 +21,11 @@ impl Process {
         for row in &fragment.counts {
             self.count(row, sample.thread, sample.image);
         }
-        for call in calls(&fragment) {
+        // The engine's own routine is no part of the tool.
+        for call in calls(&fragment)
+            .iter()
+            .filter(|call| call.routine != X87_POINTER)
+        {
             let mut args = [0; MAX_ARGS];
             for (value, arg) in args.iter_mut().zip(&call.args) {
                 *value = argument(arg, sample, Self::base(sample.image));
