@@ -1,5 +1,6 @@
 // Control goes where no code is, by call, jump and return: unmapped, not executable, null,
-// the kernel's. rip and si_addr name the target.
+// the kernel's; rip and si_addr name the target. An address that is not canonical faults at
+// the branch itself: rip stays at it, and a return has not popped yet.
 //@ variants: pie static
 //@ cflags: -O1
 #include "guest.h"
@@ -19,10 +20,10 @@ static void handler(int s, siginfo_t *i, void *c) {
 int main(void) {
     on(SIGSEGV, handler, 0);
     data = pages(1, PROT_READ | PROT_WRITE); data[0] = 0xc3;
-    void *targets[] = {0, data, (void *)0x1000, (void *)0x7ffffffff000, (void *)-1L, (void *)0xffffffff80000000};
+    void *targets[] = {0, data, (void *)0x1000, (void *)0x7ffffffff000, (void *)-1L, (void *)0xffffffff80000000, (void *)0x8000000000000000, (void *)0x1234567812345678};
     void (*ways[])(void *) = {jump, ret_to, call_to};
     for (int r = 0; r < 2; r++)
-        for (int t = 0; t < 6; t++)
+        for (int t = 0; t < 8; t++)
             for (int w = 0; w < 3; w++) if (!sigsetjmp(back, 1)) { ways[w](targets[t]); puts("returned"); }
     FINISH();
 }

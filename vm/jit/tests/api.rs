@@ -2,7 +2,8 @@
 
 mod common;
 
-use common::machine::{CODE, Machine, State};
+use common::capture::State;
+use common::machine::{CODE, Machine};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
 use ppin_abi::record::{ArgKind, NO_REG};

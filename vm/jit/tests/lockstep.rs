@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::machine::{CODE, DATA, Machine, Outcome, STACK, Side, State};
+use common::capture::State;
+use common::machine::{CODE, DATA, Machine, Outcome, STACK, Side};
 use ppin_abi::context::Context;
 use ppin_jit::api::Tool;
 use proptest::prelude::*;

@@ -123,7 +123,9 @@ impl Views {
         // SAFETY: the owner says that nothing runs there any more.
         unsafe {
             let _ = mem::unmap(self.exec, self.len);
-            let _ = mem::unmap(self.write, self.len);
+            if self.write != self.exec {
+                let _ = mem::unmap(self.write, self.len);
+            }
         }
     }
 }

@@ -128,9 +128,8 @@ pub fn deliver(
 
 /// A filter of system calls names the address of the call, which is ours.
 fn as_the_app_called(info: &SigInfo, spot: &Spot) -> SigInfo {
-    const SYS_SECCOMP: i32 = 1;
     let mut info = *info;
-    if info.signo as u32 == c::SIGSYS && info.code == SYS_SECCOMP {
+    if info.is_from_filter() {
         info.rest[0] = spot.pc.0;
     }
     info

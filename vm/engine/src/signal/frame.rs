@@ -9,6 +9,7 @@
 //! above      vector state, 64-aligned; UContext::fpstate points at it
 //! ```
 
+use crate::sys::c;
 use crate::sys::peek::{self, Plain};
 
 /// `siginfo_t`.
@@ -27,6 +28,13 @@ pub struct SigInfo {
 }
 
 impl SigInfo {
+    /// Whether a filter of system calls sent it (seccomp(2), `SECCOMP_RET_TRAP`).
+    #[must_use]
+    pub fn is_from_filter(&self) -> bool {
+        const SYS_SECCOMP: i32 = 1;
+        self.signo as u32 == c::SIGSYS && self.code == SYS_SECCOMP
+    }
+
     /// A fault as the kernel reports it.
     #[must_use]
     pub fn fault(signal: u32, code: i32, addr: u64) -> Self {

@@ -112,8 +112,7 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
 /// The app's filter has trapped a system call that the VM makes for itself: the app
 /// does not hear of it, and the VM does without.
 fn refused_call(info: &SigInfo, pc: u64) -> bool {
-    const SYS_SECCOMP: i32 = 1;
-    info.signo as u32 == c::SIGSYS && info.code == SYS_SECCOMP && !vmcall::is_the_apps(pc)
+    info.is_from_filter() && !vmcall::is_the_apps(pc)
 }
 
 /// Keeps the signal until a boundary; the kernel holds back the next ones.

@@ -1,6 +1,6 @@
 //! The machine's own code: the way into a state, and stand-ins for the runtime.
 
-use super::machine::{Launch, State};
+use super::capture::{Launch, State};
 use dynasmrt::{DynasmApi as _, dynasm};
 use ppin_abi::area::{Area, Entry, Spill};
 use std::mem::offset_of;

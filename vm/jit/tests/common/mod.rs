@@ -1,6 +1,7 @@
 //! Tools for tests.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod capture;
 pub mod host_code;
 pub mod machine;
 
