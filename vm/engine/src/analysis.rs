@@ -2,6 +2,7 @@
 //! app's registers.
 
 use crate::host::EngineHost;
+use crate::sys::proc;
 use crate::thread::{Thread, reg};
 use crate::vm;
 use ppin_abi::addr::{ImageBase, ImageOff};
@@ -71,26 +72,12 @@ fn effective(thread: &Thread, arg: &CallArg, disp: u64) -> u64 {
         sum &= 0xffff_ffff;
     }
     if arg.scale_seg & FS != 0 {
-        sum = sum.wrapping_add(fs_base());
+        sum = sum.wrapping_add(proc::fs_base());
     }
     if arg.scale_seg & GS != 0 {
         sum = sum.wrapping_add(thread.area.app_gs_base);
     }
     sum
-}
-
-/// Base of the app's fs segment.
-#[must_use]
-pub fn fs_base() -> u64 {
-    let mut base = 0u64;
-    // SAFETY: ARCH_GET_FS (0x1003) stores one word.
-    unsafe {
-        crate::sys::raw(
-            crate::sys::c::__NR_arch_prctl,
-            [0x1003, &raw mut base as usize, 0, 0, 0, 0],
-        )
-    };
-    base
 }
 
 const _: () = assert!(reg::RSP == 4);

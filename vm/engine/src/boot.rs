@@ -43,6 +43,7 @@ pub unsafe fn enter(
     }
     let config = Config::read(boot);
     host::remember_stderr();
+    proc::remember_pid();
     place::seed(random());
     syscall::init(&config);
     IblTable::init();

@@ -8,9 +8,6 @@ pub fn of_process(vm: &mut Locked) {
     if core::mem::replace(&mut vm.ended_already, true) {
         return;
     }
-    if vm.quiet {
-        return;
-    }
     host::tool_report(vm);
     spool::freeze_all(vm, false);
     host::write_stats(vm);

@@ -3,6 +3,7 @@
 use crate::cache::arena::{Chunk, GRAIN, Space};
 use crate::cache::directory::Fresh;
 use crate::cache::views::Views;
+use crate::confine::reserve;
 use crate::image::{Image, ImageId, Region};
 use crate::report;
 use crate::signal::translate::Maps;
@@ -148,6 +149,10 @@ fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space)
             return (n, space);
         }
     }
+    if vm.quiet && !vm.cache.spare.is_empty() && !reserve::may_map_code() {
+        crate::end::flush(vm);
+        return make_room(vm, image, fragment);
+    }
     let len = CHUNK.min(vm.cache.limit / 2);
     if vm.cache.size() + len > vm.cache.limit && vm.cache.size() != 0 {
         crate::end::flush(vm);
@@ -204,8 +209,13 @@ fn add_chunk(
 }
 
 /// Maps room for new code near every image, for when mapping is not possible any more,
-/// and makes all code writable in place.
-pub fn lay_in(vm: &mut Vm) {
+/// and makes all code writable in place. `for_good`: not even with plain flags; then
+/// there is as much again, so that a full cache can be flushed into it.
+pub fn lay_in(vm: &mut Vm, for_good: bool) {
+    const LAST: u64 = 16 * CHUNK;
+    const MORE: u64 = 4 * CHUNK;
+    let largest = (vm.cache.limit / 2).max(CHUNK);
+    let len = if for_good { LAST } else { MORE }.min(largest);
     let places: alloc::vec::Vec<_> = vm
         .images
         .all
@@ -216,10 +226,15 @@ pub fn lay_in(vm: &mut Vm) {
     let before = vm.cache.chunks.len();
     for (base, span) in places {
         let reached = |c: &Chunk| crate::cache::place::reaches(c.base, c.len, span.0, span.1);
-        if !vm.cache.chunks[before..].iter().any(reached)
-            && let Ok(chunk) = Chunk::near(base, span, 4 * CHUNK, 0, Views::private_at)
-        {
-            vm.cache.chunks.push(chunk);
+        if vm.cache.chunks[before..].iter().any(reached) {
+            continue;
+        }
+        let room = |len| Chunk::near(base, span, len, 0, Views::private_at);
+        let first = room(len).or_else(|_| room(CHUNK));
+        vm.cache.chunks.extend(first);
+        if for_good {
+            vm.cache.spare.extend(room(len).or_else(|_| room(CHUNK)));
+            vm.cache.recycles = true;
         }
     }
     for chunk in &mut vm.cache.chunks {

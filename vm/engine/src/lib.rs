@@ -12,6 +12,7 @@
 //! syscall/    calls that the VM must know of, by family
 //! signal/     delivery, faults, translation of cache addresses
 //! thread/     per-thread state, clone, exit
+//! confine/    under the app's own filters of system calls
 //! follow      taking the runtime along over an exec; obstacle: why not
 //! lockstep    telling a tracer where the app is (`run --check`)
 //! host        the tool's view of the process; counters, analysis: how tools count
@@ -30,6 +31,7 @@ mod analysis;
 pub mod boot;
 pub mod cache;
 pub mod config;
+pub mod confine;
 mod counters;
 pub mod diagnosis;
 mod dispatch;

@@ -1,6 +1,6 @@
 //! A sleeping mutex on a futex. One guards the VM; see [`crate::vm`].
 
-use crate::sys::proc::{futex_wait, futex_wake};
+use crate::sys::proc::{futex_wait, futex_wake, futex_wake_all};
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -52,6 +52,11 @@ impl<T> Mutex<T> {
             .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
             .then(|| Guard(self))
+    }
+
+    /// Wakes all who wait: soon nobody may be able to.
+    pub fn wake_all(&self) {
+        futex_wake_all(&self.state);
     }
 
     /// Makes the lock free whoever held it: for the only thread of a forked child,

@@ -117,6 +117,11 @@ pub fn init(vm: Vm, runtime: (u64, u64)) {
     *VM.lock() = Some(vm);
 }
 
+/// Lets all who wait for the lock look again.
+pub fn wake_all() {
+    VM.wake_all();
+}
+
 /// Frees the lock in a forked child, whose parent held it for both.
 pub fn unlock_in_child() {
     VM.reset();

@@ -4,12 +4,9 @@
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU32, Ordering};
-use linux_raw_sys::general::{
-    __NR_futex, __NR_getrlimit, __NR_mmap, FUTEX_PRIVATE_FLAG, FUTEX_WAIT, FUTEX_WAKE,
-    MAP_ANONYMOUS, MAP_NORESERVE, MAP_PRIVATE, PROT_READ, PROT_WRITE, RLIMIT_AS, RLIMIT_DATA,
-};
+use linux_raw_sys::general::{__NR_getrlimit, FUTEX_WAIT, FUTEX_WAKE, RLIMIT_AS, RLIMIT_DATA};
 use lock_api::RawMutex;
-use ppin_inject::sys::{check, syscall};
+use ppin_inject::sys::syscall;
 use talc::TalcLock;
 use talc::base::Talc;
 use talc::base::binning::Binning;
@@ -91,11 +88,19 @@ fn first_place() -> usize {
     (here & !(CHUNK - 1)) + DISTANCE
 }
 
+/// From the kernel, if the app has not forbidden itself to ask.
+#[cfg(feature = "engine")]
+use ppin_engine::confine::reserve::for_heap as map;
+
+#[cfg(not(feature = "engine"))]
 fn map(hint: usize, size: usize) -> Option<usize> {
+    use linux_raw_sys::general::{__NR_mmap, MAP_ANONYMOUS, MAP_NORESERVE, MAP_PRIVATE};
+    use linux_raw_sys::general::{PROT_READ, PROT_WRITE};
     let protection = (PROT_READ | PROT_WRITE) as usize;
     let flags = (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE) as usize;
     // SAFETY: a new mapping at a place that is free (a taken hint is not used).
-    check(unsafe { syscall(__NR_mmap, [hint, size, protection, flags, usize::MAX, 0]) }).ok()
+    let mapped = unsafe { syscall(__NR_mmap, [hint, size, protection, flags, usize::MAX, 0]) };
+    ppin_inject::sys::check(mapped).ok()
 }
 
 /// A sleeping lock: 0 free, 1 taken, 2 taken and somebody sleeps.
@@ -131,13 +136,20 @@ unsafe impl RawMutex for Futex {
 }
 
 impl Futex {
-    fn futex(&self, operation: u32, value: usize) {
+    #[cfg(feature = "engine")]
+    fn futex(&self, operation: u32, value: u32) {
+        ppin_engine::sys::proc::futex(&self.0, operation, value);
+    }
+
+    #[cfg(not(feature = "engine"))]
+    fn futex(&self, operation: u32, value: u32) {
+        use linux_raw_sys::general::{__NR_futex, FUTEX_PRIVATE_FLAG};
         let operation = (operation | FUTEX_PRIVATE_FLAG) as usize;
         // SAFETY: the word is alive.
         unsafe {
-            syscall(
+            ppin_inject::sys::syscall(
                 __NR_futex,
-                [self.0.as_ptr() as usize, operation, value, 0, 0, 0],
+                [self.0.as_ptr() as usize, operation, value as usize, 0, 0, 0],
             )
         };
     }

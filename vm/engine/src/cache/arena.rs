@@ -39,6 +39,13 @@ impl Bump {
     }
 }
 
+/// Hot code, cold code and slots of a chunk.
+fn parts(base: u64, len: u64) -> (Bump, Bump, Bump) {
+    let (cold, slots, end) = (base + len / 16 * 7, base + len / 16 * 14, base + len);
+    let part = |next, end| Bump { next, end };
+    (part(base, cold), part(cold, slots), part(slots, end))
+}
+
 /// Addresses of a fragment's sections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Space {
@@ -94,31 +101,30 @@ impl Chunk {
     }
 
     fn at(base: u64, len: u64, views: MakeViews) -> sys::Result<Self> {
-        let (cold, slots) = (base + len / 16 * 7, base + len / 16 * 14);
+        let (_, _, Bump { next: slots, .. }) = parts(base, len);
         let views = views(base, slots - base)?;
         if let Err(e) = mem::map_anon_at(slots, base + len - slots, mem::RW) {
             views.free();
             return Err(e);
         }
+        let (hot, cold, slots) = parts(base, len);
         Ok(Self {
             base,
             len,
             views,
-            hot: Bump {
-                next: base,
-                end: cold,
-            },
-            cold: Bump {
-                next: cold,
-                end: slots,
-            },
-            slots: Bump {
-                next: slots,
-                end: base + len,
-            },
+            hot,
+            cold,
+            slots,
             hot_index: Vec::new(),
             cold_index: Vec::new(),
         })
+    }
+
+    /// Empties it; nothing runs there any more.
+    pub fn reset(&mut self) {
+        (self.hot, self.cold, self.slots) = parts(self.base, self.len);
+        self.hot_index.clear();
+        self.cold_index.clear();
     }
 
     /// Where the code byte executed at `addr` is written to.

@@ -43,7 +43,7 @@ impl Cache {
         self.epoch += 1;
         self.retired.push(Retired {
             epoch: self.epoch,
-            chunks: core::mem::take(&mut self.chunks),
+            chunks: core::mem::replace(&mut self.chunks, core::mem::take(&mut self.spare)),
             fragments: core::mem::take(&mut self.directory).fragments,
         });
     }
@@ -76,9 +76,14 @@ impl Cache {
         let (free, keep) = self.retired.drain(..).partition(|r| r.epoch <= oldest);
         self.retired = keep;
         let free: Vec<Retired> = free;
-        for chunk in free.iter().flat_map(|r| &r.chunks) {
+        for mut chunk in free.into_iter().flat_map(|r| r.chunks) {
             // Every thread has been in the VM since the chunk was forgotten.
-            chunk.free();
+            if self.recycles {
+                chunk.reset();
+                self.spare.push(chunk);
+            } else {
+                chunk.free();
+            }
         }
     }
 }

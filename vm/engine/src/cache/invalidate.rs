@@ -28,7 +28,11 @@ struct Page {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct Guards(HashMap<u64, Page>);
+pub struct Guards {
+    pages: HashMap<u64, Page>,
+    /// Protection cannot be changed any more.
+    given_up: bool,
+}
 
 impl Guards {
     /// Makes the pages of `pc .. pc + len` read-only if the app may write to them.
@@ -37,7 +41,8 @@ impl Guards {
             return;
         }
         for page in (page_down(pc)..pc + len.max(1)).step_by(PAGE as usize) {
-            let state = self.0.entry(page).or_default();
+            let state = self.pages.entry(page).or_default();
+            state.volatile |= self.given_up;
             if !state.guarded && !state.volatile {
                 // SAFETY: the app's page; its stores fault and are put right.
                 state.guarded = unsafe { mem::protect(page, PAGE, mem::RX) }.is_ok();
@@ -49,19 +54,19 @@ impl Guards {
     /// Whether code at `pc` may change at any time.
     #[must_use]
     pub fn is_volatile(&self, pc: u64) -> bool {
-        !self.0.is_empty() && self.0.get(&page_down(pc)).is_some_and(|p| p.volatile)
+        !self.pages.is_empty() && self.pages.get(&page_down(pc)).is_some_and(|p| p.volatile)
     }
 
     /// Forgets the range: the app has mapped or protected it anew.
     pub fn forget(&mut self, start: u64, end: u64) {
-        self.0.retain(|page, _| !(start..end).contains(page));
+        self.pages.retain(|page, _| !(start..end).contains(page));
     }
 
     /// A store at `addr` by the instruction at cache address of app code `from`:
     /// gives the page back. `None` if we had not taken it.
     fn release(&mut self, addr: u64, same_page: bool) -> Option<u64> {
         let page = page_down(addr);
-        let state = self.0.get_mut(&page).filter(|p| p.guarded)?;
+        let state = self.pages.get_mut(&page).filter(|p| p.guarded)?;
         state.guarded = false;
         state.stores += 1;
         state.volatile |= same_page || state.stores > PATIENCE;
@@ -72,7 +77,7 @@ impl Guards {
 
     /// Pages in the range that we hold read-only.
     pub fn guarded(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
-        self.0
+        self.pages
             .iter()
             .filter(move |(p, s)| s.guarded && (start..end).contains(*p))
             .map(|(p, _)| *p)
@@ -87,6 +92,13 @@ pub fn release_all(vm: &mut Vm) -> bool {
         fragments(vm, *page, page + PAGE);
     }
     !pages.is_empty()
+}
+
+/// Guards can soon be neither set nor lifted: pages that the app may write to are
+/// compared from here on.
+pub fn give_up_guards(vm: &mut Vm) {
+    vm.guards.given_up = true;
+    release_all(vm);
 }
 
 /// The kernel writes, or has written, to `start .. end` on the app's behalf: pages there
@@ -108,7 +120,7 @@ pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
     let Some(page) = vm.guards.release(addr, same) else {
         // Another thread has been faster: the app may write here, so the store will
         // succeed now. (What the app itself protects is forgotten by the guards.)
-        return vm.guards.0.contains_key(&page_down(addr));
+        return vm.guards.pages.contains_key(&page_down(addr));
     };
     fragments(vm, page, page + PAGE);
     true

@@ -29,6 +29,10 @@ pub struct Cache {
     pub epoch: u64,
     /// Flushed code that some thread may still execute.
     pub retired: Vec<evict::Retired>,
+    /// Memory for use after a flush.
+    pub spare: Vec<Chunk>,
+    /// Memory cannot be had again, so none is given back.
+    pub recycles: bool,
     /// Bytes of arena before a flush.
     pub limit: u64,
 }
@@ -43,6 +47,8 @@ impl Cache {
             links: Links::default(),
             epoch: 1,
             retired: Vec::new(),
+            spare: Vec::new(),
+            recycles: false,
             limit,
         }
     }

@@ -6,6 +6,7 @@
 //! was translated from, within reach of 32-bit displacements but well below the
 //! stretch that the app's own mappings fill first.
 
+use crate::confine::reserve;
 use crate::sys::{Errno, Result, mem};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -35,7 +36,17 @@ pub fn seed(random: u64) {
 /// # Errors
 /// No memory, or no room in 1,000 tries.
 pub fn anywhere(len: u64, prot: u32) -> Result<u64> {
-    somewhere(len, |addr, len| mem::map_anon_at(addr, len, prot))
+    let mapped = somewhere(len, |addr, len| mem::map_anon_at(addr, len, prot));
+    match mapped {
+        Err(_) if prot == mem::RW => reserve::take(len).or(mapped),
+        mapped => mapped,
+    }
+}
+
+/// Whether `addr` lies where [`anywhere`] maps.
+#[must_use]
+pub fn is_private(addr: u64) -> bool {
+    addr.is_multiple_of(mem::PAGE) && (PRIVATE..LOW_CODE).contains(&addr)
 }
 
 /// The same with shared memory.

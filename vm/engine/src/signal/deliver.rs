@@ -98,6 +98,12 @@ pub fn deliver(
 ) {
     let signal = info.signo as u32;
     let info = &as_the_app_called(info, spot);
+    let action = thread.process().actions.0[signal as usize];
+    let blocked = thread.signals.mask & bit(signal) != 0;
+    let deadly = fault && (blocked || action.handler <= IGNORE);
+    if deadly && fatal::repeat(thread, signal, context) {
+        return;
+    }
     settle(thread, context, spot);
     if crate::log::on() {
         let (tid, code) = (thread.tid, info.code);
@@ -110,9 +116,7 @@ pub fn deliver(
         let g = &context.gregs;
         thread.signals.last_fault = [g[greg::ERR], g[greg::TRAPNO], g[greg::CR2]];
     }
-    let action = thread.process().actions.0[signal as usize];
-    let blocked = thread.signals.mask & bit(signal) != 0;
-    if fault && (blocked || action.handler == IGNORE) {
+    if deadly && (blocked || action.handler == IGNORE) {
         return fatal::die(thread, signal, info);
     }
     if blocked && FAULTS & bit(signal) != 0 {

@@ -1,23 +1,79 @@
 //! The process dies of a signal: what was learned is saved first, then the kernel
 //! does what it would have done.
+//!
+//! A filter of system calls may leave us no way to do that. Then signals are left to
+//! the kernel beforehand, and a fault is repeated while the signal is blocked, which is
+//! deadly, too (`force_sig` in the kernel).
 
 use super::frame::{SigInfo, UContext, greg};
-use super::{DEFAULT, bit};
-use crate::sys::c;
+use super::{DEFAULT, FAULTS, bit, handler};
 use crate::sys::proc::{self, KernelSigaction};
+use crate::sys::{c, peek};
 use crate::thread::Thread;
 use crate::{diagnosis, report, vm};
+use core::sync::atomic::{AtomicBool, Ordering};
+
+/// The calls by which a process dies of a signal are not to be had.
+static LEFT: AtomicBool = AtomicBool::new(false);
+
+/// Says whether signals that end the process are left to the kernel; whether that is
+/// news.
+pub fn leave_to_kernel(left: bool) -> bool {
+    LEFT.swap(left, Ordering::Relaxed) != left
+}
+
+/// Whether the kernel is to end the process by `signal`. Faults come to us all the same
+/// as long as we can return from a handler: the VM itself may run into them.
+#[must_use]
+pub fn is_left(signal: u32) -> bool {
+    let ours = if handler::returns_by_hand() {
+        bit(c::SIGSEGV) | bit(c::SIGTRAP)
+    } else {
+        FAULTS
+    };
+    LEFT.load(Ordering::Relaxed) && ours & bit(signal) == 0
+}
+
+/// The app dies of a fault where `context` stands: it is to happen again, blocked.
+/// `false`: not the way to go.
+pub fn repeat(thread: &Thread, signal: u32, context: &mut UContext) -> bool {
+    let way = LEFT.load(Ordering::Relaxed) && !handler::returns_by_hand();
+    if way {
+        if !thread.borrowed_memory {
+            crate::end::of_process(&mut vm::lock());
+        }
+        context.sigmask |= bit(signal);
+        if signal == c::SIGTRAP {
+            context.gregs[greg::RIP] -= trap_len(context.gregs[greg::RIP]);
+        }
+    }
+    way
+}
+
+/// Length of the trap instruction behind which `pc` lies.
+fn trap_len(pc: u64) -> u64 {
+    const INT_3: [u8; 2] = [0xcd, 3];
+    const ONE_BYTE: [u8; 2] = [0xcc, 0xf1];
+    match peek::read_value::<[u8; 2]>(pc - 2) {
+        Some(INT_3) => 2,
+        Some([_, last]) if ONE_BYTE.contains(&last) => 1,
+        _ => 0,
+    }
+}
 
 /// Ends the process by `signal` as if by its default action.
 pub fn die(thread: &mut Thread, signal: u32, info: &SigInfo) {
     if !thread.borrowed_memory {
         crate::end::of_process(&mut vm::lock());
     }
-    die_now(signal, info);
+    die_now(thread, signal, info)
 }
 
 /// The same with nothing saved.
-fn die_now(signal: u32, info: &SigInfo) -> ! {
+fn die_now(thread: &Thread, signal: u32, info: &SigInfo) -> ! {
+    if LEFT.load(Ordering::Relaxed) {
+        overflow(thread.signals.stack.0);
+    }
     let default = KernelSigaction {
         handler: DEFAULT,
         ..KernelSigaction::default()
@@ -28,6 +84,14 @@ fn die_now(signal: u32, info: &SigInfo) -> ! {
     proc::set_mask(!bit(signal));
     proc::raise(signal);
     proc::exit_group(128 + signal as i32)
+}
+
+/// Dies of `SIGSEGV` without a call: a fault, and no room on the signal stack whose
+/// lowest address is `bottom`.
+fn overflow(bottom: u64) -> ! {
+    const ROOM: u64 = 512;
+    // SAFETY: nothing comes after it.
+    unsafe { core::arch::asm!("mov rsp, {}", "hlt", in(reg) bottom + ROOM, options(noreturn)) }
 }
 
 /// The app's frame for sigreturn cannot be read: the kernel forces SIGSEGV.
@@ -47,5 +111,5 @@ pub fn crash(thread: &mut Thread, signal: u32, info: &SigInfo, context: &UContex
         thread.tid,
     ));
     diagnosis::say(Some(thread), Some(pc));
-    die_now(signal, info);
+    die_now(thread, signal, info);
 }

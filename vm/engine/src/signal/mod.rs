@@ -107,8 +107,10 @@ impl Actions {
 fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
     const KEPT: u64 = (c::SA_RESTART | c::SA_NOCLDSTOP | c::SA_NOCLDWAIT) as u64;
     let needed = FAULTS & bit(signal) != 0;
-    let caught = app.handler > IGNORE || (app.handler == DEFAULT && default_kills(signal));
-    if !needed && !caught {
+    let kills = app.handler == DEFAULT && default_kills(signal);
+    let left = kills && fatal::is_left(signal);
+    let caught = app.handler > IGNORE || (kills && !left);
+    if !caught && (left || !needed) {
         return KernelSigaction {
             handler: app.handler,
             flags: app.flags & KEPT,

@@ -55,7 +55,7 @@ impl Surroundings for Memory {
         if gs {
             self.0
         } else {
-            crate::analysis::fs_base()
+            crate::sys::proc::fs_base()
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod proc;
 pub mod time;
 
 pub use linux_raw_sys::general as c;
+use ppin_seccomp::Action;
 
 /// A kernel error number (positive).
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,11 +34,24 @@ impl core::fmt::Display for Errno {
 /// Result of a system call.
 pub type Result<T> = core::result::Result<T, Errno>;
 
-/// Executes system call `nr` and returns the kernel's raw value.
+/// Executes system call `nr` for the VM and returns the kernel's raw value. What the
+/// app's filters would not let through fails without being made.
 ///
 /// # Safety
 /// As the system call itself: pointers must be valid for what the kernel does.
 pub unsafe fn raw(nr: u32, args: [usize; 6]) -> isize {
+    match crate::confine::own::verdict(nr, &args) {
+        // SAFETY: the caller's promise.
+        Action::Allow => unsafe { come_what_may(nr, args) },
+        refused => -(crate::confine::own::error(refused).0 as isize),
+    }
+}
+
+/// The same without asking: for calls that are the app's.
+///
+/// # Safety
+/// As [`raw`].
+pub unsafe fn come_what_may(nr: u32, args: [usize; 6]) -> isize {
     let result: isize;
     // SAFETY: the caller answers for the call; the clobbers are those of `syscall`.
     unsafe {

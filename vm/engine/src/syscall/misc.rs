@@ -1,6 +1,7 @@
 //! Calls with one small rule each.
 
 use super::pass;
+use crate::confine;
 use crate::sys::c;
 use crate::thread::Thread;
 use crate::vm;
@@ -16,7 +17,7 @@ const ARCH_GET_GS: usize = 0x1004;
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     match nr {
         c::__NR_rseq => rseq(args),
-        c::__NR_seccomp => confine(nr, args),
+        c::__NR_seccomp => confine::handle(thread, nr, args),
         c::__NR_arch_prctl => arch_prctl(thread, args),
         c::__NR_prctl => prctl(thread, args),
         c::__NR_unshare | c::__NR_setns => {
@@ -74,34 +75,9 @@ fn prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
         crate::sys::time::allow_ticks(args[1] == PR_TSC_ENABLE);
     }
     if args[0] == PR_SET_SECCOMP {
-        return confine(c::__NR_prctl, args);
+        return confine::handle(thread, c::__NR_prctl, args);
     }
     pass(c::__NR_prctl, args)
-}
-
-/// The app is about to filter its system calls, and ours with them. All that needs
-/// calls is done now: what is known is saved, persisted code is admitted, and memory
-/// for new code is laid in. From then on the VM makes none of its own accord.
-fn confine(nr: u32, args: &[usize; 6]) -> isize {
-    const SECCOMP_SET_MODE_FILTER: usize = 1;
-    if nr == c::__NR_seccomp && args[0] > SECCOMP_SET_MODE_FILTER {
-        return pass(nr, args);
-    }
-    {
-        let mut vm = vm::lock();
-        crate::spool::freeze_all(&mut vm, false);
-        crate::restore::admit_all(&mut vm);
-        crate::install::lay_in(&mut vm);
-        vm.images.shared.learn();
-    }
-    let result = pass(nr, args);
-    if result >= 0 {
-        let mut vm = vm::lock();
-        vm.no_save = true;
-        vm.quiet = true;
-        crate::sys::mem::use_old_flags();
-    }
-    result
 }
 
 /// From here on the process is not what it was when it opened the database: nothing

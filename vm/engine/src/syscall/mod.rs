@@ -14,6 +14,7 @@ pub mod table;
 pub mod user_dispatch;
 
 use crate::cache::invalidate;
+use crate::confine::own;
 use crate::glue::vmcall;
 use crate::signal::translate;
 use crate::sys::c;
@@ -121,6 +122,9 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
     if let Some(outcome) = user_dispatch::decide(thread, nr) {
         return outcome;
     }
+    if own::of(thread).is_some_and(|it| it.verdict(&own::call(nr, &args)).refuses()) {
+        return through_gate(thread, resume, nr, &args);
+    }
     if let Some(outcome) = last_words::decide(thread, nr, &args) {
         return outcome;
     }
@@ -133,7 +137,10 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
         nr if WRITING.contains(&nr) => own_memory::write(thread, nr, &args),
         c::__NR_process_vm_writev => own_memory::process_vm_writev(thread, nr, &args),
         nr if EXEC.contains(&nr) => exec::handle(thread, nr, &args),
-        nr if OTHER.contains(&nr) => Outcome::Done(misc::handle(thread, nr, &args)),
+        nr if OTHER.contains(&nr) => match misc::handle(thread, nr, &args) {
+            vmcall::ABORTED => Outcome::Again,
+            result => Outcome::Done(result),
+        },
         c::__NR_rt_sigtimedwait => sigcalls::timed_wait(thread, &args)
             .unwrap_or_else(|| through_gate(thread, resume, nr, &args)),
         nr => through_gate(thread, resume, nr, &args),

@@ -6,8 +6,9 @@
 //! stack with all signals blocked; the stack that the app gave is its rsp later.
 
 use super::{Thread, reg};
+use crate::confine::own;
 use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
-use crate::sys::{c, mem, peek, proc, raw};
+use crate::sys::{c, come_what_may, mem, peek, proc};
 use crate::vm;
 
 const ENOMEM: isize = -12;
@@ -134,7 +135,7 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let mut vm = vm::lock();
     let result = crate::heap_at_rest(|| {
         // SAFETY: the child has its own copy of everything and goes on right here.
-        unsafe { raw(nr, args) }
+        unsafe { come_what_may(nr, args) }
     });
     if result == 0 {
         core::mem::forget(vm);
@@ -155,12 +156,14 @@ fn in_child(thread: &mut Thread, stack: u64) {
     if stack != 0 {
         thread.regs.gpr[reg::RSP] = stack;
     }
+    proc::remember_pid();
     thread.tid = proc::tid();
     thread.user_dispatch = Default::default();
     thread.signals.held.clear();
     let mut vm = vm::lock();
     vm.threads.clear();
     vm.threads.push(thread);
+    own::learn(&vm.threads);
     vm.forked();
     vm.cache.seal();
     crate::counters::reset(&mut vm, thread);
@@ -211,6 +214,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     c.resume_pc = parent.resume_pc;
     c.resume_context = parent.resume_context;
     c.epoch = vm.cache.epoch;
+    c.confined = own::inherited(parent);
     c.signals.mask = parent.signals.mask;
     c.signals.trap_flag = parent.signals.trap_flag;
     let thread = request.flag(c::CLONE_THREAD);
@@ -237,6 +241,7 @@ unsafe fn forget(child: *mut Thread) {
     tool.thread_fini(&crate::host::EngineHost, ppin_jit::api::ThreadId(c.index));
     let mut vm = vm::lock();
     vm.threads.retain(|t| *t != child);
+    own::learn(&vm.threads);
     vm.adopt_counts(c);
     c.drop_process();
     let (base, len) = c.map;

@@ -1,9 +1,10 @@
 //! The end of a thread and of the process.
 
 use super::Thread;
+use crate::confine::own;
 use crate::end;
 use crate::signal::{HOLD_ALL, NOTHING};
-use crate::sys::proc;
+use crate::sys::{c, come_what_may, proc};
 use crate::syscall::Outcome;
 use crate::vm;
 use ppin_jit::api::ThreadId;
@@ -27,10 +28,14 @@ pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
         let mut vm = vm::lock();
         let me: *mut Thread = thread;
         vm.threads.retain(|t| *t != me);
+        own::learn(&vm.threads);
         crate::counters::retire(&mut vm, thread);
         vm.log(format_args!("thread {} ends", thread.index));
         thread.map
     };
+    if !own::allows(c::__NR_munmap) {
+        leave(status);
+    }
     // The signal stack goes, too.
     proc::set_mask(NOTHING);
     // SAFETY: nothing refers to the structure any more; the routine needs no stack.
@@ -41,14 +46,13 @@ pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
 fn leave(status: i32) -> ! {
     loop {
         // SAFETY: does not return.
-        unsafe { crate::sys::raw(crate::sys::c::__NR_exit, [status as usize, 0, 0, 0, 0, 0]) };
+        unsafe { come_what_may(c::__NR_exit, [status as usize, 0, 0, 0, 0, 0]) };
     }
 }
 
 /// `exit_group`: the process.
 pub fn process(thread: &mut Thread, status: i32) -> Outcome {
-    let quiet = vm::lock().quiet;
-    if !thread.borrowed_memory && !quiet {
+    if !thread.borrowed_memory {
         proc::set_mask(HOLD_ALL);
         end::of_process(&mut vm::lock());
     }

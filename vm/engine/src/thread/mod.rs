@@ -19,9 +19,11 @@ mod segment;
 
 pub use process::Process;
 
+use crate::confine::own;
 use crate::signal::state::SignalState;
 use crate::sys::{self, mem, proc};
 use ppin_abi::area::Area;
+use ppin_seccomp::Action;
 
 /// Bytes of VM stack.
 pub const VM_STACK: u64 = 256 << 10;
@@ -128,6 +130,8 @@ pub struct Thread {
     pub signals: SignalState,
     /// Which of its calls the app wants to see.
     pub user_dispatch: crate::syscall::user_dispatch::UserDispatch,
+    /// The filters of system calls that it is under.
+    pub confined: crate::confine::own::Shared,
     /// The mapping that holds all this.
     pub map: (u64, u64),
 }
@@ -155,6 +159,26 @@ fn layout(counter_bytes: u64) -> Layout {
     }
 }
 
+/// Makes a guard page, unless a filter of the app's would not have it.
+///
+/// # Safety
+/// As [`mem::protect`].
+unsafe fn fence(page: u64) -> sys::Result<()> {
+    let args = [
+        page as usize,
+        mem::PAGE as usize,
+        mem::NONE as usize,
+        0,
+        0,
+        0,
+    ];
+    if own::verdict(sys::c::__NR_mprotect, &args) != Action::Allow {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    unsafe { mem::protect(page, mem::PAGE, mem::NONE) }
+}
+
 impl Thread {
     /// Distance from `gs` to the image counters.
     #[must_use]
@@ -172,8 +196,8 @@ impl Thread {
         let base = crate::cache::place::anywhere(l.len, mem::RW)?;
         // SAFETY: guard pages of a fresh mapping.
         unsafe {
-            mem::protect(base, mem::PAGE, mem::NONE)?;
-            mem::protect(base + l.vm_top, mem::PAGE, mem::NONE)?;
+            fence(base)?;
+            fence(base + l.vm_top)?;
         }
         let thread = (base + l.thread) as *mut Self;
         // SAFETY: fresh zero pages are a valid Thread (integers and plain arrays).
