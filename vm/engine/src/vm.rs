@@ -207,6 +207,17 @@ impl Vm {
         unit.maps(addr, self.images.get(image))
     }
 
+    /// The maps of the fragment whose hot code holds `addr`, if it may be entered.
+    #[must_use]
+    pub fn running_maps(&self, addr: u64) -> Option<Maps> {
+        if let Some(id) = self.fresh_at(addr) {
+            let live = !self.cache.directory.fragments[id as usize].dead;
+            return self.fresh_maps(id, addr).filter(|_| live);
+        }
+        let (image, unit) = self.unit_at(addr)?;
+        unit.running_maps(addr, self.images.get(image))
+    }
+
     fn fresh_maps(&self, id: u32, addr: u64) -> Option<Maps> {
         let fresh = &self.cache.directory.fragments[id as usize];
         fresh.maps(addr, self.images.get(fresh.image))

@@ -1,6 +1,6 @@
 //! What a cache address in a unit stands for, damaged tables or not.
 
-use super::bound::Bound;
+use super::bound::{Bound, Gate};
 use crate::image::Image;
 use crate::signal::translate::Maps;
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
@@ -23,6 +23,16 @@ impl Bound {
             counts: self.unit.counts(info.number).ok()?.collect(),
             counters: image.counters,
         })
+    }
+
+    /// The same, if it may be entered: admitted, and its source not changed since.
+    #[must_use]
+    pub fn running_maps(&self, addr: u64, image: &Image) -> Option<Maps> {
+        let maps = self.maps(addr, image)?;
+        let offset = u32::try_from(addr - self.hot()).ok()?;
+        let group = self.unit.hot_group_at(offset)?;
+        let open = self.hot_gates[group.number as usize] == Gate::Open;
+        (open && !self.is_killed(maps.hot)).then_some(maps)
     }
 
     /// App address and context of the fragment that is entered at `addr`; of a stub,

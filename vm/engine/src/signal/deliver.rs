@@ -1,6 +1,7 @@
 //! Handing a signal to the app, as the kernel would have.
 
 use super::frame::{self, CONTEXT, INFO, SigInfo, UContext, greg};
+use super::inside::Interrupted;
 use super::step::TrapFlag;
 use super::translate::{self, Spot};
 use super::{DEFAULT, FAULTS, HOLD_ALL, IGNORE, bit, default_kills, fatal, handler, kernel_mask};
@@ -28,10 +29,12 @@ pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
     let rec = unsafe { (record as *const SyscallRec).read() };
     let vm = vm::lock();
     let base = vm.base_at(record);
-    let resume = translate::spot(&vm, record.wrapping_add(i64::from(rec.resume) as u64));
+    let code = record.wrapping_add(i64::from(rec.resume) as u64);
+    let resume = translate::spot(&vm, code);
     let off = ImageOff(if done { rec.next } else { rec.pc });
     Spot {
         pc: off.at(base),
+        code,
         boundary: true,
         inside: 0,
         block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
@@ -61,11 +64,7 @@ pub fn settle(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
             context.gregs[register] = thread.area.spill[spill as usize];
         }
     }
-    for (disp, amount) in &spot.corrections {
-        let cell = (thread.area.self_ptr + disp) as *mut i64;
-        // SAFETY: a counter of this thread, which is not running emitted code now.
-        unsafe { cell.write(cell.read().wrapping_add(*amount)) };
-    }
+    translate::correct(thread, &spot.corrections);
     if !vm::is_runtime(context.gregs[greg::RIP]) {
         return;
     }
@@ -184,9 +183,12 @@ fn push(
     let Some(frame) = frame::write(top, action.restorer, &app, info) else {
         return no_stack(thread, context, signal, spot);
     };
-    if !spot.block_start || spot.context.contains(Context::CONTINUATION) {
-        thread.signals.remember(frame, spot.pc.0);
-    }
+    thread.signals.remember(Interrupted {
+        frame,
+        pc: spot.pc.0,
+        code: spot.code,
+        continues: !spot.block_start || spot.context.contains(Context::CONTINUATION),
+    });
     enter_handler(thread, context, frame, signal, action);
 }
 

@@ -1,10 +1,11 @@
 //! A thread's share of signal handling. All zero is the state of a new thread.
 
 use super::frame::SigInfo;
+use super::inside::Interrupted;
 use super::{FAULTS, bit};
 use crate::sys::proc::SigSet;
 
-/// Blocks that were interrupted in the middle, remembered for their return.
+/// Interruptions that are remembered for their return.
 const INTERRUPTED: usize = 16;
 
 /// The app's alternate stack (sigaltstack(2)); size 0: none.
@@ -104,24 +105,23 @@ pub struct SignalState {
     pub returning: super::returning::Returning,
     /// How the thread left the cache last.
     pub departure: super::origin::Departure,
-    interrupted: [(u64, u64); INTERRUPTED],
+    interrupted: [Interrupted; INTERRUPTED],
     next: usize,
 }
 
 impl SignalState {
-    /// Remembers that the frame at `frame` interrupted a basic block at `pc`, not at
-    /// its first instruction.
-    pub fn remember(&mut self, frame: u64, pc: u64) {
-        self.interrupted[self.next % INTERRUPTED] = (frame, pc);
+    /// Remembers an interruption for the return from its frame.
+    pub fn remember(&mut self, interrupted: Interrupted) {
+        // Whatever lay at its place is gone.
+        let _ = self.recall(interrupted.frame);
+        self.interrupted[self.next % INTERRUPTED] = interrupted;
         self.next = self.next.wrapping_add(1);
     }
 
-    /// Whether the return from `frame` to `pc` continues a block; forgets it.
-    pub fn continues(&mut self, frame: u64, pc: u64) -> bool {
-        let found = self
-            .interrupted
-            .iter_mut()
-            .find(|i| **i == (frame, pc) && frame != 0);
-        found.map(|i| *i = (0, 0)).is_some()
+    /// What the frame at `frame` interrupted; forgets it.
+    pub fn recall(&mut self, frame: u64) -> Option<Interrupted> {
+        let mut all = self.interrupted.iter_mut();
+        all.find(|i| i.frame == frame && frame != 0)
+            .map(core::mem::take)
     }
 }

@@ -1,16 +1,22 @@
 //! From a cache address to the app state it stands for.
 
+use crate::thread::Thread;
 use crate::vm::Vm;
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 use ppin_relocator::{CountRow, PcRow, pc_flag};
 
+/// Counter displacements from `gs`, and what to add to each.
+pub type Corrections = Vec<(u64, i64)>;
+
 /// The app's side of a cache address.
 #[derive(Clone, Debug)]
 pub struct Spot {
     /// App instruction that the address belongs to.
     pub pc: AppPc,
+    /// A cache address in the fragment; 0: it is in none.
+    pub code: u64,
     /// Nothing of that instruction has run and all registers are in place.
     pub boundary: bool,
     /// Bytes from the stretch's start to the address.
@@ -21,8 +27,8 @@ pub struct Spot {
     pub spilled: u8,
     /// The fragment's context.
     pub context: Context,
-    /// Counter displacements and what to add to each, so that counts are exact.
-    pub corrections: Vec<(u64, i64)>,
+    /// What makes the counts exact.
+    pub corrections: Corrections,
 }
 
 impl Spot {
@@ -31,6 +37,7 @@ impl Spot {
     pub fn at(pc: AppPc) -> Self {
         Self {
             pc,
+            code: 0,
             boundary: true,
             inside: 0,
             block_start: true,
@@ -67,6 +74,7 @@ pub fn spot(vm: &Vm, address: u64) -> Option<Spot> {
     let boundary = row.hot == offset && row.flags & pc_flag::BOUNDARY != 0;
     Some(Spot {
         pc: maps.head.wrapping_add(u64::from(row.app)),
+        code: address,
         boundary,
         inside: offset - row.hot,
         block_start: row.flags & pc_flag::BLOCK != 0,
@@ -90,7 +98,8 @@ pub fn spot_at_trap(vm: &Vm, entry: u64, pc: AppPc) -> Spot {
 
 /// Additions made for instructions that have not run are taken back, those not made
 /// for instructions that have are made good. `app` is the first that has not run.
-fn corrections(maps: &Maps, offset: u32, app: u32) -> Vec<(u64, i64)> {
+#[must_use]
+pub fn corrections(maps: &Maps, offset: u32, app: u32) -> Corrections {
     let mut result = Vec::new();
     for count in &maps.counts {
         let (done, due) = (offset >= count.done, count.app < app);
@@ -101,4 +110,13 @@ fn corrections(maps: &Maps, offset: u32, app: u32) -> Vec<(u64, i64)> {
         }
     }
     result
+}
+
+/// Makes `corrections` to the counters of `thread`.
+pub fn correct(thread: &mut Thread, corrections: &Corrections) {
+    for (disp, amount) in corrections {
+        let cell = (thread.area.self_ptr + disp) as *mut i64;
+        // SAFETY: a counter of this thread, which is not running emitted code now.
+        unsafe { cell.write(cell.read().wrapping_add(*amount)) };
+    }
 }

@@ -16,11 +16,12 @@ pub mod user_dispatch;
 use crate::cache::invalidate;
 use crate::confine::own;
 use crate::glue::vmcall;
-use crate::signal::translate;
+use crate::signal::inside::Inside;
+use crate::signal::{deliver, translate};
 use crate::sys::c;
 use crate::thread::{Thread, reg};
 use crate::vm;
-use ppin_abi::addr::{CachePc, ImageOff};
+use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::record::SyscallRec;
 use table::{EXEC, MEMORY, OPENING, OTHER, PROCESS, SIGNALS, SUSPENDING, WRITING};
 
@@ -63,7 +64,7 @@ pub fn handle(thread: &mut Thread) -> CachePc {
             thread.regs.gpr[reg::RAX] = result as u64;
             after(thread, resume)
         }
-        Outcome::Again => again(resume, ImageOff(rec.pc).at(base)),
+        Outcome::Again => again(thread, resume, ImageOff(rec.pc).at(base)),
         Outcome::Elsewhere(entry) => entry,
     }
 }
@@ -79,6 +80,7 @@ pub fn after_efault(thread: &mut Thread) -> CachePc {
     if thread.pending == 0 && invalidate::release_all(&mut vm::lock()) {
         thread.regs.gpr[reg::RAX] = thread.area.scratch[2];
         return again(
+            thread,
             record.wrapping_add(i64::from(rec.resume) as u64),
             ImageOff(rec.pc).at(base),
         );
@@ -96,11 +98,7 @@ fn after(thread: &Thread, resume: u64) -> CachePc {
         return CachePc(resume);
     }
     let (pc, ctx) = (thread.resume_pc, thread.resume_context);
-    crate::dispatch::lookup(
-        &mut vm,
-        ppin_abi::addr::AppPc(pc),
-        ppin_abi::context::Context(ctx),
-    )
+    crate::dispatch::lookup(&mut vm, AppPc(pc), ppin_abi::context::Context(ctx))
 }
 
 fn in_use(vm: &vm::Vm, code: u64) -> bool {
@@ -109,9 +107,16 @@ fn in_use(vm: &vm::Vm, code: u64) -> bool {
 
 /// Back to before the call: the boundary of the `syscall` instruction, where the
 /// waiting signal is delivered.
-fn again(resume: u64, pc: ppin_abi::addr::AppPc) -> CachePc {
+fn again(thread: &mut Thread, resume: u64, pc: AppPc) -> CachePc {
     let mut vm = vm::lock();
-    let ctx = translate::spot(&vm, resume).map(|s| crate::signal::deliver::continuation(&vm, &s));
+    let spot = translate::spot(&vm, resume);
+    if let Some(spot) = &spot {
+        translate::correct(thread, &spot.corrections);
+    }
+    if let Some(inside) = Inside::find(&vm, resume, pc) {
+        return inside.enter(thread);
+    }
+    let ctx = spot.map(|s| deliver::continuation(&vm, &s));
     crate::dispatch::lookup(&mut vm, pc, ctx.unwrap_or_default())
 }
 

@@ -4,6 +4,7 @@
 use super::Outcome;
 use crate::dispatch;
 use crate::signal::frame::{self, UContext, greg};
+use crate::signal::inside::Inside;
 use crate::signal::returning;
 use crate::signal::state::AltStack;
 use crate::signal::step::TrapFlag;
@@ -13,7 +14,7 @@ use crate::sys::peek;
 use crate::sys::proc::{self, KernelSigaction};
 use crate::thread::{Thread, reg};
 use crate::vm;
-use ppin_abi::addr::AppPc;
+use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 
 const EFAULT: isize = -14;
@@ -215,17 +216,26 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
     if !app.is_64_bit() {
         crate::signal::native::refuse_other_modes(pc);
     }
-    let continues = thread.signals.continues(at, pc);
-    let ctx = {
-        let vm = vm::lock();
-        if continues && vm.tool.distinguishes_blocks() {
-            Context::CONTINUATION
-        } else {
-            Context::CANONICAL
-        }
-    };
-    let entry = dispatch::lookup(&mut vm::lock(), AppPc(pc), ctx);
+    let entry = back_to(thread, at, AppPc(pc));
     returning::to(thread, app, entry.0)
+}
+
+/// Where the app goes on at `pc` behind the handler whose frame was at `frame`.
+fn back_to(thread: &mut Thread, frame: u64, pc: AppPc) -> CachePc {
+    let interrupted = thread.signals.recall(frame).filter(|i| i.pc == pc.0);
+    let mut vm = vm::lock();
+    if let Some(i) = interrupted.filter(|_| !thread.signals.trap_flag.traps())
+        && let Some(inside) = Inside::find(&vm, i.code, pc)
+    {
+        return inside.enter(thread);
+    }
+    let continues = interrupted.is_some_and(|i| i.continues);
+    let ctx = if continues && vm.tool.distinguishes_blocks() {
+        Context::CONTINUATION
+    } else {
+        Context::CANONICAL
+    };
+    dispatch::lookup(&mut vm, pc, ctx)
 }
 
 /// `restore_altstack`: errors are ignored, as in the kernel.

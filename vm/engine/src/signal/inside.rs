@@ -1,0 +1,71 @@
+//! Going on inside a fragment, at the app instruction at which it was left.
+//!
+//! A signal comes between any two instructions. If its return had to be translated
+//! from there, code would be made (and kept) that begins where the clock happened to
+//! strike, and other code on the next run.
+
+use super::translate::{self, Maps};
+use crate::thread::Thread;
+use crate::vm::Vm;
+use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::boot::flag;
+use ppin_abi::context::Context;
+use ppin_relocator::{PcRow, pc_flag};
+
+/// Where a signal interrupted the app.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct Interrupted {
+    /// The frame on the app's stack; 0: none.
+    pub frame: u64,
+    /// The app pc in that frame, as we wrote it.
+    pub pc: u64,
+    /// A cache address in the fragment that was running; 0: none was.
+    pub code: u64,
+    /// It continues a basic block there.
+    pub continues: bool,
+}
+
+/// A boundary inside a fragment.
+#[derive(Debug)]
+pub struct Inside {
+    entry: CachePc,
+    /// Additions that the code before it has made for instructions behind it.
+    ahead: translate::Corrections,
+}
+
+impl Inside {
+    /// The boundary of the app instruction at `pc` in the fragment that holds cache
+    /// address `code`, if that may still run.
+    #[must_use]
+    pub fn find(vm: &Vm, code: u64, pc: AppPc) -> Option<Self> {
+        if vm.config.flags & flag::LOCKSTEP != 0 {
+            return None;
+        }
+        let maps = vm.running_maps(code)?;
+        let row = boundary(&maps, pc)?;
+        let mut ahead = translate::corrections(&maps, row.hot, row.app);
+        for (_, amount) in &mut ahead {
+            *amount = -*amount;
+        }
+        let entry = CachePc(maps.hot + u64::from(row.hot));
+        Some(Self { entry, ahead })
+    }
+
+    /// Makes the counters of `thread`, which are exact, what the code expects;
+    /// its address.
+    #[must_use]
+    pub fn enter(self, thread: &mut Thread) -> CachePc {
+        translate::correct(thread, &self.ahead);
+        self.entry
+    }
+}
+
+fn boundary(maps: &Maps, pc: AppPc) -> Option<PcRow> {
+    if maps.context.contains(Context::VOLATILE) {
+        return None;
+    }
+    let at = |row: &&PcRow| maps.head.wrapping_add(u64::from(row.app)) == pc;
+    let whole = |row: &&PcRow| row.flags & pc_flag::BOUNDARY != 0;
+    maps.rows.iter().filter(at).find(whole).copied()
+}
