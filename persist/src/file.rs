@@ -190,6 +190,7 @@ impl<'a> UnitFile<'a> {
             image_base: geometry.absolute_for.unwrap_or(ImageBase(0)),
             image_path: self.unit.image_path(),
             label: self.unit.label(),
+            explored: geometry.explored,
             fragments: pieces,
         }
     }

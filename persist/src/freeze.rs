@@ -3,7 +3,9 @@
 use crate::checksum;
 use crate::layout::{CHECKSUM_AT, FILL, FORMAT_VERSION, MAGIC, SectionId};
 use crate::plan::{EntryKey, Plan};
-use crate::record::{FragmentRec, HAS_ABSOLUTE, HeaderRec, IndexRec, Record, SourceRec, Stored};
+use crate::record::{
+    EXPLORED, FragmentRec, HAS_ABSOLUTE, HeaderRec, IndexRec, Record, SourceRec, Stored,
+};
 use crate::slot::SlotValue;
 use crate::spec::{FreezeError, Piece, UnitSpec};
 use alloc::vec::Vec;
@@ -234,7 +236,8 @@ impl Writer<'_> {
             fragments: self.spec.fragments.len() as u32,
             path_len: self.spec.image_path.len() as u32,
             label_len: self.spec.label.len() as u16,
-            flags: if absolute { HAS_ABSOLUTE } else { 0 },
+            flags: if absolute { HAS_ABSOLUTE } else { 0 }
+                | if self.spec.explored { EXPLORED } else { 0 },
             sections: self.plan.sections,
         }
     }

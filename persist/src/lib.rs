@@ -45,7 +45,7 @@ pub use freeze::freeze;
 pub use group::CodeGroup;
 pub use key::{Key, tool_key};
 pub use layout::{FORMAT_VERSION, GROUP, HEADER_LEN, PAGE, SectionId};
-pub use merge::{Merged, merge};
+pub use merge::{Merged, merge, merge_as};
 pub use moved::{AppField, MovedUnit};
 pub use raw::{Geometry, Head, RawUnit};
 pub use reject::{KeyPart, Reject};

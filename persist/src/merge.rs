@@ -19,12 +19,22 @@ pub struct Merged {
 }
 
 /// Merges units: the fragments of the first, then what each following one adds, in
-/// its order. The result is laid out where the first was; flags are united.
+/// its order. The result is laid out where the first was; flags of fragments are united,
+/// and it is explored if the last one is.
 ///
 /// # Errors
 /// A unit is damaged, the units differ in key, or the whole does not fit
 /// ([`Reject::Reach`]).
 pub fn merge(units: &[UnitFile<'_>]) -> Result<Merged, Reject> {
+    let explored = |unit: &UnitFile<'_>| unit.unit().geometry().explored;
+    merge_as(units, units.last().is_some_and(explored))
+}
+
+/// The same; whether it is explored is given.
+///
+/// # Errors
+/// As of [`merge`].
+pub fn merge_as(units: &[UnitFile<'_>], explored: bool) -> Result<Merged, Reject> {
     let first = units.first().ok_or(Reject::TooShort)?;
     if units.iter().any(|unit| !compatible(first, unit)) {
         return Err(Reject::Mixed);
@@ -57,6 +67,7 @@ pub fn merge(units: &[UnitFile<'_>]) -> Result<Merged, Reject> {
         .unwrap_or(first);
     let mut spec = first.spec(&pieces);
     spec.image_base = base.spec(&pieces).image_base;
+    spec.explored = explored;
     merged.bytes = freeze(&spec).map_err(|_| Reject::Reach)?;
     Ok(merged)
 }

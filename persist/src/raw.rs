@@ -2,7 +2,7 @@
 
 use crate::checksum;
 use crate::layout::{CHECKSUM_AT, FORMAT_VERSION, GROUP_REC_LEN, HEADER_LEN, MAGIC, SectionId};
-use crate::record::{HAS_ABSOLUTE, HeaderRec, Record};
+use crate::record::{EXPLORED, HAS_ABSOLUTE, HeaderRec, Record};
 use crate::unit::VerifiedUnit;
 use crate::{Key, KeyPart, Reject};
 use core::ops::Range;
@@ -19,6 +19,8 @@ pub struct Geometry {
     pub displacement: i64,
     /// The image base that its absolute 32-bit fields hold, if there are any.
     pub absolute_for: Option<ImageBase>,
+    /// See [`crate::UnitSpec::explored`].
+    pub explored: bool,
     /// Hot section. All before it are tables.
     pub hot: Range<u64>,
     /// Cold section.
@@ -179,6 +181,7 @@ pub(crate) fn geometry(header: &HeaderRec) -> Geometry {
         file_len: header.file_len,
         displacement: header.displacement,
         absolute_for: (header.flags & HAS_ABSOLUTE != 0).then_some(ImageBase(header.abs_base)),
+        explored: header.flags & EXPLORED != 0,
         hot: range(SectionId::Hot),
         cold: range(SectionId::Cold),
         slots: range(SectionId::Slots),

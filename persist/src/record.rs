@@ -48,6 +48,8 @@ pub(crate) struct HeaderRec {
 
 /// Flag in the head: some fields hold absolute addresses, right for `abs_base` only.
 pub(crate) const HAS_ABSOLUTE: u16 = 1;
+/// See [`crate::UnitSpec::explored`].
+pub(crate) const EXPLORED: u16 = 2;
 
 /// A group in the group table.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]

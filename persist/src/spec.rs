@@ -47,6 +47,9 @@ pub struct UnitSpec<'a> {
     pub image_path: &'a [u8],
     /// The tool and its knobs, for people to read.
     pub label: &'a [u8],
+    /// The other sides of the branches in this unit and in those before it have been
+    /// looked at: a run that adds nothing need not do it.
+    pub explored: bool,
     /// The fragments, in the order in which they shall lie: that of first
     /// execution.
     pub fragments: &'a [Piece<'a>],

@@ -7,7 +7,7 @@ use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_persist::{
     FreezeError, GROUP, Geometry, HEADER_LEN, Head, MovedUnit, RawUnit, SlotValue, Thawed,
-    UnitFile, freeze, merge,
+    UnitFile, freeze, merge, merge_as,
 };
 use ppin_relocator::{Placement, SlotInit, apply};
 use proptest::prelude::*;
@@ -330,5 +330,26 @@ fn a_table_that_points_outside_its_fragment_is_refused() {
         breaks(&mut fragments[1].fragment);
         let error = freeze(&spec(&pieces(&fragments)));
         assert!(error.is_err(), "case {number}");
+    }
+}
+
+#[test]
+fn the_last_unit_says_whether_all_is_explored() {
+    let fragments = sample(4);
+    let [first, second] = [pieces(&fragments[..2]), pieces(&fragments[2..])];
+    for (a, b) in [(false, false), (false, true), (true, false)] {
+        let mut specs = [spec(&first), spec(&second)];
+        (specs[0].explored, specs[1].explored) = (a, b);
+        let bytes = specs.map(|spec| freeze(&spec).unwrap());
+        let files = bytes
+            .each_ref()
+            .map(|bytes| UnitFile::open(bytes, Some(&KEY)).unwrap());
+        let explored = |bytes: &[u8]| {
+            let file = UnitFile::open(bytes, Some(&KEY)).unwrap();
+            file.unit().geometry().explored
+        };
+        assert_eq!(explored(&bytes[1]), b);
+        assert_eq!(explored(&merge(&files).unwrap().bytes), b);
+        assert!(explored(&merge_as(&files, true).unwrap().bytes));
     }
 }

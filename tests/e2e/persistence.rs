@@ -81,6 +81,23 @@ fn nothing_is_compiled_later(cmd: &Cmd, runs: usize) {
 }
 
 #[test]
+fn the_second_run_explores_and_the_third_does_not() {
+    let exe = Guest::load("flow/calls.c").build("static");
+    let exe = exe.expect("static programs can be linked");
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let anticipated = || {
+        let (_, stats) = stats_run(&ppin, &Cmd::new(&exe), scratch.path());
+        stats.number("traces_anticipated")
+    };
+    anticipated();
+    assert!(anticipated() > 0);
+    let explored = listing(&scratch.db());
+    assert_eq!(anticipated(), 0);
+    assert_eq!(listing(&scratch.db()), explored);
+}
+
+#[test]
 fn another_program_reuses_the_loader_and_libc() {
     let scratch = Scratch::new();
     let ppin = Ppin::new(&scratch.db());

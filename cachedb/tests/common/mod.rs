@@ -123,6 +123,7 @@ pub fn unit(key: &Key, heads: &[i32]) -> Vec<u8> {
         image_base: ImageBase(0),
         image_path: IMAGE_PATH.as_bytes(),
         label: b"bbcount",
+        explored: false,
         fragments: &pieces,
     })
     .unwrap()

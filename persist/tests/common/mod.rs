@@ -167,6 +167,7 @@ pub fn spec<'a>(pieces: &'a [Piece<'a>]) -> UnitSpec<'a> {
         image_base: ImageBase(0x40_0000),
         image_path: PATH,
         label: b"bbcount",
+        explored: false,
         fragments: pieces,
     }
 }

@@ -68,6 +68,7 @@ pub fn sample() -> Vec<u8> {
         image_base: ImageBase(0x40_0000),
         image_path: b"/bin/true",
         label: b"null",
+        explored: false,
         fragments: &pieces,
     };
     freeze(&spec).expect("the sample is sound")

@@ -241,6 +241,10 @@ impl Vm {
         for fresh in &mut self.cache.directory.fragments {
             fresh.saved = true;
         }
+        for image in &mut self.images.all {
+            // Its parent will do it.
+            image.explored = true;
+        }
         self.ended_already = false;
         self.log_of_child();
     }

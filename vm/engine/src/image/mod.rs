@@ -36,6 +36,9 @@ pub struct Image {
     pub units: Vec<crate::restore::Bound>,
     /// The database has been asked for units.
     pub asked: bool,
+    /// What its executed branches did not do has been looked at, or is not this
+    /// process's to look at (see `spool::anticipate`).
+    pub explored: bool,
     /// SHA-256 of the file, once known.
     pub hash: Option<[u8; 32]>,
     /// Displacement from `gs` of this image's tool counters.
@@ -142,6 +145,7 @@ impl Images {
             span: (entry.start, entry.end),
             units: Vec::new(),
             asked: false,
+            explored: true,
             hash: None,
             counters: 0,
             gone: false,

@@ -62,6 +62,12 @@ impl Bound {
         addr.wrapping_sub(self.addr) < self.geometry.file_len
     }
 
+    /// Whether its neighbours have been looked at.
+    #[must_use]
+    pub fn is_explored(&self) -> bool {
+        self.geometry.explored
+    }
+
     /// Where it is mapped: start and end.
     #[must_use]
     pub fn range(&self) -> (u64, u64) {

@@ -94,8 +94,12 @@ fn ask(vm: &mut Vm, id: ImageId) {
             .chain(&vm.config.db_stack)
             .cloned()
             .collect();
-        for db in databases {
-            map_units(vm, id, &key, &db);
+        for (n, db) in databases.iter().enumerate() {
+            map_units(vm, id, &key, db);
+            if n == 0 {
+                let image = vm.images.get_mut(id);
+                image.explored = image.units.last().is_none_or(Bound::is_explored);
+            }
         }
     }
     vm.stats.time.load += time::ticks().saturating_sub(started);

@@ -1,18 +1,20 @@
 //! Translating what was nearly executed.
 //!
 //! Some branches go one way in this run and the other in the next, because addresses
-//! differ (page-crossing tests of string functions, hashes of pointers). When a run
-//! adds a few traces to an image that has units already, two kinds of neighbours are
-//! translated, too, before they are frozen: what follows the new traces, and the other
-//! sides of branches that any run has executed, the nearest first. The next run is
-//! likely to come by there. A first run, whose traces are many, does not pay for all
-//! that: it looks only around string functions, whose ways depend on where in its
-//! page and in its vector a string lies, and differ in one run of a few hundred.
+//! differ (page-crossing tests of string functions, hashes of pointers). So the other
+//! sides of branches that any run has executed are translated, too, before units are
+//! frozen, and what follows new traces: the next run is likely to come by there.
+//!
+//! A first run, whose traces are many, does not pay for all that: it looks only around
+//! string functions, whose ways depend on where in its page and in its vector a string
+//! lies, and differ in one run of a few hundred. The next runs look around the program's
+//! own code, a bounded piece each, until the image is marked as explored.
 
-use super::{savable, string_code};
+use super::{may_save, savable, string_code};
 use crate::image::{Image, ImageId};
-use crate::install;
+use crate::sys::file;
 use crate::vm::Vm;
+use crate::{install, restore};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
@@ -21,39 +23,57 @@ use ppin_relocator::{Fragment, SlotInit};
 
 /// Branches in a row behind a new trace.
 const DEPTH: u32 = 6;
-/// Branches in a row behind string code.
+/// Branches in a row behind string code and siblings.
 const SHORT: u32 = 4;
+/// Bytes from a sibling within which it is followed: loops over the slots of a hash
+/// table, the last bytes of a string, another attempt.
+const NEAR: u32 = 256;
 /// Siblings nearest to new traces, which are followed as far as those.
 const NEAREST: usize = 100;
 /// New traces beyond which a run counts as a first one.
 const FEW: usize = 300;
-/// Most traces to add to an image in one run: about 20 ms.
-const MOST: usize = 4000;
+/// Most traces to add to an image in one run: about 25 ms.
+const MOST: usize = 6000;
 /// Room that must be left in the cache: filling it would start another freeze.
 const ROOM: u64 = 4 << 20;
 
 /// A place to translate.
 type Target = (ImageOff, Context);
 
-/// Adds the neighbours of the image's fresh traces.
-pub fn neighbours(vm: &mut Vm, id: ImageId) {
+/// Adds the neighbours of the image's traces; whether that were all. `program`: the
+/// process's own file.
+pub fn neighbours(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     let fresh = savable(vm, id);
-    if fresh.is_empty() || vm.cache.size() + ROOM > vm.cache.limit {
-        return;
+    let full = vm.cache.size() + ROOM > vm.cache.limit;
+    if full || fresh.is_empty() && !is_due(vm, id, program) {
+        return false;
     }
     let compiled = vm.stats.traces_compiled;
     let first = vm.cache.directory.fragments.len();
-    if fresh.len() > FEW || vm.images.get(id).units.is_empty() {
-        let wave = behind_string_code(vm, &fresh).collect();
-        follow(vm, id, wave, SHORT, first + MOST);
-    } else {
+    let few = fresh.len() <= FEW && !vm.images.get(id).units.is_empty();
+    if few {
         add_siblings(vm, id, &fresh, first + MOST);
+    } else {
+        let wave = behind_string_code(vm, &fresh).collect();
+        follow(vm, id, wave, SHORT, first + MOST, |_| true);
     }
     for added in &mut vm.cache.directory.fragments[first..] {
         added.anticipated = true;
     }
     vm.stats.traces_anticipated += vm.stats.traces_compiled - compiled;
     vm.stats.traces_compiled = compiled;
+    few && vm.cache.directory.fragments.len() < first + MOST
+}
+
+/// Whether an image without fresh traces shall be explored all the same. Not a library:
+/// what another program runs of it would lie scattered among what none does.
+fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
+    let image = vm.images.get(id);
+    if image.explored || image.path != program || !may_save(image) {
+        return false;
+    }
+    let key = restore::key_of(vm, id, false);
+    key.is_some_and(|key| file::is_writable(&super::directory(vm, &key)))
 }
 
 /// Adds what follows `fresh` and its nearest siblings, and the siblings farther away.
@@ -62,32 +82,41 @@ fn add_siblings(vm: &mut Vm, id: ImageId, fresh: &[u32], most: usize) {
     let (near, far) = siblings.split_at(NEAREST.min(siblings.len()));
     let mut wave: BTreeSet<Target> = successors_of(vm, fresh).collect();
     wave.extend(near);
-    follow(vm, id, wave, DEPTH, most);
-    for target in far {
-        translate(vm, id, *target, most);
+    follow(vm, id, wave, DEPTH, most, |_| true);
+    for sibling in far {
+        let near = |(off, _): &Target| off.0.abs_diff(sibling.0.0) < NEAR;
+        follow(vm, id, BTreeSet::from([*sibling]), SHORT, most, near);
     }
 }
 
-/// Translates `wave` and what follows it, up to `depth` branches in a row.
-fn follow(vm: &mut Vm, id: ImageId, mut wave: BTreeSet<Target>, depth: u32, most: usize) {
+/// Translates `wave` and what follows it, up to `depth` branches in a row, where it is
+/// `wanted`.
+fn follow(
+    vm: &mut Vm,
+    id: ImageId,
+    mut wave: BTreeSet<Target>,
+    depth: u32,
+    most: usize,
+    wanted: impl Fn(&Target) -> bool,
+) {
     for _ in 0..depth {
-        let start = vm.cache.directory.fragments.len() as u32;
-        for target in wave {
-            translate(vm, id, target, most);
-        }
-        let added: Vec<u32> = (start..vm.cache.directory.fragments.len() as u32).collect();
-        wave = successors_of(vm, &added).collect();
+        let targets = wave.into_iter().filter(&wanted);
+        let reached: Vec<u32> = targets
+            .filter_map(|target| translate(vm, id, target, most))
+            .collect();
+        wave = successors_of(vm, &reached).collect();
     }
 }
 
 /// Translates `target` if it lies in the image, has no translation, and the cache
-/// holds fewer than `most` fragments.
-fn translate(vm: &mut Vm, id: ImageId, (off, context): Target, most: usize) {
+/// holds fewer than `most` fragments; the fresh fragment that is there.
+fn translate(vm: &mut Vm, id: ImageId, (off, context): Target, most: usize) -> Option<u32> {
     let pc = off.at(vm.images.get(id).base);
     let here = vm.images.region(pc).is_some_and(|r| r.image == id);
     if here && vm.cache.directory.fragments.len() < most && !is_known(vm, id, pc, off, context) {
         install::compile(vm, pc, context);
     }
+    vm.cache.directory.get(pc, context).filter(|_| here)
 }
 
 fn is_known(vm: &Vm, id: ImageId, pc: AppPc, off: ImageOff, context: Context) -> bool {

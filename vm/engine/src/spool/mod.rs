@@ -9,7 +9,8 @@ mod tidy;
 
 use crate::cache::directory::Fresh;
 use crate::cache::place;
-use crate::image::ImageId;
+use crate::host;
+use crate::image::{Image, ImageId};
 use crate::restore;
 use crate::sys::file::{self, File};
 use crate::sys::{Errno, c, mem, time};
@@ -19,7 +20,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ppin_abi::context::Context;
 use ppin_persist::paths::{self, TEMPORARY, UnitName};
-use ppin_persist::{Key, Piece, RawUnit, UnitSpec, freeze, unit_flag};
+use ppin_persist::{Key, Piece, RawUnit, UnitSpec, freeze as freeze_bytes, unit_flag};
 use ppin_relocator::FragmentRef;
 
 /// Freezes everything fresh. `remap`: use the new units at once (the cache is about
@@ -29,12 +30,11 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
         return;
     }
     let started = time::ticks();
+    let program = host::program();
     for n in 0..vm.images.all.len() as u32 {
         let id = ImageId(n);
-        if !remap {
-            anticipate::neighbours(vm, id);
-        }
-        if let Some((key, dir, name)) = freeze_image(vm, id)
+        let explored = !remap && anticipate::neighbours(vm, id, &program);
+        if let Some((key, dir, name)) = freeze(vm, id, explored)
             && remap
         {
             restore::map_unit(vm, id, &key, &dir, &name);
@@ -45,25 +45,37 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
 
 /// Freezes the fresh fragments of one image, or of one that is being unmapped.
 pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, String, UnitName)> {
+    freeze(vm, id, false)
+}
+
+/// The same; `explored`: and marks what is kept of the image.
+fn freeze(vm: &mut Vm, id: ImageId, explored: bool) -> Option<(Key, String, UnitName)> {
     let mut fresh = savable(vm, id);
-    if fresh.is_empty() || !vm.config.writes() || vm.no_save {
+    if fresh.is_empty() && !explored || !vm.config.writes() || vm.no_save {
         return None;
     }
     let key = restore::key_of(vm, id, true)?;
-    let dir = format!("{}/{}", vm.config.db, paths::unit_dir(&key));
+    let dir = directory(vm, &key);
     let names = restore::unit_names(&dir);
     drop_published(vm, id, &key, &dir, &names, &mut fresh);
-    if fresh.is_empty() {
+    if fresh.is_empty() && (!explored || names.is_empty()) {
         return None;
     }
     let seq = names.last().map_or(0, |n| n.seq + 1);
     let name = UnitName { seq, tag: tag() };
-    match write(vm, id, &key, &dir, &names, &name, &fresh) {
+    let draft = Draft {
+        key,
+        dir,
+        names,
+        name,
+        explored,
+    };
+    match write(vm, id, &draft, &fresh) {
         Ok(()) => {
             for number in &fresh {
                 vm.cache.directory.fragments[*number as usize].saved = true;
             }
-            Some((key, dir, name))
+            Some((draft.key, draft.dir, draft.name))
         }
         Err(reason) => {
             vm.stats.note(format!("not saved: {reason}"));
@@ -72,10 +84,31 @@ pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, String, UnitName)>
     }
 }
 
+/// A unit to be written.
+struct Draft {
+    key: Key,
+    /// Where it will lie.
+    dir: String,
+    /// What is there.
+    names: Vec<UnitName>,
+    name: UnitName,
+    /// All neighbours of what it and those before it hold have been looked at.
+    explored: bool,
+}
+
+/// Directory of the units of `key`.
+fn directory(vm: &Vm, key: &Key) -> String {
+    format!("{}/{}", vm.config.db, paths::unit_dir(key))
+}
+
+/// Whether code of the image may be kept.
+fn may_save(image: &Image) -> bool {
+    !image.gone && (image.file.is_some() || image.path == "[vdso]")
+}
+
 /// Numbers of the image's fragments that may be frozen, in order of first execution.
 fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
-    let image = vm.images.get(id);
-    if image.gone || (image.file.is_none() && image.path != "[vdso]") {
+    if !may_save(vm.images.get(id)) {
         return Vec::new();
     }
     let wanted = |f: &Fresh| {
@@ -137,15 +170,43 @@ fn displacement(base: u64, key: &Key, seq: u32) -> i64 {
     -(distance as i64)
 }
 
-fn write(
-    vm: &Vm,
-    id: ImageId,
-    key: &Key,
-    dir: &str,
-    names: &[UnitName],
-    name: &UnitName,
-    fresh: &[u32],
-) -> Result<(), String> {
+fn write(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<(), String> {
+    let new = if fresh.is_empty() {
+        None
+    } else {
+        Some(encode(vm, id, draft, fresh)?)
+    };
+    let fragments = &vm.cache.directory.fragments;
+    let reached = fresh.iter().any(|n| !fragments[*n as usize].anticipated);
+    let Draft {
+        key, dir, names, ..
+    } = draft;
+    // What will hardly grow any more is worth the work of making it one.
+    let whole = (draft.explored && !reached)
+        .then(|| tidy::take_all(new.as_deref(), key, dir, names))
+        .flatten();
+    let tidied = match (whole, new) {
+        (Some(whole), _) => whole,
+        (None, Some(new)) => tidy::take_in(new, key, dir, names),
+        (None, None) => return Err(format!("{dir}: units cannot be merged")),
+    };
+    let bytes = &tidied.bytes;
+    let unit = RawUnit::new(bytes, bytes.len() as u64)
+        .and_then(RawUnit::verify_any)
+        .map_err(|e| e.to_string())?;
+    make_dirs(&vm.config.db, dir);
+    publish(
+        &format!("{dir}/{}", draft.name.file_name()),
+        bytes,
+        Some(unit.mtime_token()),
+    )
+    .map_err(|e| format!("{dir}: {e}"))?;
+    tidy::remove(&tidied.replaces);
+    Ok(())
+}
+
+/// The unit file of `fresh` alone.
+fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<Vec<u8>, String> {
     let image = vm.images.get(id);
     let pieces: Vec<Piece<'_>> = fresh
         .iter()
@@ -161,28 +222,15 @@ fn write(
         .collect();
     let label = label(vm);
     let spec = UnitSpec {
-        key: *key,
-        displacement: displacement(image.base.0, key, name.seq),
+        key: draft.key,
+        displacement: displacement(image.base.0, &draft.key, draft.name.seq),
         image_base: image.base,
         image_path: image.path.as_bytes(),
         label: label.as_bytes(),
+        explored: draft.explored,
         fragments: &pieces,
     };
-    let bytes = freeze(&spec).map_err(|e| e.to_string())?;
-    let tidied = tidy::take_in(bytes, key, dir, names);
-    let bytes = &tidied.bytes;
-    let unit = RawUnit::new(bytes, bytes.len() as u64)
-        .and_then(RawUnit::verify_any)
-        .map_err(|e| e.to_string())?;
-    make_dirs(&vm.config.db, dir);
-    publish(
-        &format!("{dir}/{}", name.file_name()),
-        bytes,
-        Some(unit.mtime_token()),
-    )
-    .map_err(|e| format!("{dir}: {e}"))?;
-    tidy::remove(&tidied.replaces);
-    Ok(())
+    freeze_bytes(&spec).map_err(|e| e.to_string())
 }
 
 fn unit_flags(fresh: &Fresh) -> u32 {

@@ -11,10 +11,13 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_persist::paths::UnitName;
-use ppin_persist::{Key, UnitFile, merge};
+use ppin_persist::{Key, UnitFile, merge, merge_as};
 
 /// Units that are left alone however small they are.
 const FEW: usize = 2;
+
+/// Bytes of units that are merged in about 50 ms.
+const MUCH: usize = 6 << 20;
 
 /// A unit to be taken in.
 struct Neighbour {
@@ -35,16 +38,55 @@ pub struct Tidied {
 #[must_use]
 pub fn take_in(bytes: Vec<u8>, key: &Key, dir: &str, names: &[UnitName]) -> Tidied {
     let neighbours = choose(bytes.len() as u64, dir, names);
-    match merged(&bytes, key, &neighbours) {
+    let opened = opened(key, &neighbours).filter(|all| !all.is_empty());
+    let merged = opened.and_then(|mut all| {
+        all.push(UnitFile::open(&bytes, Some(key)).ok()?);
+        merge(&all).ok()
+    });
+    match merged {
         Some(merged) => Tidied {
-            bytes: merged,
-            replaces: neighbours.into_iter().map(|n| n.path).collect(),
+            bytes: merged.bytes,
+            replaces: paths(neighbours),
         },
         None => Tidied {
             bytes,
             replaces: Vec::new(),
         },
     }
+}
+
+/// Makes one explored unit of all, `new` among them; `None` if that would take long and
+/// there is a new one to bear the mark, or if one is damaged (it is left for `ppin db
+/// verify` to find).
+#[must_use]
+pub fn take_all(new: Option<&[u8]>, key: &Key, dir: &str, names: &[UnitName]) -> Option<Tidied> {
+    let all: Option<Vec<Neighbour>> = names.iter().map(|name| open(dir, name)).collect();
+    let neighbours = all?;
+    let size: usize = neighbours.iter().map(|n| n.mapped.bytes().len()).sum();
+    if new.is_some() && size > MUCH {
+        return None;
+    }
+    let mut units = opened(key, &neighbours)?;
+    if let Some(new) = new {
+        units.push(UnitFile::open(new, Some(key)).ok()?);
+    }
+    let bytes = merge_as(&units, true).ok()?.bytes;
+    Some(Tidied {
+        bytes,
+        replaces: paths(neighbours),
+    })
+}
+
+fn paths(neighbours: Vec<Neighbour>) -> Vec<String> {
+    neighbours.into_iter().map(|n| n.path).collect()
+}
+
+fn open(dir: &str, name: &UnitName) -> Option<Neighbour> {
+    let path = format!("{dir}/{}", name.file_name());
+    let file = File::open(&path, c::O_RDONLY | c::O_NOFOLLOW, 0).ok()?;
+    let size = file.stat().ok()?.size;
+    let mapped = Mapped::new(file.fd(), size).ok()?;
+    Some(Neighbour { path, mapped })
 }
 
 /// The newest units, as long as each is at most twice what has been collected.
@@ -55,38 +97,28 @@ fn choose(new: u64, dir: &str, names: &[UnitName]) -> Vec<Neighbour> {
         return chosen;
     }
     for name in names.iter().rev() {
-        let path = format!("{dir}/{}", name.file_name());
-        let Ok(file) = File::open(&path, c::O_RDONLY | c::O_NOFOLLOW, 0) else {
+        let Some(neighbour) = open(dir, name) else {
             break;
         };
-        let size = file.stat().map_or(0, |s| s.size);
-        if size == 0 || size > 2 * collected {
+        let size = neighbour.mapped.bytes().len() as u64;
+        if size > 2 * collected {
             break;
         }
-        let Ok(mapped) = Mapped::new(file.fd(), size) else {
-            break;
-        };
         collected += size;
-        chosen.push(Neighbour { path, mapped });
+        chosen.push(neighbour);
     }
     chosen.reverse();
     chosen
 }
 
-/// All in one, oldest first; `None` if there is nothing to take in, or if one of them
-/// is damaged (it is then left for `ppin db verify` to find).
-fn merged(new: &[u8], key: &Key, neighbours: &[Neighbour]) -> Option<Vec<u8>> {
-    if neighbours.is_empty() {
-        return None;
-    }
-    let mut files = Vec::new();
-    for neighbour in neighbours {
+/// All of them, oldest first; `None` if one is damaged.
+fn opened<'a>(key: &Key, neighbours: &'a [Neighbour]) -> Option<Vec<UnitFile<'a>>> {
+    let verified = |neighbour: &'a Neighbour| {
         let file = UnitFile::open(neighbour.mapped.bytes(), Some(key)).ok()?;
         file.verify_all().ok()?;
-        files.push(file);
-    }
-    files.push(UnitFile::open(new, Some(key)).ok()?);
-    merge(&files).ok().map(|merged| merged.bytes)
+        Some(file)
+    };
+    neighbours.iter().map(verified).collect()
 }
 
 /// Removes files that another has replaced.

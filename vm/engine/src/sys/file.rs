@@ -285,6 +285,15 @@ pub fn rename(from: &str, to: &str) -> Result<()> {
     two_paths(c::__NR_rename, from, to)
 }
 
+/// Whether files may be made in the directory `path` (access(2)).
+#[must_use]
+pub fn is_writable(path: &str) -> bool {
+    const W_OK: usize = 2;
+    let path = c_path(path);
+    // SAFETY: the path is terminated.
+    unsafe { call(c::__NR_access, [path.as_ptr() as usize, W_OK, 0, 0, 0, 0]) }.is_ok()
+}
+
 /// unlink(2).
 ///
 /// # Errors

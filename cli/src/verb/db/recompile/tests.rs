@@ -76,6 +76,7 @@ impl World {
             image_base: base,
             image_path: self.image.as_os_str().as_bytes(),
             label: label.as_bytes(),
+            explored: false,
             fragments: &pieces,
         };
         let dir = self
