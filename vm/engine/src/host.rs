@@ -1,6 +1,7 @@
 //! The engine's side of the tool API: the process as a tool sees it, and where its
 //! report goes.
 
+use crate::confine::{own, reports};
 use crate::stats::Stats;
 use crate::sys::file::{self, File, Stat};
 use crate::sys::{c, proc};
@@ -163,6 +164,9 @@ pub fn program() -> String {
         )
     }
     .unwrap_or(0);
+    if len == 0 {
+        return reports::program();
+    }
     String::from_utf8_lossy(&buffer[..len]).into_owned()
 }
 
@@ -185,7 +189,7 @@ pub fn remember_stderr() {
 
 /// Appends `text` to the log at `path` (`%p` is the pid).
 pub fn write_log(path: &str, text: &str) {
-    let path = path.replace("%p", &proc::pid().to_string());
+    let path = reports::path(path);
     // There is no better place to complain to.
     let _ = append(&path, text.as_bytes());
 }
@@ -194,10 +198,21 @@ pub fn write_log(path: &str, text: &str) {
 /// is still the file that it was at start.
 fn deliver(path: &str, text: &str) {
     if !path.is_empty() {
-        let path = path.replace("%p", &proc::pid().to_string());
-        if let Err(e) = append(&path, text.as_bytes()) {
+        let path = reports::path(path);
+        let kept = |e| {
+            let fd = reports::kept(&path).ok_or(e)?;
+            file::write_all(fd, text.as_bytes())
+        };
+        let written = append(&path, text.as_bytes()).or_else(kept);
+        if let Err(e) = written
+            && !own::any()
+        {
             report::line(format_args!("ppin: cannot write the report to {path}: {e}"));
         }
+        return;
+    }
+    if reports::stderr_stands() {
+        let _ = file::write_all(2, text.as_bytes());
         return;
     }
     let closed = crate::syscall::last_words::descriptor();

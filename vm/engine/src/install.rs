@@ -138,6 +138,9 @@ pub fn install(
 /// A chunk with room for `fragment`, within reach of its image; flushes when the
 /// cache is full.
 fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space) {
+    if vm.cache.is_full_of_pieces() {
+        crate::end::flush(vm);
+    }
     let info = vm.images.get(image);
     // There may be no room near an address where nothing is.
     let base = if info.is_nowhere() { 0 } else { info.base.0 };
@@ -212,10 +215,7 @@ fn add_chunk(
 /// and makes all code writable in place. `for_good`: not even with plain flags; then
 /// there is as much again, so that a full cache can be flushed into it.
 pub fn lay_in(vm: &mut Vm, for_good: bool) {
-    const LAST: u64 = 16 * CHUNK;
-    const MORE: u64 = 4 * CHUNK;
-    let largest = (vm.cache.limit / 2).max(CHUNK);
-    let len = if for_good { LAST } else { MORE }.min(largest);
+    let len = (4 * CHUNK).min((vm.cache.limit / 2).max(CHUNK));
     let places: alloc::vec::Vec<_> = vm
         .images
         .all

@@ -17,6 +17,9 @@ pub fn note_namespaces() {
 /// The reason, if there is one.
 #[must_use]
 pub fn found() -> Option<&'static str> {
+    if !crate::confine::launch::possible() {
+        return Some("its filter of system calls may not let ppin in");
+    }
     if is_traced() {
         return Some("a debugger traces it");
     }

@@ -30,10 +30,9 @@ pub struct Times {
 impl Times {
     /// The same in nanoseconds: the counter runs at the rate seen since the start.
     fn nanoseconds(&self) -> Self {
-        let (ticks, ns) = (
-            time::ticks() - self.start_ticks,
-            time::monotonic_ns() - self.start_ns,
-        );
+        let (ticks, ns) = time::both();
+        let ticks = ticks.saturating_sub(self.start_ticks);
+        let ns = ns.saturating_sub(self.start_ns);
         let scale = |t: u64| (u128::from(t) * u128::from(ns) / u128::from(ticks.max(1))) as u64;
         Self {
             load: scale(self.load),

@@ -7,7 +7,9 @@
 //! the app may write to is compared at every entry from then on. Under a filter that
 //! allows `read` and `write` alone, translation goes on without any call.
 
+pub mod launch;
 pub mod own;
+pub mod reports;
 pub mod reserve;
 
 use crate::cache::invalidate;
@@ -167,6 +169,8 @@ fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement) {
     crate::spool::freeze_all(vm, false);
     crate::restore::admit_all(vm);
     vm.images.shared.learn();
+    time::mark();
+    reports::keep(&vm.config, next);
     if reserve::is_needed(next) {
         reserve::fill();
     }

@@ -88,10 +88,22 @@ pub fn nobody_wakes() -> bool {
     NOBODY_WAKES.load(Ordering::Acquire)
 }
 
+/// What any thread forbids.
+#[must_use]
+pub fn all() -> Option<&'static Confinement> {
+    read(&ALL)
+}
+
+/// Whether any thread is confined.
+#[must_use]
+pub fn any() -> bool {
+    ANY.load(Ordering::Relaxed)
+}
+
 /// What the app's filters would make of a call.
 #[must_use]
 pub fn verdict(nr: u32, args: &[usize; 6]) -> Action {
-    if ANY.load(Ordering::Relaxed) {
+    if any() {
         judge(nr, args)
     } else {
         Action::Allow

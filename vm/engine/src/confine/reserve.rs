@@ -6,7 +6,7 @@ use crate::sys::{Errno, Result, c, mem};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// As much as a program's rest of life may take; pages count when they are touched.
-const WANTED: u64 = 64 << 20;
+const WANTED: u64 = 256 << 20;
 /// Where address space is limited.
 const MODEST: u64 = 8 << 20;
 const LEAST: u64 = 1 << 20;

@@ -43,7 +43,20 @@ pub fn c_path(path: &str) -> Vec<u8> {
     bytes
 }
 
+/// From where on descriptors are out of the app's way (see `ppin_inject`).
+pub const HIGH: usize = 56;
+
 impl File {
+    /// Moves the descriptor out of the app's way, and leaves it open for good.
+    ///
+    /// # Errors
+    /// The kernel's; the descriptor is closed then.
+    pub fn raise(self) -> Result<i32> {
+        let args = [self.0 as usize, c::F_DUPFD_CLOEXEC as usize, HIGH, 0, 0, 0];
+        // SAFETY: duplicates a descriptor.
+        unsafe { call(c::__NR_fcntl, args) }.map(|fd| fd as i32)
+    }
+
     /// Opens `path` with `O_*` flags; `O_CLOEXEC` is added. `mode` for creation.
     ///
     /// # Errors

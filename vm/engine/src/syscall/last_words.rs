@@ -9,15 +9,13 @@
 use super::{Outcome, pass_interruptible, table};
 use crate::config::Config;
 use crate::host;
-use crate::sys::{c, call};
+use crate::sys::{c, call, file};
 use crate::thread::Thread;
 use crate::vm;
 use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use ppin_abi::boot::flag;
 
 const NONE: i32 = -1;
-/// Where the duplicate goes: out of the app's way (see `ppin_inject`).
-const HIGH: usize = 56;
 const EBADF: isize = -9;
 
 /// Whether a report is due on descriptor 2 at all.
@@ -72,7 +70,7 @@ fn keep() {
     if let Ok(fd) = unsafe {
         call(
             c::__NR_fcntl,
-            [2, c::F_DUPFD_CLOEXEC as usize, HIGH, 0, 0, 0],
+            [2, c::F_DUPFD_CLOEXEC as usize, file::HIGH, 0, 0, 0],
         )
     } {
         KEPT.store(fd as i32, Ordering::Relaxed);

@@ -1,0 +1,86 @@
+//! Reports of a process that may not open files any more when they are due: what they
+//! need is opened before, if it may still be written to then.
+
+use super::may;
+use crate::config::Config;
+use crate::host;
+use crate::lock::Mutex;
+use crate::sys::file::{self, File};
+use crate::sys::{c, proc};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicBool, Ordering};
+use ppin_abi::boot::flag;
+use ppin_seccomp::Confinement;
+
+/// Paths, and descriptors that write to them; high and close-on-exec.
+static KEPT: Mutex<Vec<(String, i32)>> = Mutex::new(Vec::new());
+/// Descriptor 2 was what it was at start, and cannot change.
+static STDERR_STANDS: AtomicBool = AtomicBool::new(false);
+/// The program, while it could be asked for.
+static PROGRAM: Mutex<String> = Mutex::new(String::new());
+
+/// Makes ready for `next`.
+pub fn keep(config: &Config, next: &Confinement) {
+    *PROGRAM.lock() = host::program();
+    let stats = config.flags & flag::STATS != 0;
+    let output = config.tool != "null";
+    for (path, _) in [(&config.output, output), (&config.stats, stats)]
+        .into_iter()
+        .filter(|(path, due)| *due && !path.is_empty())
+    {
+        keep_file(path, next);
+    }
+    let changes = [
+        (c::__NR_close, [2; 6]),
+        (c::__NR_dup2, [2; 6]),
+        (c::__NR_dup3, [2; 6]),
+    ];
+    let stands = changes.iter().all(|(nr, args)| !may(next, *nr, args));
+    STDERR_STANDS.store(stands && host::stderr_is_the_first(), Ordering::Relaxed);
+}
+
+/// Path of a report: `%p` is the pid.
+#[must_use]
+pub fn path(pattern: &str) -> String {
+    pattern.replace("%p", &proc::pid().to_string())
+}
+
+fn keep_file(pattern: &str, next: &Confinement) {
+    const FLAGS: u32 = c::O_WRONLY | c::O_CREAT | c::O_APPEND;
+    let flags = (FLAGS | c::O_CLOEXEC) as usize;
+    let opens = may(
+        next,
+        c::__NR_openat,
+        &[c::AT_FDCWD as isize as usize, 0, flags, 0o666, 0, 0],
+    );
+    let writes = may(next, c::__NR_write, &[file::HIGH, 0, 1, 0, 0, 0]);
+    let path = path(pattern);
+    if opens || !writes || kept(&path).is_some() {
+        return;
+    }
+    if let Ok(fd) = File::open(&path, FLAGS, 0o666).and_then(File::raise) {
+        KEPT.lock().push((path, fd));
+    }
+}
+
+/// The descriptor that was kept for the file at `path`.
+#[must_use]
+pub fn kept(path: &str) -> Option<i32> {
+    let kept = KEPT.lock();
+    kept.iter()
+        .find(|(known, _)| known == path)
+        .map(|(_, fd)| *fd)
+}
+
+/// Whether descriptor 2 needs no look.
+#[must_use]
+pub fn stderr_stands() -> bool {
+    STDERR_STANDS.load(Ordering::Relaxed)
+}
+
+/// The program as it was known when it could be asked for.
+#[must_use]
+pub fn program() -> String {
+    PROGRAM.lock().clone()
+}
