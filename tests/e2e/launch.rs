@@ -202,6 +202,33 @@ fn setuid_children_keep_their_privileges() {
     three_ways(&Cmd::new("/bin/sh").args(["-c", &format!("{sudoish} --version; echo $?")]));
 }
 
+/// Limits that the launcher is under as well: it writes no file, and needs one descriptor.
+#[test]
+fn low_limits_do_not_stop_the_launch() {
+    let scratch = Scratch::new();
+    let limits = [
+        "-f 0",
+        "-f 1",
+        "-n 4",
+        "-n 5",
+        "-n 8",
+        "-l 0",
+        "-v 100000",
+        "-s 256",
+        "-s unlimited",
+    ];
+    for limit in limits.into_iter().flat_map(|limit| [limit; 2]) {
+        let script = format!("ulimit {limit}; exec \"$@\"");
+        let words = ["-c", &script, "sh"].map(std::ffi::OsStr::new);
+        let cmd = Cmd::new("/bin/echo").args(["x"]);
+        let native = cmd.prefixed(Path::new("/bin/sh"), &words).run();
+        let wrapped = Ppin::new(&scratch.db()).wrap(&cmd);
+        let outcome = wrapped.prefixed(Path::new("/bin/sh"), &words).run();
+        assert_eq!(outcome.ended, native.ended, "ulimit {limit}: {outcome:?}");
+        assert_eq!(outcome.text(), native.text(), "ulimit {limit}");
+    }
+}
+
 /// Under a tracer the launcher cannot trace: it must say so or run rightly, not hang.
 #[test]
 fn under_strace_it_works_or_says_why() {

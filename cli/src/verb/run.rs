@@ -218,7 +218,6 @@ fn explain(failure: ppin_inject::Failure, path: &Path) -> Failure {
         Step::Carrier => Failure::of_ppin(format!(
             "cannot use the runtime in its own executable: {why}"
         )),
-        Step::BootBlock => Failure::of_ppin(format!("cannot write the boot block: {why}")),
         Step::Helper => Failure::of_ppin(format!("cannot create its helper process: {why}")),
         Step::HelperDied => Failure::of_ppin("its helper process was killed"),
     }

@@ -1,8 +1,8 @@
 //! The boot block: what the launcher (or an instrumented parent that follows an
 //! exec) leaves for the runtime of a fresh process.
 //!
-//! It is written to an anonymous file that survives the exec as a descriptor;
-//! the bootstrap code maps it, closes it and hands its address to the runtime.
+//! The helper that traces the exec writes it below the stack pointer of the fresh
+//! program; the runtime's first instructions move it into memory of the runtime's own.
 //! Fixed header, then strings: all offsets are from the start of the block.
 
 /// First bytes of a block; the last digit counts incompatible changes.

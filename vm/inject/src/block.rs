@@ -1,13 +1,12 @@
-//! Writing the boot block: header, then strings, into an anonymous file.
+//! The boot block: header, then strings, and where it lies until the runtime takes it.
+//!
+//! No file and no descriptor carries it over the exec: both may be limited to nothing
+//! (`ulimit -f 0`, `ulimit -n 4`).
 #![allow(unsafe_code)]
 
-use crate::fds;
-use crate::sys::{Errno, Kernel, check, errno};
+use crate::sys::Kernel;
 use core::mem::size_of;
-use linux_raw_sys::general::{
-    __NR_clock_gettime, __NR_getrlimit, __NR_memfd_create, __NR_pwrite64, __NR_writev,
-    CLOCK_MONOTONIC, MFD_CLOEXEC, RLIMIT_FSIZE, iovec,
-};
+use linux_raw_sys::general::{__NR_clock_gettime, CLOCK_MONOTONIC, iovec};
 use ppin_abi::boot::{BOOTSTRAP_MAX, BootHeader, CacheMode, MAGIC, Str};
 
 /// What the launcher decides; the rest of the header is filled in here and by H.
@@ -122,77 +121,38 @@ impl<'a> BootParams<'a> {
     }
 }
 
-/// An anonymous file with the block in it, close-on-exec, out of the app's way.
-pub(crate) fn create<K: Kernel>(
-    kernel: &mut K,
-    params: &BootParams<'_>,
-    header: &BootHeader,
-) -> Result<i32, Errno> {
-    if size_limit(kernel) < u64::from(header.len) {
-        // The write would not only fail, but be punished with a signal.
-        return Err(Errno(errno::EFBIG as i32));
+/// The strings behind the header, each with its terminating zero, for H to write.
+pub(crate) type Texts = [iovec; 2 * STRINGS];
+
+/// The texts of `params` where they lie.
+pub(crate) fn texts(params: &BootParams<'_>) -> Texts {
+    let mut parts = [part(b"\0"); 2 * STRINGS];
+    for (place, text) in parts.iter_mut().step_by(2).zip(params.strings()) {
+        *place = part(text);
     }
-    let name = c"ppin-boot".as_ptr() as usize;
-    // SAFETY: the name is a string constant.
-    let raw = unsafe { kernel.call(__NR_memfd_create, [name, MFD_CLOEXEC as usize, 0, 0, 0, 0]) };
-    let low = check(raw)? as i32;
-    let fd = fds::raise(kernel, low);
-    write_whole(kernel, fd, params, header).inspect_err(|_| fds::close(kernel, fd))?;
-    Ok(fd)
+    parts
 }
 
-/// Largest file that this process may write (setrlimit(2), `RLIMIT_FSIZE`).
-fn size_limit<K: Kernel>(kernel: &mut K) -> u64 {
-    let mut limit = [u64::MAX; 2];
-    let args = [
-        RLIMIT_FSIZE as usize,
-        limit.as_mut_ptr() as usize,
-        0,
-        0,
-        0,
-        0,
-    ];
-    // SAFETY: the kernel writes a `struct rlimit`.
-    unsafe { kernel.call(__NR_getrlimit, args) };
-    limit[0]
-}
-
-fn write_whole<K: Kernel>(
-    kernel: &mut K,
-    fd: i32,
-    params: &BootParams<'_>,
-    header: &BootHeader,
-) -> Result<(), Errno> {
-    let mut parts = [bytes_of(header); 1 + 2 * STRINGS];
-    for (index, text) in params.strings().into_iter().enumerate() {
-        parts[1 + 2 * index] = text;
-        parts[2 + 2 * index] = b"\0";
+fn part(bytes: &[u8]) -> iovec {
+    iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len() as u64,
     }
-    let vector = parts.map(|part| iovec {
-        iov_base: part.as_ptr().cast_mut().cast(),
-        iov_len: part.len() as _,
-    });
-    let args = [fd as usize, vector.as_ptr() as usize, vector.len(), 0, 0, 0];
-    // SAFETY: the kernel reads the parts, which are alive.
-    let written = check(unsafe { kernel.call(__NR_writev, args) })?;
-    complete(written, header.len as usize)
 }
 
-/// Writes the header again, now that H has filled it in.
-pub(crate) fn update<K: Kernel>(kernel: &mut K, fd: i32, header: &BootHeader) -> Result<(), Errno> {
-    let bytes = bytes_of(header);
-    let args = [fd as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0];
-    // SAFETY: the kernel reads the header, which is alive.
-    let written = check(unsafe { kernel.call(__NR_pwrite64, args) })?;
-    complete(written, bytes.len())
+/// The whole block, in pieces.
+pub(crate) fn pieces(header: &BootHeader, texts: &Texts) -> [iovec; 1 + 2 * STRINGS] {
+    let mut all = [part(bytes_of(header)); 1 + 2 * STRINGS];
+    all[1..].copy_from_slice(texts);
+    all
 }
 
-fn complete(written: usize, expected: usize) -> Result<(), Errno> {
-    if written == expected {
-        Ok(())
-    } else {
-        Err(Errno(errno::ENOSPC as i32))
-    }
+/// Where the block goes: on the program's stack below `rsp`, with which nothing has
+/// been done yet. The runtime takes it away from there at once, and leaves zeros.
+pub(crate) fn place(rsp: u64, len: u32) -> u64 {
+    const RED_ZONE: u64 = 128;
+    const LINE: u64 = 64;
+    (rsp - RED_ZONE - u64::from(len)) & !(LINE - 1)
 }
 
 fn bytes_of(header: &BootHeader) -> &[u8] {

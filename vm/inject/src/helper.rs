@@ -129,7 +129,7 @@ fn words(refusal: Refusal) -> &'static [u8] {
         Refusal::Memory => {
             b"ppin: the program's memory cannot be read (execute-only file?): killed\n"
         }
-        Refusal::BootFile => b"ppin: the boot block cannot be written: program killed\n",
+        Refusal::Stack => b"ppin: the program's stack has no room for the boot block: killed\n",
     }
 }
 

@@ -97,8 +97,6 @@ pub struct Launch<'a> {
 pub enum Step {
     /// Opening the carrier, or it holds no runtime any more.
     Carrier,
-    /// Writing the boot block.
-    BootBlock,
     /// Creating H.
     Helper,
     /// H's PTRACE_SEIZE.
@@ -153,24 +151,14 @@ pub unsafe fn launch_with<K: Kernel>(
     let mut header = launch.boot.header(kernel);
     header.runtime = launch.runtime;
     header.ppin_ident = carrier.ident;
-    let failure = match block::create(kernel, &launch.boot, &header) {
-        Ok(boot_fd) => {
-            let seed = Seed {
-                header,
-                plan: carrier.plan,
-                ppin_fd: carrier.fd,
-                boot_fd,
-            };
-            // SAFETY: the caller's contract.
-            let failure = unsafe { with_helper(kernel, space, launch, seed) };
-            fds::close(kernel, boot_fd);
-            failure
-        }
-        Err(errno) => Failure {
-            step: Step::BootBlock,
-            errno,
-        },
+    let seed = Seed {
+        header,
+        texts: block::texts(&launch.boot),
+        plan: carrier.plan,
+        ppin_fd: carrier.fd,
     };
+    // SAFETY: the caller's contract.
+    let failure = unsafe { with_helper(kernel, space, launch, seed) };
     fds::close(kernel, carrier.fd);
     failure
 }
@@ -325,11 +313,9 @@ unsafe fn execute<K: Kernel>(
     helper: usize,
     mask: u64,
 ) -> Failure {
-    let kept = fds::keep_over_exec(kernel, seed.ppin_fd)
-        .and_then(|()| fds::keep_over_exec(kernel, seed.boot_fd));
-    let failure = match kept {
+    let failure = match fds::keep_over_exec(kernel, seed.ppin_fd) {
         Err(errno) => Failure {
-            step: Step::BootBlock,
+            step: Step::Carrier,
             errno,
         },
         Ok(()) => {

@@ -6,12 +6,12 @@
 //!
 //! ```text
 //! rax base   rsi room   r8 ppin descriptor   r9 offset of the ELF in it
-//! r12 boot descriptor   r13 boot length   r14 offset of the block's place
-//! rsp the app's stack: neither read nor written
+//! r12 boot block, below rsp   r13 its length   r14 offset of its place in the room
+//! rsp the app's stack
 //! ```
 //! Then: the writable segment is mapped over its place, zeros behind it up to the
-//! end of the room, the boot block read into the last pages of these; both
-//! descriptors are closed, relative relocations applied, and [`Main::main`] runs
+//! end of the room, the boot block moved into the last pages of these (zeros stay
+//! behind); the descriptor is closed, relative relocations applied, and [`Main::main`] runs
 //! on the stack that the runtime supplies.
 //!
 //! # Safety
@@ -106,19 +106,16 @@ pub unsafe extern "C" fn start<M: Main>() -> ! {
         "test rax, rax",
         "js 9f",
         // The boot block.
-        "mov edi, r12d",
-        "lea rsi, [rbp + r14]",
-        "mov rdx, r13",
-        "xor r10d, r10d",
-        "mov eax, 17", // pread64
-        "syscall",
-        "cmp rax, r13",
-        "jne 9f",
-        "mov edi, r12d",
-        "mov eax, 3", // close
-        "syscall",
+        "mov rsi, r12",
+        "lea rdi, [rbp + r14]",
+        "mov rcx, r13",
+        "rep movsb",
+        "mov rdi, r12",
+        "mov rcx, r13",
+        "xor eax, eax",
+        "rep stosb",
         "mov edi, ebx",
-        "mov eax, 3",
+        "mov eax, 3", // close
         "syscall",
         "lea rdi, [rbp + r14]",
         "mov rsi, rbp",

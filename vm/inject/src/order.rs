@@ -8,9 +8,8 @@ use crate::{block::BootParams, elf, word};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
 use linux_raw_sys::general::{
-    __NR_execve, __NR_fcntl, __NR_futex, __NR_kill, __NR_memfd_create, __NR_openat, __NR_prctl,
-    __NR_pread64, __NR_rt_sigprocmask, __NR_wait4, __NR_writev, F_SETFD, FUTEX_WAIT, FUTEX_WAKE,
-    iovec,
+    __NR_execve, __NR_fcntl, __NR_futex, __NR_kill, __NR_openat, __NR_prctl, __NR_pread64,
+    __NR_rt_sigprocmask, __NR_wait4, F_SETFD, FUTEX_WAIT, FUTEX_WAKE,
 };
 use linux_raw_sys::prctl::{PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_PTRACER};
 use ppin_abi::boot::RuntimeSpan;
@@ -86,7 +85,6 @@ impl Kernel for Recorder {
     unsafe fn call(&mut self, number: u32, args: Args) -> isize {
         match number {
             __NR_openat => 3,
-            __NR_memfd_create => 4,
             __NR_fcntl if args[1] == F_SETFD as usize => {
                 self.log.push(Did::KeepOpen(args[0]));
                 0
@@ -97,12 +95,6 @@ impl Kernel for Recorder {
                 // SAFETY: the launcher's own buffer.
                 unsafe { (args[1] as *mut u8).copy_from(head.as_ptr(), head.len()) };
                 head.len() as isize
-            }
-            __NR_writev => {
-                // SAFETY: the launcher's own vector.
-                let parts =
-                    unsafe { core::slice::from_raw_parts(args[1] as *const iovec, args[2]) };
-                parts.iter().map(|part| part.iov_len as isize).sum()
             }
             __NR_rt_sigprocmask => {
                 // SAFETY: the launcher's own set.
@@ -195,12 +187,12 @@ fn a_failed_exec_gives_its_error_back_and_leaves_nothing() {
 }
 
 #[test]
-fn the_exec_runs_with_the_callers_mask_and_both_descriptors() {
+fn the_exec_runs_with_the_callers_mask_and_the_descriptor() {
     let mut recorder = Recorder::new(word::SEIZED);
     attempt(&mut recorder, 0);
     let exec = recorder.at(Did::Exec);
     assert_eq!(recorder.log[exec - 1], Did::Mask(0));
-    assert!(recorder.at(Did::KeepOpen(53)) < exec && recorder.at(Did::KeepOpen(54)) < exec);
+    assert!(recorder.at(Did::KeepOpen(53)) < exec);
     assert_eq!(
         recorder.log[0],
         Did::Mask(u64::MAX),

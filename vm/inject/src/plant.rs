@@ -4,11 +4,11 @@
 //! arguments in registers (H sets them anyway), and a jump to the runtime's own
 //! entry, which maps the rest ([`crate::load`]). So little is overwritten that
 //! word-wise pokes do: no /proc is needed, which may be missing, or show other
-//! process ids than ours. Memory below and above `rsp` is not touched.
+//! process ids than ours. The boot block lies below `rsp` meanwhile.
 //!
 //! ```text
 //! rdi..r9  mmap(hint, span, R|X, PRIVATE, ppin, offset)      rbx  entry's offset
-//! r12 boot descriptor   r13 boot length   r14 offset of the block in the span
+//! r12 boot block   r13 its length   r14 offset of its place in the span
 //! ```
 #![allow(unsafe_code)]
 
@@ -82,9 +82,9 @@ fn code() -> &'static [u8] {
 #[derive(Clone, Copy, Debug)]
 pub struct Seed {
     pub header: BootHeader,
+    pub texts: block::Texts,
     pub plan: Plan,
     pub ppin_fd: i32,
-    pub boot_fd: i32,
 }
 
 /// Why planting did not work, in words for the user.
@@ -93,7 +93,7 @@ pub enum Refusal {
     NotSixtyFourBit,
     Registers,
     Memory,
-    BootFile,
+    Stack,
 }
 
 /// Plants the bootstrap in `tracee`, which stands at its exec event, and aims it
@@ -109,8 +109,11 @@ pub fn plant(tracee: Tracee, seed: &mut Seed) -> Result<(), Refusal> {
     seed.header.entry_sp = regs.rsp;
     seed.header.patched_at = page;
     seed.header.patched_len = code().len() as u32;
-    block::update(&mut Cpu, seed.boot_fd, &seed.header).map_err(|_| Refusal::BootFile)?;
-    let regs = aimed(regs, page, seed);
+    let at = block::place(regs.rsp, seed.header.len);
+    let pieces = block::pieces(&seed.header, &seed.texts);
+    // SAFETY: the texts are P's, which waits in its exec; H has P's former memory.
+    unsafe { tracee.write(at, &pieces) }.map_err(|_| Refusal::Stack)?;
+    let regs = aimed(regs, page, at, seed);
     tracee.set_registers(&regs).map_err(|_| Refusal::Registers)
 }
 
@@ -128,7 +131,7 @@ fn overwrite(tracee: Tracee, page: u64, saved: &mut [u8; BOOTSTRAP_MAX]) -> Resu
     Ok(())
 }
 
-fn aimed(regs: Regs, page: u64, seed: &Seed) -> Regs {
+fn aimed(regs: Regs, page: u64, block: u64, seed: &Seed) -> Regs {
     let boot_len = u64::from(seed.header.len);
     Regs {
         rip: page,
@@ -139,7 +142,7 @@ fn aimed(regs: Regs, page: u64, seed: &Seed) -> Regs {
         r8: seed.ppin_fd as u64,
         r9: seed.header.runtime.offset,
         rbx: seed.plan.entry,
-        r12: seed.boot_fd as u64,
+        r12: block,
         r13: boot_len,
         r14: seed.plan.span,
         ..regs

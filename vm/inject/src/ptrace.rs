@@ -7,7 +7,9 @@
 #![allow(unsafe_code)]
 
 use crate::sys::{Cpu, Errno, Kernel, check};
-use linux_raw_sys::general::{__NR_ptrace, __NR_wait4, __WALL, WNOHANG};
+use linux_raw_sys::general::{
+    __NR_process_vm_writev, __NR_ptrace, __NR_wait4, __WALL, WNOHANG, iovec,
+};
 use linux_raw_sys::ptrace::{
     PTRACE_CONT, PTRACE_DETACH, PTRACE_EVENT_EXEC, PTRACE_EVENT_STOP, PTRACE_GETREGS,
     PTRACE_INTERRUPT, PTRACE_LISTEN, PTRACE_O_EXITKILL, PTRACE_O_TRACEEXEC, PTRACE_PEEKTEXT,
@@ -119,6 +121,50 @@ impl Tracee {
     pub fn poke(self, address: u64, word: [u8; 8]) -> Result<(), Errno> {
         let word = u64::from_le_bytes(word) as usize;
         self.request(PTRACE_POKETEXT, address as usize, word)
+    }
+
+    /// Writes `pieces` one behind the other from `address` on.
+    ///
+    /// # Safety
+    /// They are readable.
+    pub unsafe fn write(self, address: u64, pieces: &[iovec]) -> Result<(), Errno> {
+        let len: u64 = pieces.iter().map(|piece| piece.iov_len).sum();
+        let there = iovec {
+            iov_base: address as *mut _,
+            iov_len: len,
+        };
+        let (from, to) = (pieces.as_ptr() as usize, (&raw const there) as usize);
+        let args = [self.0 as usize, from, pieces.len(), to, 1, 0];
+        // SAFETY: the caller's promise; what is written to is P's.
+        let written = check(unsafe { Cpu.call(__NR_process_vm_writev, args) });
+        if written == Ok(len as usize) {
+            return Ok(());
+        }
+        // SAFETY: the caller's promise.
+        let bytes = |piece: &iovec| unsafe {
+            core::slice::from_raw_parts(piece.iov_base.cast::<u8>(), piece.iov_len as usize)
+        };
+        self.poke_all(address, pieces.iter().flat_map(bytes))
+    }
+
+    /// Word by word, for where a filter forbids the better way. The last one is filled
+    /// with zeros.
+    fn poke_all<'a>(
+        self,
+        address: u64,
+        mut bytes: impl Iterator<Item = &'a u8>,
+    ) -> Result<(), Errno> {
+        for place in (address..).step_by(8) {
+            let Some(first) = bytes.next() else {
+                break;
+            };
+            let mut word = [*first, 0, 0, 0, 0, 0, 0, 0];
+            for (to, from) in word[1..].iter_mut().zip(&mut bytes) {
+                *to = *from;
+            }
+            self.poke(place, word)?;
+        }
+        Ok(())
     }
 
     fn request(self, request: u32, address: usize, data: usize) -> Result<(), Errno> {

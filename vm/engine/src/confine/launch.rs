@@ -30,7 +30,8 @@ const PLAIN: &[u32] = &[
     c::__NR_sigaltstack, c::__NR_rt_tgsigqueueinfo, c::__NR_tgkill, c::__NR_kill,
     c::__NR_getpid, c::__NR_gettid, c::__NR_geteuid, c::__NR_wait4, c::__NR_nanosleep,
     c::__NR_getrlimit, c::__NR_clock_gettime, c::__NR_execve, c::__NR_exit, c::__NR_exit_group,
-    c::__NR_memfd_create, c::__NR_arch_prctl, c::__NR_getppid, c::__NR_rt_sigtimedwait,
+    c::__NR_process_vm_writev, c::__NR_arch_prctl, c::__NR_getppid, c::__NR_rt_sigtimedwait,
+    c::__NR_getrandom, c::__NR_rt_sigpending, c::__NR_process_vm_readv, c::__NR_waitid,
 ];
 
 const fn args(values: [usize; 3]) -> [usize; 6] {
