@@ -48,8 +48,8 @@ fn main() {
     for source in SOURCES {
         println!("cargo::rerun-if-changed={}", root.join(source).display());
     }
-    link_unwinder_statically();
     let out = PathBuf::from(variable("OUT_DIR"));
+    link_statically(&out.join("archives"));
     let elf = build(&root.join("vm/runtime"), &target_dir(&out));
     let bytes = fs::read(&elf).unwrap_or_else(|e| panic!("{}: {e}", elf.display()));
     fs::write(out.join("runtime.elf"), &bytes).expect("OUT_DIR is writable");
@@ -61,22 +61,41 @@ fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
 }
 
-/// Every `ppin run` pays for each library that the loader maps: about 100 us for
-/// libgcc_s, of which nothing is ever called, since panics abort. The static
-/// unwinder comes with the same compiler; a linker that prefers the shared one is
-/// merely slower at start.
-fn link_unwinder_statically() {
+/// Links the executable without shared libraries: it starts anew in front of every
+/// program, and the loader's work would be a third of what it takes. The linker finds
+/// scripts of ours that name the archives in place of the shared libraries which rustc
+/// asks for. Where the C library comes without archives, ppin is merely slower.
+fn link_statically(folder: &Path) {
+    let Some(scripts) = scripts() else { return };
+    fs::create_dir_all(folder).expect("OUT_DIR is writable");
+    for (library, script) in scripts {
+        fs::write(folder.join(format!("lib{library}.so")), script).expect("OUT_DIR is writable");
+    }
+    for arg in ["-static", "-no-pie", &format!("-L{}", folder.display())] {
+        println!("cargo::rustc-link-arg-bins={arg}");
+    }
+}
+
+/// For each library that rustc names: what to take instead. They need each other.
+fn scripts() -> Option<Vec<(&'static str, String)>> {
+    let needed: Option<Vec<String>> = ["c", "m", "gcc", "gcc_eh"].iter().map(archive).collect();
+    let group = format!("GROUP({})\n", needed?.join(" "));
+    let shared = ["c", "gcc_s", "m", "dl", "rt", "pthread", "util"];
+    Some(shared.map(|name| (name, group.clone())).into())
+}
+
+/// Path of the compiler's archive of this name.
+fn archive(name: &&str) -> Option<String> {
     let compiler = env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let asked = Command::new(compiler)
-        .arg("-print-file-name=libgcc_eh.a")
+        .arg(format!("-print-file-name=lib{name}.a"))
         .output();
-    let Ok(answer) = asked else { return };
-    let archive = PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim());
-    if archive.is_absolute() && archive.exists() {
-        let folder = archive.parent().unwrap_or(&archive);
-        println!("cargo::rustc-link-search=native={}", folder.display());
-        println!("cargo::rustc-link-lib=static=gcc_eh");
-    }
+    let path = String::from_utf8(asked.ok()?.stdout)
+        .ok()?
+        .trim()
+        .to_owned();
+    let found = Path::new(&path).is_absolute() && Path::new(&path).exists();
+    found.then_some(path)
 }
 
 /// A folder of the runtime's own below the shared target folder:
