@@ -7,20 +7,60 @@
 //! ```text
 //! gs:0x000  self            address of the area itself
 //! gs:0x008  spill[8]        app registers that emitted code borrowed (Spill)
-//! gs:0x048  entry[16]       addresses of runtime routines (Entry)
+//! gs:0x048  entry[9]        addresses of runtime routines (Entry)
+//! gs:0x090  rseq            the thread's restartable sequences (Rseq)
 //! gs:0x0c8  app_gs_base     base that the app has given the gs segment
 //! gs:0x0d0  scratch[6]      for runtime routines written in assembly
 //! gs:0x100  counters[64]    global tool counters, one u64 each
 //! ```
 
 /// Counts changes of anything in this module or in [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 2;
+pub const LAYOUT_VERSION: u32 = 3;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
 
+/// Displacement from `gs` of [`Area::rseq`].
+pub const RSEQ: u32 = 0x90;
+
 /// Number of global tool counters.
 pub const GLOBAL_COUNTERS: usize = 64;
+
+/// Room for runtime routines.
+pub const ENTRIES: usize = 9;
+
+/// What emitted code must know of the thread's registration with rseq(2).
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Rseq {
+    /// Address of the registered `rseq_cs` field; 0: none.
+    pub field: u64,
+    /// What makes 0 with that address; with no address of the app if there is none.
+    pub against: u64,
+    /// The same for addresses relative to the fs segment.
+    pub against_fs: u64,
+    /// While a sequence runs: registers whose app value lies in the spill area.
+    pub spilled: u64,
+    /// App rcx, when a sequence was aborted with nothing spilled.
+    pub rcx: u64,
+    /// The value that the app is about to store to the field.
+    pub value: u64,
+    /// The sequence at hand has been announced to the kernel.
+    pub armed: u64,
+}
+
+impl Rseq {
+    /// No registration.
+    pub const NONE: Self = Self {
+        field: 0,
+        against: 1,
+        against_fs: 1,
+        spilled: 0,
+        rcx: 0,
+        value: 0,
+        armed: 0,
+    };
+}
 
 /// See the module's drawing.
 #[derive(Debug)]
@@ -31,7 +71,9 @@ pub struct Area {
     /// App register values, by [`Spill`].
     pub spill: [u64; 8],
     /// Runtime routines, by [`Entry`].
-    pub entry: [u64; 16],
+    pub entry: [u64; ENTRIES],
+    /// Restartable sequences.
+    pub rseq: Rseq,
     /// Base of the app's own gs segment.
     pub app_gs_base: u64,
     /// For the runtime's own assembly.
@@ -44,6 +86,7 @@ const _: () = {
     use core::mem::offset_of;
     assert!(offset_of!(Area, spill) == 0x08);
     assert!(offset_of!(Area, entry) == 0x48);
+    assert!(offset_of!(Area, rseq) == RSEQ as usize);
     assert!(offset_of!(Area, app_gs_base) == APP_GS_BASE as usize);
     assert!(offset_of!(Area, scratch) == 0xd0);
     assert!(offset_of!(Area, counters) == 0x100);

@@ -14,6 +14,9 @@ impl Context {
     /// The code may be rewritten by the app itself: one fragment executes at most
     /// one instruction that writes memory, and is never persisted.
     pub const VOLATILE: Self = Self(2);
+    /// Every store of 8 bytes is looked at: it may announce a restartable sequence.
+    /// Never persisted.
+    pub const WATCHED: Self = Self(4);
 
     /// Whether all assumptions of `other` hold here too.
     #[must_use]

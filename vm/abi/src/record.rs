@@ -70,6 +70,17 @@ pub enum Trap {
     /// It uses the gs segment, which is the runtime's, in a way that is not rewritten:
     /// the CPU runs it in its own place, with the app's gs.
     Segment = 5,
+    /// A restartable sequence was aborted: the instruction is its abort handler. App rcx
+    /// lies in [`crate::area::Rseq::rcx`], unless it is spilled.
+    RseqAbort = 6,
+    /// A store to the thread's `rseq_cs` field, of a value that the code does not know
+    /// ([`crate::area::Rseq::value`]).
+    RseqStore = 7,
+    /// The head of a restartable sequence, with a value in the field that the code does
+    /// not know.
+    RseqEntry = 8,
+    /// An instruction that cannot run inside a restartable sequence.
+    RseqUnsupported = 9,
 }
 
 /// A trap, reached as `mov gs:[Spill::Rcx], rcx; lea rcx, [rip + record];

@@ -129,6 +129,7 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
         next_thread: 1,
         ended: counters::Ended::default(),
         guards: crate::cache::invalidate::Guards::default(),
+        rseq: Default::default(),
         stats,
         log: Default::default(),
         tool,

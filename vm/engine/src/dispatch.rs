@@ -6,7 +6,7 @@ use crate::signal::origin::Departure;
 use crate::syscall::gate32 as gate;
 use crate::thread::{Reason, Thread};
 use crate::vm::{self, Vm};
-use crate::{install, lockstep, report, syscall};
+use crate::{install, lockstep, report, rseq, syscall};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
@@ -21,10 +21,18 @@ pub unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
 
 fn dispatch(thread: &mut Thread) -> CachePc {
     thread.signals.returning.forget();
-    vm::lock().stats.vm_entries += 1;
+    {
+        let mut vm = vm::lock();
+        vm.stats.vm_entries += 1;
+        rseq::announced_unseen(&mut vm, thread);
+    }
     let step = lockstep::before(thread);
     let entry = go_on(thread);
-    note_epoch(&mut vm::lock(), thread);
+    {
+        let mut vm = vm::lock();
+        note_epoch(&mut vm, thread);
+        rseq::arrive(&mut vm, thread, entry);
+    }
     if let Some(step) = step {
         lockstep::after(thread, step, entry);
     }
@@ -56,6 +64,7 @@ fn go_on(thread: &mut Thread) -> CachePc {
 /// one left may lie in retired code.
 fn note_epoch(vm: &mut Vm, thread: &mut Thread) {
     if thread.epoch != vm.cache.epoch {
+        rseq::let_go(vm, thread);
         thread.epoch = vm.cache.epoch;
         let Vm { cache, threads, .. } = vm;
         cache.reclaim(threads);
@@ -85,7 +94,8 @@ fn may_link(vm: &Vm, entry: CachePc) -> bool {
     match vm.fresh_at(entry.0) {
         Some(id) => {
             let fresh = &vm.cache.directory.fragments[id as usize];
-            fresh.listed && !fresh.code.context.contains(Context::VOLATILE)
+            let whole = fresh.space.hot == entry.0;
+            whole && fresh.listed && !fresh.code.context.contains(Context::VOLATILE)
         }
         None => true,
     }
@@ -107,6 +117,9 @@ fn indirect(target: AppPc) -> CachePc {
 /// The translation of `pc` under `context`: known, restored, or made now.
 pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let context = effective(vm, pc, context);
+    if let Some(entry) = rseq::entry(vm, pc, context) {
+        return entry;
+    }
     if let Some(id) = vm.cache.directory.get(pc, context) {
         let fresh = &vm.cache.directory.fragments[id as usize];
         if !context.contains(Context::VOLATILE) || install::unchanged(fresh) {
@@ -124,7 +137,12 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
 
 /// Code that may change unseen is translated with care.
 fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
-    let context = context.without(Context::VOLATILE);
+    let context = context.without(Context::VOLATILE.with(Context::WATCHED));
+    let context = if vm.rseq.watching {
+        context.with(Context::WATCHED)
+    } else {
+        context
+    };
     let careful = |r: Region| r.shared;
     let region = crate::image_region(vm, pc);
     let volatile = region.is_some_and(careful) || vm.guards.is_volatile(pc.0);
@@ -139,6 +157,9 @@ fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
 fn trap(thread: &mut Thread) -> CachePc {
     // SAFETY: stubs pass the address of their own record.
     let rec = unsafe { (thread.operand as *const TrapRec).read() };
+    if let Some(entry) = rseq::trap(thread, &rec) {
+        return entry;
+    }
     let mut vm = vm::lock();
     let pc = ImageOff(rec.pc).at(vm.base_at(thread.operand));
     let entry = lookup(&mut vm, pc, Context(rec.context));

@@ -27,4 +27,5 @@ pub fn flush(vm: &mut Vm) {
     spool::freeze_all(vm, true);
     vm.ibl.clear();
     vm.cache.flush();
+    crate::rseq::forget_copies(vm);
 }

@@ -35,15 +35,27 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         }
     }
     let (image, base) = image_of(vm, region, pc);
-    let request = Request {
+    let sequences = vm.rseq.near(pc);
+    let mut request = Request {
         pc,
         image: base,
         context,
         bytes: &buffer[..len],
         end,
         max_source: None,
+        sequences: &sequences,
     };
-    let fragment = crate::lockstep::compile(&request, vm.tool);
+    let mut chosen = ppin_jit::choose(&request);
+    let names_sequence = crate::rseq::discover(vm, pc, &chosen);
+    let sequences = vm.rseq.near(pc);
+    if sequences != request.sequences {
+        request.sequences = &sequences;
+        chosen = ppin_jit::choose(&request);
+    }
+    if vm.rseq.watching && !context.contains(Context::WATCHED) {
+        return crate::dispatch::lookup(vm, pc, context);
+    }
+    let fragment = crate::lockstep::compile(&request, &chosen, vm.tool);
     // A fragment that is only a trap is made anew each time: memory may have changed.
     let listed = fragment.instructions != 0;
     if let Some(id) = vm.cache.directory.same(pc, &fragment) {
@@ -57,6 +69,10 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
         pc,
     );
+    if names_sequence && let Some(id) = vm.fresh_at(at) {
+        // The next run must find the sequence again.
+        vm.cache.directory.fragments[id as usize].saved = true;
+    }
     vm.stats.traces_compiled += 1;
     vm.stats.time.compile += time::ticks().saturating_sub(started);
     entry
@@ -273,9 +289,8 @@ fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u6
 /// Whether the app bytes of a volatile fragment are still those it was made from.
 #[must_use]
 pub fn unchanged(fresh: &Fresh) -> bool {
-    let mut now = [0; MAX_TRACE_BYTES];
-    let now = &mut now[..fresh.source.len()];
-    peek::read(fresh.pc.0, now) == now.len() && *now == *fresh.source
+    let mut now = alloc::vec![0; fresh.source.len()];
+    peek::read(fresh.pc.0, &mut now) == now.len() && *now == *fresh.source
 }
 
 /// Takes a fragment out of the directory, the links and the indirect table.
@@ -285,6 +300,7 @@ pub fn discard(vm: &mut Vm, id: u32) {
     vm.cache.unlink(hot);
     vm.ibl.remove_one(pc, hot);
     vm.cache.directory.kill(id);
+    vm.rseq.discarded(hot);
 }
 
 impl Vm {

@@ -11,6 +11,7 @@
 //! image/      what the app has mapped executable
 //! syscall/    calls that the VM must know of, by family
 //! signal/     delivery, faults, translation of cache addresses
+//! rseq/       restartable sequences
 //! thread/     per-thread state, clone, exit
 //! confine/    under the app's own filters of system calls
 //! follow      taking the runtime along over an exec; obstacle: why not
@@ -48,6 +49,7 @@ pub mod log;
 mod obstacle;
 mod report;
 pub mod restore;
+pub mod rseq;
 pub mod signal;
 mod spool;
 pub mod stats;

@@ -23,8 +23,8 @@ use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::record::{ExitRec, SyscallRec};
-use ppin_jit::Request;
 use ppin_jit::api::Tool;
+use ppin_jit::{Chosen, Request};
 use ppin_relocator::Fragment;
 
 /// Tells a report from the app's own breakpoints.
@@ -186,7 +186,7 @@ fn tell(regs: *mut Regs, pc: AppPc, executed: u64) {
 
 /// Translates; in lockstep, an instruction whose result nobody can foretell is the
 /// last of its trace, so that the tracer can hand over the result.
-pub fn compile(request: &Request<'_>, tool: &dyn Tool) -> Fragment {
+pub fn compile(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -> Fragment {
     if REPORTER.load(Relaxed) > 0
         && let Some(end) = unpredictable(request.bytes)
     {
@@ -200,7 +200,7 @@ pub fn compile(request: &Request<'_>, tool: &dyn Tool) -> Fragment {
             return fragment;
         }
     }
-    ppin_jit::compile(request, tool)
+    ppin_jit::compile_chosen(request, chosen, tool)
 }
 
 /// End of what looks like the first `rdtsc`, `rdtscp`, `cpuid`, `rdrand` or `rdseed`.

@@ -38,6 +38,8 @@ pub struct Vm {
     pub ended: crate::counters::Ended,
     /// Pages of app code that we made read-only.
     pub guards: crate::cache::invalidate::Guards,
+    /// Restartable sequences.
+    pub rseq: crate::rseq::Sequences,
     /// Figures for `--stats`.
     pub stats: Stats,
     /// Events for `--log`.

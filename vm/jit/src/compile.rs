@@ -1,6 +1,7 @@
 //! From a request to a fragment.
 
 use crate::api::{Tool, Trace};
+use crate::constants::{self, Constant};
 use crate::decode::{Ins, Kind};
 use crate::emit::{Emitter, ExitTo};
 use crate::instrument::Plan;
@@ -16,7 +17,29 @@ use ppin_relocator::Fragment;
 /// same request always gives the same fragment.
 #[must_use]
 pub fn compile(request: &Request<'_>, tool: &dyn Tool) -> Fragment {
-    let selection = select(request);
+    compile_chosen(request, &choose(request), tool)
+}
+
+/// The instructions of a trace.
+pub struct Chosen(Selection);
+
+/// Chooses the trace at `request.pc`.
+#[must_use]
+pub fn choose(request: &Request<'_>) -> Chosen {
+    Chosen(select(request))
+}
+
+impl Chosen {
+    /// Addresses in its instructions that may be those of data or code.
+    pub fn constants(&self) -> impl Iterator<Item = Constant> {
+        self.0.ins.iter().filter_map(constants::of)
+    }
+}
+
+/// [`compile`], the trace having been chosen for the same request.
+#[must_use]
+pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -> Fragment {
+    let selection = &chosen.0;
     let mut emitter = Emitter::new(
         request.pc,
         request.image,
@@ -28,11 +51,11 @@ pub fn compile(request: &Request<'_>, tool: &dyn Tool) -> Fragment {
         emitter.boundary(0);
         rewrite::trap::emit(&mut emitter, request.pc, 0, trap, request.context);
     } else {
-        let plan = instrument(request, &selection, tool);
-        emit_trace(&mut emitter, request, &selection, &plan);
-        emit_end(&mut emitter, &selection, tool);
+        let plan = instrument(request, selection, tool);
+        emit_trace(&mut emitter, request, selection, &plan);
+        emit_end(&mut emitter, selection, tool);
     }
-    emitter.finish(selection.source_len, translated(&selection))
+    emitter.finish(selection.source_len, translated(selection))
 }
 
 /// Instructions that the fragment can execute: none if it consists of a trap.
@@ -64,7 +87,11 @@ fn emit_trace(emitter: &mut Emitter, request: &Request<'_>, selection: &Selectio
             bytes: &request.bytes[ins.offset as usize..ins.end() as usize],
             executed: index as u32 + 1,
         };
-        rewrite::emit(emitter, &site);
+        if request.context.contains(Context::WATCHED) && rewrite::rseq_store::stores_word(ins) {
+            rewrite::rseq_store::emit(emitter, &site);
+        } else {
+            rewrite::emit(emitter, &site);
+        }
         plan.emit_after(emitter, index, ins);
     }
 }
@@ -85,7 +112,7 @@ fn emit_end(emitter: &mut Emitter, selection: &Selection, tool: &dyn Tool) {
 }
 
 /// Behind a mere limit, the block goes on in the next trace.
-fn end_context(emitter: &Emitter, last: &Ins, tool: &dyn Tool) -> Context {
+pub(crate) fn end_context(emitter: &Emitter, last: &Ins, tool: &dyn Tool) -> Context {
     let context = emitter.exit_context();
     if !last.kind.ends_block() && tool.distinguishes_blocks() {
         context.with(Context::CONTINUATION)

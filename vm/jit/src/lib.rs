@@ -26,6 +26,7 @@ extern crate alloc;
 
 pub mod api;
 mod compile;
+mod constants;
 mod decode;
 pub mod disasm;
 mod effects;
@@ -35,8 +36,11 @@ mod liveness;
 pub mod origin;
 mod request;
 mod rewrite;
+mod sequence;
 mod trace;
 mod x87;
 
-pub use compile::compile;
-pub use request::{BytesEnd, MAX_TRACE_BYTES, Request};
+pub use compile::{Chosen, choose, compile, compile_chosen};
+pub use constants::Constant;
+pub use request::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
+pub use sequence::{SequenceCode, announces, compile_sequence, length};

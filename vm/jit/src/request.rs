@@ -17,6 +17,28 @@ pub enum BytesEnd {
     Unreadable,
 }
 
+/// A restartable sequence (rseq(2)): if the thread is interrupted in `start .. end`, the
+/// kernel has it go on at `abort`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sequence {
+    /// Its first instruction.
+    pub start: AppPc,
+    /// Behind its last, which commits it.
+    pub end: AppPc,
+    /// What runs instead of the rest.
+    pub abort: AppPc,
+    /// The four bytes before that.
+    pub signature: [u8; 4],
+}
+
+impl Sequence {
+    /// Whether `pc` is protected.
+    #[must_use]
+    pub const fn holds(&self, pc: AppPc) -> bool {
+        self.start.0 <= pc.0 && pc.0 < self.end.0
+    }
+}
+
 /// A trace to be translated.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
@@ -33,4 +55,6 @@ pub struct Request<'a> {
     /// To translate a recorded trace again: its length in app bytes, where this
     /// one has to stop, too.
     pub max_source: Option<u32>,
+    /// Restartable sequences nearby, which a trace does not run into.
+    pub sequences: &'a [Sequence],
 }

@@ -9,7 +9,7 @@ use crate::decode::{Ins, InsReader, Kind, MAX_INS_LEN, NoIns};
 use crate::effects;
 use crate::emit::is_low;
 use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request};
-use crate::rewrite::{absolute, gs_memory};
+use crate::rewrite::{absolute, gs_memory, rseq_store};
 use crate::x87;
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
@@ -42,7 +42,7 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
             Err(reason) if ins.is_empty() => return undecoded(bytes, reason, request.end),
             Err(_) => break,
         };
-        if matches!(next.kind, Kind::Trap(_)) && !ins.is_empty() {
+        if !ins.is_empty() && (matches!(next.kind, Kind::Trap(_)) || runs_into(&next, request)) {
             break;
         }
         let mut next = next;
@@ -63,6 +63,14 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
     }
 }
 
+/// Whether `next` belongs to a restartable sequence, or announces the one behind it.
+fn runs_into(next: &Ins, request: &Request<'_>) -> bool {
+    request.sequences.iter().any(|sequence| {
+        let announces = next.next() == sequence.start && rseq_store::stores_word(next);
+        sequence.holds(next.pc()) || announces
+    })
+}
+
 /// The bytes that this trace may look at.
 fn visible_bytes<'a>(request: &Request<'a>) -> &'a [u8] {
     let recorded = request.max_source.map_or(usize::MAX, |len| len as usize);
@@ -71,7 +79,7 @@ fn visible_bytes<'a>(request: &Request<'a>) -> &'a [u8] {
 }
 
 /// An instruction whose addresses cannot be expressed is left to the VM.
-fn checked(mut ins: Ins, request: &Request<'_>, bytes: &[u8]) -> Ins {
+pub(crate) fn checked(mut ins: Ins, request: &Request<'_>, bytes: &[u8]) -> Ins {
     if ins.kind == Kind::GsMemory && !gs_memory::convertible(&ins) {
         ins.kind = Kind::Trap(Trap::Segment);
     }

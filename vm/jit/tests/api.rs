@@ -48,6 +48,7 @@ fn ask(bytes: &[u8], check: impl Fn(&Trace<'_>) + Send + Sync + 'static) {
         bytes,
         end: BytesEnd::Limit,
         max_source: None,
+        sequences: &[],
     };
     let _ = compile(&request, &Ask(check));
 }

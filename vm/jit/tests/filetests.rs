@@ -65,6 +65,7 @@ impl Input {
             bytes: &self.bytes,
             end: self.end,
             max_source: self.max_source,
+            sequences: &[],
         };
         compile(&request, common::tool(&self.tool))
     }

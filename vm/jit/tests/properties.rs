@@ -87,6 +87,7 @@ proptest! {
                 bytes: &code,
                 end: if unreadable { BytesEnd::Unreadable } else { BytesEnd::Limit },
                 max_source: None,
+                sequences: &[],
             };
             let fragment = compile(&request, common::tool(tool));
             check(&fragment, code.len());

@@ -182,6 +182,7 @@ impl<'a> Maker<'a> {
             bytes,
             end: BytesEnd::Limit,
             max_source: Some(kept.source_len),
+            sequences: &[],
         };
         let mut made = compile(&request, &*self.tool);
         normalise(&mut made);

@@ -59,6 +59,7 @@ fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
         bytes: &sample.bytes,
         end: BytesEnd::Limit,
         max_source: None,
+        sequences: &[],
     };
     compile(&request, tool)
 }

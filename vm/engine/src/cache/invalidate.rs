@@ -126,11 +126,18 @@ pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
     true
 }
 
-/// Forgets what was made from app bytes in `start .. end`. Guards stand.
+/// Forgets what was made from app bytes in `start .. end`, which have changed. Guards
+/// stand.
 pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
     vm.log(format_args!(
         "code at {start:#x}-{end:#x} has changed or gone"
     ));
+    translations(vm, start, end);
+    crate::rseq::changed(&mut vm.rseq, start, end);
+}
+
+/// Forgets the translations of app bytes in `start .. end`.
+pub fn translations(vm: &mut Vm, start: u64, end: u64) {
     for id in vm.cache.directory.overlapping(start, end) {
         crate::install::discard(vm, id);
     }

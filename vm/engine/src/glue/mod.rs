@@ -13,7 +13,7 @@ pub mod syscall;
 pub mod vmcall;
 
 pub use cross::{cross, deliver_trap, enter_first, native_trap, resume_vm};
-use ppin_abi::area::Entry;
+use ppin_abi::area::{ENTRIES, Entry};
 pub use stackless::{clone, sigreturn, unmap_and_exit};
 
 /// What a runtime address means to a signal handler.
@@ -67,8 +67,8 @@ pub fn behind_call(pc: u64) -> bool {
 
 /// The table of a thread area.
 #[must_use]
-pub fn entries() -> [u64; 16] {
-    let mut table = [0; 16];
+pub fn entries() -> [u64; ENTRIES] {
+    let mut table = [0; ENTRIES];
     let mut set =
         |entry: Entry, f: unsafe extern "C" fn()| table[entry as usize] = f as usize as u64;
     set(Entry::LeaveExit, cross::leave_exit);

@@ -43,6 +43,8 @@ pub struct Image {
     pub hash: Option<[u8; 32]>,
     /// Displacement from `gs` of this image's tool counters.
     pub counters: u64,
+    /// App addresses whose persisted translation must not be used, start and end.
+    pub off_limits: Vec<(u64, u64)>,
     /// Unmapped again.
     pub gone: bool,
 }
@@ -59,6 +61,12 @@ impl Image {
     #[must_use]
     pub fn is_nowhere(&self) -> bool {
         self.path == NOWHERE
+    }
+
+    /// Whether persisted code made from `start .. end` must not be used.
+    #[must_use]
+    pub fn is_off_limits(&self, start: u64, end: u64) -> bool {
+        self.off_limits.iter().any(|r| r.0 < end && start < r.1)
     }
 }
 
@@ -148,6 +156,7 @@ impl Images {
             explored: true,
             hash: None,
             counters: 0,
+            off_limits: Vec::new(),
             gone: false,
         });
         ImageId(self.all.len() as u32 - 1)

@@ -115,8 +115,12 @@ impl Bound {
         let mut buffer = [0; MAX_TRACE_BYTES];
         for source in self.unit.sources(group)? {
             stats.fragments_validated += 1;
+            let start = source.head.at(image.base).0;
+            if image.is_off_limits(start, start + u64::from(source.len)) {
+                return Err(Reject::Stale);
+            }
             let app = buffer.get_mut(..source.len as usize).ok_or(Reject::Stale)?;
-            let complete = peek::read(source.head.at(image.base).0, app) == app.len();
+            let complete = peek::read(start, app) == app.len();
             if !complete || source_hash(app) != source.hash {
                 return Err(Reject::Stale);
             }

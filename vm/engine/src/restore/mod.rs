@@ -26,7 +26,7 @@ use ppin_persist::{Key, tool_key};
 
 /// The persisted translation of `pc`, ready to run.
 pub fn find(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
-    if context.contains(Context::VOLATILE) {
+    if context.without(Context::CONTINUATION) != Context::CANONICAL {
         return None;
     }
     let region = vm.images.region(pc)?;

@@ -5,6 +5,7 @@ use super::native::{self, Native};
 use super::step::{self, TRAP_TRACE};
 use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, translate};
 use crate::glue::{self, Place, vmcall};
+use crate::rseq;
 use crate::sys::{c, peek};
 use crate::thread::{self, Thread};
 use crate::vm;
@@ -295,6 +296,10 @@ fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCo
     } else {
         translate::spot(&vm::lock(), at)
     };
+    let aborted = rseq::aborted(&vm::lock(), thread, pc);
+    if let Some(spot) = aborted {
+        return aborting_fault(thread, signal, info, context, &spot);
+    }
     let Some(mut spot) = found else {
         return fatal::crash(thread, signal, info, context);
     };
@@ -307,6 +312,24 @@ fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCo
         info.rest[0] = spot.pc.0;
     }
     deliver::deliver(thread, context, &info, &spot, true);
+}
+
+/// The same in a restartable sequence, which the kernel has aborted for it: the thread
+/// stands at `spot`, the abort handler.
+fn aborting_fault(
+    thread: &mut Thread,
+    signal: u32,
+    info: &SigInfo,
+    context: &mut UContext,
+    spot: &translate::Spot,
+) {
+    let mut info = *info;
+    if addressed(signal, info.code)
+        && let Some(at) = translate::spot(&vm::lock(), info.rest[0])
+    {
+        info.rest[0] = at.pc.0;
+    }
+    deliver::deliver(thread, context, &info, spot, true);
 }
 
 /// Whether `si_addr` is the instruction's own address.

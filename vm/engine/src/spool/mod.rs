@@ -116,7 +116,7 @@ fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
             && f.listed
             && !f.dead
             && !f.saved
-            && !f.code.context.contains(Context::VOLATILE)
+            && f.code.context.without(Context::CONTINUATION) == Context::CANONICAL
     };
     (0..)
         .zip(&vm.cache.directory.fragments)

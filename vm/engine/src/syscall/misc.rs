@@ -6,17 +6,16 @@ use crate::sys::c;
 use crate::thread::Thread;
 use crate::vm;
 
-const ENOSYS: isize = -38;
-const EINVAL: isize = -22;
 const EFAULT: isize = -14;
 const EPERM: isize = -1;
 const ARCH_SET_GS: usize = 0x1001;
+const ARCH_SET_FS: usize = 0x1002;
 const ARCH_GET_GS: usize = 0x1004;
 
 /// Handles the call.
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     match nr {
-        c::__NR_rseq => rseq(args),
+        c::__NR_rseq => crate::rseq::call(thread, args),
         c::__NR_seccomp => confine::handle(thread, nr, args),
         c::__NR_arch_prctl => arch_prctl(thread, args),
         c::__NR_prctl => prctl(thread, args),
@@ -26,14 +25,6 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
         }
         _ => give_up_trust(nr, args),
     }
-}
-
-/// Refused, so that glibc and others fall back to plain atomics (rseq(2), "Errors");
-/// what the kernel would call invalid is called so.
-fn rseq(args: &[usize; 6]) -> isize {
-    const SIZE: usize = 32;
-    let valid = args[0].is_multiple_of(SIZE) && args[1] == SIZE && args[2] <= 1;
-    if valid { ENOSYS } else { EINVAL }
 }
 
 /// The CPU's gs is the runtime's: the app's is kept in the thread area.
@@ -53,6 +44,11 @@ fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
             thread.area.app_gs_base = args[1] as u64;
             thread.gs_selector = 0;
             0
+        }
+        ARCH_SET_FS => {
+            let result = pass(c::__NR_arch_prctl, args);
+            crate::rseq::segment_moved(thread);
+            result
         }
         _ => pass(c::__NR_arch_prctl, args),
     }

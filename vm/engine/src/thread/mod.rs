@@ -22,7 +22,7 @@ pub use process::Process;
 use crate::confine::own;
 use crate::signal::state::SignalState;
 use crate::sys::{self, mem, proc};
-use ppin_abi::area::Area;
+use ppin_abi::area::{Area, Rseq};
 use ppin_seccomp::Action;
 
 /// Bytes of VM stack.
@@ -204,6 +204,7 @@ impl Thread {
         unsafe {
             (*thread).area.self_ptr = thread as u64;
             (*thread).area.entry = crate::glue::entries();
+            (*thread).area.rseq = Rseq::NONE;
             (*thread).vm_sp = base + l.vm_top;
             (*thread).index = index;
             (*thread).regs.mxcsr = 0x1f80;

@@ -31,6 +31,11 @@ impl Asm {
         self.bytes(&value.to_le_bytes());
     }
 
+    /// Aims the short branch that ends at `end` at the next byte.
+    pub(crate) fn land(&mut self, end: u32) {
+        self.0[end as usize - 1] = (self.here() - end) as u8;
+    }
+
     /// Called by `dynasm!`.
     pub(crate) fn push(&mut self, byte: u8) {
         self.0.push(byte);

@@ -4,10 +4,12 @@
 //! gets its relocation: rewriting rules never compute a distance themselves.
 
 mod asm;
+mod sequence;
 mod snippets;
 mod stubs;
 
 pub(crate) use asm::Asm;
+pub(crate) use sequence::{InSequence, VALUE};
 pub(crate) use stubs::ExitTo;
 
 use alloc::vec::Vec;
@@ -32,6 +34,10 @@ pub(crate) struct Emitter {
     exits: Vec<Exit>,
     pc_map: Vec<PcRow>,
     counts: Vec<CountRow>,
+    /// The code may be left for the abort handler anywhere.
+    sequence: Option<InSequence>,
+    /// Spilled registers that the thread area names.
+    marked: u8,
 }
 
 /// Least length of the hot section, so that its entry can be patched.
@@ -58,6 +64,8 @@ impl Emitter {
             exits: Vec::with_capacity(4),
             pc_map: Vec::with_capacity(instructions + 4),
             counts: Vec::new(),
+            sequence: None,
+            marked: 0,
         }
     }
 
@@ -168,6 +176,7 @@ impl Emitter {
     /// Hot code from here on belongs to the instruction at `app`, with `spilled`
     /// registers in the thread area. Of several rows for one place the last counts.
     pub(crate) fn row(&mut self, app: u32, spilled: u8, flags: u8) {
+        self.mark(spilled);
         let hot = self.hot.here();
         if self.pc_map.last().is_some_and(|row| row.hot == hot) {
             self.pc_map.pop();

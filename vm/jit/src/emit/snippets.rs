@@ -83,13 +83,14 @@ impl Emitter {
     /// ```
     pub(crate) fn bridge(&mut self, pc: AppPc, app: u32, routine: u16, args: &[CallArg]) {
         const LEN: u32 = 9 + 7 + 8;
-        let resume = self.hot.here() + LEN;
+        let resume = self.hot.here() + LEN + self.mark_len();
         let record = self.call_record(pc, routine, args, resume);
         self.spill_rcx(app);
         self.point_rcx_at(record);
         self.jump_to(Entry::Bridge);
         debug_assert_eq!(self.hot.here(), resume);
         self.row(app, 0, 0);
+        self.still_announced(app);
     }
 
     /// `lea rcx, [rip + record]`, with the record at `cold`.

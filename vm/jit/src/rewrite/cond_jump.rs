@@ -15,7 +15,7 @@ pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
 
 /// The condition's number in the opcode, `7x` or `0f 8x`: iced numbers conditions
 /// from 1, in another order.
-fn condition(site: &Site<'_>) -> u8 {
+pub(super) fn condition(site: &Site<'_>) -> u8 {
     use iced_x86::ConditionCode as C;
     match site.ins.raw.condition_code() {
         C::o | C::None => 0x0,

@@ -13,11 +13,13 @@ mod load_target;
 mod pop_flags;
 mod ret;
 mod rip_relative;
+pub(crate) mod rseq_store;
 mod short_jump;
 mod syscall;
 mod transaction;
 pub(crate) mod trap;
 mod verbatim;
+pub(crate) mod within;
 mod x87_pointer;
 
 use crate::decode::{Ins, Kind};

@@ -213,6 +213,7 @@ impl Machine {
             bytes: code,
             end: BytesEnd::Limit,
             max_source: None,
+            sequences: &[],
         };
         compile(&request, tool)
     }

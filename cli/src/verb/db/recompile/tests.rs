@@ -53,6 +53,7 @@ impl World {
             bytes: CODE,
             end: BytesEnd::Limit,
             max_source: None,
+            sequences: &[],
         };
         compile(&request, &*ppin_tools::by_name(self.tool).unwrap())
     }
