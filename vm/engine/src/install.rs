@@ -300,7 +300,11 @@ pub fn discard(vm: &mut Vm, id: u32) {
     vm.cache.unlink(hot);
     vm.ibl.remove_one(pc, hot);
     vm.cache.directory.kill(id);
-    vm.rseq.discarded(hot);
+    for landing in vm.rseq.discarded(hot) {
+        if let Some(id) = vm.fresh_at(landing) {
+            discard(vm, id);
+        }
+    }
 }
 
 impl Vm {

@@ -32,6 +32,7 @@ pub mod disasm;
 mod effects;
 mod emit;
 mod instrument;
+mod landing;
 mod liveness;
 pub mod origin;
 mod request;
@@ -42,5 +43,6 @@ mod x87;
 
 pub use compile::{Chosen, choose, compile, compile_chosen};
 pub use constants::Constant;
+pub use landing::{LandingSlot, compile_landing};
 pub use request::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
 pub use sequence::{SequenceCode, announces, compile_sequence, length};

@@ -1,10 +1,10 @@
 //! Translations of sequences.
 //!
 //! A sequence is entered at its head: the store that announces it, if that is the
-//! instruction before its start, else its start. It can be entered at other instructions,
-//! too, but only through the VM: nothing is linked to them.
+//! instruction before its start, else its start. At other instructions it is entered by
+//! way of a [landing](super::landings), or through the VM: nothing is linked to them.
 
-use super::learn;
+use super::{landings, learn};
 use crate::install;
 use crate::signal::translate::{self, Spot};
 use crate::sys::peek;
@@ -24,7 +24,7 @@ pub struct Copy {
     pub(super) sequence: Sequence,
     /// App address at which it begins.
     head: AppPc,
-    context: Context,
+    pub(super) context: Context,
     /// Cache address at which it begins.
     pub(super) hot: u64,
     /// Where the kernel lets aborted threads go on.
@@ -32,7 +32,9 @@ pub struct Copy {
     /// Its `struct rseq_cs`.
     pub(super) descriptor: u64,
     /// Cell for what makes 0 with the address of the app's descriptor.
-    expected: u64,
+    pub(super) expected: u64,
+    /// Ways to instructions in it: app and cache addresses.
+    pub(super) landings: Vec<(AppPc, u64)>,
     pub(super) live: bool,
 }
 
@@ -50,7 +52,7 @@ pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     if copy.head == pc {
         return Some(CachePc(copy.hot));
     }
-    boundary(vm, n, pc)
+    landings::to(vm, n, pc)
 }
 
 /// The sequence of `pc`, and where a translation for it begins.
@@ -131,6 +133,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
         stub: space.cold + u64::from(code.abort),
         descriptor: slot(code.descriptor),
         expected: slot(code.expected),
+        landings: Vec::new(),
         live: true,
     };
     describe(&copy, &code);
@@ -171,11 +174,16 @@ pub(super) fn expect(vm: &Vm, n: usize, address: u64) {
     cell.store(address.wrapping_neg(), Ordering::Relaxed);
 }
 
-/// The copy that holds cache address `addr`: hot code, stub or record.
+/// The copy that holds cache address `addr`, hot or cold.
 pub(super) fn at(vm: &Vm, addr: u64) -> Option<usize> {
-    let id = vm.fresh_at(addr)?;
-    let hot = vm.cache.directory.fragments[id as usize].space.hot;
+    let hot = hot_of(vm, addr)?;
     vm.rseq.copies.iter().position(|c| c.live && c.hot == hot)
+}
+
+/// Where the fragment that holds `addr` is entered.
+pub(super) fn hot_of(vm: &Vm, addr: u64) -> Option<u64> {
+    let id = vm.fresh_at(addr)?;
+    Some(vm.cache.directory.fragments[id as usize].space.hot)
 }
 
 /// The thread is about to enter the cache at `entry`, maybe in the middle of a sequence:

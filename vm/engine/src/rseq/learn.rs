@@ -45,7 +45,7 @@ fn address(pc: AppPc, constant: Constant) -> Option<u64> {
 /// The sequence that a `struct rseq_cs` at `address` describes, made known.
 pub(super) fn descriptor(vm: &mut Vm, address: u64) -> Option<Sequence> {
     const ALIGNED: u64 = 8;
-    if !address.is_multiple_of(ALIGNED) {
+    if address == 0 || !address.is_multiple_of(ALIGNED) {
         return None;
     }
     let [kind, start, len, abort] = peek::read_value::<[u64; 4]>(address)?;

@@ -1,7 +1,7 @@
 //! Leaving translated sequences for the VM: aborted, or with a descriptor that the code
 //! does not know.
 
-use super::{copies, learn};
+use super::{copies, landings, learn};
 use crate::dispatch::lookup;
 use crate::report;
 use crate::signal::translate;
@@ -77,7 +77,7 @@ fn store(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
         .map_or(context, |left| left.context(vm, context));
     if let Some(sequence) = sequence
         && let Some(entry) = copies::entry(vm, pc, context)
-        && let Some(n) = copies::at(vm, entry.0)
+        && let Some(n) = landings::owner(vm, entry.0)
         && vm.rseq.copies[n].sequence == sequence
     {
         settle(thread, left.as_ref(), 0);
@@ -104,9 +104,11 @@ fn behind(vm: &Vm, context: Context) -> Context {
     }
 }
 
-/// The head of a sequence has found something in the field that it does not know.
+/// The head of a sequence, or a landing in it, has found something in the field that it
+/// does not know.
 fn enter(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> CachePc {
-    let Some(n) = copies::at(vm, thread.operand) else {
+    let hot = copies::hot_of(vm, thread.operand);
+    let (Some(n), Some(hot)) = (landings::owner(vm, thread.operand), hot) else {
         return lookup(vm, pc, context);
     };
     let field = thread.area.rseq.field;
@@ -115,14 +117,14 @@ fn enter(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
     let sequence = copies::described(vm, value);
     if sequence == Some(vm.rseq.copies[n].sequence) && !ours {
         copies::expect(vm, n, value);
-        return CachePc(vm.rseq.copies[n].hot);
+        return CachePc(hot);
     }
     if ours && sequence != Some(vm.rseq.copies[n].sequence) {
         // Long left: the kernel would have found that out some time.
         let _ = peek::write_value(field, &0_u64);
     }
     // `copies::arrive` sees to the rest.
-    copies::boundary(vm, n, pc).unwrap_or(CachePc(vm.rseq.copies[n].hot))
+    copies::boundary(vm, n, pc).unwrap_or(CachePc(hot))
 }
 
 /// Where a store was left in the middle of a fragment.

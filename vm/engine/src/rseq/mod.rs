@@ -18,6 +18,7 @@
 //! Nothing of this is persisted, and a program without sequences pays nothing.
 
 mod copies;
+mod landings;
 mod learn;
 mod leave;
 mod registration;
@@ -55,11 +56,17 @@ impl Sequences {
         self.known.iter().filter(near).copied().collect()
     }
 
-    /// The fragment at `hot` is out of use.
-    pub fn discarded(&mut self, hot: u64) {
-        for copy in self.copies.iter_mut().filter(|copy| copy.hot == hot) {
-            copy.live = false;
+    /// The fragment at `hot` is out of use: the ways into it that go with it.
+    pub fn discarded(&mut self, hot: u64) -> Vec<u64> {
+        let mut landings = Vec::new();
+        for copy in &mut self.copies {
+            copy.landings.retain(|landing| landing.1 != hot);
+            if copy.hot == hot {
+                copy.live = false;
+                landings.extend(copy.landings.drain(..).map(|landing| landing.1));
+            }
         }
+        landings
     }
 
     fn is_signature(&self, signature: [u8; 4]) -> bool {

@@ -9,7 +9,7 @@ mod snippets;
 mod stubs;
 
 pub(crate) use asm::Asm;
-pub(crate) use sequence::{InSequence, VALUE};
+pub(crate) use sequence::{FIELD, InSequence, VALUE};
 pub(crate) use stubs::ExitTo;
 
 use alloc::vec::Vec;
