@@ -35,7 +35,7 @@ pub const ENTRIES: usize = 9;
 pub struct Rseq {
     /// Address of the registered `rseq_cs` field; 0: none.
     pub field: u64,
-    /// What makes 0 with that address; with no address of the app if there is none.
+    /// What makes 0 with that address; with one that no memory has if there is none.
     pub against: u64,
     /// The same for addresses relative to the fs segment.
     pub against_fs: u64,
@@ -50,11 +50,13 @@ pub struct Rseq {
 }
 
 impl Rseq {
+    /// Makes 0 with an address that is not canonical.
+    const AGAINST_NOTHING: u64 = 0x5eed_0000_0000_0001;
     /// No registration.
     pub const NONE: Self = Self {
         field: 0,
-        against: 1,
-        against_fs: 1,
+        against: Self::AGAINST_NOTHING,
+        against_fs: Self::AGAINST_NOTHING,
         spilled: 0,
         rcx: 0,
         value: 0,

@@ -7,7 +7,7 @@ mod common;
 
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
-use ppin_jit::{BytesEnd, Request, compile, disasm};
+use ppin_jit::{BytesEnd, Request, Sequence, compile, compile_sequence, disasm};
 use ppin_relocator::{Fragment, PcRow, Section};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ struct Input {
     max_source: Option<u32>,
     tool: String,
     bytes: Vec<u8>,
+    sequence: Option<Sequence>,
 }
 
 fn parse(text: &str) -> Input {
@@ -32,6 +33,7 @@ fn parse(text: &str) -> Input {
         max_source: None,
         tool: "null".into(),
         bytes: Vec::new(),
+        sequence: None,
     };
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or("").trim();
@@ -52,6 +54,7 @@ impl Input {
             "max_source" => self.max_source = Some(number(value) as u32),
             "tool" => self.tool = value.into(),
             "end" if value == "unreadable" => self.end = BytesEnd::Unreadable,
+            "sequence" => self.sequence = Some(sequence(value)),
             "bytes" => self.bytes.extend(value.split_whitespace().map(hex_byte)),
             _ => panic!("unknown line: {key} {value}"),
         }
@@ -67,7 +70,22 @@ impl Input {
             max_source: self.max_source,
             sequences: &[],
         };
-        compile(&request, common::tool(&self.tool))
+        let tool = common::tool(&self.tool);
+        match &self.sequence {
+            Some(sequence) => compile_sequence(&request, sequence, tool).fragment,
+            None => compile(&request, tool),
+        }
+    }
+}
+
+/// `start end abort`
+fn sequence(value: &str) -> Sequence {
+    let numbers: Vec<_> = value.split_whitespace().map(number).collect();
+    Sequence {
+        start: AppPc(numbers[0]),
+        end: AppPc(numbers[1]),
+        abort: AppPc(numbers[2]),
+        signature: [0x53, 0x30, 0x05, 0x53],
     }
 }
 

@@ -46,8 +46,19 @@ fn place(machine: &Machine, values: [u64; 16]) -> [u64; 16] {
 
 /// Compares the run of `code` with that of its translation.
 fn compare(machine: &mut Machine, code: &[u8], state: &State, tool: &dyn Tool) -> Side {
+    compare_in(Context::CANONICAL, machine, code, state, tool)
+}
+
+/// The same, translated in `context`.
+fn compare_in(
+    context: Context,
+    machine: &mut Machine,
+    code: &[u8],
+    state: &State,
+    tool: &dyn Tool,
+) -> Side {
     let native = machine.native(code, state);
-    let fragment = machine.compile(code, Context::CANONICAL, tool);
+    let fragment = machine.compile(code, context, tool);
     let (mut translated, side) = machine.translated(code, &fragment, state);
     let mut expected = native.clone();
     if side.fault && tool.name() != "null" {
@@ -99,13 +110,18 @@ fn check_counts(machine: &Machine, native: &Outcome, side: &Side, tool: &dyn Too
 /// Compares runs of `code` from random states, near the cache and far from it,
 /// with each tool.
 fn lockstep(code: &[u8]) {
+    lockstep_in(Context::CANONICAL, code);
+}
+
+/// The same, translated in `context`.
+fn lockstep_in(context: Context, code: &[u8]) {
     for low in [false, true] {
         let machine = RefCell::new(Machine::new(low));
         let run = |values, flags| {
             let machine = &mut *machine.borrow_mut();
             let state = machine.state(place(machine, values), flags);
             for tool in TOOLS {
-                compare(machine, code, &state, common::tool(tool));
+                compare_in(context, machine, code, &state, common::tool(tool));
             }
         };
         let mut runner = TestRunner::new(Config {
@@ -120,6 +136,16 @@ fn lockstep(code: &[u8]) {
         });
         result.unwrap();
     }
+}
+
+#[test]
+fn watched_stores() {
+    let watched = |code: &[u8]| lockstep_in(Context::WATCHED, code);
+    watched(&[0x48, 0x89, 0x07, 0x48, 0x89, 0x4e, 0x08]); // mov [rdi], rax; mov [rsi+8], rcx
+    watched(&[0x48, 0x89, 0x0c, 0x17, 0x48, 0x89, 0x14, 0xca]); // mov [rdi+rdx], rcx; mov [rdx+rcx*8], rdx
+    watched(&[0x48, 0xc7, 0x01, 5, 0, 0, 0, 0x48, 0x89, 0x24, 0x24]); // mov qword [rcx], 5; mov [rsp], rsp
+    watched(&[0x39, 0xd8, 0x48, 0x89, 0x0d, 0x00, 0x20, 0, 0, 0x74, 0x10]); // cmp eax, ebx; mov [rip+0x2000], rcx; je
+    watched(&[0x67, 0x48, 0x89, 0x02, 0x64, 0x48, 0x89, 0x02]); // mov [edx], rax; mov fs:[rdx], rax
 }
 
 #[test]

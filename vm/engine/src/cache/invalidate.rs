@@ -126,18 +126,11 @@ pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
     true
 }
 
-/// Forgets what was made from app bytes in `start .. end`, which have changed. Guards
-/// stand.
+/// Forgets what was made from app bytes in `start .. end`. Guards stand.
 pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
     vm.log(format_args!(
-        "code at {start:#x}-{end:#x} has changed or gone"
+        "translations of {start:#x}-{end:#x} are not used any more"
     ));
-    translations(vm, start, end);
-    crate::rseq::changed(&mut vm.rseq, start, end);
-}
-
-/// Forgets the translations of app bytes in `start .. end`.
-pub fn translations(vm: &mut Vm, start: u64, end: u64) {
     for id in vm.cache.directory.overlapping(start, end) {
         crate::install::discard(vm, id);
     }
@@ -167,6 +160,7 @@ pub fn range(vm: &mut Vm, start: u64, end: u64) {
         crate::spool::freeze_image(vm, id);
     }
     fragments(vm, start, end);
+    crate::rseq::unmapped(&mut vm.rseq, start, end);
     vm.images.remove(start, end);
     for id in vm.images.reap() {
         for (from, to) in crate::restore::release(vm.images.get_mut(id)) {

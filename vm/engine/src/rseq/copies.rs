@@ -13,6 +13,7 @@ use crate::vm::Vm;
 use alloc::vec;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::area::Rseq;
 use ppin_abi::context::Context;
 use ppin_jit::{BytesEnd, Request, Sequence, SequenceCode};
 use ppin_relocator::pc_flag;
@@ -58,11 +59,11 @@ pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
 /// The sequence of `pc`, and where a translation for it begins.
 fn head(vm: &Vm, pc: AppPc) -> Option<(Sequence, AppPc)> {
     const LONGEST_STORE: u64 = 15;
-    if let Some(sequence) = vm.rseq.known.iter().find(|s| s.holds(pc)) {
+    if let Some(sequence) = vm.rseq.known.iter().rfind(|s| s.holds(pc)) {
         return Some((*sequence, sequence.start));
     }
     let ahead = |s: &&Sequence| s.start > pc && s.start.0 - pc.0 <= LONGEST_STORE;
-    let sequence = vm.rseq.known.iter().find(ahead)?;
+    let sequence = vm.rseq.known.iter().rfind(ahead)?;
     let mut bytes = [0; LONGEST_STORE as usize];
     let len = peek::read(pc.0, &mut bytes);
     ppin_jit::announces(pc, &bytes[..len], sequence.start).then_some((*sequence, pc))
@@ -147,6 +148,9 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
     Some(vm.rseq.copies.len() - 1)
 }
 
+/// Makes 0 with no address.
+const NOTHING: u64 = Rseq::NONE.against;
+
 /// Fills in what the kernel is told. The cell of what is expected matches nothing yet.
 fn describe(copy: &Copy, code: &SequenceCode) {
     let len = code.range.end - code.range.start;
@@ -155,7 +159,7 @@ fn describe(copy: &Copy, code: &SequenceCode) {
     // SAFETY: slots of a fragment that nobody has entered yet.
     unsafe {
         (copy.descriptor as *mut [u64; 4]).write(words);
-        (copy.expected as *mut u64).write(1);
+        (copy.expected as *mut u64).write(NOTHING);
     }
 }
 

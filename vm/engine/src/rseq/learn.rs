@@ -2,6 +2,7 @@
 
 use super::Sequences;
 use crate::cache::invalidate;
+use crate::image::Image;
 use crate::sys::peek;
 use crate::thread::Thread;
 use crate::vm::Vm;
@@ -72,26 +73,31 @@ pub(super) fn descriptor(vm: &mut Vm, address: u64) -> Option<Sequence> {
     Some(sequence)
 }
 
-/// Takes what was translated of `sequence` as ordinary code out of use, also in units.
+/// Notes `sequence`, and takes what was translated of it as something else out of use,
+/// also in units. Of several at one place the last is meant: code may have been replaced.
 fn learn(vm: &mut Vm, sequence: Sequence) {
-    if vm.rseq.known.contains(&sequence) {
+    let overlaps = |s: &Sequence| s.start < sequence.end && sequence.start < s.end;
+    let known = &mut vm.rseq.known;
+    if known.iter().rfind(|s| overlaps(s)) == Some(&sequence) {
         return;
     }
+    known.retain(|s| *s != sequence);
+    known.push(sequence);
     let (start, end) = (sequence.start, sequence.end.0);
     vm.log_at(
         format_args!("restartable sequence up to {end:#x} at"),
         start,
     );
-    vm.rseq.known.push(sequence);
     // A trace that ends right before it may be the one that announces it.
     take_back(vm, start.0 - 1, end);
 }
 
 fn take_back(vm: &mut Vm, start: u64, end: u64) {
-    for image in vm.images.all.iter_mut().filter(|image| !image.gone) {
+    let here = |image: &&mut Image| !image.gone && image.span.0 < end && start < image.span.1;
+    for image in vm.images.all.iter_mut().filter(here) {
         image.off_limits.push((start, end));
     }
-    invalidate::translations(vm, start, end);
+    invalidate::fragments(vm, start, end);
 }
 
 /// Whether `address` looks like code that a descriptor is to be made for.
@@ -136,8 +142,8 @@ pub fn announced_unseen(vm: &mut Vm, thread: &Thread) {
     }
 }
 
-/// Code in `start .. end` has changed or gone: what was a sequence there need not be one
-/// any more.
-pub fn changed(rseq: &mut Sequences, start: u64, end: u64) {
+/// Code in `start .. end` has gone. (What has merely changed may still be a sequence, and
+/// the code that announces it need not be translated again.)
+pub fn unmapped(rseq: &mut Sequences, start: u64, end: u64) {
     rseq.known.retain(|s| s.end.0 <= start || s.start.0 >= end);
 }

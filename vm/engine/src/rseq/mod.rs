@@ -24,9 +24,9 @@ mod leave;
 mod registration;
 
 pub use copies::{aborted, arrive, entry, forget_copies, let_go};
-pub use learn::{announced_unseen, changed, discover};
+pub use learn::{announced_unseen, discover, unmapped};
 pub use leave::trap;
-pub use registration::{call, segment_moved};
+pub use registration::{call, rejected, segment_moved};
 
 use alloc::vec::Vec;
 use copies::Copy;

@@ -2,6 +2,7 @@
 
 use super::learn;
 use crate::glue::vmcall;
+use crate::signal::frame::SigInfo;
 use crate::sys::{c, peek, proc};
 use crate::thread::Thread;
 use crate::vm;
@@ -72,4 +73,15 @@ fn take_back(thread: &Thread) {
         // It has just been read; if it cannot be written, nobody has written it.
         let _ = peek::write_value(field, &0_u64);
     }
+}
+
+/// Whether the kernel may have sent `info` because it rejects what the thread's field
+/// points at: it looks there whenever it has interrupted the thread, wherever that was.
+#[must_use]
+pub fn rejected(thread: &Thread, info: &SigInfo) -> bool {
+    const SI_KERNEL: i32 = 0x80;
+    let by_kernel = info.signo as u32 == c::SIGSEGV && info.code == SI_KERNEL;
+    let field = thread.area.rseq.field;
+    let no_address = info.rest[0] == 0;
+    by_kernel && no_address && field != 0 && peek::read_value::<u64>(field) != Some(0)
 }

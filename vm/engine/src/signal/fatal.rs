@@ -103,6 +103,10 @@ pub fn no_stack(thread: &mut Thread) {
 /// A fault inside ppin itself. The program's state is lost: say so, and die of it.
 pub fn crash(thread: &mut Thread, signal: u32, info: &SigInfo, context: &UContext) {
     let pc = context.gregs[greg::RIP];
+    if crate::rseq::rejected(thread, info) {
+        // The app's own doing after all.
+        die_now(signal, info);
+    }
     report::line(format_args!(
         "ppin: internal error: signal {signal} (code {}, address {:#x}) at {} in thread {}",
         info.code,

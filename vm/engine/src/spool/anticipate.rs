@@ -44,7 +44,8 @@ type Target = (ImageOff, Context);
 /// process's own file.
 pub fn neighbours(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     let fresh = savable(vm, id);
-    let full = vm.cache.size() + ROOM > vm.cache.limit;
+    // What is watched for sequences could not be saved.
+    let full = vm.cache.size() + ROOM > vm.cache.limit || vm.rseq.watching;
     if full || fresh.is_empty() && !is_due(vm, id, program) {
         return false;
     }

@@ -155,6 +155,13 @@ impl Emitter {
         dynasm!(self.hot; .arch x64; gs mov QWORD [DWORD ARMED], armed);
     }
 
+    /// Before a sequence: what was announced last was another.
+    pub(crate) fn nothing_announced(&mut self) {
+        if self.sequence.is_some_and(|state| !state.protected) {
+            self.note_armed(false);
+        }
+    }
+
     /// Tells the kernel of this code; rcx and rdx are free. It may abort from the next
     /// instruction on.
     pub(crate) fn announce(&mut self, state: &InSequence) {

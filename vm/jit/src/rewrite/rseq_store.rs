@@ -5,6 +5,7 @@
 //! ```text
 //! Target:  mov [m], v
 //! Becomes: mov gs:[Spill::Rcx], rcx; mov gs:[Spill::Rdx], rdx
+//!          mov gs:[Rseq::armed], 0           before the sequence only
 //!          lea rcx, [m]
 //!          mov rdx, gs:[Rseq::against]; lea rcx, [rcx + rdx]
 //!          jrcxz field
@@ -56,6 +57,7 @@ pub(crate) fn emit(emitter: &mut Emitter, site: &Site<'_>) -> u32 {
     let context = emitter.ins_context(app);
     let record = emitter.trap_record(site.ins.pc(), Trap::RseqStore, context);
     emitter.borrow_two(app);
+    emitter.nothing_announced();
     load_address(emitter, site.ins);
     compare_with_field(emitter, site.ins);
     let field = emitter.jrcxz();

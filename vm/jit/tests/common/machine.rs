@@ -18,7 +18,7 @@
 use super::capture::{CAPTURE, Capture, LAUNCH, State, catch_signals, map};
 use super::host_code::{self, HostCode};
 use ppin_abi::addr::{AppPc, ImageBase};
-use ppin_abi::area::{Area, Entry, Spill};
+use ppin_abi::area::{Area, Entry, Rseq, Spill};
 use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
 use ppin_jit::api::Tool;
@@ -247,6 +247,9 @@ impl Machine {
         bytes[area..].fill(0);
         let gs = area + offset_of!(Area, app_gs_base);
         bytes[gs..gs + 8].copy_from_slice(&(app + APP_GS).to_le_bytes());
+        let against = area + offset_of!(Area, rseq) + offset_of!(Rseq, against);
+        let nothing = [Rseq::NONE.against, Rseq::NONE.against_fs].map(u64::to_le_bytes);
+        bytes[against..against + 16].copy_from_slice(nothing.as_flattened());
         let entry = area + offset_of!(Area, entry);
         for (index, routine) in routines.iter().enumerate() {
             bytes[entry + 8 * index..][..8].copy_from_slice(&routine.to_le_bytes());
