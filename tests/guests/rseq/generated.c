@@ -11,6 +11,7 @@ asm(".text\n blob: leaq blob_descriptor(%rip), %rax\n movq %rax, 8(%rdi)\n"
 static long counter, done, aborted; static void on_signal(int s) {}
 typedef int (*code)(struct area *, long *);
 static void make(char *to, int amount) {
+    area()->cs = 0; // the kernel looks at what it names
     memcpy(to, blob, blob_end - blob); struct descriptor *d = (void *)(to + (blob_descriptor - blob));
     d->start = (u64)to + (blob_start - blob); d->length = blob_commit - blob_start; d->abort = (u64)to + (blob_abort - blob); to[blob_amount - blob] = amount;
 }
@@ -23,8 +24,8 @@ int main(void) {
     signal(SIGALRM, on_signal); setitimer(ITIMER_REAL, &timer, 0);
     for (int round = 0; round < 60; round++) {
         make(page + round % 3 * 256, round % 100); run(page + round % 3 * 256, round % 100, 20);
-        page[round % 3 * 256 + (blob_amount - blob)] = 7; run(page + round % 3 * 256, 7, 20);
-        if (round % 20 == 19) { munmap(page, 8192); page = mmap(page, 8192, 7, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0); }
+        area()->cs = 0; page[round % 3 * 256 + (blob_amount - blob)] = 7; run(page + round % 3 * 256, 7, 20);
+        if (round % 20 == 19) { area()->cs = 0; munmap(page, 8192); page = mmap(page, 8192, 7, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0); }
     }
     for (int n = 0; n < 1000 && aborted < 20; n++) { make(page, 1); run(page, 1, 20); }
     memset(&timer, 0, sizeof timer); setitimer(ITIMER_REAL, &timer, 0);
