@@ -48,6 +48,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let mut chosen = ppin_jit::choose(&request);
     let names_sequence = crate::rseq::discover(vm, pc, &chosen);
     let sequences = vm.rseq.near(pc);
+    let inside = sequences.iter().any(|sequence| sequence.holds(pc));
     if sequences != request.sequences {
         request.sequences = &sequences;
         chosen = ppin_jit::choose(&request);
@@ -69,7 +70,9 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
         pc,
     );
-    if names_sequence && let Some(id) = vm.fresh_at(at) {
+    if (names_sequence || inside)
+        && let Some(id) = vm.fresh_at(at)
+    {
         // The next run must find the sequence again.
         vm.cache.directory.fragments[id as usize].saved = true;
     }

@@ -184,6 +184,12 @@ pub(super) fn at(vm: &Vm, addr: u64) -> Option<usize> {
     vm.rseq.copies.iter().position(|c| c.live && c.hot == hot)
 }
 
+/// Whether cache address `addr` lies in the translation of a sequence.
+#[must_use]
+pub fn is_inside(vm: &Vm, addr: u64) -> bool {
+    !vm.rseq.copies.is_empty() && at(vm, addr).is_some()
+}
+
 /// Where the fragment that holds `addr` is entered.
 pub(super) fn hot_of(vm: &Vm, addr: u64) -> Option<u64> {
     let id = vm.fresh_at(addr)?;

@@ -119,8 +119,8 @@ pub(super) fn watch(vm: &mut Vm) {
     vm.log(format_args!(
         "all stores are watched for restartable sequences"
     ));
-    crate::spool::freeze_all(vm, false);
     vm.rseq.watching = true;
+    crate::spool::freeze_all(vm, false);
     vm.no_save = true;
     take_back(vm, 0, u64::MAX);
 }

@@ -23,7 +23,7 @@ mod learn;
 mod leave;
 mod registration;
 
-pub use copies::{aborted, arrive, entry, forget_copies, let_go};
+pub use copies::{aborted, arrive, entry, forget_copies, is_inside, let_go};
 pub use learn::{announced_unseen, discover, unmapped};
 pub use leave::trap;
 pub use registration::{call, rejected, segment_moved};

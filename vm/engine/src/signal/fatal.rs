@@ -105,7 +105,7 @@ pub fn crash(thread: &mut Thread, signal: u32, info: &SigInfo, context: &UContex
     let pc = context.gregs[greg::RIP];
     if crate::rseq::rejected(thread, info) {
         // The app's own doing after all.
-        die_now(signal, info);
+        die_now(thread, signal, info);
     }
     report::line(format_args!(
         "ppin: internal error: signal {signal} (code {}, address {:#x}) at {} in thread {}",

@@ -42,6 +42,10 @@ impl Inside {
         if vm.config.flags & flag::LOCKSTEP != 0 {
             return None;
         }
+        if crate::rseq::is_inside(vm, code) {
+            // Entered with care only.
+            return None;
+        }
         let maps = vm.running_maps(code)?;
         let row = boundary(&maps, pc)?;
         let mut ahead = translate::corrections(&maps, row.hot, row.app);
