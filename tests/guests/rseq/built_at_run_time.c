@@ -11,6 +11,7 @@ static long counters[3], signals; static void on_signal(int s) { signals++; }
     static int __attribute__((noinline)) name(struct area *a) {                \
         struct descriptor cs;                                                  \
         asm volatile goto(HANDLER FILL announce WORK : : [area] "r"(a), [cs] "r"(&cs), [counter] "m"(counters[n]) : "memory", "cc", "rax", "rcx" : aborted); \
+        a->cs = 0; /* before the stack is used again */                        \
         return 0;                                                              \
     aborted:                                                                   \
         return -1;                                                             \
