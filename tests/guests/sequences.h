@@ -20,11 +20,15 @@ static inline struct area *area(void) {
 #endif
 
 // A descriptor at 3: for 1: to 2:, aborted at 4:, announced; rax is used.
-#define SEQUENCE_SIGNED(signature)                                             \
+#define SEQUENCE_SIGNED(signature) SEQUENCE_WITH(signature, "")
+// What was in rcx and rdx when it was aborted goes to kept. (Outputs of an asm goto are
+// not to be relied on where it branches.)
+#define SEQUENCE_KEEPING SEQUENCE_WITH(0x53053053, "movq %%rcx, (%[kept])\n movq %%rdx, 8(%[kept])\n")
+#define SEQUENCE_WITH(signature, when_aborted)                                 \
     ".pushsection __rseq_cs, \"aw\"\n .balign 32\n"                            \
     "3: .long 0, 0\n .quad 1f, 2f - 1f, 4f\n .popsection\n"                    \
     ".pushsection __rseq_failure, \"ax\"\n .byte 0x0f, 0xb9, 0x3d\n"           \
-    ".long " #signature "\n 4: jmp %l[aborted]\n .popsection\n"                \
+    ".long " #signature "\n 4: " when_aborted "jmp %l[aborted]\n .popsection\n"                \
     "leaq 3b(%%rip), %%rax\n movq %%rax, 8(%[area])\n 1:\n"
 #define SEQUENCE SEQUENCE_SIGNED(0x53053053)
 // Ends it.
@@ -47,17 +51,14 @@ other:
 // In it rdx is 2 * rcx, but for the moment between the two; an abort handler sees both as
 // they were (in kept).
 static inline int slow_add(struct area *a, long *counter, u32 cpu, long rounds, long *kept) {
-    long i = 0, twice = 0;
-    asm volatile goto(SEQUENCE
+    asm volatile goto("xorl %%ecx, %%ecx\n xorl %%edx, %%edx\n" SEQUENCE_KEEPING
         "cmpl %[cpu], 4(%[area])\n jnz %l[other]\n"
         "9: incq %%rcx\n leaq (%%rcx, %%rcx), %%rdx\n cmpq %[rounds], %%rcx\n jb 9b\n"
-        "movq %[counter], %%rax\n incq %%rax\n movq %%rax, %[counter]\n" COMMITTED
-        : "+c"(i), "+d"(twice)
-        : [area] "r"(a), [cpu] "r"(cpu), [counter] "m"(*counter), [rounds] "r"(rounds)
-        : "memory", "cc", "rax" : aborted, other);
+        "movq (%[counter]), %%rax\n incq %%rax\n movq %%rax, (%[counter])\n" COMMITTED
+        : : [area] "r"(a), [cpu] "r"(cpu), [counter] "r"(counter), [rounds] "r"(rounds), [kept] "r"(kept)
+        : "memory", "cc", "rax", "rcx", "rdx" : aborted, other);
     return 0;
 aborted:
-    asm volatile("" : "+c"(i), "+d"(twice)); kept[0] = i; kept[1] = twice;
     return -1;
 other:
     return 1;

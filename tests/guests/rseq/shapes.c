@@ -5,13 +5,14 @@
 #include "sequences.h"
 static long cell[4];
 static long search(struct area *a, const long *list, long n, long wanted) {
-    long i = -1, count = n;
-    asm volatile goto(SEQUENCE
-        "jrcxz 6f\n 5: incq %[i]\n cmpq (%[list], %[i], 8), %[wanted]\n je %l[found]\n loop 5b\n 6: movq $-1, %[i]\n movq %[i], %[cell]\n" COMMITTED
-        : "+c"(count), [i] "+&r"(i) : [area] "r"(a), [list] "r"(list), [wanted] "r"(wanted), [cell] "m"(cell[0]) : "memory", "cc", "rax" : aborted, found);
+    long found;
+    asm volatile goto("movq %[n], %%rcx\n movq $-1, %%rdx\n" SEQUENCE
+        "jrcxz 6f\n 5: incq %%rdx\n cmpq (%[list], %%rdx, 8), %[wanted]\n je 8f\n loop 5b\n 6: movq $-1, %%rdx\n movq %%rdx, %[cell]\n" COMMITTED
+        "jmp 7f\n 8: movq %%rdx, (%[out])\n jmp %l[found]\n 7:\n"
+        : : [area] "r"(a), [list] "r"(list), [n] "r"(n), [wanted] "r"(wanted), [cell] "m"(cell[0]), [out] "r"(&found) : "memory", "cc", "rax", "rcx", "rdx" : aborted, found);
     return -1;
 found:
-    asm volatile("" : "+r"(i)); return i;
+    return found;
 aborted:
     return -2;
 }

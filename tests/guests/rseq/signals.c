@@ -10,14 +10,13 @@ static void on_signal(int s, siginfo_t *i, void *context) {
     while (slow_add(a, &by_handler, a->cpu_id_start, 3, kept)) {}
 }
 static int marked(struct area *a, long *kept) {
-    asm volatile("leaq 7f(%%rip), %0\n leaq 8f(%%rip), %1" : "=r"(first), "=r"(last)); long i = 0, twice = 0;
-    asm volatile goto(SEQUENCE
+    asm volatile("leaq 7f(%%rip), %0\n leaq 8f(%%rip), %1" : "=r"(first), "=r"(last));
+    asm volatile goto("xorl %%ecx, %%ecx\n xorl %%edx, %%edx\n" SEQUENCE_KEEPING
         "7: incq %%rcx\n leaq (%%rcx, %%rcx), %%rdx\n cmpq $30000, %%rcx\n jb 7b\n"
         "movq %[counter], %%rax\n addq $1, %%rax\n movq %%rax, %[counter]\n" COMMITTED "8:\n"
-        : "+c"(i), "+d"(twice) : [area] "r"(a), [counter] "m"(counter) : "memory", "cc", "rax" : aborted);
+        : : [area] "r"(a), [counter] "m"(counter), [kept] "r"(kept) : "memory", "cc", "rax", "rcx", "rdx" : aborted);
     return 0;
 aborted:
-    asm volatile("" : "+c"(i), "+d"(twice)); kept[0] = i; kept[1] = twice;
     return -1;
 }
 int main(void) {
