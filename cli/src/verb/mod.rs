@@ -1,5 +1,6 @@
 //! What each verb does.
 
+mod apart;
 pub mod check;
 pub mod db;
 pub mod doctor;

@@ -1,5 +1,6 @@
 //! `ppin run`: become the program, with the runtime in it.
 
+use super::apart;
 use crate::args::{EngineOption, Format, Run};
 use crate::database::{self, Choice};
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
@@ -33,6 +34,9 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
     let database = database::choose(&args.db, args.cache)?;
     let carrier = Carrier::find()?;
     let boot = Boot::new(args, &database, &carrier)?;
+    if let Some(tracer) = apart::tracer() {
+        apart::go(&tracer)?;
+    }
     let launch = |path: &Path, argv: &[OsString]| execute(&boot, &carrier, environ, path, argv);
     let failure = launch(&found.path, &args.command);
     if failure.errno.0 == ENOEXEC && found.kind == Kind::Unknown {
@@ -225,12 +229,6 @@ fn explain(failure: ppin_inject::Failure, path: &Path) -> Failure {
 
 /// Why the kernel does not let us trace ourselves for a moment.
 fn refused_trace(why: &str) -> String {
-    if let Some(tracer) = tracer() {
-        return format!(
-            "this process is already traced by {tracer}: ppin needs ptrace for a moment and cannot \
-             start under strace or a debugger (attach that to the program later instead)"
-        );
-    }
     let yama = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
     match yama.trim() {
         level @ ("2" | "3") => {
@@ -240,18 +238,4 @@ fn refused_trace(why: &str) -> String {
             "ptrace is refused here ({why}); is a seccomp filter or a security module in force?"
         ),
     }
-}
-
-/// Process id and name of who traces us.
-fn tracer() -> Option<String> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("TracerPid:"))?;
-    let pid = line.trim();
-    if pid == "0" {
-        return None;
-    }
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    Some(format!("process {pid} ({})", name.trim()))
 }
