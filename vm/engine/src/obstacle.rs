@@ -2,7 +2,7 @@
 //! runs natively then, and the statistics say so.
 
 use crate::sys::file::{self, File};
-use crate::sys::{c, call};
+use crate::sys::{c, call, proc};
 use crate::vm;
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,11 +14,19 @@ pub fn note_namespaces() {
     UNSHARED.store(true, Ordering::Relaxed);
 }
 
+/// Limits of memory, and what they must leave: a small program would not miss less, we
+/// would.
+const MEMORY: [u32; 2] = [c::RLIMIT_AS, c::RLIMIT_DATA];
+const ROOM: u64 = 32 << 20;
+
 /// The reason, if there is one.
 #[must_use]
 pub fn found() -> Option<&'static str> {
     if !crate::confine::launch::possible() {
         return Some("its filter of system calls may not let ppin in");
+    }
+    if MEMORY.into_iter().any(|limit| proc::limit(limit) < ROOM) {
+        return Some("its memory limits leave no room for ppin");
     }
     if is_traced() {
         return Some("a debugger traces it");

@@ -2,7 +2,7 @@
 
 use super::own;
 use crate::cache::place;
-use crate::sys::{Errno, Result, c, mem};
+use crate::sys::{Errno, Result, c, mem, proc};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 /// As much as a program's rest of life may take; pages count when they are touched.
@@ -56,18 +56,7 @@ pub fn for_heap(hint: usize, len: usize) -> Option<usize> {
 
 /// Whether the address space is limited (setrlimit(2)).
 fn limited() -> bool {
-    let mut limit = [u64::MAX; 2];
-    let args = [
-        c::RLIMIT_AS as usize,
-        limit.as_mut_ptr() as usize,
-        0,
-        0,
-        0,
-        0,
-    ];
-    // SAFETY: a `struct rlimit` of ours.
-    let asked = unsafe { crate::sys::call(c::__NR_getrlimit, args) };
-    asked.is_err() || limit[0] != u64::MAX
+    proc::limit(c::RLIMIT_AS) != u64::MAX
 }
 
 /// Whether the heap and threads can still get memory from the kernel under `next`.

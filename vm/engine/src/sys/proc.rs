@@ -137,6 +137,16 @@ pub fn use_segment_bases() {
     SEGMENT_BASES.store(true, Ordering::Relaxed);
 }
 
+/// A soft limit (getrlimit(2)); nothing is known: 0.
+#[must_use]
+pub fn limit(resource: u32) -> u64 {
+    let mut limit = [0u64; 2];
+    let args = [resource as usize, limit.as_mut_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: a `struct rlimit` of ours.
+    unsafe { raw(c::__NR_getrlimit, args) };
+    limit[0]
+}
+
 /// Sets the base of gs; its selector becomes 0.
 pub fn set_gs_base(base: u64) {
     if SEGMENT_BASES.load(Ordering::Relaxed) {
