@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, reason = "tests")]
 
+use ppin_tests::build::Guest;
 use ppin_tests::skip;
 use ppin_tests::stats::Stats;
 use ppin_tests::ways::Scratch;
@@ -43,6 +44,24 @@ fn twenty_at_once_on_an_empty_database() {
     let (outcome, stats) = with_stats(&ppin, &command(), scratch.path());
     assert_eq!(outcome, right);
     assert!(stats.reused() > 0 && stats.is_warm(), "{stats:?}");
+}
+
+/// A thread that has just been told where to go on must find that code there, though
+/// another fills the cache meanwhile.
+#[test]
+fn threads_while_the_cache_overflows() {
+    let guest = Guest::load("thread/many_short.c");
+    let Some(exe) = guest.build("pie") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let small = ["--engine-option", "cache-limit=192K"];
+    let ppin = Ppin::new(&scratch.db()).with(&small);
+    let cmd = Cmd::new(&exe).timeout(Duration::from_secs(60));
+    let right = cmd.run();
+    for _ in 0..5 {
+        assert_eq!(ppin.wrap(&cmd).run(), right);
+    }
 }
 
 #[test]

@@ -21,16 +21,17 @@ pub unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
 
 fn dispatch(thread: &mut Thread) -> CachePc {
     thread.signals.returning.forget();
-    {
+    let epoch = {
         let mut vm = vm::lock();
         vm.stats.vm_entries += 1;
         rseq::announced_unseen(&mut vm, thread);
-    }
+        vm.cache.epoch
+    };
     let step = lockstep::before(thread);
     let entry = go_on(thread);
     {
         let mut vm = vm::lock();
-        note_epoch(&mut vm, thread);
+        note_epoch(&mut vm, thread, epoch);
         rseq::arrive(&mut vm, thread, entry);
     }
     if let Some(step) = step {
@@ -59,13 +60,14 @@ fn go_on(thread: &mut Thread) -> CachePc {
     }
 }
 
-/// The thread is about to enter code that is in use: what was retired may be freed
-/// once all threads have come by here. Not earlier, because the record by which this
-/// one left may lie in retired code.
-fn note_epoch(vm: &mut Vm, thread: &mut Thread) {
-    if thread.epoch != vm.cache.epoch {
+/// The thread is about to enter code that was in use at `epoch` or later: what was retired
+/// before may be freed once all threads have come by here. Not earlier, because the record
+/// by which this one left may lie in retired code; and not what another thread has retired
+/// since the entry was looked up.
+fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
+    if thread.epoch != epoch {
         rseq::let_go(vm, thread);
-        thread.epoch = vm.cache.epoch;
+        thread.epoch = epoch;
         let Vm { cache, threads, .. } = vm;
         cache.reclaim(threads);
     }
