@@ -1,9 +1,8 @@
 //! The one door into the cache for fresh code: compile, place, relocate, publish.
 
-use crate::cache::arena::{Chunk, GRAIN, Space};
+use crate::cache::arena::{Chunk, GRAIN, MakeViews, Space};
 use crate::cache::directory::Fresh;
 use crate::cache::views::Views;
-use crate::confine::reserve;
 use crate::image::{Image, ImageId, Region};
 use crate::report;
 use crate::signal::translate::Maps;
@@ -171,15 +170,14 @@ fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space)
             return (n, space);
         }
     }
-    if vm.quiet && !vm.cache.spare.is_empty() && !reserve::may_map_code() {
-        crate::end::flush(vm);
-        return make_room(vm, image, fragment);
-    }
     let len = CHUNK.min(vm.cache.limit / 2);
     if vm.cache.size() + len > vm.cache.limit && vm.cache.size() != 0 {
         crate::end::flush(vm);
     }
-    add_chunk(vm, base, span, len, fragment)
+    add_chunk(vm, base, span, len, fragment).unwrap_or_else(|| {
+        crate::end::flush(vm);
+        make_room(vm, image, fragment)
+    })
 }
 
 /// App addresses that the fragment refers to; `(0, 0)`: none, it may lie anywhere.
@@ -197,13 +195,14 @@ fn needs(fragment: &Fragment, base: ImageBase) -> (u64, u64) {
     })
 }
 
+/// `None`: no memory can be had, but some has been laid in for after a flush.
 fn add_chunk(
     vm: &mut Vm,
     base: u64,
     span: (u64, u64),
     len: u64,
     fragment: &Fragment,
-) -> (usize, Space) {
+) -> Option<(usize, Space)> {
     let need =
         4 * (fragment.hot.len() + fragment.cold.len()) as u64 + 64 * fragment.slots.len() as u64;
     let len = len.max(need).next_multiple_of(GRAIN);
@@ -217,24 +216,38 @@ fn add_chunk(
     } else {
         Views::at
     };
-    let chunk = Chunk::near(base, span, len, salt, views).unwrap_or_else(|e| {
-        report::give_up(format_args!(
+    match Chunk::near(base, span, len, salt, views) {
+        Ok(chunk) => vm.cache.chunks.push(chunk),
+        Err(_) if !vm.cache.spare.is_empty() => return None,
+        Err(e) => report::give_up(format_args!(
             "no place for translated code within 2 GiB of {base:#x} ({e})"
-        ))
-    });
-    vm.cache.chunks.push(chunk);
+        )),
+    }
     let n = vm.cache.chunks.len() - 1;
     let space = vm.cache.chunks[n]
         .take(fragment)
         .expect("a new chunk holds a fragment four times over");
-    (n, space)
+    Some((n, space))
 }
 
-/// Maps room for new code near every image, for when mapping is not possible any more,
-/// and makes all code writable in place. `for_good`: not even with plain flags; then
-/// there is as much again, so that a full cache can be flushed into it.
+/// Lays in room for when the app's filters are in force, and makes all code writable in
+/// place. `for_good`: nothing can be mapped then.
 pub fn lay_in(vm: &mut Vm, for_good: bool) {
     let len = (4 * CHUNK).min((vm.cache.limit / 2).max(CHUNK));
+    lay_in_pieces(vm, len, Views::private_at, for_good);
+    for chunk in &mut vm.cache.chunks {
+        chunk.prepare_for_silence();
+    }
+}
+
+/// Lays in room for when the app's limits leave none.
+pub fn lay_in_modestly(vm: &mut Vm) {
+    lay_in_pieces(vm, CHUNK, Views::at, true);
+}
+
+/// Maps room for new code near every image. `for_good`: as much again, so that a full
+/// cache can be flushed into it.
+fn lay_in_pieces(vm: &mut Vm, len: u64, views: MakeViews, for_good: bool) {
     let places: alloc::vec::Vec<_> = vm
         .images
         .all
@@ -248,16 +261,13 @@ pub fn lay_in(vm: &mut Vm, for_good: bool) {
         if vm.cache.chunks[before..].iter().any(reached) {
             continue;
         }
-        let room = |len| Chunk::near(base, span, len, 0, Views::private_at);
+        let room = |len| Chunk::near(base, span, len, 0, views);
         let first = room(len).or_else(|_| room(CHUNK));
         vm.cache.chunks.extend(first);
         if for_good {
             vm.cache.spare.extend(room(len).or_else(|_| room(CHUNK)));
             vm.cache.recycles = true;
         }
-    }
-    for chunk in &mut vm.cache.chunks {
-        chunk.prepare_for_silence();
     }
 }
 

@@ -1,6 +1,5 @@
 //! Memory laid in for the time when none can be mapped any more.
 
-use super::own;
 use crate::cache::place;
 use crate::sys::{Errno, Result, c, mem, proc};
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -16,8 +15,16 @@ static END: AtomicU64 = AtomicU64::new(0);
 
 /// Lays it in, if there is not enough yet.
 pub fn fill() {
+    fill_with(if limited() { MODEST } else { WANTED });
+}
+
+/// The same for a program that is about to limit itself.
+pub fn fill_modestly() {
+    fill_with(MODEST);
+}
+
+fn fill_with(mut len: u64) {
     let left = END.load(Ordering::Relaxed) - NEXT.load(Ordering::Relaxed);
-    let mut len = if limited() { MODEST } else { WANTED };
     while left < len / 2 && len >= LEAST {
         if let Ok(start) = place::anywhere(len, mem::RW) {
             END.store(0, Ordering::Relaxed);
@@ -71,11 +78,4 @@ pub fn mapping(protection: u32) -> [usize; 6] {
     let flags = c::MAP_PRIVATE | c::MAP_ANONYMOUS | c::MAP_NORESERVE;
     let len = LEAST as usize;
     [0, len, protection as usize, flags as usize, usize::MAX, 0]
-}
-
-/// Whether code can get memory now.
-#[must_use]
-pub fn may_map_code() -> bool {
-    let args = mapping(mem::RWX);
-    own::verdict(c::__NR_mmap, &args) == ppin_seccomp::Action::Allow
 }

@@ -2,7 +2,7 @@
 
 use super::pass;
 use crate::confine;
-use crate::sys::c;
+use crate::sys::{c, peek};
 use crate::thread::Thread;
 use crate::vm;
 
@@ -23,8 +23,24 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
             crate::obstacle::note_namespaces();
             pass(nr, args)
         }
+        c::__NR_setrlimit => limit(thread, nr, args, args[0], args[1]),
+        c::__NR_prlimit64 => limit(thread, nr, args, args[1], args[2]),
         _ => give_up_trust(nr, args),
     }
+}
+
+/// The app limits its memory to so little that there will be none for us: it is taken
+/// before. (A vfork child limits itself alone.)
+fn limit(thread: &Thread, nr: u32, args: &[usize; 6], resource: usize, new: usize) -> isize {
+    const LITTLE: u64 = 64 << 20;
+    let memory = [c::RLIMIT_AS, c::RLIMIT_DATA].contains(&(resource as u32));
+    let soft = peek::read_value::<u64>(new as u64).filter(|_| memory && new != 0);
+    if soft.is_some_and(|soft| soft < LITTLE) && !thread.borrowed_memory {
+        let mut vm = vm::lock();
+        crate::confine::reserve::fill_modestly();
+        crate::install::lay_in_modestly(&mut vm);
+    }
+    pass(nr, args)
 }
 
 /// The CPU's gs is the runtime's: the app's is kept in the thread area.
