@@ -173,6 +173,10 @@ fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space)
     let len = CHUNK.min(vm.cache.limit / 2);
     if vm.cache.size() + len > vm.cache.limit && vm.cache.size() != 0 {
         crate::end::flush(vm);
+        if !vm.cache.chunks.is_empty() {
+            // What was laid in is in use from here on.
+            return make_room(vm, image, fragment);
+        }
     }
     add_chunk(vm, base, span, len, fragment).unwrap_or_else(|| {
         crate::end::flush(vm);
