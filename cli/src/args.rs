@@ -4,6 +4,7 @@
 use crate::failure::{FAILED, USAGE};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 /// Run programs under instrumentation; their translated code is kept for later runs.
@@ -123,16 +124,45 @@ pub struct Run {
     /// Format of the tool's report
     #[arg(long, default_value = "human")]
     pub format: Format,
-    /// Compare with single-stepping, instruction by instruction (short programs);
-    /// status 0: the same, 1: not
-    #[arg(long, conflicts_with_all = ["stats", "output", "db"])]
-    pub check: bool,
+    /// Compare with single-stepping. Alone, the whole of a short program is, instruction
+    /// by instruction (status 0: the same, 1: not); with `=sample[:N]`, the program runs as
+    /// ever, and short stretches of it are, at one in N branches to computed addresses
+    /// [without N: as many as make it some four times slower] (status 125: not the same)
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true,
+          default_missing_value = "lockstep")]
+    pub check: Option<Check>,
     /// For ppin's own tests: cache-limit=SIZE, shuffle, forbid-preferred
     #[arg(long, value_name = "OPTION", hide = true)]
     pub engine_option: Vec<EngineOption>,
     /// Program and arguments
     #[arg(value_name = "PROG", required = true, trailing_var_arg = true)]
     pub command: Vec<OsString>,
+}
+
+/// How a run is compared with the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// All of it.
+    Lockstep,
+    /// One in so many arrivals in translated code; `None`: as time allows.
+    Sample(Option<NonZeroU32>),
+}
+
+impl std::str::FromStr for Check {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |every: &str| {
+            let every = every.parse();
+            every.map_err(|_| "N is a number from 1 on".to_owned())
+        };
+        match text.split_once(':') {
+            None if text == "lockstep" => Ok(Self::Lockstep),
+            None if text == "sample" => Ok(Self::Sample(None)),
+            Some(("sample", every)) => Ok(Self::Sample(Some(number(every)?))),
+            _ => Err("it is lockstep, sample or sample:N".to_owned()),
+        }
+    }
 }
 
 /// A switch of the engine that only tests want.
@@ -317,6 +347,7 @@ mod tests {
         for text in [
             "run -t icount --knob a=b --db x --db y --stats=f -o r --no-follow true -x -h",
             "run --color never --format json --stats -- true",
+            "run --check=sample:9 --stats -- true",
         ] {
             let quick = quick_run(&words(text)).unwrap();
             let whole = Cli::try_parse_from(words(&format!("ppin {text}"))).unwrap();

@@ -1,7 +1,7 @@
 //! `ppin run`: become the program, with the runtime in it.
 
 use super::apart;
-use crate::args::{EngineOption, Format, Run};
+use crate::args::{Check, EngineOption, Format, Run};
 use crate::database::{self, Choice};
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
 use crate::preflight::{self, Kind};
@@ -122,6 +122,7 @@ impl Boot {
                 cache_mode: database.mode,
                 flags: flags(args),
                 cache_limit_kib: args.engine_option.iter().find_map(limit).unwrap_or(0),
+                check_every: check_every(args),
                 engine_id: runtime::ENGINE_ID,
                 ..BootParams::EMPTY
             },
@@ -166,11 +167,20 @@ fn flags(args: &Run) -> u32 {
         (given(EngineOption::Shuffle), flag::SHUFFLE),
         (given(EngineOption::ForbidPreferred), flag::FORBID_PREFERRED),
         (given(EngineOption::Lockstep), flag::LOCKSTEP),
+        (args.check.is_some(), flag::SAMPLE),
     ];
     switches
         .iter()
         .filter(|(on, _)| *on)
         .fold(0, |flags, (_, bit)| flags | bit)
+}
+
+/// 0: as time allows, or not at all.
+fn check_every(args: &Run) -> u64 {
+    match args.check {
+        Some(Check::Sample(Some(every))) => u64::from(every.get()),
+        _ => 0,
+    }
 }
 
 /// The program may change its directory; the files stay where they were meant.

@@ -6,7 +6,7 @@
 //! Fixed header, then strings: all offsets are from the start of the block.
 
 /// First bytes of a block; the last digit counts incompatible changes.
-pub const MAGIC: [u8; 8] = *b"ppboot02";
+pub const MAGIC: [u8; 8] = *b"ppboot03";
 
 /// Bytes of app memory that the bootstrap may overwrite, at the start of the page
 /// that holds the app's first instruction.
@@ -38,6 +38,8 @@ pub mod flag {
     pub const FORBID_PREFERRED: u32 = 1 << 4;
     /// Lockstep: no links, and a report to the tracer at every VM entry.
     pub const LOCKSTEP: u32 = 1 << 5;
+    /// Compare translated code with the processor now and then (`check_every`).
+    pub const SAMPLE: u32 = 1 << 6;
 }
 
 /// A string in the block: offset and length in bytes, no terminator counted (one
@@ -87,6 +89,9 @@ pub struct BootHeader {
     /// The tracer that the app had declared (`PR_SET_PTRACER`) before the helper
     /// took its place; 0: none, nothing to restore.
     pub ptracer: u64,
+    /// With [`flag::SAMPLE`]: one in so many arrivals is compared; 0: as many as a
+    /// bearable slow-down allows.
+    pub check_every: u64,
     /// Database directory (absolute), empty: none.
     pub db: Str,
     /// Tool name.

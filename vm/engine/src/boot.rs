@@ -45,6 +45,7 @@ pub unsafe fn enter(
     host::remember_stderr();
     proc::remember_pid();
     place::seed(random());
+    crate::sample::init(&config);
     syscall::init(&config);
     IblTable::init();
     let tool = configured(&config, tools);

@@ -14,6 +14,8 @@ pub struct Config {
     pub flags: u32,
     /// Limit of fresh code in KiB, 0: default.
     pub cache_limit_kib: u32,
+    /// With `flag::SAMPLE`: one in so many arrivals is compared, 0: as time allows.
+    pub check_every: u64,
     /// Database directory, empty: none.
     pub db: String,
     /// Read-only databases behind it.
@@ -62,6 +64,7 @@ impl Config {
             },
             flags: boot.flags,
             cache_limit_kib: boot.cache_limit_kib,
+            check_every: boot.check_every,
             db: text(boot.db),
             db_stack: list(boot.db_stack, ':'),
             note: text(boot.note),

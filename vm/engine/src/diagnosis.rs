@@ -15,7 +15,7 @@ use alloc::string::String;
 use core::fmt::Write;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::{AppPc, ImageOff};
-use ppin_abi::boot::CacheMode;
+use ppin_abi::boot::{CacheMode, flag};
 use ppin_abi::record::{ExitRec, SyscallRec, TrapRec};
 
 /// Seconds that the report may take.
@@ -175,6 +175,12 @@ fn command(vm: &Vm) -> String {
     match config.cache_mode {
         CacheMode::Off => text.push_str(" --cache off"),
         _ => drop(write!(text, " --db {}", quoted(&config.db))),
+    }
+    if config.flags & flag::SAMPLE != 0 {
+        text.push_str(" --check=sample");
+        if config.check_every != 0 {
+            let _ = write!(text, ":{}", config.check_every);
+        }
     }
     text.push_str(" --");
     let file = file::File::open("/proc/self/cmdline", c::O_RDONLY, 0);

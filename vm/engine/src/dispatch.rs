@@ -6,7 +6,7 @@ use crate::signal::origin::Departure;
 use crate::syscall::gate32 as gate;
 use crate::thread::{Reason, Thread};
 use crate::vm::{self, Vm};
-use crate::{install, lockstep, report, rseq, syscall};
+use crate::{install, lockstep, report, rseq, sample, syscall};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
@@ -20,6 +20,7 @@ pub unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
 }
 
 fn dispatch(thread: &mut Thread) -> CachePc {
+    sample::left_cache();
     thread.signals.returning.forget();
     let epoch = {
         let mut vm = vm::lock();
@@ -37,7 +38,7 @@ fn dispatch(thread: &mut Thread) -> CachePc {
     if let Some(step) = step {
         lockstep::after(thread, step, entry);
     }
-    entry
+    sample::arrival(thread, entry)
 }
 
 fn go_on(thread: &mut Thread) -> CachePc {

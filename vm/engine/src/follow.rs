@@ -129,6 +129,7 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
             cache_mode: config.cache_mode,
             flags: config.flags,
             cache_limit_kib: config.cache_limit_kib,
+            check_every: config.check_every,
             engine_id: config.engine_id,
             ptracer: 0,
             db: config.db.as_bytes(),

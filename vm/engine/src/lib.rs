@@ -16,6 +16,7 @@
 //! confine/    under the app's own filters of system calls
 //! follow      taking the runtime along over an exec; obstacle: why not
 //! lockstep    telling a tracer where the app is (`run --check`)
+//! sample/     comparing with the processor now and then (`run --check=sample`)
 //! host        the tool's view of the process; counters, analysis: how tools count
 //! sys/        raw system calls
 //! ```
@@ -50,6 +51,7 @@ mod obstacle;
 mod report;
 pub mod restore;
 pub mod rseq;
+mod sample;
 pub mod signal;
 mod spool;
 pub mod stats;

@@ -67,6 +67,8 @@ pub struct Stats {
     pub code_bytes_reused: u64,
     /// Flushes of the full cache.
     pub flushes: u64,
+    /// Comparisons with the processor.
+    pub check: crate::sample::Figures,
     /// Times.
     pub time: Times,
     /// Why something persisted was not used, or nothing was saved.
@@ -102,7 +104,7 @@ impl Stats {
              \"vm_entries\":{},\"code_bytes_new\":{},\"code_bytes_reused\":{},\"ibl_misses\":{},\
              \"flushes\":{},\"time_ns\":{{\"inject\":{},\"load\":{},\"relocate\":{},\"compile\":{},\
              \"persist\":{},\"vm\":{busy},\"total\":{}}},\"cache\":{{\"mode\":\"{mode}\",\"hit\":{},\
-             \"reject_reasons\":{}}},\"native_children\":{}}}",
+             \"reject_reasons\":{}}},{}\"native_children\":{}}}",
             proc::pid(),
             quote(program),
             self.traces_compiled,
@@ -124,6 +126,7 @@ impl Stats {
             time::monotonic_ns().saturating_sub(config.started_ns),
             self.units_mapped != 0,
             list(&self.notes),
+            self.check,
             list(&self.native),
         );
         s.push('\n');

@@ -38,6 +38,7 @@ pub mod origin;
 mod request;
 mod rewrite;
 mod sequence;
+pub mod stores;
 mod trace;
 mod x87;
 

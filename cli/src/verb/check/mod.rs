@@ -40,6 +40,11 @@ use std::process::{Command, ExitStatus, Stdio};
 
 /// Compares; the status says whether both are the same.
 pub fn check(args: &Run) -> Result<u8, Failure> {
+    if args.stats.is_some() || args.output.is_some() || !args.db.is_empty() {
+        return Err(Failure::of_ppin(
+            "--check runs without --stats, --output and --db; --check=sample runs with them",
+        ));
+    }
     let found = preflight::find(&args.command[0])?;
     personality::set(Persona::ADDR_NO_RANDOMIZE)
         .map_err(|e| Failure::of_ppin(format!("cannot switch address randomisation off: {e}")))?;

@@ -10,6 +10,8 @@ unsafe extern "C" {
     /// Entry: app target in rcx, app rcx spilled. Hit: the fragment, with every
     /// register restored. Miss: the VM.
     pub fn ibl_start();
+    /// The same with every so many lookups sent to the VM (see [`crate::sample`]).
+    pub fn ibl_counted();
     /// Behind its last instruction.
     pub fn ibl_end();
 }
@@ -17,8 +19,8 @@ unsafe extern "C" {
 core::arch::global_asm!(
     ".text",
     ".balign 64",
-    ".globl ibl_start, ibl_end",
-    ".hidden ibl_start", ".hidden ibl_end",
+    ".globl ibl_start, ibl_counted, ibl_end",
+    ".hidden ibl_start", ".hidden ibl_counted", ".hidden ibl_end",
     "ibl_start:",
     "mov gs:[{rax}], rax",
     "mov gs:[{rdx}], rdx",
@@ -57,12 +59,25 @@ core::arch::global_asm!(
     "mov rax, gs:[{rax}]",
     "mov rdx, gs:[{rdx}]",
     "jmp leave_indirect",
+    "ibl_counted:",                 // flags stay as they are
+    "mov gs:[{saved_target}], rcx",
+    "mov rcx, gs:[{countdown}]",
+    "jrcxz 5f",
+    "lea rcx, [rcx - 1]",
+    "mov gs:[{countdown}], rcx",
+    "mov rcx, gs:[{saved_target}]",
+    "jmp ibl_start",
+    "5:",
+    "mov rcx, gs:[{saved_target}]",
+    "jmp leave_indirect",
     "ibl_end:",
     rax = const disp::SPILL_RAX,
     rcx = const disp::SPILL_RCX,
     rdx = const disp::SPILL_RDX,
     flags = const disp::SPILL_FLAGS,
     target = const disp::TARGET,
+    saved_target = const disp::SAVED_TARGET,
+    countdown = const disp::COUNTDOWN,
     golden = const crate::ibl::GOLDEN,
     shift = const crate::ibl::SHIFT,
     table = sym crate::ibl::TABLE,

@@ -74,9 +74,14 @@ pub fn entries() -> [u64; ENTRIES] {
     set(Entry::LeaveExit, cross::leave_exit);
     set(Entry::LeaveTrap, cross::leave_trap);
     set(Entry::Syscall, syscall::gate_start);
-    set(Entry::IblRet, ibl::ibl_start);
-    set(Entry::IblJmp, ibl::ibl_start);
-    set(Entry::IblCall, ibl::ibl_start);
+    let lookup = if crate::sample::is_on() {
+        ibl::ibl_counted
+    } else {
+        ibl::ibl_start
+    };
+    set(Entry::IblRet, lookup);
+    set(Entry::IblJmp, lookup);
+    set(Entry::IblCall, lookup);
     set(Entry::Bridge, bridge::bridge);
     table
 }
@@ -102,5 +107,7 @@ pub(crate) mod disp {
     pub const SYS_REC: usize = 0xd0;
     pub const SYS_RESUME: usize = 0xd8;
     pub const SYS_NR: usize = 0xe0;
+    pub const SAVED_TARGET: usize = 0xf0;
+    pub const COUNTDOWN: usize = 0xd0 + 8 * crate::sample::COUNTDOWN;
     const _: () = assert!(XMM.is_multiple_of(16));
 }

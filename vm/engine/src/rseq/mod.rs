@@ -26,7 +26,7 @@ mod registration;
 pub use copies::{aborted, arrive, entry, forget_copies, is_inside, let_go};
 pub use learn::{announced_unseen, discover, unmapped};
 pub use leave::trap;
-pub use registration::{call, rejected, segment_moved};
+pub use registration::{call, forget, rejected, segment_moved};
 
 use alloc::vec::Vec;
 use copies::Copy;

@@ -3,7 +3,7 @@
 use super::learn;
 use crate::glue::vmcall;
 use crate::signal::frame::SigInfo;
-use crate::sys::{c, peek, proc};
+use crate::sys::{self, c, peek, proc};
 use crate::thread::Thread;
 use crate::vm;
 use ppin_abi::area::Rseq;
@@ -28,8 +28,10 @@ pub fn call(thread: &mut Thread, args: &[usize; 6]) -> isize {
     let result = unsafe { vmcall::plain(c::__NR_rseq, args) };
     if result == 0 && unregister {
         thread.area.rseq = Rseq::NONE;
+        thread.rseq_call = [0; 4];
     } else if result == 0 {
         thread.area.rseq.field = args[0] as u64 + FIELD;
+        thread.rseq_call = [args[0], args[1], UNREGISTER, args[3]];
         thread.area.rseq.against = thread.area.rseq.field.wrapping_neg();
         segment_moved(thread);
         note_signature((args[3] as u32).to_le_bytes());
@@ -60,6 +62,14 @@ fn note_signature(signature: [u8; 4]) {
         vm.rseq.signatures.push(signature);
         learn::watch(&mut vm);
     }
+}
+
+/// In a copy of the process that nobody but us will see: the kernel forgets what the app
+/// registered, and changes nothing there from now on. Whether that worked.
+pub fn forget(thread: &Thread) -> bool {
+    let [at, len, flags, signature] = thread.rseq_call;
+    // SAFETY: takes the registration back, as the app may.
+    at == 0 || unsafe { sys::raw(c::__NR_rseq, [at, len, flags, signature, 0, 0]) } == 0
 }
 
 /// The app keeps the structure: nothing of ours stays in it.

@@ -6,6 +6,7 @@ use super::step::{self, TRAP_TRACE};
 use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, translate};
 use crate::glue::{self, Place, vmcall};
 use crate::rseq;
+use crate::sample;
 use crate::sys::{c, peek};
 use crate::thread::{self, Thread};
 use crate::vm;
@@ -106,6 +107,9 @@ unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UC
     // SAFETY: the thread adopted its signal stack before it unblocked signals.
     let thread = unsafe { thread::of_signal_stack(context.stack[0]) };
     let signal = signal as u32;
+    if sample::in_copy() {
+        return sample::on_signal(thread, signal, info, context);
+    }
     let fault = FAULTS & bit(signal) != 0 && info.code > 0;
     if fault {
         on_fault(thread, signal, info, context)

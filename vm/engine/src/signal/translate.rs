@@ -67,7 +67,12 @@ pub struct Maps {
 /// What app instruction `address` (hot code) belongs to.
 #[must_use]
 pub fn spot(vm: &Vm, address: u64) -> Option<Spot> {
-    let maps = vm.maps_at(address)?;
+    spot_in(&vm.maps_at(address)?, address)
+}
+
+/// The same for an address in the hot code of the fragment with these maps.
+#[must_use]
+pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
     let offset = u32::try_from(address.checked_sub(maps.hot)?).ok()?;
     let after = maps.rows.partition_point(|r| r.hot <= offset);
     let row = maps.rows.get(after.checked_sub(1)?)?;
@@ -80,7 +85,7 @@ pub fn spot(vm: &Vm, address: u64) -> Option<Spot> {
         block_start: row.flags & pc_flag::BLOCK != 0,
         spilled: if boundary { 0 } else { row.spilled },
         context: maps.context,
-        corrections: corrections(&maps, offset, row.app),
+        corrections: corrections(maps, offset, row.app),
     })
 }
 

@@ -47,6 +47,13 @@ pub fn both() -> (u64, u64) {
     }
 }
 
+/// Processor time of the process in nanoseconds; 0 where the kernel may not be asked.
+#[must_use]
+pub fn processor_ns() -> u64 {
+    let spent = clock(c::CLOCK_PROCESS_CPUTIME_ID);
+    spent.map_or(0, |(s, n)| s as u64 * 1_000_000_000 + n as u64)
+}
+
 /// The app has made reading the counter a fault (`PR_SET_TSC`).
 static FORBIDDEN: AtomicBool = AtomicBool::new(false);
 

@@ -132,6 +132,9 @@ pub struct Thread {
     pub user_dispatch: crate::syscall::user_dispatch::UserDispatch,
     /// The filters of system calls that it is under.
     pub confined: crate::confine::own::Shared,
+    /// What the app has registered for restartable sequences, and the flags to take it
+    /// back: address, length, flags, signature; address 0: nothing.
+    pub rseq_call: [usize; 4],
     /// The mapping that holds all this.
     pub map: (u64, u64),
 }
