@@ -62,6 +62,12 @@ impl Bound {
         addr.wrapping_sub(self.addr) < self.geometry.file_len
     }
 
+    /// Number of its fragments.
+    #[must_use]
+    pub fn fragments(&self) -> u32 {
+        self.unit.fragments()
+    }
+
     /// Whether its neighbours have been looked at.
     #[must_use]
     pub fn is_explored(&self) -> bool {

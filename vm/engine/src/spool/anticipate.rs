@@ -12,9 +12,10 @@
 
 use super::{may_save, savable, string_code};
 use crate::image::{Image, ImageId};
+use crate::install;
+use crate::restore::{self, Bound};
 use crate::sys::file;
 use crate::vm::Vm;
-use crate::{install, restore};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
@@ -32,8 +33,10 @@ const NEAR: u32 = 256;
 const NEAREST: usize = 100;
 /// New traces beyond which a run counts as a first one.
 const FEW: usize = 300;
-/// Most traces to add to an image in one run: about 25 ms.
+/// Traces that may be added to an image in any one run: about 25 ms.
 const MOST: usize = 6000;
+/// So much of what is known of it may be added, too: few runs are enough for all.
+const SHARE: u32 = 3;
 /// Room that must be left in the cache: filling it would start another freeze.
 const ROOM: u64 = 4 << 20;
 
@@ -51,9 +54,12 @@ pub fn neighbours(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     }
     let compiled = vm.stats.traces_compiled;
     let first = vm.cache.directory.fragments.len();
-    let few = fresh.len() <= FEW && !vm.images.get(id).units.is_empty();
+    let units = &vm.images.get(id).units;
+    let known: u32 = units.iter().map(Bound::fragments).sum();
+    let few = fresh.len() <= FEW && known > 0;
+    let most = first + MOST.max((known / SHARE) as usize);
     if few {
-        add_siblings(vm, id, &fresh, first + MOST);
+        add_siblings(vm, id, &fresh, most);
     } else {
         let wave = behind_string_code(vm, &fresh).collect();
         follow(vm, id, wave, SHORT, first + MOST, |_| true);
@@ -63,7 +69,7 @@ pub fn neighbours(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     }
     vm.stats.traces_anticipated += vm.stats.traces_compiled - compiled;
     vm.stats.traces_compiled = compiled;
-    few && vm.cache.directory.fragments.len() < first + MOST
+    few && vm.cache.directory.fragments.len() < most
 }
 
 /// Whether an image without fresh traces shall be explored all the same. Not a library:

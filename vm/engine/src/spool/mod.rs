@@ -187,6 +187,7 @@ fn write(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<(), Strin
         .flatten();
     let tidied = match (whole, new) {
         (Some(whole), _) => whole,
+        (None, Some(new)) if !reached => tidy::leave(new),
         (None, Some(new)) => tidy::take_in(new, key, dir, names),
         (None, None) => return Err(format!("{dir}: units cannot be merged")),
     };

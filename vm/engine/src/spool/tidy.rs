@@ -48,10 +48,16 @@ pub fn take_in(bytes: Vec<u8>, key: &Key, dir: &str, names: &[UnitName]) -> Tidi
             bytes: merged.bytes,
             replaces: paths(neighbours),
         },
-        None => Tidied {
-            bytes,
-            replaces: Vec::new(),
-        },
+        None => leave(bytes),
+    }
+}
+
+/// Leaves the new unit as it is, and what was there.
+#[must_use]
+pub fn leave(bytes: Vec<u8>) -> Tidied {
+    Tidied {
+        bytes,
+        replaces: Vec::new(),
     }
 }
 
