@@ -63,6 +63,21 @@ fn static_programs_compile_nothing_in_twenty_later_runs() {
     }
 }
 
+#[test]
+fn what_follows_a_spawn_is_saved() {
+    let guest = Guest::load("process/spawn_as_the_same_user.c");
+    let exe = guest.build("pie").expect("the compiler makes PIEs");
+    let scratch = Scratch::new();
+    // The child would be a second line in the statistics.
+    let ppin = Ppin::new(&scratch.db()).with(&["--no-follow"]);
+    let mut compiled = Vec::new();
+    for _ in 0..4 {
+        let (_, stats) = stats_run(&ppin, &Cmd::new(&exe), scratch.path());
+        compiled.push(stats.compiled());
+    }
+    assert!(compiled[0] > 0 && compiled[3] == 0, "{compiled:?}");
+}
+
 fn nothing_is_compiled_later(cmd: &Cmd, runs: usize) {
     let scratch = Scratch::new();
     let ppin = Ppin::new(&scratch.db());

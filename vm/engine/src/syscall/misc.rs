@@ -25,7 +25,7 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
         }
         c::__NR_setrlimit => limit(thread, nr, args, args[0], args[1]),
         c::__NR_prlimit64 => limit(thread, nr, args, args[1], args[2]),
-        _ => give_up_trust(nr, args),
+        _ => super::trust::give_up(thread, nr, args),
     }
 }
 
@@ -90,15 +90,4 @@ fn prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
         return confine::handle(thread, c::__NR_prctl, args);
     }
     pass(c::__NR_prctl, args)
-}
-
-/// From here on the process is not what it was when it opened the database: nothing
-/// more is saved. What it has learned so far is.
-fn give_up_trust(nr: u32, args: &[usize; 6]) -> isize {
-    {
-        let mut vm = vm::lock();
-        crate::spool::freeze_all(&mut vm, false);
-        vm.no_save = true;
-    }
-    pass(nr, args)
 }

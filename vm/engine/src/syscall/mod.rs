@@ -11,6 +11,7 @@ mod process;
 mod sigcalls;
 mod suspend;
 pub mod table;
+mod trust;
 pub mod user_dispatch;
 
 use crate::cache::invalidate;

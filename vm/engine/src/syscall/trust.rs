@@ -1,0 +1,71 @@
+//! Calls after which a process is not what it was when it opened the database.
+
+use crate::sys::{self, c};
+use crate::thread::Thread;
+use crate::vm;
+
+/// "Leave it as it is", of the user ids that are set.
+const KEEP: u32 = u32::MAX;
+
+/// Makes the call. What has been learned so far is saved before, and nothing more after.
+pub fn give_up(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
+    // The memory of a vfork child is its parent's, who stays what it is.
+    if !thread.borrowed_memory && !keeps_user(nr, args, user_ids()) {
+        let mut vm = vm::lock();
+        crate::spool::freeze_all(&mut vm, false);
+        vm.no_save = true;
+    }
+    super::pass(nr, args)
+}
+
+/// Whether the call sets user ids to what they are, as posix_spawn(3) does for
+/// `POSIX_SPAWN_RESETIDS`; `ids`: real, effective and saved.
+fn keeps_user(nr: u32, args: &[usize; 6], ids: [u32; 3]) -> bool {
+    let count = match nr {
+        c::__NR_setuid => 1,
+        c::__NR_setreuid => 2,
+        c::__NR_setresuid => 3,
+        _ => return false,
+    };
+    let [id, ..] = ids;
+    let same = |arg: &usize| *arg as u32 == id || *arg as u32 == KEEP;
+    ids == [id; 3] && args[..count].iter().all(same)
+}
+
+fn user_ids() -> [u32; 3] {
+    let mut ids = [0u32; 3];
+    let [real, effective, saved] = ids.each_mut().map(|id| &raw mut *id as usize);
+    // SAFETY: the kernel stores three words of ours.
+    let _ = unsafe { sys::call(c::__NR_getresuid, [real, effective, saved, 0, 0, 0]) };
+    ids
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{c, keeps_user};
+
+    const fn args(values: [u32; 3]) -> [usize; 6] {
+        let [a, b, c] = values;
+        [a as usize, b as usize, c as usize, 0, 0, 0]
+    }
+
+    #[test]
+    fn ids_that_stay_keep_the_user() {
+        let all = [7; 3];
+        assert!(keeps_user(c::__NR_setuid, &args([7, 1, 1]), all));
+        assert!(keeps_user(
+            c::__NR_setresuid,
+            &args([u32::MAX, 7, u32::MAX]),
+            all
+        ));
+        assert!(keeps_user(c::__NR_setreuid, &args([7, 7, 1]), all));
+    }
+
+    #[test]
+    fn others_do_not() {
+        assert!(!keeps_user(c::__NR_setuid, &args([8, 7, 7]), [7; 3]));
+        assert!(!keeps_user(c::__NR_setresuid, &args([7, 7, 8]), [7; 3]));
+        assert!(!keeps_user(c::__NR_setuid, &args([7, 0, 0]), [7, 0, 7]));
+        assert!(!keeps_user(c::__NR_chroot, &args([7, 7, 7]), [7; 3]));
+    }
+}
