@@ -62,7 +62,7 @@ fn variable(name: &str) -> String {
 }
 
 /// Links the executable without shared libraries: it starts anew in front of every
-/// program, and the loader's work would be a third of what it takes. The linker finds
+/// program, and the loader's work would be a quarter of the whole. The linker finds
 /// scripts of ours that name the archives in place of the shared libraries which rustc
 /// asks for. Where the C library comes without archives, ppin is merely slower.
 fn link_statically(folder: &Path) {

@@ -17,10 +17,9 @@
 //!
 //! A stretch ends where the cache is left, before an instruction that cannot be made
 //! twice (a system call, `rdtsc`; see `ppin_jit::stores`) or that announces a restartable
-//! sequence, in the vdso, and at memory
-//! shared with other processes, which is out of the copies' reach. So neither the world
-//! nor the program notices: copies make no call of the program's, are children that
-//! ordinary waits do not see, and hear no signals.
+//! sequence, in the vdso, and at memory shared with other processes, which is out of the
+//! copies' reach. So neither the world nor the program notices: copies make no call of the
+//! program's, are children that ordinary waits do not see, and hear no signals.
 
 mod copies;
 mod native;
