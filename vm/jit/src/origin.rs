@@ -111,18 +111,26 @@ impl IndirectBranch {
         if raw.op0_kind() == OpKind::Register {
             return Some(registers[raw.op0_register().number()]);
         }
-        let address = raw.virtual_address(0, 0, |register, _, _| {
-            Some(match register {
-                Register::FS => around.segment_base(false),
-                Register::GS => around.segment_base(true),
-                r if r.is_segment_register() => 0,
-                r if r.is_gpr32() => registers[r.number()] & 0xffff_ffff,
-                r if r.is_gpr64() => registers[r.number()],
-                _ => return None,
-            })
-        });
+        let address =
+            raw.virtual_address(0, 0, |register, _, _| value(register, registers, around));
         around.word(address?)
     }
+}
+
+/// What a register of a memory operand adds to its address.
+pub(crate) fn value(
+    register: Register,
+    registers: &Registers,
+    around: &dyn Surroundings,
+) -> Option<u64> {
+    Some(match register {
+        Register::FS => around.segment_base(false),
+        Register::GS => around.segment_base(true),
+        r if r.is_segment_register() => 0,
+        r if r.is_gpr32() => registers[r.number()] & 0xffff_ffff,
+        r if r.is_gpr64() => registers[r.number()],
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -2,11 +2,10 @@
 //! checks that run the same code from the same state once more.
 
 use crate::decode::{Ins, InsReader, Kind};
-use crate::origin::{Registers, Surroundings};
+use crate::origin::{Registers, Surroundings, value};
 use alloc::vec::Vec;
 use iced_x86::{
-    Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, Register,
-    UsedMemory,
+    Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, UsedMemory,
 };
 use ppin_abi::addr::AppPc;
 
@@ -100,17 +99,6 @@ fn stretch(used: &UsedMemory, registers: &Registers, around: &dyn Surroundings) 
     }
     let at = used.virtual_address(0, |register, _, _| value(register, registers, around))?;
     Some((at, len))
-}
-
-fn value(register: Register, registers: &Registers, around: &dyn Surroundings) -> Option<u64> {
-    Some(match register {
-        Register::FS => around.segment_base(false),
-        Register::GS => around.segment_base(true),
-        r if r.is_segment_register() => 0,
-        r if r.is_gpr32() => registers[r.number()] & 0xffff_ffff,
-        r if r.is_gpr64() => registers[r.number()],
-        _ => return None,
-    })
 }
 
 /// All rounds of a repeated string instruction.

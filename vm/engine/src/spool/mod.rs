@@ -30,7 +30,11 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
         return;
     }
     let started = time::ticks();
-    let program = host::program();
+    let program = if remap {
+        String::new()
+    } else {
+        host::program()
+    };
     for n in 0..vm.images.all.len() as u32 {
         let id = ImageId(n);
         let explored = !remap && anticipate::neighbours(vm, id, &program);

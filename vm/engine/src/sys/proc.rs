@@ -173,19 +173,26 @@ pub fn quick_gs_base() -> Option<u64> {
 /// The base of the app's fs.
 #[must_use]
 pub fn fs_base() -> u64 {
-    let mut base = 0u64;
+    const ARCH_GET_FS: usize = 0x1003;
     if SEGMENT_BASES.load(Ordering::Relaxed) {
+        let base;
         // SAFETY: only reads a register.
         unsafe {
             core::arch::asm!("rdfsbase {}", out(reg) base, options(nomem, nostack, preserves_flags))
         };
         return base;
     }
-    // SAFETY: ARCH_GET_FS (0x1003) stores one word.
+    ask_base(ARCH_GET_FS)
+}
+
+/// What the kernel knows (arch_prctl(2)).
+fn ask_base(which: usize) -> u64 {
+    let mut base = 0u64;
+    // SAFETY: the two calls by which we come here store one word.
     unsafe {
         raw(
             c::__NR_arch_prctl,
-            [0x1003, &raw mut base as usize, 0, 0, 0, 0],
+            [which, &raw mut base as usize, 0, 0, 0, 0],
         )
     };
     base
@@ -194,18 +201,8 @@ pub fn fs_base() -> u64 {
 /// The base of gs.
 #[must_use]
 pub fn gs_base() -> u64 {
-    let mut base = 0u64;
-    if let Some(base) = quick_gs_base() {
-        return base;
-    }
-    // SAFETY: ARCH_GET_GS (0x1004) stores one word.
-    unsafe {
-        raw(
-            c::__NR_arch_prctl,
-            [0x1004, &raw mut base as usize, 0, 0, 0, 0],
-        )
-    };
-    base
+    const ARCH_GET_GS: usize = 0x1004;
+    quick_gs_base().unwrap_or_else(|| ask_base(ARCH_GET_GS))
 }
 
 /// Sets the base of gs and leaves its selector alone; for CPUs that have the
