@@ -1,18 +1,23 @@
 //! Where our mappings go.
 //!
 //! The kernel hands out addresses from the top down, so the app's layout stays its
-//! own only if we never let the kernel choose for us. Private memory goes to a
-//! region that programs do not reach by themselves; code goes near the image it
-//! was translated from, within reach of 32-bit displacements but well below the
-//! stretch that the app's own mappings fill first.
+//! own only if we never let the kernel choose for us. Private memory goes just below
+//! the stretch where the kernel loads position-independent executables (from
+//! 2/3 of the address space, `ELF_ET_DYN_BASE`, on): nothing else maps there by
+//! itself, the two great gaps that programs reserve terabytes in stay whole, and
+//! sanitizers, which claim fixed quarters of the address space for their shadows,
+//! all count it as the program's. Code goes near the image it was translated from,
+//! within reach of 32-bit displacements but well below the stretch that the app's own
+//! mappings fill first.
 
 use crate::confine::reserve;
 use crate::sys::{Errno, Result, mem};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// First address for private memory; moved by [`seed`].
-const PRIVATE: u64 = 0x1100_0000_0000;
+/// First address for private memory (below it, from `0x5500_0000_0000` on, lies the
+/// runtime itself); moved by [`seed`].
+const PRIVATE: u64 = 0x5520_0000_0000;
 
 /// Distance from an image base down to the nearest place for its code.
 pub const NEAREST: u64 = 0x4000_0000;
@@ -21,7 +26,7 @@ pub const FARTHEST: u64 = 0x7000_0000;
 /// Images below this address are addressed absolutely, from anywhere.
 pub const LOW: u64 = 1 << 31;
 /// Where code of low images goes.
-pub const LOW_CODE: u64 = 0x1400_0000_0000;
+pub const LOW_CODE: u64 = 0x5540_0000_0000;
 
 static NEXT_PRIVATE: AtomicU64 = AtomicU64::new(PRIVATE);
 
@@ -60,13 +65,23 @@ pub fn anywhere_shared(len: u64, prot: u32) -> Result<u64> {
 fn somewhere(len: u64, map: impl Fn(u64, u64) -> Result<u64>) -> Result<u64> {
     let len = mem::page_up(len);
     for _ in 0..1000 {
-        let addr = NEXT_PRIVATE.fetch_add(len + mem::PAGE, Ordering::Relaxed);
-        match map(addr, len) {
+        match map(next_private(len), len) {
             Err(Errno(EEXIST)) => {}
             other => return other,
         }
     }
     Err(Errno(ENOMEM))
+}
+
+/// The address behind the last one, and a page; from the start again at the end, since
+/// threads without number come and go.
+fn next_private(len: u64) -> u64 {
+    let addr = NEXT_PRIVATE.fetch_add(len + mem::PAGE, Ordering::Relaxed);
+    if addr + len <= LOW_CODE {
+        return addr;
+    }
+    NEXT_PRIVATE.store(PRIVATE + len + mem::PAGE, Ordering::Relaxed);
+    PRIVATE
 }
 
 const EEXIST: i32 = 17;

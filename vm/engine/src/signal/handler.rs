@@ -290,11 +290,8 @@ pub fn redirect(thread: &mut Thread, context: &mut UContext, pc: AppPc, ctx: Con
 /// A fault of the app's own.
 fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext, pc: u64) {
     thread.signals.stepping = false;
-    let at = if signal == c::SIGTRAP {
-        pc.wrapping_sub(1)
-    } else {
-        pc
-    };
+    let behind = signal == c::SIGTRAP && !is_int1(pc);
+    let at = pc.wrapping_sub(u64::from(behind));
     let found = if vm::is_runtime(pc) {
         None
     } else {
@@ -307,7 +304,7 @@ fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCo
     let Some(mut spot) = found else {
         return fatal::crash(thread, signal, info, context);
     };
-    if signal == c::SIGTRAP {
+    if behind {
         // A trap is reported behind the instruction.
         spot.pc = spot.pc.wrapping_add(u64::from(spot.inside) + 1);
     }
@@ -316,6 +313,15 @@ fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCo
         info.rest[0] = spot.pc.0;
     }
     deliver::deliver(thread, context, &info, &spot, true);
+}
+
+/// Whether the thread stands at an `int1` in the cache. Its trap comes behind it, where
+/// a branch out of the fragment is, but some hypervisors report it at the instruction.
+fn is_int1(pc: u64) -> bool {
+    const INT1: u8 = 0xf1;
+    let prefix = |byte: &&u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf2 | 0xf3);
+    let bytes = peek::read_value::<[u8; 15]>(pc).unwrap_or_default();
+    bytes.iter().find(|byte| !prefix(byte)) == Some(&INT1)
 }
 
 /// The same in a restartable sequence, which the kernel has aborted for it: the thread
