@@ -75,6 +75,22 @@ fn processes_that_die_by_a_signal_report_too() {
     assert!(Stats::one(&file).compiled() > 0);
 }
 
+#[test]
+fn a_traced_process_says_that_it_was_left() {
+    let Some(guest) = Guest::load("process/traced_children.c").build("pie") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let stats = stats_of(&scratch, &Cmd::new(&guest));
+    let left = |s: &&Stats| {
+        s.at("native_children")
+            .to_string()
+            .contains("natively from")
+    };
+    // Two that ask for it, and four that are attached to.
+    assert_eq!(stats.iter().filter(left).count(), 6, "{stats:?}");
+}
+
 fn stats_of(scratch: &Scratch, cmd: &Cmd) -> Vec<Stats> {
     let file = scratch.path().join("stats");
     let option = format!("--stats={}", file.display());

@@ -160,8 +160,11 @@ fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space)
         crate::end::flush(vm);
     }
     let info = vm.images.get(image);
-    // There may be no room near an address where nothing is.
-    let base = if info.is_nowhere() { 0 } else { info.base.0 };
+    let base = if info.has_surroundings() {
+        info.base.0
+    } else {
+        0
+    };
     let span = needs(fragment, info.base);
     for (n, chunk) in vm.cache.chunks.iter_mut().enumerate().rev() {
         if crate::cache::place::reaches(chunk.base, chunk.len, span.0, span.1)

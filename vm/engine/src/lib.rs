@@ -15,6 +15,7 @@
 //! thread/     per-thread state, clone, exit
 //! confine/    under the app's own filters of system calls
 //! follow      taking the runtime along over an exec; obstacle: why not
+//! leave/      a process that is traced goes on by itself
 //! lockstep    telling a tracer where the app is (`run --check`)
 //! sample/     comparing with the processor now and then (`run --check=sample`)
 //! host        the tool's view of the process; counters, analysis: how tools count
@@ -44,6 +45,7 @@ mod host;
 pub mod ibl;
 pub mod image;
 mod install;
+mod leave;
 mod lock;
 mod lockstep;
 pub mod log;

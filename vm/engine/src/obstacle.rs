@@ -40,7 +40,8 @@ pub fn found() -> Option<&'static str> {
 
 /// Whether this process has a tracer (ptrace(2)): there can be only one, and a debugger
 /// wants to see the program's own code.
-fn is_traced() -> bool {
+#[must_use]
+pub fn is_traced() -> bool {
     const KEY: &[u8] = b"\nTracerPid:\t";
     let status = File::open("/proc/thread-self/status", c::O_RDONLY, 0)
         .and_then(|file| file.read_all(4096))

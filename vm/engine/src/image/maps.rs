@@ -40,7 +40,15 @@ pub fn is_anonymous(path: &str) -> bool {
 /// # Errors
 /// `/proc` is missing.
 pub fn read() -> Result<Vec<MapEntry>> {
-    let text = File::open("/proc/self/maps", c::O_RDONLY, 0)?.read_all(64 << 20)?;
+    of("/proc/self/maps")
+}
+
+/// Those in the list at `path`, which may be that of another process.
+///
+/// # Errors
+/// It cannot be read.
+pub fn of(path: &str) -> Result<Vec<MapEntry>> {
+    let text = File::open(path, c::O_RDONLY, 0)?.read_all(64 << 20)?;
     Ok(text.split(|b| *b == b'\n').filter_map(parse).collect())
 }
 

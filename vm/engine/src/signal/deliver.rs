@@ -9,7 +9,7 @@ use crate::sys::c;
 use crate::sys::proc::KernelSigaction;
 use crate::thread::Thread;
 use crate::vm::{self, Vm};
-use crate::x87;
+use crate::{glue, leave, x87};
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
@@ -46,6 +46,19 @@ pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
             .map(|s| s.corrections)
             .unwrap_or_default(),
     }
+}
+
+/// A system call was interrupted for our own sake: the state before it, from which it is
+/// made again.
+pub fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot> {
+    const EINTR: i64 = 4;
+    const NUMBER: usize = 2;
+    let done = glue::place(context.gregs[greg::RIP]) == glue::Place::GateDone;
+    let interrupted = done && context.gregs[greg::RAX] as i64 == -EINTR;
+    interrupted.then(|| {
+        context.gregs[greg::RAX] = thread.area.scratch[NUMBER];
+        gate_spot(thread, false)
+    })
 }
 
 /// Makes `context` and the counters say what the app's state is at `spot`.
@@ -95,6 +108,13 @@ pub fn deliver(
     spot: &Spot,
     fault: bool,
 ) {
+    if thread.signals.leaving && !fault && leave::instead_of_delivery(thread, context, info, spot) {
+        return;
+    }
+    if leave::is_request(info) {
+        settle(thread, context, spot);
+        return go_on(thread, context, spot);
+    }
     let signal = info.signo as u32;
     let info = &as_the_app_called(info, spot);
     let action = thread.process().actions.0[signal as usize];
@@ -111,7 +131,7 @@ pub fn deliver(
             spot.pc,
         );
     }
-    if fault {
+    if fault && !is_stale(signal, context) {
         let g = &context.gregs;
         thread.signals.last_fault = [g[greg::ERR], g[greg::TRAPNO], g[greg::CR2]];
     }
@@ -127,6 +147,13 @@ pub fn deliver(
         DEFAULT | IGNORE => go_on(thread, context, spot),
         _ => push(thread, context, info, spot, &action),
     }
+}
+
+/// Whether what the kernel says of the fault was left over from a trap of ours: some
+/// signals are forced without a fault of the processor (a bad call of the vsyscall page).
+fn is_stale(signal: u32, context: &UContext) -> bool {
+    const TRAPS: [u64; 2] = [1, 3];
+    signal != c::SIGTRAP && TRAPS.contains(&context.gregs[greg::TRAPNO])
 }
 
 /// A filter of system calls names the address of the call, which is ours.
@@ -243,7 +270,8 @@ fn enter_handler(
 }
 
 /// `stack_t` for the frame.
-fn alt_stack(thread: &Thread, sp: u64) -> [u64; 3] {
+#[must_use]
+pub fn alt_stack(thread: &Thread, sp: u64) -> [u64; 3] {
     let alt = &thread.signals.alt;
     if alt.size == 0 {
         return [0, SS_DISABLE, 0];

@@ -5,6 +5,7 @@ use super::native::{self, Native};
 use super::step::{self, TRAP_TRACE};
 use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, translate};
 use crate::glue::{self, Place, vmcall};
+use crate::leave;
 use crate::rseq;
 use crate::sample;
 use crate::sys::{c, peek};
@@ -111,6 +112,13 @@ unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UC
         return sample::on_signal(thread, signal, info, context);
     }
     let fault = FAULTS & bit(signal) != 0 && info.code > 0;
+    if leave::is_request(info) {
+        thread.signals.leaving = true;
+        if thread.pending != 0 {
+            // It comes with the signal that waits.
+            return;
+        }
+    }
     if fault {
         on_fault(thread, signal, info, context)
     } else {

@@ -10,10 +10,10 @@ use super::handler::redirect;
 use super::step::{self, TRAP_FLAG, TRAP_TRACE};
 use super::translate::{self, Spot};
 use super::{deliver, origin};
-use crate::glue;
 use crate::sys::{c, peek};
 use crate::thread::Thread;
 use crate::vm;
+use crate::{glue, leave};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 
@@ -43,6 +43,9 @@ pub fn begin(thread: &mut Thread, pc: AppPc, entry: CachePc) -> CachePc {
 pub fn arrive(thread: &mut Thread, context: &mut UContext) {
     thread.signals.native = Native::There;
     thread.signals.stepping = false;
+    if thread.signals.leaving {
+        return leave::hand_over(thread, context, AppPc(thread.signals.native_pc));
+    }
     thread.lend_gs();
     context.gregs[greg::RIP] = thread.signals.native_pc;
     context.gregs[greg::FLAGS] |= TRAP_FLAG;

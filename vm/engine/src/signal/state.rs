@@ -88,6 +88,8 @@ pub struct SignalState {
     pub native_pc: u64,
     /// Cache address of its translation, which only says that there is none.
     pub native_entry: u64,
+    /// The process is being left to itself (`leave`).
+    pub leaving: bool,
     /// The thread is being stepped to a boundary.
     pub stepping: bool,
     /// Address of the instruction that is being stepped over; 0: unknown.

@@ -11,12 +11,14 @@ mod process;
 mod sigcalls;
 mod suspend;
 pub mod table;
+mod tracing;
 mod trust;
 pub mod user_dispatch;
 
 use crate::cache::invalidate;
 use crate::confine::own;
 use crate::glue::vmcall;
+use crate::leave;
 use crate::signal::inside::Inside;
 use crate::signal::{deliver, translate};
 use crate::sys::c;
@@ -40,6 +42,8 @@ pub enum Outcome {
     Again,
     /// The thread goes on somewhere else, at this cache address.
     Elsewhere(CachePc),
+    /// The process is left to itself, and makes the call natively.
+    Natively,
 }
 
 /// Handles the call at `thread.operand` (a `SyscallRec`).
@@ -67,6 +71,7 @@ pub fn handle(thread: &mut Thread) -> CachePc {
         }
         Outcome::Again => again(thread, resume, ImageOff(rec.pc).at(base)),
         Outcome::Elsewhere(entry) => entry,
+        Outcome::Natively => leave::before_call(thread, ImageOff(rec.pc).at(base)),
     }
 }
 
@@ -147,6 +152,7 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
             vmcall::ABORTED => Outcome::Again,
             result => Outcome::Done(result),
         },
+        c::__NR_ptrace => tracing::handle(thread, resume, &args),
         c::__NR_rt_sigtimedwait => sigcalls::timed_wait(thread, &args)
             .unwrap_or_else(|| through_gate(thread, resume, nr, &args)),
         nr => through_gate(thread, resume, nr, &args),

@@ -86,6 +86,7 @@ pub fn fill() {
         watch(*nr);
     }
     watch(c::__NR_rt_sigtimedwait);
+    watch(c::__NR_ptrace);
     watch(c::__NR_process_vm_writev);
     watch(c::__NR_openat2);
     watch(c::__NR_creat);

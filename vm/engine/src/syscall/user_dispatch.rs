@@ -33,6 +33,12 @@ pub struct UserDispatch {
 }
 
 impl UserDispatch {
+    /// Whether some calls are handed back.
+    #[must_use]
+    pub const fn is_on(&self) -> bool {
+        self.on
+    }
+
     fn exempts(&self, after: u64) -> bool {
         !self.on || after.wrapping_sub(self.start) < self.len
     }

@@ -1,0 +1,85 @@
+//! Asking another process that runs under ppin to be left to itself.
+//!
+//! The request is a `SIGTRAP`, which the runtime never blocks, with a code that no
+//! program uses. It must not reach a process that would die of it: the runtime shows in
+//! the kernel's list of mappings, and so does the mark of a process that was left.
+
+use crate::image::maps::{self, MapEntry};
+use crate::signal::frame::SigInfo;
+use crate::sys::file::File;
+use crate::sys::{c, mem, proc, raw, time};
+use crate::vm;
+use alloc::format;
+
+/// `si_code` of a request; negative codes may be sent to others (rt_sigqueueinfo(2)).
+const REQUEST: i32 = -0x7070;
+/// A page without permissions, between the runtime and the private memory
+/// (`cache::place`): the process was left.
+const MARK: u64 = 0x5520_0000_0000 - mem::PAGE;
+/// Looks at a process that was asked, a millisecond apart.
+const PATIENCE: u32 = 2000;
+
+/// Whether this asks us to leave.
+#[must_use]
+pub fn is_request(info: &SigInfo) -> bool {
+    info.signo as u32 == c::SIGTRAP && info.code == REQUEST
+}
+
+/// Says to others that this process was left.
+pub fn mark() {
+    let _ = mem::map_anon_at(MARK, mem::PAGE, mem::NONE);
+}
+
+/// Asks process `pid`, which the caller is about to trace, and waits until it was left;
+/// in vain if it does not run under ppin, cannot be left, or is stopped.
+pub fn ask(pid: i32) {
+    if pid == proc::pid() || !runs_under_ppin(pid) || !can_answer(pid) {
+        return;
+    }
+    let info = SigInfo::fault(c::SIGTRAP, REQUEST, proc::pid() as u64);
+    let args = [
+        pid as usize,
+        c::SIGTRAP as usize,
+        core::ptr::from_ref(&info) as usize,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: a siginfo of ours.
+    if unsafe { raw(c::__NR_rt_sigqueueinfo, args) } != 0 {
+        return;
+    }
+    for _ in 0..PATIENCE {
+        if !runs_under_ppin(pid) {
+            break;
+        }
+        time::sleep_a_millisecond();
+    }
+}
+
+/// Whether its code is in a cache, and it was not left.
+fn runs_under_ppin(pid: i32) -> bool {
+    let ident = vm::lock().config.ppin_ident[1];
+    let maps = maps::of(&format!("/proc/{pid}/maps")).unwrap_or_default();
+    let ours = |m: &MapEntry| m.executable && m.inode == ident && m.start < MARK;
+    maps.iter().any(ours) && !maps.iter().any(|m| (m.start..m.end).contains(&MARK))
+}
+
+/// Whether it has one thread, and runs or sleeps (proc_pid_stat(5)).
+fn can_answer(pid: i32) -> bool {
+    const STATE: usize = 0;
+    const THREADS: usize = 17;
+    let stat = File::open(&format!("/proc/{pid}/stat"), c::O_RDONLY, 0)
+        .and_then(|file| file.read_all(4096))
+        .unwrap_or_default();
+    // Behind the name, which may hold anything.
+    let Some(name_end) = stat.iter().rposition(|byte| *byte == b')') else {
+        return false;
+    };
+    let mut fields = stat[name_end + 1..]
+        .trim_ascii()
+        .split(|byte| *byte == b' ');
+    let state = fields.nth(STATE).unwrap_or_default();
+    let threads = fields.nth(THREADS - STATE - 1).unwrap_or_default();
+    matches!(state, b"R" | b"S") && threads == b"1"
+}

@@ -1,0 +1,111 @@
+//! Leaving a process to itself: from here on it runs natively.
+//!
+//! A tracer (ptrace(2)) reads and writes the registers and the code of its tracee, steps
+//! it and stops it at its system calls. It must meet the program's own, and none of the
+//! faults by which the cache works. So a process that has its parent trace it is left
+//! just before that call ([`before_call`]), and a program of ours that attaches to another
+//! one asks that to be left first ([`ask`]). What was learned is saved; the statistics
+//! say what happened. The runtime's memory stays, unused.
+//!
+//! Only a process with a single thread, memory of its own and no filter of system calls
+//! is left: the others keep running in the cache.
+
+mod ask;
+
+pub use ask::{ask, is_request};
+
+use crate::cache::invalidate;
+use crate::confine::own;
+use crate::signal::frame::{SigInfo, UContext, greg};
+use crate::signal::translate::Spot;
+use crate::signal::{FAULTS, MAX_SIGNAL, NOTHING, deliver, native};
+use crate::sys::proc;
+use crate::thread::Thread;
+use crate::vm::{self, Locked};
+use crate::{end, host};
+use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::boot::flag;
+
+/// Whether the process of `thread` can be left.
+#[must_use]
+pub fn is_possible(thread: &Thread) -> bool {
+    let vm = vm::lock();
+    vm.threads.len() == 1
+        && vm.config.flags & flag::LOCKSTEP == 0
+        && !thread.borrowed_memory
+        && !thread.user_dispatch.is_on()
+        && own::of(thread).is_none()
+}
+
+/// Leaves the process at the app's system call at `pc`, which is yet to be made: natively.
+/// The cache address to go on at.
+pub fn before_call(thread: &mut Thread, pc: AppPc) -> CachePc {
+    depart(&mut vm::lock());
+    thread.signals.leaving = true;
+    native::begin(thread, pc, CachePc(0))
+}
+
+/// A signal is about to be delivered to a thread that has been asked to leave, and
+/// stands at `spot`. `false`: it cannot; the request is void.
+pub fn instead_of_delivery(
+    thread: &mut Thread,
+    context: &mut UContext,
+    info: &SigInfo,
+    spot: &Spot,
+) -> bool {
+    if !is_possible(thread) {
+        thread.signals.leaving = false;
+        return false;
+    }
+    let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
+    deliver::settle(thread, context, &spot);
+    depart(&mut vm::lock());
+    if !is_request(info) {
+        thread.signals.waiting = *info;
+        thread.pending = 1;
+    }
+    hand_over(thread, context, spot.pc);
+    true
+}
+
+/// All that is to be saved or said of the process.
+fn depart(vm: &mut Locked) {
+    let program = host::program();
+    let note = alloc::format!("{program}: natively from the moment it was traced");
+    vm.stats.native.push(note);
+    end::of_process(vm);
+    invalidate::release_all(vm);
+    ask::mark();
+}
+
+/// In a handler of ours, all app registers in `context`: the app goes on at `pc` by
+/// itself when the handler returns.
+pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
+    proc::set_mask(NOTHING);
+    give_back_actions(thread);
+    queue_anew(thread);
+    context.gregs[greg::RIP] = pc.0;
+    let flags = &mut context.gregs[greg::FLAGS];
+    *flags = thread.signals.trap_flag.shown(*flags);
+    context.sigmask = thread.signals.mask;
+    context.stack = deliver::alt_stack(thread, context.gregs[greg::RSP]);
+    thread.lend_gs();
+}
+
+fn give_back_actions(thread: &Thread) {
+    let actions = &thread.process().actions;
+    for signal in 1..=MAX_SIGNAL {
+        // SAFETY: what the app itself has asked for.
+        let _ = unsafe { proc::sigaction(signal, Some(&actions.0[signal as usize])) };
+    }
+}
+
+/// Signals that we hold are the kernel's to deliver; all are blocked now.
+fn queue_anew(thread: &mut Thread) {
+    if core::mem::take(&mut thread.pending) != 0 {
+        proc::queue_to_self(&thread.signals.waiting);
+    }
+    while let Some(info) = thread.signals.held.take(FAULTS) {
+        proc::queue_to_self(&info);
+    }
+}
