@@ -88,7 +88,7 @@ pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
     let flags = &mut context.gregs[greg::FLAGS];
     *flags = thread.signals.trap_flag.shown(*flags);
     context.sigmask = thread.signals.mask;
-    context.stack = deliver::alt_stack(thread, context.gregs[greg::RSP]);
+    context.stack = thread.signals.alt.as_set();
     thread.lend_gs();
 }
 

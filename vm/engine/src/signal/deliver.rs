@@ -1,6 +1,6 @@
 //! Handing a signal to the app, as the kernel would have.
 
-use super::frame::{self, CONTEXT, INFO, SigInfo, UContext, greg};
+use super::frame::{self, CONTEXT, INFO, Room, SigInfo, UContext, greg};
 use super::inside::Interrupted;
 use super::step::TrapFlag;
 use super::translate::{self, Spot};
@@ -16,8 +16,6 @@ use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
 
 const REDZONE: u64 = 128;
-const SS_ONSTACK: u64 = 1;
-const SS_DISABLE: u64 = 2;
 const SI_KERNEL: i32 = 0x80;
 
 /// State at the gate: before the call (or to be restarted), or behind it.
@@ -205,9 +203,9 @@ fn push(
         app.gregs[greg::TRAPNO],
         app.gregs[greg::CR2],
     ] = thread.signals.last_fault;
-    app.stack = alt_stack(thread, context.gregs[greg::RSP]);
-    let top = stack_top(thread, context.gregs[greg::RSP], action);
-    let Some(frame) = frame::write(top, action.restorer, &app, info) else {
+    app.stack = thread.signals.alt.as_set();
+    let room = room(thread, context.gregs[greg::RSP], action);
+    let Some(frame) = frame::write(&room, action.restorer, &app, info) else {
         return no_stack(thread, context, signal, spot);
     };
     thread.signals.remember(Interrupted {
@@ -269,28 +267,19 @@ fn enter_handler(
     handler::redirect(thread, context, AppPc(action.handler), Context::CANONICAL);
 }
 
-/// `stack_t` for the frame.
-#[must_use]
-pub fn alt_stack(thread: &Thread, sp: u64) -> [u64; 3] {
-    let alt = &thread.signals.alt;
-    if alt.size == 0 {
-        return [0, SS_DISABLE, 0];
-    }
-    let flags = if alt.holds(sp) && !alt.autodisarm {
-        SS_ONSTACK
-    } else {
-        0
-    };
-    let autodisarm = if alt.autodisarm { 1 << 31 } else { 0 };
-    [alt.base, flags | autodisarm, alt.size]
-}
-
-fn stack_top(thread: &Thread, sp: u64, action: &KernelSigaction) -> u64 {
+/// The kernel's `get_sigframe`: a frame that does not fit on the alternate stack is not
+/// written at all.
+fn room(thread: &Thread, sp: u64, action: &KernelSigaction) -> Room {
     let alt = &thread.signals.alt;
     let wanted = action.flags & u64::from(c::SA_ONSTACK) != 0;
-    if wanted && alt.size != 0 && !alt.holds(sp) {
-        alt.base + alt.size
-    } else {
-        sp.wrapping_sub(REDZONE)
+    let below = sp.wrapping_sub(REDZONE);
+    let entering = wanted && alt.size != 0 && !alt.in_use(below);
+    Room {
+        top: if entering { alt.base + alt.size } else { below },
+        bottom: if entering || alt.in_use(sp) {
+            alt.base
+        } else {
+            0
+        },
     }
 }

@@ -162,27 +162,42 @@ pub fn reset_vector_state(fpstate: u64) {
     }
 }
 
-/// Writes a frame below `sp`. `context` is complete but for `fpstate`, which still
+/// Where a frame may lie.
+#[derive(Debug)]
+pub struct Room {
+    /// Below this.
+    pub top: u64,
+    /// Above this: the bottom of the alternate stack, where that is used.
+    pub bottom: u64,
+}
+
+/// Writes a frame into `room`. `context` is complete but for `fpstate`, which still
 /// points at the kernel's copy in our frame. Returns the frame's address, or `None`
-/// if the app's stack cannot hold it.
+/// if the app's stack cannot hold it; nothing is written then if the room is too small.
 #[must_use]
-pub fn write(sp: u64, restorer: u64, context: &UContext, info: &SigInfo) -> Option<u64> {
+pub fn write(room: &Room, restorer: u64, context: &UContext, info: &SigInfo) -> Option<u64> {
     let mut context = *context;
-    let mut sp = sp;
-    if context.fpstate != 0 {
-        let len = vector_len(context.fpstate);
-        sp = sp.wrapping_sub(len) & !63;
-        // SAFETY: the kernel wrote `len` bytes of vector state there.
-        let bytes =
-            unsafe { core::slice::from_raw_parts(context.fpstate as *const u8, len as usize) };
-        if !peek::write(sp, bytes) {
-            return None;
-        }
+    let vector = vector_state(context.fpstate);
+    let mut sp = room.top;
+    if !vector.is_empty() {
+        sp = sp.wrapping_sub(vector.len() as u64) & !63;
         context.fpstate = sp;
     }
     let frame = (sp.wrapping_sub(FRAME) & !15).wrapping_sub(8);
-    let done = peek::write_value(frame, &restorer)
+    let done = frame > room.bottom
+        && peek::write(sp, vector)
+        && peek::write_value(frame, &restorer)
         && peek::write_value(frame + CONTEXT, &context)
         && peek::write_value(frame + INFO, info);
     done.then_some(frame)
+}
+
+/// The vector state at `fpstate`, if there is any.
+fn vector_state<'a>(fpstate: u64) -> &'a [u8] {
+    if fpstate == 0 {
+        return &[];
+    }
+    // SAFETY: the kernel wrote as many bytes there, in our own frame, which lives for as
+    // long as the handler.
+    unsafe { core::slice::from_raw_parts(fpstate as *const u8, vector_len(fpstate) as usize) }
 }

@@ -6,7 +6,7 @@ use crate::dispatch;
 use crate::signal::frame::{self, UContext, greg};
 use crate::signal::inside::Inside;
 use crate::signal::returning;
-use crate::signal::state::AltStack;
+use crate::signal::state::{AltStack, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
 use crate::signal::step::TrapFlag;
 use crate::signal::{Actions, DEFAULT, MAX_SIGNAL, UNCATCHABLE, bit, default_kills, kernel_mask};
 use crate::sys::c;
@@ -152,32 +152,22 @@ fn wait_for_deadly(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outco
     outcome
 }
 
-const SS_ONSTACK: u32 = 1;
-const SS_DISABLE: u32 = 2;
-const SS_AUTODISARM: u32 = 1 << 31;
 const MINSIGSTKSZ: u64 = 2048;
 
 fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
     let sp = thread.get(reg::RSP);
     let old = thread.signals.alt;
-    let on_it = old.holds(sp) && !old.autodisarm;
     if args[0] != 0 {
         let Some([base, flags, size]) = peek::read_value::<[u64; 3]>(args[0] as u64) else {
             return EFAULT;
         };
         match new_stack(base, flags as u32, size) {
-            _ if on_it => return EPERM,
+            _ if old.in_use(sp) => return EPERM,
             Err(error) => return error,
             Ok(alt) => thread.signals.alt = alt,
         }
     }
-    let mode = if old.size == 0 {
-        SS_DISABLE
-    } else {
-        u32::from(on_it) * SS_ONSTACK
-    };
-    let flags = mode | if old.autodisarm { SS_AUTODISARM } else { 0 };
-    if args[1] != 0 && !peek::write_value(args[1] as u64, &[old.base, u64::from(flags), old.size]) {
+    if args[1] != 0 && !peek::write_value(args[1] as u64, &old.as_told(sp)) {
         return EFAULT;
     }
     0
@@ -185,7 +175,8 @@ fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
 
 fn new_stack(base: u64, flags: u32, size: u64) -> Result<AltStack, isize> {
     let autodisarm = flags & SS_AUTODISARM != 0;
-    match flags & !SS_AUTODISARM {
+    let mode = flags & !SS_AUTODISARM;
+    match mode {
         SS_DISABLE => Ok(AltStack {
             autodisarm,
             ..AltStack::default()
@@ -195,6 +186,7 @@ fn new_stack(base: u64, flags: u32, size: u64) -> Result<AltStack, isize> {
             base,
             size,
             autodisarm,
+            marked: mode == SS_ONSTACK,
         }),
         _ => Err(EINVAL),
     }
@@ -241,7 +233,10 @@ fn back_to(thread: &mut Thread, frame: u64, pc: AppPc) -> CachePc {
 /// `restore_altstack`: errors are ignored, as in the kernel.
 fn restore_stack(thread: &mut Thread, app: &UContext) {
     let [base, flags, size] = app.stack;
-    if let Ok(alt) = new_stack(base, flags as u32 & !SS_ONSTACK, size) {
+    if thread.signals.alt.in_use(app.gregs[greg::RSP]) {
+        return;
+    }
+    if let Ok(alt) = new_stack(base, flags as u32, size) {
         thread.signals.alt = alt;
     }
 }
