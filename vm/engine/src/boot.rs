@@ -37,7 +37,8 @@ pub unsafe fn enter(
             e.0
         ));
     }
-    let mask = proc::set_mask(signal::HOLD_ALL);
+    // Signals with the numbers of faults, too, may be pending from before the exec.
+    let mask = proc::set_mask(signal::NOTHING);
     if crate::sys::auxv::has_segment_bases(boot.entry_sp) {
         proc::use_segment_bases();
     }

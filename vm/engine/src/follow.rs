@@ -148,6 +148,7 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
         exec,
     };
     let ours = proc::set_mask(thread.signals.mask);
+    crate::signal::held::hand_over(thread);
     // SAFETY: the space is this process's; the pointers are the app's own; the mask
     // is the app's.
     let failure = unsafe { launch(space, &launch_it) };

@@ -4,7 +4,9 @@ use super::frame::{self, CONTEXT, INFO, Room, SigInfo, UContext, greg};
 use super::inside::Interrupted;
 use super::step::TrapFlag;
 use super::translate::{self, Spot};
-use super::{DEFAULT, FAULTS, HOLD_ALL, IGNORE, bit, default_kills, fatal, handler, kernel_mask};
+use super::{
+    DEFAULT, FAULTS, HOLD_ALL, IGNORE, bit, default_kills, fatal, handler, held, kernel_mask,
+};
 use crate::sys::c;
 use crate::sys::proc::KernelSigaction;
 use crate::thread::Thread;
@@ -137,9 +139,10 @@ pub fn deliver(
         return fatal::die(thread, signal, info);
     }
     if blocked && FAULTS & bit(signal) != 0 {
-        thread.signals.held.put(info);
+        held::keep(thread, info);
         return go_on(thread, context, spot);
     }
+    let info = &held::meant(thread, info);
     match action.handler {
         DEFAULT if default_kills(signal) => fatal::die(thread, signal, info),
         DEFAULT | IGNORE => go_on(thread, context, spot),

@@ -28,6 +28,15 @@ pub struct SigInfo {
 }
 
 impl SigInfo {
+    /// Nothing but zeroes.
+    pub const NONE: Self = Self {
+        signo: 0,
+        errno: 0,
+        code: 0,
+        pad: 0,
+        rest: [0; 14],
+    };
+
     /// Whether a filter of system calls sent it (seccomp(2), `SECCOMP_RET_TRAP`).
     #[must_use]
     pub fn is_from_filter(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::frame::{SigInfo, UContext, greg};
 use super::native::{self, Native};
 use super::step::{self, TRAP_TRACE};
-use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, translate};
+use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, held, translate};
 use crate::glue::{self, Place, vmcall};
 use crate::leave;
 use crate::rseq;
@@ -188,10 +188,15 @@ fn refused_call(info: &SigInfo, pc: u64) -> bool {
     info.is_from_filter() && !vmcall::is_the_apps(pc)
 }
 
-/// Keeps the signal until a boundary; the kernel holds back the next ones.
+/// Keeps the signal until a boundary; the kernel holds back the next ones, but for those
+/// with the numbers of faults, which are held here.
 fn wait(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
-    thread.signals.waiting = *info;
-    thread.pending = 1;
+    if thread.pending == 0 {
+        thread.signals.waiting = *info;
+        thread.pending = 1;
+    } else {
+        thread.signals.held.put(info);
+    }
     context.sigmask = HOLD_ALL;
 }
 
@@ -244,6 +249,7 @@ pub fn deliver_waiting(thread: &mut Thread, context: &mut UContext, spot: &trans
     let info = thread.signals.waiting;
     thread.pending = 0;
     deliver::deliver(thread, context, &info, spot, false);
+    held::release(thread);
 }
 
 /// Page faults by which the cache works: the first execution of a restored group,

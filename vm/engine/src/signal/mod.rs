@@ -15,6 +15,7 @@ pub mod deliver;
 pub mod fatal;
 pub mod frame;
 pub mod handler;
+pub mod held;
 pub mod inside;
 pub mod native;
 pub mod origin;

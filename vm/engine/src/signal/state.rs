@@ -1,8 +1,8 @@
 //! A thread's share of signal handling. All zero is the state of a new thread.
 
 use super::frame::SigInfo;
+use super::held::Held;
 use super::inside::Interrupted;
-use super::{FAULTS, bit};
 use crate::sys::proc::SigSet;
 
 /// Interruptions that are remembered for their return.
@@ -68,48 +68,6 @@ impl AltStack {
     }
 }
 
-/// Signals that the app blocks and the kernel must not: pending all the same.
-#[derive(Debug)]
-#[repr(C)]
-pub struct Held {
-    set: SigSet,
-    info: [SigInfo; FAULTS.count_ones() as usize],
-}
-
-impl Held {
-    /// Those held.
-    #[must_use]
-    pub fn set(&self) -> SigSet {
-        self.set
-    }
-
-    /// Forgets them all: a forked child has none.
-    pub fn clear(&mut self) {
-        self.set = 0;
-    }
-
-    /// Holds `info`, unless another of its number is held: they do not queue.
-    pub fn put(&mut self, info: &SigInfo) {
-        let bit = bit(info.signo as u32);
-        if self.set & bit == 0 {
-            self.set |= bit;
-            self.info[Self::place(bit)] = *info;
-        }
-    }
-
-    /// Takes the lowest of `wanted` out.
-    pub fn take(&mut self, wanted: SigSet) -> Option<SigInfo> {
-        let found = self.set & wanted;
-        let lowest = found & found.wrapping_neg();
-        self.set &= !lowest;
-        (lowest != 0).then(|| self.info[Self::place(lowest)])
-    }
-
-    fn place(bit: SigSet) -> usize {
-        (FAULTS & (bit - 1)).count_ones() as usize
-    }
-}
-
 /// See the module.
 #[derive(Debug)]
 #[repr(C)]
@@ -138,8 +96,10 @@ pub struct SignalState {
     pub trap_flag: super::step::TrapFlag,
     /// sigsuspend and the like: the mask to put into the next frame.
     pub saved_mask: Option<SigSet>,
-    /// Fault signals sent by others while the app blocks them.
+    /// Fault signals sent to the thread while the app blocks them.
     pub held: Held,
+    /// What it waits for in `rt_sigtimedwait`.
+    pub awaited: SigSet,
     /// Error code, trap number and address of the app's last fault: the kernel
     /// repeats them in every later frame.
     pub last_fault: [u64; 3],

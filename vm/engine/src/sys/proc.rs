@@ -96,27 +96,52 @@ pub fn tid() -> i32 {
 
 /// Sends `signal` to this thread.
 pub fn raise(signal: u32) {
+    raise_in(tid(), signal);
+}
+
+/// Sends `signal` to a thread of this process.
+pub fn raise_in(thread: i32, signal: u32) {
     // SAFETY: no pointers.
     unsafe {
         raw(
             c::__NR_tgkill,
-            [pid() as usize, tid() as usize, signal as usize, 0, 0, 0],
+            [pid() as usize, thread as usize, signal as usize, 0, 0, 0],
         )
     };
 }
 
 /// Sends a signal with this information to this thread.
 pub fn queue_to_self(info: &crate::signal::frame::SigInfo) {
+    queue_to_thread(tid(), info);
+}
+
+/// Sends a signal with this information to a thread of this process; the kernel takes
+/// some only from the thread itself.
+pub fn queue_to_thread(thread: i32, info: &crate::signal::frame::SigInfo) {
     let args = [
         pid() as usize,
-        tid() as usize,
+        thread as usize,
         info.signo as usize,
         core::ptr::from_ref(info) as usize,
         0,
         0,
     ];
-    // SAFETY: a siginfo of our own; to oneself any code is allowed.
+    // SAFETY: a siginfo of our own; within a process any code is allowed.
     unsafe { raw(c::__NR_rt_tgsigqueueinfo, args) };
+}
+
+/// Sends a signal with this information to this process.
+pub fn queue_to_process(info: &crate::signal::frame::SigInfo) {
+    let args = [
+        pid() as usize,
+        info.signo as usize,
+        core::ptr::from_ref(info) as usize,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: as above.
+    unsafe { raw(c::__NR_rt_sigqueueinfo, args) };
 }
 
 /// Ends the process without a trace of ours. If a filter forbids even that, so be it.

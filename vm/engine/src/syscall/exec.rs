@@ -42,8 +42,9 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
 }
 
 /// The app's exec as it is. The new program inherits the app's own mask.
-fn natively(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
+fn natively(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     let ours = crate::sys::proc::set_mask(thread.signals.mask);
+    crate::signal::held::hand_over(thread);
     let result = pass(nr, args);
     crate::sys::proc::set_mask(ours);
     result

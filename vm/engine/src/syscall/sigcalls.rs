@@ -3,12 +3,15 @@
 
 use super::Outcome;
 use crate::dispatch;
-use crate::signal::frame::{self, UContext, greg};
+use crate::signal::frame::{self, SigInfo, UContext, greg};
 use crate::signal::inside::Inside;
 use crate::signal::returning;
 use crate::signal::state::{AltStack, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
 use crate::signal::step::TrapFlag;
-use crate::signal::{Actions, DEFAULT, MAX_SIGNAL, UNCATCHABLE, bit, default_kills, kernel_mask};
+use crate::signal::{
+    Actions, DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, default_kills, held,
+    kernel_mask,
+};
 use crate::sys::c;
 use crate::sys::peek;
 use crate::sys::proc::{self, KernelSigaction};
@@ -48,8 +51,9 @@ fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
     if new.is_some() && UNCATCHABLE & bit(signal) != 0 {
         return EINVAL;
     }
-    let _vm = vm::lock();
-    let actions = &mut thread.process().actions;
+    let vm = vm::lock();
+    let process = thread.process();
+    let actions = &mut process.actions;
     let old = actions.0[signal as usize];
     if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {
         return EFAULT;
@@ -58,6 +62,9 @@ fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
         new.mask &= !UNCATCHABLE;
         actions.0[signal as usize] = new;
         actions.install(signal);
+        if new.handler == IGNORE && FAULTS & bit(signal) != 0 {
+            held::drop_ignored(&vm, process, signal);
+        }
     }
     0
 }
@@ -93,20 +100,13 @@ pub fn change_mask(thread: &mut Thread, mask: u64) {
     if thread.pending == 0 {
         proc::set_mask(kernel_mask(mask));
     }
-    release_held(thread);
-}
-
-/// Fault signals that others sent while the app blocked them come up again.
-pub fn release_held(thread: &mut Thread) {
-    if let Some(info) = thread.signals.held.take(!thread.signals.mask) {
-        proc::queue_to_self(&info);
-    }
+    held::release(thread);
 }
 
 /// `rt_sigpending`: what we hold back for the app is pending, too.
 fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
     let result = super::pass(c::__NR_rt_sigpending, args);
-    let held = thread.signals.held.set();
+    let held = held::pending(thread);
     let at = args[0] as u64;
     if result == 0
         && held != 0
@@ -125,13 +125,24 @@ pub fn timed_wait(thread: &mut Thread, args: &[usize; 6]) -> Option<Outcome> {
         return None;
     }
     let wanted = peek::read_value::<u64>(args[0] as u64)?;
-    if let Some(info) = thread.signals.held.take(wanted) {
-        let told = args[1] == 0 || peek::write_value(args[1] as u64, &info);
-        let result = if told { info.signo as isize } else { EFAULT };
-        return Some(Outcome::Done(result));
-    }
     let deadly = wanted & !thread.signals.mask & deadly(&thread.process().actions);
-    (deadly != 0).then(|| wait_for_deadly(thread, args, deadly))
+    thread.signals.awaited = wanted & FAULTS & thread.signals.mask;
+    let slow = deadly != 0 || thread.signals.awaited != 0;
+    let outcome = slow.then(|| match held::take(thread, wanted) {
+        Some(info) => Outcome::Done(tell(&info, args[1])),
+        None => wait_in_vm(thread, args, deadly),
+    });
+    thread.signals.awaited = 0;
+    outcome
+}
+
+/// The result of a wait that `info` has ended, written to `at` if that is not null.
+fn tell(info: &SigInfo, at: usize) -> isize {
+    if at == 0 || peek::write_value(at as u64, info) {
+        info.signo as isize
+    } else {
+        EFAULT
+    }
 }
 
 /// Signals that end the process.
@@ -141,15 +152,18 @@ fn deadly(actions: &Actions) -> u64 {
         .fold(0, |set, signal| set | bit(signal))
 }
 
-fn wait_for_deadly(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
-    let outcome = super::pass_interruptible(thread, c::__NR_rt_sigtimedwait, args);
-    if let Outcome::Done(signal @ 1..) = outcome
-        && deadly & bit(signal as u32) != 0
-    {
-        let info = frame::SigInfo::fault(signal as u32, 0, 0);
+fn wait_in_vm(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
+    let mut args = *args;
+    let mut info = SigInfo::NONE;
+    let at = core::mem::replace(&mut args[1], &raw mut info as usize);
+    let outcome = super::pass_interruptible(thread, c::__NR_rt_sigtimedwait, &args);
+    let Outcome::Done(signal @ 1..) = outcome else {
+        return outcome;
+    };
+    if deadly & bit(signal as u32) != 0 {
         crate::signal::fatal::die(thread, signal as u32, &info);
     }
-    outcome
+    Outcome::Done(tell(&held::meant(thread, &info), at))
 }
 
 const MINSIGSTKSZ: u64 = 2048;
@@ -202,7 +216,7 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
     };
     thread.signals.mask = app.sigmask & !UNCATCHABLE;
     restore_stack(thread, &app);
-    release_held(thread);
+    held::release(thread);
     thread.signals.trap_flag = TrapFlag::of(app.gregs[greg::FLAGS]);
     let pc = app.gregs[greg::RIP];
     if !app.is_64_bit() {

@@ -5,7 +5,7 @@
 //! of the signal that ends the wait.
 
 use super::{Outcome, pass_interruptible};
-use crate::signal::{UNCATCHABLE, kernel_mask};
+use crate::signal::{UNCATCHABLE, held, kernel_mask};
 use crate::sys::{c, peek};
 use crate::thread::Thread;
 
@@ -65,7 +65,7 @@ fn pselect6(thread: &mut Thread, args: &[usize; 6]) -> Outcome {
 /// under that mask, and its frame restores the former one.
 fn with_mask(thread: &mut Thread, mask: u64, call: impl FnOnce(&Thread) -> Outcome) -> Outcome {
     let before = core::mem::replace(&mut thread.signals.mask, mask);
-    super::sigcalls::release_held(thread);
+    held::release(thread);
     let outcome = call(thread);
     if thread.pending == 0 {
         thread.signals.mask = before;

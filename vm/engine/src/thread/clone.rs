@@ -7,6 +7,7 @@
 
 use super::{Thread, reg};
 use crate::confine::own;
+use crate::signal::held::Held;
 use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
 use crate::sys::{c, come_what_may, mem, peek, proc};
 use crate::vm;
@@ -159,7 +160,8 @@ fn in_child(thread: &mut Thread, stack: u64) {
     proc::remember_pid();
     thread.tid = proc::tid();
     thread.user_dispatch = Default::default();
-    thread.signals.held.clear();
+    thread.signals.held = Held::NONE;
+    thread.process().held = Held::NONE;
     let mut vm = vm::lock();
     vm.threads.clear();
     vm.threads.push(thread);

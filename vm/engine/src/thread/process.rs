@@ -3,6 +3,7 @@
 
 use super::Thread;
 use crate::signal::Actions;
+use crate::signal::held::Held;
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU32, Ordering};
 use ppin_inject::HelperSpace;
@@ -12,6 +13,8 @@ use ppin_inject::HelperSpace;
 pub struct Process {
     /// Dispositions.
     pub actions: Actions,
+    /// Fault signals sent to the process while all its threads block them.
+    pub held: Held,
     /// Memory for the helper of a followed exec; null until one is made.
     pub helper: *mut HelperSpace,
     threads: AtomicU32,
@@ -23,6 +26,7 @@ impl Process {
     pub fn new(actions: Actions) -> Box<Self> {
         Box::new(Self {
             actions,
+            held: Held::NONE,
             helper: core::ptr::null_mut(),
             threads: AtomicU32::new(1),
         })
@@ -36,6 +40,12 @@ impl Thread {
     pub fn process<'a>(&self) -> &'a mut Process {
         // SAFETY: set before the thread runs, freed when no thread is left.
         unsafe { &mut *self.process }
+    }
+
+    /// Whether `other` is of the same process.
+    #[must_use]
+    pub fn shares_process(&self, other: &Self) -> bool {
+        self.process == other.process
     }
 
     /// Gives the first thread its process.

@@ -1,0 +1,153 @@
+//! Signals with the numbers of faults, sent by somebody, while the app blocks them. The
+//! kernel does not know that they are blocked, since the cache needs the real ones: they
+//! arrive here, and are pending as the app sees it.
+//!
+//! One sent to a thread stays with it. One sent to the process goes on to a thread that
+//! would take it; if there is none, the process holds it until one asks.
+
+use super::frame::SigInfo;
+use super::{FAULTS, MAX_SIGNAL, bit};
+use crate::sys::proc::{self, SigSet};
+use crate::thread::{Process, Thread};
+use crate::vm::{self, Vm};
+
+/// `tgkill`.
+const SI_TKILL: i32 = -6;
+
+/// Some such signals, one of each number: they do not queue.
+#[derive(Clone, Debug)]
+#[repr(C)]
+pub struct Held {
+    set: SigSet,
+    info: [SigInfo; FAULTS.count_ones() as usize],
+}
+
+impl Held {
+    /// None.
+    pub const NONE: Self = Self {
+        set: 0,
+        info: [SigInfo::NONE; FAULTS.count_ones() as usize],
+    };
+
+    /// Those held.
+    #[must_use]
+    pub fn set(&self) -> SigSet {
+        self.set
+    }
+
+    /// Forgets those of `signals`.
+    pub fn forget(&mut self, signals: SigSet) {
+        self.set &= !signals;
+    }
+
+    /// Holds `info`, unless another of its number is held.
+    pub fn put(&mut self, info: &SigInfo) {
+        let bit = bit(info.signo as u32);
+        if self.set & bit == 0 {
+            self.set |= bit;
+            self.info[Self::place(bit)] = *info;
+        }
+    }
+
+    /// Takes the lowest of `wanted` out.
+    pub fn take(&mut self, wanted: SigSet) -> Option<SigInfo> {
+        let found = self.set & wanted;
+        let lowest = found & found.wrapping_neg();
+        self.set &= !lowest;
+        (lowest != 0).then(|| self.info[Self::place(lowest)])
+    }
+
+    fn place(bit: SigSet) -> usize {
+        (FAULTS & (bit - 1)).count_ones() as usize
+    }
+}
+
+/// Keeps `info`, which `thread` has got and blocks.
+pub fn keep(thread: &mut Thread, info: &SigInfo) {
+    if info.code != SI_TKILL {
+        let vm = vm::lock();
+        thread.process().held.put(info);
+        if let Some(tid) = taker(&vm, thread, bit(info.signo as u32)) {
+            proc::raise_in(tid, info.signo as u32);
+        }
+    } else if !is_a_call(thread, info) {
+        thread.signals.held.put(info);
+    }
+}
+
+/// Whether `info` only says that the process holds one for `thread`. It cannot be passed
+/// on as it is: the kernel lets nobody speak in its name to another thread.
+fn is_a_call(thread: &Thread, info: &SigInfo) -> bool {
+    let sender = info.rest[0] as u32;
+    let held = thread.process().held.set() & FAULTS & bit(info.signo as u32);
+    held != 0 && info.code == SI_TKILL && sender == proc::pid() as u32
+}
+
+/// What `thread` has really got in getting `info`.
+#[must_use]
+pub fn meant(thread: &mut Thread, info: &SigInfo) -> SigInfo {
+    let process = thread.process();
+    let meant = is_a_call(thread, info)
+        .then(|| vm::lock())
+        .and_then(|_vm| process.held.take(bit(info.signo as u32)));
+    meant.unwrap_or(*info)
+}
+
+/// A thread of the same process that would take a signal which `thread` blocks.
+fn taker(vm: &Vm, thread: &Thread, bit: SigSet) -> Option<i32> {
+    // SAFETY: the list holds live threads, and the VM lock is held.
+    let mut all = vm.threads.iter().map(|t| unsafe { &**t });
+    let takes = |t: &Thread| t.signals.mask & bit == 0 || t.signals.awaited & bit != 0;
+    all.find(|t| t.tid != thread.tid && t.shares_process(thread) && takes(t))
+        .map(|t| t.tid)
+}
+
+/// What is pending as far as `thread` is concerned.
+#[must_use]
+pub fn pending(thread: &Thread) -> SigSet {
+    thread.signals.held.set() | thread.process().held.set()
+}
+
+/// Takes one of `wanted` out, the thread's own first.
+pub fn take(thread: &mut Thread, wanted: SigSet) -> Option<SigInfo> {
+    if pending(thread) & wanted == 0 {
+        return None;
+    }
+    let _vm = vm::lock();
+    let own = thread.signals.held.take(wanted);
+    own.or_else(|| thread.process().held.take(wanted))
+}
+
+/// The app has opened its mask, or a signal that was in the way is delivered: what is
+/// held comes up again.
+pub fn release(thread: &mut Thread) {
+    while thread.pending == 0
+        && let Some(info) = take(thread, !thread.signals.mask)
+    {
+        proc::queue_to_thread(thread.tid, &info);
+    }
+}
+
+/// The app blocks all that is held, in the kernel, too, and executes another program:
+/// the kernel passes on what is pending.
+pub fn hand_over(thread: &mut Thread) {
+    while let Some(info) = thread.signals.held.take(FAULTS) {
+        proc::queue_to_thread(thread.tid, &info);
+    }
+    while let Some(info) = take(thread, FAULTS) {
+        proc::queue_to_process(&info);
+    }
+}
+
+/// The app ignores `signal` from now on, and what is pending of it is dropped.
+pub fn drop_ignored(vm: &Vm, process: &mut Process, signal: u32) {
+    debug_assert!(signal <= MAX_SIGNAL, "the caller has looked");
+    process.held.forget(bit(signal));
+    for thread in &vm.threads {
+        // SAFETY: the list holds live threads, and the VM lock is held.
+        let thread = unsafe { &mut **thread };
+        if core::ptr::eq(thread.process(), process) {
+            thread.signals.held.forget(bit(signal));
+        }
+    }
+}
