@@ -18,7 +18,7 @@ use crate::cache::invalidate;
 use crate::confine::own;
 use crate::signal::frame::{SigInfo, UContext, greg};
 use crate::signal::translate::Spot;
-use crate::signal::{FAULTS, MAX_SIGNAL, NOTHING, deliver, native};
+use crate::signal::{MAX_SIGNAL, NOTHING, deliver, held, native};
 use crate::sys::proc;
 use crate::thread::Thread;
 use crate::vm::{self, Locked};
@@ -105,7 +105,5 @@ fn queue_anew(thread: &mut Thread) {
     if core::mem::take(&mut thread.pending) != 0 {
         proc::queue_to_self(&thread.signals.waiting);
     }
-    while let Some(info) = thread.signals.held.take(FAULTS) {
-        proc::queue_to_self(&info);
-    }
+    held::hand_over(thread);
 }

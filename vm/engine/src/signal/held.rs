@@ -88,7 +88,7 @@ fn is_a_call(thread: &Thread, info: &SigInfo) -> bool {
 pub fn meant(thread: &mut Thread, info: &SigInfo) -> SigInfo {
     let process = thread.process();
     let meant = is_a_call(thread, info)
-        .then(|| vm::lock())
+        .then(vm::lock)
         .and_then(|_vm| process.held.take(bit(info.signo as u32)));
     meant.unwrap_or(*info)
 }
@@ -128,8 +128,8 @@ pub fn release(thread: &mut Thread) {
     }
 }
 
-/// The app blocks all that is held, in the kernel, too, and executes another program:
-/// the kernel passes on what is pending.
+/// All that is held is blocked in the kernel, too, which takes it over: the app executes
+/// another program, or goes on without us.
 pub fn hand_over(thread: &mut Thread) {
     while let Some(info) = thread.signals.held.take(FAULTS) {
         proc::queue_to_thread(thread.tid, &info);
