@@ -1,6 +1,6 @@
 //! Mappings.
 
-use super::{Errno, Result, c, call};
+use super::{Errno, Result, c, call, proc};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Page size of x86-64.
@@ -77,6 +77,31 @@ pub fn use_old_flags() {
 
 static OLD_FLAGS: AtomicBool = AtomicBool::new(false);
 
+/// The app asks the kernel to make executable what is readable (personality(2)): closed
+/// groups of persisted code may not be.
+pub fn reading_implies_executing() {
+    IMPLIED.store(true, Ordering::Relaxed);
+}
+
+static IMPLIED: AtomicBool = AtomicBool::new(false);
+
+/// Makes a call that maps or protects exactly as it says.
+fn to_the_letter<T>(prot: u32, make: impl FnOnce() -> Result<T>) -> Result<T> {
+    if !IMPLIED.load(Ordering::Relaxed) || prot & c::PROT_EXEC != 0 {
+        return make();
+    }
+    const QUERY: usize = 0xffff_ffff;
+    // SAFETY: only asks.
+    let persona = unsafe { call(c::__NR_personality, [QUERY, 0, 0, 0, 0, 0]) }?;
+    let plain = persona & !(proc::READ_IMPLIES_EXEC as usize);
+    // SAFETY: it changes what later calls of this thread map, and is put back below.
+    unsafe { call(c::__NR_personality, [plain, 0, 0, 0, 0, 0]) }?;
+    let made = make();
+    // SAFETY: what it was.
+    let _ = unsafe { call(c::__NR_personality, [persona, 0, 0, 0, 0, 0]) };
+    made
+}
+
 fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<u64> {
     let exact = flags & c::MAP_FIXED_NOREPLACE;
     let passed = if OLD_FLAGS.load(Ordering::Relaxed) {
@@ -84,20 +109,16 @@ fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<
     } else {
         flags
     };
+    let args = [
+        addr as usize,
+        len as usize,
+        prot as usize,
+        passed as usize,
+        fd as isize as usize,
+        off as usize,
+    ];
     // SAFETY: without MAP_FIXED a new mapping disturbs no existing memory.
-    let got = unsafe {
-        call(
-            c::__NR_mmap,
-            [
-                addr as usize,
-                len as usize,
-                prot as usize,
-                passed as usize,
-                fd as isize as usize,
-                off as usize,
-            ],
-        )
-    }? as u64;
+    let got = to_the_letter(prot, || unsafe { call(c::__NR_mmap, args) })? as u64;
     if addr != 0 && got != addr && exact != 0 {
         // Without the flag, and before Linux 4.17, the address is a hint.
         // SAFETY: just mapped by us.
@@ -131,14 +152,9 @@ pub unsafe fn unmap(addr: u64, len: u64) -> Result<()> {
 /// # Errors
 /// The kernel's.
 pub unsafe fn protect(addr: u64, len: u64, prot: u32) -> Result<()> {
+    let args = [addr as usize, len as usize, prot as usize, 0, 0, 0];
     // SAFETY: the caller's promise.
-    unsafe {
-        call(
-            c::__NR_mprotect,
-            [addr as usize, len as usize, prot as usize, 0, 0, 0],
-        )
-    }
-    .map(drop)
+    to_the_letter(prot, || unsafe { call(c::__NR_mprotect, args) }).map(drop)
 }
 
 /// Moves a mapping of `old_len` bytes to `to`, in place of what is there; shared memory

@@ -6,6 +6,9 @@ use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 /// Kernel signal set: bit n-1 is signal n.
 pub type SigSet = u64;
 
+/// Of personality(2): what the app maps readable is executable.
+pub const READ_IMPLIES_EXEC: u32 = 0x0040_0000;
+
 /// The kernel's `struct sigaction`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]

@@ -2,7 +2,7 @@
 
 use super::pass;
 use crate::confine;
-use crate::sys::{c, peek};
+use crate::sys::{c, mem, peek, proc};
 use crate::thread::Thread;
 use crate::vm;
 
@@ -19,6 +19,7 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
         c::__NR_seccomp => confine::handle(thread, nr, args),
         c::__NR_arch_prctl => arch_prctl(thread, args),
         c::__NR_prctl => prctl(thread, args),
+        c::__NR_personality => personality(args),
         c::__NR_unshare | c::__NR_setns => {
             crate::obstacle::note_namespaces();
             pass(nr, args)
@@ -27,6 +28,16 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
         c::__NR_prlimit64 => limit(thread, nr, args, args[1], args[2]),
         _ => super::trust::give_up(thread, nr, args),
     }
+}
+
+/// What it makes executable by the way is met when it is jumped to. Our own mappings shall
+/// not become so.
+fn personality(args: &[usize; 6]) -> isize {
+    let asked = args[0] as u32;
+    if asked != u32::MAX && asked & proc::READ_IMPLIES_EXEC != 0 {
+        mem::reading_implies_executing();
+    }
+    pass(c::__NR_personality, args)
 }
 
 /// The app limits its memory to so little that there will be none for us: it is taken

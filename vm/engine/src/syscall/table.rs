@@ -57,6 +57,7 @@ pub const OTHER: &[u32] = &[
     c::__NR_rseq,
     c::__NR_seccomp,
     c::__NR_prctl,
+    c::__NR_personality,
     c::__NR_chroot,
     c::__NR_setuid,
     c::__NR_setresuid,
