@@ -7,6 +7,7 @@
 mod kind;
 mod path;
 mod rights;
+mod room;
 
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
 use std::ffi::OsStr;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 pub use kind::{Kind, kind};
 pub use rights::pid_namespace_pending;
+pub use room::check as check_room;
 
 /// Interpreters that the kernel follows in a row.
 const CHAIN: usize = 5;

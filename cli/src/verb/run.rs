@@ -26,6 +26,7 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
     check_tool(args)?;
     let (program, rest) = args.command.split_first().expect("clap requires it");
     let found = preflight::find(program)?;
+    preflight::check_room()?;
     if preflight::pid_namespace_pending() {
         return Err(Failure::of_ppin(
             "children of this process would live in another PID namespace, its helper too",

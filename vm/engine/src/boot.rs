@@ -2,6 +2,7 @@
 
 use crate::cache::{Cache, DEFAULT_LIMIT, place};
 use crate::config::Config;
+use crate::confine::reserve;
 use crate::ibl::IblTable;
 use crate::image::Images;
 use crate::signal::{self, Actions};
@@ -143,6 +144,7 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
 
 fn start(thread: &mut Thread) -> ! {
     thread.adopt();
+    reserve::fill_if_limited();
     vm::lock().begin_log();
     crate::learn_mappings(&mut vm::lock());
     let tool = vm::lock().tool_ref();

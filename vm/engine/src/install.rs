@@ -3,6 +3,7 @@
 use crate::cache::arena::{Chunk, GRAIN, MakeViews, Space};
 use crate::cache::directory::Fresh;
 use crate::cache::views::Views;
+use crate::confine::reserve;
 use crate::image::{Image, ImageId, Region};
 use crate::report;
 use crate::signal::translate::Maps;
@@ -226,6 +227,9 @@ fn add_chunk(
     match Chunk::near(base, span, len, salt, views) {
         Ok(chunk) => vm.cache.chunks.push(chunk),
         Err(_) if !vm.cache.spare.is_empty() => return None,
+        Err(_) if reserve::limited() => report::give_up(format_args!(
+            "the limit of address space (ulimit -v) leaves no room for translated code"
+        )),
         Err(e) => report::give_up(format_args!(
             "no place for translated code within 2 GiB of {base:#x} ({e})"
         )),

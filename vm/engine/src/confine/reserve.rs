@@ -23,6 +23,14 @@ pub fn fill_modestly() {
     fill_with(MODEST);
 }
 
+/// The same for a program that is limited from the start: a full heap is the end.
+pub fn fill_if_limited() {
+    const PARTS: u64 = 8;
+    if limited() {
+        fill_with(MODEST.min(proc::limit(c::RLIMIT_AS) / PARTS));
+    }
+}
+
 fn fill_with(mut len: u64) {
     let left = END.load(Ordering::Relaxed) - NEXT.load(Ordering::Relaxed);
     while left < len / 2 && len >= LEAST {
@@ -62,7 +70,8 @@ pub fn for_heap(hint: usize, len: usize) -> Option<usize> {
 }
 
 /// Whether the address space is limited (setrlimit(2)).
-fn limited() -> bool {
+#[must_use]
+pub fn limited() -> bool {
     proc::limit(c::RLIMIT_AS) != u64::MAX
 }
 

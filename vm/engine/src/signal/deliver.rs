@@ -166,8 +166,15 @@ fn as_the_app_called(info: &SigInfo, spot: &Spot) -> SigInfo {
     info
 }
 
-/// The kernel's mask for the app's; while a signal waits, no other may come.
-fn open_mask(thread: &Thread) -> u64 {
+/// The kernel's mask for the app's; while a signal waits, no other may come. One that we
+/// hold and the app does not block is the next to wait.
+fn open_mask(thread: &mut Thread) -> u64 {
+    if thread.pending == 0
+        && let Some(info) = held::take(thread, !thread.signals.mask)
+    {
+        thread.signals.waiting = info;
+        thread.pending = 1;
+    }
     if thread.pending == 0 {
         kernel_mask(thread.signals.mask)
     } else {

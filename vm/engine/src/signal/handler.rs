@@ -162,6 +162,11 @@ pub fn locate(thread: &Thread, pc: u64) -> Where {
 /// A signal that has nothing to do with the instruction at hand.
 fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
+    if info.signo as u32 == c::SIGTRAP && own_trap(pc) {
+        // The two do not queue: the kernel has dropped the trap for the signal.
+        wait(thread, info, context);
+        return on_own_trap(thread, context, pc);
+    }
     match locate(thread, pc) {
         Where::App(spot) if spot.boundary => deliver::deliver(thread, context, info, &spot, false),
         Where::App(_) | Where::Transit => {
@@ -207,10 +212,8 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         context.gregs[greg::RIP] = resume;
         return;
     }
-    match glue::place(pc.wrapping_sub(1)) {
-        Place::DeliveryTrap if signal == c::SIGTRAP => return enter_or_deliver(thread, context),
-        Place::NativeTrap if signal == c::SIGTRAP => return native::arrive(thread, context),
-        _ => {}
+    if signal == c::SIGTRAP && own_trap(pc) {
+        return on_own_trap(thread, context, pc);
     }
     if thread.signals.native != Native::Off && native::step(thread, signal, info, context) {
         return;
@@ -229,6 +232,22 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         return;
     }
     app_fault(thread, signal, info, context, pc);
+}
+
+/// Whether a trap of the runtime's own lies just before `pc`.
+fn own_trap(pc: u64) -> bool {
+    matches!(
+        glue::place(pc.wrapping_sub(1)),
+        Place::DeliveryTrap | Place::NativeTrap
+    )
+}
+
+fn on_own_trap(thread: &mut Thread, context: &mut UContext, pc: u64) {
+    if glue::place(pc.wrapping_sub(1)) == Place::NativeTrap {
+        native::arrive(thread, context);
+    } else {
+        enter_or_deliver(thread, context);
+    }
 }
 
 /// The VM turned away from the cache because a signal waits.

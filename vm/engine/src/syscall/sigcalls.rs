@@ -97,10 +97,11 @@ fn sigprocmask(thread: &mut Thread, args: &[usize; 6]) -> isize {
 /// others until it is delivered.
 pub fn change_mask(thread: &mut Thread, mask: u64) {
     thread.signals.mask = mask;
+    // The kernel, too, takes these first.
+    held::release(thread);
     if thread.pending == 0 {
         proc::set_mask(kernel_mask(mask));
     }
-    held::release(thread);
 }
 
 /// `rt_sigpending`: what we hold back for the app is pending, too.
