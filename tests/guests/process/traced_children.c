@@ -111,23 +111,31 @@ static void signals(void) {
     show("end", child);
 }
 
+static volatile int *computing;
+
 static void waits(void) {
-    write(9, "x", 1);
     for (;;) pause();
 }
 static void computes(void) {
-    write(9, "x", 1);
-    for (volatile long i = 0;; i++) visited();
+    for (long i = 0;; i++) {
+        visited();
+        *computing = 1;
+    }
+}
+
+static int in_pause(pid_t child) {
+    char path[64], text[64] = "";
+    sprintf(path, "/proc/%d/syscall", child);
+    int file = open(path, O_RDONLY);
+    SAME(read(file, text, sizeof text - 1) > 0, 1);
+    close(file);
+    return atoi(text) == SYS_pause && text[0] == '3';
 }
 
 static void attached(void (*work)(void), int seize) {
-    int ready[2];
-    char byte;
-    SAME(pipe(ready), 0);
-    dup2(ready[1], 9);
+    *computing = 0;
     pid_t child = begin(work);
-    SAME(read(ready[0], &byte, 1), 1);
-    usleep(20000);
+    while (work == waits ? !in_pause(child) : !*computing) usleep(1000);
     printf("attach %ld\n", ptrace(seize ? PTRACE_SEIZE : PTRACE_ATTACH, child, 0, 0));
     if (seize) printf("interrupt %ld\n", ptrace(PTRACE_INTERRUPT, child, 0, 0));
     int status;
@@ -149,6 +157,7 @@ static void attached(void (*work)(void), int seize) {
 }
 
 int main(void) {
+    computing = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t child = begin(stops_and_works);
     show("first", child);
     breakpoint_and_steps(child);
