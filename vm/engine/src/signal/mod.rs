@@ -94,6 +94,25 @@ impl Actions {
         Self(actions)
     }
 
+    /// Back to the defaults, but for ignored signals (the kernel's `flush_signal_handlers`);
+    /// the signals that were handled.
+    pub fn clear(&mut self) -> SigSet {
+        let mut handled = 0;
+        for (signal, action) in (0u32..).zip(&mut self.0).skip(1) {
+            let ignored = action.handler == IGNORE;
+            handled |= if action.handler > IGNORE {
+                bit(signal)
+            } else {
+                0
+            };
+            *action = KernelSigaction {
+                handler: if ignored { IGNORE } else { DEFAULT },
+                ..KernelSigaction::default()
+            };
+        }
+        handled
+    }
+
     /// Brings the kernel's disposition of `signal` in line with the app's.
     pub fn install(&self, signal: u32) {
         if UNCATCHABLE & bit(signal) != 0 {

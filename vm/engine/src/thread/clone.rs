@@ -25,6 +25,8 @@ pub struct Request {
     words: [u64; 11],
     /// Bytes of it that the app gave; 0: it used another call.
     size: usize,
+    /// `CLONE_CLEAR_SIGHAND`, which the kernel does not get: the handlers are ours.
+    clears_handlers: bool,
 }
 
 const FLAGS: usize = 0;
@@ -34,6 +36,8 @@ const STACK_SIZE: usize = 6;
 const TLS: usize = 7;
 /// Smallest `struct clone_args`.
 const VER0: usize = 64;
+/// Beyond what clone(2) can pass.
+const CLONE_CLEAR_SIGHAND: u64 = 1 << 32;
 
 impl Request {
     /// fork and vfork: the low byte of `flags` is the exit signal.
@@ -54,10 +58,15 @@ impl Request {
         words[EXIT_SIGNAL] = flags & 0xff;
         words[STACK] = stack;
         words[TLS] = tls;
-        Self { words, size: 0 }
+        Self {
+            words,
+            size: 0,
+            clears_handlers: false,
+        }
     }
 
-    /// clone3(2), with the checks of the kernel's `copy_struct_from_user`.
+    /// clone3(2), with the checks of the kernel's `copy_struct_from_user`, and those of its
+    /// `clone3_args_valid` for what we change.
     ///
     /// # Errors
     /// The result for the app.
@@ -81,7 +90,19 @@ impl Request {
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*bytes);
         }
-        Ok(Self { words, size })
+        let clears_handlers = words[FLAGS] & CLONE_CLEAR_SIGHAND != 0;
+        words[FLAGS] &= !CLONE_CLEAR_SIGHAND;
+        let request = Self {
+            words,
+            size,
+            clears_handlers,
+        };
+        let both = clears_handlers && request.flag(c::CLONE_SIGHAND);
+        let half_a_stack = (words[STACK] == 0) != (words[STACK_SIZE] == 0);
+        if both || half_a_stack {
+            return Err(EINVAL);
+        }
+        Ok(request)
     }
 
     fn flag(&self, flag: u32) -> bool {
@@ -132,6 +153,7 @@ fn kernel_call(request: &mut Request, stack: Option<(u64, u64)>) -> (u32, [usize
 fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let stack = request.stack();
     let (nr, args) = kernel_call(request, None);
+    let clears_handlers = request.clears_handlers;
     let before = proc::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
     let result = crate::heap_at_rest(|| {
@@ -141,6 +163,10 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     if result == 0 {
         core::mem::forget(vm);
         in_child(thread, stack);
+        if clears_handlers {
+            thread.process().clear_handlers();
+            thread.process().tell_kernel();
+        }
     } else {
         if result > 0 {
             vm.cache.seal();
@@ -225,6 +251,9 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     }
     c.borrowed_memory = !thread;
     c.set_process(parent, request.flag(c::CLONE_SIGHAND));
+    if request.clears_handlers {
+        c.process().clear_handlers();
+    }
     vm.next_thread += 1;
     vm.log(format_args!("thread {index} begins"));
     vm.threads.push(child);
@@ -259,6 +288,7 @@ pub unsafe extern "C" fn start(thread: *mut Thread) -> ! {
     // SAFETY: the glue passes the structure made for this child.
     let thread = unsafe { &mut *thread };
     thread.adopt();
+    thread.process().tell_kernel();
     proc::set_mask(HOLD_ALL);
     let tool = vm::lock().tool_ref();
     tool.thread_start(

@@ -2,8 +2,9 @@
 //! is a process of its own, so it has one of its own.
 
 use super::Thread;
-use crate::signal::Actions;
 use crate::signal::held::Held;
+use crate::signal::{Actions, MAX_SIGNAL, bit};
+use crate::sys::proc::SigSet;
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU32, Ordering};
 use ppin_inject::HelperSpace;
@@ -15,6 +16,8 @@ pub struct Process {
     pub actions: Actions,
     /// Fault signals sent to the process while all its threads block them.
     pub held: Held,
+    /// Signals whose dispositions the kernel has yet to learn.
+    untold: SigSet,
     /// Memory for the helper of a followed exec; null until one is made.
     pub helper: *mut HelperSpace,
     threads: AtomicU32,
@@ -27,9 +30,24 @@ impl Process {
         Box::new(Self {
             actions,
             held: Held::NONE,
+            untold: 0,
             helper: core::ptr::null_mut(),
             threads: AtomicU32::new(1),
         })
+    }
+
+    /// `CLONE_CLEAR_SIGHAND`: what is not ignored is at its default.
+    pub fn clear_handlers(&mut self) {
+        self.untold = self.actions.clear();
+    }
+
+    /// Makes the kernel's dispositions, which are still the parent's, those of this
+    /// process, which is the running one.
+    pub fn tell_kernel(&mut self) {
+        let untold = core::mem::take(&mut self.untold);
+        for signal in (1..=MAX_SIGNAL).filter(|signal| untold & bit(*signal) != 0) {
+            self.actions.install(signal);
+        }
     }
 }
 
