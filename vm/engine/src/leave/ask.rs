@@ -18,6 +18,8 @@ const REQUEST: i32 = -0x7070;
 const MARK: u64 = 0x5520_0000_0000 - mem::PAGE;
 /// Looks at a process that was asked, a millisecond apart.
 const PATIENCE: u32 = 2000;
+/// The same for one that has set the mark.
+const LAST_STEPS: u32 = 100;
 
 /// Whether this asks us to leave.
 #[must_use]
@@ -49,12 +51,27 @@ pub fn ask(pid: i32) {
     if unsafe { raw(c::__NR_rt_sigqueueinfo, args) } != 0 {
         return;
     }
-    for _ in 0..PATIENCE {
-        if !runs_under_ppin(pid) {
+    wait_while(PATIENCE, || runs_under_ppin(pid));
+    wait_while(LAST_STEPS, || blocks_all(pid));
+}
+
+fn wait_while(looks: u32, going_on: impl Fn() -> bool) {
+    for _ in 0..looks {
+        if !going_on() {
             break;
         }
         time::sleep_a_millisecond();
     }
+}
+
+/// Whether it blocks all signals: with the program's own mask it gets the program's
+/// registers back, behind the mark. (The program may do so itself, too.)
+fn blocks_all(pid: i32) -> bool {
+    const ALL: &[u8] = b"\nSigBlk:\tfffffffffffbfeff\n";
+    let status = File::open(&format!("/proc/{pid}/status"), c::O_RDONLY, 0)
+        .and_then(|file| file.read_all(4096))
+        .unwrap_or_default();
+    status.windows(ALL.len()).any(|window| window == ALL)
 }
 
 /// Whether its code is in a cache, and it was not left.

@@ -22,7 +22,7 @@ use crate::signal::{MAX_SIGNAL, NOTHING, deliver, held, native};
 use crate::sys::proc;
 use crate::thread::Thread;
 use crate::vm::{self, Locked};
-use crate::{end, host};
+use crate::{end, glue, host};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 
@@ -64,8 +64,7 @@ pub fn instead_of_delivery(
         thread.signals.waiting = *info;
         thread.pending = 1;
     }
-    hand_over(thread, context, spot.pc);
-    true
+    hand_over(thread, context, spot.pc)
 }
 
 /// All that is to be saved or said of the process.
@@ -79,8 +78,9 @@ fn depart(vm: &mut Locked) {
 }
 
 /// In a handler of ours, all app registers in `context`: the app goes on at `pc` by
-/// itself when the handler returns.
-pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
+/// itself. The return is made from the VM's stack, which is empty outside the VM: on a
+/// signal stack no other can be set, and newer kernels set it before they leave ours.
+pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
     proc::set_mask(NOTHING);
     give_back_actions(thread);
     queue_anew(thread);
@@ -89,7 +89,12 @@ pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
     *flags = thread.signals.trap_flag.shown(*flags);
     context.sigmask = thread.signals.mask;
     context.stack = thread.signals.alt.as_set();
+    let frame = ((thread.vm_sp - size_of::<UContext>() as u64) & !15) as *mut UContext;
+    // SAFETY: nothing lives on that stack while the thread is not in the VM.
+    unsafe { frame.write(*context) };
     thread.lend_gs();
+    // SAFETY: the kernel's own frame, edited.
+    unsafe { glue::sigreturn(frame) }
 }
 
 fn give_back_actions(thread: &Thread) {

@@ -44,7 +44,7 @@ pub fn arrive(thread: &mut Thread, context: &mut UContext) {
     thread.signals.native = Native::There;
     thread.signals.stepping = false;
     if thread.signals.leaving {
-        return leave::hand_over(thread, context, AppPc(thread.signals.native_pc));
+        leave::hand_over(thread, context, AppPc(thread.signals.native_pc))
     }
     thread.lend_gs();
     context.gregs[greg::RIP] = thread.signals.native_pc;
