@@ -36,9 +36,10 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     }
 }
 
+/// In the kernel's order: a new action stands even if the old one cannot be told.
 fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
     let signal = args[0] as u32;
-    if signal == 0 || signal > MAX_SIGNAL || args[3] != 8 {
+    if args[3] != 8 {
         return EINVAL;
     }
     let new: Option<KernelSigaction> = match args[1] {
@@ -48,26 +49,36 @@ fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
             None => return EFAULT,
         },
     };
-    if new.is_some() && UNCATCHABLE & bit(signal) != 0 {
+    if signal == 0 || signal > MAX_SIGNAL || (new.is_some() && UNCATCHABLE & bit(signal) != 0) {
         return EINVAL;
     }
     let vm = vm::lock();
     let process = thread.process();
     let actions = &mut process.actions;
     let old = actions.0[signal as usize];
-    if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {
-        return EFAULT;
-    }
     if let Some(mut new) = new {
         new.mask &= !UNCATCHABLE;
+        new.flags &= KNOWN_FLAGS;
         actions.0[signal as usize] = new;
         actions.install(signal);
         if new.handler == IGNORE && FAULTS & bit(signal) != 0 {
             held::drop_ignored(&vm, process, signal);
         }
     }
+    if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {
+        return EFAULT;
+    }
     0
 }
+
+/// The kernel's `UAPI_SA_FLAGS`; others read back as 0.
+const KNOWN_FLAGS: u64 = {
+    const SA_EXPOSE_TAGBITS: u32 = 0x800;
+    const SA_RESTORER: u32 = 0x0400_0000;
+    let first = c::SA_NOCLDSTOP | c::SA_NOCLDWAIT | c::SA_SIGINFO | c::SA_ONSTACK;
+    (first | c::SA_RESTART | c::SA_NODEFER | c::SA_RESETHAND | SA_EXPOSE_TAGBITS | SA_RESTORER)
+        as u64
+};
 
 fn sigprocmask(thread: &mut Thread, args: &[usize; 6]) -> isize {
     if args[3] != 8 {
@@ -108,13 +119,15 @@ pub fn change_mask(thread: &mut Thread, mask: u64) {
 fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
     let result = super::pass(c::__NR_rt_sigpending, args);
     let held = held::pending(thread);
-    let at = args[0] as u64;
-    if result == 0
-        && held != 0
-        && let Some(set) = peek::read_value::<u64>(at)
-    {
-        let written = peek::write_value(at, &(set | held));
-        debug_assert!(written, "the kernel has just written there");
+    let (at, size) = (args[0] as u64, args[1]);
+    if result == 0 && held != 0 {
+        let mut set = [0; 8];
+        peek::read(at, &mut set[..size]);
+        let set = (u64::from_le_bytes(set) | held).to_le_bytes();
+        for (at, byte) in (at..).zip(&set[..size]) {
+            let written = peek::write_value(at, byte);
+            debug_assert!(written, "the kernel has just written there");
+        }
     }
     result
 }

@@ -9,7 +9,6 @@ use crate::signal::{UNCATCHABLE, held, kernel_mask};
 use crate::sys::{c, peek};
 use crate::thread::Thread;
 
-const EFAULT: isize = -14;
 const EINTR: isize = -4;
 
 /// Handles one of them.
@@ -34,7 +33,7 @@ fn wait(
         return pass_interruptible(thread, nr, args);
     }
     let Some(mask) = peek::read_value::<u64>(set as u64) else {
-        return Outcome::Done(EFAULT);
+        return refused(thread, nr, args);
     };
     let kernel = kernel_mask(mask);
     let mut args = *args;
@@ -44,13 +43,18 @@ fn wait(
     })
 }
 
+/// The mask cannot be read: the kernel says so, unless it finds something else first.
+fn refused(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    pass_interruptible(thread, nr, args)
+}
+
 /// The sixth argument points to a pair of pointer and size.
 fn pselect6(thread: &mut Thread, args: &[usize; 6]) -> Outcome {
     if args[5] == 0 {
         return pass_interruptible(thread, c::__NR_pselect6, args);
     }
     let Some([set, size]) = peek::read_value::<[u64; 2]>(args[5] as u64) else {
-        return Outcome::Done(EFAULT);
+        return refused(thread, c::__NR_pselect6, args);
     };
     let mut pair = [0, size];
     let pair_at = &raw mut pair;

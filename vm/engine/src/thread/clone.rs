@@ -72,20 +72,23 @@ impl Request {
     /// The result for the app.
     pub fn clone3(at: u64, size: usize) -> Result<Self, isize> {
         const KNOWN: usize = 88;
-        if size < VER0 {
-            return Err(EINVAL);
-        }
         if size > mem::PAGE as usize {
             return Err(E2BIG);
         }
-        let mut bytes = [0; mem::PAGE as usize];
-        if peek::read(at, &mut bytes[..size]) != size {
-            return Err(EFAULT);
+        if size < VER0 {
+            return Err(EINVAL);
         }
-        if bytes[KNOWN..].iter().any(|b| *b != 0) {
+        let mut bytes = [0; mem::PAGE as usize];
+        let unknown = size.saturating_sub(KNOWN);
+        let read = peek::read(at.wrapping_add(KNOWN as u64), &mut bytes[..unknown]);
+        if bytes[..read].iter().any(|b| *b != 0) {
+            // What lies behind that is not looked at.
             return Err(E2BIG);
         }
         let size = size.min(KNOWN);
+        if read != unknown || peek::read(at, &mut bytes[..size]) != size {
+            return Err(EFAULT);
+        }
         let mut words = [0; 11];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *word = u64::from_le_bytes(*bytes);
