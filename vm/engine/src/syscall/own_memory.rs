@@ -84,7 +84,8 @@ pub fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome
     outcome
 }
 
-fn is_ours(pid: i32) -> bool {
+/// Whether `pid` is a thread or process that runs in this memory.
+pub fn is_ours(pid: i32) -> bool {
     // SAFETY: threads in the list are alive.
     let is = |thread: &*mut Thread| unsafe { (**thread).tid == pid };
     pid == proc::pid() || vm::lock().threads.iter().any(is)

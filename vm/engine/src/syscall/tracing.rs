@@ -1,6 +1,6 @@
 //! ptrace(2): who is about to be traced is left to itself ([`crate::leave`]).
 
-use super::{Outcome, through_gate};
+use super::{Outcome, own_memory, through_gate};
 use crate::sys::c;
 use crate::thread::Thread;
 use crate::{leave, obstacle};
@@ -15,7 +15,10 @@ pub fn handle(thread: &mut Thread, resume: u64, args: &[usize; 6]) -> Outcome {
         PTRACE_TRACEME if !obstacle::is_traced() && leave::is_possible(thread) => {
             return Outcome::Natively;
         }
-        PTRACE_ATTACH | PTRACE_SEIZE => leave::ask(args[1] as i32),
+        // Who uses this memory, too, cannot be left: a leak checker's tracer stops those.
+        PTRACE_ATTACH | PTRACE_SEIZE if !own_memory::is_ours(args[1] as i32) => {
+            leave::ask(args[1] as i32);
+        }
         _ => {}
     }
     through_gate(thread, resume, c::__NR_ptrace, args)
