@@ -2,6 +2,7 @@
 
 use crate::cache::arena::{Chunk, GRAIN, MakeViews, Space};
 use crate::cache::directory::Fresh;
+use crate::cache::invalidate;
 use crate::cache::views::Views;
 use crate::confine::reserve;
 use crate::image::{Image, ImageId, Region};
@@ -28,7 +29,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let mut context = context;
     if let Some(region) = region.filter(|r| r.writable) {
         // What was read before the guard stood may be old already.
-        vm.guards.protect(&region, pc.0, len as u64);
+        invalidate::watch(vm, &region, pc.0, len as u64);
         (len, end) = fetch(Some(region), pc, &mut buffer);
         if vm.guards.is_volatile(pc.0) {
             context = context.with(Context::VOLATILE);

@@ -9,6 +9,7 @@
 use super::evict;
 use crate::image::Region;
 use crate::sys::mem::{self, PAGE, page_down};
+use crate::thread::reg;
 use crate::vm::Vm;
 use hashbrown::HashMap;
 
@@ -35,14 +36,11 @@ pub struct Guards {
 }
 
 impl Guards {
-    /// Makes the pages of `pc .. pc + len` read-only if the app may write to them.
-    pub fn protect(&mut self, region: &Region, pc: u64, len: u64) {
-        if !region.writable || region.shared {
-            return;
-        }
+    /// Makes the pages of `pc .. pc + len` read-only, but those that are `live`.
+    fn protect(&mut self, pc: u64, len: u64, live: bool) {
         for page in (page_down(pc)..pc + len.max(1)).step_by(PAGE as usize) {
             let state = self.pages.entry(page).or_default();
-            state.volatile |= self.given_up;
+            state.volatile |= self.given_up || live;
             if !state.guarded && !state.volatile {
                 // SAFETY: the app's page; its stores fault and are put right.
                 state.guarded = unsafe { mem::protect(page, PAGE, mem::RX) }.is_ok();
@@ -82,6 +80,27 @@ impl Guards {
             .filter(move |(p, s)| s.guarded && (start..end).contains(*p))
             .map(|(p, _)| *p)
     }
+}
+
+/// Sees to it that changes of `pc .. pc + len` are noticed.
+pub fn watch(vm: &mut Vm, region: &Region, pc: u64, len: u64) {
+    if region.writable && !region.shared {
+        let live = is_live(vm, region);
+        vm.guards.protect(pc, len, live);
+    }
+}
+
+/// Whether the kernel may write to `region` at any moment, which no guard survives: it is
+/// a stack, where libraries also keep what they have registered for the thread (its rseq
+/// area, its id); or it holds these elsewhere.
+fn is_live(vm: &Vm, region: &Region) -> bool {
+    let inside = |addr: u64| (region.start..region.end).contains(&addr);
+    // SAFETY: the list holds live threads, and the VM lock is held.
+    let mut threads = vm.threads.iter().map(|t| unsafe { &**t });
+    threads.any(|t| {
+        let written = [t.rseq_call[0] as u64, t.cleared_at_exit];
+        inside(t.get(reg::RSP)) || written.into_iter().any(inside)
+    })
 }
 
 /// Gives every page back, for the kernel to write to; `false` if we hold none.

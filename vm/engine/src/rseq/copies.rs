@@ -5,6 +5,7 @@
 //! way of a [landing](super::landings), or through the VM: nothing is linked to them.
 
 use super::{landings, learn};
+use crate::cache::invalidate;
 use crate::install;
 use crate::signal::translate::{self, Spot};
 use crate::sys::peek;
@@ -102,9 +103,7 @@ pub(super) fn boundary(vm: &Vm, n: usize, pc: AppPc) -> Option<CachePc> {
 fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> Option<usize> {
     let region = crate::image_region(vm, head)?;
     let len = (sequence.end.0 - head.0) as usize;
-    if region.writable {
-        vm.guards.protect(&region, head.0, len as u64);
-    }
+    invalidate::watch(vm, &region, head.0, len as u64);
     let mut bytes = vec![0; len];
     if peek::read(head.0, &mut bytes) != len {
         return None;

@@ -37,7 +37,10 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
     };
     for n in 0..vm.images.all.len() as u32 {
         let id = ImageId(n);
-        let explored = !remap && anticipate::neighbours(vm, id, &program);
+        let explored = !remap && {
+            forget_published(vm, id);
+            anticipate::neighbours(vm, id, &program)
+        };
         if let Some((key, dir, name)) = freeze(vm, id, explored)
             && remap
         {
@@ -127,6 +130,25 @@ fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
         .filter(|(_, f)| wanted(f))
         .map(|(n, _)| n)
         .collect()
+}
+
+/// What another process has published meanwhile, a sibling by fork above all, is neither
+/// saved nor explored from again.
+fn forget_published(vm: &mut Vm, id: ImageId) {
+    let all = savable(vm, id);
+    if all.is_empty() {
+        return;
+    }
+    let Some(key) = restore::key_of(vm, id, true) else {
+        return;
+    };
+    let dir = directory(vm, &key);
+    let names = restore::unit_names(&dir);
+    let mut fresh = all.clone();
+    drop_published(vm, id, &key, &dir, &names, &mut fresh);
+    for number in all.iter().filter(|n| fresh.binary_search(n).is_err()) {
+        vm.cache.directory.fragments[*number as usize].saved = true;
+    }
 }
 
 /// Leaves out what another process has published since this image was asked for.

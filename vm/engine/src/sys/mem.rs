@@ -1,6 +1,6 @@
 //! Mappings.
 
-use super::{Errno, Result, c, call, proc};
+use super::{Errno, Result, c, call, proc, spare};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Page size of x86-64.
@@ -118,7 +118,7 @@ fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<
         off as usize,
     ];
     // SAFETY: without MAP_FIXED a new mapping disturbs no existing memory.
-    let got = to_the_letter(prot, || unsafe { call(c::__NR_mmap, args) })? as u64;
+    let got = to_the_letter(prot, || unsafe { call_for_room(c::__NR_mmap, args) })? as u64;
     if addr != 0 && got != addr && exact != 0 {
         // Without the flag, and before Linux 4.17, the address is a hint.
         // SAFETY: just mapped by us.
@@ -130,6 +130,20 @@ fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<
 
 const fn c_eexist() -> i32 {
     17
+}
+
+/// Makes a call that may need one more mapping than the process is allowed to have.
+///
+/// # Safety
+/// As the call itself.
+unsafe fn call_for_room(nr: u32, args: [usize; 6]) -> Result<usize> {
+    const ENOMEM: Errno = Errno(12);
+    // SAFETY: the caller's promise; a call that fails may be made again.
+    match unsafe { call(nr, args) } {
+        // SAFETY: as above.
+        Err(ENOMEM) if spare::give_up() => unsafe { call(nr, args) },
+        result => result,
+    }
 }
 
 /// Removes mappings.
@@ -154,7 +168,7 @@ pub unsafe fn unmap(addr: u64, len: u64) -> Result<()> {
 pub unsafe fn protect(addr: u64, len: u64, prot: u32) -> Result<()> {
     let args = [addr as usize, len as usize, prot as usize, 0, 0, 0];
     // SAFETY: the caller's promise.
-    to_the_letter(prot, || unsafe { call(c::__NR_mprotect, args) }).map(drop)
+    to_the_letter(prot, || unsafe { call_for_room(c::__NR_mprotect, args) }).map(drop)
 }
 
 /// Moves a mapping of `old_len` bytes to `to`, in place of what is there; shared memory
@@ -169,7 +183,7 @@ pub unsafe fn remap(from: u64, old_len: u64, len: u64, to: u64) -> Result<()> {
     let flags = c::MREMAP_MAYMOVE | c::MREMAP_FIXED;
     // SAFETY: the caller's promise.
     unsafe {
-        call(
+        call_for_room(
             c::__NR_mremap,
             [
                 from as usize,

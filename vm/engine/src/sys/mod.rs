@@ -10,6 +10,7 @@ pub mod file;
 pub mod mem;
 pub mod peek;
 pub mod proc;
+pub mod spare;
 pub mod time;
 
 pub use linux_raw_sys::general as c;

@@ -4,7 +4,7 @@ use super::pass;
 use crate::cache::invalidate;
 use crate::image::maps::MapEntry;
 use crate::sys::file::stat_fd;
-use crate::sys::{c, mem};
+use crate::sys::{c, mem, spare};
 use crate::vm;
 use alloc::format;
 use alloc::string::String;
@@ -14,6 +14,11 @@ const WRITE: usize = c::PROT_WRITE as usize;
 
 /// Makes the call and brings translations up to date.
 pub fn handle(nr: u32, args: &[usize; 6]) -> isize {
+    if nr == c::__NR_munmap {
+        spare::removed();
+    } else {
+        spare::made();
+    }
     match nr {
         c::__NR_mmap => mmap(args),
         c::__NR_munmap => before(args, nr),

@@ -30,6 +30,7 @@ pub struct Request {
 }
 
 const FLAGS: usize = 0;
+const CHILD_TID: usize = 2;
 const EXIT_SIGNAL: usize = 4;
 const STACK: usize = 5;
 const STACK_SIZE: usize = 6;
@@ -251,6 +252,9 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let thread = request.flag(c::CLONE_THREAD);
     if request.flag(c::CLONE_VFORK) {
         c.signals.alt = parent.signals.alt;
+    }
+    if request.flag(c::CLONE_CHILD_CLEARTID) {
+        c.cleared_at_exit = request.words[CHILD_TID];
     }
     c.borrowed_memory = !thread;
     c.set_process(parent, request.flag(c::CLONE_SIGHAND));

@@ -135,6 +135,8 @@ pub struct Thread {
     /// What the app has registered for restartable sequences, and the flags to take it
     /// back: address, length, flags, signature; address 0: nothing.
     pub rseq_call: [usize; 4],
+    /// Where the kernel clears the thread's id when it ends; 0: nowhere, or unknown.
+    pub cleared_at_exit: u64,
     /// The mapping that holds all this.
     pub map: (u64, u64),
 }
