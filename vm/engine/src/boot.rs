@@ -10,7 +10,7 @@ use crate::stats::Stats;
 use crate::sys::{mem, proc, time};
 use crate::thread::{Process, Thread, reg};
 use crate::vm::{self, Vm};
-use crate::{counters, host, report, syscall};
+use crate::{counters, host, install, report, syscall};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -147,6 +147,9 @@ fn start(thread: &mut Thread) -> ! {
     reserve::fill_if_limited();
     vm::lock().begin_log();
     crate::learn_mappings(&mut vm::lock());
+    if reserve::limited_amply() {
+        install::prepare_for_want(&mut vm::lock());
+    }
     let tool = vm::lock().tool_ref();
     tool.start(&host::EngineHost);
     tool.thread_start(&host::EngineHost, ThreadId(0));

@@ -8,7 +8,7 @@ use crate::confine::reserve;
 use crate::image::{Image, ImageId, Region};
 use crate::report;
 use crate::signal::translate::Maps;
-use crate::sys::{peek, time};
+use crate::sys::{peek, spare, time};
 use crate::vm::Vm;
 use alloc::boxed::Box;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
@@ -252,9 +252,13 @@ pub fn lay_in(vm: &mut Vm, for_good: bool) {
     }
 }
 
-/// Lays in room for when the app's limits leave none.
-pub fn lay_in_modestly(vm: &mut Vm) {
-    lay_in_pieces(vm, CHUNK, Views::at, true);
+/// Lays in memory for when the app has used up what its limits allow.
+pub fn prepare_for_want(vm: &mut Vm) {
+    reserve::fill_modestly();
+    spare::keep();
+    if !vm.cache.recycles {
+        lay_in_pieces(vm, CHUNK, Views::at, true);
+    }
 }
 
 /// Maps room for new code near every image. `for_good`: as much again, so that a full

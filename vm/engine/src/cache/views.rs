@@ -12,7 +12,7 @@
 //! the kernel copies it at a fork.
 
 use super::place;
-use crate::sys::{Errno, Result, mem};
+use crate::sys::{Errno, Result, mem, spare};
 use core::ops::Range;
 
 /// See the module.
@@ -96,6 +96,7 @@ impl Views {
             mem::remap(exec, self.len, self.len, self.exec)?;
         }
         (self.write, self.sealed) = (write, false);
+        spare::restore();
         Ok(())
     }
 

@@ -69,10 +69,19 @@ pub fn for_heap(hint: usize, len: usize) -> Option<usize> {
         .ok()
 }
 
-/// Whether the address space is limited (setrlimit(2)).
+/// Whether the app's memory is limited (setrlimit(2)).
 #[must_use]
 pub fn limited() -> bool {
-    proc::limit(c::RLIMIT_AS) != u64::MAX
+    let limits = [c::RLIMIT_AS, c::RLIMIT_DATA];
+    limits.into_iter().any(|it| proc::limit(it) != u64::MAX)
+}
+
+/// Whether it is, but leaves so much that what is laid in for code is a small part of it.
+#[must_use]
+pub fn limited_amply() -> bool {
+    const AMPLE: u64 = 96 << 20;
+    let limits = [c::RLIMIT_AS, c::RLIMIT_DATA].map(proc::limit);
+    limited() && limits.into_iter().all(|limit| limit >= AMPLE)
 }
 
 /// Whether the heap and threads can still get memory from the kernel under `next`.

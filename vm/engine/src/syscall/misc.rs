@@ -40,16 +40,13 @@ fn personality(args: &[usize; 6]) -> isize {
     pass(c::__NR_personality, args)
 }
 
-/// The app limits its memory to so little that there will be none for us: it is taken
+/// The app limits its memory, and may use up what it has left itself: ours is taken
 /// before. (A vfork child limits itself alone.)
 fn limit(thread: &Thread, nr: u32, args: &[usize; 6], resource: usize, new: usize) -> isize {
-    const LITTLE: u64 = 64 << 20;
     let memory = [c::RLIMIT_AS, c::RLIMIT_DATA].contains(&(resource as u32));
     let soft = peek::read_value::<u64>(new as u64).filter(|_| memory && new != 0);
-    if soft.is_some_and(|soft| soft < LITTLE) && !thread.borrowed_memory {
-        let mut vm = vm::lock();
-        crate::confine::reserve::fill_modestly();
-        crate::install::lay_in_modestly(&mut vm);
+    if soft.is_some_and(|soft| soft != u64::MAX) && !thread.borrowed_memory {
+        crate::install::prepare_for_want(&mut vm::lock());
     }
     pass(nr, args)
 }
