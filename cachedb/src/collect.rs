@@ -9,16 +9,13 @@ use crate::scan::children;
 use crate::trust;
 use nix::fcntl::{Flock, FlockArg};
 use ppin_persist::memo;
-use ppin_persist::paths::{FILE_MODE, MEMO};
+use ppin_persist::paths::{FILE_MODE, MEMO, is_abandoned};
 use std::collections::HashSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-
-/// A temporary file or an empty directory of this age belongs to no living writer.
-const ABANDONED: Duration = Duration::from_secs(3600);
+use std::time::SystemTime;
 
 /// What to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -162,8 +159,7 @@ fn abandoned(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let now = now.map_or(0, |now| now.as_secs() as i64);
-    fs::symlink_metadata(path)
-        .is_ok_and(|meta| now.saturating_sub(meta.ctime()) > ABANDONED.as_secs() as i64)
+    fs::symlink_metadata(path).is_ok_and(|meta| is_abandoned(meta.ctime(), now))
 }
 
 /// The image that a memo is about.

@@ -26,6 +26,13 @@ pub const DIR_MODE: u32 = 0o700;
 pub const FILE_MODE: u32 = 0o600;
 /// First byte of temporary names.
 pub const TEMPORARY: &str = ".tmp-";
+
+/// Whether a temporary file or an empty directory, last changed at `ctime` (seconds), was
+/// left behind by a writer that was killed: none takes an hour.
+#[must_use]
+pub const fn is_abandoned(ctime: i64, now: i64) -> bool {
+    now.saturating_sub(ctime) > 3600
+}
 const SUFFIX: &str = ".unit";
 
 /// Name of a unit file.
@@ -115,6 +122,13 @@ pub fn unit_dir(key: &Key) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_being_written_is_not_abandoned() {
+        assert!(!is_abandoned(1000, 1000) && !is_abandoned(1000, 4600));
+        assert!(!is_abandoned(i64::MAX, 0), "a clock that was set back");
+        assert!(is_abandoned(1000, 4601));
+    }
 
     #[test]
     fn unit_names_round_trip_and_sort_by_sequence() {

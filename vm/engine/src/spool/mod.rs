@@ -229,6 +229,7 @@ fn write(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<(), Strin
     )
     .map_err(|e| format!("{dir}: {e}"))?;
     tidy::remove(&tidied.replaces);
+    tidy::sweep(dir);
     Ok(())
 }
 

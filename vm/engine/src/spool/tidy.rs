@@ -5,12 +5,12 @@
 //! counter carry: an image keeps about as many units as its size has binary digits,
 //! and each fragment is rewritten about as often.
 
-use crate::sys::c;
 use crate::sys::file::{self, File, Mapped};
+use crate::sys::{c, time};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ppin_persist::paths::UnitName;
+use ppin_persist::paths::{TEMPORARY, UnitName, is_abandoned};
 use ppin_persist::{Key, UnitFile, merge, merge_as};
 
 /// Units that are left alone however small they are.
@@ -125,6 +125,23 @@ fn opened<'a>(key: &Key, neighbours: &'a [Neighbour]) -> Option<Vec<UnitFile<'a>
         Some(file)
     };
     neighbours.iter().map(verified).collect()
+}
+
+/// Removes what killed writers have left in `dir`.
+pub fn sweep(dir: &str) {
+    let (now, _) = time::real();
+    let old = |path: &String| {
+        let stat =
+            File::open(path, c::O_RDONLY | c::O_NOFOLLOW | c::O_NONBLOCK, 0).and_then(|f| f.stat());
+        stat.is_ok_and(|stat| is_abandoned(stat.ctime.0, now))
+    };
+    let names = file::list_all(dir).unwrap_or_default();
+    let left = names.iter().filter(|name| name.starts_with(TEMPORARY));
+    let paths: Vec<String> = left
+        .map(|name| format!("{dir}/{name}"))
+        .filter(old)
+        .collect();
+    remove(&paths);
 }
 
 /// Removes files that another has replaced.

@@ -336,6 +336,16 @@ pub fn make_dir(path: &str) -> Result<()> {
 /// # Errors
 /// The kernel's.
 pub fn list_dir(path: &str) -> Result<Vec<alloc::string::String>> {
+    let mut names = list_all(path)?;
+    names.retain(|name| !name.starts_with('.'));
+    Ok(names)
+}
+
+/// The same with dot entries.
+///
+/// # Errors
+/// The kernel's.
+pub fn list_all(path: &str) -> Result<Vec<alloc::string::String>> {
     let dir = File::open(path, c::O_RDONLY | c::O_DIRECTORY, 0)?;
     let mut names = Vec::new();
     let mut buf = alloc::vec![0u8; 8192];
@@ -369,9 +379,7 @@ fn parse_entries(mut entries: &[u8], names: &mut Vec<alloc::string::String>) {
             .split(|b| *b == 0)
             .next()
             .unwrap_or_default();
-        if !name.starts_with(b".")
-            && let Ok(name) = core::str::from_utf8(name)
-        {
+        if let Ok(name) = core::str::from_utf8(name) {
             names.push(name.into());
         }
         entries = &entries[len..];
