@@ -61,11 +61,14 @@ fn trap_len(pc: u64) -> u64 {
     }
 }
 
-/// Ends the process by `signal` as if by its default action.
+/// Ends the process by `signal` as if by its default action; like its exit
+/// ([`crate::thread::exit::process`]) with the lock held.
 pub fn die(thread: &mut Thread, signal: u32, info: &SigInfo) {
-    if !thread.borrowed_memory {
-        crate::end::of_process(&mut vm::lock());
+    if thread.borrowed_memory {
+        die_now(thread, signal, info)
     }
+    let mut vm = vm::lock();
+    crate::end::of_process(&mut vm);
     die_now(thread, signal, info)
 }
 

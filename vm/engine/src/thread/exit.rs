@@ -5,7 +5,7 @@ use crate::confine::own;
 use crate::end;
 use crate::signal::{HOLD_ALL, NOTHING};
 use crate::sys::{c, come_what_may, proc};
-use crate::syscall::Outcome;
+use crate::syscall::{Outcome, table};
 use crate::vm;
 use ppin_jit::api::ThreadId;
 
@@ -50,11 +50,19 @@ fn leave(status: i32) -> ! {
     }
 }
 
-/// `exit_group`: the process.
+/// `exit_group`: the process. Who is first has the lock, and keeps it: saving takes longer
+/// than natively the end does, and no other thread may write, end the process otherwise or
+/// die of a signal meanwhile.
 pub fn process(thread: &mut Thread, status: i32) -> Outcome {
-    if !thread.borrowed_memory {
-        proc::set_mask(HOLD_ALL);
-        end::of_process(&mut vm::lock());
+    if thread.borrowed_memory {
+        proc::exit_group(status)
     }
+    proc::set_mask(HOLD_ALL);
+    let mut vm = vm::lock();
+    if vm.threads.len() > 1 {
+        // All calls of the others come by the lock from here on.
+        table::every();
+    }
+    end::of_process(&mut vm);
     proc::exit_group(status)
 }
