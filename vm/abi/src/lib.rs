@@ -3,8 +3,9 @@
 //! The launcher, the injected runtime, the compiler and the code that the
 //! compiler emits meet here: address types ([`addr`]), the per-thread area that
 //! emitted code reaches through `gs` ([`area`]), the records that emitted stubs
-//! hand to the VM ([`record`]), the static context of a fragment ([`context`])
-//! and the boot block that the launcher leaves for the runtime ([`boot`]).
+//! hand to the VM ([`record`]), the static context of a fragment ([`context`]),
+//! the boot block that the launcher leaves for the runtime ([`boot`]) and the place of
+//! our memory in the program's ([`room`]).
 //!
 //! Nothing here runs: plain data, no allocation, no operating system.
 #![no_std]
@@ -15,3 +16,4 @@ pub mod area;
 pub mod boot;
 pub mod context;
 pub mod record;
+pub mod room;

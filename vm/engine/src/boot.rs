@@ -144,10 +144,13 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
 
 fn start(thread: &mut Thread) -> ! {
     thread.adopt();
-    reserve::fill_if_limited();
+    let limited = reserve::limited();
+    if limited {
+        reserve::fill_under_limit();
+    }
     vm::lock().begin_log();
     crate::learn_mappings(&mut vm::lock());
-    if reserve::limited_amply() {
+    if limited && reserve::limits_are_ample() {
         install::prepare_for_want(&mut vm::lock());
     }
     let tool = vm::lock().tool_ref();

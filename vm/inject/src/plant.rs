@@ -21,10 +21,10 @@ use linux_raw_sys::general::{
     __NR_getrandom, __NR_personality, GRND_NONBLOCK, MAP_PRIVATE, PROT_EXEC, PROT_READ,
 };
 use ppin_abi::boot::{BOOTSTRAP_MAX, BootHeader};
+use ppin_abi::room;
 
-/// Below where the kernel loads position-independent executables; the engine's
-/// `cache::place` says why, and maps its own memory from `0x5520_0000_0000` on.
-const HINT: u64 = 0x5500_0000_0000;
+/// The engine's `cache::place` says why there.
+const HINT: u64 = room::RUNTIME;
 /// Choices of place, each this many bytes from the next.
 const STEP: u64 = 2 << 20;
 const CHOICES: u64 = 1 << 16;
@@ -186,7 +186,7 @@ mod tests {
     fn hints_are_page_aligned_and_below_the_private_memory() {
         for _ in 0..100 {
             let at = hint();
-            assert!(at.is_multiple_of(STEP) && (HINT..0x5520_0000_0000).contains(&at));
+            assert!(at.is_multiple_of(STEP) && (HINT..room::PRIVATE).contains(&at));
         }
     }
 }

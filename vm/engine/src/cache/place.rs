@@ -14,10 +14,7 @@ use crate::confine::reserve;
 use crate::sys::{Errno, Result, mem};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
-
-/// First address for private memory (below it, from `0x5500_0000_0000` on, lies the
-/// runtime itself); moved by [`seed`].
-const PRIVATE: u64 = 0x5520_0000_0000;
+use ppin_abi::room::PRIVATE;
 
 /// Distance from an image base down to the nearest place for its code.
 pub const NEAREST: u64 = 0x4000_0000;
@@ -28,6 +25,7 @@ pub const LOW: u64 = 1 << 31;
 /// Where code of low images goes.
 pub const LOW_CODE: u64 = 0x5540_0000_0000;
 
+/// The next address for private memory; moved by [`seed`].
 static NEXT_PRIVATE: AtomicU64 = AtomicU64::new(PRIVATE);
 
 /// Moves private memory by a random number of pages (address-space randomisation

@@ -14,7 +14,7 @@ pub mod reserve;
 
 use crate::cache::invalidate;
 use crate::glue::vmcall;
-use crate::signal::{fatal, handler};
+use crate::signal::{entry, fatal};
 use crate::sys::{c, mem, peek, time};
 use crate::thread::Thread;
 use crate::vm::{self, Vm};
@@ -204,7 +204,7 @@ fn may_guard(next: &Confinement) -> bool {
 
 /// How handlers return and who ends the process; the kernel's dispositions follow.
 fn who_kills(thread: &Thread, returns: bool, dies: bool) {
-    if handler::return_by_hand(!returns) | fatal::leave_to_kernel(!dies) {
+    if entry::return_by_hand(!returns) | fatal::leave_to_kernel(!dies) {
         crate::signal::take_over(&thread.process().actions);
     }
 }

@@ -24,11 +24,9 @@ pub fn fill_modestly() {
 }
 
 /// The same for a program that is limited from the start: a full heap is the end.
-pub fn fill_if_limited() {
+pub fn fill_under_limit() {
     const PARTS: u64 = 8;
-    if limited() {
-        fill_with(MODEST.min(proc::limit(c::RLIMIT_AS) / PARTS));
-    }
+    fill_with(MODEST.min(proc::limit(c::RLIMIT_AS) / PARTS));
 }
 
 fn fill_with(mut len: u64) {
@@ -76,12 +74,12 @@ pub fn limited() -> bool {
     limits.into_iter().any(|it| proc::limit(it) != u64::MAX)
 }
 
-/// Whether it is, but leaves so much that what is laid in for code is a small part of it.
+/// Whether what is laid in for code is a small part of what the limits allow.
 #[must_use]
-pub fn limited_amply() -> bool {
+pub fn limits_are_ample() -> bool {
     const AMPLE: u64 = 96 << 20;
-    let limits = [c::RLIMIT_AS, c::RLIMIT_DATA].map(proc::limit);
-    limited() && limits.into_iter().all(|limit| limit >= AMPLE)
+    let limits = [c::RLIMIT_AS, c::RLIMIT_DATA];
+    limits.into_iter().all(|it| proc::limit(it) >= AMPLE)
 }
 
 /// Whether the heap and threads can still get memory from the kernel under `next`.

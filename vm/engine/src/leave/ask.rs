@@ -10,12 +10,13 @@ use crate::sys::file::File;
 use crate::sys::{c, mem, proc, raw, time};
 use crate::vm;
 use alloc::format;
+use ppin_abi::room;
 
 /// `si_code` of a request; negative codes may be sent to others (rt_sigqueueinfo(2)).
 const REQUEST: i32 = -0x7070;
 /// A page without permissions, between the runtime and the private memory
-/// (`cache::place`): the process was left.
-const MARK: u64 = 0x5520_0000_0000 - mem::PAGE;
+/// (`ppin_abi::room`): the process was left.
+const MARK: u64 = room::PRIVATE - mem::PAGE;
 /// Looks at a process that was asked, a millisecond apart.
 const PATIENCE: u32 = 2000;
 /// The same for one that has set the mark.

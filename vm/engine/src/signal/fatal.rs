@@ -6,7 +6,7 @@
 //! deadly, too (`force_sig` in the kernel).
 
 use super::frame::{SigInfo, UContext, greg};
-use super::{DEFAULT, FAULTS, bit, handler};
+use super::{DEFAULT, FAULTS, bit, entry};
 use crate::sys::proc::{self, KernelSigaction};
 use crate::sys::{c, peek};
 use crate::thread::Thread;
@@ -26,7 +26,7 @@ pub fn leave_to_kernel(left: bool) -> bool {
 /// as long as we can return from a handler: the VM itself may run into them.
 #[must_use]
 pub fn is_left(signal: u32) -> bool {
-    let ours = if handler::returns_by_hand() {
+    let ours = if entry::returns_by_hand() {
         bit(c::SIGSEGV) | bit(c::SIGTRAP)
     } else {
         FAULTS
@@ -37,7 +37,7 @@ pub fn is_left(signal: u32) -> bool {
 /// The app dies of a fault where `context` stands: it is to happen again, blocked.
 /// `false`: not the way to go.
 pub fn repeat(thread: &Thread, signal: u32, context: &mut UContext) -> bool {
-    let way = LEFT.load(Ordering::Relaxed) && !handler::returns_by_hand();
+    let way = LEFT.load(Ordering::Relaxed) && !entry::returns_by_hand();
     if way {
         if !thread.borrowed_memory {
             crate::end::of_process(&mut vm::lock());

@@ -12,6 +12,7 @@
 //! needs them. The app's own wish is kept in [`state::SignalState::mask`].
 
 pub mod deliver;
+pub mod entry;
 pub mod fatal;
 pub mod frame;
 pub mod handler;
@@ -142,9 +143,9 @@ fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
     let nested = if needed { c::SA_NODEFER } else { 0 };
     let ours = u64::from(c::SA_SIGINFO | c::SA_ONSTACK | SA_RESTORER | nested);
     KernelSigaction {
-        handler: handler::signal_entry as *const () as usize as u64,
+        handler: entry::signal_entry as *const () as usize as u64,
         flags: ours | (app.flags & KEPT),
-        restorer: handler::restorer as *const () as usize as u64,
+        restorer: entry::restorer as *const () as usize as u64,
         mask: HOLD_ALL,
     }
 }

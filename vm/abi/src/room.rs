@@ -1,0 +1,7 @@
+//! Where ppin's own memory lies in a program: just below the stretch where the kernel loads
+//! position-independent executables (`ELF_ET_DYN_BASE`, 2/3 of the address space).
+
+/// The runtime's image, from here on.
+pub const RUNTIME: u64 = 0x5500_0000_0000;
+/// What the runtime maps for itself, from here on.
+pub const PRIVATE: u64 = 0x5520_0000_0000;
