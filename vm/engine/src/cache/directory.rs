@@ -72,8 +72,7 @@ impl Directory {
         } else {
             self.unlisted.insert((fresh.pc, fresh.code.context), id);
         }
-        let last = page_down(fresh.pc.0 + u64::from(fresh.code.source_len.max(1)) - 1);
-        for page in (page_down(fresh.pc.0)..=last).step_by(PAGE as usize) {
+        for page in pages_of(&fresh) {
             self.by_page.entry(page).or_default().push(id);
         }
         self.fragments.push(fresh);
@@ -85,8 +84,10 @@ impl Directory {
         let fresh = &mut self.fragments[id as usize];
         fresh.dead = true;
         let key = (fresh.pc, fresh.code.context);
-        if let Some(listed) = self.by_page.get_mut(&page_down(key.0.0)) {
-            listed.retain(|other| *other != id);
+        for page in pages_of(fresh) {
+            if let Some(listed) = self.by_page.get_mut(&page) {
+                listed.retain(|other| *other != id);
+            }
         }
         if self.by_pc.get(&key) == Some(&id) {
             self.by_pc.remove(&key);
@@ -99,17 +100,27 @@ impl Directory {
         let hit = |f: &Fresh| {
             !f.dead && f.pc.0 < end && f.pc.0 + u64::from(f.code.source_len.max(1)) > start
         };
-        let pages = (end - page_down(start)).div_ceil(PAGE);
+        let first = page_down(start);
+        let pages = (end - first).div_ceil(PAGE);
         let mut ids: Vec<u32> = if pages < self.by_page.len() as u64 {
-            let listed =
-                (0..pages).filter_map(|n| self.by_page.get(&(page_down(start) + n * PAGE)));
+            let listed = (0..pages).filter_map(|n| self.by_page.get(&(first + n * PAGE)));
             listed.flatten().copied().collect()
         } else {
-            (0..self.fragments.len() as u32).collect()
+            let within = self
+                .by_page
+                .iter()
+                .filter(|(p, _)| (first..end).contains(*p));
+            within.flat_map(|(_, listed)| listed).copied().collect()
         };
         ids.retain(|id| hit(&self.fragments[*id as usize]));
         ids.sort_unstable();
         ids.dedup();
         ids
     }
+}
+
+/// Pages that its source touches.
+fn pages_of(fresh: &Fresh) -> impl Iterator<Item = u64> + use<> {
+    let last = page_down(fresh.pc.0 + u64::from(fresh.code.source_len.max(1)) - 1);
+    (page_down(fresh.pc.0)..=last).step_by(PAGE as usize)
 }

@@ -156,7 +156,10 @@ pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
     let Vm {
         images, cache, ibl, ..
     } = vm;
-    for image in images.all.iter_mut().filter(|i| !i.gone) {
+    // Generated code is forgotten thousands of times: only units of code that lies there
+    // are asked what they have.
+    let there = |i: &&mut crate::image::Image| !i.gone && i.span.0 < end && start < i.span.1;
+    for image in images.all.iter_mut().filter(there) {
         let base = image.base;
         for (pc, entry) in image
             .units
