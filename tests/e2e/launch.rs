@@ -258,6 +258,19 @@ fn under_strace_the_program_runs_as_a_child() {
     }
 }
 
+/// A process with several threads cannot be left to itself: it ends in words.
+#[test]
+fn threads_that_map_over_ppin_are_told_so() {
+    let Some(exe) = Guest::load("special/claims_with_threads.c").build("pie") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let outcome = Ppin::new(&scratch.db()).wrap(&Cmd::new(exe)).run();
+    assert_eq!(outcome.ended, Ended::Exit(125), "{outcome:?}");
+    assert_eq!(outcome.text(), "before\n");
+    assert!(outcome.errors().contains("where ppin lies"), "{outcome:?}");
+}
+
 /// A tracer that follows children is in the way.
 #[test]
 fn under_strace_that_follows_it_says_why_not() {

@@ -1,7 +1,8 @@
 // Nothing is writable and executable unless the program asks for it: not at the start, not
 // in children of children, not after code has been rewritten on both sides of a fork.
 #include "guest.h"
-static int both(void) { char l[4096]; int n = 0; FILE *m = fopen("/proc/self/maps", "r"); while (fgets(l, 4096, m)) n += strstr(l, " rwx") != 0; fclose(m); return n; }
+// As others see it.
+static int both(void) { char l[4096]; int n = 0, s; sprintf(l, "/proc/%d/maps", getpid()); pid_t k = fork(); if (!k) { FILE *m = fopen(l, "r"); while (fgets(l, 4096, m)) n += strstr(l, " rwx") != 0; _exit(n); } waitpid(k, &s, 0); return s; }
 // jmp to the second half; mov eax, r; ret
 static void emit(u8 *p, u32 r) { mprotect(p, 4096, 6); p[0] = 0xe9; *(u32 *)(p + 1) = 0x7b; p[0x80] = 0xb8; *(u32 *)(p + 0x81) = r; p[0x85] = 0xc3; mprotect(p, 4096, 5); }
 static void generation(u8 *p, u32 r, int depth) {

@@ -15,7 +15,9 @@
 //! thread/     per-thread state, clone, exit
 //! confine/    under the app's own filters of system calls
 //! follow      taking the runtime along over an exec; obstacle: why not
-//! leave/      a process that is traced goes on by itself
+//! leave/      a process that is traced, or wants our addresses, goes on by itself
+//! holdings    which addresses are ours
+//! listing/    what the app reads of its own mappings
 //! lockstep    telling a tracer where the app is (`run --check`)
 //! sample/     comparing with the processor now and then (`run --check=sample`)
 //! host        the tool's view of the process; counters, analysis: how tools count
@@ -41,11 +43,13 @@ mod dispatch;
 mod end;
 mod follow;
 pub mod glue;
+mod holdings;
 mod host;
 pub mod ibl;
 pub mod image;
 mod install;
 mod leave;
+mod listing;
 mod lock;
 mod lockstep;
 pub mod log;

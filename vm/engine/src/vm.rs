@@ -129,10 +129,20 @@ pub fn unlock_in_child() {
     VM.reset();
 }
 
+/// Where the runtime lies: start and end.
+#[must_use]
+pub fn runtime() -> (u64, u64) {
+    (
+        RUNTIME[0].load(Ordering::Relaxed),
+        RUNTIME[1].load(Ordering::Relaxed),
+    )
+}
+
 /// Whether `pc` is the runtime's.
 #[must_use]
 pub fn is_runtime(pc: u64) -> bool {
-    (RUNTIME[0].load(Ordering::Relaxed)..RUNTIME[1].load(Ordering::Relaxed)).contains(&pc)
+    let (start, end) = runtime();
+    (start..end).contains(&pc)
 }
 
 /// A pc in words, for reports.

@@ -30,6 +30,11 @@ impl Retired {
         self.chunks.iter().any(|c| c.contains(addr))
     }
 
+    /// Its memory.
+    pub fn chunks(&self) -> &[Chunk] {
+        &self.chunks
+    }
+
     fn fragment(&self, addr: u64) -> Option<&Fresh> {
         let id = self.chunks.iter().find(|c| c.contains(addr))?.find(addr)?;
         self.fragments.get(id as usize)

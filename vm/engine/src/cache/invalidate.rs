@@ -103,9 +103,17 @@ fn is_live(vm: &Vm, region: &Region) -> bool {
     })
 }
 
+/// All pages that we hold read-only, ascending.
+#[must_use]
+pub fn guarded_pages(vm: &Vm) -> alloc::vec::Vec<u64> {
+    let mut pages: alloc::vec::Vec<u64> = vm.guards.guarded(0, u64::MAX).collect();
+    pages.sort_unstable();
+    pages
+}
+
 /// Gives every page back, for the kernel to write to; `false` if we hold none.
 pub fn release_all(vm: &mut Vm) -> bool {
-    let pages: alloc::vec::Vec<u64> = vm.guards.guarded(0, u64::MAX).collect();
+    let pages = guarded_pages(vm);
     for page in &pages {
         vm.guards.release(*page, false);
         fragments(vm, *page, page + PAGE);

@@ -25,13 +25,17 @@ pub const LOW: u64 = 1 << 31;
 /// Where code of low images goes.
 pub const LOW_CODE: u64 = 0x5540_0000_0000;
 
-/// The next address for private memory; moved by [`seed`].
+/// The first address for private memory; moved by [`seed`].
+static FIRST_PRIVATE: AtomicU64 = AtomicU64::new(PRIVATE);
+/// The next one.
 static NEXT_PRIVATE: AtomicU64 = AtomicU64::new(PRIVATE);
 
 /// Moves private memory by a random number of pages (address-space randomisation
 /// is the app's choice, so the launcher's random bytes decide).
 pub fn seed(random: u64) {
-    NEXT_PRIVATE.store(PRIVATE + ((random & 0xff_ffff) << 12), Ordering::Relaxed);
+    let first = PRIVATE + ((random & 0xff_ffff) << 12);
+    FIRST_PRIVATE.store(first, Ordering::Relaxed);
+    NEXT_PRIVATE.store(first, Ordering::Relaxed);
 }
 
 /// Maps `len` bytes of private anonymous memory, out of the app's way.
@@ -50,6 +54,16 @@ pub fn anywhere(len: u64, prot: u32) -> Result<u64> {
 #[must_use]
 pub fn is_private(addr: u64) -> bool {
     addr.is_multiple_of(mem::PAGE) && (PRIVATE..LOW_CODE).contains(&addr)
+}
+
+/// Start and end of what [`anywhere`] has taken.
+#[must_use]
+pub fn claimed() -> (u64, u64) {
+    match FIRST_PRIVATE.load(Ordering::Relaxed) {
+        // The end was reached once.
+        PRIVATE => (PRIVATE, LOW_CODE),
+        first => (first, NEXT_PRIVATE.load(Ordering::Relaxed)),
+    }
 }
 
 /// The same with shared memory.
@@ -78,6 +92,7 @@ fn next_private(len: u64) -> u64 {
     if addr + len <= LOW_CODE {
         return addr;
     }
+    FIRST_PRIVATE.store(PRIVATE, Ordering::Relaxed);
     NEXT_PRIVATE.store(PRIVATE + len + mem::PAGE, Ordering::Relaxed);
     PRIVATE
 }

@@ -62,9 +62,11 @@ pub fn for_heap(hint: usize, len: usize) -> Option<usize> {
     let args = [hint, len, protection, flags, usize::MAX, 0];
     // SAFETY: a new mapping at a place that is free (a taken hint is not used).
     let mapped = unsafe { crate::sys::call(c::__NR_mmap, args) };
-    mapped
-        .or_else(|_| take(len as u64).map(|at| at as usize))
-        .ok()
+    match mapped {
+        Ok(start) => crate::holdings::heap_grows(start as u64, len as u64),
+        Err(_) => return take(len as u64).map(|at| at as usize).ok(),
+    }
+    mapped.ok()
 }
 
 /// Whether the app's memory is limited (setrlimit(2)).

@@ -34,18 +34,6 @@ core::arch::global_asm!(
     "movzx ecx, ax",
     "movzx ecx, byte ptr [r11 + rcx]",
     "jrcxz gate_syscall",
-    "lea ecx, [rcx - 1]",
-    "jrcxz 4f",                             // for the VM
-    // Opening a file: the low byte of the flags is 0 if it is to be read only.
-    "lea ecx, [rcx - 1]",
-    "jrcxz 3f",
-    "movzx ecx, sil",                       // open
-    "jrcxz gate_syscall",
-    "4:",
-    "jmp leave_syscall",
-    "3:",
-    "movzx ecx, dl",                        // openat
-    "jrcxz gate_syscall",
     "jmp leave_syscall",
     "gate_syscall:",
     "syscall",

@@ -4,8 +4,9 @@
 //! it and stops it at its system calls. It must meet the program's own, and none of the
 //! faults by which the cache works. So a process that has its parent trace it is left
 //! just before that call ([`before_call`]), and a program of ours that attaches to another
-//! one asks that to be left first ([`ask`]). What was learned is saved; the statistics
-//! say what happened. The runtime's memory stays, unused.
+//! one asks that to be left first ([`ask`]). The same goes for a process that is about to
+//! map something else where the runtime lies. What was learned is saved; the statistics say
+//! what happened. The runtime's memory stays, unused.
 //!
 //! Only a process with a single thread, memory of its own and no filter of system calls
 //! is left: the others keep running in the cache.
@@ -26,6 +27,9 @@ use crate::{end, glue, host};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 
+/// Why a process was left, for the statistics: a tracer.
+pub const TRACED: &str = "it was traced";
+
 /// Whether the process of `thread` can be left.
 #[must_use]
 pub fn is_possible(thread: &Thread) -> bool {
@@ -39,8 +43,8 @@ pub fn is_possible(thread: &Thread) -> bool {
 
 /// Leaves the process at the app's system call at `pc`, which is yet to be made: natively.
 /// The cache address to go on at.
-pub fn before_call(thread: &mut Thread, pc: AppPc) -> CachePc {
-    depart(&mut vm::lock());
+pub fn before_call(thread: &mut Thread, pc: AppPc, since: &str) -> CachePc {
+    depart(&mut vm::lock(), since);
     thread.signals.leaving = true;
     native::begin(thread, pc, CachePc(0))
 }
@@ -59,7 +63,7 @@ pub fn instead_of_delivery(
     }
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
     deliver::settle(thread, context, &spot);
-    depart(&mut vm::lock());
+    depart(&mut vm::lock(), TRACED);
     if !is_request(info) {
         thread.signals.waiting = *info;
         thread.pending = 1;
@@ -68,9 +72,9 @@ pub fn instead_of_delivery(
 }
 
 /// All that is to be saved or said of the process.
-fn depart(vm: &mut Locked) {
+fn depart(vm: &mut Locked, since: &str) {
     let program = host::program();
-    let note = alloc::format!("{program}: natively from the moment it was traced");
+    let note = alloc::format!("{program}: natively from the moment {since}");
     vm.stats.native.push(note);
     end::of_process(vm);
     invalidate::release_all(vm);

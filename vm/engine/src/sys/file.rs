@@ -118,6 +118,12 @@ impl File {
         .is_ok()
     }
 
+    /// Takes over a descriptor of ours.
+    #[must_use]
+    pub fn from_fd(fd: i32) -> Self {
+        Self(fd)
+    }
+
     /// The number.
     #[must_use]
     pub fn fd(&self) -> i32 {
@@ -158,33 +164,7 @@ impl File {
     /// # Errors
     /// The kernel's.
     pub fn read_all(&self, max: usize) -> Result<Vec<u8>> {
-        let mut data = alloc::vec![0; 4096];
-        let mut len = 0;
-        loop {
-            // Sequential: the files of /proc have no size and dislike odd offsets.
-            // SAFETY: the slice is ours.
-            let n = unsafe {
-                call(
-                    c::__NR_read,
-                    [
-                        self.0 as usize,
-                        data[len..].as_mut_ptr() as usize,
-                        data.len() - len,
-                        0,
-                        0,
-                        0,
-                    ],
-                )
-            }?;
-            len += n;
-            if n == 0 || len >= max {
-                data.truncate(len.min(max));
-                return Ok(data);
-            }
-            if len == data.len() {
-                data.resize(2 * len, 0);
-            }
-        }
+        super::descriptor::read_all(self.0, max)
     }
 
     /// Writes all of `bytes` at the current position.

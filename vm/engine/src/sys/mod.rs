@@ -6,6 +6,7 @@
 //! in this folder say what their callers owe.
 
 pub mod auxv;
+pub mod descriptor;
 pub mod file;
 pub mod mem;
 pub mod peek;

@@ -1,19 +1,55 @@
 //! Calls that change what is mapped: translations must follow.
 
-use super::pass;
+use super::{Outcome, pass};
 use crate::cache::invalidate;
 use crate::image::maps::MapEntry;
+use crate::sys::descriptor::path_of;
 use crate::sys::file::stat_fd;
 use crate::sys::{c, mem, spare};
-use crate::vm;
-use alloc::format;
+use crate::thread::Thread;
+use crate::{holdings, leave, report, vm};
 use alloc::string::String;
 
 const EXEC: usize = c::PROT_EXEC as usize;
 const WRITE: usize = c::PROT_WRITE as usize;
 
-/// Makes the call and brings translations up to date.
-pub fn handle(nr: u32, args: &[usize; 6]) -> isize {
+/// Why a process was left.
+const IN_OUR_PLACE: &str = "it changed the memory where ppin lay";
+
+/// Makes the call and brings translations up to date. One that is directed at addresses of
+/// ours can be made only by a process that is left to itself.
+pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    let hit = |(start, end)| holdings::overlap(&vm::lock(), start, end);
+    let Some((start, end)) = targets(nr, args).into_iter().flatten().find(|it| hit(*it)) else {
+        return Outcome::Done(make(nr, args));
+    };
+    if leave::is_possible(thread) {
+        return Outcome::Natively(IN_OUR_PLACE);
+    }
+    report::give_up(format_args!(
+        "the program changes memory at {start:#x}-{end:#x}, where ppin lies; run it without ppin \
+         (a process with one thread and no filter of system calls would have been left to itself)"
+    ))
+}
+
+/// What the call takes away, replaces or protects, whatever is there.
+fn targets(nr: u32, args: &[usize; 6]) -> [Option<(u64, u64)>; 2] {
+    // (The other flag has precedence, and takes nothing away.)
+    const EXACT: u32 = c::MAP_FIXED | c::MAP_FIXED_NOREPLACE;
+    let at = |addr: usize, len| Some(span(addr, len)).filter(|_| aligned(addr));
+    match nr {
+        c::__NR_mmap if args[3] as u32 & EXACT == c::MAP_FIXED => [at(args[0], args[1]), None],
+        c::__NR_munmap | c::__NR_mprotect | c::__NR_pkey_mprotect => [at(args[0], args[1]), None],
+        c::__NR_madvise if drops(args[2]) => [at(args[0], args[1]), None],
+        c::__NR_mremap if args[3] as u32 & c::MREMAP_FIXED != 0 => {
+            [at(args[0], args[1]), at(args[4], args[2])]
+        }
+        c::__NR_mremap => [at(args[0], args[1]), None],
+        _ => [None, None],
+    }
+}
+
+fn make(nr: u32, args: &[usize; 6]) -> isize {
     if nr == c::__NR_munmap {
         spare::removed();
     } else {
@@ -104,23 +140,6 @@ fn learn(addr: usize, args: &[usize; 6]) {
     crate::image_add(&mut vm, &entry, stat);
 }
 
-/// Path behind a descriptor of the app, as the kernel tells it.
-pub fn path_of(fd: i32) -> String {
-    let link = crate::sys::file::c_path(&format!("/proc/self/fd/{fd}"));
-    let mut buffer = [0u8; 4096];
-    let args = [
-        link.as_ptr() as usize,
-        buffer.as_mut_ptr() as usize,
-        buffer.len(),
-        0,
-        0,
-        0,
-    ];
-    // SAFETY: a terminated path and a buffer of ours.
-    let len = unsafe { crate::sys::call(c::__NR_readlink, args) }.unwrap_or(0);
-    String::from_utf8_lossy(&buffer[..len]).into_owned()
-}
-
 fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     let (start, end) = span(args[0], args[1]);
     let executable = args[2] & EXEC != 0;
@@ -147,15 +166,18 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     result
 }
 
-/// Advice after which the memory may read otherwise (madvise(2)).
-fn madvise(args: &[usize; 6]) -> isize {
-    let drops = matches!(
-        args[2] as u32,
+/// Whether the memory may read otherwise after that advice (madvise(2)).
+fn drops(advice: usize) -> bool {
+    matches!(
+        advice as u32,
         c::MADV_DONTNEED | c::MADV_FREE | c::MADV_REMOVE | c::MADV_DONTNEED_LOCKED
-    );
+    )
+}
+
+fn madvise(args: &[usize; 6]) -> isize {
     let result = pass(c::__NR_madvise, args);
     let (start, end) = span(args[0], args[1]);
-    if drops && vm::lock().images.overlaps(start, end) {
+    if drops(args[2]) && vm::lock().images.overlaps(start, end) {
         invalidate::fragments(&mut vm::lock(), start, end);
     }
     result

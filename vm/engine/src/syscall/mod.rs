@@ -6,6 +6,7 @@ pub mod gate32;
 pub mod last_words;
 mod memory;
 mod misc;
+mod opening;
 mod own_memory;
 mod process;
 mod sigcalls;
@@ -14,6 +15,8 @@ pub mod table;
 mod tracing;
 mod trust;
 pub mod user_dispatch;
+
+pub use own_memory::is_ours;
 
 use crate::cache::invalidate;
 use crate::confine::own;
@@ -26,7 +29,7 @@ use crate::thread::{Thread, reg};
 use crate::vm;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::record::SyscallRec;
-use table::{EXEC, MEMORY, OPENING, OTHER, PROCESS, SIGNALS, SUSPENDING, WRITING};
+use table::{EXEC, MEMORY, OPENING, OTHER, PROCESS, READING, SIGNALS, SUSPENDING, WRITING};
 
 /// Fills the table.
 pub fn init(config: &crate::config::Config) {
@@ -42,8 +45,9 @@ pub enum Outcome {
     Again,
     /// The thread goes on somewhere else, at this cache address.
     Elsewhere(CachePc),
-    /// The process is left to itself, and makes the call natively.
-    Natively,
+    /// The process is left to itself, and makes the call natively: from the moment that
+    /// this happened.
+    Natively(&'static str),
 }
 
 /// Handles the call at `thread.operand` (a `SyscallRec`).
@@ -71,7 +75,7 @@ pub fn handle(thread: &mut Thread) -> CachePc {
         }
         Outcome::Again => again(thread, resume, ImageOff(rec.pc).at(base)),
         Outcome::Elsewhere(entry) => entry,
-        Outcome::Natively => leave::before_call(thread, ImageOff(rec.pc).at(base)),
+        Outcome::Natively(since) => leave::before_call(thread, ImageOff(rec.pc).at(base), since),
     }
 }
 
@@ -140,12 +144,16 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
         return outcome;
     }
     match nr {
-        nr if MEMORY.contains(&nr) => Outcome::Done(memory::handle(nr, &args)),
+        nr if MEMORY.contains(&nr) => memory::handle(thread, nr, &args),
         nr if SIGNALS.contains(&nr) => sigcalls::handle(thread, nr, &args),
         nr if SUSPENDING.contains(&nr) => suspend::handle(thread, nr, &args),
         nr if PROCESS.contains(&nr) => process::handle(thread, nr, &args),
-        nr if OPENING.contains(&nr) => own_memory::open(thread, nr, &args),
+        nr if OPENING.contains(&nr) => opening::handle(thread, nr, &args),
         nr if WRITING.contains(&nr) => own_memory::write(thread, nr, &args),
+        nr if READING.contains(&nr) => {
+            opening::before_read(nr, &args);
+            through_gate(thread, resume, nr, &args)
+        }
         c::__NR_process_vm_writev => own_memory::process_vm_writev(thread, nr, &args),
         nr if EXEC.contains(&nr) => exec::handle(thread, nr, &args),
         nr if OTHER.contains(&nr) => match misc::handle(thread, nr, &args) {

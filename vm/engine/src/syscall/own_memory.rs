@@ -1,12 +1,12 @@
 //! Writes of a process to its own memory that pass by page protection: through a
 //! descriptor of `/proc/PID/mem`, and `process_vm_writev`.
 //!
-//! Calls that open for reading never come here (see the gate). Writes come here once a
+//! Writes come here once a
 //! descriptor of that kind has been opened; which one it is, the kernel is asked.
 
-use super::{Outcome, memory, pass_interruptible, table};
+use super::{Outcome, pass_interruptible, table};
 use crate::cache::invalidate;
-use crate::sys::{c, peek, proc};
+use crate::sys::{c, descriptor, peek, proc};
 use crate::thread::Thread;
 use crate::vm;
 use alloc::format;
@@ -15,16 +15,11 @@ use alloc::vec::Vec;
 /// Start and end of memory.
 type Range = (u64, u64);
 
-/// The app has opened, with whatever result. What it may write to is looked at.
-pub fn open(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
-    let outcome = pass_interruptible(thread, nr, args);
-    if let Outcome::Done(fd @ 0..) = outcome
-        && !table::watches_writes()
-        && is_own_memory(fd as i32)
-    {
+/// The app has opened `fd` for writing.
+pub fn opened(fd: i32) {
+    if !table::watches_writes() && is_own_memory(fd) {
         table::watch_writes();
     }
-    outcome
 }
 
 /// A write, to any descriptor.
@@ -44,7 +39,7 @@ fn is_own_memory(fd: i32) -> bool {
     if vm::lock().quiet {
         return false;
     }
-    let path = memory::path_of(fd);
+    let path = descriptor::path_of(fd);
     let pid = proc::pid();
     path.ends_with("/mem")
         && (path.ends_with(&format!("/{pid}/mem")) || path.contains(&format!("/{pid}/task/")))
@@ -60,9 +55,7 @@ fn position(nr: u32, fd: i32, args: &[usize; 6]) -> u64 {
     if given != HERE || nr == c::__NR_pwrite64 || nr == c::__NR_pwritev {
         return given as u64;
     }
-    let args = [fd as usize, 0, c::SEEK_CUR as usize, 0, 0, 0];
-    // SAFETY: only asks.
-    unsafe { crate::sys::call(c::__NR_lseek, args) }.unwrap_or(0) as u64
+    descriptor::position(fd).unwrap_or(0)
 }
 
 /// process_vm_writev(2). It minds the protection, which we may have taken away.

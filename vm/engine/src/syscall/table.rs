@@ -3,17 +3,16 @@
 use crate::sys::c;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-/// One byte per number: 0 if the gate makes the call, [`VM`] if the VM handles it,
-/// else what it depends on.
+/// One byte per number: 0 if the gate makes the call, [`VM`] if the VM handles it.
 pub static SLOW: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
 /// The VM handles it.
 const VM: u8 = 1;
-/// `openat`: the VM handles it unless the file is opened for reading alone.
-const OPENAT: u8 = 2;
-/// `open`, likewise.
-const OPEN: u8 = 3;
 /// The app has opened its own memory.
 static WRITES: AtomicBool = AtomicBool::new(false);
+/// It has opened a list of its mappings.
+static READS: AtomicBool = AtomicBool::new(false);
+/// The gate lets none pass until [`some`].
+static EVERY: AtomicBool = AtomicBool::new(false);
 /// Some thread wants to see all of its calls; from then on the gate lets none pass.
 static ALL: AtomicBool = AtomicBool::new(false);
 /// More numbers than there are system calls: others fail whoever looks.
@@ -79,22 +78,39 @@ pub const WRITING: &[u32] = &[
     c::__NR_pwritev,
     c::__NR_pwritev2,
 ];
+/// Calls that read from a descriptor.
+pub const READING: &[u32] = &[
+    c::__NR_read,
+    c::__NR_readv,
+    c::__NR_pread64,
+    c::__NR_preadv,
+    c::__NR_preadv2,
+];
 
 /// Lists the calls that the VM must know of.
 pub fn fill() {
-    let families = [MEMORY, SIGNALS, SUSPENDING, PROCESS, EXEC, OTHER];
+    let families = [MEMORY, SIGNALS, SUSPENDING, PROCESS, EXEC, OPENING, OTHER];
     for nr in families.into_iter().flatten() {
         watch(*nr);
     }
     watch(c::__NR_rt_sigtimedwait);
     watch(c::__NR_ptrace);
     watch(c::__NR_process_vm_writev);
-    watch(c::__NR_openat2);
-    watch(c::__NR_creat);
-    SLOW[c::__NR_openat as usize].store(OPENAT, Ordering::Relaxed);
-    SLOW[c::__NR_open as usize].store(OPEN, Ordering::Relaxed);
     if watches_writes() {
         watch_writes();
+    }
+    if READS.load(Ordering::Relaxed) {
+        watch_reads(true);
+    }
+}
+
+/// Lists all calls of [`READING`], or does not any more.
+pub fn watch_reads(yes: bool) {
+    READS.store(yes, Ordering::Relaxed);
+    let all = EVERY.load(Ordering::Relaxed) || ALL.load(Ordering::Relaxed);
+    for nr in READING {
+        let slow = if yes || all { VM } else { 0 };
+        SLOW[*nr as usize].store(slow, Ordering::Relaxed);
     }
 }
 
@@ -118,6 +134,7 @@ pub fn watch(nr: u32) {
 
 /// Lists all numbers, until [`some`].
 pub fn every() {
+    EVERY.store(true, Ordering::Relaxed);
     set(&SLOW[..NUMBERS], VM);
 }
 
@@ -129,6 +146,7 @@ pub fn every_for_good() {
 
 /// Back to those that the VM must know of.
 pub fn some() {
+    EVERY.store(false, Ordering::Relaxed);
     if !ALL.load(Ordering::Relaxed) {
         set(&SLOW[..NUMBERS], 0);
         fill();

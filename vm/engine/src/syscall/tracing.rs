@@ -13,7 +13,7 @@ const PTRACE_SEIZE: usize = 0x4206;
 pub fn handle(thread: &mut Thread, resume: u64, args: &[usize; 6]) -> Outcome {
     match args[0] {
         PTRACE_TRACEME if !obstacle::is_traced() && leave::is_possible(thread) => {
-            return Outcome::Natively;
+            return Outcome::Natively(leave::TRACED);
         }
         // Who uses this memory, too, cannot be left: a leak checker's tracer stops those.
         PTRACE_ATTACH | PTRACE_SEIZE if !own_memory::is_ours(args[1] as i32) => {

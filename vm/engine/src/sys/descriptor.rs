@@ -1,0 +1,99 @@
+//! Open files by their number, the app's too.
+
+use super::file::{File, c_path};
+use super::{Result, c, call};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ffi::CStr;
+
+/// Path behind descriptor `fd`, as the kernel tells it; empty if it does not.
+#[must_use]
+pub fn path_of(fd: i32) -> String {
+    let link = c_path(&format!("/proc/self/fd/{fd}"));
+    let mut buffer = [0u8; 4096];
+    let args = [
+        link.as_ptr() as usize,
+        buffer.as_mut_ptr() as usize,
+        buffer.len(),
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: a terminated path and a buffer of ours.
+    let len = unsafe { call(c::__NR_readlink, args) }.unwrap_or(0);
+    String::from_utf8_lossy(&buffer[..len]).into_owned()
+}
+
+/// Where it stands, in bytes from the start.
+///
+/// # Errors
+/// The kernel's: it has no position.
+pub fn position(fd: i32) -> Result<u64> {
+    let args = [fd as usize, 0, c::SEEK_CUR as usize, 0, 0, 0];
+    // SAFETY: only asks.
+    unsafe { call(c::__NR_lseek, args) }.map(|at| at as u64)
+}
+
+/// Reads up to `max` bytes from where it stands: sequentially, since the files of /proc
+/// have no size and dislike odd offsets.
+///
+/// # Errors
+/// The kernel's.
+pub fn read_all(fd: i32, max: usize) -> Result<Vec<u8>> {
+    let mut data = alloc::vec![0; 4096];
+    let mut len = 0;
+    loop {
+        let room = &mut data[len..];
+        let args = [fd as usize, room.as_mut_ptr() as usize, room.len(), 0, 0, 0];
+        // SAFETY: the slice is ours.
+        let n = unsafe { call(c::__NR_read, args) }?;
+        len += n;
+        if n == 0 || len >= max {
+            data.truncate(len.min(max));
+            return Ok(data);
+        }
+        if len == data.len() {
+            data.resize(2 * len, 0);
+        }
+    }
+}
+
+/// Type of the file system that it lies on (statfs(2), `f_type`).
+///
+/// # Errors
+/// The kernel's.
+pub fn file_system(fd: i32) -> Result<u64> {
+    // `struct statfs` has 120 bytes, the type first.
+    let mut info = [0u64; 15];
+    let args = [fd as usize, info.as_mut_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: the buffer is as large as what the kernel writes.
+    unsafe { call(c::__NR_fstatfs, args) }?;
+    Ok(info[0])
+}
+
+/// A file in memory alone.
+///
+/// # Errors
+/// The kernel's.
+pub fn in_memory(name: &CStr) -> Result<File> {
+    let flags = c::MFD_CLOEXEC as usize;
+    let args = [name.as_ptr() as usize, flags, 0, 0, 0, 0];
+    // SAFETY: a terminated name.
+    let fd = unsafe { call(c::__NR_memfd_create, args) }?;
+    Ok(File::from_fd(fd as i32))
+}
+
+/// Puts the open file of `from` in the place of what `fd` is open for.
+///
+/// # Errors
+/// The kernel's.
+pub fn replace(fd: i32, from: &File) -> Result<()> {
+    let asked = [fd as usize, c::F_GETFD as usize, 0, 0, 0, 0];
+    // SAFETY: only asks.
+    let closes = unsafe { call(c::__NR_fcntl, asked) }? & c::FD_CLOEXEC as usize != 0;
+    let flags = if closes { c::O_CLOEXEC as usize } else { 0 };
+    let args = [from.fd() as usize, fd as usize, flags, 0, 0, 0];
+    // SAFETY: the caller knows whose descriptor `fd` is.
+    unsafe { call(c::__NR_dup3, args) }.map(drop)
+}

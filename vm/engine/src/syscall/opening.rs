@@ -1,0 +1,55 @@
+//! Opening files, and reading some: there are files that tell of this process's memory
+//! ([`crate::listing`]), and one is it ([`super::own_memory`]).
+
+use super::{Outcome, own_memory, pass_interruptible};
+use crate::listing;
+use crate::sys::{c, peek};
+use crate::thread::Thread;
+
+/// Longest path (`PATH_MAX`).
+const LONGEST: usize = 4096;
+
+/// Makes the call, and looks at what was opened.
+pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    let outcome = pass_interruptible(thread, nr, args);
+    let Outcome::Done(fd @ 0..) = outcome else {
+        return outcome;
+    };
+    let flags = flags(nr, args);
+    if flags & c::O_ACCMODE != c::O_RDONLY {
+        own_memory::opened(fd as i32);
+    } else if flags & c::O_PATH == 0
+        && path(nr, args).is_some_and(|path| listing::is_named_so(&path))
+    {
+        listing::opened(fd as i32);
+    }
+    outcome
+}
+
+fn flags(nr: u32, args: &[usize; 6]) -> u32 {
+    match nr {
+        c::__NR_open => args[1] as u32,
+        c::__NR_openat => args[2] as u32,
+        // `struct open_how` begins with them.
+        c::__NR_openat2 => peek::read_value::<u64>(args[2] as u64).unwrap_or(0) as u32,
+        _ => c::O_WRONLY,
+    }
+}
+
+/// Without its terminating zero.
+fn path(nr: u32, args: &[usize; 6]) -> Option<alloc::vec::Vec<u8>> {
+    let at = if nr == c::__NR_open { args[0] } else { args[1] };
+    let mut path = peek::c_string(at as u64, LONGEST)?;
+    path.pop();
+    Some(path)
+}
+
+/// The app is about to read from a file.
+pub fn before_read(nr: u32, args: &[usize; 6]) {
+    let position = match nr {
+        c::__NR_pread64 | c::__NR_preadv | c::__NR_preadv2 => Some(args[3] as u64),
+        _ => None,
+    };
+    // preadv2 knows a position that stands for none.
+    listing::before_read(args[0] as i32, position.filter(|at| *at != u64::MAX));
+}
