@@ -18,6 +18,11 @@ impl Context {
     /// Never persisted.
     pub const WATCHED: Self = Self(4);
 
+    /// With [`Self::VOLATILE`]: the code compares its source with memory by itself, on entry
+    /// and behind each instruction that writes memory, so that it may be linked to and go on
+    /// behind such instructions.
+    pub const COMPARED: Self = Self(8);
+
     /// Whether all assumptions of `other` hold here too.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {

@@ -81,6 +81,8 @@ pub enum Trap {
     RseqEntry = 8,
     /// An instruction that cannot run inside a restartable sequence.
     RseqUnsupported = 9,
+    /// The app's bytes from this instruction on are not those that were translated.
+    Changed = 10,
 }
 
 /// A trap, reached as `mov gs:[Spill::Rcx], rcx; lea rcx, [rip + record];

@@ -1,8 +1,8 @@
 //! The dispatcher: why the VM was entered, and where to go on.
 
 use crate::image::Region;
-use crate::signal::native;
 use crate::signal::origin::Departure;
+use crate::signal::{deliver, inside, native, translate};
 use crate::syscall::gate32 as gate;
 use crate::thread::{Reason, Thread};
 use crate::vm::{self, Vm};
@@ -98,7 +98,9 @@ fn may_link(vm: &Vm, entry: CachePc) -> bool {
         Some(id) => {
             let fresh = &vm.cache.directory.fragments[id as usize];
             let whole = fresh.space.hot == entry.0;
-            whole && fresh.listed && !fresh.code.context.contains(Context::VOLATILE)
+            let context = fresh.code.context;
+            let looks = !context.contains(Context::VOLATILE) || context.contains(Context::COMPARED);
+            whole && fresh.listed && looks
         }
         None => true,
     }
@@ -140,17 +142,16 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
 
 /// Code that may change unseen is translated with care.
 fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
-    let context = context.without(Context::VOLATILE.with(Context::WATCHED));
+    let careful = Context::VOLATILE.with(Context::COMPARED);
+    let context = context.without(careful.with(Context::WATCHED));
     let context = if vm.rseq.watching {
         context.with(Context::WATCHED)
     } else {
         context
     };
-    let careful = |r: Region| r.shared;
     let region = crate::image_region(vm, pc);
-    let volatile = region.is_some_and(careful) || vm.guards.is_volatile(pc.0);
-    if volatile {
-        context.with(Context::VOLATILE)
+    if region.is_some_and(|r: Region| r.shared) || vm.guards.is_volatile(pc.0) {
+        context.with(vm.guards.care(pc.0))
     } else {
         context
     }
@@ -165,6 +166,9 @@ fn trap(thread: &mut Thread) -> CachePc {
     }
     let mut vm = vm::lock();
     let pc = ImageOff(rec.pc).at(vm.base_at(thread.operand));
+    if rec.kind == Trap::Changed as u32 {
+        return changed(&mut vm, thread, pc);
+    }
     let entry = lookup(&mut vm, pc, Context(rec.context));
     if rec.kind == Trap::Int80 as u32 && !gate::harmless(thread) {
         report::give_up(format_args!(
@@ -176,4 +180,19 @@ fn trap(thread: &mut Thread) -> CachePc {
     }
     // What was wrong has been mended meanwhile: the new translation will simply run.
     entry
+}
+
+/// The source of the fragment at hand is another now, from the instruction at `pc` on.
+fn changed(vm: &mut Vm, thread: &mut Thread, pc: AppPc) -> CachePc {
+    let context = match inside::boundary_of(vm, thread.operand, pc) {
+        Some(spot) => {
+            translate::correct(thread, &spot.corrections);
+            deliver::continuation(vm, &spot)
+        }
+        None => Context::CANONICAL,
+    };
+    if let Some(id) = vm.fresh_at(thread.operand) {
+        install::discard(vm, id);
+    }
+    lookup(vm, pc, context)
 }

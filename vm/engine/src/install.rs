@@ -32,7 +32,12 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         invalidate::watch(vm, &region, pc.0, len as u64);
         (len, end) = fetch(Some(region), pc, &mut buffer);
         if vm.guards.is_volatile(pc.0) {
-            context = context.with(Context::VOLATILE);
+            context = context.with(vm.guards.care(pc.0));
+        } else {
+            let steady = vm.guards.steady(pc.0, len as u64) as usize;
+            if steady < len {
+                (len, end) = (steady, BytesEnd::Limit);
+            }
         }
     }
     let (image, base) = image_of(vm, region, pc);

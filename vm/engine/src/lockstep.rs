@@ -22,7 +22,7 @@ use crate::vm::{self, Vm};
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
-use ppin_abi::record::{ExitRec, SyscallRec};
+use ppin_abi::record::{ExitRec, SyscallRec, Trap, TrapRec};
 use ppin_jit::api::Tool;
 use ppin_jit::{Chosen, Request};
 use ppin_relocator::Fragment;
@@ -112,12 +112,19 @@ fn step(thread: &Thread) -> Step {
                 ..nothing
             }
         }
-        r if r == Reason::Resume as u64 => Step {
+        r if r == Reason::Resume as u64 || r == Reason::Trap as u64 && changed(thread) => Step {
             executed: UNKNOWN,
             call: None,
         },
         _ => nothing,
     }
+}
+
+/// Whether the code has been left in the middle, since its source has changed.
+fn changed(thread: &Thread) -> bool {
+    // SAFETY: stubs pass the address of their own record.
+    let rec = unsafe { (thread.operand as *const TrapRec).read() };
+    rec.kind == Trap::Changed as u32
 }
 
 /// On the way into the cache at `entry`.

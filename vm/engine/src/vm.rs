@@ -189,6 +189,16 @@ impl Vm {
             .find(addr)
     }
 
+    /// Entry of the fragment that holds cache address `addr` (hot or cold), if it was made
+    /// in this process.
+    #[must_use]
+    pub fn hot_of(&self, addr: u64) -> Option<u64> {
+        match self.fresh_at(addr) {
+            Some(id) => Some(self.cache.directory.fragments[id as usize].space.hot),
+            None => self.cache.retired_hot(addr),
+        }
+    }
+
     /// Base of the image whose code holds cache address `addr` (hot or cold).
     ///
     /// # Panics

@@ -5,6 +5,7 @@ use crate::constants::{self, Constant};
 use crate::decode::{Ins, Kind};
 use crate::emit::{Emitter, ExitTo};
 use crate::instrument::Plan;
+use crate::liveness::live_flags;
 use crate::request::Request;
 use crate::rewrite::{self, Site};
 use crate::trace::{Selection, select};
@@ -70,7 +71,11 @@ fn translated(selection: &Selection) -> u32 {
 fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> Plan {
     let trace = Trace::new(&selection.ins, request.image, request.context, tool);
     tool.instrument(&trace);
-    Plan::new(trace.into_insertions(), &selection.ins)
+    Plan::new(
+        trace.into_insertions(),
+        &selection.ins,
+        &selection.stretches,
+    )
 }
 
 fn emit_trace(emitter: &mut Emitter, request: &Request<'_>, selection: &Selection, plan: &Plan) {
@@ -81,6 +86,7 @@ fn emit_trace(emitter: &mut Emitter, request: &Request<'_>, selection: &Selectio
             emitter.block_start();
         }
         block = matches!(ins.kind, Kind::CondJump | Kind::ShortJump);
+        compare(emitter, request, selection, index);
         plan.emit_before(emitter, index, ins);
         let site = Site {
             ins,
@@ -94,6 +100,20 @@ fn emit_trace(emitter: &mut Emitter, request: &Request<'_>, selection: &Selectio
         }
         plan.emit_after(emitter, index, ins);
     }
+}
+
+/// Where a stretch begins, its bytes are compared.
+fn compare(emitter: &mut Emitter, request: &Request<'_>, selection: &Selection, index: usize) {
+    let stretch = selection.stretches.iter().find(|s| s.start == index);
+    let Some(ins) = stretch.and_then(|s| selection.ins.get(s.clone())) else {
+        return;
+    };
+    let (Some(first), Some(last)) = (ins.first(), ins.last()) else {
+        return;
+    };
+    let dead = live_flags(ins, &[]).first() == Some(&0);
+    let bytes = &request.bytes[first.offset as usize..last.end() as usize];
+    emitter.compare(first.pc(), first.offset, bytes, dead);
 }
 
 /// A trace whose last instruction goes on to the next one leaves to it.

@@ -1,18 +1,25 @@
 //! Which arithmetic flags the app may still look at.
 //!
 //! Local to one trace: at every way out of it all flags live. Where none lives,
-//! inserted code may destroy them.
+//! inserted code may destroy them. Where the source is compared with memory, other
+//! instructions may follow than those that were translated: all flags live there, too.
 
 use crate::decode::Ins;
 use crate::effects;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::Range;
 
-/// For each instruction, the flags ([`effects::ARITHMETIC`]) alive before it.
-pub(crate) fn live_flags(ins: &[Ins]) -> Vec<u32> {
+/// For each instruction, the flags ([`effects::ARITHMETIC`]) alive before it. Behind each
+/// of the `stretches`, all are.
+pub(crate) fn live_flags(ins: &[Ins], stretches: &[Range<usize>]) -> Vec<u32> {
     let mut before = vec![effects::ARITHMETIC; ins.len()];
     let mut live = effects::ARITHMETIC;
-    for (ins, before) in ins.iter().zip(&mut before).rev() {
+    let mut ends = stretches.iter().map(|s| s.end).rev().peekable();
+    for (index, (ins, before)) in ins.iter().zip(&mut before).enumerate().rev() {
+        if ends.next_if(|end| *end == index + 1).is_some() {
+            live = effects::ARITHMETIC;
+        }
         live = if ins.kind.is_plain() {
             live & !effects::flags_killed(&ins.raw) | effects::flags_read(&ins.raw)
         } else {
@@ -32,7 +39,10 @@ mod tests {
     fn dead_before(bytes: &[u8]) -> Vec<bool> {
         let mut reader = InsReader::new(AppPc(0x1000), bytes);
         let ins: Vec<_> = core::iter::from_fn(|| reader.read().ok()).collect();
-        live_flags(&ins).iter().map(|&live| live == 0).collect()
+        live_flags(&ins, &[])
+            .iter()
+            .map(|&live| live == 0)
+            .collect()
     }
 
     #[test]
@@ -70,6 +80,18 @@ mod tests {
         assert_eq!(dead_before(&[0x11, 0xc0, 0x39, 0xc0]), [false, true]);
         // pushfq; cmp
         assert_eq!(dead_before(&[0x9c, 0x39, 0xc0]), [false, true]);
+    }
+
+    #[test]
+    fn all_flags_live_behind_a_stretch() {
+        // nop; cmp eax, ecx
+        let code = [0x90, 0x39, 0xc8];
+        let mut reader = InsReader::new(AppPc(0x1000), &code);
+        let ins: Vec<_> = core::iter::from_fn(|| reader.read().ok()).collect();
+        let dead = |stretches: &[Range<usize>]| live_flags(&ins, stretches)[0] == 0;
+        assert!(dead(&[]));
+        assert!(dead(&[0..2]));
+        assert!(!dead(&[0..1, 1..2]));
     }
 
     #[test]

@@ -199,7 +199,7 @@ impl Builder<'_> {
         }
         let trace = Trace::new(&ins, self.request.image, context, self.tool);
         self.tool.instrument(&trace);
-        let plan = Plan::new(trace.into_insertions(), &ins);
+        let plan = Plan::new(trace.into_insertions(), &ins, &[]);
         let mut block = !context.contains(Context::CONTINUATION);
         for (n, one) in ins.iter().enumerate() {
             self.boundary(from + n, one, block);

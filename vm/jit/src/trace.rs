@@ -12,6 +12,7 @@ use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request};
 use crate::rewrite::{absolute, gs_memory, rseq_store};
 use crate::x87;
 use alloc::vec::Vec;
+use core::ops::Range;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
@@ -28,6 +29,9 @@ pub(crate) struct Selection {
     pub trap: Option<Trap>,
     /// App bytes that it depends on.
     pub source_len: u32,
+    /// Instructions between two comparisons of the source with memory; none if the code
+    /// does not compare.
+    pub stretches: Vec<Range<usize>>,
 }
 
 /// Chooses the trace of `request`.
@@ -56,11 +60,31 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
         }
     }
     let source_len = ins.last().map_or(0, Ins::end);
+    let stretches = stretches(&ins, request.context);
     Selection {
         ins,
         trap: None,
         source_len,
+        stretches,
     }
+}
+
+/// Code that compares its source does so again behind each instruction that may have
+/// written to it.
+fn stretches(ins: &[Ins], context: Context) -> Vec<Range<usize>> {
+    let compares = context.contains(Context::COMPARED);
+    let translated = !matches!(ins.first().map(|ins| ins.kind), None | Some(Kind::Trap(_)));
+    if !compares || !translated {
+        return Vec::new();
+    }
+    let mut start = 0;
+    ins.chunk_by(|ins, _| !effects::writes_memory(&ins.raw))
+        .map(|stretch| {
+            let first = start;
+            start += stretch.len();
+            first..start
+        })
+        .collect()
 }
 
 /// Whether `next` belongs to a restartable sequence, or announces the one behind it.
@@ -109,9 +133,11 @@ fn rip_form(ins: &Ins, request: &Request<'_>, bytes: &[u8]) -> bool {
     absolute::convertible(ins, bytes)
 }
 
-/// Code that may rewrite itself is left after each write.
+/// Code that may rewrite itself, and does not look whether it has, is left after each write.
 fn stops(ins: &Ins, request: &Request<'_>) -> bool {
-    request.context.contains(Context::VOLATILE) && effects::writes_memory(&ins.raw)
+    let context = request.context;
+    let blind = context.contains(Context::VOLATILE) && !context.contains(Context::COMPARED);
+    blind && effects::writes_memory(&ins.raw)
 }
 
 /// The first instruction is none. What was looked at to find that out counts as
@@ -126,5 +152,6 @@ fn undecoded(bytes: &[u8], reason: NoIns, end: BytesEnd) -> Selection {
         ins: Vec::new(),
         trap: Some(trap),
         source_len: bytes.len().min(MAX_INS_LEN) as u32,
+        stretches: Vec::new(),
     }
 }

@@ -57,6 +57,12 @@ impl Cache {
         self.retired.iter().find_map(|r| r.fragment(addr))
     }
 
+    /// Entry of a retired fragment at `addr`.
+    #[must_use]
+    pub fn retired_hot(&self, addr: u64) -> Option<u64> {
+        self.retired_at(addr).map(|f| f.space.hot)
+    }
+
     /// Base of the image that a retired fragment at `addr` was made from.
     #[must_use]
     pub fn retired_base(&self, addr: u64, images: &Images) -> Option<ImageBase> {

@@ -3,15 +3,18 @@
 //! Writable pages of app code are made read-only when something is translated from
 //! them. A store to one faults: what was made from the page is forgotten and the
 //! page is given back ([`store`]). Pages that keep being written, and code that
-//! other mappings may change unseen, are *volatile*: their fragments are compared
-//! with memory at every entry and run at most one store each.
+//! other mappings may change unseen, are *volatile*: their fragments compare their source
+//! with memory at every entry and behind every store (`ppin_jit`'s `emit/compare.rs`).
+//! Where that cannot be read from the cache, the VM compares at every entry, and a
+//! fragment runs at most one store.
 
 use super::evict;
 use crate::image::Region;
 use crate::sys::mem::{self, PAGE, page_down};
 use crate::thread::reg;
 use crate::vm::Vm;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
+use ppin_abi::context::Context;
 
 /// Stores to a page before it becomes volatile.
 const PATIENCE: u32 = 32;
@@ -31,6 +34,8 @@ struct Page {
 #[derive(Debug, Default)]
 pub struct Guards {
     pages: HashMap<u64, Page>,
+    /// Pages that emitted code has failed to read: the VM compares them.
+    unreadable: HashSet<u64>,
     /// Protection cannot be changed any more.
     given_up: bool,
 }
@@ -49,15 +54,36 @@ impl Guards {
         }
     }
 
-    /// Whether code at `pc` may change at any time.
+    /// Whether the instruction at `pc` may change at any time.
     #[must_use]
     pub fn is_volatile(&self, pc: u64) -> bool {
-        !self.pages.is_empty() && self.pages.get(&page_down(pc)).is_some_and(|p| p.volatile)
+        const LONGEST: u64 = 15;
+        let volatile = |at| self.pages.get(&page_down(at)).is_some_and(|p| p.volatile);
+        !self.pages.is_empty() && (volatile(pc) || volatile(pc.wrapping_add(LONGEST - 1)))
+    }
+
+    /// How many of the `len` bytes at `pc`, which are guarded, lie before a page that is not.
+    #[must_use]
+    pub fn steady(&self, pc: u64, len: u64) -> u64 {
+        let volatile = |page: &u64| self.pages.get(page).is_some_and(|p| p.volatile);
+        let mut pages = (page_down(pc)..pc + len).step_by(PAGE as usize);
+        pages.find(volatile).map_or(len, |page| page - pc)
+    }
+
+    /// What is assumed of code at `pc` if it is volatile.
+    #[must_use]
+    pub fn care(&self, pc: u64) -> Context {
+        if self.unreadable.contains(&page_down(pc)) {
+            Context::VOLATILE
+        } else {
+            Context::VOLATILE.with(Context::COMPARED)
+        }
     }
 
     /// Forgets the range: the app has mapped or protected it anew.
     pub fn forget(&mut self, start: u64, end: u64) {
         self.pages.retain(|page, _| !(start..end).contains(page));
+        self.unreadable.retain(|page| !(start..end).contains(page));
     }
 
     /// A store at `addr` by the instruction at cache address of app code `from`:
@@ -151,6 +177,15 @@ pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
     };
     fragments(vm, page, page + PAGE);
     true
+}
+
+/// Emitted code that compares its source at `pc` could not read it at `addr`: the VM can,
+/// or tells the app.
+pub fn unreadable(vm: &mut Vm, pc: u64, addr: u64) {
+    for page in [page_down(pc), page_down(addr)] {
+        vm.guards.unreadable.insert(page);
+        fragments(vm, page, page + PAGE);
+    }
 }
 
 /// Forgets what was made from app bytes in `start .. end`. Guards stand.

@@ -72,6 +72,9 @@ pub fn settle(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
         (Spill::Rdi, greg::RDI),
         (Spill::R8, 0),
     ];
+    if spot.spilled & Spill::Flags.bit() != 0 {
+        restore_flags(context);
+    }
     for (spill, register) in REGISTERS {
         if spot.spilled & spill.bit() != 0 {
             context.gregs[register] = thread.area.spill[spill as usize];
@@ -85,6 +88,16 @@ pub fn settle(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     context.gregs[greg::RCX] = spot.pc.0;
     let flag = thread.signals.trap_flag;
     context.gregs[greg::R11] = flag.shown(context.gregs[greg::FLAGS]);
+}
+
+/// The arithmetic flags lie in rax, as `lahf; seto al` has left them.
+fn restore_flags(context: &mut UContext) {
+    const SHOWN_BY_LAHF: u64 = 0xd5;
+    const OVERFLOW: u64 = 0x800;
+    let rax = context.gregs[greg::RAX];
+    let overflow = if rax & 1 != 0 { OVERFLOW } else { 0 };
+    let flags = &mut context.gregs[greg::FLAGS];
+    *flags = *flags & !(SHOWN_BY_LAHF | OVERFLOW) | rax >> 8 & SHOWN_BY_LAHF | overflow;
 }
 
 /// Context in which the instruction at `spot` is taken up again.

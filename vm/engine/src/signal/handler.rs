@@ -4,6 +4,7 @@ use super::frame::{SigInfo, UContext, greg};
 use super::native::{self, Native};
 use super::step::{self, TRAP_TRACE};
 use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, held, translate};
+use crate::cache::invalidate;
 use crate::glue::{self, Place, vmcall};
 use crate::leave;
 use crate::rseq;
@@ -12,6 +13,7 @@ use crate::sys::{c, peek};
 use crate::thread::{self, Thread};
 use crate::vm;
 use ppin_abi::addr::AppPc;
+use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
 
 /// Reached from `signal_entry`, on our signal stack.
@@ -148,6 +150,9 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if signal == c::SIGSEGV && ours(thread, info, context, pc) {
         return;
     }
+    if unreadable_source(thread, info, context, pc) {
+        return;
+    }
     app_fault(thread, signal, info, context, pc);
 }
 
@@ -202,7 +207,7 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
         return true;
     }
     let write = context.gregs[greg::ERR] & PF_WRITE != 0;
-    if !(write && crate::cache::invalidate::store(&mut vm, addr, pc)) {
+    if !(write && invalidate::store(&mut vm, addr, pc)) {
         return false;
     }
     // The fragment at hand may be stale now: go on through the VM.
@@ -211,6 +216,21 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
         let ctx = deliver::continuation(&vm, &spot);
         redirect(thread, context, spot.pc, ctx);
     }
+    true
+}
+
+/// The fault of code that compares its source (`compare.rs` of the compiler): nothing else
+/// holds the flags in rax. The VM looks why.
+fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) -> bool {
+    let mut vm = vm::lock();
+    let comparing = |spot: &translate::Spot| spot.spilled & Spill::Flags.bit() != 0;
+    let Some(spot) = translate::spot(&vm, pc).filter(comparing) else {
+        return false;
+    };
+    invalidate::unreadable(&mut vm, spot.pc.0, info.rest[0]);
+    deliver::settle(thread, context, &spot);
+    let ctx = deliver::continuation(&vm, &spot);
+    redirect(thread, context, spot.pc, ctx);
     true
 }
 

@@ -4,7 +4,7 @@
 //! from there, code would be made (and kept) that begins where the clock happened to
 //! strike, and other code on the next run.
 
-use super::translate::{self, Maps};
+use super::translate::{self, Maps, Spot};
 use crate::thread::Thread;
 use crate::vm::Vm;
 use ppin_abi::addr::{AppPc, CachePc};
@@ -69,7 +69,19 @@ fn boundary(maps: &Maps, pc: AppPc) -> Option<PcRow> {
     if maps.context.contains(Context::VOLATILE) {
         return None;
     }
+    row_of(maps, pc)
+}
+
+fn row_of(maps: &Maps, pc: AppPc) -> Option<PcRow> {
     let at = |row: &&PcRow| maps.head.wrapping_add(u64::from(row.app)) == pc;
     let whole = |row: &&PcRow| row.flags & pc_flag::BOUNDARY != 0;
     maps.rows.iter().filter(at).find(whole).copied()
+}
+
+/// The state at the boundary of `pc` in the fragment whose record lies at `record`.
+#[must_use]
+pub fn boundary_of(vm: &Vm, record: u64, pc: AppPc) -> Option<Spot> {
+    let maps = vm.maps_at(vm.hot_of(record)?)?;
+    let row = row_of(&maps, pc)?;
+    translate::spot_in(&maps, maps.hot + u64::from(row.hot))
 }

@@ -53,6 +53,11 @@ impl Asm {
         self.bytes(&value.to_le_bytes());
     }
 
+    /// Called by `dynasm!`.
+    pub(crate) fn push_i64(&mut self, value: i64) {
+        self.bytes(&value.to_le_bytes());
+    }
+
     /// `nop`s of `count` bytes, as few instructions as may be.
     pub(crate) fn nops(&mut self, count: u32) {
         const NOPS: [&[u8]; 4] = [&[], &[0x90], &[0x66, 0x90], &[0x0f, 0x1f, 0x00]];

@@ -4,6 +4,7 @@
 //! gets its relocation: rewriting rules never compute a distance themselves.
 
 mod asm;
+mod compare;
 mod sequence;
 mod snippets;
 mod stubs;

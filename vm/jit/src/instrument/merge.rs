@@ -4,6 +4,7 @@ use crate::api::{CountInsertion, Counter};
 use crate::decode::{Ins, Kind};
 use crate::liveness::live_flags;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// Additions made at one place.
 pub(super) struct Group {
@@ -24,12 +25,16 @@ pub(super) struct Addition {
 }
 
 /// The groups for `counts`, one for each block that has any.
-pub(super) fn groups(counts: &[CountInsertion], ins: &[Ins]) -> Vec<Group> {
+pub(super) fn groups(
+    counts: &[CountInsertion],
+    ins: &[Ins],
+    stretches: &[Range<usize>],
+) -> Vec<Group> {
     let mut groups = Vec::new();
     if counts.is_empty() {
         return groups;
     }
-    let live = live_flags(ins);
+    let live = live_flags(ins, stretches);
     let mut start = 0;
     while start < ins.len() {
         let len = ins[start..]

@@ -13,6 +13,7 @@ use crate::api::{CallInsertion, Insertions};
 use crate::decode::Ins;
 use crate::emit::Emitter;
 use alloc::vec::Vec;
+use core::ops::Range;
 use merge::Group;
 use ppin_relocator::pc_flag;
 
@@ -26,13 +27,13 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn new(inserted: Insertions, ins: &[Ins]) -> Self {
+    pub(crate) fn new(inserted: Insertions, ins: &[Ins], stretches: &[Range<usize>]) -> Self {
         if inserted.is_empty() {
             return Self::default();
         }
         let mut calls = inserted.calls;
         calls.sort_by_key(|call| (call.ins, call.after));
-        let mut groups = merge::groups(&inserted.counts, ins);
+        let mut groups = merge::groups(&inserted.counts, ins, stretches);
         groups.sort_by_key(|group| (group.ins, group.after));
         Self { groups, calls }
     }

@@ -12,7 +12,7 @@ mod jump;
 mod load_target;
 mod pop_flags;
 mod ret;
-mod rip_relative;
+pub(crate) mod rip_relative;
 pub(crate) mod rseq_store;
 mod short_jump;
 mod syscall;

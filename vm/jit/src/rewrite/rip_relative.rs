@@ -28,7 +28,7 @@ pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
 }
 
 /// Emits `form`, whose field is to stand for `operand`.
-pub(super) fn emit_form(emitter: &mut Emitter, form: &Form, operand: AppPc) {
+pub(crate) fn emit_form(emitter: &mut Emitter, form: &Form, operand: AppPc) {
     let start = emitter.hot.here();
     emitter.hot.bytes(form.bytes());
     let field = u32::from(form.disp_at);

@@ -1,0 +1,151 @@
+//! Code that compares its source: the app's bytes in memory with those that were
+//! translated, right before the instructions made from them run.
+//!
+//! ```text
+//!           mov gs:[Spill::Rax], rax; mov gs:[Spill::Rcx], rcx
+//!           lahf; seto al
+//!           mov rcx, bytes; cmp rcx, [source]; jne changed     for each 8 bytes
+//!           add al, 127; sahf                                  unless the flags are dead
+//!           mov rcx, gs:[Spill::Rcx]; mov rax, gs:[Spill::Rax]
+//!
+//! changed:  add al, 127; sahf                                  cold
+//!           mov rax, gs:[Spill::Rax]
+//!           lea rcx, [rip + record]
+//!           jmp gs:[Entry::LeaveTrap]
+//! ```
+//! The flags are given back on the way to the VM even if what was translated does not
+//! need them: other instructions will run instead. Fewer than 8 bytes are compared with
+//! immediates, and rcx is spilled on the way out. No byte beyond the source is read.
+
+use super::Emitter;
+use crate::rewrite::absolute::Form;
+use crate::rewrite::rip_relative::emit_form;
+use dynasm::dynasm;
+use ppin_abi::addr::AppPc;
+use ppin_abi::area::{Entry, Spill};
+use ppin_abi::record::Trap;
+use ppin_relocator::{RelocKind, pc_flag};
+
+/// Compared at a time, if there are as many.
+const WORD: usize = 8;
+/// `jne rel32`
+const JNE: [u8; 2] = [0x0f, 0x85];
+
+#[allow(
+    clippy::useless_conversion,
+    reason = "the assembler converts register numbers"
+)]
+impl Emitter {
+    /// Leaves for the VM if the app's memory at `pc`, `app` bytes behind the head, does not
+    /// hold `bytes`.
+    pub(crate) fn compare(&mut self, pc: AppPc, app: u32, bytes: &[u8], flags_dead: bool) {
+        let by_rcx = bytes.len() >= WORD;
+        let spilled = Spill::Rax.bit() | if by_rcx { Spill::Rcx.bit() } else { 0 };
+        self.save(Spill::Rax);
+        if by_rcx {
+            self.save_rcx();
+        }
+        self.row(app, spilled, 0);
+        dynasm!(self.hot; .arch x64; lahf; seto al);
+        self.row(app, spilled | Spill::Flags.bit(), 0);
+        let changed = self.changed(pc, app, by_rcx);
+        for (at, len) in pieces(bytes.len()) {
+            self.compare_piece(pc.wrapping_add(at as u64), &bytes[at..at + len]);
+            self.hot.bytes(&JNE);
+            self.hot.push_i32(0);
+            self.relocate_hot(RelocKind::Cold(changed));
+        }
+        if !flags_dead {
+            dynasm!(self.hot; .arch x64; add al, BYTE 127; sahf);
+        }
+        if by_rcx {
+            self.unspill_rcx();
+        }
+        self.unspill(Spill::Rax);
+        self.row(app, 0, pc_flag::INSTRUCTION);
+    }
+
+    /// Cold code for when the app's memory holds something else; its offset.
+    fn changed(&mut self, pc: AppPc, app: u32, rcx_spilled: bool) -> u32 {
+        let context = self.ins_context(app);
+        let record = self.trap_record(pc, Trap::Changed, context);
+        let here = self.cold.here();
+        let (spill_rax, spill_rcx) = (Spill::Rax.disp() as i32, Spill::Rcx.disp() as i32);
+        let leave = Entry::LeaveTrap.disp() as i32;
+        dynasm!(self.cold; .arch x64
+            ; add al, BYTE 127
+            ; sahf
+            ; gs mov rax, [DWORD spill_rax]
+        );
+        if !rcx_spilled {
+            dynasm!(self.cold; .arch x64; gs mov [DWORD spill_rcx], rcx);
+        }
+        dynasm!(self.cold; .arch x64; lea rcx, [rip + 0]);
+        self.relocate_cold_at(self.cold.here() - 4, 4, RelocKind::Cold(record));
+        dynasm!(self.cold; .arch x64; gs jmp QWORD [DWORD leave]);
+        here
+    }
+
+    /// `cmp [pc], piece`
+    fn compare_piece(&mut self, pc: AppPc, piece: &[u8]) {
+        let form = match <[u8; WORD]>::try_from(piece) {
+            Ok(word) => {
+                let word = i64::from_le_bytes(word);
+                dynasm!(self.hot; .arch x64; mov rcx, QWORD word);
+                Form::copy(&CMP_RCX, 3)
+            }
+            Err(_) => with_immediate(piece),
+        };
+        let form = if self.is_low() {
+            form.and_then(Form::to_absolute)
+        } else {
+            form
+        };
+        // No form is too long.
+        if let Some(form) = form {
+            emit_form(self, &form, pc);
+        }
+    }
+}
+
+/// `cmp rcx, [rip + 0]`
+const CMP_RCX: [u8; 7] = [0x48, 0x3b, 0x0d, 0, 0, 0, 0];
+
+/// `cmp [rip + 0], piece`, of 1, 2 or 4 bytes.
+fn with_immediate(piece: &[u8]) -> Option<Form> {
+    let opcode: &[u8] = match piece.len() {
+        1 => &[0x80, 0x3d],
+        2 => &[0x66, 0x81, 0x3d],
+        _ => &[0x81, 0x3d],
+    };
+    let code = [opcode, &[0; 4], piece].concat();
+    Form::copy(&code, opcode.len() as u8)
+}
+
+/// Offset and length of what is compared at a time; the last may overlap with the one
+/// before.
+fn pieces(len: usize) -> impl Iterator<Item = (usize, usize)> {
+    let unit = if len >= WORD {
+        WORD
+    } else {
+        (1 << len.ilog2()) as usize
+    };
+    let last = len - unit;
+    (0..len).step_by(unit).map(move |at| (at.min(last), unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pieces;
+
+    #[test]
+    fn every_byte_and_none_behind_is_compared() {
+        for len in 1..40 {
+            let mut seen = vec![false; len];
+            for (at, size) in pieces(len) {
+                seen[at..at + size].fill(true);
+            }
+            assert!(seen.into_iter().all(|byte| byte), "{len}");
+        }
+    }
+}
