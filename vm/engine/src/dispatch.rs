@@ -1,9 +1,10 @@
 //! The dispatcher: why the VM was entered, and where to go on.
 
+use crate::confine::own;
 use crate::image::Region;
 use crate::signal::origin::Departure;
 use crate::signal::{deliver, inside, native, translate};
-use crate::syscall::gate32 as gate;
+use crate::syscall::gate32::{self, Way};
 use crate::thread::{Reason, Thread};
 use crate::vm::{self, Vm};
 use crate::{install, lockstep, report, rseq, sample, syscall};
@@ -170,10 +171,19 @@ fn trap(thread: &mut Thread) -> CachePc {
         return changed(&mut vm, thread, pc);
     }
     let entry = lookup(&mut vm, pc, Context(rec.context));
-    if rec.kind == Trap::Int80 as u32 && !gate::harmless(thread) {
-        report::give_up(format_args!(
-            "{pc}: this 32-bit system call (int 0x80) cannot be followed"
-        ))
+    if rec.kind == Trap::Int80 as u32 {
+        drop(vm);
+        match gate32::way(&thread.regs.gpr) {
+            Way::Natively => {}
+            // A filter would judge it by its own architecture and number.
+            Way::As(nr, args) if own::of(thread).is_none() => {
+                return syscall::by_old_gate(thread, pc, nr, &args);
+            }
+            _ => report::give_up(format_args!(
+                "{pc}: this 32-bit system call (int 0x80) cannot be followed"
+            )),
+        }
+        vm = vm::lock();
     }
     if vm.tells_only_of_trap(entry) {
         return native::begin(thread, pc, entry);

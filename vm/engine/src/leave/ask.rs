@@ -36,9 +36,12 @@ pub fn mark() {
 /// Asks process `pid`, which the caller is about to trace, and waits until it was left;
 /// in vain if it does not run under ppin, cannot be left, or is stopped.
 pub fn ask(pid: i32) {
-    if pid == proc::pid() || !runs_under_ppin(pid) || !can_answer(pid) {
+    if pid == proc::pid() || !runs_under_ppin(pid) {
         return;
     }
+    let Some((before @ (RUNS | SLEEPS), ONE_THREAD)) = state(pid) else {
+        return;
+    };
     let info = SigInfo::fault(c::SIGTRAP, REQUEST, proc::pid() as u64);
     let args = [
         pid as usize,
@@ -54,6 +57,10 @@ pub fn ask(pid: i32) {
     }
     wait_while(PATIENCE, || runs_under_ppin(pid));
     wait_while(LAST_STEPS, || blocks_all(pid));
+    // Into the system call again that the request has interrupted.
+    wait_while(LAST_STEPS, || {
+        before == SLEEPS && state(pid).is_some_and(|it| it.0 == RUNS)
+    });
 }
 
 fn wait_while(looks: u32, going_on: impl Fn() -> bool) {
@@ -83,21 +90,23 @@ fn runs_under_ppin(pid: i32) -> bool {
     maps.iter().any(ours) && !maps.iter().any(|m| (m.start..m.end).contains(&MARK))
 }
 
-/// Whether it has one thread, and runs or sleeps (proc_pid_stat(5)).
-fn can_answer(pid: i32) -> bool {
+const RUNS: u8 = b'R';
+const SLEEPS: u8 = b'S';
+const ONE_THREAD: u8 = b'1';
+
+/// What it does, and how many threads it has; 0 for ten and more (proc_pid_stat(5)).
+fn state(pid: i32) -> Option<(u8, u8)> {
     const STATE: usize = 0;
     const THREADS: usize = 17;
     let stat = File::open(&format!("/proc/{pid}/stat"), c::O_RDONLY, 0)
         .and_then(|file| file.read_all(4096))
         .unwrap_or_default();
     // Behind the name, which may hold anything.
-    let Some(name_end) = stat.iter().rposition(|byte| *byte == b')') else {
-        return false;
-    };
+    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
     let mut fields = stat[name_end + 1..]
         .trim_ascii()
         .split(|byte| *byte == b' ');
-    let state = fields.nth(STATE).unwrap_or_default();
-    let threads = fields.nth(THREADS - STATE - 1).unwrap_or_default();
-    matches!(state, b"R" | b"S") && threads == b"1"
+    let state = *fields.nth(STATE)?.first()?;
+    let threads = fields.nth(THREADS - STATE - 1)?;
+    Some((state, if let [digit] = threads { *digit } else { 0 }))
 }

@@ -5,7 +5,8 @@ use super::inside::Interrupted;
 use super::step::TrapFlag;
 use super::translate::{self, Spot};
 use super::{
-    DEFAULT, FAULTS, HOLD_ALL, IGNORE, bit, default_kills, fatal, handler, held, kernel_mask,
+    DEFAULT, FAULTS, HOLD_ALL, IGNORE, bit, compat, default_kills, fatal, handler, held,
+    kernel_mask,
 };
 use crate::sys::c;
 use crate::sys::proc::KernelSigaction;
@@ -19,6 +20,7 @@ use ppin_abi::record::SyscallRec;
 
 const REDZONE: u64 = 128;
 const SI_KERNEL: i32 = 0x80;
+const PAGE_FAULT: u64 = 14;
 
 /// State at the gate: before the call (or to be restarted), or behind it.
 #[must_use]
@@ -146,7 +148,12 @@ pub fn deliver(
     }
     if fault && !is_stale(signal, context) {
         let g = &context.gregs;
-        thread.signals.last_fault = [g[greg::ERR], g[greg::TRAPNO], g[greg::CR2]];
+        let [err, trap, address] = &mut thread.signals.last_fault;
+        (*err, *trap) = (g[greg::ERR], g[greg::TRAPNO]);
+        if *trap == PAGE_FAULT {
+            // The kernel's may be left over from a fault of ours.
+            *address = g[greg::CR2];
+        }
     }
     if deadly && (blocked || action.handler == IGNORE) {
         return fatal::die(thread, signal, info);
@@ -198,6 +205,9 @@ fn open_mask(thread: &mut Thread) -> u64 {
 /// Nothing to deliver after all.
 fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     context.sigmask = open_mask(thread);
+    if !context.is_64_bit() {
+        return compat::resume(thread, context);
+    }
     let ctx = continuation(&vm::lock(), spot);
     handler::redirect(thread, context, spot.pc, ctx);
 }
@@ -284,6 +294,7 @@ fn enter_handler(
     g[greg::RAX] = 0;
     g[greg::RSP] = frame;
     g[greg::FLAGS] &= !(0x100 | 0x400 | 0x1_0000); // TF, DF, RF
+    context.enter_64_bit();
     thread.signals.trap_flag = TrapFlag::default();
     context.sigmask = open_mask(thread);
     frame::reset_vector_state(context.fpstate);

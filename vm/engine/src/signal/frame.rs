@@ -112,15 +112,6 @@ pub struct UContext {
     pub sigmask: u64,
 }
 
-impl UContext {
-    /// Whether its pc is one of 64-bit code.
-    #[must_use]
-    pub fn is_64_bit(&self) -> bool {
-        const USER_CS: u64 = 0x33;
-        self.gregs[greg::SEGMENTS] & 0xffff | 3 == USER_CS
-    }
-}
-
 // SAFETY: integers only.
 unsafe impl Plain for UContext {}
 // SAFETY: integers only.

@@ -81,6 +81,10 @@ pub fn locate(thread: &Thread, pc: u64) -> Where {
 /// A signal that has nothing to do with the instruction at hand.
 fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
+    if thread.signals.native == Native::Compat {
+        // Its next step is a boundary.
+        return wait(thread, info, context);
+    }
     if info.signo as u32 == c::SIGTRAP && own_trap(pc) {
         // The two do not queue: the kernel has dropped the trap for the signal.
         wait(thread, info, context);
@@ -134,6 +138,10 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if signal == c::SIGTRAP && own_trap(pc) {
         return on_own_trap(thread, context, pc);
     }
+    if vm::is_runtime(pc) && stack_segment_is_gone(signal, info, context) {
+        context.enter_64_bit();
+        return on_async(thread, info, context);
+    }
     if thread.signals.native != Native::Off && native::step(thread, signal, info, context) {
         return;
     }
@@ -154,6 +162,13 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         return;
     }
     app_fault(thread, signal, info, context, pc);
+}
+
+/// Whether another thread has taken away the program's own stack segment (modify_ldt(2)):
+/// the kernel cannot return to this one with it, wherever it is.
+fn stack_segment_is_gone(signal: u32, info: &SigInfo, context: &UContext) -> bool {
+    const SI_KERNEL: i32 = 0x80;
+    signal == c::SIGSEGV && info.code == SI_KERNEL && !context.has_stack_segment()
 }
 
 /// Whether a trap of the runtime's own lies just before `pc`.

@@ -11,6 +11,7 @@
 //! The five synchronous fault signals are never blocked in the kernel: the cache
 //! needs them. The app's own wish is kept in [`state::SignalState::mask`].
 
+pub mod compat;
 pub mod deliver;
 pub mod entry;
 pub mod fatal;

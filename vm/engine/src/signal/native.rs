@@ -3,13 +3,15 @@
 //! What cannot be translated (bytes that our decoder does not know, memory that
 //! cannot be read or executed, far branches) is given to the CPU at its own address,
 //! with the trap flag set: either it faults there, exactly as natively, or the trap
-//! behind it brings us back. Meanwhile gs is the app's.
+//! behind it brings us back. Meanwhile gs is the app's. Where it leads to code that is not
+//! of 64 bits, that runs natively, too ([`compat`]).
 
 use super::frame::{SigInfo, UContext, greg};
 use super::handler::redirect;
 use super::step::{self, TRAP_FLAG, TRAP_TRACE};
 use super::translate::{self, Spot};
-use super::{deliver, origin};
+use super::{compat, deliver, origin};
+use crate::cache::invalidate;
 use crate::sys::{c, peek};
 use crate::thread::Thread;
 use crate::vm;
@@ -28,6 +30,8 @@ pub enum Native {
     Approaching,
     /// At it.
     There,
+    /// Behind it, in code that is not of 64 bits.
+    Compat,
 }
 
 /// Arranges for the instruction at `pc`, whose translation is entered at `entry`, to
@@ -60,13 +64,21 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         // The app's own trap flag, or ours for a signal, which comes later now.
         return trapped && vm::is_runtime(at);
     }
+    if is_ours(signal, info, context) {
+        return true;
+    }
+    if thread.signals.native == Native::Compat {
+        compat::step(thread, signal, info, context);
+        return true;
+    }
     if trapped && at == thread.signals.native_pc && thread.pending == 0 {
         // One round of a repeated instruction.
         context.gregs[greg::FLAGS] |= TRAP_FLAG;
         return true;
     }
     if !context.is_64_bit() {
-        refuse_other_modes(at);
+        compat::step(thread, signal, info, context);
+        return true;
     }
     thread.take_back_gs();
     thread.signals.native = Native::Off;
@@ -80,15 +92,15 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     true
 }
 
-/// The program goes on in a code segment of 32 or 16 bits at `pc`.
-pub fn refuse_other_modes(pc: u64) -> ! {
-    crate::report::give_up(format_args!(
-        "the program has switched to 32-bit code at {pc:#x}, which ppin cannot follow"
-    ))
+/// Whether the instruction has stored to code that we guard: it is made again.
+fn is_ours(signal: u32, info: &SigInfo, context: &UContext) -> bool {
+    const WRITE: u64 = 2;
+    let stores = signal == c::SIGSEGV && context.gregs[greg::ERR] & WRITE != 0;
+    stores && invalidate::store(&mut vm::lock(), info.rest[0], context.gregs[greg::RIP])
 }
 
 /// The instruction has been executed, and leads to `at`.
-fn done(thread: &mut Thread, context: &mut UContext, at: AppPc) {
+pub fn done(thread: &mut Thread, context: &mut UContext, at: AppPc) {
     let due = thread.signals.trap_flag.on;
     if loads_flags(thread.signals.native_pc) {
         thread.signals.trap_flag.on = context.gregs[greg::FLAGS] & TRAP_FLAG != 0;
@@ -101,7 +113,7 @@ fn done(thread: &mut Thread, context: &mut UContext, at: AppPc) {
 }
 
 /// Whether it is `iret`: `popf` is translated.
-fn loads_flags(pc: u64) -> bool {
+pub fn loads_flags(pc: u64) -> bool {
     const IRET: u8 = 0xcf;
     let prefix = |byte: &&u8| matches!(byte, 0x40..=0x4f | 0x66);
     let bytes = peek::read_value::<[u8; 4]>(pc).unwrap_or_default();

@@ -270,6 +270,17 @@ pub fn loadable(selector: u16) -> bool {
     readable != 0
 }
 
+/// Access rights of the segment `selector`, as `lar` tells them; 0 if there is none.
+#[must_use]
+pub fn access_rights(selector: u16) -> u32 {
+    let mut rights = 0u32;
+    // SAFETY: only looks; where there is no such segment, the register stays as it is.
+    unsafe {
+        core::arch::asm!("lar {0:e}, {1:e}", inout(reg) rights, in(reg) u32::from(selector), options(nomem, nostack));
+    }
+    rights
+}
+
 /// Makes a futex call on a word of this process. A waiter may return at once; where
 /// nobody could wake it, it does.
 pub fn futex(word: &core::sync::atomic::AtomicU32, operation: u32, value: u32) {

@@ -71,7 +71,7 @@ fn ok(result: isize) -> bool {
     !(-4095..0).contains(&result) && aligned(result as usize)
 }
 
-fn span(addr: usize, len: usize) -> (u64, u64) {
+pub fn span(addr: usize, len: usize) -> (u64, u64) {
     let start = addr as u64;
     (start, mem::page_up(start.saturating_add(len as u64)))
 }

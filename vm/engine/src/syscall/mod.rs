@@ -16,6 +16,7 @@ mod tracing;
 mod trust;
 pub mod user_dispatch;
 
+pub use memory::span;
 pub use own_memory::is_ours;
 
 use crate::cache::invalidate;
@@ -28,6 +29,7 @@ use crate::sys::c;
 use crate::thread::{Thread, reg};
 use crate::vm;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
+use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
 use table::{EXEC, MEMORY, OPENING, OTHER, PROCESS, READING, SIGNALS, SUSPENDING, WRITING};
 
@@ -79,6 +81,24 @@ pub fn handle(thread: &mut Thread) -> CachePc {
     }
 }
 
+/// The app's `int 0x80` at `pc` is this call.
+pub fn by_old_gate(thread: &mut Thread, pc: AppPc, nr: u32, args: &[usize; 6]) -> CachePc {
+    let next = pc.wrapping_add(gate32::length(pc.0));
+    thread.resume_pc = next.0;
+    thread.resume_context = Context::CANONICAL.0;
+    thread.signals.trap_flag.standing = true;
+    let go_on = |pc| crate::dispatch::lookup(&mut vm::lock(), pc, Context::CANONICAL);
+    match gate32::make(thread, nr, args) {
+        Outcome::Done(result) => {
+            thread.regs.gpr[reg::RAX] = result as u64;
+            go_on(next)
+        }
+        Outcome::Again => go_on(pc),
+        Outcome::Elsewhere(entry) => entry,
+        Outcome::Natively(since) => leave::before_call(thread, pc, since),
+    }
+}
+
 /// A call through the gate gave -EFAULT. If that may be because we hold pages of code
 /// read-only, they are given back, and the call is made again.
 pub fn after_efault(thread: &mut Thread) -> CachePc {
@@ -108,7 +128,7 @@ fn after(thread: &Thread, resume: u64) -> CachePc {
         return CachePc(resume);
     }
     let (pc, ctx) = (thread.resume_pc, thread.resume_context);
-    crate::dispatch::lookup(&mut vm, AppPc(pc), ppin_abi::context::Context(ctx))
+    crate::dispatch::lookup(&mut vm, AppPc(pc), Context(ctx))
 }
 
 fn in_use(vm: &vm::Vm, code: u64) -> bool {

@@ -9,7 +9,7 @@ use crate::signal::returning;
 use crate::signal::state::{AltStack, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
 use crate::signal::step::TrapFlag;
 use crate::signal::{
-    Actions, DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, default_kills, held,
+    Actions, DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, compat, default_kills, held,
     kernel_mask,
 };
 use crate::sys::c;
@@ -234,7 +234,7 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
     thread.signals.trap_flag = TrapFlag::of(app.gregs[greg::FLAGS]);
     let pc = app.gregs[greg::RIP];
     if !app.is_64_bit() {
-        crate::signal::native::refuse_other_modes(pc);
+        compat::return_to(thread, app)
     }
     let entry = back_to(thread, at, AppPc(pc));
     returning::to(thread, app, entry.0)

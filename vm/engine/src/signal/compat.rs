@@ -1,0 +1,199 @@
+//! Code in segments of 32 or 16 bits: compatibility mode (AMD manual volume 2, 1.3),
+//! which a far branch, `iret` or the return from a signal handler leads to and from.
+//!
+//! Our compiler reads 64-bit code only, and tools know no other. So such code runs in its
+//! own place, one step after the other under the trap flag, until it comes back; signals
+//! are delivered between two steps. System calls go to the kernel as they are: those that
+//! the VM must know of are looked at before.
+
+use super::frame::{SigInfo, UContext, greg};
+use super::native::Native;
+use super::step::{self, TRAP_FLAG, TRAP_TRACE};
+use super::translate::Spot;
+use super::{HOLD_ALL, deliver, handler, kernel_mask, native};
+use crate::cache::invalidate;
+use crate::confine::own;
+use crate::end;
+use crate::glue;
+use crate::report::give_up;
+use crate::sys::{c, call, peek, proc};
+use crate::syscall::gate32::{self, Way};
+use crate::syscall::span;
+use crate::thread::Thread;
+use crate::vm;
+use ppin_abi::addr::AppPc;
+use ppin_abi::boot::flag;
+
+/// Selector of the kernel's 64-bit code segment for programs.
+const CODE_64: u64 = 0x33;
+/// Selector of the kernel's data segment for programs, and where the stack's is.
+const STACK: u64 = 0x2b;
+const STACK_SHIFT: u32 = 48;
+/// Access rights that matter, of a descriptor: present, privilege, system, code, writable.
+const RIGHTS: u32 = 0xfa00;
+const WRITABLE_DATA: u32 = 0xf200;
+/// Selectors of segments in the program's own table (modify_ldt(2)).
+const LOCAL: u64 = 4;
+
+impl UContext {
+    /// Selector of its code segment.
+    #[must_use]
+    pub fn code_segment(&self) -> u16 {
+        self.gregs[greg::SEGMENTS] as u16
+    }
+
+    /// Lets it go on in the code segment `selector`.
+    pub fn set_code_segment(&mut self, selector: u16) {
+        let segments = &mut self.gregs[greg::SEGMENTS];
+        *segments = *segments & !0xffff | u64::from(selector);
+    }
+
+    /// Whether its pc is one of 64-bit code.
+    #[must_use]
+    pub fn is_64_bit(&self) -> bool {
+        u64::from(self.code_segment()) | 3 == CODE_64
+    }
+
+    /// Lets it go on in 64-bit code: all of ours is. A stack segment that cannot be loaded
+    /// is replaced, as the kernel does (`force_valid_ss`).
+    pub fn enter_64_bit(&mut self) {
+        self.set_code_segment(CODE_64 as u16);
+        if !self.has_stack_segment() {
+            let segments = &mut self.gregs[greg::SEGMENTS];
+            *segments = *segments & !(0xffff << STACK_SHIFT) | STACK << STACK_SHIFT;
+        }
+    }
+
+    /// Whether its stack segment can be loaded: writable data of the program, present.
+    #[must_use]
+    pub fn has_stack_segment(&self) -> bool {
+        let selector = (self.gregs[greg::SEGMENTS] >> STACK_SHIFT) as u16;
+        proc::access_rights(selector) & RIGHTS == WRITABLE_DATA
+    }
+}
+
+/// The thread has come to such code, or goes on in it: the next step, at the state in
+/// `context`. The app's gs is in place.
+pub fn go_on(thread: &mut Thread, context: &mut UContext) {
+    let pc = context.gregs[greg::RIP];
+    if vm::lock().config.flags & flag::LOCKSTEP != 0 {
+        give_up(format_args!(
+            "the program has switched to 32-bit code at {pc:#x}, which --check cannot compare"
+        ));
+    }
+    thread.signals.native = Native::Compat;
+    thread.signals.native_pc = linear(context);
+    context.gregs[greg::FLAGS] |= TRAP_FLAG;
+    if is_system_call(thread.signals.native_pc) {
+        before_call(thread, context);
+    }
+}
+
+/// The same, when the app's gs is not in place.
+pub fn resume(thread: &mut Thread, context: &mut UContext) {
+    thread.lend_gs();
+    go_on(thread, context);
+}
+
+/// The app returns from a handler to such code, whose state is `context`. The kernel loads
+/// it, and finds what may be wrong with it.
+pub fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
+    // With its gs in place none may come before the last step.
+    proc::set_mask(HOLD_ALL);
+    context.sigmask = if thread.pending == 0 {
+        kernel_mask(thread.signals.mask)
+    } else {
+        HOLD_ALL
+    };
+    context.stack = [thread.signals.stack.0, 0, thread.signals.stack.1];
+    resume(thread, &mut context);
+    // SAFETY: a complete frame.
+    unsafe { glue::sigreturn(&raw mut context) }
+}
+
+/// A fault or trap in such code, or behind the instruction that led to 64-bit code.
+pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
+    let from = thread.signals.native_pc;
+    let trapped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
+    if trapped {
+        note_flag(thread, context, from);
+    }
+    let due = thread.signals.trap_flag.traps();
+    if trapped && !due && thread.pending == 0 && !context.is_64_bit() {
+        return go_on(thread, context);
+    }
+    thread.take_back_gs();
+    thread.signals.native = Native::Off;
+    let spot = Spot::at(AppPc(context.gregs[greg::RIP]));
+    if !trapped {
+        context.gregs[greg::FLAGS] &= !TRAP_FLAG;
+        deliver::deliver(thread, context, info, &spot, true);
+    } else if due {
+        step::trap(thread, context, &spot);
+    } else if thread.pending != 0 {
+        context.gregs[greg::FLAGS] &= !TRAP_FLAG;
+        handler::deliver_waiting(thread, context, &spot);
+    } else {
+        native::done(thread, context, spot.pc);
+    }
+}
+
+/// What the instruction at `from` did to the trap flag, or shows of it.
+fn note_flag(thread: &mut Thread, context: &UContext, from: u64) {
+    if step::is(from, step::POPF) || native::loads_flags(from) {
+        thread.signals.trap_flag.on = context.gregs[greg::FLAGS] & TRAP_FLAG != 0;
+    } else if step::is(from, step::PUSHF) && !thread.signals.trap_flag.on {
+        step::hide(context.gregs[greg::RSP]);
+    }
+}
+
+/// Address of the next instruction.
+fn linear(context: &UContext) -> u64 {
+    let pc = context.gregs[greg::RIP];
+    let selector = u64::from(context.code_segment());
+    if selector & LOCAL == 0 {
+        return pc;
+    }
+    u64::from((pc as u32).wrapping_add(base_of_local(selector >> 3)))
+}
+
+/// Base of entry `n` of the program's own table; 0 if there is none.
+fn base_of_local(n: u64) -> u32 {
+    const READ: usize = 0;
+    const ENTRIES: usize = 1024;
+    let mut table = alloc::vec![[0u8; 8]; ENTRIES.min(n as usize + 1)];
+    let args = [READ, table.as_mut_ptr() as usize, 8 * table.len(), 0, 0, 0];
+    // SAFETY: the kernel writes at most that many bytes.
+    let _ = unsafe { call(c::__NR_modify_ldt, args) };
+    let [.., low, middle, high, _, _, top] = table.get(n as usize).copied().unwrap_or_default();
+    u32::from_le_bytes([low, middle, high, top])
+}
+
+/// `int 0x80` or `sysenter`.
+fn is_system_call(pc: u64) -> bool {
+    matches!(
+        peek::read_value::<[u8; 2]>(pc),
+        Some([0xcd, 0x80] | [0x0f, 0x34])
+    )
+}
+
+/// The kernel is about to make the call.
+fn before_call(thread: &mut Thread, context: &UContext) {
+    let registers = greg::BY_NUMBER.map(|register| context.gregs[register]);
+    let filtered = own::of(thread).is_some();
+    match gate32::way(&registers) {
+        Way::Natively => {}
+        Way::As(c::__NR_exit_group, _) => end::of_process(&mut vm::lock()),
+        Way::As(c::__NR_exit, _) if vm::lock().threads.len() == 1 => {
+            end::of_process(&mut vm::lock());
+        }
+        Way::As(c::__NR_munmap | c::__NR_mprotect | c::__NR_madvise, args) if !filtered => {
+            let (start, end) = span(args[0], args[1]);
+            invalidate::range(&mut vm::lock(), start, end);
+        }
+        _ => give_up(format_args!(
+            "{:#x}: this system call of 32-bit code cannot be followed",
+            context.gregs[greg::RIP]
+        )),
+    }
+}
