@@ -90,7 +90,7 @@ mod tests {
         let ins: Vec<_> = core::iter::from_fn(|| reader.read().ok()).collect();
         let dead = |stretches: &[Range<usize>]| live_flags(&ins, stretches)[0] == 0;
         assert!(dead(&[]));
-        assert!(dead(&[0..2]));
+        assert!(dead(core::slice::from_ref(&(0..2))));
         assert!(!dead(&[0..1, 1..2]));
     }
 
