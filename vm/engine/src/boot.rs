@@ -153,6 +153,9 @@ fn start(thread: &mut Thread) -> ! {
     if limited && reserve::limits_are_ample() {
         install::prepare_for_want(&mut vm::lock());
     }
+    if limited {
+        crate::syscall::limits::inherit(&vm::lock());
+    }
     let tool = vm::lock().tool_ref();
     tool.start(&host::EngineHost);
     tool.thread_start(&host::EngineHost, ThreadId(0));

@@ -1,6 +1,7 @@
 //! Following an exec: which programs can be, and how.
 
 use crate::sys::{c, call, proc};
+use crate::syscall::limits;
 use crate::thread::Thread;
 use crate::vm;
 use crate::{obstacle, report};
@@ -149,9 +150,11 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
     };
     let ours = proc::set_mask(thread.signals.mask);
     crate::signal::held::hand_over(thread);
+    limits::narrow();
     // SAFETY: the space is this process's; the pointers are the app's own; the mask
     // is the app's.
     let failure = unsafe { launch(space, &launch_it) };
+    limits::widen_again(thread);
     proc::set_mask(ours);
     match failure.step {
         Step::Exec => Some(-(failure.errno.0 as isize)),

@@ -2,7 +2,8 @@
 //! runs natively then, and the statistics say so.
 
 use crate::sys::file::{self, File};
-use crate::sys::{c, call, proc};
+use crate::sys::{c, call};
+use crate::syscall::limits;
 use crate::vm;
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,7 +26,7 @@ pub fn found() -> Option<&'static str> {
     if !crate::confine::launch::possible() {
         return Some("its filter of system calls may not let ppin in");
     }
-    if MEMORY.into_iter().any(|limit| proc::limit(limit) < ROOM) {
+    if MEMORY.into_iter().any(|limit| limits::soft(limit) < ROOM) {
         return Some("its memory limits leave no room for ppin");
     }
     if is_traced() {

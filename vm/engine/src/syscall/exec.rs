@@ -3,7 +3,7 @@
 //! Programs that must not or cannot be instrumented (privileged, unreadable, 32-bit)
 //! run natively, with their privileges, and are reported.
 
-use super::{Outcome, pass};
+use super::{Outcome, limits, pass};
 use crate::end;
 use crate::follow::{self, Plan};
 use crate::sys::{c, peek};
@@ -25,7 +25,7 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
         .as_deref()
         .map_or(Plan::Refused, |path| follow::plan(at, path));
     if plan == Plan::Refused {
-        return Outcome::Done(natively(thread, nr, args));
+        return Outcome::Done(as_it_is(thread, nr, args));
     }
     // A vfork child notes it in its parent's statistics: the memory is the same.
     note_native(path.as_deref(), plan);
@@ -41,8 +41,17 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     Outcome::Done(result)
 }
 
-/// The app's exec as it is. The new program inherits the app's own mask.
+/// The app's exec as it is, under its own limits.
 fn natively(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
+    limits::narrow();
+    let result = as_it_is(thread, nr, args);
+    limits::widen_again(thread);
+    result
+}
+
+/// The same for one that will fail: a hard limit given up is not had again. The new program
+/// inherits the app's own mask.
+fn as_it_is(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     let ours = crate::sys::proc::set_mask(thread.signals.mask);
     crate::signal::held::hand_over(thread);
     let result = pass(nr, args);

@@ -2,7 +2,7 @@
 
 use super::pass;
 use crate::confine;
-use crate::sys::{c, mem, peek, proc};
+use crate::sys::{c, mem, proc};
 use crate::thread::Thread;
 use crate::vm;
 
@@ -24,8 +24,9 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
             crate::obstacle::note_namespaces();
             pass(nr, args)
         }
-        c::__NR_setrlimit => limit(thread, nr, args, args[0], args[1]),
-        c::__NR_prlimit64 => limit(thread, nr, args, args[1], args[2]),
+        c::__NR_getrlimit | c::__NR_setrlimit | c::__NR_prlimit64 => {
+            super::limits::handle(thread, nr, args)
+        }
         _ => super::trust::give_up(thread, nr, args),
     }
 }
@@ -38,17 +39,6 @@ fn personality(args: &[usize; 6]) -> isize {
         mem::reading_implies_executing();
     }
     pass(c::__NR_personality, args)
-}
-
-/// The app limits its memory, and may use up what it has left itself: ours is taken
-/// before. (A vfork child limits itself alone.)
-fn limit(thread: &Thread, nr: u32, args: &[usize; 6], resource: usize, new: usize) -> isize {
-    let memory = [c::RLIMIT_AS, c::RLIMIT_DATA].contains(&(resource as u32));
-    let soft = peek::read_value::<u64>(new as u64).filter(|_| memory && new != 0);
-    if soft.is_some_and(|soft| soft != u64::MAX) && !thread.borrowed_memory {
-        crate::install::prepare_for_want(&mut vm::lock());
-    }
-    pass(nr, args)
 }
 
 /// The CPU's gs is the runtime's: the app's is kept in the thread area.

@@ -4,6 +4,7 @@
 mod exec;
 pub mod gate32;
 pub mod last_words;
+pub mod limits;
 mod memory;
 mod misc;
 mod opening;

@@ -64,6 +64,7 @@ pub const OTHER: &[u32] = &[
     c::__NR_landlock_restrict_self,
     c::__NR_unshare,
     c::__NR_setns,
+    c::__NR_getrlimit,
     c::__NR_setrlimit,
     c::__NR_prlimit64,
 ];

@@ -1,0 +1,229 @@
+//! Limits of memory (`RLIMIT_AS`, `RLIMIT_DATA`). The app means its own memory, the kernel
+//! counts ours, too: so it is told as much more as we have, and the app is told what it has
+//! asked for. A program that is executed gets the app's limits.
+
+use super::pass;
+use crate::cache::place;
+use crate::image::maps::{self, MapEntry};
+use crate::sys::{c, peek, proc, raw};
+use crate::thread::Thread;
+use crate::vm::{self, Vm};
+use core::sync::atomic::{AtomicU64, Ordering};
+use ppin_abi::room;
+
+const EFAULT: isize = -14;
+const SOFT: usize = 0;
+const HARD: usize = 1;
+/// What both are, in this order.
+type Limit = [u64; 2];
+
+/// One limit that is wider than the app believes. Whoever has set another one since
+/// (somebody else; a vfork child, for itself) is believed instead.
+struct Widened {
+    resource: u32,
+    asked: [AtomicU64; 2],
+    given: [AtomicU64; 2],
+}
+
+static WIDENED: [Widened; 2] = [Widened::none(c::RLIMIT_AS), Widened::none(c::RLIMIT_DATA)];
+
+/// `setrlimit`, `getrlimit` and `prlimit64`.
+pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
+    let (resource, new, old) = match nr {
+        c::__NR_getrlimit => (args[0], None, Some(1)),
+        c::__NR_setrlimit => (args[0], Some(1), None),
+        _ => (args[1], Some(2), Some(3)),
+    };
+    let own = nr != c::__NR_prlimit64 || [0, proc::pid()].contains(&(args[0] as i32));
+    let memory = WIDENED.iter().find(|it| it.resource == resource as u32);
+    let place = |at: Option<usize>| at.filter(|at| args[*at] != 0);
+    match memory.filter(|_| own) {
+        Some(limit) => limit.call(thread, nr, args, place(new), place(old)),
+        None => pass(nr, args),
+    }
+}
+
+/// The limits are the app's from here on: a program is about to be executed.
+pub fn narrow() {
+    for limit in &WIDENED {
+        let (asked, given) = (Widened::get(&limit.asked), Widened::get(&limit.given));
+        if given != asked && limit.current() == given {
+            limit.set(asked);
+        }
+    }
+}
+
+/// It has not come to that.
+pub fn widen_again(thread: &Thread) {
+    for limit in &WIDENED {
+        let (asked, given) = (Widened::get(&limit.asked), Widened::get(&limit.given));
+        if given != asked && limit.current() == asked && !limit.set(given) {
+            // What was given up for good is not had again (setrlimit(2)).
+            limit.set([given[SOFT].min(asked[HARD]), asked[HARD]]);
+            if !thread.borrowed_memory {
+                Widened::put(&limit.given, limit.current());
+            }
+        }
+    }
+}
+
+/// The app was started under limits: they are widened if that is allowed.
+pub fn inherit(vm: &Vm) {
+    for limit in &WIDENED {
+        let asked = limit.current();
+        if asked[SOFT] == u64::MAX {
+            continue;
+        }
+        let given = limit.wider(asked, limit.ours(vm));
+        if limit.set(given) {
+            limit.note(asked, given);
+        }
+    }
+}
+
+/// A soft limit as the app knows it.
+#[must_use]
+pub fn soft(resource: u32) -> u64 {
+    let known = WIDENED.iter().find(|it| it.resource == resource);
+    known.map_or_else(
+        || proc::limit(resource),
+        |limit| limit.as_asked(limit.current())[SOFT],
+    )
+}
+
+impl Widened {
+    const fn none(resource: u32) -> Self {
+        Self {
+            resource,
+            asked: [const { AtomicU64::new(0) }; 2],
+            given: [const { AtomicU64::new(0) }; 2],
+        }
+    }
+
+    fn get(limit: &[AtomicU64; 2]) -> Limit {
+        [SOFT, HARD].map(|part| limit[part].load(Ordering::Relaxed))
+    }
+
+    fn put(limit: &[AtomicU64; 2], value: Limit) {
+        for (part, value) in limit.iter().zip(value) {
+            part.store(value, Ordering::Relaxed);
+        }
+    }
+
+    fn note(&self, asked: Limit, given: Limit) {
+        Self::put(&self.asked, asked);
+        Self::put(&self.given, given);
+    }
+
+    /// What the kernel says, in the app's terms.
+    fn as_asked(&self, kernel: Limit) -> Limit {
+        if kernel == Self::get(&self.given) {
+            Self::get(&self.asked)
+        } else {
+            kernel
+        }
+    }
+
+    fn current(&self) -> Limit {
+        let mut limit: Limit = [0; 2];
+        let args = [
+            self.resource as usize,
+            limit.as_mut_ptr() as usize,
+            0,
+            0,
+            0,
+            0,
+        ];
+        // SAFETY: a `struct rlimit` of ours.
+        unsafe { raw(c::__NR_getrlimit, args) };
+        limit
+    }
+
+    fn set(&self, limit: Limit) -> bool {
+        let args = [self.resource as usize, limit.as_ptr() as usize, 0, 0, 0, 0];
+        // SAFETY: a `struct rlimit` of ours.
+        unsafe { raw(c::__NR_setrlimit, args) == 0 }
+    }
+
+    /// The app's call, with structures of ours in place of its own at the places of `args`
+    /// that hold one.
+    fn call(
+        &self,
+        thread: &Thread,
+        nr: u32,
+        args: &[usize; 6],
+        new: Option<usize>,
+        old: Option<usize>,
+    ) -> isize {
+        let asked = new.map(|at| peek::read_value::<Limit>(args[at] as u64));
+        if asked == Some(None) {
+            return pass(nr, args);
+        }
+        let before = (
+            self.current(),
+            Self::get(&self.given),
+            Self::get(&self.asked),
+        );
+        let given = asked.flatten().map(|asked| self.given_for(thread, asked));
+        let (mut passed, mut was) = (*args, before.0);
+        if let (Some(at), Some(given)) = (new, &given) {
+            passed[at] = given.as_ptr() as usize;
+        }
+        if let Some(at) = old {
+            passed[at] = was.as_mut_ptr() as usize;
+        }
+        let result = pass(nr, &passed);
+        if result != 0 {
+            return result;
+        }
+        if let (Some(asked), Some(given), false) = (asked.flatten(), given, thread.borrowed_memory)
+        {
+            self.note(asked, given);
+        }
+        let shown = if was == before.1 { before.2 } else { was };
+        match old {
+            Some(at) if !peek::write_value(args[at] as u64, &shown) => EFAULT,
+            _ => 0,
+        }
+    }
+
+    /// What the kernel is told. Before, we take what we need: the app may use up what it
+    /// leaves itself. (A vfork child limits itself alone, and has no memory of ours.)
+    fn given_for(&self, thread: &Thread, asked: Limit) -> Limit {
+        if asked[SOFT] == u64::MAX || asked[SOFT] > asked[HARD] || thread.borrowed_memory {
+            return asked;
+        }
+        let mut vm = vm::lock();
+        crate::install::prepare_for_want(&mut vm);
+        self.wider(asked, self.ours(&vm))
+    }
+
+    /// `asked` and `ours` more. The hard limit is raised beyond what it is only if the app
+    /// asks for that, which the kernel may refuse.
+    fn wider(&self, asked: Limit, ours: u64) -> Limit {
+        let kernel = self.current();
+        let hard = asked[HARD].saturating_add(ours);
+        let hard = if asked[HARD] <= self.as_asked(kernel)[HARD] {
+            hard.min(kernel[HARD])
+        } else {
+            hard.max(kernel[HARD].saturating_add(1))
+        };
+        [asked[SOFT].saturating_add(ours).min(hard), hard]
+    }
+
+    /// How much of what this limit counts is ours.
+    fn ours(&self, vm: &Vm) -> u64 {
+        let counts = |map: &&MapEntry| self.resource == c::RLIMIT_AS || map.writable && !map.shared;
+        let all = maps::read().unwrap_or_default();
+        let ours = all.iter().filter(|map| is_ours(vm, map)).filter(counts);
+        ours.map(|map| map.end - map.start).sum()
+    }
+}
+
+fn is_ours(vm: &Vm, map: &MapEntry) -> bool {
+    let code = |base: u64, len: u64| (base..base + len).contains(&map.start);
+    let chunks = vm.cache.chunks.iter().chain(&vm.cache.spare);
+    (room::RUNTIME..place::LOW_CODE).contains(&map.start)
+        || map.path.ends_with(".unit")
+        || chunks.into_iter().any(|chunk| code(chunk.base, chunk.len))
+}
