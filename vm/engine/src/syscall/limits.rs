@@ -3,13 +3,13 @@
 //! asked for. A program that is executed gets the app's limits.
 
 use super::pass;
-use crate::cache::place;
+use crate::holdings;
 use crate::image::maps::{self, MapEntry};
 use crate::sys::{c, peek, proc, raw};
 use crate::thread::Thread;
 use crate::vm::{self, Vm};
+use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
-use ppin_abi::room;
 
 const EFAULT: isize = -14;
 const SOFT: usize = 0;
@@ -214,16 +214,15 @@ impl Widened {
     /// How much of what this limit counts is ours.
     fn ours(&self, vm: &Vm) -> u64 {
         let counts = |map: &&MapEntry| self.resource == c::RLIMIT_AS || map.writable && !map.shared;
+        let holdings: Vec<_> = holdings::all(vm).collect();
+        let is_ours = |map: &&MapEntry| {
+            let at = map.start;
+            holdings
+                .iter()
+                .any(|(start, end)| (*start..*end).contains(&at))
+        };
         let all = maps::read().unwrap_or_default();
-        let ours = all.iter().filter(|map| is_ours(vm, map)).filter(counts);
+        let ours = all.iter().filter(is_ours).filter(counts);
         ours.map(|map| map.end - map.start).sum()
     }
-}
-
-fn is_ours(vm: &Vm, map: &MapEntry) -> bool {
-    let code = |base: u64, len: u64| (base..base + len).contains(&map.start);
-    let chunks = vm.cache.chunks.iter().chain(&vm.cache.spare);
-    (room::RUNTIME..place::LOW_CODE).contains(&map.start)
-        || map.path.ends_with(".unit")
-        || chunks.into_iter().any(|chunk| code(chunk.base, chunk.len))
 }
