@@ -133,6 +133,9 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         }
         install::discard(vm, id);
     }
+    if let Some(entry) = install::wake(vm, pc, context) {
+        return entry;
+    }
     if let Some(entry) = crate::restore::find(vm, pc, context) {
         let at = entry.0;
         vm.log_at(format_args!("kept code at {at:#x} for"), pc);

@@ -26,22 +26,33 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let region = crate::image_region(vm, pc);
     let mut buffer = [0; MAX_TRACE_BYTES];
     let (mut len, mut end) = fetch(region, pc, &mut buffer);
+    let (image, base) = image_of(vm, region, pc);
+    let sequences = vm.rseq.near(pc);
     let mut context = context;
     if let Some(region) = region.filter(|r| r.writable) {
+        // No page is guarded that the trace does not touch.
+        let first = Request {
+            pc,
+            image: base,
+            context,
+            bytes: &buffer[..len],
+            end,
+            max_source: None,
+            sequences: &sequences,
+        };
+        let likely = ppin_jit::choose(&first).source_len() as usize;
+        invalidate::watch(vm, &region, pc.0, likely as u64);
         // What was read before the guard stood may be old already.
-        invalidate::watch(vm, &region, pc.0, len as u64);
         (len, end) = fetch(Some(region), pc, &mut buffer);
         if vm.guards.is_volatile(pc.0) {
             context = context.with(vm.guards.care(pc.0));
         } else {
-            let steady = vm.guards.steady(pc.0, len as u64) as usize;
+            let steady = vm.guards.steady(pc.0, likely as u64) as usize;
             if steady < len {
                 (len, end) = (steady, BytesEnd::Limit);
             }
         }
     }
-    let (image, base) = image_of(vm, region, pc);
-    let sequences = vm.rseq.near(pc);
     let mut request = Request {
         pc,
         image: base,
@@ -76,15 +87,50 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
         pc,
     );
-    if (names_sequence || inside)
-        && let Some(id) = vm.fresh_at(at)
-    {
+    if let Some(id) = vm.fresh_at(at) {
+        let fresh = &mut vm.cache.directory.fragments[id as usize];
         // The next run must find the sequence again.
-        vm.cache.directory.fragments[id as usize].saved = true;
+        fresh.saved |= names_sequence || inside;
+        fresh.again = listed && !fresh.saved;
     }
     vm.stats.traces_compiled += 1;
     vm.stats.time.compile += time::ticks().saturating_sub(started);
     entry
+}
+
+/// The translation of `pc` that was in use before, if memory holds again, or still, what it
+/// was made from: generators of code take the right to execute it away from all they have
+/// made whenever they add to it, and write beside what is executed.
+pub fn wake(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+    let id = vm.cache.directory.dormant(pc, context)?;
+    let fresh = &vm.cache.directory.fragments[id as usize];
+    let (image, len) = (fresh.image, u64::from(fresh.code.source_len));
+    let region = crate::image_region(vm, pc).filter(|r| r.image == image)?;
+    let inside = pc.0 + len <= region.end && vm.rseq.near(pc).is_empty();
+    if !inside || !guarded(vm, &region, pc, len, context) {
+        return None;
+    }
+    let fresh = &vm.cache.directory.fragments[id as usize];
+    let mut now = alloc::vec![0; len as usize];
+    let same = peek::read(pc.0, &mut now) == now.len()
+        && ppin_persist::source_hash(&now) == fresh.source_hash;
+    let entry = CachePc(fresh.space.hot);
+    if same {
+        vm.cache.directory.wake(id);
+    }
+    same.then_some(entry)
+}
+
+/// Sees to it that changes of the source are noticed, before it is read; `false` if code
+/// with these assumptions does not do.
+fn guarded(vm: &mut Vm, region: &Region, pc: AppPc, len: u64, context: Context) -> bool {
+    if context.contains(Context::VOLATILE) {
+        return true;
+    }
+    if region.writable {
+        invalidate::watch(vm, region, pc.0, len);
+    }
+    !vm.guards.is_volatile(pc.0) && vm.guards.steady(pc.0, len) == len
 }
 
 /// App bytes from `pc` on, and why they end.
@@ -150,6 +196,7 @@ pub fn install(
         indirect: false,
         anticipated: false,
         dead: false,
+        again: false,
         saved: false,
         listed,
     };

@@ -31,6 +31,12 @@ pub fn choose(request: &Request<'_>) -> Chosen {
 }
 
 impl Chosen {
+    /// App bytes that it depends on.
+    #[must_use]
+    pub fn source_len(&self) -> u32 {
+        self.0.source_len
+    }
+
     /// Addresses in its instructions that may be those of data or code.
     pub fn constants(&self) -> impl Iterator<Item = Constant> {
         self.0.ins.iter().filter_map(constants::of)

@@ -4,6 +4,7 @@ use super::arena::Space;
 use crate::image::ImageId;
 use crate::sys::mem::{PAGE, page_down};
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
 use ppin_abi::addr::AppPc;
@@ -31,8 +32,10 @@ pub struct Fresh {
     pub indirect: bool,
     /// Nothing had reached it when it was made.
     pub anticipated: bool,
-    /// The app bytes have changed or gone.
+    /// The app bytes have changed or gone, or may have.
     pub dead: bool,
+    /// Should they be there again, it may be used again.
+    pub again: bool,
     /// Frozen into a unit, or not to be frozen.
     pub saved: bool,
 }
@@ -45,8 +48,10 @@ pub struct Directory {
     by_pc: HashMap<(AppPc, Context), u32>,
     /// The newest fragments that are not listed.
     unlisted: HashMap<(AppPc, Context), u32>,
+    /// The newest that are out of use and may be used again.
+    dormant: HashMap<(AppPc, Context), u32>,
     /// Fragments by the pages of their source.
-    by_page: HashMap<u64, Vec<u32>>,
+    by_page: BTreeMap<u64, Vec<u32>>,
 }
 
 impl Directory {
@@ -72,18 +77,41 @@ impl Directory {
         } else {
             self.unlisted.insert((fresh.pc, fresh.code.context), id);
         }
-        for page in pages_of(&fresh) {
-            self.by_page.entry(page).or_default().push(id);
-        }
         self.fragments.push(fresh);
+        self.list(id);
         id
     }
 
-    /// Forgets fragment `id`, whose source has changed.
+    fn list(&mut self, id: u32) {
+        for page in pages_of(&self.fragments[id as usize]) {
+            self.by_page.entry(page).or_default().push(id);
+        }
+    }
+
+    /// The fragment at `pc` under `context` that was in use last, if it may be again.
+    #[must_use]
+    pub fn dormant(&self, pc: AppPc, context: Context) -> Option<u32> {
+        self.dormant.get(&(pc, context)).copied()
+    }
+
+    /// Takes a dormant fragment into use.
+    pub fn wake(&mut self, id: u32) {
+        let fresh = &mut self.fragments[id as usize];
+        fresh.dead = false;
+        let key = (fresh.pc, fresh.code.context);
+        self.dormant.remove(&key);
+        self.by_pc.insert(key, id);
+        self.list(id);
+    }
+
+    /// Takes fragment `id` out of use: its source has changed, or may have.
     pub fn kill(&mut self, id: u32) {
         let fresh = &mut self.fragments[id as usize];
         fresh.dead = true;
         let key = (fresh.pc, fresh.code.context);
+        if fresh.again {
+            self.dormant.insert(key, id);
+        }
         for page in pages_of(fresh) {
             if let Some(listed) = self.by_page.get_mut(&page) {
                 listed.retain(|other| *other != id);
@@ -100,18 +128,8 @@ impl Directory {
         let hit = |f: &Fresh| {
             !f.dead && f.pc.0 < end && f.pc.0 + u64::from(f.code.source_len.max(1)) > start
         };
-        let first = page_down(start);
-        let pages = (end - first).div_ceil(PAGE);
-        let mut ids: Vec<u32> = if pages < self.by_page.len() as u64 {
-            let listed = (0..pages).filter_map(|n| self.by_page.get(&(first + n * PAGE)));
-            listed.flatten().copied().collect()
-        } else {
-            let within = self
-                .by_page
-                .iter()
-                .filter(|(p, _)| (first..end).contains(*p));
-            within.flat_map(|(_, listed)| listed).copied().collect()
-        };
+        let pages = self.by_page.range(page_down(start)..end);
+        let mut ids: Vec<u32> = pages.flat_map(|(_, listed)| listed).copied().collect();
         ids.retain(|id| hit(&self.fragments[*id as usize]));
         ids.sort_unstable();
         ids.dedup();

@@ -218,7 +218,7 @@ pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
 /// The app has unmapped or replaced `start .. end`, or made it not executable.
 pub fn range(vm: &mut Vm, start: u64, end: u64) {
     vm.guards.forget(start, end);
-    if !vm.images.overlaps(start, end) {
+    if !vm.images.overlaps(start, end) && !vm.images.is_parked(start, end) {
         return;
     }
     for id in leaving(vm, start, end) {
@@ -234,9 +234,24 @@ pub fn range(vm: &mut Vm, start: u64, end: u64) {
     }
 }
 
+/// The app is about to set the protection of `start .. end` anew. Code of files is
+/// forgotten if it is not to be executed any more; generated code is taken out of use.
+pub fn protected(vm: &mut Vm, start: u64, end: u64, executable: bool) {
+    if vm.images.has_files(start, end) {
+        return if executable {
+            range_changed(vm, start, end)
+        } else {
+            range(vm, start, end)
+        };
+    }
+    vm.guards.forget(start, end);
+    fragments(vm, start, end);
+    vm.images.park(start, end);
+}
+
 /// The app has set the protection of `start .. end` anew, executable: bytes may have
 /// changed, addresses have not.
-pub fn range_changed(vm: &mut Vm, start: u64, end: u64) {
+fn range_changed(vm: &mut Vm, start: u64, end: u64) {
     vm.guards.forget(start, end);
     fragments(vm, start, end);
     vm.images.remove(start, end);

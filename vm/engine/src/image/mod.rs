@@ -53,8 +53,11 @@ impl Image {
     /// Whether it is memory without a file and `entry` lies where code of it has been
     /// before: generators of code protect pieces of their memory again and again.
     fn has_generated(&self, entry: &MapEntry) -> bool {
-        let generated = maps::is_anonymous(&self.path) && maps::is_anonymous(&entry.path);
-        generated && self.span.0 <= entry.start && entry.end <= self.span.1
+        let anonymous = maps::is_anonymous(&self.path) && maps::is_anonymous(&entry.path);
+        let base = ImageBase(entry.start.wrapping_sub(entry.offset));
+        let same = self.path == entry.path && self.base == base;
+        let within = self.span.0 <= entry.start && entry.end <= self.span.1;
+        (anonymous || same) && within
     }
 
     /// Whether it stands for addresses without memory.
@@ -97,6 +100,9 @@ pub struct Region {
 #[derive(Debug, Default)]
 pub struct Images {
     regions: Vec<Region>,
+    /// Generated code that cannot be executed now, but may be again without being mapped
+    /// anew.
+    parked: Vec<Region>,
     /// For the time when the kernel's list cannot be read.
     pub shared: unlisted::SharedMemory,
     /// Images that have lost a region since [`Images::reap`].
@@ -137,8 +143,7 @@ impl Images {
             writable: entry.writable,
             shared: entry.shared,
         };
-        let at = self.regions.partition_point(|r| r.start < region.start);
-        self.regions.insert(at, region);
+        insert(&mut self.regions, region);
         let span = &mut self.get_mut(image).span;
         *span = (span.0.min(entry.start), span.1.max(entry.end));
         image
@@ -191,25 +196,42 @@ impl Images {
     }
 
     /// Forgets the range: it was unmapped, replaced, or is not executable any more.
-    /// Returns whether anything was known of it.
-    pub fn remove(&mut self, start: u64, end: u64) -> bool {
-        let before = self.regions.len();
-        let mut pieces = Vec::new();
-        self.regions.retain(|r| {
-            let clear = r.end <= start || r.start >= end;
-            if !clear {
-                self.losing.push(r.image);
-                pieces.extend((r.start < start).then_some(Region { end: start, ..*r }));
-                pieces.extend((r.end > end).then_some(Region { start: end, ..*r }));
-            }
-            clear
-        });
-        let hit = self.regions.len() != before;
-        for piece in pieces {
-            let at = self.regions.partition_point(|r| r.start < piece.start);
-            self.regions.insert(at, piece);
+    pub fn remove(&mut self, start: u64, end: u64) {
+        for regions in [&mut self.regions, &mut self.parked] {
+            let lost = cut(regions, start, end);
+            self.losing.extend(lost.iter().map(|r| r.image));
         }
-        hit
+    }
+
+    /// The range is about to be protected anew: it cannot be executed until
+    /// [`Images::unpark`].
+    pub fn park(&mut self, start: u64, end: u64) {
+        let lost = cut(&mut self.regions, start, end);
+        self.parked.extend(lost);
+    }
+
+    /// The range can be executed, and be written to or not: what was known of it before
+    /// holds but for that.
+    pub fn unpark(&mut self, start: u64, end: u64, writable: bool) {
+        for region in cut(&mut self.parked, start, end) {
+            insert(&mut self.regions, Region { writable, ..region });
+        }
+    }
+
+    /// Whether the range has code of a file.
+    #[must_use]
+    pub fn has_files(&self, start: u64, end: u64) -> bool {
+        let mut there = self
+            .regions
+            .iter()
+            .filter(|r| r.start < end && start < r.end);
+        there.any(|r| self.get(r.image).file.is_some())
+    }
+
+    /// Whether anything is parked in the range.
+    #[must_use]
+    pub fn is_parked(&self, start: u64, end: u64) -> bool {
+        self.parked.iter().any(|r| r.start < end && start < r.end)
     }
 
     /// Whether any executable memory is known in the range.
@@ -226,11 +248,87 @@ impl Images {
         let mut gone = Vec::new();
         for id in core::mem::take(&mut self.losing) {
             let image = &mut self.all[id.0 as usize];
-            if !image.gone && !self.regions.iter().any(|r| r.image == id) {
+            let mut left = self.regions.iter().chain(&self.parked);
+            if !image.gone && !left.any(|r| r.image == id) {
                 image.gone = true;
                 gone.push(id);
             }
         }
         gone
+    }
+}
+
+/// Takes `start .. end` out of `regions`; what lay there.
+fn cut(regions: &mut Vec<Region>, start: u64, end: u64) -> Vec<Region> {
+    let (mut lost, mut left) = (Vec::new(), Vec::new());
+    regions.retain(|r| {
+        let clear = r.end <= start || r.start >= end;
+        if !clear {
+            left.extend((r.start < start).then_some(Region { end: start, ..*r }));
+            left.extend((r.end > end).then_some(Region { start: end, ..*r }));
+            lost.push(Region {
+                start: r.start.max(start),
+                end: r.end.min(end),
+                ..*r
+            });
+        }
+        clear
+    });
+    for piece in left {
+        insert(regions, piece);
+    }
+    lost
+}
+
+/// Keeps `regions` ascending, and those that are one to the kernel in one: instructions may
+/// lie across.
+fn insert(regions: &mut Vec<Region>, mut region: Region) {
+    let goes_on = |a: &Region, b: &Region| {
+        let kind = |r: &Region| (r.image, r.writable, r.shared);
+        a.end == b.start && kind(a) == kind(b)
+    };
+    let mut at = regions.partition_point(|r| r.start < region.start);
+    if regions.get(at).is_some_and(|next| goes_on(&region, next)) {
+        region.end = regions.remove(at).end;
+    }
+    if at > 0 && goes_on(&regions[at - 1], &region) {
+        at -= 1;
+        region.start = regions.remove(at).start;
+    }
+    regions.insert(at, region);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(regions: &[Region]) -> Vec<(u64, u64)> {
+        regions.iter().map(|r| (r.start, r.end)).collect()
+    }
+
+    #[test]
+    fn what_is_parked_comes_back_in_one_piece() {
+        let mut images = Images::default();
+        let entry = MapEntry {
+            start: 0x1000,
+            end: 0x9000,
+            ..MapEntry::default()
+        };
+        let id = images.add(&entry, None);
+        images.park(0x3000, 0x5000);
+        assert_eq!(spans(&images.regions), [(0x1000, 0x3000), (0x5000, 0x9000)]);
+        images.park(0x5000, 0x6000);
+        images.unpark(0x3000, 0x4000, true);
+        images.unpark(0x4000, 0x8000, false);
+        assert_eq!(
+            spans(&images.regions),
+            [(0x1000, 0x3000), (0x3000, 0x4000), (0x4000, 0x9000)]
+        );
+        images.park(0x3000, 0x4000);
+        images.unpark(0, u64::MAX, false);
+        assert_eq!(spans(&images.regions), [(0x1000, 0x9000)]);
+        images.park(0, u64::MAX);
+        images.remove(0, u64::MAX);
+        assert_eq!(images.reap(), [id]);
     }
 }

@@ -143,24 +143,24 @@ fn learn(addr: usize, args: &[usize; 6]) {
 fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     let (start, end) = span(args[0], args[1]);
     let executable = args[2] & EXEC != 0;
-    let known = vm::lock().images.overlaps(start, end);
-    if !executable {
-        return if known {
-            before(args, nr)
-        } else {
-            pass(nr, args)
-        };
-    }
-    // Bytes may have been written while the memory was not executable: whatever was
-    // made from the range is forgotten, and its new state is read from the kernel, or
-    // noted where the kernel does not tell any more.
-    if known {
-        invalidate::range_changed(&mut vm::lock(), start, end);
+    let writable = args[2] & WRITE != 0;
+    // Bytes may be written while the memory is not executable: whatever was made from the
+    // range is taken out of use first, so that no other thread finds a translation of what
+    // is gone. What is not known is read from the kernel, or noted where the kernel does
+    // not tell any more.
+    if vm::lock().images.overlaps(start, end) {
+        invalidate::protected(&mut vm::lock(), start, end, executable);
     }
     let result = pass(nr, args);
+    if !executable {
+        return result;
+    }
     let mut vm = vm::lock();
+    if result == 0 {
+        vm.images.unpark(start, end, writable);
+    }
     if vm.quiet && result == 0 {
-        let entry = vm.images.shared.entry(start, end, args[2] & WRITE != 0);
+        let entry = vm.images.shared.entry(start, end, writable);
         crate::image_add(&mut vm, &entry, None);
     }
     result
@@ -185,9 +185,7 @@ fn madvise(args: &[usize; 6]) -> isize {
 
 fn mremap(args: &[usize; 6]) -> isize {
     let (start, end) = span(args[0], args[1]);
-    if vm::lock().images.overlaps(start, end) {
-        invalidate::range(&mut vm::lock(), start, end);
-    }
+    invalidate::range(&mut vm::lock(), start, end);
     if args[3] as u32 & c::MREMAP_FIXED != 0 {
         let (start, end) = span(args[4], args[2]);
         invalidate::range(&mut vm::lock(), start, end);
