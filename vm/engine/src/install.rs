@@ -92,6 +92,9 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         // The next run must find the sequence again.
         fresh.saved |= names_sequence || inside;
         fresh.again = listed && !fresh.saved;
+        if listed && !crate::spool::may_save(vm.images.get(image)) {
+            fresh.keep_maps();
+        }
     }
     vm.stats.traces_compiled += 1;
     vm.stats.time.compile += time::ticks().saturating_sub(started);
@@ -183,6 +186,7 @@ pub fn install(
     vm.stats.code_bytes_new += (fragment.hot.len() + fragment.cold.len()) as u64;
     let volatile = fragment.context.contains(Context::VOLATILE);
     let fresh = Fresh {
+        hot_len: fragment.hot.len() as u32,
         code: fragment,
         image,
         pc,
@@ -401,7 +405,7 @@ impl Fresh {
     /// Its maps, if `addr` is in its hot code.
     #[must_use]
     pub fn maps(&self, addr: u64, image: &Image) -> Option<Maps> {
-        (addr.wrapping_sub(self.space.hot) < self.code.hot.len() as u64).then(|| Maps {
+        (addr.wrapping_sub(self.space.hot) < u64::from(self.hot_len)).then(|| Maps {
             head: self.pc,
             context: self.code.context,
             hot: self.space.hot,

@@ -14,8 +14,11 @@ use ppin_relocator::Fragment;
 /// A fragment compiled in this process.
 #[derive(Debug)]
 pub struct Fresh {
-    /// As the compiler left it: what is frozen, whatever happened to the copy.
+    /// As the compiler left it: what is frozen, whatever happened to the copy. What will
+    /// not be frozen has only its maps ([`Fresh::keep_maps`]).
     pub code: Fragment,
+    /// Length of its hot section.
+    pub hot_len: u32,
     /// Image it belongs to.
     pub image: ImageId,
     /// First app instruction.
@@ -40,6 +43,16 @@ pub struct Fresh {
     pub saved: bool,
 }
 
+impl Fresh {
+    /// Drops what only the writer of a unit would need: generators of code can have us make
+    /// hundreds of thousands.
+    pub fn keep_maps(&mut self) {
+        let code = &mut self.code;
+        (code.hot, code.cold) = (Vec::new(), Vec::new());
+        (code.relocs, code.slots, code.exits) = (Vec::new(), Vec::new(), Vec::new());
+    }
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Directory {
@@ -52,6 +65,8 @@ pub struct Directory {
     dormant: HashMap<(AppPc, Context), u32>,
     /// Fragments by the pages of their source.
     by_page: BTreeMap<u64, Vec<u32>>,
+    /// Fragments by [`ImageId`].
+    by_image: Vec<Vec<u32>>,
 }
 
 impl Directory {
@@ -77,6 +92,11 @@ impl Directory {
         } else {
             self.unlisted.insert((fresh.pc, fresh.code.context), id);
         }
+        let image = fresh.image.0 as usize;
+        if self.by_image.len() <= image {
+            self.by_image.resize(image + 1, Vec::new());
+        }
+        self.by_image[image].push(id);
         self.fragments.push(fresh);
         self.list(id);
         id
@@ -122,18 +142,34 @@ impl Directory {
         }
     }
 
-    /// Numbers of live fragments made from bytes in `start .. end`.
+    /// Numbers of live fragments made from bytes in `start .. end`, all of which the caller
+    /// takes out of use.
     #[must_use]
-    pub fn overlapping(&self, start: u64, end: u64) -> Vec<u32> {
+    pub fn take(&mut self, start: u64, end: u64) -> Vec<u32> {
+        let first = page_down(start);
+        let listed = self.by_page.range(first..end);
+        let mut ids: Vec<u32> = listed.flat_map(|(_, ids)| ids).copied().collect();
         let hit = |f: &Fresh| {
             !f.dead && f.pc.0 < end && f.pc.0 + u64::from(f.code.source_len.max(1)) > start
         };
-        let pages = self.by_page.range(page_down(start)..end);
-        let mut ids: Vec<u32> = pages.flat_map(|(_, listed)| listed).copied().collect();
         ids.retain(|id| hit(&self.fragments[*id as usize]));
         ids.sort_unstable();
         ids.dedup();
+        // Page by page, and not fragment by fragment: there may be hundreds in one.
+        let inside = |page: &u64| start <= *page && end - *page >= PAGE;
+        let pages = self.by_page.range(first..end).map(|(page, _)| *page);
+        for page in pages.filter(inside).collect::<Vec<_>>() {
+            self.by_page.remove(&page);
+        }
         ids
+    }
+
+    /// Numbers of the fragments of `image`, in the order they were made.
+    #[must_use]
+    pub fn of_image(&self, image: ImageId) -> &[u32] {
+        self.by_image
+            .get(image.0 as usize)
+            .map_or(&[], Vec::as_slice)
     }
 }
 

@@ -193,7 +193,7 @@ pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
     vm.log(format_args!(
         "translations of {start:#x}-{end:#x} are not used any more"
     ));
-    for id in vm.cache.directory.overlapping(start, end) {
+    for id in vm.cache.directory.take(start, end) {
         crate::install::discard(vm, id);
     }
     let Vm {

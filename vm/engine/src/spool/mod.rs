@@ -109,7 +109,7 @@ fn directory(vm: &Vm, key: &Key) -> String {
 }
 
 /// Whether code of the image may be kept.
-fn may_save(image: &Image) -> bool {
+pub fn may_save(image: &Image) -> bool {
     !image.gone && (image.file.is_some() || image.path == "[vdso]")
 }
 
@@ -119,16 +119,14 @@ fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
         return Vec::new();
     }
     let wanted = |f: &Fresh| {
-        f.image == id
-            && f.listed
+        f.listed
             && !f.dead
             && !f.saved
             && f.code.context.without(Context::CONTINUATION) == Context::CANONICAL
     };
-    (0..)
-        .zip(&vm.cache.directory.fragments)
-        .filter(|(_, f)| wanted(f))
-        .map(|(n, _)| n)
+    let directory = &vm.cache.directory;
+    let all = directory.of_image(id).iter().copied();
+    all.filter(|n| wanted(&directory.fragments[*n as usize]))
         .collect()
 }
 
