@@ -32,6 +32,11 @@ impl Key {
     }
 }
 
+/// The option under which code of images below 2 GiB is kept: it holds absolute addresses,
+/// and lies where distances would not reach. A program may have mapped the same file both
+/// there and above.
+pub const LOW_IMAGE: &[u8] = b"low";
+
 /// Identity of a tool as far as it changes code: `name`, the knobs (`name=value`
 /// lines, already in canonical order) and the engine options that change code.
 /// Lengths are hashed before contents, so that no two triples run together.

@@ -43,7 +43,7 @@ pub use checksum::source_hash;
 pub use file::{UnitFile, UnitSummary};
 pub use freeze::freeze;
 pub use group::CodeGroup;
-pub use key::{Key, tool_key};
+pub use key::{Key, LOW_IMAGE, tool_key};
 pub use layout::{FORMAT_VERSION, GROUP, HEADER_LEN, PAGE, SectionId};
 pub use merge::{Merged, merge, merge_as};
 pub use moved::{AppField, MovedUnit};

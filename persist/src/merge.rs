@@ -72,9 +72,10 @@ pub fn merge_as(units: &[UnitFile<'_>], explored: bool) -> Result<Merged, Reject
     Ok(merged)
 }
 
-/// The same key, and no two different absolute bases.
+/// The same key, on the same side of their image, and no two different absolute bases.
 fn compatible(a: &UnitFile<'_>, b: &UnitFile<'_>) -> bool {
     let (a, b) = (a.unit().geometry(), b.unit().geometry());
     let bases = (a.absolute_for, b.absolute_for);
-    a.key == b.key && !matches!(bases, (Some(a), Some(b)) if a != b)
+    let side = a.displacement.signum() == b.displacement.signum();
+    a.key == b.key && side && !matches!(bases, (Some(a), Some(b)) if a != b)
 }

@@ -78,6 +78,16 @@ fn what_follows_a_spawn_is_saved() {
     assert!(compiled[0] > 0 && compiled[3] == 0, "{compiled:?}");
 }
 
+/// A program that maps its own file once more, as V8 does with its built-in functions, far
+/// from where it was loaded.
+#[test]
+fn a_file_that_is_mapped_low_and_high_compiles_nothing_later() {
+    let Some(exe) = Guest::load("memory/executable_twice.c").build("nopie") else {
+        return;
+    };
+    nothing_is_compiled_later(&Cmd::new(exe), 6);
+}
+
 fn nothing_is_compiled_later(cmd: &Cmd, runs: usize) {
     let scratch = Scratch::new();
     let ppin = Ppin::new(&scratch.db());

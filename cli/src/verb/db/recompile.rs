@@ -13,7 +13,7 @@ use ppin_abi::context::Context;
 use ppin_cachedb::{Database, Error, UnitPath};
 use ppin_jit::api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
-use ppin_persist::{Thawed, UnitFile, source_hash, tool_key};
+use ppin_persist::{LOW_IMAGE, Thawed, UnitFile, source_hash, tool_key};
 use ppin_relocator::{Fragment, normalise};
 use std::collections::HashMap;
 use std::fmt;
@@ -153,7 +153,8 @@ impl<'a> Maker<'a> {
         if key.engine != ENGINE_ID {
             return Err("made by another build of ppin".to_owned());
         }
-        let tool = tool_of(unit.label(), &key.tool)?;
+        let options = if is_low(file) { LOW_IMAGE } else { b"" };
+        let tool = tool_of(unit.label(), options, &key.tool)?;
         let path = Path::new(std::ffi::OsStr::from_bytes(unit.image_path()));
         let entry = images.entry((path.to_owned(), key.image));
         let read = entry.or_insert_with(|| source::image(path, &key.image));
@@ -195,17 +196,18 @@ impl<'a> Maker<'a> {
 fn base(file: &UnitFile<'_>) -> ImageBase {
     const LOW: ImageBase = ImageBase(0x40_0000);
     const HIGH: ImageBase = ImageBase(0x7f00_0000_0000);
-    let geometry = file.unit().geometry();
-    // Code of low images lies above them, that of others below.
-    let low = geometry.displacement > 0;
-    geometry
-        .absolute_for
-        .unwrap_or(if low { LOW } else { HIGH })
+    let absolute = file.unit().geometry().absolute_for;
+    absolute.unwrap_or(if is_low(file) { LOW } else { HIGH })
+}
+
+/// Code of images below 2 GiB lies above them, that of others below.
+fn is_low(file: &UnitFile<'_>) -> bool {
+    file.unit().geometry().displacement > 0
 }
 
 /// The tool as it was when the unit was made: `label` is its name, and a line for
 /// each knob.
-fn tool_of(label: &[u8], key: &[u8; 32]) -> Result<Box<dyn Tool>, String> {
+fn tool_of(label: &[u8], options: &[u8], key: &[u8; 32]) -> Result<Box<dyn Tool>, String> {
     let text = String::from_utf8_lossy(label);
     let mut lines = text.lines();
     let name = lines.next().unwrap_or_default();
@@ -226,7 +228,7 @@ fn tool_of(label: &[u8], key: &[u8; 32]) -> Result<Box<dyn Tool>, String> {
     };
     knobs.retain(changing);
     knobs.sort_unstable();
-    if tool_key(name.as_bytes(), knobs.join("\n").as_bytes(), b"") != *key {
+    if tool_key(name.as_bytes(), knobs.join("\n").as_bytes(), options) != *key {
         return Err(format!("made with other knobs of {name} than it says"));
     }
     Ok(tool)

@@ -15,6 +15,7 @@ mod map;
 pub use bound::Bound;
 pub use identity::{hash_file, image_hash, stat_id};
 
+use crate::cache::place;
 use crate::image::{Image, ImageId};
 use crate::sys::{file, time};
 use crate::vm::Vm;
@@ -22,7 +23,7 @@ use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_persist::paths::{self, UnitName};
-use ppin_persist::{Key, tool_key};
+use ppin_persist::{Key, LOW_IMAGE, tool_key};
 
 /// The persisted translation of `pc`, ready to run.
 pub fn find(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
@@ -114,15 +115,17 @@ pub fn key_of(vm: &mut Vm, id: ImageId, compute: bool) -> Option<Key> {
     let hash = image
         .hash
         .or_else(|| image_hash(&vm.config, image, compute))?;
-    vm.images.get_mut(id).hash = Some(hash);
+    let image = vm.images.get_mut(id);
+    image.hash = Some(hash);
+    let low = image.base.0 < place::LOW;
     Some(Key {
         image: hash,
         engine: vm.config.engine_id,
-        tool: vm_tool_key(vm),
+        tool: vm_tool_key(vm, if low { LOW_IMAGE } else { b"" }),
     })
 }
 
-fn vm_tool_key(vm: &Vm) -> [u8; 32] {
+fn vm_tool_key(vm: &Vm, options: &[u8]) -> [u8; 32] {
     let changing: Vec<&str> = vm
         .tool
         .knobs()
@@ -141,7 +144,11 @@ fn vm_tool_key(vm: &Vm) -> [u8; 32] {
         })
         .collect();
     knobs.sort_unstable();
-    tool_key(vm.config.tool.as_bytes(), knobs.join("\n").as_bytes(), b"")
+    tool_key(
+        vm.config.tool.as_bytes(),
+        knobs.join("\n").as_bytes(),
+        options,
+    )
 }
 
 /// Names of the units in a directory, in the order in which they are consulted.

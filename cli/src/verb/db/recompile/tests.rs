@@ -2,7 +2,7 @@
 
 use super::*;
 use ppin_cachedb::Access;
-use ppin_persist::{Key, Piece, UnitSpec, freeze};
+use ppin_persist::{Key, LOW_IMAGE, Piece, UnitSpec, freeze};
 use ppin_relocator::FragmentRef;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -67,23 +67,25 @@ impl World {
             source_hash: source_hash(source),
             tool: &[],
         }];
+        let (options, displacement) = if base.0 < 1 << 31 {
+            (LOW_IMAGE, 0x2000_0000)
+        } else {
+            (&b""[..], -0x1000_0000)
+        };
+        let key = Key {
+            tool: tool_key(self.tool.as_bytes(), b"", options),
+            ..self.key
+        };
         let spec = UnitSpec {
-            key: self.key,
-            displacement: if base.0 < 1 << 31 {
-                0x2000_0000
-            } else {
-                -0x1000_0000
-            },
+            key,
+            displacement,
             image_base: base,
             image_path: self.image.as_os_str().as_bytes(),
             label: label.as_bytes(),
             explored: false,
             fragments: &pieces,
         };
-        let dir = self
-            .db
-            .path()
-            .join(ppin_persist::paths::unit_dir(&self.key));
+        let dir = self.db.path().join(ppin_persist::paths::unit_dir(&key));
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
