@@ -144,6 +144,7 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
 
 fn start(thread: &mut Thread) -> ! {
     thread.adopt();
+    thread.signals.alt.untouched = true;
     let limited = reserve::limited();
     if limited {
         reserve::fill_under_limit();

@@ -16,6 +16,9 @@ use ppin_abi::addr::AppPc;
 use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
 
+/// `si_code` of what the kernel forces upon a thread.
+const SI_KERNEL: i32 = 0x80;
+
 /// Reached from `signal_entry`, on our signal stack.
 ///
 /// # Safety
@@ -142,6 +145,11 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         context.enter_64_bit();
         return on_async(thread, info, context);
     }
+    if info.code == SI_KERNEL && glue::place(pc) == Place::GateDone {
+        // The kernel's answer to the app's call, such as `uretprobe` out of place.
+        let spot = deliver::gate_spot(thread, true);
+        return deliver::deliver(thread, context, info, &spot, true);
+    }
     if thread.signals.native != Native::Off && native::step(thread, signal, info, context) {
         return;
     }
@@ -167,7 +175,6 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
 /// Whether another thread has taken away the program's own stack segment (modify_ldt(2)):
 /// the kernel cannot return to this one with it, wherever it is.
 fn stack_segment_is_gone(signal: u32, info: &SigInfo, context: &UContext) -> bool {
-    const SI_KERNEL: i32 = 0x80;
     signal == c::SIGSEGV && info.code == SI_KERNEL && !context.has_stack_segment()
 }
 
@@ -329,6 +336,5 @@ fn aborting_fault(
 
 /// Whether `si_addr` is the instruction's own address.
 fn addressed(signal: u32, code: i32) -> bool {
-    const SI_KERNEL: i32 = 0x80;
     code != SI_KERNEL && signal != c::SIGSEGV && signal != c::SIGBUS
 }

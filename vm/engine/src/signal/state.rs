@@ -20,6 +20,9 @@ pub struct AltStack {
     pub autodisarm: bool,
     /// It was set with `SS_ONSTACK`, which means nothing but is shown in frames.
     pub marked: bool,
+    /// Neither set nor taken away since the program began: the kernel has no `SS_DISABLE`
+    /// on record then, which is shown in frames.
+    pub untouched: bool,
 }
 
 /// `SS_ONSTACK`.
@@ -46,7 +49,7 @@ impl AltStack {
     #[must_use]
     pub fn as_set(&self) -> [u64; 3] {
         let mode = match (self.size, self.marked) {
-            (0, _) => SS_DISABLE,
+            (0, _) => u32::from(!self.untouched) * SS_DISABLE,
             (_, true) => SS_ONSTACK,
             _ => 0,
         };

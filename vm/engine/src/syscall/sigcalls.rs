@@ -191,6 +191,8 @@ fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
         };
         match new_stack(base, flags as u32, size) {
             _ if old.in_use(sp) => return EPERM,
+            // No change, which needs no size.
+            Err(ENOMEM) if old.untouched && [base, flags, size] == [0; 3] => {}
             Err(error) => return error,
             Ok(alt) => thread.signals.alt = alt,
         }
@@ -215,6 +217,7 @@ fn new_stack(base: u64, flags: u32, size: u64) -> Result<AltStack, isize> {
             size,
             autodisarm,
             marked: mode == SS_ONSTACK,
+            untouched: false,
         }),
         _ => Err(EINVAL),
     }
