@@ -281,14 +281,82 @@ pub fn access_rights(selector: u16) -> u32 {
     rights
 }
 
+/// Whether process or thread `pid` is neither dead nor stopped (proc_pid_stat(5)). Uses no
+/// heap.
+#[must_use]
+pub fn is_under_way(pid: i32) -> bool {
+    const LONGEST: usize = 64;
+    let mut path = [0; "/proc/4294967295/stat\0".len()];
+    if write_path(&mut path, pid).is_err() {
+        return false;
+    }
+    let flags = c::O_RDONLY | c::O_CLOEXEC;
+    let args = [path.as_ptr() as usize, flags as usize, 0, 0, 0, 0];
+    // SAFETY: a terminated path.
+    let Ok(fd) = (unsafe { call(c::__NR_open, args) }) else {
+        return false;
+    };
+    let mut text = [0; LONGEST];
+    // SAFETY: a buffer of ours, and a descriptor of ours.
+    let read = unsafe {
+        let read = call(
+            c::__NR_read,
+            [fd, text.as_mut_ptr() as usize, LONGEST, 0, 0, 0],
+        );
+        let _ = call(c::__NR_close, [fd, 0, 0, 0, 0, 0]);
+        read
+    };
+    let text = &text[..read.unwrap_or(0)];
+    // Behind the name, which may hold anything.
+    let name_end = text.iter().rposition(|byte| *byte == b')').unwrap_or(0);
+    matches!(text.get(name_end + 2), Some(b'R' | b'S' | b'D'))
+}
+
+/// `/proc/PID/stat`, terminated.
+fn write_path(path: &mut [u8], pid: i32) -> core::fmt::Result {
+    struct Text<'a>(&'a mut [u8], usize);
+    impl core::fmt::Write for Text<'_> {
+        fn write_str(&mut self, text: &str) -> core::fmt::Result {
+            let room = self.0.get_mut(self.1..self.1 + text.len());
+            room.ok_or(core::fmt::Error)?
+                .copy_from_slice(text.as_bytes());
+            self.1 += text.len();
+            Ok(())
+        }
+    }
+    core::fmt::Write::write_fmt(&mut Text(path, 0), format_args!("/proc/{pid}/stat\0"))
+}
+
+/// Whether there is a process or thread `pid`, alive or not yet waited for.
+#[must_use]
+pub fn exists(pid: i32) -> bool {
+    const ESRCH: isize = -3;
+    // SAFETY: signal 0 only asks.
+    unsafe { raw(c::__NR_kill, [pid as usize, 0, 0, 0, 0, 0]) != ESRCH }
+}
+
 /// Makes a futex call on a word of this process. A waiter may return at once; where
 /// nobody could wake it, it does.
 pub fn futex(word: &core::sync::atomic::AtomicU32, operation: u32, value: u32) {
     if operation == c::FUTEX_WAIT && crate::confine::own::nobody_wakes() {
         return core::hint::spin_loop();
     }
+    // Who is killed when it has been woken wakes nobody else: so all look now and then.
+    let a_second: [u64; 2] = [1, 0];
+    let timeout = if operation == c::FUTEX_WAIT {
+        a_second.as_ptr() as usize
+    } else {
+        0
+    };
     let operation = (operation | c::FUTEX_PRIVATE_FLAG) as usize;
-    let args = [word.as_ptr() as usize, operation, value as usize, 0, 0, 0];
+    let args = [
+        word.as_ptr() as usize,
+        operation,
+        value as usize,
+        timeout,
+        0,
+        0,
+    ];
     // SAFETY: the word outlives the call.
     unsafe { raw(c::__NR_futex, args) };
 }

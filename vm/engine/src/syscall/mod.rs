@@ -3,6 +3,7 @@
 
 mod exec;
 pub mod gate32;
+mod killing;
 pub mod last_words;
 pub mod limits;
 mod memory;
@@ -32,7 +33,9 @@ use crate::vm;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
-use table::{EXEC, MEMORY, OPENING, OTHER, PROCESS, READING, SIGNALS, SUSPENDING, WRITING};
+use table::{
+    EXEC, KILLING, MEMORY, OPENING, OTHER, PROCESS, READING, SIGNALS, SUSPENDING, WRITING,
+};
 
 /// Fills the table.
 pub fn init(config: &crate::config::Config) {
@@ -171,6 +174,7 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
         nr if PROCESS.contains(&nr) => process::handle(thread, nr, &args),
         nr if OPENING.contains(&nr) => opening::handle(thread, nr, &args),
         nr if WRITING.contains(&nr) => own_memory::write(thread, nr, &args),
+        nr if KILLING.contains(&nr) => killing::handle(thread, resume, nr, &args),
         nr if READING.contains(&nr) => {
             opening::before_read(nr, &args);
             through_gate(thread, resume, nr, &args)

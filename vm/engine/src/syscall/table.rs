@@ -9,6 +9,8 @@ pub static SLOW: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
 const VM: u8 = 1;
 /// The app has opened its own memory.
 static WRITES: AtomicBool = AtomicBool::new(false);
+/// It has made processes that share its memory.
+static KILLS: AtomicBool = AtomicBool::new(false);
 /// It has opened a list of its mappings.
 static READS: AtomicBool = AtomicBool::new(false);
 /// The gate lets none pass until [`some`].
@@ -87,6 +89,15 @@ pub const READING: &[u32] = &[
     c::__NR_preadv,
     c::__NR_preadv2,
 ];
+/// Calls that send signals.
+pub const KILLING: &[u32] = &[
+    c::__NR_kill,
+    c::__NR_tkill,
+    c::__NR_tgkill,
+    c::__NR_rt_sigqueueinfo,
+    c::__NR_rt_tgsigqueueinfo,
+    c::__NR_pidfd_send_signal,
+];
 
 /// Lists the calls that the VM must know of.
 pub fn fill() {
@@ -103,6 +114,9 @@ pub fn fill() {
     if READS.load(Ordering::Relaxed) {
         watch_reads(true);
     }
+    if KILLS.load(Ordering::Relaxed) {
+        watch_kills();
+    }
 }
 
 /// Lists all calls of [`READING`], or does not any more.
@@ -112,6 +126,14 @@ pub fn watch_reads(yes: bool) {
     for nr in READING {
         let slow = if yes || all { VM } else { 0 };
         SLOW[*nr as usize].store(slow, Ordering::Relaxed);
+    }
+}
+
+/// Lists all calls of [`KILLING`], for good.
+pub fn watch_kills() {
+    KILLS.store(true, Ordering::Relaxed);
+    for nr in KILLING {
+        watch(*nr);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::signal::held::Held;
 use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
 use crate::sys::{c, come_what_may, mem, peek, proc};
 use crate::vm;
+use alloc::vec::Vec;
 
 const ENOMEM: isize = -12;
 const EFAULT: isize = -14;
@@ -206,6 +207,11 @@ fn in_child(thread: &mut Thread, stack: u64) {
 
 /// A child in the same memory: a thread, or a process that will exec soon.
 fn share(thread: &mut Thread, request: &mut Request) -> isize {
+    let process = !request.flag(c::CLONE_THREAD);
+    if process {
+        crate::syscall::table::watch_kills();
+        forget_dead();
+    }
     let Some(child) = prepare(thread, request) else {
         return ENOMEM;
     };
@@ -257,6 +263,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
         c.cleared_at_exit = request.words[CHILD_TID];
     }
     c.borrowed_memory = !thread;
+    c.awaited = request.flag(c::CLONE_VFORK);
     c.set_process(parent, request.flag(c::CLONE_SIGHAND));
     if request.clears_handlers {
         c.process().clear_handlers();
@@ -265,6 +272,20 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     vm.log(format_args!("thread {index} begins"));
     vm.threads.push(child);
     Some(child)
+}
+
+/// Forgets children that were no threads of this process, and are gone.
+fn forget_dead() {
+    let gone = |thread: &&*mut Thread| {
+        // SAFETY: the list holds what was made, and the VM lock is held.
+        let thread = unsafe { &***thread };
+        thread.borrowed_memory && !thread.awaited && thread.tid != 0 && !proc::exists(thread.tid)
+    };
+    let dead: Vec<_> = vm::lock().threads.iter().filter(gone).copied().collect();
+    for child in dead {
+        // SAFETY: it has been waited for.
+        unsafe { forget(child) };
+    }
 }
 
 /// Takes back the structure of a child that no longer uses this memory.

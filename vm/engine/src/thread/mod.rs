@@ -120,6 +120,8 @@ pub struct Thread {
     pub tid: i32,
     /// The process shares its memory with the one that created it (vfork).
     pub borrowed_memory: bool,
+    /// Its creator waits for its end or exec (`CLONE_VFORK`), and forgets it then.
+    pub awaited: bool,
     /// Cache generation that this thread was last seen to know (see `cache::evict`).
     pub epoch: u64,
     /// Selector of the app's gs.

@@ -1,0 +1,74 @@
+//! Killing and stopping processes that share this memory without being threads of this one
+//! (clone(2) with `CLONE_VM`). No handler can put these signals off, and who had a lock of
+//! ours then would keep it. So they are sent while the sender has the locks, and it keeps
+//! them until they have arrived.
+
+use super::{Outcome, pass, through_gate};
+use crate::sys::file::File;
+use crate::sys::{c, proc, time};
+use crate::thread::Thread;
+use crate::vm::{self, Vm};
+use alloc::format;
+use alloc::vec::Vec;
+
+/// Looks at a process that was hit, a millisecond apart.
+const PATIENCE: u32 = 1000;
+
+/// Handles the call.
+pub fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> Outcome {
+    let sent = match nr {
+        c::__NR_tgkill | c::__NR_rt_tgsigqueueinfo => args[2],
+        _ => args[1],
+    };
+    if ![c::SIGKILL, c::SIGSTOP].contains(&(sent as u32)) {
+        return through_gate(thread, resume, nr, args);
+    }
+    let vm = vm::lock();
+    let hit = hit(&vm, thread, nr, args);
+    if hit.is_empty() {
+        drop(vm);
+        return through_gate(thread, resume, nr, args);
+    }
+    Outcome::Done(crate::heap_at_rest(|| {
+        let result = pass(nr, args);
+        if result == 0 {
+            hit.iter().for_each(|pid| wait_for(*pid));
+        }
+        result
+    }))
+}
+
+/// Which processes in this memory the call is directed at.
+fn hit(vm: &Vm, thread: &Thread, nr: u32, args: &[usize; 6]) -> Vec<i32> {
+    let target = match nr {
+        c::__NR_pidfd_send_signal => pid_of(args[0] as i32),
+        _ => args[0] as i32,
+    };
+    // SAFETY: the list holds live threads, and the VM lock is held.
+    let all = vm.threads.iter().map(|other| unsafe { &**other });
+    let processes = all.filter(|other| other.borrowed_memory && other.tid != thread.tid);
+    let pids = processes.map(|other| other.tid).filter(|pid| *pid != 0);
+    // A group, or every process.
+    pids.filter(|pid| target <= 0 || *pid == target).collect()
+}
+
+/// The process that a descriptor stands for (pidfd_open(2)); 0 if that cannot be told.
+fn pid_of(fd: i32) -> i32 {
+    const KEY: &str = "\nPid:\t";
+    let info = File::open(&format!("/proc/self/fdinfo/{fd}"), c::O_RDONLY, 0)
+        .and_then(|file| file.read_all(4096))
+        .unwrap_or_default();
+    let text = core::str::from_utf8(&info).unwrap_or_default();
+    let value = text.split(KEY).nth(1).and_then(|rest| rest.lines().next());
+    value.and_then(|pid| pid.parse().ok()).unwrap_or(0)
+}
+
+/// Waits until the process is dead or stopped. (The heap is not to be used here.)
+fn wait_for(pid: i32) {
+    for _ in 0..PATIENCE {
+        if !proc::is_under_way(pid) {
+            return;
+        }
+        time::sleep_a_millisecond();
+    }
+}
