@@ -23,6 +23,11 @@ impl Context {
     /// behind such instructions.
     pub const COMPARED: Self = Self(8);
 
+    /// With [`Self::COMPARED`]: the app cannot write to the code at the addresses that it is
+    /// executed at. Behind a store through another mapping the architecture asks for a
+    /// branch or for a serializing instruction, so that only the latter are compared behind.
+    pub const ALIASED: Self = Self(16);
+
     /// Whether all assumptions of `other` hold here too.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {

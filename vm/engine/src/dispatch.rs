@@ -146,19 +146,27 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
 
 /// Code that may change unseen is translated with care.
 fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
-    let careful = Context::VOLATILE.with(Context::COMPARED);
+    let careful = Context::VOLATILE
+        .with(Context::COMPARED)
+        .with(Context::ALIASED);
     let context = context.without(careful.with(Context::WATCHED));
     let context = if vm.rseq.watching {
         context.with(Context::WATCHED)
     } else {
         context
     };
-    let region = crate::image_region(vm, pc);
-    if region.is_some_and(|r: Region| r.shared) || vm.guards.is_volatile(pc.0) {
-        context.with(vm.guards.care(pc.0))
-    } else {
-        context
+    let shared = crate::image_region(vm, pc).filter(|r: &Region| r.shared);
+    if shared.is_none() && !vm.guards.is_volatile(pc.0) {
+        return context;
     }
+    let care = vm.guards.care(pc.0);
+    let aliased = care.contains(Context::COMPARED) && shared.is_some_and(|r| !r.writable);
+    let care = if aliased {
+        care.with(Context::ALIASED)
+    } else {
+        care
+    };
+    context.with(care)
 }
 
 /// Translated code cannot go on by itself.

@@ -50,3 +50,9 @@ pub(crate) fn writes_memory(raw: &Instruction) -> bool {
         )
     })
 }
+
+/// Whether instructions behind it are fetched after all before it is done (those that a
+/// program may use).
+pub(crate) fn serializes(raw: &Instruction) -> bool {
+    matches!(raw.mnemonic(), Mnemonic::Cpuid | Mnemonic::Serialize)
+}

@@ -70,7 +70,7 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
 }
 
 /// Code that compares its source does so again behind each instruction that may have
-/// written to it.
+/// written to it, or behind which the processor must fetch anew what others have.
 fn stretches(ins: &[Ins], context: Context) -> Vec<Range<usize>> {
     let compares = context.contains(Context::COMPARED);
     let translated = !matches!(ins.first().map(|ins| ins.kind), None | Some(Kind::Trap(_)));
@@ -78,7 +78,10 @@ fn stretches(ins: &[Ins], context: Context) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let mut start = 0;
-    ins.chunk_by(|ins, _| !effects::writes_memory(&ins.raw))
+    let aliased = context.contains(Context::ALIASED);
+    let ends =
+        |ins: &Ins| effects::serializes(&ins.raw) || !aliased && effects::writes_memory(&ins.raw);
+    ins.chunk_by(|ins, _| !ends(ins))
         .map(|stretch| {
             let first = start;
             start += stretch.len();
