@@ -34,6 +34,11 @@ impl<T> Mutex<T> {
 
     /// Waits for the lock.
     pub fn lock(&self) -> Guard<'_, T> {
+        self.lock_unless(|| false)
+    }
+
+    /// The same; now and then asks whether who holds it is gone, and takes it then.
+    pub fn lock_unless(&self, abandoned: impl Fn() -> bool) -> Guard<'_, T> {
         if self
             .state
             .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
@@ -41,6 +46,10 @@ impl<T> Mutex<T> {
         {
             while self.state.swap(CONTENDED, Ordering::Acquire) != FREE {
                 futex_wait(&self.state, CONTENDED);
+                if abandoned() {
+                    self.reset();
+                    self.wake_all();
+                }
             }
         }
         Guard(self)

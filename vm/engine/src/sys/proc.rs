@@ -281,21 +281,17 @@ pub fn access_rights(selector: u16) -> u32 {
     rights
 }
 
-/// Whether process or thread `pid` is neither dead nor stopped (proc_pid_stat(5)). Uses no
-/// heap.
+/// What process or thread `pid` does, as a letter (proc_pid_stat(5)); `None`: it is gone.
+/// Uses no heap.
 #[must_use]
-pub fn is_under_way(pid: i32) -> bool {
+pub fn state(pid: i32) -> Option<u8> {
     const LONGEST: usize = 64;
     let mut path = [0; "/proc/4294967295/stat\0".len()];
-    if write_path(&mut path, pid).is_err() {
-        return false;
-    }
+    write_path(&mut path, pid).ok()?;
     let flags = c::O_RDONLY | c::O_CLOEXEC;
     let args = [path.as_ptr() as usize, flags as usize, 0, 0, 0, 0];
     // SAFETY: a terminated path.
-    let Ok(fd) = (unsafe { call(c::__NR_open, args) }) else {
-        return false;
-    };
+    let fd = unsafe { call(c::__NR_open, args) }.ok()?;
     let mut text = [0; LONGEST];
     // SAFETY: a buffer of ours, and a descriptor of ours.
     let read = unsafe {
@@ -308,8 +304,8 @@ pub fn is_under_way(pid: i32) -> bool {
     };
     let text = &text[..read.unwrap_or(0)];
     // Behind the name, which may hold anything.
-    let name_end = text.iter().rposition(|byte| *byte == b')').unwrap_or(0);
-    matches!(text.get(name_end + 2), Some(b'R' | b'S' | b'D'))
+    let name_end = text.iter().rposition(|byte| *byte == b')')?;
+    text.get(name_end + 2).copied()
 }
 
 /// `/proc/PID/stat`, terminated.
@@ -342,9 +338,9 @@ pub fn futex(word: &core::sync::atomic::AtomicU32, operation: u32, value: u32) {
         return core::hint::spin_loop();
     }
     // Who is killed when it has been woken wakes nobody else: so all look now and then.
-    let a_second: [u64; 2] = [1, 0];
+    let a_moment: [u64; 2] = [0, 50_000_000];
     let timeout = if operation == c::FUTEX_WAIT {
-        a_second.as_ptr() as usize
+        a_moment.as_ptr() as usize
     } else {
         0
     };

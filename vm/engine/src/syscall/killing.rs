@@ -66,7 +66,7 @@ fn pid_of(fd: i32) -> i32 {
 /// Waits until the process is dead or stopped. (The heap is not to be used here.)
 fn wait_for(pid: i32) {
     for _ in 0..PATIENCE {
-        if !proc::is_under_way(pid) {
+        if !matches!(proc::state(pid), Some(b'R' | b'S' | b'D')) {
             return;
         }
         time::sleep_a_millisecond();
