@@ -78,6 +78,13 @@ fn what_follows_a_spawn_is_saved() {
     assert!(compiled[0] > 0 && compiled[3] == 0, "{compiled:?}");
 }
 
+#[test]
+fn a_program_without_free_descriptors_is_saved() {
+    let guest = Guest::load("process/all_descriptors_used.c");
+    let exe = guest.build("pie").expect("the compiler makes PIEs");
+    nothing_is_compiled_later(&Cmd::new(exe), 3);
+}
+
 /// A program that maps its own file once more, as V8 does with its built-in functions, far
 /// from where it was loaded.
 #[test]

@@ -1,5 +1,6 @@
 //! The end of a process, or of its fresh code: save, report.
 
+use crate::sys::descriptor;
 use crate::vm::{Locked, Vm};
 use crate::{host, spool};
 
@@ -8,11 +9,13 @@ pub fn of_process(vm: &mut Locked) {
     if core::mem::replace(&mut vm.ended_already, true) {
         return;
     }
-    host::tool_report(vm);
-    spool::freeze_all(vm, false);
-    host::write_stats(vm);
-    vm.log(format_args!("end"));
-    vm.write_log();
+    descriptor::with_room(|| {
+        host::tool_report(vm);
+        spool::freeze_all(vm, false);
+        host::write_stats(vm);
+        vm.log(format_args!("end"));
+        vm.write_log();
+    });
 }
 
 /// An exec has failed after all: the process goes on.

@@ -1,7 +1,7 @@
 //! Open files by their number, the app's too.
 
 use super::file::{File, c_path};
-use super::{Result, c, call};
+use super::{Errno, Result, c, call};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -97,3 +97,40 @@ pub fn replace(fd: i32, from: &File) -> Result<()> {
     // SAFETY: the caller knows whose descriptor `fd` is.
     unsafe { call(c::__NR_dup3, args) }.map(drop)
 }
+
+/// Does work that needs descriptors, also where the app has all that it may have: its limit
+/// is higher meanwhile, if it can be.
+pub fn with_room<T>(work: impl FnOnce() -> T) -> T {
+    const NEEDED: u64 = 8;
+    let limits = limits().filter(|[soft, hard]| soft < hard && is_full());
+    let Some([soft, hard]) = limits else {
+        return work();
+    };
+    set_limits([hard.min(soft + NEEDED), hard]);
+    let result = work();
+    set_limits([soft, hard]);
+    result
+}
+
+/// Whether no file can be opened for want of a descriptor.
+fn is_full() -> bool {
+    const EMFILE: i32 = 24;
+    matches!(File::open("/", c::O_PATH, 0), Err(Errno(EMFILE)))
+}
+
+/// `RLIMIT_NOFILE`, soft and hard.
+fn limits() -> Option<[u64; 2]> {
+    let mut limits = [0u64; 2];
+    let at = limits.as_mut_ptr() as usize;
+    // SAFETY: the kernel writes a `struct rlimit`.
+    unsafe { call(c::__NR_getrlimit, [NOFILE, at, 0, 0, 0, 0]) }.ok()?;
+    Some(limits)
+}
+
+fn set_limits(limits: [u64; 2]) {
+    let at = limits.as_ptr() as usize;
+    // SAFETY: a `struct rlimit` of ours.
+    let _ = unsafe { call(c::__NR_setrlimit, [NOFILE, at, 0, 0, 0, 0]) };
+}
+
+const NOFILE: usize = c::RLIMIT_NOFILE as usize;
