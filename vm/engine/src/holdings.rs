@@ -8,8 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// Start and end.
 pub type Range = (u64, u64);
 
-/// Stretches of the heap. Each is twice what came before at most once in a while; those
-/// beyond this number show.
+/// Stretches of the heap that are known, a few for most programs; more would show.
 const STRETCHES: usize = 64;
 static HEAP: [[AtomicU64; 2]; STRETCHES] =
     [const { [AtomicU64::new(0), AtomicU64::new(0)] }; STRETCHES];

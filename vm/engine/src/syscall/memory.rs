@@ -32,19 +32,22 @@ pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     ))
 }
 
-/// What the call takes away, replaces or protects, whatever is there.
+/// What the call takes away or replaces, whatever is there. Protection and moves end at the
+/// first hole, and there is one before anything of ours.
 fn targets(nr: u32, args: &[usize; 6]) -> [Option<(u64, u64)>; 2] {
     // (The other flag has precedence, and takes nothing away.)
     const EXACT: u32 = c::MAP_FIXED | c::MAP_FIXED_NOREPLACE;
-    let at = |addr: usize, len| Some(span(addr, len)).filter(|_| aligned(addr));
+    const END: u64 = (1 << 47) - mem::PAGE;
+    let at = |addr: usize, len| Some(span(addr, len)).filter(|it| aligned(addr) && it.1 <= END);
     match nr {
         c::__NR_mmap if args[3] as u32 & EXACT == c::MAP_FIXED => [at(args[0], args[1]), None],
-        c::__NR_munmap | c::__NR_mprotect | c::__NR_pkey_mprotect => [at(args[0], args[1]), None],
+        c::__NR_munmap => [at(args[0], args[1]), None],
+        c::__NR_mprotect | c::__NR_pkey_mprotect => [at(args[0], 1), None],
         c::__NR_madvise if drops(args[2]) => [at(args[0], args[1]), None],
         c::__NR_mremap if args[3] as u32 & c::MREMAP_FIXED != 0 => {
-            [at(args[0], args[1]), at(args[4], args[2])]
+            [at(args[0], 1), at(args[4], args[2])]
         }
-        c::__NR_mremap => [at(args[0], args[1]), None],
+        c::__NR_mremap => [at(args[0], 1), None],
         _ => [None, None],
     }
 }
