@@ -159,7 +159,7 @@ fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
     if shared.is_none() && !vm.guards.is_volatile(pc.0) {
         return context;
     }
-    let care = vm.guards.care(pc.0);
+    let care = vm.guards.care(pc.0, shared.is_some());
     let aliased = care.contains(Context::COMPARED) && shared.is_some_and(|r| !r.writable);
     let care = if aliased {
         care.with(Context::ALIASED)

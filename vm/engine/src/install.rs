@@ -45,7 +45,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         // What was read before the guard stood may be old already.
         (len, end) = fetch(Some(region), pc, &mut buffer);
         if vm.guards.is_volatile(pc.0) {
-            context = context.with(vm.guards.care(pc.0));
+            context = context.with(vm.guards.care(pc.0, region.shared));
         } else {
             let steady = vm.guards.steady(pc.0, likely as u64) as usize;
             if steady < len {

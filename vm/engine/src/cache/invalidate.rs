@@ -3,10 +3,10 @@
 //! Writable pages of app code are made read-only when something is translated from
 //! them. A store to one faults: what was made from the page is forgotten and the
 //! page is given back ([`store`]). Pages that keep being written, and code that
-//! other mappings may change unseen, are *volatile*: their fragments compare their source
-//! with memory at every entry and behind every store (`ppin_jit`'s `emit/compare.rs`).
-//! Where that cannot be read from the cache, the VM compares at every entry, and a
-//! fragment runs at most one store.
+//! other mappings may change unseen, are *volatile*. Of the latter the fragments compare
+//! their source with memory at every entry and behind every store (`ppin_jit`'s
+//! `emit/compare.rs`). For the former, and where the source cannot be read from the cache,
+//! the VM compares at every entry, and a fragment runs at most one store.
 
 use super::evict;
 use crate::image::Region;
@@ -70,10 +70,12 @@ impl Guards {
         pages.find(volatile).map_or(len, |page| page - pc)
     }
 
-    /// What is assumed of code at `pc` if it is volatile.
+    /// What is assumed of code at `pc` if it is volatile. Private code that is written over
+    /// and over is the VM's to compare: a signal in the comparison is stepped out of it,
+    /// which costs more than the VM where they come by the thousand.
     #[must_use]
-    pub fn care(&self, pc: u64) -> Context {
-        if self.unreadable.contains(&page_down(pc)) {
+    pub fn care(&self, pc: u64, shared: bool) -> Context {
+        if !shared || self.unreadable.contains(&page_down(pc)) {
             Context::VOLATILE
         } else {
             Context::VOLATILE.with(Context::COMPARED)
