@@ -30,7 +30,6 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let sequences = vm.rseq.near(pc);
     let mut context = context;
     if let Some(region) = region.filter(|r| r.writable) {
-        // No page is guarded that the trace does not touch.
         let first = Request {
             pc,
             image: base,
@@ -40,17 +39,14 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
             max_source: None,
             sequences: &sequences,
         };
+        // No page is guarded that the trace does not touch.
         let likely = ppin_jit::choose(&first).source_len() as usize;
-        invalidate::watch(vm, &region, pc.0, likely as u64);
+        context = context.with(watched(vm, &region, pc, likely));
         // What was read before the guard stood may be old already.
         (len, end) = fetch(Some(region), pc, &mut buffer);
-        if vm.guards.is_volatile(pc.0) {
-            context = context.with(vm.guards.care(pc.0, region.shared));
-        } else {
-            let steady = vm.guards.steady(pc.0, likely as u64) as usize;
-            if steady < len {
-                (len, end) = (steady, BytesEnd::Limit);
-            }
+        let steady = vm.guards.steady(pc.0, likely as u64) as usize;
+        if !vm.guards.is_volatile(pc.0) && steady < len {
+            (len, end) = (steady, BytesEnd::Limit);
         }
     }
     let mut request = Request {
@@ -87,18 +83,34 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
         pc,
     );
-    if let Some(id) = vm.fresh_at(at) {
-        let fresh = &mut vm.cache.directory.fragments[id as usize];
-        // The next run must find the sequence again.
-        fresh.saved |= names_sequence || inside;
-        fresh.again = listed && !fresh.saved;
-        if listed && !crate::spool::may_save(vm.images.get(image)) {
-            fresh.keep_maps();
-        }
-    }
+    settle(vm, at, listed, names_sequence || inside);
     vm.stats.traces_compiled += 1;
     vm.stats.time.compile += time::ticks().saturating_sub(started);
     entry
+}
+
+/// Has changes of the `len` bytes at `pc` noticed; what must be assumed of code there.
+fn watched(vm: &mut Vm, region: &Region, pc: AppPc, len: usize) -> Context {
+    invalidate::watch(vm, region, pc.0, len as u64);
+    if vm.guards.is_volatile(pc.0) {
+        vm.guards.care(pc.0, region.shared)
+    } else {
+        Context::CANONICAL
+    }
+}
+
+/// What becomes of the fragment at cache address `at` when it is taken out of use or saved.
+fn settle(vm: &mut Vm, at: u64, listed: bool, in_sequence: bool) {
+    let Some(id) = vm.fresh_at(at) else {
+        return;
+    };
+    let fresh = &mut vm.cache.directory.fragments[id as usize];
+    // The next run must find the sequence again.
+    fresh.saved |= in_sequence;
+    fresh.again = listed && !fresh.saved;
+    if listed && !crate::spool::may_save(vm.images.get(fresh.image)) {
+        fresh.keep_maps();
+    }
 }
 
 /// The translation of `pc` that was in use before, if memory holds again, or still, what it
