@@ -1,19 +1,21 @@
 //! `ppin run` under strace or a debugger.
 //!
 //! A process has one tracer, and ppin must be that of the program for a moment. So
-//! where somebody traces us already, the program runs as our child, which tracers
-//! leave alone unless told otherwise, and we are to our caller what it is: signals
-//! that are sent to us go to it, we stop when it stops, and end as it ends. Signals of
-//! the terminal reach it by themselves, since it stays in our process group.
+//! where somebody traces us already, the program runs as our child, which is cloned so
+//! that a tracer who follows children does not get it, and we are to our caller what it
+//! is: signals that are sent to us go to it, we stop when it stops, and end as it ends.
+//! Signals of the terminal reach it by themselves, since it stays in our process group.
 #![allow(unsafe_code)]
 
 use crate::failure::Failure;
+use nix::errno::Errno;
+use nix::libc::{CLONE_UNTRACED, SIGCHLD, SYS_clone, syscall};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, raise, sigprocmask};
 use nix::sys::signalfd::{SfdFlags, SignalFd, siginfo};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{ForkResult, Pid, fork};
+use nix::unistd::Pid;
 use std::fs;
 use std::process::exit;
 
@@ -31,10 +33,9 @@ pub fn go(tracer: &str) -> Result<(), Failure> {
         "ppin: traced by {tracer}: the program runs as a child of process {}",
         Pid::this()
     );
-    // SAFETY: there is one thread.
-    match unsafe { fork() } {
-        Ok(ForkResult::Parent { child }) => stand_in(child, &signals),
-        Ok(ForkResult::Child) => {
+    match fork_untraced() {
+        Ok(Some(child)) => stand_in(child, &signals),
+        Ok(None) => {
             drop(signals);
             // A debugger that kills us means the program.
             let _ = set_pdeathsig(Signal::SIGKILL);
@@ -45,12 +46,22 @@ pub fn go(tracer: &str) -> Result<(), Failure> {
     }
 }
 
+/// fork(2), but nobody can have the child traced from its start (`CLONE_UNTRACED` of
+/// clone(2)). The child; `None` in it.
+fn fork_untraced() -> Result<Option<Pid>, Errno> {
+    let flags = CLONE_UNTRACED | SIGCHLD;
+    // SAFETY: as fork; there is one thread, and nothing here waits for a fork.
+    let child = unsafe { syscall(SYS_clone, flags, 0, 0, 0, 0) };
+    let child = Errno::result(child)? as i32;
+    Ok((child != 0).then(|| Pid::from_raw(child)))
+}
+
 /// The child must not be traced as well.
 fn still_free() -> Result<(), Failure> {
     tracer().map_or(Ok(()), |tracer| {
         Err(Failure::of_ppin(format!(
-            "the program would be traced by {tracer}, too: ppin needs ptrace for a moment (let \
-             the tracer not follow children, or attach it to the program later)"
+            "{tracer} traces the program before it has begun: ppin needs ptrace for a moment \
+             (attach to it later)"
         )))
     })
 }
