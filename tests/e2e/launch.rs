@@ -8,6 +8,7 @@ use ppin_tests::skip;
 use ppin_tests::ways::{Scratch, three_ways};
 use ppin_tests::{Cmd, Ended, Outcome, Ppin};
 use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 fn refused(path: &Path, status: i32, word: &str) {
@@ -64,13 +65,30 @@ fn foreign_and_privileged_programs_are_refused() {
     let mut arm = fs::read("/bin/true").expect("true");
     arm[18] = 183;
     refused(&file(&scratch, "arm", &arm, 0o755), 126, "");
-    let real = fs::read("/bin/true").expect("true");
-    refused(&file(&scratch, "setuid", &real, 0o4755), 126, "setuid");
-    refused(&file(&scratch, "setgid", &real, 0o2755), 126, "setgid");
     if skip::is_root() {
         return skip::skipped("an unreadable program", "root reads everything");
     }
+    let real = fs::read("/bin/true").expect("true");
     refused(&file(&scratch, "unreadable", &real, 0o111), 126, "read");
+}
+
+/// Only who would gain something by them is refused.
+#[test]
+fn setuid_and_setgid_programs_of_others_are_refused() {
+    const NOBODY: u32 = 65534;
+    let scratch = Scratch::new();
+    let real = fs::read("/bin/true").expect("true");
+    for (what, bit) in [("setuid", 0o4000), ("setgid", 0o2000)] {
+        let program = file(&scratch, what, &real, bit | 0o755);
+        three_ways(&Cmd::new(&program));
+        if !skip::is_root() {
+            skip::skipped("programs of others", "only root can make one");
+            continue;
+        }
+        chown(&program, Some(NOBODY), Some(NOBODY)).expect("root may");
+        fs::set_permissions(&program, fs::Permissions::from_mode(bit | 0o755)).expect("ours");
+        refused(&program, 126, what);
+    }
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use super::{not_executable, reason};
 use crate::failure::Failure;
+use nix::unistd::{Gid, Uid, getegid, geteuid, getgid, getuid};
 use std::ffi::CString;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -15,13 +16,16 @@ const S_ISGID: u32 = 0o2010;
 /// Refuses what would gain privileges: the kernel gives none to a traced process,
 /// and the program would run without them.
 pub fn check(path: &Path) -> Result<(), Failure> {
-    let mode = path
+    let file = path
         .metadata()
-        .map_err(|error| not_executable(path, reason(&error)))?
-        .mode();
-    let why = if mode & S_ISUID != 0 {
+        .map_err(|error| not_executable(path, reason(&error)))?;
+    if is_roots_own(&file) {
+        return Ok(());
+    }
+    let (user, group) = (file.uid(), file.gid());
+    let why = if file.mode() & S_ISUID != 0 && [getuid(), geteuid()] != [Uid::from(user); 2] {
         "it is setuid and would lose its privileges under ppin"
-    } else if mode & S_ISGID == S_ISGID {
+    } else if file.mode() & S_ISGID == S_ISGID && [getgid(), getegid()] != [Gid::from(group); 2] {
         "it is setgid and would lose its privileges under ppin"
     } else if has_capabilities(path) {
         "it has file capabilities and would lose them under ppin"
@@ -29,6 +33,11 @@ pub fn check(path: &Path) -> Result<(), Failure> {
         return Ok(());
     };
     Err(not_executable(path, why))
+}
+
+/// Root gains nothing from its own programs, and its helper may trace what gains a group.
+fn is_roots_own(file: &Metadata) -> bool {
+    geteuid().is_root() && file.uid() == 0
 }
 
 fn has_capabilities(path: &Path) -> bool {
