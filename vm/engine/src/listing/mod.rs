@@ -1,13 +1,18 @@
-//! What a program reads of its own mappings: `/proc/self/maps` and `smaps`
-//! (proc_pid_maps(5)) as they would be without us. Our own are left out, and pages whose
-//! code we guard ([`crate::cache::invalidate`]) are as writable as the program has made
-//! them: collectors and profilers go by this list.
+//! What a program reads of itself below `/proc/self`, as it would be without us.
 //!
-//! The kernel makes the list when it is read, and so do we: a read from the start of such
-//! a file finds a copy in its place, made in that moment. Other processes see all that
+//! Of its mappings (`maps` and `smaps`, proc_pid_maps(5)) ours are left out, and pages whose
+//! code we guard ([`crate::cache::invalidate`]) are as writable as the program has made
+//! them: collectors and profilers go by this list. Sizes, sets of signals and limits
+//! (`status`, `stat`, `statm`, `limits`) are the program's.
+//!
+//! The kernel makes such a text when it is read, and so do we: a read from the start of
+//! the file finds a copy in its place, made in that moment. Other processes see all that
 //! there is.
 
-mod text;
+mod limits;
+mod mappings;
+mod sizes;
+mod status;
 
 use crate::cache::invalidate;
 use crate::holdings;
@@ -15,11 +20,14 @@ use crate::lock::Mutex;
 use crate::sys::descriptor::{self, path_of};
 use crate::sys::file::{self, File};
 use crate::sys::{Errno, Result, c};
-use crate::syscall::{is_ours, table};
-use crate::vm;
+use crate::syscall::{self, is_ours, table};
+use crate::thread::Thread;
+use crate::vm::{self, Vm};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use sizes::Sizes;
+use status::Signals;
 
 /// A list that the app has opened.
 struct Opened {
@@ -40,8 +48,9 @@ const PROC: u64 = 0x9fa0;
 /// Whether the file of that name, wherever it lies, may be such a list.
 #[must_use]
 pub fn is_named_so(path: &[u8]) -> bool {
+    const NAMES: [&[u8]; 6] = [b"maps", b"smaps", b"status", b"stat", b"statm", b"limits"];
     let name = path.rsplit(|byte| *byte == b'/').next();
-    matches!(name, Some(b"maps" | b"smaps"))
+    name.is_some_and(|name| NAMES.contains(&name))
 }
 
 /// The app has got descriptor `fd` for such a file. If it tells of this process, reading
@@ -59,10 +68,13 @@ pub fn opened(fd: i32) {
     }
 }
 
-/// `/proc/PID/NAME` or `/proc/PID/task/TID/NAME`.
 fn tells_of_us(path: &str) -> bool {
-    let number = path.rsplit('/').nth(1).and_then(|part| part.parse().ok());
-    number.is_some_and(is_ours)
+    whom(path).is_some_and(is_ours)
+}
+
+/// The number in `/proc/PID/NAME` or `/proc/PID/task/TID/NAME`.
+fn whom(path: &str) -> Option<i32> {
+    path.rsplit('/').nth(1)?.parse().ok()
 }
 
 fn inode(fd: i32) -> Result<u64> {
@@ -92,7 +104,7 @@ pub fn before_read(fd: i32, position: Option<u64>) {
 
 /// Puts a new copy in its place.
 fn renew(list: &mut Opened) -> Result<()> {
-    let copy = native(&File::open(&list.path, c::O_RDONLY, 0)?.read_all(MOST)?);
+    let copy = native(&list.path, read(&list.path)?);
     if !file::may_write(copy.len()) {
         return Err(EFBIG);
     }
@@ -108,8 +120,49 @@ fn renew(list: &mut Opened) -> Result<()> {
 
 const EFBIG: Errno = Errno(27);
 
-fn native(list: &[u8]) -> Vec<u8> {
+fn read(path: &str) -> Result<Vec<u8>> {
+    File::open(path, c::O_RDONLY, 0)?.read_all(MOST)
+}
+
+fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
     let vm = vm::lock();
-    let hidden: Vec<_> = holdings::all(&vm).collect();
-    text::native(list, &hidden, &invalidate::guarded_pages(&vm))
+    let name = path.rsplit('/').next().unwrap_or_default();
+    if matches!(name, "maps" | "smaps") {
+        let hidden: Vec<_> = holdings::all(&vm).collect();
+        return mappings::native(&text, &hidden, &invalidate::guarded_pages(&vm));
+    }
+    // A name that is no UTF-8 may be in it.
+    let text = match String::from_utf8(text) {
+        Ok(text) => text,
+        Err(other) => return other.into_bytes(),
+    };
+    let signals = || whom(path).and_then(|tid| signals(&vm, tid));
+    let shown = match name {
+        "status" => status::status(&text, signals().as_ref(), &ours(&vm)),
+        "stat" => status::stat(&text, signals().as_ref(), &ours(&vm)),
+        "statm" => status::statm(&text, &ours(&vm)),
+        _ => limits::native(&text, &syscall::limits::shown()),
+    };
+    shown.into_bytes()
+}
+
+fn ours(vm: &Vm) -> Sizes {
+    let hidden: Vec<_> = holdings::all(vm).collect();
+    let smaps = read("/proc/self/smaps").unwrap_or_default();
+    sizes::of(&smaps, &hidden, invalidate::guarded_pages(vm).len())
+}
+
+fn signals(vm: &Vm, tid: i32) -> Option<Signals> {
+    // SAFETY: the list holds live threads, and the VM lock is held.
+    let mut threads = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let thread = threads.find(|thread: &&Thread| thread.tid == tid)?;
+    let process = thread.process();
+    let [ignored, caught] = process.actions.ignored_and_caught();
+    Some(Signals {
+        blocked: thread.signals.mask,
+        ignored,
+        caught,
+        held: thread.signals.held.set(),
+        held_for_all: process.held.set(),
+    })
 }

@@ -115,6 +115,19 @@ impl Actions {
         handled
     }
 
+    /// Signals that are ignored, and those that have a handler.
+    #[must_use]
+    pub fn ignored_and_caught(&self) -> [SigSet; 2] {
+        let all = |is: fn(u64) -> bool| {
+            let such = (0u32..).zip(&self.0).skip(1).filter(|it| is(it.1.handler));
+            such.fold(0, |set, (signal, _)| set | bit(signal))
+        };
+        [
+            all(|handler| handler == IGNORE),
+            all(|handler| handler > IGNORE),
+        ]
+    }
+
     /// Brings the kernel's disposition of `signal` in line with the app's.
     pub fn install(&self, signal: u32) {
         if UNCATCHABLE & bit(signal) != 0 {

@@ -91,6 +91,13 @@ pub fn soft(resource: u32) -> u64 {
     )
 }
 
+/// As the app knows them, by the names of proc_pid_limits(5).
+#[must_use]
+pub fn shown() -> [(&'static str, Limit); 2] {
+    let [space, data] = WIDENED.each_ref().map(|it| it.as_asked(it.current()));
+    [("Max address space", space), ("Max data size", data)]
+}
+
 impl Widened {
     const fn none(resource: u32) -> Self {
         Self {

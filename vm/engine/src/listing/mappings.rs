@@ -10,13 +10,13 @@ use alloc::vec::Vec;
 
 /// An entry.
 #[derive(Clone, Debug)]
-struct Entry<'a> {
-    start: u64,
-    end: u64,
-    perms: [u8; 4],
+pub(super) struct Entry<'a> {
+    pub start: u64,
+    pub end: u64,
+    pub perms: [u8; 4],
     offset: u64,
     /// Device, inode, and the path behind blanks.
-    rest: &'a [u8],
+    pub rest: &'a [u8],
     figures: Vec<Figure<'a>>,
     /// Some of it is guarded, and is shown writable.
     mended: bool,
@@ -38,13 +38,12 @@ pub fn native(list: &[u8], hidden: &[Range], guarded: &[u64]) -> Vec<u8> {
     let Some(entries) = parse(list) else {
         return list.to_vec();
     };
-    let is_hidden = |e: &Entry| hidden.iter().any(|r| (r.0..r.1).contains(&e.start));
-    let shown = entries.into_iter().filter(|entry| !is_hidden(entry));
+    let shown = entries.into_iter().filter(|entry| !entry.lies_in(hidden));
     let pieces = shown.flat_map(|entry| mended(entry, guarded));
     joined(pieces).iter().fold(Vec::new(), print)
 }
 
-fn parse(list: &[u8]) -> Option<Vec<Entry<'_>>> {
+pub(super) fn parse(list: &[u8]) -> Option<Vec<Entry<'_>>> {
     let mut entries: Vec<Entry> = Vec::new();
     for line in list.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
         match (heading(line), entries.last_mut()) {
@@ -135,6 +134,20 @@ fn writable(mut entry: Entry<'_>) -> Entry<'_> {
 }
 
 impl Entry<'_> {
+    /// Whether it begins in one of `ranges`.
+    pub fn lies_in(&self, ranges: &[Range]) -> bool {
+        ranges.iter().any(|r| (r.0..r.1).contains(&self.start))
+    }
+
+    /// The figure of that name (with its colon), in kB; 0 if it has none.
+    pub fn figure(&self, name: &[u8]) -> u64 {
+        let named = |figure: &Figure| match figure {
+            Figure::Size(it, kb, _) if *it == name => Some(*kb),
+            _ => None,
+        };
+        self.figures.iter().find_map(named).unwrap_or(0)
+    }
+
     fn is_anonymous(&self) -> bool {
         let inode = self.rest.split(|b| *b == b' ').nth(1);
         inode == Some(b"0")
