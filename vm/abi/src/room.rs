@@ -5,3 +5,7 @@
 pub const RUNTIME: u64 = 0x5500_0000_0000;
 /// What the runtime maps for itself, from here on.
 pub const PRIVATE: u64 = 0x5520_0000_0000;
+
+/// Limits of memory below which ppin does not go along with a program: a small one would
+/// not miss less, we would.
+pub const LEAST: u64 = 32 << 20;

@@ -1,8 +1,8 @@
 //! From the injector's hand to the app's first instruction.
 
+use crate::budget;
 use crate::cache::{Cache, DEFAULT_LIMIT, place};
 use crate::config::Config;
-use crate::confine::reserve;
 use crate::ibl::IblTable;
 use crate::image::Images;
 use crate::signal::{self, Actions};
@@ -43,6 +43,7 @@ pub unsafe fn enter(
     if crate::sys::auxv::has_segment_bases(boot.entry_sp) {
         proc::use_segment_bases();
     }
+    budget::learn();
     let config = Config::read(boot);
     host::remember_stderr();
     proc::remember_pid();
@@ -126,7 +127,7 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
     Vm {
         config,
         images: Images::default(),
-        cache: Cache::new(limit.max(16 * mem::PAGE)),
+        cache: Cache::new(limit.min(budget::code()).max(16 * mem::PAGE)),
         ibl: IblTable::default(),
         threads: alloc::vec![thread],
         next_thread: 1,
@@ -145,16 +146,10 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
 fn start(thread: &mut Thread) -> ! {
     thread.adopt();
     thread.signals.alt.untouched = true;
-    let limited = reserve::limited();
-    if limited {
-        reserve::fill_under_limit();
-    }
     vm::lock().begin_log();
     crate::learn_mappings(&mut vm::lock());
-    if limited && reserve::limits_are_ample() {
+    if budget::is_limited() {
         install::prepare_for_want(&mut vm::lock());
-    }
-    if limited {
         crate::syscall::limits::inherit(&vm::lock());
     }
     let tool = vm::lock().tool_ref();

@@ -1,5 +1,6 @@
 //! The one door into the cache for fresh code: compile, place, relocate, publish.
 
+use crate::budget;
 use crate::cache::arena::{Chunk, GRAIN, MakeViews, Space};
 use crate::cache::directory::Fresh;
 use crate::cache::invalidate;
@@ -226,7 +227,7 @@ pub fn install(
 /// A chunk with room for `fragment`, within reach of its image; flushes when the
 /// cache is full.
 fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space) {
-    if vm.cache.is_full_of_pieces() {
+    if budget::wants_flush(vm) {
         crate::end::flush(vm);
     }
     let info = vm.images.get(image);
@@ -243,7 +244,7 @@ fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space)
             return (n, space);
         }
     }
-    let len = CHUNK.min(vm.cache.limit / 2);
+    let len = chunk_len(vm);
     if vm.cache.size() + len > vm.cache.limit && vm.cache.size() != 0 {
         crate::end::flush(vm);
         if !vm.cache.chunks.is_empty() {
@@ -255,6 +256,10 @@ fn make_room(vm: &mut Vm, image: ImageId, fragment: &Fragment) -> (usize, Space)
         crate::end::flush(vm);
         make_room(vm, image, fragment)
     })
+}
+
+fn chunk_len(vm: &Vm) -> u64 {
+    CHUNK.min(vm.cache.limit / 2).next_multiple_of(GRAIN)
 }
 
 /// App addresses that the fragment refers to; `(0, 0)`: none, it may lie anywhere.
@@ -296,7 +301,7 @@ fn add_chunk(
     match Chunk::near(base, span, len, salt, views) {
         Ok(chunk) => vm.cache.chunks.push(chunk),
         Err(_) if !vm.cache.spare.is_empty() => return None,
-        Err(_) if reserve::limited() => report::give_up(format_args!(
+        Err(_) if budget::is_limited() => report::give_up(format_args!(
             "the limit of address space (ulimit -v) leaves no room for translated code"
         )),
         Err(e) => report::give_up(format_args!(
@@ -322,10 +327,10 @@ pub fn lay_in(vm: &mut Vm, for_good: bool) {
 
 /// Lays in memory for when the app has used up what its limits allow.
 pub fn prepare_for_want(vm: &mut Vm) {
-    reserve::fill_modestly();
+    reserve::fill_under_limit();
     spare::keep();
     if !vm.cache.recycles {
-        lay_in_pieces(vm, CHUNK, Views::at, true);
+        lay_in_pieces(vm, chunk_len(vm), Views::at, true);
     }
 }
 

@@ -4,6 +4,7 @@
 //! boot        from the injector to the app's first instruction
 //! dispatch    why the VM was entered, where to go on
 //! glue/       assembly between cache and VM; indirect-branch lookup; the system gate
+//! budget      how much memory is ours
 //! cache/      memory for fresh code, directory, links, flushing, invalidation
 //! install     the one door into the cache for fresh code
 //! restore/    persisted units: find, map, admit
@@ -34,6 +35,7 @@ extern crate alloc;
 
 mod analysis;
 pub mod boot;
+pub mod budget;
 pub mod cache;
 pub mod config;
 pub mod confine;
@@ -76,6 +78,9 @@ use vm::Vm;
 unsafe extern "Rust" {
     /// Runs the function while no thread is inside the heap; the runtime defines it.
     safe fn ppin_heap_at_rest(run: &mut dyn FnMut());
+
+    /// Whether the heap has `len` bytes in one piece, or may grow by them.
+    safe fn ppin_heap_lasts(len: usize) -> bool;
 }
 
 /// Runs `fork` so that the child inherits a consistent heap.

@@ -1,11 +1,13 @@
 //! Why a program that is about to be executed cannot be followed, whatever it is: it
 //! runs natively then, and the statistics say so.
 
+use crate::budget::LIMITS;
 use crate::sys::file::{self, File};
 use crate::sys::{c, call};
 use crate::syscall::limits;
 use crate::vm;
 use core::sync::atomic::{AtomicBool, Ordering};
+use ppin_abi::room;
 
 /// This process has asked for namespaces, which may await its children.
 static UNSHARED: AtomicBool = AtomicBool::new(false);
@@ -15,18 +17,13 @@ pub fn note_namespaces() {
     UNSHARED.store(true, Ordering::Relaxed);
 }
 
-/// Limits of memory, and what they must leave: a small program would not miss less, we
-/// would.
-const MEMORY: [u32; 2] = [c::RLIMIT_AS, c::RLIMIT_DATA];
-const ROOM: u64 = 32 << 20;
-
 /// The reason, if there is one.
 #[must_use]
 pub fn found() -> Option<&'static str> {
     if !crate::confine::launch::possible() {
         return Some("its filter of system calls may not let ppin in");
     }
-    if MEMORY.into_iter().any(|limit| limits::soft(limit) < ROOM) {
+    if LIMITS.into_iter().any(|it| limits::soft(it) < room::LEAST) {
         return Some("its memory limits leave no room for ppin");
     }
     if is_traced() {

@@ -18,3 +18,9 @@ impl Main for Engine {
 fn ppin_heap_at_rest(run: &mut dyn FnMut()) {
     crate::heap::with_heap_at_rest(run);
 }
+
+/// The engine flushes its cache before the heap is full.
+#[unsafe(no_mangle)]
+fn ppin_heap_lasts(len: usize) -> bool {
+    crate::heap::lasts(len)
+}

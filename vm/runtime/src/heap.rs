@@ -13,7 +13,10 @@ use talc::base::binning::Binning;
 use talc::source::Source;
 
 #[global_allocator]
-static HEAP: TalcLock<Futex, Grow> = TalcLock::new(Grow { heap: None });
+static HEAP: TalcLock<Futex, Grow> = TalcLock::new(Grow {
+    heap: None,
+    wish: false,
+});
 
 /// Address space taken at once, more than most runs ever need: later on the app may
 /// have used up its share of mappings. Pages count when they are touched.
@@ -33,11 +36,31 @@ pub fn with_heap_at_rest<T>(fork: impl FnOnce() -> T) -> T {
     result
 }
 
+/// Whether `len` bytes can be had in one piece, within our share of what the limits allow.
+#[cfg(feature = "engine")]
+pub fn lasts(len: usize) -> bool {
+    let Ok(layout) = Layout::from_size_align(len.max(1), 16) else {
+        return false;
+    };
+    let mut talc = HEAP.lock();
+    talc.source.wish = true;
+    // SAFETY: the size is not zero.
+    let piece = unsafe { talc.allocate(layout) };
+    talc.source.wish = false;
+    if let Some(piece) = piece {
+        // SAFETY: allocated just now, and used by nobody.
+        unsafe { talc.deallocate(piece.as_ptr(), layout) };
+    }
+    piece.is_some()
+}
+
 /// Maps more memory when the heap is full.
 #[derive(Debug)]
 struct Grow {
     /// End of the newest chunk's heap and of its mapping.
     heap: Option<(NonNull<u8>, usize)>,
+    /// It could do without.
+    wish: bool,
 }
 
 // SAFETY: the pointer is an address of memory that the allocator owns.
@@ -51,7 +74,7 @@ unsafe impl Source for Grow {
         let end = talc.source.heap.map(|(_, end)| end);
         let (start, size) = match end {
             None => first(size).ok_or(())?,
-            Some(end) => (map(end, size).ok_or(())?, size),
+            Some(end) => (map(end, size, talc.source.wish).ok_or(())?, size),
         };
         let heap = match talc.source.heap {
             Some((heap, end)) if end == start => {
@@ -69,8 +92,8 @@ unsafe impl Source for Grow {
 /// The first chunk. Where address space is limited, the app needs it more.
 fn first(size: usize) -> Option<(usize, usize)> {
     let size = if limited() { size } else { size.max(FIRST) };
-    let chunk = map(first_place(), size).map(|start| (start, size));
-    chunk.or_else(|| map(first_place(), CHUNK).map(|start| (start, CHUNK)))
+    let chunk = map(first_place(), size, false).map(|start| (start, size));
+    chunk.or_else(|| map(first_place(), CHUNK, false).map(|start| (start, CHUNK)))
 }
 
 fn limited() -> bool {
@@ -93,7 +116,7 @@ fn first_place() -> usize {
 use ppin_engine::confine::reserve::for_heap as map;
 
 #[cfg(not(feature = "engine"))]
-fn map(hint: usize, size: usize) -> Option<usize> {
+fn map(hint: usize, size: usize, _: bool) -> Option<usize> {
     use linux_raw_sys::general::{__NR_mmap, MAP_ANONYMOUS, MAP_NORESERVE, MAP_PRIVATE};
     use linux_raw_sys::general::{PROT_READ, PROT_WRITE};
     let protection = (PROT_READ | PROT_WRITE) as usize;

@@ -21,8 +21,21 @@ impl Write for Line {
     }
 }
 
+/// Whether it is the allocator that gave up: no bug, but the limits, or the machine.
+fn is_want_of_memory(info: &PanicInfo<'_>) -> bool {
+    const ALLOCATOR: &str = "library/alloc/src/alloc.rs";
+    let place = info.location();
+    place.is_some_and(|place| place.file().ends_with(ALLOCATOR))
+}
+
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
+    if is_want_of_memory(info) {
+        ppin_inject::sys::complain(
+            b"ppin: there is no memory left for ppin beside the program (ulimit -v, ulimit -d?)\n",
+        );
+        ppin_inject::sys::exit(125)
+    }
     let mut line = Line {
         text: [0; 512],
         used: 0,

@@ -53,11 +53,16 @@ impl Fresh {
     }
 }
 
+/// Fragments by number. One by one in the heap: where memory is short, the list grows without
+/// a place for all of them in one piece.
+#[allow(clippy::vec_box, reason = "see above")]
+pub type Fragments = Vec<Box<Fresh>>;
+
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Directory {
     /// By number; numbers are not reused before a flush.
-    pub fragments: Vec<Fresh>,
+    pub fragments: Fragments,
     by_pc: HashMap<(AppPc, Context), u32>,
     /// The newest fragments that are not listed.
     unlisted: HashMap<(AppPc, Context), u32>,
@@ -97,7 +102,7 @@ impl Directory {
             self.by_image.resize(image + 1, Vec::new());
         }
         self.by_image[image].push(id);
-        self.fragments.push(fresh);
+        self.fragments.push(Box::new(fresh));
         self.list(id);
         id
     }

@@ -7,7 +7,7 @@
 
 use super::Cache;
 use super::arena::Chunk;
-use super::directory::Fresh;
+use super::directory::{Fragments, Fresh};
 use crate::image::Images;
 use crate::signal::translate::Maps;
 use crate::thread::Thread;
@@ -20,7 +20,7 @@ use ppin_abi::addr::ImageBase;
 pub struct Retired {
     epoch: u64,
     chunks: Vec<Chunk>,
-    fragments: Vec<Fresh>,
+    fragments: Fragments,
 }
 
 impl Retired {
@@ -37,7 +37,7 @@ impl Retired {
 
     fn fragment(&self, addr: u64) -> Option<&Fresh> {
         let id = self.chunks.iter().find(|c| c.contains(addr))?.find(addr)?;
-        self.fragments.get(id as usize)
+        self.fragments.get(id as usize).map(|fresh| &**fresh)
     }
 }
 
@@ -46,10 +46,12 @@ impl Cache {
     pub fn flush(&mut self) {
         core::mem::take(&mut self.links).undo(&mut self.chunks);
         self.epoch += 1;
+        let mut fragments = core::mem::take(&mut self.directory).fragments;
+        fragments.iter_mut().for_each(|fresh| fresh.keep_maps());
         self.retired.push(Retired {
             epoch: self.epoch,
             chunks: core::mem::replace(&mut self.chunks, core::mem::take(&mut self.spare)),
-            fragments: core::mem::take(&mut self.directory).fragments,
+            fragments,
         });
     }
 

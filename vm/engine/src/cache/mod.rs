@@ -59,14 +59,6 @@ impl Cache {
         self.chunks.iter().map(|c| c.len).sum()
     }
 
-    /// Where no memory can be had any more, it is the heap that many small fragments
-    /// use up first.
-    #[must_use]
-    pub fn is_full_of_pieces(&self) -> bool {
-        const MANY: usize = 50_000;
-        self.recycles && !self.spare.is_empty() && self.directory.fragments.len() > MANY
-    }
-
     /// This process has forked, or is the child: see [`views`].
     pub fn seal(&mut self) {
         for chunk in &mut self.chunks {

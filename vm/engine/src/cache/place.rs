@@ -45,7 +45,7 @@ pub fn seed(random: u64) {
 pub fn anywhere(len: u64, prot: u32) -> Result<u64> {
     let mapped = somewhere(len, |addr, len| mem::map_anon_at(addr, len, prot));
     match mapped {
-        Err(_) if prot == mem::RW => reserve::take(len).or(mapped),
+        Err(_) if prot == mem::RW => reserve::take_some(len).or(mapped),
         mapped => mapped,
     }
 }

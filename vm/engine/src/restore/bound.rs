@@ -1,5 +1,6 @@
 //! A unit mapped for an image.
 
+use crate::budget;
 use crate::ibl::IblTable;
 use crate::image::Image;
 use crate::stats::Stats;
@@ -86,6 +87,7 @@ impl Bound {
         drop(self.unit);
         // SAFETY: the unit that read it is gone, and the app has unmapped the image.
         let _ = unsafe { mem::unmap(self.addr, self.geometry.file_len) };
+        budget::unit_unmapped(self.geometry.file_len);
         range
     }
 

@@ -2,6 +2,7 @@
 //! reach.
 
 use super::Bound;
+use crate::budget;
 use crate::cache::place;
 use crate::image::Image;
 use crate::sys::file::File;
@@ -33,9 +34,13 @@ pub fn open(
     let mut head = [0; HEADER_LEN];
     let read = file.read_at(&mut head, 0).map_err(cannot)?;
     let geometry = Geometry::peek(&head[..read], stat.size).map_err(|e| e.to_string())?;
+    if !budget::unit_fits(geometry.file_len) {
+        return Err(String::from("too large for the limits of memory"));
+    }
     let addr = map(&file, &geometry, image, flags)?;
     verify(addr, &geometry, key, stat.mtime, *name)
         .map(Some)
+        .inspect(|_| budget::unit_mapped(geometry.file_len))
         .inspect_err(|_| {
             // SAFETY: nothing refers to the mapping.
             let _ = unsafe { mem::unmap(addr, geometry.file_len) };

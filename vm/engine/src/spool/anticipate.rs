@@ -11,6 +11,7 @@
 //! own code, a bounded piece each, until the image is marked as explored.
 
 use super::{may_save, savable, string_code};
+use crate::budget;
 use crate::image::{Image, ImageId};
 use crate::install;
 use crate::restore::{self, Bound};
@@ -48,7 +49,7 @@ type Target = (ImageOff, Context);
 pub fn neighbours(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     let fresh = savable(vm, id);
     // What is watched for sequences could not be saved.
-    let full = vm.cache.size() + ROOM > vm.cache.limit || vm.rseq.watching;
+    let full = vm.cache.size() + ROOM > vm.cache.limit || vm.rseq.watching || budget::is_short(vm);
     if full || fresh.is_empty() && !is_due(vm, id, program) {
         return false;
     }
@@ -120,7 +121,8 @@ fn follow(
 fn translate(vm: &mut Vm, id: ImageId, (off, context): Target, most: usize) -> Option<u32> {
     let pc = off.at(vm.images.get(id).base);
     let here = vm.images.region(pc).is_some_and(|r| r.image == id);
-    if here && vm.cache.directory.fragments.len() < most && !is_known(vm, id, pc, off, context) {
+    let room = vm.cache.directory.fragments.len() < most && !budget::is_short(vm);
+    if here && room && !is_known(vm, id, pc, off, context) {
         install::compile(vm, pc, context);
     }
     vm.cache.directory.get(pc, context).filter(|_| here)

@@ -7,6 +7,7 @@ mod anticipate;
 mod string_code;
 mod tidy;
 
+use crate::budget;
 use crate::cache::directory::Fresh;
 use crate::cache::place;
 use crate::host;
@@ -61,6 +62,10 @@ fn freeze(vm: &mut Vm, id: ImageId, explored: bool) -> Option<(Key, String, Unit
     if fresh.is_empty() && !explored || !vm.config.writes() || vm.no_save {
         return None;
     }
+    if !budget::lasts(vm, work(vm, &fresh)) {
+        vm.stats.note(String::from("not saved: too little memory"));
+        return None;
+    }
     let key = restore::key_of(vm, id, true)?;
     let dir = directory(vm, &key);
     let names = restore::unit_names(&dir);
@@ -89,6 +94,17 @@ fn freeze(vm: &mut Vm, id: ImageId, explored: bool) -> Option<(Key, String, Unit
             None
         }
     }
+}
+
+/// Memory that it takes to write these fragments and to take small neighbours in.
+fn work(vm: &Vm, fresh: &[u32]) -> usize {
+    const ROOM: usize = 1 << 20;
+    const TIMES: usize = 8;
+    let len = |n: &u32| {
+        let code = &vm.cache.directory.fragments[*n as usize].code;
+        code.hot.len() + code.cold.len()
+    };
+    ROOM + TIMES * fresh.iter().map(len).sum::<usize>()
 }
 
 /// A unit to be written.

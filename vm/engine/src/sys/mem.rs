@@ -1,6 +1,7 @@
 //! Mappings.
 
 use super::{Errno, Result, c, call, proc, spare};
+use crate::syscall::limits;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// Page size of x86-64.
@@ -118,7 +119,7 @@ fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<
         off as usize,
     ];
     // SAFETY: without MAP_FIXED a new mapping disturbs no existing memory.
-    let got = to_the_letter(prot, || unsafe { call_for_room(c::__NR_mmap, args) })? as u64;
+    let got = to_the_letter(prot, || unsafe { call_for_room(c::__NR_mmap, args, len) })? as u64;
     if addr != 0 && got != addr && exact != 0 {
         // Without the flag, and before Linux 4.17, the address is a hint.
         // SAFETY: just mapped by us.
@@ -132,16 +133,24 @@ const fn c_eexist() -> i32 {
     17
 }
 
-/// Makes a call that may need one more mapping than the process is allowed to have.
+/// Makes a call that may need `len` bytes, or one more mapping, than the process is allowed
+/// to have.
 ///
 /// # Safety
 /// As the call itself.
-unsafe fn call_for_room(nr: u32, args: [usize; 6]) -> Result<usize> {
+///
+/// # Errors
+/// The kernel's.
+pub unsafe fn call_for_room(nr: u32, args: [usize; 6], len: u64) -> Result<usize> {
     const ENOMEM: Errno = Errno(12);
     // SAFETY: the caller's promise; a call that fails may be made again.
-    match unsafe { call(nr, args) } {
-        // SAFETY: as above.
-        Err(ENOMEM) if spare::give_up() => unsafe { call(nr, args) },
+    let make = || unsafe { call(nr, args) };
+    match make() {
+        Err(ENOMEM) if limits::raise(len) => match make() {
+            Err(ENOMEM) if spare::give_up() => make(),
+            result => result,
+        },
+        Err(ENOMEM) if spare::give_up() => make(),
         result => result,
     }
 }
@@ -168,7 +177,10 @@ pub unsafe fn unmap(addr: u64, len: u64) -> Result<()> {
 pub unsafe fn protect(addr: u64, len: u64, prot: u32) -> Result<()> {
     let args = [addr as usize, len as usize, prot as usize, 0, 0, 0];
     // SAFETY: the caller's promise.
-    to_the_letter(prot, || unsafe { call_for_room(c::__NR_mprotect, args) }).map(drop)
+    to_the_letter(prot, || unsafe {
+        call_for_room(c::__NR_mprotect, args, len)
+    })
+    .map(drop)
 }
 
 /// Moves a mapping of `old_len` bytes to `to`, in place of what is there; shared memory
@@ -193,6 +205,7 @@ pub unsafe fn remap(from: u64, old_len: u64, len: u64, to: u64) -> Result<()> {
                 to as usize,
                 0,
             ],
+            len,
         )
     }
     .map(drop)

@@ -78,6 +78,12 @@ pub fn remember_pid() {
     PID.store(pid(), Ordering::Relaxed);
 }
 
+/// Whether this is the process that was remembered, and not one that borrows its memory.
+#[must_use]
+pub fn is_remembered() -> bool {
+    pid() == PID.load(Ordering::Relaxed)
+}
+
 /// Process id; where the kernel may not be asked, as remembered.
 #[must_use]
 pub fn pid() -> i32 {

@@ -3,6 +3,7 @@
 //! asked for. A program that is executed gets the app's limits.
 
 use super::pass;
+use crate::budget;
 use crate::holdings;
 use crate::image::maps::{self, MapEntry};
 use crate::sys::{c, peek, proc, raw};
@@ -25,7 +26,10 @@ struct Widened {
     given: [AtomicU64; 2],
 }
 
-static WIDENED: [Widened; 2] = [Widened::none(c::RLIMIT_AS), Widened::none(c::RLIMIT_DATA)];
+static WIDENED: [Widened; 2] = [
+    Widened::none(budget::LIMITS[0]),
+    Widened::none(budget::LIMITS[1]),
+];
 
 /// `setrlimit`, `getrlimit` and `prlimit64`.
 pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
@@ -74,11 +78,20 @@ pub fn inherit(vm: &Vm) {
         if asked[SOFT] == u64::MAX {
             continue;
         }
-        let given = limit.wider(asked, limit.ours(vm));
-        if limit.set(given) {
+        let ours = limit.ours(vm);
+        let privileged = asked.map(|it| it.saturating_add(ours));
+        let usual = limit.wider(asked, ours);
+        if let Some(given) = [privileged, usual].into_iter().find(|it| limit.set(*it)) {
             limit.note(asked, given);
         }
     }
+}
+
+/// The kernel counts `len` bytes more of ours: whether it allows for them now. Not for a
+/// vfork child, whose limits are not those that are known here.
+pub fn raise(len: u64) -> bool {
+    let wider = WIDENED.iter().filter(|it| it.is_wider());
+    wider.filter(|limit| limit.raise(len)).count() != 0
 }
 
 /// A soft limit as the app knows it.
@@ -109,6 +122,25 @@ impl Widened {
 
     fn get(limit: &[AtomicU64; 2]) -> Limit {
         [SOFT, HARD].map(|part| limit[part].load(Ordering::Relaxed))
+    }
+
+    fn is_wider(&self) -> bool {
+        Self::get(&self.given) != Self::get(&self.asked) && proc::is_remembered()
+    }
+
+    /// The hard limit follows where that is allowed.
+    fn raise(&self, len: u64) -> bool {
+        let [soft, hard] = Self::get(&self.given);
+        let next = [soft.saturating_add(len), hard.saturating_add(len)];
+        if self.current() != [soft, hard] {
+            return false;
+        }
+        let within = [next[SOFT], hard];
+        let raised = [within, next].into_iter().find(|it| self.set(*it));
+        if let Some(raised) = raised {
+            Self::put(&self.given, raised);
+        }
+        raised.is_some()
     }
 
     fn put(limit: &[AtomicU64; 2], value: Limit) {
@@ -201,6 +233,8 @@ impl Widened {
             return asked;
         }
         let mut vm = vm::lock();
+        budget::note_limit(asked[SOFT]);
+        vm.cache.limit = vm.cache.limit.min(budget::code());
         crate::install::prepare_for_want(&mut vm);
         self.wider(asked, self.ours(&vm))
     }
@@ -209,7 +243,9 @@ impl Widened {
     /// asks for that, which the kernel may refuse.
     fn wider(&self, asked: Limit, ours: u64) -> Limit {
         let kernel = self.current();
-        let hard = asked[HARD].saturating_add(ours);
+        // Raised later on without a privilege, should we need more.
+        const MORE: u64 = 1 << 30;
+        let hard = asked[HARD].saturating_add(ours).saturating_add(MORE);
         let hard = if asked[HARD] <= self.as_asked(kernel)[HARD] {
             hard.min(kernel[HARD])
         } else {

@@ -1,0 +1,139 @@
+//! How much memory is ours: the one place that judges it.
+//!
+//! Limits of memory (`RLIMIT_AS`, `RLIMIT_DATA`) count what is ours with what is the app's.
+//! The app may need all that it is allowed, so under a limit we live on a share of it: the
+//! heap grows to [`heap`] by itself, and where that is full, all fresh code is flushed
+//! ([`is_short`]), which frees what is known of it. Under a filter that forbids to map, the
+//! share is what was laid in. Only what cannot be done without is taken beyond.
+
+use crate::sys::{c, proc};
+use crate::vm::Vm;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Limits of memory.
+pub const LIMITS: [u32; 2] = [c::RLIMIT_AS, c::RLIMIT_DATA];
+
+const MIB: u64 = 1 << 20;
+const UNLIMITED: u64 = u64::MAX;
+
+/// The least limit met so far.
+static LIMIT: AtomicU64 = AtomicU64::new(UNLIMITED);
+/// Bytes of the heap that the kernel was asked for.
+static HEAP: AtomicU64 = AtomicU64::new(0);
+/// Bytes of units that are mapped.
+static UNITS: AtomicU64 = AtomicU64::new(0);
+
+/// Takes note of the limits that the process has.
+pub fn learn() {
+    LIMITS
+        .into_iter()
+        .for_each(|it| note_limit(proc::limit(it)));
+}
+
+/// The app's memory is limited to `soft`.
+pub fn note_limit(soft: u64) {
+    LIMIT.fetch_min(soft, Ordering::Relaxed);
+}
+
+/// Whether a limit is known.
+#[must_use]
+pub fn is_limited() -> bool {
+    LIMIT.load(Ordering::Relaxed) != UNLIMITED
+}
+
+/// One of so many `parts` of what the limit allows, at least `least`.
+fn share(parts: u64, least: u64) -> u64 {
+    match LIMIT.load(Ordering::Relaxed) {
+        UNLIMITED => UNLIMITED,
+        limit => least.max(limit / parts),
+    }
+}
+
+/// What the heap may grow to without need.
+fn heap() -> u64 {
+    share(8, 4 * MIB)
+}
+
+/// What fresh code may take. It is mapped twice, and for a while beside what was flushed.
+#[must_use]
+pub fn code() -> u64 {
+    share(32, MIB)
+}
+
+/// What units may take.
+fn units() -> u64 {
+    share(8, 4 * MIB)
+}
+
+/// What is kept for need.
+#[must_use]
+pub fn reserve() -> u64 {
+    share(16, 2 * MIB).min(8 * MIB)
+}
+
+/// What is laid in for the rest of a program's life, when it forbids itself to map.
+#[must_use]
+pub fn for_life() -> u64 {
+    share(4, 8 * MIB).min(256 * MIB)
+}
+
+/// Whether a unit of `len` bytes may be mapped.
+#[must_use]
+pub fn unit_fits(len: u64) -> bool {
+    UNITS.load(Ordering::Relaxed) + len <= units()
+}
+
+/// A unit was mapped.
+pub fn unit_mapped(len: u64) {
+    UNITS.fetch_add(len, Ordering::Relaxed);
+}
+
+/// It is not any more.
+pub fn unit_unmapped(len: u64) {
+    UNITS.fetch_sub(len, Ordering::Relaxed);
+}
+
+/// Whether the heap may have `len` bytes more, if that can be helped.
+#[must_use]
+pub fn heap_may_grow(len: u64) -> bool {
+    HEAP.load(Ordering::Relaxed) + len <= heap()
+}
+
+/// The kernel has given the heap `len` bytes more.
+pub fn heap_grows(len: u64) {
+    HEAP.fetch_add(len, Ordering::Relaxed);
+}
+
+/// Whether the VM must make do with what it has.
+fn is_tight(vm: &Vm) -> bool {
+    vm.quiet || is_limited()
+}
+
+/// Whether the heap lasts for work that takes `need` bytes.
+#[must_use]
+pub fn lasts(vm: &Vm, need: usize) -> bool {
+    !is_tight(vm) || crate::ppin_heap_lasts(need)
+}
+
+/// Whether the heap is nearly full: what is known of so many fragments must have room to be
+/// laid out anew, and one more be compiled.
+#[must_use]
+pub fn is_short(vm: &Vm) -> bool {
+    const ENTRY: usize = 64;
+    const COMPILER: usize = 512 << 10;
+    is_tight(vm) && !lasts(vm, COMPILER + ENTRY * vm.cache.directory.fragments.len())
+}
+
+/// Whether the heap is short and forgetting all fresh code would help. (Where it is full of
+/// other things, flushing again and again would only take time.)
+#[must_use]
+pub fn wants_flush(vm: &Vm) -> bool {
+    const SOME: usize = 256;
+    vm.cache.directory.fragments.len() >= SOME && is_short(vm)
+}
+
+/// Of so many bytes laid in, those that only need may take.
+#[must_use]
+pub fn last(laid_in: u64) -> u64 {
+    MIB.min(laid_in / 2)
+}
