@@ -7,7 +7,7 @@ use super::{Outcome, pass, through_gate};
 use crate::sys::file::File;
 use crate::sys::{c, proc, time};
 use crate::thread::Thread;
-use crate::vm::{self, Vm};
+use crate::vm::{self, Locked, Vm};
 use alloc::format;
 use alloc::vec::Vec;
 
@@ -29,13 +29,18 @@ pub fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> O
         drop(vm);
         return through_gate(thread, resume, nr, args);
     }
-    Outcome::Done(crate::heap_at_rest(|| {
+    Outcome::Done(with_locks(&vm, nr, args, &hit))
+}
+
+/// Makes the call, by which those of `hit` end or stop, while none of them has a lock of ours.
+pub fn with_locks(_: &Locked, nr: u32, args: &[usize; 6], hit: &[i32]) -> isize {
+    crate::heap_at_rest(|| {
         let result = pass(nr, args);
         if result == 0 {
             hit.iter().for_each(|pid| wait_for(*pid));
         }
         result
-    }))
+    })
 }
 
 /// Which processes in this memory the call is directed at.

@@ -1,13 +1,15 @@
 //! ptrace(2): who is about to be traced is left to itself ([`crate::leave`]).
 
-use super::{Outcome, own_memory, through_gate};
-use crate::sys::c;
+use super::{Outcome, killing, own_memory, through_gate};
+use crate::sys::{c, peek};
 use crate::thread::Thread;
+use crate::vm;
 use crate::{leave, obstacle};
 
 const PTRACE_TRACEME: usize = 0;
 const PTRACE_ATTACH: usize = 16;
 const PTRACE_SEIZE: usize = 0x4206;
+const PTRACE_INTERRUPT: usize = 0x4207;
 
 /// Handles the call.
 pub fn handle(thread: &mut Thread, resume: u64, args: &[usize; 6]) -> Outcome {
@@ -16,10 +18,24 @@ pub fn handle(thread: &mut Thread, resume: u64, args: &[usize; 6]) -> Outcome {
             return Outcome::Natively(leave::TRACED);
         }
         // Who uses this memory, too, cannot be left: a leak checker's tracer stops those.
-        PTRACE_ATTACH | PTRACE_SEIZE if !own_memory::is_ours(args[1] as i32) => {
-            leave::ask(args[1] as i32);
+        PTRACE_ATTACH | PTRACE_SEIZE | PTRACE_INTERRUPT if own_memory::is_ours(args[1] as i32) => {
+            return Outcome::Done(relative(args));
         }
+        PTRACE_ATTACH | PTRACE_SEIZE => leave::ask(args[1] as i32),
         _ => {}
     }
     through_gate(thread, resume, c::__NR_ptrace, args)
+}
+
+/// Traces or stops one that shares this memory, where it has no lock that the tracer will need;
+/// nor is one of its faults, at which it would stop, ours from then on.
+fn relative(args: &[usize; 6]) -> isize {
+    let vm = vm::lock();
+    peek::never_fault();
+    let stopped = [args[1] as i32];
+    let stopped = match args[0] {
+        PTRACE_SEIZE => &[],
+        _ => &stopped[..],
+    };
+    killing::with_locks(&vm, c::__NR_ptrace, args, stopped)
 }
