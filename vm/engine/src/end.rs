@@ -1,5 +1,6 @@
 //! The end of a process, or of its fresh code: save, report.
 
+use crate::cache::invalidate;
 use crate::sys::descriptor;
 use crate::vm::{Locked, Vm};
 use crate::{host, spool};
@@ -28,6 +29,25 @@ pub fn flush(vm: &mut Vm) {
     vm.stats.flushes += 1;
     vm.log(format_args!("the cache is full: all fresh code goes"));
     spool::freeze_all(vm, true);
+    vm.ibl.clear();
+    vm.cache.flush();
+    crate::rseq::forget_copies(vm);
+}
+
+/// Who had the VM was killed, and may have left any of it half changed. (It was another
+/// process: [`crate::lock`].) What can be made again goes, and is not saved.
+pub fn take_over(vm: &mut Vm) {
+    // A list that was about to grow may still lie where it was freed.
+    crate::ppin_heap_anew();
+    vm.log(format_args!(
+        "the holder of the lock is gone: all fresh code goes"
+    ));
+    vm.images.take_in_hand_back();
+    vm.cache.directory.disown_tables();
+    for fresh in &mut vm.cache.directory.fragments {
+        fresh.saved = true;
+    }
+    invalidate::release_doubtful(vm);
     vm.ibl.clear();
     vm.cache.flush();
     crate::rseq::forget_copies(vm);

@@ -52,7 +52,7 @@ pub mod image;
 mod install;
 mod leave;
 mod listing;
-mod lock;
+pub mod lock;
 mod lockstep;
 pub mod log;
 mod obstacle;
@@ -81,6 +81,9 @@ unsafe extern "Rust" {
 
     /// Whether the heap has `len` bytes in one piece, or may grow by them.
     safe fn ppin_heap_lasts(len: usize) -> bool;
+
+    /// Begins a new heap: what lies in the old one stays as it is, freed or not.
+    safe fn ppin_heap_anew();
 }
 
 /// Runs `fork` so that the child inherits a consistent heap.

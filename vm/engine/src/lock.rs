@@ -1,18 +1,123 @@
-//! A sleeping mutex on a futex. One guards the VM; see [`crate::vm`].
+//! Sleeping locks on a futex that know who holds them. One guards the VM; see [`crate::vm`].
+//!
+//! Processes may share this memory without being threads of one another (clone(2) with
+//! `CLONE_VM`), and each may be killed at any instruction, with a lock in its hands. As long
+//! as there are such processes, the word holds the holder's thread id: who has waited for
+//! a while looks whether that one is gone, and takes the lock over.
 
-use crate::sys::proc::{futex_wait, futex_wake, futex_wake_all};
+use crate::sys::proc::{self, futex_wait, futex_wake, futex_wake_all};
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 const FREE: u32 = 0;
-const HELD: u32 = 1;
-const CONTENDED: u32 = 2;
+/// The holder, where nobody needs to know; no thread has this id.
+const SOMEBODY: u32 = 1 << 30;
+/// Somebody waits; beside the holder.
+const CONTENDED: u32 = 1 << 31;
+
+/// Processes that share this memory without being threads.
+static SHARING: AtomicU32 = AtomicU32::new(0);
+/// Some live in another pid namespace, where ids mean others.
+static NAMELESS: AtomicBool = AtomicBool::new(false);
+
+/// One process more may share this memory. The caller has all locks, so that whoever takes
+/// one from here on gives a name. `elsewhere`: it has a pid namespace of its own.
+pub fn begin_sharing(elsewhere: bool) {
+    NAMELESS.fetch_or(elsewhere, Ordering::Relaxed);
+    SHARING.fetch_add(1, Ordering::Relaxed);
+}
+
+/// One of them is gone.
+pub fn end_sharing() {
+    SHARING.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// This is a forked child, alone in its memory.
+pub fn alone() {
+    SHARING.store(0, Ordering::Relaxed);
+    NAMELESS.store(false, Ordering::Relaxed);
+}
+
+fn are_named() -> bool {
+    SHARING.load(Ordering::Relaxed) != 0 && !NAMELESS.load(Ordering::Relaxed)
+}
+
+/// What this thread writes into a lock that it takes.
+fn me() -> u32 {
+    let tid = if are_named() { proc::tid() } else { 0 };
+    u32::try_from(tid)
+        .ok()
+        .filter(|tid| (1..SOMEBODY).contains(tid))
+        .unwrap_or(SOMEBODY)
+}
+
+/// A lock around nothing.
+#[derive(Debug)]
+pub struct Word(AtomicU32);
+
+impl Word {
+    /// A free lock.
+    #[allow(clippy::new_without_default, reason = "it is for constants")]
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicU32::new(FREE))
+    }
+
+    /// Waits for the lock; `true`: its holder is gone, and left what it guards as it was.
+    pub fn lock(&self) -> bool {
+        let me = me();
+        self.take(FREE, me).is_err() && self.wait(me)
+    }
+
+    #[cold]
+    fn wait(&self, me: u32) -> bool {
+        loop {
+            let seen = self.0.load(Ordering::Relaxed);
+            let marked = seen | CONTENDED;
+            if seen == FREE {
+                if self.take(FREE, me | CONTENDED).is_ok() {
+                    return false;
+                }
+            } else if seen == marked || self.take(seen, marked).is_ok() {
+                let expired = futex_wait(&self.0, marked);
+                if expired
+                    && is_gone(seen & !CONTENDED)
+                    && self.take(marked, me | CONTENDED).is_ok()
+                {
+                    return true;
+                }
+            }
+        }
+    }
+
+    fn take(&self, from: u32, to: u32) -> Result<u32, u32> {
+        self.0
+            .compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
+    }
+
+    /// Takes the lock, if it is free.
+    pub fn try_lock(&self) -> bool {
+        self.take(FREE, me()).is_ok()
+    }
+
+    /// Frees it; the caller holds it.
+    pub fn unlock(&self) {
+        if self.0.swap(FREE, Ordering::Release) & CONTENDED != 0 {
+            futex_wake(&self.0);
+        }
+    }
+}
+
+/// Whether the holder is known, and not among the living.
+fn is_gone(holder: u32) -> bool {
+    holder != SOMEBODY && are_named() && proc::is_gone(holder as i32)
+}
 
 /// Mutual exclusion around a value. Not recursive.
 #[derive(Debug)]
 pub struct Mutex<T> {
-    state: AtomicU32,
+    word: Word,
     value: UnsafeCell<T>,
 }
 
@@ -27,59 +132,42 @@ impl<T> Mutex<T> {
     /// A free lock.
     pub const fn new(value: T) -> Self {
         Self {
-            state: AtomicU32::new(FREE),
+            word: Word::new(),
             value: UnsafeCell::new(value),
         }
     }
 
     /// Waits for the lock.
     pub fn lock(&self) -> Guard<'_, T> {
-        self.lock_unless(|| false)
+        self.lock_or_take_over().0
     }
 
-    /// The same; now and then asks whether who holds it is gone, and takes it then.
-    pub fn lock_unless(&self, abandoned: impl Fn() -> bool) -> Guard<'_, T> {
-        if self
-            .state
-            .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
-            .is_err()
-        {
-            while self.state.swap(CONTENDED, Ordering::Acquire) != FREE {
-                futex_wait(&self.state, CONTENDED);
-                if abandoned() {
-                    self.reset();
-                    self.wake_all();
-                }
-            }
-        }
-        Guard(self)
+    /// The same; `true`: who had it is gone, and left the value as it was.
+    pub fn lock_or_take_over(&self) -> (Guard<'_, T>, bool) {
+        let over = self.word.lock();
+        (Guard(self), over)
     }
 
     /// The lock, if it is free.
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
-        self.state
-            .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
-            .then(|| Guard(self))
+        self.word.try_lock().then(|| Guard(self))
     }
 
     /// Wakes all who wait: soon nobody may be able to.
     pub fn wake_all(&self) {
-        futex_wake_all(&self.state);
+        futex_wake_all(&self.word.0);
     }
 
     /// Makes the lock free whoever held it: for the only thread of a forked child,
     /// whose parent held it across the fork on the child's behalf.
     pub fn reset(&self) {
-        self.state.store(FREE, Ordering::Release);
+        self.word.0.store(FREE, Ordering::Release);
     }
 }
 
 impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
-        if self.0.state.swap(FREE, Ordering::Release) == CONTENDED {
-            futex_wake(&self.0.state);
-        }
+        self.0.word.unlock();
     }
 }
 

@@ -32,7 +32,7 @@ pub fn found() -> Option<&'static str> {
     if !carrier_in_sight() {
         return Some("ppin's own executable is out of its sight");
     }
-    (UNSHARED.load(Ordering::Relaxed) && pid_namespace_pending())
+    pid_namespace_pending()
         .then_some("its helper would be the first process of a new PID namespace")
 }
 
@@ -63,7 +63,11 @@ fn carrier_in_sight() -> bool {
 
 /// After `unshare(CLONE_NEWPID)` children live in another namespace than their parent:
 /// the first of them is its init, and its end is that of all (pid_namespaces(7)).
-fn pid_namespace_pending() -> bool {
+#[must_use]
+pub fn pid_namespace_pending() -> bool {
+    if !UNSHARED.load(Ordering::Relaxed) {
+        return false;
+    }
     let own = link("/proc/thread-self/ns/pid");
     let children = link("/proc/thread-self/ns/pid_for_children");
     own.is_some() && own != children

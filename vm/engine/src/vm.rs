@@ -12,11 +12,10 @@ use crate::lock::{Guard, Mutex};
 use crate::restore::Bound;
 use crate::signal::translate::Maps;
 use crate::stats::Stats;
-use crate::sys::proc;
 use crate::thread::Thread;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
 use ppin_jit::api::Tool;
@@ -86,27 +85,13 @@ impl core::ops::DerefMut for Locked {
 /// Waits for the VM.
 #[must_use]
 pub fn lock() -> Locked {
-    Locked(Some(VM.lock_unless(was_abandoned)))
-}
-
-/// The thread that holds the lock to its process's end; 0: none.
-static ENDING: AtomicI32 = AtomicI32::new(0);
-
-/// Waits for the VM and keeps it: this process ends. Others that share its memory get it
-/// when it is gone.
-#[must_use]
-pub fn lock_for_good() -> Locked {
-    let locked = lock();
-    ENDING.store(proc::tid(), Ordering::Relaxed);
+    let (guard, over) = VM.lock_or_take_over();
+    let mut locked = Locked(Some(guard));
+    // Who ended in good order had it to the end.
+    if over && !locked.ended_already {
+        crate::end::take_over(&mut locked);
+    }
     locked
-}
-
-/// Whether who was ending has ended; only one is told so.
-fn was_abandoned() -> bool {
-    let tid = ENDING.load(Ordering::Relaxed);
-    let gone = tid != 0 && matches!(proc::state(tid), None | Some(b'Z' | b'X'));
-    let first = || ENDING.compare_exchange(tid, 0, Ordering::Relaxed, Ordering::Relaxed);
-    gone && first().is_ok()
 }
 
 /// For a last report: waits a little, then takes the VM as it is, whoever holds it.
@@ -148,6 +133,7 @@ pub fn wake_all() {
 /// Frees the lock in a forked child, whose parent held it for both.
 pub fn unlock_in_child() {
     VM.reset();
+    crate::lock::alone();
 }
 
 /// Where the runtime lies: start and end.

@@ -1,22 +1,27 @@
 //! The runtime's heap: chunks of anonymous memory near the runtime itself, far
 //! from where the kernel would put them, so that the app's layout stays its own.
 
-use core::alloc::Layout;
+use crate::stretches;
+use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU32, Ordering};
-use linux_raw_sys::general::{__NR_getrlimit, FUTEX_WAIT, FUTEX_WAKE, RLIMIT_AS, RLIMIT_DATA};
-use lock_api::RawMutex;
+use core::sync::atomic::{AtomicBool, Ordering};
+use linux_raw_sys::general::{__NR_getrlimit, RLIMIT_AS, RLIMIT_DATA};
+use lock_api::{MutexGuard, RawMutex};
 use ppin_inject::sys::syscall;
 use talc::TalcLock;
 use talc::base::Talc;
-use talc::base::binning::Binning;
+use talc::base::binning::{Binning, DefaultBinning};
 use talc::source::Source;
 
 #[global_allocator]
-static HEAP: TalcLock<Futex, Grow> = TalcLock::new(Grow {
-    heap: None,
-    wish: false,
-});
+static GLOBAL: Heap = Heap;
+
+static HEAP: TalcLock<Lock, Grow> = TalcLock::new(Grow::NEW);
+
+/// Who holds the heap does not change it.
+static AT_REST: AtomicBool = AtomicBool::new(false);
+/// Who held it was killed while it changed it, or something that lies there.
+static IN_PIECES: AtomicBool = AtomicBool::new(false);
 
 /// Address space taken at once, more than most runs ever need: later on the app may
 /// have used up its share of mappings. Pages count when they are touched.
@@ -30,8 +35,10 @@ const DISTANCE: usize = 256 << 20;
 /// consistent one, unlocked on both sides.
 #[cfg(feature = "engine")]
 pub fn with_heap_at_rest<T>(fork: impl FnOnce() -> T) -> T {
-    let guard = HEAP.lock();
+    let guard = lock();
+    AT_REST.store(true, Ordering::Relaxed);
     let result = fork();
+    AT_REST.store(false, Ordering::Relaxed);
     drop(guard);
     result
 }
@@ -42,7 +49,7 @@ pub fn lasts(len: usize) -> bool {
     let Ok(layout) = Layout::from_size_align(len.max(1), 16) else {
         return false;
     };
-    let mut talc = HEAP.lock();
+    let mut talc = lock();
     talc.source.wish = true;
     // SAFETY: the size is not zero.
     let piece = unsafe { talc.allocate(layout) };
@@ -54,6 +61,64 @@ pub fn lasts(len: usize) -> bool {
     piece.is_some()
 }
 
+/// Begins a new heap.
+#[cfg(feature = "engine")]
+pub fn anew() {
+    IN_PIECES.store(true, Ordering::Relaxed);
+}
+
+/// The heap, whole.
+fn lock() -> MutexGuard<'static, Lock, Talc<Grow, DefaultBinning>> {
+    let mut talc = HEAP.lock();
+    if IN_PIECES.swap(false, Ordering::Relaxed) {
+        stretches::abandon();
+        // SAFETY: the old value is in pieces, and owns nothing but what is abandoned.
+        unsafe { (&raw mut *talc).write(Talc::new(Grow::NEW)) };
+    }
+    talc
+}
+
+/// The allocator that Rust calls.
+struct Heap;
+
+// SAFETY: as the allocator behind it, which is reached by one thread at a time; blocks of an
+// abandoned heap stay what they are.
+unsafe impl GlobalAlloc for Heap {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let block = unsafe { lock().allocate(layout) };
+        block.map_or(core::ptr::null_mut(), NonNull::as_ptr)
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let mut talc = lock();
+        if !stretches::is_abandoned(block as usize) {
+            // SAFETY: the caller's promise, and it is of this heap.
+            unsafe { talc.deallocate(block, layout) };
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let mut talc = lock();
+        let ours = !stretches::is_abandoned(block as usize);
+        // SAFETY: the caller's promise, and it is of this heap.
+        if ours && unsafe { talc.try_realloc_in_place(block, layout, size) } {
+            return block;
+        }
+        drop(talc);
+        // SAFETY: the caller's promises: the size is valid with this alignment, and not zero;
+        // both blocks hold what is copied.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                core::ptr::copy_nonoverlapping(block, new, size.min(layout.size()));
+                self.dealloc(block, layout);
+            }
+            new
+        }
+    }
+}
+
 /// Maps more memory when the heap is full.
 #[derive(Debug)]
 struct Grow {
@@ -61,6 +126,13 @@ struct Grow {
     heap: Option<(NonNull<u8>, usize)>,
     /// It could do without.
     wish: bool,
+}
+
+impl Grow {
+    const NEW: Self = Self {
+        heap: None,
+        wish: false,
+    };
 }
 
 // SAFETY: the pointer is an address of memory that the allocator owns.
@@ -85,6 +157,7 @@ unsafe impl Source for Grow {
             _ => unsafe { talc.claim(start as *mut u8, size) }.ok_or(())?,
         };
         talc.source.heap = Some((heap, start + size));
+        stretches::note(start, start + size);
         Ok(())
     }
 }
@@ -126,54 +199,53 @@ fn map(hint: usize, size: usize, _: bool) -> Option<usize> {
     ppin_inject::sys::check(mapped).ok()
 }
 
-/// A sleeping lock: 0 free, 1 taken, 2 taken and somebody sleeps.
-struct Futex(AtomicU32);
+/// The engine's lock, which is taken over from processes that are gone.
+#[cfg(feature = "engine")]
+struct Lock(ppin_engine::lock::Word);
 
-// SAFETY: the classic three-state futex lock; `lock` returns to one thread at a time.
-unsafe impl RawMutex for Futex {
+// SAFETY: `Word::lock` returns to one thread at a time.
+#[cfg(feature = "engine")]
+unsafe impl RawMutex for Lock {
     // The trait wants a fresh, unlocked value, which is what a constant gives.
     #[allow(clippy::declare_interior_mutable_const)]
-    const INIT: Self = Self(AtomicU32::new(0));
+    const INIT: Self = Self(ppin_engine::lock::Word::new());
     type GuardMarker = lock_api::GuardSend;
 
     fn lock(&self) {
-        if self.try_lock() {
-            return;
-        }
-        while self.0.swap(2, Ordering::Acquire) != 0 {
-            self.futex(FUTEX_WAIT, 2);
+        if self.0.lock() && !AT_REST.swap(false, Ordering::Relaxed) {
+            IN_PIECES.store(true, Ordering::Relaxed);
         }
     }
 
     fn try_lock(&self) -> bool {
-        self.0
-            .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
+        self.0.try_lock()
     }
 
     unsafe fn unlock(&self) {
-        if self.0.swap(0, Ordering::Release) == 2 {
-            self.futex(FUTEX_WAKE, 1);
-        }
+        self.0.unlock();
     }
 }
 
-impl Futex {
-    #[cfg(feature = "engine")]
-    fn futex(&self, operation: u32, value: u32) {
-        ppin_engine::sys::proc::futex(&self.0, operation, value);
+/// The launcher's test has one thread.
+#[cfg(not(feature = "engine"))]
+struct Lock(AtomicBool);
+
+// SAFETY: the flag is set by one thread at a time.
+#[cfg(not(feature = "engine"))]
+unsafe impl RawMutex for Lock {
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = Self(AtomicBool::new(false));
+    type GuardMarker = lock_api::GuardSend;
+
+    fn lock(&self) {
+        while !self.try_lock() {}
     }
 
-    #[cfg(not(feature = "engine"))]
-    fn futex(&self, operation: u32, value: u32) {
-        use linux_raw_sys::general::{__NR_futex, FUTEX_PRIVATE_FLAG};
-        let operation = (operation | FUTEX_PRIVATE_FLAG) as usize;
-        // SAFETY: the word is alive.
-        unsafe {
-            ppin_inject::sys::syscall(
-                __NR_futex,
-                [self.0.as_ptr() as usize, operation, value as usize, 0, 0, 0],
-            )
-        };
+    fn try_lock(&self) -> bool {
+        !self.0.swap(true, Ordering::Acquire)
+    }
+
+    unsafe fn unlock(&self) {
+        self.0.store(false, Ordering::Release);
     }
 }

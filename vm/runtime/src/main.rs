@@ -13,6 +13,7 @@ mod memory;
 #[cfg(feature = "native-smoke")]
 mod native;
 mod panic;
+mod stretches;
 
 #[cfg(feature = "engine")]
 use engine::Engine as Program;

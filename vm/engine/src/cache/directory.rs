@@ -75,6 +75,15 @@ pub struct Directory {
 }
 
 impl Directory {
+    /// Drops all but the fragments without a look at it: it may have been left half changed.
+    pub fn disown_tables(&mut self) {
+        use core::mem::{forget, take};
+        forget(take(&mut self.by_pc));
+        forget(take(&mut self.unlisted));
+        forget(take(&mut self.dormant));
+        forget(take(&mut self.by_page));
+    }
+
     /// The live fragment at `pc` under `context`.
     #[must_use]
     pub fn get(&self, pc: AppPc, context: Context) -> Option<u32> {

@@ -156,6 +156,16 @@ pub fn give_up_guards(vm: &mut Vm) {
     release_all(vm);
 }
 
+/// Gives every page back that may be ours: a guard may have been left half made.
+pub fn release_doubtful(vm: &mut Vm) {
+    for page in vm.guards.pages.values_mut() {
+        page.guarded = true;
+    }
+    for page in guarded_pages(vm) {
+        vm.guards.release(page, false);
+    }
+}
+
 /// The kernel writes, or has written, to `start .. end` on the app's behalf: pages there
 /// are given back, and what was made from the bytes is forgotten.
 pub fn written(vm: &mut Vm, start: u64, end: u64) {

@@ -56,17 +56,21 @@ impl Cache {
     /// code is fresh and can be written to at no cost, the branch is patched.
     pub fn link(&mut self, record: u64, exit: &ExitRec, entry: u64) {
         let slot_addr = relative(record, exit.slot);
-        let old_slot = slot(slot_addr).swap(entry, Ordering::Relaxed);
         let own = self.chunks.iter_mut().find(|c| c.contains(record));
         let branch = own
             .filter(|chunk| !chunk.is_sealed())
             .and_then(|chunk| aim(chunk, relative(record, exit.branch), entry));
         let link = Link {
             slot: slot_addr,
-            old_slot,
-            branch,
+            old_slot: slot(slot_addr).load(Ordering::Relaxed),
+            branch: branch.as_ref().map(|aim| (aim.addr, aim.old)),
         };
+        // Known before it is made: who makes it may be killed in between.
         self.links.0.entry(entry).or_default().push(link);
+        slot(slot_addr).store(entry, Ordering::Relaxed);
+        if let Some(aim) = branch {
+            field(aim.field).store(aim.new, Ordering::Relaxed);
+        }
     }
 
     /// Undoes every link to `entry`.
@@ -100,9 +104,23 @@ impl Links {
     }
 }
 
-/// Aims the rel32 at `addr` at `entry`; `None` beyond reach.
-fn aim(chunk: &mut Chunk, addr: u64, entry: u64) -> Option<(u64, i32)> {
-    let distance = i32::try_from(entry.wrapping_sub(addr + 4) as i64).ok()?;
-    let old = field(chunk.writable(addr)).swap(distance, Ordering::Relaxed);
-    Some((addr, old))
+/// A branch that is to lead elsewhere.
+struct Aim {
+    addr: u64,
+    /// Where it is written to.
+    field: u64,
+    old: i32,
+    new: i32,
+}
+
+/// How the rel32 at `addr` is aimed at `entry`; `None` beyond reach.
+fn aim(chunk: &mut Chunk, addr: u64, entry: u64) -> Option<Aim> {
+    let new = i32::try_from(entry.wrapping_sub(addr + 4) as i64).ok()?;
+    let at = chunk.writable(addr);
+    Some(Aim {
+        addr,
+        field: at,
+        old: field(at).load(Ordering::Relaxed),
+        new,
+    })
 }

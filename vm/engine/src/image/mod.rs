@@ -107,6 +107,10 @@ pub struct Images {
     pub shared: unlisted::SharedMemory,
     /// Images that have lost a region since [`Images::reap`].
     losing: Vec<ImageId>,
+    /// The image whose units are in [`Images::hand`].
+    in_hand: Option<ImageId>,
+    /// Units that are being worked on, where they are found should who does it be killed.
+    hand: Vec<crate::restore::Bound>,
     /// By [`ImageId`].
     pub all: Vec<Image>,
 }
@@ -129,6 +133,28 @@ impl Images {
     /// Image by number.
     pub fn get_mut(&mut self, id: ImageId) -> &mut Image {
         &mut self.all[id.0 as usize]
+    }
+
+    /// Works on the units of an image.
+    pub fn with_units<T>(
+        &mut self,
+        id: ImageId,
+        work: impl FnOnce(&Image, &mut Vec<crate::restore::Bound>) -> T,
+    ) -> T {
+        self.in_hand = Some(id);
+        core::mem::swap(&mut self.hand, &mut self.all[id.0 as usize].units);
+        let result = work(&self.all[id.0 as usize], &mut self.hand);
+        self.take_in_hand_back();
+        result
+    }
+
+    /// What was in hand is where it belongs.
+    pub fn take_in_hand_back(&mut self) {
+        let Some(id) = self.in_hand.filter(|_| !self.hand.is_empty()) else {
+            return;
+        };
+        core::mem::swap(&mut self.hand, &mut self.all[id.0 as usize].units);
+        self.in_hand = None;
     }
 
     /// Adds executable memory as described by `entry`, replacing what was known of

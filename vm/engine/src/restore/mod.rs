@@ -35,13 +35,12 @@ pub fn find(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let Vm {
         images, stats, ibl, ..
     } = vm;
-    let image = images.get_mut(region.image);
-    let off = pc.offset_from(image.base)?;
-    let mut units = core::mem::take(&mut image.units);
-    let found = units
-        .iter_mut()
-        .find_map(|unit| unit.enter(off, context, image, stats, ibl));
-    image.units = units;
+    let off = pc.offset_from(images.get(region.image).base)?;
+    let found = images.with_units(region.image, |image, units| {
+        units
+            .iter_mut()
+            .find_map(|unit| unit.enter(off, context, image, stats, ibl))
+    });
     stats.traces_reused += u64::from(found.is_some());
     found
 }
@@ -51,21 +50,21 @@ pub fn admit(vm: &mut Vm, addr: u64) -> bool {
     let Vm {
         images, stats, ibl, ..
     } = vm;
-    for image in &mut images.all {
-        if let Some(n) = image.units.iter().position(|u| u.contains(addr)) {
-            let mut unit = image.units.swap_remove(n);
+    let holds = |image: &Image| image.units.iter().any(|u| u.contains(addr));
+    let Some(n) = images.all.iter().position(holds) else {
+        return false;
+    };
+    images.with_units(ImageId(n as u32), |image, units| {
+        let unit = units.iter_mut().find(|u| u.contains(addr));
+        unit.is_some_and(|unit| {
             let admitted = unit.admit_at(addr, image, stats, ibl);
             if !admitted && unit.is_stub(addr) {
                 // Nothing else can take the place of what running code needs.
                 crate::report::give_up(format_args!("stubs of {} cannot run", image.path));
             }
-            image.units.push(unit);
-            let last = image.units.len() - 1;
-            image.units.swap(n, last);
-            return admitted;
-        }
-    }
-    false
+            admitted
+        })
+    })
 }
 
 /// Admits everything, and maps nothing more.
@@ -73,13 +72,16 @@ pub fn admit_all(vm: &mut Vm) {
     let Vm {
         images, stats, ibl, ..
     } = vm;
-    for image in images.all.iter_mut().filter(|i| !i.gone) {
-        image.asked = true;
-        let mut units = core::mem::take(&mut image.units);
-        for unit in &mut units {
-            unit.admit_all(image, stats, ibl);
+    for n in 0..images.all.len() as u32 {
+        if images.get(ImageId(n)).gone {
+            continue;
         }
-        image.units = units;
+        images.get_mut(ImageId(n)).asked = true;
+        images.with_units(ImageId(n), |image, units| {
+            for unit in units {
+                unit.admit_all(image, stats, ibl);
+            }
+        });
     }
 }
 

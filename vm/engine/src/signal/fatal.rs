@@ -67,7 +67,7 @@ pub fn die(thread: &mut Thread, signal: u32, info: &SigInfo) {
     if thread.borrowed_memory {
         die_now(thread, signal, info)
     }
-    let mut vm = vm::lock_for_good();
+    let mut vm = vm::lock();
     crate::end::of_process(&mut vm);
     die_now(thread, signal, info)
 }

@@ -1,6 +1,6 @@
 //! Process and thread calls.
 
-use super::{Result, c, call, come_what_may, raw};
+use super::{Errno, Result, c, call, come_what_may, raw};
 use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// Kernel signal set: bit n-1 is signal n.
@@ -337,11 +337,36 @@ pub fn exists(pid: i32) -> bool {
     unsafe { raw(c::__NR_kill, [pid as usize, 0, 0, 0, 0, 0]) != ESRCH }
 }
 
-/// Makes a futex call on a word of this process. A waiter may return at once; where
-/// nobody could wake it, it does.
-pub fn futex(word: &core::sync::atomic::AtomicU32, operation: u32, value: u32) {
+/// Whether no process or thread `tid` of our pid namespace is alive; `false` where that
+/// cannot be told. (A zombie is not, and a thread that ends leaves none.)
+#[must_use]
+pub fn is_gone(tid: i32) -> bool {
+    const ESRCH: Errno = Errno(3);
+    const POLLIN: u64 = 1;
+    // SAFETY: names a process by its id.
+    match unsafe { call(c::__NR_pidfd_open, [tid as usize, 0, 0, 0, 0, 0]) } {
+        Ok(fd) => {
+            // A `struct pollfd`: the descriptor, and what is asked for.
+            let mut poll = fd as u64 | POLLIN << 32;
+            let at = (&raw mut poll) as usize;
+            // SAFETY: one structure of ours, and no time to wait; then a descriptor of ours.
+            unsafe {
+                let ready = call(c::__NR_poll, [at, 1, 0, 0, 0, 0]);
+                let _ = call(c::__NR_close, [fd, 0, 0, 0, 0, 0]);
+                ready == Ok(1)
+            }
+        }
+        error => error == Err(ESRCH),
+    }
+}
+
+/// Makes a futex call on a word of this process; whether it was a wait that took too long.
+/// A waiter may return at once; where nobody could wake it, it does.
+pub fn futex(word: &core::sync::atomic::AtomicU32, operation: u32, value: u32) -> bool {
+    const ETIMEDOUT: isize = -110;
     if operation == c::FUTEX_WAIT && crate::confine::own::nobody_wakes() {
-        return core::hint::spin_loop();
+        core::hint::spin_loop();
+        return false;
     }
     // Who is killed when it has been woken wakes nobody else: so all look now and then.
     let a_moment: [u64; 2] = [0, 50_000_000];
@@ -360,12 +385,12 @@ pub fn futex(word: &core::sync::atomic::AtomicU32, operation: u32, value: u32) {
         0,
     ];
     // SAFETY: the word outlives the call.
-    unsafe { raw(c::__NR_futex, args) };
+    unsafe { raw(c::__NR_futex, args) == ETIMEDOUT }
 }
 
-/// Sleeps while `*word == value`.
-pub fn futex_wait(word: &core::sync::atomic::AtomicU32, value: u32) {
-    futex(word, c::FUTEX_WAIT, value);
+/// Sleeps while `*word == value`; `true`: too long.
+pub fn futex_wait(word: &core::sync::atomic::AtomicU32, value: u32) -> bool {
+    futex(word, c::FUTEX_WAIT, value)
 }
 
 /// Wakes one sleeper.

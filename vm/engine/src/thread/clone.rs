@@ -7,6 +7,7 @@
 
 use super::{Thread, reg};
 use crate::confine::own;
+use crate::lock;
 use crate::signal::held::Held;
 use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
 use crate::sys::{c, come_what_may, mem, peek, proc};
@@ -211,8 +212,15 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
     if process {
         crate::syscall::table::watch_kills();
         forget_dead();
+        let elsewhere = request.flag(c::CLONE_NEWPID) || crate::obstacle::pid_namespace_pending();
+        let vm = vm::lock();
+        crate::heap_at_rest(|| lock::begin_sharing(elsewhere));
+        drop(vm);
     }
     let Some(child) = prepare(thread, request) else {
+        if process {
+            lock::end_sharing();
+        }
         return ENOMEM;
     };
     // SAFETY: just created; the child does not run yet.
@@ -303,6 +311,9 @@ unsafe fn forget(child: *mut Thread) {
     own::learn(&vm.threads);
     vm.adopt_counts(c);
     c.drop_process();
+    if c.borrowed_memory {
+        lock::end_sharing();
+    }
     let (base, len) = c.map;
     // SAFETY: as above.
     let _ = unsafe { mem::unmap(base, len) };

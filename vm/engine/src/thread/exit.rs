@@ -58,7 +58,7 @@ pub fn process(thread: &mut Thread, status: i32) -> Outcome {
         proc::exit_group(status)
     }
     proc::set_mask(HOLD_ALL);
-    let mut vm = vm::lock_for_good();
+    let mut vm = vm::lock();
     if vm.threads.len() > 1 {
         // All calls of the others come by the lock from here on.
         table::every();
