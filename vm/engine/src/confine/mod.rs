@@ -26,6 +26,7 @@ const SET_MODE_STRICT: usize = 0;
 const SET_MODE_FILTER: usize = 1;
 const TSYNC: usize = 1;
 const TSYNC_ESRCH: usize = 16;
+const WAIT_KILLABLE: usize = 32;
 
 /// What the app wants to impose on itself.
 struct Wish {
@@ -34,6 +35,8 @@ struct Wish {
     on_all: bool,
     /// A positive result names a thread that stood in the way.
     may_name_a_thread: bool,
+    /// Who waits for a supervisor's answer is woken by nothing but death.
+    killable: bool,
 }
 
 /// Handles `seccomp` and `prctl(PR_SET_SECCOMP)`; [`vmcall::ABORTED`]: a signal goes first.
@@ -86,6 +89,7 @@ fn wish(nr: u32, args: &[usize; 6]) -> Option<Wish> {
         rule,
         on_all: flags & TSYNC != 0,
         may_name_a_thread: flags & (TSYNC | TSYNC_ESRCH) == TSYNC,
+        killable: flags & WAIT_KILLABLE != 0,
     })
 }
 
@@ -116,7 +120,7 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
         .unwrap_or_default()
         .with(wish.rule.clone());
     if !thread.borrowed_memory {
-        prepare(&mut vm, thread, &next);
+        prepare(&mut vm, thread, &next, wish.killable);
     }
     if matches!(wish.rule, Rule::Strict) {
         // It forbids to read the counter, too.
@@ -165,7 +169,7 @@ fn leave(thread: &Thread, before: &Before, was_quiet: bool) {
 }
 
 /// All that must be done before `next` is in force.
-fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement) {
+fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
     crate::spool::freeze_all(vm, false);
     crate::restore::admit_all(vm);
     vm.images.shared.learn();
@@ -180,7 +184,8 @@ fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement) {
         invalidate::give_up_guards(vm);
     }
     let returns = may(next, c::__NR_rt_sigreturn, &[0; 6]);
-    let dies = DEATH.iter().all(|nr| may(next, *nr, &[0; 6]));
+    // To the kernel no signal with a handler is death.
+    let dies = !killable && DEATH.iter().all(|nr| may(next, *nr, &[0; 6]));
     who_kills(thread, returns, dies);
 }
 
