@@ -3,7 +3,8 @@
 //!
 //! Nothing is certain any more: the heap may be locked, the VM half changed. So the
 //! first line is out before anything is looked at, a second failure ends the report,
-//! and an alarm ends the process should it get stuck.
+//! and an alarm ends the process should it get stuck. The log gets it all, too: a program
+//! may have closed descriptor 2.
 
 use crate::report;
 use crate::signal::{DEFAULT, HOLD_ALL, bit, translate};
@@ -12,7 +13,7 @@ use crate::sys::{self, c, file, peek};
 use crate::thread::{Reason, Thread};
 use crate::vm::{self, Vm};
 use alloc::string::String;
-use core::fmt::Write;
+use core::fmt::{Arguments, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::boot::{CacheMode, flag};
@@ -23,29 +24,38 @@ const PATIENCE: usize = 5;
 /// Longest command line that is repeated.
 const COMMAND: usize = 1500;
 
-/// Says what is known of a failure at `pc` (unknown: somewhere in the VM) of `thread`
-/// (unknown: the one that runs on this stack).
-pub fn say(thread: Option<&Thread>, pc: Option<u64>) {
+/// Says `what` has failed, and what is known of it: at `pc` (unknown: somewhere in the VM)
+/// of `thread` (unknown: the one that runs on this stack).
+pub fn say(what: Arguments<'_>, thread: Option<&Thread>, pc: Option<u64>) {
     static SAID: AtomicBool = AtomicBool::new(false);
+    report::line(what);
     if SAID.swap(true, Ordering::Relaxed) {
         return;
     }
     set_alarm();
     let mut vm = vm::lock_at_any_price();
+    vm.log(what);
     vm.write_log();
     let thread = thread.or_else(|| running(&vm));
     if let Some(thread) = thread {
-        report::line(format_args!("ppin:   {}", last_entry(&vm, thread)));
+        tell(&vm, format_args!("{}", last_entry(&vm, thread)));
     }
     let place = [pc, thread.map(|t| t.operand), thread.map(|t| t.entering)];
     match place.into_iter().flatten().find(|at| vm.in_cache(*at)) {
         Some(at) => code(&vm, at),
-        None => report::line(format_args!("ppin:   in no translated code")),
+        None => tell(&vm, format_args!("in no translated code")),
     }
-    report::line(format_args!("ppin:   to repeat: {}", command(&vm)));
-    report::line(format_args!(
-        "ppin:   does it fail with --cache off too? with --check? please report this"
-    ));
+    tell(&vm, format_args!("to repeat: {}", command(&vm)));
+    tell(
+        &vm,
+        format_args!("does it fail with --cache off too? with --check? please report this"),
+    );
+}
+
+/// One more line.
+fn tell(vm: &Vm, what: Arguments<'_>) {
+    report::line(format_args!("ppin:   {what}"));
+    vm.log_at_once(what);
 }
 
 fn set_alarm() {
@@ -105,12 +115,12 @@ fn last_entry(vm: &Vm, thread: &Thread) -> String {
 fn code(vm: &Vm, at: u64) {
     if let Some(spot) = translate::spot(vm, at) {
         let bytes = bytes(spot.pc);
-        report::line(format_args!(
-            "ppin:   instruction {}: {bytes}",
-            name(vm, spot.pc)
-        ));
+        tell(
+            vm,
+            format_args!("instruction {}: {bytes}", name(vm, spot.pc)),
+        );
     }
-    report::line(format_args!("ppin:   code at {at:#x}, {}", origin(vm, at)));
+    tell(vm, format_args!("code at {at:#x}, {}", origin(vm, at)));
 }
 
 /// The fragment that holds `at`, and where it came from.

@@ -7,7 +7,7 @@ use crate::diagnosis::name;
 use crate::sys::{proc, time};
 use crate::vm::Vm;
 use alloc::string::String;
-use core::fmt::{Arguments, Write};
+use core::fmt::Arguments;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::AppPc;
 
@@ -40,12 +40,24 @@ impl Vm {
         if !on() {
             return;
         }
-        let us = time::monotonic_ns().saturating_sub(self.config.started_ns) / 1000;
-        let (ms, us) = (us / 1000, us % 1000);
-        let _ = writeln!(self.log.0, "{} {ms}.{us:03} {event}", proc::pid());
+        let line = self.log_line(event);
+        self.log.0.push_str(&line);
         if self.log.0.len() > PIECE {
             self.write_log();
         }
+    }
+
+    /// Writes one that will be the last, or nearly.
+    pub fn log_at_once(&self, event: Arguments<'_>) {
+        if on() && !self.quiet {
+            crate::host::write_log(&self.config.log, &self.log_line(event));
+        }
+    }
+
+    fn log_line(&self, event: Arguments<'_>) -> String {
+        let us = time::monotonic_ns().saturating_sub(self.config.started_ns) / 1000;
+        let (ms, us) = (us / 1000, us % 1000);
+        alloc::format!("{} {ms}.{us:03} {event}\n", proc::pid())
     }
 
     /// Notes an event at `pc`.

@@ -44,11 +44,20 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     if let Some(place) = info.location() {
         let _ = write!(line, " ({place})");
     }
+    say(&mut line);
+    ppin_inject::sys::exit(125)
+}
+
+#[cfg(feature = "engine")]
+fn say(line: &mut Line) {
+    let text = core::str::from_utf8(&line.text[..line.used]).unwrap_or("ppin: internal error");
+    ppin_engine::diagnosis::say(format_args!("{text}"), None, None);
+}
+
+#[cfg(not(feature = "engine"))]
+fn say(line: &mut Line) {
     line.text[line.used] = b'\n';
     ppin_inject::sys::complain(&line.text[..=line.used]);
-    #[cfg(feature = "engine")]
-    ppin_engine::diagnosis::say(None, None);
-    ppin_inject::sys::exit(125)
 }
 
 /// Named by precompiled `core`, never called: panics abort.

@@ -176,9 +176,9 @@ fn complain(thread: &Thread, record: &Record) -> ! {
     let difference = record.difference;
     let place = record.place(difference.place.saturating_sub(1));
     let name = diagnosis::name(&vm::lock(), AppPc(place.pc));
-    report::line(format_args!(
+    let what = format_args!(
         "ppin: --check: translated code is NOT the same: behind the instruction at {name}, {difference}"
-    ));
-    diagnosis::say(Some(thread), Some(place.cache));
+    );
+    diagnosis::say(what, Some(thread), Some(place.cache));
     proc::exit_group(report::PPIN_FAILED)
 }

@@ -10,7 +10,7 @@ use super::{DEFAULT, FAULTS, bit, entry};
 use crate::sys::proc::{self, KernelSigaction};
 use crate::sys::{c, peek};
 use crate::thread::Thread;
-use crate::{diagnosis, report, vm};
+use crate::{diagnosis, vm};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 /// The calls by which a process dies of a signal are not to be had.
@@ -110,13 +110,12 @@ pub fn crash(thread: &mut Thread, signal: u32, info: &SigInfo, context: &UContex
         // The app's own doing after all.
         die_now(thread, signal, info);
     }
-    report::line(format_args!(
-        "ppin: internal error: signal {signal} (code {}, address {:#x}) at {} in thread {}",
-        info.code,
-        info.rest[0],
-        vm::describe(pc),
+    let (code, address, place) = (info.code, info.rest[0], vm::describe(pc));
+    let what = format_args!(
+        "ppin: internal error: signal {signal} (code {code}, address {address:#x}) at {place} \
+         in thread {}",
         thread.tid,
-    ));
-    diagnosis::say(Some(thread), Some(pc));
+    );
+    diagnosis::say(what, Some(thread), Some(pc));
     die_now(thread, signal, info);
 }
