@@ -129,6 +129,21 @@ fn the_second_run_explores_and_the_third_does_not() {
     assert_eq!(listing(&scratch.db()), explored);
 }
 
+/// Exploring ends before the cache is full: a flush would take away what it adds to.
+#[test]
+fn what_is_explored_does_not_fill_the_cache() {
+    let guest = Guest::load("special/explores_much.S").build("nostdlib");
+    let cmd = Cmd::new(guest.expect("needs no library"));
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db()).with(&["--engine-option", "cache-limit=5M"]);
+    let (first, cold) = stats_run(&ppin, &cmd, scratch.path());
+    assert!(cold.number("flushes") > 0, "{cold:?}");
+    let (outcome, stats) = stats_run(&ppin, &cmd, scratch.path());
+    assert_eq!(outcome, first);
+    assert!(stats.number("traces_anticipated") > 0, "{stats:?}");
+    assert_eq!(stats.number("flushes"), 0, "{stats:?}");
+}
+
 #[test]
 fn another_program_reuses_the_loader_and_libc() {
     let scratch = Scratch::new();

@@ -38,7 +38,7 @@ const FEW: usize = 300;
 const MOST: usize = 6000;
 /// So much of what is known of it may be added, too: few runs are enough for all.
 const SHARE: u32 = 3;
-/// Room that must be left in the cache: filling it would start another freeze.
+/// Room that must be left in the cache, more than any trace takes.
 const ROOM: u64 = 4 << 20;
 
 /// A place to translate.
@@ -49,8 +49,8 @@ type Target = (ImageOff, Context);
 pub fn neighbours(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     let fresh = savable(vm, id);
     // What is watched for sequences could not be saved.
-    let full = vm.cache.size() + ROOM > vm.cache.limit || vm.rseq.watching || budget::is_short(vm);
-    if full || fresh.is_empty() && !is_due(vm, id, program) {
+    let possible = has_room(vm) && !vm.rseq.watching;
+    if !possible || fresh.is_empty() && !is_due(vm, id, program) {
         return false;
     }
     let compiled = vm.stats.traces_compiled;
@@ -71,6 +71,12 @@ pub fn neighbours(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     vm.stats.traces_anticipated += vm.stats.traces_compiled - compiled;
     vm.stats.traces_compiled = compiled;
     few && vm.cache.directory.fragments.len() < most
+}
+
+/// Whether another trace fits in without a flush, which would take away those that are
+/// being added to.
+fn has_room(vm: &Vm) -> bool {
+    vm.cache.size() + ROOM <= vm.cache.limit && !budget::is_short(vm)
 }
 
 /// Whether an image without fresh traces shall be explored all the same. Not a library:
@@ -116,12 +122,12 @@ fn follow(
     }
 }
 
-/// Translates `target` if it lies in the image, has no translation, and the cache
-/// holds fewer than `most` fragments; the fresh fragment that is there.
+/// Translates `target` if it lies in the image, has no translation, and the cache has room
+/// and fewer than `most` fragments; the fresh fragment that is there.
 fn translate(vm: &mut Vm, id: ImageId, (off, context): Target, most: usize) -> Option<u32> {
     let pc = off.at(vm.images.get(id).base);
     let here = vm.images.region(pc).is_some_and(|r| r.image == id);
-    let room = vm.cache.directory.fragments.len() < most && !budget::is_short(vm);
+    let room = vm.cache.directory.fragments.len() < most && has_room(vm);
     if here && room && !is_known(vm, id, pc, off, context) {
         install::compile(vm, pc, context);
     }
