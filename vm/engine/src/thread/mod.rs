@@ -166,20 +166,22 @@ fn layout(counter_bytes: u64) -> Layout {
     }
 }
 
-/// Makes a guard page, unless a filter of the app's would not have it.
+/// Makes a guard page, unless a filter of the app's would not have it. Newer kernels need
+/// no mapping of its own for it (`MADV_GUARD_INSTALL`, madvise(2)): each process that shares
+/// this memory walks all mappings when it ends, and there may be thousands.
 ///
 /// # Safety
 /// As [`mem::protect`].
 unsafe fn fence(page: u64) -> sys::Result<()> {
-    let args = [
-        page as usize,
-        mem::PAGE as usize,
-        mem::NONE as usize,
-        0,
-        0,
-        0,
-    ];
-    if own::verdict(sys::c::__NR_mprotect, &args) != Action::Allow {
+    let args = |last: u32| [page as usize, mem::PAGE as usize, last as usize, 0, 0, 0];
+    let may = |nr, args| own::verdict(nr, &args) == Action::Allow;
+    let guard = args(sys::c::MADV_GUARD_INSTALL);
+    // SAFETY: the caller's promise.
+    if may(sys::c::__NR_madvise, guard) && unsafe { sys::call(sys::c::__NR_madvise, guard) }.is_ok()
+    {
+        return Ok(());
+    }
+    if !may(sys::c::__NR_mprotect, args(mem::NONE)) {
         return Ok(());
     }
     // SAFETY: the caller's promise.
