@@ -115,6 +115,9 @@ pub mod pc_flag {
     /// On a boundary row: the instruction begins a basic block here (it follows a
     /// conditional branch, or heads a trace that does not continue a block).
     pub const BLOCK: u8 = 4;
+    /// On an instruction row: all that came behind the boundary is to count. A run that is
+    /// interrupted here may go on from the boundary, once the counters are corrected.
+    pub const REPEATABLE: u8 = 8;
 }
 
 /// One stretch of hot code; a stretch ends where the next begins.

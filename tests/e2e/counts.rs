@@ -121,6 +121,21 @@ fn timer_signals_do_not_miscount() {
 }
 
 /// Sum over all opcodes is what icount says.
+/// Where tools count just before it as well.
+#[test]
+fn who_waits_for_a_page_handles_signals() {
+    let Some(exe) = Guest::load("signal/waits_for_a_page.c").build("pie") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let (ppin, cmd) = (Ppin::new(&scratch.db()), Cmd::new(exe));
+    let native = cmd.run();
+    for tool in ["bbcount", "icount"] {
+        let (outcome, _) = with_tool(&ppin, tool, &cmd, scratch.path());
+        assert_eq!(outcome, native, "{tool}");
+    }
+}
+
 #[test]
 fn opcodemix_adds_up() {
     let Some(exe) = Guest::load("count/repeated.S").build("nostdlib") else {

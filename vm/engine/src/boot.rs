@@ -140,6 +140,7 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
         ended_already: false,
         no_save: false,
         quiet: false,
+        take_over: crate::end::take_over,
     }
 }
 

@@ -36,10 +36,10 @@ pub fn cross(routine: unsafe extern "C" fn()) -> u64 {
 core::arch::global_asm!(
     ".text",
     ".balign 64",
-    ".globl leave_exit, leave_trap, leave_syscall, leave_indirect, resume_vm",
+    ".globl leave_exit, leave_trap, leave_syscall, leave_efault, leave_indirect, resume_vm",
     ".globl enter_tail, enter_end, deliver_trap, native_trap, enter_first",
     ".hidden leave_exit", ".hidden leave_trap", ".hidden leave_syscall",
-    ".hidden leave_indirect", ".hidden resume_vm", ".hidden enter_tail",
+    ".hidden leave_efault", ".hidden leave_indirect", ".hidden resume_vm", ".hidden enter_tail",
     ".hidden native_trap",
     ".hidden enter_end", ".hidden deliver_trap", ".hidden enter_first",
 

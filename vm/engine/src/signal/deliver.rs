@@ -38,6 +38,7 @@ pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
         pc: off.at(base),
         code,
         boundary: true,
+        repeatable: true,
         inside: 0,
         block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
         spilled: 0,

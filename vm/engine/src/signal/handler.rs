@@ -14,6 +14,7 @@ use crate::thread::{self, Thread};
 use crate::vm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Spill;
+use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 
 /// `si_code` of what the kernel forces upon a thread.
@@ -94,7 +95,9 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
         return on_own_trap(thread, context, pc);
     }
     match locate(thread, pc) {
-        Where::App(spot) if spot.boundary => deliver::deliver(thread, context, info, &spot, false),
+        Where::App(spot) if may_stop_at(thread, &spot) => {
+            deliver::deliver(thread, context, info, &spot, false)
+        }
         Where::App(_) | Where::Transit => {
             wait(thread, info, context);
             step::begin(thread, context);
@@ -111,6 +114,15 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
             }
         }
     }
+}
+
+/// Whether a signal can be delivered at `spot`. Behind counting it should be: the instruction
+/// may wait for its page (userfaultfd(2)), and steps over it would wait as long. Not where
+/// boundaries are counted themselves.
+fn may_stop_at(thread: &Thread, spot: &translate::Spot) -> bool {
+    let lockstep = || vm::lock().config.flags & flag::LOCKSTEP != 0;
+    let stepped = || thread.signals.trap_flag.traps() || lockstep();
+    spot.boundary || spot.repeatable && !stepped()
 }
 
 /// The app's filter has trapped a system call that the VM makes for itself: the app

@@ -19,6 +19,8 @@ pub struct Spot {
     pub code: u64,
     /// Nothing of that instruction has run and all registers are in place.
     pub boundary: bool,
+    /// Nothing but counting has run behind the boundary, and all registers are in place.
+    pub repeatable: bool,
     /// Bytes from the stretch's start to the address.
     pub inside: u32,
     /// The instruction begins a basic block on every path here.
@@ -39,6 +41,7 @@ impl Spot {
             pc,
             code: 0,
             boundary: true,
+            repeatable: true,
             inside: 0,
             block_start: true,
             spilled: 0,
@@ -76,11 +79,13 @@ pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
     let offset = u32::try_from(address.checked_sub(maps.hot)?).ok()?;
     let after = maps.rows.partition_point(|r| r.hot <= offset);
     let row = maps.rows.get(after.checked_sub(1)?)?;
-    let boundary = row.hot == offset && row.flags & pc_flag::BOUNDARY != 0;
+    let has = |flag| row.hot == offset && row.flags & flag != 0;
+    let boundary = has(pc_flag::BOUNDARY);
     Some(Spot {
         pc: maps.head.wrapping_add(u64::from(row.app)),
         code: address,
         boundary,
+        repeatable: boundary || has(pc_flag::REPEATABLE),
         inside: offset - row.hot,
         block_start: row.flags & pc_flag::BLOCK != 0,
         spilled: if boundary { 0 } else { row.spilled },

@@ -40,10 +40,15 @@ impl Plan {
 
     /// Emits what comes between the boundary of instruction `index` and itself.
     pub(crate) fn emit_before(&self, emitter: &mut Emitter, index: usize, ins: &Ins) {
-        let start = emitter.hot.here();
-        self.emit_at(emitter, (index as u32, false), ins);
+        let (start, place) = (emitter.hot.here(), (index as u32, false));
+        self.emit_at(emitter, place, ins);
         if emitter.hot.here() != start {
-            emitter.row(ins.offset, 0, pc_flag::INSTRUCTION);
+            let called = self
+                .calls
+                .iter()
+                .any(|call| (call.ins, call.after) == place);
+            let repeatable = if called { 0 } else { pc_flag::REPEATABLE };
+            emitter.row(ins.offset, 0, pc_flag::INSTRUCTION | repeatable);
         }
     }
 
