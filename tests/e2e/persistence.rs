@@ -134,6 +134,8 @@ fn the_second_run_explores_and_the_third_does_not() {
 fn what_is_explored_does_not_fill_the_cache() {
     let guest = Guest::load("special/explores_much.S").build("nostdlib");
     let cmd = Cmd::new(guest.expect("needs no library"));
+    // What was linked just now is not saved.
+    thread::sleep(SETTLE);
     let scratch = Scratch::new();
     let ppin = Ppin::new(&scratch.db()).with(&["--engine-option", "cache-limit=5M"]);
     let (first, cold) = stats_run(&ppin, &cmd, scratch.path());
