@@ -15,7 +15,7 @@ use alloc::boxed::Box;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
-use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request};
+use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
 use ppin_relocator::{Fragment, Placement, RelocKind, SlotInit};
 
 /// Bytes of a chunk of fresh code.
@@ -31,34 +31,14 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let sequences = vm.rseq.near(pc);
     let mut context = context;
     if let Some(region) = region.filter(|r| r.writable) {
-        let first = Request {
-            pc,
-            image: base,
-            context,
-            bytes: &buffer[..len],
-            end,
-            max_source: None,
-            sequences: &sequences,
-        };
+        let first = request(pc, base, context, (&buffer[..len], end), &sequences);
         // No page is guarded that the trace does not touch.
         let likely = ppin_jit::choose(&first).source_len() as usize;
         context = context.with(watched(vm, &region, pc, likely));
         // What was read before the guard stood may be old already.
-        (len, end) = fetch(Some(region), pc, &mut buffer);
-        let steady = vm.guards.steady(pc.0, likely as u64) as usize;
-        if !vm.guards.is_volatile(pc.0) && steady < len {
-            (len, end) = (steady, BytesEnd::Limit);
-        }
+        (len, end) = fetch_steady(vm, region, pc, likely, &mut buffer);
     }
-    let mut request = Request {
-        pc,
-        image: base,
-        context,
-        bytes: &buffer[..len],
-        end,
-        max_source: None,
-        sequences: &sequences,
-    };
+    let mut request = request(pc, base, context, (&buffer[..len], end), &sequences);
     let mut chosen = ppin_jit::choose(&request);
     let names_sequence = crate::rseq::discover(vm, pc, &chosen);
     let sequences = vm.rseq.near(pc);
@@ -88,6 +68,41 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     vm.stats.traces_compiled += 1;
     vm.stats.time.compile += time::ticks().saturating_sub(started);
     entry
+}
+
+/// To translate the trace at `pc`, of which so much can be read.
+fn request<'a>(
+    pc: AppPc,
+    image: ImageBase,
+    context: Context,
+    (bytes, end): (&'a [u8], BytesEnd),
+    sequences: &'a [Sequence],
+) -> Request<'a> {
+    Request {
+        pc,
+        image,
+        context,
+        bytes,
+        end,
+        max_source: None,
+        sequences,
+    }
+}
+
+/// As [`fetch`], but no more than what is guarded of `likely` bytes.
+fn fetch_steady(
+    vm: &Vm,
+    region: Region,
+    pc: AppPc,
+    likely: usize,
+    buffer: &mut [u8],
+) -> (usize, BytesEnd) {
+    let (len, end) = fetch(Some(region), pc, buffer);
+    let steady = vm.guards.steady(pc.0, likely as u64) as usize;
+    if !vm.guards.is_volatile(pc.0) && steady < len {
+        return (steady, BytesEnd::Limit);
+    }
+    (len, end)
 }
 
 /// Has changes of the `len` bytes at `pc` noticed; what must be assumed of code there.
