@@ -19,7 +19,7 @@ int main(void) {
     asm volatile("pushq %%gs; pop %0" : "=r"(v)); printf("pushed %lx\n", v);
     asm volatile("mov %0, %%gs" ::"r"(0x2b)); show("data segment");
     gs(block); show("written over"); asm volatile("pushq %%gs; pop %0" : "=r"(v)); printf("pushed %lx\n", v);
-    u64 m = -1; asm volatile("mov %%gs, %0" : "=m"(m)); printf("stored %lx\n", m);
+    u64 m = -1; asm volatile("mov %%gs, %0" : "+m"(m)); printf("stored %lx\n", m);
     on(SIGUSR1, handler, 0); raise(SIGUSR1); show("behind");
     gs(block); pthread_t t; pthread_create(&t, 0, thread, other); pthread_join(t, 0); show("main");
     fflush(stdout); pid_t pid = fork(); if (!pid) { show("child"); gs(other); show("child"); fflush(stdout); _exit(0); } waitpid(pid, 0, 0); show("parent");

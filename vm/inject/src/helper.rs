@@ -2,7 +2,8 @@
 //!
 //! H runs on its own stack in P's memory with every signal blocked. It waits for
 //! SIGCHLD, which tells of P's stops and by which P itself asks to be let go, and
-//! otherwise only speaks through the word.
+//! otherwise only speaks through the word. A P that is stopped before its exec it lets
+//! go (see [`guarded`]).
 //!
 //! # Safety
 //!
@@ -10,10 +11,11 @@
 //! the word is 0. P does not touch the seed between GO and 0.
 #![allow(unsafe_code)]
 
+use crate::guarded;
 use crate::launch::HelperSpace;
 use crate::plant::{Refusal, Seed, plant};
 use crate::ptrace::{Event, Tracee, event, poll};
-use crate::sys::{self, Cpu, Kernel, errno};
+use crate::sys::{self, Cpu, Errno, Kernel, errno};
 use crate::word;
 use core::sync::atomic::{AtomicU32, Ordering};
 use linux_raw_sys::general::{
@@ -40,9 +42,14 @@ pub unsafe extern "C" fn run(space: *mut u8) -> ! {
         sys::exit(0);
     }
     word::post(&mut Cpu, word, word::GO, word::SEIZED);
-    // SAFETY: from GO on the seed is H's alone.
-    let seed = unsafe { &mut (*space).seed };
-    watch(Tracee(task), word, seed)
+    // SAFETY: from GO on the seed is H's alone, and the reason is read when H is gone.
+    let (seed, refusal) = unsafe { (&mut (*space).seed, &mut (*space).refusal) };
+    let mut watch = Watch {
+        word,
+        seed,
+        refusal,
+    };
+    watch.over(Tracee(task))
 }
 
 /// Should P be killed while H waits for its word, nobody else would wake H.
@@ -66,48 +73,72 @@ fn hear_of_stops() {
     unsafe { Cpu.call(__NR_rt_sigaction, args) };
 }
 
-fn watch(task: Tracee, word: &AtomicU32, seed: &mut Seed) -> ! {
-    let mut asked = false;
-    loop {
-        match poll() {
-            Ok(Some((tracee, status))) => react(tracee, event(status), word, seed),
-            Ok(None) => {
-                if !asked && word.load(Ordering::Acquire) == word::FAILED {
-                    asked = task.interrupt().is_ok();
+/// H at its work, from SEIZED on.
+struct Watch<'space> {
+    word: &'space AtomicU32,
+    seed: &'space mut Seed,
+    refusal: &'space mut i32,
+}
+
+impl Watch<'_> {
+    fn over(&mut self, task: Tracee) -> ! {
+        let mut asked = false;
+        loop {
+            match poll() {
+                Ok(Some((tracee, status))) => self.react(tracee, event(status)),
+                Ok(None) => {
+                    if !asked && self.has_failed() {
+                        asked = task.interrupt().is_ok();
+                    }
+                    await_child_signal();
                 }
-                await_child_signal();
+                Err(error) if error.0 == errno::ECHILD as i32 => sys::exit(0),
+                Err(_) => {}
             }
-            Err(error) if error.0 == errno::ECHILD as i32 => sys::exit(0),
-            Err(_) => {}
         }
     }
-}
 
-/// Deals with one stop. A tracee that is killed meanwhile makes requests fail; the
-/// next wait tells.
-fn react(tracee: Tracee, event: Event, word: &AtomicU32, seed: &mut Seed) {
-    if word.load(Ordering::Acquire) == word::FAILED {
-        return let_go(tracee, event, word);
+    fn has_failed(&self) -> bool {
+        self.word.load(Ordering::Acquire) == word::FAILED
     }
-    let _ = match event {
-        Event::Gone => sys::exit(0),
-        Event::Exec => finish(tracee, seed),
-        Event::Signal(signal) => tracee.resume(signal),
-        Event::GroupStop => tracee.listen(),
-        Event::Trap => tracee.resume(0),
-    };
-}
 
-/// The exec failed: any stop will do to detach, and P goes on as it was.
-fn let_go(tracee: Tracee, event: Event, word: &AtomicU32) {
-    let signal = if let Event::Signal(signal) = event {
-        signal
-    } else {
-        0
-    };
-    if event == Event::Gone || tracee.detach(signal).is_ok() {
-        word::post(&mut Cpu, word, word::FAILED, word::DETACHED);
-        sys::exit(0);
+    /// Deals with one stop. A tracee that is killed meanwhile makes requests fail; the
+    /// next wait tells.
+    fn react(&mut self, tracee: Tracee, event: Event) {
+        if self.has_failed() {
+            return self.let_go(tracee, event);
+        }
+        let _ = match event {
+            Event::Gone => sys::exit(0),
+            Event::Exec => finish(tracee, self.seed),
+            Event::Signal(signal) => tracee.resume(signal),
+            Event::GroupStop => self.loosen(tracee),
+            Event::Trap => tracee.resume(0),
+        };
+    }
+
+    /// The exec failed: any stop will do to detach, and P goes on as it was.
+    fn let_go(&mut self, tracee: Tracee, event: Event) {
+        let signal = if let Event::Signal(signal) = event {
+            signal
+        } else {
+            0
+        };
+        if event == Event::Gone || tracee.detach(signal).is_ok() {
+            word::post(&mut Cpu, self.word, word::FAILED, word::DETACHED);
+            sys::exit(0);
+        }
+    }
+
+    /// P is stopped before its exec, and will ask for another H when it goes on.
+    fn loosen(&mut self, tracee: Tracee) -> Result<(), Errno> {
+        if let Some(regs) = guarded::not_executed(&tracee.registers()?) {
+            tracee.set_registers(&regs)?;
+        }
+        *self.refusal = HelperSpace::LOOSE;
+        word::post(&mut Cpu, self.word, word::SEIZED, word::LOOSE);
+        tracee.detach(0)?;
+        sys::exit(0)
     }
 }
 

@@ -10,14 +10,14 @@ use crate::block::{self, BootParams};
 use crate::elf::{self, Plan};
 use crate::plant::Seed;
 use crate::sys::{Child, Cpu, Errno, Kernel, check, errno};
-use crate::{fds, helper, word};
+use crate::{fds, guarded, helper, word};
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
 use core::sync::atomic::AtomicU32;
 use linux_raw_sys::general::{
     __NR_execve, __NR_execveat, __NR_fstat, __NR_getpid, __NR_gettid, __NR_kill, __NR_openat,
-    __NR_prctl, __NR_pread64, __NR_rt_sigprocmask, __NR_wait4, __WALL, AT_FDCWD, O_CLOEXEC,
-    O_RDONLY, SIG_SETMASK, SIGCHLD, stat,
+    __NR_prctl, __NR_pread64, __NR_rt_sigprocmask, __NR_setpgid, __NR_wait4, __WALL, AT_FDCWD,
+    O_CLOEXEC, O_RDONLY, SIG_SETMASK, SIGCHLD, SIGCONT, stat,
 };
 use linux_raw_sys::prctl::{PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_PTRACER};
 use ppin_abi::boot::RuntimeSpan;
@@ -32,13 +32,17 @@ pub struct HelperSpace {
     word: AtomicU32,
     pub(crate) process: i32,
     pub(crate) task: i32,
-    /// Why H left without seizing P: an error number; 0: it did not say.
+    /// Why H left without an exec: an error number; 0: it did not say;
+    /// [`HelperSpace::LOOSE`].
     pub(crate) refusal: i32,
     pub(crate) seed: Seed,
     stack: [MaybeUninit<u8>; STACK],
 }
 
 impl HelperSpace {
+    /// H has let P go, which was stopped.
+    pub(crate) const LOOSE: i32 = -1;
+
     pub(crate) fn word(space: *mut Self) -> *const AtomicU32 {
         // SAFETY: computes an address only.
         unsafe { &raw const (*space).word }
@@ -231,6 +235,27 @@ unsafe fn with_helper<K: Kernel>(
     seed: Seed,
 ) -> Failure {
     let mask = set_mask(kernel, u64::MAX);
+    let failure = loop {
+        // SAFETY: the caller's contract; of the H before there is nothing left.
+        if let Some(failure) = unsafe { attempt(kernel, space, launch, seed, mask) } {
+            break failure;
+        }
+    };
+    set_mask(kernel, mask);
+    failure
+}
+
+/// One H, one exec; `None`: H let go, since P was stopped before it could execute.
+///
+/// # Safety
+/// As for [`launch`].
+unsafe fn attempt<K: Kernel>(
+    kernel: &mut K,
+    space: *mut HelperSpace,
+    launch: &Launch<'_>,
+    seed: Seed,
+    mask: u64,
+) -> Option<Failure> {
     // SAFETY: the space is ours; H does not exist yet.
     let child = unsafe { prepare(kernel, space, seed) };
     // SAFETY: the stack lies in the space, which outlives H; `run` never returns.
@@ -239,13 +264,10 @@ unsafe fn with_helper<K: Kernel>(
         Err(errno) => {
             // SAFETY: nobody else uses the word.
             unsafe { (*space).word = AtomicU32::new(word::GONE) };
-            set_mask(kernel, mask);
-            return Failure {
-                step: Step::Helper,
-                errno,
-            };
+            return Some(Failure::at(Step::Helper)(errno));
         }
     };
+    set_apart(kernel, helper);
     // SAFETY: H waits for GO before it looks at the seed; the word is atomic.
     let word = unsafe {
         (*space).seed.header.helper_pid = helper as u32;
@@ -257,23 +279,28 @@ unsafe fn with_helper<K: Kernel>(
         // SAFETY: the caller's contract.
         word::SEIZED => unsafe { execute(kernel, launch, &seed, word, helper, mask) },
         // SAFETY: H is gone.
-        _ => not_seized(unsafe { (*space).refusal }),
+        _ => left(unsafe { (*space).refusal }),
     };
     reap(kernel, helper);
     forbid_tracing(kernel, was_dumpable, launch.boot.ptracer);
-    set_mask(kernel, mask);
     failure
 }
 
-/// H went without having seized P: what it said.
-fn not_seized(refusal: i32) -> Failure {
-    let (step, number) = match refusal {
-        0 => (Step::HelperDied, errno::ESRCH as i32),
-        refused => (Step::Seize, refused),
-    };
-    Failure {
-        step,
-        errno: Errno(number),
+/// H went, and P has not come to its exec: what H said.
+fn left(refusal: i32) -> Option<Failure> {
+    match refusal {
+        HelperSpace::LOOSE => None,
+        0 => Some(Failure::at(Step::HelperDied)(Errno(errno::ESRCH as i32))),
+        refused => Some(Failure::at(Step::Seize)(Errno(refused))),
+    }
+}
+
+/// A stop of P's process group is not for H, and one that has come before this ends.
+fn set_apart<K: Kernel>(kernel: &mut K, helper: usize) {
+    // SAFETY: both concern H, which is ours and not reaped yet.
+    unsafe {
+        kernel.call(__NR_setpgid, [helper, helper, 0, 0, 0, 0]);
+        kernel.call(__NR_kill, [helper, SIGCONT as usize, 0, 0, 0, 0]);
     }
 }
 
@@ -312,21 +339,18 @@ unsafe fn execute<K: Kernel>(
     word: &AtomicU32,
     helper: usize,
     mask: u64,
-) -> Failure {
+) -> Option<Failure> {
     let failure = match fds::keep_over_exec(kernel, seed.ppin_fd) {
-        Err(errno) => Failure {
-            step: Step::Carrier,
-            errno,
-        },
+        Err(errno) => Failure::at(Step::Carrier)(errno),
         Ok(()) => {
             set_mask(kernel, mask);
             // SAFETY: the app's own arguments.
-            let raw = unsafe { exec(kernel, &launch.exec) };
+            let raw = unsafe { exec(kernel, &launch.exec, word) };
             set_mask(kernel, u64::MAX);
-            Failure {
-                step: Step::Exec,
-                errno: Errno(-raw as i32),
+            if raw == guarded::NOT_EXECUTED {
+                return None;
             }
+            Failure::at(Step::Exec)(Errno(-raw as i32))
         }
     };
     word::post(kernel, word, word::SEIZED, word::FAILED);
@@ -334,23 +358,23 @@ unsafe fn execute<K: Kernel>(
     // SAFETY: wakes H, which is ours and not reaped yet.
     unsafe { kernel.call(__NR_kill, args) };
     word::wait_while(kernel, word, word::FAILED);
-    failure
+    Some(failure)
 }
 
 /// # Safety
 /// The pointers are what the app would pass.
-unsafe fn exec<K: Kernel>(kernel: &mut K, exec: &Exec) -> isize {
+unsafe fn exec<K: Kernel>(kernel: &mut K, exec: &Exec, word: &AtomicU32) -> isize {
     let vectors = (exec.path as usize, exec.argv as usize, exec.envp as usize);
     let (path, argv, envp) = vectors;
-    match exec.at {
-        // SAFETY: the caller's contract.
-        None => unsafe { kernel.call(__NR_execve, [path, argv, envp, 0, 0, 0]) },
+    let (number, args) = match exec.at {
+        None => (__NR_execve, [path, argv, envp, 0, 0, 0]),
         Some((dir, flags)) => {
-            let args = [dir as usize, path, argv, envp, flags as usize, 0];
-            // SAFETY: the caller's contract.
-            unsafe { kernel.call(__NR_execveat, args) }
+            let flags = flags as usize;
+            (__NR_execveat, [dir as usize, path, argv, envp, flags, 0])
         }
-    }
+    };
+    // SAFETY: the caller's contract.
+    unsafe { kernel.exec(word, number, &args) }
 }
 
 /// Lets H trace this process: Yama (level 1) refuses a child that traces its

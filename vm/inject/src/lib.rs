@@ -14,6 +14,9 @@
 //! boot block ([`ppin_abi::boot`]), which [`block`] writes. No allocation, no libc,
 //! no thread-local storage: H shares P's memory and P may be any app.
 //!
+//! H is in a process group of its own: a stop of P's group is not for it. A P that is
+//! stopped before its exec is let go and begins anew when it is continued ([`guarded`]).
+//!
 //! # Why no failure leaves the program running natively in silence
 //!
 //! - H is dead before the exec: the word says so and P does not execute.
@@ -33,6 +36,7 @@ pub mod block;
 pub mod elf;
 mod embedded;
 mod fds;
+mod guarded;
 mod helper;
 mod launch;
 pub mod load;

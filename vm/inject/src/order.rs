@@ -4,12 +4,12 @@
 
 use crate::launch::{Exec, HelperSpace, Launch, Step, launch_with};
 use crate::sys::{Args, Child, Errno, Kernel, check};
-use crate::{block::BootParams, elf, word};
+use crate::{block::BootParams, elf, guarded, word};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
 use linux_raw_sys::general::{
-    __NR_execve, __NR_fcntl, __NR_futex, __NR_kill, __NR_openat, __NR_prctl, __NR_pread64,
-    __NR_rt_sigprocmask, __NR_wait4, F_SETFD, FUTEX_WAIT, FUTEX_WAKE,
+    __NR_fcntl, __NR_futex, __NR_kill, __NR_openat, __NR_prctl, __NR_pread64, __NR_rt_sigprocmask,
+    __NR_setpgid, __NR_wait4, F_SETFD, FUTEX_WAIT, FUTEX_WAKE, SIGCHLD, SIGCONT,
 };
 use linux_raw_sys::prctl::{PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_PTRACER};
 use ppin_abi::boot::RuntimeSpan;
@@ -26,7 +26,8 @@ enum Did {
     KeepOpen(usize),
     Mask(u64),
     Exec,
-    NudgeHelper,
+    SetApart,
+    Nudge(u32),
     Reap,
 }
 
@@ -36,6 +37,7 @@ struct Recorder {
     seize: u32,
     refusal: i32,
     dumpable: isize,
+    stops: u32,
     space: *mut HelperSpace,
 }
 
@@ -46,6 +48,7 @@ impl Recorder {
             seize,
             refusal: 0,
             dumpable: 1,
+            stops: 0,
             space: core::ptr::null_mut(),
         }
     }
@@ -73,6 +76,8 @@ impl Recorder {
                 // SAFETY: the launcher's own space, given to `spawn`.
                 unsafe { (*self.space).refusal = self.refusal };
                 word.store(self.seize, Ordering::Relaxed);
+                // Whoever begins anew meets an H that does its work.
+                self.seize = word::SEIZED;
             }
             (FUTEX_WAIT, word::FAILED) => word.store(word::DETACHED, Ordering::Relaxed),
             _ => panic!("futex {operation} at {now}"),
@@ -105,13 +110,14 @@ impl Kernel for Recorder {
             __NR_prctl => self.prctl(args[0] as u32, args[1]),
             // SAFETY: the launcher's own word.
             __NR_futex => self.futex(unsafe { &*(args[0] as *const AtomicU32) }, args[1] as u32),
-            __NR_execve => {
-                self.log.push(Did::Exec);
-                -ENOENT
+            __NR_setpgid => {
+                assert_eq!(args[..2], [HELPER; 2]);
+                self.log.push(Did::SetApart);
+                0
             }
             __NR_kill => {
                 assert_eq!(args[0], HELPER);
-                self.log.push(Did::NudgeHelper);
+                self.log.push(Did::Nudge(args[1] as u32));
                 0
             }
             __NR_wait4 => {
@@ -127,6 +133,16 @@ impl Kernel for Recorder {
         self.log.push(Did::Spawn);
         self.space = child.argument.cast();
         HELPER as isize
+    }
+
+    unsafe fn exec(&mut self, word: &AtomicU32, _number: u32, _args: &Args) -> isize {
+        if self.stops > 0 {
+            self.stops -= 1;
+            word.store(word::LOOSE, Ordering::Relaxed);
+            return guarded::NOT_EXECUTED;
+        }
+        self.log.push(Did::Exec);
+        -ENOENT
     }
 }
 
@@ -178,7 +194,7 @@ fn a_failed_exec_gives_its_error_back_and_leaves_nothing() {
         Did::Exec,
         Did::Mask(u64::MAX),
         Did::Wake(word::FAILED),
-        Did::NudgeHelper,
+        Did::Nudge(SIGCHLD),
     ];
     let exec = recorder.at(Did::Exec);
     assert_eq!(recorder.log[exec..exec + 4], tail);
@@ -224,4 +240,32 @@ fn a_process_that_is_not_dumpable_is_so_again_afterwards() {
     attempt(&mut recorder, 0);
     assert!(recorder.at(Did::Dumpable(1)) < recorder.at(Did::Wake(word::GO)));
     assert!(recorder.at(Did::Reap) < recorder.at(Did::Dumpable(0)));
+}
+
+#[test]
+fn the_helper_is_set_apart_before_it_may_seize() {
+    let mut recorder = Recorder::new(word::SEIZED);
+    attempt(&mut recorder, 0);
+    let apart = recorder.at(Did::SetApart);
+    assert_eq!(recorder.log[apart + 1], Did::Nudge(SIGCONT));
+    assert!(apart < recorder.at(Did::Wake(word::GO)));
+}
+
+#[test]
+fn who_is_stopped_before_the_exec_begins_anew() {
+    let mut recorder = Recorder::new(word::SEIZED);
+    recorder.stops = 2;
+    assert_eq!(attempt(&mut recorder, 0).step, Step::Exec);
+    let count = |did| recorder.log.iter().filter(|&&seen| seen == did).count();
+    assert_eq!((count(Did::Spawn), count(Did::Reap)), (3, 3));
+    assert_eq!(count(Did::Exec), 1);
+}
+
+#[test]
+fn who_is_stopped_while_it_waits_for_the_helper_begins_anew() {
+    let mut recorder = Recorder::new(word::GONE);
+    recorder.refusal = HelperSpace::LOOSE;
+    assert_eq!(attempt(&mut recorder, 0).step, Step::Exec);
+    let spawned = recorder.log.iter().filter(|&&did| did == Did::Spawn);
+    assert_eq!(spawned.count(), 2);
 }

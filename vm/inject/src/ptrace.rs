@@ -12,8 +12,8 @@ use linux_raw_sys::general::{
 };
 use linux_raw_sys::ptrace::{
     PTRACE_CONT, PTRACE_DETACH, PTRACE_EVENT_EXEC, PTRACE_EVENT_STOP, PTRACE_GETREGS,
-    PTRACE_INTERRUPT, PTRACE_LISTEN, PTRACE_O_EXITKILL, PTRACE_O_TRACEEXEC, PTRACE_PEEKTEXT,
-    PTRACE_POKETEXT, PTRACE_SEIZE, PTRACE_SETREGS,
+    PTRACE_INTERRUPT, PTRACE_O_EXITKILL, PTRACE_O_TRACEEXEC, PTRACE_PEEKTEXT, PTRACE_POKETEXT,
+    PTRACE_SEIZE, PTRACE_SETREGS,
 };
 
 /// The kernel's `user_regs_struct`.
@@ -52,7 +52,7 @@ pub const CS_64: u64 = 0x33;
 pub enum Event {
     /// The new image is in place, nothing of it has run.
     Exec,
-    /// Stopped by job control: stays so until continued, but can be told to listen.
+    /// Stopped by job control.
     GroupStop,
     /// Stopped by our own request, or woken from a group stop.
     Trap,
@@ -90,9 +90,6 @@ impl Tracee {
     }
     pub fn interrupt(self) -> Result<(), Errno> {
         self.request(PTRACE_INTERRUPT, 0, 0)
-    }
-    pub fn listen(self) -> Result<(), Errno> {
-        self.request(PTRACE_LISTEN, 0, 0)
     }
     /// Lets it run, with `signal` delivered first (0: none).
     pub fn resume(self, signal: u32) -> Result<(), Errno> {

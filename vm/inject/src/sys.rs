@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use core::arch::asm;
+use core::sync::atomic::AtomicU32;
 use linux_raw_sys::general;
 
 pub use linux_raw_sys::errno;
@@ -44,6 +45,13 @@ pub trait Kernel {
     /// # Safety
     /// The stack and everything the child uses outlive it; `entry` never returns.
     unsafe fn spawn(&mut self, child: &Child) -> isize;
+
+    /// Executes system call `number` while `word` says that H watches, else returns
+    /// [`crate::guarded::NOT_EXECUTED`].
+    ///
+    /// # Safety
+    /// As for [`Kernel::call`].
+    unsafe fn exec(&mut self, word: &AtomicU32, number: u32, args: &Args) -> isize;
 }
 
 /// What [`Kernel::spawn`] needs.
@@ -56,7 +64,7 @@ pub struct Child {
     /// End of its stack, 16-byte aligned.
     pub stack_top: *mut u8,
     /// Zeroed and woken by the kernel when the child is gone.
-    pub tid: *const core::sync::atomic::AtomicU32,
+    pub tid: *const AtomicU32,
 }
 
 /// The CPU.
@@ -72,6 +80,11 @@ impl Kernel for Cpu {
     unsafe fn spawn(&mut self, child: &Child) -> isize {
         // SAFETY: the caller's contract.
         unsafe { crate::spawn::spawn(child) }
+    }
+
+    unsafe fn exec(&mut self, word: &AtomicU32, number: u32, args: &Args) -> isize {
+        // SAFETY: the caller's contract.
+        unsafe { crate::guarded::exec(word, number, args) }
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! INIT --P: PR_SET_PTRACER done--> GO --H: seized--> SEIZED --P: exec failed-->
 //!      FAILED --H: detached--> DETACHED
+//! SEIZED --H: P was stopped--> LOOSE: H lets P go, which then begins anew
 //! 0: H is gone (written by the kernel, CLONE_CHILD_CLEARTID); why, if it knew, is in
 //!    a place of its own, since this 0 comes over whatever H may have written here
 //! ```
@@ -21,6 +22,7 @@ pub const GO: u32 = 2;
 pub const SEIZED: u32 = 3;
 pub const FAILED: u32 = 4;
 pub const DETACHED: u32 = 5;
+pub const LOOSE: u32 = 6;
 
 /// Moves the word from `before` to `after` and wakes the other side. A word that is
 /// not `before` stays: H may be gone already, and its 0 is the last word.

@@ -8,6 +8,7 @@ use ppin_inject::sys::{Args, Child, Cpu, Kernel, nr, syscall};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 const SIGCHLD: usize = 17;
@@ -146,14 +147,26 @@ struct Saboteur {
     at: u32,
 }
 
-impl Kernel for Saboteur {
-    unsafe fn call(&mut self, number: u32, args: Args) -> isize {
+impl Saboteur {
+    fn before(&self, number: u32) {
         if number == self.at && self.helper != 0 {
             call(nr::__NR_kill, [self.helper, SIGKILL as usize, 0, 0, 0, 0]);
             std::thread::sleep(Duration::from_millis(100));
         }
+    }
+}
+
+impl Kernel for Saboteur {
+    unsafe fn call(&mut self, number: u32, args: Args) -> isize {
+        self.before(number);
         // SAFETY: the caller's contract.
         unsafe { Cpu.call(number, args) }
+    }
+
+    unsafe fn exec(&mut self, word: &AtomicU32, number: u32, args: &Args) -> isize {
+        self.before(number);
+        // SAFETY: the caller's contract.
+        unsafe { Cpu.exec(word, number, args) }
     }
 
     unsafe fn spawn(&mut self, child: &Child) -> isize {
@@ -216,15 +229,21 @@ fn no_room_for_the_runtime_is_said() {
 
 #[test]
 fn a_stop_during_the_launch_stops_the_program() {
-    struct StopFirst;
+    struct StopFirst {
+        stopped: bool,
+    }
     impl Kernel for StopFirst {
         unsafe fn call(&mut self, number: u32, args: Args) -> isize {
-            if number == nr::__NR_execve {
+            // SAFETY: the caller's contract.
+            unsafe { Cpu.call(number, args) }
+        }
+        unsafe fn exec(&mut self, word: &AtomicU32, number: u32, args: &Args) -> isize {
+            if !core::mem::replace(&mut self.stopped, true) {
                 let own = call(nr::__NR_getpid, [0; 6]) as usize;
                 call(nr::__NR_kill, [own, 19, 0, 0, 0, 0]);
             }
             // SAFETY: the caller's contract.
-            unsafe { Cpu.call(number, args) }
+            unsafe { Cpu.exec(word, number, args) }
         }
         unsafe fn spawn(&mut self, child: &Child) -> isize {
             // SAFETY: the caller's contract.
@@ -235,13 +254,13 @@ fn a_stop_during_the_launch_stops_the_program() {
         // The pipe by which the standard library learns of the exec would keep
         // our parent waiting while we are stopped: give it up.
         call(nr::__NR_close_range, [3, 1000, 0, 0, 0, 0]);
-        prepared.go(&mut StopFirst)
+        prepared.go(&mut StopFirst { stopped: false })
     });
     let mut child = command.spawn().expect("counts as started");
     let state = || std::fs::read_to_string(format!("/proc/{}/stat", child.id())).expect("alive");
     let stopped = (0..200).any(|_| {
         std::thread::sleep(Duration::from_millis(5));
-        state().to_ascii_uppercase().contains(") T ")
+        state().contains(") T ")
     });
     assert!(stopped, "{}", state());
     call(nr::__NR_kill, [child.id() as usize, 18, 0, 0, 0, 0]);

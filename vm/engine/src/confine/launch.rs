@@ -32,6 +32,7 @@ const PLAIN: &[u32] = &[
     c::__NR_getrlimit, c::__NR_clock_gettime, c::__NR_execve, c::__NR_exit, c::__NR_exit_group,
     c::__NR_process_vm_writev, c::__NR_arch_prctl, c::__NR_getppid, c::__NR_rt_sigtimedwait,
     c::__NR_getrandom, c::__NR_rt_sigpending, c::__NR_process_vm_readv, c::__NR_waitid,
+    c::__NR_setpgid,
 ];
 
 const fn args(values: [usize; 3]) -> [usize; 6] {
