@@ -13,6 +13,7 @@ use crate::image::Region;
 use crate::sys::mem::{self, PAGE, page_down};
 use crate::thread::reg;
 use crate::vm::Vm;
+use alloc::vec::Vec;
 use hashbrown::{HashMap, HashSet};
 use ppin_abi::context::Context;
 
@@ -36,6 +37,9 @@ pub struct Guards {
     pages: HashMap<u64, Page>,
     /// Pages that emitted code has failed to read: the VM compares them.
     unreadable: HashSet<u64>,
+    /// Pages given back and forgotten since: a store that met the guard may not have been
+    /// told of yet.
+    lifted: HashSet<u64>,
     /// Protection cannot be changed any more.
     given_up: bool,
 }
@@ -82,10 +86,25 @@ impl Guards {
         }
     }
 
-    /// Forgets the range: the app has mapped or protected it anew.
-    pub fn forget(&mut self, start: u64, end: u64) {
+    /// Gives the pages of the range back and forgets them: the app is about to map or
+    /// protect it anew, in which it may fail, or to move it.
+    fn forget(&mut self, start: u64, end: u64) {
+        self.give_back(start, end);
         self.pages.retain(|page, _| !(start..end).contains(page));
         self.unreadable.retain(|page| !(start..end).contains(page));
+    }
+
+    fn give_back(&mut self, start: u64, end: u64) {
+        const MOST: usize = 4096;
+        let pages: Vec<u64> = self.guarded(start, end).collect();
+        if self.lifted.len() > MOST {
+            self.lifted.clear();
+        }
+        for page in pages {
+            // SAFETY: this is what the app had; what is not mapped any more is nobody's.
+            let _ = unsafe { mem::protect(page, PAGE, mem::RWX) };
+            self.lifted.insert(page);
+        }
     }
 
     /// A store at `addr` by the instruction at cache address of app code `from`:
@@ -133,8 +152,8 @@ fn is_live(vm: &Vm, region: &Region) -> bool {
 
 /// All pages that we hold read-only, ascending.
 #[must_use]
-pub fn guarded_pages(vm: &Vm) -> alloc::vec::Vec<u64> {
-    let mut pages: alloc::vec::Vec<u64> = vm.guards.guarded(0, u64::MAX).collect();
+pub fn guarded_pages(vm: &Vm) -> Vec<u64> {
+    let mut pages: Vec<u64> = vm.guards.guarded(0, u64::MAX).collect();
     pages.sort_unstable();
     pages
 }
@@ -169,7 +188,7 @@ pub fn release_doubtful(vm: &mut Vm) {
 /// The kernel writes, or has written, to `start .. end` on the app's behalf: pages there
 /// are given back, and what was made from the bytes is forgotten.
 pub fn written(vm: &mut Vm, start: u64, end: u64) {
-    let pages: alloc::vec::Vec<u64> = vm.guards.guarded(page_down(start), end).collect();
+    let pages: Vec<u64> = vm.guards.guarded(page_down(start), end).collect();
     for page in pages {
         vm.guards.release(page, false);
         fragments(vm, page, page + PAGE);
@@ -184,8 +203,10 @@ pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
     let same = from == Some(page_down(addr)) || from == Some(page_down(addr).wrapping_sub(PAGE));
     let Some(page) = vm.guards.release(addr, same) else {
         // Another thread has been faster: the app may write here, so the store will
-        // succeed now. (What the app itself protects is forgotten by the guards.)
-        return vm.guards.pages.contains_key(&page_down(addr));
+        // succeed now. (What the app itself protects is forgotten by the guards, and the
+        // store repeated once, for it may have met the guard.)
+        let page = page_down(addr);
+        return vm.guards.pages.contains_key(&page) || vm.guards.lifted.remove(&page);
     };
     fragments(vm, page, page + PAGE);
     true
@@ -198,6 +219,14 @@ pub fn unreadable(vm: &mut Vm, pc: u64, addr: u64) {
         vm.guards.unreadable.insert(page);
         fragments(vm, page, page + PAGE);
     }
+}
+
+/// The app is about to make the protection of `start .. end` final: what is guarded there
+/// is given back for good, since that could not be done later. Held until it has done so,
+/// the VM's lock keeps new guards away.
+pub fn unguard(vm: &mut Vm, start: u64, end: u64) {
+    vm.guards.forget(start, end);
+    fragments(vm, start, end);
 }
 
 /// Forgets what was made from app bytes in `start .. end`. Guards stand.
@@ -270,7 +299,7 @@ fn range_changed(vm: &mut Vm, start: u64, end: u64) {
 }
 
 /// Images that lose all of their code with the range.
-fn leaving(vm: &Vm, start: u64, end: u64) -> alloc::vec::Vec<crate::image::ImageId> {
+fn leaving(vm: &Vm, start: u64, end: u64) -> Vec<crate::image::ImageId> {
     let whole = |i: &crate::image::Image| {
         !i.gone && i.file.is_some() && i.span.0 >= start && i.span.1 <= end
     };

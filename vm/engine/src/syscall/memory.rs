@@ -65,6 +65,7 @@ fn make(nr: u32, args: &[usize; 6]) -> isize {
         c::__NR_madvise => madvise(args),
         c::__NR_mremap => mremap(args),
         c::__NR_shmat => shmat(args),
+        c::__NR_mseal => mseal(args),
         _ => pass(nr, args),
     }
 }
@@ -196,7 +197,21 @@ fn mremap(args: &[usize; 6]) -> isize {
     pass(c::__NR_mremap, args)
 }
 
+/// Sealed memory keeps its protection (mseal(2)), ours as well: code there that the app may
+/// write to is compared from here on.
+fn mseal(args: &[usize; 6]) -> isize {
+    let (start, end) = span(args[0], args[1]);
+    let mut vm = vm::lock();
+    invalidate::unguard(&mut vm, start, end);
+    pass(c::__NR_mseal, args)
+}
+
 fn shmat(args: &[usize; 6]) -> isize {
+    /// In place of what is mapped there (shmat(2)).
+    const SHM_REMAP: usize = 0o40_000;
+    if args[2] & SHM_REMAP != 0 {
+        invalidate::release_all(&mut vm::lock());
+    }
     let result = pass(c::__NR_shmat, args);
     if ok(result) {
         // Its size is the kernel's to know; executable parts are met when jumped to.

@@ -29,6 +29,7 @@ pub const MEMORY: &[u32] = &[
     c::__NR_madvise,
     c::__NR_shmat,
     c::__NR_shmdt,
+    c::__NR_mseal,
 ];
 pub const SIGNALS: &[u32] = &[
     c::__NR_rt_sigaction,
