@@ -21,6 +21,7 @@ use crate::signal::frame::{SigInfo, UContext, greg};
 use crate::signal::translate::Spot;
 use crate::signal::{MAX_SIGNAL, NOTHING, deliver, held, native};
 use crate::sys::proc;
+use crate::syscall::resident;
 use crate::thread::Thread;
 use crate::vm::{self, Locked};
 use crate::{end, glue, host};
@@ -78,6 +79,7 @@ fn depart(vm: &mut Locked, since: &str) {
     vm.stats.native.push(note);
     end::of_process(vm);
     invalidate::release_all(vm);
+    resident::hand_over();
     ask::mark();
 }
 

@@ -1,6 +1,6 @@
 //! Calls that change what is mapped: translations must follow.
 
-use super::{Outcome, pass};
+use super::{Outcome, pass, resident};
 use crate::cache::invalidate;
 use crate::image::maps::MapEntry;
 use crate::sys::descriptor::path_of;
@@ -66,12 +66,13 @@ fn make(nr: u32, args: &[usize; 6]) -> isize {
         c::__NR_mremap => mremap(args),
         c::__NR_shmat => shmat(args),
         c::__NR_mseal => mseal(args),
+        c::__NR_brk => resident::brk(args),
         _ => pass(nr, args),
     }
 }
 
 /// Whether it is an address: not an error, nor what a filter makes of a call.
-fn ok(result: isize) -> bool {
+pub fn ok(result: isize) -> bool {
     !(-4095..0).contains(&result) && aligned(result as usize)
 }
 
@@ -100,7 +101,7 @@ fn mmap(args: &[usize; 6]) -> isize {
         let (start, end) = span(args[0], args[1]);
         invalidate::range(&mut vm::lock(), start, end);
     }
-    let result = pass(c::__NR_mmap, args);
+    let result = resident::map(args);
     if ok(result) && args[2] & EXEC != 0 {
         learn(result as usize, args);
     }
@@ -174,7 +175,11 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
 fn drops(advice: usize) -> bool {
     matches!(
         advice as u32,
-        c::MADV_DONTNEED | c::MADV_FREE | c::MADV_REMOVE | c::MADV_DONTNEED_LOCKED
+        c::MADV_DONTNEED
+            | c::MADV_FREE
+            | c::MADV_REMOVE
+            | c::MADV_DONTNEED_LOCKED
+            | c::MADV_GUARD_INSTALL
     )
 }
 
@@ -216,6 +221,7 @@ fn shmat(args: &[usize; 6]) -> isize {
     if ok(result) {
         // Its size is the kernel's to know; executable parts are met when jumped to.
         let start = result as u64;
+        resident::attached(start);
         invalidate::range(&mut vm::lock(), start, start + mem::PAGE);
     }
     result

@@ -27,6 +27,7 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
         c::__NR_getrlimit | c::__NR_setrlimit | c::__NR_prlimit64 => {
             super::limits::handle(thread, nr, args)
         }
+        c::__NR_mlockall | c::__NR_munlockall => super::resident::handle(thread, nr, args),
         _ => super::trust::give_up(thread, nr, args),
     }
 }

@@ -11,6 +11,7 @@ mod misc;
 mod opening;
 mod own_memory;
 mod process;
+pub mod resident;
 mod sigcalls;
 mod suspend;
 pub mod table;

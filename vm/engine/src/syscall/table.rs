@@ -30,6 +30,7 @@ pub const MEMORY: &[u32] = &[
     c::__NR_shmat,
     c::__NR_shmdt,
     c::__NR_mseal,
+    c::__NR_brk,
 ];
 pub const SIGNALS: &[u32] = &[
     c::__NR_rt_sigaction,
@@ -70,6 +71,8 @@ pub const OTHER: &[u32] = &[
     c::__NR_getrlimit,
     c::__NR_setrlimit,
     c::__NR_prlimit64,
+    c::__NR_mlockall,
+    c::__NR_munlockall,
 ];
 
 /// Calls by which files are opened.

@@ -199,6 +199,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     vm.threads.push(thread);
     own::learn(&vm.threads);
     vm.forked();
+    crate::syscall::resident::forked();
     vm.cache.seal();
     crate::counters::reset(&mut vm, thread);
     let tool = vm.tool_ref();
