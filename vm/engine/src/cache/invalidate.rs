@@ -11,6 +11,7 @@
 use super::evict;
 use crate::image::Region;
 use crate::sys::mem::{self, PAGE, page_down};
+use crate::syscall::table;
 use crate::thread::reg;
 use crate::vm::Vm;
 use alloc::vec::Vec;
@@ -35,6 +36,8 @@ struct Page {
 #[derive(Debug, Default)]
 pub struct Guards {
     pages: HashMap<u64, Page>,
+    /// Where the guarded ones lie, if there are any.
+    span: Option<(u64, u64)>,
     /// Pages that emitted code has failed to read: the VM compares them.
     unreadable: HashSet<u64>,
     /// Pages given back and forgotten since: a store that met the guard may not have been
@@ -54,8 +57,19 @@ impl Guards {
                 // SAFETY: the app's page; its stores fault and are put right.
                 state.guarded = unsafe { mem::protect(page, PAGE, mem::RX) }.is_ok();
                 state.volatile = !state.guarded;
+                if state.guarded {
+                    let (low, high) = self.span.unwrap_or((page, page));
+                    self.span = Some((low.min(page), high.max(page + PAGE)));
+                    table::watch_fills();
+                }
             }
         }
+    }
+
+    /// An address range that holds all guarded pages there have been.
+    #[must_use]
+    pub fn span(&self) -> Option<(u64, u64)> {
+        self.span
     }
 
     /// Whether the instruction at `pc` may change at any time.
@@ -89,12 +103,12 @@ impl Guards {
     /// Gives the pages of the range back and forgets them: the app is about to map or
     /// protect it anew, in which it may fail, or to move it.
     fn forget(&mut self, start: u64, end: u64) {
-        self.give_back(start, end);
+        self.lift(start, end);
         self.pages.retain(|page, _| !(start..end).contains(page));
         self.unreadable.retain(|page| !(start..end).contains(page));
     }
 
-    fn give_back(&mut self, start: u64, end: u64) {
+    fn lift(&mut self, start: u64, end: u64) {
         const MOST: usize = 4096;
         let pages: Vec<u64> = self.guarded(start, end).collect();
         if self.lifted.len() > MOST {
@@ -185,14 +199,19 @@ pub fn release_doubtful(vm: &mut Vm) {
     }
 }
 
-/// The kernel writes, or has written, to `start .. end` on the app's behalf: pages there
-/// are given back, and what was made from the bytes is forgotten.
-pub fn written(vm: &mut Vm, start: u64, end: u64) {
+/// The kernel is about to write to `start .. end`: pages there are given back.
+pub fn give_back(vm: &mut Vm, start: u64, end: u64) {
     let pages: Vec<u64> = vm.guards.guarded(page_down(start), end).collect();
     for page in pages {
         vm.guards.release(page, false);
         fragments(vm, page, page + PAGE);
     }
+}
+
+/// The kernel writes, or has written, to `start .. end` on the app's behalf: pages there
+/// are given back, and what was made from the bytes is forgotten.
+pub fn written(vm: &mut Vm, start: u64, end: u64) {
+    give_back(vm, start, end);
     fragments(vm, start, end);
 }
 

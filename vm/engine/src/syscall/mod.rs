@@ -2,6 +2,7 @@
 //! (`glue::syscall`) without entering the VM.
 
 mod exec;
+mod filled;
 pub mod gate32;
 mod killing;
 pub mod last_words;
@@ -167,6 +168,9 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
     }
     if let Some(outcome) = last_words::decide(thread, nr, &args) {
         return outcome;
+    }
+    if table::watches_fills() && filled::FILLING.contains(&nr) {
+        filled::before(nr, &args);
     }
     match nr {
         nr if MEMORY.contains(&nr) => memory::handle(thread, nr, &args),

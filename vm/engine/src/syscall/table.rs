@@ -1,5 +1,6 @@
 //! Which calls enter the VM: the gate (`glue::syscall`) looks here by number.
 
+use super::filled::FILLING;
 use crate::sys::c;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -13,6 +14,8 @@ static WRITES: AtomicBool = AtomicBool::new(false);
 static KILLS: AtomicBool = AtomicBool::new(false);
 /// It has opened a list of its mappings.
 static READS: AtomicBool = AtomicBool::new(false);
+/// Code that the app may write to is guarded.
+static FILLS: AtomicBool = AtomicBool::new(false);
 /// The gate lets none pass until [`some`].
 static EVERY: AtomicBool = AtomicBool::new(false);
 /// Some thread wants to see all of its calls; from then on the gate lets none pass.
@@ -121,6 +124,9 @@ pub fn fill() {
     if KILLS.load(Ordering::Relaxed) {
         watch_kills();
     }
+    if watches_fills() {
+        list(FILLING);
+    }
 }
 
 /// Lists all calls of [`READING`], or does not any more.
@@ -128,7 +134,7 @@ pub fn watch_reads(yes: bool) {
     READS.store(yes, Ordering::Relaxed);
     let all = EVERY.load(Ordering::Relaxed) || ALL.load(Ordering::Relaxed);
     for nr in READING {
-        let slow = if yes || all { VM } else { 0 };
+        let slow = if yes || all || watches_fills() { VM } else { 0 };
         SLOW[*nr as usize].store(slow, Ordering::Relaxed);
     }
 }
@@ -136,22 +142,37 @@ pub fn watch_reads(yes: bool) {
 /// Lists all calls of [`KILLING`], for good.
 pub fn watch_kills() {
     KILLS.store(true, Ordering::Relaxed);
-    for nr in KILLING {
-        watch(*nr);
-    }
+    list(KILLING);
 }
 
 /// Lists all calls of [`WRITING`], for good.
 pub fn watch_writes() {
     WRITES.store(true, Ordering::Relaxed);
-    for nr in WRITING {
-        watch(*nr);
+    list(WRITING);
+}
+
+/// Lists all calls of [`FILLING`], for good.
+pub fn watch_fills() {
+    if FILLS.swap(true, Ordering::Relaxed) {
+        return;
     }
+    list(FILLING);
+}
+
+/// Whether [`watch_fills`] has been called.
+pub fn watches_fills() -> bool {
+    FILLS.load(Ordering::Relaxed)
 }
 
 /// Whether [`watch_writes`] has been called.
 pub fn watches_writes() -> bool {
     WRITES.load(Ordering::Relaxed)
+}
+
+fn list(numbers: &[u32]) {
+    for nr in numbers {
+        watch(*nr);
+    }
 }
 
 /// Lists one more.
