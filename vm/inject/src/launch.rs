@@ -278,7 +278,7 @@ unsafe fn attempt<K: Kernel>(
     let failure = match word::wait_while(kernel, word, word::GO) {
         // SAFETY: the caller's contract.
         word::SEIZED => unsafe { execute(kernel, launch, &seed, word, helper, mask) },
-        // SAFETY: H is gone.
+        // SAFETY: H is gone, or on its way and has said what it had to say.
         _ => left(unsafe { (*space).refusal }),
     };
     reap(kernel, helper);
