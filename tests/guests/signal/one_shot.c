@@ -12,7 +12,7 @@ int main(void) {
         sigaddset(&set.sa_mask, s % 31 + 1);
         struct sigaction was; sigaction(s, 0, &was); int r = sigaction(s, &set, 0); memset(&got, 0xee, sizeof got); int q = sigaction(s, 0, &got);
         printf("%d %d %d", s, r, q);
-        if (!r) printf(" %x %d %d", got.sa_flags, got.sa_sigaction == nest, memcmp(&got.sa_mask, &set.sa_mask, 8)), sigaction(s, &was, 0);
+        if (!r) printf(" %x %d %d", got.sa_flags, got.sa_sigaction == nest, !memcmp(&got.sa_mask, &set.sa_mask, 8)), sigaction(s, &was, 0);
         puts("");
     }
     struct sigaction dfl = {.sa_handler = SIG_DFL}; sigaction(SIGUSR1, &dfl, 0);
