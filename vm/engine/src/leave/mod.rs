@@ -80,7 +80,6 @@ fn depart(vm: &mut Locked, since: &str) {
     end::of_process(vm);
     invalidate::release_all(vm);
     resident::hand_over();
-    ask::mark();
 }
 
 /// In a handler of ours, all app registers in `context`: the app goes on at `pc` by
@@ -88,6 +87,8 @@ fn depart(vm: &mut Locked, since: &str) {
 /// signal stack no other can be set, and newer kernels set it before they leave ours.
 pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
     proc::set_mask(NOTHING);
+    // Whoever has asked for it waits for the mark, and then for the program's own mask.
+    ask::mark();
     give_back_actions(thread);
     queue_anew(thread);
     context.gregs[greg::RIP] = pc.0;
