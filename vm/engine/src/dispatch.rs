@@ -6,8 +6,8 @@ use crate::signal::origin::Departure;
 use crate::signal::{deliver, inside, native, translate};
 use crate::syscall::gate32::{self, Way};
 use crate::thread::{Reason, Thread};
-use crate::vm::{self, Vm};
-use crate::{install, lockstep, report, rseq, sample, syscall};
+use crate::vm::{self, Locked, Vm};
+use crate::{install, lockstep, report, rseq, sample, served, syscall};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
@@ -181,7 +181,7 @@ fn trap(thread: &mut Thread) -> CachePc {
     if rec.kind == Trap::Changed as u32 {
         return changed(&mut vm, thread, pc);
     }
-    let entry = lookup(&mut vm, pc, Context(rec.context));
+    let entry = look_again(&mut vm, thread, pc, Context(rec.context));
     if rec.kind == Trap::Int80 as u32 {
         drop(vm);
         match gate32::way(&thread.regs.gpr) {
@@ -196,11 +196,25 @@ fn trap(thread: &mut Thread) -> CachePc {
         }
         vm = vm::lock();
     }
-    if vm.tells_only_of_trap(entry) {
+    // A signal may have come before the code has.
+    let waits = served::is_on() && thread.pending != 0;
+    if vm.tells_only_of_trap(entry) && !waits {
         return native::begin(thread, pc, entry);
     }
     // What was wrong has been mended meanwhile: the new translation will simply run.
     entry
+}
+
+/// The translation of `pc`, after one that could not go on: what could not be read then may
+/// have been on its way.
+fn look_again(vm: &mut Locked, thread: &Thread, pc: AppPc, context: Context) -> CachePc {
+    vm.unlocked(|| served::bring(thread, pc.0));
+    let entry = lookup(vm, pc, context);
+    if !served::is_on() || !vm.tells_only_of_trap(entry) {
+        return entry;
+    }
+    vm.unlocked(|| served::bring_rest(thread, pc.0));
+    lookup(vm, pc, context)
 }
 
 /// The source of the fragment at hand is another now, from the instruction at `pc` on.

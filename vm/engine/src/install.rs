@@ -8,6 +8,7 @@ use crate::cache::views::Views;
 use crate::confine::reserve;
 use crate::image::{Image, ImageId, Region};
 use crate::report;
+use crate::served;
 use crate::signal::translate::Maps;
 use crate::sys::{peek, spare, time};
 use crate::vm::Vm;
@@ -143,8 +144,8 @@ pub fn wake(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     }
     let fresh = &vm.cache.directory.fragments[id as usize];
     let mut now = alloc::vec![0; len as usize];
-    let same = peek::read(pc.0, &mut now) == now.len()
-        && ppin_persist::source_hash(&now) == fresh.source_hash;
+    let same =
+        read(pc, &mut now) == now.len() && ppin_persist::source_hash(&now) == fresh.source_hash;
     let entry = CachePc(fresh.space.hot);
     if same {
         vm.cache.directory.wake(id);
@@ -164,13 +165,19 @@ fn guarded(vm: &mut Vm, region: &Region, pc: AppPc, len: u64, context: Context) 
     !vm.guards.is_volatile(pc.0) && vm.guards.steady(pc.0, len) == len
 }
 
+/// Reads code at `pc` as far as it is there; how many bytes.
+fn read(pc: AppPc, buffer: &mut [u8]) -> usize {
+    let len = served::readable(pc.0, buffer.len());
+    peek::read(pc.0, &mut buffer[..len])
+}
+
 /// App bytes from `pc` on, and why they end.
 fn fetch(region: Option<Region>, pc: AppPc, buffer: &mut [u8]) -> (usize, BytesEnd) {
     let Some(region) = region else {
         return (0, BytesEnd::Unreadable);
     };
     let room = (region.end - pc.0).min(buffer.len() as u64) as usize;
-    let len = peek::read(pc.0, &mut buffer[..room]);
+    let len = read(pc, &mut buffer[..room]);
     (
         len,
         if len < room {
@@ -407,7 +414,7 @@ fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u6
 #[must_use]
 pub fn unchanged(fresh: &Fresh) -> bool {
     let mut now = alloc::vec![0; fresh.source.len()];
-    peek::read(fresh.pc.0, &mut now) == now.len() && *now == *fresh.source
+    read(fresh.pc, &mut now) == now.len() && *now == *fresh.source
 }
 
 /// Takes a fragment out of the directory, the links and the indirect table.

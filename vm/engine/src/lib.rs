@@ -60,6 +60,7 @@ mod report;
 pub mod restore;
 pub mod rseq;
 mod sample;
+mod served;
 pub mod signal;
 mod spool;
 pub mod stats;
@@ -76,8 +77,9 @@ use sys::file::{File, Stat};
 use vm::Vm;
 
 unsafe extern "Rust" {
-    /// Runs the function while no thread is inside the heap; the runtime defines it.
-    safe fn ppin_heap_at_rest(run: &mut dyn FnMut());
+    /// Runs the function while no thread is inside the heap, whose lock it gets; the runtime
+    /// defines it.
+    safe fn ppin_heap_at_rest(run: &mut dyn FnMut(&lock::Word));
 
     /// Whether the heap has `len` bytes in one piece, or may grow by them.
     safe fn ppin_heap_lasts(len: usize) -> bool;
@@ -86,11 +88,11 @@ unsafe extern "Rust" {
     safe fn ppin_heap_anew();
 }
 
-/// Runs `fork` so that the child inherits a consistent heap.
-fn heap_at_rest<T>(fork: impl FnOnce() -> T) -> T {
-    let mut fork = Some(fork);
+/// Runs `f` while no thread is inside the heap, whose lock it gets.
+fn heap_at_rest<T>(f: impl FnOnce(&lock::Word) -> T) -> T {
+    let mut f = Some(f);
     let mut result = None;
-    ppin_heap_at_rest(&mut || result = fork.take().map(|f| f()));
+    ppin_heap_at_rest(&mut |heap| result = f.take().map(|f| f(heap)));
     result.expect("the runtime runs the function once")
 }
 
@@ -143,8 +145,8 @@ fn add_from_list(vm: &mut Vm, entry: &MapEntry) {
 #[cfg(test)]
 mod heap_of_tests {
     #[unsafe(no_mangle)]
-    fn ppin_heap_at_rest(run: &mut dyn FnMut()) {
-        run();
+    fn ppin_heap_at_rest(run: &mut dyn FnMut(&crate::lock::Word)) {
+        run(&crate::lock::Word::new());
     }
 
     #[unsafe(no_mangle)]

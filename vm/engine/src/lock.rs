@@ -5,6 +5,7 @@
 //! as there are such processes, the word holds the holder's thread id: who has waited for
 //! a while looks whether that one is gone, and takes the lock over.
 
+use crate::served;
 use crate::sys::proc::{self, futex_wait, futex_wake, futex_wake_all};
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
@@ -13,6 +14,9 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 const FREE: u32 = 0;
 /// The holder, where nobody needs to know; no thread has this id.
 const SOMEBODY: u32 = 1 << 30;
+/// The holder forks, and has lent the lock; beside the fork's number. No thread has such an
+/// id.
+const LENT: u32 = 1 << 29;
 /// Somebody waits; beside the holder.
 const CONTENDED: u32 = 1 << 31;
 
@@ -48,7 +52,7 @@ fn me() -> u32 {
     let tid = if are_named() { proc::tid() } else { 0 };
     u32::try_from(tid)
         .ok()
-        .filter(|tid| (1..SOMEBODY).contains(tid))
+        .filter(|tid| (1..LENT).contains(tid))
         .unwrap_or(SOMEBODY)
 }
 
@@ -80,12 +84,12 @@ impl Word {
                     return false;
                 }
             } else if seen == marked || self.take(seen, marked).is_ok() {
+                let holder = seen & !CONTENDED;
                 let expired = futex_wait(&self.0, marked);
-                if expired
-                    && is_gone(seen & !CONTENDED)
-                    && self.take(marked, me | CONTENDED).is_ok()
-                {
-                    return true;
+                let gone = expired && is_gone(holder);
+                let over = gone || (expired && is_lent(holder) && served::is_copied());
+                if over && self.take(marked, me | CONTENDED).is_ok() {
+                    return gone;
                 }
             }
         }
@@ -101,6 +105,28 @@ impl Word {
         self.take(FREE, me()).is_ok()
     }
 
+    /// The caller, who holds the lock, is about to fork: others may take it over when the
+    /// child has its copy of what the lock guards.
+    pub fn lend(&self, fork: u32) {
+        let lent = LENT | fork & (LENT - 1);
+        let lend = |word| Some(lent | word & CONTENDED);
+        let _ = self
+            .0
+            .fetch_update(Ordering::Release, Ordering::Relaxed, lend);
+    }
+
+    /// That fork is over: frees the lock, unless it has been taken over.
+    pub fn end_of_loan(&self, fork: u32) {
+        let lent = LENT | fork & (LENT - 1);
+        let free = |from| {
+            let (done, failed) = (Ordering::Release, Ordering::Relaxed);
+            self.0.compare_exchange(from, FREE, done, failed).is_ok()
+        };
+        if !free(lent) && free(lent | CONTENDED) {
+            futex_wake(&self.0);
+        }
+    }
+
     /// Frees it; the caller holds it.
     pub fn unlock(&self) {
         if self.0.swap(FREE, Ordering::Release) & CONTENDED != 0 {
@@ -109,9 +135,13 @@ impl Word {
     }
 }
 
+fn is_lent(holder: u32) -> bool {
+    holder & LENT != 0
+}
+
 /// Whether the holder is known, and not among the living.
 fn is_gone(holder: u32) -> bool {
-    holder != SOMEBODY && are_named() && proc::is_gone(holder as i32)
+    holder < LENT && are_named() && proc::is_gone(holder as i32)
 }
 
 /// Mutual exclusion around a value. Not recursive.
@@ -153,6 +183,11 @@ impl<T> Mutex<T> {
         self.word.try_lock().then(|| Guard(self))
     }
 
+    /// The lock without the value.
+    pub fn word(&self) -> &Word {
+        &self.word
+    }
+
     /// Wakes all who wait: soon nobody may be able to.
     pub fn wake_all(&self) {
         futex_wake_all(&self.word.0);
@@ -183,5 +218,22 @@ impl<T> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: the guard holds the lock, and is borrowed mutably.
         unsafe { &mut *self.0.value.get() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Word;
+
+    #[test]
+    fn a_loan_ends_with_its_fork() {
+        let lock = Word::new();
+        lock.lock();
+        lock.lend(7);
+        assert!(!lock.try_lock());
+        lock.end_of_loan(6);
+        assert!(!lock.try_lock());
+        lock.end_of_loan(7);
+        assert!(lock.try_lock());
     }
 }

@@ -127,6 +127,11 @@ pub fn init(vm: Vm, runtime: (u64, u64)) {
     *VM.lock() = Some(vm);
 }
 
+/// The lock alone.
+pub fn word() -> &'static crate::lock::Word {
+    VM.word()
+}
+
 /// Lets all who wait for the lock look again.
 pub fn wake_all() {
     VM.wake_all();

@@ -15,7 +15,7 @@ impl Main for Engine {
 
 /// The engine forks while no thread is inside the heap.
 #[unsafe(no_mangle)]
-fn ppin_heap_at_rest(run: &mut dyn FnMut()) {
+fn ppin_heap_at_rest(run: &mut dyn FnMut(&ppin_engine::lock::Word)) {
     crate::heap::with_heap_at_rest(run);
 }
 

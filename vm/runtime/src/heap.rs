@@ -32,12 +32,14 @@ const CHUNK: usize = 1 << 20;
 const DISTANCE: usize = 256 << 20;
 
 /// Runs `fork` while no thread is inside the heap, so that the child inherits a
-/// consistent one, unlocked on both sides.
+/// consistent one, unlocked on both sides. It gets the lock, to lend it.
 #[cfg(feature = "engine")]
-pub fn with_heap_at_rest<T>(fork: impl FnOnce() -> T) -> T {
+pub fn with_heap_at_rest<T>(fork: impl FnOnce(&ppin_engine::lock::Word) -> T) -> T {
     let guard = lock();
+    // SAFETY: it is not unlocked but by who has taken it.
+    let word = &unsafe { MutexGuard::mutex(&guard).raw() }.0;
     AT_REST.store(true, Ordering::Relaxed);
-    let result = fork();
+    let result = fork(word);
     AT_REST.store(false, Ordering::Relaxed);
     drop(guard);
     result

@@ -14,6 +14,7 @@ pub mod reserve;
 
 use crate::cache::invalidate;
 use crate::glue::vmcall;
+use crate::served;
 use crate::signal::{entry, fatal};
 use crate::sys::{c, mem, peek, time};
 use crate::thread::Thread;
@@ -143,6 +144,7 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
     if !thread.borrowed_memory {
         (vm.no_save, vm.quiet) = (true, true);
         mem::use_old_flags();
+        served::end();
     }
     (before, was_quiet)
 }

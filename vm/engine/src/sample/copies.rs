@@ -21,7 +21,7 @@ const EINTR: isize = -4;
 pub fn make(thread: &mut Thread, entry: CachePc, pc: AppPc, shared: &Shared) -> Option<CachePc> {
     let before = proc::set_mask(HOLD_ALL);
     let guard = vm::lock();
-    let child = crate::heap_at_rest(copy);
+    let child = crate::heap_at_rest(|_| copy());
     if child == 0 {
         core::mem::forget(guard);
         vm::unlock_in_child();

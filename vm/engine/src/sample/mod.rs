@@ -34,7 +34,7 @@ use crate::signal::translate;
 use crate::sys::{proc, time};
 use crate::thread::{Reason, Thread};
 use crate::vm::{self, Vm};
-use crate::{diagnosis, report, rseq};
+use crate::{diagnosis, report, rseq, served};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use ppin_abi::addr::{AppPc, CachePc};
@@ -128,7 +128,9 @@ fn suitable(vm: &Vm, thread: &Thread, entry: CachePc) -> Option<AppPc> {
         || thread.reason == Reason::Trap as u64
         || signals.stepping
         || signals.native != Native::Off
-        || signals.trap_flag.traps();
+        || signals.trap_flag.traps()
+        // It would be told of the copies.
+        || served::is_on();
     if busy || vm.quiet || rseq::is_inside(vm, entry.0) {
         return None;
     }

@@ -34,7 +34,7 @@ pub fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> O
 
 /// Makes the call, by which those of `hit` end or stop, while none of them has a lock of ours.
 pub fn with_locks(_: &Locked, nr: u32, args: &[usize; 6], hit: &[i32]) -> isize {
-    crate::heap_at_rest(|| {
+    crate::heap_at_rest(|_| {
         let result = pass(nr, args);
         if result == 0 {
             hit.iter().for_each(|pid| wait_for(*pid));

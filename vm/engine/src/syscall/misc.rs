@@ -2,6 +2,7 @@
 
 use super::pass;
 use crate::confine;
+use crate::served;
 use crate::sys::{c, mem, proc};
 use crate::thread::Thread;
 use crate::vm;
@@ -28,6 +29,10 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
             super::limits::handle(thread, nr, args)
         }
         c::__NR_mlockall | c::__NR_munlockall => super::resident::handle(thread, nr, args),
+        c::__NR_userfaultfd => {
+            served::begin();
+            pass(nr, args)
+        }
         _ => super::trust::give_up(thread, nr, args),
     }
 }

@@ -3,6 +3,7 @@
 
 use super::{Outcome, own_memory, pass_interruptible};
 use crate::listing;
+use crate::served;
 use crate::sys::{c, peek};
 use crate::thread::Thread;
 
@@ -16,11 +17,16 @@ pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
         return outcome;
     };
     let flags = flags(nr, args);
-    if flags & c::O_ACCMODE != c::O_RDONLY {
+    let writes = flags & c::O_ACCMODE != c::O_RDONLY;
+    if writes {
         own_memory::opened(fd as i32);
-    } else if flags & c::O_PATH == 0
-        && path(nr, args).is_some_and(|path| listing::is_named_so(&path))
-    {
+    }
+    let Some(path) = path(nr, args).filter(|_| flags & c::O_PATH == 0) else {
+        return outcome;
+    };
+    if path == served::DEVICE {
+        served::begin();
+    } else if !writes && listing::is_named_so(&path) {
         listing::opened(fd as i32);
     }
     outcome
@@ -38,7 +44,10 @@ fn flags(nr: u32, args: &[usize; 6]) -> u32 {
 
 /// Without its terminating zero.
 fn path(nr: u32, args: &[usize; 6]) -> Option<alloc::vec::Vec<u8>> {
-    let at = if nr == c::__NR_open { args[0] } else { args[1] };
+    let at = match nr {
+        c::__NR_open | c::__NR_creat => args[0],
+        _ => args[1],
+    };
     let mut path = peek::c_string(at as u64, LONGEST)?;
     path.pop();
     Some(path)

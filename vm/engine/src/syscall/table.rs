@@ -76,6 +76,7 @@ pub const OTHER: &[u32] = &[
     c::__NR_prlimit64,
     c::__NR_mlockall,
     c::__NR_munlockall,
+    c::__NR_userfaultfd,
 ];
 
 /// Calls by which files are opened.

@@ -8,6 +8,7 @@
 use super::{Thread, reg};
 use crate::confine::own;
 use crate::lock;
+use crate::served;
 use crate::signal::held::Held;
 use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
 use crate::sys::{c, come_what_may, mem, peek, proc};
@@ -162,9 +163,9 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let clears_handlers = request.clears_handlers;
     let before = proc::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
-    let result = crate::heap_at_rest(|| {
+    let result = crate::heap_at_rest(|heap| {
         // SAFETY: the child has its own copy of everything and goes on right here.
-        unsafe { come_what_may(nr, args) }
+        served::fork([vm::word(), heap], || unsafe { come_what_may(nr, args) })
     });
     if result == 0 {
         core::mem::forget(vm);
@@ -215,7 +216,7 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
         forget_dead();
         let elsewhere = request.flag(c::CLONE_NEWPID) || crate::obstacle::pid_namespace_pending();
         let vm = vm::lock();
-        crate::heap_at_rest(|| lock::begin_sharing(elsewhere));
+        crate::heap_at_rest(|_| lock::begin_sharing(elsewhere));
         drop(vm);
     }
     let Some(child) = prepare(thread, request) else {

@@ -1,0 +1,156 @@
+//! Pages that the program itself brings (userfaultfd(2)). A thread of it is told of accesses
+//! to them, and of forks; who makes one of these waits in the kernel until that thread has
+//! been told. It may need the VM to get so far, so nobody waits for it with our locks.
+//!
+//! - Code is read as far as its pages are there ([`readable`]); the rest is waited for before
+//!   the VM is locked ([`bring`]).
+//! - A fork takes all locks for the sake of the child's copy of what they guard. As soon as
+//!   that copy is made, whoever waits for one of them takes it over ([`fork`], [`is_copied`]).
+
+use crate::lock::Word;
+use crate::sys::file::File;
+use crate::sys::{c, call, mem};
+use crate::thread::Thread;
+use crate::vm;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// There is, or was, a userfaultfd.
+static ON: AtomicBool = AtomicBool::new(false);
+/// Forks so far, of those that lend their locks.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+static MARK: Mark = Mark(UnsafeCell::new([0; mem::PAGE as usize]));
+
+/// A page of memory that is private to this process until a child has its copy.
+#[repr(C, align(4096))]
+struct Mark(UnsafeCell<[u8; mem::PAGE as usize]>);
+
+// SAFETY: written to by the holder of all locks only, and read by nobody.
+unsafe impl Sync for Mark {}
+
+unsafe extern "C" {
+    fn bring_byte(pending: *const u64, at: u64);
+    fn bring_start();
+    fn bring_end();
+}
+
+// Nothing that is not undone by going on at the end.
+core::arch::global_asm!(
+    ".text",
+    ".globl bring_byte, bring_start, bring_end",
+    ".hidden bring_byte",
+    ".hidden bring_start",
+    ".hidden bring_end",
+    "bring_byte:",
+    "bring_start:",
+    "cmp qword ptr [rdi], 0",
+    "jne bring_end",
+    "mov al, [rsi]",
+    "bring_end:",
+    "ret",
+);
+
+/// Where one may be opened (userfaultfd(2)).
+pub const DEVICE: &[u8] = b"/dev/userfaultfd";
+/// More than any instruction has bytes.
+const INSTRUCTION: u64 = 16;
+
+/// The program has got a userfaultfd, or may get one.
+pub fn begin() {
+    ON.store(!vm::lock().quiet, Ordering::Relaxed);
+}
+
+/// From here on the program's filter would judge what we ask.
+pub fn end() {
+    ON.store(false, Ordering::Relaxed);
+}
+
+/// Whether it has.
+#[must_use]
+pub fn is_on() -> bool {
+    ON.load(Ordering::Relaxed)
+}
+
+/// How many of the `len` bytes of code at app address `pc` can be read without waiting.
+#[must_use]
+pub fn readable(pc: u64, len: usize) -> usize {
+    if !is_on() {
+        return len;
+    }
+    let end = pc.saturating_add(len as u64);
+    let pages = (mem::page_down(pc)..end).step_by(mem::PAGE as usize);
+    let absent = pages.into_iter().find(|page| !is_there(*page));
+    absent.map_or(len, |page| page.saturating_sub(pc) as usize)
+}
+
+/// Whether the page at `page` is in memory, or nobody could bring it (mincore(2)).
+fn is_there(page: u64) -> bool {
+    let mut state = [1_u8];
+    let args = [page as usize, 1, state.as_mut_ptr() as usize, 0, 0, 0];
+    // SAFETY: one byte for one page.
+    let _ = unsafe { call(c::__NR_mincore, args) };
+    state[0] & 1 != 0
+}
+
+/// Waits for the code of the instruction at app address `pc`, or for a signal; the caller has
+/// no lock.
+pub fn bring(thread: &Thread, pc: u64) {
+    if is_on() {
+        // SAFETY: whatever keeps the byte from being read ends the attempt.
+        unsafe { bring_byte(&raw const thread.pending, pc) };
+    }
+}
+
+/// The same, if it goes on in the next page.
+pub fn bring_rest(thread: &Thread, pc: u64) {
+    let last = pc.wrapping_add(INSTRUCTION - 1);
+    if mem::page_down(last) != mem::page_down(pc) {
+        bring(thread, last);
+    }
+}
+
+/// If `pc` is in that, where to go on after a fault or for a signal.
+#[must_use]
+pub fn abort(pc: u64) -> Option<u64> {
+    let place = |symbol: unsafe extern "C" fn()| symbol as *const () as u64;
+    let (start, end) = (place(bring_start), place(bring_end));
+    (start..end).contains(&pc).then_some(end)
+}
+
+/// Makes the fork, as `call` does; the caller holds `locks`, taken in this order, and has them
+/// again afterwards.
+pub fn fork(locks: [&Word; 2], call: impl FnOnce() -> isize) -> isize {
+    if !is_on() {
+        return call();
+    }
+    let number = FORKS.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: the caller has all locks.
+    unsafe { MARK.0.get().cast::<u32>().write_volatile(number) };
+    locks.iter().for_each(|lock| lock.lend(number));
+    let result = call();
+    if result != 0 {
+        // Who has taken over the first may be waiting for the second.
+        locks.iter().for_each(|lock| lock.end_of_loan(number));
+        locks.iter().for_each(|lock| _ = lock.lock());
+    }
+    result
+}
+
+/// Whether the child of the fork that is under way has its copy of this memory: it maps the
+/// page, too, and the kernel does not copy any more.
+#[must_use]
+pub fn is_copied() -> bool {
+    /// Of an entry (Documentation/admin-guide/mm/pagemap.rst).
+    const PRESENT: u64 = 1 << 63;
+    const EXCLUSIVE: u64 = 1 << 56;
+    let page = MARK.0.get() as u64;
+    let mut entry = [0; 8];
+    // (Without the heap, which may be what is waited for.)
+    let read = File::open_at(c::AT_FDCWD, c"/proc/self/pagemap".to_bytes_with_nul(), 0)
+        .and_then(|file| file.read_at(&mut entry, page / mem::PAGE * 8));
+    let entry = u64::from_le_bytes(entry);
+    let shared = read == Ok(8) && entry & PRESENT != 0 && entry & EXCLUSIVE == 0;
+    let args = [page as usize, mem::PAGE as usize, mem::RW as usize, 0, 0, 0];
+    // SAFETY: as it is protected already; the call waits for the end of the copying.
+    shared && unsafe { call(c::__NR_mprotect, args) }.is_ok()
+}
