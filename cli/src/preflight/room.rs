@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use nix::sys::resource::{Resource, getrlimit};
-use ppin_abi::room::LEAST;
+use ppin_abi::room::{LEAST, allowed};
 
 /// Refuses to start a program that would run, but not with ppin in its memory.
 pub fn check() -> Result<(), Failure> {
@@ -11,11 +11,12 @@ pub fn check() -> Result<(), Failure> {
         (Resource::RLIMIT_DATA, "data (ulimit -d)"),
     ];
     for (limit, of) in limits {
-        let (soft, _) = getrlimit(limit).unwrap_or((u64::MAX, u64::MAX));
-        if soft < LEAST {
+        let (soft, hard) = getrlimit(limit).unwrap_or((u64::MAX, u64::MAX));
+        let room = allowed(limit == Resource::RLIMIT_DATA, soft, hard);
+        if room < LEAST {
             return Err(Failure::of_ppin(format!(
                 "the limit of {} KiB of {of} leaves no room for ppin: it needs {} KiB",
-                soft >> 10,
+                room >> 10,
                 LEAST >> 10,
             )));
         }

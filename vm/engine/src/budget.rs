@@ -9,6 +9,7 @@
 use crate::sys::{c, proc};
 use crate::vm::Vm;
 use core::sync::atomic::{AtomicU64, Ordering};
+use ppin_abi::room;
 
 /// Limits of memory.
 pub const LIMITS: [u32; 2] = [c::RLIMIT_AS, c::RLIMIT_DATA];
@@ -27,12 +28,18 @@ static UNITS: AtomicU64 = AtomicU64::new(0);
 pub fn learn() {
     LIMITS
         .into_iter()
-        .for_each(|it| note_limit(proc::limit(it)));
+        .for_each(|it| note_limit(it, proc::limits(it)));
 }
 
-/// The app's memory is limited to `soft`.
-pub fn note_limit(soft: u64) {
-    LIMIT.fetch_min(soft, Ordering::Relaxed);
+/// A limit of the app's memory, soft and hard.
+pub fn note_limit(resource: u32, limit: [u64; 2]) {
+    LIMIT.fetch_min(allowed(resource, limit), Ordering::Relaxed);
+}
+
+/// How many bytes that is.
+#[must_use]
+pub fn allowed(resource: u32, [soft, hard]: [u64; 2]) -> u64 {
+    room::allowed(resource == c::RLIMIT_DATA, soft, hard)
 }
 
 /// Whether a limit is known.

@@ -23,7 +23,10 @@ pub fn found() -> Option<&'static str> {
     if !crate::confine::launch::possible() {
         return Some("its filter of system calls may not let ppin in");
     }
-    if LIMITS.into_iter().any(|it| limits::soft(it) < room::LEAST) {
+    if LIMITS
+        .into_iter()
+        .any(|it| limits::allowed(it) < room::LEAST)
+    {
         return Some("its memory limits leave no room for ppin");
     }
     if is_traced() {

@@ -174,11 +174,17 @@ pub fn use_segment_bases() {
 /// A soft limit (getrlimit(2)); nothing is known: 0.
 #[must_use]
 pub fn limit(resource: u32) -> u64 {
+    limits(resource)[0]
+}
+
+/// The soft and the hard limit.
+#[must_use]
+pub fn limits(resource: u32) -> [u64; 2] {
     let mut limit = [0u64; 2];
     let args = [resource as usize, limit.as_mut_ptr() as usize, 0, 0, 0, 0];
     // SAFETY: a `struct rlimit` of ours.
     unsafe { raw(c::__NR_getrlimit, args) };
-    limit[0]
+    limit
 }
 
 /// Sets the base of gs; its selector becomes 0.

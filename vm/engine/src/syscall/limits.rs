@@ -75,11 +75,11 @@ pub fn widen_again(thread: &Thread) {
 pub fn inherit(vm: &Vm) {
     for limit in &WIDENED {
         let asked = limit.current();
-        if asked[SOFT] == u64::MAX {
+        if budget::allowed(limit.resource, asked) == u64::MAX {
             continue;
         }
         let ours = limit.ours(vm);
-        let privileged = asked.map(|it| it.saturating_add(ours));
+        let privileged = limit.and(asked, ours);
         let usual = limit.wider(asked, ours);
         if let Some(given) = [privileged, usual].into_iter().find(|it| limit.set(*it)) {
             limit.note(asked, given);
@@ -94,14 +94,15 @@ pub fn raise(len: u64) -> bool {
     wider.filter(|limit| limit.raise(len)).count() != 0
 }
 
-/// A soft limit as the app knows it.
+/// How many bytes the app is allowed, as far as it knows.
 #[must_use]
-pub fn soft(resource: u32) -> u64 {
+pub fn allowed(resource: u32) -> u64 {
     let known = WIDENED.iter().find(|it| it.resource == resource);
-    known.map_or_else(
-        || proc::limit(resource),
-        |limit| limit.as_asked(limit.current())[SOFT],
-    )
+    let limit = known.map_or_else(
+        || proc::limits(resource),
+        |limit| limit.as_asked(limit.current()),
+    );
+    budget::allowed(resource, limit)
 }
 
 /// As the app knows them, by the names of proc_pid_limits(5).
@@ -130,17 +131,28 @@ impl Widened {
 
     /// The hard limit follows where that is allowed.
     fn raise(&self, len: u64) -> bool {
-        let [soft, hard] = Self::get(&self.given);
-        let next = [soft.saturating_add(len), hard.saturating_add(len)];
-        if self.current() != [soft, hard] {
+        let given = Self::get(&self.given);
+        let next = self.and(given, len);
+        if self.current() != given {
             return false;
         }
-        let within = [next[SOFT], hard];
-        let raised = [within, next].into_iter().find(|it| self.set(*it));
+        let within = [next[SOFT], given[HARD]];
+        let mut wider = [within, next].into_iter().filter(|it| *it != given);
+        let raised = wider.find(|it| self.set(*it));
         if let Some(raised) = raised {
             Self::put(&self.given, raised);
         }
         raised.is_some()
+    }
+
+    /// Both, and `more`; but a soft limit that stands for the hard one stays what it is.
+    fn and(&self, limit: Limit, more: u64) -> Limit {
+        let stands = budget::allowed(self.resource, limit) != limit[SOFT];
+        let soft = if stands { 0 } else { more };
+        [
+            limit[SOFT].saturating_add(soft),
+            limit[HARD].saturating_add(more),
+        ]
     }
 
     fn put(limit: &[AtomicU64; 2], value: Limit) {
@@ -229,11 +241,12 @@ impl Widened {
     /// What the kernel is told. Before, we take what we need: the app may use up what it
     /// leaves itself. (A vfork child limits itself alone, and has no memory of ours.)
     fn given_for(&self, thread: &Thread, asked: Limit) -> Limit {
-        if asked[SOFT] == u64::MAX || asked[SOFT] > asked[HARD] || thread.borrowed_memory {
+        let none = budget::allowed(self.resource, asked) == u64::MAX;
+        if none || asked[SOFT] > asked[HARD] || thread.borrowed_memory {
             return asked;
         }
         let mut vm = vm::lock();
-        budget::note_limit(asked[SOFT]);
+        budget::note_limit(self.resource, asked);
         vm.cache.limit = vm.cache.limit.min(budget::code());
         crate::install::prepare_for_want(&mut vm);
         self.wider(asked, self.ours(&vm))
@@ -251,7 +264,7 @@ impl Widened {
         } else {
             hard.max(kernel[HARD].saturating_add(1))
         };
-        [asked[SOFT].saturating_add(ours).min(hard), hard]
+        [self.and(asked, ours)[SOFT].min(hard), hard]
     }
 
     /// How much of what this limit counts is ours.
