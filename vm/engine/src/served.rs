@@ -34,7 +34,7 @@ unsafe extern "C" {
     fn bring_end();
 }
 
-// Nothing that is not undone by going on at the end.
+// Given up anywhere, it goes on at the end.
 core::arch::global_asm!(
     ".text",
     ".globl bring_byte, bring_start, bring_end",
