@@ -66,54 +66,61 @@ fn place_fields(fragment: &mut Fragment) {
     fragment.pc_map.sort_by_key(|row| row.hot);
 }
 
+fn any_exit(hot: usize, cold: usize, slots: usize) -> impl Strategy<Value = Exit> {
+    let branch = 0..hot as u32 / 4;
+    let parts = (offset(), context(), branch, 0..cold as u32, 0..slots as u16);
+    parts.prop_map(|(target, context, branch, stub, slot)| Exit {
+        target,
+        context,
+        branch: 4 * branch,
+        stub,
+        slot,
+    })
+}
+
+fn any_reloc(hot: usize, cold: usize, slots: usize) -> impl Strategy<Value = Reloc> {
+    let in_hot = (0..hot as u32 / 4).prop_map(|at| (Section::Hot, 4 * at));
+    let in_cold = (0..cold as u32 / 4).prop_map(|at| (Section::Cold, 4 * at));
+    let place = prop_oneof![2 => in_hot, 1 => in_cold];
+    let parts = (place, -40..12i32, reloc_kind(hot, cold, slots));
+    parts.prop_map(|((section, at), pc_bias, kind)| Reloc {
+        section,
+        at,
+        pc_bias,
+        kind,
+    })
+}
+
+fn pc_row(hot: usize) -> impl Strategy<Value = PcRow> {
+    let parts = (0..hot as u32, 0..900u32, any::<u8>(), 0..4u8);
+    parts.prop_map(|(hot, app, spilled, flags)| PcRow {
+        hot,
+        app,
+        spilled,
+        flags,
+    })
+}
+
+fn count_row(hot: usize) -> impl Strategy<Value = CountRow> {
+    let parts = (0..hot as u32, 0..512u32, any::<bool>(), 0..900u32, 1..64u32);
+    parts.prop_map(|(done, counter, image, app, amount)| CountRow {
+        done,
+        counter,
+        image,
+        app,
+        amount,
+    })
+}
+
 pub fn fragment() -> impl Strategy<Value = Fragment> {
     (code_len(), 8..200usize, 1..5usize).prop_flat_map(|(hot, cold, slots)| {
-        let exit = (
-            offset(),
-            context(),
-            0..hot as u32 / 4,
-            0..cold as u32,
-            0..slots as u16,
-        );
-        let exit = exit.prop_map(|(target, context, branch, stub, slot)| Exit {
-            target,
-            context,
-            branch: 4 * branch,
-            stub,
-            slot,
-        });
-        let hot_reloc = (0..hot as u32 / 4).prop_map(|at| (Section::Hot, 4 * at));
-        let cold_reloc = (0..cold as u32 / 4).prop_map(|at| (Section::Cold, 4 * at));
-        let place = prop_oneof![2 => hot_reloc, 1 => cold_reloc];
-        let reloc = (place, -40..12i32, reloc_kind(hot, cold, slots));
-        let reloc = reloc.prop_map(|((section, at), pc_bias, kind)| Reloc {
-            section,
-            at,
-            pc_bias,
-            kind,
-        });
-        let pc_row = (0..hot as u32, 0..900u32, any::<u8>(), 0..4u8);
-        let pc_row = pc_row.prop_map(|(hot, app, spilled, flags)| PcRow {
-            hot,
-            app,
-            spilled,
-            flags,
-        });
-        let count = (0..hot as u32, 0..512u32, any::<bool>(), 0..900u32, 1..64u32);
-        let count = count.prop_map(|(done, counter, image, app, amount)| CountRow {
-            done,
-            counter,
-            image,
-            app,
-            amount,
-        });
         let code = (vec(any::<u8>(), hot), vec(any::<u8>(), cold));
         let tables = (
             vec(slot(cold), slots),
-            vec(reloc, 0..12),
-            vec(exit, 0..5),
-            vec(pc_row, 0..20),
-            vec(count, 0..6),
+            vec(any_reloc(hot, cold, slots), 0..12),
+            vec(any_exit(hot, cold, slots), 0..5),
+            vec(pc_row(hot), 0..20),
+            vec(count_row(hot), 0..6),
         );
         (offset(), context(), 1..900u32, 1..64u32, code, tables).prop_map(
             |(head, context, source_len, instructions, (hot, cold), tables)| {

@@ -181,7 +181,7 @@ fn trap(thread: &mut Thread) -> CachePc {
     if rec.kind == Trap::Changed as u32 {
         return changed(&mut vm, thread, pc);
     }
-    let entry = look_again(&mut vm, thread, pc, Context(rec.context));
+    let entry = look_again(&mut vm, pc, Context(rec.context));
     if rec.kind == Trap::Int80 as u32 {
         drop(vm);
         match gate32::way(&thread.regs.gpr) {
@@ -207,13 +207,16 @@ fn trap(thread: &mut Thread) -> CachePc {
 
 /// The translation of `pc`, after one that could not go on: what could not be read then may
 /// have been on its way.
-fn look_again(vm: &mut Locked, thread: &Thread, pc: AppPc, context: Context) -> CachePc {
-    vm.unlocked(|| served::bring(thread, pc.0));
+fn look_again(vm: &mut Locked, pc: AppPc, context: Context) -> CachePc {
+    if !served::is_on() {
+        return lookup(vm, pc, context);
+    }
+    vm.unlocked(|| served::bring(pc.0));
     let entry = lookup(vm, pc, context);
-    if !served::is_on() || !vm.tells_only_of_trap(entry) {
+    if !vm.tells_only_of_trap(entry) {
         return entry;
     }
-    vm.unlocked(|| served::bring_rest(thread, pc.0));
+    vm.unlocked(|| served::bring_rest(pc.0));
     lookup(vm, pc, context)
 }
 

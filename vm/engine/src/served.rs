@@ -9,8 +9,7 @@
 
 use crate::lock::Word;
 use crate::sys::file::File;
-use crate::sys::{c, call, mem};
-use crate::thread::Thread;
+use crate::sys::{c, call, mem, peek};
 use crate::vm;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -28,30 +27,8 @@ struct Mark(UnsafeCell<[u8; mem::PAGE as usize]>);
 // SAFETY: written to by the holder of all locks only, and read by nobody.
 unsafe impl Sync for Mark {}
 
-unsafe extern "C" {
-    fn bring_byte(pending: *const u64, at: u64);
-    fn bring_start();
-    fn bring_end();
-}
-
-// Given up anywhere, it goes on at the end.
-core::arch::global_asm!(
-    ".text",
-    ".globl bring_byte, bring_start, bring_end",
-    ".hidden bring_byte",
-    ".hidden bring_start",
-    ".hidden bring_end",
-    "bring_byte:",
-    "bring_start:",
-    "cmp qword ptr [rdi], 0",
-    "jne bring_end",
-    "mov al, [rsi]",
-    "bring_end:",
-    "ret",
-);
-
-/// Where one may be opened (userfaultfd(2)).
-pub const DEVICE: &[u8] = b"/dev/userfaultfd";
+/// Of the device by which one may be had (userfaultfd(2)).
+pub const DEVICE: &[u8] = b"userfaultfd";
 /// More than any instruction has bytes.
 const INSTRUCTION: u64 = 16;
 
@@ -94,27 +71,16 @@ fn is_there(page: u64) -> bool {
 
 /// Waits for the code of the instruction at app address `pc`, or for a signal; the caller has
 /// no lock.
-pub fn bring(thread: &Thread, pc: u64) {
-    if is_on() {
-        // SAFETY: whatever keeps the byte from being read ends the attempt.
-        unsafe { bring_byte(&raw const thread.pending, pc) };
-    }
+pub fn bring(pc: u64) {
+    peek::touch(pc);
 }
 
 /// The same, if it goes on in the next page.
-pub fn bring_rest(thread: &Thread, pc: u64) {
+pub fn bring_rest(pc: u64) {
     let last = pc.wrapping_add(INSTRUCTION - 1);
     if mem::page_down(last) != mem::page_down(pc) {
-        bring(thread, last);
+        bring(last);
     }
-}
-
-/// If `pc` is in that, where to go on after a fault or for a signal.
-#[must_use]
-pub fn abort(pc: u64) -> Option<u64> {
-    let place = |symbol: unsafe extern "C" fn()| symbol as *const () as u64;
-    let (start, end) = (place(bring_start), place(bring_end));
-    (start..end).contains(&pc).then_some(end)
 }
 
 /// Makes the fork, as `call` does; the caller holds `locks`, taken in this order, and has them

@@ -50,7 +50,8 @@ macro_rules! no_data {
     };
 }
 
-/// Entry point of a runtime; see the module.
+/// Entry point of a runtime; see the module. One function, however long: it runs before there
+/// is a stack or a relocation to call others by.
 ///
 /// # Safety
 /// Reached from the bootstrap only.

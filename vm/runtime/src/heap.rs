@@ -7,6 +7,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
 use linux_raw_sys::general::{__NR_getrlimit, RLIMIT_AS, RLIMIT_DATA};
 use lock_api::{MutexGuard, RawMutex};
+use ppin_abi::room;
 use ppin_inject::sys::syscall;
 use talc::TalcLock;
 use talc::base::Talc;
@@ -177,7 +178,7 @@ fn limited() -> bool {
         let args = [resource as usize, limit.as_mut_ptr() as usize, 0, 0, 0, 0];
         // SAFETY: asks for a `struct rlimit`.
         unsafe { syscall(__NR_getrlimit, args) };
-        limit[0] != u64::MAX
+        room::allowed(resource == RLIMIT_DATA, limit[0], limit[1]) != u64::MAX
     })
 }
 

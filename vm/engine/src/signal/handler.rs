@@ -9,7 +9,6 @@ use crate::glue::{self, Place, vmcall};
 use crate::leave;
 use crate::rseq;
 use crate::sample;
-use crate::served;
 use crate::sys::{c, peek};
 use crate::thread::{self, Thread};
 use crate::vm;
@@ -110,7 +109,7 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
         Where::Vm => {
             wait(thread, info, context);
             thread.signals.returning.hold(context.gregs[greg::RSP]);
-            if let Some(abort) = vmcall::abort(pc).or_else(|| served::abort(pc)) {
+            if let Some(abort) = vmcall::abort(pc).or_else(|| peek::abort(pc)) {
                 context.gregs[greg::RIP] = abort;
             }
         }
@@ -147,7 +146,7 @@ fn wait(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
 /// A fault, or one of our own traps.
 fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
-    if let Some(resume) = peek::fixup(pc).or_else(|| served::abort(pc)) {
+    if let Some(resume) = peek::fixup(pc) {
         context.gregs[greg::RIP] = resume;
         return;
     }

@@ -1,9 +1,11 @@
 //! Touching app memory that may not be there.
 //!
 //! The copy is one `rep movsb`: if it faults, the signal handler sees the pc at
-//! [`peek_copy`] and moves it to [`peek_done`], where rcx says how much was left.
+//! [`peek_copy`] and moves it to [`peek_done`], where rcx says how much was left. A page that
+//! is on its way can be waited for ([`touch`]) until a signal comes.
 
 use super::{c, call, mem, proc};
+use crate::glue::disp;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,11 +18,13 @@ unsafe extern "C" {
     /// The one after it.
     fn peek_done();
     fn peek_bytes(to: u64, from: u64, len: u64) -> u64;
+    fn peek_touch(at: u64);
+    fn peek_touched();
 }
 
 core::arch::global_asm!(
     ".text",
-    ".globl peek_bytes, peek_copy, peek_done",
+    ".globl peek_bytes, peek_copy, peek_done, peek_touch, peek_touched",
     ".hidden peek_bytes",
     ".hidden peek_copy",
     ".hidden peek_done",
@@ -31,12 +35,42 @@ core::arch::global_asm!(
     "peek_done:",
     "mov rax, rcx",
     "ret",
+    ".hidden peek_touch",
+    ".hidden peek_touched",
+    "peek_touch:",
+    "cmp qword ptr gs:[{pending}], 0",
+    "jne peek_touched",
+    "mov al, [rdi]",
+    "peek_touched:",
+    "ret",
+    pending = const disp::PENDING,
 );
 
-/// If `pc` is the copy's, where to go on instead.
+/// If `pc` is one of those that may fault, where to go on instead.
 #[must_use]
 pub fn fixup(pc: u64) -> Option<u64> {
-    (pc == peek_copy as *const () as usize as u64).then_some(peek_done as *const () as usize as u64)
+    (pc == address(peek_copy))
+        .then(|| address(peek_done))
+        .or_else(|| abort(pc))
+}
+
+/// If a signal at `pc` would have to wait for a page, where to go on instead.
+#[must_use]
+pub fn abort(pc: u64) -> Option<u64> {
+    let start = peek_touch as unsafe extern "C" fn(u64) as usize as u64;
+    let end = address(peek_touched);
+    (start..end).contains(&pc).then_some(end)
+}
+
+fn address(place: unsafe extern "C" fn()) -> u64 {
+    place as *const () as u64
+}
+
+/// Reads the byte of app memory at `at`, so that it is there; gives up if that fails or as soon
+/// as a signal waits. On a thread of the app, whose gs is ours.
+pub fn touch(at: u64) {
+    // SAFETY: a fault on the app's side, or a signal, ends the attempt.
+    unsafe { peek_touch(at) };
 }
 
 /// From now on reads do not fault: a tracer that shares this memory would meet each fault as a

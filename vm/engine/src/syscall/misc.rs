@@ -30,8 +30,11 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
         }
         c::__NR_mlockall | c::__NR_munlockall => super::resident::handle(thread, nr, args),
         c::__NR_userfaultfd => {
-            served::begin();
-            pass(nr, args)
+            let result = pass(nr, args);
+            if result >= 0 {
+                served::begin();
+            }
+            result
         }
         _ => super::trust::give_up(thread, nr, args),
     }

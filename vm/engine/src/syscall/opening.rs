@@ -21,10 +21,11 @@ pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     if writes {
         own_memory::opened(fd as i32);
     }
-    let Some(path) = path(nr, args).filter(|_| flags & c::O_PATH == 0) else {
+    if flags & c::O_PATH != 0 {
         return outcome;
-    };
-    if path == served::DEVICE {
+    }
+    let path = path(nr, args).unwrap_or_default();
+    if path.ends_with(served::DEVICE) {
         served::begin();
     } else if !writes && listing::is_named_so(&path) {
         listing::opened(fd as i32);
