@@ -131,6 +131,15 @@ impl<'a> VerifiedUnit<'a> {
         self.checked_entry(self.record(SectionId::Index, number)?)
     }
 
+    /// Number, in the order of the index, of the first entry at `head` or behind it; damaged
+    /// ones count as before.
+    #[must_use]
+    pub fn first_entry_from(&self, head: ImageOff) -> u32 {
+        partition(0..self.fragments(), |number| {
+            self.entry(number).map_or(true, |entry| entry.head < head)
+        })
+    }
+
     fn checked_entry(&self, entry: IndexRec) -> Result<Entry, Reject> {
         let inside =
             entry.fragment < self.fragments() && entry.hot < self.section(SectionId::Hot).len;

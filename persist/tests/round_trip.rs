@@ -28,6 +28,11 @@ proptest! {
     fn every_entry_is_found_and_nothing_else(fragments in unit(40)) {
         let bytes = frozen(&fragments);
         let file = UnitFile::open(&bytes, None).unwrap();
+        for head in [i32::MIN, 0, 0x1000, 0x1100, i32::MAX] {
+            let before = fragments.iter().filter(|thawed| thawed.fragment.head.0 < head);
+            let first = file.unit().first_entry_from(ImageOff(head));
+            prop_assert_eq!(first as usize, before.count());
+        }
         let unit = file.unit();
         for (number, thawed) in fragments.iter().enumerate() {
             let fragment = &thawed.fragment;

@@ -3,6 +3,7 @@
 //! Files are written whole to a temporary name in the same directory and renamed.
 //! Nothing here fails the program: what cannot be saved is a note.
 
+mod allowance;
 mod anticipate;
 mod string_code;
 mod tidy;
@@ -19,6 +20,7 @@ use crate::vm::Vm;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use allowance::Allowance;
 use ppin_abi::context::Context;
 use ppin_persist::paths::{self, TEMPORARY, UnitName};
 use ppin_persist::{Key, Piece, RawUnit, UnitSpec, freeze as freeze_bytes, unit_flag};
@@ -31,18 +33,19 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
         return;
     }
     let started = time::ticks();
-    let program = if remap {
+    let mut allowance = if remap {
+        Allowance::in_passing()
+    } else {
+        Allowance::of_run(vm)
+    };
+    let program = if remap || !allowance.exploring {
         String::new()
     } else {
         host::program()
     };
     for n in 0..vm.images.all.len() as u32 {
         let id = ImageId(n);
-        let explored = !remap && {
-            forget_published(vm, id);
-            anticipate::neighbours(vm, id, &program)
-        };
-        if let Some((key, dir, name)) = freeze(vm, id, explored)
+        if let Some((key, dir, name)) = freeze(vm, id, &mut allowance, &program)
             && remap
         {
             restore::map_unit(vm, id, &key, &dir, &name);
@@ -53,36 +56,35 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
 
 /// Freezes the fresh fragments of one image, or of one that is being unmapped.
 pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, String, UnitName)> {
-    freeze(vm, id, false)
+    freeze(vm, id, &mut Allowance::in_passing(), "")
 }
 
-/// The same; `explored`: and marks what is kept of the image.
-fn freeze(vm: &mut Vm, id: ImageId, explored: bool) -> Option<(Key, String, UnitName)> {
-    let mut fresh = savable(vm, id);
-    if fresh.is_empty() && !explored || !vm.config.writes() || vm.no_save {
+/// The same, with what follows them as far as the allowance goes. `program`: the process's own
+/// file, in a run that explores.
+fn freeze(
+    vm: &mut Vm,
+    id: ImageId,
+    allowance: &mut Allowance,
+    program: &str,
+) -> Option<(Key, String, UnitName)> {
+    if !vm.config.writes() || vm.no_save {
+        return None;
+    }
+    if savable(vm, id).is_empty() && !anticipate::is_due(vm, id, program) {
+        return None;
+    }
+    let mut draft = Draft::new(vm, id)?;
+    forget_published(vm, id, &draft);
+    draft.explored = anticipate::neighbours(vm, id, program, allowance);
+    let fresh = savable(vm, id);
+    if fresh.is_empty() && (!draft.explored || draft.names.is_empty()) {
         return None;
     }
     if !budget::lasts(vm, work(vm, &fresh)) {
         vm.stats.note(String::from("not saved: too little memory"));
         return None;
     }
-    let key = restore::key_of(vm, id, true)?;
-    let dir = directory(vm, &key);
-    let names = restore::unit_names(&dir);
-    drop_published(vm, id, &key, &dir, &names, &mut fresh);
-    if fresh.is_empty() && (!explored || names.is_empty()) {
-        return None;
-    }
-    let seq = names.last().map_or(0, |n| n.seq + 1);
-    let name = UnitName { seq, tag: tag() };
-    let draft = Draft {
-        key,
-        dir,
-        names,
-        name,
-        explored,
-    };
-    match write(vm, id, &draft, &fresh) {
+    match write(vm, id, &draft, &fresh, allowance) {
         Ok(()) => {
             for number in &fresh {
                 vm.cache.directory.fragments[*number as usize].saved = true;
@@ -119,6 +121,23 @@ struct Draft {
     explored: bool,
 }
 
+impl Draft {
+    /// The next unit of the image.
+    fn new(vm: &mut Vm, id: ImageId) -> Option<Self> {
+        let key = restore::key_of(vm, id, true)?;
+        let dir = directory(vm, &key);
+        let names = restore::unit_names(&dir);
+        let seq = names.last().map_or(0, |n| n.seq + 1);
+        Some(Self {
+            key,
+            dir,
+            names,
+            name: UnitName { seq, tag: tag() },
+            explored: false,
+        })
+    }
+}
+
 /// Directory of the units of `key`.
 fn directory(vm: &Vm, key: &Key) -> String {
     format!("{}/{}", vm.config.db, paths::unit_dir(key))
@@ -146,47 +165,22 @@ fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
         .collect()
 }
 
-/// What another process has published meanwhile, a sibling by fork above all, is neither
-/// saved nor explored from again.
-fn forget_published(vm: &mut Vm, id: ImageId) {
-    let all = savable(vm, id);
-    if all.is_empty() {
-        return;
-    }
-    let Some(key) = restore::key_of(vm, id, true) else {
-        return;
-    };
-    let dir = directory(vm, &key);
-    let names = restore::unit_names(&dir);
-    let mut fresh = all.clone();
-    drop_published(vm, id, &key, &dir, &names, &mut fresh);
-    for number in all.iter().filter(|n| fresh.binary_search(n).is_err()) {
-        vm.cache.directory.fragments[*number as usize].saved = true;
-    }
-}
-
-/// Leaves out what another process has published since this image was asked for.
-fn drop_published(
-    vm: &mut Vm,
-    id: ImageId,
-    key: &Key,
-    dir: &str,
-    names: &[UnitName],
-    fresh: &mut Vec<u32>,
-) {
-    for name in names {
+/// What another process has published since this image was asked for, a sibling by fork above
+/// all, is neither saved nor explored from again.
+fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
+    for name in &draft.names {
         if vm.images.get(id).units.iter().any(|u| u.name() == *name) {
             continue;
         }
         let image = vm.images.get(id);
-        if let Some(unit) = restore::peek_unit(dir, name, key, image) {
-            let fragments = &vm.cache.directory.fragments;
-            fresh.retain(|n| {
-                let code = &fragments[*n as usize].code;
-                !unit.has(code.head, code.context)
-            });
-            unit.unmap();
+        let Some(unit) = restore::peek_unit(&draft.dir, name, &draft.key, image) else {
+            continue;
+        };
+        for number in savable(vm, id) {
+            let fresh = &mut vm.cache.directory.fragments[number as usize];
+            fresh.saved = unit.has(fresh.code.head, fresh.code.context);
         }
+        unit.unmap();
     }
 }
 
@@ -210,7 +204,13 @@ fn displacement(base: u64, key: &Key, seq: u32) -> i64 {
     -(distance as i64)
 }
 
-fn write(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<(), String> {
+fn write(
+    vm: &Vm,
+    id: ImageId,
+    draft: &Draft,
+    fresh: &[u32],
+    allowance: &mut Allowance,
+) -> Result<(), String> {
     let new = if fresh.is_empty() {
         None
     } else {
@@ -227,11 +227,13 @@ fn write(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<(), Strin
         .flatten();
     let tidied = match (whole, new) {
         (Some(whole), _) => whole,
-        (None, Some(new)) if !reached => tidy::leave(new),
-        (None, Some(new)) => tidy::take_in(new, key, dir, names),
+        (None, Some(new)) => tidy::take_in(new, key, dir, names, allowance.merge),
         (None, None) => return Err(format!("{dir}: units cannot be merged")),
     };
     let bytes = &tidied.bytes;
+    if !tidied.replaces.is_empty() {
+        allowance.merged(bytes.len() as u64);
+    }
     let unit = RawUnit::new(bytes, bytes.len() as u64)
         .and_then(RawUnit::verify_any)
         .map_err(|e| e.to_string())?;
