@@ -1,6 +1,6 @@
 //! The bytes that persisted code was made from.
 
-use sha2::{Digest, Sha256};
+use ppin_persist::identity;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -8,21 +8,26 @@ use std::path::Path;
 /// Name of the code that the kernel maps into every process.
 const VDSO: &str = "[vdso]";
 
-/// The image at `path` if its contents have this hash.
+/// The image at `path` if it has this identity.
 ///
 /// # Errors
 /// Why there is no such image, for people.
-pub fn image(path: &Path, sha256: &[u8; 32]) -> Result<Vec<u8>, String> {
-    let bytes = if path == Path::new(VDSO) {
+pub fn image(path: &Path, identity: &[u8; 32]) -> Result<Vec<u8>, String> {
+    let is_vdso = path == Path::new(VDSO);
+    let bytes = if is_vdso {
         vdso().ok_or("this process has no vdso")?
     } else if path.is_absolute() {
         fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?
     } else {
         return Err(format!("{} is no file", path.display()));
     };
-    let found: [u8; 32] = Sha256::digest(&bytes).into();
-    if found != *sha256 {
-        return Err(match path == Path::new(VDSO) {
+    let found = if is_vdso {
+        identity::by_contents(&bytes)
+    } else {
+        identity::of_file(&bytes)
+    };
+    if found != *identity {
+        return Err(match is_vdso {
             true => "the vdso is that of another kernel".to_owned(),
             false => format!("{} has changed since", path.display()),
         });
@@ -53,7 +58,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("image");
         fs::write(&path, b"contents").unwrap();
-        let hash = Sha256::digest(b"contents").into();
+        let hash = identity::of_file(b"contents");
         assert_eq!(image(&path, &hash).unwrap(), b"contents");
         fs::write(&path, b"changed").unwrap();
         assert!(image(&path, &hash).unwrap_err().contains("has changed"));

@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 /// the format and of the thread area belong to it, too, but are constants here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord, Hash)]
 pub struct Key {
-    /// SHA-256 of the image file's contents.
+    /// Which file the image is ([`crate::identity`]).
     pub image: [u8; 32],
     /// SHA-256 of the runtime that translated it.
     pub engine: [u8; 32],

@@ -23,6 +23,7 @@ mod checksum;
 mod file;
 mod freeze;
 mod group;
+pub mod identity;
 mod key;
 mod layout;
 pub mod memo;

@@ -291,13 +291,14 @@ impl Vm {
     }
 
     /// App address and context of a fragment in a refused group, from the address
-    /// at which it was entered.
+    /// at which it was entered. The links that lead there are taken back.
     ///
     /// # Panics
     /// If `addr` is not the entry of a unit's fragment.
     #[must_use]
     pub fn entry_of_refused(&self, addr: u64) -> (AppPc, Context) {
         let (image, unit) = self.unit_at(addr).expect("the caller found a unit");
+        unit.unlink_refused();
         unit.entry_at(addr, self.images.get(image).base)
     }
 }

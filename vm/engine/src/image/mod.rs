@@ -39,8 +39,8 @@ pub struct Image {
     /// What its executed branches did not do has been looked at, or is not this
     /// process's to look at (see `spool::anticipate`).
     pub explored: bool,
-    /// SHA-256 of the file, once known.
-    pub hash: Option<[u8; 32]>,
+    /// See `ppin_persist::identity`; once known.
+    pub identity: Option<[u8; 32]>,
     /// Displacement from `gs` of this image's tool counters.
     pub counters: u64,
     /// App addresses whose persisted translation must not be used, start and end.
@@ -193,7 +193,7 @@ impl Images {
             units: Vec::new(),
             asked: false,
             explored: true,
-            hash: None,
+            identity: None,
             counters: 0,
             off_limits: Vec::new(),
             gone: false,

@@ -86,6 +86,7 @@ impl Bound {
         self.hot_gates[group.number as usize] = gate;
         if gate == Gate::Open {
             self.prefill(group, image, ibl);
+            self.unlink_admitted(group);
         }
         stats.time.relocate += time::ticks().saturating_sub(started);
         gate == Gate::Open

@@ -31,7 +31,7 @@ pub struct Bound {
     pub(super) hot_gates: Vec<Gate>,
     pub(super) cold_open: Vec<bool>,
     /// Hot offsets of fragments whose app bytes have changed since.
-    killed: Vec<u32>,
+    pub(super) killed: Vec<u32>,
 }
 
 impl Bound {

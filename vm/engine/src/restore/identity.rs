@@ -1,107 +1,80 @@
-//! Which file an image is: SHA-256 of its contents, remembered per file state.
+//! Which file an image is: see [`ppin_persist::identity`].
 
-use crate::config::Config;
 use crate::image::Image;
-use crate::sys::file::{File, Mapped, Stat};
-use crate::sys::{c, file, peek, time};
-use alloc::format;
+use crate::sys::file::{File, Stat};
+use crate::sys::{c, peek};
 use alloc::vec;
-use ppin_persist::memo::{self, MEMO_LEN, StatId};
-use ppin_persist::paths::MEMO;
-use sha2::{Digest, Sha256};
+use ppin_persist::identity::{self, BuildId, PIECE, START, Sample};
 
 /// Largest code without a file that is worth hashing: the vdso.
 const SMALL: u64 = 64 << 10;
+/// Longest notes that are read.
+const NOTES: u64 = 4096;
 
-/// Files up to this size are hashed when they are first seen, others when something
-/// of them is saved: a program that was just built is often run again at once, before
-/// its state can be remembered.
-const SMALL_FILE: u64 = 1 << 20;
-
-/// Identity of a file state for the memo. Devices that are numbered anew at each
-/// boot count with the boot's id.
+/// Identity of an image: from its first page in memory, where its build id lies as a rule,
+/// else from its file.
 #[must_use]
-pub fn stat_id(stat: &Stat) -> StatId {
-    let anonymous = (stat.dev >> 8) & 0xfff == 0;
-    StatId {
-        dev: stat.dev,
-        ino: stat.ino,
-        size: stat.size,
-        mtime: stat.mtime,
-        ctime: stat.ctime,
-        boot: if anonymous { boot_id() } else { [0; 16] },
-    }
-}
-
-fn boot_id() -> [u8; 16] {
-    let mut id = [0; 16];
-    let text =
-        File::open("/proc/sys/kernel/random/boot_id", c::O_RDONLY, 0).and_then(|f| f.read_all(64));
-    let digits = text.unwrap_or_default();
-    let digits = digits.iter().filter_map(|b| char::from(*b).to_digit(16));
-    for (n, digit) in digits.take(32).enumerate() {
-        id[n / 2] = id[n / 2] << 4 | digit as u8;
-    }
-    id
-}
-
-/// SHA-256 of an image's file: as remembered, or computed now if `compute`.
-#[must_use]
-pub fn image_hash(config: &Config, image: &Image, compute: bool) -> Option<[u8; 32]> {
+pub fn of_image(image: &Image) -> Option<[u8; 32]> {
     let Some(stat) = image.file else {
-        return vdso_hash(image);
+        return of_vdso(image);
     };
-    let id = stat_id(&stat);
-    let compute = compute || stat.size < SMALL_FILE;
-    remembered(&config.db, &id).or_else(|| {
-        let hash = compute.then(|| hash_file(&image.path, &stat)).flatten()?;
-        if config.writes() {
-            remember(&config.db, &id, &hash);
-        }
-        Some(hash)
-    })
+    in_memory(image, stat.size).or_else(|| of_file(&image.path, &stat))
 }
 
-fn memo_path(db: &str, id: &StatId) -> alloc::string::String {
-    format!("{db}/{MEMO}/{}", id.file_name())
-}
-
-fn remembered(db: &str, id: &StatId) -> Option<[u8; 32]> {
-    let mut bytes = [0; MEMO_LEN];
-    let file = File::open(&memo_path(db, id), c::O_RDONLY | c::O_NOFOLLOW, 0).ok()?;
-    let len = file.read_at(&mut bytes, 0).ok()?;
-    memo::lookup(&bytes[..len], id)
-}
-
-/// Failing to remember costs the next run a hash, no more.
-fn remember(db: &str, id: &StatId, hash: &[u8; 32]) {
-    if !id.settled(time::real().0) {
-        return;
+fn in_memory(image: &Image, len: u64) -> Option<[u8; 32]> {
+    let mut start = [0; START];
+    let read = peek::read(image.base.0, &mut start);
+    let start = &start[..read];
+    let offset = image.span.0.wrapping_sub(image.base.0);
+    if !identity::is_head_of(start, image.base.0, offset) {
+        return None;
     }
-    let path = memo_path(db, id);
-    let _ = file::make_dir(&format!("{db}/{MEMO}"));
-    let _ = crate::spool::publish(&path, &memo::encode(id, hash), None);
+    match identity::build_id(start) {
+        BuildId::Found(id) => Some(identity::by_build_id(len, id)),
+        _ => None,
+    }
 }
 
-/// SHA-256 of the file at `path` if it still is the one in state `stat`, before and
-/// after.
-#[must_use]
-pub fn hash_file(path: &str, stat: &Stat) -> Option<[u8; 32]> {
+/// Identity of the file at `path` if it still is the one in state `stat`.
+fn of_file(path: &str, stat: &Stat) -> Option<[u8; 32]> {
     let file = File::open(path, c::O_RDONLY | c::O_NONBLOCK, 0).ok()?;
     if file.stat().ok()? != *stat {
         return None;
     }
-    let mapped = Mapped::new(file.fd(), stat.size).ok()?;
-    let hash = Sha256::digest(mapped.bytes()).into();
-    (file.stat().ok()? == *stat).then_some(hash)
+    let mut start = [0; START];
+    let read = file.read_at(&mut start, 0).ok()?;
+    let id = match identity::build_id(&start[..read]) {
+        BuildId::Found(id) => Some(identity::by_build_id(stat.size, id)),
+        BuildId::In(notes) => notes.into_iter().find_map(|notes| {
+            let mut bytes = vec![0; (notes.end - notes.start).min(NOTES) as usize];
+            let read = file.read_at(&mut bytes, notes.start).ok()?;
+            let id = identity::note_id(&bytes[..read])?;
+            Some(identity::by_build_id(stat.size, id))
+        }),
+        BuildId::None => None,
+    };
+    id.or_else(|| sample(&file, stat.size))
+}
+
+fn sample(file: &File, len: u64) -> Option<[u8; 32]> {
+    let mut sample = Sample::new(len);
+    let mut piece = vec![0; PIECE];
+    for part in identity::sample_of(len) {
+        let piece = &mut piece[..(part.end - part.start) as usize];
+        if file.read_at(piece, part.start).ok()? != piece.len() {
+            return None;
+        }
+        sample.add(piece);
+    }
+    Some(sample.finish())
 }
 
 /// The vdso has no file: its bytes are its identity.
-fn vdso_hash(image: &Image) -> Option<[u8; 32]> {
+fn of_vdso(image: &Image) -> Option<[u8; 32]> {
     let len = image.span.1 - image.span.0;
     if image.path != "[vdso]" || len > SMALL {
         return None;
     }
     let mut bytes = vec![0; len as usize];
-    (peek::read(image.span.0, &mut bytes) == bytes.len()).then(|| Sha256::digest(&bytes).into())
+    (peek::read(image.span.0, &mut bytes) == bytes.len()).then(|| identity::by_contents(&bytes))
 }

@@ -5,8 +5,6 @@ use crate::image::Image;
 use crate::signal::translate::Maps;
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
-use ppin_persist::FragmentInfo;
-use ppin_relocator::Exit;
 
 impl Bound {
     /// The maps of the fragment whose hot code holds `addr`.
@@ -88,18 +86,6 @@ impl Bound {
             let exit = exits.find(|exit| self.branch_target(&info, exit) == Some(hot))?;
             Some((exit.target, exit.context))
         })
-    }
-
-    /// Offset in the hot section that the branch of `exit` leads to.
-    fn branch_target(&self, info: &FragmentInfo, exit: &Exit) -> Option<u32> {
-        let field = info.hot.start.checked_add(exit.branch)?;
-        let behind = field
-            .checked_add(4)
-            .filter(|behind| *behind <= info.hot.end)?;
-        let start = self.geometry.hot.start;
-        let bytes = self.bytes(start + u64::from(field)..start + u64::from(behind));
-        let distance = i32::from_le_bytes(bytes.try_into().ok()?);
-        behind.checked_add_signed(distance)
     }
 
     fn exit_at(&self, cold: u32) -> Option<(ImageOff, Context)> {

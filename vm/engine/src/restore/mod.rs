@@ -11,9 +11,9 @@ mod bound;
 mod identity;
 mod locate;
 mod map;
+mod unlink;
 
 pub use bound::Bound;
-pub use identity::{hash_file, image_hash, stat_id};
 
 use crate::cache::place;
 use crate::image::{Image, ImageId};
@@ -92,7 +92,7 @@ fn ask(vm: &mut Vm, id: ImageId) {
     }
     let started = time::ticks();
     vm.images.get_mut(id).asked = true;
-    if let Some(key) = key_of(vm, id, false) {
+    if let Some(key) = key_of(vm, id) {
         let databases: Vec<_> = core::iter::once(&vm.config.db)
             .chain(&vm.config.db_stack)
             .cloned()
@@ -108,20 +108,18 @@ fn ask(vm: &mut Vm, id: ImageId) {
     vm.stats.time.load += time::ticks().saturating_sub(started);
 }
 
-/// Key of an image's units; `compute`: hash the file if nobody has yet.
-pub fn key_of(vm: &mut Vm, id: ImageId, compute: bool) -> Option<Key> {
+/// Key of an image's units.
+pub fn key_of(vm: &mut Vm, id: ImageId) -> Option<Key> {
     let image = vm.images.get(id);
     if image.gone {
         return None;
     }
-    let hash = image
-        .hash
-        .or_else(|| image_hash(&vm.config, image, compute))?;
+    let identity = image.identity.or_else(|| identity::of_image(image))?;
     let image = vm.images.get_mut(id);
-    image.hash = Some(hash);
+    image.identity = Some(identity);
     let low = image.base.0 < place::LOW;
     Some(Key {
-        image: hash,
+        image: identity,
         engine: vm.config.engine_id,
         tool: vm_tool_key(vm, if low { LOW_IMAGE } else { b"" }),
     })

@@ -275,6 +275,7 @@ fn killed(thread: &mut Thread, context: &mut UContext, entry: u64) -> bool {
     let Some((image, unit)) = found else {
         return false;
     };
+    unit.unlink_refused();
     let (pc, ctx) = unit.entry_at(entry, vm.images.get(image).base);
     redirect(thread, context, pc, ctx);
     true

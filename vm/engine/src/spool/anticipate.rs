@@ -100,7 +100,7 @@ pub fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     if image.explored || image.path != program || !may_save(image) {
         return false;
     }
-    let key = restore::key_of(vm, id, false);
+    let key = restore::key_of(vm, id);
     key.is_some_and(|key| file::is_writable(&super::directory(vm, &key)))
 }
 

@@ -124,7 +124,7 @@ struct Draft {
 impl Draft {
     /// The next unit of the image.
     fn new(vm: &mut Vm, id: ImageId) -> Option<Self> {
-        let key = restore::key_of(vm, id, true)?;
+        let key = restore::key_of(vm, id)?;
         let dir = directory(vm, &key);
         let names = restore::unit_names(&dir);
         let seq = names.last().map_or(0, |n| n.seq + 1);

@@ -4,7 +4,6 @@ use super::*;
 use ppin_cachedb::Access;
 use ppin_persist::{Key, LOW_IMAGE, Piece, UnitSpec, freeze};
 use ppin_relocator::FragmentRef;
-use sha2::{Digest, Sha256};
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 
@@ -31,7 +30,7 @@ impl World {
         bytes.resize(0x400, 0xcc);
         fs::write(&image, &bytes).unwrap();
         let key = Key {
-            image: Sha256::digest(&bytes).into(),
+            image: ppin_persist::identity::of_file(&bytes),
             engine: ENGINE_ID,
             tool: tool_key(tool.as_bytes(), b"", b""),
         };
