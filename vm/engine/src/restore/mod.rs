@@ -16,6 +16,7 @@ pub use bound::Bound;
 pub use identity::{hash_file, image_hash, stat_id};
 
 use crate::cache::place;
+use crate::image::naming::{self, Naming};
 use crate::image::{Image, ImageId};
 use crate::sys::{file, time};
 use crate::vm::Vm;
@@ -110,8 +111,12 @@ fn ask(vm: &mut Vm, id: ImageId) {
 
 /// Key of an image's units; `compute`: hash the file if nobody has yet.
 pub fn key_of(vm: &mut Vm, id: ImageId, compute: bool) -> Option<Key> {
-    let image = vm.images.get(id);
-    if image.gone {
+    let image = vm.images.get_mut(id);
+    let named = match compute {
+        true => naming::check(image),
+        false => image.naming != Naming::Local,
+    };
+    if image.gone || !named {
         return None;
     }
     let hash = image
