@@ -95,16 +95,105 @@ fn a_file_that_is_mapped_low_and_high_is_warm_later() {
     hardly_anything_is_compiled_later(&Cmd::new(exe), 6);
 }
 
+/// What is translated ahead may be no code, and refer to what no unit reaches: all else is
+/// saved without it.
+#[test]
+fn what_is_out_of_reach_does_not_keep_the_rest_from_being_saved() {
+    let guest = Guest::load("flow/never_taken_far_branch.c");
+    let exe = guest.build("pie").expect("the compiler makes PIEs");
+    thread::sleep(SETTLE);
+    hardly_anything_is_compiled_later(&Cmd::new(exe), 3);
+}
+
+/// Its units hold code of both segments, and those of none are refused for the other.
+#[test]
+fn segments_at_different_distances_from_the_file_are_one_image() {
+    let guest = Guest::load("memory/segments_at_distances.c");
+    for variant in ["pie", "nopie", "static", "static-pie"] {
+        let Some(exe) = guest.build(variant) else {
+            continue;
+        };
+        let scratch = Scratch::new();
+        let ppin = Ppin::new(&scratch.db());
+        thread::sleep(SETTLE);
+        later_runs_compile_hardly_anything(&ppin, &Cmd::new(exe), 4, &scratch);
+        assert_is_made_again(&ppin);
+    }
+}
+
+/// A library of that kind that is loaded twice is two images of one file.
+#[test]
+fn segments_of_a_library_go_with_their_load() {
+    let scratch = Scratch::new();
+    let dir = scratch.path();
+    let library = r#"
+        #define FAR __attribute__((section(".farcode"), noinline))
+        static int calls;
+        FAR int far(int a) { int s = 0; for (int n = 0; n < a; n++) s += n % 3; return s + ++calls; }
+        int near(int a) { return far(a) * 3 + far(a + 1); }
+    "#;
+    let program = r#"
+        #define _GNU_SOURCE
+        #include <dlfcn.h>
+        #include <stdio.h>
+        int main(int argc, char **argv) {
+            int (*one)(int) = dlsym(dlopen(argv[1], RTLD_NOW), "near");
+            int (*two)(int) = dlsym(dlmopen(LM_ID_NEWLM, argv[1], RTLD_NOW), "near");
+            printf("%d %d %d\n", one(5), two(6), one(7));
+            return one == two;
+        }
+    "#;
+    fs::write(dir.join("lib.c"), library).expect("source");
+    fs::write(dir.join("main.c"), program).expect("source");
+    let far = "-Wl,-z,separate-code,--section-start=.farcode=0x1000000";
+    let gcc = |args: &[&str]| {
+        Cmd::new("/usr/bin/gcc").args(args).cwd(dir).run_ok();
+    };
+    gcc(&["-O1", "-shared", "-fPIC", far, "-o", "lib.so", "lib.c"]);
+    gcc(&["-o", "main", "main.c", "-ldl"]);
+    let ppin = Ppin::new(&scratch.db());
+    thread::sleep(SETTLE);
+    let cmd = Cmd::new(dir.join("main")).args([dir.join("lib.so")]);
+    later_runs_compile_hardly_anything(&ppin, &cmd, 4, &scratch);
+    assert_is_made_again(&ppin);
+}
+
+/// Everything that is kept is found in the files that it was made from.
+fn assert_is_made_again(ppin: &Ppin) {
+    let db = ppin.db().to_str().expect("a path in UTF-8");
+    let words = [
+        "db",
+        "verify",
+        "--recompile",
+        "--format",
+        "json",
+        "--db",
+        db,
+    ];
+    let verified = ppin.verb(&words);
+    let said = verified.run_ok().text();
+    let outcome: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    let again = &outcome["recompile"];
+    assert!(again["compared"].as_u64() > Some(0), "{said}");
+    assert_eq!(again["skipped"], serde_json::json!([]), "{said}");
+    assert_eq!(again["differ"], serde_json::json!([]), "{said}");
+}
+
 fn hardly_anything_is_compiled_later(cmd: &Cmd, runs: usize) {
     let scratch = Scratch::new();
     let ppin = Ppin::new(&scratch.db());
-    let (first, cold) = stats_run(&ppin, cmd, scratch.path());
+    later_runs_compile_hardly_anything(&ppin, cmd, runs, &scratch);
+}
+
+fn later_runs_compile_hardly_anything(ppin: &Ppin, cmd: &Cmd, runs: usize, scratch: &Scratch) {
+    let (first, cold) = stats_run(ppin, cmd, scratch.path());
     assert!(cold.compiled() > 0, "{cold:?}");
     let mut late = 0;
     for run in 1..=runs {
-        let (outcome, warm) = stats_run(&ppin, cmd, scratch.path());
+        let (outcome, warm) = stats_run(ppin, cmd, scratch.path());
         assert_eq!(outcome, first, "run {run}");
         assert!(warm.is_warm(), "run {run} of {}: {warm:?}", cmd.shell());
+        assert_eq!(warm.rejections(), [""; 0], "run {run} of {}", cmd.shell());
         assert!(
             warm.reused() > 0 && warm.number("units_mapped") > 0,
             "{warm:?}"

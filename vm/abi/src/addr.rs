@@ -38,9 +38,10 @@ address!(
     ImageOff(i32)
 );
 address!(
-    /// App address at which offset 0 of the image *file* would lie, judged by one
-    /// executable mapping: `mapping address - file offset`. Code of an image is
-    /// named by its file offset, so no ELF header needs to be read.
+    /// App address at which offset 0 of the image *file* would lie, judged by its first
+    /// executable segment: `mapping address - file offset`. Code there is named by its
+    /// file offset, so no ELF header needs to be read; other segments of the same load
+    /// have offsets from the same base.
     ImageBase(u64)
 );
 

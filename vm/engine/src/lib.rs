@@ -96,10 +96,12 @@ fn heap_at_rest<T>(f: impl FnOnce(&lock::Word) -> T) -> T {
     result.expect("the runtime runs the function once")
 }
 
-/// Registers executable memory and tells the tool of new images.
-fn image_add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>) -> ImageId {
+/// Registers executable memory and tells the tool of new images. `doubtful`: it may be any
+/// piece of its file.
+fn image_add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>, doubtful: bool) -> ImageId {
     let before = vm.images.all.len();
-    let id = vm.images.add(entry, file);
+    let named = vm.images.name(entry, file.as_ref(), doubtful);
+    let id = vm.images.add(entry, file, named);
     if vm.images.all.len() != before {
         let counters = counters::block(id, vm.tool.image_counters());
         vm.images.get_mut(id).counters = counters;
@@ -119,7 +121,7 @@ fn image_region(vm: &mut Vm, pc: AppPc) -> Option<Region> {
     let entry = maps
         .iter()
         .find(|m| (m.start..m.end).contains(&pc.0) && m.executable)?;
-    add_from_list(vm, entry);
+    add_from_list(vm, entry, true);
     vm.images.region(pc)
 }
 
@@ -127,18 +129,18 @@ fn image_region(vm: &mut Vm, pc: AppPc) -> Option<Region> {
 fn learn_mappings(vm: &mut Vm) {
     for entry in image::maps::read().unwrap_or_default() {
         if entry.executable && !vm::is_runtime(entry.start) && entry.path != "[vsyscall]" {
-            add_from_list(vm, &entry);
+            add_from_list(vm, &entry, false);
         }
     }
 }
 
-fn add_from_list(vm: &mut Vm, entry: &MapEntry) {
+fn add_from_list(vm: &mut Vm, entry: &MapEntry, doubtful: bool) {
     let file = File::open(&entry.path, sys::c::O_RDONLY | sys::c::O_NONBLOCK, 0);
     let stat = file
         .and_then(|f| f.stat())
         .ok()
         .filter(|s| entry.inode != 0 && s.ino == entry.inode);
-    image_add(vm, entry, stat);
+    image_add(vm, entry, stat, doubtful);
 }
 
 /// The heap of unit tests, which is the host's and needs no care.

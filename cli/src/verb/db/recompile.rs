@@ -13,7 +13,7 @@ use ppin_abi::context::Context;
 use ppin_cachedb::{Database, Error, UnitPath};
 use ppin_jit::api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
-use ppin_persist::{LOW_IMAGE, Thawed, UnitFile, source_hash, tool_key};
+use ppin_persist::{LOW_IMAGE, Segments, Thawed, UnitFile, code_at, source_hash, tool_key};
 use ppin_relocator::{Fragment, normalise};
 use std::collections::HashMap;
 use std::fmt;
@@ -142,6 +142,7 @@ fn compare_unit(path: &UnitPath, file: &UnitFile<'_>, images: &mut Images, again
 struct Maker<'a> {
     name: String,
     bytes: &'a [u8],
+    segments: Option<Segments>,
     base: ImageBase,
     tool: Box<dyn Tool>,
 }
@@ -162,6 +163,7 @@ impl<'a> Maker<'a> {
         Ok(Self {
             name: path.display().to_string(),
             bytes,
+            segments: Segments::of_file(bytes),
             base: base(file),
             tool,
         })
@@ -170,9 +172,8 @@ impl<'a> Maker<'a> {
     /// The part that differs, if any; `None` if the file cannot tell.
     fn compare(&self, thawed: &Thawed) -> Option<Option<&'static str>> {
         let kept = &thawed.fragment;
-        let start = usize::try_from(kept.head.0).ok()?;
-        let end = start.checked_add(kept.source_len as usize)?;
-        let bytes = self.bytes.get(start..end)?;
+        let segments = self.segments.as_ref();
+        let bytes = code_at(self.bytes, segments, kept.head.0, kept.source_len)?;
         if source_hash(bytes) != thawed.source_hash {
             return None;
         }

@@ -1,15 +1,8 @@
-//! Addresses and symbols of an ELF image, whose code is named by file offset.
+//! Addresses and symbols of an ELF image, whose code is named by image offset.
 
-use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSymbol, SymbolKind};
+use ppin_persist::Segments;
 use std::fmt::Write;
-
-/// A stretch of the file that is mapped.
-#[derive(Clone, Copy, Debug)]
-struct Segment {
-    offset: u64,
-    len: u64,
-    address: u64,
-}
 
 #[derive(Clone, Debug)]
 struct Symbol {
@@ -21,7 +14,7 @@ struct Symbol {
 /// What is known of an image; nothing, if it is not available.
 #[derive(Clone, Debug, Default)]
 pub struct Elf {
-    segments: Vec<Segment>,
+    segments: Option<Segments>,
     /// Functions, by address.
     symbols: Vec<Symbol>,
 }
@@ -32,14 +25,6 @@ impl Elf {
         let Ok(file) = object::File::parse(bytes) else {
             return Self::default();
         };
-        let segments = file.segments().map(|segment| {
-            let (offset, len) = segment.file_range();
-            Segment {
-                offset,
-                len,
-                address: segment.address(),
-            }
-        });
         let named = file
             .symbols()
             .chain(file.dynamic_symbols())
@@ -58,17 +43,20 @@ impl Elf {
         symbols.sort_by(|a, b| (a.address, b.size, &a.name).cmp(&(b.address, a.size, &b.name)));
         symbols.dedup_by_key(|symbol| (symbol.address, symbol.name.clone()));
         Self {
-            segments: segments.collect(),
+            segments: Segments::of_file(bytes),
             symbols,
         }
     }
 
-    /// The address, as linked, of a file offset; the offset itself if that is unknown.
+    /// What its code is named by.
+    pub fn segments(&self) -> Option<&Segments> {
+        self.segments.as_ref()
+    }
+
+    /// The address, as linked, of an image offset; the offset itself if that is unknown.
     pub fn address(&self, offset: i32) -> u64 {
-        let offset = i64::from(offset) as u64;
-        let inside = |s: &&Segment| offset.wrapping_sub(s.offset) < s.len;
-        let segment = self.segments.iter().find(inside);
-        segment.map_or(offset, |s| offset - s.offset + s.address)
+        let unknown = i64::from(offset) as u64;
+        self.segments().map_or(unknown, |s| s.address(offset))
     }
 
     /// The function at `address`, and how far inside it that is.
@@ -132,11 +120,7 @@ mod tests {
             name: name.into(),
         };
         Elf {
-            segments: vec![Segment {
-                offset: 0x1000,
-                len: 0x100,
-                address: 0x40_2000,
-            }],
+            segments: None,
             symbols: vec![
                 symbol(0x40_2010, 0x20, "big"),
                 symbol(0x40_2010, 0, "alias"),
@@ -146,9 +130,8 @@ mod tests {
     }
 
     #[test]
-    fn offsets_become_addresses_and_names() {
+    fn addresses_become_names() {
         let elf = sample();
-        assert_eq!(elf.address(0x1010), 0x40_2010);
         assert_eq!(elf.address(0x10), 0x10);
         assert_eq!(elf.describe(0x40_2010), "0x402010 <big>");
         assert_eq!(elf.describe(0x40_2018), "0x402018 <big+0x8>");
@@ -169,7 +152,9 @@ mod tests {
     fn our_own_executable_has_symbols() {
         let own = std::fs::read("/proc/self/exe").unwrap();
         let elf = Elf::read(&own);
-        assert!(elf.segments.len() > 1);
+        let entry = object::File::parse(&*own).unwrap().entry();
+        let first = elf.address(0);
+        assert_eq!(elf.address((entry - first) as i32), entry);
         assert!(!elf.symbols.is_empty());
         assert!(Elf::read(b"no elf").symbols.is_empty());
     }

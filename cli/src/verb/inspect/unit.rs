@@ -3,7 +3,7 @@
 
 use super::elf::Elf;
 use crate::source;
-use ppin_persist::{Reject, UnitFile, UnitSummary};
+use ppin_persist::{Reject, UnitFile, UnitSummary, code_at};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -82,13 +82,10 @@ impl Unit {
         }
     }
 
-    /// The image's bytes behind a file offset.
+    /// The image's bytes behind an image offset.
     pub fn source(&self, head: i32, len: u32) -> Result<&[u8], &str> {
         let image = self.image.as_ref().map_err(String::as_str)?;
-        let start = usize::try_from(head).unwrap_or(usize::MAX);
-        let bytes = start
-            .checked_add(len as usize)
-            .and_then(|end| image.get(start..end));
+        let bytes = code_at(image, self.elf.segments(), head, len);
         bytes.ok_or("beyond the end of the file")
     }
 }

@@ -147,11 +147,31 @@ fn holes(mapped: &[(u64, u64)]) -> impl Iterator<Item = (u64, u64)> {
         .filter(|(low, high)| low < high)
 }
 
+/// What 32-bit displacements reach, with something to spare.
+const REACH: u64 = 0x7c00_0000;
+
+/// Distances below the base of an image, which ends `extent` bytes above it, at which its
+/// persisted code may lie: nearest and farthest. The larger the image, the nearer.
+#[must_use]
+pub fn distances(extent: u64) -> (u64, u64) {
+    const UNIT: u64 = 64 << 20;
+    let (near, far) = (NEAREST + (FARTHEST - NEAREST) / 2 + UNIT, FARTHEST);
+    let farthest = REACH.saturating_sub(extent.saturating_add(UNIT));
+    let farthest = farthest.clamp(UNIT, far);
+    (near.min(farthest - farthest / 4), farthest)
+}
+
+/// Whether code at any of these distances below `base` reaches the app address `at`.
+#[must_use]
+pub fn reaches_from(base: u64, distances: (u64, u64), at: u64) -> bool {
+    let from = |distance| reaches(base.wrapping_sub(distance), 0, at, at.saturating_add(1));
+    from(distances.0) && from(distances.1)
+}
+
 /// Whether code at `cache .. cache + len` reaches all of `start .. end` (app) with
 /// 32-bit displacements.
 #[must_use]
 pub fn reaches(cache: u64, len: u64, start: u64, end: u64) -> bool {
-    const REACH: u64 = 0x7c00_0000;
     if end < LOW {
         return true;
     }
@@ -161,8 +181,23 @@ pub fn reaches(cache: u64, len: u64, start: u64, end: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::holes;
+    use super::{FARTHEST, NEAREST, distances, holes, reaches_from};
     use alloc::vec::Vec;
+
+    #[test]
+    fn code_reaches_all_of_its_image_however_large() {
+        const BASE: u64 = 0x7f00_0000_0000;
+        for extent in [0, 1 << 20, 175 << 20, 1 << 29, 1 << 30, 0x7000_0000] {
+            let (near, far) = distances(extent);
+            assert!(0 < near && near < far && far <= FARTHEST, "{extent:#x}");
+            for at in [BASE, BASE + extent, BASE - near] {
+                assert!(reaches_from(BASE, (near, far), at), "{extent:#x}");
+            }
+        }
+        let usual = distances(100 << 20);
+        assert_eq!((usual.0 > NEAREST, usual.1), (true, FARTHEST));
+        assert!(!reaches_from(BASE, usual, BASE + (600 << 20)));
+    }
 
     #[test]
     fn holes_lie_where_programs_may_map() {

@@ -1,17 +1,19 @@
 //! What the app has mapped executable, and which file each piece comes from.
 //!
 //! A *region* is a stretch of executable app memory with one protection. An *image*
-//! is one load of one file: regions of the same file at the same base belong to it.
+//! is one load of one file with all its segments ([`naming`] tells loads apart).
 //! Regions are learned from the app's own `mmap` calls, and from the kernel's list
 //! when the app jumps to an address that we have not met.
 
 pub mod maps;
+pub mod naming;
 pub mod unlisted;
 
 use crate::sys::file::Stat;
 use alloc::string::String;
 use alloc::vec::Vec;
 use maps::MapEntry;
+use naming::{Named, Naming};
 use ppin_abi::addr::{AppPc, ImageBase};
 
 /// Pseudo-path of addresses without memory.
@@ -28,8 +30,10 @@ pub struct Image {
     pub path: String,
     /// The file's state when it was mapped; `None` without a file.
     pub file: Option<Stat>,
-    /// Address of offset 0.
+    /// Address of image offset 0.
     pub base: ImageBase,
+    /// Whether code may be kept under offsets from there.
+    pub naming: Naming,
     /// First and last address seen mapped.
     pub span: (u64, u64),
     /// Restored code of this image.
@@ -158,10 +162,10 @@ impl Images {
     }
 
     /// Adds executable memory as described by `entry`, replacing what was known of
-    /// that range.
-    pub fn add(&mut self, entry: &MapEntry, file: Option<Stat>) -> ImageId {
+    /// that range, to the image that [`Images::name`] gives.
+    pub fn add(&mut self, entry: &MapEntry, file: Option<Stat>, named: Named) -> ImageId {
         self.remove(entry.start, entry.end);
-        let image = self.image_for(entry, file);
+        let image = self.image_for(entry, file, named);
         let region = Region {
             start: entry.start,
             end: entry.end,
@@ -175,20 +179,22 @@ impl Images {
         image
     }
 
-    fn image_for(&mut self, entry: &MapEntry, file: Option<Stat>) -> ImageId {
-        let base = ImageBase(entry.start.wrapping_sub(entry.offset));
+    fn image_for(&mut self, entry: &MapEntry, file: Option<Stat>, named: Named) -> ImageId {
+        let Named { base, naming } = named;
         let same = |i: &Image| {
             let known = i.base == base && i.file == file && file.is_some();
             let generated = i.file.is_none() && file.is_none() && i.has_generated(entry);
             !i.gone && (known || generated)
         };
         if let Some(found) = self.all.iter().position(same) {
+            self.all[found].naming = naming;
             return ImageId(found as u32);
         }
         self.all.push(Image {
             path: entry.path.clone(),
             file,
             base,
+            naming,
             span: (entry.start, entry.end),
             units: Vec::new(),
             asked: false,
@@ -213,7 +219,8 @@ impl Images {
         if let Some(found) = self.all.iter().position(here) {
             return ImageId(found as u32);
         }
-        let id = self.image_for(&entry, None);
+        let named = self.name(&entry, None, false);
+        let id = self.image_for(&entry, None, named);
         let image = self.get_mut(id);
         image.path = String::from(NOWHERE);
         // Its code refers to nothing in the app: any place will do.
@@ -340,7 +347,8 @@ mod tests {
             end: 0x9000,
             ..MapEntry::default()
         };
-        let id = images.add(&entry, None);
+        let named = images.name(&entry, None, false);
+        let id = images.add(&entry, None, named);
         images.park(0x3000, 0x5000);
         assert_eq!(spans(&images.regions), [(0x1000, 0x3000), (0x5000, 0x9000)]);
         images.park(0x5000, 0x6000);

@@ -16,6 +16,7 @@ mod unlink;
 pub use bound::Bound;
 
 use crate::cache::place;
+use crate::image::naming::{self, Naming};
 use crate::image::{Image, ImageId};
 use crate::sys::{file, time};
 use crate::vm::Vm;
@@ -108,10 +109,17 @@ fn ask(vm: &mut Vm, id: ImageId) {
     vm.stats.time.load += time::ticks().saturating_sub(started);
 }
 
+/// Key under which code of an image is saved; `None` if it cannot be named for other runs.
+pub fn key_to_save(vm: &mut Vm, id: ImageId) -> Option<Key> {
+    naming::check(vm.images.get_mut(id))
+        .then(|| key_of(vm, id))
+        .flatten()
+}
+
 /// Key of an image's units.
 pub fn key_of(vm: &mut Vm, id: ImageId) -> Option<Key> {
     let image = vm.images.get(id);
-    if image.gone {
+    if image.gone || image.naming == Naming::Local {
         return None;
     }
     let identity = image.identity.or_else(|| identity::of_image(image))?;

@@ -12,6 +12,7 @@ use crate::budget;
 use crate::cache::directory::Fresh;
 use crate::cache::place;
 use crate::host;
+use crate::image::naming::Naming;
 use crate::image::{Image, ImageId};
 use crate::restore;
 use crate::sys::file::{self, File};
@@ -24,7 +25,7 @@ use allowance::Allowance;
 use ppin_abi::context::Context;
 use ppin_persist::paths::{self, TEMPORARY, UnitName};
 use ppin_persist::{Key, Piece, RawUnit, UnitSpec, freeze as freeze_bytes, unit_flag};
-use ppin_relocator::FragmentRef;
+use ppin_relocator::{Fragment, FragmentRef, RelocKind};
 
 /// Freezes everything fresh. `remap`: use the new units at once (the cache is about
 /// to be flushed).
@@ -124,7 +125,7 @@ struct Draft {
 impl Draft {
     /// The next unit of the image.
     fn new(vm: &mut Vm, id: ImageId) -> Option<Self> {
-        let key = restore::key_of(vm, id)?;
+        let key = restore::key_to_save(vm, id)?;
         let dir = directory(vm, &key);
         let names = restore::unit_names(&dir);
         let seq = names.last().map_or(0, |n| n.seq + 1);
@@ -145,12 +146,14 @@ fn directory(vm: &Vm, key: &Key) -> String {
 
 /// Whether code of the image may be kept.
 pub fn may_save(image: &Image) -> bool {
-    !image.gone && (image.file.is_some() || image.path == "[vdso]")
+    let named = image.naming != Naming::Local;
+    !image.gone && named && (image.file.is_some() || image.path == "[vdso]")
 }
 
 /// Numbers of the image's fragments that may be frozen, in order of first execution.
 fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
-    if !may_save(vm.images.get(id)) {
+    let image = vm.images.get(id);
+    if !may_save(image) {
         return Vec::new();
     }
     let wanted = |f: &Fresh| {
@@ -158,6 +161,7 @@ fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
             && !f.dead
             && !f.saved
             && f.code.context.without(Context::CONTINUATION) == Context::CANONICAL
+            && is_movable(image, &f.code)
     };
     let directory = &vm.cache.directory;
     let all = directory.of_image(id).iter().copied();
@@ -190,18 +194,38 @@ fn tag() -> u64 {
     clock.rotate_left(24) ^ (crate::sys::proc::pid() as u64) << 32
 }
 
+/// Bytes from the image base up to which its code refers to what is its own.
+fn extent(image: &Image) -> u64 {
+    let mapped = image.span.1.saturating_sub(image.base.0);
+    mapped.max(image.file.map_or(0, |stat| stat.size))
+}
+
 /// Bytes below the image at which this unit's code shall lie: images and their units
 /// get different ones, so that they seldom collide.
-fn displacement(base: u64, key: &Key, seq: u32) -> i64 {
-    let half = (place::FARTHEST - place::NEAREST) / 2;
+fn displacement(image: &Image, key: &Key, seq: u32) -> i64 {
+    let low = image.base.0 < place::LOW;
+    let (near, far) = place::distances(if low { 0 } else { extent(image) });
     let seed = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|n| key.image[n]));
     let spread =
-        seed.wrapping_add(u64::from(seq).wrapping_mul(0x9e37_79b9_7f4a_7c15)) % (half - (64 << 20));
-    let distance = mem::page_down(place::NEAREST + half + (64 << 20) + spread);
-    if base < place::LOW {
+        seed.wrapping_add(u64::from(seq).wrapping_mul(0x9e37_79b9_7f4a_7c15)) % (far - near);
+    let distance = mem::page_down(near + spread);
+    if low {
         return (place::LOW_CODE + distance) as i64;
     }
     -(distance as i64)
+}
+
+/// Whether the code can be kept wherever units of its image lie. What is translated ahead
+/// may be no code at all, and refer to anything.
+fn is_movable(image: &Image, code: &Fragment) -> bool {
+    let distances = place::distances(extent(image));
+    code.relocs.iter().all(|reloc| match reloc.kind {
+        RelocKind::App(off) => {
+            let at = off.at(image.base).0;
+            image.base.0 < place::LOW || place::reaches_from(image.base.0, distances, at)
+        }
+        _ => true,
+    })
 }
 
 fn write(
@@ -267,7 +291,7 @@ fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<Vec<u8>,
     let label = label(vm);
     let spec = UnitSpec {
         key: draft.key,
-        displacement: displacement(image.base.0, &draft.key, draft.name.seq),
+        displacement: displacement(image, &draft.key, draft.name.seq),
         image_base: image.base,
         image_path: image.path.as_bytes(),
         label: label.as_bytes(),

@@ -142,7 +142,7 @@ fn learn(addr: usize, args: &[usize; 6]) {
         },
     };
     let mut vm = vm::lock();
-    crate::image_add(&mut vm, &entry, stat);
+    crate::image_add(&mut vm, &entry, stat, false);
 }
 
 fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
@@ -166,7 +166,7 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     }
     if vm.quiet && result == 0 {
         let entry = vm.images.shared.entry(start, end, writable);
-        crate::image_add(&mut vm, &entry, None);
+        crate::image_add(&mut vm, &entry, None, false);
     }
     result
 }

@@ -33,7 +33,8 @@ pub struct ImageInfo {
     pub id: ImageId,
     /// Path of the file, or a name in brackets for code without one.
     pub path: String,
-    /// Address of file offset 0, as its code is mapped.
+    /// Address of image offset 0: that of file offset 0, as the first executable segment
+    /// is mapped.
     pub base: ImageBase,
 }
 

@@ -1,0 +1,320 @@
+//! How the code of an ELF file is named: by *image offsets*, which stay the same wherever
+//! the file is loaded.
+//!
+//! A file may have several executable segments (`PT_LOAD` with `PF_X`), and the distance
+//! between address and file offset may differ from one to the next. The distances between
+//! segments of one load never change, so the first of them gives the base of all:
+//!
+//! ```text
+//! image base   = address of any byte of the first executable segment - its file offset
+//! image offset = address - image base
+//!              = address as linked - (address as linked - file offset of the first one)
+//! ```
+//! In the first executable segment, and in all that lie at the same distance, an image
+//! offset is thus a file offset. Files without such segments, and parts of a file that
+//! belong to none, are named by file offset.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+const PAGE: u64 = 4096;
+const PT_LOAD: u32 = 1;
+const PF_X: u32 = 1;
+const PHENT: usize = 56;
+
+/// An executable segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Segment {
+    /// In the file.
+    offset: u64,
+    /// As linked.
+    address: u64,
+    /// Bytes in the file.
+    len: u64,
+}
+
+impl Segment {
+    /// From address as linked back to file offset.
+    fn distance(&self) -> u64 {
+        self.address.wrapping_sub(self.offset)
+    }
+
+    /// Whether it brings the byte at `at` into memory, `start` being its first: it is mapped
+    /// in whole pages.
+    fn holds(&self, start: u64, at: u64) -> bool {
+        let lead = start % PAGE;
+        let len = self.len.saturating_add(lead);
+        let len = len.checked_next_multiple_of(PAGE).unwrap_or(len);
+        at.wrapping_sub(start.wrapping_sub(lead)) < len
+    }
+}
+
+/// The executable segments of an ELF file, by address; at least one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Segments(Vec<Segment>);
+
+impl Segments {
+    /// Bytes at the start of a file that [`Segments::table`] needs.
+    pub const HEAD: usize = 64;
+
+    /// Longest table of segments that is read.
+    const LONGEST: usize = 1 << 16;
+
+    /// Where the file that begins with `head` has its table of segments; `None` if it is no
+    /// program or library for x86-64.
+    #[must_use]
+    pub fn table(head: &[u8]) -> Option<Range<u64>> {
+        let ident = head.get(..20)?;
+        let x86_64 = ident.starts_with(b"\x7fELF\x02\x01") && ident[18..20] == [62, 0];
+        let (start, count) = (u64_at(head, 32)?, usize::from(u16_at(head, 56)?));
+        let len = count * PHENT;
+        let usual = usize::from(u16_at(head, 54)?) == PHENT && len <= Self::LONGEST;
+        (x86_64 && usual).then_some(start..start.checked_add(len as u64)?)
+    }
+
+    /// From the table of segments; `None` if none is executable.
+    #[must_use]
+    pub fn parse(table: &[u8]) -> Option<Self> {
+        let rows = table.chunks_exact(PHENT);
+        let mut all: Vec<Segment> = rows.filter_map(executable).collect();
+        all.sort_by_key(|segment| segment.address);
+        (!all.is_empty()).then_some(Self(all))
+    }
+
+    /// Of the file that these bytes are.
+    #[must_use]
+    pub fn of_file(bytes: &[u8]) -> Option<Self> {
+        let table = Self::table(bytes)?;
+        let (start, end) = (table.start.try_into().ok()?, table.end.try_into().ok()?);
+        Self::parse(bytes.get(start..end)?)
+    }
+
+    /// Distance of the first one: what image offsets are short of addresses as linked.
+    fn first(&self) -> u64 {
+        self.0[0].distance()
+    }
+
+    /// What to take from `address - offset` for the base of the load that a mapping of file
+    /// offset `offset` belongs to. Usually one value: two segments may share a page of the
+    /// file. The likeliest comes first; none if no segment holds the offset.
+    pub fn shifts(&self, offset: u64) -> impl Iterator<Item = u64> {
+        let holding = self.0.iter().filter(move |s| s.holds(s.offset, offset));
+        let begins = move |s: &&Segment| s.offset - s.offset % PAGE == offset;
+        let (first, rest) = (holding.clone().filter(begins), holding);
+        let rest = rest.filter(move |s| !begins(s));
+        let shift = |s: &Segment| s.distance().wrapping_sub(self.first());
+        first.chain(rest).map(shift)
+    }
+
+    /// Whether a load with its base at `base` has another segment for whose first address
+    /// less file offset `other` could be taken.
+    #[must_use]
+    pub fn misleads(&self, base: u64, other: u64) -> bool {
+        let shift = |s: &Segment| s.distance().wrapping_sub(self.first());
+        let found = self.0.iter().map(shift);
+        found
+            .filter(|it| *it != 0)
+            .any(|it| base.wrapping_add(it) == other)
+    }
+
+    /// The address, as linked, of an image offset.
+    #[must_use]
+    pub fn address(&self, image_offset: i32) -> u64 {
+        (i64::from(image_offset) as u64).wrapping_add(self.first())
+    }
+
+    /// Where the file holds the code at an image offset.
+    #[must_use]
+    pub fn file_offset(&self, image_offset: i32) -> Option<u64> {
+        let address = self.address(image_offset);
+        let inside = |s: &&Segment| address.wrapping_sub(s.address) < s.len;
+        let around = |s: &&Segment| s.holds(s.address, address);
+        let segment = self.0.iter().find(inside);
+        let segment = segment.or_else(|| self.0.iter().find(around));
+        let offset = segment.map(|s| address.wrapping_sub(s.distance()));
+        offset.or_else(|| u64::try_from(image_offset).ok())
+    }
+}
+
+/// The `len` bytes of code at an image offset, in the contents of a file with these
+/// segments; `None` if they lie beyond its end.
+#[must_use]
+pub fn code_at<'a>(
+    file: &'a [u8],
+    segments: Option<&Segments>,
+    image_offset: i32,
+    len: u32,
+) -> Option<&'a [u8]> {
+    let start = match segments {
+        Some(segments) => segments.file_offset(image_offset)?,
+        None => u64::try_from(image_offset).ok()?,
+    };
+    let start = usize::try_from(start).ok()?;
+    file.get(start..start.checked_add(len as usize)?)
+}
+
+fn executable(row: &[u8]) -> Option<Segment> {
+    let executable = u32_at(row, 0)? == PT_LOAD && u32_at(row, 4)? & PF_X != 0;
+    executable.then_some(Segment {
+        offset: u64_at(row, 8)?,
+        address: u64_at(row, 16)?,
+        len: u64_at(row, 32)?,
+    })
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kind, flags, offset, address, bytes in the file.
+    type Row = [u64; 5];
+
+    const READ: u64 = 4;
+    const CODE: u64 = 5;
+
+    /// A file of nothing but the head and the table, which lies at `at`.
+    fn file(at: usize, rows: &[Row]) -> Vec<u8> {
+        let mut bytes = vec![0; at + rows.len() * PHENT];
+        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes[16] = 3;
+        bytes[18] = 62;
+        bytes[32..40].copy_from_slice(&(at as u64).to_le_bytes());
+        bytes[54] = PHENT as u8;
+        bytes[56] = rows.len() as u8;
+        for (row, to) in rows.iter().zip(bytes[at..].chunks_exact_mut(PHENT)) {
+            to[..4].copy_from_slice(&(row[0] as u32).to_le_bytes());
+            to[4..8].copy_from_slice(&(row[1] as u32).to_le_bytes());
+            to[8..16].copy_from_slice(&row[2].to_le_bytes());
+            to[16..24].copy_from_slice(&row[3].to_le_bytes());
+            to[32..40].copy_from_slice(&row[4].to_le_bytes());
+        }
+        bytes
+    }
+
+    /// As the optimiser BOLT leaves a library: the cold rest first, at a distance of a page;
+    /// what it has rewritten behind all else, at none.
+    fn bolted() -> Segments {
+        let rows = [
+            [1, READ, 0, 0, 0x4_49a9],
+            [1, CODE, 0x4_49a9, 0x4_59a9, 0x3_1000],
+            [1, 6, 0x8_0000, 0x8_2000, 0x100],
+            [1, CODE, 0x10_0000, 0x10_0000, 0x2_0044],
+        ];
+        Segments::of_file(&file(64, &rows)).unwrap()
+    }
+
+    fn shifts(segments: &Segments, offset: u64) -> Vec<u64> {
+        segments.shifts(offset).collect()
+    }
+
+    #[test]
+    fn the_first_executable_segment_is_the_measure() {
+        let segments = bolted();
+        assert_eq!(shifts(&segments, 0x4_4000), [0]);
+        assert_eq!(shifts(&segments, 0x7_5000), [0]);
+        assert_eq!(shifts(&segments, 0x7_6000), [0u64; 0]);
+        assert_eq!(shifts(&segments, 0x10_0000), [0x1000u64.wrapping_neg()]);
+        // Both mappings of a load at 0x7000_0000 give one base.
+        for (address, offset) in [(0x4_5000u64, 0x4_4000u64), (0x11_0000, 0x11_0000)] {
+            let shift = shifts(&segments, offset)[0];
+            let base = (0x7000_0000 + address - offset).wrapping_sub(shift);
+            assert_eq!(base, 0x7000_1000);
+        }
+        assert!(segments.misleads(0x7000_1000, 0x7000_0000));
+        assert!(!segments.misleads(0x7000_1000, 0x7000_1000));
+    }
+
+    #[test]
+    fn image_offsets_lead_to_the_file_and_to_addresses() {
+        let segments = bolted();
+        for (offset, address) in [(0x4_49a9u64, 0x4_59a9u64), (0x11_0010, 0x11_0010)] {
+            let named = (address - 0x1000) as i32;
+            assert_eq!(segments.file_offset(named), Some(offset));
+            assert_eq!(segments.address(named), address);
+        }
+        // The rest of a segment's last page is mapped with it.
+        assert_eq!(segments.file_offset(0x12_0044 - 0x1000), Some(0x12_0044));
+        // What no segment holds is named by file offset.
+        assert_eq!(segments.file_offset(0x20), Some(0x20));
+        assert_eq!(segments.file_offset(-1), None);
+    }
+
+    #[test]
+    fn code_is_found_in_the_contents() {
+        let rows = [[1, CODE, 0, 0, 0x10], [1, CODE, 0x20, 0x1020, 0x10]];
+        let mut bytes = file(0x40, &rows);
+        let segments = Segments::of_file(&bytes);
+        bytes[0x20..0x24].copy_from_slice(b"code");
+        let code = |segments, at| code_at(&bytes, segments, at, 4);
+        assert_eq!(code(segments.as_ref(), 0x1020), Some(&b"code"[..]));
+        assert_eq!(code(None, 0x20), Some(&b"code"[..]));
+        assert_eq!(code(None, 0x1020), None);
+        assert_eq!(code(None, -4), None);
+    }
+
+    #[test]
+    fn two_segments_may_share_a_page_of_the_file() {
+        let rows = [
+            [1, CODE, 0x1000, 0x1000, 0x800],
+            [1, CODE, 0x1800, 0x2800, 0x1000],
+        ];
+        let segments = Segments::of_file(&file(64, &rows)).unwrap();
+        assert_eq!(shifts(&segments, 0x1000), [0, 0x1000]);
+        assert_eq!(shifts(&segments, 0x2000), [0x1000]);
+        assert_eq!(segments.file_offset(0x1400), Some(0x1400));
+        assert_eq!(segments.file_offset(0x2900), Some(0x1900));
+    }
+
+    #[test]
+    fn the_table_may_lie_anywhere_and_the_order_does_not_matter() {
+        let rows = [
+            [1, CODE, 0x5000, 0x9000, 0x10],
+            [1, CODE, 0x1000, 0x2000, 0x10],
+        ];
+        let segments = Segments::of_file(&file(0x700, &rows)).unwrap();
+        assert_eq!(segments.address(0x1000), 0x2000);
+        assert_eq!(shifts(&segments, 0x5000), [0x3000]);
+    }
+
+    #[test]
+    fn what_is_no_program_has_no_segments() {
+        let whole = file(64, &[[1, CODE, 0x1000, 0x1000, 0x10]]);
+        for len in 0..whole.len() {
+            assert_eq!(Segments::of_file(&whole[..len]), None);
+        }
+        assert!(Segments::of_file(&whole).is_some());
+        assert_eq!(Segments::of_file(&file(64, &[[1, READ, 0, 0, 9]])), None);
+        let mut other = whole.clone();
+        other[18] = 3;
+        assert_eq!(Segments::of_file(&other), None);
+        let mut far = whole;
+        far[32..40].copy_from_slice(&(u64::MAX - 3).to_le_bytes());
+        assert_eq!(Segments::of_file(&far), None);
+    }
+
+    #[test]
+    fn absurd_numbers_end_in_a_value() {
+        let big = [1, CODE, u64::MAX - 9, 7, u64::MAX];
+        let rows = [big, [1, CODE, 3, u64::MAX, u64::MAX - 1]];
+        let segments = Segments::of_file(&file(64, &rows)).unwrap();
+        for at in [i32::MIN, -1, 0, 1, i32::MAX] {
+            let _ = (segments.file_offset(at), segments.address(at));
+        }
+        for at in [0, 1, u64::MAX - 4095, u64::MAX] {
+            let _ = shifts(&segments, at);
+            let _ = segments.misleads(at, 0);
+        }
+    }
+}
