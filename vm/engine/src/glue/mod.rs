@@ -7,6 +7,7 @@
 
 mod bridge;
 mod cross;
+pub mod last_steps;
 pub mod ibl;
 mod stackless;
 pub mod syscall;
