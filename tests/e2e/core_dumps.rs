@@ -47,7 +47,9 @@ fn core_of(scratch: &Scratch, cmd: &Cmd, signal: i32) -> PathBuf {
     );
     let cwd = scratch.path().join("cwd");
     let mut files = fs::read_dir(&cwd).expect("folder").flatten();
-    let core = files.next().unwrap_or_else(|| panic!("no core: {}", cmd.shell()));
+    let core = files
+        .next()
+        .unwrap_or_else(|| panic!("no core: {}", cmd.shell()));
     // The next run empties the folder.
     let kept = scratch.path().join("core");
     fs::rename(core.path(), &kept).expect("core kept");
@@ -62,7 +64,9 @@ fn told(gdb: &Path, exe: &Path, core: &Path, questions: &[&str]) -> Vec<String> 
     }
     let said = cmd.args([exe, core]).run_ok().text();
     let mut parts: Vec<String> = Vec::new();
-    let signal = said.lines().find(|line| line.starts_with("Program terminated"));
+    let signal = said
+        .lines()
+        .find(|line| line.starts_with("Program terminated"));
     parts.extend(signal.map(str::to_owned));
     // It wonders at the size of some notes, native ones, too.
     let lines = said.lines().filter(|line| !line.starts_with("warning:"));

@@ -24,7 +24,8 @@ unsafe extern "C" {
 core::arch::global_asm!(
     ".text",
     ".globl last_steps, last_steps_end",
-    ".hidden last_steps", ".hidden last_steps_end",
+    ".hidden last_steps",
+    ".hidden last_steps_end",
     "last_steps:",
     "mov r12, rdi",
     "mov r13, rsi",
@@ -61,7 +62,10 @@ impl LastSteps {
     /// Without such ranges nothing is unmapped. `None`: no memory, or it may not be executable.
     #[must_use]
     pub fn new(context: &UContext, ours: &[Range]) -> Option<Self> {
-        let (code, end) = (last_steps as *const () as u64, last_steps_end as *const () as u64);
+        let (code, end) = (
+            last_steps as *const () as u64,
+            last_steps_end as *const () as u64,
+        );
         let vector = frame::vector_state(context.fpstate);
         // A range may be cut in two, and the list has an end.
         let list_len = 16 * (ours.len() as u64 + 2);
@@ -134,7 +138,14 @@ unsafe fn copy(from: *const u8, to: u64, len: u64) {
 
 /// Leaves memory out of core files.
 pub fn keep_out_of_core((start, end): Range) {
-    let args = [start as usize, (end - start) as usize, c::MADV_DONTDUMP as usize, 0, 0, 0];
+    let args = [
+        start as usize,
+        (end - start) as usize,
+        c::MADV_DONTDUMP as usize,
+        0,
+        0,
+        0,
+    ];
     // SAFETY: changes nothing but what is dumped. (What is not mapped is passed over.)
     unsafe { raw(c::__NR_madvise, args) };
 }

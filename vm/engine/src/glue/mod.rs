@@ -7,8 +7,8 @@
 
 mod bridge;
 mod cross;
-pub mod last_steps;
 pub mod ibl;
+pub mod last_steps;
 mod stackless;
 pub mod syscall;
 pub mod vmcall;

@@ -91,7 +91,9 @@ pub fn blocks_all(process: &str) -> bool {
 fn a_thread_blocks_all(pid: i32) -> bool {
     let tasks = format!("/proc/{pid}/task");
     let threads = file::list_dir(&tasks).unwrap_or_default();
-    threads.iter().any(|tid| blocks_all(&format!("{tasks}/{tid}")))
+    threads
+        .iter()
+        .any(|tid| blocks_all(&format!("{tasks}/{tid}")))
 }
 
 /// Whether its code is in a cache, and it was not left.
