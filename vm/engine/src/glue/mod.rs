@@ -8,6 +8,7 @@
 mod bridge;
 mod cross;
 pub mod ibl;
+pub mod last_steps;
 mod stackless;
 pub mod syscall;
 pub mod vmcall;

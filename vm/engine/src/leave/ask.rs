@@ -6,7 +6,7 @@
 
 use crate::image::maps::{self, MapEntry};
 use crate::signal::frame::SigInfo;
-use crate::sys::file::File;
+use crate::sys::file::{self, File};
 use crate::sys::{c, mem, proc, raw, time};
 use crate::vm;
 use alloc::format;
@@ -28,6 +28,11 @@ pub fn is_request(info: &SigInfo) -> bool {
     info.signo as u32 == c::SIGTRAP && info.code == REQUEST
 }
 
+/// What asks a thread to leave.
+pub fn request() -> SigInfo {
+    SigInfo::fault(c::SIGTRAP, REQUEST, proc::pid() as u64)
+}
+
 /// Says to others that this process was left.
 pub fn mark() {
     let _ = mem::map_anon_at(MARK, mem::PAGE, mem::NONE);
@@ -39,10 +44,10 @@ pub fn ask(pid: i32) {
     if pid == proc::pid() || !runs_under_ppin(pid) {
         return;
     }
-    let Some((before @ (RUNS | SLEEPS), ONE_THREAD)) = state(pid) else {
+    let Some(before @ (RUNS | SLEEPS)) = proc::state(pid) else {
         return;
     };
-    let info = SigInfo::fault(c::SIGTRAP, REQUEST, proc::pid() as u64);
+    let info = request();
     let args = [
         pid as usize,
         c::SIGTRAP as usize,
@@ -56,10 +61,10 @@ pub fn ask(pid: i32) {
         return;
     }
     wait_while(PATIENCE, || runs_under_ppin(pid));
-    wait_while(LAST_STEPS, || blocks_all(pid));
+    wait_while(LAST_STEPS, || a_thread_blocks_all(pid));
     // Into the system call again that the request has interrupted.
     wait_while(LAST_STEPS, || {
-        before == SLEEPS && state(pid).is_some_and(|it| it.0 == RUNS)
+        before == SLEEPS && proc::state(pid) == Some(RUNS)
     });
 }
 
@@ -72,14 +77,23 @@ fn wait_while(looks: u32, going_on: impl Fn() -> bool) {
     }
 }
 
-/// Whether it blocks all signals: with the program's own mask it gets the program's
+/// Whether the process (or thread) that `/proc` shows there blocks all signals: with the program's own mask it gets the program's
 /// registers back, behind the mark. (The program may do so itself, too.)
-fn blocks_all(pid: i32) -> bool {
+pub fn blocks_all(process: &str) -> bool {
     const ALL: &[u8] = b"\nSigBlk:\tfffffffffffbfeff\n";
-    let status = File::open(&format!("/proc/{pid}/status"), c::O_RDONLY, 0)
+    let status = File::open(&format!("{process}/status"), c::O_RDONLY, 0)
         .and_then(|file| file.read_all(4096))
         .unwrap_or_default();
     status.windows(ALL.len()).any(|window| window == ALL)
+}
+
+/// Whether some thread of the process does.
+fn a_thread_blocks_all(pid: i32) -> bool {
+    let tasks = format!("/proc/{pid}/task");
+    let threads = file::list_dir(&tasks).unwrap_or_default();
+    threads
+        .iter()
+        .any(|tid| blocks_all(&format!("{tasks}/{tid}")))
 }
 
 /// Whether its code is in a cache, and it was not left.
@@ -92,21 +106,3 @@ fn runs_under_ppin(pid: i32) -> bool {
 
 const RUNS: u8 = b'R';
 const SLEEPS: u8 = b'S';
-const ONE_THREAD: u8 = b'1';
-
-/// What it does, and how many threads it has; 0 for ten and more (proc_pid_stat(5)).
-fn state(pid: i32) -> Option<(u8, u8)> {
-    const STATE: usize = 0;
-    const THREADS: usize = 17;
-    let stat = File::open(&format!("/proc/{pid}/stat"), c::O_RDONLY, 0)
-        .and_then(|file| file.read_all(4096))
-        .unwrap_or_default();
-    // Behind the name, which may hold anything.
-    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
-    let mut fields = stat[name_end + 1..]
-        .trim_ascii()
-        .split(|byte| *byte == b' ');
-    let state = *fields.nth(STATE)?.first()?;
-    let threads = fields.nth(THREADS - STATE - 1)?;
-    Some((state, if let [digit] = threads { *digit } else { 0 }))
-}

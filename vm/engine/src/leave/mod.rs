@@ -8,12 +8,15 @@
 //! map something else where the runtime lies. What was learned is saved; the statistics say
 //! what happened. The runtime's memory stays, unused.
 //!
-//! Only a process with a single thread, memory of its own and no filter of system calls
-//! is left: the others keep running in the cache.
+//! Threads leave together ([`gather`]). Only a process with memory of its own and no filter
+//! of system calls is left: the others keep running in the cache. A process that dies with a
+//! core file is left, too, just before ([`crate::signal::dump`]).
 
 mod ask;
+pub mod gather;
 
 pub use ask::{ask, is_request};
+use gather::Verdict;
 
 use crate::cache::invalidate;
 use crate::confine::own;
@@ -23,30 +26,41 @@ use crate::signal::{MAX_SIGNAL, NOTHING, deliver, held, native};
 use crate::sys::proc;
 use crate::syscall::resident;
 use crate::thread::Thread;
-use crate::vm::{self, Locked};
-use crate::{end, glue, host};
+use crate::vm::{self, Locked, Vm};
+use crate::{end, glue, host, x87};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 
 /// Why a process was left, for the statistics: a tracer.
 pub const TRACED: &str = "it was traced";
 
-/// Whether the process of `thread` can be left.
+/// Whether the process of `thread` can be left, which has no other threads.
 #[must_use]
 pub fn is_possible(thread: &Thread) -> bool {
     let vm = vm::lock();
-    vm.threads.len() == 1
-        && vm.config.flags & flag::LOCKSTEP == 0
-        && !thread.borrowed_memory
-        && !thread.user_dispatch.is_on()
-        && own::of(thread).is_none()
+    vm.threads.len() == 1 && !thread.borrowed_memory && are_free(&vm)
+}
+
+/// Whether nothing binds the threads to the cache.
+fn are_free(vm: &Vm) -> bool {
+    // SAFETY: the list holds live threads, and the VM lock is held.
+    let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let free = |it: &Thread| !it.user_dispatch.is_on() && own::of(it).is_none();
+    vm.config.flags & flag::LOCKSTEP == 0 && all.all(free)
+}
+
+/// Whether all threads can leave together.
+fn is_possible_for_all(vm: &Vm) -> bool {
+    // SAFETY: as above.
+    let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
+    all.all(|it| !it.borrowed_memory) && are_free(vm)
 }
 
 /// Leaves the process at the app's system call at `pc`, which is yet to be made: natively.
 /// The cache address to go on at.
 pub fn before_call(thread: &mut Thread, pc: AppPc, since: &str) -> CachePc {
     depart(&mut vm::lock(), since);
-    thread.signals.leaving = true;
+    thread.signals.departed = true;
     native::begin(thread, pc, CachePc(0))
 }
 
@@ -58,18 +72,78 @@ pub fn instead_of_delivery(
     info: &SigInfo,
     spot: &Spot,
 ) -> bool {
-    if !is_possible(thread) {
+    if gather::is_led_by_another(thread) {
+        with_others(thread, context, info, spot);
+        return true;
+    }
+    if !all_halt(thread) {
         thread.signals.leaving = false;
         return false;
     }
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
     deliver::settle(thread, context, &spot);
     depart(&mut vm::lock(), TRACED);
+    proc::set_mask(NOTHING);
+    give_back_actions(thread);
+    gather::leave(thread, Verdict::Leave);
+    keep(thread, info);
+    hand_over(thread, context, spot.pc)
+}
+
+/// Whether `thread` leads, and all others have halted.
+fn all_halt(thread: &Thread) -> bool {
+    if !is_possible_for_all(&vm::lock()) || !gather::begin(thread) {
+        return false;
+    }
+    let halted = gather::halt_others(thread);
+    if !halted {
+        gather::stay(thread);
+    }
+    halted
+}
+
+/// The thread halts at `spot`, and goes on as the leader decides.
+fn with_others(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot) {
+    let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
+    deliver::settle(thread, context, &spot);
+    x87::correct_frame(context.fpstate);
+    proc::set_mask(NOTHING);
+    if gather::halt(thread) != Verdict::Stay {
+        keep(thread, info);
+        go(thread, context, spot.pc)
+    }
+    thread.signals.leaving = false;
+    let settled = spot.settled();
+    if is_request(info) {
+        deliver::go_on(thread, context, &settled);
+    } else {
+        deliver::deliver(thread, context, info, &settled, false);
+    }
+}
+
+/// The thread, at `pc` in the program's state, is about to die of `info`, but another thread
+/// leads. If that one has all leave, the signal is delivered natively; if it dies, this one
+/// dies with it. `false`: it is this thread's turn, in memory that others need.
+pub fn dying_with_others(
+    thread: &mut Thread,
+    context: &mut UContext,
+    info: &SigInfo,
+    pc: AppPc,
+) -> bool {
+    match gather::halt(thread) {
+        Verdict::Leave => keep(thread, info),
+        Verdict::Die => {}
+        Verdict::Stay => return false,
+    }
+    go(thread, context, pc)
+}
+
+/// What was about to be delivered waits, unless it was the request.
+fn keep(thread: &mut Thread, info: &SigInfo) {
     if !is_request(info) {
         thread.signals.waiting = *info;
         thread.pending = 1;
     }
-    hand_over(thread, context, spot.pc)
 }
 
 /// All that is to be saved or said of the process.
@@ -90,12 +164,12 @@ pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
     // Whoever has asked for it waits for the mark, and then for the program's own mask.
     ask::mark();
     give_back_actions(thread);
-    queue_anew(thread);
-    context.gregs[greg::RIP] = pc.0;
-    let flags = &mut context.gregs[greg::FLAGS];
-    *flags = thread.signals.trap_flag.shown(*flags);
-    context.sigmask = thread.signals.mask;
-    context.stack = thread.signals.alt.as_set();
+    go(thread, context, pc)
+}
+
+/// The same for one of several threads.
+fn go(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
+    make_native(thread, context, pc);
     let frame = ((thread.vm_sp - size_of::<UContext>() as u64) & !15) as *mut UContext;
     // SAFETY: nothing lives on that stack while the thread is not in the VM.
     unsafe { frame.write(*context) };
@@ -104,7 +178,18 @@ pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
     unsafe { glue::sigreturn(frame) }
 }
 
-fn give_back_actions(thread: &Thread) {
+/// Makes `context` the program's at `pc`; signals that we hold become the kernel's.
+pub fn make_native(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
+    queue_anew(thread);
+    context.gregs[greg::RIP] = pc.0;
+    let flags = &mut context.gregs[greg::FLAGS];
+    *flags = thread.signals.trap_flag.shown(*flags);
+    context.sigmask = thread.signals.mask;
+    context.stack = thread.signals.alt.as_set();
+}
+
+/// The kernel gets the dispositions of the program.
+pub fn give_back_actions(thread: &Thread) {
     let actions = &thread.process().actions;
     for signal in 1..=MAX_SIGNAL {
         // SAFETY: what the app itself has asked for.

@@ -148,6 +148,11 @@ impl Entry<'_> {
         self.figures.iter().find_map(named).unwrap_or(0)
     }
 
+    /// Whether a file is mapped, be it one without a name.
+    pub fn is_of_a_file(&self) -> bool {
+        !self.is_anonymous()
+    }
+
     fn is_anonymous(&self) -> bool {
         let inode = self.rest.split(|b| *b == b' ').nth(1);
         inode == Some(b"0")

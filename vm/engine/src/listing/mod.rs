@@ -1,6 +1,7 @@
 //! What a program reads of itself below `/proc/self`, as it would be without us.
 //!
-//! Of its mappings (`maps` and `smaps`, proc_pid_maps(5)) ours are left out, and pages whose
+//! Of its mappings (`maps` and `smaps`, proc_pid_maps(5); `smaps_rollup`, `numa_maps`,
+//! [`map_files`] and the questions of [`query`]) ours are left out, and pages whose
 //! code we guard ([`crate::cache::invalidate`]) are as writable as the program has made
 //! them: collectors and profilers go by this list. Sizes, sets of signals and limits
 //! (`status`, `stat`, `statm`, `limits`) are the program's.
@@ -10,7 +11,11 @@
 //! there is.
 
 mod limits;
+pub mod map_files;
 mod mappings;
+mod numa;
+mod query;
+mod rollup;
 mod sizes;
 mod status;
 
@@ -19,7 +24,7 @@ use crate::holdings;
 use crate::lock::Mutex;
 use crate::sys::descriptor::{self, path_of};
 use crate::sys::file::{self, File};
-use crate::sys::{Errno, Result, c};
+use crate::sys::{Errno, Result, c, raw};
 use crate::syscall::{self, is_ours, table};
 use crate::thread::Thread;
 use crate::vm::{self, Vm};
@@ -48,7 +53,16 @@ const PROC: u64 = 0x9fa0;
 /// Whether the file of that name, wherever it lies, may be such a list.
 #[must_use]
 pub fn is_named_so(path: &[u8]) -> bool {
-    const NAMES: [&[u8]; 6] = [b"maps", b"smaps", b"status", b"stat", b"statm", b"limits"];
+    const NAMES: [&[u8]; 8] = [
+        b"maps",
+        b"smaps",
+        b"smaps_rollup",
+        b"numa_maps",
+        b"status",
+        b"stat",
+        b"statm",
+        b"limits",
+    ];
     let name = path.rsplit(|byte| *byte == b'/').next();
     name.is_some_and(|name| NAMES.contains(&name))
 }
@@ -119,6 +133,36 @@ fn renew(list: &mut Opened) -> Result<()> {
 }
 
 const EFBIG: Errno = Errno(27);
+const SMAPS: &str = "/proc/self/smaps";
+const MAPS: &str = "/proc/self/maps";
+
+/// The app asks a list by ioctl(2); the result, if it is decided here.
+pub fn ask(fd: i32, request: u32, at: u64) -> Option<isize> {
+    if request != query::NUMBER {
+        return None;
+    }
+    let path = opened_maps(fd)?;
+    let list = File::open(&path, c::O_RDONLY, 0).ok()?;
+    let args = [list.fd() as usize, request as usize, at as usize, 0, 0, 0];
+    // SAFETY: the app's own question, to another descriptor of the same file.
+    let ask = || unsafe { raw(c::__NR_ioctl, args) };
+    let Some(question) = query::question(at) else {
+        return Some(ask());
+    };
+    let shown = native(&path, read(&path).ok()?);
+    Some(match query::find(&shown, question) {
+        Some(found) => query::answer(at, question, found, ask),
+        None => query::nothing(at, question, ask),
+    })
+}
+
+/// Path of the list of mappings behind `fd`, if it is one.
+fn opened_maps(fd: i32) -> Option<String> {
+    let lists = OPENED.lock();
+    let list = lists.iter().find(|list| list.fd == fd)?;
+    let is = list.path.ends_with("/maps") && inode(fd) == Ok(list.inode);
+    is.then(|| list.path.clone())
+}
 
 fn read(path: &str) -> Result<Vec<u8>> {
     File::open(path, c::O_RDONLY, 0)?.read_all(MOST)
@@ -127,9 +171,10 @@ fn read(path: &str) -> Result<Vec<u8>> {
 fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
     let vm = vm::lock();
     let name = path.rsplit('/').next().unwrap_or_default();
+    let hidden: Vec<_> = holdings::all(&vm).collect();
+    let list = |text: &[u8]| mappings::native(text, &hidden, &invalidate::guarded_pages(&vm));
     if matches!(name, "maps" | "smaps") {
-        let hidden: Vec<_> = holdings::all(&vm).collect();
-        return mappings::native(&text, &hidden, &invalidate::guarded_pages(&vm));
+        return list(&text);
     }
     // A name that is no UTF-8 may be in it.
     let text = match String::from_utf8(text) {
@@ -141,6 +186,8 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
         "status" => status::status(&text, signals().as_ref(), &ours(&vm)),
         "stat" => status::stat(&text, signals().as_ref(), &ours(&vm)),
         "statm" => status::statm(&text, &ours(&vm)),
+        "smaps_rollup" => rollup::native(&text, &read(SMAPS).unwrap_or_default(), &hidden),
+        "numa_maps" => numa::native(&text, &list(&read(MAPS).unwrap_or_default())),
         _ => limits::native(&text, &syscall::limits::shown()),
     };
     shown.into_bytes()
@@ -148,7 +195,7 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
 
 fn ours(vm: &Vm) -> Sizes {
     let hidden: Vec<_> = holdings::all(vm).collect();
-    let smaps = read("/proc/self/smaps").unwrap_or_default();
+    let smaps = read(SMAPS).unwrap_or_default();
     sizes::of(&smaps, &hidden, invalidate::guarded_pages(vm).len())
 }
 

@@ -49,7 +49,8 @@ impl Sizes {
     }
 }
 
-fn is_shared_memory(rest: &[u8]) -> bool {
+/// Whether device, inode and path are those of shared memory.
+pub(super) fn is_shared_memory(rest: &[u8]) -> bool {
     let path = rest.iter().position(|byte| *byte == b'/');
     path.is_some_and(|at| {
         [&b"/memfd:"[..], b"/dev/zero"]

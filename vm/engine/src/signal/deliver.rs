@@ -156,8 +156,9 @@ pub fn deliver(
             *address = g[greg::CR2];
         }
     }
-    if deadly && (blocked || action.handler == IGNORE) {
-        return fatal::die(thread, signal, info);
+    let doomed = core::mem::take(&mut thread.signals.doomed);
+    if doomed || deadly && (blocked || action.handler == IGNORE) {
+        return fatal::die(thread, context, spot.pc, info);
     }
     if blocked && FAULTS & bit(signal) != 0 {
         held::keep(thread, info);
@@ -165,7 +166,7 @@ pub fn deliver(
     }
     let info = &held::meant(thread, info);
     match action.handler {
-        DEFAULT if default_kills(signal) => fatal::die(thread, signal, info),
+        DEFAULT if default_kills(signal) => fatal::die(thread, context, spot.pc, info),
         DEFAULT | IGNORE => go_on(thread, context, spot),
         _ => push(thread, context, info, spot, &action),
     }
@@ -204,7 +205,7 @@ fn open_mask(thread: &mut Thread) -> u64 {
 }
 
 /// Nothing to deliver after all.
-fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+pub fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     context.sigmask = open_mask(thread);
     if !context.is_64_bit() {
         return compat::resume(thread, context);
@@ -256,14 +257,9 @@ fn push(
 fn no_stack(thread: &mut Thread, context: &mut UContext, signal: u32, spot: &Spot) {
     let info = SigInfo::fault(c::SIGSEGV, SI_KERNEL, 0);
     if signal == c::SIGSEGV {
-        return fatal::die(thread, signal, &info);
+        return fatal::die(thread, context, spot.pc, &info);
     }
-    let settled = Spot {
-        corrections: alloc::vec::Vec::new(),
-        spilled: 0,
-        ..spot.clone()
-    };
-    deliver(thread, context, &info, &settled, true);
+    deliver(thread, context, &info, &spot.settled(), true);
 }
 
 /// Registers, mask and disposition on entry of a handler.

@@ -6,12 +6,13 @@
 //! deadly, too (`force_sig` in the kernel).
 
 use super::frame::{SigInfo, UContext, greg};
-use super::{DEFAULT, FAULTS, bit, entry};
+use super::{DEFAULT, FAULTS, HOLD_ALL, bit, dump, entry};
 use crate::sys::proc::{self, KernelSigaction};
 use crate::sys::{c, peek};
 use crate::thread::Thread;
 use crate::{diagnosis, vm};
 use core::sync::atomic::{AtomicBool, Ordering};
+use ppin_abi::addr::AppPc;
 
 /// The calls by which a process dies of a signal are not to be had.
 static LEFT: AtomicBool = AtomicBool::new(false);
@@ -61,15 +62,28 @@ fn trap_len(pc: u64) -> u64 {
     }
 }
 
-/// Ends the process by `signal` as if by its default action; like its exit
-/// ([`crate::thread::exit::process`]) with the lock held.
-pub fn die(thread: &mut Thread, signal: u32, info: &SigInfo) {
+/// Ends the process by the signal of `info` as if by its default action, where the program
+/// stands at `pc` with the registers in `context`; like its exit
+/// ([`crate::thread::exit::process`]) with the lock held, unless a core file is to show
+/// all threads.
+pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
+    let signal = info.signo as u32;
+    if dump::is_due(signal) {
+        dump::die(thread, context, pc, info);
+    }
     if thread.borrowed_memory {
         die_now(thread, signal, info)
     }
     let mut vm = vm::lock();
     crate::end::of_process(&mut vm);
     die_now(thread, signal, info)
+}
+
+/// The same for a thread in the VM, which goes to its next boundary first.
+pub fn doom(thread: &mut Thread, info: &SigInfo) {
+    proc::set_mask(HOLD_ALL);
+    (thread.signals.waiting, thread.signals.doomed) = (*info, true);
+    thread.pending = 1;
 }
 
 /// The same with nothing saved.
@@ -99,8 +113,7 @@ fn overflow(bottom: u64) -> ! {
 
 /// The app's frame for sigreturn cannot be read: the kernel forces SIGSEGV.
 pub fn no_stack(thread: &mut Thread) {
-    let info = SigInfo::fault(c::SIGSEGV, 0x80, 0);
-    die(thread, c::SIGSEGV, &info);
+    doom(thread, &SigInfo::fault(c::SIGSEGV, 0x80, 0));
 }
 
 /// A fault inside ppin itself. The program's state is lost: say so, and die of it.

@@ -193,7 +193,8 @@ pub fn write(room: &Room, restorer: u64, context: &UContext, info: &SigInfo) -> 
 }
 
 /// The vector state at `fpstate`, if there is any.
-fn vector_state<'a>(fpstate: u64) -> &'a [u8] {
+#[must_use]
+pub fn vector_state<'a>(fpstate: u64) -> &'a [u8] {
     if fpstate == 0 {
         return &[];
     }

@@ -13,6 +13,7 @@
 
 pub mod compat;
 pub mod deliver;
+pub mod dump;
 pub mod entry;
 pub mod fatal;
 pub mod frame;
@@ -72,6 +73,24 @@ pub const fn default_kills(signal: u32) -> bool {
             | c::SIGURG
             | c::SIGWINCH
             | c::SIGKILL
+    )
+}
+
+/// Whether the default action of `signal` is to leave a core file, too (signal(7)).
+#[must_use]
+pub const fn dumps_core(signal: u32) -> bool {
+    matches!(
+        signal,
+        c::SIGQUIT
+            | c::SIGILL
+            | c::SIGTRAP
+            | c::SIGABRT
+            | c::SIGBUS
+            | c::SIGFPE
+            | c::SIGSEGV
+            | c::SIGXCPU
+            | c::SIGXFSZ
+            | c::SIGSYS
     )
 }
 

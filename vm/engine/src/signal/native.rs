@@ -47,7 +47,7 @@ pub fn begin(thread: &mut Thread, pc: AppPc, entry: CachePc) -> CachePc {
 pub fn arrive(thread: &mut Thread, context: &mut UContext) {
     thread.signals.native = Native::There;
     thread.signals.stepping = false;
-    if thread.signals.leaving {
+    if thread.signals.departed {
         leave::hand_over(thread, context, AppPc(thread.signals.native_pc))
     }
     thread.lend_gs();

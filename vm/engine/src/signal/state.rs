@@ -4,6 +4,7 @@ use super::frame::SigInfo;
 use super::held::Held;
 use super::inside::Interrupted;
 use crate::sys::proc::SigSet;
+use core::sync::atomic::AtomicBool;
 
 /// Interruptions that are remembered for their return.
 const INTERRUPTED: usize = 16;
@@ -89,8 +90,16 @@ pub struct SignalState {
     pub native_pc: u64,
     /// Cache address of its translation, which only says that there is none.
     pub native_entry: u64,
-    /// The process is being left to itself (`leave`).
+    /// The thread was asked to leave (`leave`).
     pub leaving: bool,
+    /// The process is left to itself from the instruction on that is to run natively.
+    pub departed: bool,
+    /// The leader of a common halt has asked this thread (`leave::gather`).
+    pub asked: AtomicBool,
+    /// It has halted.
+    pub halted: AtomicBool,
+    /// The signal that waits ends the process, whatever the program says of it.
+    pub doomed: bool,
     /// The thread is being stepped to a boundary.
     pub stepping: bool,
     /// Address of the instruction that is being stepped over; 0: unknown.

@@ -49,6 +49,16 @@ impl Spot {
             corrections: Vec::new(),
         }
     }
+
+    /// The same when registers and counters have been put right.
+    #[must_use]
+    pub fn settled(&self) -> Self {
+        Self {
+            corrections: Vec::new(),
+            spilled: 0,
+            ..self.clone()
+        }
+    }
 }
 
 /// A fragment and what its maps say, wherever they are kept.

@@ -10,7 +10,13 @@ use core::ffi::CStr;
 /// Path behind descriptor `fd`, as the kernel tells it; empty if it does not.
 #[must_use]
 pub fn path_of(fd: i32) -> String {
-    let link = c_path(&format!("/proc/self/fd/{fd}"));
+    link(&format!("/proc/self/fd/{fd}"))
+}
+
+/// Where the link at `path` leads; empty if that cannot be told.
+#[must_use]
+pub fn link(path: &str) -> String {
+    let link = c_path(path);
     let mut buffer = [0u8; 4096];
     let args = [
         link.as_ptr() as usize,
@@ -33,6 +39,12 @@ pub fn position(fd: i32) -> Result<u64> {
     let args = [fd as usize, 0, c::SEEK_CUR as usize, 0, 0, 0];
     // SAFETY: only asks.
     unsafe { call(c::__NR_lseek, args) }.map(|at| at as u64)
+}
+
+/// Closes one that the app has just got.
+pub fn close(fd: i32) {
+    // SAFETY: the caller knows whose descriptor it is.
+    let _ = unsafe { call(c::__NR_close, [fd as usize, 0, 0, 0, 0, 0]) };
 }
 
 /// Reads up to `max` bytes from where it stands: sequentially, since the files of /proc

@@ -27,6 +27,7 @@ use crate::cache::invalidate;
 use crate::confine::own;
 use crate::glue::vmcall;
 use crate::leave;
+use crate::listing::map_files::{self, FOLDERS, LOOKUPS};
 use crate::signal::inside::Inside;
 use crate::signal::{deliver, translate};
 use crate::sys::c;
@@ -184,6 +185,11 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
             opening::before_read(nr, &args);
             through_gate(thread, resume, nr, &args)
         }
+        c::__NR_ioctl => opening::ask(&args)
+            .map_or_else(|| through_gate(thread, resume, nr, &args), Outcome::Done),
+        nr if FOLDERS.contains(&nr) => Outcome::Done(opening::read_folder(nr, &args)),
+        nr if LOOKUPS.contains(&nr) => map_files::refusal(nr, &args)
+            .map_or_else(|| through_gate(thread, resume, nr, &args), Outcome::Done),
         c::__NR_process_vm_writev => own_memory::process_vm_writev(thread, nr, &args),
         nr if EXEC.contains(&nr) => exec::handle(thread, nr, &args),
         nr if OTHER.contains(&nr) => match misc::handle(thread, nr, &args) {

@@ -1,36 +1,58 @@
 //! Opening files, and reading some: there are files that tell of this process's memory
 //! ([`crate::listing`]), and one is it ([`super::own_memory`]).
 
-use super::{Outcome, own_memory, pass_interruptible};
-use crate::listing;
+use super::{Outcome, own_memory, pass, pass_interruptible};
+use crate::listing::{self, map_files};
 use crate::served;
-use crate::sys::{c, peek};
+use crate::sys::{c, descriptor, peek};
 use crate::thread::Thread;
 
 /// Longest path (`PATH_MAX`).
 const LONGEST: usize = 4096;
+const EPERM: isize = -1;
+const ENOENT: isize = -2;
 
 /// Makes the call, and looks at what was opened.
 pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let outcome = pass_interruptible(thread, nr, args);
-    let Outcome::Done(fd @ 0..) = outcome else {
-        return outcome;
+    let fd = match outcome {
+        Outcome::Done(EPERM) if is_link_of_ours(nr, args, &path(nr, args).unwrap_or_default()) => {
+            return Outcome::Done(ENOENT);
+        }
+        Outcome::Done(fd @ 0..) => fd,
+        _ => return outcome,
     };
     let flags = flags(nr, args);
     let writes = flags & c::O_ACCMODE != c::O_RDONLY;
     if writes {
         own_memory::opened(fd as i32);
     }
+    let path = path(nr, args).unwrap_or_default();
+    if is_link_of_ours(nr, args, &path) {
+        descriptor::close(fd as i32);
+        return Outcome::Done(ENOENT);
+    }
+    if map_files::may_be(&path) {
+        map_files::opened(fd as i32);
+    }
     if flags & c::O_PATH != 0 {
         return outcome;
     }
-    let path = path(nr, args).unwrap_or_default();
     if path.ends_with(served::DEVICE) {
         served::begin();
     } else if !writes && listing::is_named_so(&path) {
         listing::opened(fd as i32);
     }
     outcome
+}
+
+/// Whether what was opened, or would have been, is a link to something of ours.
+fn is_link_of_ours(nr: u32, args: &[usize; 6], path: &[u8]) -> bool {
+    let dir = match nr {
+        c::__NR_open | c::__NR_creat => c::AT_FDCWD,
+        _ => args[0] as i32,
+    };
+    map_files::names_ours(dir, path)
 }
 
 fn flags(nr: u32, args: &[usize; 6]) -> u32 {
@@ -52,6 +74,16 @@ fn path(nr: u32, args: &[usize; 6]) -> Option<alloc::vec::Vec<u8>> {
     let mut path = peek::c_string(at as u64, LONGEST)?;
     path.pop();
     Some(path)
+}
+
+/// The app reads a folder.
+pub fn read_folder(nr: u32, args: &[usize; 6]) -> isize {
+    map_files::read(nr, args[0] as i32, args[1] as u64, || pass(nr, args))
+}
+
+/// The app asks a file something by ioctl(2); the result, if it is decided here.
+pub fn ask(args: &[usize; 6]) -> Option<isize> {
+    listing::ask(args[0] as i32, args[1] as u32, args[2] as u64)
 }
 
 /// The app is about to read from a file.

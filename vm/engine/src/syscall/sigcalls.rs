@@ -175,11 +175,14 @@ fn wait_in_vm(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
         return outcome;
     };
     if deadly & bit(signal as u32) != 0 {
-        crate::signal::fatal::die(thread, signal as u32, &info);
+        crate::signal::fatal::doom(thread, &info);
+        return Outcome::Done(EINTR);
     }
     Outcome::Done(tell(&held::meant(thread, &info), at))
 }
 
+/// As the kernel leaves it where a signal ends the wait.
+const EINTR: isize = -4;
 const MINSIGSTKSZ: u64 = 2048;
 
 fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {

@@ -1,6 +1,7 @@
 //! Which calls enter the VM: the gate (`glue::syscall`) looks here by number.
 
 use super::filled::FILLING;
+use crate::listing::map_files::{FOLDERS, LOOKUPS};
 use crate::sys::c;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -14,6 +15,8 @@ static WRITES: AtomicBool = AtomicBool::new(false);
 static KILLS: AtomicBool = AtomicBool::new(false);
 /// It has opened a list of its mappings.
 static READS: AtomicBool = AtomicBool::new(false);
+/// It has opened the folder of its mapped files.
+static SEES: AtomicBool = AtomicBool::new(false);
 /// Code that the app may write to is guarded.
 static FILLS: AtomicBool = AtomicBool::new(false);
 /// The gate lets none pass until [`some`].
@@ -125,12 +128,15 @@ pub fn fill() {
     if KILLS.load(Ordering::Relaxed) {
         watch_kills();
     }
+    if SEES.load(Ordering::Relaxed) {
+        watch_folders();
+    }
     if watches_fills() {
         list(FILLING);
     }
 }
 
-/// Lists all calls of [`READING`], or does not any more.
+/// Lists all calls of [`READING`] and those that ask, or does not any more.
 pub fn watch_reads(yes: bool) {
     READS.store(yes, Ordering::Relaxed);
     let all = EVERY.load(Ordering::Relaxed) || ALL.load(Ordering::Relaxed);
@@ -138,6 +144,15 @@ pub fn watch_reads(yes: bool) {
         let slow = if yes || all || watches_fills() { VM } else { 0 };
         SLOW[*nr as usize].store(slow, Ordering::Relaxed);
     }
+    let asks = if yes || all { VM } else { 0 };
+    SLOW[c::__NR_ioctl as usize].store(asks, Ordering::Relaxed);
+}
+
+/// Lists all calls that read folders and follow paths, for good.
+pub fn watch_folders() {
+    SEES.store(true, Ordering::Relaxed);
+    list(FOLDERS);
+    list(LOOKUPS);
 }
 
 /// Lists all calls of [`KILLING`], for good.

@@ -10,7 +10,7 @@ use super::{Outcome, table};
 use crate::signal::frame::SigInfo;
 use crate::signal::{DEFAULT, HOLD_ALL, IGNORE, bit, fatal};
 use crate::sys::{c, peek, proc};
-use crate::thread::Thread;
+use crate::thread::{Thread, reg};
 
 const OFF: usize = 0;
 const EXCLUSIVE: usize = 1;
@@ -102,16 +102,21 @@ pub fn decide(thread: &mut Thread, nr: u32) -> Option<Outcome> {
     match says {
         Some(ALLOW) => return None,
         Some(BLOCK) => {}
-        Some(_) => die(thread, c::SIGSYS),
-        None => die(thread, c::SIGSEGV),
+        Some(_) => return Some(die(thread, c::SIGSYS)),
+        None => return Some(die(thread, c::SIGSEGV)),
     }
     Some(hand_back(thread, nr))
 }
 
 /// `force_exit_sig`: no handler is asked.
-fn die(thread: &mut Thread, signal: u32) {
+fn die(thread: &mut Thread, signal: u32) -> Outcome {
     const SI_KERNEL: i32 = 0x80;
-    fatal::die(thread, signal, &SigInfo::fault(signal, SI_KERNEL, 0));
+    doomed(thread, &SigInfo::fault(signal, SI_KERNEL, 0))
+}
+
+fn doomed(thread: &mut Thread, info: &SigInfo) -> Outcome {
+    fatal::doom(thread, info);
+    Outcome::Done(thread.get(reg::RAX) as isize)
 }
 
 /// `SIGSYS` behind the call, which has not been made: rax is as it was.
@@ -123,7 +128,7 @@ fn hand_back(thread: &mut Thread, nr: u32) -> Outcome {
     let handler = thread.process().actions.0[c::SIGSYS as usize].handler;
     let blocked = thread.signals.mask & bit(c::SIGSYS) != 0;
     if blocked || matches!(handler, DEFAULT | IGNORE) {
-        fatal::die(thread, c::SIGSYS, &info);
+        return doomed(thread, &info);
     }
     proc::set_mask(HOLD_ALL);
     if thread.pending != 0 {
@@ -131,5 +136,5 @@ fn hand_back(thread: &mut Thread, nr: u32) -> Outcome {
     }
     thread.signals.waiting = info;
     thread.pending = 1;
-    Outcome::Done(thread.get(crate::thread::reg::RAX) as isize)
+    Outcome::Done(thread.get(reg::RAX) as isize)
 }

@@ -7,6 +7,7 @@
 
 use super::{Thread, reg};
 use crate::confine::own;
+use crate::leave::gather;
 use crate::lock;
 use crate::served;
 use crate::signal::held::Held;
@@ -191,6 +192,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
         thread.regs.gpr[reg::RSP] = stack;
     }
     proc::remember_pid();
+    gather::forget();
     thread.tid = proc::tid();
     thread.user_dispatch = Default::default();
     thread.signals.held = Held::NONE;

@@ -3,7 +3,8 @@
 use super::Thread;
 use crate::confine::own;
 use crate::end;
-use crate::signal::{HOLD_ALL, NOTHING};
+use crate::leave::gather;
+use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
 use crate::sys::{c, come_what_may, proc};
 use crate::syscall::{Outcome, table};
 use crate::vm;
@@ -59,6 +60,12 @@ pub fn process(thread: &mut Thread, status: i32) -> Outcome {
     }
     proc::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
+    if gather::is_led_by_another(thread) {
+        // The process is about to die of a signal, or goes on natively.
+        drop(vm);
+        proc::set_mask(kernel_mask(thread.signals.mask));
+        return Outcome::Again;
+    }
     if vm.threads.len() > 1 {
         // All calls of the others come by the lock from here on.
         table::every();

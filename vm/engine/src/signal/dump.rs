@@ -1,0 +1,129 @@
+//! Core files that are the program's.
+//!
+//! The kernel writes what it finds: the registers that each thread entered it with last, and
+//! all memory. So before a process dies with a core file it is left to itself
+//! ([`crate::leave`]): its threads go on natively, the system calls they were waiting in are
+//! made again at the program's own addresses, our memory is unmapped, and the signal is
+//! delivered to the thread that dies as the kernel restores its registers.
+//!
+//! Where that cannot be had for all of it (a thread that waits for a vfork child, say), the
+//! rest is done as far as possible: our memory is left out of the file, and the dying thread
+//! has its own registers.
+
+use super::frame::{SigInfo, UContext};
+use super::{DEFAULT, NOTHING, bit};
+use crate::cache::invalidate;
+use crate::confine::own;
+use crate::glue::last_steps::{LastSteps, keep_out_of_core};
+use crate::holdings::{self, Range};
+use crate::leave::{self, gather};
+use crate::sys::file::File;
+use crate::sys::proc::{self, KernelSigaction};
+use crate::sys::{c, raw};
+use crate::thread::Thread;
+use crate::{end, vm, x87};
+use alloc::vec::Vec;
+use ppin_abi::addr::AppPc;
+use ppin_abi::boot::flag;
+
+/// Whether a process that dies of `signal` now leaves a core file (core(5)).
+#[must_use]
+pub fn is_due(signal: u32) -> bool {
+    super::dumps_core(signal) && is_dumpable() && is_wanted(proc::limit(c::RLIMIT_CORE))
+}
+
+/// A program that reads cores from a pipe or socket gets them without regard to the limit,
+/// but for a limit of 1.
+fn is_wanted(limit: u64) -> bool {
+    match limit {
+        0 => takes_all(),
+        1 => false,
+        _ => true,
+    }
+}
+
+fn takes_all() -> bool {
+    let pattern = File::open("/proc/sys/kernel/core_pattern", c::O_RDONLY, 0)
+        .and_then(|file| file.read_all(256))
+        .unwrap_or_default();
+    matches!(pattern.first(), Some(b'|' | b'@'))
+}
+
+fn is_dumpable() -> bool {
+    const PR_GET_DUMPABLE: usize = 3;
+    // SAFETY: only asks.
+    unsafe { raw(c::__NR_prctl, [PR_GET_DUMPABLE, 0, 0, 0, 0, 0]) != 0 }
+}
+
+/// Dies of the signal of `info`, the program standing at `pc` with the registers in
+/// `context`. Returns if that cannot be arranged.
+pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
+    let possible = own::allows(c::__NR_rt_sigreturn) && own::allows(c::__NR_munmap);
+    if !possible || vm::lock().config.flags & flag::LOCKSTEP != 0 {
+        return;
+    }
+    proc::set_mask(NOTHING);
+    x87::correct_frame(context.fpstate);
+    let alone = if thread.borrowed_memory {
+        false
+    } else if gather::begin(thread) {
+        leave_together(thread, info)
+    } else {
+        // Another thread dies, or has the process left; this one dies there, too.
+        leave::dying_with_others(thread, context, info, pc)
+    };
+    expire(thread, context, pc, info, alone);
+}
+
+/// Everything is saved, and the other threads go on natively; `false`: some may not.
+fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
+    end::of_process(&mut vm::lock());
+    let halted = gather::halt_others(thread);
+    invalidate::release_all(&mut vm::lock());
+    leave::give_back_actions(thread);
+    make_default(info.signo as u32);
+    let left = gather::leave(thread, gather::Verdict::Die);
+    let shared = {
+        let vm = vm::lock();
+        // SAFETY: the list holds live threads, and the VM lock is held.
+        let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
+        all.any(|it| it.borrowed_memory)
+    };
+    halted && left && !shared
+}
+
+fn make_default(signal: u32) {
+    let default = KernelSigaction {
+        handler: DEFAULT,
+        ..KernelSigaction::default()
+    };
+    // SAFETY: no handler is installed.
+    let _ = unsafe { proc::sigaction(signal, Some(&default)) };
+}
+
+/// The kernel gets the program's registers, and delivers the signal with them. `alone`:
+/// nobody else needs our memory.
+fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo, alone: bool) {
+    let signal = info.signo as u32;
+    leave::make_native(thread, context, pc);
+    context.sigmask = if thread.borrowed_memory {
+        // The handlers are still ours.
+        make_default(signal);
+        NOTHING
+    } else {
+        context.sigmask
+    } & !bit(signal);
+    let ours: Vec<Range> = holdings::all(&vm::lock()).collect();
+    let unmapped = if alone { &ours[..] } else { &[] };
+    let Some(steps) = LastSteps::new(context, unmapped) else {
+        return;
+    };
+    ours.into_iter().for_each(keep_out_of_core);
+    keep_out_of_core(steps.range());
+    proc::queue_to_self(info);
+    // Where a filter lets no signal be queued.
+    proc::raise(signal);
+    thread.lend_gs();
+    // SAFETY: all signals are blocked; who else runs in this memory has left ours.
+    unsafe { steps.take() }
+}
