@@ -66,10 +66,16 @@ pub fn claimed() -> (u64, u64) {
     }
 }
 
-/// The same with shared memory.
+/// A page where nothing is, nor will be: the one behind the last that [`anywhere`] has taken.
+#[must_use]
+pub fn gap() -> u64 {
+    NEXT_PRIVATE.load(Ordering::Relaxed) - mem::PAGE
+}
+
+/// [`anywhere`] with shared memory.
 ///
 /// # Errors
-/// As [`anywhere`].
+/// As that.
 pub fn anywhere_shared(len: u64, prot: u32) -> Result<u64> {
     somewhere(len, |addr, len| mem::map_shared_at(addr, len, prot))
 }

@@ -17,8 +17,9 @@ use crate::end;
 use crate::glue;
 use crate::report::give_up;
 use crate::sys::{c, call, peek, proc};
+use crate::syscall::forget;
 use crate::syscall::gate32::{self, Way};
-use crate::syscall::span;
+use crate::syscall::pages::Pages;
 use crate::thread::Thread;
 use crate::vm;
 use ppin_abi::addr::AppPc;
@@ -188,8 +189,7 @@ fn before_call(thread: &mut Thread, context: &UContext) {
             end::of_process(&mut vm::lock());
         }
         Way::As(c::__NR_munmap | c::__NR_mprotect | c::__NR_madvise, args) if !filtered => {
-            let (start, end) = span(args[0], args[1]);
-            invalidate::range(&mut vm::lock(), start, end);
+            forget(Pages::new(args[0], args[1]));
         }
         _ => give_up(format_args!(
             "{:#x}: this system call of 32-bit code cannot be followed",

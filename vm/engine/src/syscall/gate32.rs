@@ -3,11 +3,10 @@
 //! run natively. Those that the VM must follow are made as their 64-bit twins, which do the
 //! same to a 64-bit process; a few have none and are refused.
 
+use super::pages::Pages;
 use super::{Outcome, exec, memory, process, sigcalls};
-use crate::cache::invalidate;
 use crate::sys::{c, peek};
 use crate::thread::{Thread, reg};
-use crate::vm;
 use alloc::vec::Vec;
 
 /// How a call is made.
@@ -97,8 +96,7 @@ fn clone(args: [usize; 6]) -> Way {
 /// jumped to.
 fn map(addr: usize, len: usize, flags: usize) -> Way {
     if flags as u32 & c::MAP_FIXED != 0 {
-        let (start, end) = memory::span(addr, len);
-        invalidate::range(&mut vm::lock(), start, end);
+        memory::forget(Pages::new(addr, len));
     }
     Way::Natively
 }

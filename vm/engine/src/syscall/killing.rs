@@ -58,7 +58,7 @@ fn hit(vm: &Vm, thread: &Thread, nr: u32, args: &[usize; 6]) -> Vec<i32> {
 }
 
 /// The process that a descriptor stands for (pidfd_open(2)); 0 if that cannot be told.
-fn pid_of(fd: i32) -> i32 {
+pub fn pid_of(fd: i32) -> i32 {
     const KEY: &str = "\nPid:\t";
     let info = File::open(&format!("/proc/self/fdinfo/{fd}"), c::O_RDONLY, 0)
         .and_then(|file| file.read_all(4096))

@@ -1,6 +1,7 @@
 //! Calls that change what is mapped: translations must follow.
 
-use super::{Outcome, pass, resident};
+use super::pages::Pages;
+use super::{Outcome, advice, around, attached, pass, resident};
 use crate::cache::invalidate;
 use crate::image::maps::MapEntry;
 use crate::sys::descriptor::path_of;
@@ -9,6 +10,7 @@ use crate::sys::{c, mem, spare};
 use crate::thread::Thread;
 use crate::{holdings, leave, report, vm};
 use alloc::string::String;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 const EXEC: usize = c::PROT_EXEC as usize;
 const WRITE: usize = c::PROT_WRITE as usize;
@@ -16,12 +18,14 @@ const WRITE: usize = c::PROT_WRITE as usize;
 /// Why a process was left.
 const IN_OUR_PLACE: &str = "it changed the memory where ppin lay";
 
-/// Makes the call and brings translations up to date. One that is directed at addresses of
+/// Makes the call and brings translations up to date. One that puts something in the place of
 /// ours can be made only by a process that is left to itself.
 pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let hit = |(start, end)| holdings::overlap(&vm::lock(), start, end);
-    let Some((start, end)) = targets(nr, args).into_iter().flatten().find(|it| hit(*it)) else {
-        return Outcome::Done(make(nr, args));
+    let replaced = replaced(nr, args).map(Pages::bounds).filter(|it| hit(*it));
+    let Some((start, end)) = replaced else {
+        let result = around::call(nr, args).unwrap_or_else(|| make(nr, args));
+        return Outcome::Done(result);
     };
     if leave::is_possible(thread) {
         return Outcome::Natively(IN_OUR_PLACE);
@@ -32,27 +36,37 @@ pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     ))
 }
 
-/// What the call takes away or replaces, whatever is there. Protection and moves end at the
-/// first hole, and there is one before anything of ours.
-fn targets(nr: u32, args: &[usize; 6]) -> [Option<(u64, u64)>; 2] {
+/// What the call puts something else in place of, whatever is there, or moves away.
+fn replaced(nr: u32, args: &[usize; 6]) -> Option<Pages> {
     // (The other flag has precedence, and takes nothing away.)
     const EXACT: u32 = c::MAP_FIXED | c::MAP_FIXED_NOREPLACE;
-    const END: u64 = (1 << 47) - mem::PAGE;
-    let at = |addr: usize, len| Some(span(addr, len)).filter(|it| aligned(addr) && it.1 <= END);
-    match nr {
-        c::__NR_mmap if args[3] as u32 & EXACT == c::MAP_FIXED => [at(args[0], args[1]), None],
-        c::__NR_munmap => [at(args[0], args[1]), None],
-        c::__NR_mprotect | c::__NR_pkey_mprotect => [at(args[0], 1), None],
-        c::__NR_madvise if drops(args[2]) => [at(args[0], args[1]), None],
-        c::__NR_mremap if args[3] as u32 & c::MREMAP_FIXED != 0 => {
-            [at(args[0], 1), at(args[4], args[2])]
+    const MOVED: u32 = c::MREMAP_FIXED | c::MREMAP_DONTUNMAP;
+    let place = match nr {
+        c::__NR_mmap if args[3] as u32 & EXACT == c::MAP_FIXED => Pages::new(args[0], args[1]),
+        c::__NR_mremap => {
+            let exact = args[3] as u32 & c::MREMAP_FIXED != 0;
+            let to = Pages::new(args[4], args[2]).filter(|_| exact);
+            to.filter(|to| is_ours(*to)).or_else(|| {
+                // Several mappings at once, with holes between them.
+                let [from, kept] = [args[1], args[2]].map(|len| Pages::new(args[0], len));
+                let all = args[3] as u32 & MOVED != 0 && from == kept;
+                let from = from.filter(|_| all);
+                from.filter(|_| !Pages::new(args[0], 1).is_some_and(is_ours))
+            })
         }
-        c::__NR_mremap => [at(args[0], 1), None],
-        _ => [None, None],
-    }
+        c::__NR_shmat => attached::replaced(args),
+        _ => None,
+    };
+    place.filter(|it| it.is_user())
 }
 
-fn make(nr: u32, args: &[usize; 6]) -> isize {
+fn is_ours(pages: Pages) -> bool {
+    let (start, end) = pages.bounds();
+    holdings::overlap(&vm::lock(), start, end)
+}
+
+/// Makes the call, of which nothing concerns us.
+pub fn make(nr: u32, args: &[usize; 6]) -> isize {
     if nr == c::__NR_munmap {
         spare::removed();
     } else {
@@ -60,13 +74,15 @@ fn make(nr: u32, args: &[usize; 6]) -> isize {
     }
     match nr {
         c::__NR_mmap => mmap(args),
-        c::__NR_munmap => before(args, nr),
+        c::__NR_munmap => munmap(args),
         c::__NR_mprotect | c::__NR_pkey_mprotect => mprotect(nr, args),
-        c::__NR_madvise => madvise(args),
+        c::__NR_madvise => advice::madvise(args),
+        c::__NR_process_madvise => advice::process_madvise(args),
         c::__NR_mremap => mremap(args),
-        c::__NR_shmat => shmat(args),
+        c::__NR_remap_file_pages => remap_file_pages(args),
+        c::__NR_shmat => attached::shmat(args),
         c::__NR_mseal => mseal(args),
-        c::__NR_brk => resident::brk(args),
+        c::__NR_brk => brk(args),
         _ => pass(nr, args),
     }
 }
@@ -76,19 +92,17 @@ pub fn ok(result: isize) -> bool {
     !(-4095..0).contains(&result) && aligned(result as usize)
 }
 
-pub fn span(addr: usize, len: usize) -> (u64, u64) {
-    let start = addr as u64;
-    (start, mem::page_up(start.saturating_add(len as u64)))
-}
-
-/// Calls that take code away: forget it first, so that no other thread finds a
+/// What the call takes away is forgotten before, so that no other thread finds a
 /// translation of what is gone. Should the call fail, it is translated again.
-fn before(args: &[usize; 6], nr: u32) -> isize {
-    let (start, end) = span(args[0], args[1]);
-    if aligned(args[0]) {
+pub fn forget(pages: Option<Pages>) {
+    if let Some((start, end)) = pages.map(Pages::bounds) {
         invalidate::range(&mut vm::lock(), start, end);
     }
-    pass(nr, args)
+}
+
+fn munmap(args: &[usize; 6]) -> isize {
+    forget(Pages::new(args[0], args[1]));
+    pass(c::__NR_munmap, args)
 }
 
 fn aligned(addr: usize) -> bool {
@@ -97,16 +111,18 @@ fn aligned(addr: usize) -> bool {
 
 fn mmap(args: &[usize; 6]) -> isize {
     let flags = args[3] as u32;
-    if flags & c::MAP_FIXED != 0 && aligned(args[0]) {
-        let (start, end) = span(args[0], args[1]);
-        invalidate::range(&mut vm::lock(), start, end);
+    if flags & c::MAP_FIXED != 0 {
+        forget(Pages::new(args[0], args[1]));
     }
     let result = resident::map(args);
-    if ok(result) && args[2] & EXEC != 0 {
-        learn(result as usize, args);
+    let made = Pages::new(result as usize, args[1]).filter(|_| ok(result));
+    let Some((start, end)) = made.map(Pages::bounds) else {
+        return result;
+    };
+    if args[2] & EXEC != 0 {
+        learn(start, end, args);
     }
-    if ok(result) && is_shared(args) {
-        let (start, end) = span(result as usize, args[1]);
+    if is_shared(args) {
         let mut vm = vm::lock();
         if vm.quiet {
             vm.images.shared.add(start, end);
@@ -120,8 +136,7 @@ fn is_shared(args: &[usize; 6]) -> bool {
 }
 
 /// New executable memory.
-fn learn(addr: usize, args: &[usize; 6]) {
-    let (start, end) = span(addr, args[1]);
+fn learn(start: u64, end: u64, args: &[usize; 6]) {
     let flags = args[3] as u32;
     let anonymous = flags & c::MAP_ANONYMOUS != 0;
     let fd = args[4] as i32;
@@ -146,7 +161,9 @@ fn learn(addr: usize, args: &[usize; 6]) {
 }
 
 fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
-    let (start, end) = span(args[0], args[1]);
+    let Some((start, end)) = Pages::new(args[0], args[1]).map(Pages::bounds) else {
+        return pass(nr, args);
+    };
     let executable = args[2] & EXEC != 0;
     let writable = args[2] & WRITE != 0;
     // Bytes may be written while the memory is not executable: whatever was made from the
@@ -171,58 +188,66 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     result
 }
 
-/// Whether the memory may read otherwise after that advice (madvise(2)).
-fn drops(advice: usize) -> bool {
-    matches!(
-        advice as u32,
-        c::MADV_DONTNEED
-            | c::MADV_FREE
-            | c::MADV_REMOVE
-            | c::MADV_DONTNEED_LOCKED
-            | c::MADV_GUARD_INSTALL
-    )
-}
-
-fn madvise(args: &[usize; 6]) -> isize {
-    let result = pass(c::__NR_madvise, args);
-    let (start, end) = span(args[0], args[1]);
-    if drops(args[2]) && vm::lock().images.overlaps(start, end) {
-        invalidate::fragments(&mut vm::lock(), start, end);
-    }
-    result
-}
-
 fn mremap(args: &[usize; 6]) -> isize {
-    let (start, end) = span(args[0], args[1]);
-    invalidate::range(&mut vm::lock(), start, end);
+    forget(Pages::new(args[0], args[1]));
     if args[3] as u32 & c::MREMAP_FIXED != 0 {
-        let (start, end) = span(args[4], args[2]);
-        invalidate::range(&mut vm::lock(), start, end);
+        forget(Pages::new(args[4], args[2]));
     }
     pass(c::__NR_mremap, args)
+}
+
+/// remap_file_pages(2): another part of the same file, with the protection of the first page.
+fn remap_file_pages(args: &[usize; 6]) -> isize {
+    const WITHIN: usize = mem::PAGE as usize - 1;
+    let pages = Pages::new(args[0] & !WITHIN, args[1] & !WITHIN);
+    let (start, end) = pages.map_or((0, 0), Pages::bounds);
+    let executable = vm::lock().images.overlaps(start, end);
+    forget(pages);
+    let result = pass(c::__NR_remap_file_pages, args);
+    let mut vm = vm::lock();
+    if vm.quiet && executable && result == 0 {
+        let entry = vm.images.shared.entry(start, end, true);
+        crate::image_add(&mut vm, &entry, None);
+    }
+    result
 }
 
 /// Sealed memory keeps its protection (mseal(2)), ours as well: code there that the app may
 /// write to is compared from here on.
 fn mseal(args: &[usize; 6]) -> isize {
-    let (start, end) = span(args[0], args[1]);
     let mut vm = vm::lock();
-    invalidate::unguard(&mut vm, start, end);
+    if let Some((start, end)) = Pages::new(args[0], args[1]).map(Pages::bounds) {
+        invalidate::unguard(&mut vm, start, end);
+    }
     pass(c::__NR_mseal, args)
 }
 
-fn shmat(args: &[usize; 6]) -> isize {
-    /// In place of what is mapped there (shmat(2)).
-    const SHM_REMAP: usize = 0o40_000;
-    if args[2] & SHM_REMAP != 0 {
-        invalidate::release_all(&mut vm::lock());
+/// Where the program break was last; 0: unknown.
+static BREAK: AtomicU64 = AtomicU64::new(0);
+
+/// The program break may be elsewhere (prctl(2), `PR_SET_MM`).
+pub fn break_moved() {
+    BREAK.store(0, Ordering::Relaxed);
+}
+
+/// What it takes away may be code.
+fn brk(args: &[usize; 6]) -> isize {
+    let mut before = BREAK.load(Ordering::Relaxed);
+    if before == 0 && args[0] != 0 {
+        before = pass(c::__NR_brk, &[0; 6]) as u64;
     }
-    let result = pass(c::__NR_shmat, args);
-    if ok(result) {
-        // Its size is the kernel's to know; executable parts are met when jumped to.
-        let start = result as u64;
-        resident::attached(start);
-        invalidate::range(&mut vm::lock(), start, start + mem::PAGE);
+    let result = resident::brk(args);
+    if ok_break(result) {
+        BREAK.store(result as u64, Ordering::Relaxed);
+        forget(Pages::between(
+            mem::page_up(result as u64),
+            mem::page_up(before),
+        ));
     }
     result
+}
+
+/// Whether it is one: not an error, which only a filter makes of the call.
+fn ok_break(result: isize) -> bool {
+    result > 0
 }

@@ -80,6 +80,7 @@ fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
 fn prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
     const PR_SET_SECCOMP: usize = 22;
     const PR_SET_TSC: usize = 26;
+    const PR_SET_MM: usize = 35;
     const PR_TSC_ENABLE: usize = 1;
     const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
     const PR_SET_MDWE: usize = 65;
@@ -92,6 +93,9 @@ fn prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
     }
     if args[0] == PR_SET_TSC {
         crate::sys::time::allow_ticks(args[1] == PR_TSC_ENABLE);
+    }
+    if args[0] == PR_SET_MM {
+        super::memory::break_moved();
     }
     if args[0] == PR_SET_SECCOMP {
         return confine::handle(thread, c::__NR_prctl, args);

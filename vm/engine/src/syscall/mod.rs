@@ -1,6 +1,9 @@
 //! System calls that the VM must know of. All others pass through the gate
 //! (`glue::syscall`) without entering the VM.
 
+mod advice;
+mod around;
+mod attached;
 mod exec;
 mod filled;
 pub mod gate32;
@@ -11,6 +14,7 @@ mod memory;
 mod misc;
 mod opening;
 mod own_memory;
+pub mod pages;
 mod process;
 pub mod resident;
 mod sigcalls;
@@ -20,7 +24,7 @@ mod tracing;
 mod trust;
 pub mod user_dispatch;
 
-pub use memory::span;
+pub use memory::forget;
 pub use own_memory::is_ours;
 
 use crate::cache::invalidate;
@@ -175,6 +179,10 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
     }
     match nr {
         nr if MEMORY.contains(&nr) => memory::handle(thread, nr, &args),
+        nr if around::RANGES.contains(&nr) => match around::call(nr, &args) {
+            Some(result) => Outcome::Done(result),
+            None => through_gate(thread, resume, nr, &args),
+        },
         nr if SIGNALS.contains(&nr) => sigcalls::handle(thread, nr, &args),
         nr if SUSPENDING.contains(&nr) => suspend::handle(thread, nr, &args),
         nr if PROCESS.contains(&nr) => process::handle(thread, nr, &args),

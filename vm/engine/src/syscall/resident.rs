@@ -4,6 +4,7 @@
 //! would count ours, too, and refuse. So each mapping of the app's is locked for itself, and
 //! what is mapped later on as it is mapped.
 
+use super::pages::{self, Pages};
 use super::pass;
 use crate::confine::own;
 use crate::holdings::{self, Range};
@@ -62,13 +63,11 @@ fn lock_all(flags: u32) -> isize {
 }
 
 fn of_the_app() -> Vec<Range> {
-    /// Behind the last address of user space.
-    const END: u64 = 1 << 47;
     let vm = vm::lock();
     let ours: Vec<Range> = holdings::all(&vm).collect();
     let is_ours = |at: u64| ours.iter().any(|(start, end)| (*start..*end).contains(&at));
     let all = maps::read().unwrap_or_default();
-    let of_the_app = |map: &&MapEntry| !is_ours(map.start) && map.end <= END;
+    let of_the_app = |map: &&MapEntry| !is_ours(map.start) && map.end <= pages::END;
     let ranges = all.iter().filter(of_the_app);
     ranges.map(|map| (map.start, map.end)).collect()
 }
@@ -119,8 +118,8 @@ pub fn map(args: &[usize; 6]) -> isize {
         return pass(c::__NR_mmap, &args);
     }
     let result = pass(c::__NR_mmap, args);
-    let (start, end) = super::memory::span(result as usize, args[1]);
-    if super::memory::ok(result) && !lock((start, end), future) {
+    let made = Pages::new(result as usize, args[1]).filter(|_| super::memory::ok(result));
+    if made.is_some_and(|made| !lock(made.bounds(), future)) {
         pass(c::__NR_munmap, &[result as usize, args[1], 0, 0, 0, 0]);
         return EAGAIN;
     }

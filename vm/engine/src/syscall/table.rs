@@ -1,5 +1,6 @@
 //! Which calls enter the VM: the gate (`glue::syscall`) looks here by number.
 
+use super::around::RANGES;
 use super::filled::FILLING;
 use crate::listing::map_files::{FOLDERS, LOOKUPS};
 use crate::sys::c;
@@ -37,6 +38,8 @@ pub const MEMORY: &[u32] = &[
     c::__NR_shmdt,
     c::__NR_mseal,
     c::__NR_brk,
+    c::__NR_remap_file_pages,
+    c::__NR_process_madvise,
 ];
 pub const SIGNALS: &[u32] = &[
     c::__NR_rt_sigaction,
@@ -112,7 +115,9 @@ pub const KILLING: &[u32] = &[
 
 /// Lists the calls that the VM must know of.
 pub fn fill() {
-    let families = [MEMORY, SIGNALS, SUSPENDING, PROCESS, EXEC, OPENING, OTHER];
+    let families = [
+        MEMORY, RANGES, SIGNALS, SUSPENDING, PROCESS, EXEC, OPENING, OTHER,
+    ];
     for nr in families.into_iter().flatten() {
         watch(*nr);
     }

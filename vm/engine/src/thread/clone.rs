@@ -7,12 +7,14 @@
 
 use super::{Thread, reg};
 use crate::confine::own;
+use crate::glue::vmcall;
 use crate::leave::gather;
 use crate::lock;
 use crate::served;
 use crate::signal::held::Held;
 use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
 use crate::sys::{c, come_what_may, mem, peek, proc};
+use crate::syscall::pages;
 use crate::vm;
 use alloc::vec::Vec;
 
@@ -106,11 +108,27 @@ impl Request {
             clears_handlers,
         };
         let both = clears_handlers && request.flag(c::CLONE_SIGHAND);
-        let half_a_stack = (words[STACK] == 0) != (words[STACK_SIZE] == 0);
-        if both || half_a_stack {
-            return Err(EINVAL);
+        if both || !request.has_a_stack() {
+            return Err(request.refused());
         }
         Ok(request)
+    }
+
+    /// Whether the kernel takes the stack for one: whole, or none.
+    fn has_a_stack(&self) -> bool {
+        let [stack, size] = [STACK, STACK_SIZE].map(|n| self.words[n]);
+        let end = stack.checked_add(size).filter(|end| *end <= pages::END);
+        (stack == 0) == (size == 0) && end.is_some()
+    }
+
+    /// What the kernel says of a request with arguments that it does not take: it may find
+    /// fault with others first.
+    fn refused(&self) -> isize {
+        let mut words = self.words;
+        words[FLAGS] |= u64::from(self.clears_handlers) * CLONE_CLEAR_SIGHAND;
+        let args = [words.as_ptr() as usize, self.size, 0, 0, 0, 0];
+        // SAFETY: the call fails.
+        unsafe { vmcall::plain(c::__NR_clone3, &args) }
     }
 
     fn flag(&self, flag: u32) -> bool {
@@ -119,12 +137,13 @@ impl Request {
 
     /// The app's stack pointer for the child, 0: the parent's.
     fn stack(&self) -> u64 {
-        self.words[STACK]
-            + if self.size == 0 {
-                0
-            } else {
-                self.words[STACK_SIZE]
-            }
+        // (Of clone(2) it is the top.)
+        let size = if self.size == 0 {
+            0
+        } else {
+            self.words[STACK_SIZE]
+        };
+        self.words[STACK].wrapping_add(size)
     }
 }
 
@@ -237,8 +256,9 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
     // SAFETY: the child starts on its own VM stack with its own structure.
     let result = unsafe { crate::glue::clone(nr, args.as_ptr(), child.cast()) };
     proc::set_mask(HOLD_ALL);
-    if result < 0 || vfork {
-        // A vfork child has exec'd or ended by now, or there was none.
+    if result < 0 || vfork && process {
+        // A vfork child has exec'd or ended by now, or there was none. (A thread that was
+        // waited for has taken its structure along.)
         // SAFETY: see above; the helper of its exec, if any, is waited for.
         unsafe { forget(child) };
     }

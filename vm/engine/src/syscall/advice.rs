@@ -1,0 +1,118 @@
+//! madvise(2), and process_madvise(2) of a process on itself.
+
+use super::pages::Pages;
+use super::{around, killing, own_memory, pass};
+use crate::cache::{invalidate, place};
+use crate::holdings;
+use crate::sys::{c, mem, peek};
+use crate::vm;
+use alloc::vec::Vec;
+
+const ENOMEM: isize = -12;
+
+/// Whether the memory may read otherwise after that advice (madvise(2)).
+fn drops(advice: usize) -> bool {
+    matches!(
+        advice as u32,
+        c::MADV_DONTNEED
+            | c::MADV_FREE
+            | c::MADV_REMOVE
+            | c::MADV_DONTNEED_LOCKED
+            | c::MADV_GUARD_INSTALL
+    )
+}
+
+/// `madvise`.
+pub fn madvise(args: &[usize; 6]) -> isize {
+    let result = pass(c::__NR_madvise, args);
+    if let Some(pages) = Pages::new(args[0], args[1]) {
+        advised(pages, args[2]);
+    }
+    result
+}
+
+/// Forgets what the memory said before, if it may say something else now.
+fn advised(pages: Pages, advice: usize) {
+    let (start, end) = pages.bounds();
+    if drops(advice) && vm::lock().images.overlaps(start, end) {
+        invalidate::fragments(&mut vm::lock(), start, end);
+    }
+}
+
+/// `process_madvise`: one advice for many ranges, in their order up to the first that fails.
+/// The result is the number of bytes.
+pub fn process_madvise(args: &[usize; 6]) -> isize {
+    let vectors = vectors(args[1], args[2]);
+    let (code, ours) = (first_code(&vectors, args[3]), first_of_ours(&vectors));
+    if code.is_none() && ours.is_none() || !is_on_itself(args[0] as i32) {
+        return pass(c::__NR_process_madvise, args);
+    }
+    let result = match ours {
+        Some(n) => before_ours(args, &vectors, n),
+        None => pass(c::__NR_process_madvise, args),
+    };
+    for pages in vectors.iter().filter_map(pages) {
+        advised(pages, args[3]);
+    }
+    result
+}
+
+/// The first `n` ranges, then the program's part of the next, which has a hole: ours.
+fn before_ours(args: &[usize; 6], vectors: &[[usize; 2]], n: usize) -> isize {
+    let hole = [[place::gap() as usize, mem::PAGE as usize]];
+    let before = if n == 0 { &hole[..] } else { &vectors[..n] };
+    let mut first = *args;
+    [first[1], first[2]] = [before.as_ptr() as usize, before.len()];
+    let total: usize = vectors[..n].iter().map(|[_, len]| len).sum();
+    let expected = if n == 0 { ENOMEM } else { total as isize };
+    let result = pass(c::__NR_process_madvise, &first);
+    if result == expected {
+        let [start, len] = vectors[n];
+        around::call(c::__NR_madvise, &[start, len, args[3], 0, 0, 0]);
+    }
+    result
+}
+
+/// The ranges, as long as the kernel takes them for; none if it takes none.
+fn vectors(at: usize, count: usize) -> Vec<[usize; 2]> {
+    /// `UIO_MAXIOV`.
+    const MOST: usize = 1024;
+    const SIZE: u64 = 16;
+    /// `MAX_RW_COUNT`, of all together.
+    let mut left = i32::MAX as usize & !(mem::PAGE as usize - 1);
+    if count > MOST {
+        return Vec::new();
+    }
+    let read = |n| peek::read_value::<[u64; 2]>((at as u64).wrapping_add(SIZE * n));
+    let all: Option<Vec<_>> = (0..count as u64).map(read).collect();
+    let mut cut = |[start, len]: [u64; 2]| {
+        let len = left.min(len as usize);
+        left -= len;
+        [start as usize, len]
+    };
+    all.unwrap_or_default().into_iter().map(&mut cut).collect()
+}
+
+fn pages([start, len]: &[usize; 2]) -> Option<Pages> {
+    Pages::new(*start, *len)
+}
+
+/// The first one of which translations may have been made.
+fn first_code(vectors: &[[usize; 2]], advice: usize) -> Option<usize> {
+    let vm = vm::lock();
+    let is = |it: Pages| vm.images.overlaps(it.bounds().0, it.bounds().1);
+    let first = |it: &[usize; 2]| pages(it).is_some_and(is);
+    vectors.iter().position(first).filter(|_| drops(advice))
+}
+
+fn first_of_ours(vectors: &[[usize; 2]]) -> Option<usize> {
+    let vm = vm::lock();
+    let is = |it: Pages| holdings::overlap(&vm, it.bounds().0, it.bounds().1);
+    vectors.iter().position(|it| pages(it).is_some_and(is))
+}
+
+/// Whether `pidfd` stands for a process that runs in this memory.
+fn is_on_itself(pidfd: i32) -> bool {
+    const SELF: [i32; 2] = [c::PIDFD_SELF_THREAD, c::PIDFD_SELF_THREAD_GROUP];
+    SELF.contains(&pidfd) || own_memory::is_ours(killing::pid_of(pidfd))
+}

@@ -1,0 +1,161 @@
+//! Calls on a range of memory in which something of ours lies. To the program that is a hole:
+//! they act on its own part alone, and say what the kernel says of holes (in its mm/).
+
+use super::pages::{self, Pages};
+use super::{memory, pass};
+use crate::cache::place;
+use crate::holdings;
+use crate::image::maps;
+use crate::sys::{c, mem};
+use crate::vm;
+use alloc::vec::Vec;
+
+const ENOMEM: isize = -12;
+const EFAULT: isize = -14;
+
+/// Calls by which nothing becomes of code: the VM's only for this.
+pub const RANGES: &[u32] = &[
+    c::__NR_mlock,
+    c::__NR_mlock2,
+    c::__NR_munlock,
+    c::__NR_msync,
+    c::__NR_mincore,
+    c::__NR_mbind,
+];
+
+/// The result of the call, made on what is the program's; `None`: nothing of ours lies there.
+pub fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
+    let pages = named(nr, args)?;
+    let pieces = pages.without(holdings::all(&vm::lock()))?;
+    Some(match nr {
+        c::__NR_munmap => each(&of_the_app(pieces), nr, args).unwrap_or(0),
+        c::__NR_madvise if !ends_at_holes(args[2]) => {
+            each(&of_the_app(pieces), nr, args).unwrap_or(ENOMEM)
+        }
+        c::__NR_msync => each(&pieces, nr, args).unwrap_or(ENOMEM),
+        c::__NR_mremap => remap(&pieces, pages, args),
+        c::__NR_mbind if is_default_policy(args[2]) => {
+            let pieces = of_the_app(pieces);
+            each(&pieces, nr, args).unwrap_or_else(|| if pieces.is_empty() { EFAULT } else { 0 })
+        }
+        c::__NR_mbind | c::__NR_mseal | c::__NR_remap_file_pages => on_a_hole(nr, args),
+        c::__NR_mprotect | c::__NR_pkey_mprotect if args[2] as u32 & c::PROT_GROWSDOWN != 0 => {
+            // From the beginning of the first mapping that there is.
+            let first = of_the_app(pieces).into_iter().take(1).collect::<Vec<_>>();
+            each(&first, nr, args).unwrap_or(ENOMEM)
+        }
+        _ => up_to_the_hole(&pieces, pages, nr, args),
+    })
+}
+
+/// Whether madvise(2) looks at nothing behind the first hole.
+fn ends_at_holes(advice: usize) -> bool {
+    const MADV_HWPOISON: u32 = 100;
+    const MADV_SOFT_OFFLINE: u32 = 101;
+    matches!(
+        advice as u32,
+        c::MADV_POPULATE_READ | c::MADV_POPULATE_WRITE | MADV_HWPOISON | MADV_SOFT_OFFLINE
+    )
+}
+
+/// Whether mbind(2) minds no holes.
+fn is_default_policy(mode: usize) -> bool {
+    /// `MPOL_MODE_FLAGS`.
+    const FLAGS: u32 = 7 << 13;
+    mode as u32 & !FLAGS == 0
+}
+
+/// The range that the call acts on, if it is one.
+fn named(nr: u32, args: &[usize; 6]) -> Option<Pages> {
+    const WITHIN: usize = mem::PAGE as usize - 1;
+    match nr {
+        // Others are refused.
+        c::__NR_munmap | c::__NR_mincore => Pages::new(args[0], args[1]).filter(|it| it.is_user()),
+        c::__NR_mprotect
+        | c::__NR_pkey_mprotect
+        | c::__NR_madvise
+        | c::__NR_mseal
+        | c::__NR_msync
+        | c::__NR_mbind => Pages::new(args[0], args[1]),
+        c::__NR_mlock | c::__NR_mlock2 | c::__NR_munlock => Pages::around(args[0], args[1]),
+        c::__NR_remap_file_pages => Pages::new(args[0] & !WITHIN, args[1] & !WITHIN),
+        c::__NR_mremap => cut_off(args).or_else(|| Pages::new(args[0], 1)),
+        _ => None,
+    }
+}
+
+/// What mremap(2) unmaps of memory that it makes shorter.
+fn cut_off(args: &[usize; 6]) -> Option<Pages> {
+    let [old, new] = [args[1], args[2]].map(|len| Pages::new(args[0], len));
+    let (from, to) = (new?.bounds().1, old.filter(|it| it.is_user())?.bounds().1);
+    let moves = args[3] as u32 & c::MREMAP_DONTUNMAP != 0;
+    Pages::between(from, to).filter(|_| !moves)
+}
+
+/// Memory that is mapped, as far as the kernel tells: others of our threads may map more
+/// meanwhile, but not there.
+fn of_the_app(pieces: Vec<Pages>) -> Vec<Pages> {
+    let Ok(list) = maps::read() else {
+        return pieces;
+    };
+    let within = |piece: &Pages| {
+        let (start, end) = piece.bounds();
+        let common = |map: &maps::MapEntry| Pages::between(map.start.max(start), map.end.min(end));
+        // (The list ends with a page of the kernel's.)
+        let list = list.iter().filter(|map| map.end <= pages::END);
+        list.filter_map(common).collect::<Vec<_>>()
+    };
+    pieces.iter().flat_map(within).collect()
+}
+
+/// Makes the call on each piece; the first result but success and holes.
+fn each(pieces: &[Pages], nr: u32, args: &[usize; 6]) -> Option<isize> {
+    if pieces.is_empty() {
+        // The arguments may be wrong all the same.
+        let result = on_a_hole(nr, args);
+        return Some(result).filter(|it| ![0, ENOMEM].contains(it));
+    }
+    let mut results = pieces.iter().map(|piece| on(*piece, nr, args));
+    results.find(|result| ![0, ENOMEM].contains(result))
+}
+
+fn on(pages: Pages, nr: u32, args: &[usize; 6]) -> isize {
+    let mut args = *args;
+    [args[0], args[1]] = pages.args();
+    memory::make(nr, &args)
+}
+
+/// The call on a page where nothing is.
+fn on_a_hole(nr: u32, args: &[usize; 6]) -> isize {
+    let mut args = *args;
+    [args[0], args[1]] = [place::gap() as usize, mem::PAGE as usize];
+    pass(nr, &args)
+}
+
+/// For calls that end at the first hole.
+fn up_to_the_hole(pieces: &[Pages], pages: Pages, nr: u32, args: &[usize; 6]) -> isize {
+    let first = pieces.first();
+    match first.filter(|piece| piece.bounds().0 == pages.bounds().0) {
+        Some(piece) => match on(*piece, nr, args) {
+            0 => ENOMEM,
+            result => result,
+        },
+        None => on_a_hole(nr, args),
+    }
+}
+
+/// mremap(2), of nothing or to a shorter length.
+fn remap(pieces: &[Pages], cut_off: Pages, args: &[usize; 6]) -> isize {
+    if cut_off.bounds().0 == args[0] as u64 {
+        let mut args = *args;
+        args[0] = place::gap() as usize;
+        return pass(c::__NR_mremap, &args);
+    }
+    let mut args = *args;
+    args[1] = args[2];
+    let result = memory::make(c::__NR_mremap, &args);
+    if memory::ok(result) {
+        each(&of_the_app(pieces.to_vec()), c::__NR_munmap, &[0; 6]);
+    }
+    result
+}

@@ -1,0 +1,55 @@
+//! shmat(2).
+
+use super::pages::Pages;
+use super::{memory, pass, resident};
+use crate::cache::invalidate;
+use crate::sys::{c, mem, raw};
+use crate::vm;
+
+/// At an address that is rounded down.
+const SHM_RND: usize = 0o20_000;
+/// In place of what is mapped there.
+const SHM_REMAP: usize = 0o40_000;
+
+/// What the segment is to be attached in place of.
+pub fn replaced(args: &[usize; 6]) -> Option<Pages> {
+    let page = mem::PAGE as usize;
+    let at = if args[2] & SHM_RND != 0 {
+        args[1] & !(page - 1)
+    } else {
+        args[1]
+    };
+    let remaps = args[2] & SHM_REMAP != 0 && at != 0;
+    let size = if remaps { size(args[0]) } else { None };
+    size.and_then(|size| Pages::new(at, size))
+}
+
+/// Makes the call.
+pub fn shmat(args: &[usize; 6]) -> isize {
+    if args[2] & SHM_REMAP != 0 {
+        invalidate::release_all(&mut vm::lock());
+    }
+    let result = pass(c::__NR_shmat, args);
+    if memory::ok(result) {
+        // Executable parts are met when jumped to.
+        resident::attached(result as u64);
+        let size = size(args[0]).unwrap_or(1);
+        if let Some((start, end)) = Pages::new(result as usize, size).map(Pages::bounds) {
+            invalidate::range(&mut vm::lock(), start, end);
+        }
+    }
+    result
+}
+
+/// Bytes of segment `id`, if the kernel tells (shmctl(2)).
+fn size(id: usize) -> Option<usize> {
+    const IPC_STAT: usize = 2;
+    /// In words; `struct shmid64_ds` and its `shm_segsz`.
+    const WORDS: usize = 14;
+    const SIZE: usize = 6;
+    let mut about = [0_usize; WORDS];
+    let args = [id, IPC_STAT, about.as_mut_ptr() as usize, 0, 0, 0];
+    // SAFETY: the kernel writes one structure of that size.
+    let asked = unsafe { raw(c::__NR_shmctl, args) };
+    (asked == 0).then_some(about[SIZE])
+}

@@ -1,0 +1,121 @@
+//! Ranges of memory that the program names by start and length. Both are whatever it likes:
+//! sums wrap, ends lie beyond all memory.
+
+use crate::sys::mem::PAGE;
+
+/// Behind the last address of a program.
+pub const END: u64 = (1 << 47) - PAGE;
+
+/// Whole pages, at least one. The last ones may lie where no program has any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pages {
+    start: u64,
+    end: u64,
+}
+
+impl Pages {
+    /// What a call acts on. `None`: on nothing, since `start` lies within a page, or the length
+    /// is 0 or wraps; the kernel refuses such calls, or does nothing.
+    #[must_use]
+    pub fn new(start: usize, len: usize) -> Option<Self> {
+        let (start, len) = (start as u64, len as u64);
+        let end = start.checked_add(len.checked_next_multiple_of(PAGE)?)?;
+        (start.is_multiple_of(PAGE) && start < end).then_some(Self { start, end })
+    }
+
+    /// The same for calls that begin with the page that `start` lies in.
+    #[must_use]
+    pub fn around(start: usize, len: usize) -> Option<Self> {
+        let within = start % PAGE as usize;
+        Self::new(start - within, len.checked_add(within)?)
+    }
+
+    /// From `start` to before `end`, if there is a page between them.
+    #[must_use]
+    pub fn between(start: u64, end: u64) -> Option<Self> {
+        Self::new(start as usize, end.checked_sub(start)? as usize)
+    }
+
+    /// First address, and the one behind the last.
+    #[must_use]
+    pub const fn bounds(self) -> (u64, u64) {
+        (self.start, self.end)
+    }
+
+    /// Start and length, for the kernel.
+    #[must_use]
+    pub const fn args(self) -> [usize; 2] {
+        [self.start as usize, (self.end - self.start) as usize]
+    }
+
+    /// Whether a program may have all of it.
+    #[must_use]
+    pub const fn is_user(self) -> bool {
+        self.end <= END
+    }
+
+    /// What is left of it without `holes`; `None`: all of it.
+    #[must_use]
+    pub fn without(self, holes: impl Iterator<Item = (u64, u64)>) -> Option<alloc::vec::Vec<Self>> {
+        let within = |(start, end): &(u64, u64)| *start < self.end && self.start < *end;
+        let mut holes: alloc::vec::Vec<_> = holes.filter(within).collect();
+        if holes.is_empty() {
+            return None;
+        }
+        holes.sort_unstable();
+        let mut left = alloc::vec::Vec::new();
+        let mut at = self.start;
+        for (start, end) in holes {
+            left.extend(Self::between(at, start));
+            at = at.max(end);
+        }
+        left.extend(Self::between(at, self.end));
+        Some(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pages;
+
+    fn bounds(pages: Option<Pages>) -> Option<(u64, u64)> {
+        pages.map(Pages::bounds)
+    }
+
+    #[test]
+    fn what_wraps_is_nothing() {
+        assert_eq!(bounds(Pages::new(0x1000, 1)), Some((0x1000, 0x2000)));
+        for (start, len) in [
+            (0x1000, 0),
+            (0x1001, 1),
+            (0x1000, usize::MAX),
+            (0x1000, 4096_usize.wrapping_neg()),
+        ] {
+            assert_eq!(Pages::new(start, len), None, "{start:#x} {len:#x}");
+        }
+        let most = 4096_usize.wrapping_neg();
+        assert_eq!(bounds(Pages::new(0, most)), Some((0, most as u64)));
+        assert_eq!(Pages::new(most, 1), None);
+        assert_eq!(Pages::around(1, usize::MAX), None);
+        assert_eq!(bounds(Pages::around(0x1fff, 2)), Some((0x1000, 0x3000)));
+    }
+
+    #[test]
+    fn holes_are_left_out() {
+        let all = Pages::new(0x1000, 0x9000).unwrap();
+        let left = |holes: &[(u64, u64)]| {
+            let left = all.without(holes.iter().copied());
+            left.map(|it| {
+                it.into_iter()
+                    .map(Pages::bounds)
+                    .collect::<alloc::vec::Vec<_>>()
+            })
+        };
+        assert_eq!(left(&[(0, 0x1000), (0xa000, 0xb000)]), None);
+        assert_eq!(
+            left(&[(0x4000, 0x6000), (0, 0x2000), (0x5000, 0x5001)]).unwrap(),
+            [(0x2000, 0x4000), (0x6000, 0xa000)]
+        );
+        assert_eq!(left(&[(0, u64::MAX)]).unwrap(), []);
+    }
+}
