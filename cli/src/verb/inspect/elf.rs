@@ -170,7 +170,8 @@ mod tests {
         let own = std::fs::read("/proc/self/exe").unwrap();
         let elf = Elf::read(&own);
         assert!(elf.segments.len() > 1);
-        assert!(!elf.symbols.is_empty());
+        // Release builds are stripped.
+        assert!(!elf.symbols.is_empty() || !cfg!(debug_assertions));
         assert!(Elf::read(b"no elf").symbols.is_empty());
     }
 }
