@@ -5,6 +5,7 @@
 //! verb/       what each verb does, one file per verb
 //! preflight/  which program is meant, and whether it can be instrumented
 //! database    which database, and whether it may be trusted
+//! outputs     the files for reports, statistics, log and tool, checked before the start
 //! runtime     the ELF that this executable carries
 //! source      the bytes that persisted code was made from
 //! text        tables, sizes, progress
@@ -24,6 +25,7 @@ mod database;
 #[cfg(not(test))]
 mod entry;
 mod failure;
+mod outputs;
 mod preflight;
 mod runtime;
 mod source;

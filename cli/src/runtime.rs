@@ -19,6 +19,8 @@ pub fn span() -> Option<RuntimeSpan> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::env;
+    use std::path::{Path, PathBuf};
 
     #[test]
     fn the_executable_holds_the_runtime_at_that_place() {
@@ -27,5 +29,23 @@ mod tests {
         let (start, len) = (span.offset as usize, span.len as usize);
         assert_eq!(own[start..start + len], RUNTIME.0);
         assert!(ppin_inject::elf::plan(&RUNTIME.0).is_some());
+    }
+
+    /// Where it was built must not be in its bytes: they are its identity.
+    #[test]
+    fn the_runtime_names_no_folder_of_this_machine() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
+        let cargo = env::var_os("CARGO_HOME").map(PathBuf::from).or(home);
+        let folders = [here.parent().map(Path::to_owned), cargo];
+        let words = folders.iter().flatten().map(|path| path.as_os_str());
+        for word in words.chain(["registry/src".as_ref(), "rustlib/src".as_ref()]) {
+            let mut places = RUNTIME.0.windows(word.len());
+            let found = places.any(|bytes| bytes == word.as_encoded_bytes());
+            assert!(!found, "{}", word.display());
+        }
+        // What names the place of a failure is there all the same.
+        let place = b"vm/engine/src/";
+        assert!(RUNTIME.0.windows(place.len()).any(|bytes| bytes == place));
     }
 }

@@ -6,6 +6,7 @@ use ppin_tests::build::Guest;
 use ppin_tests::stats::{KEYS, Stats};
 use ppin_tests::ways::Scratch;
 use ppin_tests::{Cmd, Ppin};
+use std::fs;
 
 #[test]
 fn every_promised_key_is_there() {
@@ -23,6 +24,47 @@ fn every_promised_key_is_there() {
     );
     assert!(stats[0].compiled() > 0, "{:?}", stats[0]);
     assert_eq!(stats[0].at("cache.mode").as_str(), Some("rw"));
+}
+
+/// The first run compiles what later ones take from disk, nearly all of it by links that
+/// never come to the runtime.
+#[test]
+fn what_was_taken_from_disk_is_counted() {
+    let scratch = Scratch::new();
+    let ls = Cmd::new("/bin/ls").args(["-l", "/"]);
+    let file = scratch.path().join("stats");
+    let cold = &stats_of(&scratch, &ls)[0];
+    assert!(cold.compiled() > 500 && cold.reused() == 0, "{cold:?}");
+    fs::remove_file(&file).unwrap();
+    let warm = &stats_of(&scratch, &ls)[0];
+    assert!(warm.compiled() * 20 < cold.compiled(), "{warm:?}");
+    assert!(
+        warm.reused() * 10 > cold.compiled() * 9,
+        "{cold:?} {warm:?}"
+    );
+    assert!(warm.reused() >= warm.number("traces_looked_up"), "{warm:?}");
+    assert!(
+        warm.reused() <= warm.number("fragments_validated"),
+        "{warm:?}"
+    );
+}
+
+/// The keys are a contract: what is written is what the README explains.
+#[test]
+fn the_readme_tells_of_every_key() {
+    let scratch = Scratch::new();
+    let stats = stats_of(&scratch, &Cmd::new("/bin/true"));
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
+    let readme = fs::read_to_string(readme).unwrap();
+    let table = readme.split("### Statistics").nth(1).unwrap();
+    let table = table.split("###").next().unwrap();
+    for (key, value) in stats[0].0.as_object().unwrap() {
+        assert!(table.contains(&format!("`{key}`")), "{key}");
+        let inner = value.as_object().into_iter().flatten();
+        for (inner, _) in inner.filter(|_| key != "check") {
+            assert!(table.contains(&format!("`{inner}`")), "{key}.{inner}");
+        }
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::apart;
 use crate::args::{Check, EngineOption, Format, Run};
 use crate::database::{self, Choice};
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
+use crate::outputs::Outputs;
 use crate::preflight::{self, Kind};
 use crate::runtime;
 use nix::errno::Errno;
@@ -11,6 +12,7 @@ use nix::libc::{ENOENT, ENOEXEC};
 use ppin_abi::boot::{RuntimeSpan, flag};
 use ppin_inject::block::BootParams;
 use ppin_inject::{Become, Environ, Step};
+use ppin_sdk::prelude::Tool;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -23,7 +25,8 @@ const SHELL: &str = "/bin/sh";
 
 /// Returns only if it fails.
 pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
-    check_tool(args)?;
+    let tool = check_tool(args)?;
+    let outputs = Outputs::new(args, &*tool)?;
     let (program, rest) = args.command.split_first().expect("clap requires it");
     let found = preflight::find(program)?;
     preflight::check_room()?;
@@ -34,10 +37,11 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
     }
     let database = database::choose(&args.db, args.cache)?;
     let carrier = Carrier::find()?;
-    let boot = Boot::new(args, &database, &carrier)?;
+    let boot = Boot::new(args, &outputs, &database, &carrier);
     if let Some(tracer) = apart::tracer() {
         apart::go(&tracer)?;
     }
+    outputs.open()?;
     let launch = |path: &Path, argv: &[OsString]| execute(&boot, &carrier, environ, path, argv);
     let failure = launch(&found.path, &args.command);
     if failure.errno.0 == ENOEXEC && found.kind == Kind::Unknown {
@@ -50,14 +54,15 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
 }
 
 /// The tool must exist and accept its knobs; the runtime configures its own copy.
-fn check_tool(args: &Run) -> Result<(), Failure> {
+fn check_tool(args: &Run) -> Result<Box<dyn Tool>, Failure> {
     let mut tool = super::tool::named(&args.tool, crate::failure::FAILED)?;
     let knobs: Vec<_> = args
         .knob
         .iter()
         .map(|(name, value)| (&**name, &**value))
         .collect();
-    tool.configure(&knobs).map_err(Failure::of_ppin)
+    tool.configure(&knobs).map_err(Failure::of_ppin)?;
+    Ok(tool)
 }
 
 /// This executable, as the file that holds the runtime.
@@ -102,13 +107,7 @@ struct Boot {
 }
 
 impl Boot {
-    fn new(args: &Run, database: &Choice, carrier: &Carrier) -> Result<Self, Failure> {
-        let knobs: Vec<_> = args
-            .knob
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        let stats = args.stats.as_ref().and_then(Option::as_deref);
+    fn new(args: &Run, outputs: &Outputs, database: &Choice, carrier: &Carrier) -> Self {
         let beneath: Vec<_> = database
             .beneath
             .iter()
@@ -118,7 +117,7 @@ impl Boot {
             EngineOption::CacheLimit(kib) => Some(*kib),
             _ => None,
         };
-        Ok(Self {
+        Self {
             params: BootParams {
                 cache_mode: database.mode,
                 flags: flags(args),
@@ -130,13 +129,13 @@ impl Boot {
             db: bytes(&database.dir),
             beneath: beneath.join(&b':'),
             tool: args.tool.clone().into_bytes(),
-            knobs: knobs.join("\n").into_bytes(),
-            output: absolute(args.output.as_deref())?,
-            stats: absolute(stats)?,
-            log: absolute(args.log.as_deref())?,
+            knobs: outputs.knobs.join("\n").into_bytes(),
+            output: outputs.report.clone(),
+            stats: outputs.stats.clone(),
+            log: outputs.log.clone(),
             ppin: bytes(&carrier.name),
             note: database.note.clone().unwrap_or_default().into_bytes(),
-        })
+        }
     }
 
     fn params(&self) -> BootParams<'_> {
@@ -183,18 +182,6 @@ fn check_every(args: &Run) -> u64 {
         Some(Check::Sample(Some(every))) => u64::from(every.get()),
         _ => 0,
     }
-}
-
-/// The program may change its directory; the files stay where they were meant.
-fn absolute(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
-    let Some(path) = path else {
-        return Ok(Vec::new());
-    };
-    let absolute = std::path::absolute(path);
-    let absolute = absolute.map_err(|error| {
-        Failure::of_ppin(format!("{}: {}", path.display(), preflight::reason(&error)))
-    })?;
-    Ok(bytes(&absolute))
 }
 
 fn execute(

@@ -42,6 +42,7 @@ const KNOBS: &[Knob] = &[Knob {
     default: "memtrace.%p.out",
     help: "where the accesses go; %p stands for the process id",
     changes_code: false,
+    writes_file: true,
 }];
 
 /// Counts accesses whose address cannot be told.

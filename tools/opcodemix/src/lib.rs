@@ -18,6 +18,7 @@ const KNOBS: &[Knob] = &[Knob {
     default: "20",
     help: "opcodes listed for each image in a report for people; 0: all",
     changes_code: false,
+    writes_file: false,
 }];
 
 /// The tool.

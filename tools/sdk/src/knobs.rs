@@ -90,6 +90,7 @@ mod tests {
             default,
             help: "",
             changes_code: false,
+            writes_file: false,
         }
     }
 

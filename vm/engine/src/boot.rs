@@ -10,7 +10,7 @@ use crate::stats::Stats;
 use crate::sys::{mem, proc, time};
 use crate::thread::{Process, Thread, reg};
 use crate::vm::{self, Vm};
-use crate::{counters, host, install, report, syscall};
+use crate::{counters, host, install, outlet, report, syscall};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -45,7 +45,7 @@ pub unsafe fn enter(
     }
     budget::learn();
     let config = Config::read(boot);
-    host::remember_stderr();
+    outlet::remember_stderr();
     proc::remember_pid();
     place::seed(random());
     crate::sample::init(&config);

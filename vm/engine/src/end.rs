@@ -14,8 +14,7 @@ pub fn of_process(vm: &mut Locked) {
         host::tool_report(vm);
         spool::freeze_all(vm, false);
         host::write_stats(vm);
-        vm.log(format_args!("end"));
-        vm.write_log();
+        vm.end_log();
     });
 }
 

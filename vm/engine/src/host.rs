@@ -1,16 +1,14 @@
-//! The engine's side of the tool API: the process as a tool sees it, and where its
-//! report goes.
+//! The engine's side of the tool API: the process as a tool sees it, its files and its
+//! report.
 
-use crate::confine::{own, reports};
+use crate::confine::reports;
 use crate::stats::Stats;
-use crate::sys::file::{self, File, Stat};
-use crate::sys::{c, proc};
+use crate::sys::{c, file, proc};
 use crate::vm::{self, Vm};
-use crate::{counters, report};
+use crate::{counters, outlet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
-use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::boot::flag;
 use ppin_jit::api::{
     FileError, FileId, Format, Host, ImageId, ImageInfo, Report, ThreadId, ThreadInfo,
@@ -86,8 +84,7 @@ impl Host for EngineHost {
 
     fn open(&self, path: &str) -> Result<FileId, FileError> {
         let path = absolute(&path.replace("%p", &proc::pid().to_string()));
-        let flags = c::O_WRONLY | c::O_CREAT | c::O_APPEND;
-        File::open(&path, flags, 0o666).map_err(|e| FileError(e.0))?;
+        outlet::check(&path).map_err(|e| FileError(e.0))?;
         let mut opened = OPENED.lock();
         opened.push(path);
         Ok(FileId(opened.len() as u32 - 1))
@@ -99,7 +96,7 @@ impl Host for EngineHost {
             .get(file.0 as usize)
             .cloned()
             .ok_or(FileError(9))?;
-        append(&path, bytes).map_err(|e| FileError(e.0))
+        outlet::append(&path, bytes).map_err(|e| FileError(e.0))
     }
 }
 
@@ -120,10 +117,6 @@ fn absolute(path: &str) -> String {
         }
         _ => String::from(path),
     }
-}
-
-fn append(path: &str, bytes: &[u8]) -> crate::sys::Result<()> {
-    File::open(path, c::O_WRONLY | c::O_CREAT | c::O_APPEND, 0o666)?.write_all(bytes)
 }
 
 fn ended_global(vm: &Vm, thread: ThreadId, index: u32) -> Option<u64> {
@@ -170,66 +163,6 @@ pub fn program() -> String {
     String::from_utf8_lossy(&buffer[..len]).into_owned()
 }
 
-/// The file that descriptor 2 was at start: device and inode.
-static STDERR: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
-
-fn stderr_now() -> Option<(u64, u64)> {
-    file::stat_fd(2)
-        .ok()
-        .map(|Stat { dev, ino, .. }| (dev, ino))
-}
-
-/// Remembers which file descriptor 2 is.
-pub fn remember_stderr() {
-    if let Some((dev, ino)) = stderr_now() {
-        STDERR[0].store(dev, Ordering::Relaxed);
-        STDERR[1].store(ino, Ordering::Relaxed);
-    }
-}
-
-/// Appends `text` to the log at `path` (`%p` is the pid).
-pub fn write_log(path: &str, text: &str) {
-    let path = reports::path(path);
-    // There is no better place to complain to.
-    let _ = append(&path, text.as_bytes());
-}
-
-/// Writes `text` to `path` (appending, `%p` is the pid), or to descriptor 2 if that
-/// is still the file that it was at start.
-fn deliver(path: &str, text: &str) {
-    if !path.is_empty() {
-        let path = reports::path(path);
-        let kept = |e| {
-            let fd = reports::kept(&path).ok_or(e)?;
-            file::write_all(fd, text.as_bytes())
-        };
-        let written = append(&path, text.as_bytes()).or_else(kept);
-        if let Err(e) = written
-            && !own::any()
-        {
-            report::line(format_args!("ppin: cannot write the report to {path}: {e}"));
-        }
-        return;
-    }
-    if reports::stderr_stands() {
-        let _ = file::write_all(2, text.as_bytes());
-        return;
-    }
-    let closed = crate::syscall::last_words::descriptor();
-    if let Some(fd) = closed.or_else(|| stderr_is_the_first().then_some(2)) {
-        let _ = file::write_all(fd, text.as_bytes());
-    }
-}
-
-/// Whether descriptor 2 is still the file that it was at start.
-pub fn stderr_is_the_first() -> bool {
-    let then = (
-        STDERR[0].load(Ordering::Relaxed),
-        STDERR[1].load(Ordering::Relaxed),
-    );
-    stderr_now() == Some(then)
-}
-
 struct Text {
     text: String,
     format: Format,
@@ -266,7 +199,7 @@ pub fn tool_report(locked: &mut vm::Locked) {
     };
     locked.unlocked(|| tool.fini(&EngineHost, &mut report));
     if !report.text.is_empty() {
-        deliver(&output, &report.text);
+        outlet::deliver("the report", &output, &report.text);
     }
 }
 
@@ -276,7 +209,8 @@ pub fn write_stats(vm: &Vm) {
         return;
     }
     let stats: &Stats = &vm.stats;
-    deliver(
+    outlet::deliver(
+        "the statistics",
         &vm.config.stats,
         &stats.line(&vm.config, &program(), vm.ibl.misses()),
     );

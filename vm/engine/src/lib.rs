@@ -21,6 +21,7 @@
 //! listing/    what the app reads of its own mappings
 //! lockstep    telling a tracer where the app is (`run --check`)
 //! sample/     comparing with the processor now and then (`run --check=sample`)
+//! outlet      where reports, statistics and the log go, and if they cannot
 //! host        the tool's view of the process; counters, analysis: how tools count
 //! sys/        raw system calls
 //! ```
@@ -56,6 +57,7 @@ pub mod lock;
 mod lockstep;
 pub mod log;
 mod obstacle;
+mod outlet;
 mod report;
 pub mod restore;
 pub mod rseq;

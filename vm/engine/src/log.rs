@@ -4,7 +4,8 @@
 //! several processes can write to one file.
 
 use crate::diagnosis::name;
-use crate::sys::{proc, time};
+use crate::outlet;
+use crate::sys::{Errno, proc, time};
 use crate::vm::Vm;
 use alloc::string::String;
 use core::fmt::Arguments;
@@ -17,9 +18,13 @@ const PIECE: usize = 32 << 10;
 /// Whether there is a log, for those who do not hold the VM.
 static ON: AtomicBool = AtomicBool::new(false);
 
-/// Lines not written yet.
+/// What is to be written yet, and what could not be.
 #[derive(Debug, Default)]
-pub struct Log(String);
+pub struct Log {
+    lines: String,
+    /// Why some lines are missing in the file.
+    lost: Option<Errno>,
+}
 
 /// Whether events are wanted.
 #[must_use]
@@ -41,8 +46,8 @@ impl Vm {
             return;
         }
         let line = self.log_line(event);
-        self.log.0.push_str(&line);
-        if self.log.0.len() > PIECE {
+        self.log.lines.push_str(&line);
+        if self.log.lines.len() > PIECE {
             self.write_log();
         }
     }
@@ -50,7 +55,8 @@ impl Vm {
     /// Writes one that will be the last, or nearly.
     pub fn log_at_once(&self, event: Arguments<'_>) {
         if on() && !self.quiet {
-            crate::host::write_log(&self.config.log, &self.log_line(event));
+            // There is no better place to complain to.
+            let _ = outlet::append(&self.config.log, self.log_line(event).as_bytes());
         }
     }
 
@@ -70,15 +76,31 @@ impl Vm {
 
     /// Writes what has been gathered.
     pub fn write_log(&mut self) {
-        let text = core::mem::take(&mut self.log.0);
-        if !text.is_empty() && !self.quiet {
-            crate::host::write_log(&self.config.log, &text);
+        let text = core::mem::take(&mut self.log.lines);
+        if !text.is_empty()
+            && !self.quiet
+            && let Err(e) = outlet::append(&self.config.log, text.as_bytes())
+        {
+            self.log.lost = Some(e);
+        }
+    }
+
+    /// Writes the last of it, and says so on descriptor 2 if some of it is missing.
+    pub fn end_log(&mut self) {
+        self.log(format_args!("end"));
+        self.write_log();
+        if let Some(e) = self.log.lost.take() {
+            let path = outlet::shown(&self.config.log);
+            outlet::to_stderr(&alloc::format!(
+                "ppin: the log {path} is not complete: {e}\n"
+            ));
         }
     }
 
     /// This process is a child: its parent writes what it has gathered.
     pub fn log_of_child(&mut self) {
-        self.log.0.clear();
+        self.log.lines.clear();
+        self.log.lost = None;
         self.log(format_args!("forked"));
     }
 }

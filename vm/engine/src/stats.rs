@@ -51,8 +51,10 @@ pub struct Stats {
     pub traces_compiled: u64,
     /// Traces translated at the end because the next run is likely to need them.
     pub traces_anticipated: u64,
-    /// Persisted traces entered from the VM, or admitted in bulk.
+    /// Persisted traces that were admitted: all of a group with the first that is executed.
     pub traces_reused: u64,
+    /// Those of them that the VM was asked for; the others were reached by links.
+    pub traces_looked_up: u64,
     /// Persisted fragments whose bytes were compared with the app's.
     pub fragments_validated: u64,
     /// Fields written because a unit lies elsewhere, and slots rebased.
@@ -99,7 +101,7 @@ impl Stats {
         let mut s = String::new();
         let _ = write!(
             s,
-            "{{\"pid\":{},\"program\":{},\"traces_compiled\":{},\"traces_reused\":{},\"traces_anticipated\":{},\
+            "{{\"pid\":{},\"program\":{},\"traces_compiled\":{},\"traces_reused\":{},\"traces_looked_up\":{},\"traces_anticipated\":{},\
              \"fragments_validated\":{},\"relocations_applied\":{},\"units_mapped\":{},\
              \"vm_entries\":{},\"code_bytes_new\":{},\"code_bytes_reused\":{},\"ibl_misses\":{},\
              \"flushes\":{},\"time_ns\":{{\"inject\":{},\"load\":{},\"relocate\":{},\"compile\":{},\
@@ -109,6 +111,7 @@ impl Stats {
             quote(program),
             self.traces_compiled,
             self.traces_reused,
+            self.traces_looked_up,
             self.traces_anticipated,
             self.fragments_validated,
             self.relocations_applied,

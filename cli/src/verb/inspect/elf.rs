@@ -155,7 +155,8 @@ mod tests {
         let entry = object::File::parse(&*own).unwrap().entry();
         let first = elf.address(0);
         assert_eq!(elf.address((entry - first) as i32), entry);
-        assert!(!elf.symbols.is_empty());
+        // Release builds are stripped.
+        assert!(!elf.symbols.is_empty() || !cfg!(debug_assertions));
         assert!(Elf::read(b"no elf").symbols.is_empty());
     }
 }

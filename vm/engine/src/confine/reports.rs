@@ -3,10 +3,10 @@
 
 use super::may;
 use crate::config::Config;
-use crate::host;
 use crate::lock::Mutex;
 use crate::sys::file::{self, File};
 use crate::sys::{c, proc};
+use crate::{host, outlet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,8 @@ pub fn keep(config: &Config, next: &Confinement) {
     let output = config.tool != "null";
     for (path, _) in [(&config.output, output), (&config.stats, stats)]
         .into_iter()
-        .filter(|(path, due)| *due && !path.is_empty())
+        // What the launcher was given open has no path.
+        .filter(|(path, due)| *due && path.starts_with('/'))
     {
         keep_file(path, next);
     }
@@ -37,7 +38,7 @@ pub fn keep(config: &Config, next: &Confinement) {
         (c::__NR_dup3, [2; 6]),
     ];
     let stands = changes.iter().all(|(nr, args)| !may(next, *nr, args));
-    STDERR_STANDS.store(stands && host::stderr_is_the_first(), Ordering::Relaxed);
+    STDERR_STANDS.store(stands && outlet::stderr_is_the_first(), Ordering::Relaxed);
 }
 
 /// Path of a report: `%p` is the pid.
@@ -47,8 +48,7 @@ pub fn path(pattern: &str) -> String {
 }
 
 fn keep_file(pattern: &str, next: &Confinement) {
-    const FLAGS: u32 = c::O_WRONLY | c::O_CREAT | c::O_APPEND;
-    let flags = (FLAGS | c::O_CLOEXEC) as usize;
+    let flags = (outlet::APPENDING | c::O_CLOEXEC) as usize;
     let opens = may(
         next,
         c::__NR_openat,
@@ -59,7 +59,7 @@ fn keep_file(pattern: &str, next: &Confinement) {
     if opens || !writes || kept(&path).is_some() {
         return;
     }
-    if let Ok(fd) = File::open(&path, FLAGS, 0o666).and_then(File::raise) {
+    if let Ok(fd) = File::open(&path, outlet::APPENDING, 0o666).and_then(File::raise) {
         KEPT.lock().push((path, fd));
     }
 }

@@ -85,6 +85,7 @@ impl Bound {
         };
         self.hot_gates[group.number as usize] = gate;
         if gate == Gate::Open {
+            stats.traces_reused += group.fragments.len() as u64;
             self.prefill(group, image, ibl);
             self.unlink_admitted(group);
         }

@@ -42,7 +42,7 @@ pub fn find(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
             .iter_mut()
             .find_map(|unit| unit.enter(off, context, image, stats, ibl))
     });
-    stats.traces_reused += u64::from(found.is_some());
+    stats.traces_looked_up += u64::from(found.is_some());
     found
 }
 

@@ -138,6 +138,20 @@ impl File {
         stat_fd(self.0)
     }
 
+    /// Sets its `O_*` flags, those that can be changed (`F_SETFL` of fcntl(2)).
+    pub fn set_status(&self, flags: u32) {
+        let args = [
+            self.0 as usize,
+            c::F_SETFL as usize,
+            flags as usize,
+            0,
+            0,
+            0,
+        ];
+        // SAFETY: changes a descriptor of ours.
+        let _ = unsafe { call(c::__NR_fcntl, args) };
+    }
+
     /// Reads up to `buf.len()` bytes at `offset`.
     ///
     /// # Errors

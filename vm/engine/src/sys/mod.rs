@@ -29,7 +29,10 @@ impl core::fmt::Debug for Errno {
 
 impl core::fmt::Display for Errno {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "error {}", self.0)
+        match ppin_abi::errno::words(self.0) {
+            Some(words) => f.write_str(words),
+            None => write!(f, "error {}", self.0),
+        }
     }
 }
 

@@ -70,6 +70,35 @@ pub fn mask() -> SigSet {
     old
 }
 
+/// Signals that are blocked and wait for this thread or its process.
+#[must_use]
+pub fn pending() -> SigSet {
+    let mut set: SigSet = 0;
+    // SAFETY: the set is ours.
+    unsafe {
+        raw(
+            c::__NR_rt_sigpending,
+            [&raw mut set as usize, 8, 0, 0, 0, 0],
+        )
+    };
+    set
+}
+
+/// Takes one signal of `set`, which are blocked, away from those that wait.
+pub fn take_pending(set: SigSet) {
+    let at_once = [0u64; 2];
+    let args = [
+        &raw const set as usize,
+        0,
+        at_once.as_ptr() as usize,
+        8,
+        0,
+        0,
+    ];
+    // SAFETY: the set and a timespec of ours; nothing is told of the signal.
+    unsafe { raw(c::__NR_rt_sigtimedwait, args) };
+}
+
 /// What [`pid`] was when this process began.
 static PID: AtomicI32 = AtomicI32::new(0);
 

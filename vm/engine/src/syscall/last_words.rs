@@ -8,7 +8,7 @@
 
 use super::{Outcome, pass_interruptible, table};
 use crate::config::Config;
-use crate::host;
+use crate::outlet;
 use crate::sys::{c, call, file};
 use crate::thread::Thread;
 use crate::vm;
@@ -18,16 +18,15 @@ use ppin_abi::boot::flag;
 const NONE: i32 = -1;
 const EBADF: isize = -9;
 
-/// Whether a report is due on descriptor 2 at all.
+/// Whether a report may be due on descriptor 2: one that goes to a file falls back to it.
 static DUE: AtomicBool = AtomicBool::new(false);
 /// The duplicate.
 static KEPT: AtomicI32 = AtomicI32::new(NONE);
 
 /// Decides whether closes are of interest.
 pub fn init(config: &Config) {
-    let report = config.output.is_empty() && config.tool != "null";
-    let stats = config.stats.is_empty() && config.flags & flag::STATS != 0;
-    DUE.store(report || stats, Ordering::Relaxed);
+    let stats = config.flags & flag::STATS != 0;
+    DUE.store(config.tool != "null" || stats, Ordering::Relaxed);
     watch_closes();
 }
 
@@ -63,7 +62,7 @@ pub fn decide(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Option<Outcome
 }
 
 fn keep() {
-    if vm::lock().threads.len() != 1 || !host::stderr_is_the_first() {
+    if vm::lock().threads.len() != 1 || !outlet::stderr_is_the_first() {
         return;
     }
     // SAFETY: duplicates a descriptor.

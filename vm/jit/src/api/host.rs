@@ -44,7 +44,10 @@ pub struct FileError(pub i32);
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error {} of the kernel", self.0)
+        match ppin_abi::errno::words(self.0) {
+            Some(words) => f.write_str(words),
+            None => write!(f, "error {} of the kernel", self.0),
+        }
     }
 }
 
@@ -71,7 +74,8 @@ pub trait Host: Sync {
     /// Path of the program.
     fn program(&self) -> String;
 
-    /// Opens `path` for appending, created if missing; `%p` in it stands for the
+    /// Opens `path` for appending, created if missing. A path that the user chooses is a knob
+    /// that says `writes_file`, so that what cannot be written is refused beforehand; `%p` in it stands for the
     /// process id, and a relative path is taken from the directory of this moment.
     /// Valid until the process ends, in forked children too.
     ///

@@ -88,6 +88,10 @@ pub struct Knob {
     /// Whether it changes what is inserted: such a knob is part of the identity of
     /// persisted code.
     pub changes_code: bool,
+    /// Whether its value is the path of a file that the tool writes (`%p` stands for the
+    /// process id). The command line makes the path absolute, makes sure before the program
+    /// starts that the file can be written, and empties what an earlier run left.
+    pub writes_file: bool,
 }
 
 /// A function that translated code calls.

@@ -1,0 +1,44 @@
+//! Parts of the build script that are functions of their input.
+
+#[path = "../build/strip.rs"]
+mod strip;
+#[path = "../build/watch.rs"]
+#[allow(dead_code, reason = "the rest talks to cargo")]
+mod watch;
+
+use object::{Object, ObjectSegment};
+use std::fs;
+use std::path::PathBuf;
+
+/// Our own executable has segments, and sections behind them.
+#[test]
+fn what_is_mapped_stays_and_nothing_else() {
+    let whole = fs::read("/proc/self/exe").unwrap();
+    let mapped = strip::mapped_part(&whole).unwrap();
+    assert!(mapped.len() < whole.len());
+    let (whole, mapped) = (
+        object::File::parse(&*whole).unwrap(),
+        object::File::parse(&*mapped).unwrap(),
+    );
+    assert_eq!(mapped.sections().count(), 0);
+    assert_eq!(mapped.entry(), whole.entry());
+    let mut pairs = whole.segments().zip(mapped.segments());
+    assert!(pairs.all(|(whole, mapped)| {
+        // The first holds the header, which has changed.
+        whole.file_range().0 == 0 || whole.data().unwrap() == mapped.data().unwrap()
+    }));
+    assert_eq!(whole.segments().count(), mapped.segments().count());
+}
+
+#[test]
+fn what_is_no_elf_file_is_not_cut() {
+    assert_eq!(strip::mapped_part(b"\x7fELF"), None);
+    assert_eq!(strip::mapped_part(&[0; 4096]), None);
+}
+
+#[test]
+fn sources_may_have_spaces_in_their_names() {
+    let rule = "/t/ppin-runtime: /a/b.rs /with\\ a/space.rs /c/d.rs\n";
+    let want = ["/a/b.rs", "/with a/space.rs", "/c/d.rs"].map(PathBuf::from);
+    assert_eq!(watch::sources(rule), want);
+}
