@@ -2,9 +2,9 @@
 
 use crate::config::Config;
 use crate::image::Image;
+use crate::store::Store;
 use crate::sys::file::{File, Mapped, Stat};
-use crate::sys::{c, file, peek, time};
-use alloc::format;
+use crate::sys::{c, peek, time};
 use alloc::vec;
 use ppin_persist::memo::{self, MEMO_LEN, StatId};
 use ppin_persist::paths::MEMO;
@@ -47,40 +47,41 @@ fn boot_id() -> [u8; 16] {
 
 /// SHA-256 of an image's file: as remembered, or computed now if `compute`.
 #[must_use]
-pub fn image_hash(config: &Config, image: &Image, compute: bool) -> Option<[u8; 32]> {
+pub fn image_hash(
+    config: &Config,
+    store: &mut Store,
+    image: &Image,
+    compute: bool,
+) -> Option<[u8; 32]> {
     let Some(stat) = image.file else {
         return vdso_hash(image);
     };
     let id = stat_id(&stat);
     let compute = compute || stat.size < SMALL_FILE;
-    remembered(&config.db, &id).or_else(|| {
+    remembered(store, &config.db, &id).or_else(|| {
         let hash = compute.then(|| hash_file(&image.path, &stat)).flatten()?;
         if config.writes() {
-            remember(&config.db, &id, &hash);
+            remember(store, &config.db, &id, &hash);
         }
         Some(hash)
     })
 }
 
-fn memo_path(db: &str, id: &StatId) -> alloc::string::String {
-    format!("{db}/{MEMO}/{}", id.file_name())
-}
-
-fn remembered(db: &str, id: &StatId) -> Option<[u8; 32]> {
+fn remembered(store: &mut Store, db: &str, id: &StatId) -> Option<[u8; 32]> {
     let mut bytes = [0; MEMO_LEN];
-    let file = File::open(&memo_path(db, id), c::O_RDONLY | c::O_NOFOLLOW, 0).ok()?;
+    let file = store.file(db, MEMO, &id.file_name())?;
     let len = file.read_at(&mut bytes, 0).ok()?;
     memo::lookup(&bytes[..len], id)
 }
 
 /// Failing to remember costs the next run a hash, no more.
-fn remember(db: &str, id: &StatId, hash: &[u8; 32]) {
+fn remember(store: &mut Store, db: &str, id: &StatId, hash: &[u8; 32]) {
     if !id.settled(time::real().0) {
         return;
     }
-    let path = memo_path(db, id);
-    let _ = file::make_dir(&format!("{db}/{MEMO}"));
-    let _ = crate::spool::publish(&path, &memo::encode(id, hash), None);
+    if let Ok(folder) = store.make_folder(db, MEMO) {
+        let _ = crate::spool::publish(&folder, &id.file_name(), &memo::encode(id, hash), None);
+    }
 }
 
 /// SHA-256 of the file at `path` if it still is the one in state `stat`, before and

@@ -13,8 +13,8 @@ use crate::cache::place;
 use crate::host;
 use crate::image::{Image, ImageId};
 use crate::restore;
-use crate::sys::file::{self, File};
-use crate::sys::{Errno, c, mem, time};
+use crate::store::Folder;
+use crate::sys::{Errno, file, mem, time};
 use crate::vm::Vm;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -48,16 +48,17 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
             restore::map_unit(vm, id, &key, &dir, &name);
         }
     }
+    vm.note_refusals();
     vm.stats.time.persist += time::ticks().saturating_sub(started);
 }
 
 /// Freezes the fresh fragments of one image, or of one that is being unmapped.
-pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, String, UnitName)> {
+pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, Folder, UnitName)> {
     freeze(vm, id, false)
 }
 
 /// The same; `explored`: and marks what is kept of the image.
-fn freeze(vm: &mut Vm, id: ImageId, explored: bool) -> Option<(Key, String, UnitName)> {
+fn freeze(vm: &mut Vm, id: ImageId, explored: bool) -> Option<(Key, Folder, UnitName)> {
     let mut fresh = savable(vm, id);
     if fresh.is_empty() && !explored || !vm.config.writes() || vm.no_save {
         return None;
@@ -67,9 +68,11 @@ fn freeze(vm: &mut Vm, id: ImageId, explored: bool) -> Option<(Key, String, Unit
         return None;
     }
     let key = restore::key_of(vm, id, true)?;
-    let dir = directory(vm, &key);
-    let names = restore::unit_names(&dir);
-    drop_published(vm, id, &key, &dir, &names, &mut fresh);
+    let dir = vm.store.folder(&vm.config.db, &paths::unit_dir(&key));
+    let names = dir.as_ref().map(Folder::unit_names).unwrap_or_default();
+    if let Some(dir) = &dir {
+        drop_published(vm, id, &key, dir, &names, &mut fresh);
+    }
     if fresh.is_empty() && (!explored || names.is_empty()) {
         return None;
     }
@@ -77,17 +80,16 @@ fn freeze(vm: &mut Vm, id: ImageId, explored: bool) -> Option<(Key, String, Unit
     let name = UnitName { seq, tag: tag() };
     let draft = Draft {
         key,
-        dir,
         names,
         name,
         explored,
     };
-    match write(vm, id, &draft, &fresh) {
-        Ok(()) => {
+    match write(vm, id, &draft, dir, &fresh) {
+        Ok(dir) => {
             for number in &fresh {
                 vm.cache.directory.fragments[*number as usize].saved = true;
             }
-            Some((draft.key, draft.dir, draft.name))
+            Some((draft.key, dir, draft.name))
         }
         Err(reason) => {
             vm.stats.note(format!("not saved: {reason}"));
@@ -110,8 +112,6 @@ fn work(vm: &Vm, fresh: &[u32]) -> usize {
 /// A unit to be written.
 struct Draft {
     key: Key,
-    /// Where it will lie.
-    dir: String,
     /// What is there.
     names: Vec<UnitName>,
     name: UnitName,
@@ -156,8 +156,10 @@ fn forget_published(vm: &mut Vm, id: ImageId) {
     let Some(key) = restore::key_of(vm, id, true) else {
         return;
     };
-    let dir = directory(vm, &key);
-    let names = restore::unit_names(&dir);
+    let Some(dir) = vm.store.folder(&vm.config.db, &paths::unit_dir(&key)) else {
+        return;
+    };
+    let names = dir.unit_names();
     let mut fresh = all.clone();
     drop_published(vm, id, &key, &dir, &names, &mut fresh);
     for number in all.iter().filter(|n| fresh.binary_search(n).is_err()) {
@@ -170,7 +172,7 @@ fn drop_published(
     vm: &mut Vm,
     id: ImageId,
     key: &Key,
-    dir: &str,
+    dir: &Folder,
     names: &[UnitName],
     fresh: &mut Vec<u32>,
 ) {
@@ -210,7 +212,14 @@ fn displacement(base: u64, key: &Key, seq: u32) -> i64 {
     -(distance as i64)
 }
 
-fn write(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<(), String> {
+/// Writes it, to `dir` if that is there already; the folder that it lies in.
+fn write(
+    vm: &mut Vm,
+    id: ImageId,
+    draft: &Draft,
+    dir: Option<Folder>,
+    fresh: &[u32],
+) -> Result<Folder, String> {
     let new = if fresh.is_empty() {
         None
     } else {
@@ -218,33 +227,31 @@ fn write(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<(), Strin
     };
     let fragments = &vm.cache.directory.fragments;
     let reached = fresh.iter().any(|n| !fragments[*n as usize].anticipated);
-    let Draft {
-        key, dir, names, ..
-    } = draft;
+    let Draft { key, names, .. } = draft;
+    let dir = dir.map_or_else(
+        || vm.store.make_folder(&vm.config.db, &paths::unit_dir(key)),
+        Ok,
+    )?;
     // What will hardly grow any more is worth the work of making it one.
     let whole = (draft.explored && !reached)
-        .then(|| tidy::take_all(new.as_deref(), key, dir, names))
+        .then(|| tidy::take_all(new.as_deref(), key, &dir, names))
         .flatten();
     let tidied = match (whole, new) {
         (Some(whole), _) => whole,
         (None, Some(new)) if !reached => tidy::leave(new),
-        (None, Some(new)) => tidy::take_in(new, key, dir, names),
-        (None, None) => return Err(format!("{dir}: units cannot be merged")),
+        (None, Some(new)) => tidy::take_in(new, key, &dir, names),
+        (None, None) => return Err(format!("{}: units cannot be merged", dir.path())),
     };
     let bytes = &tidied.bytes;
     let unit = RawUnit::new(bytes, bytes.len() as u64)
         .and_then(RawUnit::verify_any)
         .map_err(|e| e.to_string())?;
-    make_dirs(&vm.config.db, dir);
-    publish(
-        &format!("{dir}/{}", draft.name.file_name()),
-        bytes,
-        Some(unit.mtime_token()),
-    )
-    .map_err(|e| format!("{dir}: {e}"))?;
-    tidy::remove(&tidied.replaces);
-    tidy::sweep(dir);
-    Ok(())
+    let mtime = Some(unit.mtime_token());
+    publish(&dir, &draft.name.file_name(), bytes, mtime)
+        .map_err(|e| format!("{}: cannot write to it ({e})", dir.path()))?;
+    tidy::remove(&dir, &tidied.replaces);
+    tidy::sweep(&dir);
+    Ok(dir)
 }
 
 /// The unit file of `fresh` alone.
@@ -287,37 +294,37 @@ fn label(vm: &Vm) -> String {
     lines.map(String::as_str).collect::<Vec<_>>().join("\n")
 }
 
-/// Creates `dir` and what lies between it and the database.
-fn make_dirs(db: &str, dir: &str) {
-    for (at, _) in dir.match_indices('/').filter(|(at, _)| *at > db.len()) {
-        let _ = file::make_dir(&dir[..at]);
-    }
-    let _ = file::make_dir(dir);
-}
-
-/// Writes `bytes` to `path` by way of a temporary name; `mtime` marks the file as
+/// Writes `bytes` to the file `name` by way of a temporary name; `mtime` marks the file as
 /// untouched since.
 ///
 /// # Errors
 /// The kernel's; nothing is left behind.
-pub fn publish(path: &str, bytes: &[u8], mtime: Option<(i64, u32)>) -> Result<(), Errno> {
+pub fn publish(
+    dir: &Folder,
+    name: &str,
+    bytes: &[u8],
+    mtime: Option<(i64, u32)>,
+) -> Result<(), Errno> {
     const EFBIG: Errno = Errno(27);
     if !file::may_write(bytes.len()) {
         return Err(EFBIG);
     }
-    let (dir, _) = path.rsplit_once('/').unwrap_or((".", path));
-    let temporary = format!("{dir}/{TEMPORARY}{:016x}", tag());
+    let temporary = format!("{TEMPORARY}{:016x}", tag());
     let written =
-        write_file(&temporary, bytes, mtime).and_then(|()| file::rename(&temporary, path));
+        write_file(dir, &temporary, bytes, mtime).and_then(|()| dir.rename(&temporary, name));
     if written.is_err() {
-        let _ = file::unlink(&temporary);
+        let _ = dir.remove(&temporary);
     }
     written
 }
 
-fn write_file(path: &str, bytes: &[u8], mtime: Option<(i64, u32)>) -> Result<(), Errno> {
-    let flags = c::O_WRONLY | c::O_CREAT | c::O_EXCL | c::O_NOFOLLOW;
-    let file = File::open(path, flags, paths::FILE_MODE)?;
+fn write_file(
+    dir: &Folder,
+    name: &str,
+    bytes: &[u8],
+    mtime: Option<(i64, u32)>,
+) -> Result<(), Errno> {
+    let file = dir.create(name, paths::FILE_MODE)?;
     file.write_all(bytes)?;
     mtime.map_or(Ok(()), |(seconds, nanos)| file.set_mtime(seconds, nanos))
 }

@@ -29,8 +29,34 @@ impl core::fmt::Debug for Errno {
 
 impl core::fmt::Display for Errno {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "error {}", self.0)
+        match words(self.0) {
+            Some(words) => f.write_str(words),
+            None => write!(f, "error {}", self.0),
+        }
     }
+}
+
+/// What the errors that files meet with mean, as strerror(3) has it.
+const fn words(number: i32) -> Option<&'static str> {
+    Some(match number {
+        1 => "operation not permitted",
+        2 => "no such file or directory",
+        5 => "input/output error",
+        12 => "cannot allocate memory",
+        13 => "permission denied",
+        17 => "file exists",
+        20 => "not a directory",
+        21 => "is a directory",
+        23 => "too many open files in the system",
+        24 => "too many open files",
+        27 => "file too large",
+        28 => "no space left on device",
+        30 => "read-only file system",
+        36 => "file name too long",
+        40 => "too many levels of symbolic links",
+        122 => "disk quota exceeded",
+        _ => return None,
+    })
 }
 
 /// Result of a system call.
