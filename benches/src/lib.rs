@@ -4,6 +4,7 @@
 //! CPU time is what the kernel charges to the command and to all descendants that it
 //! waited for; the launcher's helper is one of them.
 
+pub mod curve;
 pub mod measure;
 pub mod table;
 pub mod ways;
@@ -23,6 +24,9 @@ pub struct Options {
     /// Only commands whose name contains this.
     #[arg(long)]
     pub only: Option<String>,
+    /// By the number of the run: ten runs of each command from an empty database.
+    #[arg(long)]
+    pub curve: bool,
     /// Also measure other instrumentation systems that are installed.
     #[arg(long)]
     pub peers: bool,

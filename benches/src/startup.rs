@@ -2,7 +2,7 @@
 
 use clap::Parser;
 use ppin_benches::ways::Job;
-use ppin_benches::{Options, table};
+use ppin_benches::{Options, curve, table};
 use std::fs;
 use std::process::Command;
 
@@ -12,6 +12,9 @@ fn main() {
     fs::write(dir.path().join("hello.c"), HELLO).expect("source");
     fs::write(dir.path().join("page.ps"), PAGE).expect("page");
     make_pdf(dir.path());
+    if options.curve {
+        return curve::print(&options, &jobs(), dir.path());
+    }
     table::print(&options, &jobs(), dir.path());
 }
 

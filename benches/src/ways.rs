@@ -55,6 +55,28 @@ pub struct Way {
 }
 
 impl Way {
+    /// Natively, and under ppin with a database that starts empty.
+    #[must_use]
+    pub fn pair(options: &Options, scratch: &TempDir) -> [Way; 2] {
+        ["native", "warm"].map(|name| {
+            let mut all = all(
+                &Options {
+                    ways: vec![name.into()],
+                    ..options.clone()
+                },
+                scratch,
+            );
+            all.pop().expect("native, and what was asked for")
+        })
+    }
+
+    /// Empties the database.
+    pub fn forget(&self) {
+        if let Some(db) = &self.db {
+            let _ = fs::remove_dir_all(db);
+        }
+    }
+
     /// Fills the database, if this way wants a filled one.
     pub fn train(&self, job: &Job, dir: &Path) {
         if self.db.is_some() && !self.cold {
@@ -67,8 +89,8 @@ impl Way {
     /// The command for one measured run.
     #[must_use]
     pub fn command(&self, job: &Job, dir: &Path) -> Command {
-        if let (Some(db), true) = (&self.db, self.cold) {
-            let _ = fs::remove_dir_all(db);
+        if self.cold {
+            self.forget();
         }
         job.command(&self.prefix, dir)
     }

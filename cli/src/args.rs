@@ -176,6 +176,8 @@ pub enum EngineOption {
     ForbidPreferred,
     /// Report every entry into translated code to the parent, who traces us.
     Lockstep,
+    /// Translate at the end what the program did not execute, too: `ppin warm`.
+    Explore,
 }
 
 impl std::str::FromStr for EngineOption {
@@ -186,6 +188,7 @@ impl std::str::FromStr for EngineOption {
             None if text == "shuffle" => Ok(Self::Shuffle),
             None if text == "forbid-preferred" => Ok(Self::ForbidPreferred),
             None if text == "lockstep" => Ok(Self::Lockstep),
+            None if text == "explore" => Ok(Self::Explore),
             Some(("cache-limit", size)) => kib(size).map(Self::CacheLimit),
             _ => Err(format!("no engine option {text}")),
         }

@@ -13,8 +13,8 @@ pub struct Merged {
     pub bytes: Vec<u8>,
     /// Fragments that were there more than once: left out.
     pub duplicates: u32,
-    /// Fragments for an entry point that is already there, but made from other app
-    /// bytes: left out.
+    /// Fragments for an entry point that a later unit has, too, but made from other app
+    /// bytes: left out, since the later unit saw the image last.
     pub conflicts: u32,
 }
 
@@ -56,7 +56,10 @@ pub fn merge_as(units: &[UnitFile<'_>], explored: bool) -> Result<Merged, Reject
                     there.flags = unit_flag::unite(there.flags, thawed.flags);
                     merged.duplicates += 1;
                 }
-                Some(_) => merged.conflicts += 1,
+                Some(there) => {
+                    *there = thawed;
+                    merged.conflicts += 1;
+                }
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::group::CodeGroup;
 use crate::layout::{GROUP, SectionId};
 use crate::plan::EntryKey;
 use crate::record::{HeaderRec, IndexRec, Record, SourceRec};
-use crate::tables::{Entry, FragmentInfo, Records, Source};
+use crate::tables::{Entry, FragmentInfo, RecordPair, Records, Source};
 use crate::{Geometry, Key, Reject, checksum, raw};
 use alloc::boxed::Box;
 use core::ops::Range;
@@ -129,6 +129,15 @@ impl<'a> VerifiedUnit<'a> {
     /// The entry is damaged, or there is none.
     pub fn entry(&self, number: u32) -> Result<Entry, Reject> {
         self.checked_entry(self.record(SectionId::Index, number)?)
+    }
+
+    /// Number, in the order of the index, of the first entry at `head` or behind it; damaged
+    /// ones count as before.
+    #[must_use]
+    pub fn first_entry_from(&self, head: ImageOff) -> u32 {
+        partition(0..self.fragments(), |number| {
+            self.entry(number).map_or(true, |entry| entry.head < head)
+        })
     }
 
     fn checked_entry(&self, entry: IndexRec) -> Result<Entry, Reject> {
@@ -367,6 +376,32 @@ impl<'a> VerifiedUnit<'a> {
     /// They are not what was written.
     pub fn check_slots(&self, number: u32, bytes: &[u8]) -> Result<(), Reject> {
         self.check(SectionId::Slots, number, bytes)
+    }
+
+    /// Verifies what a run may read of hot group `group` once its code runs: records,
+    /// pc map and count rows of its fragments. A fault or a signal reads them when it
+    /// is too late to translate afresh.
+    ///
+    /// # Errors
+    /// One of these tables is damaged.
+    pub fn check_tables_of(&self, group: &CodeGroup) -> Result<(), Reject> {
+        let fragments = &group.fragments;
+        if fragments.is_empty() {
+            return Ok(());
+        }
+        let behind = fragments
+            .end
+            .checked_add(1)
+            .ok_or(Reject::Record(SectionId::Fragments))?;
+        self.records(SectionId::Fragments, fragments.start..behind)?;
+        let all = RecordPair {
+            this: self.record(SectionId::Fragments, fragments.start)?,
+            next: self.record(SectionId::Fragments, fragments.end)?,
+        };
+        for section in [SectionId::PcRows, SectionId::Counts] {
+            self.records(section, all.records(section))?;
+        }
+        Ok(())
     }
 
     /// Verifies all tables at once.

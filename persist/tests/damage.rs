@@ -5,7 +5,8 @@ mod common;
 use common::{KEY, frozen, sample};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
-use ppin_persist::{Geometry, Key, KeyPart, Reject, SectionId, UnitFile, merge};
+use ppin_persist::{FragmentInfo, Geometry, Key, KeyPart, Reject, SectionId, UnitFile, merge};
+use ppin_relocator::{CountRow, PcRow};
 use proptest::prelude::*;
 
 /// Calls everything a reader can call. The outcome does not matter.
@@ -182,6 +183,39 @@ fn damage_in_one_group_spares_the_others() {
         })
     ));
     assert!(file.unit().counts(fragments - 1).is_ok());
+}
+
+/// What a run reads of a group after its code was admitted.
+fn read_later(bytes: &[u8]) -> Option<Vec<(FragmentInfo, Vec<PcRow>, Vec<CountRow>)>> {
+    let file = UnitFile::open(bytes, Some(&KEY)).ok()?;
+    let unit = file.unit();
+    let mut all = Vec::new();
+    for group in (0..unit.hot_groups()).filter_map(|n| unit.hot_group(n)) {
+        unit.check_tables_of(&group).ok()?;
+        for number in group.fragments {
+            let info = unit.info(number).expect("verified with its group");
+            let rows = unit.pc_rows(number).expect("verified with its group");
+            let counts = unit.counts(number).expect("verified with its group");
+            all.push((info, rows.collect(), counts.collect()));
+        }
+    }
+    Some(all)
+}
+
+#[test]
+fn no_flipped_bit_in_a_table_reaches_code_that_was_admitted() {
+    let mut bytes = frozen(&sample(12));
+    let right = read_later(&bytes).expect("sound");
+    let mut refused = 0;
+    for bit in 0..8 * find(&bytes, SectionId::Tool).1 {
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        match read_later(&bytes) {
+            Some(read) => assert!(read == right, "bit {bit}"),
+            None => refused += 1,
+        }
+        bytes[bit / 8] ^= 1 << (bit % 8);
+    }
+    assert!(refused > 0);
 }
 
 /// Start and end of a section in the file.

@@ -28,6 +28,11 @@ proptest! {
     fn every_entry_is_found_and_nothing_else(fragments in unit(40)) {
         let bytes = frozen(&fragments);
         let file = UnitFile::open(&bytes, None).unwrap();
+        for head in [i32::MIN, 0, 0x1000, 0x1100, i32::MAX] {
+            let before = fragments.iter().filter(|thawed| thawed.fragment.head.0 < head);
+            let first = file.unit().first_entry_from(ImageOff(head));
+            prop_assert_eq!(first as usize, before.count());
+        }
         let unit = file.unit();
         for (number, thawed) in fragments.iter().enumerate() {
             let fragment = &thawed.fragment;
@@ -98,19 +103,29 @@ proptest! {
     }
 
     #[test]
-    fn merging_keeps_the_first_of_each(a in unit(20), b in unit(20)) {
+    fn merging_keeps_what_was_true_last(a in unit(20), b in unit(20)) {
         let bytes = [frozen(&a), frozen(&b)];
         let files = bytes.each_ref().map(|bytes| UnitFile::open(bytes, None).unwrap());
         let merged = merge(&files).unwrap();
         let file = UnitFile::open(&merged.bytes, Some(&KEY)).unwrap();
         prop_assert_eq!(file.verify_all(), Ok(()));
         let all = file.thaw_all().unwrap();
-        prop_assert_eq!(&all[..a.len()], &a[..]);
+        for (at, kept) in all.iter().enumerate() {
+            let same = |piece: &&Thawed| entry_of(piece) == entry_of(kept);
+            let (old, new) = (a.iter().find(same), b.iter().find(same));
+            let source = new.or(old).map(|piece| piece.source_hash);
+            prop_assert_eq!(source, Some(kept.source_hash));
+            prop_assert!(at >= a.len() || entry_of(kept) == entry_of(&a[at]), "in order");
+        }
         let left_out = (merged.duplicates + merged.conflicts) as usize;
         prop_assert_eq!(all.len() + left_out, a.len() + b.len());
         let again = merge(&[file]).unwrap();
         prop_assert_eq!(again.bytes, merged.bytes);
     }
+}
+
+fn entry_of(thawed: &Thawed) -> (ImageOff, Context) {
+    (thawed.fragment.head, thawed.fragment.context)
 }
 
 /// All of a unit's code, fixed group by group as the runtime does it.

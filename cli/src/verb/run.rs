@@ -169,6 +169,7 @@ fn flags(args: &Run) -> u32 {
         (given(EngineOption::ForbidPreferred), flag::FORBID_PREFERRED),
         (given(EngineOption::Lockstep), flag::LOCKSTEP),
         (args.check.is_some(), flag::SAMPLE),
+        (given(EngineOption::Explore), flag::EXPLORE),
     ];
     switches
         .iter()

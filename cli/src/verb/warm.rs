@@ -1,7 +1,8 @@
 //! `ppin warm`: run a program so that its code is in the database.
 //!
-//! The program keeps its input, output and exit; the tool's report is dropped. What
-//! the run added is said on standard error at the end.
+//! The program keeps its input, output and exit; the tool's report is dropped. At its end the
+//! other sides of the branches that it has executed are translated, too, which ordinary runs
+//! leave alone. What the run added is said on standard error.
 
 use super::db::{failed, path_of};
 use crate::args::Format;
@@ -83,7 +84,8 @@ fn command(args: &Warm, stats: &std::path::Path) -> Result<Command, Failure> {
     let mut option = OsString::from("--stats=");
     option.push(stats);
     let mut command = Command::new("/proc/self/exe");
-    command.args(["run", "-o", "/dev/null", "-t", &args.tool, "--db"]);
+    command.args(["run", "--engine-option", "explore", "-o", "/dev/null"]);
+    command.args(["-t", &args.tool, "--db"]);
     command.arg(path_of(args.db.as_deref())?).arg(option);
     for knob in &args.knob {
         command.args(["--knob", knob]);
@@ -109,6 +111,7 @@ struct Learnt {
     processes: u64,
     new: u64,
     reused: u64,
+    explored: u64,
     bytes: u64,
     reasons: Vec<String>,
     ended: String,
@@ -124,6 +127,7 @@ impl Learnt {
         self.processes += 1;
         self.new += number("traces_compiled");
         self.reused += number("traces_reused");
+        self.explored += number("traces_anticipated");
         self.bytes += number("code_bytes_new");
         let reasons = stats["cache"]["reject_reasons"].as_array();
         for reason in reasons.into_iter().flatten().filter_map(Value::as_str) {
@@ -136,9 +140,10 @@ impl Learnt {
     fn text(&self) -> String {
         let plural = if self.processes == 1 { "" } else { "es" };
         let mut text = format!(
-            "ppin: {} process{plural}, {} new, {} reused",
+            "ppin: {} process{plural}, {} new, {} explored, {} reused",
             self.processes,
             count(self.new, "trace"),
+            self.explored,
             self.reused
         );
         for remark in self
@@ -156,6 +161,7 @@ impl Learnt {
         json!({
             "processes": self.processes,
             "traces_new": self.new,
+            "traces_explored": self.explored,
             "traces_reused": self.reused,
             "code_bytes_new": self.bytes,
             "reasons": self.reasons,
@@ -176,7 +182,7 @@ mod tests {
         learnt.add("{cut");
         assert_eq!(
             learnt.text(),
-            "ppin: 2 processes, 6 traces new, 8 reused\nppin: why"
+            "ppin: 2 processes, 6 traces new, 0 explored, 8 reused\nppin: why"
         );
     }
 }

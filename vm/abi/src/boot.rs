@@ -40,6 +40,8 @@ pub mod flag {
     pub const LOCKSTEP: u32 = 1 << 5;
     /// Compare translated code with the processor now and then (`check_every`).
     pub const SAMPLE: u32 = 1 << 6;
+    /// What the program did not execute is translated, too, at its end (`ppin warm`).
+    pub const EXPLORE: u32 = 1 << 7;
 }
 
 /// A string in the block: offset and length in bytes, no terminator counted (one

@@ -96,12 +96,14 @@ impl Bound {
         self.bytes(start..start + u64::from(group.len))
     }
 
-    /// Checksums of the group, its slots and its stubs, then the app's own bytes.
+    /// Checksums of the group, its tables, its slots and its stubs, then the app's own
+    /// bytes.
     fn check_hot(&self, group: &CodeGroup, image: &Image, stats: &mut Stats) -> Result<(), Reject> {
         self.unit.check_hot(
             group.number,
             self.group_bytes(self.geometry.hot.start, group),
         )?;
+        self.unit.check_tables_of(group)?;
         if let Some(slots) = self.unit.slot_group(group.number) {
             let start = self.geometry.slots.start;
             self.unit.check_slots(

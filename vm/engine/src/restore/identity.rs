@@ -80,7 +80,7 @@ fn remember(store: &mut Store, db: &str, id: &StatId, hash: &[u8; 32]) {
         return;
     }
     if let Ok(folder) = store.make_folder(db, MEMO) {
-        let _ = crate::spool::publish(&folder, &id.file_name(), &memo::encode(id, hash), None);
+        let _ = folder.publish(&id.file_name(), &memo::encode(id, hash), None);
     }
 }
 

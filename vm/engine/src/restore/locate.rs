@@ -5,6 +5,8 @@ use crate::image::Image;
 use crate::signal::translate::Maps;
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_persist::FragmentInfo;
+use ppin_relocator::Exit;
 
 impl Bound {
     /// The maps of the fragment whose hot code holds `addr`.
@@ -52,7 +54,8 @@ impl Bound {
             let offset = (offset - self.geometry.hot.start) as u32;
             let known = self
                 .fragment_entered_at(offset)
-                .or_else(|| self.indexed_at(offset));
+                .or_else(|| self.indexed_at(offset))
+                .or_else(|| self.linked_at(offset));
             return known.map(|(head, context)| (head.at(base), context));
         }
         let offset = (offset - self.geometry.cold.start) as u32;
@@ -70,6 +73,33 @@ impl Bound {
         let entries = (0..self.unit.fragments()).filter_map(|n| self.unit.entry(n).ok());
         let mut found = entries.filter(|e| e.hot == hot);
         found.next().map(|e| (e.head, e.context))
+    }
+
+    /// The same from the exits of the fragments that may run: one of them has led there.
+    fn linked_at(&self, hot: u32) -> Option<(ImageOff, Context)> {
+        let open = |n: &u32| self.hot_gates[*n as usize] == Gate::Open;
+        let groups = (0..self.unit.hot_groups()).filter(open);
+        let fragments = groups.filter_map(|n| self.unit.hot_group(n));
+        let mut infos = fragments
+            .flat_map(|group| group.fragments)
+            .filter_map(|n| self.unit.info(n).ok());
+        infos.find_map(|info| {
+            let mut exits = self.unit.exits(info.number).ok()?.flatten();
+            let exit = exits.find(|exit| self.branch_target(&info, exit) == Some(hot))?;
+            Some((exit.target, exit.context))
+        })
+    }
+
+    /// Offset in the hot section that the branch of `exit` leads to.
+    fn branch_target(&self, info: &FragmentInfo, exit: &Exit) -> Option<u32> {
+        let field = info.hot.start.checked_add(exit.branch)?;
+        let behind = field
+            .checked_add(4)
+            .filter(|behind| *behind <= info.hot.end)?;
+        let start = self.geometry.hot.start;
+        let bytes = self.bytes(start + u64::from(field)..start + u64::from(behind));
+        let distance = i32::from_le_bytes(bytes.try_into().ok()?);
+        behind.checked_add_signed(distance)
     }
 
     fn exit_at(&self, cold: u32) -> Option<(ImageOff, Context)> {

@@ -12,7 +12,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use ppin_abi::boot::flag;
 use ppin_persist::paths::UnitName;
-use ppin_persist::{Geometry, HEADER_LEN, Key, RawUnit, UnitFile};
+use ppin_persist::{Geometry, HEADER_LEN, Key, RawUnit};
 
 /// Opens, maps and verifies the head of the unit `name` in `dir`; the reason if it cannot
 /// be used, nothing if it is not there any more.
@@ -36,7 +36,7 @@ pub fn open(
         return Err(String::from("too large for the limits of memory"));
     }
     let addr = map(&file, &geometry, image, flags)?;
-    verify(addr, &geometry, key, stat.mtime, *name)
+    verify(addr, &geometry, key, *name)
         .map(Some)
         .inspect(|_| budget::unit_mapped(geometry.file_len))
         .inspect_err(|_| {
@@ -77,25 +77,14 @@ fn map(file: &File, geometry: &Geometry, image: &Image, flags: u32) -> Result<u6
     Err(String::from("no free place within 2 GiB of its image"))
 }
 
-/// Verifies what is mapped at `addr`: the head always, everything if the file was
-/// touched since it was published.
-fn verify(
-    addr: u64,
-    geometry: &Geometry,
-    key: &Key,
-    mtime: (i64, u32),
-    name: UnitName,
-) -> Result<Bound, String> {
-    // SAFETY: mapped readable up to the end of the file, until Bound unmaps it.
-    let all: &'static [u8] =
-        unsafe { core::slice::from_raw_parts(addr as *const u8, geometry.file_len as usize) };
-    let tables = &all[..geometry.hot.start as usize];
+/// Verifies the head of what is mapped at `addr`. The rest is verified by groups, each
+/// before it is used, whatever has happened to the file since it was written.
+fn verify(addr: u64, geometry: &Geometry, key: &Key, name: UnitName) -> Result<Bound, String> {
+    // SAFETY: the head and the tables, mapped readable until Bound unmaps them.
+    let tables: &'static [u8] =
+        unsafe { core::slice::from_raw_parts(addr as *const u8, geometry.hot.start as usize) };
     let raw = RawUnit::new(tables, geometry.file_len).map_err(|e| e.to_string())?;
     let unit = raw.verify(key).map_err(|e| e.to_string())?;
-    if unit.mtime_token() != mtime {
-        let file = UnitFile::open(all, Some(key)).map_err(|e| e.to_string())?;
-        file.verify_all().map_err(|e| e.to_string())?;
-    }
     let slots = geometry.slots.clone();
     // SAFETY: the unit reads tables only; slots are reached through raw pointers.
     unsafe {

@@ -1,15 +1,16 @@
 //! Translating what was nearly executed.
 //!
 //! Some branches go one way in this run and the other in the next, because addresses
-//! differ (page-crossing tests of string functions, hashes of pointers). So the other
-//! sides of branches that any run has executed are translated, too, before units are
-//! frozen, and what follows new traces: the next run is likely to come by there.
+//! differ (page-crossing tests of string functions, hashes of pointers). So what lies beside
+//! the traces that a run had to translate is translated, too, before units are frozen: the
+//! next run is likely to come by there. A run does so within its [`Allowance`]; a first run,
+//! whose traces are many, looks only around string functions, whose ways depend on where in
+//! its page and in its vector a string lies.
 //!
-//! A first run, whose traces are many, does not pay for all that: it looks only around
-//! string functions, whose ways depend on where in its page and in its vector a string
-//! lies, and differ in one run of a few hundred. The next runs look around the program's
-//! own code, a bounded piece each, until the image is marked as explored.
+//! A run that explores (`ppin warm`) looks at the other sides of all branches that any run
+//! of the program has executed, until the image is marked as explored.
 
+use super::allowance::Allowance;
 use super::{may_save, savable, string_code};
 use crate::budget;
 use crate::image::{Image, ImageId};
@@ -21,6 +22,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::context::Context;
+use ppin_persist::paths::unit_dir;
 use ppin_relocator::{Fragment, SlotInit};
 
 /// Branches in a row behind a new trace.
@@ -34,7 +36,7 @@ const NEAR: u32 = 256;
 const NEAREST: usize = 100;
 /// New traces beyond which a run counts as a first one.
 const FEW: usize = 300;
-/// Traces that may be added to an image in any one run: about 25 ms.
+/// Traces that a run which explores may add to an image, however small it is.
 const MOST: usize = 6000;
 /// So much of what is known of it may be added, too: few runs are enough for all.
 const SHARE: u32 = 3;
@@ -45,32 +47,45 @@ const ROOM: u64 = 4 << 20;
 type Target = (ImageOff, Context);
 
 /// Adds the neighbours of the image's traces; whether that were all. `program`: the
-/// process's own file.
-pub fn neighbours(vm: &mut Vm, id: ImageId, program: &str) -> bool {
-    let fresh = savable(vm, id);
+/// process's own file, in a run that explores.
+pub fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance) -> bool {
     // What is watched for sequences could not be saved.
     let possible = has_room(vm) && !vm.rseq.watching;
-    if !possible || fresh.is_empty() && !is_due(vm, id, program) {
+    if !possible || !allowance.exploring && allowance.traces == 0 {
         return false;
     }
     let compiled = vm.stats.traces_compiled;
     let first = vm.cache.directory.fragments.len();
-    let units = &vm.images.get(id).units;
-    let known: u32 = units.iter().map(Bound::fragments).sum();
-    let few = fresh.len() <= FEW && known > 0;
-    let most = first + MOST.max((known / SHARE) as usize);
-    if few {
-        add_siblings(vm, id, &fresh, most);
-    } else {
-        let wave = behind_string_code(vm, &fresh).collect();
-        follow(vm, id, wave, SHORT, first + MOST, |_| true);
-    }
-    for added in &mut vm.cache.directory.fragments[first..] {
+    let all = add(vm, id, program, *allowance);
+    let fragments = &mut vm.cache.directory.fragments;
+    allowance.translated(fragments.len() - first);
+    for added in &mut fragments[first..] {
         added.anticipated = true;
     }
     vm.stats.traces_anticipated += vm.stats.traces_compiled - compiled;
     vm.stats.traces_compiled = compiled;
-    few && vm.cache.directory.fragments.len() < most
+    all
+}
+
+fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
+    let fresh = savable(vm, id);
+    let image = vm.images.get(id);
+    let known: u32 = image.units.iter().map(Bound::fragments).sum();
+    let thorough = allowance.exploring && image.path == program;
+    let most = vm.cache.directory.fragments.len()
+        + if allowance.exploring {
+            MOST.max((known / SHARE) as usize)
+        } else {
+            allowance.traces
+        };
+    if !thorough && (fresh.len() > FEW || known == 0) {
+        let wave = behind_string_code(vm, &fresh).collect();
+        follow(vm, id, wave, SHORT, most, |_| true);
+        return false;
+    }
+    let siblings = siblings(vm, id, &fresh, allowance.exploring);
+    add_siblings(vm, id, &fresh, &siblings, most);
+    allowance.exploring && vm.cache.directory.fragments.len() < most
 }
 
 /// Whether another trace fits in without a flush, which would take away those that are
@@ -79,20 +94,22 @@ fn has_room(vm: &Vm) -> bool {
     vm.cache.size() + ROOM <= vm.cache.limit && !budget::is_short(vm)
 }
 
-/// Whether an image without fresh traces shall be explored all the same. Not a library:
-/// what another program runs of it would lie scattered among what none does.
-fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
+/// Whether an image without fresh traces shall be explored all the same: that of `program`.
+/// Not a library: what another program runs of it would lie scattered among what none does.
+pub fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     let image = vm.images.get(id);
     if image.explored || image.path != program || !may_save(image) {
         return false;
     }
     let key = restore::key_of(vm, id, false);
-    key.is_some_and(|key| file::is_writable(&super::directory(vm, &key)))
+    key.is_some_and(|key| {
+        let dir = alloc::format!("{}/{}", vm.config.db, unit_dir(&key));
+        file::is_writable(&dir)
+    })
 }
 
 /// Adds what follows `fresh` and its nearest siblings, and the siblings farther away.
-fn add_siblings(vm: &mut Vm, id: ImageId, fresh: &[u32], most: usize) {
-    let siblings = siblings(vm, id, fresh);
+fn add_siblings(vm: &mut Vm, id: ImageId, fresh: &[u32], siblings: &[Target], most: usize) {
     let (near, far) = siblings.split_at(NEAREST.min(siblings.len()));
     let mut wave: BTreeSet<Target> = successors_of(vm, fresh).collect();
     wave.extend(near);
@@ -144,20 +161,24 @@ fn has(image: &Image, off: ImageOff, context: Context) -> bool {
 
 /// Where executed traces of earlier runs may lead and nothing is translated yet, the
 /// nearest to `fresh` first: what went another way once in a function will do so at
-/// its other branches.
-fn siblings(vm: &Vm, id: ImageId, fresh: &[u32]) -> Vec<Target> {
+/// its other branches. Unless `all` are wanted, those within [`NEAR`].
+fn siblings(vm: &Vm, id: ImageId, fresh: &[u32], all: bool) -> Vec<Target> {
     let mut heads: Vec<i32> = fresh
         .iter()
         .map(|n| vm.cache.directory.fragments[*n as usize].code.head.0)
         .collect();
     heads.sort_unstable();
     let image = vm.images.get(id);
-    let exits = image.units.iter().flat_map(|unit| unit.executed_exits());
+    let exits = image.units.iter().flat_map(|unit| {
+        let heads = if all { &[][..] } else { &heads[..] };
+        unit.executed_exits(heads, NEAR)
+    });
     let mut found: Vec<(u32, Target)> = exits
         .filter(|(_, off, context)| !has(image, *off, *context))
         .map(|(head, off, context)| (distance(&heads, head.0), (off, context)))
         .collect();
     found.sort_unstable();
+    found.dedup();
     found.into_iter().map(|(_, target)| target).collect()
 }
 

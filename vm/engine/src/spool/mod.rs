@@ -1,8 +1,8 @@
 //! Freezing: fresh fragments of each image become a new unit file.
 //!
-//! Files are written whole to a temporary name in the same directory and renamed.
 //! Nothing here fails the program: what cannot be saved is a note.
 
+mod allowance;
 mod anticipate;
 mod string_code;
 mod tidy;
@@ -13,14 +13,15 @@ use crate::cache::place;
 use crate::host;
 use crate::image::{Image, ImageId};
 use crate::restore;
-use crate::store::Folder;
-use crate::sys::{Errno, file, mem, time};
+use crate::store::{self, Folder};
+use crate::sys::{mem, time};
 use crate::vm::Vm;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use allowance::Allowance;
 use ppin_abi::context::Context;
-use ppin_persist::paths::{self, TEMPORARY, UnitName};
+use ppin_persist::paths::{self, UnitName};
 use ppin_persist::{Key, Piece, RawUnit, UnitSpec, freeze as freeze_bytes, unit_flag};
 use ppin_relocator::FragmentRef;
 
@@ -31,18 +32,19 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
         return;
     }
     let started = time::ticks();
-    let program = if remap {
+    let mut allowance = if remap {
+        Allowance::in_passing()
+    } else {
+        Allowance::of_run(vm)
+    };
+    let program = if remap || !allowance.exploring {
         String::new()
     } else {
         host::program()
     };
     for n in 0..vm.images.all.len() as u32 {
         let id = ImageId(n);
-        let explored = !remap && {
-            forget_published(vm, id);
-            anticipate::neighbours(vm, id, &program)
-        };
-        if let Some((key, dir, name)) = freeze(vm, id, explored)
+        if let Some((key, dir, name)) = freeze(vm, id, &mut allowance, &program)
             && remap
         {
             restore::map_unit(vm, id, &key, &dir, &name);
@@ -54,37 +56,36 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
 
 /// Freezes the fresh fragments of one image, or of one that is being unmapped.
 pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, Folder, UnitName)> {
-    freeze(vm, id, false)
+    freeze(vm, id, &mut Allowance::in_passing(), "")
 }
 
-/// The same; `explored`: and marks what is kept of the image.
-fn freeze(vm: &mut Vm, id: ImageId, explored: bool) -> Option<(Key, Folder, UnitName)> {
-    let mut fresh = savable(vm, id);
-    if fresh.is_empty() && !explored || !vm.config.writes() || vm.no_save {
+/// The same, with what follows them as far as the allowance goes. `program`: the process's own
+/// file, in a run that explores.
+fn freeze(
+    vm: &mut Vm,
+    id: ImageId,
+    allowance: &mut Allowance,
+    program: &str,
+) -> Option<(Key, Folder, UnitName)> {
+    if !vm.config.writes() || vm.no_save {
+        return None;
+    }
+    if savable(vm, id).is_empty() && !anticipate::is_due(vm, id, program) {
+        return None;
+    }
+    let mut draft = Draft::new(vm, id)?;
+    forget_published(vm, id, &draft);
+    draft.explored = anticipate::neighbours(vm, id, program, allowance);
+    let fresh = savable(vm, id);
+    if fresh.is_empty() && (!draft.explored || draft.names.is_empty()) {
         return None;
     }
     if !budget::lasts(vm, work(vm, &fresh)) {
         vm.stats.note(String::from("not saved: too little memory"));
         return None;
     }
-    let key = restore::key_of(vm, id, true)?;
-    let dir = vm.store.folder(&vm.config.db, &paths::unit_dir(&key));
-    let names = dir.as_ref().map(Folder::unit_names).unwrap_or_default();
-    if let Some(dir) = &dir {
-        drop_published(vm, id, &key, dir, &names, &mut fresh);
-    }
-    if fresh.is_empty() && (!explored || names.is_empty()) {
-        return None;
-    }
-    let seq = names.last().map_or(0, |n| n.seq + 1);
-    let name = UnitName { seq, tag: tag() };
-    let draft = Draft {
-        key,
-        names,
-        name,
-        explored,
-    };
-    match write(vm, id, &draft, dir, &fresh) {
+    let dir = draft.dir.take();
+    match write(vm, id, &draft, dir, &fresh, allowance) {
         Ok(dir) => {
             for number in &fresh {
                 vm.cache.directory.fragments[*number as usize].saved = true;
@@ -112,6 +113,8 @@ fn work(vm: &Vm, fresh: &[u32]) -> usize {
 /// A unit to be written.
 struct Draft {
     key: Key,
+    /// Where it will lie, if there is something already.
+    dir: Option<Folder>,
     /// What is there.
     names: Vec<UnitName>,
     name: UnitName,
@@ -119,9 +122,24 @@ struct Draft {
     explored: bool,
 }
 
-/// Directory of the units of `key`.
-fn directory(vm: &Vm, key: &Key) -> String {
-    format!("{}/{}", vm.config.db, paths::unit_dir(key))
+impl Draft {
+    /// The next unit of the image.
+    fn new(vm: &mut Vm, id: ImageId) -> Option<Self> {
+        let key = restore::key_of(vm, id, true)?;
+        let dir = vm.store.folder(&vm.config.db, &paths::unit_dir(&key));
+        let names = dir.as_ref().map(Folder::unit_names).unwrap_or_default();
+        let seq = names.last().map_or(0, |n| n.seq + 1);
+        Some(Self {
+            key,
+            dir,
+            names,
+            name: UnitName {
+                seq,
+                tag: store::tag(),
+            },
+            explored: false,
+        })
+    }
 }
 
 /// Whether code of the image may be kept.
@@ -146,56 +164,26 @@ fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
         .collect()
 }
 
-/// What another process has published meanwhile, a sibling by fork above all, is neither
-/// saved nor explored from again.
-fn forget_published(vm: &mut Vm, id: ImageId) {
-    let all = savable(vm, id);
-    if all.is_empty() {
-        return;
-    }
-    let Some(key) = restore::key_of(vm, id, true) else {
+/// What another process has published since this image was asked for, a sibling by fork above
+/// all, is neither saved nor explored from again.
+fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
+    let Some(dir) = &draft.dir else {
         return;
     };
-    let Some(dir) = vm.store.folder(&vm.config.db, &paths::unit_dir(&key)) else {
-        return;
-    };
-    let names = dir.unit_names();
-    let mut fresh = all.clone();
-    drop_published(vm, id, &key, &dir, &names, &mut fresh);
-    for number in all.iter().filter(|n| fresh.binary_search(n).is_err()) {
-        vm.cache.directory.fragments[*number as usize].saved = true;
-    }
-}
-
-/// Leaves out what another process has published since this image was asked for.
-fn drop_published(
-    vm: &mut Vm,
-    id: ImageId,
-    key: &Key,
-    dir: &Folder,
-    names: &[UnitName],
-    fresh: &mut Vec<u32>,
-) {
-    for name in names {
+    for name in &draft.names {
         if vm.images.get(id).units.iter().any(|u| u.name() == *name) {
             continue;
         }
         let image = vm.images.get(id);
-        if let Some(unit) = restore::peek_unit(dir, name, key, image) {
-            let fragments = &vm.cache.directory.fragments;
-            fresh.retain(|n| {
-                let code = &fragments[*n as usize].code;
-                !unit.has(code.head, code.context)
-            });
-            unit.unmap();
+        let Some(unit) = restore::peek_unit(dir, name, &draft.key, image) else {
+            continue;
+        };
+        for number in savable(vm, id) {
+            let fresh = &mut vm.cache.directory.fragments[number as usize];
+            fresh.saved = unit.has(fresh.code.head, fresh.code.context);
         }
+        unit.unmap();
     }
-}
-
-/// Tells writers of one sequence number apart.
-fn tag() -> u64 {
-    let clock = time::monotonic_ns();
-    clock.rotate_left(24) ^ (crate::sys::proc::pid() as u64) << 32
 }
 
 /// Bytes below the image at which this unit's code shall lie: images and their units
@@ -219,6 +207,7 @@ fn write(
     draft: &Draft,
     dir: Option<Folder>,
     fresh: &[u32],
+    allowance: &mut Allowance,
 ) -> Result<Folder, String> {
     let new = if fresh.is_empty() {
         None
@@ -238,16 +227,18 @@ fn write(
         .flatten();
     let tidied = match (whole, new) {
         (Some(whole), _) => whole,
-        (None, Some(new)) if !reached => tidy::leave(new),
-        (None, Some(new)) => tidy::take_in(new, key, &dir, names),
+        (None, Some(new)) => tidy::take_in(new, key, &dir, names, allowance.merge),
         (None, None) => return Err(format!("{}: units cannot be merged", dir.path())),
     };
     let bytes = &tidied.bytes;
+    if !tidied.replaces.is_empty() {
+        allowance.merged(bytes.len() as u64);
+    }
     let unit = RawUnit::new(bytes, bytes.len() as u64)
         .and_then(RawUnit::verify_any)
         .map_err(|e| e.to_string())?;
     let mtime = Some(unit.mtime_token());
-    publish(&dir, &draft.name.file_name(), bytes, mtime)
+    dir.publish(&draft.name.file_name(), bytes, mtime)
         .map_err(|e| format!("{}: cannot write to it ({e})", dir.path()))?;
     tidy::remove(&dir, &tidied.replaces);
     tidy::sweep(&dir);
@@ -292,39 +283,4 @@ fn unit_flags(fresh: &Fresh) -> u32 {
 fn label(vm: &Vm) -> String {
     let lines = core::iter::once(&vm.config.tool).chain(&vm.config.knobs);
     lines.map(String::as_str).collect::<Vec<_>>().join("\n")
-}
-
-/// Writes `bytes` to the file `name` by way of a temporary name; `mtime` marks the file as
-/// untouched since.
-///
-/// # Errors
-/// The kernel's; nothing is left behind.
-pub fn publish(
-    dir: &Folder,
-    name: &str,
-    bytes: &[u8],
-    mtime: Option<(i64, u32)>,
-) -> Result<(), Errno> {
-    const EFBIG: Errno = Errno(27);
-    if !file::may_write(bytes.len()) {
-        return Err(EFBIG);
-    }
-    let temporary = format!("{TEMPORARY}{:016x}", tag());
-    let written =
-        write_file(dir, &temporary, bytes, mtime).and_then(|()| dir.rename(&temporary, name));
-    if written.is_err() {
-        let _ = dir.remove(&temporary);
-    }
-    written
-}
-
-fn write_file(
-    dir: &Folder,
-    name: &str,
-    bytes: &[u8],
-    mtime: Option<(i64, u32)>,
-) -> Result<(), Errno> {
-    let file = dir.create(name, paths::FILE_MODE)?;
-    file.write_all(bytes)?;
-    mtime.map_or(Ok(()), |(seconds, nanos)| file.set_mtime(seconds, nanos))
 }

@@ -1,9 +1,9 @@
 //! Keeping an image's units few.
 //!
-//! Every program that uses a library may add a small unit to it. A new unit takes
-//! its neighbours in when they are not much larger than itself, as the digits of a
-//! counter carry: an image keeps about as many units as its size has binary digits,
-//! and each fragment is rewritten about as often.
+//! A new unit lies beside the others: writing it costs what is new. When there are many,
+//! the newest of them are merged with it, as far as the run's allowance goes; large ones
+//! are left alone. So each fragment is rewritten seldom, and an image keeps a handful of
+//! large units and a few small ones. The verbs make one of all.
 
 use crate::store::Folder;
 use crate::sys::file::Mapped;
@@ -13,8 +13,10 @@ use alloc::vec::Vec;
 use ppin_persist::paths::{TEMPORARY, UnitName, is_abandoned};
 use ppin_persist::{Key, UnitFile, merge, merge_as};
 
-/// Units that are left alone however small they are.
-const FEW: usize = 2;
+/// Units that an image may have before small ones are merged.
+const MANY: usize = 8;
+/// Merging fewer is not worth it.
+const WORTH: usize = 4;
 
 /// Bytes of units that are merged in about 50 ms.
 const MUCH: usize = 6 << 20;
@@ -33,23 +35,31 @@ pub struct Tidied {
     pub replaces: Vec<String>,
 }
 
-/// Takes neighbours of the new unit `bytes` in. `names` are the units in `dir`, in
-/// order.
+/// Takes the newest of `names`, the units in `dir` in order, into the new unit `bytes` if
+/// there are many, up to `most` bytes of them.
 #[must_use]
-pub fn take_in(bytes: Vec<u8>, key: &Key, dir: &Folder, names: &[UnitName]) -> Tidied {
-    let neighbours = choose(bytes.len() as u64, dir, names);
-    let opened = opened(key, &neighbours).filter(|all| !all.is_empty());
-    let merged = opened.and_then(|mut all| {
-        all.push(UnitFile::open(&bytes, Some(key)).ok()?);
-        merge(&all).ok()
-    });
+pub fn take_in(bytes: Vec<u8>, key: &Key, dir: &Folder, names: &[UnitName], most: u64) -> Tidied {
+    if names.len() < MANY {
+        return leave(bytes);
+    }
+    let neighbours = choose(dir, names, most);
+    let merged = (neighbours.len() >= WORTH)
+        .then(|| merged(&bytes, key, &neighbours))
+        .flatten();
     match merged {
         Some(merged) => Tidied {
-            bytes: merged.bytes,
+            bytes: merged,
             replaces: names_of(neighbours),
         },
         None => leave(bytes),
     }
+}
+
+/// One unit of all; `None` if one is damaged, or they do not fit together.
+fn merged(new: &[u8], key: &Key, neighbours: &[Neighbour]) -> Option<Vec<u8>> {
+    let mut all = opened(key, neighbours)?;
+    all.push(UnitFile::open(new, Some(key)).ok()?);
+    Some(merge(&all).ok()?.bytes)
 }
 
 /// Leaves the new unit as it is, and what was there.
@@ -94,36 +104,28 @@ fn open(dir: &Folder, name: &UnitName) -> Option<Neighbour> {
     Some(Neighbour { name, mapped })
 }
 
-/// The newest units, as long as each is at most twice what has been collected.
-fn choose(new: u64, dir: &Folder, names: &[UnitName]) -> Vec<Neighbour> {
+/// The newest units, oldest first, of `most` bytes in all.
+fn choose(dir: &Folder, names: &[UnitName], most: u64) -> Vec<Neighbour> {
     let mut chosen = Vec::new();
-    let mut collected = new;
-    if names.len() < FEW {
-        return chosen;
-    }
+    let mut collected = 0;
     for name in names.iter().rev() {
         let Some(neighbour) = open(dir, name) else {
             break;
         };
-        let size = neighbour.mapped.bytes().len() as u64;
-        if size > 2 * collected {
+        collected += neighbour.mapped.bytes().len() as u64;
+        if collected > most {
             break;
         }
-        collected += size;
         chosen.push(neighbour);
     }
     chosen.reverse();
     chosen
 }
 
-/// All of them, oldest first; `None` if one is damaged.
+/// All of them; `None` if a head is damaged. Merging verifies the rest.
 fn opened<'a>(key: &Key, neighbours: &'a [Neighbour]) -> Option<Vec<UnitFile<'a>>> {
-    let verified = |neighbour: &'a Neighbour| {
-        let file = UnitFile::open(neighbour.mapped.bytes(), Some(key)).ok()?;
-        file.verify_all().ok()?;
-        Some(file)
-    };
-    neighbours.iter().map(verified).collect()
+    let open = |neighbour: &'a Neighbour| UnitFile::open(neighbour.mapped.bytes(), Some(key)).ok();
+    neighbours.iter().map(open).collect()
 }
 
 /// Removes what killed writers have left in `dir`.

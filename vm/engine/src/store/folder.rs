@@ -1,12 +1,12 @@
 //! A folder of units that is open.
 
-use super::{Fault, judged, open_file};
+use super::{Fault, judged, open_file, tag};
 use crate::sys::file::{self, File, Stat};
-use crate::sys::{Result as SysResult, c};
+use crate::sys::{Errno, Result as SysResult, c};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ppin_persist::paths::UnitName;
+use ppin_persist::paths::{FILE_MODE, TEMPORARY, UnitName};
 use ppin_persist::trust::Kind;
 
 /// See the module. Files are reached from it, whatever happens to its path.
@@ -77,21 +77,31 @@ impl Folder {
         units
     }
 
-    /// Makes a new file.
+    /// Writes `bytes` to the file `name` by way of a temporary name; `mtime` marks the file
+    /// as untouched since.
     ///
     /// # Errors
-    /// The kernel's.
-    pub fn create(&self, name: &str, mode: u32) -> SysResult<File> {
-        let flags = c::O_WRONLY | c::O_CREAT | c::O_EXCL | c::O_NOFOLLOW;
-        File::create_at(self.dir.fd(), &file::c_path(name), flags, mode)
+    /// The kernel's; nothing is left behind.
+    pub fn publish(&self, name: &str, bytes: &[u8], mtime: Option<(i64, u32)>) -> SysResult<()> {
+        const EFBIG: Errno = Errno(27);
+        if !file::may_write(bytes.len()) {
+            return Err(EFBIG);
+        }
+        let temporary = format!("{TEMPORARY}{:016x}", tag());
+        let written = self
+            .write(&temporary, bytes, mtime)
+            .and_then(|()| file::rename_at(self.dir.fd(), &temporary, name));
+        if written.is_err() {
+            let _ = self.remove(&temporary);
+        }
+        written
     }
 
-    /// Gives a file another name, in place of what had it.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub fn rename(&self, from: &str, to: &str) -> SysResult<()> {
-        file::rename_at(self.dir.fd(), from, to)
+    fn write(&self, name: &str, bytes: &[u8], mtime: Option<(i64, u32)>) -> SysResult<()> {
+        let flags = c::O_WRONLY | c::O_CREAT | c::O_EXCL | c::O_NOFOLLOW;
+        let file = File::create_at(self.dir.fd(), &file::c_path(name), flags, FILE_MODE)?;
+        file.write_all(bytes)?;
+        mtime.map_or(Ok(()), |(seconds, nanos)| file.set_mtime(seconds, nanos))
     }
 
     /// Removes a file.
@@ -100,11 +110,5 @@ impl Folder {
     /// The kernel's.
     pub fn remove(&self, name: &str) -> SysResult<()> {
         file::unlink_at(self.dir.fd(), name)
-    }
-
-    /// Words about one of its files.
-    #[must_use]
-    pub fn words(&self, name: &str, why: &dyn core::fmt::Display) -> String {
-        format!("{}/{name}: {why}", self.path)
     }
 }

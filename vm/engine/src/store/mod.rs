@@ -11,7 +11,7 @@ mod folder;
 pub use folder::Folder;
 
 use crate::sys::file::{self, Stat};
-use crate::sys::{Errno, c};
+use crate::sys::{Errno, c, time};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -178,6 +178,13 @@ impl crate::vm::Vm {
             self.stats.note(reason);
         }
     }
+}
+
+/// Tells writers of one sequence number apart.
+#[must_use]
+pub fn tag() -> u64 {
+    let clock = time::monotonic_ns();
+    clock.rotate_left(24) ^ (crate::sys::proc::pid() as u64) << 32
 }
 
 /// The database, and the folders from there down to `relative`.
