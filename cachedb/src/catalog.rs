@@ -19,10 +19,9 @@ use ppin_persist::Key;
 use rkyv::rancor;
 use rkyv::{Archive, Deserialize, Serialize};
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -176,14 +175,10 @@ fn name(path: &UnitPath) -> Vec<u8> {
 
 /// The lock, or `None` if another process has it.
 fn lock(dir: &Path) -> io::Result<Option<Flock<File>>> {
-    let file = OpenOptions::new()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .mode(ppin_persist::paths::FILE_MODE)
-        .custom_flags(nix::libc::O_NOFOLLOW)
-        .open(dir.join("lock"))?;
-    match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+    match Flock::lock(
+        trust::open_lock(&dir.join("lock"))?,
+        FlockArg::LockExclusiveNonblock,
+    ) {
         Ok(lock) => Ok(Some(lock)),
         Err((_, nix::errno::Errno::EWOULDBLOCK)) => Ok(None),
         Err((_, errno)) => Err(errno.into()),
@@ -191,7 +186,7 @@ fn lock(dir: &Path) -> io::Result<Option<Flock<File>>> {
 }
 
 fn sealed(dir: &Path) -> bool {
-    let seal = fs::read(dir.join("seal")).ok();
+    let seal = trust::read(&dir.join("seal")).ok();
     let found = store_checksum(dir).ok();
     match (seal, found) {
         (Some(seal), Some(found)) => seal == found.to_le_bytes(),
@@ -229,7 +224,7 @@ fn store_checksum(dir: &Path) -> Result<u64, Error> {
     }
     files.sort_unstable();
     for path in files {
-        let bytes = fs::read(&path).context("read", &path)?;
+        let bytes = trust::read(&path)?;
         let name = path.strip_prefix(dir).unwrap_or(&path);
         hash.update(name.as_os_str().as_bytes());
         hash.update(&(bytes.len() as u64).to_le_bytes());

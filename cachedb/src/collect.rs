@@ -9,11 +9,10 @@ use crate::scan::children;
 use crate::trust;
 use nix::fcntl::{Flock, FlockArg};
 use ppin_persist::memo;
-use ppin_persist::paths::{FILE_MODE, MEMO, is_abandoned};
+use ppin_persist::paths::{MEMO, is_abandoned};
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -99,7 +98,10 @@ impl Database {
     fn sweep(&self, collected: &mut Collected) -> Result<(), Error> {
         let scan = self.scan()?;
         let memo_dir = self.path().join(MEMO);
-        let memos = children(&memo_dir)?;
+        let memos = match trust::check_dir(&memo_dir) {
+            Ok(()) => children(&memo_dir)?,
+            Err(_) => Vec::new(),
+        };
         let in_memo_dir = memos.iter().filter(|(_, name)| {
             let name = name.as_encoded_bytes();
             name.starts_with(ppin_persist::paths::TEMPORARY.as_bytes())
@@ -137,14 +139,7 @@ impl Database {
     pub(crate) fn tidy_lock(&self) -> Result<Flock<File>, Error> {
         self.writable()?;
         let path: PathBuf = self.path().join("tidy.lock");
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(FILE_MODE)
-            .custom_flags(nix::libc::O_NOFOLLOW)
-            .open(&path)
-            .context("open", &path)?;
+        let file = trust::open_lock(&path).context("open", &path)?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Ok(lock),
             Err((_, nix::errno::Errno::EWOULDBLOCK)) => Err(Error::Busy),

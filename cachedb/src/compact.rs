@@ -10,6 +10,7 @@ use crate::error::{Context, Error};
 use crate::files::publish;
 use crate::open::Database;
 use crate::scan::UnitPath;
+use crate::trust;
 use ppin_persist::paths::UnitName;
 use ppin_persist::{Head, UnitFile, merge};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -98,6 +99,7 @@ impl Database {
         let dir = self.path().join(path.dir());
         let full = self.path().join(path.relative());
         self.files.make_dir(&dir).context("create", &dir)?;
+        trust::check_dirs(self.path(), &path.dir())?;
         let mtime = Some(time(head.mtime_token));
         publish(&*self.files, &full, bytes, mtime).context("write", &full)?;
         Ok(path)

@@ -5,32 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file or directory is not trusted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refusal {
-    /// It is a symbolic link.
-    Symlink,
-    /// It is not a directory.
-    NotADirectory,
-    /// It is not a regular file.
-    NotAFile,
-    /// It belongs to this other user.
-    Owner(u32),
-    /// Others may write to it: its mode.
-    Writable(u32),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Symlink => f.write_str("it is a symbolic link"),
-            Self::NotADirectory => f.write_str("it is not a directory"),
-            Self::NotAFile => f.write_str("it is not a regular file"),
-            Self::Owner(uid) => write!(f, "it belongs to user {uid}"),
-            Self::Writable(mode) => write!(f, "others may write to it (mode {mode:03o})"),
-        }
-    }
-}
+pub use ppin_persist::trust::Refusal;
 
 /// Why an operation on the database failed.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ mod entry;
 mod error;
 mod files;
 mod image;
+mod memo;
 mod open;
 mod pack;
 mod remove;

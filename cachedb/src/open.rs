@@ -1,10 +1,11 @@
 //! Opening a database.
 
 use crate::catalog::Catalog;
+use crate::entry::is_gone;
 use crate::error::{Error, Refusal};
 use crate::files::{Disk, Files};
 use crate::trust;
-use ppin_persist::paths::{CATALOG, MEMO, UNITS};
+use ppin_persist::paths::CATALOG;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -42,8 +43,10 @@ pub fn default_path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathB
 }
 
 impl Database {
-    /// Opens the database at `path`. Its directories must be the user's own, not
-    /// writable for others, and no symbolic links.
+    /// Opens the database at `path`. Its directory must be the user's own or root's, not
+    /// writable for others, and no symbolic link; what leads to it is the user's affair.
+    /// What lies in it is judged the same way where it is used, and done without if it
+    /// is not trusted.
     ///
     /// # Errors
     /// It is not trusted, cannot be created, or is missing and `access` is read-only.
@@ -58,18 +61,17 @@ impl Database {
     pub fn open_with(path: &Path, access: Access, files: Box<dyn Files>) -> Result<Self, Error> {
         use crate::error::Context;
         let root = std::path::absolute(path).context("name", path)?;
-        if std::fs::symlink_metadata(&root).is_err() {
-            if access == Access::ReadOnly {
+        // Without a slash at the end, which would make a symbolic link what it leads to.
+        let root: PathBuf = root.components().collect();
+        match trust::check_dir(&root) {
+            Err(error) if is_gone(&error) && access == Access::ReadOnly => {
                 return Err(Error::Missing(root));
             }
-            files.make_dir(&root).context("create", &root)?;
-        }
-        trust::check_dir(&root)?;
-        for name in [UNITS, MEMO, CATALOG] {
-            match trust::check_dir(&root.join(name)) {
-                Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
-                other => other?,
+            Err(error) if is_gone(&error) => {
+                files.make_dir(&root).context("create", &root)?;
+                trust::check_dir(&root)?;
             }
+            other => other?,
         }
         Ok(Self {
             root,

@@ -53,7 +53,11 @@ pub(crate) struct Scan {
 impl Database {
     pub(crate) fn scan(&self) -> Result<Scan, Error> {
         let mut scan = Scan::default();
-        for (path, name) in children(&self.path().join(UNITS))? {
+        let units = self.path().join(UNITS);
+        if fs::symlink_metadata(&units).is_err() || !scan.trusts(&units) {
+            return Ok(scan);
+        }
+        for (path, name) in children(&units)? {
             if let Some(key_dir) = from_hex(name.as_bytes())
                 && scan.trusts(&path)
             {

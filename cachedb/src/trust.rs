@@ -1,67 +1,77 @@
-//! Whose files may be used: our own and root's, and nobody else may write to them.
+//! Whose files may be used: the rule of `ppin_persist::trust`, asked of the file system.
 
 use crate::error::{Context, Error, Refusal};
-use nix::libc::O_NOFOLLOW;
+use nix::libc::{O_NOFOLLOW, O_NONBLOCK};
 use nix::unistd::geteuid;
 use ppin_persist::paths::DIR_MODE;
+use ppin_persist::trust::{Kind, judge};
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Group and others may write.
-const WRITABLE: u32 = 0o022;
+fn verdict(kind: Kind, meta: &Metadata, path: &Path) -> Result<(), Error> {
+    let user = geteuid().as_raw();
+    judge(kind, meta.mode(), meta.uid(), user).map_err(|why| refused(path, why))
+}
 
-fn own(meta: &Metadata) -> Result<(), Refusal> {
-    // Root's files are trusted as its kernel is: images ship databases as root's.
-    if meta.uid() != geteuid().as_raw() && meta.uid() != 0 {
-        return Err(Refusal::Owner(meta.uid()));
+fn refused(path: &Path, why: Refusal) -> Error {
+    Error::Refused {
+        path: path.to_owned(),
+        why,
     }
-    if meta.mode() & WRITABLE != 0 {
-        return Err(Refusal::Writable(meta.mode() & 0o7777));
-    }
-    Ok(())
 }
 
 /// Checks a directory itself, not what leads to it.
 pub(crate) fn check_dir(path: &Path) -> Result<(), Error> {
     let meta = fs::symlink_metadata(path).context("look at", path)?;
-    let verdict = if meta.is_symlink() {
-        Err(Refusal::Symlink)
-    } else if !meta.is_dir() {
-        Err(Refusal::NotADirectory)
-    } else {
-        own(&meta)
-    };
-    verdict.map_err(|why| Error::Refused {
-        path: path.to_owned(),
-        why,
+    verdict(Kind::Folder, &meta, path)
+}
+
+/// Checks the directories of `relative` one after the other, from `root` down.
+pub(crate) fn check_dirs(root: &Path, relative: &Path) -> Result<(), Error> {
+    let mut path = root.to_owned();
+    relative.components().try_for_each(|part| {
+        path.push(part);
+        check_dir(&path)
     })
 }
 
 /// Opens a file of the database for reading; its metadata are those of what was
 /// opened.
 pub(crate) fn open_file(path: &Path) -> Result<(File, Metadata), Error> {
-    let refused = |why| Error::Refused {
-        path: path.to_owned(),
-        why,
-    };
     let opened = OpenOptions::new()
         .read(true)
-        .custom_flags(O_NOFOLLOW | nix::libc::O_NONBLOCK)
+        .custom_flags(O_NOFOLLOW | O_NONBLOCK)
         .open(path);
-    let file = match opened {
-        Err(error) if error.raw_os_error() == Some(nix::libc::ELOOP) => {
-            return Err(refused(Refusal::Symlink));
-        }
-        other => other.context("open", path)?,
+    let file = match opened.map_err(|error| (error.raw_os_error(), error)) {
+        Err((Some(nix::libc::ELOOP), _)) => return Err(refused(path, Refusal::Symlink)),
+        // A socket, or a device without a driver.
+        Err((Some(nix::libc::ENXIO), _)) => return Err(refused(path, Refusal::NotAFile)),
+        other => other.map_err(|(_, error)| error).context("open", path)?,
     };
     let meta = file.metadata().context("look at", path)?;
-    if !meta.is_file() {
-        return Err(refused(Refusal::NotAFile));
-    }
-    own(&meta).map_err(refused)?;
+    verdict(Kind::File, &meta, path)?;
     Ok((file, meta))
+}
+
+/// The whole contents of a file of the database.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    let (mut file, _) = open_file(path)?;
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut file, &mut bytes).context("read", path)?;
+    Ok(bytes)
+}
+
+/// Opens a file that is there to be locked, or makes it. Opening a pipe does not wait.
+pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(ppin_persist::paths::FILE_MODE)
+        .custom_flags(O_NOFOLLOW | O_NONBLOCK)
+        .open(path)
 }
 
 /// Creates a directory and what leads to it, for the user alone.

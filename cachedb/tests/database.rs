@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Bench, IMAGE_PATH, key, path, unit};
-use ppin_cachedb::{Access, Database, Error, GcOptions, Refusal, Selection, default_path};
+use ppin_cachedb::{
+    Access, Database, Error, GcOptions, Refusal, Selection, UnitPath, default_path,
+};
 use ppin_persist::memo::{self, StatId};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -246,14 +248,79 @@ fn untrusted_places_are_refused_with_the_reason() {
     let link = elsewhere.path().join("link");
     symlink(&bench.root, &link).unwrap();
     assert_eq!(refusal(&link), Some(Refusal::Symlink));
+    assert_eq!(refusal(&link.join("")), Some(Refusal::Symlink));
     let file = elsewhere.path().join("file");
     fs::write(&file, b"").unwrap();
     assert_eq!(refusal(&file), Some(Refusal::NotADirectory));
     fs::set_permissions(&bench.root, Permissions::from_mode(0o770)).unwrap();
     assert_eq!(refusal(&bench.root), Some(Refusal::Writable(0o770)));
-    fs::set_permissions(&bench.root, Permissions::from_mode(0o700)).unwrap();
-    symlink(elsewhere.path(), bench.root.join("units")).unwrap();
-    assert_eq!(refusal(&bench.root), Some(Refusal::Symlink));
+}
+
+/// Below the database, what is not trusted is done without, and said.
+#[test]
+fn untrusted_folders_are_done_without() {
+    let spoil = |name: &str, how: &dyn Fn(&Path)| {
+        let bench = Bench::new();
+        let unit = bench.add(&key(1), 0, &[0]);
+        let image = bench.root.join(unit.relative());
+        let image = image.parent().unwrap().to_owned();
+        let path = match name {
+            "key" => image.parent().unwrap().to_owned(),
+            "image" => image,
+            _ => bench.root.join(name),
+        };
+        how(&path);
+        let db = bench.open();
+        assert!(db.list().unwrap().is_empty(), "{name}");
+        assert_eq!(db.stat().unwrap().refused, 1, "{name}");
+        assert_eq!(db.verify(|_, _| ()).unwrap().damage.len(), 1, "{name}");
+        let like = path_in(&unit);
+        assert!(db.import(&mut &*like).is_err(), "{name}");
+    };
+    for name in ["units", "key", "image"] {
+        spoil(name, &|path| {
+            fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
+        });
+        spoil(name, &|path| {
+            let real = path.with_extension("real");
+            fs::rename(path, &real).unwrap();
+            symlink(&real, path).unwrap();
+        });
+        spoil(name, &|path| {
+            fs::rename(path, path.with_extension("away")).unwrap();
+            fs::write(path, b"").unwrap();
+        });
+    }
+}
+
+/// An exchange file with another unit for the same image.
+fn path_in(unit: &UnitPath) -> Vec<u8> {
+    let other = Bench::new();
+    assert_eq!(other.add(&key(1), 7, &[0, 16, 32]).image, unit.image);
+    let mut file = Vec::new();
+    other.open().export(&Selection::All, &mut file).unwrap();
+    file
+}
+
+/// Nobody waits for a pipe that lies where a file should be.
+#[test]
+fn pipes_do_not_stop_the_verbs() {
+    let bench = Bench::new();
+    bench.add(&key(1), 0, &[0]);
+    bench.open().list().unwrap();
+    let fifo = |name: &str| {
+        let path = bench.root.join(name);
+        let _ = fs::remove_file(&path);
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::from_bits_truncate(0o600)).unwrap();
+    };
+    for name in ["catalog/seal", "catalog/lock", "tidy.lock"] {
+        fifo(name);
+    }
+    assert_eq!(bench.open().list().unwrap()[0].fragments(), 1);
+    assert!(bench.open().compact().is_err());
+    let unit = path(&key(1), 3, 3).relative();
+    fifo(unit.to_str().unwrap());
+    assert_eq!(bench.open().verify(|_, _| ()).unwrap().damage.len(), 1);
 }
 
 #[test]

@@ -39,6 +39,7 @@ mod slot;
 mod spec;
 mod tables;
 mod thaw;
+pub mod trust;
 mod unit;
 
 pub use checksum::source_hash;

@@ -14,6 +14,7 @@ pub const fn words(number: i32) -> Option<&'static str> {
         11 => "Resource temporarily unavailable",
         12 => "Cannot allocate memory",
         13 => "Permission denied",
+        17 => "File exists",
         20 => "Not a directory",
         21 => "Is a directory",
         22 => "Invalid argument",

@@ -134,6 +134,7 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
         ended: counters::Ended::default(),
         guards: crate::cache::invalidate::Guards::default(),
         rseq: Default::default(),
+        store: Default::default(),
         stats,
         log: Default::default(),
         tool,

@@ -9,6 +9,7 @@
 //! install     the one door into the cache for fresh code
 //! restore/    persisted units: find, map, admit
 //! spool/      freezing into unit files
+//! store/      folders and files of the databases, as far as they may be trusted
 //! image/      what the app has mapped executable
 //! syscall/    calls that the VM must know of, by family
 //! signal/     delivery, faults, translation of cache addresses
@@ -66,6 +67,7 @@ mod served;
 pub mod signal;
 mod spool;
 pub mod stats;
+mod store;
 pub mod sys;
 mod syscall;
 pub mod thread;

@@ -40,6 +40,8 @@ pub struct Vm {
     pub guards: crate::cache::invalidate::Guards,
     /// Restartable sequences.
     pub rseq: crate::rseq::Sequences,
+    /// Folders and files of the databases.
+    pub store: crate::store::Store,
     /// Figures for `--stats`.
     pub stats: Stats,
     /// Events for `--log`.

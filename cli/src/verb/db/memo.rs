@@ -6,11 +6,10 @@
 
 use crate::source;
 use ppin_cachedb::{Database, ImageEntry};
-use ppin_persist::memo::{StatId, encode};
-use ppin_persist::paths::{DIR_MODE, MEMO, TEMPORARY};
+use ppin_persist::memo::StatId;
 use std::fs::{self, Metadata};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Writes a memo for every image whose file is here, unchanged; how many there are.
@@ -32,17 +31,7 @@ fn remember_one(db: &Database, path: &Path, hash: &[u8; 32]) -> io::Result<bool>
     if !same || stat_id(&fs::metadata(path)?) != id || !id.settled(now) {
         return Ok(false);
     }
-    let dir = db.path().join(MEMO);
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(DIR_MODE)
-        .create(&dir)?;
-    let mut file = tempfile::Builder::new()
-        .prefix(TEMPORARY)
-        .tempfile_in(&dir)?;
-    file.write_all(&encode(&id, hash))?;
-    file.persist(dir.join(id.file_name()))?;
-    Ok(true)
+    Ok(db.remember(&id, hash).is_ok())
 }
 
 /// As the engine sees the file. Devices without a number of their own are known until

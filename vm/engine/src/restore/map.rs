@@ -5,34 +5,32 @@ use super::Bound;
 use crate::budget;
 use crate::cache::place;
 use crate::image::Image;
+use crate::store::{Fault, Folder};
 use crate::sys::file::File;
-use crate::sys::{Errno, c, mem};
+use crate::sys::{Errno, mem};
 use alloc::format;
 use alloc::string::{String, ToString};
 use ppin_abi::boot::flag;
 use ppin_persist::paths::UnitName;
 use ppin_persist::{Geometry, HEADER_LEN, Key, RawUnit};
 
-/// Opens, maps and verifies the head of the unit at `path`; the reason if it cannot
+/// Opens, maps and verifies the head of the unit `name` in `dir`; the reason if it cannot
 /// be used, nothing if it is not there any more.
 pub fn open(
-    dir: &str,
+    dir: &Folder,
     name: &UnitName,
     key: &Key,
     image: &Image,
     flags: u32,
 ) -> Result<Option<Bound>, String> {
-    const ENOENT: i32 = 2;
-    let path = format!("{dir}/{}", name.file_name());
-    let cannot = |e: Errno| format!("cannot be opened ({e})");
-    let file = match File::open(&path, c::O_RDONLY | c::O_NOFOLLOW, 0) {
+    let (file, stat) = match dir.open_file(&name.file_name()) {
         // Taken in by a larger one since the directory was listed.
-        Err(Errno(ENOENT)) => return Ok(None),
-        other => other.map_err(cannot)?,
+        Err(Fault::Missing) => return Ok(None),
+        other => other.map_err(|fault| fault.to_string())?,
     };
-    let stat = file.stat().map_err(cannot)?;
     let mut head = [0; HEADER_LEN];
-    let read = file.read_at(&mut head, 0).map_err(cannot)?;
+    let read = file.read_at(&mut head, 0);
+    let read = read.map_err(|e| format!("cannot be read ({e})"))?;
     let geometry = Geometry::peek(&head[..read], stat.size).map_err(|e| e.to_string())?;
     if !budget::unit_fits(geometry.file_len) {
         return Err(String::from("too large for the limits of memory"));

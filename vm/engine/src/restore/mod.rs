@@ -18,7 +18,8 @@ pub use bound::Bound;
 use crate::cache::place;
 use crate::image::naming::{self, Naming};
 use crate::image::{Image, ImageId};
-use crate::sys::{file, time};
+use crate::store::Folder;
+use crate::sys::time;
 use crate::vm::Vm;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
@@ -100,6 +101,7 @@ fn ask(vm: &mut Vm, id: ImageId) {
             .collect();
         for (n, db) in databases.iter().enumerate() {
             map_units(vm, id, &key, db);
+            vm.note_refusals();
             if n == 0 {
                 let image = vm.images.get_mut(id);
                 image.explored = image.units.last().is_none_or(Bound::is_explored);
@@ -159,27 +161,17 @@ fn vm_tool_key(vm: &Vm, options: &[u8]) -> [u8; 32] {
     )
 }
 
-/// Names of the units in a directory, in the order in which they are consulted.
-#[must_use]
-pub fn unit_names(dir: &str) -> Vec<UnitName> {
-    let mut names: Vec<_> = file::list_dir(dir)
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|name| UnitName::parse(name.as_bytes()))
-        .collect();
-    names.sort_unstable();
-    names
-}
-
 fn map_units(vm: &mut Vm, id: ImageId, key: &Key, db: &str) {
-    let dir = alloc::format!("{db}/{}", paths::unit_dir(key));
-    for name in unit_names(&dir) {
+    let Some(dir) = vm.store.folder(db, &paths::unit_dir(key)) else {
+        return;
+    };
+    for name in dir.unit_names() {
         map_unit(vm, id, key, &dir, &name);
     }
 }
 
 /// Maps one unit for image `id`; what is wrong with it is noted.
-pub fn map_unit(vm: &mut Vm, id: ImageId, key: &Key, dir: &str, name: &UnitName) {
+pub fn map_unit(vm: &mut Vm, id: ImageId, key: &Key, dir: &Folder, name: &UnitName) {
     let image = vm.images.get(id);
     let file = name.file_name();
     match map::open(dir, name, key, image, vm.config.flags) {
@@ -202,6 +194,6 @@ pub fn release(image: &mut Image) -> Vec<(u64, u64)> {
 
 /// Maps a unit only to look into its index.
 #[must_use]
-pub fn peek_unit(dir: &str, name: &UnitName, key: &Key, image: &Image) -> Option<Bound> {
+pub fn peek_unit(dir: &Folder, name: &UnitName, key: &Key, image: &Image) -> Option<Bound> {
     map::open(dir, name, key, image, 0).ok().flatten()
 }

@@ -22,6 +22,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::context::Context;
+use ppin_persist::paths::unit_dir;
 use ppin_relocator::{Fragment, SlotInit};
 
 /// Branches in a row behind a new trace.
@@ -101,7 +102,10 @@ pub fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
         return false;
     }
     let key = restore::key_of(vm, id);
-    key.is_some_and(|key| file::is_writable(&super::directory(vm, &key)))
+    key.is_some_and(|key| {
+        let dir = alloc::format!("{}/{}", vm.config.db, unit_dir(&key));
+        file::is_writable(&dir)
+    })
 }
 
 /// Adds what follows `fresh` and its nearest siblings, and the siblings farther away.

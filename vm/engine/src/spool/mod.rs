@@ -1,6 +1,5 @@
 //! Freezing: fresh fragments of each image become a new unit file.
 //!
-//! Files are written whole to a temporary name in the same directory and renamed.
 //! Nothing here fails the program: what cannot be saved is a note.
 
 mod allowance;
@@ -15,15 +14,15 @@ use crate::host;
 use crate::image::naming::Naming;
 use crate::image::{Image, ImageId};
 use crate::restore;
-use crate::sys::file::{self, File};
-use crate::sys::{Errno, c, mem, time};
+use crate::store::{self, Folder};
+use crate::sys::{mem, time};
 use crate::vm::Vm;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use allowance::Allowance;
 use ppin_abi::context::Context;
-use ppin_persist::paths::{self, TEMPORARY, UnitName};
+use ppin_persist::paths::{self, UnitName};
 use ppin_persist::{Key, Piece, RawUnit, UnitSpec, freeze as freeze_bytes, unit_flag};
 use ppin_relocator::{Fragment, FragmentRef, RelocKind};
 
@@ -52,11 +51,12 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
             restore::map_unit(vm, id, &key, &dir, &name);
         }
     }
+    vm.note_refusals();
     vm.stats.time.persist += time::ticks().saturating_sub(started);
 }
 
 /// Freezes the fresh fragments of one image, or of one that is being unmapped.
-pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, String, UnitName)> {
+pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, Folder, UnitName)> {
     freeze(vm, id, &mut Allowance::in_passing(), "")
 }
 
@@ -67,7 +67,7 @@ fn freeze(
     id: ImageId,
     allowance: &mut Allowance,
     program: &str,
-) -> Option<(Key, String, UnitName)> {
+) -> Option<(Key, Folder, UnitName)> {
     if !vm.config.writes() || vm.no_save {
         return None;
     }
@@ -85,12 +85,13 @@ fn freeze(
         vm.stats.note(String::from("not saved: too little memory"));
         return None;
     }
-    match write(vm, id, &draft, &fresh, allowance) {
-        Ok(()) => {
+    let dir = draft.dir.take();
+    match write(vm, id, &draft, dir, &fresh, allowance) {
+        Ok(dir) => {
             for number in &fresh {
                 vm.cache.directory.fragments[*number as usize].saved = true;
             }
-            Some((draft.key, draft.dir, draft.name))
+            Some((draft.key, dir, draft.name))
         }
         Err(reason) => {
             vm.stats.note(format!("not saved: {reason}"));
@@ -113,8 +114,8 @@ fn work(vm: &Vm, fresh: &[u32]) -> usize {
 /// A unit to be written.
 struct Draft {
     key: Key,
-    /// Where it will lie.
-    dir: String,
+    /// Where it will lie, if there is something already.
+    dir: Option<Folder>,
     /// What is there.
     names: Vec<UnitName>,
     name: UnitName,
@@ -126,22 +127,20 @@ impl Draft {
     /// The next unit of the image.
     fn new(vm: &mut Vm, id: ImageId) -> Option<Self> {
         let key = restore::key_to_save(vm, id)?;
-        let dir = directory(vm, &key);
-        let names = restore::unit_names(&dir);
+        let dir = vm.store.folder(&vm.config.db, &paths::unit_dir(&key));
+        let names = dir.as_ref().map(Folder::unit_names).unwrap_or_default();
         let seq = names.last().map_or(0, |n| n.seq + 1);
         Some(Self {
             key,
             dir,
             names,
-            name: UnitName { seq, tag: tag() },
+            name: UnitName {
+                seq,
+                tag: store::tag(),
+            },
             explored: false,
         })
     }
-}
-
-/// Directory of the units of `key`.
-fn directory(vm: &Vm, key: &Key) -> String {
-    format!("{}/{}", vm.config.db, paths::unit_dir(key))
 }
 
 /// Whether code of the image may be kept.
@@ -172,12 +171,15 @@ fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
 /// What another process has published since this image was asked for, a sibling by fork above
 /// all, is neither saved nor explored from again.
 fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
+    let Some(dir) = &draft.dir else {
+        return;
+    };
     for name in &draft.names {
         if vm.images.get(id).units.iter().any(|u| u.name() == *name) {
             continue;
         }
         let image = vm.images.get(id);
-        let Some(unit) = restore::peek_unit(&draft.dir, name, &draft.key, image) else {
+        let Some(unit) = restore::peek_unit(dir, name, &draft.key, image) else {
             continue;
         };
         for number in savable(vm, id) {
@@ -186,12 +188,6 @@ fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
         }
         unit.unmap();
     }
-}
-
-/// Tells writers of one sequence number apart.
-fn tag() -> u64 {
-    let clock = time::monotonic_ns();
-    clock.rotate_left(24) ^ (crate::sys::proc::pid() as u64) << 32
 }
 
 /// Bytes from the image base up to which its code refers to what is its own.
@@ -228,13 +224,15 @@ fn is_movable(image: &Image, code: &Fragment) -> bool {
     })
 }
 
+/// Writes it, to `dir` if that is there already; the folder that it lies in.
 fn write(
-    vm: &Vm,
+    vm: &mut Vm,
     id: ImageId,
     draft: &Draft,
+    dir: Option<Folder>,
     fresh: &[u32],
     allowance: &mut Allowance,
-) -> Result<(), String> {
+) -> Result<Folder, String> {
     let new = if fresh.is_empty() {
         None
     } else {
@@ -242,17 +240,19 @@ fn write(
     };
     let fragments = &vm.cache.directory.fragments;
     let reached = fresh.iter().any(|n| !fragments[*n as usize].anticipated);
-    let Draft {
-        key, dir, names, ..
-    } = draft;
+    let Draft { key, names, .. } = draft;
+    let dir = dir.map_or_else(
+        || vm.store.make_folder(&vm.config.db, &paths::unit_dir(key)),
+        Ok,
+    )?;
     // What will hardly grow any more is worth the work of making it one.
     let whole = (draft.explored && !reached)
-        .then(|| tidy::take_all(new.as_deref(), key, dir, names))
+        .then(|| tidy::take_all(new.as_deref(), key, &dir, names))
         .flatten();
     let tidied = match (whole, new) {
         (Some(whole), _) => whole,
-        (None, Some(new)) => tidy::take_in(new, key, dir, names, allowance.merge),
-        (None, None) => return Err(format!("{dir}: units cannot be merged")),
+        (None, Some(new)) => tidy::take_in(new, key, &dir, names, allowance.merge),
+        (None, None) => return Err(format!("{}: units cannot be merged", dir.path())),
     };
     let bytes = &tidied.bytes;
     if !tidied.replaces.is_empty() {
@@ -261,16 +261,12 @@ fn write(
     let unit = RawUnit::new(bytes, bytes.len() as u64)
         .and_then(RawUnit::verify_any)
         .map_err(|e| e.to_string())?;
-    make_dirs(&vm.config.db, dir);
-    publish(
-        &format!("{dir}/{}", draft.name.file_name()),
-        bytes,
-        Some(unit.mtime_token()),
-    )
-    .map_err(|e| format!("{dir}: {e}"))?;
-    tidy::remove(&tidied.replaces);
-    tidy::sweep(dir);
-    Ok(())
+    let mtime = Some(unit.mtime_token());
+    dir.publish(&draft.name.file_name(), bytes, mtime)
+        .map_err(|e| format!("{}: cannot write to it ({e})", dir.path()))?;
+    tidy::remove(&dir, &tidied.replaces);
+    tidy::sweep(&dir);
+    Ok(dir)
 }
 
 /// The unit file of `fresh` alone.
@@ -311,39 +307,4 @@ fn unit_flags(fresh: &Fresh) -> u32 {
 fn label(vm: &Vm) -> String {
     let lines = core::iter::once(&vm.config.tool).chain(&vm.config.knobs);
     lines.map(String::as_str).collect::<Vec<_>>().join("\n")
-}
-
-/// Creates `dir` and what lies between it and the database.
-fn make_dirs(db: &str, dir: &str) {
-    for (at, _) in dir.match_indices('/').filter(|(at, _)| *at > db.len()) {
-        let _ = file::make_dir(&dir[..at]);
-    }
-    let _ = file::make_dir(dir);
-}
-
-/// Writes `bytes` to `path` by way of a temporary name; `mtime` marks the file as
-/// untouched since.
-///
-/// # Errors
-/// The kernel's; nothing is left behind.
-pub fn publish(path: &str, bytes: &[u8], mtime: Option<(i64, u32)>) -> Result<(), Errno> {
-    const EFBIG: Errno = Errno(27);
-    if !file::may_write(bytes.len()) {
-        return Err(EFBIG);
-    }
-    let (dir, _) = path.rsplit_once('/').unwrap_or((".", path));
-    let temporary = format!("{dir}/{TEMPORARY}{:016x}", tag());
-    let written =
-        write_file(&temporary, bytes, mtime).and_then(|()| file::rename(&temporary, path));
-    if written.is_err() {
-        let _ = file::unlink(&temporary);
-    }
-    written
-}
-
-fn write_file(path: &str, bytes: &[u8], mtime: Option<(i64, u32)>) -> Result<(), Errno> {
-    let flags = c::O_WRONLY | c::O_CREAT | c::O_EXCL | c::O_NOFOLLOW;
-    let file = File::open(path, flags, paths::FILE_MODE)?;
-    file.write_all(bytes)?;
-    mtime.map_or(Ok(()), |(seconds, nanos)| file.set_mtime(seconds, nanos))
 }

@@ -5,9 +5,9 @@
 //! are left alone. So each fragment is rewritten seldom, and an image keeps a handful of
 //! large units and a few small ones. The verbs make one of all.
 
-use crate::sys::file::{self, File, Mapped};
-use crate::sys::{c, time};
-use alloc::format;
+use crate::store::Folder;
+use crate::sys::file::Mapped;
+use crate::sys::time;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_persist::paths::{TEMPORARY, UnitName, is_abandoned};
@@ -23,7 +23,7 @@ const MUCH: usize = 6 << 20;
 
 /// A unit to be taken in.
 struct Neighbour {
-    path: String,
+    name: String,
     mapped: Mapped,
 }
 
@@ -38,7 +38,7 @@ pub struct Tidied {
 /// Takes the newest of `names`, the units in `dir` in order, into the new unit `bytes` if
 /// there are many, up to `most` bytes of them.
 #[must_use]
-pub fn take_in(bytes: Vec<u8>, key: &Key, dir: &str, names: &[UnitName], most: u64) -> Tidied {
+pub fn take_in(bytes: Vec<u8>, key: &Key, dir: &Folder, names: &[UnitName], most: u64) -> Tidied {
     if names.len() < MANY {
         return leave(bytes);
     }
@@ -49,7 +49,7 @@ pub fn take_in(bytes: Vec<u8>, key: &Key, dir: &str, names: &[UnitName], most: u
     match merged {
         Some(merged) => Tidied {
             bytes: merged,
-            replaces: paths(neighbours),
+            replaces: names_of(neighbours),
         },
         None => leave(bytes),
     }
@@ -75,7 +75,7 @@ pub fn leave(bytes: Vec<u8>) -> Tidied {
 /// there is a new one to bear the mark, or if one is damaged (it is left for `ppin db
 /// verify` to find).
 #[must_use]
-pub fn take_all(new: Option<&[u8]>, key: &Key, dir: &str, names: &[UnitName]) -> Option<Tidied> {
+pub fn take_all(new: Option<&[u8]>, key: &Key, dir: &Folder, names: &[UnitName]) -> Option<Tidied> {
     let all: Option<Vec<Neighbour>> = names.iter().map(|name| open(dir, name)).collect();
     let neighbours = all?;
     let size: usize = neighbours.iter().map(|n| n.mapped.bytes().len()).sum();
@@ -89,24 +89,23 @@ pub fn take_all(new: Option<&[u8]>, key: &Key, dir: &str, names: &[UnitName]) ->
     let bytes = merge_as(&units, true).ok()?.bytes;
     Some(Tidied {
         bytes,
-        replaces: paths(neighbours),
+        replaces: names_of(neighbours),
     })
 }
 
-fn paths(neighbours: Vec<Neighbour>) -> Vec<String> {
-    neighbours.into_iter().map(|n| n.path).collect()
+fn names_of(neighbours: Vec<Neighbour>) -> Vec<String> {
+    neighbours.into_iter().map(|n| n.name).collect()
 }
 
-fn open(dir: &str, name: &UnitName) -> Option<Neighbour> {
-    let path = format!("{dir}/{}", name.file_name());
-    let file = File::open(&path, c::O_RDONLY | c::O_NOFOLLOW, 0).ok()?;
-    let size = file.stat().ok()?.size;
-    let mapped = Mapped::new(file.fd(), size).ok()?;
-    Some(Neighbour { path, mapped })
+fn open(dir: &Folder, name: &UnitName) -> Option<Neighbour> {
+    let name = name.file_name();
+    let (file, stat) = dir.open_file(&name).ok()?;
+    let mapped = Mapped::new(file.fd(), stat.size).ok()?;
+    Some(Neighbour { name, mapped })
 }
 
 /// The newest units, oldest first, of `most` bytes in all.
-fn choose(dir: &str, names: &[UnitName], most: u64) -> Vec<Neighbour> {
+fn choose(dir: &Folder, names: &[UnitName], most: u64) -> Vec<Neighbour> {
     let mut chosen = Vec::new();
     let mut collected = 0;
     for name in names.iter().rev() {
@@ -130,25 +129,20 @@ fn opened<'a>(key: &Key, neighbours: &'a [Neighbour]) -> Option<Vec<UnitFile<'a>
 }
 
 /// Removes what killed writers have left in `dir`.
-pub fn sweep(dir: &str) {
+pub fn sweep(dir: &Folder) {
     let (now, _) = time::real();
-    let old = |path: &String| {
-        let stat =
-            File::open(path, c::O_RDONLY | c::O_NOFOLLOW | c::O_NONBLOCK, 0).and_then(|f| f.stat());
-        stat.is_ok_and(|stat| is_abandoned(stat.ctime.0, now))
+    let old = |name: &String| {
+        let opened = dir.open_file(name);
+        opened.is_ok_and(|(_, stat)| is_abandoned(stat.ctime.0, now))
     };
-    let names = file::list_all(dir).unwrap_or_default();
-    let left = names.iter().filter(|name| name.starts_with(TEMPORARY));
-    let paths: Vec<String> = left
-        .map(|name| format!("{dir}/{name}"))
-        .filter(old)
-        .collect();
-    remove(&paths);
+    let mut names = dir.names();
+    names.retain(|name| name.starts_with(TEMPORARY) && old(name));
+    remove(dir, &names);
 }
 
 /// Removes files that another has replaced.
-pub fn remove(paths: &[String]) {
-    for path in paths {
-        let _ = file::unlink(path);
+pub fn remove(dir: &Folder, names: &[String]) {
+    for name in names {
+        let _ = dir.remove(name);
     }
 }

@@ -63,22 +63,7 @@ impl File {
     /// The kernel's.
     pub fn open(path: &str, flags: u32, mode: u32) -> Result<Self> {
         let path = c_path(path);
-        let flags = flags | c::O_CLOEXEC;
-        // SAFETY: the path is terminated and outlives the call.
-        let fd = unsafe {
-            call(
-                c::__NR_openat,
-                [
-                    c::AT_FDCWD as isize as usize,
-                    path.as_ptr() as usize,
-                    flags as usize,
-                    mode as usize,
-                    0,
-                    0,
-                ],
-            )
-        }?;
-        Ok(Self(fd as i32))
+        Self::create_at(c::AT_FDCWD, &path, flags, mode)
     }
 
     /// Opens a terminated path relative to directory descriptor `dir`.
@@ -86,6 +71,14 @@ impl File {
     /// # Errors
     /// The kernel's.
     pub fn open_at(dir: i32, path: &[u8], flags: u32) -> Result<Self> {
+        Self::create_at(dir, path, flags, 0)
+    }
+
+    /// The same with the mode of a file that is made.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn create_at(dir: i32, path: &[u8], flags: u32, mode: u32) -> Result<Self> {
         let flags = flags | c::O_CLOEXEC;
         // SAFETY: the path is terminated and outlives the call.
         let fd = unsafe {
@@ -95,7 +88,7 @@ impl File {
                     dir as isize as usize,
                     path.as_ptr() as usize,
                     flags as usize,
-                    0,
+                    mode as usize,
                     0,
                     0,
                 ],
@@ -221,7 +214,42 @@ pub fn stat_fd(fd: i32) -> Result<Stat> {
         )?;
         (st, done)
     };
-    Ok(Stat {
+    Ok(state(&st))
+}
+
+/// State of what `path` names; of a symbolic link, its own.
+///
+/// # Errors
+/// The kernel's.
+pub fn stat_of(path: &str) -> Result<Stat> {
+    stat_at(c::AT_FDCWD, path)
+}
+
+/// The same relative to directory descriptor `dir`.
+///
+/// # Errors
+/// The kernel's.
+pub fn stat_at(dir: i32, path: &str) -> Result<Stat> {
+    let path = c_path(path);
+    // SAFETY: a terminated path, and plain data that the kernel fills in.
+    let (st, _) = unsafe {
+        let mut st: c::stat = core::mem::zeroed();
+        let args = [
+            dir as isize as usize,
+            path.as_ptr() as usize,
+            &raw mut st as usize,
+            c::AT_SYMLINK_NOFOLLOW as usize,
+            0,
+            0,
+        ];
+        let done = call(c::__NR_newfstatat, args)?;
+        (st, done)
+    };
+    Ok(state(&st))
+}
+
+fn state(st: &c::stat) -> Stat {
+    Stat {
         dev: st.st_dev,
         ino: st.st_ino,
         mode: st.st_mode,
@@ -229,7 +257,7 @@ pub fn stat_fd(fd: i32) -> Result<Stat> {
         size: st.st_size as u64,
         mtime: (st.st_mtime as i64, st.st_mtime_nsec as u32),
         ctime: (st.st_ctime as i64, st.st_ctime_nsec as u32),
-    })
+    }
 }
 
 /// Writes all of `bytes` to descriptor `fd`.
@@ -254,18 +282,6 @@ pub fn write_all(fd: i32, mut bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn two_paths(nr: u32, from: &str, to: &str) -> Result<()> {
-    let (from, to) = (c_path(from), c_path(to));
-    // SAFETY: both paths are terminated and outlive the call.
-    unsafe {
-        call(
-            nr,
-            [from.as_ptr() as usize, to.as_ptr() as usize, 0, 0, 0, 0],
-        )
-    }
-    .map(drop)
-}
-
 /// Whether this process may write a file of `len` bytes: beyond `RLIMIT_FSIZE` the write
 /// would not only fail, but be punished with a signal (setrlimit(2)).
 #[must_use]
@@ -284,12 +300,16 @@ pub fn may_write(len: usize) -> bool {
     limit[0] >= len as u64
 }
 
-/// rename(2).
+/// renameat(2) within directory descriptor `dir`.
 ///
 /// # Errors
 /// The kernel's.
-pub fn rename(from: &str, to: &str) -> Result<()> {
-    two_paths(c::__NR_rename, from, to)
+pub fn rename_at(dir: i32, from: &str, to: &str) -> Result<()> {
+    let (from, to) = (c_path(from), c_path(to));
+    let dir = dir as isize as usize;
+    let args = [dir, from.as_ptr() as usize, dir, to.as_ptr() as usize, 0, 0];
+    // SAFETY: both paths are terminated and outlive the call.
+    unsafe { call(c::__NR_renameat, args) }.map(drop)
 }
 
 /// Whether files may be made in the directory `path` (access(2)).
@@ -301,14 +321,15 @@ pub fn is_writable(path: &str) -> bool {
     unsafe { call(c::__NR_access, [path.as_ptr() as usize, W_OK, 0, 0, 0, 0]) }.is_ok()
 }
 
-/// unlink(2).
+/// unlinkat(2) of a file in directory descriptor `dir`.
 ///
 /// # Errors
 /// The kernel's.
-pub fn unlink(path: &str) -> Result<()> {
-    let path = c_path(path);
+pub fn unlink_at(dir: i32, name: &str) -> Result<()> {
+    let name = c_path(name);
+    let args = [dir as isize as usize, name.as_ptr() as usize, 0, 0, 0, 0];
     // SAFETY: the path is terminated.
-    unsafe { call(c::__NR_unlink, [path.as_ptr() as usize, 0, 0, 0, 0, 0]) }.map(drop)
+    unsafe { call(c::__NR_unlinkat, args) }.map(drop)
 }
 
 /// Creates a directory for the user only; one that exists is fine.
@@ -325,22 +346,11 @@ pub fn make_dir(path: &str) -> Result<()> {
     }
 }
 
-/// Names in a directory, without dot entries, in no order.
+/// Names in an open directory, in no order; dot entries, too.
 ///
 /// # Errors
 /// The kernel's.
-pub fn list_dir(path: &str) -> Result<Vec<alloc::string::String>> {
-    let mut names = list_all(path)?;
-    names.retain(|name| !name.starts_with('.'));
-    Ok(names)
-}
-
-/// The same with dot entries.
-///
-/// # Errors
-/// The kernel's.
-pub fn list_all(path: &str) -> Result<Vec<alloc::string::String>> {
-    let dir = File::open(path, c::O_RDONLY | c::O_DIRECTORY, 0)?;
+pub fn list(dir: &File) -> Result<Vec<alloc::string::String>> {
     let mut names = Vec::new();
     let mut buf = alloc::vec![0u8; 8192];
     loop {

@@ -364,6 +364,13 @@ fn write_path(path: &mut [u8], pid: i32) -> core::fmt::Result {
     core::fmt::Write::write_fmt(&mut Text(path, 0), format_args!("/proc/{pid}/stat\0"))
 }
 
+/// Effective user id.
+#[must_use]
+pub fn effective_user() -> u32 {
+    // SAFETY: no arguments.
+    (unsafe { raw(c::__NR_geteuid, [0; 6]) }) as u32
+}
+
 /// Whether there is a process or thread `pid`, alive or not yet waited for.
 #[must_use]
 pub fn exists(pid: i32) -> bool {

@@ -78,7 +78,7 @@ fn vectors(at: usize, count: usize) -> Vec<[usize; 2]> {
     /// `UIO_MAXIOV`.
     const MOST: usize = 1024;
     const SIZE: u64 = 16;
-    /// `MAX_RW_COUNT`, of all together.
+    // `MAX_RW_COUNT`, of all together.
     let mut left = i32::MAX as usize & !(mem::PAGE as usize - 1);
     if count > MOST {
         return Vec::new();

@@ -207,7 +207,7 @@ fn remap_file_pages(args: &[usize; 6]) -> isize {
     let mut vm = vm::lock();
     if vm.quiet && executable && result == 0 {
         let entry = vm.images.shared.entry(start, end, true);
-        crate::image_add(&mut vm, &entry, None);
+        crate::image_add(&mut vm, &entry, None, false);
     }
     result
 }
