@@ -12,6 +12,7 @@
 //!   bytes, else [`PIECES`] pieces of [`PIECE`] bytes spread evenly over it.
 //! - Code without a file (the vdso) is its bytes.
 
+use crate::elf;
 use alloc::vec::Vec;
 use core::ops::Range;
 use sha2::{Digest, Sha256};
@@ -26,10 +27,6 @@ pub const PIECES: usize = 64;
 /// Length of a piece in bytes.
 pub const PIECE: usize = 4096;
 
-/// Segment types and a segment flag.
-const LOAD_SEGMENT: u32 = 1;
-const NOTE_SEGMENT: u32 = 4;
-const EXECUTABLE: u32 = 1;
 /// Note types of the two owners.
 const NT_GNU_BUILD_ID: u32 = 3;
 const NT_GO_BUILD_ID: u32 = 4;
@@ -70,9 +67,9 @@ pub fn build_id(start: &[u8]) -> BuildId<'_> {
 
 /// Parts of the file that hold notes.
 fn note_segments(start: &[u8]) -> impl Iterator<Item = Range<u64>> {
-    segments(start).filter_map(|segment| {
-        let end = segment.offset.checked_add(segment.len)?;
-        (segment.kind == NOTE_SEGMENT && segment.len > 0).then_some(segment.offset..end)
+    elf::headers_in(start).filter_map(|header| {
+        let end = header.offset.checked_add(header.len)?;
+        (header.kind == elf::PT_NOTE && header.len > 0).then_some(header.offset..end)
     })
 }
 
@@ -81,46 +78,16 @@ fn note_segments(start: &[u8]) -> impl Iterator<Item = Range<u64>> {
 #[must_use]
 pub fn is_head_of(start: &[u8], base: u64, offset: u64) -> bool {
     const ET_EXEC: u16 = 2;
-    let load_bias = if half(start, 16) == Some(ET_EXEC) {
+    let load_bias = if elf::u16_at(start, 16) == Some(ET_EXEC) {
         0
     } else {
         base
     };
-    segments(start).any(|segment| {
-        let first = segment.offset & !(PIECE as u64 - 1);
-        let holds = first <= offset && offset < segment.offset.saturating_add(segment.len);
-        let code = segment.kind == LOAD_SEGMENT && segment.flags & EXECUTABLE != 0;
-        let there = load_bias.wrapping_add(segment.address);
-        code && holds && there == base.wrapping_add(segment.offset)
-    })
-}
-
-/// A program header (elf(5)): type, flags, offset and length in the file, address.
-struct Segment {
-    kind: u32,
-    flags: u32,
-    offset: u64,
-    address: u64,
-    len: u64,
-}
-
-/// The program headers of an ELF-64 file that lie in `start`.
-fn segments(start: &[u8]) -> impl Iterator<Item = Segment> {
-    const ENTRY: usize = 56;
-    let is_elf = start.starts_with(b"\x7fELF\x02\x01");
-    let table = word(start, 32).filter(|_| is_elf);
-    let count = table.and(half(start, 56)).unwrap_or(0);
-    (0..usize::from(count)).map_while(move |n| {
-        let at = usize::try_from(table?).ok()?.checked_add(n * ENTRY)?;
-        let header = start.get(at..at.checked_add(ENTRY)?)?;
-        let kind = word(header, 0)?;
-        Some(Segment {
-            kind: kind as u32,
-            flags: (kind >> 32) as u32,
-            offset: word(header, 8)?,
-            address: word(header, 16)?,
-            len: word(header, 32)?,
-        })
+    elf::headers_in(start).any(|header| {
+        let first = header.offset & !(PIECE as u64 - 1);
+        let holds = first <= offset && offset < header.offset.saturating_add(header.len);
+        let there = load_bias.wrapping_add(header.address);
+        header.is_code() && holds && there == base.wrapping_add(header.offset)
     })
 }
 
@@ -128,10 +95,7 @@ fn segments(start: &[u8]) -> impl Iterator<Item = Segment> {
 #[must_use]
 pub fn note_id(mut notes: &[u8]) -> Option<&[u8]> {
     loop {
-        let number = |at: usize| {
-            let bytes = notes.get(at..at + 4)?;
-            Some(u32::from_le_bytes(bytes.try_into().ok()?))
-        };
+        let number = |at| elf::u32_at(notes, at);
         let (name, desc, kind) = (number(0)?, number(4)?, number(8)?);
         let name_end = 12usize.checked_add(name as usize)?;
         let desc_at = name_end.checked_next_multiple_of(4)?;
@@ -145,16 +109,6 @@ pub fn note_id(mut notes: &[u8]) -> Option<&[u8]> {
         }
         notes = notes.get(desc_end.checked_next_multiple_of(4)?..)?;
     }
-}
-
-fn word(bytes: &[u8], at: usize) -> Option<u64> {
-    let bytes = bytes.get(at..at + 8)?;
-    Some(u64::from_le_bytes(bytes.try_into().ok()?))
-}
-
-fn half(bytes: &[u8], at: usize) -> Option<u16> {
-    let bytes = bytes.get(at..at + 2)?;
-    Some(u16::from_le_bytes(bytes.try_into().ok()?))
 }
 
 /// Identity of a file of `len` bytes with this build id.
@@ -265,10 +219,12 @@ mod tests {
     use proptest::prelude::*;
 
     /// An ELF file whose one note segment lies at `at`.
-    fn elf(at: u64, owner: &[u8; 4], kind: u32, id: &[u8]) -> Vec<u8> {
+    fn file(at: u64, owner: &[u8; 4], kind: u32, id: &[u8]) -> Vec<u8> {
         let mut file = vec![0; at as usize];
         file[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        file[18] = 62;
         file[32..40].copy_from_slice(&64u64.to_le_bytes());
+        file[54] = elf::HEADER as u8;
         file[56..58].copy_from_slice(&1u16.to_le_bytes());
         let mut note = Vec::new();
         for number in [4, id.len() as u32, kind] {
@@ -276,7 +232,7 @@ mod tests {
         }
         note.extend_from_slice(owner);
         note.extend_from_slice(id);
-        file[64..68].copy_from_slice(&NOTE_SEGMENT.to_le_bytes());
+        file[64..68].copy_from_slice(&elf::PT_NOTE.to_le_bytes());
         file[72..80].copy_from_slice(&at.to_le_bytes());
         file[96..104].copy_from_slice(&(note.len() as u64).to_le_bytes());
         file.extend_from_slice(&note);
@@ -288,22 +244,22 @@ mod tests {
     fn build_ids_are_found_near_and_far() {
         for (owner, kind) in [(b"GNU\0", NT_GNU_BUILD_ID), (b"Go\0\0", NT_GO_BUILD_ID)] {
             for at in [200, 6000] {
-                let file = elf(at, owner, kind, b"0123456789");
+                let file = file(at, owner, kind, b"0123456789");
                 let expected = by_build_id(file.len() as u64, b"0123456789");
                 assert_eq!(of_file(&file), expected, "{at}");
             }
         }
-        let near = elf(200, b"GNU\0", NT_GNU_BUILD_ID, b"abcd");
+        let near = file(200, b"GNU\0", NT_GNU_BUILD_ID, b"abcd");
         assert_eq!(build_id(&near[..START]), BuildId::Found(b"abcd"));
-        let far = elf(6000, b"GNU\0", NT_GNU_BUILD_ID, b"abcd");
+        let far = file(6000, b"GNU\0", NT_GNU_BUILD_ID, b"abcd");
         assert!(matches!(build_id(&far[..START]), BuildId::In(_)));
-        let other = elf(200, b"GNU\0", 1, b"abcd");
+        let other = file(200, b"GNU\0", 1, b"abcd");
         assert_eq!(build_id(&other[..START]), BuildId::None);
     }
 
     #[test]
     fn a_head_belongs_to_what_is_mapped_as_it_says() {
-        let mut file = elf(200, b"GNU\0", NT_GNU_BUILD_ID, b"abcd");
+        let mut file = file(200, b"GNU\0", NT_GNU_BUILD_ID, b"abcd");
         let mut load = |address: u64| {
             file[64..72].copy_from_slice(&[1, 0, 0, 0, 5, 0, 0, 0]);
             file[72..80].copy_from_slice(&0x1000u64.to_le_bytes());
@@ -325,8 +281,8 @@ mod tests {
 
     #[test]
     fn files_with_other_build_ids_or_lengths_are_others() {
-        let one = elf(200, b"GNU\0", NT_GNU_BUILD_ID, b"abcd");
-        let two = elf(200, b"GNU\0", NT_GNU_BUILD_ID, b"abce");
+        let one = file(200, b"GNU\0", NT_GNU_BUILD_ID, b"abcd");
+        let two = file(200, b"GNU\0", NT_GNU_BUILD_ID, b"abce");
         let longer = [&one[..], b"x"].concat();
         assert_ne!(of_file(&one), of_file(&two));
         assert_ne!(of_file(&one), of_file(&longer));

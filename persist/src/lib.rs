@@ -20,6 +20,7 @@ extern crate alloc;
 
 mod access;
 mod checksum;
+mod elf;
 mod file;
 mod freeze;
 mod group;

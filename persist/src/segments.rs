@@ -14,13 +14,11 @@
 //! offset is thus a file offset. Files without such segments, and parts of a file that
 //! belong to none, are named by file offset.
 
+use crate::elf::{self, ProgramHeader};
 use alloc::vec::Vec;
 use core::ops::Range;
 
 const PAGE: u64 = 4096;
-const PT_LOAD: u32 = 1;
-const PF_X: u32 = 1;
-const PHENT: usize = 56;
 
 /// An executable segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +29,16 @@ struct Segment {
     address: u64,
     /// Bytes in the file.
     len: u64,
+}
+
+impl From<ProgramHeader> for Segment {
+    fn from(header: ProgramHeader) -> Self {
+        Self {
+            offset: header.offset,
+            address: header.address,
+            len: header.len,
+        }
+    }
 }
 
 impl Segment {
@@ -57,26 +65,18 @@ impl Segments {
     /// Bytes at the start of a file that [`Segments::table`] needs.
     pub const HEAD: usize = 64;
 
-    /// Longest table of segments that is read.
-    const LONGEST: usize = 1 << 16;
-
     /// Where the file that begins with `head` has its table of segments; `None` if it is no
     /// program or library for x86-64.
     #[must_use]
     pub fn table(head: &[u8]) -> Option<Range<u64>> {
-        let ident = head.get(..20)?;
-        let x86_64 = ident.starts_with(b"\x7fELF\x02\x01") && ident[18..20] == [62, 0];
-        let (start, count) = (u64_at(head, 32)?, usize::from(u16_at(head, 56)?));
-        let len = count * PHENT;
-        let usual = usize::from(u16_at(head, 54)?) == PHENT && len <= Self::LONGEST;
-        (x86_64 && usual).then_some(start..start.checked_add(len as u64)?)
+        elf::table(head)
     }
 
     /// From the table of segments; `None` if none is executable.
     #[must_use]
     pub fn parse(table: &[u8]) -> Option<Self> {
-        let rows = table.chunks_exact(PHENT);
-        let mut all: Vec<Segment> = rows.filter_map(executable).collect();
+        let code = elf::headers(table).filter(ProgramHeader::is_code);
+        let mut all: Vec<Segment> = code.map(Segment::from).collect();
         all.sort_by_key(|segment| segment.address);
         (!all.is_empty()).then_some(Self(all))
     }
@@ -153,27 +153,6 @@ pub fn code_at<'a>(
     file.get(start..start.checked_add(len as usize)?)
 }
 
-fn executable(row: &[u8]) -> Option<Segment> {
-    let executable = u32_at(row, 0)? == PT_LOAD && u32_at(row, 4)? & PF_X != 0;
-    executable.then_some(Segment {
-        offset: u64_at(row, 8)?,
-        address: u64_at(row, 16)?,
-        len: u64_at(row, 32)?,
-    })
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,14 +165,14 @@ mod tests {
 
     /// A file of nothing but the head and the table, which lies at `at`.
     fn file(at: usize, rows: &[Row]) -> Vec<u8> {
-        let mut bytes = vec![0; at + rows.len() * PHENT];
+        let mut bytes = vec![0; at + rows.len() * elf::HEADER];
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
         bytes[16] = 3;
         bytes[18] = 62;
         bytes[32..40].copy_from_slice(&(at as u64).to_le_bytes());
-        bytes[54] = PHENT as u8;
+        bytes[54] = elf::HEADER as u8;
         bytes[56] = rows.len() as u8;
-        for (row, to) in rows.iter().zip(bytes[at..].chunks_exact_mut(PHENT)) {
+        for (row, to) in rows.iter().zip(bytes[at..].chunks_exact_mut(elf::HEADER)) {
             to[..4].copy_from_slice(&(row[0] as u32).to_le_bytes());
             to[4..8].copy_from_slice(&(row[1] as u32).to_le_bytes());
             to[8..16].copy_from_slice(&row[2].to_le_bytes());
