@@ -109,13 +109,14 @@ pub struct Run {
     /// How the database is used
     #[arg(long, value_name = "MODE", default_value = "rw")]
     pub cache: Cache,
-    /// Write statistics, a JSON line for each process, to FILE or to standard error
+    /// Append statistics, a JSON line for each process, to FILE, or write them to standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub stats: Option<Option<PathBuf>>,
-    /// Write the tool's report to FILE (`%p` becomes the process id) instead of standard error
+    /// Write the tool's report to FILE (`%p` becomes the process id) instead of standard error;
+    /// children append to it
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Write what the engine does to FILE (`%p` becomes the process id), for bug reports
+    /// Append what the engine does to FILE (`%p` becomes the process id), for bug reports
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
     /// Run the programs that PROG executes without instrumentation

@@ -91,12 +91,13 @@ fn what_a_full_disk_refuses_goes_to_standard_error() {
 #[test]
 fn it_goes_there_also_if_the_program_has_closed_it() {
     let scratch = Scratch::new();
-    let options = ["-t", "bbcount", "-o", FULL];
-    let outcome = ppin(&scratch, &options)
-        .wrap(&Cmd::new("/bin/ls").args(["-d", "/"]))
-        .run_ok();
-    assert_eq!(outcome.text(), "/\n");
-    assert!(outcome.errors().contains("blocks"), "{outcome:?}");
+    for options in outputs(FULL) {
+        let outcome = run(&scratch, &options, &Cmd::new("/bin/ls").args(["-d", "/"]));
+        let ended = (outcome.ended, outcome.text());
+        assert_eq!(ended, (Ended::Exit(0), "/\n".to_owned()), "{options:?}");
+        let said = outcome.errors();
+        assert!(said.contains("No space left"), "{options:?} {said}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! One command: what to run, what came of it, and how to repeat it by hand.
 
+use crate::build::work_dir;
 use nix::sys::signal::{SigHandler, Signal, killpg};
 use nix::unistd::Pid;
 use std::ffi::{OsStr, OsString};
@@ -157,9 +158,7 @@ impl Cmd {
         let mut command = Command::new(&self.program);
         command.args(&self.args).env_clear();
         command.envs(self.env.iter().map(|(key, value)| (key, value)));
-        if let Some(cwd) = &self.cwd {
-            command.current_dir(cwd);
-        }
+        command.current_dir(self.cwd.clone().unwrap_or_else(folder));
         // SAFETY: setting dispositions is a plain system call, safe between fork and exec.
         unsafe { command.pre_exec(default_signals) };
         command
@@ -221,6 +220,14 @@ impl Cmd {
         }
         line
     }
+}
+
+/// Where commands run that have no folder of their own: what tools leave behind there is
+/// not left among the sources.
+fn folder() -> PathBuf {
+    let folder = work_dir().join("cwd");
+    std::fs::create_dir_all(&folder).expect("work folder");
+    folder
 }
 
 fn quote(word: &OsStr) -> String {

@@ -187,7 +187,7 @@ fn a_full_disk_is_told() {
     process.run(&tool, &Sample::new(&[0x8a, 0x03]));
     let text = testing::report(&tool, &process, Format::Human);
     assert!(
-        text.contains("the file is incomplete: error 28 of the kernel"),
+        text.contains("the file is incomplete: No space left on device"),
         "{text}"
     );
     assert!(text.contains("  0  accesses"), "{text}");

@@ -100,9 +100,10 @@ pub struct BootHeader {
     pub tool: Str,
     /// Tool knobs: `name=value` lines joined by `\n`.
     pub knobs: Str,
-    /// `-o` file (absolute), empty: descriptor 2.
+    /// `-o` file (absolute), empty: descriptor 2; or `fd:NUMBER:DEVICE:INODE`: an open
+    /// descriptor, while it is that file.
     pub output: Str,
-    /// `--stats` file (absolute), empty: descriptor 2.
+    /// `--stats` file, likewise.
     pub stats: Str,
     /// Absolute path of the ppin executable, for exec following and reports.
     pub ppin: Str,
@@ -110,7 +111,7 @@ pub struct BootHeader {
     pub db_stack: Str,
     /// What the launcher adds to the reasons in the statistics, empty: nothing.
     pub note: Str,
-    /// `--log` file (absolute), empty: none.
+    /// `--log` file, likewise; empty: none.
     pub log: Str,
     /// App bytes that the bootstrap overwrote.
     pub saved: [u8; BOOTSTRAP_MAX],

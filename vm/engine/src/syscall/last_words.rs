@@ -26,7 +26,8 @@ static KEPT: AtomicI32 = AtomicI32::new(NONE);
 /// Decides whether closes are of interest.
 pub fn init(config: &Config) {
     let stats = config.flags & flag::STATS != 0;
-    DUE.store(config.tool != "null" || stats, Ordering::Relaxed);
+    let due = config.tool != "null" || stats || !config.log.is_empty();
+    DUE.store(due, Ordering::Relaxed);
     watch_closes();
 }
 
