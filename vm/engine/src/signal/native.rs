@@ -95,7 +95,8 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
 /// Whether the instruction has stored to code that we guard: it is made again.
 fn is_ours(signal: u32, info: &SigInfo, context: &UContext) -> bool {
     const WRITE: u64 = 2;
-    let stores = signal == c::SIGSEGV && context.gregs[greg::ERR] & WRITE != 0;
+    const KEY: u64 = 32;
+    let stores = signal == c::SIGSEGV && context.gregs[greg::ERR] & (WRITE | KEY) == WRITE;
     stores && invalidate::store(&mut vm::lock(), info.rest[0], context.gregs[greg::RIP])
 }
 
