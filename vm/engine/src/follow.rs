@@ -131,6 +131,7 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
             flags: config.flags,
             cache_limit_kib: config.cache_limit_kib,
             check_every: config.check_every,
+            ignored: thread.process().actions.ignored_faults(),
             engine_id: config.engine_id,
             ptracer: 0,
             db: config.db.as_bytes(),
