@@ -136,6 +136,8 @@ fn nowhere_to_go(thread: &Thread, context: &mut UContext) -> Option<u64> {
 
 /// Makes `context` the state before the branch that led to `target`.
 fn branch_to(thread: &Thread, context: &mut UContext, target: u64) -> Option<u64> {
+    /// Which the processor sets in the flags of a fault (SDM volume 3, 18.3.1.1).
+    const RESUME_FLAG: u64 = 1 << 16;
     let departure = &thread.signals.departure;
     if departure.target != target {
         return None;
@@ -144,6 +146,7 @@ fn branch_to(thread: &Thread, context: &mut UContext, target: u64) -> Option<u64
     for (register, value) in greg::BY_NUMBER.into_iter().zip(before) {
         context.gregs[register] = value;
     }
+    context.gregs[greg::FLAGS] |= RESUME_FLAG;
     Some(pc.0)
 }
 
