@@ -96,3 +96,34 @@ fn a_log_tells_what_each_process_did() {
     );
     assert!(log.ends_with(" end\n"), "{log}");
 }
+
+/// Zeroes the data of the runtime in `pid`.
+fn damage(pid: u32) {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+    let data = |line: &&str| line.contains(" rw-p ") && line.ends_with("ppin");
+    let line = maps.lines().find(data).unwrap();
+    let address = |text: &str| u64::from_str_radix(text, 16).unwrap();
+    let (start, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
+    let (start, end) = (address(start), address(end));
+    let memory = std::fs::OpenOptions::new()
+        .write(true)
+        .open(format!("/proc/{pid}/mem"))
+        .unwrap();
+    let zeroes = vec![0; (end - start) as usize];
+    std::os::unix::fs::FileExt::write_all_at(&memory, &zeroes, start).unwrap();
+}
+
+#[test]
+fn a_runtime_whose_memory_is_damaged_ends() {
+    let scratch = Scratch::new();
+    let mut child = waiting(&scratch);
+    damage(child.id());
+    // It comes back into the runtime: by a signal that has a handler there.
+    nix::sys::signal::kill(
+        Pid::from_raw(child.id() as i32),
+        nix::sys::signal::Signal::SIGSEGV,
+    )
+    .unwrap();
+    let ended = ppin_tests::command::wait(&mut child, std::time::Duration::from_secs(30));
+    assert_eq!(ended, ppin_tests::Ended::Signal(SIGSEGV));
+}

@@ -72,12 +72,13 @@ fn foreign_and_privileged_programs_are_refused() {
     refused(&file(&scratch, "unreadable", &real, 0o111), 126, "read");
 }
 
-/// Only who would gain something by them is refused.
+/// Only who would gain something by them is refused: not root, whoever they belong to.
 #[test]
 fn setuid_and_setgid_programs_of_others_are_refused() {
     const NOBODY: u32 = 65534;
     let scratch = Scratch::new();
-    let real = fs::read("/bin/true").expect("true");
+    fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o755)).expect("ours");
+    let real = fs::read("/usr/bin/id").expect("id");
     for (what, bit) in [("setuid", 0o4000), ("setgid", 0o2000)] {
         let program = file(&scratch, what, &real, bit | 0o755);
         three_ways(&Cmd::new(&program));
@@ -87,7 +88,25 @@ fn setuid_and_setgid_programs_of_others_are_refused() {
         }
         chown(&program, Some(NOBODY), Some(NOBODY)).expect("root may");
         fs::set_permissions(&program, fs::Permissions::from_mode(bit | 0o755)).expect("ours");
-        refused(&program, 126, what);
+        let native = three_ways(&Cmd::new(&program));
+        assert!(native.text().contains("65534"), "{}", native.text());
+        let words = ["-c", &format!("{0}; {0}", program.display())];
+        three_ways(&Cmd::new("/bin/sh").args(words));
+        refused_to_users(&program, what);
+    }
+}
+
+/// To run this program is refused to who is not root, and to root without its capabilities.
+fn refused_to_users(program: &Path, what: &str) {
+    let Some(setpriv) = skip::find_program("setpriv", "programs of others") else {
+        return;
+    };
+    let cmd = Ppin::new(Path::new("/nonexistent")).wrap(&Cmd::new(program));
+    for way in ["--reuid=65533", "--bounding-set=-sys_ptrace"] {
+        let words = [way, "--clear-groups"].map(std::ffi::OsStr::new);
+        let outcome = cmd.prefixed(&setpriv, &words).run();
+        assert_eq!(outcome.ended, Ended::Exit(126), "{way}: {outcome:?}");
+        assert!(outcome.errors().contains(what), "{way}: {outcome:?}");
     }
 }
 

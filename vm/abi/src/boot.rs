@@ -6,7 +6,7 @@
 //! Fixed header, then strings: all offsets are from the start of the block.
 
 /// First bytes of a block; the last digit counts incompatible changes.
-pub const MAGIC: [u8; 8] = *b"ppboot03";
+pub const MAGIC: [u8; 8] = *b"ppboot04";
 
 /// Bytes of app memory that the bootstrap may overwrite, at the start of the page
 /// that holds the app's first instruction.
@@ -94,6 +94,9 @@ pub struct BootHeader {
     /// With [`flag::SAMPLE`]: one in so many arrivals is compared; 0: as many as a
     /// bearable slow-down allows.
     pub check_every: u64,
+    /// Signals with the numbers of faults that the program begins with ignored (bit 0:
+    /// signal 1): the kernel does not keep that of signals which we catch.
+    pub ignored: u64,
     /// Database directory (absolute), empty: none.
     pub db: Str,
     /// Tool name.

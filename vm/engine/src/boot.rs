@@ -108,7 +108,7 @@ fn first_thread(boot: &BootHeader, mask: u64, tool: &dyn Tool) -> &'static mut T
     thread.resume_pc = boot.entry_pc;
     thread.epoch = 1;
     thread.signals.mask = mask;
-    thread.begin_process(Process::new(Actions::inherited()));
+    thread.begin_process(Process::new(Actions::inherited(boot.ignored)));
     thread
 }
 

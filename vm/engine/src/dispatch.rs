@@ -23,6 +23,7 @@ pub unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
 fn dispatch(thread: &mut Thread) -> CachePc {
     sample::left_cache();
     thread.signals.returning.forget();
+    thread.signals.faults = 0;
     let epoch = {
         let mut vm = vm::lock();
         vm.stats.vm_entries += 1;

@@ -99,11 +99,14 @@ fn binary(head: &[u8], stat: &crate::sys::file::Stat, fd: &crate::sys::file::Fil
     obstacle::found().map_or(Plan::Follow, Plan::Native)
 }
 
-/// Root gains nothing from its own setuid programs.
+/// Root gains nothing from its own setuid programs, and with all its capabilities nothing from
+/// those of others.
 fn gains(stat: &crate::sys::file::Stat) -> bool {
     // SAFETY: no arguments.
     let uid = unsafe { crate::sys::raw(c::__NR_geteuid, [0; 6]) };
-    uid != 0 || stat.uid != 0
+    // SAFETY: the kernel reads and writes what was made for it.
+    let asks = |nr, args| unsafe { crate::sys::raw(nr, args) };
+    uid != 0 || stat.uid != 0 && !ppin_inject::sys::may_become_anybody(asks)
 }
 
 /// The interpreter of a script, zero-terminated (execve(2), "Interpreter scripts").
@@ -131,6 +134,7 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
             flags: config.flags,
             cache_limit_kib: config.cache_limit_kib,
             check_every: config.check_every,
+            ignored: thread.process().actions.ignored_faults(),
             engine_id: config.engine_id,
             ptracer: 0,
             db: config.db.as_bytes(),

@@ -20,6 +20,9 @@ pub struct BootParams<'a> {
     pub cache_limit_kib: u32,
     /// How often translated code is compared, see [`BootHeader::check_every`].
     pub check_every: u64,
+    /// Signals that are ignored though the kernel does not say so, see
+    /// [`BootHeader::ignored`].
+    pub ignored: u64,
     /// SHA-256 of the runtime ELF.
     pub engine_id: [u8; 32],
     /// Tracer that the app has declared itself, 0: none.
@@ -51,6 +54,7 @@ impl BootParams<'_> {
         flags: 0,
         cache_limit_kib: 0,
         check_every: 0,
+        ignored: 0,
         engine_id: [0; 32],
         ptracer: 0,
         db: b"",
@@ -111,6 +115,7 @@ impl<'a> BootParams<'a> {
             ppin_ident: [0; 3],
             ptracer: self.ptracer,
             check_every: self.check_every,
+            ignored: self.ignored,
             db,
             tool,
             knobs,
@@ -172,7 +177,7 @@ fn bytes_of(header: &BootHeader) -> &[u8] {
 /// Fields without padding between them; whoever adds one adds it here.
 const _: () = assert!(
     size_of::<BootHeader>()
-        == 8 + 4 * 4 + 8 * 3 + 4 * 2 + 8 + 32 + 16 + 24 + 8 * 2 + 8 * STRINGS + BOOTSTRAP_MAX
+        == 8 + 4 * 4 + 8 * 3 + 4 * 2 + 8 + 32 + 16 + 24 + 8 * 3 + 8 * STRINGS + BOOTSTRAP_MAX
 );
 
 fn now<K: Kernel>(kernel: &mut K) -> u64 {

@@ -135,3 +135,25 @@ pub fn has_capabilities(path: &core::ffi::CStr) -> bool {
     // SAFETY: two strings to read; with no buffer, nothing is written.
     check(unsafe { syscall(general::__NR_getxattr, args) }).is_ok_and(|length| length > 0)
 }
+
+/// Whether a process may become any user and any group as it is, and trace who has: to root as
+/// it usually is, no program gives a right that it has not. `capget` makes that call (capget(2)).
+#[must_use]
+pub fn may_become_anybody(capget: impl FnOnce(u32, Args) -> isize) -> bool {
+    /// `CAP_DAC_OVERRIDE`, `CAP_SETGID`, `CAP_SETUID`, `CAP_SYS_PTRACE`.
+    const NEEDED: u32 = 1 << 1 | 1 << 6 | 1 << 7 | 1 << 19;
+    const VERSION_3: u32 = 0x2008_0522;
+    let header = [VERSION_3, 0];
+    // Effective, permitted and inheritable, for 32 capabilities each.
+    let mut sets = [[0_u32; 3]; 2];
+    let places = [header.as_ptr() as usize, sets.as_mut_ptr() as usize];
+    let got = capget(general::__NR_capget, [places[0], places[1], 0, 0, 0, 0]);
+    got == 0 && sets[0][0] & NEEDED == NEEDED
+}
+
+/// The same of this process, which is under no filter of system calls.
+#[must_use]
+pub fn this_may_become_anybody() -> bool {
+    // SAFETY: the kernel reads and writes what was made for it.
+    may_become_anybody(|number, args| unsafe { syscall(number, args) })
+}

@@ -11,6 +11,7 @@
 use super::evict;
 use crate::image::Region;
 use crate::sys::mem::{self, PAGE, page_down};
+use crate::sys::peek;
 use crate::syscall::table;
 use crate::thread::reg;
 use crate::vm::Vm;
@@ -221,11 +222,13 @@ pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
     let from = crate::signal::translate::spot(vm, pc).map(|s| page_down(s.pc.0));
     let same = from == Some(page_down(addr)) || from == Some(page_down(addr).wrapping_sub(PAGE));
     let Some(page) = vm.guards.release(addr, same) else {
-        // Another thread has been faster: the app may write here, so the store will
-        // succeed now. (What the app itself protects is forgotten by the guards, and the
-        // store repeated once, for it may have met the guard.)
+        // Another thread has been faster, and the store will succeed now; unless the app
+        // has made it impossible otherwise than by the protection of the page. (What the app
+        // itself protects is forgotten by the guards, and the store repeated once, for it may
+        // have met the guard.)
         let page = page_down(addr);
-        return vm.guards.pages.contains_key(&page) || vm.guards.lifted.remove(&page);
+        let known = vm.guards.pages.contains_key(&page);
+        return known && peek::is_writable(addr) || vm.guards.lifted.remove(&page);
     };
     fragments(vm, page, page + PAGE);
     true

@@ -146,6 +146,9 @@ fn wait(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
 /// A fault, or one of our own traps.
 fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
+    if signal != c::SIGTRAP && goes_round(thread, signal) {
+        return fatal::crash(thread, signal, info, context);
+    }
     if let Some(resume) = peek::fixup(pc) {
         context.gregs[greg::RIP] = resume;
         return;
@@ -182,6 +185,18 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         return;
     }
     app_fault(thread, signal, info, context, pc);
+}
+
+/// Whether the same fault comes over and over, for all that is done about it: memory of ours
+/// is damaged. If it is damaged so that not even this can be told, the process ends.
+fn goes_round(thread: &mut Thread, signal: u32) -> bool {
+    /// More than the VM ever meets between two entries.
+    const MOST: u32 = 1 << 18;
+    thread.signals.faults += 1;
+    if thread.signals.faults > MOST {
+        fatal::end_at_once(signal);
+    }
+    thread.signals.faults == MOST
 }
 
 /// Whether another thread has taken away the program's own stack segment (modify_ldt(2)):
@@ -231,6 +246,11 @@ pub fn deliver_waiting(thread: &mut Thread, context: &mut UContext, spot: &trans
 /// a store to guarded code.
 fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) -> bool {
     const PF_WRITE: u64 = 2;
+    const PF_KEY: u64 = 32;
+    if context.gregs[greg::ERR] & PF_KEY != 0 {
+        // The app's protection keys: we set none.
+        return false;
+    }
     let addr = info.rest[0];
     let mut vm = vm::lock();
     if addr == pc && vm.in_units(pc) {

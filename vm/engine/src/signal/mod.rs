@@ -104,15 +104,38 @@ pub const IGNORE: u64 = 1;
 pub struct Actions(pub [KernelSigaction; MAX_SIGNAL as usize + 1]);
 
 impl Actions {
-    /// Reads what exec left: defaults and ignored signals.
+    /// Reads what exec left: defaults and ignored signals, of which the kernel does not know
+    /// those of `ignored`.
     #[must_use]
-    pub fn inherited() -> Self {
+    pub fn inherited(ignored: SigSet) -> Self {
         let mut actions = [KernelSigaction::default(); MAX_SIGNAL as usize + 1];
         for (signal, action) in (0u32..).zip(&mut actions).skip(1) {
             // SAFETY: only asks.
             *action = unsafe { sigaction(signal, None) }.unwrap_or_default();
+            if ignored & bit(signal) != 0 {
+                action.handler = IGNORE;
+            }
         }
         Self(actions)
+    }
+
+    /// Signals that are ignored, though the kernel has our handler for them.
+    #[must_use]
+    pub fn ignored_faults(&self) -> SigSet {
+        self.ignored_and_caught()[0] & FAULTS
+    }
+
+    /// Has the kernel ignore `signals`, for a program that is about to be executed without
+    /// us. There must be no fault of ours until each is installed again.
+    pub fn leave_ignored(signals: SigSet) {
+        let ignore = KernelSigaction {
+            handler: IGNORE,
+            ..KernelSigaction::default()
+        };
+        for signal in (1..=MAX_SIGNAL).filter(|signal| signals & bit(*signal) != 0) {
+            // SAFETY: no handler is installed.
+            let _ = unsafe { sigaction(signal, Some(&ignore)) };
+        }
     }
 
     /// Back to the defaults, but for ignored signals (the kernel's `flush_signal_handlers`);

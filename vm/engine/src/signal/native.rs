@@ -95,7 +95,8 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
 /// Whether the instruction has stored to code that we guard: it is made again.
 fn is_ours(signal: u32, info: &SigInfo, context: &UContext) -> bool {
     const WRITE: u64 = 2;
-    let stores = signal == c::SIGSEGV && context.gregs[greg::ERR] & WRITE != 0;
+    const KEY: u64 = 32;
+    let stores = signal == c::SIGSEGV && context.gregs[greg::ERR] & (WRITE | KEY) == WRITE;
     stores && invalidate::store(&mut vm::lock(), info.rest[0], context.gregs[greg::RIP])
 }
 
@@ -135,6 +136,8 @@ fn nowhere_to_go(thread: &Thread, context: &mut UContext) -> Option<u64> {
 
 /// Makes `context` the state before the branch that led to `target`.
 fn branch_to(thread: &Thread, context: &mut UContext, target: u64) -> Option<u64> {
+    /// Which the processor sets in the flags of a fault (SDM volume 3, 18.3.1.1).
+    const RESUME_FLAG: u64 = 1 << 16;
     let departure = &thread.signals.departure;
     if departure.target != target {
         return None;
@@ -143,6 +146,7 @@ fn branch_to(thread: &Thread, context: &mut UContext, target: u64) -> Option<u64
     for (register, value) in greg::BY_NUMBER.into_iter().zip(before) {
         context.gregs[register] = value;
     }
+    context.gregs[greg::FLAGS] |= RESUME_FLAG;
     Some(pc.0)
 }
 

@@ -115,6 +115,8 @@ pub struct SignalState {
     /// Error code, trap number and address of the app's last fault: the kernel
     /// repeats them in every later frame.
     pub last_fault: [u64; 3],
+    /// Faults since the VM was entered last.
+    pub faults: u32,
     /// It returns from a handler of the app.
     pub returning: super::returning::Returning,
     /// How the thread left the cache last.

@@ -7,7 +7,7 @@
 use super::{c, call, mem, proc};
 use crate::glue::disp;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 /// Whether reads are the kernel's: see [`never_fault`].
 static BY_KERNEL: AtomicBool = AtomicBool::new(false);
@@ -20,11 +20,14 @@ unsafe extern "C" {
     fn peek_bytes(to: u64, from: u64, len: u64) -> u64;
     fn peek_touch(at: u64);
     fn peek_touched();
+    fn peek_store(at: u64) -> u64;
+    fn peek_storing();
+    fn peek_stored();
 }
 
 core::arch::global_asm!(
     ".text",
-    ".globl peek_bytes, peek_copy, peek_done, peek_touch, peek_touched",
+    ".globl peek_bytes, peek_copy, peek_done, peek_touch, peek_touched, peek_store, peek_stored",
     ".hidden peek_bytes",
     ".hidden peek_copy",
     ".hidden peek_done",
@@ -43,15 +46,29 @@ core::arch::global_asm!(
     "mov al, [rdi]",
     "peek_touched:",
     "ret",
+    ".hidden peek_store",
+    ".globl peek_storing",
+    ".hidden peek_storing",
+    ".hidden peek_stored",
+    "peek_store:",
+    // (Stays if it faults.)
+    "mov eax, 1",
+    "peek_storing:",
+    "lock or byte ptr [rdi], 0",
+    "xor eax, eax",
+    "peek_stored:",
+    "ret",
     pending = const disp::PENDING,
 );
 
 /// If `pc` is one of those that may fault, where to go on instead.
 #[must_use]
 pub fn fixup(pc: u64) -> Option<u64> {
-    (pc == address(peek_copy))
-        .then(|| address(peek_done))
-        .or_else(|| abort(pc))
+    match pc {
+        _ if pc == address(peek_copy) => Some(address(peek_done)),
+        _ if pc == address(peek_storing) => Some(address(peek_stored)),
+        _ => abort(pc),
+    }
 }
 
 /// If a signal at `pc` would have to wait for a page, where to go on instead.
@@ -140,6 +157,53 @@ pub fn c_string(from: u64, most: usize) -> Option<Vec<u8>> {
 pub fn write(to: u64, bytes: &[u8]) -> bool {
     // SAFETY: what lies at `to` is the app's, and the app asked for it to be written.
     unsafe { peek_bytes(to, bytes.as_ptr() as u64, bytes.len() as u64) == 0 }
+}
+
+/// Whether the byte at `at`, which is not changed, can be written to by somebody whom no
+/// protection key keeps from it (pkeys(7)).
+#[must_use]
+pub fn is_writable(at: u64) -> bool {
+    let keys = has_keys().then(|| {
+        let theirs = read_keys();
+        write_keys(0);
+        theirs
+    });
+    // SAFETY: what is there is written to it, in one go; a fault on the app's side ends it.
+    let written = unsafe { peek_store(at) == 0 };
+    keys.into_iter().for_each(write_keys);
+    written
+}
+
+/// Whether protection keys are in use (`OSPKE`).
+fn has_keys() -> bool {
+    const OSPKE: u32 = 1 << 4;
+    static KNOWN: AtomicU8 = AtomicU8::new(0);
+    const YES: u8 = 1;
+    const NO: u8 = 2;
+    match KNOWN.load(Ordering::Relaxed) {
+        0 => {
+            let has = core::arch::x86_64::__cpuid_count(7, 0).ecx & OSPKE != 0;
+            KNOWN.store(if has { YES } else { NO }, Ordering::Relaxed);
+            has
+        }
+        known => known == YES,
+    }
+}
+
+fn read_keys() -> u32 {
+    let keys;
+    // SAFETY: the register exists.
+    unsafe {
+        core::arch::asm!("rdpkru", in("ecx") 0, out("eax") keys, out("edx") _, options(nostack))
+    };
+    keys
+}
+
+fn write_keys(keys: u32) {
+    // SAFETY: the register exists; ours is memory without a key.
+    unsafe {
+        core::arch::asm!("wrpkru", in("ecx") 0, in("eax") keys, in("edx") 0, options(nostack))
+    };
 }
 
 /// Reads a plain value from app memory.

@@ -6,6 +6,7 @@
 use super::{Outcome, limits, pass};
 use crate::end;
 use crate::follow::{self, Plan};
+use crate::signal::{Actions, MAX_SIGNAL, bit};
 use crate::sys::{c, peek};
 use crate::thread::Thread;
 use crate::vm;
@@ -50,12 +51,17 @@ fn natively(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
 }
 
 /// The same for one that will fail: a hard limit given up is not had again. The new program
-/// inherits the app's own mask.
+/// inherits the app's own mask, and which signals it ignores.
 fn as_it_is(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
+    let ignored = thread.process().actions.ignored_faults();
+    Actions::leave_ignored(ignored);
     let ours = crate::sys::proc::set_mask(thread.signals.mask);
     crate::signal::held::hand_over(thread);
     let result = pass(nr, args);
     crate::sys::proc::set_mask(ours);
+    for signal in (1..=MAX_SIGNAL).filter(|signal| ignored & bit(*signal) != 0) {
+        thread.process().actions.install(signal);
+    }
     result
 }
 
