@@ -98,15 +98,5 @@ fn verify(
         let file = UnitFile::open(all, Some(key)).map_err(|e| e.to_string())?;
         file.verify_all().map_err(|e| e.to_string())?;
     }
-    let slots = geometry.slots.clone();
-    // SAFETY: the unit reads tables only; slots are reached through raw pointers.
-    unsafe {
-        mem::protect(
-            addr + slots.start,
-            mem::page_up(slots.end - slots.start),
-            mem::RW,
-        )
-    }
-    .map_err(|e| format!("its slots cannot be made writable ({e})"))?;
     Ok(Bound::new(name, unit, addr, geometry.clone()))
 }
