@@ -111,7 +111,6 @@ fn with_others(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
     deliver::settle(thread, context, &spot);
     x87::correct_frame(context.fpstate);
-    proc::set_mask(NOTHING);
     if gather::halt(thread) != Verdict::Stay {
         keep(thread, info);
         go(thread, context, spot.pc)
@@ -174,7 +173,7 @@ pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
 fn last_goes(thread: &mut Thread, context: &mut UContext, pc: AppPc, alone: bool) -> ! {
     make_native(thread, context, pc);
     let ours: Vec<Range> = holdings::all(&vm::lock()).collect();
-    if alone && let Some(steps) = LastSteps::new(context, &ours) {
+    if alone && let Some(steps) = LastSteps::new(context, &ours, &gather::frames(thread)) {
         thread.lend_gs();
         // SAFETY: all signals are blocked, and nobody else runs our code.
         unsafe { steps.take() }
