@@ -96,7 +96,7 @@ impl Views {
             mem::remap(exec, self.len, self.len, self.exec)?;
         }
         (self.write, self.sealed) = (write, false);
-        spare::restore();
+        spare::put_back();
         Ok(())
     }
 

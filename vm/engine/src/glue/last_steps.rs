@@ -58,17 +58,17 @@ pub struct LastSteps {
 const ALIGN: u64 = 64;
 
 impl LastSteps {
-    /// Makes it for `context` and for the ranges of `ours`; its own place is left out.
-    /// Without such ranges nothing is unmapped. `None`: no memory, or it may not be executable.
+    /// Makes it for `context` and for the ranges of `ours` but those that are `kept`; its own
+    /// place is left out. `None`: no memory, or it may not be executable.
     #[must_use]
-    pub fn new(context: &UContext, ours: &[Range]) -> Option<Self> {
+    pub fn new(context: &UContext, ours: &[Range], kept: &[Range]) -> Option<Self> {
         let (code, end) = (
             last_steps as *const () as u64,
             last_steps_end as *const () as u64,
         );
         let vector = frame::vector_state(context.fpstate);
-        // A range may be cut in two, and the list has an end.
-        let list_len = 16 * (ours.len() as u64 + 2);
+        // Each that is kept, the page among them, may cut a range in two; the list has an end.
+        let list_len = 16 * (ours.len() + kept.len() + 2) as u64;
         let list_at = (end - code).next_multiple_of(16);
         let context_at = (list_at + list_len).next_multiple_of(16);
         let vector_at = (context_at + size_of::<UContext>() as u64).next_multiple_of(ALIGN);
@@ -89,24 +89,13 @@ impl LastSteps {
             copy(code as *const u8, start, end - code);
             copy(vector.as_ptr(), start + vector_at, vector.len() as u64);
             (page.context as *mut UContext).write(context);
-            for (n, (from, to)) in page.without_itself(ours).into_iter().enumerate() {
+            let list = without(without(ours.to_vec(), kept), &[page.range()]);
+            for (n, (from, to)) in list.into_iter().enumerate() {
                 ((page.list + 16 * n as u64) as *mut [u64; 2]).write([from, to - from]);
             }
             mem::protect(start, len, mem::RX).ok()?;
         }
         Some(page)
-    }
-
-    fn without_itself(&self, ours: &[Range]) -> Vec<Range> {
-        let (low, high) = (self.start, self.start + self.len);
-        let cut = |&(from, to): &Range| {
-            let (below, above) = ((from, to.min(low)), (from.max(high), to));
-            [below, above]
-        };
-        ours.iter()
-            .flat_map(cut)
-            .filter(|(from, to)| from < to)
-            .collect()
     }
 
     /// Where it lies: start and end.
@@ -129,6 +118,15 @@ impl LastSteps {
     }
 }
 
+/// What of `ranges` is not in `kept`.
+fn without(ranges: Vec<Range>, kept: &[Range]) -> Vec<Range> {
+    kept.iter().fold(ranges, |ranges, &(low, high)| {
+        let cut = |(from, to): Range| [(from, to.min(low)), (from.max(high), to)];
+        let pieces = ranges.into_iter().flat_map(cut);
+        pieces.filter(|(from, to)| from < to).collect()
+    })
+}
+
 /// # Safety
 /// `len` bytes can be read there and written to at `to`, where nothing else looks.
 unsafe fn copy(from: *const u8, to: u64, len: u64) {
@@ -148,4 +146,16 @@ pub fn keep_out_of_core((start, end): Range) {
     ];
     // SAFETY: changes nothing but what is dumped. (What is not mapped is passed over.)
     unsafe { raw(c::__NR_madvise, args) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without;
+
+    #[test]
+    fn what_is_kept_cuts_ranges() {
+        let ranges = alloc::vec![(10, 20), (30, 40), (50, 60)];
+        let expected = [(10, 12), (14, 20), (35, 40)];
+        assert_eq!(without(ranges, &[(12, 14), (25, 35), (50, 60)]), expected);
+    }
 }

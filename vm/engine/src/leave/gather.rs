@@ -9,7 +9,9 @@
 //! program's: so nobody goes before all wait.
 
 use super::ask;
-use crate::sys::file::File;
+use crate::holdings::Range;
+use crate::signal::NOTHING;
+use crate::sys::file::{self, File};
 use crate::sys::proc::{self, futex_wait, futex_wake_all};
 use crate::sys::{c, time};
 use crate::thread::Thread;
@@ -96,7 +98,24 @@ fn ask_missing(leader: &Thread) -> usize {
             proc::queue_to_thread(thread.tid, &ask::request());
         }
     };
-    others(&vm, leader).filter(running).map(ask).count()
+    match others(&vm, leader).filter(running).map(ask).count() {
+        0 => strangers(&vm),
+        missing => missing,
+    }
+}
+
+/// Threads of the process that are not in the list any more, and are about to end.
+fn strangers(vm: &Vm) -> usize {
+    let tasks = file::list_dir("/proc/self/task").unwrap_or_default();
+    let known = |tid: i32| {
+        // SAFETY: the list holds live threads, and the VM lock is held.
+        let mut all = vm.threads.iter().map(|thread| unsafe { (**thread).tid });
+        all.any(|it| it == tid)
+    };
+    // The first thread stays in sight when it has ended before the others.
+    let runs = |tid: i32| !matches!(proc::state(tid), None | Some(b'Z' | b'X'));
+    let ids = tasks.iter().filter_map(|name| name.parse().ok());
+    ids.filter(|tid| !known(*tid) && runs(*tid)).count()
 }
 
 /// Threads of the leader's process.
@@ -108,9 +127,10 @@ fn others<'a>(vm: &'a Vm, leader: &Thread) -> impl Iterator<Item = &'a Thread> +
 }
 
 /// In the handler of a thread that is not the leader, at a boundary: waits for the decision.
-/// All signals are blocked.
+/// All signals are blocked from here on.
 #[must_use]
 pub fn halt(thread: &Thread) -> Verdict {
+    proc::set_mask(NOTHING);
     thread.signals.halted.store(true, Ordering::Release);
     loop {
         match DECISION.load(Ordering::Acquire) {
@@ -153,6 +173,14 @@ pub fn leave(leader: &Thread, verdict: Verdict) -> bool {
         time::sleep_a_millisecond();
     }
     false
+}
+
+/// Memory from which the kernel may still read what the other threads have left to it: it
+/// takes their masks first, and their registers then.
+#[must_use]
+pub fn frames(leader: &Thread) -> Vec<Range> {
+    let map = |thread: &Thread| (thread.map.0, thread.map.0 + thread.map.1);
+    others(&vm::lock(), leader).map(map).collect()
 }
 
 /// Whether thread `tid` may still be in our code: it blocks all signals until the kernel

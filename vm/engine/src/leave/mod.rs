@@ -20,6 +20,8 @@ use gather::Verdict;
 
 use crate::cache::invalidate;
 use crate::confine::own;
+use crate::glue::last_steps::LastSteps;
+use crate::holdings::{self, Range};
 use crate::signal::frame::{SigInfo, UContext, greg};
 use crate::signal::translate::Spot;
 use crate::signal::{MAX_SIGNAL, NOTHING, deliver, held, native};
@@ -28,6 +30,7 @@ use crate::syscall::resident;
 use crate::thread::Thread;
 use crate::vm::{self, Locked, Vm};
 use crate::{end, glue, host, x87};
+use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 
@@ -85,9 +88,10 @@ pub fn instead_of_delivery(
     depart(&mut vm::lock(), TRACED);
     proc::set_mask(NOTHING);
     give_back_actions(thread);
-    gather::leave(thread, Verdict::Leave);
+    let alone = gather::leave(thread, Verdict::Leave);
     keep(thread, info);
-    hand_over(thread, context, spot.pc)
+    ask::mark();
+    last_goes(thread, context, spot.pc, alone)
 }
 
 /// Whether `thread` leads, and all others have halted.
@@ -107,7 +111,6 @@ fn with_others(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
     deliver::settle(thread, context, &spot);
     x87::correct_frame(context.fpstate);
-    proc::set_mask(NOTHING);
     if gather::halt(thread) != Verdict::Stay {
         keep(thread, info);
         go(thread, context, spot.pc)
@@ -157,19 +160,36 @@ fn depart(vm: &mut Locked, since: &str) {
 }
 
 /// In a handler of ours, all app registers in `context`: the app goes on at `pc` by
-/// itself. The return is made from the VM's stack, which is empty outside the VM: on a
-/// signal stack no other can be set, and newer kernels set it before they leave ours.
+/// itself.
 pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
     proc::set_mask(NOTHING);
     // Whoever has asked for it waits for the mark, and then for the program's own mask.
     ask::mark();
     give_back_actions(thread);
-    go(thread, context, pc)
+    last_goes(thread, context, pc, true)
+}
+
+/// The last thread of ours goes, and with it our memory if it is `alone`.
+fn last_goes(thread: &mut Thread, context: &mut UContext, pc: AppPc, alone: bool) -> ! {
+    make_native(thread, context, pc);
+    let ours: Vec<Range> = holdings::all(&vm::lock()).collect();
+    if alone && let Some(steps) = LastSteps::new(context, &ours, &gather::frames(thread)) {
+        thread.lend_gs();
+        // SAFETY: all signals are blocked, and nobody else runs our code.
+        unsafe { steps.take() }
+    }
+    restore(thread, context)
 }
 
 /// The same for one of several threads.
 fn go(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
     make_native(thread, context, pc);
+    restore(thread, context)
+}
+
+/// Returns from the VM's stack, which is empty outside the VM: on a signal stack no other can
+/// be set, and newer kernels set it before they leave ours.
+fn restore(thread: &Thread, context: &UContext) -> ! {
     let frame = ((thread.vm_sp - size_of::<UContext>() as u64) & !15) as *mut UContext;
     // SAFETY: nothing lives on that stack while the thread is not in the VM.
     unsafe { frame.write(*context) };

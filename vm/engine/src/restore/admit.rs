@@ -46,6 +46,13 @@ impl Bound {
         self.geometry.cold.contains(&(addr - self.addr))
     }
 
+    /// Admits every group, so that code of which some runs is one mapping.
+    pub fn join(&mut self, image: &Image, stats: &mut Stats, ibl: &mut IblTable) {
+        if self.hot_gates.contains(&Gate::Open) {
+            self.admit_all(image, stats, ibl);
+        }
+    }
+
     /// Admits every group, stubs included.
     pub fn admit_all(&mut self, image: &Image, stats: &mut Stats, ibl: &mut IblTable) {
         for n in 0..self.unit.hot_groups() {
@@ -173,11 +180,30 @@ impl Bound {
                 u64::from(fix(start, group.len, |bytes| moved.fix_hot(group, bytes))?);
         }
         stats.code_bytes_reused += u64::from(group.len);
-        make_executable(start, group.len)
+        self.let_run(start, group)
+    }
+
+    /// With the first group the tables before it, which nothing leads to: a mapping less.
+    fn let_run(&self, start: u64, group: &CodeGroup) -> Result<(), Reject> {
+        let before = if group.offset == 0 { self.addr } else { start };
+        make_executable(before, (start - before) as u32 + group.len)
+    }
+
+    /// Slots stay as they are in the file until code is admitted that has some.
+    fn open_slots(&mut self) -> Result<(), Reject> {
+        let slots = &self.geometry.slots;
+        let (start, len) = (self.addr + slots.start, slots.end - slots.start);
+        if !self.slots_open {
+            // SAFETY: the unit reads tables only; slots are reached through raw pointers.
+            unsafe { mem::protect(start, mem::page_up(len), mem::RW) }
+                .map_err(|_| Reject::Forbidden)?;
+            self.slots_open = true;
+        }
+        Ok(())
     }
 
     fn rebase_slots(
-        &self,
+        &mut self,
         group: &CodeGroup,
         image: &Image,
         stats: &mut Stats,
@@ -185,6 +211,7 @@ impl Bound {
         let Some(range) = self.unit.slot_group(group.number) else {
             return Ok(());
         };
+        self.open_slots()?;
         let start = self.addr + self.geometry.slots.start;
         for at in (start + u64::from(range.start)..start + u64::from(range.end)).step_by(8) {
             let cell = at as *mut u64;

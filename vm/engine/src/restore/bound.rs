@@ -30,6 +30,8 @@ pub struct Bound {
     pub(super) geometry: Geometry,
     pub(super) hot_gates: Vec<Gate>,
     pub(super) cold_open: Vec<bool>,
+    /// Whether slots can be written to.
+    pub(super) slots_open: bool,
     /// Hot offsets of fragments whose app bytes have changed since.
     pub(super) killed: Vec<u32>,
 }
@@ -47,6 +49,7 @@ impl Bound {
             geometry,
             hot_gates,
             cold_open,
+            slots_open: false,
             killed: Vec::new(),
         }
     }

@@ -85,15 +85,5 @@ fn verify(addr: u64, geometry: &Geometry, key: &Key, name: UnitName) -> Result<B
         unsafe { core::slice::from_raw_parts(addr as *const u8, geometry.hot.start as usize) };
     let raw = RawUnit::new(tables, geometry.file_len).map_err(|e| e.to_string())?;
     let unit = raw.verify(key).map_err(|e| e.to_string())?;
-    let slots = geometry.slots.clone();
-    // SAFETY: the unit reads tables only; slots are reached through raw pointers.
-    unsafe {
-        mem::protect(
-            addr + slots.start,
-            mem::page_up(slots.end - slots.start),
-            mem::RW,
-        )
-    }
-    .map_err(|e| format!("its slots cannot be made writable ({e})"))?;
     Ok(Bound::new(name, unit, addr, geometry.clone()))
 }

@@ -87,6 +87,23 @@ pub fn admit_all(vm: &mut Vm) {
     }
 }
 
+/// The app may be about to use up all mappings: code takes up as few as possible from here
+/// on, and needs no more later.
+pub fn join_all(vm: &mut Vm) {
+    let Vm {
+        images, stats, ibl, ..
+    } = vm;
+    for n in 0..images.all.len() as u32 {
+        if !images.get(ImageId(n)).gone {
+            images.with_units(ImageId(n), |image, units| {
+                units
+                    .iter_mut()
+                    .for_each(|unit| unit.join(image, stats, ibl));
+            });
+        }
+    }
+}
+
 /// Maps the image's units, the first time one of its addresses is sought.
 fn ask(vm: &mut Vm, id: ImageId) {
     if vm.images.get(id).asked || !vm.config.reads() {

@@ -11,7 +11,7 @@
 //! has its own registers.
 
 use super::frame::{SigInfo, UContext};
-use super::{DEFAULT, NOTHING, bit};
+use super::{DEFAULT, HOLD_ALL, NOTHING, bit};
 use crate::cache::invalidate;
 use crate::confine::own;
 use crate::glue::last_steps::{LastSteps, keep_out_of_core};
@@ -62,7 +62,8 @@ pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInf
     if !possible || vm::lock().config.flags & flag::LOCKSTEP != 0 {
         return;
     }
-    proc::set_mask(NOTHING);
+    // Faults are ours as long as the program's memory is read.
+    proc::set_mask(HOLD_ALL);
     x87::correct_frame(context.fpstate);
     let alone = if thread.borrowed_memory {
         false
@@ -80,6 +81,7 @@ fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
     end::of_process(&mut vm::lock());
     let halted = gather::halt_others(thread);
     invalidate::release_all(&mut vm::lock());
+    proc::set_mask(NOTHING);
     leave::give_back_actions(thread);
     make_default(info.signo as u32);
     let left = gather::leave(thread, gather::Verdict::Die);
@@ -105,6 +107,7 @@ fn make_default(signal: u32) {
 /// nobody else needs our memory.
 fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo, alone: bool) {
     let signal = info.signo as u32;
+    proc::set_mask(NOTHING);
     leave::make_native(thread, context, pc);
     context.sigmask = if thread.borrowed_memory {
         // The handlers are still ours.
@@ -115,7 +118,7 @@ fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo
     } & !bit(signal);
     let ours: Vec<Range> = holdings::all(&vm::lock()).collect();
     let unmapped = if alone { &ours[..] } else { &[] };
-    let Some(steps) = LastSteps::new(context, unmapped) else {
+    let Some(steps) = LastSteps::new(context, unmapped, &gather::frames(thread)) else {
         return;
     };
     ours.into_iter().for_each(keep_out_of_core);

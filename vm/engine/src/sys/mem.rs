@@ -48,7 +48,9 @@ pub fn map_shared_at(addr: u64, len: u64, prot: u32) -> Result<u64> {
     map(addr, len, prot, flags, -1, 0)
 }
 
-/// A private mapping of a file at exactly `addr`, or an error if something is there.
+/// A private mapping of a file at exactly `addr`, or an error if something is there. It is not
+/// accounted for (mmap(2), `MAP_NORESERVE`): pages that were writable for a while would stay
+/// marked so, and could not be one mapping with their neighbours again.
 ///
 /// # Errors
 /// The kernel's; `EEXIST` (17) if the range is taken.
@@ -57,7 +59,7 @@ pub fn map_file_at(addr: u64, len: u64, prot: u32, fd: i32) -> Result<u64> {
         addr,
         len,
         prot,
-        c::MAP_PRIVATE | c::MAP_FIXED_NOREPLACE,
+        c::MAP_PRIVATE | c::MAP_NORESERVE | c::MAP_FIXED_NOREPLACE,
         fd,
         0,
     )

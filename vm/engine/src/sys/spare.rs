@@ -6,6 +6,7 @@
 
 use super::mem::{self, PAGE};
 use crate::cache::place;
+use crate::{restore, vm};
 use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// Mappings of the app from which on it may be about to use up all; by default there are
@@ -14,8 +15,8 @@ const MANY: i64 = 16_384;
 /// Bytes kept: room for copies of two chunks of code.
 const KEPT: u64 = 4 << 20;
 /// Those whose pages differ in protection from their neighbours, so that each is a mapping
-/// of its own.
-const DIVIDED: u64 = 512 * PAGE;
+/// of its own. A chunk of code takes three, and persisted code none that it has not got yet.
+const DIVIDED: u64 = 64 * PAGE;
 
 /// What the app has mapped, roughly.
 static MADE: AtomicI64 = AtomicI64::new(0);
@@ -27,6 +28,7 @@ static LOST: AtomicBool = AtomicBool::new(false);
 /// The app has made a mapping, or divided one.
 pub fn made() {
     if MADE.fetch_add(1, Ordering::Relaxed) == MANY {
+        restore::join_all(&mut vm::lock());
         keep();
     }
 }
@@ -65,7 +67,7 @@ pub fn give_up() -> bool {
 
 /// What has been made in its place is done with, or has taken another's: lays it in again,
 /// if it was given up.
-pub fn restore() {
+pub fn put_back() {
     if LOST.load(Ordering::Relaxed) {
         keep();
     }
