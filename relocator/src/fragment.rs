@@ -112,12 +112,15 @@ pub mod pc_flag {
     pub const BOUNDARY: u8 = 1;
     /// The row's first byte is the app instruction itself, after instrumentation.
     pub const INSTRUCTION: u8 = 2;
-    /// On a boundary row: the instruction begins a basic block here (it follows a
+    /// On a boundary or comparing row: the instruction begins a basic block here (it follows a
     /// conditional branch, or heads a trace that does not continue a block).
     pub const BLOCK: u8 = 4;
     /// On an instruction row: all that came behind the boundary is to count. A run that is
     /// interrupted here may go on from the boundary, once the counters are corrected.
     pub const REPEATABLE: u8 = 8;
+    /// Only comparing of the source has run behind the boundary, and at every byte of the row
+    /// the registers and flags can be had from where the row says: as good as the boundary.
+    pub const COMPARING: u8 = 16;
 }
 
 /// One stretch of hot code; a stretch ends where the next begins.

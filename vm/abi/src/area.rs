@@ -12,13 +12,17 @@
 //! gs:0x0c8  app_gs_base     base that the app has given the gs segment
 //! gs:0x0d0  scratch[6]      for runtime routines written in assembly
 //! gs:0x100  counters[64]    global tool counters, one u64 each
+//! gs:0x300  pace            comparisons before the VM looks at what compares itself
 //! ```
 
 /// Counts changes of anything in this module or in [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 3;
+pub const LAYOUT_VERSION: u32 = 4;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
+
+/// Displacement from `gs` of [`Area::pace`].
+pub const PACE: u32 = 0x300;
 
 /// Displacement from `gs` of [`Area::rseq`].
 pub const RSEQ: u32 = 0x90;
@@ -82,6 +86,9 @@ pub struct Area {
     pub scratch: [u64; 6],
     /// Global tool counters of this thread; summed over threads for reports.
     pub counters: [u64; GLOBAL_COUNTERS],
+    /// Comparisons of provisional code (`Context::PROVISIONAL`) that are left before it leaves
+    /// for the VM.
+    pub pace: i64,
 }
 
 const _: () = {
@@ -92,6 +99,7 @@ const _: () = {
     assert!(offset_of!(Area, app_gs_base) == APP_GS_BASE as usize);
     assert!(offset_of!(Area, scratch) == 0xd0);
     assert!(offset_of!(Area, counters) == 0x100);
+    assert!(offset_of!(Area, pace) == PACE as usize);
 };
 
 /// A spill slot and the app register that it holds while borrowed. A register is

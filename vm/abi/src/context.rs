@@ -28,6 +28,13 @@ impl Context {
     /// branch or for a serializing instruction, so that only the latter are compared behind.
     pub const ALIASED: Self = Self(16);
 
+    /// With [`Self::COMPARED`]: that may not be needed for ever, so the code leaves for the VM
+    /// once in a while ([`crate::area::PACE`]).
+    pub const PROVISIONAL: Self = Self(32);
+
+    /// All that is assumed of code that may change unseen.
+    pub const CAREFUL: Self = Self(2 | 8 | 16 | 32);
+
     /// Whether all assumptions of `other` hold here too.
     #[must_use]
     pub const fn contains(self, other: Self) -> bool {

@@ -1,5 +1,6 @@
 //! The dispatcher: why the VM was entered, and where to go on.
 
+use crate::cache::invalidate;
 use crate::confine::own;
 use crate::image::Region;
 use crate::signal::origin::Departure;
@@ -147,18 +148,18 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
 
 /// Code that may change unseen is translated with care.
 fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
-    let careful = Context::VOLATILE
-        .with(Context::COMPARED)
-        .with(Context::ALIASED);
-    let context = context.without(careful.with(Context::WATCHED));
+    let context = context.without(Context::CAREFUL.with(Context::WATCHED));
     let context = if vm.rseq.watching {
         context.with(Context::WATCHED)
     } else {
         context
     };
     let shared = crate::image_region(vm, pc).filter(|r: &Region| r.shared);
-    if shared.is_none() && !vm.guards.is_volatile(pc.0) {
-        return context;
+    if shared.is_none() {
+        invalidate::come_back(vm, pc.0);
+        if !vm.guards.is_volatile(pc.0) {
+            return context;
+        }
     }
     let care = vm.guards.care(pc.0, shared.is_some());
     let aliased = care.contains(Context::COMPARED) && shared.is_some_and(|r| !r.writable);
@@ -221,8 +222,11 @@ fn look_again(vm: &mut Locked, pc: AppPc, context: Context) -> CachePc {
     lookup(vm, pc, context)
 }
 
-/// The source of the fragment at hand is another now, from the instruction at `pc` on.
+/// The source of the fragment at hand is another now, from the instruction at `pc` on, or it is
+/// time to look whether the fragment must still compare it.
 fn changed(vm: &mut Vm, thread: &mut Thread, pc: AppPc) -> CachePc {
+    /// Comparisons take some nanoseconds each, this some thousand.
+    const PACE: i64 = 1 << 15;
     let context = match inside::boundary_of(vm, thread.operand, pc) {
         Some(spot) => {
             translate::correct(thread, &spot.corrections);
@@ -230,8 +234,13 @@ fn changed(vm: &mut Vm, thread: &mut Thread, pc: AppPc) -> CachePc {
         }
         None => Context::CANONICAL,
     };
+    let paused = thread.area.pace < 0;
+    thread.area.pace = PACE;
     if let Some(id) = vm.fresh_at(thread.operand) {
-        install::discard(vm, id);
+        let fresh = &vm.cache.directory.fragments[id as usize];
+        if !(paused && install::unchanged(fresh)) {
+            install::discard(vm, id);
+        }
     }
     lookup(vm, pc, context)
 }

@@ -163,10 +163,7 @@ impl Directory {
         let first = page_down(start);
         let listed = self.by_page.range(first..end);
         let mut ids: Vec<u32> = listed.flat_map(|(_, ids)| ids).copied().collect();
-        let hit = |f: &Fresh| {
-            !f.dead && f.pc.0 < end && f.pc.0 + u64::from(f.code.source_len.max(1)) > start
-        };
-        ids.retain(|id| hit(&self.fragments[*id as usize]));
+        ids.retain(|id| is_made_from(&self.fragments[*id as usize], start, end));
         ids.sort_unstable();
         ids.dedup();
         // Page by page, and not fragment by fragment: there may be hundreds in one.
@@ -178,6 +175,14 @@ impl Directory {
         ids
     }
 
+    /// Whether a live fragment was made from bytes in `start .. end`.
+    #[must_use]
+    pub fn is_source(&self, start: u64, end: u64) -> bool {
+        let listed = self.by_page.range(page_down(start)..end);
+        let mut ids = listed.flat_map(|(_, ids)| ids);
+        ids.any(|id| is_made_from(&self.fragments[*id as usize], start, end))
+    }
+
     /// Numbers of the fragments of `image`, in the order they were made.
     #[must_use]
     pub fn of_image(&self, image: ImageId) -> &[u32] {
@@ -185,6 +190,12 @@ impl Directory {
             .get(image.0 as usize)
             .map_or(&[], Vec::as_slice)
     }
+}
+
+/// Whether it is in use and any of its source lies in `start .. end`.
+fn is_made_from(fresh: &Fresh, start: u64, end: u64) -> bool {
+    let len = u64::from(fresh.code.source_len.max(1));
+    !fresh.dead && fresh.pc.0 < end && fresh.pc.0 + len > start
 }
 
 /// Pages that its source touches.

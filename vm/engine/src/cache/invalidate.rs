@@ -2,36 +2,23 @@
 //!
 //! Writable pages of app code are made read-only when something is translated from
 //! them. A store to one faults: what was made from the page is forgotten and the
-//! page is given back ([`store`]). Pages that keep being written, and code that
-//! other mappings may change unseen, are *volatile*. Of the latter the fragments compare
+//! page is given back ([`store`]). Pages that keep being written ([`super::page`] decides),
+//! and code that other mappings may change unseen, are *volatile*: fragments compare
 //! their source with memory at every entry and behind every store (`ppin_jit`'s
-//! `emit/compare.rs`). For the former, and where the source cannot be read from the cache,
-//! the VM compares at every entry, and a fragment runs at most one store.
+//! `emit/compare.rs`). Where the source cannot be read from the cache, the VM compares at
+//! every entry, and a fragment runs at most one store.
 
 use super::evict;
+use super::page::{Page, Store};
 use crate::image::Region;
 use crate::sys::mem::{self, PAGE, page_down};
-use crate::sys::peek;
+use crate::sys::{peek, time};
 use crate::syscall::table;
 use crate::thread::reg;
 use crate::vm::Vm;
 use alloc::vec::Vec;
 use hashbrown::{HashMap, HashSet};
 use ppin_abi::context::Context;
-
-/// Stores to a page before it becomes volatile.
-const PATIENCE: u32 = 32;
-
-/// A page of app code that the app may write to.
-#[derive(Clone, Copy, Debug, Default)]
-struct Page {
-    /// We have taken the write permission away.
-    guarded: bool,
-    /// Stores that hit the guard.
-    stores: u32,
-    /// Translate with care.
-    volatile: bool,
-}
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -52,18 +39,26 @@ impl Guards {
     /// Makes the pages of `pc .. pc + len` read-only, but those that are `live`.
     fn protect(&mut self, pc: u64, len: u64, live: bool) {
         for page in (page_down(pc)..pc + len.max(1)).step_by(PAGE as usize) {
-            let state = self.pages.entry(page).or_default();
-            state.volatile |= self.given_up || live;
-            if !state.guarded && !state.volatile {
-                // SAFETY: the app's page; its stores fault and are put right.
-                state.guarded = unsafe { mem::protect(page, PAGE, mem::RX) }.is_ok();
-                state.volatile = !state.guarded;
-                if state.guarded {
-                    let (low, high) = self.span.unwrap_or((page, page));
-                    self.span = Some((low.min(page), high.max(page + PAGE)));
-                    table::watch_fills();
-                }
+            let before = self.pages.get(&page.wrapping_sub(PAGE)).copied();
+            let state = self.pages.entry(page).or_insert_with(|| {
+                let before = before.unwrap_or_default();
+                Page::behind(&before, time::ticks())
+            });
+            if self.given_up || live {
+                state.give_up();
             }
+            if state.is_guarded() || state.is_volatile() {
+                continue;
+            }
+            // SAFETY: the app's page; its stores fault and are put right.
+            if unsafe { mem::protect(page, PAGE, mem::RX) }.is_err() {
+                state.give_up();
+                continue;
+            }
+            state.guard(time::ticks());
+            let (low, high) = self.span.unwrap_or((page, page));
+            self.span = Some((low.min(page), high.max(page + PAGE)));
+            table::watch_fills();
         }
     }
 
@@ -76,29 +71,30 @@ impl Guards {
     /// Whether the instruction at `pc` may change at any time.
     #[must_use]
     pub fn is_volatile(&self, pc: u64) -> bool {
-        const LONGEST: u64 = 15;
-        let volatile = |at| self.pages.get(&page_down(at)).is_some_and(|p| p.volatile);
-        !self.pages.is_empty() && (volatile(pc) || volatile(pc.wrapping_add(LONGEST - 1)))
+        let volatile = |page: u64| self.pages.get(&page).is_some_and(Page::is_volatile);
+        !self.pages.is_empty() && pages_of_ins(pc).into_iter().any(volatile)
     }
 
     /// How many of the `len` bytes at `pc`, which are guarded, lie before a page that is not.
     #[must_use]
     pub fn steady(&self, pc: u64, len: u64) -> u64 {
-        let volatile = |page: &u64| self.pages.get(page).is_some_and(|p| p.volatile);
+        let volatile = |page: &u64| self.pages.get(page).is_some_and(Page::is_volatile);
         let mut pages = (page_down(pc)..pc + len).step_by(PAGE as usize);
         pages.find(volatile).map_or(len, |page| page - pc)
     }
 
-    /// What is assumed of code at `pc` if it is volatile. Private code that is written over
-    /// and over is the VM's to compare: a signal in the comparison is stepped out of it,
-    /// which costs more than the VM where they come by the thousand.
+    /// What is assumed of code at `pc` if it is volatile.
     #[must_use]
     pub fn care(&self, pc: u64, shared: bool) -> Context {
-        if !shared || self.unreadable.contains(&page_down(pc)) {
-            Context::VOLATILE
-        } else {
-            Context::VOLATILE.with(Context::COMPARED)
+        if self.unreadable.contains(&page_down(pc)) {
+            return Context::VOLATILE;
         }
+        let compared = Context::VOLATILE.with(Context::COMPARED);
+        let provisional = |page: u64| self.pages.get(&page).is_some_and(Page::is_provisional);
+        if shared || !pages_of_ins(pc).into_iter().any(provisional) {
+            return compared;
+        }
+        compared.with(Context::PROVISIONAL)
     }
 
     /// Gives the pages of the range back and forgets them: the app is about to map or
@@ -122,14 +118,11 @@ impl Guards {
         }
     }
 
-    /// A store at `addr` by the instruction at cache address of app code `from`:
-    /// gives the page back. `None` if we had not taken it.
-    fn release(&mut self, addr: u64, same_page: bool) -> Option<u64> {
+    /// Gives the page of `addr` back because of a store there. `None` if we had not taken it.
+    fn release(&mut self, addr: u64, store: Store) -> Option<u64> {
         let page = page_down(addr);
-        let state = self.pages.get_mut(&page).filter(|p| p.guarded)?;
-        state.guarded = false;
-        state.stores += 1;
-        state.volatile |= same_page || state.stores > PATIENCE;
+        let state = self.pages.get_mut(&page).filter(|p| p.is_guarded())?;
+        state.release(store, time::ticks());
         // SAFETY: this is what the app had.
         unsafe { mem::protect(page, PAGE, mem::RWX) }.ok()?;
         Some(page)
@@ -139,8 +132,29 @@ impl Guards {
     pub fn guarded(&self, start: u64, end: u64) -> impl Iterator<Item = u64> {
         self.pages
             .iter()
-            .filter(move |(p, s)| s.guarded && (start..end).contains(*p))
+            .filter(move |(p, s)| s.is_guarded() && (start..end).contains(*p))
             .map(|(p, _)| *p)
+    }
+}
+
+/// Pages of the longest instruction that may lie at `pc`.
+fn pages_of_ins(pc: u64) -> [u64; 2] {
+    const LONGEST: u64 = 15;
+    [page_down(pc), page_down(pc.wrapping_add(LONGEST - 1))]
+}
+
+/// Code at `pc` is sought: if it has been volatile for long enough, what compares itself there
+/// is forgotten, and it will be guarded.
+pub fn come_back(vm: &mut Vm, pc: u64) {
+    if !vm.guards.is_volatile(pc) {
+        return;
+    }
+    let now = time::ticks();
+    for page in pages_of_ins(pc) {
+        let state = vm.guards.pages.get_mut(&page);
+        if state.is_some_and(|state| state.come_back(now)) {
+            fragments(vm, page, page + PAGE);
+        }
     }
 }
 
@@ -177,7 +191,7 @@ pub fn guarded_pages(vm: &Vm) -> Vec<u64> {
 pub fn release_all(vm: &mut Vm) -> bool {
     let pages = guarded_pages(vm);
     for page in &pages {
-        vm.guards.release(*page, false);
+        vm.guards.release(*page, Store::ToCode);
         fragments(vm, *page, page + PAGE);
     }
     !pages.is_empty()
@@ -193,10 +207,10 @@ pub fn give_up_guards(vm: &mut Vm) {
 /// Gives every page back that may be ours: a guard may have been left half made.
 pub fn release_doubtful(vm: &mut Vm) {
     for page in vm.guards.pages.values_mut() {
-        page.guarded = true;
+        page.doubt();
     }
     for page in guarded_pages(vm) {
-        vm.guards.release(page, false);
+        vm.guards.release(page, Store::ToCode);
     }
 }
 
@@ -204,7 +218,7 @@ pub fn release_doubtful(vm: &mut Vm) {
 pub fn give_back(vm: &mut Vm, start: u64, end: u64) {
     let pages: Vec<u64> = vm.guards.guarded(page_down(start), end).collect();
     for page in pages {
-        vm.guards.release(page, false);
+        vm.guards.release(page, Store::ToCode);
         fragments(vm, page, page + PAGE);
     }
 }
@@ -219,9 +233,19 @@ pub fn written(vm: &mut Vm, start: u64, end: u64) {
 /// The app stores to `addr` from cache address `pc`. Returns whether the fault was
 /// our doing; the store can then be repeated.
 pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
+    /// Bytes that an instruction stores, nearly always.
+    const MOST: u64 = 64;
     let from = crate::signal::translate::spot(vm, pc).map(|s| page_down(s.pc.0));
     let same = from == Some(page_down(addr)) || from == Some(page_down(addr).wrapping_sub(PAGE));
-    let Some(page) = vm.guards.release(addr, same) else {
+    let behind = addr.saturating_add(MOST);
+    let kind = if same {
+        Store::FromHere
+    } else if vm.cache.directory.is_source(addr, behind) {
+        Store::ToCode
+    } else {
+        Store::Beside
+    };
+    let Some(page) = vm.guards.release(addr, kind) else {
         // Another thread has been faster, and the store will succeed now; unless the app
         // has made it impossible otherwise than by the protection of the page. (What the app
         // itself protects is forgotten by the guards, and the store repeated once, for it may

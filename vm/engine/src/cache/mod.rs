@@ -5,6 +5,7 @@ pub mod directory;
 pub mod evict;
 pub mod invalidate;
 pub mod link;
+pub mod page;
 pub mod place;
 pub mod views;
 

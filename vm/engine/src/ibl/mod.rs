@@ -7,8 +7,9 @@
 //! table + 16*i tag: u64 (app address, 0: empty), target: u64 (cache address)
 //! ...          one empty entry behind the last stops a probe that runs off it
 //! ```
-//! Lookups take no lock: a target is written before its tag, an entry is removed by
-//! overwriting its tag with one that no branch has, and a table that is replaced stays mapped.
+//! Lookups take no lock: a target is written before its tag, an entry keeps its tag for
+//! ever (removed, it has no target: whoever has just read the tag must not find that of
+//! another), and a table that is replaced stays mapped.
 
 use crate::cache::place;
 use crate::sys::mem;
@@ -24,8 +25,8 @@ pub const GOLDEN: i32 = 0x9e37_79b1_u32 as i32;
 pub const SHIFT: u32 = 10;
 
 const FIRST: u64 = 4096;
-/// Tag of a removed entry: probes go on over it.
-const REMOVED: u64 = 1;
+/// Target of a removed entry: the lookup misses.
+const NOWHERE: u64 = 0;
 /// Entries behind the mask's reach, so that a probe needs no wrap.
 const TAIL: u64 = 64;
 
@@ -118,7 +119,7 @@ impl IblTable {
         for i in 0..mask(table) + TAIL {
             let tag = cell(table + 16 * i).load(Ordering::Relaxed);
             if (start..end).contains(&tag) {
-                cell(table + 16 * i).store(REMOVED, Ordering::Relaxed);
+                cell(table + 16 * i + 8).store(NOWHERE, Ordering::Relaxed);
             }
         }
     }
@@ -129,13 +130,13 @@ impl IblTable {
             && cell(entry + 8).load(Ordering::Relaxed) == target
             && cell(entry).load(Ordering::Relaxed) == tag
         {
-            cell(entry).store(REMOVED, Ordering::Relaxed);
+            cell(entry + 8).store(NOWHERE, Ordering::Relaxed);
         }
     }
 
     /// Makes every branch miss.
     pub fn clear(&mut self) {
-        self.remove(REMOVED + 1, u64::MAX);
+        self.remove(1, u64::MAX);
     }
 
     /// Insertions so far.
@@ -155,5 +156,40 @@ fn live(table: u64) -> impl Iterator<Item = (u64, u64)> {
                 cell(e + 8).load(Ordering::Relaxed),
             )
         })
-        .filter(|(tag, _)| *tag > REMOVED)
+        .filter(|(_, target)| *target != NOWHERE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(tag: u64) -> Option<u64> {
+        let entry = probe(table(), tag)?;
+        let known = cell(entry).load(Ordering::Relaxed) == tag;
+        known.then(|| cell(entry + 8).load(Ordering::Relaxed))
+    }
+
+    /// Code that is written over and over is removed and found again as often.
+    #[test]
+    fn an_entry_is_used_again_for_its_address() {
+        let mut ibl = IblTable::default();
+        IblTable::init();
+        for n in 1..100_000 {
+            ibl.insert(0x40_0000, n);
+            assert_eq!(found(0x40_0000), Some(n));
+            ibl.remove_one(0x40_0000, n + 1);
+            assert_eq!(found(0x40_0000), Some(n));
+            ibl.remove_one(0x40_0000, n);
+            assert_eq!(found(0x40_0000), Some(NOWHERE));
+        }
+        assert_eq!(mask(table()) + 1, FIRST);
+        for n in 1..FIRST {
+            ibl.insert(8 * n, n);
+        }
+        assert!(mask(table()) + 1 > FIRST);
+        assert!((1..FIRST).all(|n| found(8 * n) == Some(n)));
+        assert_eq!(found(0x40_0000), None);
+        ibl.clear();
+        assert_eq!(live(table()).count(), 0);
+    }
 }

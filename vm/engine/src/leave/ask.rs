@@ -90,12 +90,9 @@ pub fn blocks_all(process: &str) -> bool {
 /// Whether some thread of the process does.
 fn a_thread_blocks_all(pid: i32) -> bool {
     let tasks = format!("/proc/{pid}/task");
-    let folder = File::open(&tasks, c::O_RDONLY | c::O_DIRECTORY, 0);
-    let threads = folder.and_then(|folder| file::list(&folder));
+    let threads = file::list_dir(&tasks).unwrap_or_default();
     threads
-        .unwrap_or_default()
         .iter()
-        .filter(|name| !name.starts_with('.'))
         .any(|tid| blocks_all(&format!("{tasks}/{tid}")))
 }
 

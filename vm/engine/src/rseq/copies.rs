@@ -47,7 +47,8 @@ pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     }
     let (sequence, head) = head(vm, pc)?;
     // A sequence runs in one piece: the VM compares.
-    let context = context.without(Context::COMPARED.with(Context::ALIASED));
+    let blind = Context::CAREFUL.without(Context::VOLATILE);
+    let context = context.without(blind);
     let n = match live(vm, &sequence, pc, context) {
         Some(n) => n,
         None => translate(vm, sequence, head, context)?,

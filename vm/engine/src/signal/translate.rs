@@ -19,7 +19,8 @@ pub struct Spot {
     pub code: u64,
     /// Nothing of that instruction has run and all registers are in place.
     pub boundary: bool,
-    /// Nothing but counting has run behind the boundary, and all registers are in place.
+    /// Nothing but counting and comparing has run behind the boundary, and all registers are
+    /// in place or in the spill area.
     pub repeatable: bool,
     /// Bytes from the stretch's start to the address.
     pub inside: u32,
@@ -91,11 +92,12 @@ pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
     let row = maps.rows.get(after.checked_sub(1)?)?;
     let has = |flag| row.hot == offset && row.flags & flag != 0;
     let boundary = has(pc_flag::BOUNDARY);
+    let comparing = row.flags & pc_flag::COMPARING != 0;
     Some(Spot {
         pc: maps.head.wrapping_add(u64::from(row.app)),
         code: address,
         boundary,
-        repeatable: boundary || has(pc_flag::REPEATABLE),
+        repeatable: boundary || has(pc_flag::REPEATABLE) || comparing,
         inside: offset - row.hot,
         block_start: row.flags & pc_flag::BLOCK != 0,
         spilled: if boundary { 0 } else { row.spilled },

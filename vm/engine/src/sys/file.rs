@@ -346,6 +346,16 @@ pub fn make_dir(path: &str) -> Result<()> {
     }
 }
 
+/// Names in the directory `path`, without dot entries, in no order.
+///
+/// # Errors
+/// The kernel's.
+pub fn list_dir(path: &str) -> Result<Vec<alloc::string::String>> {
+    let mut names = list(&File::open(path, c::O_RDONLY | c::O_DIRECTORY, 0)?)?;
+    names.retain(|name| !name.starts_with('.'));
+    Ok(names)
+}
+
 /// Names in an open directory, in no order; dot entries, too.
 ///
 /// # Errors

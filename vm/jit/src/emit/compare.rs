@@ -4,6 +4,7 @@
 //! ```text
 //!           mov gs:[Spill::Rax], rax; mov gs:[Spill::Rcx], rcx
 //!           lahf; seto al
+//!           sub gs:[PACE], 1; js changed                       provisional code only
 //!           mov rcx, bytes; cmp rcx, [source]; jne changed     for each 8 bytes
 //!           add al, 127; sahf                                  unless the flags are dead
 //!           mov rcx, gs:[Spill::Rcx]; mov rax, gs:[Spill::Rax]
@@ -22,7 +23,8 @@ use crate::rewrite::absolute::Form;
 use crate::rewrite::rip_relative::emit_form;
 use dynasm::dynasm;
 use ppin_abi::addr::AppPc;
-use ppin_abi::area::{Entry, Spill};
+use ppin_abi::area::{Entry, PACE, Spill};
+use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
 use ppin_relocator::{RelocKind, pc_flag};
 
@@ -30,6 +32,8 @@ use ppin_relocator::{RelocKind, pc_flag};
 const WORD: usize = 8;
 /// `jne rel32`
 const JNE: [u8; 2] = [0x0f, 0x85];
+/// `js rel32`
+const JS: [u8; 2] = [0x0f, 0x88];
 
 #[allow(
     clippy::useless_conversion,
@@ -41,20 +45,28 @@ impl Emitter {
     pub(crate) fn compare(&mut self, pc: AppPc, app: u32, bytes: &[u8], flags_dead: bool) {
         let by_rcx = bytes.len() >= WORD;
         let spilled = Spill::Rax.bit() | if by_rcx { Spill::Rcx.bit() } else { 0 };
+        let block = self
+            .pc_map
+            .last()
+            .map_or(0, |row| row.flags & pc_flag::BLOCK);
+        let comparing = pc_flag::COMPARING | block;
         self.save(Spill::Rax);
         if by_rcx {
             self.save_rcx();
         }
-        self.row(app, spilled, 0);
+        self.row(app, spilled, comparing);
         dynasm!(self.hot; .arch x64; lahf; seto al);
-        self.row(app, spilled | Spill::Flags.bit(), 0);
+        let spilled = spilled | Spill::Flags.bit();
+        self.row(app, spilled, comparing);
         let changed = self.changed(pc, app, by_rcx);
+        self.pace(changed);
         for (at, len) in pieces(bytes.len()) {
             self.compare_piece(pc.wrapping_add(at as u64), &bytes[at..at + len]);
             self.hot.bytes(&JNE);
             self.hot.push_i32(0);
             self.relocate_hot(RelocKind::Cold(changed));
         }
+        self.row(app, spilled, 0);
         if !flags_dead {
             dynasm!(self.hot; .arch x64; add al, BYTE 127; sahf);
         }
@@ -63,6 +75,18 @@ impl Emitter {
         }
         self.unspill(Spill::Rax);
         self.row(app, 0, pc_flag::INSTRUCTION);
+    }
+
+    /// Lets the VM look once in a while whether provisional code must compare itself at all.
+    fn pace(&mut self, changed: u32) {
+        if !self.context.contains(Context::PROVISIONAL) {
+            return;
+        }
+        let pace = PACE as i32;
+        dynasm!(self.hot; .arch x64; gs sub QWORD [DWORD pace], BYTE 1);
+        self.hot.bytes(&JS);
+        self.hot.push_i32(0);
+        self.relocate_hot(RelocKind::Cold(changed));
     }
 
     /// Cold code for when the app's memory holds something else; its offset.
