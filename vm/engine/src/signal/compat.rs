@@ -11,7 +11,6 @@ use super::native::Native;
 use super::step::{self, TRAP_FLAG, TRAP_TRACE};
 use super::translate::Spot;
 use super::{HOLD_ALL, deliver, handler, kernel_mask, native};
-use crate::cache::invalidate;
 use crate::confine::own;
 use crate::end;
 use crate::glue;
