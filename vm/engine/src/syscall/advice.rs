@@ -43,8 +43,9 @@ fn advised(pages: Pages, advice: usize) {
 /// The result is the number of bytes.
 pub fn process_madvise(args: &[usize; 6]) -> isize {
     let vectors = vectors(args[1], args[2]);
-    let (code, ours) = (first_code(&vectors, args[3]), first_of_ours(&vectors));
-    if code.is_none() && ours.is_none() || !is_on_itself(args[0] as i32) {
+    let ours = first_of_ours(&vectors);
+    let concerns_us = ours.is_some() || drops(args[3]) && have_code(&vectors);
+    if !concerns_us || !is_on_itself(args[0] as i32) {
         return pass(c::__NR_process_madvise, args);
     }
     let result = match ours {
@@ -78,8 +79,9 @@ fn vectors(at: usize, count: usize) -> Vec<[usize; 2]> {
     /// `UIO_MAXIOV`.
     const MOST: usize = 1024;
     const SIZE: u64 = 16;
-    // `MAX_RW_COUNT`, of all together.
-    let mut left = i32::MAX as usize & !(mem::PAGE as usize - 1);
+    /// `MAX_RW_COUNT`, of all together.
+    const TOTAL: usize = i32::MAX as usize & !(mem::PAGE as usize - 1);
+    let mut left = TOTAL;
     if count > MOST {
         return Vec::new();
     }
@@ -97,12 +99,11 @@ fn pages([start, len]: &[usize; 2]) -> Option<Pages> {
     Pages::new(*start, *len)
 }
 
-/// The first one of which translations may have been made.
-fn first_code(vectors: &[[usize; 2]], advice: usize) -> Option<usize> {
+/// Whether translations may have been made of what is there.
+fn have_code(vectors: &[[usize; 2]]) -> bool {
     let vm = vm::lock();
-    let is = |it: Pages| vm.images.overlaps(it.bounds().0, it.bounds().1);
-    let first = |it: &[usize; 2]| pages(it).is_some_and(is);
-    vectors.iter().position(first).filter(|_| drops(advice))
+    let has = |it: Pages| vm.images.overlaps(it.bounds().0, it.bounds().1);
+    vectors.iter().filter_map(pages).any(has)
 }
 
 fn first_of_ours(vectors: &[[usize; 2]]) -> Option<usize> {

@@ -36,7 +36,8 @@ pub fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
         c::__NR_mremap => remap(&pieces, pages, args),
         c::__NR_mbind if is_default_policy(args[2]) => {
             let pieces = of_the_app(pieces);
-            each(&pieces, nr, args).unwrap_or_else(|| if pieces.is_empty() { EFAULT } else { 0 })
+            let done = if pieces.is_empty() { EFAULT } else { 0 };
+            each(&pieces, nr, args).unwrap_or(done)
         }
         c::__NR_mbind | c::__NR_mseal | c::__NR_remap_file_pages => on_a_hole(nr, args),
         c::__NR_mprotect | c::__NR_pkey_mprotect if args[2] as u32 & c::PROT_GROWSDOWN != 0 => {
