@@ -40,7 +40,7 @@ fn sum(line: &str, next: &str) -> String {
         };
         let known = words.iter_mut().find_map(|it| {
             let (known, number) = count(it)?;
-            (known == name).then(|| (number, it))
+            (known == name).then_some((number, it))
         });
         match known {
             Some((number, it)) => *it = format!("{name}={}", number + more),
