@@ -139,3 +139,17 @@ fn stats_of(scratch: &Scratch, cmd: &Cmd) -> Vec<Stats> {
     Ppin::new(&scratch.db()).with(&[&option]).wrap(cmd).run_ok();
     Stats::read(&file)
 }
+
+/// Data beside hot code, code that was patched and is not any more, and both in turns: hot
+/// code is linked, and does not go through the VM.
+#[test]
+fn code_on_written_pages_stays_in_the_cache() {
+    let exe = Guest::load("memory/written_pages.c").build("pie");
+    let exe = exe.expect("the compiler makes PIEs");
+    for what in ["beside", "once", "turns"] {
+        let scratch = Scratch::new();
+        let stats = stats_of(&scratch, &Cmd::new(&exe).args([what, "1"]));
+        // Half a million to twenty million times through a loop.
+        assert!(stats[0].number("vm_entries") < 20_000, "{what}: {stats:?}");
+    }
+}

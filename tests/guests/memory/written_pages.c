@@ -7,7 +7,10 @@
 //@ run: patched 1 => exit 0
 //@ run: turns 1 => exit 0
 //@ run: next 1 => exit 0
+//@ run: interrupted 1 => exit 0
 #include "guest.h"
+#include <signal.h>
+#include <sys/time.h>
 
 typedef unsigned (*code_t)(unsigned);
 static unsigned char *page;
@@ -68,6 +71,24 @@ static unsigned next(long much) {
     return sum;
 }
 
+static code_t in_handler;
+static void handler(int signal) {
+    (void)signal;
+    if (in_handler(7) != 21) abort();
+}
+
+// All of it, with a signal every now and then that finds code of the page at any place.
+static unsigned interrupted(long much) {
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+    in_handler = adder(1024, 3);
+    sigaction(SIGALRM, &action, 0);
+    setitimer(ITIMER_REAL, &often, 0);
+    unsigned sum = beside(much) + once(much) + patched(much) + next(much);
+    setitimer(ITIMER_REAL, &never, 0);
+    return sum;
+}
+
 int main(int argc, char **argv) {
     const char *what = argv[1];
     long much = atol(argv[2]);
@@ -75,7 +96,8 @@ int main(int argc, char **argv) {
     unsigned sum = !strcmp(what, "beside") ? beside(much)
         : !strcmp(what, "once") ? once(much)
         : !strcmp(what, "patched") ? patched(much)
-        : !strcmp(what, "turns") ? turns(much) : next(much);
+        : !strcmp(what, "turns") ? turns(much)
+        : !strcmp(what, "next") ? next(much) : interrupted(much);
     printf("%s %u\n", what, sum);
     FINISH();
 }

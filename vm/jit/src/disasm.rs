@@ -167,6 +167,9 @@ fn area_note(line: &Line) -> Option<String> {
     }
     let disp = ins.memory_displacement32();
     let counters = ppin_abi::area::counter_disp(0);
+    if disp == ppin_abi::area::PACE {
+        return Some(String::from("pace"));
+    }
     if disp >= counters {
         return Some(format!("counter {}", (disp - counters) / 8));
     }
