@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// Counts changes of [`Record`].
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// An open catalog. Its methods cannot fail: what goes wrong makes it forget.
 #[derive(Debug)]
@@ -48,7 +48,6 @@ struct Record {
     tool: [u8; 32],
     fragments: u32,
     checksum: u64,
-    touched: bool,
     sound: bool,
     image_path: Vec<u8>,
     label: String,
@@ -111,7 +110,6 @@ impl Catalog {
             image_path: path_of(&record.image_path),
             label: record.label,
             checksum: record.checksum,
-            touched: record.touched,
             sound: record.sound,
         })
     }
@@ -128,7 +126,6 @@ impl Catalog {
             tool: facts.key.tool,
             fragments: facts.fragments,
             checksum: facts.checksum,
-            touched: facts.touched,
             sound: facts.sound,
             image_path: facts.image_path.as_os_str().as_bytes().to_vec(),
             label: facts.label.clone(),

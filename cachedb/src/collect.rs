@@ -5,22 +5,22 @@ use crate::entry::ImageEntry;
 use crate::error::{Context, Error};
 use crate::open::Database;
 use crate::remove::Removed;
-use crate::scan::children;
 use crate::trust;
 use nix::fcntl::{Flock, FlockArg};
-use ppin_persist::memo;
-use ppin_persist::paths::{MEMO, is_abandoned};
-use std::collections::HashSet;
+use ppin_persist::evict::{self, Candidate};
+use ppin_persist::paths::{GROWTH, TIDY_LOCK, is_abandoned, is_left_behind};
 use std::fs::{self, File};
-use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// What to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GcOptions {
-    /// Bytes that units may take; images used longest ago go first.
+    /// Bytes that units may take; dead images go first, then those used longest ago.
     pub cap: Option<u64>,
+    /// Remove units of images whose file is gone or has other contents now.
+    pub remove_dead: bool,
     /// Merge the units of each image.
     pub compact: bool,
     /// Remove units that are damaged, lie in the wrong place, or are of other
@@ -35,12 +35,12 @@ pub struct Collected {
     pub compacted: Compacted,
     /// Damaged and outdated units.
     pub damaged: Removed,
+    /// Units of images whose file is gone or has other contents now.
+    pub dead: Removed,
     /// Units removed to get below the cap.
     pub evicted: Removed,
     /// Abandoned temporary files.
     pub temporary: u64,
-    /// Memos that are damaged or of no use.
-    pub memos: u64,
     /// Bytes of units that remain.
     pub remaining: u64,
 }
@@ -52,9 +52,13 @@ impl Database {
     /// Another process is at it, or the system refuses.
     pub fn collect(&self, options: &GcOptions) -> Result<Collected, Error> {
         self.writable()?;
+        let start = SystemTime::now();
         let mut collected = Collected::default();
         if options.remove_damaged {
             self.remove_damaged(&mut collected)?;
+        }
+        if options.remove_dead {
+            self.remove_dead(&mut collected)?;
         }
         if options.compact {
             collected.compacted = self.compact()?;
@@ -65,7 +69,23 @@ impl Database {
         }
         self.sweep(&mut collected)?;
         collected.remaining = self.list()?.iter().map(ImageEntry::bytes).sum();
+        self.counted(collected.remaining);
+        self.sync(start)?;
         Ok(collected)
+    }
+
+    fn remove_dead(&self, collected: &mut Collected) -> Result<(), Error> {
+        for image in self.list()?.iter().filter(|image| self.is_dead(image)) {
+            self.remove_image(image, &mut collected.dead)?;
+        }
+        Ok(())
+    }
+
+    /// Tells runs how large the database is: see `ppin_persist::evict`.
+    fn counted(&self, bytes: u64) {
+        if let Ok(file) = trust::open_lock(&self.path().join(GROWTH)) {
+            let _ = file.set_len(evict::growth(bytes).max(1));
+        }
     }
 
     fn remove_damaged(&self, collected: &mut Collected) -> Result<(), Error> {
@@ -81,36 +101,28 @@ impl Database {
     }
 
     fn evict(&self, cap: u64, collected: &mut Collected) -> Result<(), Error> {
-        let mut images = self.list()?;
-        let mut total: u64 = images.iter().map(ImageEntry::bytes).sum();
-        images.sort_by_key(ImageEntry::last_use);
-        for image in images {
-            if total <= cap {
-                break;
-            }
-            total -= image.bytes();
-            self.remove_image(&image, &mut collected.evicted)?;
+        let images = self.list()?;
+        let total: u64 = images.iter().map(ImageEntry::bytes).sum();
+        if total <= cap {
+            return Ok(());
+        }
+        let candidate = |image: &ImageEntry| Candidate {
+            bytes: image.bytes(),
+            used: image.used,
+            dead: self.is_dead(image),
+            needed: false,
+        };
+        let candidates: Vec<_> = images.iter().map(candidate).collect();
+        for number in evict::choose(&candidates, cap) {
+            self.remove_image(&images[number], &mut collected.evicted)?;
         }
         Ok(())
     }
 
-    /// Leftovers: abandoned temporary files, empty directories, useless memos.
+    /// Leftovers: abandoned temporary files, empty directories.
     fn sweep(&self, collected: &mut Collected) -> Result<(), Error> {
         let scan = self.scan()?;
-        let memo_dir = self.path().join(MEMO);
-        let memos = match trust::check_dir(&memo_dir) {
-            Ok(()) => children(&memo_dir)?,
-            Err(_) => Vec::new(),
-        };
-        let in_memo_dir = memos.iter().filter(|(_, name)| {
-            let name = name.as_encoded_bytes();
-            name.starts_with(ppin_persist::paths::TEMPORARY.as_bytes())
-        });
-        let temporary = scan
-            .temporary
-            .iter()
-            .chain(in_memo_dir.map(|(path, _)| path));
-        for path in temporary.filter(|path| abandoned(path)) {
+        for path in scan.temporary.iter().filter(|path| left_behind(path)) {
             self.remove_path(path)?;
             collected.temporary += 1;
         }
@@ -123,22 +135,13 @@ impl Database {
                     .context("remove", &key_dir)?;
             }
         }
-        let images: HashSet<_> = scan.units.iter().map(|unit| unit.image).collect();
-        for (path, name) in memos {
-            let temporary = name.as_encoded_bytes().starts_with(b".");
-            let useful = || memo_of(&path).is_some_and(|image| images.contains(&image));
-            if !temporary && abandoned(&path) && !useful() {
-                self.remove_path(&path)?;
-                collected.memos += 1;
-            }
-        }
         Ok(())
     }
 
     /// Held by whoever merges or evicts; nobody waits for it.
     pub(crate) fn tidy_lock(&self) -> Result<Flock<File>, Error> {
         self.writable()?;
-        let path: PathBuf = self.path().join("tidy.lock");
+        let path: PathBuf = self.path().join(TIDY_LOCK);
         let file = trust::open_lock(&path).context("open", &path)?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Ok(lock),
@@ -148,21 +151,21 @@ impl Database {
     }
 }
 
-/// Whether nothing has happened to it for long. The change time: a unit's
-/// modification time is no time.
-fn abandoned(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
+fn now() -> i64 {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    let now = now.map_or(0, |now| now.as_secs() as i64);
-    fs::symlink_metadata(path).is_ok_and(|meta| is_abandoned(meta.ctime(), now))
+    now.map_or(0, |now| now.as_secs() as i64)
 }
 
-/// The image that a memo is about.
-fn memo_of(path: &Path) -> Option<[u8; 32]> {
-    let (file, _) = trust::open_file(path).ok()?;
-    let mut bytes = Vec::new();
-    file.take(memo::MEMO_LEN as u64 + 1)
-        .read_to_end(&mut bytes)
-        .ok()?;
-    memo::decode(&bytes).map(|(_, image)| image)
+/// Whether its writer is dead.
+fn left_behind(path: &Path) -> bool {
+    trust::open_file(path).is_ok_and(|(file, meta)| {
+        let locked = Flock::lock(file, FlockArg::LockExclusiveNonblock).is_err();
+        is_left_behind(meta.ctime(), now(), locked)
+    })
+}
+
+/// Whether nothing has happened to it for long.
+fn abandoned(path: &Path) -> bool {
+    let now = now();
+    fs::symlink_metadata(path).is_ok_and(|meta| is_abandoned(meta.ctime(), now))
 }

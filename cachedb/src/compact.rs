@@ -13,7 +13,9 @@ use crate::scan::UnitPath;
 use crate::trust;
 use ppin_persist::paths::UnitName;
 use ppin_persist::{Head, UnitFile, merge};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::SystemTime;
 
 /// Outcome of a compaction.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -70,12 +72,16 @@ impl Database {
         let Some(merged) = files.and_then(|files| merge(&files)).ok() else {
             return Ok(());
         };
+        let used = fs::metadata(self.path().join(first.dir())).and_then(|meta| meta.modified());
         let new = self.publish_unit(first, &merged.bytes)?;
         compacted.images += 1;
         compacted.duplicates += u64::from(merged.duplicates) + u64::from(merged.conflicts);
         for (path, _) in sound.iter().filter(|(path, _)| **path != new) {
             self.discard(path)?;
             compacted.units += 1;
+        }
+        if let Ok(used) = used {
+            keep_use(&self.path().join(first.dir()), used);
         }
         Ok(())
     }
@@ -100,12 +106,12 @@ impl Database {
         let full = self.path().join(path.relative());
         self.files.make_dir(&dir).context("create", &dir)?;
         trust::check_dirs(self.path(), &path.dir())?;
-        let mtime = Some(time(head.mtime_token));
-        publish(&*self.files, &full, bytes, mtime).context("write", &full)?;
+        publish(&*self.files, &full, bytes).context("write", &full)?;
         Ok(path)
     }
 }
 
-fn time((seconds, nanoseconds): (i64, u32)) -> SystemTime {
-    UNIX_EPOCH + Duration::new(seconds.unsigned_abs(), nanoseconds)
+/// Merging is no use: the folder's time stays what it was.
+fn keep_use(dir: &Path, used: SystemTime) {
+    let _ = File::open(dir).and_then(|dir| dir.set_modified(used));
 }

@@ -6,10 +6,10 @@ use crate::open::Database;
 use crate::scan::{UnitPath, path_of};
 use crate::trust;
 use ppin_persist::{HEADER_LEN, Head, Key, Reject, UnitFile};
-use std::fs::{File, Metadata};
+use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// All units of one image under one engine and tool.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct ImageEntry {
     pub path: Option<PathBuf>,
     /// Tool and knobs as recorded.
     pub label: String,
+    /// When it was last used, in seconds (see `ppin_persist::evict`).
+    pub used: i64,
     /// Its units, in order.
     pub units: Vec<UnitEntry>,
 }
@@ -43,14 +45,10 @@ impl ImageEntry {
             .sum()
     }
 
-    /// When one of its units was last used or made, in seconds.
+    /// When it was last used, in seconds.
     #[must_use]
     pub fn last_use(&self) -> i64 {
-        self.units
-            .iter()
-            .map(|unit| unit.last_use)
-            .max()
-            .unwrap_or(0)
+        self.used
     }
 }
 
@@ -80,8 +78,6 @@ pub struct UnitFacts {
     pub label: String,
     /// Checksum of its head.
     pub checksum: u64,
-    /// Whether the file was touched since it was published.
-    pub touched: bool,
     /// Whether it was verified completely since it was last touched.
     pub sound: bool,
 }
@@ -129,6 +125,7 @@ impl Database {
                     image: path.image,
                     path: None,
                     label: String::new(),
+                    used: folder_time(&self.path().join(path.dir())),
                     units: vec![unit],
                 }),
             }
@@ -192,6 +189,10 @@ impl Database {
     }
 }
 
+fn folder_time(dir: &Path) -> i64 {
+    fs::symlink_metadata(dir).map_or(0, |meta| meta.mtime())
+}
+
 fn describe(image: &mut ImageEntry) {
     let mut facts = image
         .units
@@ -251,7 +252,6 @@ pub(crate) fn facts(bytes: &[u8], path: &UnitPath, state: &FileState) -> Result<
         image_path: path_of(head.image_path),
         label: String::from_utf8_lossy(head.label).into_owned(),
         checksum: head.checksum,
-        touched: head.mtime_token != state.mtime,
         sound: false,
     })
 }

@@ -1,11 +1,13 @@
 //! The steps by which the database changes.
 
+#[allow(deprecated, reason = "see `lock`")]
+use nix::fcntl::{FlockArg, flock};
 use std::fmt;
-use std::fs::{self, File, FileTimes};
+use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::time::SystemTime;
-use tempfile::TempPath;
+use tempfile::NamedTempFile;
 
 /// Operations that change files. Each may fail; whatever fails, the steps before it
 /// stand.
@@ -21,18 +23,13 @@ pub trait Files: fmt::Debug {
     ///
     /// # Errors
     /// The system's.
-    fn write_temporary(
-        &self,
-        dir: &Path,
-        bytes: &[u8],
-        mtime: Option<SystemTime>,
-    ) -> io::Result<TempPath>;
+    fn write_temporary(&self, dir: &Path, bytes: &[u8]) -> io::Result<NamedTempFile>;
 
     /// Gives a temporary file its name, in place of what had it before.
     ///
     /// # Errors
     /// The system's.
-    fn rename(&self, temporary: TempPath, to: &Path) -> io::Result<()>;
+    fn rename(&self, temporary: NamedTempFile, to: &Path) -> io::Result<()>;
 
     /// Makes names in `dir` last through a power failure.
     ///
@@ -54,14 +51,9 @@ pub trait Files: fmt::Debug {
 }
 
 /// Publishes a file: afterwards it is there whole, or not at all.
-pub(crate) fn publish(
-    files: &dyn Files,
-    path: &Path,
-    bytes: &[u8],
-    mtime: Option<SystemTime>,
-) -> io::Result<()> {
+pub(crate) fn publish(files: &dyn Files, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let dir = path.parent().unwrap_or(Path::new("."));
-    let temporary = files.write_temporary(dir, bytes, mtime)?;
+    let temporary = files.write_temporary(dir, bytes)?;
     files.rename(temporary, path)?;
     files.sync_dir(dir)
 }
@@ -75,26 +67,18 @@ impl Files for Disk {
         crate::trust::create_dir(dir)
     }
 
-    fn write_temporary(
-        &self,
-        dir: &Path,
-        bytes: &[u8],
-        mtime: Option<SystemTime>,
-    ) -> io::Result<TempPath> {
+    fn write_temporary(&self, dir: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
         let mut file = tempfile::Builder::new()
             .prefix(ppin_persist::paths::TEMPORARY)
             .tempfile_in(dir)?;
+        lock(file.as_file());
         file.write_all(bytes)?;
-        if let Some(mtime) = mtime {
-            file.as_file()
-                .set_times(FileTimes::new().set_modified(mtime))?;
-        }
         file.as_file().sync_all()?;
-        Ok(file.into_temp_path())
+        Ok(file)
     }
 
-    fn rename(&self, temporary: TempPath, to: &Path) -> io::Result<()> {
-        temporary.persist(to).map_err(|error| error.error)
+    fn rename(&self, temporary: NamedTempFile, to: &Path) -> io::Result<()> {
+        temporary.persist(to).map(drop).map_err(|error| error.error)
     }
 
     fn sync_dir(&self, dir: &Path) -> io::Result<()> {
@@ -111,6 +95,15 @@ impl Files for Disk {
             other => other,
         }
     }
+}
+
+/// As long as it is open, nobody takes it for a dead writer's.
+#[allow(
+    deprecated,
+    reason = "what replaces it owns the file, which is the temporary's"
+)]
+fn lock(file: &File) {
+    let _ = flock(file.as_raw_fd(), FlockArg::LockExclusiveNonblock);
 }
 
 fn gone_is_fine(result: io::Result<()>) -> io::Result<()> {

@@ -14,16 +14,17 @@
 mod catalog;
 mod collect;
 mod compact;
+mod dead;
 mod entry;
 mod error;
 mod files;
 mod image;
-mod memo;
 mod open;
 mod pack;
 mod remove;
 mod scan;
 mod stat;
+mod sync;
 mod trust;
 mod verify;
 
@@ -32,7 +33,7 @@ pub use compact::Compacted;
 pub use entry::{ImageEntry, UnitEntry, UnitFacts};
 pub use error::{Error, Refusal};
 pub use files::{Disk, Files};
-pub use image::image_hash;
+pub use image::image_identity;
 pub use open::{Access, Database, default_path};
 pub use pack::{Exported, Imported};
 pub use remove::{Removed, Selection};

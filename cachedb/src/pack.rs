@@ -13,11 +13,12 @@ use crate::error::{Context, Error};
 use crate::open::Database;
 use crate::remove::Selection;
 use crate::scan::UnitPath;
-use ppin_persist::paths::UnitName;
+use ppin_persist::paths::{GROWTH, UnitName};
 use ppin_persist::{Key, Reject, UnitFile};
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 const MAGIC: [u8; 8] = *b"ppinpack";
 const VERSION: u32 = 1;
@@ -85,8 +86,17 @@ impl Database {
     /// system refuses.
     pub fn import(&self, input: &mut dyn Read) -> Result<Imported, Error> {
         self.writable()?;
+        let start = SystemTime::now();
+        let imported = self.import_units(input);
+        self.sync(start)?;
+        imported
+    }
+
+    fn import_units(&self, input: &mut dyn Read) -> Result<Imported, Error> {
         let mut imported = Imported::default();
         let mut known = self.known_units()?;
+        // The next run counts what is there.
+        self.remove_path(&self.path().join(GROWTH))?;
         let start: [u8; 16] = read_array(input)?;
         if start != header() {
             return Err(Error::Pack("is not one, or of another version"));

@@ -15,8 +15,6 @@ pub struct Totals {
     pub units: u64,
     /// Units that cannot be read.
     pub unreadable: u64,
-    /// Units whose file was touched since it was published.
-    pub touched: u64,
     /// Fragments in all units; duplicates count each time.
     pub fragments: u64,
     /// Bytes of all units.
@@ -48,10 +46,7 @@ impl Database {
             totals.bytes += image.bytes();
             totals.fragments += image.fragments();
             for unit in &image.units {
-                match &unit.facts {
-                    Ok(facts) => totals.touched += u64::from(facts.touched),
-                    Err(_) => totals.unreadable += 1,
-                }
+                totals.unreadable += u64::from(unit.facts.is_err());
             }
         }
         Ok(totals)

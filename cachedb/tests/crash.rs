@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::SystemTime;
-use tempfile::TempPath;
+use tempfile::NamedTempFile;
 
 /// The file system, for a number of steps; then nothing works any more.
 #[derive(Clone, Debug)]
@@ -44,22 +44,17 @@ impl Files for Stopping {
     }
 
     /// Stopped, it has written half.
-    fn write_temporary(
-        &self,
-        dir: &Path,
-        bytes: &[u8],
-        mtime: Option<SystemTime>,
-    ) -> io::Result<TempPath> {
+    fn write_temporary(&self, dir: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
         if let Err(error) = self.step() {
-            let half = Disk.write_temporary(dir, &bytes[..bytes.len() / 2], None)?;
+            let half = Disk.write_temporary(dir, &bytes[..bytes.len() / 2])?;
             half.keep()?;
             return Err(error);
         }
-        Disk.write_temporary(dir, bytes, mtime)
+        Disk.write_temporary(dir, bytes)
     }
 
     /// Stopped, it leaves the temporary file behind.
-    fn rename(&self, temporary: TempPath, to: &Path) -> io::Result<()> {
+    fn rename(&self, temporary: NamedTempFile, to: &Path) -> io::Result<()> {
         if let Err(error) = self.step() {
             temporary.keep()?;
             return Err(error);
@@ -163,6 +158,7 @@ fn collection_may_stop_anywhere() {
     let options = GcOptions {
         cap: Some(0),
         compact: true,
+        remove_dead: false,
         remove_damaged: true,
     };
     stop_everywhere(

@@ -6,7 +6,6 @@ use common::{Bench, IMAGE_PATH, key, path, unit};
 use ppin_cachedb::{
     Access, Database, Error, GcOptions, Refusal, Selection, UnitPath, default_path,
 };
-use ppin_persist::memo::{self, StatId};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -16,6 +15,7 @@ use std::path::{Path, PathBuf};
 const TIDY: GcOptions = GcOptions {
     cap: None,
     compact: true,
+    remove_dead: false,
     remove_damaged: true,
 };
 
@@ -33,7 +33,7 @@ fn listing_groups_units_by_image() {
         assert_eq!(list[0].path.as_deref(), Some(Path::new(IMAGE_PATH)));
         assert_eq!(list[0].label, "bbcount");
         let facts = list[0].units[0].facts.as_ref().unwrap();
-        assert_eq!((facts.key, facts.touched), (key(1), false));
+        assert_eq!(facts.key, key(1));
     }
     let totals = bench.open().stat().unwrap();
     assert_eq!(
@@ -58,10 +58,7 @@ fn damage_is_listed_verified_and_removed() {
     fs::write(full(&cut), &bytes[..bytes.len() - 9]).unwrap();
 
     let db = bench.open();
-    assert_eq!(
-        (db.stat().unwrap().unreadable, db.stat().unwrap().touched),
-        (2, 1)
-    );
+    assert_eq!(db.stat().unwrap().unreadable, 2);
     let mut steps = Vec::new();
     let verified = db.verify(|done, all| steps.push((done, all))).unwrap();
     assert_eq!((verified.units, verified.damage.len()), (4, 3));
@@ -120,7 +117,7 @@ fn compaction_keeps_every_fragment() {
     let list = db.list().unwrap();
     assert_eq!(list[0].units.len(), 1);
     assert_eq!(list[0].units[0].path.name.seq, 3);
-    assert!(!list[0].units[0].facts.as_ref().unwrap().touched);
+    assert!(list[0].units[0].facts.is_ok());
     assert!(db.verify(|_, _| ()).unwrap().damage.is_empty());
     assert_eq!(db.compact().unwrap().images, 0);
 }
@@ -142,18 +139,17 @@ fn the_cap_evicts_what_was_used_longest_ago() {
     let bench = Bench::new();
     for image in 1..=4 {
         let path = bench.add(&key(image), 0, &[0]);
-        let file = fs::File::open(bench.root.join(path.relative())).unwrap();
-        // Change times are now for all; these differ in the future.
-        let used = std::time::SystemTime::now()
-            + std::time::Duration::from_secs(u64::from(9 - image) * 1000);
-        file.set_times(fs::FileTimes::new().set_accessed(used))
+        let dir = fs::File::open(bench.root.join(path.dir())).unwrap();
+        let past = std::time::Duration::from_secs(u64::from(image) * 1000);
+        dir.set_modified(std::time::SystemTime::now() - past)
             .unwrap();
     }
     let db = bench.open();
     let one = db.list().unwrap()[0].bytes();
     let options = GcOptions {
-        cap: Some(2 * one),
+        cap: Some(2 * one + one / 2),
         compact: false,
+        remove_dead: false,
         remove_damaged: false,
     };
     let collected = db.collect(&options).unwrap();
@@ -167,23 +163,31 @@ fn the_cap_evicts_what_was_used_longest_ago() {
     assert_eq!(left, [1, 2]);
 }
 
+/// Reading and merging are no use.
+#[test]
+fn tidying_leaves_the_time_of_last_use() {
+    let bench = Bench::new();
+    let path = bench.add(&key(1), 0, &[0]);
+    bench.add(&key(1), 1, &[16]);
+    let past = std::time::SystemTime::now() - std::time::Duration::from_secs(90_000);
+    let dir = fs::File::open(bench.root.join(path.dir())).unwrap();
+    dir.set_modified(past).unwrap();
+    let before = bench.open().list().unwrap()[0].last_use();
+    bench.open().verify(|_, _| ()).unwrap();
+    assert_eq!(bench.open().collect(&TIDY).unwrap().compacted.units, 2);
+    assert_eq!(bench.open().list().unwrap()[0].last_use(), before);
+}
+
 #[test]
 fn young_leftovers_are_not_swept() {
     let bench = Bench::new();
     let unit = bench.add(&key(1), 0, &[0]);
     let dir = bench.root.join(unit.dir());
     fs::write(dir.join(".tmp-1234"), b"being written").unwrap();
-    common::make_dir(&bench.root.join("memo"));
-    let id = StatId::default();
-    fs::write(
-        bench.root.join("memo").join(id.file_name()),
-        memo::encode(&id, &[8; 32]),
-    )
-    .unwrap();
     let db = bench.open();
     assert_eq!(db.stat().unwrap().temporary, 1);
     let collected = db.collect(&TIDY).unwrap();
-    assert_eq!((collected.temporary, collected.memos), (0, 0));
+    assert_eq!(collected.temporary, 0);
     assert!(dir.join(".tmp-1234").exists());
 }
 

@@ -109,6 +109,10 @@ pub struct Run {
     /// How the database is used
     #[arg(long, value_name = "MODE", default_value = "rw")]
     pub cache: Cache,
+    /// Bytes that the database may take (as in 500M); a run that adds to it removes what was
+    /// used longest ago [default: $PPIN_MAX_SIZE, else 2G]
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::bytes)]
+    pub max_size: Option<u64>,
     /// Append statistics, a JSON line for each process, to FILE, or write them to standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     pub stats: Option<Option<PathBuf>>,

@@ -28,6 +28,7 @@ mod failure;
 mod outputs;
 mod preflight;
 mod runtime;
+mod size;
 mod source;
 mod text;
 mod verb;

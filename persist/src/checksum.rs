@@ -22,11 +22,3 @@ pub(crate) fn head(head: &[u8], field: usize) -> Option<u64> {
     hasher.update(head.get(field.checked_add(8)?..)?);
     Some(hasher.digest())
 }
-
-/// A plausible point of time (1995 to 2012) that depends on all of the checksum that
-/// fits.
-pub(crate) const fn mtime_token(checksum: u64) -> (i64, u32) {
-    let seconds = 0x3000_0000 + (checksum >> 35) as i64;
-    let nanoseconds = (checksum as u32) % 1_000_000_000;
-    (seconds, nanoseconds)
-}

@@ -9,8 +9,8 @@
 //! [`thaw`](UnitFile::thaw), [`verify_all`](UnitFile::verify_all), [`merge()`].
 //! `FORMAT.md` beside this crate draws the file byte by byte.
 //!
-//! Nothing here touches the operating system; [`paths`] and [`memo`] only say how
-//! the files of a database are called and what a memo record contains.
+//! Nothing here touches the operating system; [`paths`] only says how the
+//! files of a database are called.
 //!
 //! Whatever the bytes of a file, reading them ends in a value or in a [`Reject`]:
 //! every offset and count is checked where it is used.
@@ -21,13 +21,13 @@ extern crate alloc;
 mod access;
 mod checksum;
 mod elf;
+pub mod evict;
 mod file;
 mod freeze;
 mod group;
 pub mod identity;
 mod key;
 mod layout;
-pub mod memo;
 mod merge;
 mod moved;
 pub mod paths;
@@ -51,7 +51,7 @@ pub use key::{Key, LOW_IMAGE, tool_key};
 pub use layout::{FORMAT_VERSION, GROUP, HEADER_LEN, PAGE, SectionId};
 pub use merge::{Merged, merge, merge_as};
 pub use moved::{AppField, MovedUnit};
-pub use raw::{Geometry, Head, RawUnit};
+pub use raw::{Geometry, Head, RawUnit, head_checksum};
 pub use reject::{KeyPart, Reject};
 pub use segments::{Segments, code_at};
 pub use slot::SlotValue;

@@ -1,9 +1,10 @@
 //! Names in a database directory. Everything in it belongs to its user, mode 0700.
 //!
 //! ```text
-//! DB/units/<engine and tool, 32 hex>/<image SHA-256, 64 hex>/<seq, 8 hex>-<tag, 16 hex>.unit
-//! DB/memo/<stat identity, 16 hex>       SHA-256 of an image file (see `memo`)
+//! DB/units/<engine and tool, 32 hex>/<image identity, 64 hex>/<seq, 8 hex>-<tag, 16 hex>.unit
 //! DB/catalog/                           the catalog, may be missing
+//! DB/growth                             its length: how much was written since it was counted
+//! DB/tidy.lock                          locked by whoever tidies up
 //! ```
 //! Units are read in the order of their names: ascending sequence, then tag. A
 //! writer takes the sequence after the highest it sees; two writers may take the
@@ -16,8 +17,10 @@ use core::fmt::Write;
 
 /// Directory of all units, under the database.
 pub const UNITS: &str = "units";
-/// Directory of image hash memos.
-pub const MEMO: &str = "memo";
+/// File whose length says how much the database has grown (see `evict`).
+pub const GROWTH: &str = "growth";
+/// File that whoever tidies up holds locked.
+pub const TIDY_LOCK: &str = "tidy.lock";
 /// Directory of the catalog.
 pub const CATALOG: &str = "catalog";
 /// Mode of every directory.
@@ -33,6 +36,21 @@ pub const TEMPORARY: &str = ".tmp-";
 pub const fn is_abandoned(ctime: i64, now: i64) -> bool {
     now.saturating_sub(ctime) > 3600
 }
+/// Whether a temporary file, last changed at `ctime`, is what a dead writer has left.
+/// `locked`: its lock is held, or cannot be asked for. A writer locks what it makes, so
+/// that this is known as soon as it dies, whatever machine or namespace it ran in; only
+/// between making and locking it takes its time.
+#[must_use]
+pub const fn is_left_behind(ctime: i64, now: i64, locked: bool) -> bool {
+    const UNLOCKED: i64 = 2;
+    if locked {
+        // Where there are no locks.
+        return is_abandoned(ctime, now);
+    }
+    // A change in the future is one before the clock was set back.
+    now.abs_diff(ctime) >= UNLOCKED as u64
+}
+
 const SUFFIX: &str = ".unit";
 
 /// Name of a unit file.
@@ -128,6 +146,15 @@ mod tests {
         assert!(!is_abandoned(1000, 1000) && !is_abandoned(1000, 4600));
         assert!(!is_abandoned(i64::MAX, 0), "a clock that was set back");
         assert!(is_abandoned(1000, 4601));
+    }
+
+    #[test]
+    fn what_a_dead_writer_left_is_known_by_its_lock() {
+        assert!(!is_left_behind(1000, 1001, false), "made, not locked yet");
+        assert!(is_left_behind(1000, 1002, false));
+        assert!(is_left_behind(5000, 1000, false), "the clock was set back");
+        assert!(!is_left_behind(1000, 1100, true));
+        assert!(is_left_behind(1000, 9000, true), "no locks there");
     }
 
     #[test]

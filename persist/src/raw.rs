@@ -42,8 +42,6 @@ pub struct Head<'a> {
     pub geometry: Geometry,
     /// Checksum of the head and so, through the checksums in it, of the whole file.
     pub checksum: u64,
-    /// The modification time (seconds, nanoseconds) that the writer gives the file.
-    pub mtime_token: (i64, u32),
     /// Path of the image as the writer knew it.
     pub image_path: &'a [u8],
     /// The tool and its knobs as the writer knew them.
@@ -67,7 +65,6 @@ impl<'a> Head<'a> {
         Ok(Self {
             geometry: geometry(&header),
             checksum: header.checksum,
-            mtime_token: checksum::mtime_token(header.checksum),
             image_path,
             label,
         })
@@ -106,6 +103,13 @@ impl Geometry {
     pub fn fits(&self, hot: u64, base: ImageBase) -> bool {
         hot == self.preferred_hot(base) && self.absolute_for.is_none_or(|made| made == base)
     }
+}
+
+/// What the head of a file says that its checksum is; through the checksums in the head, it
+/// stands for the whole file. Not verified.
+#[must_use]
+pub fn head_checksum(start: &[u8], file_len: u64) -> Option<u64> {
+    Some(parse(start, file_len).ok()?.checksum)
 }
 
 /// A file whose head has been read, not verified.

@@ -195,7 +195,6 @@ macro_rules! records {
         })*
     };
 }
-pub(crate) use records;
 
 records!(
     HeaderRec,

@@ -65,6 +65,17 @@ pub enum Reject {
     Mixed,
 }
 
+impl Reject {
+    /// Whether the file is of no use to anybody: torn, changed, or in the wrong place.
+    #[must_use]
+    pub const fn is_damage(&self) -> bool {
+        !matches!(
+            self,
+            Self::Reach | Self::Forbidden | Self::Stale | Self::Mixed
+        )
+    }
+}
+
 impl fmt::Display for KeyPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -10,7 +10,7 @@ use crate::layout::{GROUP, SectionId};
 use crate::plan::EntryKey;
 use crate::record::{HeaderRec, IndexRec, Record, SourceRec};
 use crate::tables::{Entry, FragmentInfo, RecordPair, Records, Source};
-use crate::{Geometry, Key, Reject, checksum, raw};
+use crate::{Geometry, Key, Reject, raw};
 use alloc::boxed::Box;
 use core::ops::Range;
 use core::sync::atomic::AtomicU64;
@@ -83,13 +83,6 @@ impl<'a> VerifiedUnit<'a> {
     #[must_use]
     pub fn checksum(&self) -> u64 {
         self.header.checksum
-    }
-
-    /// The modification time (seconds, nanoseconds) that the writer gives the file.
-    /// A file with another one was touched since: verify it completely before use.
-    #[must_use]
-    pub fn mtime_token(&self) -> (i64, u32) {
-        checksum::mtime_token(self.header.checksum)
     }
 
     /// The fragment for an entry point.

@@ -233,7 +233,8 @@ proptest! {
         exercise(&bytes);
         if bytes.len() >= 16 {
             bytes[..8].copy_from_slice(b"ppinunit");
-            bytes[8..16].copy_from_slice(&[1, 0, 0, 0, 1, 0, 0, 0]);
+            bytes[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+            bytes[12..16].copy_from_slice(&LAYOUT_VERSION.to_le_bytes());
             exercise(&bytes);
         }
     }

@@ -477,3 +477,35 @@ fn code_is_kept_when_the_program_leaves_by_other_doors() {
         assert!(warm.is_warm(), "{door}: {warm:?}");
     }
 }
+
+/// The C library chooses other functions on other processors; what ppin makes of those that
+/// both use is the same.
+#[test]
+fn a_database_serves_processors_with_and_without_avx512() {
+    let masks = [
+        "",
+        "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512CD,-AVX512DQ,-EVEX",
+        "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX2,-AVX2_Usable,-AVX,-ERMS,-BMI2",
+    ];
+    let words = "x=a-b-c-; printf '%s %x\\n' $x 255; case $x in a*c-) exit 3;; esac";
+    let cmd = |mask: &str| {
+        Cmd::new("/bin/sh")
+            .args(["-c", words])
+            .env("GLIBC_TUNABLES", mask)
+    };
+    for made in masks {
+        let scratch = Scratch::new();
+        let ppin = Ppin::new(&scratch.db()).with(&["--no-follow"]);
+        let right = cmd(made).run();
+        let (outcome, cold) = stats_run(&ppin, &cmd(made), scratch.path());
+        assert_eq!(outcome, right);
+        for used in masks {
+            let (outcome, stats) = stats_run(&ppin, &cmd(used), scratch.path());
+            assert_eq!(outcome, right, "{made} {used}");
+            assert!(stats.rejections().is_empty(), "{made} {used}: {stats:?}");
+            // Nearly all is there: it is found under the same key.
+            let few = cold.compiled() / 4;
+            assert!(stats.compiled() < few, "{made} {used}: {stats:?}");
+        }
+    }
+}

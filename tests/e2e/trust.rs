@@ -196,29 +196,6 @@ fn planted_units_are_not_used_and_stop_nobody() {
     }
 }
 
-/// Memos say which code belongs to a file: one that somebody else wrote could name any.
-#[test]
-fn planted_memos_are_not_believed() {
-    let trained = Trained::new();
-    let memos = |db: &Path| folders(db, "memo");
-    for (how, plant, why) in plants(&[("a file", plain, "not a directory")]) {
-        let stats = trained.run(how, |db| memos(db).iter().for_each(|path| plant(path)));
-        let reasons = stats.rejections();
-        assert!(
-            reasons.iter().any(|r| r.contains(why)),
-            "{how}: {reasons:?}"
-        );
-    }
-    for (how, plant, why) in plants(&[("a pipe", pipe, "not a regular file")]) {
-        let all = |db: &Path| below(&memos(db)).iter().for_each(|path| plant(path));
-        let reasons = trained.run(how, all).rejections();
-        assert!(
-            reasons.iter().any(|r| r.contains(why)),
-            "{how}: {reasons:?}"
-        );
-    }
-}
-
 /// What only the verbs use does not stop a run, whatever it is.
 #[test]
 fn a_plain_file_for_the_catalog_stops_no_run() {

@@ -7,6 +7,7 @@ use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
 use crate::outputs::Outputs;
 use crate::preflight::{self, Kind};
 use crate::runtime;
+use crate::size;
 use nix::errno::Errno;
 use nix::libc::{ENOENT, ENOEXEC};
 use ppin_abi::boot::{RuntimeSpan, flag};
@@ -123,6 +124,7 @@ impl Boot {
                 flags: flags(args),
                 cache_limit_kib: args.engine_option.iter().find_map(limit).unwrap_or(0),
                 check_every: check_every(args),
+                db_cap: size::cap(args.max_size).map_err(Failure::of_ppin)?,
                 engine_id: runtime::ENGINE_ID,
                 ..BootParams::EMPTY
             },

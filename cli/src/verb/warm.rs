@@ -9,12 +9,14 @@ use crate::args::Format;
 use crate::failure::{FAILED, Failure, NO, YES};
 use crate::text::count;
 use clap::Args;
+use ppin_cachedb::{Access, Database};
 use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
+use std::time::{Duration, SystemTime};
 
 /// `ppin warm`.
 #[derive(Debug, Args)]
@@ -31,6 +33,9 @@ pub struct Warm {
     /// Database directory [default: $PPIN_DB, else $XDG_CACHE_HOME/ppin, else ~/.cache/ppin]
     #[arg(long, value_name = "DIR")]
     pub db: Option<PathBuf>,
+    /// Bytes that the database may take (as in 500M) [default: $PPIN_MAX_SIZE, else 2G]
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::bytes)]
+    pub max_size: Option<u64>,
     /// Run it this often: paths depend on addresses, which differ from run to run
     #[arg(long, value_name = "TIMES", default_value_t = 1)]
     pub runs: u32,
@@ -50,10 +55,15 @@ pub struct Warm {
     pub command: Vec<OsString>,
 }
 
+/// What earlier runs wrote may be in memory alone for so long: the kernel writes it out after
+/// half a minute.
+const RECENT: Duration = Duration::from_secs(120);
+
 /// Runs it.
 pub fn warm(args: &Warm) -> Result<u8, Failure> {
     super::tool::named(&args.tool, crate::failure::USAGE)?;
     let mut learnt = Learnt::default();
+    let start = SystemTime::now();
     for _ in 0..args.runs.max(1) {
         learnt = run(args)?;
         let summary = match args.format {
@@ -62,6 +72,9 @@ pub fn warm(args: &Warm) -> Result<u8, Failure> {
         };
         eprintln!("{summary}");
     }
+    let path = path_of(args.db.as_deref())?;
+    let db = Database::open(&path, Access::ReadWrite).map_err(failed)?;
+    db.sync(start - RECENT).map_err(failed)?;
     Ok(if learnt.processes == 0 { NO } else { YES })
 }
 
@@ -87,6 +100,9 @@ fn command(args: &Warm, stats: &std::path::Path) -> Result<Command, Failure> {
     command.args(["run", "--engine-option", "explore", "-o", "/dev/null"]);
     command.args(["-t", &args.tool, "--db"]);
     command.arg(path_of(args.db.as_deref())?).arg(option);
+    if let Some(size) = args.max_size {
+        command.args(["--max-size", &size.to_string()]);
+    }
     for knob in &args.knob {
         command.args(["--knob", knob]);
     }

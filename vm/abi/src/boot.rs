@@ -97,6 +97,8 @@ pub struct BootHeader {
     /// Signals with the numbers of faults that the program begins with ignored (bit 0:
     /// signal 1): the kernel does not keep that of signals which we catch.
     pub ignored: u64,
+    /// Bytes that the units of the database may take.
+    pub db_cap: u64,
     /// Database directory (absolute), empty: none.
     pub db: Str,
     /// Tool name.

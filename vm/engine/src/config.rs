@@ -16,6 +16,8 @@ pub struct Config {
     pub cache_limit_kib: u32,
     /// With `flag::SAMPLE`: one in so many arrivals is compared, 0: as time allows.
     pub check_every: u64,
+    /// Bytes that the units of the database may take.
+    pub db_cap: u64,
     /// Database directory, empty: none.
     pub db: String,
     /// Read-only databases behind it.
@@ -65,6 +67,7 @@ impl Config {
             flags: boot.flags,
             cache_limit_kib: boot.cache_limit_kib,
             check_every: boot.check_every,
+            db_cap: boot.db_cap,
             db: text(boot.db),
             db_stack: list(boot.db_stack, ':'),
             note: text(boot.note),

@@ -135,6 +135,7 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
             cache_limit_kib: config.cache_limit_kib,
             check_every: config.check_every,
             ignored: thread.process().actions.ignored_faults(),
+            db_cap: config.db_cap,
             engine_id: config.engine_id,
             ptracer: 0,
             db: config.db.as_bytes(),

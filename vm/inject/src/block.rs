@@ -23,6 +23,8 @@ pub struct BootParams<'a> {
     /// Signals that are ignored though the kernel does not say so, see
     /// [`BootHeader::ignored`].
     pub ignored: u64,
+    /// Bytes that the units of the database may take.
+    pub db_cap: u64,
     /// SHA-256 of the runtime ELF.
     pub engine_id: [u8; 32],
     /// Tracer that the app has declared itself, 0: none.
@@ -55,6 +57,7 @@ impl BootParams<'_> {
         cache_limit_kib: 0,
         check_every: 0,
         ignored: 0,
+        db_cap: 0,
         engine_id: [0; 32],
         ptracer: 0,
         db: b"",
@@ -116,6 +119,7 @@ impl<'a> BootParams<'a> {
             ptracer: self.ptracer,
             check_every: self.check_every,
             ignored: self.ignored,
+            db_cap: self.db_cap,
             db,
             tool,
             knobs,
@@ -177,7 +181,7 @@ fn bytes_of(header: &BootHeader) -> &[u8] {
 /// Fields without padding between them; whoever adds one adds it here.
 const _: () = assert!(
     size_of::<BootHeader>()
-        == 8 + 4 * 4 + 8 * 3 + 4 * 2 + 8 + 32 + 16 + 24 + 8 * 3 + 8 * STRINGS + BOOTSTRAP_MAX
+        == 8 + 4 * 4 + 8 * 4 + 4 * 2 + 8 + 32 + 16 + 24 + 8 * 3 + 8 * STRINGS + BOOTSTRAP_MAX
 );
 
 fn now<K: Kernel>(kernel: &mut K) -> u64 {

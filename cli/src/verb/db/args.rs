@@ -1,6 +1,7 @@
 //! Options of `ppin db`.
 
 use crate::args::Format;
+use crate::size::bytes;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -75,7 +76,7 @@ pub enum Action {
 /// A choice of units.
 #[derive(Debug, Args, Default)]
 pub struct Which {
-    /// Images: paths, or beginnings of their hashes
+    /// Images: paths, or beginnings of their identities
     #[arg(value_name = "IMAGE", conflicts_with_all = ["all", "key"])]
     pub images: Vec<String>,
     /// Everything made under keys (builds of ppin, tools) whose directory begins so
@@ -89,9 +90,13 @@ pub struct Which {
 /// `ppin db gc`.
 #[derive(Debug, Args)]
 pub struct Gc {
-    /// Remove the images used longest ago until this much is left (as in 500M, 2G)
+    /// If there is more, remove the images used longest ago until this much is left (as in
+    /// 500M) [default: $PPIN_MAX_SIZE, else 2G]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub max_size: Option<u64>,
+    /// Keep code of images whose file is gone or has other contents now
+    #[arg(long)]
+    pub keep_dead: bool,
     /// Do not merge the units of each image
     #[arg(long)]
     pub no_merge: bool,
@@ -101,38 +106,4 @@ pub struct Gc {
     /// Format of the answer
     #[arg(long, default_value = "human")]
     pub format: Format,
-}
-
-/// A size: a number of bytes, or with K, M or G behind it.
-fn bytes(text: &str) -> Result<u64, String> {
-    let split = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(split);
-    let shift = match unit {
-        "" => 0,
-        "K" => 10,
-        "M" => 20,
-        "G" => 30,
-        _ => return Err(format!("{unit} is no unit: K, M or G")),
-    };
-    let number: u64 = number.parse().map_err(|_| format!("{text} is no size"))?;
-    number
-        .checked_mul(1 << shift)
-        .ok_or_else(|| format!("{text} is too large"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_read() {
-        assert_eq!(bytes("17"), Ok(17));
-        assert_eq!(bytes("2K"), Ok(2048));
-        assert_eq!(bytes("1G"), Ok(1 << 30));
-        for wrong in ["", "K", "1T", "1.5M", "-1", "99999999999G"] {
-            assert!(bytes(wrong).is_err(), "{wrong}");
-        }
-    }
 }

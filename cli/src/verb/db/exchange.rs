@@ -26,15 +26,21 @@ pub fn export(db: &Option<Database>, file: &Path, which: &Which) -> Result<u8, F
         }
     };
     if file == Path::new("-") {
-        return written(db, &chosen, &mut io::stdout().lock());
+        let status = written(db, &chosen, &mut io::stdout().lock())?;
+        // A pipe, which there is nothing of to write to a disk, says that it is one.
+        let _ = nix::unistd::fsync(io::stdout());
+        return Ok(status);
     }
     let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty());
     let named = |error: io::Error| failed(format!("{}: {error}", file.display()));
     let mut temporary = NamedTempFile::new_in(dir.unwrap_or(Path::new("."))).map_err(named)?;
     let status = written(db, &chosen, &mut BufWriter::new(temporary.as_file_mut()))?;
+    temporary.as_file().sync_all().map_err(named)?;
     temporary
         .persist(file)
         .map_err(|error| named(error.error))?;
+    let dir = File::open(dir.unwrap_or(Path::new(".")));
+    dir.and_then(|dir| dir.sync_all()).map_err(named)?;
     Ok(status)
 }
 
@@ -65,7 +71,6 @@ pub fn import(db: &Database, file: &Path) -> Result<u8, Failure> {
         Box::new(BufReader::new(opened))
     };
     let done = db.import(&mut *input).map_err(failed)?;
-    super::memo::remember(db, &db.list().map_err(failed)?);
     let known = count(done.known, "unit");
     println!(
         "imported {} ({}), {known} known before",

@@ -42,7 +42,7 @@ pub fn label(text: &str) -> String {
 fn image_table(images: &[ImageEntry]) -> String {
     let columns = [
         ("IMAGE", Left),
-        ("HASH", Left),
+        ("IDENTITY", Left),
         ("TOOL", Left),
         ("UNITS", Right),
         ("TRACES", Right),
@@ -99,7 +99,6 @@ fn unit_table(images: &[ImageEntry]) -> String {
 fn remark(unit: &UnitEntry) -> String {
     match &unit.facts {
         Err(why) => format!("not used: {why}"),
-        Ok(facts) if facts.touched => "touched since it was written".to_owned(),
         Ok(_) => String::new(),
     }
 }
@@ -107,7 +106,7 @@ fn remark(unit: &UnitEntry) -> String {
 fn image_json(image: &ImageEntry) -> Value {
     json!({
         "image": image.path.as_ref().map(|path| path.to_string_lossy()),
-        "sha256": to_hex(&image.image),
+        "identity": to_hex(&image.image),
         "key": to_hex(&image.key_dir),
         "tool": label(&image.label),
         "traces": image.fragments(),
@@ -122,7 +121,6 @@ fn unit_json(unit: &UnitEntry) -> Value {
         "file": unit.path.relative().to_string_lossy(),
         "traces": unit.facts.as_ref().map_or(0, |facts| facts.fragments),
         "bytes": unit.len,
-        "touched": unit.facts.as_ref().is_ok_and(|facts| facts.touched),
         "error": unit.facts.as_ref().err(),
     })
 }

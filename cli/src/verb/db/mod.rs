@@ -6,7 +6,6 @@
 mod args;
 mod exchange;
 mod list;
-mod memo;
 mod recompile;
 mod stat;
 mod tidy;
@@ -88,7 +87,7 @@ fn create(path: &Path) -> Result<Database, Failure> {
     Database::open(path, Access::ReadWrite).map_err(failed)
 }
 
-/// Units by a word of the user's: a path, or the first digits of an image's hash.
+/// Units by a word of the user's: a path, or the first digits of an image's identity.
 pub fn selection(word: &str) -> Result<Selection, Failure> {
     if word.contains('/') {
         return match std::path::absolute(word) {
@@ -106,7 +105,7 @@ pub fn selection(word: &str) -> Result<Selection, Failure> {
     }
     Err(Failure::new(
         USAGE,
-        format!("{word} is neither a path (with a slash in it) nor the beginning of a hash"),
+        format!("{word} is neither a path (with a slash in it) nor the beginning of an identity"),
     ))
 }
 

@@ -28,7 +28,7 @@ pub fn stat(db: &Option<Database>, format: Format) -> Result<u8, Failure> {
 }
 
 /// Key, value, and what it is in words.
-fn rows(totals: &Totals) -> [(&'static str, u64, &'static str); 9] {
+fn rows(totals: &Totals) -> [(&'static str, u64, &'static str); 8] {
     [
         ("images", totals.images, "images"),
         ("keys", totals.keys, "builds of ppin and tools"),
@@ -36,11 +36,6 @@ fn rows(totals: &Totals) -> [(&'static str, u64, &'static str); 9] {
         ("traces", totals.fragments, "traces, duplicates counted"),
         ("bytes", totals.bytes, "bytes"),
         ("unreadable", totals.unreadable, "units that are damaged"),
-        (
-            "touched",
-            totals.touched,
-            "units touched since they were written",
-        ),
         ("temporary", totals.temporary, "temporary files"),
         (
             "refused",

@@ -4,14 +4,17 @@ use super::args::{Gc, Which};
 use super::{failed, selection};
 use crate::args::Format;
 use crate::failure::{Failure, NO, USAGE, YES};
-use crate::text::{count, size};
+use crate::size;
+use crate::text::{count, size as in_words};
 use ppin_cachedb::{Collected, Database, GcOptions, Selection};
 use serde_json::json;
 
 /// Tidies up.
 pub fn collect(db: &Option<Database>, options: &Gc) -> Result<u8, Failure> {
+    let cap = size::cap(options.max_size).map_err(|why| Failure::new(USAGE, why))?;
     let gc = GcOptions {
-        cap: options.max_size,
+        cap: Some(cap),
+        remove_dead: !options.keep_dead,
         compact: !options.no_merge,
         remove_damaged: !options.keep_damaged,
     };
@@ -44,13 +47,20 @@ fn human(done: &Collected) -> String {
             count(merged.duplicates, "duplicate trace")
         ),
     );
-    let removed = |units, bytes| format!("{} ({})", count(units, "unit"), size(bytes));
-    let (damaged, evicted) = (&done.damaged, &done.evicted);
+    let removed = |units, bytes| format!("{} ({})", count(units, "unit"), in_words(bytes));
+    let (damaged, evicted, dead) = (&done.damaged, &done.evicted, &done.dead);
     line(
         damaged.units != 0,
         format!(
             "removed as damaged: {}",
             removed(damaged.units, damaged.bytes)
+        ),
+    );
+    line(
+        dead.units != 0,
+        format!(
+            "removed as code of files that are gone or changed: {}",
+            removed(dead.units, dead.bytes)
         ),
     );
     line(
@@ -61,10 +71,10 @@ fn human(done: &Collected) -> String {
         ),
     );
     line(
-        done.temporary + done.memos != 0,
+        done.temporary != 0,
         format!(
             "removed as abandoned: {}",
-            count(done.temporary + done.memos, "small file")
+            count(done.temporary, "small file")
         ),
     );
     for (unit, why) in &merged.damaged {
@@ -73,7 +83,7 @@ fn human(done: &Collected) -> String {
             format!("left alone: {}: {why}", unit.relative().display()),
         );
     }
-    line(true, format!("{} remain", size(done.remaining)));
+    line(true, format!("{} remain", in_words(done.remaining)));
     text
 }
 
@@ -83,10 +93,10 @@ fn as_json(done: &Collected) -> serde_json::Value {
         "merged_units": done.compacted.units,
         "duplicates": done.compacted.duplicates,
         "damaged": done.damaged.units,
+        "dead": done.dead.units,
         "evicted": done.evicted.units,
         "evicted_bytes": done.evicted.bytes,
         "temporary": done.temporary,
-        "memos": done.memos,
         "remaining_bytes": done.remaining,
     })
 }
@@ -109,7 +119,7 @@ pub fn remove(db: &Option<Database>, which: &Which, format: Format) -> Result<u8
         }
     }
     match format {
-        Format::Human => println!("removed {} ({})", count(units, "unit"), size(bytes)),
+        Format::Human => println!("removed {} ({})", count(units, "unit"), in_words(bytes)),
         Format::Json => println!("{}", json!({ "units": units, "bytes": bytes })),
     }
     Ok(if units == 0 && !which.all { NO } else { YES })

@@ -18,7 +18,7 @@ use unit::Unit;
 /// `ppin inspect`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-IMAGE is a path, a file name or the beginning of a hash; UNIT a unit file or its name; \
+IMAGE is a path, a file name or the beginning of an identity; UNIT a unit file or its name; \
 ADDRESS is one as nm and objdump print it, behind 0x. IMAGE:ADDRESS and IMAGE:SYMBOL look \
 into one image only.
 

@@ -61,7 +61,7 @@ fn figures(sum: &UnitSummary) -> serde_json::Value {
 pub fn images(db: Option<&Database>, images: &[ImageEntry], json: bool) {
     let columns = [
         ("IMAGE", Left),
-        ("HASH", Left),
+        ("IDENTITY", Left),
         ("TOOL", Left),
         ("UNITS", Right),
         ("TRACES", Right),
@@ -81,7 +81,7 @@ pub fn images(db: Option<&Database>, images: &[ImageEntry], json: bool) {
         if json {
             let mut object = figures(&sum);
             object["image"] = json!(name(image));
-            object["sha256"] = json!(to_hex(&image.image));
+            object["identity"] = json!(to_hex(&image.image));
             object["tool"] = json!(label(&image.label));
             object["units"] = json!(image.units.len());
             println!("{object}");

@@ -148,6 +148,7 @@ mod tests {
             image: [hash; 32],
             path: Some(path.into()),
             label: "null".to_owned(),
+            used: 0,
             units: Vec::new(),
         }
     }

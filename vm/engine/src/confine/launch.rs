@@ -25,7 +25,7 @@ const PLAIN: &[u32] = &[
     c::__NR_openat, c::__NR_read, c::__NR_write, c::__NR_close, c::__NR_fstat, c::__NR_lseek,
     c::__NR_pread64, c::__NR_writev, c::__NR_pwrite64, c::__NR_readlink, c::__NR_getdents64,
     c::__NR_mkdir, c::__NR_renameat, c::__NR_unlinkat, c::__NR_utimensat, c::__NR_fgetxattr,
-    c::__NR_newfstatat,
+    c::__NR_newfstatat, c::__NR_linkat, c::__NR_flock, c::__NR_ftruncate,
     c::__NR_faccessat2, c::__NR_getcwd, c::__NR_munmap, c::__NR_mremap, c::__NR_madvise,
     c::__NR_futex, c::__NR_rt_sigaction, c::__NR_rt_sigprocmask, c::__NR_rt_sigreturn,
     c::__NR_sigaltstack, c::__NR_rt_tgsigqueueinfo, c::__NR_tgkill, c::__NR_kill,

@@ -38,6 +38,8 @@ pub struct Image {
     pub span: (u64, u64),
     /// Restored code of this image.
     pub units: Vec<crate::restore::Bound>,
+    /// Units that were found damaged: the next writer removes them.
+    pub damaged: Vec<ppin_persist::paths::UnitName>,
     /// The database has been asked for units.
     pub asked: bool,
     /// What its executed branches did not do has been looked at, or is not this
@@ -197,6 +199,7 @@ impl Images {
             naming,
             span: (entry.start, entry.end),
             units: Vec::new(),
+            damaged: Vec::new(),
             asked: false,
             explored: true,
             identity: None,

@@ -87,6 +87,7 @@ impl Bound {
             Ok(()) => Gate::Open,
             Err(e) => {
                 stats.note(alloc::format!("{}: {e}", image.path));
+                self.damaged |= e.is_damage();
                 Gate::Refused
             }
         };

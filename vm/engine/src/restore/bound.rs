@@ -34,6 +34,8 @@ pub struct Bound {
     pub(super) slots_open: bool,
     /// Hot offsets of fragments whose app bytes have changed since.
     pub(super) killed: Vec<u32>,
+    /// Part of it was found damaged.
+    pub(super) damaged: bool,
 }
 
 impl Bound {
@@ -51,7 +53,14 @@ impl Bound {
             cold_open,
             slots_open: false,
             killed: Vec::new(),
+            damaged: false,
         }
+    }
+
+    /// Whether part of it was found damaged.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.damaged
     }
 
     /// Name of its file.

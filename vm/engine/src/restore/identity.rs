@@ -35,12 +35,23 @@ fn in_memory(image: &Image, len: u64) -> Option<[u8; 32]> {
     }
 }
 
+/// Identity of the file that is at `path` now.
+#[must_use]
+pub fn of_path(path: &str) -> Option<[u8; 32]> {
+    let file = File::open(path, c::O_RDONLY | c::O_NONBLOCK, 0).ok()?;
+    let stat = file.stat().ok()?;
+    of_open(&file, &stat)
+}
+
 /// Identity of the file at `path` if it still is the one in state `stat`.
 fn of_file(path: &str, stat: &Stat) -> Option<[u8; 32]> {
     let file = File::open(path, c::O_RDONLY | c::O_NONBLOCK, 0).ok()?;
-    if file.stat().ok()? != *stat {
-        return None;
-    }
+    (file.stat().ok()? == *stat)
+        .then(|| of_open(&file, stat))
+        .flatten()
+}
+
+fn of_open(file: &File, stat: &Stat) -> Option<[u8; 32]> {
     let mut start = [0; START];
     let read = file.read_at(&mut start, 0).ok()?;
     let id = match identity::build_id(&start[..read]) {
@@ -53,7 +64,7 @@ fn of_file(path: &str, stat: &Stat) -> Option<[u8; 32]> {
         }),
         BuildId::None => None,
     };
-    id.or_else(|| sample(&file, stat.size))
+    id.or_else(|| sample(file, stat.size))
 }
 
 fn sample(file: &File, len: u64) -> Option<[u8; 32]> {

@@ -12,7 +12,32 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use ppin_abi::boot::flag;
 use ppin_persist::paths::UnitName;
-use ppin_persist::{Geometry, HEADER_LEN, Key, RawUnit};
+use ppin_persist::{Geometry, HEADER_LEN, Key, RawUnit, Reject};
+
+/// Why a unit cannot be used.
+#[derive(Debug)]
+pub struct Unfit {
+    /// In words.
+    pub reason: String,
+    /// It is of no use to anybody: empty, torn or damaged.
+    pub damaged: bool,
+}
+
+impl From<String> for Unfit {
+    fn from(reason: String) -> Self {
+        let damaged = false;
+        Self { reason, damaged }
+    }
+}
+
+impl From<Reject> for Unfit {
+    fn from(reject: Reject) -> Self {
+        Self {
+            reason: reject.to_string(),
+            damaged: reject.is_damage(),
+        }
+    }
+}
 
 /// Opens, maps and verifies the head of the unit `name` in `dir`; the reason if it cannot
 /// be used, nothing if it is not there any more.
@@ -22,7 +47,7 @@ pub fn open(
     key: &Key,
     image: &Image,
     flags: u32,
-) -> Result<Option<Bound>, String> {
+) -> Result<Option<Bound>, Unfit> {
     let (file, stat) = match dir.open_file(&name.file_name()) {
         // Taken in by a larger one since the directory was listed.
         Err(Fault::Missing) => return Ok(None),
@@ -31,9 +56,18 @@ pub fn open(
     let mut head = [0; HEADER_LEN];
     let read = file.read_at(&mut head, 0);
     let read = read.map_err(|e| format!("cannot be read ({e})"))?;
-    let geometry = Geometry::peek(&head[..read], stat.size).map_err(|e| e.to_string())?;
+    let geometry = Geometry::peek(&head[..read], stat.size)?;
+    // Of a copy nothing more can be expected.
+    let checksum = ppin_persist::head_checksum(&head[..read], stat.size);
+    if image
+        .units
+        .iter()
+        .any(|unit| Some(unit.unit.checksum()) == checksum)
+    {
+        return Ok(None);
+    }
     if !budget::unit_fits(geometry.file_len) {
-        return Err(String::from("too large for the limits of memory"));
+        return Err(String::from("too large for the limits of memory").into());
     }
     let addr = map(&file, &geometry, image, flags)?;
     verify(addr, &geometry, key, *name)
@@ -79,11 +113,11 @@ fn map(file: &File, geometry: &Geometry, image: &Image, flags: u32) -> Result<u6
 
 /// Verifies the head of what is mapped at `addr`. The rest is verified by groups, each
 /// before it is used, whatever has happened to the file since it was written.
-fn verify(addr: u64, geometry: &Geometry, key: &Key, name: UnitName) -> Result<Bound, String> {
+fn verify(addr: u64, geometry: &Geometry, key: &Key, name: UnitName) -> Result<Bound, Unfit> {
     // SAFETY: the head and the tables, mapped readable until Bound unmaps them.
     let tables: &'static [u8] =
         unsafe { core::slice::from_raw_parts(addr as *const u8, geometry.hot.start as usize) };
-    let raw = RawUnit::new(tables, geometry.file_len).map_err(|e| e.to_string())?;
-    let unit = raw.verify(key).map_err(|e| e.to_string())?;
+    let raw = RawUnit::new(tables, geometry.file_len)?;
+    let unit = raw.verify(key)?;
     Ok(Bound::new(name, unit, addr, geometry.clone()))
 }

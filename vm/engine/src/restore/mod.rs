@@ -14,6 +14,7 @@ mod map;
 mod unlink;
 
 pub use bound::Bound;
+pub use identity::of_path;
 
 use crate::cache::place;
 use crate::image::naming::{self, Naming};
@@ -22,6 +23,7 @@ use crate::store::Folder;
 use crate::sys::time;
 use crate::vm::Vm;
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_persist::paths::{self, UnitName};
@@ -182,9 +184,44 @@ fn map_units(vm: &mut Vm, id: ImageId, key: &Key, db: &str) {
     let Some(dir) = vm.store.folder(db, &paths::unit_dir(key)) else {
         return;
     };
-    for name in dir.unit_names() {
+    if vm.config.writes() && !vm.no_save && *db == *vm.config.db {
+        vm.store.note_use(&dir);
+    }
+    for name in worth_opening(&dir, dir.unit_names()) {
         map_unit(vm, id, key, &dir, &name);
     }
+}
+
+/// Units of an image that are opened, however many there are.
+const MOST: usize = 32;
+/// Units of which the length is asked.
+const ASKED: usize = 8 * MOST;
+
+/// The largest of an image's units, in order; a writer or `ppin db gc` makes the others few.
+#[must_use]
+pub fn worth_opening(dir: &Folder, mut names: Vec<UnitName>) -> Vec<UnitName> {
+    if names.len() <= MOST {
+        return names;
+    }
+    if names.len() > ASKED {
+        // The oldest and the newest.
+        names.drain(ASKED / 2..names.len() - ASKED / 2);
+    }
+    let size = |name: &UnitName| dir.size_of(&name.file_name());
+    let mut sized: Vec<(u64, UnitName)> = names.iter().map(|name| (size(name), *name)).collect();
+    sized.sort_unstable_by_key(|one| Reverse(*one));
+    // Of the same length they are probably the same.
+    let mut others = sized.clone();
+    sized.dedup_by_key(|one| one.0);
+    others.retain(|one| {
+        sized
+            .binary_search_by_key(&Reverse(*one), |x| Reverse(*x))
+            .is_err()
+    });
+    let mut chosen: Vec<UnitName> = sized.iter().chain(&others).map(|one| one.1).collect();
+    chosen.truncate(MOST);
+    chosen.sort_unstable();
+    chosen
 }
 
 /// Maps one unit for image `id`; what is wrong with it is noted.
@@ -197,9 +234,12 @@ pub fn map_unit(vm: &mut Vm, id: ImageId, key: &Key, dir: &Folder, name: &UnitNa
             vm.images.get_mut(id).units.extend(unit);
             vm.log(format_args!("unit {file}"));
         }
-        Err(reason) => {
+        Err(map::Unfit { reason, damaged }) => {
             vm.log(format_args!("unit {file} refused: {reason}"));
             vm.stats.note(alloc::format!("{file}: {reason}"));
+            if damaged {
+                vm.images.get_mut(id).damaged.push(*name);
+            }
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::cache::place;
 use crate::host;
 use crate::image::naming::Naming;
 use crate::image::{Image, ImageId};
-use crate::restore;
+use crate::restore::{self, Bound};
 use crate::store::{self, Folder};
 use crate::sys::{mem, time};
 use crate::vm::Vm;
@@ -23,7 +23,7 @@ use alloc::vec::Vec;
 use allowance::Allowance;
 use ppin_abi::context::Context;
 use ppin_persist::paths::{self, UnitName};
-use ppin_persist::{Key, Piece, RawUnit, UnitSpec, freeze as freeze_bytes, unit_flag};
+use ppin_persist::{Key, Piece, UnitSpec, freeze as freeze_bytes, unit_flag};
 use ppin_relocator::{Fragment, FragmentRef, RelocKind};
 
 /// Freezes everything fresh. `remap`: use the new units at once (the cache is about
@@ -45,14 +45,37 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
     };
     for n in 0..vm.images.all.len() as u32 {
         let id = ImageId(n);
+        remove_damaged(vm, id);
         if let Some((key, dir, name)) = freeze(vm, id, &mut allowance, &program)
             && remap
         {
             restore::map_unit(vm, id, &key, &dir, &name);
         }
     }
+    if !remap {
+        store::cap::keep(vm);
+    }
     vm.note_refusals();
     vm.stats.time.persist += time::ticks().saturating_sub(started);
+}
+
+/// Removes units of the image that this run has found damaged.
+fn remove_damaged(vm: &mut Vm, id: ImageId) {
+    let image = vm.images.get_mut(id);
+    let mut names = core::mem::take(&mut image.damaged);
+    let damaged = image.units.iter().filter(|unit| unit.is_damaged());
+    names.extend(damaged.map(Bound::name));
+    if names.is_empty() {
+        return;
+    }
+    let Some(key) = restore::key_of(vm, id) else {
+        return;
+    };
+    // What lies in a database that is only read has no namesake here.
+    if let Some(dir) = vm.store.folder(&vm.config.db, &paths::unit_dir(&key)) {
+        let names: Vec<String> = names.iter().map(UnitName::file_name).collect();
+        tidy::remove(&dir, &names);
+    }
 }
 
 /// Freezes the fresh fragments of one image, or of one that is being unmapped.
@@ -128,8 +151,12 @@ impl Draft {
     fn new(vm: &mut Vm, id: ImageId) -> Option<Self> {
         let key = restore::key_to_save(vm, id)?;
         let dir = vm.store.folder(&vm.config.db, &paths::unit_dir(&key));
-        let names = dir.as_ref().map(Folder::unit_names).unwrap_or_default();
-        let seq = names.last().map_or(0, |n| n.seq + 1);
+        let mut names = dir.as_ref().map(Folder::unit_names).unwrap_or_default();
+        let seq = names.last().map_or(0, |n| n.seq.saturating_add(1));
+        if let Some(dir) = &dir {
+            let ours = vm.images.get(id).units.iter().map(Bound::name).collect();
+            tidy::drop_copies(dir, &mut names, ours);
+        }
         Some(Self {
             key,
             dir,
@@ -174,12 +201,12 @@ fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
     let Some(dir) = &draft.dir else {
         return;
     };
-    for name in &draft.names {
-        if vm.images.get(id).units.iter().any(|u| u.name() == *name) {
+    for name in restore::worth_opening(dir, draft.names.clone()) {
+        if vm.images.get(id).units.iter().any(|u| u.name() == name) {
             continue;
         }
         let image = vm.images.get(id);
-        let Some(unit) = restore::peek_unit(dir, name, &draft.key, image) else {
+        let Some(unit) = restore::peek_unit(dir, &name, &draft.key, image) else {
             continue;
         };
         for number in savable(vm, id) {
@@ -258,14 +285,11 @@ fn write(
     if !tidied.replaces.is_empty() {
         allowance.merged(bytes.len() as u64);
     }
-    let unit = RawUnit::new(bytes, bytes.len() as u64)
-        .and_then(RawUnit::verify_any)
-        .map_err(|e| e.to_string())?;
-    let mtime = Some(unit.mtime_token());
-    dir.publish(&draft.name.file_name(), bytes, mtime)
+    dir.publish(&draft.name.file_name(), bytes)
         .map_err(|e| format!("{}: cannot write to it ({e})", dir.path()))?;
     tidy::remove(&dir, &tidied.replaces);
-    tidy::sweep(&dir);
+    vm.store.wrote(bytes.len());
+    dir.sweep();
     Ok(dir)
 }
 

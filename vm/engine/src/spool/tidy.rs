@@ -7,16 +7,21 @@
 
 use crate::store::Folder;
 use crate::sys::file::Mapped;
-use crate::sys::time;
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ppin_persist::paths::{TEMPORARY, UnitName, is_abandoned};
-use ppin_persist::{Key, UnitFile, merge, merge_as};
+use ppin_persist::paths::UnitName;
+use ppin_persist::{HEADER_LEN, Key, UnitFile, merge, merge_as};
 
 /// Units that an image may have before small ones are merged.
 const MANY: usize = 8;
 /// Merging fewer is not worth it.
 const WORTH: usize = 4;
+
+/// Units that an image may have before copies are sought.
+const CROWD: usize = 32;
+/// Units that are compared in one run, which takes some 10 ms.
+const LOOKED_AT: usize = 2000;
 
 /// Bytes of units that are merged in about 50 ms.
 const MUCH: usize = 6 << 20;
@@ -128,16 +133,32 @@ fn opened<'a>(key: &Key, neighbours: &'a [Neighbour]) -> Option<Vec<UnitFile<'a>
     neighbours.iter().map(open).collect()
 }
 
-/// Removes what killed writers have left in `dir`.
-pub fn sweep(dir: &Folder) {
-    let (now, _) = time::real();
-    let old = |name: &String| {
-        let opened = dir.open_file(name);
-        opened.is_ok_and(|(_, stat)| is_abandoned(stat.ctime.0, now))
-    };
-    let mut names = dir.names();
-    names.retain(|name| name.starts_with(TEMPORARY) && old(name));
-    remove(dir, &names);
+/// Removes units that are copies of others, if there are very many: writers that began at
+/// the same time leave the same. Of equal ones, one of `first` stays.
+pub fn drop_copies(dir: &Folder, names: &mut Vec<UnitName>, first: Vec<UnitName>) {
+    if names.len() <= CROWD {
+        return;
+    }
+    let mut seen = BTreeSet::new();
+    let mut copies = BTreeSet::new();
+    let others = names.iter().filter(|name| !first.contains(name));
+    for name in first.iter().chain(others).take(LOOKED_AT) {
+        let checksum = checksum(dir, name);
+        if checksum.is_some_and(|sum| !seen.insert(sum)) {
+            copies.insert(*name);
+        }
+    }
+    names.retain(|name| !copies.contains(name));
+    let copies: Vec<String> = copies.iter().map(UnitName::file_name).collect();
+    remove(dir, &copies);
+}
+
+/// What a unit's head says of the contents of the whole file.
+fn checksum(dir: &Folder, name: &UnitName) -> Option<u64> {
+    let (file, stat) = dir.open_file(&name.file_name()).ok()?;
+    let mut head = [0; HEADER_LEN];
+    let read = file.read_at(&mut head, 0).ok()?;
+    ppin_persist::head_checksum(&head[..read], stat.size)
 }
 
 /// Removes files that another has replaced.

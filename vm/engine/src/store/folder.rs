@@ -2,11 +2,12 @@
 
 use super::{Fault, judged, open_file, tag};
 use crate::sys::file::{self, File, Stat};
-use crate::sys::{Errno, Result as SysResult, c};
+use crate::sys::{Errno, Result as SysResult, c, time};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ppin_persist::paths::{FILE_MODE, TEMPORARY, UnitName};
+use core::cell::Cell;
+use ppin_persist::paths::{FILE_MODE, TEMPORARY, UnitName, is_left_behind};
 use ppin_persist::trust::Kind;
 
 /// See the module. Files are reached from it, whatever happens to its path.
@@ -17,6 +18,8 @@ pub struct Folder {
     path: String,
     user: u32,
     stat: Stat,
+    /// It has been read to its end.
+    listed: Cell<bool>,
 }
 
 impl Folder {
@@ -36,6 +39,7 @@ impl Folder {
             path: path.into(),
             user,
             stat,
+            listed: Cell::new(false),
         })
     }
 
@@ -51,6 +55,11 @@ impl Folder {
         &self.stat
     }
 
+    /// Sets its modification time to now.
+    pub fn touch(&self) {
+        let _ = self.dir.set_mtime(0, c::UTIME_NOW);
+    }
+
     /// Opens a file for reading, if it may be trusted.
     ///
     /// # Errors
@@ -62,6 +71,9 @@ impl Folder {
     /// All names.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
+        if self.listed.replace(true) {
+            self.dir.rewind();
+        }
         file::list(&self.dir).unwrap_or_default()
     }
 
@@ -77,19 +89,33 @@ impl Folder {
         units
     }
 
-    /// Writes `bytes` to the file `name` by way of a temporary name; `mtime` marks the file
-    /// as untouched since.
+    /// Makes the file `name` of `bytes`, whole or not at all. It is written without a name, so
+    /// that nothing is left of it if the process is killed meanwhile.
     ///
     /// # Errors
     /// The kernel's; nothing is left behind.
-    pub fn publish(&self, name: &str, bytes: &[u8], mtime: Option<(i64, u32)>) -> SysResult<()> {
+    pub fn publish(&self, name: &str, bytes: &[u8]) -> SysResult<()> {
         const EFBIG: Errno = Errno(27);
         if !file::may_write(bytes.len()) {
             return Err(EFBIG);
         }
+        // Not every file system knows files without names.
+        let Ok(file) = self.create(".", c::O_TMPFILE) else {
+            return self.publish_renamed(name, bytes);
+        };
+        file.write_all(bytes)?;
+        let named = file::link_at(&file, self.dir.fd(), name);
+        named.or_else(|_| self.publish_renamed(name, bytes))
+    }
+
+    /// The same by way of a temporary name, in place of what has the name. The lock tells
+    /// others that the writer lives.
+    fn publish_renamed(&self, name: &str, bytes: &[u8]) -> SysResult<()> {
         let temporary = format!("{TEMPORARY}{:016x}", tag());
-        let written = self
-            .write(&temporary, bytes, mtime)
+        let file = self.create(&temporary, c::O_CREAT | c::O_EXCL | c::O_NOFOLLOW)?;
+        let _ = file.lock();
+        let written = file
+            .write_all(bytes)
             .and_then(|()| file::rename_at(self.dir.fd(), &temporary, name));
         if written.is_err() {
             let _ = self.remove(&temporary);
@@ -97,11 +123,32 @@ impl Folder {
         written
     }
 
-    fn write(&self, name: &str, bytes: &[u8], mtime: Option<(i64, u32)>) -> SysResult<()> {
-        let flags = c::O_WRONLY | c::O_CREAT | c::O_EXCL | c::O_NOFOLLOW;
-        let file = File::create_at(self.dir.fd(), &file::c_path(name), flags, FILE_MODE)?;
-        file.write_all(bytes)?;
-        mtime.map_or(Ok(()), |(seconds, nanos)| file.set_mtime(seconds, nanos))
+    fn create(&self, name: &str, flags: u32) -> SysResult<File> {
+        let flags = c::O_WRONLY | flags;
+        File::create_at(self.dir.fd(), &file::c_path(name), flags, FILE_MODE)
+    }
+
+    /// Removes what writers that are dead have left here.
+    pub fn sweep(&self) {
+        let (now, _) = time::real();
+        let mut names = self.names();
+        names.retain(|name| name.starts_with(TEMPORARY));
+        for name in names.iter().filter(|name| self.is_left(name, now)) {
+            let _ = self.remove(name);
+        }
+    }
+
+    fn is_left(&self, name: &str, now: i64) -> bool {
+        self.open_file(name).is_ok_and(|(file, stat)| {
+            let alive = file.lock().is_err();
+            is_left_behind(stat.ctime.0, now, alive)
+        })
+    }
+
+    /// Length of a file; of what cannot be used, 0.
+    #[must_use]
+    pub fn size_of(&self, name: &str) -> u64 {
+        file::stat_at(self.dir.fd(), name).map_or(0, |stat| stat.size)
     }
 
     /// Removes a file.

@@ -6,6 +6,7 @@
 //! units and every file are judged by what was opened. What is refused is said once in the
 //! statistics. No descriptor outlives the work that it was opened for.
 
+pub mod cap;
 mod folder;
 
 pub use folder::Folder;
@@ -16,6 +17,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
+use ppin_persist::evict::is_due;
 use ppin_persist::trust::{Kind, Refusal, judge};
 
 /// Why a folder or file is not used.
@@ -64,6 +66,12 @@ pub struct Store {
     judged: Vec<(String, bool)>,
     /// What was refused and has not been said yet.
     refused: Vec<String>,
+    /// Bytes of units written and not counted yet.
+    written: u64,
+    /// A folder of units was begun.
+    began: bool,
+    /// The time when it was first asked for, in seconds.
+    now: Option<i64>,
 }
 
 impl Store {
@@ -94,7 +102,7 @@ impl Store {
             // The database itself is there, or is not ours to make.
             if step != db {
                 let made = file::make_dir(&step);
-                made.map_err(|e| format!("cannot make the folder {step} ({e})"))?;
+                self.began |= made.map_err(|e| format!("cannot make the folder {step} ({e})"))?;
             }
             if !self.trusts(&step) {
                 return Err(format!("{step} cannot be used"));
@@ -124,6 +132,19 @@ impl Store {
     /// What was refused since this was last asked, in words.
     pub fn refusals(&mut self) -> Vec<String> {
         core::mem::take(&mut self.refused)
+    }
+
+    /// So many bytes of units were written.
+    pub fn wrote(&mut self, len: usize) {
+        self.written += len as u64;
+    }
+
+    /// Notes that what lies in `folder` is used, at most once a day.
+    pub fn note_use(&mut self, folder: &Folder) {
+        let now = *self.now.get_or_insert_with(|| time::real().0);
+        if is_due(folder.stat().mtime.0, now) {
+            folder.touch();
+        }
     }
 
     /// Whether all folders from `db` down to `relative` are there and trusted.

@@ -182,7 +182,47 @@ impl File {
         write_all(self.0, bytes)
     }
 
-    /// Sets access and modification time.
+    /// Locks the file against others who ask (flock(2)), for as long as it is open; does
+    /// not wait.
+    ///
+    /// # Errors
+    /// The kernel's; somebody else has it.
+    pub fn lock(&self) -> Result<()> {
+        let args = [
+            self.0 as usize,
+            (c::LOCK_EX | c::LOCK_NB) as usize,
+            0,
+            0,
+            0,
+            0,
+        ];
+        // SAFETY: no pointers.
+        unsafe { call(c::__NR_flock, args) }.map(drop)
+    }
+
+    /// Reading begins anew.
+    pub fn rewind(&self) {
+        let args = [self.0 as usize, 0, c::SEEK_SET as usize, 0, 0, 0];
+        // SAFETY: no pointers.
+        let _ = unsafe { call(c::__NR_lseek, args) };
+    }
+
+    /// Sets its length.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn set_len(&self, len: u64) -> Result<()> {
+        // SAFETY: no pointers.
+        unsafe {
+            call(
+                c::__NR_ftruncate,
+                [self.0 as usize, len as usize, 0, 0, 0, 0],
+            )
+        }
+        .map(drop)
+    }
+
+    /// Sets the modification time.
     ///
     /// # Errors
     /// The kernel's.
@@ -321,6 +361,27 @@ pub fn is_writable(path: &str) -> bool {
     unsafe { call(c::__NR_access, [path.as_ptr() as usize, W_OK, 0, 0, 0, 0]) }.is_ok()
 }
 
+/// Gives the open file `from` a name in directory descriptor `dir`; fails if it is taken.
+///
+/// # Errors
+/// The kernel's.
+pub fn link_at(from: &File, dir: i32, name: &str) -> Result<()> {
+    let (from, name) = (
+        c_path(&alloc::format!("/proc/self/fd/{}", from.0)),
+        c_path(name),
+    );
+    let args = [
+        c::AT_FDCWD as isize as usize,
+        from.as_ptr() as usize,
+        dir as isize as usize,
+        name.as_ptr() as usize,
+        c::AT_SYMLINK_FOLLOW as usize,
+        0,
+    ];
+    // SAFETY: both paths are terminated and outlive the call.
+    unsafe { call(c::__NR_linkat, args) }.map(drop)
+}
+
 /// unlinkat(2) of a file in directory descriptor `dir`.
 ///
 /// # Errors
@@ -332,17 +393,47 @@ pub fn unlink_at(dir: i32, name: &str) -> Result<()> {
     unsafe { call(c::__NR_unlinkat, args) }.map(drop)
 }
 
-/// Creates a directory for the user only; one that exists is fine.
+/// Sets the modification time of `path` to now, if it is there.
+pub fn touch(path: &str) {
+    let path = c_path(path);
+    let times: [i64; 4] = [0, i64::from(c::UTIME_OMIT), 0, i64::from(c::UTIME_NOW)];
+    let args = [
+        c::AT_FDCWD as isize as usize,
+        path.as_ptr() as usize,
+        times.as_ptr() as usize,
+        c::AT_SYMLINK_NOFOLLOW as usize,
+        0,
+        0,
+    ];
+    // SAFETY: a terminated path and two timespecs.
+    let _ = unsafe { call(c::__NR_utimensat, args) };
+}
+
+/// Removes the directory `path` if it is empty.
+pub fn remove_dir(path: &str) {
+    let path = c_path(path);
+    let dir = c::AT_FDCWD as isize as usize;
+    let flags = c::AT_REMOVEDIR as usize;
+    // SAFETY: the path is terminated.
+    let _ = unsafe {
+        call(
+            c::__NR_unlinkat,
+            [dir, path.as_ptr() as usize, flags, 0, 0, 0],
+        )
+    };
+}
+
+/// Creates a directory for the user only, and says whether it did; one that exists is fine.
 ///
 /// # Errors
 /// The kernel's.
-pub fn make_dir(path: &str) -> Result<()> {
+pub fn make_dir(path: &str) -> Result<bool> {
     const EEXIST: i32 = 17;
     let path = c_path(path);
     // SAFETY: the path is terminated.
     match unsafe { call(c::__NR_mkdir, [path.as_ptr() as usize, 0o700, 0, 0, 0, 0]) } {
         Err(e) if e.0 != EEXIST => Err(e),
-        _ => Ok(()),
+        made => Ok(made.is_ok()),
     }
 }
 
