@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use ppin_tests::ways::Scratch;
 use ppin_tests::{Cmd, Ppin};
 use std::io::{Read, Write};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Stdio};
 
 const NOWHERE: u64 = 0x1234;
@@ -21,6 +21,7 @@ fn waiting(scratch: &Scratch) -> Child {
     let mut child = Ppin::new(&scratch.db())
         .wrap(&cat)
         .to_std()
+        .process_group(0)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -100,7 +101,7 @@ fn a_log_tells_what_each_process_did() {
 /// Zeroes the data of the runtime in `pid`.
 fn damage(pid: u32) {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
-    let data = |line: &&str| line.contains(" rw-p ") && line.ends_with("ppin");
+    let data = |line: &&str| line.contains(" rw-p ") && line.contains("/ppin");
     let line = maps.lines().find(data).unwrap();
     let address = |text: &str| u64::from_str_radix(text, 16).unwrap();
     let (start, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
@@ -124,6 +125,6 @@ fn a_runtime_whose_memory_is_damaged_ends() {
         nix::sys::signal::Signal::SIGSEGV,
     )
     .unwrap();
-    let ended = ppin_tests::command::wait(&mut child, std::time::Duration::from_secs(30));
+    let ended = ppin_tests::command::wait(&mut child, std::time::Duration::from_secs(20));
     assert_eq!(ended, ppin_tests::Ended::Signal(SIGSEGV));
 }
