@@ -236,11 +236,17 @@ fn changed(vm: &mut Vm, thread: &mut Thread, pc: AppPc) -> CachePc {
     };
     let paused = thread.area.pace < 0;
     thread.area.pace = PACE;
+    let compiled = vm.stats.traces_compiled;
+    let entry = lookup(vm, pc, context);
     if let Some(id) = vm.fresh_at(thread.operand) {
         let fresh = &vm.cache.directory.fragments[id as usize];
-        if !(paused && install::unchanged(fresh)) {
+        // What comes before the change is kept as long as that is another each time: it may
+        // be what makes it.
+        let anew = vm.stats.traces_compiled != compiled;
+        let stands = anew && pc != fresh.pc || paused && install::unchanged(fresh);
+        if !fresh.dead && fresh.space.hot != entry.0 && !stands {
             install::discard(vm, id);
         }
     }
-    lookup(vm, pc, context)
+    entry
 }
