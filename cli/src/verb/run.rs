@@ -27,6 +27,7 @@ const SHELL: &str = "/bin/sh";
 /// Returns only if it fails.
 pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
     let tool = check_tool(args)?;
+    let db_cap = size::cap(args.max_size).map_err(Failure::of_ppin)?;
     let outputs = Outputs::new(args, &*tool)?;
     let (program, rest) = args.command.split_first().expect("clap requires it");
     let found = preflight::find(program)?;
@@ -38,7 +39,11 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
     }
     let database = database::choose(&args.db, args.cache)?;
     let carrier = Carrier::find()?;
-    let boot = Boot::new(args, &outputs, &database, &carrier);
+    let params = BootParams {
+        db_cap,
+        ..params(args, &database)
+    };
+    let boot = Boot::new(params, args, &outputs, &database, &carrier);
     if let Some(tracer) = apart::tracer() {
         apart::go(&tracer)?;
     }
@@ -107,27 +112,37 @@ struct Boot {
     log: Vec<u8>,
 }
 
+/// What is no text.
+fn params(args: &Run, database: &Choice) -> BootParams<'static> {
+    let limit = |option: &EngineOption| match option {
+        EngineOption::CacheLimit(kib) => Some(*kib),
+        _ => None,
+    };
+    BootParams {
+        cache_mode: database.mode,
+        flags: flags(args),
+        cache_limit_kib: args.engine_option.iter().find_map(limit).unwrap_or(0),
+        check_every: check_every(args),
+        engine_id: runtime::ENGINE_ID,
+        ..BootParams::EMPTY
+    }
+}
+
 impl Boot {
-    fn new(args: &Run, outputs: &Outputs, database: &Choice, carrier: &Carrier) -> Self {
+    fn new(
+        params: BootParams<'static>,
+        args: &Run,
+        outputs: &Outputs,
+        database: &Choice,
+        carrier: &Carrier,
+    ) -> Self {
         let beneath: Vec<_> = database
             .beneath
             .iter()
             .map(|path| path.as_os_str().as_bytes())
             .collect();
-        let limit = |option: &EngineOption| match option {
-            EngineOption::CacheLimit(kib) => Some(*kib),
-            _ => None,
-        };
         Self {
-            params: BootParams {
-                cache_mode: database.mode,
-                flags: flags(args),
-                cache_limit_kib: args.engine_option.iter().find_map(limit).unwrap_or(0),
-                check_every: check_every(args),
-                db_cap: size::cap(args.max_size).map_err(Failure::of_ppin)?,
-                engine_id: runtime::ENGINE_ID,
-                ..BootParams::EMPTY
-            },
+            params,
             db: bytes(&database.dir),
             beneath: beneath.join(&b':'),
             tool: args.tool.clone().into_bytes(),
