@@ -11,7 +11,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::SystemTime;
 use tempfile::NamedTempFile;
 
 /// The file system, for a number of steps; then nothing works any more.

@@ -4,8 +4,11 @@ mod common;
 
 use common::{KEY, frozen, sample};
 use ppin_abi::addr::ImageOff;
+use ppin_abi::area::LAYOUT_VERSION;
 use ppin_abi::context::Context;
-use ppin_persist::{FragmentInfo, Geometry, Key, KeyPart, Reject, SectionId, UnitFile, merge};
+use ppin_persist::{
+    FORMAT_VERSION, FragmentInfo, Geometry, Key, KeyPart, Reject, SectionId, UnitFile, merge,
+};
 use ppin_relocator::{CountRow, PcRow};
 use proptest::prelude::*;
 
@@ -185,8 +188,11 @@ fn damage_in_one_group_spares_the_others() {
     assert!(file.unit().counts(fragments - 1).is_ok());
 }
 
-/// What a run reads of a group after its code was admitted.
-fn read_later(bytes: &[u8]) -> Option<Vec<(FragmentInfo, Vec<PcRow>, Vec<CountRow>)>> {
+/// What a run reads of a fragment after its code was admitted.
+type ReadLater = (FragmentInfo, Vec<PcRow>, Vec<CountRow>);
+
+/// That of all fragments; `None` if a group is refused.
+fn read_later(bytes: &[u8]) -> Option<Vec<ReadLater>> {
     let file = UnitFile::open(bytes, Some(&KEY)).ok()?;
     let unit = file.unit();
     let mut all = Vec::new();

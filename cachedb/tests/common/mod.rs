@@ -5,15 +5,14 @@ use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_cachedb::{Access, Database, UnitPath};
 use ppin_persist::paths::UnitName;
-use ppin_persist::{Head, Key, Piece, UnitFile, UnitSpec, freeze};
+use ppin_persist::{Key, Piece, UnitFile, UnitSpec, freeze};
 use ppin_relocator::{
     Exit, Fragment, FragmentRef, PcRow, Reloc, RelocKind, Section, SlotInit, normalise,
 };
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File, FileTimes};
+use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 use tempfile::TempDir;
 
 pub const IMAGE_PATH: &str = "[libexample]";
