@@ -1,10 +1,10 @@
 //! Builds guest programs with the system's compilers, once: the executable is named
-//! after a hash of its source and flags, and put in place by rename.
+//! after a hash of its source and flags, and put in place when it is whole.
 
 use crate::spec::{self, Spec};
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{env, fs, process};
@@ -106,7 +106,11 @@ fn compile(words: &[String], out: &Path) {
         "{} failed:\n{complaint}",
         words.join(" ")
     );
-    fs::rename(&temp, out).expect("rename guest into place");
+    // Who was faster may have it running already: its file stays.
+    match fs::hard_link(&temp, out) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => panic!("{out:?}: {error}"),
+        _ => fs::remove_file(&temp).expect("remove the other name"),
+    }
 }
 
 fn variant_flags(variant: &str) -> &'static [&'static str] {

@@ -22,6 +22,8 @@ static const struct { int first, last; const char *why; } LEFT_OUT[] = {
     {SYS_kill, SYS_kill, "groups of processes"},
     {SYS_ptrace, SYS_ptrace, "stops; see process/"},
     {SYS_vhangup, SYS_vhangup, "the terminal"},
+    {SYS_getpriority, SYS_setpriority, "all processes of the user"},
+    {SYS_ioprio_set, SYS_ioprio_get, "all processes of the user"},
     {SYS_syslog, SYS_syslog, "the kernel's log"},
     {SYS_settimeofday, SYS_settimeofday, "the clock"},
     {SYS_acct, SYS_acct, "accounting"},

@@ -113,22 +113,6 @@ impl Store {
         Folder::open(&path, user).map_err(|fault| format!("{path}: {fault}"))
     }
 
-    /// Opens file `name` in the folder `relative` for reading.
-    pub fn file(&mut self, db: &str, relative: &str, name: &str) -> Option<file::File> {
-        if !self.leads(db, relative) {
-            return None;
-        }
-        let user = self.user();
-        let path = format!("{db}/{relative}/{name}");
-        match open_file(c::AT_FDCWD, &path, user) {
-            Ok((file, _)) => Some(file),
-            Err(fault) => {
-                self.refuse(&path, &fault);
-                None
-            }
-        }
-    }
-
     /// What was refused since this was last asked, in words.
     pub fn refusals(&mut self) -> Vec<String> {
         core::mem::take(&mut self.refused)
