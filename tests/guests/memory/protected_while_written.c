@@ -1,5 +1,5 @@
 // One thread writes and runs code while another sets the protection that it has again: no
-// store ever fails.
+// store ever fails, and no call runs what was there before the store.
 //@ libs: -lpthread
 #include "guest.h"
 #include <pthread.h>

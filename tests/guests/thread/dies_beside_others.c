@@ -22,7 +22,6 @@
 #include <unistd.h>
 
 static volatile int ready;
-static volatile unsigned long spun;
 static int pipes[2];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -40,7 +39,8 @@ FRAME(sleeps_for_ever, { READY; for (;;) poll(0, 0, -1); })
 FRAME(sleeper_one, sleeps_for_ever(depth + 1))
 FRAME(waits_for_lock, { READY; pthread_mutex_lock(&mutex); })
 FRAME(waiter_one, waits_for_lock(depth + 1))
-FRAME(spins_for_ever, __asm__ volatile("lock incl %0\n1: incq %1\n jmp 1b" : "+m"(ready), "+m"(spun)))
+// One instruction, so that it is at the same address in each core.
+FRAME(spins_for_ever, __asm__ volatile("lock incl %0\n1: jmp 1b" : "+m"(ready)))
 FRAME(spinner_one, spins_for_ever(depth + 1))
 
 static void *reader(void *depth) { reader_one((long)depth); return 0; }

@@ -2,10 +2,11 @@
 //!
 //! Writable pages of app code are made read-only when something is translated from
 //! them. A store to one faults: what was made from the page is forgotten and the
-//! page is given back ([`store`]). Pages that keep being written ([`super::page`] decides),
-//! and code that other mappings may change unseen, are *volatile*: fragments compare
-//! their source with memory at every entry and behind every store (`ppin_jit`'s
-//! `emit/compare.rs`). Where the source cannot be read from the cache, the VM compares at
+//! page is given back ([`store`]), in this order: once the page can be written to, no other
+//! thread may find a translation of what it changes. Pages that keep being written
+//! ([`super::page`] decides), and code that other mappings may change unseen, are *volatile*:
+//! fragments compare their source with memory at every entry and behind every store
+//! (`ppin_jit`'s `emit/compare.rs`). Where the source cannot be read from the cache, the VM compares at
 //! every entry, and a fragment runs at most one store.
 
 use super::evict;
@@ -118,6 +119,11 @@ impl Guards {
         }
     }
 
+    /// Whether `page` is read-only because of us.
+    fn holds(&self, page: u64) -> bool {
+        self.pages.get(&page).is_some_and(Page::is_guarded)
+    }
+
     /// Gives the page of `addr` back because of a store there. `None` if we had not taken it.
     fn release(&mut self, addr: u64, store: Store) -> Option<u64> {
         let page = page_down(addr);
@@ -191,8 +197,8 @@ pub fn guarded_pages(vm: &Vm) -> Vec<u64> {
 pub fn release_all(vm: &mut Vm) -> bool {
     let pages = guarded_pages(vm);
     for page in &pages {
-        vm.guards.release(*page, Store::ToCode);
         fragments(vm, *page, page + PAGE);
+        vm.guards.release(*page, Store::ToCode);
     }
     !pages.is_empty()
 }
@@ -218,8 +224,8 @@ pub fn release_doubtful(vm: &mut Vm) {
 pub fn give_back(vm: &mut Vm, start: u64, end: u64) {
     let pages: Vec<u64> = vm.guards.guarded(page_down(start), end).collect();
     for page in pages {
-        vm.guards.release(page, Store::ToCode);
         fragments(vm, page, page + PAGE);
+        vm.guards.release(page, Store::ToCode);
     }
 }
 
@@ -245,16 +251,18 @@ pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
     } else {
         Store::Beside
     };
-    let Some(page) = vm.guards.release(addr, kind) else {
+    let page = page_down(addr);
+    if vm.guards.holds(page) {
+        fragments(vm, page, page + PAGE);
+    }
+    if vm.guards.release(addr, kind).is_none() {
         // Another thread has been faster, and the store will succeed now; unless the app
         // has made it impossible otherwise than by the protection of the page. (What the app
         // itself protects is forgotten by the guards, and the store repeated once, for it may
         // have met the guard.)
-        let page = page_down(addr);
         let known = vm.guards.pages.contains_key(&page);
         return known && peek::is_writable(addr) || vm.guards.lifted.remove(&page);
-    };
-    fragments(vm, page, page + PAGE);
+    }
     true
 }
 
@@ -271,8 +279,8 @@ pub fn unreadable(vm: &mut Vm, pc: u64, addr: u64) {
 /// is given back for good, since that could not be done later. Held until it has done so,
 /// the VM's lock keeps new guards away.
 pub fn unguard(vm: &mut Vm, start: u64, end: u64) {
-    vm.guards.forget(start, end);
     fragments(vm, start, end);
+    vm.guards.forget(start, end);
 }
 
 /// Forgets what was made from app bytes in `start .. end`. Guards stand.
@@ -304,10 +312,13 @@ pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
 
 /// The app has unmapped or replaced `start .. end`, or made it not executable.
 pub fn range(vm: &mut Vm, start: u64, end: u64) {
-    vm.guards.forget(start, end);
-    if !vm.images.overlaps(start, end) && !vm.images.is_parked(start, end) {
-        return;
+    if vm.images.overlaps(start, end) || vm.images.is_parked(start, end) {
+        code_gone(vm, start, end);
     }
+    vm.guards.forget(start, end);
+}
+
+fn code_gone(vm: &mut Vm, start: u64, end: u64) {
     for id in leaving(vm, start, end) {
         crate::spool::freeze_image(vm, id);
     }
@@ -331,16 +342,16 @@ pub fn protected(vm: &mut Vm, start: u64, end: u64, executable: bool) {
             range(vm, start, end)
         };
     }
-    vm.guards.forget(start, end);
     fragments(vm, start, end);
+    vm.guards.forget(start, end);
     vm.images.park(start, end);
 }
 
 /// The app has set the protection of `start .. end` anew, executable: bytes may have
 /// changed, addresses have not.
 fn range_changed(vm: &mut Vm, start: u64, end: u64) {
-    vm.guards.forget(start, end);
     fragments(vm, start, end);
+    vm.guards.forget(start, end);
     vm.images.remove(start, end);
 }
 

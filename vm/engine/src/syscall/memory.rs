@@ -166,24 +166,27 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     };
     let executable = args[2] & EXEC != 0;
     let writable = args[2] & WRITE != 0;
+    let mut vm = vm::lock();
+    let known = vm.images.overlaps(start, end);
     // Bytes may be written while the memory is not executable: whatever was made from the
     // range is taken out of use first, so that no other thread finds a translation of what
     // is gone. What is not known is read from the kernel, or noted where the kernel does
     // not tell any more.
-    if vm::lock().images.overlaps(start, end) {
-        invalidate::protected(&mut vm::lock(), start, end, executable);
+    if known {
+        invalidate::protected(&mut vm, start, end, executable);
+    } else if !executable {
+        drop(vm);
+        return pass(nr, args);
     }
+    // The lock is held over the call: what another thread translates and guards before it
+    // would have lost its guard behind it.
     let result = pass(nr, args);
-    if !executable {
-        return result;
-    }
-    let mut vm = vm::lock();
-    if result == 0 {
+    if executable && result == 0 {
         vm.images.unpark(start, end, writable);
-    }
-    if vm.quiet && result == 0 {
-        let entry = vm.images.shared.entry(start, end, writable);
-        crate::image_add(&mut vm, &entry, None, false);
+        if vm.quiet {
+            let entry = vm.images.shared.entry(start, end, writable);
+            crate::image_add(&mut vm, &entry, None, false);
+        }
     }
     result
 }
