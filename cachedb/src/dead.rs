@@ -16,7 +16,7 @@ impl Database {
         };
         match fs::metadata(path) {
             Ok(meta) if meta.is_file() => {
-                image_identity(path).is_ok_and(|identity| identity != image.image)
+                image_identity(path).is_some_and(|identity| identity != image.image)
             }
             Ok(_) => true,
             Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),

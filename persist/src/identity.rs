@@ -13,6 +13,7 @@
 //! - Code without a file (the vdso) is its bytes.
 
 use crate::elf;
+use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 use sha2::{Digest, Sha256};
@@ -21,11 +22,11 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// Bytes at the start of a file that are enough to look for a build id.
 pub const START: usize = 4096;
 /// Files up to this length are sampled whole.
-pub const SAMPLE: u64 = (PIECES * PIECE) as u64;
+const SAMPLE: u64 = (PIECES * PIECE) as u64;
 /// Pieces of a longer file.
-pub const PIECES: usize = 64;
+const PIECES: usize = 64;
 /// Length of a piece in bytes.
-pub const PIECE: usize = 4096;
+const PIECE: usize = 4096;
 
 /// Note types of the two owners.
 const NT_GNU_BUILD_ID: u32 = 3;
@@ -36,7 +37,7 @@ const NT_GO_BUILD_ID: u32 = 4;
 pub enum BuildId<'a> {
     /// It is this.
     Found(&'a [u8]),
-    /// Notes lie in these parts of the file, beyond its start ([`note_id`] reads them).
+    /// Notes lie in these parts of the file, beyond its start.
     In(Vec<Range<u64>>),
     /// It has none.
     None,
@@ -93,7 +94,7 @@ pub fn is_head_of(start: &[u8], base: u64, offset: u64) -> bool {
 
 /// The build id in a part of a file that holds notes (elf(5), "Notes").
 #[must_use]
-pub fn note_id(mut notes: &[u8]) -> Option<&[u8]> {
+fn note_id(mut notes: &[u8]) -> Option<&[u8]> {
     loop {
         let number = |at| elf::u32_at(notes, at);
         let (name, desc, kind) = (number(0)?, number(4)?, number(8)?);
@@ -123,9 +124,8 @@ pub fn by_contents(bytes: &[u8]) -> [u8; 32] {
     digest(b"contents", bytes.len() as u64, bytes)
 }
 
-/// Parts of a file of `len` bytes that are its sample, in the order in which a [`Sample`]
-/// wants them.
-pub fn sample_of(len: u64) -> impl Iterator<Item = Range<u64>> {
+/// Parts of a file of `len` bytes that are its sample.
+fn sample_of(len: u64) -> impl Iterator<Item = Range<u64>> {
     let pieces = if len <= SAMPLE {
         len.div_ceil(PIECE as u64)
     } else {
@@ -144,62 +144,41 @@ pub fn sample_of(len: u64) -> impl Iterator<Item = Range<u64>> {
     })
 }
 
-/// Identity of a file without a build id, in the making.
-#[derive(Clone)]
-pub struct Sample {
-    len: u64,
-    hash: Xxh3Default,
-}
-
-impl core::fmt::Debug for Sample {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Sample")
-            .field("len", &self.len)
-            .finish_non_exhaustive()
+/// Identity of a file of `len` bytes, some 256 KB of which are read at most. `read` fills a
+/// buffer from an offset, or fails.
+pub fn of(len: u64, mut read: impl FnMut(u64, &mut [u8]) -> Option<()>) -> Option<[u8; 32]> {
+    let mut part = |range: Range<u64>| {
+        let mut bytes = vec![0; (range.end - range.start) as usize];
+        read(range.start, &mut bytes).map(|()| bytes)
+    };
+    let start = part(0..len.min(START as u64))?;
+    let id = match build_id(&start) {
+        BuildId::Found(id) => Some(id.to_vec()),
+        BuildId::In(notes) => notes
+            .into_iter()
+            .filter(|notes| notes.end <= len)
+            .find_map(|notes| note_id(&part(notes)?).map(<[u8]>::to_vec)),
+        BuildId::None => None,
+    };
+    if let Some(id) = id {
+        return Some(by_build_id(len, &id));
     }
-}
-
-impl Sample {
-    /// Of a file of `len` bytes.
-    #[must_use]
-    pub fn new(len: u64) -> Self {
-        Self {
-            len,
-            hash: Xxh3Default::new(),
-        }
+    let mut hash = Xxh3Default::new();
+    for range in sample_of(len) {
+        hash.update(&part(range)?);
     }
-
-    /// The next part of [`sample_of`].
-    pub fn add(&mut self, bytes: &[u8]) {
-        self.hash.update(bytes);
-    }
-
-    /// The identity.
-    #[must_use]
-    pub fn finish(&self) -> [u8; 32] {
-        digest(b"sample", self.len, &self.hash.digest128().to_le_bytes())
-    }
+    Some(digest(b"sample", len, &hash.digest128().to_le_bytes()))
 }
 
 /// Identity of a file whose bytes are at hand.
 #[must_use]
 pub fn of_file(bytes: &[u8]) -> [u8; 32] {
-    let len = bytes.len() as u64;
-    let part = |range: Range<u64>| bytes.get(range.start as usize..range.end as usize);
-    match build_id(&bytes[..bytes.len().min(START)]) {
-        BuildId::Found(id) => return by_build_id(len, id),
-        BuildId::In(notes) => {
-            if let Some(id) = notes.into_iter().filter_map(part).find_map(note_id) {
-                return by_build_id(len, id);
-            }
-        }
-        BuildId::None => {}
-    }
-    let mut sample = Sample::new(len);
-    sample_of(len)
-        .filter_map(part)
-        .for_each(|bytes| sample.add(bytes));
-    sample.finish()
+    let read = |at: u64, to: &mut [u8]| {
+        let at = at as usize;
+        to.copy_from_slice(bytes.get(at..at + to.len())?);
+        Some(())
+    };
+    of(bytes.len() as u64, read).unwrap_or_default()
 }
 
 fn digest(kind: &[u8], len: u64, bytes: &[u8]) -> [u8; 32] {
@@ -215,7 +194,6 @@ fn digest(kind: &[u8], len: u64, bytes: &[u8]) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec;
     use proptest::prelude::*;
 
     /// An ELF file whose one note segment lies at `at`.

@@ -4,12 +4,10 @@ use crate::image::Image;
 use crate::sys::file::{File, Stat};
 use crate::sys::{c, peek};
 use alloc::vec;
-use ppin_persist::identity::{self, BuildId, PIECE, START, Sample};
+use ppin_persist::identity::{self, BuildId, START};
 
 /// Largest code without a file that is worth hashing: the vdso.
 const SMALL: u64 = 64 << 10;
-/// Longest notes that are read.
-const NOTES: u64 = 4096;
 
 /// Identity of an image: from its first page in memory, where its build id lies as a rule,
 /// else from its file.
@@ -52,32 +50,9 @@ fn of_file(path: &str, stat: &Stat) -> Option<[u8; 32]> {
 }
 
 fn of_open(file: &File, stat: &Stat) -> Option<[u8; 32]> {
-    let mut start = [0; START];
-    let read = file.read_at(&mut start, 0).ok()?;
-    let id = match identity::build_id(&start[..read]) {
-        BuildId::Found(id) => Some(identity::by_build_id(stat.size, id)),
-        BuildId::In(notes) => notes.into_iter().find_map(|notes| {
-            let mut bytes = vec![0; (notes.end - notes.start).min(NOTES) as usize];
-            let read = file.read_at(&mut bytes, notes.start).ok()?;
-            let id = identity::note_id(&bytes[..read])?;
-            Some(identity::by_build_id(stat.size, id))
-        }),
-        BuildId::None => None,
-    };
-    id.or_else(|| sample(file, stat.size))
-}
-
-fn sample(file: &File, len: u64) -> Option<[u8; 32]> {
-    let mut sample = Sample::new(len);
-    let mut piece = vec![0; PIECE];
-    for part in identity::sample_of(len) {
-        let piece = &mut piece[..(part.end - part.start) as usize];
-        if file.read_at(piece, part.start).ok()? != piece.len() {
-            return None;
-        }
-        sample.add(piece);
-    }
-    Some(sample.finish())
+    identity::of(stat.size, |at, to| {
+        (file.read_at(to, at).ok()? == to.len()).then_some(())
+    })
 }
 
 /// The vdso has no file: its bytes are its identity.
