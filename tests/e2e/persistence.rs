@@ -2,18 +2,14 @@
 
 #![allow(missing_docs, reason = "tests")]
 
-use ppin_tests::build::{Guest, write_program};
+use ppin_tests::build::Guest;
 use ppin_tests::stats::Stats;
 use ppin_tests::ways::Scratch;
 use ppin_tests::{Cmd, Ended, Outcome, Ppin};
 use std::collections::BTreeMap;
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
-use std::{fs, thread};
-
-/// Files younger than this are not remembered by their stat identity.
-const SETTLE: Duration = Duration::from_millis(2200);
 
 fn stats_run(ppin: &Ppin, cmd: &Cmd, dir: &Path) -> (Outcome, Stats) {
     let file = dir.join("stats");
@@ -101,7 +97,6 @@ fn a_file_that_is_mapped_low_and_high_is_warm_later() {
 fn what_is_out_of_reach_does_not_keep_the_rest_from_being_saved() {
     let guest = Guest::load("flow/never_taken_far_branch.c");
     let exe = guest.build("pie").expect("the compiler makes PIEs");
-    thread::sleep(SETTLE);
     hardly_anything_is_compiled_later(&Cmd::new(exe), 3);
 }
 
@@ -115,7 +110,6 @@ fn segments_at_different_distances_from_the_file_are_one_image() {
         };
         let scratch = Scratch::new();
         let ppin = Ppin::new(&scratch.db());
-        thread::sleep(SETTLE);
         later_runs_compile_hardly_anything(&ppin, &Cmd::new(exe), 4, &scratch);
         assert_is_made_again(&ppin);
     }
@@ -152,7 +146,6 @@ fn segments_of_a_library_go_with_their_load() {
     gcc(&["-O1", "-shared", "-fPIC", far, "-o", "lib.so", "lib.c"]);
     gcc(&["-o", "main", "main.c", "-ldl"]);
     let ppin = Ppin::new(&scratch.db());
-    thread::sleep(SETTLE);
     let cmd = Cmd::new(dir.join("main")).args([dir.join("lib.so")]);
     later_runs_compile_hardly_anything(&ppin, &cmd, 4, &scratch);
     assert_is_made_again(&ppin);
@@ -247,8 +240,6 @@ fn runs_do_not_explore_and_warming_does() {
 fn what_is_explored_does_not_fill_the_cache() {
     let guest = Guest::load("special/explores_much.S").build("nostdlib");
     let cmd = Cmd::new(guest.expect("needs no library"));
-    // What was linked just now is not saved.
-    thread::sleep(SETTLE);
     let scratch = Scratch::new();
     let option = "--engine-option";
     let ppin = Ppin::new(&scratch.db()).with(&[option, "cache-limit=5M", option, "explore"]);
@@ -297,7 +288,6 @@ fn a_warm_run_writes_nothing() {
     let scratch = Scratch::new();
     let ppin = Ppin::new(&scratch.db());
     let cmd = Cmd::new("/bin/true");
-    thread::sleep(SETTLE);
     for _ in 0..4 {
         stats_run(&ppin, &cmd, scratch.path());
     }
@@ -339,116 +329,6 @@ fn cache_modes_off_and_ro_write_nothing() {
     let (_, off) = stats_run(&ppin.with(&["--cache", "off"]), &cmd, scratch.path());
     assert!(off.compiled() > 0 && off.reused() == 0, "{off:?}");
     assert_eq!(listing(&scratch.db()), before);
-}
-
-/// A program and one that differs from it by an immediate operand, of equal length.
-fn two_versions(scratch: &Scratch) -> Option<(Vec<u8>, Vec<u8>, std::path::PathBuf)> {
-    let exe = Guest::load("count/straight.S").build("nostdlib")?;
-    let old = fs::read(exe).expect("guest");
-    let code = [0xbf, 7, 0, 0, 0, 0x0f, 0x05];
-    let at = old
-        .windows(code.len())
-        .position(|bytes| bytes == code)
-        .expect("mov $7, %edi; syscall");
-    let mut new = old.clone();
-    new[at + 1] = 9;
-    let path = scratch.path().join("program");
-    write_program(&path, &old, 0o755);
-    Some((old, new, path))
-}
-
-#[test]
-fn a_program_modified_in_place_runs_its_new_code() {
-    let scratch = Scratch::new();
-    let Some((_, new, path)) = two_versions(&scratch) else {
-        return;
-    };
-    check_change(&scratch, &path, || write_program(&path, &new, 0o755));
-}
-
-#[test]
-fn a_replaced_program_runs_its_new_code() {
-    let scratch = Scratch::new();
-    let Some((_, new, path)) = two_versions(&scratch) else {
-        return;
-    };
-    check_change(&scratch, &path, || {
-        let other = scratch.path().join("new");
-        write_program(&other, &new, 0o755);
-        fs::rename(&other, &path).expect("replace");
-    });
-}
-
-/// Old code 7, new code 9; the old modification time is put back after the change.
-fn check_change(scratch: &Scratch, path: &Path, change: impl Fn()) {
-    let ppin = Ppin::new(&scratch.db());
-    let old_time = SystemTime::now() - Duration::from_secs(1000);
-    set_mtime(path, old_time);
-    thread::sleep(SETTLE);
-    for _ in 0..3 {
-        assert_eq!(ppin.wrap(&Cmd::new(path)).run().ended, Ended::Exit(7));
-    }
-    change();
-    set_mtime(path, old_time);
-    for way in ["just after", "later", "later still"] {
-        assert_eq!(
-            ppin.wrap(&Cmd::new(path)).run().ended,
-            Ended::Exit(9),
-            "{way}"
-        );
-    }
-}
-
-fn set_mtime(path: &Path, time: SystemTime) {
-    let file = fs::File::open(path).expect("open");
-    file.set_modified(time).expect("set mtime");
-}
-
-#[test]
-fn a_changed_library_is_never_served_old_code() {
-    let scratch = Scratch::new();
-    let dir = scratch.path();
-    let library = |value: u32, name: &str| {
-        let source = dir.join("lib.c");
-        fs::write(&source, format!("int value(void) {{ return {value}; }}\n")).expect("source");
-        let args = ["-shared", "-fPIC", "-o", name, "lib.c"];
-        Cmd::new("/usr/bin/gcc").args(args).cwd(dir).run_ok();
-    };
-    library(5, "libvalue.so");
-    fs::write(
-        dir.join("main.c"),
-        "int value(void); int main(void) { return value(); }",
-    )
-    .expect("source");
-    let args = [
-        "-o",
-        "main",
-        "main.c",
-        "-L.",
-        "-lvalue",
-        "-Wl,-rpath,$ORIGIN",
-    ];
-    Cmd::new("/usr/bin/gcc").args(args).cwd(dir).run_ok();
-    let ppin = Ppin::new(&scratch.db());
-    let old_time = SystemTime::now() - Duration::from_secs(5000);
-    set_mtime(&dir.join("libvalue.so"), old_time);
-    thread::sleep(SETTLE);
-    for _ in 0..3 {
-        assert_eq!(
-            ppin.wrap(&Cmd::new(dir.join("main"))).run().ended,
-            Ended::Exit(5)
-        );
-    }
-    library(6, "new.so");
-    // In place, with the old time put back: only the bytes tell.
-    fs::copy(dir.join("new.so"), dir.join("libvalue.so")).expect("overwrite");
-    set_mtime(&dir.join("libvalue.so"), old_time);
-    for _ in 0..3 {
-        assert_eq!(
-            ppin.wrap(&Cmd::new(dir.join("main"))).run().ended,
-            Ended::Exit(6)
-        );
-    }
 }
 
 #[test]

@@ -6,8 +6,8 @@
 
 use crate::image::maps::{self, MapEntry};
 use crate::signal::frame::SigInfo;
-use crate::sys::file::{self, File};
-use crate::sys::{c, mem, proc, raw, time};
+use crate::sys::file::File;
+use crate::sys::{c, dir, mem, proc, raw, time};
 use crate::vm;
 use alloc::format;
 use ppin_abi::room;
@@ -90,7 +90,7 @@ pub fn blocks_all(process: &str) -> bool {
 /// Whether some thread of the process does.
 fn a_thread_blocks_all(pid: i32) -> bool {
     let tasks = format!("/proc/{pid}/task");
-    let threads = file::list_dir(&tasks).unwrap_or_default();
+    let threads = dir::list_dir(&tasks).unwrap_or_default();
     threads
         .iter()
         .any(|tid| blocks_all(&format!("{tasks}/{tid}")))

@@ -11,7 +11,8 @@
 use super::ask;
 use crate::holdings::Range;
 use crate::signal::NOTHING;
-use crate::sys::file::{self, File};
+use crate::sys::dir;
+use crate::sys::file::File;
 use crate::sys::proc::{self, futex_wait, futex_wake_all};
 use crate::sys::{c, time};
 use crate::thread::Thread;
@@ -106,7 +107,7 @@ fn ask_missing(leader: &Thread) -> usize {
 
 /// Threads of the process that are not in the list any more, and are about to end.
 fn strangers(vm: &Vm) -> usize {
-    let tasks = file::list_dir("/proc/self/task").unwrap_or_default();
+    let tasks = dir::list_dir("/proc/self/task").unwrap_or_default();
     let known = |tid: i32| {
         // SAFETY: the list holds live threads, and the VM lock is held.
         let mut all = vm.threads.iter().map(|thread| unsafe { (**thread).tid });

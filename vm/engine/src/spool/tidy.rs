@@ -6,7 +6,7 @@
 //! large units and a few small ones. The verbs make one of all.
 
 use crate::store::Folder;
-use crate::sys::file::Mapped;
+use crate::sys::mapped::Mapped;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -2,7 +2,7 @@
 
 use super::{Fault, judged, open_file, tag};
 use crate::sys::file::{self, File, Stat};
-use crate::sys::{Errno, Result as SysResult, c, time};
+use crate::sys::{Errno, Result as SysResult, c, dir, time};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -74,7 +74,7 @@ impl Folder {
         if self.listed.replace(true) {
             self.dir.rewind();
         }
-        file::list(&self.dir).unwrap_or_default()
+        dir::list(&self.dir).unwrap_or_default()
     }
 
     /// Names of its units, in the order in which they are consulted.

@@ -1,7 +1,7 @@
 //! Files, by the few calls that persistence and reports need. Paths are
 //! zero-terminated byte strings.
 
-use super::{Result, c, call, mem};
+use super::{Result, c, call};
 use alloc::vec::Vec;
 
 /// A descriptor that is closed when dropped. Always close-on-exec.
@@ -434,91 +434,5 @@ pub fn make_dir(path: &str) -> Result<bool> {
     match unsafe { call(c::__NR_mkdir, [path.as_ptr() as usize, 0o700, 0, 0, 0, 0]) } {
         Err(e) if e.0 != EEXIST => Err(e),
         made => Ok(made.is_ok()),
-    }
-}
-
-/// Names in the directory `path`, without dot entries, in no order.
-///
-/// # Errors
-/// The kernel's.
-pub fn list_dir(path: &str) -> Result<Vec<alloc::string::String>> {
-    let mut names = list(&File::open(path, c::O_RDONLY | c::O_DIRECTORY, 0)?)?;
-    names.retain(|name| !name.starts_with('.'));
-    Ok(names)
-}
-
-/// Names in an open directory, in no order; dot entries, too.
-///
-/// # Errors
-/// The kernel's.
-pub fn list(dir: &File) -> Result<Vec<alloc::string::String>> {
-    let mut names = Vec::new();
-    let mut buf = alloc::vec![0u8; 8192];
-    loop {
-        // SAFETY: the buffer is ours.
-        let n = unsafe {
-            call(
-                c::__NR_getdents64,
-                [
-                    dir.fd() as usize,
-                    buf.as_mut_ptr() as usize,
-                    buf.len(),
-                    0,
-                    0,
-                    0,
-                ],
-            )
-        }?;
-        if n == 0 {
-            return Ok(names);
-        }
-        parse_entries(&buf[..n], &mut names);
-    }
-}
-
-/// `linux_dirent64`: ino u64, off u64, reclen u16, type u8, name.
-fn parse_entries(mut entries: &[u8], names: &mut Vec<alloc::string::String>) {
-    while entries.len() > 19 {
-        let len = usize::from(u16::from_le_bytes([entries[16], entries[17]]));
-        let name = entries[19..len]
-            .split(|b| *b == 0)
-            .next()
-            .unwrap_or_default();
-        if let Ok(name) = core::str::from_utf8(name) {
-            names.push(name.into());
-        }
-        entries = &entries[len..];
-    }
-}
-
-/// A whole file mapped for reading; unmapped when dropped.
-#[derive(Debug)]
-pub struct Mapped {
-    addr: u64,
-    len: u64,
-}
-
-impl Mapped {
-    /// Maps `len` bytes of descriptor `fd`.
-    ///
-    /// # Errors
-    /// The kernel's.
-    pub fn new(fd: i32, len: u64) -> Result<Self> {
-        let addr = mem::map_file(len, fd)?;
-        Ok(Self { addr, len })
-    }
-
-    /// Its bytes. They may change if another process writes to the file.
-    #[must_use]
-    pub fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped readable for as long as self lives.
-        unsafe { core::slice::from_raw_parts(self.addr as *const u8, self.len as usize) }
-    }
-}
-
-impl Drop for Mapped {
-    fn drop(&mut self) {
-        // SAFETY: only `bytes` borrows it, for less than self's life.
-        let _ = unsafe { mem::unmap(self.addr, self.len) };
     }
 }

@@ -7,7 +7,9 @@
 
 pub mod auxv;
 pub mod descriptor;
+pub mod dir;
 pub mod file;
+pub mod mapped;
 pub mod mem;
 pub mod peek;
 pub mod proc;
