@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct ImageEntry {
     /// Engine and tool.
     pub key_dir: [u8; 16],
-    /// SHA-256 of the image.
+    /// Identity of the image (`ppin_persist::identity`).
     pub image: [u8; 32],
     /// Path of the image as its latest readable unit records it.
     pub path: Option<PathBuf>,

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub struct UnitPath {
     /// Engine and tool ([`ppin_persist::Key::directory`]).
     pub key_dir: [u8; 16],
-    /// SHA-256 of the image.
+    /// Identity of the image (`ppin_persist::identity`).
     pub image: [u8; 32],
     /// File name.
     pub name: UnitName,
