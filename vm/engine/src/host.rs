@@ -3,7 +3,6 @@
 
 use crate::confine::reports;
 use crate::stats::Stats;
-use crate::sys::{c, file, proc};
 use crate::vm::{self, Vm};
 use crate::{counters, outlet};
 use alloc::string::{String, ToString};
@@ -13,13 +12,14 @@ use ppin_abi::boot::flag;
 use ppin_jit::api::{
     FileError, FileId, Format, Host, ImageId, ImageInfo, Report, ThreadId, ThreadInfo,
 };
+use ppin_os::{c, file, proc};
 
 /// What tools are given. Takes the VM lock as it needs it.
 #[derive(Debug)]
 pub struct EngineHost;
 
 /// Files opened for tools: paths, because no descriptor is held open in the app.
-static OPENED: crate::lock::Mutex<Vec<String>> = crate::lock::Mutex::new(Vec::new());
+static OPENED: ppin_os::lock::Mutex<Vec<String>> = ppin_os::lock::Mutex::new(Vec::new());
 
 impl Host for EngineHost {
     fn global_total(&self, index: u32) -> u64 {
@@ -45,7 +45,8 @@ impl Host for EngineHost {
 
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
         let vm = vm::lock();
-        vm.images
+        vm.code
+            .images
             .all
             .get(image.0 as usize)
             .map_or(0, |i| counters::image_total(&vm, i, index))
@@ -65,7 +66,7 @@ impl Host for EngineHost {
     fn images(&self) -> Vec<ImageInfo> {
         let vm = vm::lock();
         (0u32..)
-            .zip(&vm.images.all)
+            .zip(&vm.code.images.all)
             .map(|(n, i)| ImageInfo {
                 id: ImageId(n),
                 path: i.path.clone(),
@@ -105,7 +106,7 @@ fn absolute(path: &str) -> String {
     let mut buffer = [0u8; 4096];
     // SAFETY: a buffer of ours.
     let len = unsafe {
-        crate::sys::call(
+        ppin_os::call(
             c::__NR_getcwd,
             [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0],
         )
@@ -144,7 +145,7 @@ pub fn program() -> String {
     let mut buffer = [0u8; 4096];
     // SAFETY: a terminated path and a buffer of ours.
     let len = unsafe {
-        crate::sys::call(
+        ppin_os::call(
             c::__NR_readlink,
             [
                 link.as_ptr() as usize,
@@ -212,6 +213,6 @@ pub fn write_stats(vm: &Vm) {
     outlet::deliver(
         "the statistics",
         &vm.config.stats,
-        &stats.line(&vm.config, &program(), vm.ibl.misses()),
+        &stats.line(&vm.config, &program(), &vm.code),
     );
 }
