@@ -1,9 +1,10 @@
 //! The end of a process, or of its fresh code: save, report.
 
 use crate::cache::invalidate;
+use crate::spool;
 use crate::sys::descriptor;
+use crate::tools::host;
 use crate::vm::{Locked, Vm};
-use crate::{host, spool};
 
 /// The process is about to end or to execute another program.
 pub fn of_process(vm: &mut Locked) {

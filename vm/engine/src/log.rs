@@ -36,7 +36,7 @@ impl Vm {
     /// Begins the log, if there is to be one.
     pub fn begin_log(&mut self) {
         ON.store(!self.config.log.is_empty(), Ordering::Relaxed);
-        let (tool, program) = (self.config.tool.clone(), crate::host::program());
+        let (tool, program) = (self.config.tool.clone(), crate::tools::host::program());
         self.log(format_args!("start of {program} under {tool}"));
     }
 

@@ -35,7 +35,7 @@ pub struct Vm {
     /// Number of the next thread.
     pub next_thread: u32,
     /// Counter values of threads that have ended, by displacement.
-    pub ended: crate::counters::Ended,
+    pub ended: crate::tools::counters::Ended,
     /// Pages of app code that we made read-only.
     pub guards: crate::cache::invalidate::Guards,
     /// Restartable sequences.
@@ -289,7 +289,7 @@ impl Vm {
 
     /// What a vfork child counted before its exec is its parent's to report.
     pub fn adopt_counts(&mut self, child: &Thread) {
-        crate::counters::retire(self, child);
+        crate::tools::counters::retire(self, child);
     }
 
     /// App address and context of a fragment in a refused group, from the address

@@ -4,9 +4,10 @@
 use super::may;
 use crate::config::Config;
 use crate::lock::Mutex;
+use crate::outlet;
 use crate::sys::file::{self, File};
 use crate::sys::{c, proc};
-use crate::{host, outlet};
+use crate::tools::host;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};

@@ -1,9 +1,9 @@
 //! Calling analysis routines: the arguments that a `CallRec` describes, from the
 //! app's registers.
 
-use crate::host::EngineHost;
 use crate::sys::proc;
 use crate::thread::{Thread, reg};
+use crate::tools::host::EngineHost;
 use crate::vm;
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};

@@ -2,10 +2,11 @@
 //! report.
 
 use crate::confine::reports;
+use crate::outlet;
 use crate::stats::Stats;
 use crate::sys::{c, file, proc};
+use crate::tools::counters;
 use crate::vm::{self, Vm};
-use crate::{counters, outlet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
