@@ -16,7 +16,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::boot::{BootHeader, MAGIC};
-use ppin_jit::api::{ThreadId, Tool};
+use ppin_api::{ThreadId, Tool};
 
 /// Runs the app from its first instruction, under the tool of the boot block's name.
 /// `tools` makes a tool by name; `runtime` is the runtime's own memory.

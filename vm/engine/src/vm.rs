@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
-use ppin_jit::api::Tool;
+use ppin_api::Tool;
 
 /// See the module.
 pub struct Vm {

@@ -333,10 +333,7 @@ unsafe fn forget(child: *mut Thread) {
     let c = unsafe { &mut *child };
     c.finish_exec();
     let tool = vm::lock().tool_ref();
-    tool.thread_fini(
-        &crate::tools::host::EngineHost,
-        ppin_jit::api::ThreadId(c.index),
-    );
+    tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();
     vm.threads.retain(|t| *t != child);
     own::learn(&vm.threads);
@@ -363,7 +360,7 @@ pub unsafe extern "C" fn start(thread: *mut Thread) -> ! {
     let tool = vm::lock().tool_ref();
     tool.thread_start(
         &crate::tools::host::EngineHost,
-        ppin_jit::api::ThreadId(thread.index),
+        ppin_api::ThreadId(thread.index),
     );
     proc::set_mask(kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.

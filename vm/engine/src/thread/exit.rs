@@ -8,7 +8,7 @@ use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
 use crate::sys::{c, come_what_may, proc};
 use crate::syscall::{Outcome, table};
 use crate::vm;
-use ppin_jit::api::ThreadId;
+use ppin_api::ThreadId;
 
 /// `exit`: this thread only, unless it is the last.
 pub fn thread(thread: &mut Thread, status: i32) -> Outcome {

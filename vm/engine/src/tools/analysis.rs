@@ -7,7 +7,7 @@ use crate::tools::host::EngineHost;
 use crate::vm;
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};
-use ppin_jit::api::Call;
+use ppin_api::Call;
 
 /// Called by the bridge on the VM stack; returns where emitted code goes on.
 pub unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
