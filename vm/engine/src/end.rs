@@ -1,7 +1,8 @@
 //! The end of a process, or of its fresh code: save, report.
 
+use crate::spool;
+use crate::tools::host;
 use crate::vm::{Locked, Vm};
-use crate::{host, spool};
 use ppin_os::descriptor;
 
 /// The process is about to end or to execute another program.

@@ -23,7 +23,7 @@
 //! lockstep    telling a tracer where the app is (`run --check`)
 //! sample/     comparing with the processor now and then (`run --check=sample`)
 //! outlet      where reports, statistics and the log go, and if they cannot
-//! host        the tool's view of the process; counters, analysis: how tools count
+//! tools/      the engine's side of the tool API: the process as a tool sees it, calls, counters
 //! sys/        raw system calls
 //! ```
 //!
@@ -35,18 +35,15 @@
 #![no_std]
 extern crate alloc;
 
-mod analysis;
 pub mod boot;
 pub mod config;
 pub mod confine;
-mod counters;
 pub mod diagnosis;
 mod dispatch;
 mod end;
 mod follow;
 pub mod glue;
 mod holdings;
-mod host;
 mod install;
 mod invalidate;
 mod leave;
@@ -62,6 +59,7 @@ mod spool;
 pub mod stats;
 mod syscall;
 pub mod thread;
+mod tools;
 mod vm;
 mod x87;
 
@@ -78,7 +76,7 @@ fn image_add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>, doubtful: bool) 
     let named = vm.code.images.name(entry, file.as_ref(), doubtful);
     let id = vm.code.images.add(entry, file, named);
     if vm.code.images.all.len() != before {
-        let counters = counters::block(id, vm.tool.image_counters());
+        let counters = tools::counters::block(id, vm.tool.image_counters());
         vm.code.images.get_mut(id).counters = counters;
         let (path, base) = (&entry.path, vm.code.images.get(id).base);
         vm.log(format_args!("image {path} at {:#x}", base.0));

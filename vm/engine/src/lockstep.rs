@@ -21,7 +21,7 @@ use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::record::{ExitRec, SyscallRec, Trap, TrapRec};
-use ppin_jit::api::Tool;
+use ppin_api::Tool;
 use ppin_jit::{Chosen, Request};
 use ppin_os::report;
 use ppin_os::{c, proc};

@@ -37,7 +37,7 @@ impl Vm {
         }
         ON.store(true, Ordering::Relaxed);
         self.code.journal.begin(self.config.started_ns);
-        let (tool, program) = (self.config.tool.clone(), crate::host::program());
+        let (tool, program) = (self.config.tool.clone(), crate::tools::host::program());
         self.log(format_args!("start of {program} under {tool}"));
     }
 

@@ -10,9 +10,9 @@ use crate::thread::Thread;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
+use ppin_api::Tool;
 use ppin_codecache::unit::Library;
 use ppin_codecache::{CodeCache, Figures};
-use ppin_jit::api::Tool;
 use ppin_os::filter;
 use ppin_os::lock::{Guard, Mutex};
 
@@ -29,7 +29,7 @@ pub struct Vm {
     /// Number of the next thread.
     pub next_thread: u32,
     /// Counter values of threads that have ended, by displacement.
-    pub ended: crate::counters::Ended,
+    pub ended: crate::tools::counters::Ended,
     /// Restartable sequences.
     pub rseq: crate::rseq::Sequences,
     /// Figures for `--stats`.
@@ -203,6 +203,6 @@ impl Vm {
 
     /// What a vfork child counted before its exec is its parent's to report.
     pub fn adopt_counts(&mut self, child: &Thread) {
-        crate::counters::retire(self, child);
+        crate::tools::counters::retire(self, child);
     }
 }

@@ -7,9 +7,9 @@
 //! Request ─ trace.rs ──> decoded instructions     which bytes belong to the trace
 //!             │            decode.rs: what each one needs (Kind)
 //!             v
-//!           api/ ──────> what the tool inserts    checked and recorded, not yet code
+//!           instrument/ > what the tool inserts    it looks through the views of ppin-api
 //!             v
-//!           instrument/ > counts merged by block, placed by liveness.rs
+//!             │            counts merged by block, placed by liveness.rs
 //!             v
 //!           rewrite/ ──> code for each kind of instruction, one file each
 //!             v
@@ -24,7 +24,6 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
-pub mod api;
 mod compile;
 mod constants;
 mod decode;

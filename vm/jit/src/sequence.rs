@@ -14,11 +14,10 @@
 //! ```
 //! The range ends with the last instruction itself: behind that, it has committed.
 
-use crate::api::{Tool, Trace};
 use crate::compile::end_context;
 use crate::decode::{Ins, InsReader, Kind};
 use crate::emit::{Emitter, ExitTo, InSequence};
-use crate::instrument::Plan;
+use crate::instrument::{self, Plan};
 use crate::request::{Request, Sequence};
 use crate::rewrite::{self, Site, rseq_store, within};
 use crate::trace::checked;
@@ -28,6 +27,7 @@ use core::ops::Range;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
+use ppin_api::Tool;
 use ppin_relocator::{Fragment, RelocKind};
 
 /// A translated sequence and where its parts are.
@@ -197,9 +197,8 @@ impl Builder<'_> {
         {
             return self.leave(from, &only);
         }
-        let trace = Trace::new(&ins, self.request.image, context, self.tool);
-        self.tool.instrument(&trace);
-        let plan = Plan::new(trace.into_insertions(), &ins, &[]);
+        let inserted = instrument::ask(self.tool, &ins, self.request.image, context);
+        let plan = Plan::new(inserted, &ins, &[]);
         let mut block = !context.contains(Context::CONTINUATION);
         for (n, one) in ins.iter().enumerate() {
             self.boundary(from + n, one, block);

@@ -2,7 +2,8 @@
 //! need is opened before, if it may still be written to then.
 
 use crate::config::Config;
-use crate::{host, outlet};
+use crate::outlet;
+use crate::tools::host;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};

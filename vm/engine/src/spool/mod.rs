@@ -7,7 +7,7 @@ mod anticipate;
 mod string_code;
 mod tidy;
 
-use crate::host;
+use crate::tools::host;
 use crate::vm::Vm;
 use alloc::format;
 use alloc::string::{String, ToString};

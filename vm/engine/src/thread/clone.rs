@@ -223,10 +223,10 @@ fn in_child(thread: &mut Thread, stack: u64) {
     vm.forked();
     crate::syscall::resident::forked();
     vm.code.fresh.seal();
-    crate::counters::reset(&mut vm, thread);
+    crate::tools::counters::reset(&mut vm, thread);
     let tool = vm.tool_ref();
     drop(vm);
-    tool.fork_child(&crate::host::EngineHost);
+    tool.fork_child(&crate::tools::host::EngineHost);
 }
 
 /// A child in the same memory: a thread, or a process that will exec soon.
@@ -270,7 +270,11 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
 fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let mut vm = vm::lock();
     let index = vm.next_thread;
-    let child = Thread::create(index, crate::counters::reserve(vm.tool.image_counters())).ok()?;
+    let child = Thread::create(
+        index,
+        crate::tools::counters::reserve(vm.tool.image_counters()),
+    )
+    .ok()?;
     // SAFETY: fresh, and known to nobody else.
     let c = unsafe { &mut *child };
     c.regs = parent.regs;
@@ -329,7 +333,7 @@ unsafe fn forget(child: *mut Thread) {
     let c = unsafe { &mut *child };
     c.finish_exec();
     let tool = vm::lock().tool_ref();
-    tool.thread_fini(&crate::host::EngineHost, ppin_jit::api::ThreadId(c.index));
+    tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();
     vm.threads.retain(|t| *t != child);
     vm.learn_filters();
@@ -355,8 +359,8 @@ pub unsafe extern "C" fn start(thread: *mut Thread) -> ! {
     signals::set_mask(HOLD_ALL);
     let tool = vm::lock().tool_ref();
     tool.thread_start(
-        &crate::host::EngineHost,
-        ppin_jit::api::ThreadId(thread.index),
+        &crate::tools::host::EngineHost,
+        ppin_api::ThreadId(thread.index),
     );
     signals::set_mask(kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.

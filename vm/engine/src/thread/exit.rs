@@ -6,7 +6,7 @@ use crate::leave::gather;
 use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
 use crate::syscall::{Outcome, table};
 use crate::vm;
-use ppin_jit::api::ThreadId;
+use ppin_api::ThreadId;
 use ppin_os::filter;
 use ppin_os::{app_call, c, proc, signals};
 
@@ -19,7 +19,7 @@ pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
         let vm = vm::lock();
         (vm.threads.len() == 1, vm.tool_ref())
     };
-    tool.thread_fini(&crate::host::EngineHost, ThreadId(thread.index));
+    tool.thread_fini(&crate::tools::host::EngineHost, ThreadId(thread.index));
     if last {
         end::of_process(&mut vm::lock());
         leave(status);
@@ -30,7 +30,7 @@ pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
         let me: *mut Thread = thread;
         // What confines it is not forgotten: it has calls to make yet.
         vm.threads.retain(|t| *t != me);
-        crate::counters::retire(&mut vm, thread);
+        crate::tools::counters::retire(&mut vm, thread);
         vm.log(format_args!("thread {} ends", thread.index));
         thread.map
     };

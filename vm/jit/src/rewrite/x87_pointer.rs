@@ -10,11 +10,12 @@
 //! ```
 
 use super::Site;
-use crate::api::{address_arg, plain_arg};
 use crate::emit::Emitter;
+use crate::instrument::{address, call_arg};
 use crate::x87::PointerField;
 use iced_x86::InstructionInfoFactory;
-use ppin_abi::record::{ArgKind, X87_POINTER};
+use ppin_abi::record::X87_POINTER;
+use ppin_api::compiler::Value;
 
 /// Behind the instruction itself.
 pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>, field: PointerField) {
@@ -24,11 +25,15 @@ pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>, field: PointerField) 
     let address = info
         .used_memory()
         .first()
-        .and_then(|used| address_arg(used, &site.ins.raw, image));
+        .and_then(|used| address(used, &site.ins.raw, image));
     let Some(address) = address else {
         return;
     };
-    let constant = |value: u8| plain_arg(ArgKind::Const, u64::from(value));
-    let args = [address, constant(field.offset), constant(field.width)];
+    let constant = |value: u8| call_arg(Value::Const(u64::from(value)));
+    let args = [
+        call_arg(Value::Memory(address)),
+        constant(field.offset),
+        constant(field.width),
+    ];
     emitter.bridge(site.ins.pc(), site.ins.offset, X87_POINTER, &args);
 }

@@ -1,12 +1,11 @@
 //! The process's side: counters, threads, images, files.
 
-use alloc::borrow::ToOwned;
-use alloc::collections::BTreeMap;
-use alloc::string::{String, ToString};
-use alloc::vec;
-use alloc::vec::Vec;
 use ppin_abi::addr::ImageBase;
-use ppin_jit::api::{FileError, FileId, Host, ImageId, ImageInfo, ThreadId, ThreadInfo};
+use ppin_api::{
+    Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, ThreadId, ThreadInfo,
+    Threads,
+};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
 /// Base of the first image; the others follow 16 MiB apart.
@@ -82,7 +81,7 @@ impl Process {
     }
 
     /// It is its own forked child from now on: another process id, one thread that
-    /// keeps its number, counters at zero. Tell the tool by [`ppin_jit::api::Tool::fork_child`].
+    /// keeps its number, counters at zero. Tell the tool by [`ppin_api::Tool::fork_child`].
     pub fn fork(&self) {
         let mut state = self.state();
         state.process += 1;
@@ -111,7 +110,7 @@ impl Process {
     }
 }
 
-impl Host for Process {
+impl Counters for Process {
     fn global_total(&self, index: u32) -> u64 {
         let state = self.state();
         let counts = state.globals.iter().filter(|((_, i), _)| *i == index);
@@ -127,7 +126,9 @@ impl Host for Process {
         let state = self.state();
         state.of_images.get(&(image, index)).copied().unwrap_or(0)
     }
+}
 
+impl Threads for Process {
     fn threads(&self) -> Vec<ThreadInfo> {
         let state = self.state();
         let info = |n| ThreadInfo {
@@ -136,7 +137,9 @@ impl Host for Process {
         };
         (0..state.threads).map(info).collect()
     }
+}
 
+impl Images for Process {
     fn images(&self) -> Vec<ImageInfo> {
         let state = self.state();
         let images = (0..).map(ImageId).zip(&state.images);
@@ -147,7 +150,9 @@ impl Host for Process {
         };
         images.map(info).collect()
     }
+}
 
+impl Program for Process {
     fn process_id(&self) -> u32 {
         self.state().process
     }
@@ -155,7 +160,9 @@ impl Host for Process {
     fn program(&self) -> String {
         "/bin/sample".into()
     }
+}
 
+impl Files for Process {
     fn open(&self, path: &str) -> Result<FileId, FileError> {
         let mut state = self.state();
         if state.full {

@@ -5,7 +5,7 @@ use super::{Process, Sample};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::area::counter_disp;
 use ppin_abi::record::{MAX_ARGS, X87_POINTER};
-use ppin_jit::api::{Call, ImageId, ThreadId, Tool};
+use ppin_api::{Call, ImageId, ThreadId, Tool};
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_relocator::{CountRow, Fragment};
 

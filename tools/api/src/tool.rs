@@ -1,9 +1,12 @@
 //! What a tool author writes.
 
-use super::{Host, ImageInfo, Report, ThreadId, Trace};
+use crate::host::{Host, ImageInfo, ThreadId};
+use crate::knob::Knob;
+use crate::report::Report;
+use crate::routine::Routine;
+use crate::view::Trace;
 use alloc::string::String;
 use core::any::Any;
-use ppin_abi::record::MAX_ARGS;
 
 /// An instrumentation tool.
 ///
@@ -39,12 +42,12 @@ pub trait Tool: Any + Send + Sync {
         false
     }
 
-    /// Number of [`super::Counter::Image`] counters that each image needs.
+    /// Number of [`crate::Counter::Image`] counters that each image needs.
     fn image_counters(&self) -> u32 {
         0
     }
 
-    /// Asked once for every trace that is translated; see the module.
+    /// Asked once for every trace that is translated; see the crate.
     fn instrument(&self, trace: &Trace<'_>);
 
     /// The analysis routines, named in insertions by their index.
@@ -74,54 +77,4 @@ pub trait Tool: Any + Send + Sync {
 
     /// The process ends, or replaces itself by another program.
     fn fini(&self, _host: &dyn Host, _report: &mut dyn Report) {}
-}
-
-/// An option of a tool.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Knob {
-    /// Name, given as `--knob NAME=VALUE`.
-    pub name: &'static str,
-    /// Value if not given, for the help text.
-    pub default: &'static str,
-    /// What it does, in one line.
-    pub help: &'static str,
-    /// Whether it changes what is inserted: such a knob is part of the identity of
-    /// persisted code.
-    pub changes_code: bool,
-    /// Whether its value is the path of a file that the tool writes (`%p` stands for the
-    /// process id). The command line makes the path absolute, makes sure before the program
-    /// starts that the file can be written, and empties what an earlier run left.
-    pub writes_file: bool,
-}
-
-/// A function that translated code calls.
-#[derive(Clone, Copy, Debug)]
-pub struct Routine {
-    /// Name, for listings of translated code.
-    pub name: &'static str,
-    /// The function.
-    pub function: RoutineFn,
-}
-
-/// Runs on the thread that executes the instruction, at the same time as others.
-/// It must not wait for another thread: signals are held back while it runs.
-pub type RoutineFn = fn(&Call<'_>);
-
-/// What an analysis routine is called with.
-pub struct Call<'a> {
-    /// The tool itself; see [`Call::tool`].
-    pub tool: &'a dyn Tool,
-    /// The process around it.
-    pub host: &'a dyn Host,
-    /// Values of the arguments named at insertion, in order; the rest are 0.
-    pub args: [u64; MAX_ARGS],
-}
-
-impl Call<'_> {
-    /// The tool by its type, for its state; `None` if it is another tool.
-    #[must_use]
-    pub fn tool<T: Tool>(&self) -> Option<&T> {
-        let any: &dyn Any = self.tool;
-        any.downcast_ref()
-    }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use ppin_jit::api::{Arg, Call, Counter, IPoint, Reg, Routine, RoutineId, Trace};
+use ppin_api::{Arg, Call, Counter, Counters, Files, IPoint, Reg, Routine, RoutineId, Trace};
 use std::sync::Mutex;
 
 /// Keeps the arguments of its one routine.

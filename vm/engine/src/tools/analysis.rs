@@ -1,12 +1,12 @@
 //! Calling analysis routines: the arguments that a `CallRec` describes, from the
 //! app's registers.
 
-use crate::host::EngineHost;
 use crate::thread::{Thread, reg};
+use crate::tools::host::EngineHost;
 use crate::vm;
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};
-use ppin_jit::api::Call;
+use ppin_api::Call;
 use ppin_os::segment;
 
 /// Called by the bridge on the VM stack; returns where emitted code goes on.

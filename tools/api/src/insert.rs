@@ -1,9 +1,7 @@
 //! What can be inserted, and what is refused.
 
-use super::Reg;
-use alloc::vec::Vec;
+use crate::register::Reg;
 use core::fmt;
-use ppin_abi::record::CallArg;
 
 /// Where an insertion stands relative to its instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +24,7 @@ pub enum IPoint {
 pub enum Counter {
     /// One of [`ppin_abi::area::GLOBAL_COUNTERS`] for the whole process.
     Global(u32),
-    /// One for each image, of as many as [`super::Tool::image_counters`] says;
+    /// One for each image, of as many as [`crate::Tool::image_counters`] says;
     /// that of the image which holds the instruction.
     Image(u32),
 }
@@ -34,7 +32,7 @@ pub enum Counter {
 /// Most that one insertion may add.
 pub const MAX_AMOUNT: u32 = 1 << 20;
 
-/// Index into [`super::Tool::routines`].
+/// Index into [`crate::Tool::routines`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RoutineId(pub u16);
 
@@ -49,7 +47,7 @@ pub enum Arg {
     NextAddr,
     /// App value of a register.
     Reg(Reg),
-    /// Address of memory operand `n` (see [`super::Ins::memory_operands`]); only
+    /// Address of memory operand `n` (see [`crate::Ins::memory_operands`]); only
     /// before the instruction.
     MemoryEa(usize),
     /// Bytes that memory operand `n` covers.
@@ -98,35 +96,3 @@ impl fmt::Display for Refused {
 }
 
 impl core::error::Error for Refused {}
-
-/// A granted count. `after`: made on the way behind the instruction.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CountInsertion {
-    pub ins: u32,
-    pub after: bool,
-    pub counter: Counter,
-    pub amount: u32,
-}
-
-/// A granted call, its arguments in the form of the record.
-#[derive(Clone, Debug)]
-pub(crate) struct CallInsertion {
-    pub ins: u32,
-    pub after: bool,
-    pub routine: RoutineId,
-    pub args: Vec<CallArg>,
-}
-
-/// All that a tool inserted into one trace, each list in order of insertion.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Insertions {
-    pub counts: Vec<CountInsertion>,
-    pub calls: Vec<CallInsertion>,
-}
-
-impl Insertions {
-    /// Whether nothing was inserted.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.counts.is_empty() && self.calls.is_empty()
-    }
-}

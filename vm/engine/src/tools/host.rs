@@ -2,15 +2,17 @@
 //! report.
 
 use crate::confine::reports;
+use crate::outlet;
 use crate::stats::Stats;
+use crate::tools::counters;
 use crate::vm::{self, Vm};
-use crate::{counters, outlet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use ppin_abi::boot::flag;
-use ppin_jit::api::{
-    FileError, FileId, Format, Host, ImageId, ImageInfo, Report, ThreadId, ThreadInfo,
+use ppin_api::{
+    Counters, FileError, FileId, Files, Format, ImageId, ImageInfo, Images, Program, Report,
+    ThreadId, ThreadInfo, Threads,
 };
 use ppin_os::{c, file, proc};
 
@@ -21,7 +23,7 @@ pub struct EngineHost;
 /// Files opened for tools: paths, because no descriptor is held open in the app.
 static OPENED: ppin_os::lock::Mutex<Vec<String>> = ppin_os::lock::Mutex::new(Vec::new());
 
-impl Host for EngineHost {
+impl Counters for EngineHost {
     fn global_total(&self, index: u32) -> u64 {
         all_globals(&vm::lock())
             .iter()
@@ -51,7 +53,9 @@ impl Host for EngineHost {
             .get(image.0 as usize)
             .map_or(0, |i| counters::image_total(&vm, i, index))
     }
+}
 
+impl Threads for EngineHost {
     fn threads(&self) -> Vec<ThreadInfo> {
         let mut all = all_globals(&vm::lock());
         all.sort_unstable_by_key(|(id, _, _)| *id);
@@ -62,7 +66,9 @@ impl Host for EngineHost {
             })
             .collect()
     }
+}
 
+impl Images for EngineHost {
     fn images(&self) -> Vec<ImageInfo> {
         let vm = vm::lock();
         (0u32..)
@@ -74,7 +80,9 @@ impl Host for EngineHost {
             })
             .collect()
     }
+}
 
+impl Program for EngineHost {
     fn process_id(&self) -> u32 {
         proc::pid() as u32
     }
@@ -82,7 +90,9 @@ impl Host for EngineHost {
     fn program(&self) -> String {
         program()
     }
+}
 
+impl Files for EngineHost {
     fn open(&self, path: &str) -> Result<FileId, FileError> {
         let path = absolute(&path.replace("%p", &proc::pid().to_string()));
         outlet::check(&path).map_err(|e| FileError(e.0))?;

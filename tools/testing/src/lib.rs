@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use ppin_sdk::prelude::*;
-//! use ppin_sdk::testing::{Process, Sample};
+//! use ppin_testing::{Process, Sample};
 //!
 //! struct Pushes;
 //!
@@ -21,16 +21,15 @@
 //! process.run(&Pushes, &Sample::new(&[0x50, 0x53, 0x90, 0xc3])); // push push nop ret
 //! assert_eq!(process.global_total(0), 2);
 //! ```
+#![forbid(unsafe_code)]
 
 mod calls;
 mod process;
 mod run;
 
-use alloc::string::String;
-use alloc::vec::Vec;
-use core::fmt;
 use ppin_abi::context::Context;
-use ppin_jit::api::{Format, Host, ImageId, Report, ThreadId, Tool};
+use ppin_api::{Format, Host, ImageId, Report, ThreadId, Tool};
+use std::fmt;
 
 pub use process::{BASE, Process};
 

@@ -2,7 +2,6 @@
 //! (see [`ppin_abi::record::CallRec`]).
 
 use super::Sample;
-use alloc::vec::Vec;
 use core::mem::{offset_of, size_of};
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::area::Entry;
