@@ -1,8 +1,8 @@
 //! Merging the counts of each block.
 
+use crate::analyse::flags::live_flags;
 use crate::api::{CountInsertion, Counter};
 use crate::decode::{Ins, Kind};
-use crate::liveness::live_flags;
 use alloc::vec::Vec;
 use core::ops::Range;
 
