@@ -57,3 +57,8 @@ pub struct Request<'a> {
     /// Restartable sequences nearby, which a trace does not run into.
     pub sequences: &'a [Sequence],
 }
+
+/// Whether an image is so low that absolute 32-bit addresses reach it.
+pub(crate) const fn is_low(image: ImageBase) -> bool {
+    image.0 < 1 << 31
+}

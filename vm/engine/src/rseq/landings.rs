@@ -1,5 +1,5 @@
 //! Ways into the middle of a translated sequence, for what returns to it or branches
-//! there (`ppin_jit`, `landing.rs`).
+//! there (`ppin_jit`, `sequence/landing.rs`).
 
 use super::copies;
 use crate::install;
