@@ -1,7 +1,7 @@
 //! Which database a run uses, and whether it may be trusted.
 
-use crate::args::Cache;
 use crate::failure::Failure;
+use crate::options::Cache;
 use ppin_abi::boot::CacheMode;
 use ppin_cachedb::{Access, Database, Error, Refusal, default_path};
 use std::path::{Path, PathBuf};
