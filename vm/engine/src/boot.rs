@@ -1,16 +1,12 @@
 //! From the injector's hand to the app's first instruction.
 
-use crate::config::Config;
-use crate::signal::{self, Actions};
-use crate::stats::Stats;
-use crate::thread::{Process, Thread, reg};
-use crate::tools::{counters, host};
-use crate::vm::{self, Vm};
-use crate::{outlet, syscall};
+use crate::syscall;
+use crate::tools::host;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_abi::area::ENTRIES;
 use ppin_abi::boot::{BootHeader, MAGIC};
 use ppin_api::{ThreadId, Tool};
 use ppin_codecache::CodeCache;
@@ -19,6 +15,16 @@ use ppin_codecache::indirect::IblTable;
 use ppin_codecache::unit::Library;
 use ppin_os::budget;
 use ppin_os::{mem, place, proc, report, segment, signals, time};
+use ppin_process::config::Config;
+use ppin_process::counters;
+use ppin_process::report::stats::Stats;
+use ppin_process::signal::Actions;
+use ppin_process::signal::{NOTHING, kernel_mask, take_over};
+use ppin_process::thread::Process;
+use ppin_process::thread::Thread;
+use ppin_process::thread::reg;
+use ppin_process::vm;
+use ppin_process::vm::Vm;
 use ppin_store::Store;
 
 /// Runs the app from its first instruction, under the tool of the boot block's name.
@@ -43,15 +49,16 @@ pub unsafe fn enter(
         ));
     }
     // Signals with the numbers of faults, too, may be pending from before the exec.
-    let mask = signals::set_mask(signal::NOTHING);
+    let mask = signals::set_mask(NOTHING);
     if ppin_os::auxv::has_segment_bases(boot.entry_sp) {
         segment::use_segment_bases();
     }
     budget::learn();
     let config = Config::read(boot);
-    outlet::remember_stderr();
+    ppin_process::report::stderr::remember();
     proc::remember_pid();
-    let gate = crate::glue::cross(crate::glue::syscall::gate_done);
+    ppin_process::signal::handled_at(crate::signal::entry::address());
+    let gate = ppin_process::gate::cross(ppin_process::gate::syscall::gate_done);
     place::seed(random());
     ppin_os::filter::calls_come_from(gate);
     crate::sample::init(&config);
@@ -99,8 +106,16 @@ fn configured(config: &Config, tools: fn(&str) -> Option<Box<dyn Tool>>) -> &'st
     Box::leak(tool)
 }
 
+/// What the gate calls.
+fn entries() -> [u64; ENTRIES] {
+    let vm = crate::dispatch::vm_entry as *const () as usize as u64;
+    let analysis = crate::tools::analysis::bridge_entry as *const () as usize as u64;
+    let bridge = crate::tools::bridge::address();
+    ppin_process::gate::entries(vm, analysis, bridge, ppin_process::sampling::is_on())
+}
+
 fn first_thread(boot: &BootHeader, mask: u64, tool: &dyn Tool) -> &'static mut Thread {
-    let thread = Thread::create(0, counters::reserve(tool.image_counters()))
+    let thread = Thread::create(0, counters::reserve(tool.image_counters()), entries())
         .unwrap_or_else(|e| report::give_up(format_args!("no memory for the first thread ({e})")));
     // SAFETY: fresh, and ours alone.
     let thread = unsafe { &mut *thread };
@@ -139,7 +154,6 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
         tool,
         ended_already: false,
         quiet: false,
-        take_over: crate::end::take_over,
     }
 }
 
@@ -178,7 +192,7 @@ fn start(thread: &mut Thread) -> ! {
     thread.adopt();
     thread.signals.alt.untouched = true;
     vm::lock().begin_log();
-    crate::learn_mappings(&mut vm::lock());
+    ppin_process::app_code::learn(&mut vm::lock());
     if budget::is_limited() {
         vm::lock().code.prepare_for_want();
         crate::syscall::limits::inherit(&vm::lock());
@@ -186,8 +200,8 @@ fn start(thread: &mut Thread) -> ! {
     let tool = vm::lock().tool_ref();
     tool.start(&host::EngineHost);
     tool.thread_start(&host::EngineHost, ThreadId(0));
-    signal::take_over(&thread.process().actions);
-    signals::set_mask(signal::kernel_mask(thread.signals.mask));
+    take_over(&thread.process().actions);
+    signals::set_mask(kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.
-    unsafe { crate::glue::enter_first() }
+    unsafe { ppin_process::gate::enter_first() }
 }

@@ -1,11 +1,10 @@
 //! The dispatcher: why the VM was entered, and where to go on.
 
 use crate::invalidate;
-use crate::signal::origin::Departure;
-use crate::signal::{deliver, inside, native, translate};
+use crate::signal::deliver;
+use crate::signal::inside;
+use crate::signal::native;
 use crate::syscall::gate32::{self, Way};
-use crate::thread::{Reason, Thread};
-use crate::vm::{self, Locked, Vm};
 use crate::{install, lockstep, rseq, sample, syscall};
 use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
@@ -15,11 +14,21 @@ use ppin_abi::record::{ExitRec, Trap, TrapRec};
 use ppin_codecache::image::Region;
 use ppin_os::filter;
 use ppin_os::{report, userfault};
+use ppin_process::signal::departure::Departure;
+use ppin_process::thread::Reason;
+use ppin_process::thread::Thread;
+use ppin_process::translate;
+use ppin_process::vm;
+use ppin_process::vm::Locked;
+use ppin_process::vm::Vm;
 
-/// Called by the glue on the VM stack, all app state saved in `thread`. Returns the
+/// Scratch word with the address that the last system call came back to.
+const RESUMED: usize = 1;
+
+/// Called by the gate on the VM stack, all app state saved in `thread`. Returns the
 /// cache address to go on at.
 pub unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
-    // SAFETY: the glue passes the running thread's structure.
+    // SAFETY: the gate passes the running thread's structure.
     dispatch(unsafe { &mut *thread }).0
 }
 
@@ -47,23 +56,29 @@ fn dispatch(thread: &mut Thread) -> CachePc {
 }
 
 fn go_on(thread: &mut Thread) -> CachePc {
-    if thread.reason != Reason::Trap as u64 {
-        let indirect = thread.reason == Reason::Indirect as u64;
+    if thread.reason() != Reason::Trap {
+        let indirect = thread.reason() == Reason::Indirect;
         let target = if indirect { thread.operand } else { 0 };
-        thread.signals.departure = Departure::of(thread, target);
+        thread.signals.departure = departure(thread, target);
     }
-    match thread.reason {
-        r if r == Reason::Exit as u64 => leave_exit(thread.operand),
-        r if r == Reason::Indirect as u64 => indirect(AppPc(thread.operand)),
-        r if r == Reason::Syscall as u64 => syscall::handle(thread),
-        r if r == Reason::Efault as u64 => syscall::after_efault(thread),
-        r if r == Reason::Trap as u64 => trap(thread),
-        _ => lookup(
+    match thread.reason() {
+        Reason::Exit => leave_exit(thread.operand),
+        Reason::Indirect => indirect(AppPc(thread.operand)),
+        Reason::Syscall => syscall::handle(thread),
+        Reason::Efault => syscall::after_efault(thread),
+        Reason::Trap => trap(thread),
+        Reason::Resume => lookup(
             &mut vm::lock(),
             AppPc(thread.resume_pc),
             Context(thread.resume_context),
         ),
     }
+}
+
+/// How the thread has left the cache for `target`.
+fn departure(thread: &Thread, target: u64) -> Departure {
+    let resumed = thread.area.scratch[RESUMED];
+    Departure::new(target, thread.target, resumed, thread.area.app_gs_base)
 }
 
 /// The thread is about to enter code that was in use at `epoch` or later: what was retired
@@ -164,7 +179,7 @@ fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
     } else {
         context
     };
-    let shared = crate::image_region(vm, pc).filter(|r: &Region| r.shared);
+    let shared = ppin_process::app_code::region(vm, pc).filter(|r: &Region| r.shared);
     if shared.is_none() {
         invalidate::come_back(vm, pc.0);
         if !vm.code.guards.is_volatile(pc.0) {

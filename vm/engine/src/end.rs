@@ -2,8 +2,9 @@
 
 use crate::spool;
 use crate::tools::host;
-use crate::vm::{Locked, Vm};
 use ppin_os::descriptor;
+use ppin_process::vm::Locked;
+use ppin_process::vm::Vm;
 
 /// The process is about to end or to execute another program.
 pub fn of_process(vm: &mut Locked) {
@@ -28,25 +29,6 @@ pub fn flush(vm: &mut Vm) {
     vm.code.figures.flushes += 1;
     vm.log(format_args!("the cache is full: all fresh code goes"));
     spool::freeze_all(vm, true);
-    vm.code.ibl.clear();
-    vm.code.fresh.flush();
-    crate::rseq::forget_copies(vm);
-}
-
-/// Who had the VM was killed, and may have left any of it half changed. (It was another
-/// process: [`crate::lock`].) What can be made again goes, and is not saved.
-pub fn take_over(vm: &mut Vm) {
-    // A list that was about to grow may still lie where it was freed.
-    ppin_os::heap::anew();
-    vm.log(format_args!(
-        "the holder of the lock is gone: all fresh code goes"
-    ));
-    vm.code.fresh.directory.disown_tables();
-    for fresh in &mut vm.code.fresh.directory.fragments {
-        fresh.saved = true;
-    }
-    vm.code.release_doubtful();
-    vm.code.ibl.clear();
-    vm.code.fresh.flush();
-    crate::rseq::forget_copies(vm);
+    vm.code.flush();
+    vm.rseq.forget_copies();
 }

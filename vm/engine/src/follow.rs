@@ -1,14 +1,14 @@
 //! Following an exec: which programs can be, and how.
 
 use crate::obstacle;
-use crate::thread::Thread;
-use crate::vm;
 use alloc::ffi::CString;
 use alloc::vec::Vec;
 use ppin_inject::block::BootParams;
 use ppin_inject::{Exec, Launch, Step, launch};
 use ppin_os::limits;
 use ppin_os::{c, call, report, signals};
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 /// Interpreters in a row that the kernel follows.
 const SHEBANGS: u32 = 5;
@@ -150,7 +150,7 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
         exec,
     };
     let ours = signals::set_mask(thread.signals.mask);
-    crate::signal::held::hand_over(thread);
+    ppin_process::pending::hand_over(thread);
     limits::narrow();
     // SAFETY: the space is this process's; the pointers are the app's own; the mask
     // is the app's.

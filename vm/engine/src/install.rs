@@ -3,7 +3,6 @@
 use crate::invalidate;
 use ppin_codecache::fresh::directory::Fresh;
 
-use crate::vm::Vm;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
@@ -12,12 +11,13 @@ use ppin_codecache::{Full, Manner};
 use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
 use ppin_os::userfault;
 use ppin_os::{peek, time};
+use ppin_process::vm::Vm;
 use ppin_relocator::Fragment;
 
 /// Translates `pc` and returns the fragment's entry.
 pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let started = time::ticks();
-    let region = crate::image_region(vm, pc);
+    let region = ppin_process::app_code::region(vm, pc);
     let mut buffer = [0; MAX_TRACE_BYTES];
     let (mut len, mut end) = fetch(region, pc, &mut buffer);
     let (image, base) = image_of(vm, region, pc);
@@ -129,7 +129,7 @@ pub fn wake(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let id = vm.code.fresh.directory.dormant(pc, context)?;
     let fresh = &vm.code.fresh.directory.fragments[id as usize];
     let (image, len) = (fresh.image, u64::from(fresh.code.source_len));
-    let region = crate::image_region(vm, pc).filter(|r| r.image == image)?;
+    let region = ppin_process::app_code::region(vm, pc).filter(|r| r.image == image)?;
     let inside = pc.0 + len <= region.end && vm.rseq.near(pc).is_empty();
     if !inside || !guarded(vm, &region, pc, len, context) {
         return None;

@@ -1,11 +1,11 @@
 //! Changes of the app's code, and what depends on translations besides the code cache.
 
 use crate::spool;
-use crate::syscall::table;
-use crate::thread::reg;
-use crate::vm::Vm;
 use ppin_codecache::Dead;
 use ppin_codecache::image::Region;
+use ppin_process::gate::table;
+use ppin_process::thread::reg;
+use ppin_process::vm::Vm;
 
 /// What has died takes the landings of restartable sequences with it.
 fn bury(vm: &mut Vm, mut dead: Dead) {

@@ -14,9 +14,6 @@
 //! ```
 //! The tracer may change the registers. Children and further threads do not report.
 
-use crate::signal::translate;
-use crate::thread::{Reason, Regs, Thread};
-use crate::vm::{self, Vm};
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
@@ -25,6 +22,12 @@ use ppin_api::Tool;
 use ppin_jit::{Chosen, Request};
 use ppin_os::report;
 use ppin_os::{c, proc};
+use ppin_process::thread::Reason;
+use ppin_process::thread::Regs;
+use ppin_process::thread::Thread;
+use ppin_process::translate;
+use ppin_process::vm;
+use ppin_process::vm::Vm;
 use ppin_relocator::Fragment;
 
 /// Tells a report from the app's own breakpoints.

@@ -1,12 +1,12 @@
 //! Why a program that is about to be executed cannot be followed, whatever it is: it
 //! runs natively then, and the statistics say so.
 
-use crate::vm;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::room;
 use ppin_os::budget::LIMITS;
 use ppin_os::file::{self, File};
 use ppin_os::{c, call};
+use ppin_process::vm;
 
 /// This process has asked for namespaces, which may await its children.
 static UNSHARED: AtomicBool = AtomicBool::new(false);

@@ -8,18 +8,17 @@
 //! allows `read` and `write` alone, translation goes on without any call.
 
 pub mod launch;
-pub mod reports;
 
-use crate::glue::vmcall;
 use crate::invalidate;
-use crate::signal::{entry, fatal};
-use crate::thread::Thread;
-use crate::vm::{self, Vm};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ppin_os::filter::may;
 use ppin_os::userfault;
 use ppin_os::{c, filter, mem, peek, stock, time};
+use ppin_process::gate::vmcall;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
+use ppin_process::vm::Vm;
 use ppin_seccomp::{Confinement, Filter, Insn, Rule};
 
 const SET_MODE_STRICT: usize = 0;
@@ -170,7 +169,8 @@ fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
     vm.code.admit_all();
     vm.code.images.shared.learn();
     time::mark();
-    reports::keep(&vm.config, next);
+    ppin_process::report::program::remember();
+    ppin_process::report::kept::keep(&vm.config, next);
     if stock::is_needed(next) {
         stock::fill();
     }
@@ -205,7 +205,9 @@ fn may_guard(next: &Confinement) -> bool {
 
 /// How handlers return and who ends the process; the kernel's dispositions follow.
 fn who_kills(thread: &Thread, returns: bool, dies: bool) {
-    if entry::return_by_hand(!returns) | fatal::leave_to_kernel(!dies) {
-        crate::signal::take_over(&thread.process().actions);
+    if ppin_process::signal::restorer::return_by_hand(!returns)
+        | ppin_process::signal::left::leave_to_kernel(!dies)
+    {
+        ppin_process::signal::take_over(&thread.process().actions);
     }
 }

@@ -9,10 +9,6 @@
 //! program's: so nobody goes before all wait.
 
 use super::ask;
-use crate::holdings::Range;
-use crate::signal::NOTHING;
-use crate::thread::Thread;
-use crate::vm::{self, Vm};
 use alloc::format;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
@@ -20,6 +16,11 @@ use ppin_os::dir;
 use ppin_os::file::File;
 use ppin_os::futex::{futex_wait, futex_wake_all};
 use ppin_os::{c, proc, signals, time};
+use ppin_process::ours::Range;
+use ppin_process::signal::NOTHING;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
+use ppin_process::vm::Vm;
 
 /// The leader's thread id; 0: nobody leads.
 static LEADER: AtomicI32 = AtomicI32::new(0);

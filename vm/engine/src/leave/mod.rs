@@ -14,26 +14,35 @@
 
 mod ask;
 pub mod gather;
+pub(crate) mod last_steps;
 
 pub use ask::{ask, is_request};
 use gather::Verdict;
 use ppin_os::signals;
 
-use crate::glue::last_steps::LastSteps;
-use crate::holdings::{self, Range};
+use crate::end;
 use crate::invalidate;
-use crate::signal::translate::Spot;
-use crate::signal::{MAX_SIGNAL, NOTHING, deliver, held, native};
+use crate::leave::last_steps::LastSteps;
+use crate::signal::deliver;
+use crate::signal::native;
 use crate::syscall::resident;
-use crate::thread::Thread;
-use crate::tools::host;
-use crate::vm::{self, Locked, Vm};
-use crate::{end, glue, x87};
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext, greg};
+use ppin_process::gate as glue;
+use ppin_process::ours as holdings;
+use ppin_process::ours::Range;
+use ppin_process::pending as held;
+use ppin_process::signal::MAX_SIGNAL;
+use ppin_process::signal::NOTHING;
+use ppin_process::thread::Thread;
+use ppin_process::translate::Spot;
+use ppin_process::vm;
+use ppin_process::vm::Locked;
+use ppin_process::vm::Vm;
+use ppin_process::x87;
 
 /// Why a process was left, for the statistics: a tracer.
 pub const TRACED: &str = "it was traced";
@@ -152,7 +161,7 @@ fn keep(thread: &mut Thread, info: &SigInfo) {
 
 /// All that is to be saved or said of the process.
 fn depart(vm: &mut Locked, since: &str) {
-    let program = host::program();
+    let program = ppin_process::report::program::program();
     let note = alloc::format!("{program}: natively from the moment {since}");
     vm.stats.native.push(note);
     end::of_process(vm);

@@ -2,33 +2,17 @@
 //! addresses. Ours are not there: neither in what is read of the folder nor by name.
 
 use super::{PROC, tells_of_us};
-use crate::holdings;
-use crate::syscall::table;
-use crate::vm;
 use alloc::vec::Vec;
 use ppin_os::{c, descriptor, peek};
+use ppin_process::gate::table;
+use ppin_process::ours as holdings;
+use ppin_process::vm;
 
 const NAME: &[u8] = b"map_files";
 const ENOENT: isize = -2;
 const EFAULT: isize = -14;
 /// Longest path (`PATH_MAX`).
 const LONGEST: usize = 4096;
-
-/// Calls that read a folder.
-pub const FOLDERS: &[u32] = &[c::__NR_getdents, c::__NR_getdents64];
-/// Calls that follow a path, but those that open: the path is the first argument, or the
-/// second behind a descriptor.
-pub const LOOKUPS: &[u32] = &[
-    c::__NR_stat,
-    c::__NR_lstat,
-    c::__NR_access,
-    c::__NR_readlink,
-    c::__NR_newfstatat,
-    c::__NR_statx,
-    c::__NR_faccessat,
-    c::__NR_faccessat2,
-    c::__NR_readlinkat,
-];
 
 /// Whether what is opened by this path may be such a folder.
 #[must_use]

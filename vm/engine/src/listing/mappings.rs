@@ -3,10 +3,10 @@
 //!
 //! An entry is a line, in smaps with lines of figures below it.
 
-use crate::holdings::Range;
 use alloc::format;
 use alloc::vec::Vec;
 use ppin_os::mem::PAGE;
+use ppin_process::ours::Range;
 
 /// An entry.
 #[derive(Clone, Debug)]

@@ -19,10 +19,7 @@ mod rollup;
 mod sizes;
 mod status;
 
-use crate::holdings;
-use crate::syscall::{is_ours, table};
-use crate::thread::Thread;
-use crate::vm::{self, Vm};
+use crate::syscall::is_ours;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -30,6 +27,11 @@ use ppin_os::descriptor::{self, path_of};
 use ppin_os::file::{self, File};
 use ppin_os::lock::Mutex;
 use ppin_os::{Errno, Result, c, raw};
+use ppin_process::gate::table;
+use ppin_process::ours as holdings;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
+use ppin_process::vm::Vm;
 use sizes::Sizes;
 use status::Signals;
 

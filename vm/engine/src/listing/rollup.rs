@@ -3,9 +3,9 @@
 
 use super::mappings::{Entry, parse};
 use super::sizes::is_shared_memory;
-use crate::holdings::Range;
 use alloc::format;
 use alloc::string::{String, ToString};
+use ppin_process::ours::Range;
 
 /// The text without what lies in `hidden`, by the list of `smaps`.
 #[must_use]

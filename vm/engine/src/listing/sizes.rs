@@ -2,8 +2,8 @@
 //! (proc_pid_status(5)).
 
 use super::mappings::{Entry, parse};
-use crate::holdings::Range;
 use ppin_os::mem::PAGE;
+use ppin_process::ours::Range;
 
 /// In kB, each a part of what the kernel counts for the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

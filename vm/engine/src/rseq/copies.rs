@@ -7,9 +7,6 @@
 use super::{landings, learn};
 use crate::install;
 use crate::invalidate;
-use crate::signal::translate::{self, Spot};
-use crate::thread::Thread;
-use crate::vm::Vm;
 use alloc::vec;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
@@ -17,28 +14,12 @@ use ppin_abi::area::Rseq;
 use ppin_abi::context::Context;
 use ppin_jit::{BytesEnd, Request, Sequence, SequenceCode};
 use ppin_os::peek;
+use ppin_process::sequences::Copy;
+use ppin_process::thread::Thread;
+use ppin_process::translate;
+use ppin_process::translate::Spot;
+use ppin_process::vm::Vm;
 use ppin_relocator::pc_flag;
-
-/// One translation. It is remembered after it has gone out of use, until its memory is
-/// given back.
-#[derive(Debug)]
-pub struct Copy {
-    pub(super) sequence: Sequence,
-    /// App address at which it begins.
-    head: AppPc,
-    pub(super) context: Context,
-    /// Cache address at which it begins.
-    pub(super) hot: u64,
-    /// Where the kernel lets aborted threads go on.
-    stub: u64,
-    /// Its `struct rseq_cs`.
-    pub(super) descriptor: u64,
-    /// Cell for what makes 0 with the address of the app's descriptor.
-    pub(super) expected: u64,
-    /// Ways to instructions in it: app and cache addresses.
-    pub(super) landings: Vec<(AppPc, u64)>,
-    pub(super) live: bool,
-}
 
 /// The translation of `pc` under `context`, if it belongs to a sequence.
 pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
@@ -104,7 +85,7 @@ pub(super) fn boundary(vm: &Vm, n: usize, pc: AppPc) -> Option<CachePc> {
 
 /// Number of a new translation of `sequence` from `head` on.
 fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> Option<usize> {
-    let region = crate::image_region(vm, head)?;
+    let region = ppin_process::app_code::region(vm, head)?;
     let len = (sequence.end.0 - head.0) as usize;
     invalidate::watch(vm, &region, head.0, len as u64);
     let mut bytes = vec![0; len];
@@ -232,13 +213,6 @@ pub(super) fn described(vm: &mut Vm, address: u64) -> Option<Sequence> {
     let ours = vm.rseq.copies.iter().find(|c| c.descriptor == address);
     ours.map(|c| c.sequence)
         .or_else(|| learn::descriptor(vm, address))
-}
-
-/// All fresh code is forgotten.
-pub fn forget_copies(vm: &mut Vm) {
-    for copy in &mut vm.rseq.copies {
-        copy.live = false;
-    }
 }
 
 /// The thread has seen a flush: what its field still says of code that may be freed now

@@ -3,11 +3,11 @@
 
 use super::copies;
 use crate::install;
-use crate::signal::translate;
-use crate::vm::Vm;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_jit::{BytesEnd, LandingSlot, Request, compile_landing};
+use ppin_process::translate;
+use ppin_process::vm::Vm;
 
 /// Where to enter copy `n` at `pc`. In the middle of something counted, or where code
 /// is compared at every entry, only the VM may go there.
@@ -65,6 +65,7 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
 /// The copy that cache address `addr` belongs to, or that a landing there leads to.
 pub fn owner(vm: &Vm, addr: u64) -> Option<usize> {
     let hot = copies::hot_of(vm, addr)?;
-    let leads = |c: &copies::Copy| c.hot == hot || c.landings.iter().any(|l| l.1 == hot);
+    let leads =
+        |c: &ppin_process::sequences::Copy| c.hot == hot || c.landings.iter().any(|l| l.1 == hot);
     vm.rseq.copies.iter().position(|c| c.live && leads(c))
 }

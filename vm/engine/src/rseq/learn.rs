@@ -1,13 +1,13 @@
 //! Finding out which code is a restartable sequence.
 
-use super::Sequences;
 use crate::invalidate;
-use crate::thread::Thread;
-use crate::vm::Vm;
 use ppin_abi::addr::AppPc;
 use ppin_codecache::image::Image;
 use ppin_jit::{Chosen, Constant, Sequence};
 use ppin_os::peek;
+use ppin_process::sequences::Sequences;
+use ppin_process::thread::Thread;
+use ppin_process::vm::Vm;
 
 /// Longest sequence: the code of one lies in one piece.
 const LONGEST: u64 = 4096;

@@ -23,53 +23,7 @@ mod learn;
 mod leave;
 mod registration;
 
-pub use copies::{aborted, arrive, entry, forget_copies, is_inside, let_go};
+pub use copies::{aborted, arrive, entry, is_inside, let_go};
 pub use learn::{announced_unseen, discover, unmapped};
 pub use leave::trap;
 pub use registration::{call, forget, rejected, segment_moved};
-
-use alloc::vec::Vec;
-use copies::Copy;
-use ppin_abi::addr::AppPc;
-use ppin_jit::{MAX_TRACE_BYTES, Sequence};
-
-/// What everyone on x86 registers with.
-const SIGNATURE: [u8; 4] = 0x5305_3053_u32.to_le_bytes();
-
-/// All that is known of the process's sequences.
-#[derive(Debug, Default)]
-pub struct Sequences {
-    known: Vec<Sequence>,
-    copies: Vec<Copy>,
-    /// Signatures registered besides [`SIGNATURE`].
-    signatures: Vec<[u8; 4]>,
-    /// Every store may announce one.
-    pub watching: bool,
-}
-
-impl Sequences {
-    /// Those that a trace at `pc` may run into.
-    #[must_use]
-    pub fn near(&self, pc: AppPc) -> Vec<Sequence> {
-        let end = pc.0.saturating_add(MAX_TRACE_BYTES as u64);
-        let near = |s: &&Sequence| s.start.0 < end && s.end > pc;
-        self.known.iter().filter(near).copied().collect()
-    }
-
-    /// The fragment at `hot` is out of use: the ways into it that go with it.
-    pub fn discarded(&mut self, hot: u64) -> Vec<u64> {
-        let mut landings = Vec::new();
-        for copy in &mut self.copies {
-            copy.landings.retain(|landing| landing.1 != hot);
-            if copy.hot == hot {
-                copy.live = false;
-                landings.extend(copy.landings.drain(..).map(|landing| landing.1));
-            }
-        }
-        landings
-    }
-
-    fn is_signature(&self, signature: [u8; 4]) -> bool {
-        signature == SIGNATURE || self.signatures.contains(&signature)
-    }
-}

@@ -1,13 +1,13 @@
 //! The call `rseq`: the kernel does what it is asked, with the app's own structure.
 
 use super::learn;
-use crate::glue::vmcall;
-use crate::thread::Thread;
-use crate::vm;
 use ppin_abi::area::Rseq;
 use ppin_abi::boot::flag;
 use ppin_os::frame::SigInfo;
 use ppin_os::{c, peek, segment};
+use ppin_process::gate::vmcall;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 const ENOSYS: isize = -38;
 const EINVAL: isize = -22;

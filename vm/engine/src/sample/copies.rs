@@ -2,15 +2,16 @@
 
 use super::record::{Outcome, Record, Shared};
 use super::steps::{self, Role};
-use crate::glue;
 use crate::rseq;
-use crate::signal::HOLD_ALL;
-use crate::signal::step::TRAP_FLAG;
-use crate::thread::Thread;
-use crate::vm::{self, Vm};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_os::maps;
 use ppin_os::{c, heap, mem, proc, raw, signals};
+use ppin_process::gate as glue;
+use ppin_process::signal::HOLD_ALL;
+use ppin_process::signal::trap_flag::TRAP_FLAG;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
+use ppin_process::vm::Vm;
 
 /// Seconds that a sample may take.
 const PATIENCE: u64 = 10;

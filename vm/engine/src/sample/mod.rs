@@ -1,7 +1,7 @@
 //! `ppin run --check=sample`: now and then, translated code against the processor.
 //!
 //! Every so many *arrivals* (entries into the cache from the VM, and lookups of indirect
-//! branches, which [`crate::glue::ibl`] counts) two copies of the process are made:
+//! branches, which [`ppin_process::gate::ibl`] counts) two copies of the process are made:
 //!
 //! ```text
 //! program   waits in the VM for the verdict, and goes on as if nothing had been
@@ -28,22 +28,22 @@ mod steps;
 mod translated;
 mod vector;
 
-use crate::config::Config;
-use crate::signal::native::Native;
-use crate::signal::translate;
-use crate::thread::{Reason, Thread};
-use crate::vm::{self, Vm};
-use crate::{diagnosis, rseq};
-use core::fmt;
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use crate::rseq;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_os::{proc, report, time, userfault};
+use ppin_process::config::Config;
+use ppin_process::report::diagnosis;
+use ppin_process::sampling::{self, COUNTDOWN, is_on};
+use ppin_process::signal::native::Native;
+use ppin_process::thread::Reason;
+use ppin_process::thread::Thread;
+use ppin_process::translate;
+use ppin_process::vm;
+use ppin_process::vm::Vm;
 use record::{Outcome, Record, Shared};
 pub use steps::{in_copy, left_cache, on_signal};
 
-/// Index of the counter of arrivals in a thread's scratch words.
-pub const COUNTDOWN: usize = 5;
 /// Arrivals between two samples, on average, where time is the limit.
 const DENSE: u64 = 1000;
 /// Time that samples may take in the beginning, and later for each unit of processor time
@@ -51,48 +51,12 @@ const DENSE: u64 = 1000;
 const ADVANCE_NS: u64 = 100_000_000;
 const SHARE: u64 = 3;
 
-static ON: AtomicBool = AtomicBool::new(false);
-
-/// What came of it, for the statistics.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Figures {
-    /// Samples taken.
-    sampled: u64,
-    /// Of these, the same in both copies; the rest came to nothing.
-    equal: u64,
-    /// Instructions compared.
-    instructions: u64,
-    /// Time they took.
-    spent_ns: u64,
-}
-
-impl fmt::Display for Figures {
-    /// A member of the object, and the comma behind it; nothing if there is no checking.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if !is_on() {
-            return Ok(());
-        }
-        let skipped = self.sampled - self.equal;
-        write!(
-            f,
-            "\"check\":{{\"sampled\":{},\"equal\":{},\"skipped\":{skipped},\"instructions\":{},\"time_ns\":{}}},",
-            self.sampled, self.equal, self.instructions, self.spent_ns
-        )
-    }
-}
-
 /// Learns whether samples are wanted, before the first thread is made.
 pub fn init(config: &Config) {
     if config.flags & flag::SAMPLE != 0 {
         vector::learn_layout();
-        ON.store(true, Relaxed);
+        sampling::begin();
     }
-}
-
-/// Whether samples are wanted.
-#[must_use]
-pub fn is_on() -> bool {
-    ON.load(Relaxed)
 }
 
 /// The thread is about to enter the cache at `entry`: where it really goes on, which is
@@ -177,7 +141,7 @@ fn sample(thread: &mut Thread, entry: CachePc, pc: AppPc) -> CachePc {
 fn complain(thread: &Thread, record: &Record) -> ! {
     let difference = record.difference;
     let place = record.place(difference.place.saturating_sub(1));
-    let name = diagnosis::name(&vm::lock(), AppPc(place.pc));
+    let name = ppin_process::words::name(&vm::lock(), AppPc(place.pc));
     let what = format_args!(
         "ppin: --check: translated code is NOT the same: behind the instruction at {name}, {difference}"
     );

@@ -2,12 +2,12 @@
 
 use super::record::{Difference, Outcome, Part, Place, Record};
 use super::vector;
-use crate::glue;
 use crate::signal::native;
-use crate::thread::Thread;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use ppin_os::frame::{UContext, greg};
 use ppin_os::{c, peek, proc};
+use ppin_process::gate as glue;
+use ppin_process::thread::Thread;
 
 /// CF, PF, AF, ZF, SF, DF, OF.
 const FLAGS: u64 = 0xcd5;

@@ -6,23 +6,29 @@
 //! are delivered between two steps. System calls go to the kernel as they are: those that
 //! the VM must know of are looked at before.
 
-use super::native::Native;
-use super::step::{self, TRAP_FLAG, TRAP_TRACE};
-use super::translate::Spot;
-use super::{HOLD_ALL, deliver, handler, kernel_mask, native};
+use super::deliver;
+use super::handler;
+use super::native;
+use super::step;
+use super::step::TRAP_TRACE;
 use crate::end;
-use crate::glue;
 use crate::syscall::forget;
 use crate::syscall::gate32::{self, Way};
 use crate::syscall::pages::Pages;
-use crate::thread::Thread;
-use crate::vm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::boot::flag;
 use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::report::give_up;
 use ppin_os::{c, call, peek, signals};
+use ppin_process::gate as glue;
+use ppin_process::signal::HOLD_ALL;
+use ppin_process::signal::kernel_mask;
+use ppin_process::signal::native::Native;
+use ppin_process::signal::trap_flag::TRAP_FLAG;
+use ppin_process::thread::Thread;
+use ppin_process::translate::Spot;
+use ppin_process::vm;
 
 /// Selectors of segments in the program's own table (modify_ldt(2)).
 const LOCAL: u64 = 4;

@@ -1,15 +1,9 @@
 //! Handing a signal to the app, as the kernel would have.
 
-use super::inside::Interrupted;
-use super::step::TrapFlag;
-use super::translate::{self, Spot};
-use super::{
-    DEFAULT, FAULTS, HOLD_ALL, IGNORE, bit, compat, default_kills, fatal, handler, held,
-    kernel_mask,
-};
-use crate::thread::Thread;
-use crate::vm::{self, Vm};
-use crate::{glue, leave, x87};
+use super::compat;
+use super::fatal;
+use super::handler;
+use crate::leave;
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
@@ -17,6 +11,23 @@ use ppin_abi::record::SyscallRec;
 use ppin_os::c;
 use ppin_os::frame::{self, CONTEXT, INFO, Room, SigInfo, UContext, greg};
 use ppin_os::signals::KernelSigaction;
+use ppin_process::gate as glue;
+use ppin_process::pending as held;
+use ppin_process::signal::DEFAULT;
+use ppin_process::signal::FAULTS;
+use ppin_process::signal::HOLD_ALL;
+use ppin_process::signal::IGNORE;
+use ppin_process::signal::bit;
+use ppin_process::signal::default_kills;
+use ppin_process::signal::interrupted::Interrupted;
+use ppin_process::signal::kernel_mask;
+use ppin_process::signal::trap_flag::TrapFlag;
+use ppin_process::thread::Thread;
+use ppin_process::translate;
+use ppin_process::translate::Spot;
+use ppin_process::vm;
+use ppin_process::vm::Vm;
+use ppin_process::x87;
 
 const REDZONE: u64 = 128;
 const SI_KERNEL: i32 = 0x80;
@@ -140,7 +151,7 @@ pub fn deliver(
         return;
     }
     settle(thread, context, spot);
-    if crate::log::on() {
+    if ppin_process::report::log::on() {
         let (tid, code) = (thread.tid, info.code);
         vm::lock().log_at(
             format_args!("thread {tid}: signal {signal}, code {code}, at"),
@@ -275,7 +286,7 @@ fn enter_handler(
     } else {
         0
     };
-    thread.signals.mask |= (action.mask | own) & !super::UNCATCHABLE;
+    thread.signals.mask |= (action.mask | own) & !ppin_process::signal::UNCATCHABLE;
     if thread.signals.alt.autodisarm {
         thread.signals.alt = Default::default();
     }

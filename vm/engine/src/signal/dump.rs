@@ -10,13 +10,11 @@
 //! rest is done as far as possible: our memory is left out of the file, and the dying thread
 //! has its own registers.
 
-use super::{DEFAULT, HOLD_ALL, NOTHING, bit};
-use crate::glue::last_steps::{LastSteps, keep_out_of_core};
-use crate::holdings::{self, Range};
+use crate::end;
 use crate::invalidate;
+use crate::leave::last_steps::LastSteps;
+use crate::leave::last_steps::keep_out_of_core;
 use crate::leave::{self, gather};
-use crate::thread::Thread;
-use crate::{end, vm, x87};
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::boot::flag;
@@ -25,11 +23,22 @@ use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext};
 use ppin_os::signals::KernelSigaction;
 use ppin_os::{c, proc, raw, signals};
+use ppin_process::ours as holdings;
+use ppin_process::ours::Range;
+use ppin_process::signal::DEFAULT;
+use ppin_process::signal::HOLD_ALL;
+use ppin_process::signal::NOTHING;
+use ppin_process::signal::bit;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
+use ppin_process::x87;
 
 /// Whether a process that dies of `signal` now leaves a core file (core(5)).
 #[must_use]
 pub fn is_due(signal: u32) -> bool {
-    super::dumps_core(signal) && is_dumpable() && is_wanted(proc::limit(c::RLIMIT_CORE))
+    ppin_process::signal::dumps_core(signal)
+        && is_dumpable()
+        && is_wanted(proc::limit(c::RLIMIT_CORE))
 }
 
 /// A program that reads cores from a pipe or socket gets them without regard to the limit,

@@ -1,21 +1,30 @@
 //! The one handler that the kernel knows, and its decision.
 
-use super::native::{self, Native};
+use super::deliver;
+use super::fatal;
+use super::native;
 use super::step::{self, TRAP_TRACE};
-use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, held, translate};
-use crate::glue::{self, Place, vmcall};
 use crate::invalidate;
 use crate::leave;
 use crate::rseq;
 use crate::sample;
-use crate::thread::{self, Thread};
-use crate::vm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Spill;
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
+use ppin_process::gate as glue;
+use ppin_process::gate::Place;
+use ppin_process::gate::vmcall;
+use ppin_process::pending as held;
+use ppin_process::signal::FAULTS;
+use ppin_process::signal::HOLD_ALL;
+use ppin_process::signal::bit;
+use ppin_process::signal::native::Native;
+use ppin_process::thread::Thread;
+use ppin_process::translate;
+use ppin_process::vm;
 
 /// `si_code` of what the kernel forces upon a thread.
 const SI_KERNEL: i32 = 0x80;
@@ -29,7 +38,7 @@ pub unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mu
     let (info, context) = unsafe { (&mut *info, &mut *context) };
     // Not by way of gs, which the app may have (see `thread::segment`).
     // SAFETY: the thread adopted its signal stack before it unblocked signals.
-    let thread = unsafe { thread::of_signal_stack(context.stack[0]) };
+    let thread = unsafe { ppin_process::thread::of_signal_stack(context.stack[0]) };
     let signal = signal as u32;
     if sample::in_copy() {
         return sample::on_signal(thread, signal, info, context);
@@ -108,7 +117,10 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
         }
         Where::Vm => {
             wait(thread, info, context);
-            thread.signals.returning.hold(context.gregs[greg::RSP]);
+            thread
+                .signals
+                .returning
+                .hold(context.gregs[greg::RSP], delivery_trap());
             if let Some(abort) = vmcall::abort(pc).or_else(|| peek::abort(pc)) {
                 context.gregs[greg::RIP] = abort;
             }
@@ -373,4 +385,9 @@ fn aborting_fault(
 /// Whether `si_addr` is the instruction's own address.
 fn addressed(signal: u32, code: i32) -> bool {
     code != SI_KERNEL && signal != c::SIGSEGV && signal != c::SIGBUS
+}
+
+/// Address of the delivery trap.
+fn delivery_trap() -> u64 {
+    ppin_process::gate::cross(ppin_process::gate::deliver_trap)
 }

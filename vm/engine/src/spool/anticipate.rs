@@ -13,7 +13,6 @@
 use super::allowance::Allowance;
 use super::{may_save, savable, string_code};
 use crate::install;
-use crate::vm::Vm;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
@@ -22,6 +21,7 @@ use ppin_codecache::image::ImageId;
 use ppin_codecache::unit::Bound;
 use ppin_os::file;
 use ppin_persist::paths::unit_dir;
+use ppin_process::vm::Vm;
 use ppin_relocator::{Fragment, SlotInit};
 
 /// Branches in a row behind a new trace.

@@ -7,8 +7,6 @@ mod anticipate;
 mod string_code;
 mod tidy;
 
-use crate::tools::host;
-use crate::vm::Vm;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -23,6 +21,7 @@ use ppin_os::place;
 use ppin_os::{mem, regions, time};
 use ppin_persist::paths::{self, UnitName};
 use ppin_persist::{Key, Piece, UnitSpec, freeze as freeze_bytes, unit_flag};
+use ppin_process::vm::Vm;
 use ppin_relocator::{Fragment, FragmentRef, RelocKind};
 use ppin_store::{self as store, Folder};
 
@@ -41,7 +40,7 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
     let program = if remap || !allowance.exploring {
         String::new()
     } else {
-        host::program()
+        ppin_process::report::program::program()
     };
     for n in 0..vm.code.images.all.len() as u32 {
         let id = ImageId(n);

@@ -2,11 +2,11 @@
 
 use super::pages::Pages;
 use super::{around, killing, own_memory, pass};
-use crate::holdings;
 use crate::invalidate;
-use crate::vm;
 use alloc::vec::Vec;
 use ppin_os::{c, mem, peek, place};
+use ppin_process::ours as holdings;
+use ppin_process::vm;
 
 const ENOMEM: isize = -12;
 

@@ -3,25 +3,15 @@
 
 use super::pages::{self, Pages};
 use super::{memory, pass};
-use crate::holdings;
-use crate::vm;
 use alloc::vec::Vec;
 use ppin_os::maps;
 use ppin_os::place;
 use ppin_os::{c, mem};
+use ppin_process::ours as holdings;
+use ppin_process::vm;
 
 const ENOMEM: isize = -12;
 const EFAULT: isize = -14;
-
-/// Calls by which nothing becomes of code: the VM's only for this.
-pub const RANGES: &[u32] = &[
-    c::__NR_mlock,
-    c::__NR_mlock2,
-    c::__NR_munlock,
-    c::__NR_msync,
-    c::__NR_mincore,
-    c::__NR_mbind,
-];
 
 /// The result of the call, made on what is the program's; `None`: nothing of ours lies there.
 pub fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {

@@ -3,8 +3,8 @@
 use super::pages::Pages;
 use super::{memory, pass, resident};
 use crate::invalidate;
-use crate::vm;
 use ppin_os::{c, mem, raw};
+use ppin_process::vm;
 
 /// At an address that is rounded down.
 const SHM_RND: usize = 0o20_000;

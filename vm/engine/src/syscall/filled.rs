@@ -4,34 +4,12 @@
 //! what they may fill is given back before.
 
 use crate::invalidate;
-use crate::vm;
 use alloc::vec::Vec;
 use ppin_os::{c, peek};
+use ppin_process::vm;
 
 /// Start and length.
 type Piece = (u64, u64);
-
-/// The calls that are meant.
-pub const FILLING: &[u32] = &[
-    c::__NR_read,
-    c::__NR_readv,
-    c::__NR_pread64,
-    c::__NR_preadv,
-    c::__NR_preadv2,
-    c::__NR_recvfrom,
-    c::__NR_recvmsg,
-    c::__NR_recvmmsg,
-    c::__NR_accept,
-    c::__NR_accept4,
-    c::__NR_wait4,
-    c::__NR_waitid,
-    c::__NR_msgrcv,
-    c::__NR_mq_timedreceive,
-    c::__NR_io_getevents,
-    c::__NR_getrandom,
-    c::__NR_process_vm_readv,
-    c::__NR_vmsplice,
-];
 
 /// `UIO_MAXIOV`.
 const MOST: u64 = 1024;

@@ -5,9 +5,10 @@
 
 use super::pages::Pages;
 use super::{Outcome, exec, memory, process, sigcalls};
-use crate::thread::{Thread, reg};
 use alloc::vec::Vec;
 use ppin_os::{c, peek};
+use ppin_process::thread::Thread;
+use ppin_process::thread::reg;
 
 /// How a call is made.
 pub enum Way {

@@ -3,14 +3,15 @@
 //! asked for. A program that is executed gets the app's limits.
 
 use super::pass;
-use crate::holdings;
-use crate::thread::Thread;
-use crate::vm::{self, Vm};
 use alloc::vec::Vec;
 use ppin_os::budget;
 use ppin_os::limits::{HARD, Limit, SOFT, WIDENED, Widened};
 use ppin_os::maps::{self, MapEntry};
 use ppin_os::{c, peek, proc};
+use ppin_process::ours as holdings;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
+use ppin_process::vm::Vm;
 
 const EFAULT: isize = -14;
 /// `setrlimit`, `getrlimit` and `prlimit64`.

@@ -3,14 +3,16 @@
 use super::pages::Pages;
 use super::{Outcome, advice, around, attached, pass, resident};
 use crate::invalidate;
-use crate::thread::Thread;
-use crate::{holdings, leave, vm};
+use crate::leave;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_os::descriptor::path_of;
 use ppin_os::file::stat_fd;
 use ppin_os::maps::MapEntry;
 use ppin_os::{c, mem, report, stock};
+use ppin_process::ours as holdings;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 const EXEC: usize = c::PROT_EXEC as usize;
 const WRITE: usize = c::PROT_WRITE as usize;
@@ -166,7 +168,7 @@ fn learn(start: u64, end: u64, args: &[usize; 6]) {
         },
     };
     let mut vm = vm::lock();
-    crate::image_add(&mut vm, &entry, stat, false);
+    ppin_process::app_code::add(&mut vm, &entry, stat, false);
 }
 
 fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
@@ -194,7 +196,7 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
         vm.code.images.unpark(start, end, writable);
         if vm.quiet {
             let entry = vm.code.images.shared.entry(start, end, writable);
-            crate::image_add(&mut vm, &entry, None, false);
+            ppin_process::app_code::add(&mut vm, &entry, None, false);
         }
     }
     result
@@ -219,7 +221,7 @@ fn remap_file_pages(args: &[usize; 6]) -> isize {
     let mut vm = vm::lock();
     if vm.quiet && executable && result == 0 {
         let entry = vm.code.images.shared.entry(start, end, true);
-        crate::image_add(&mut vm, &entry, None, false);
+        ppin_process::app_code::add(&mut vm, &entry, None, false);
     }
     result
 }

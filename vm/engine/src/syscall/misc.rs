@@ -2,9 +2,9 @@
 
 use super::pass;
 use crate::confine;
-use crate::thread::Thread;
-use crate::vm;
 use ppin_os::{c, mem, proc};
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 const EFAULT: isize = -14;
 const EPERM: isize = -1;

@@ -19,7 +19,6 @@ mod process;
 pub mod resident;
 mod sigcalls;
 mod suspend;
-pub mod table;
 mod tracing;
 mod trust;
 pub mod user_dispatch;
@@ -27,25 +26,29 @@ pub mod user_dispatch;
 pub use memory::forget;
 pub use own_memory::is_ours;
 
-use crate::glue::vmcall;
 use crate::invalidate;
 use crate::leave;
-use crate::listing::map_files::{self, FOLDERS, LOOKUPS};
+use crate::listing::map_files;
+use crate::signal::deliver;
 use crate::signal::inside::Inside;
-use crate::signal::{deliver, translate};
-use crate::thread::{Thread, reg};
-use crate::vm;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
 use ppin_os::c;
 use ppin_os::filter;
-use table::{
-    EXEC, KILLING, MEMORY, OPENING, OTHER, PROCESS, READING, SIGNALS, SUSPENDING, WRITING,
+use ppin_process::gate::numbers::{
+    EXEC, FILLING, FOLDERS, KILLING, LOOKUPS, MEMORY, OPENING, OTHER, PROCESS, RANGES, READING,
+    SIGNALS, SUSPENDING, WRITING,
 };
+use ppin_process::gate::table;
+use ppin_process::gate::vmcall;
+use ppin_process::thread::Thread;
+use ppin_process::thread::reg;
+use ppin_process::translate;
+use ppin_process::vm;
 
 /// Fills the table.
-pub fn init(config: &crate::config::Config) {
+pub fn init(config: &ppin_process::config::Config) {
     table::fill();
     last_words::init(config);
 }
@@ -174,12 +177,12 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
     if let Some(outcome) = last_words::decide(thread, nr, &args) {
         return outcome;
     }
-    if table::watches_fills() && filled::FILLING.contains(&nr) {
+    if table::watches_fills() && FILLING.contains(&nr) {
         filled::before(nr, &args);
     }
     match nr {
         nr if MEMORY.contains(&nr) => memory::handle(thread, nr, &args),
-        nr if around::RANGES.contains(&nr) => match around::call(nr, &args) {
+        nr if RANGES.contains(&nr) => match around::call(nr, &args) {
             Some(result) => Outcome::Done(result),
             None => through_gate(thread, resume, nr, &args),
         },
@@ -217,8 +220,8 @@ fn through_gate(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) ->
     if !in_use(&vm::lock(), resume) {
         return pass_interruptible(thread, nr, args);
     }
-    Outcome::Elsewhere(CachePc(crate::glue::cross(
-        crate::glue::syscall::gate_syscall,
+    Outcome::Elsewhere(CachePc(ppin_process::gate::cross(
+        ppin_process::gate::syscall::gate_syscall,
     )))
 }
 

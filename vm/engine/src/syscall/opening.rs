@@ -3,9 +3,9 @@
 
 use super::{Outcome, own_memory, pass, pass_interruptible};
 use crate::listing::{self, map_files};
-use crate::thread::Thread;
 use ppin_os::userfault;
 use ppin_os::{c, descriptor, peek};
+use ppin_process::thread::Thread;
 
 /// Longest path (`PATH_MAX`).
 const LONGEST: usize = 4096;

@@ -4,13 +4,15 @@
 //! Writes come here once a
 //! descriptor of that kind has been opened; which one it is, the kernel is asked.
 
-use super::{Outcome, pass_interruptible, table};
+use super::Outcome;
+use super::pass_interruptible;
 use crate::invalidate;
-use crate::thread::Thread;
-use crate::vm;
 use alloc::format;
 use alloc::vec::Vec;
 use ppin_os::{c, descriptor, peek, proc};
+use ppin_process::gate::table;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 /// Start and end of memory.
 type Range = (u64, u64);

@@ -6,14 +6,15 @@
 
 use super::pages::{self, Pages};
 use super::pass;
-use crate::holdings::{self, Range};
-use crate::thread::Thread;
-use crate::vm;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 use ppin_os::filter;
 use ppin_os::maps::{self, MapEntry};
 use ppin_os::{c, mem, proc, raw};
+use ppin_process::ours as holdings;
+use ppin_process::ours::Range;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 const EAGAIN: isize = -11;
 const ENOMEM: isize = -12;

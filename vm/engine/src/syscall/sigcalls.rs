@@ -3,16 +3,8 @@
 
 use super::Outcome;
 use crate::dispatch;
+use crate::signal::compat;
 use crate::signal::inside::Inside;
-use crate::signal::returning;
-use crate::signal::state::{AltStack, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
-use crate::signal::step::TrapFlag;
-use crate::signal::{
-    Actions, DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, compat, default_kills, held,
-    kernel_mask,
-};
-use crate::thread::{Thread, reg};
-use crate::vm;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_os::c;
@@ -20,6 +12,24 @@ use ppin_os::frame::{self, SigInfo, UContext, greg};
 use ppin_os::peek;
 use ppin_os::signals;
 use ppin_os::signals::KernelSigaction;
+use ppin_process::pending as held;
+use ppin_process::signal::Actions;
+use ppin_process::signal::DEFAULT;
+use ppin_process::signal::FAULTS;
+use ppin_process::signal::IGNORE;
+use ppin_process::signal::MAX_SIGNAL;
+use ppin_process::signal::UNCATCHABLE;
+use ppin_process::signal::alt::AltStack;
+use ppin_process::signal::alt::SS_AUTODISARM;
+use ppin_process::signal::alt::SS_DISABLE;
+use ppin_process::signal::alt::SS_ONSTACK;
+use ppin_process::signal::bit;
+use ppin_process::signal::default_kills;
+use ppin_process::signal::kernel_mask;
+use ppin_process::signal::trap_flag::TrapFlag;
+use ppin_process::thread::Thread;
+use ppin_process::thread::reg;
+use ppin_process::vm;
 
 const EFAULT: isize = -14;
 const EINVAL: isize = -22;
@@ -244,7 +254,7 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
         compat::return_to(thread, app)
     }
     let entry = back_to(thread, at, AppPc(pc));
-    returning::to(thread, app, entry.0)
+    ppin_process::gate::go_back(thread, app, entry.0)
 }
 
 /// Where the app goes on at `pc` behind the handler whose frame was at `frame`.

@@ -1,8 +1,8 @@
 //! Calls after which a process is not what it was when it opened the database.
 
-use crate::thread::Thread;
-use crate::vm;
 use ppin_os::c;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 /// "Leave it as it is", of the user ids that are set.
 const KEEP: u32 = u32::MAX;
