@@ -1,0 +1,65 @@
+//! Recognising string functions by their bytes: vector compares whose result goes to a
+//! general register as a mask, and tests of where in its page an address lies. A
+//! coincidence costs a translation, one that is missed may cost the next run one.
+
+/// Whether translated code looks like part of a string function.
+pub fn is(hot: &[u8]) -> bool {
+    hot.windows(6)
+        .any(|code| takes_mask(code) || tests_page(code))
+}
+
+/// `pmovmskb`, `vpmovmskb` in its short form, `kmov` to a general register.
+fn takes_mask(code: &[u8]) -> bool {
+    matches!(
+        code,
+        [0x0f, 0xd7, ..] | [0xc5, _, 0xd7, ..] | [0xc5, _, 0x93, ..]
+    )
+}
+
+/// `and`, `cmp` and `test` with an offset near the end of a page, as it is or in the
+/// upper 12 of 32 bits.
+fn tests_page(code: &[u8]) -> bool {
+    let constant = match code {
+        [0x81 | 0xf7, _, constant @ ..] | [_, 0x3d | 0xa9, constant @ ..] => constant,
+        _ => return false,
+    };
+    let bytes = constant.first_chunk().copied().unwrap_or_default();
+    let value = u32::from_le_bytes(bytes);
+    let offset = if value & 0xf_ffff == 0 {
+        value >> 20
+    } else {
+        value
+    };
+    (0xc00..0x1000).contains(&offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is;
+
+    #[test]
+    fn tests_of_page_offsets_are_seen() {
+        // and eax, 0xfff; cmp eax, 0xfe0; ja
+        assert!(is(&[
+            0x25, 0xff, 0x0f, 0, 0, 0x3d, 0xe0, 0x0f, 0, 0, 0x0f, 0x87
+        ]));
+        // shl ecx, 20; cmp ecx, 0xf80 << 20; ja
+        assert!(is(&[
+            0xc1, 0xe1, 0x14, 0x81, 0xf9, 0, 0, 0, 0xf8, 0x0f, 0x87
+        ]));
+    }
+
+    #[test]
+    fn masks_are_seen() {
+        assert!(is(&[0x66, 0x0f, 0xd7, 0xd0, 0x85, 0xd2, 0x75, 0x30]));
+        assert!(is(&[0xc5, 0xfd, 0xd7, 0xc1, 0x85, 0xc0, 0x75, 0x30]));
+        assert!(is(&[0xc5, 0xfb, 0x93, 0xc0, 0x85, 0xc0, 0x75, 0x30]));
+    }
+
+    #[test]
+    fn other_code_is_not() {
+        // cmp eax, 0x100; ja
+        assert!(!is(&[0x3d, 0, 1, 0, 0, 0x0f, 0x87, 0, 0, 0, 0]));
+        assert!(!is(&[0xe9]));
+    }
+}
