@@ -43,6 +43,13 @@ pub enum Error {
     Pack(&'static str),
 }
 
+impl Error {
+    /// Whether there is no such file.
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -19,6 +19,7 @@ mod entry;
 mod error;
 mod files;
 mod image;
+mod list;
 mod open;
 mod pack;
 mod remove;

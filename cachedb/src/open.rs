@@ -1,9 +1,9 @@
 //! Opening a database.
 
 use crate::catalog::Catalog;
-use crate::entry::is_gone;
 use crate::error::{Error, Refusal};
 use crate::files::{Disk, Files};
+use crate::scan::{self, Scan};
 use crate::trust;
 use ppin_persist::paths::CATALOG;
 use std::ffi::OsString;
@@ -64,10 +64,10 @@ impl Database {
         // Without a slash at the end, which would make a symbolic link what it leads to.
         let root: PathBuf = root.components().collect();
         match trust::check_dir(&root) {
-            Err(error) if is_gone(&error) && access == Access::ReadOnly => {
+            Err(error) if error.is_gone() && access == Access::ReadOnly => {
                 return Err(Error::Missing(root));
             }
-            Err(error) if is_gone(&error) => {
+            Err(error) if error.is_gone() => {
                 files.make_dir(&root).context("create", &root)?;
                 trust::check_dir(&root)?;
             }
@@ -86,6 +86,11 @@ impl Database {
         &self.root
     }
 
+    /// What lies under `units`.
+    pub(crate) fn scan(&self) -> Result<Scan, Error> {
+        scan::scan(&self.root)
+    }
+
     pub(crate) fn writable(&self) -> Result<(), Error> {
         match self.access {
             Access::ReadWrite => Ok(()),
@@ -97,16 +102,6 @@ impl Database {
     pub(crate) fn catalog(&self) -> Option<Catalog> {
         self.writable().ok()?;
         Catalog::open(&self.root.join(CATALOG))
-    }
-
-    /// Throws the catalog away; the next listing builds it from the files.
-    ///
-    /// # Errors
-    /// Another process uses it, or it cannot be removed.
-    pub fn rebuild_catalog(&self) -> Result<(), Error> {
-        self.writable()?;
-        Catalog::discard(&self.root.join(CATALOG))?;
-        self.list().map(|_| ())
     }
 
     /// Why a path in the database is not trusted, if it is not.

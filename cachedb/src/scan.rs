@@ -1,7 +1,6 @@
 //! What lies in the directories.
 
 use crate::error::{Context, Error};
-use crate::open::Database;
 use crate::trust;
 use ppin_persist::paths::{TEMPORARY, UNITS, UnitName, from_hex, to_hex};
 use std::ffi::OsStr;
@@ -50,24 +49,23 @@ pub(crate) struct Scan {
     pub refused: Vec<Error>,
 }
 
-impl Database {
-    pub(crate) fn scan(&self) -> Result<Scan, Error> {
-        let mut scan = Scan::default();
-        let units = self.path().join(UNITS);
-        if fs::symlink_metadata(&units).is_err() || !scan.trusts(&units) {
-            return Ok(scan);
-        }
-        for (path, name) in children(&units)? {
-            if let Some(key_dir) = from_hex(name.as_bytes())
-                && scan.trusts(&path)
-            {
-                scan_key(&mut scan, key_dir, &path)?;
-            }
-        }
-        scan.units.sort_unstable();
-        scan.image_dirs.sort_unstable();
-        Ok(scan)
+/// Finds the units of the database at `root`.
+pub(crate) fn scan(root: &Path) -> Result<Scan, Error> {
+    let mut scan = Scan::default();
+    let units = root.join(UNITS);
+    if fs::symlink_metadata(&units).is_err() || !scan.trusts(&units) {
+        return Ok(scan);
     }
+    for (path, name) in children(&units)? {
+        if let Some(key_dir) = from_hex(name.as_bytes())
+            && scan.trusts(&path)
+        {
+            scan_key(&mut scan, key_dir, &path)?;
+        }
+    }
+    scan.units.sort_unstable();
+    scan.image_dirs.sort_unstable();
+    Ok(scan)
 }
 
 impl Scan {

@@ -5,7 +5,8 @@
 //! optimized and never sees the flags of the outer build (its code is part of the
 //! identity of persisted code).
 
-use super::{rustc, variable};
+use super::rustc;
+use super::variable::variable;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,10 +1,11 @@
 //! The `ppin` command.
 //!
 //! ```text
-//! args        all options, once: parser, help, manual page and completions
-//! verb/       what each verb does, one file per verb
+//! args        the command line: verbs with their options, and how it is read
+//! options/    options that verbs share, below all of them
+//! verb/       what each verb does, one file or folder per verb
 //! preflight/  which program is meant, and whether it can be instrumented
-//! database    which database, and whether it may be trusted
+//! database/   which database, whether it may be trusted, what is meant in it
 //! outputs     the files for reports, statistics, log and tool, checked before the start
 //! runtime     the ELF that this executable carries
 //! source      the bytes that persisted code was made from
@@ -25,6 +26,7 @@ mod database;
 #[cfg(not(test))]
 mod entry;
 mod failure;
+mod options;
 mod outputs;
 mod preflight;
 mod runtime;

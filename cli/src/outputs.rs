@@ -6,8 +6,8 @@
 //! any; the runtime opens the files again when something is due. So names are made
 //! independent of the directory that the program may change to.
 
-use crate::args::Run;
 use crate::failure::Failure;
+use crate::options::Run;
 use crate::preflight::reason;
 use nix::errno::Errno;
 use nix::libc::{O_NOCTTY, O_NONBLOCK};

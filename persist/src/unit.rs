@@ -4,13 +4,13 @@
 //! Nothing here allocates after [`crate::RawUnit::verify`], so all of it may be used
 //! in a signal handler, and by several threads at once.
 
-use crate::access::{partition, read_at};
 use crate::group::CodeGroup;
 use crate::layout::{GROUP, SectionId};
 use crate::plan::EntryKey;
 use crate::record::{HeaderRec, IndexRec, Record, SourceRec};
+use crate::search::{partition, read_at};
 use crate::tables::{Entry, FragmentInfo, RecordPair, Records, Source};
-use crate::{Geometry, Key, Reject, raw};
+use crate::{Geometry, Key, Reject, head};
 use alloc::boxed::Box;
 use core::ops::Range;
 use core::sync::atomic::AtomicU64;
@@ -45,13 +45,13 @@ impl<'a> VerifiedUnit<'a> {
     /// What it was made for.
     #[must_use]
     pub fn key(&self) -> Key {
-        raw::key(&self.header)
+        head::key(&self.header)
     }
 
     /// Where its parts lie.
     #[must_use]
     pub fn geometry(&self) -> Geometry {
-        raw::geometry(&self.header)
+        head::geometry(&self.header)
     }
 
     /// Path of the image as its writer knew it.
@@ -70,7 +70,7 @@ impl<'a> VerifiedUnit<'a> {
 
     /// The end of the head: path, then label.
     fn text(&self) -> (&'a [u8], &'a [u8]) {
-        raw::text(&self.header, self.tables).unwrap_or_default()
+        head::text(&self.header, self.tables).unwrap_or_default()
     }
 
     /// Number of fragments.

@@ -10,8 +10,9 @@ mod run;
 mod tool;
 pub mod warm;
 
-use crate::args::{Check, Cli, Verb};
+use crate::args::{Cli, Verb};
 use crate::failure::{YES, conclude};
+use crate::options::Check;
 use ppin_inject::Environ;
 
 /// Does what was asked; returns the exit status.

@@ -1,9 +1,9 @@
 //! `ppin run`: become the program, with the runtime in it.
 
 use super::apart;
-use crate::args::{Check, EngineOption, Format, Run};
 use crate::database::{self, Choice};
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
+use crate::options::{Check, EngineOption, Format, Run};
 use crate::outputs::Outputs;
 use crate::preflight::{self, Kind};
 use crate::runtime;

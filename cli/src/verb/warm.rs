@@ -4,9 +4,9 @@
 //! other sides of the branches that it has executed are translated, too, which ordinary runs
 //! leave alone. What the run added is said on standard error.
 
-use super::db::{failed, path_of};
-use crate::args::Format;
-use crate::failure::{FAILED, Failure, NO, YES};
+use crate::database::path_of;
+use crate::failure::{FAILED, Failure, NO, YES, failed};
+use crate::options::Format;
 use crate::text::count;
 use clap::Args;
 use ppin_cachedb::{Access, Database};

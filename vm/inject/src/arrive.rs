@@ -7,7 +7,8 @@
 //! code has run yet.
 #![allow(unsafe_code)]
 
-use crate::sys::{Cpu, Errno, Kernel, check, errno};
+use crate::cpu::Cpu;
+use crate::sys::{Errno, Kernel, check, errno};
 use linux_raw_sys::general::{
     __NR_getpid, __NR_gettid, __NR_madvise, __NR_mprotect, __NR_prctl, __NR_process_vm_readv,
     __NR_rt_sigpending, __NR_rt_sigtimedwait, __NR_rt_tgsigqueueinfo, __NR_wait4, __NR_waitid,

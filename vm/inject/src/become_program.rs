@@ -8,7 +8,8 @@
 #![allow(unsafe_code)]
 
 use crate::block::BootParams;
-use crate::launch::{Exec, Failure, HelperSpace, Launch, launch};
+use crate::launch::{Exec, Failure, Launch, launch};
+use crate::space::HelperSpace;
 use alloc::ffi::CString;
 use alloc::vec::Vec;
 use core::cell::UnsafeCell;

@@ -10,7 +10,7 @@
 //! The routine touches no memory but its arguments and the word.
 #![allow(unsafe_code)]
 
-use crate::ptrace::Regs;
+use crate::regs::Regs;
 use crate::sys::Args;
 use crate::word;
 use core::arch::global_asm;

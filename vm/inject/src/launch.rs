@@ -7,9 +7,11 @@
 #![allow(unsafe_code)]
 
 use crate::block::{self, BootParams};
+use crate::cpu::Cpu;
 use crate::elf::{self, Plan};
 use crate::plant::Seed;
-use crate::sys::{Child, Cpu, Errno, Kernel, check, errno};
+use crate::space::HelperSpace;
+use crate::sys::{Child, Errno, Kernel, check, errno};
 use crate::{fds, guarded, helper, word};
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
@@ -21,52 +23,6 @@ use linux_raw_sys::general::{
 };
 use linux_raw_sys::prctl::{PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_PTRACER};
 use ppin_abi::boot::RuntimeSpan;
-
-const STACK: usize = 16 << 10;
-
-/// Memory for H: its word, its orders, its stack. Any 64-byte aligned, zeroed or
-/// formerly used memory will do; it is H's until [`HelperSpace::finished`].
-#[derive(Debug)]
-#[repr(C, align(64))]
-pub struct HelperSpace {
-    word: AtomicU32,
-    pub(crate) process: i32,
-    pub(crate) task: i32,
-    /// Why H left without an exec: an error number; 0: it did not say;
-    /// [`HelperSpace::LOOSE`].
-    pub(crate) refusal: i32,
-    pub(crate) seed: Seed,
-    stack: [MaybeUninit<u8>; STACK],
-}
-
-impl HelperSpace {
-    /// H has let P go, which was stopped.
-    pub(crate) const LOOSE: i32 = -1;
-
-    pub(crate) fn word(space: *mut Self) -> *const AtomicU32 {
-        // SAFETY: computes an address only.
-        unsafe { &raw const (*space).word }
-    }
-
-    /// Waits until no H uses this memory. The parent of a vfork child must do so
-    /// when it wakes: it wakes as soon as the child's exec takes a memory of its
-    /// own, and H finishes its work in the parent's memory meanwhile. Without an H
-    /// (zeroed memory) this returns at once.
-    ///
-    /// # Safety
-    /// `space` points to a space as described above.
-    pub unsafe fn finished(space: *mut Self) {
-        // SAFETY: the word is alive and only used atomically.
-        let word = unsafe { &*Self::word(space) };
-        loop {
-            let now = word.load(core::sync::atomic::Ordering::Acquire);
-            if now == word::GONE {
-                return;
-            }
-            word::wait_while(&mut Cpu, word, now);
-        }
-    }
-}
 
 /// The system call that the program asked for, with its own pointers.
 #[derive(Clone, Copy, Debug)]

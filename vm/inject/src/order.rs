@@ -2,7 +2,8 @@
 #![allow(unsafe_code)]
 #![allow(non_upper_case_globals)] // names of system calls in patterns
 
-use crate::launch::{Exec, HelperSpace, Launch, Step, launch_with};
+use crate::launch::{Exec, Launch, Step, launch_with};
+use crate::space::HelperSpace;
 use crate::sys::{Args, Child, Errno, Kernel, check};
 use crate::{block::BootParams, elf, guarded, word};
 use core::mem::MaybeUninit;

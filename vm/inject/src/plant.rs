@@ -13,9 +13,11 @@
 #![allow(unsafe_code)]
 
 use crate::block;
+use crate::cpu::Cpu;
 use crate::elf::Plan;
-use crate::ptrace::{CS_64, Regs, Tracee};
-use crate::sys::{Cpu, Errno, Kernel, check};
+use crate::ptrace::Tracee;
+use crate::regs::{CS_64, Regs};
+use crate::sys::{Errno, Kernel, check};
 use core::arch::global_asm;
 use linux_raw_sys::general::{
     __NR_getrandom, __NR_personality, GRND_NONBLOCK, MAP_PRIVATE, PROT_EXEC, PROT_READ,

@@ -67,27 +67,6 @@ pub struct Child {
     pub tid: *const AtomicU32,
 }
 
-/// The CPU.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Cpu;
-
-impl Kernel for Cpu {
-    unsafe fn call(&mut self, number: u32, args: Args) -> isize {
-        // SAFETY: the caller's contract.
-        unsafe { syscall(number, args) }
-    }
-
-    unsafe fn spawn(&mut self, child: &Child) -> isize {
-        // SAFETY: the caller's contract.
-        unsafe { crate::spawn::spawn(child) }
-    }
-
-    unsafe fn exec(&mut self, word: &AtomicU32, number: u32, args: &Args) -> isize {
-        // SAFETY: the caller's contract.
-        unsafe { crate::guarded::exec(word, number, args) }
-    }
-}
-
 /// One system call.
 ///
 /// # Safety

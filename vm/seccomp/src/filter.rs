@@ -1,38 +1,12 @@
 //! One filter.
 
 use crate::Call;
+use crate::insn::Insn;
 use crate::op::{MEMORY, Op, Source};
 use alloc::vec::Vec;
 
 /// Longest program that the kernel takes (`BPF_MAXINSNS`).
 pub const MAX_LEN: usize = 4096;
-
-/// `struct sock_filter`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Insn {
-    /// Operation.
-    pub code: u16,
-    /// Instructions to skip if true.
-    pub jt: u8,
-    /// Instructions to skip if false.
-    pub jf: u8,
-    /// Constant.
-    pub k: u32,
-}
-
-impl Insn {
-    /// From the structure's bytes.
-    #[must_use]
-    pub const fn from_bytes(bytes: [u8; 8]) -> Self {
-        let [c0, c1, jt, jf, k0, k1, k2, k3] = bytes;
-        Self {
-            code: u16::from_le_bytes([c0, c1]),
-            jt,
-            jf,
-            k: u32::from_le_bytes([k0, k1, k2, k3]),
-        }
-    }
-}
 
 /// A checked program: every jump leads forward and inside, and the last instruction
 /// returns, so that it ends.
@@ -122,7 +96,8 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filter, Insn};
+    use super::Filter;
+    use crate::Insn;
     use crate::{ARCH_X86_64, Call};
     use proptest::prelude::*;
 

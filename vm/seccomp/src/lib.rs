@@ -12,11 +12,13 @@ extern crate alloc;
 mod action;
 mod confinement;
 mod filter;
+mod insn;
 mod op;
 
 pub use action::Action;
 pub use confinement::{Confinement, Rule};
-pub use filter::{Filter, Insn};
+pub use filter::Filter;
+pub use insn::Insn;
 
 /// `AUDIT_ARCH_X86_64`.
 pub const ARCH_X86_64: u32 = 0xc000_003e;

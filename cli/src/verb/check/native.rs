@@ -1,6 +1,6 @@
 //! The native process, one instruction at a time.
 
-use super::calls::Ids;
+use super::ids::Ids;
 use crate::failure::Failure;
 use clap::Args;
 use nix::libc::user_regs_struct;

@@ -1,8 +1,7 @@
 //! `ppin db stat`.
 
-use super::failed;
-use crate::args::Format;
-use crate::failure::{Failure, YES};
+use crate::failure::{Failure, YES, failed};
+use crate::options::Format;
 use crate::text::size;
 use ppin_cachedb::{Database, Totals};
 use ppin_sdk::table::{Align, Table};

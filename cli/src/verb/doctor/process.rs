@@ -1,6 +1,6 @@
 //! What this process, and so what it starts, may do.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::preflight;
 use nix::sys::resource::{Resource, getrlimit};
 use std::fs;

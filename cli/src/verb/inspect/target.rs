@@ -1,6 +1,6 @@
 //! What the word on the command line means.
 
-use super::load;
+use super::load::load;
 use super::unit::Unit;
 use crate::failure::{Failure, NO};
 use ppin_cachedb::{Database, ImageEntry};

@@ -5,16 +5,15 @@
 
 use super::allowance::Allowance;
 use super::{may_save, savable};
-use crate::budget;
-use crate::image::{Image, ImageId};
 use crate::install;
-use crate::restore::{self, Bound};
-use crate::sys::file;
 use crate::vm::Vm;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
+use ppin_codecache::image::ImageId;
+use ppin_codecache::unit::Bound;
 use ppin_offline::Target;
 use ppin_offline::explore::{self, Approach, Search, Situation};
+use ppin_os::file;
 use ppin_persist::paths::unit_dir;
 use ppin_relocator::Fragment;
 
@@ -29,30 +28,30 @@ pub fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allow
     if !possible || !allowance.exploring && allowance.traces == 0 {
         return false;
     }
-    let compiled = vm.stats.traces_compiled;
-    let first = vm.cache.directory.fragments.len();
+    let compiled = vm.code.figures.traces_compiled;
+    let first = vm.code.fresh.directory.fragments.len();
     let all = add(vm, id, program, *allowance);
-    let fragments = &mut vm.cache.directory.fragments;
+    let fragments = &mut vm.code.fresh.directory.fragments;
     allowance.translated(fragments.len() - first);
     for added in &mut fragments[first..] {
         added.anticipated = true;
     }
-    vm.stats.traces_anticipated += vm.stats.traces_compiled - compiled;
-    vm.stats.traces_compiled = compiled;
+    vm.code.figures.traces_anticipated += vm.code.figures.traces_compiled - compiled;
+    vm.code.figures.traces_compiled = compiled;
     all
 }
 
 fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
     let fresh = savable(vm, id);
-    let image = vm.images.get(id);
+    let image = vm.code.images.get(id);
     let situation = Situation {
         exploring: allowance.exploring,
         own: image.path == program,
         fresh: fresh.len(),
-        known: image.units.iter().map(Bound::fragments).sum(),
+        known: vm.code.units.of(id).iter().map(Bound::fragments).sum(),
         allowed: allowance.traces,
     };
-    let most = vm.cache.directory.fragments.len() + situation.most();
+    let most = vm.code.fresh.directory.fragments.len() + situation.most();
     let approach = situation.approach();
     let siblings = siblings_of(vm, id, &fresh, approach);
     let codes = codes(vm, &fresh);
@@ -61,24 +60,24 @@ fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
         _ => Search::beside(codes, siblings),
     };
     follow(vm, id, search, most);
-    approach == Approach::AllBranches && vm.cache.directory.fragments.len() < most
+    approach == Approach::AllBranches && vm.code.fresh.directory.fragments.len() < most
 }
 
 /// Whether another trace fits in without a flush, which would take away those that are
 /// being added to.
 fn has_room(vm: &Vm) -> bool {
-    vm.cache.size() + ROOM <= vm.cache.limit && !budget::is_short(vm)
+    vm.code.fresh.size() + ROOM <= vm.code.fresh.limit && !vm.code.is_short(vm.quiet)
 }
 
 /// Whether an image without fresh traces shall be explored all the same: that of `program`.
 /// Not a library: what another program runs of it would lie scattered among what none does.
 pub fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
-    let image = vm.images.get(id);
+    let image = vm.code.images.get(id);
     let own = !program.is_empty() && image.path == program;
     if !own || image.explored || !may_save(image) {
         return false;
     }
-    let key = restore::key_of(vm, id);
+    let key = vm.code.key_of(&vm.library, id);
     key.is_some_and(|key| {
         let dir = alloc::format!("{}/{}", vm.config.db, unit_dir(&key));
         file::is_writable(&dir)
@@ -99,22 +98,27 @@ fn follow(vm: &mut Vm, id: ImageId, mut search: Search, most: usize) {
 /// Translates `target` if it lies in the image, has no translation, and the cache has room
 /// and fewer than `most` fragments; the fresh fragment that is there.
 fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<u32> {
-    let pc = target.off.at(vm.images.get(id).base);
-    let here = vm.images.region(pc).is_some_and(|r| r.image == id);
-    let room = vm.cache.directory.fragments.len() < most && has_room(vm);
+    let pc = target.off.at(vm.code.images.get(id).base);
+    let here = vm.code.images.region(pc).is_some_and(|r| r.image == id);
+    let room = vm.code.fresh.directory.fragments.len() < most && has_room(vm);
     if here && room && !is_known(vm, id, pc, target) {
         install::compile(vm, pc, target.context);
     }
-    vm.cache.directory.get(pc, target.context).filter(|_| here)
+    vm.code
+        .fresh
+        .directory
+        .get(pc, target.context)
+        .filter(|_| here)
 }
 
 fn is_known(vm: &Vm, id: ImageId, pc: AppPc, target: Target) -> bool {
-    vm.cache.directory.get(pc, target.context).is_some() || has(vm.images.get(id), target)
+    vm.code.fresh.directory.get(pc, target.context).is_some() || has(vm.code.units.of(id), target)
 }
 
-fn has(image: &Image, target: Target) -> bool {
-    let mut units = image.units.iter();
-    units.any(|unit| unit.has(target.off, target.context))
+fn has(units: &[Bound], target: Target) -> bool {
+    units
+        .iter()
+        .any(|unit| unit.has(target.off, target.context))
 }
 
 /// Where executed traces of earlier runs may lead and nothing is translated yet.
@@ -125,11 +129,11 @@ fn siblings_of(vm: &Vm, id: ImageId, fresh: &[u32], approach: Approach) -> Vec<T
         Approach::NearBranches => near,
         Approach::AllBranches => &[],
     };
-    let image = vm.images.get(id);
-    let exits = image.units.iter();
+    let units = vm.code.units.of(id);
+    let exits = units.iter();
     let exits = exits.flat_map(|unit| unit.executed_exits(heads, explore::NEAR));
     let exits = exits.map(|(head, off, context)| (head, Target { off, context }));
-    explore::siblings(near, exits, |target| has(image, *target))
+    explore::siblings(near, exits, |target| has(units, *target))
 }
 
 /// Where the fragments begin, ascending.
@@ -141,6 +145,6 @@ fn heads(vm: &Vm, fragments: &[u32]) -> Vec<ImageOff> {
 
 /// The code of `fragments`.
 fn codes<'a>(vm: &'a Vm, fragments: &'a [u32]) -> impl Iterator<Item = &'a Fragment> {
-    let all = &vm.cache.directory.fragments;
+    let all = &vm.code.fresh.directory.fragments;
     fragments.iter().map(|n| &all[*n as usize].code)
 }

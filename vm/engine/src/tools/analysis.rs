@@ -1,13 +1,13 @@
 //! Calling analysis routines: the arguments that a `CallRec` describes, from the
 //! app's registers.
 
-use crate::sys::proc;
 use crate::thread::{Thread, reg};
 use crate::tools::host::EngineHost;
 use crate::vm;
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};
 use ppin_api::Call;
+use ppin_os::segment;
 
 /// Called by the bridge on the VM stack; returns where emitted code goes on.
 pub unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
@@ -19,7 +19,7 @@ pub unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
     let rec = unsafe { (record as *const CallRec).read() };
     let (base, tool) = {
         let vm = vm::lock();
-        (vm.base_at(record), vm.tool_ref())
+        (vm.code.base_at(record), vm.tool_ref())
     };
     let mut args = [0; MAX_ARGS];
     for (n, value) in args.iter_mut().take(usize::from(rec.args)).enumerate() {
@@ -72,7 +72,7 @@ fn effective(thread: &Thread, arg: &CallArg, disp: u64) -> u64 {
         sum &= 0xffff_ffff;
     }
     if arg.scale_seg & FS != 0 {
-        sum = sum.wrapping_add(proc::fs_base());
+        sum = sum.wrapping_add(segment::fs_base());
     }
     if arg.scale_seg & GS != 0 {
         sum = sum.wrapping_add(thread.area.app_gs_base);

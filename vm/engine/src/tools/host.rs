@@ -4,7 +4,6 @@
 use crate::confine::reports;
 use crate::outlet;
 use crate::stats::Stats;
-use crate::sys::{c, file, proc};
 use crate::tools::counters;
 use crate::vm::{self, Vm};
 use alloc::string::{String, ToString};
@@ -15,13 +14,14 @@ use ppin_api::{
     Counters, FileError, FileId, Files, Format, ImageId, ImageInfo, Images, Program, Report,
     ThreadId, ThreadInfo, Threads,
 };
+use ppin_os::{c, file, proc};
 
 /// What tools are given. Takes the VM lock as it needs it.
 #[derive(Debug)]
 pub struct EngineHost;
 
 /// Files opened for tools: paths, because no descriptor is held open in the app.
-static OPENED: crate::lock::Mutex<Vec<String>> = crate::lock::Mutex::new(Vec::new());
+static OPENED: ppin_os::lock::Mutex<Vec<String>> = ppin_os::lock::Mutex::new(Vec::new());
 
 impl Counters for EngineHost {
     fn global_total(&self, index: u32) -> u64 {
@@ -47,7 +47,8 @@ impl Counters for EngineHost {
 
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
         let vm = vm::lock();
-        vm.images
+        vm.code
+            .images
             .all
             .get(image.0 as usize)
             .map_or(0, |i| counters::image_total(&vm, i, index))
@@ -71,7 +72,7 @@ impl Images for EngineHost {
     fn images(&self) -> Vec<ImageInfo> {
         let vm = vm::lock();
         (0u32..)
-            .zip(&vm.images.all)
+            .zip(&vm.code.images.all)
             .map(|(n, i)| ImageInfo {
                 id: ImageId(n),
                 path: i.path.clone(),
@@ -115,7 +116,7 @@ fn absolute(path: &str) -> String {
     let mut buffer = [0u8; 4096];
     // SAFETY: a buffer of ours.
     let len = unsafe {
-        crate::sys::call(
+        ppin_os::call(
             c::__NR_getcwd,
             [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0],
         )
@@ -154,7 +155,7 @@ pub fn program() -> String {
     let mut buffer = [0u8; 4096];
     // SAFETY: a terminated path and a buffer of ours.
     let len = unsafe {
-        crate::sys::call(
+        ppin_os::call(
             c::__NR_readlink,
             [
                 link.as_ptr() as usize,
@@ -222,6 +223,6 @@ pub fn write_stats(vm: &Vm) {
     outlet::deliver(
         "the statistics",
         &vm.config.stats,
-        &stats.line(&vm.config, &program(), vm.ibl.misses()),
+        &stats.line(&vm.config, &program(), &vm.code),
     );
 }

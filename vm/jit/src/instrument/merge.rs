@@ -1,7 +1,7 @@
 //! Merging the counts of each block.
 
+use crate::analyse::flags::live_flags;
 use crate::decode::{Ins, Kind};
-use crate::liveness::live_flags;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_api::Counter;
