@@ -4,7 +4,6 @@
 
 mod allowance;
 mod anticipate;
-mod string_code;
 mod tidy;
 
 use alloc::format;
