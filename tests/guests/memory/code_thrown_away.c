@@ -9,7 +9,8 @@ static void emit(u8 *at, u32 value) {
 }
 
 int main(void) {
-    u8 *code = mmap(0, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    u8 *code =
+        mmap(0, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (u32 n = 0; n < 50; n++) {
         emit(code, n);
         emit(code + 4096, n + 1000);

@@ -9,7 +9,9 @@ static void handler(int s, siginfo_t *i, void *c) {
 }
 int main(void) {
     u8 text[] = {0xb8, 5, 0, 0, 0, 0xc3};
-    p = pages(1, PROT_READ | PROT_WRITE | PROT_EXEC); memcpy(p, text, sizeof text); on(SIGSEGV, handler, 0);
+    p = pages(1, PROT_READ | PROT_WRITE | PROT_EXEC);
+    memcpy(p, text, sizeof text);
+    on(SIGSEGV, handler, 0);
     for (int i = 0; i < 3; i++) SAME(((code)p)(), 5);
     if (madvise(p, 4096, 102)) return printf("no guards: %d\n", errno), 0;
     for (int i = 0; i < 3; i++) SAME(((code)p)(), -7);

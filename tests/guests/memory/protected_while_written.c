@@ -16,7 +16,10 @@ static void *writer(void *arg) {
 int main(void) {
     p = pages(1, PROT_READ | PROT_WRITE | PROT_EXEC);
     pthread_t t; pthread_create(&t, 0, writer, 0);
-    for (int i = 0; i < 3000; i++) { SAME(mprotect(p, 4096, PROT_READ | PROT_WRITE | PROT_EXEC), 0); if (i % 16 == 0) usleep(20); }
+    for (int i = 0; i < 3000; i++) {
+        SAME(mprotect(p, 4096, PROT_READ | PROT_WRITE | PROT_EXEC), 0);
+        if (i % 16 == 0) usleep(20);
+    }
     over = 1; pthread_join(t, 0);
     FINISH();
 }

@@ -11,7 +11,8 @@ __attribute__((section(".farcode"), noinline)) static int far_sum(const int *num
     for (int n = 0; n < count; n++) sum += n & 1 ? near_mix(numbers[n]) : numbers[n] % 7;
     return sum;
 }
-__attribute__((section(".farcode"), noinline)) static int far_compare(const void *a, const void *b) {
+__attribute__((section(".farcode"), noinline)) static int far_compare(const void *a,
+                                                                      const void *b) {
     return -ascending(a, b);
 }
 

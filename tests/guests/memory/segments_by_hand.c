@@ -38,7 +38,8 @@ static void map(int file, char *at, int which, long skip, long len) {
     long lead = it->p_offset % PAGE;
     char *to = at + it->p_vaddr - lead + skip;
     if (!len) len = it->p_filesz + lead - skip;
-    if (mmap(to, len, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file, it->p_offset - lead + skip) != to)
+    if (mmap(to, len, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, file,
+             it->p_offset - lead + skip) != to)
         perror("mmap");
 }
 
@@ -60,10 +61,12 @@ int main(void) {
         map(file, at + 2 * span, FAR, 0, 0), call(at + 2 * span, FAR, 70);
         // The second half first, the rest by protection.
         map(file, at + 3 * span, FAR, 0, 0), mprotect(at + 3 * span, span, PROT_READ);
-        mprotect((char *)((long)(at + 3 * span + (long)far_code - bias) & -PAGE), PAGE, PROT_READ | PROT_EXEC);
+        mprotect((char *)((long)(at + 3 * span + (long)far_code - bias) & -PAGE), PAGE,
+                 PROT_READ | PROT_EXEC);
         call(at + 3 * span, FAR, 80);
         printf("%d %d\n", near_code(11), far_code(12));
-        mmap(at, 4 * span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+        mmap(at, 4 * span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+             0);
     }
     FINISH();
 }

@@ -22,7 +22,8 @@ static code_t put(int at, const void *code, int len) {
 
 // A loop that counts in a word of its own page, 2 KiB behind it.
 static unsigned beside(long much) {
-    code_t loop = put(0, "\xff\x05\xfa\x07\x00\x00\x83\xef\x01\x75\xf5\x8b\x05\xef\x07\x00\x00\xc3", 18);
+    code_t loop =
+        put(0, "\xff\x05\xfa\x07\x00\x00\x83\xef\x01\x75\xf5\x8b\x05\xef\x07\x00\x00\xc3", 18);
     unsigned sum = 0;
     for (long n = 0; n < 100 * much; n++) sum += loop(10000);
     return sum;
@@ -46,7 +47,8 @@ static unsigned once(long much) {
 static unsigned patched(long much) {
     code_t loop = adder(0, 1), other = adder(64, 5);
     unsigned sum = 0;
-    for (unsigned n = 0; n < 2000 * much; n++) memcpy(page + 3, &n, 4), sum += loop(10) + other(100);
+    for (unsigned n = 0; n < 2000 * much; n++)
+        memcpy(page + 3, &n, 4), sum += loop(10) + other(100);
     return sum;
 }
 

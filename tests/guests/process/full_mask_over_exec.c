@@ -6,7 +6,9 @@ int main(int argc, char **argv) {
     sigset_t m;
     sigprocmask(SIG_BLOCK, 0, &m);
     if (argc > 1) {
-        for (int s = 1; s < 65; s++) if (s != SIGKILL && s != SIGSTOP && s != 32 && s != 33) SAME(sigismember(&m, s), argv[1][0] == 'f');
+        for (int s = 1; s < 65; s++)
+            if (s != SIGKILL && s != SIGSTOP && s != 32 && s != 33)
+                SAME(sigismember(&m, s), argv[1][0] == 'f');
         printf("%s: ", argv[1]);
         if (argv[1][0] == 'e') FINISH();
         sigemptyset(&m);

@@ -19,7 +19,11 @@ static int began(int depth) {
     for (int n = 0; n < COUNT; n++) {
         struct sigaction now;
         sigaction(SIGNALS[n], 0, &now);
-        printf("%s%x", now.sa_handler == SIG_IGN ? "ignored " : now.sa_handler == SIG_DFL ? "default " : "handled ", now.sa_flags);
+        printf("%s%x",
+               now.sa_handler == SIG_IGN   ? "ignored "
+               : now.sa_handler == SIG_DFL ? "default "
+                                           : "handled ",
+               now.sa_flags);
         if (now.sa_handler == SIG_IGN) raise(SIGNALS[n]), putchar('!');
         putchar(' ');
     }
@@ -68,8 +72,27 @@ static const u8 CODE[] = {
 };
 
 static void strangers(void) {
-    u32 header[21] = {0x464c457f, 0x010101, 0, 0, 3 << 16 | 2, 1, 0x8000054, 52, 0, 0, 32 << 16 | 52, 1, 0,
-                      1, 0, 0x8000000, 0x8000000, 84 + sizeof CODE, 84 + sizeof CODE, 5, 4096};
+    u32 header[21] = {0x464c457f,
+                      0x010101,
+                      0,
+                      0,
+                      3 << 16 | 2,
+                      1,
+                      0x8000054,
+                      52,
+                      0,
+                      0,
+                      32 << 16 | 52,
+                      1,
+                      0,
+                      1,
+                      0,
+                      0x8000000,
+                      0x8000000,
+                      84 + sizeof CODE,
+                      84 + sizeof CODE,
+                      5,
+                      4096};
     header[4] = 3 << 16 | 2;
     int file = open("stranger", O_CREAT | O_WRONLY | O_TRUNC, 0755);
     write(file, header, sizeof header), write(file, CODE, sizeof CODE), close(file);

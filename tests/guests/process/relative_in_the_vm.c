@@ -14,11 +14,15 @@ static volatile int begun, steps, sum;
 static char stack[65536];
 
 // The tracer's own code is new as well.
-#define FRESH(n) \
-    static __attribute__((noinline)) int fresh##n(int x) { return x * n + (x & 1 ? fresh_base : n); }
+#define FRESH(n)                                                                                   \
+    static __attribute__((noinline)) int fresh##n(int x) {                                         \
+        return x * n + (x & 1 ? fresh_base : n);                                                   \
+    }
 static volatile int fresh_base = 3;
-FRESH(5) FRESH(7) FRESH(11) FRESH(13) FRESH(17) FRESH(19) FRESH(23) FRESH(29)
-static int (*const fresh[])(int) = {fresh5, fresh7, fresh11, fresh13, fresh17, fresh19, fresh23, fresh29};
+FRESH(5)
+FRESH(7) FRESH(11) FRESH(13) FRESH(17) FRESH(19) FRESH(23)
+    FRESH(29) static int (*const fresh[])(int) = {fresh5,  fresh7,  fresh11, fresh13,
+                                                  fresh17, fresh19, fresh23, fresh29};
 
 static const unsigned char code[] = {0xb8, 5, 0, 0, 0, 0xc3};
 

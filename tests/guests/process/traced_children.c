@@ -25,9 +25,10 @@ static void show(const char *what, pid_t child) {
     if (WIFSTOPPED(status)) {
         struct user_regs_struct regs = regs_of(child);
         u64 inside = regs.rip - (u64)visited;
-        printf("%s: stopped by %x, call %lld, rax %lld, %s %lx\n", what, WSTOPSIG(status), (long long)regs.orig_rax,
-               regs.orig_rax == SYS_getppid ? 0 : (long long)regs.rax & 0xffff, inside < 32 ? "in visited" : "elsewhere",
-               inside < 32 ? inside : 0);
+        printf("%s: stopped by %x, call %lld, rax %lld, %s %lx\n", what, WSTOPSIG(status),
+               (long long)regs.orig_rax,
+               regs.orig_rax == SYS_getppid ? 0 : (long long)regs.rax & 0xffff,
+               inside < 32 ? "in visited" : "elsewhere", inside < 32 ? inside : 0);
     } else if (WIFSIGNALED(status))
         printf("%s: killed by %d\n", what, WTERMSIG(status));
     else
@@ -141,7 +142,8 @@ static void attached(void (*work)(void), int seize) {
     int status;
     waitpid(child, &status, 0);
     struct user_regs_struct regs = regs_of(child);
-    printf("stopped by %x, %s\n", WSTOPSIG(status), regs.orig_rax == SYS_pause ? "in pause" : "computing");
+    printf("stopped by %x, %s\n", WSTOPSIG(status),
+           regs.orig_rax == SYS_pause ? "in pause" : "computing");
     if (work == computes) {
         ptrace(PTRACE_SINGLESTEP, child, 0, 0);
         waitpid(child, &status, 0);

@@ -11,7 +11,12 @@ static void nested(int s, siginfo_t *i, void *c) {
     fflush(stdout);
     if (++depth < 40) raise(s);
 }
-static void segv(int s) { CHECK(memory[(1 << 19) - 1] == 0); puts("no room"); fflush(stdout); _exit(failures + 3); }
+static void segv(int s) {
+    CHECK(memory[(1 << 19) - 1] == 0);
+    puts("no room");
+    fflush(stdout);
+    _exit(failures + 3);
+}
 static void run(size_t size, unsigned flags, int handled) {
     fflush(stdout);
     if (!fork()) {

@@ -4,7 +4,12 @@
 #include "guest.h"
 #include <setjmp.h>
 static sigjmp_buf back; static u8 *map;
-static void handler(int s, siginfo_t *i, void *c) { asm volatile("pushfq; andq $~0x40000, (%%rsp); popfq" ::: "cc", "memory"); printf("signal %d code %d addr %ld\n", s, i->si_code, i->si_code == BUS_ADRALN ? -1L : (long)((u8 *)i->si_addr - map)); siglongjmp(back, 1); }
+static void handler(int s, siginfo_t *i, void *c) {
+    asm volatile("pushfq; andq $~0x40000, (%%rsp); popfq" ::: "cc", "memory");
+    printf("signal %d code %d addr %ld\n", s, i->si_code,
+           i->si_code == BUS_ADRALN ? -1L : (long)((u8 *)i->si_addr - map));
+    siglongjmp(back, 1);
+}
 int main(void) {
     on(SIGBUS, handler, 0);
     int fd = open("file", O_RDWR | O_CREAT, 0600);
@@ -16,7 +21,11 @@ int main(void) {
         if (!sigsetjmp(back, 1)) { map[5000] = 1; puts("stored"); }
         if (!sigsetjmp(back, 1)) { ((void (*)(void))(map + 4096 + 16))(); puts("called"); }
         u64 words[2];
-        if (!sigsetjmp(back, 1)) { asm volatile("pushfq; orq $0x40000, (%%rsp); popfq; mov 1(%0), %%eax" ::"r"(words) : "rax", "cc", "memory"); puts("loaded"); }
+        if (!sigsetjmp(back, 1)) {
+            asm volatile("pushfq; orq $0x40000, (%%rsp); popfq; mov 1(%0), %%eax" ::"r"(words)
+                         : "rax", "cc", "memory");
+            puts("loaded");
+        }
         asm volatile("pushfq; andq $~0x40000, (%%rsp); popfq" ::: "cc", "memory");
     }
     unlink("file");

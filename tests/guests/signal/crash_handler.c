@@ -48,7 +48,8 @@ static const char *file_at(unsigned long pc, pid_t pid) {
         unsigned long from, to;
         char name[400] = "no name";
         sscanf(line, "%lx-%lx %*s %*s %*s %*s %399s", &from, &to, name);
-        if (from <= pc && pc < to) strcpy(found, strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
+        if (from <= pc && pc < to)
+            strcpy(found, strrchr(name, '/') ? strrchr(name, '/') + 1 : name);
     }
     if (maps) fclose(maps);
     return found;
@@ -66,7 +67,9 @@ static void look_at(pid_t parent, int n) {
     ptrace(PTRACE_GETREGS, ids[n], 0, &registers);
     struct iovec to = {before, 2}, from = {(void *)(registers.rip - 2), 2};
     long got = process_vm_readv(parent, &to, 1, &from, 1, 0);
-    printf("thread %d: in %s, call %lld, behind a syscall %d, read %ld\n", n, file_at(registers.rip, parent), (long long)registers.orig_rax, before[0] == 0x0f && before[1] == 5, got);
+    printf("thread %d: in %s, call %lld, behind a syscall %d, read %ld\n", n,
+           file_at(registers.rip, parent), (long long)registers.orig_rax,
+           before[0] == 0x0f && before[1] == 5, got);
 }
 
 static void report(pid_t parent) {
@@ -90,7 +93,8 @@ static void handler(int signal, siginfo_t *info, void *context) {
     for (int n = 0; n < frames; n++) {
         Dl_info where;
         int known = dladdr(pcs[n], &where);
-        own += known && where.dli_sname && (!strcmp(where.dli_sname, "main") || !strcmp(where.dli_sname, "crashes"));
+        own += known && where.dli_sname &&
+               (!strcmp(where.dli_sname, "main") || !strcmp(where.dli_sname, "crashes"));
         if (!known) puts("a frame of nobody");
     }
     printf("signal %d at %lx, %d frames, %d own\n", signal, (long)info->si_addr, frames, own);
@@ -121,7 +125,8 @@ int main(void) {
     pthread_t thread;
     ids[0] = gettid();
     sigaction(SIGSEGV, &action, 0);
-    if (pipe(pipes) || pthread_create(&thread, 0, reads, 0) || pthread_create(&thread, 0, spins, 0)) return 2;
+    if (pipe(pipes) || pthread_create(&thread, 0, reads, 0) || pthread_create(&thread, 0, spins, 0))
+        return 2;
     while (ready < THREADS - 1) usleep(1000);
     usleep(20000);
     crashes();

@@ -11,7 +11,8 @@ static int aimed;
 
 static void handler(int signal, siginfo_t *info, void *context) {
     u64 flags = GREG(context, REG_EFL);
-    printf("signal %d flags %llx trap %lld at %s\n", signal, (unsigned long long)flags & 0x10100, (long long)GREG(context, REG_TRAPNO),
+    printf("signal %d flags %llx trap %lld at %s\n", signal, (unsigned long long)flags & 0x10100,
+           (long long)GREG(context, REG_TRAPNO),
            GREG(context, REG_RIP) == NOWHERE ? "nowhere" : "the branch");
     if (aimed) siglongjmp(back, 1);
     aimed = 1;
@@ -27,7 +28,8 @@ static void handler(int signal, siginfo_t *info, void *context) {
 
 int main(void) {
     setvbuf(stdout, 0, _IOLBF, 0);
-    on(SIGSEGV, handler, 0), on(SIGBUS, handler, 0), on(SIGUSR1, handler, 0), on(SIGILL, handler, 0), on(SIGFPE, handler, 0), on(SIGTRAP, handler, 0);
+    on(SIGSEGV, handler, 0), on(SIGBUS, handler, 0), on(SIGUSR1, handler, 0),
+        on(SIGILL, handler, 0), on(SIGFPE, handler, 0), on(SIGTRAP, handler, 0);
     for (int round = 0; round < 3; round++) {
         TRY("jump", "jmp *%0" ::"r"(NOWHERE));
         TRY("call", "call *%0" ::"r"(NOWHERE));
@@ -38,7 +40,8 @@ int main(void) {
         TRY("load", "mov (%0), %%rax" ::"r"(NOWHERE) : "rax");
         TRY("load, unmapped", "mov (%0), %%rax" ::"r"(8ul) : "rax");
         TRY("illegal", "ud2");
-        TRY("divide", "xor %%ecx, %%ecx; xor %%edx, %%edx; mov $1, %%eax; div %%ecx" ::: "rax", "rcx", "rdx");
+        TRY("divide", "xor %%ecx, %%ecx; xor %%edx, %%edx; mov $1, %%eax; div %%ecx" ::
+                : "rax", "rcx", "rdx");
         TRY("halt", "hlt");
         TRY("trap", "int3");
         printf("sent: "), fflush(stdout);

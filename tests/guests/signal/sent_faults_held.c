@@ -8,7 +8,11 @@ static sigset_t set;
 static int sum;
 static volatile int ready;
 static int is_pending(int s) { sigset_t p; sigpending(&p); return sigismember(&p, s); }
-static void handler(int s, siginfo_t *i, void *c) { SAME(i->si_code, SI_USER); SAME(i->si_pid, getpid()); sum += s; }
+static void handler(int s, siginfo_t *i, void *c) {
+    SAME(i->si_code, SI_USER);
+    SAME(i->si_pid, getpid());
+    sum += s;
+}
 static void *waits(void *s) {
     siginfo_t i;
     ready = 1;

@@ -7,7 +7,11 @@
 #include <setjmp.h>
 #include <sys/resource.h>
 static __thread sigjmp_buf back;
-static __attribute__((noinline)) long forever(long n) { volatile char block[500]; block[1] = n; return forever(n + 1) + block[1]; }
+static __attribute__((noinline)) long forever(long n) {
+    volatile char block[500];
+    block[1] = n;
+    return forever(n + 1) + block[1];
+}
 static void handler(int s, siginfo_t *i, void *c) {
     stack_t now; sigaltstack(0, &now); SAME(now.ss_flags, SS_ONSTACK);
     long distance = (u64)i->si_addr - GREG(c, REG_RSP);

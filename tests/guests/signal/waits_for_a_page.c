@@ -32,7 +32,8 @@ int main(void) {
     struct pollfd wait = {fd, POLLIN, 0};
     SAME(poll(&wait, 1, -1), 1);
     struct uffd_msg fault;
-    SAME(read(fd, &fault, sizeof fault), sizeof fault); SAME(fault.arg.pagefault.address & -4096, page);
+    SAME(read(fd, &fault, sizeof fault), sizeof fault);
+    SAME(fault.arg.pagefault.address & -4096, page);
     pthread_kill(thread, SIGUSR1);
     while (!handled) sched_yield();
     SAME(handled, SIGUSR1); SAME(stored, 0);
