@@ -18,3 +18,6 @@ pub mod context;
 pub mod errno;
 pub mod record;
 pub mod room;
+
+/// Most app bytes that one trace covers; more are not looked at.
+pub const MAX_TRACE_BYTES: usize = 512;

@@ -1,21 +1,25 @@
 //! From the injector's hand to the app's first instruction.
 
-use crate::budget;
-use crate::cache::{Cache, DEFAULT_LIMIT, place};
 use crate::config::Config;
-use crate::ibl::IblTable;
-use crate::image::Images;
 use crate::signal::{self, Actions};
 use crate::stats::Stats;
-use crate::sys::{mem, proc, time};
 use crate::thread::{Process, Thread, reg};
+use crate::tools::{counters, host};
 use crate::vm::{self, Vm};
-use crate::{counters, host, install, outlet, report, syscall};
+use crate::{outlet, syscall};
 use alloc::boxed::Box;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::boot::{BootHeader, MAGIC};
-use ppin_jit::api::{ThreadId, Tool};
+use ppin_api::{ThreadId, Tool};
+use ppin_codecache::CodeCache;
+use ppin_codecache::fresh::DEFAULT_LIMIT;
+use ppin_codecache::indirect::IblTable;
+use ppin_codecache::unit::Library;
+use ppin_os::budget;
+use ppin_os::{mem, place, proc, report, segment, signals, time};
+use ppin_store::Store;
 
 /// Runs the app from its first instruction, under the tool of the boot block's name.
 /// `tools` makes a tool by name; `runtime` is the runtime's own memory.
@@ -39,15 +43,17 @@ pub unsafe fn enter(
         ));
     }
     // Signals with the numbers of faults, too, may be pending from before the exec.
-    let mask = proc::set_mask(signal::NOTHING);
-    if crate::sys::auxv::has_segment_bases(boot.entry_sp) {
-        proc::use_segment_bases();
+    let mask = signals::set_mask(signal::NOTHING);
+    if ppin_os::auxv::has_segment_bases(boot.entry_sp) {
+        segment::use_segment_bases();
     }
     budget::learn();
     let config = Config::read(boot);
     outlet::remember_stderr();
     proc::remember_pid();
+    let gate = crate::glue::cross(crate::glue::syscall::gate_done);
     place::seed(random());
+    ppin_os::filter::calls_come_from(gate);
     crate::sample::init(&config);
     syscall::init(&config);
     IblTable::init();
@@ -71,12 +77,7 @@ fn random() -> u64 {
 fn personality_fixed() -> bool {
     const ADDR_NO_RANDOMIZE: isize = 0x0004_0000;
     // SAFETY: only asks.
-    let now = unsafe {
-        crate::sys::raw(
-            crate::sys::c::__NR_personality,
-            [0xffff_ffff, 0, 0, 0, 0, 0],
-        )
-    };
+    let now = unsafe { ppin_os::raw(ppin_os::c::__NR_personality, [0xffff_ffff, 0, 0, 0, 0, 0]) };
     now & ADDR_NO_RANDOMIZE != 0
 }
 
@@ -121,27 +122,55 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
     stats.time.start_ticks = time::ticks();
     stats.time.start_ns = arrived;
     stats.time.inject = arrived.saturating_sub(config.started_ns);
+    let mut code = CodeCache::new(limit.min(budget::code()).max(16 * mem::PAGE));
     if !config.note.is_empty() {
-        stats.note(config.note.clone());
+        code.figures.note(config.note.clone());
     }
     Vm {
+        library: library(&config, tool),
         config,
-        images: Images::default(),
-        cache: Cache::new(limit.min(budget::code()).max(16 * mem::PAGE)),
-        ibl: IblTable::default(),
+        code,
         threads: alloc::vec![thread],
         next_thread: 1,
         ended: counters::Ended::default(),
-        guards: crate::cache::invalidate::Guards::default(),
         rseq: Default::default(),
-        store: Default::default(),
         stats,
         log: Default::default(),
         tool,
         ended_already: false,
-        no_save: false,
         quiet: false,
         take_over: crate::end::take_over,
+    }
+}
+
+/// The databases that the launcher has named, and what decides what may be used of them.
+fn library(config: &Config, tool: &dyn Tool) -> Library {
+    let changes = |name: &str| {
+        tool.knobs()
+            .iter()
+            .any(|k| k.changes_code && k.name == name)
+    };
+    let chosen = |knob: &&str| knob.split_once('=').is_some_and(|(name, _)| changes(name));
+    let mut knobs: Vec<&str> = config
+        .knobs
+        .iter()
+        .map(String::as_str)
+        .filter(chosen)
+        .collect();
+    knobs.sort_unstable();
+    Library {
+        store: Store::default(),
+        databases: core::iter::once(&config.db)
+            .chain(&config.db_stack)
+            .cloned()
+            .collect(),
+        reads: config.reads(),
+        writes: config.writes(),
+        closed: false,
+        flags: config.flags,
+        engine: config.engine_id,
+        tool: config.tool.clone(),
+        knobs: knobs.join("\n"),
     }
 }
 
@@ -151,14 +180,14 @@ fn start(thread: &mut Thread) -> ! {
     vm::lock().begin_log();
     crate::learn_mappings(&mut vm::lock());
     if budget::is_limited() {
-        install::prepare_for_want(&mut vm::lock());
+        vm::lock().code.prepare_for_want();
         crate::syscall::limits::inherit(&vm::lock());
     }
     let tool = vm::lock().tool_ref();
     tool.start(&host::EngineHost);
     tool.thread_start(&host::EngineHost, ThreadId(0));
     signal::take_over(&thread.process().actions);
-    proc::set_mask(signal::kernel_mask(thread.signals.mask));
+    signals::set_mask(signal::kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.
     unsafe { crate::glue::enter_first() }
 }

@@ -6,10 +6,7 @@
 //! and an alarm ends the process should it get stuck. The log gets it all, too: a program
 //! may have closed descriptor 2.
 
-use crate::report;
 use crate::signal::{DEFAULT, HOLD_ALL, bit, translate};
-use crate::sys::proc::{self, KernelSigaction};
-use crate::sys::{self, c, file, peek};
 use crate::thread::{Reason, Thread};
 use crate::vm::{self, Vm};
 use alloc::string::String;
@@ -18,6 +15,9 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::boot::{CacheMode, flag};
 use ppin_abi::record::{ExitRec, SyscallRec, TrapRec};
+use ppin_os::report;
+use ppin_os::signals::KernelSigaction;
+use ppin_os::{c, file, peek, signals};
 
 /// Seconds that the report may take.
 const PATIENCE: usize = 5;
@@ -41,7 +41,7 @@ pub fn say(what: Arguments<'_>, thread: Option<&Thread>, pc: Option<u64>) {
         tell(&vm, format_args!("{}", last_entry(&vm, thread)));
     }
     let place = [pc, thread.map(|t| t.operand), thread.map(|t| t.entering)];
-    match place.into_iter().flatten().find(|at| vm.in_cache(*at)) {
+    match place.into_iter().flatten().find(|at| vm.code.in_cache(*at)) {
         Some(at) => code(&vm, at),
         None => tell(&vm, format_args!("in no translated code")),
     }
@@ -64,10 +64,10 @@ fn set_alarm() {
         ..KernelSigaction::default()
     };
     // SAFETY: no handler is installed.
-    let _ = unsafe { proc::sigaction(c::SIGALRM, Some(&default)) };
+    let _ = unsafe { signals::sigaction(c::SIGALRM, Some(&default)) };
     // SAFETY: takes a number.
-    let _ = unsafe { sys::call(c::__NR_alarm, [PATIENCE, 0, 0, 0, 0, 0]) };
-    proc::set_mask(HOLD_ALL & !bit(c::SIGALRM));
+    let _ = unsafe { ppin_os::call(c::__NR_alarm, [PATIENCE, 0, 0, 0, 0, 0]) };
+    signals::set_mask(HOLD_ALL & !bit(c::SIGALRM));
 }
 
 /// The thread on whose stack we are.
@@ -81,8 +81,8 @@ fn running(vm: &Vm) -> Option<&Thread> {
 /// Why the VM was entered last.
 fn last_entry(vm: &Vm, thread: &Thread) -> String {
     let at = thread.operand;
-    let app = |off: i32| name(vm, ImageOff(off).at(vm.base_at(at)));
-    let known = vm.in_cache(at);
+    let app = |off: i32| name(vm, ImageOff(off).at(vm.code.base_at(at)));
+    let known = vm.code.in_cache(at);
     match thread.reason {
         r if r == Reason::Exit as u64 && known => {
             // SAFETY: the address of a record in the cache.
@@ -125,8 +125,8 @@ fn code(vm: &Vm, at: u64) {
 
 /// The fragment that holds `at`, and where it came from.
 fn origin(vm: &Vm, at: u64) -> String {
-    if let Some(id) = vm.fresh_at(at) {
-        let fresh = &vm.cache.directory.fragments[id as usize];
+    if let Some(id) = vm.code.fresh_at(at) {
+        let fresh = &vm.code.fresh.directory.fragments[id as usize];
         let (head, count, context) = (
             name(vm, fresh.pc),
             fresh.code.instructions,
@@ -136,11 +136,11 @@ fn origin(vm: &Vm, at: u64) -> String {
             "fragment of {head}, {count} instructions, context {context}, made by this run"
         );
     }
-    match vm.unit_at(at) {
+    match vm.code.unit_at(at) {
         Some((image, unit)) => alloc::format!(
             "fragment of {}, from unit {}",
-            vm.maps_at(at).map_or_else(
-                || vm.images.get(image).path.clone(),
+            vm.code.maps_at(at).map_or_else(
+                || vm.code.images.get(image).path.clone(),
                 |maps| name(vm, maps.head)
             ),
             unit.name().file_name()
@@ -152,8 +152,8 @@ fn origin(vm: &Vm, at: u64) -> String {
 /// `pc` by its image.
 #[must_use]
 pub fn name(vm: &Vm, pc: AppPc) -> String {
-    let region = vm.images.region(pc);
-    match region.map(|region| vm.images.get(region.image)) {
+    let region = vm.code.images.region(pc);
+    match region.map(|region| vm.code.images.get(region.image)) {
         Some(image) if !image.path.is_empty() => {
             alloc::format!(
                 "{pc} ({}+{:#x})",

@@ -1,9 +1,9 @@
 //! The end of a process, or of its fresh code: save, report.
 
-use crate::cache::invalidate;
-use crate::sys::descriptor;
+use crate::spool;
+use crate::tools::host;
 use crate::vm::{Locked, Vm};
-use crate::{host, spool};
+use ppin_os::descriptor;
 
 /// The process is about to end or to execute another program.
 pub fn of_process(vm: &mut Locked) {
@@ -25,11 +25,11 @@ pub fn not_yet(vm: &mut Vm) {
 
 /// The cache is full: save, then forget all fresh code.
 pub fn flush(vm: &mut Vm) {
-    vm.stats.flushes += 1;
+    vm.code.figures.flushes += 1;
     vm.log(format_args!("the cache is full: all fresh code goes"));
     spool::freeze_all(vm, true);
-    vm.ibl.clear();
-    vm.cache.flush();
+    vm.code.ibl.clear();
+    vm.code.fresh.flush();
     crate::rseq::forget_copies(vm);
 }
 
@@ -37,17 +37,16 @@ pub fn flush(vm: &mut Vm) {
 /// process: [`crate::lock`].) What can be made again goes, and is not saved.
 pub fn take_over(vm: &mut Vm) {
     // A list that was about to grow may still lie where it was freed.
-    crate::ppin_heap_anew();
+    ppin_os::heap::anew();
     vm.log(format_args!(
         "the holder of the lock is gone: all fresh code goes"
     ));
-    vm.images.take_in_hand_back();
-    vm.cache.directory.disown_tables();
-    for fresh in &mut vm.cache.directory.fragments {
+    vm.code.fresh.directory.disown_tables();
+    for fresh in &mut vm.code.fresh.directory.fragments {
         fresh.saved = true;
     }
-    invalidate::release_doubtful(vm);
-    vm.ibl.clear();
-    vm.cache.flush();
+    vm.code.release_doubtful();
+    vm.code.ibl.clear();
+    vm.code.fresh.flush();
     crate::rseq::forget_copies(vm);
 }

@@ -1,14 +1,14 @@
 //! Following an exec: which programs can be, and how.
 
-use crate::sys::{c, call, proc};
-use crate::syscall::limits;
+use crate::obstacle;
 use crate::thread::Thread;
 use crate::vm;
-use crate::{obstacle, report};
 use alloc::ffi::CString;
 use alloc::vec::Vec;
 use ppin_inject::block::BootParams;
 use ppin_inject::{Exec, Launch, Step, launch};
+use ppin_os::limits;
+use ppin_os::{c, call, report, signals};
 
 /// Interpreters in a row that the kernel follows.
 const SHEBANGS: u32 = 5;
@@ -68,19 +68,15 @@ fn executable(dir: i32, flags: u32, path: &[u8]) -> bool {
     unsafe { call(c::__NR_faccessat2, args) }.is_ok()
 }
 
-fn open(dir: i32, flags: u32, path: &[u8]) -> Option<crate::sys::file::File> {
+fn open(dir: i32, flags: u32, path: &[u8]) -> Option<ppin_os::file::File> {
     if path == b"\0" && flags & c::AT_EMPTY_PATH != 0 {
-        return crate::sys::file::File::open(
-            &alloc::format!("/proc/self/fd/{dir}"),
-            c::O_RDONLY,
-            0,
-        )
-        .ok();
+        return ppin_os::file::File::open(&alloc::format!("/proc/self/fd/{dir}"), c::O_RDONLY, 0)
+            .ok();
     }
-    crate::sys::file::File::open_at(dir, path, c::O_RDONLY | c::O_NONBLOCK).ok()
+    ppin_os::file::File::open_at(dir, path, c::O_RDONLY | c::O_NONBLOCK).ok()
 }
 
-fn binary(head: &[u8], stat: &crate::sys::file::Stat, fd: &crate::sys::file::File) -> Plan {
+fn binary(head: &[u8], stat: &ppin_os::file::Stat, fd: &ppin_os::file::File) -> Plan {
     const S_ISUID: u32 = 0o4000;
     const S_ISGID: u32 = 0o2010;
     if !head.starts_with(b"\x7fELF") {
@@ -101,11 +97,11 @@ fn binary(head: &[u8], stat: &crate::sys::file::Stat, fd: &crate::sys::file::Fil
 
 /// Root gains nothing from its own setuid programs, and with all its capabilities nothing from
 /// those of others.
-fn gains(stat: &crate::sys::file::Stat) -> bool {
+fn gains(stat: &ppin_os::file::Stat) -> bool {
     // SAFETY: no arguments.
-    let uid = unsafe { crate::sys::raw(c::__NR_geteuid, [0; 6]) };
+    let uid = unsafe { ppin_os::raw(c::__NR_geteuid, [0; 6]) };
     // SAFETY: the kernel reads and writes what was made for it.
-    let asks = |nr, args| unsafe { crate::sys::raw(nr, args) };
+    let asks = |nr, args| unsafe { ppin_os::raw(nr, args) };
     uid != 0 || stat.uid != 0 && !ppin_inject::sys::may_become_anybody(asks)
 }
 
@@ -153,14 +149,14 @@ pub fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
         ident: Some(config.ppin_ident),
         exec,
     };
-    let ours = proc::set_mask(thread.signals.mask);
+    let ours = signals::set_mask(thread.signals.mask);
     crate::signal::held::hand_over(thread);
     limits::narrow();
     // SAFETY: the space is this process's; the pointers are the app's own; the mask
     // is the app's.
     let failure = unsafe { launch(space, &launch_it) };
-    limits::widen_again(thread);
-    proc::set_mask(ours);
+    limits::widen_again(thread.borrowed_memory);
+    signals::set_mask(ours);
     match failure.step {
         Step::Exec => Some(-(failure.errno.0 as isize)),
         Step::HelperDied => report::give_up(format_args!(

@@ -14,17 +14,17 @@
 //! ```
 //! The tracer may change the registers. Children and further threads do not report.
 
-use crate::report;
 use crate::signal::translate;
-use crate::sys::{self, c, proc};
 use crate::thread::{Reason, Regs, Thread};
 use crate::vm::{self, Vm};
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::record::{ExitRec, SyscallRec, Trap, TrapRec};
-use ppin_jit::api::Tool;
+use ppin_api::Tool;
 use ppin_jit::{Chosen, Request};
+use ppin_os::report;
+use ppin_os::{c, proc};
 use ppin_relocator::Fragment;
 
 /// Tells a report from the app's own breakpoints.
@@ -74,7 +74,7 @@ fn reporting() -> bool {
 fn be_traced() {
     const PTRACE_TRACEME: usize = 0;
     // SAFETY: makes our parent our tracer.
-    let result = unsafe { sys::raw(c::__NR_ptrace, [PTRACE_TRACEME, 0, 0, 0, 0, 0]) };
+    let result = unsafe { ppin_os::raw(c::__NR_ptrace, [PTRACE_TRACEME, 0, 0, 0, 0, 0]) };
     if result != 0 {
         report::give_up(format_args!(
             "nobody is there to compare with (error {})",
@@ -106,7 +106,7 @@ fn step(thread: &Thread) -> Step {
         r if r == Reason::Syscall as u64 || r == Reason::Efault as u64 => {
             // SAFETY: the gate passes the record of the code it was entered from.
             let rec = unsafe { (thread.operand as *const SyscallRec).read() };
-            let base = vm::lock().base_at(thread.operand);
+            let base = vm::lock().code.base_at(thread.operand);
             Step {
                 call: Some(ImageOff(rec.pc).at(base)),
                 ..nothing
@@ -157,8 +157,9 @@ struct Place {
 /// natively, say).
 fn place(vm: &Vm, thread: &Thread, step: &Step, entry: CachePc) -> Option<Place> {
     let fresh = vm
+        .code
         .fresh_at(entry.0)
-        .map(|id| &vm.cache.directory.fragments[id as usize]);
+        .map(|id| &vm.code.fresh.directory.fragments[id as usize]);
     let total = fresh.map_or(UNKNOWN, |fresh| u64::from(fresh.code.instructions));
     let spot = translate::spot(vm, entry.0);
     match spot {

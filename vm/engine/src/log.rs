@@ -5,12 +5,11 @@
 
 use crate::diagnosis::name;
 use crate::outlet;
-use crate::sys::{Errno, proc, time};
 use crate::vm::Vm;
-use alloc::string::String;
 use core::fmt::Arguments;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::AppPc;
+use ppin_os::Errno;
 
 /// Bytes that are gathered.
 const PIECE: usize = 32 << 10;
@@ -18,11 +17,9 @@ const PIECE: usize = 32 << 10;
 /// Whether there is a log, for those who do not hold the VM.
 static ON: AtomicBool = AtomicBool::new(false);
 
-/// What is to be written yet, and what could not be.
+/// Why some lines are missing in the file.
 #[derive(Debug, Default)]
 pub struct Log {
-    lines: String,
-    /// Why some lines are missing in the file.
     lost: Option<Errno>,
 }
 
@@ -35,35 +32,29 @@ pub fn on() -> bool {
 impl Vm {
     /// Begins the log, if there is to be one.
     pub fn begin_log(&mut self) {
-        ON.store(!self.config.log.is_empty(), Ordering::Relaxed);
-        let (tool, program) = (self.config.tool.clone(), crate::host::program());
+        if self.config.log.is_empty() {
+            return;
+        }
+        ON.store(true, Ordering::Relaxed);
+        self.code.journal.begin(self.config.started_ns);
+        let (tool, program) = (self.config.tool.clone(), crate::tools::host::program());
         self.log(format_args!("start of {program} under {tool}"));
     }
 
     /// Notes an event.
     pub fn log(&mut self, event: Arguments<'_>) {
-        if !on() {
-            return;
-        }
-        let line = self.log_line(event);
-        self.log.lines.push_str(&line);
-        if self.log.lines.len() > PIECE {
+        self.code.journal.note(event);
+        if self.code.journal.len() > PIECE {
             self.write_log();
         }
     }
 
     /// Writes one that will be the last, or nearly.
     pub fn log_at_once(&self, event: Arguments<'_>) {
-        if on() && !self.quiet {
+        if let Some(line) = self.code.journal.line(event).filter(|_| !self.quiet) {
             // There is no better place to complain to.
-            let _ = outlet::append(&self.config.log, self.log_line(event).as_bytes());
+            let _ = outlet::append(&self.config.log, line.as_bytes());
         }
-    }
-
-    fn log_line(&self, event: Arguments<'_>) -> String {
-        let us = time::monotonic_ns().saturating_sub(self.config.started_ns) / 1000;
-        let (ms, us) = (us / 1000, us % 1000);
-        alloc::format!("{} {ms}.{us:03} {event}\n", proc::pid())
     }
 
     /// Notes an event at `pc`.
@@ -76,7 +67,7 @@ impl Vm {
 
     /// Writes what has been gathered.
     pub fn write_log(&mut self) {
-        let text = core::mem::take(&mut self.log.lines);
+        let text = self.code.journal.take();
         if !text.is_empty()
             && !self.quiet
             && let Err(e) = outlet::append(&self.config.log, text.as_bytes())
@@ -99,7 +90,10 @@ impl Vm {
 
     /// This process is a child: its parent writes what it has gathered.
     pub fn log_of_child(&mut self) {
-        self.log.lines.clear();
+        let _ = self.code.journal.take();
+        if on() {
+            self.code.journal.begin(self.config.started_ns);
+        }
         self.log.lost = None;
         self.log(format_args!("forked"));
     }

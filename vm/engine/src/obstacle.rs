@@ -1,13 +1,12 @@
 //! Why a program that is about to be executed cannot be followed, whatever it is: it
 //! runs natively then, and the statistics say so.
 
-use crate::budget::LIMITS;
-use crate::sys::file::{self, File};
-use crate::sys::{c, call};
-use crate::syscall::limits;
 use crate::vm;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::room;
+use ppin_os::budget::LIMITS;
+use ppin_os::file::{self, File};
+use ppin_os::{c, call};
 
 /// This process has asked for namespaces, which may await its children.
 static UNSHARED: AtomicBool = AtomicBool::new(false);
@@ -25,7 +24,7 @@ pub fn found() -> Option<&'static str> {
     }
     if LIMITS
         .into_iter()
-        .any(|it| limits::allowed(it) < room::LEAST)
+        .any(|it| ppin_os::limits::allowed(it) < room::LEAST)
     {
         return Some("its memory limits leave no room for ppin");
     }

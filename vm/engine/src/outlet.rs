@@ -9,10 +9,10 @@
 
 use crate::confine::reports;
 use crate::signal::bit;
-use crate::sys::file::{self, File, Stat};
-use crate::sys::{Errno, Result, c, proc};
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
+use ppin_os::file::{self, File, Stat};
+use ppin_os::{Errno, Result, c, signals};
 
 /// How files of ours are opened for writing.
 pub const APPENDING: u32 = c::O_WRONLY | c::O_CREAT | c::O_APPEND | c::O_NONBLOCK | c::O_NOCTTY;
@@ -114,14 +114,14 @@ impl Inherited {
 /// signals that punish it are taken back.
 fn without_signals<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     const PUNISHING: u64 = bit(c::SIGPIPE) | bit(c::SIGXFSZ);
-    let before = proc::mask();
-    let waiting = proc::pending();
-    proc::set_mask(before | PUNISHING);
+    let before = signals::mask();
+    let waiting = signals::pending();
+    signals::set_mask(before | PUNISHING);
     let result = work();
     if result.is_err() {
-        proc::take_pending(PUNISHING & !waiting);
+        signals::take_pending(PUNISHING & !waiting);
     }
-    proc::set_mask(before);
+    signals::set_mask(before);
     result
 }
 

@@ -4,44 +4,34 @@
 //! call. A thread may die while it waits for it, never while it holds it: signals
 //! that arrive in the VM wait.
 
-use crate::cache::Cache;
 use crate::config::Config;
-use crate::ibl::IblTable;
-use crate::image::{ImageId, Images};
-use crate::lock::{Guard, Mutex};
-use crate::restore::Bound;
-use crate::signal::translate::Maps;
 use crate::stats::Stats;
 use crate::thread::Thread;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
-use ppin_abi::addr::{AppPc, ImageBase};
-use ppin_abi::context::Context;
-use ppin_jit::api::Tool;
+use ppin_api::Tool;
+use ppin_codecache::unit::Library;
+use ppin_codecache::{CodeCache, Figures};
+use ppin_os::filter;
+use ppin_os::lock::{Guard, Mutex};
 
 /// See the module.
 pub struct Vm {
     /// What the launcher asked for.
     pub config: Config,
-    /// Executable memory of the app.
-    pub images: Images,
-    /// Fresh code.
-    pub cache: Cache,
-    /// Indirect branches.
-    pub ibl: IblTable,
+    /// All code, and the app memory that it was made from.
+    pub code: CodeCache,
+    /// The databases.
+    pub library: Library,
     /// Live threads.
     pub threads: Vec<*mut Thread>,
     /// Number of the next thread.
     pub next_thread: u32,
     /// Counter values of threads that have ended, by displacement.
-    pub ended: crate::counters::Ended,
-    /// Pages of app code that we made read-only.
-    pub guards: crate::cache::invalidate::Guards,
+    pub ended: crate::tools::counters::Ended,
     /// Restartable sequences.
     pub rseq: crate::rseq::Sequences,
-    /// Folders and files of the databases.
-    pub store: crate::store::Store,
     /// Figures for `--stats`.
     pub stats: Stats,
     /// Events for `--log`.
@@ -50,8 +40,6 @@ pub struct Vm {
     pub tool: &'static dyn Tool,
     /// The process has written its report, or must not.
     pub ended_already: bool,
-    /// Nothing may be saved any more (trust given up, borrowed memory).
-    pub no_save: bool,
     /// The app filters system calls: the VM makes none that the app did not ask for.
     pub quiet: bool,
     /// Repairs what somebody left half changed who was killed with the lock.
@@ -106,7 +94,7 @@ pub fn lock_at_any_price() -> Locked {
         if let Some(guard) = VM.try_lock() {
             return Locked(Some(guard));
         }
-        crate::sys::time::sleep_a_millisecond();
+        ppin_os::time::sleep_a_millisecond();
     }
     VM.reset();
     lock()
@@ -130,7 +118,7 @@ pub fn init(vm: Vm, runtime: (u64, u64)) {
 }
 
 /// The lock alone.
-pub fn word() -> &'static crate::lock::Word {
+pub fn word() -> &'static ppin_os::lock::Word {
     VM.word()
 }
 
@@ -142,7 +130,7 @@ pub fn wake_all() {
 /// Frees the lock in a forked child, whose parent held it for both.
 pub fn unlock_in_child() {
     VM.reset();
-    crate::lock::alone();
+    ppin_os::lock::alone();
 }
 
 /// Where the runtime lies: start and end.
@@ -173,94 +161,6 @@ pub fn describe(pc: u64) -> String {
 }
 
 impl Vm {
-    /// Whether `addr` lies in fresh code or a mapped unit.
-    #[must_use]
-    pub fn in_cache(&self, addr: u64) -> bool {
-        let fresh = self.cache.chunks.iter().any(|c| c.contains(addr));
-        fresh || self.cache.retired.iter().any(|r| r.contains(addr)) || self.in_units(addr)
-    }
-
-    /// Whether `addr` lies in a mapped unit.
-    #[must_use]
-    pub fn in_units(&self, addr: u64) -> bool {
-        self.unit_at(addr).is_some()
-    }
-
-    /// The unit that holds `addr`, with its image.
-    #[must_use]
-    pub fn unit_at(&self, addr: u64) -> Option<(ImageId, &Bound)> {
-        let images = (0u32..).zip(&self.images.all);
-        images
-            .flat_map(|(n, i)| i.units.iter().map(move |u| (ImageId(n), u)))
-            .find(|(_, u)| u.contains(addr))
-    }
-
-    /// The live fresh fragment that holds `addr`.
-    #[must_use]
-    pub fn fresh_at(&self, addr: u64) -> Option<u32> {
-        self.cache
-            .chunks
-            .iter()
-            .find(|c| c.contains(addr))?
-            .find(addr)
-    }
-
-    /// Entry of the fragment that holds cache address `addr` (hot or cold), if it was made
-    /// in this process.
-    #[must_use]
-    pub fn hot_of(&self, addr: u64) -> Option<u64> {
-        match self.fresh_at(addr) {
-            Some(id) => Some(self.cache.directory.fragments[id as usize].space.hot),
-            None => self.cache.retired_hot(addr),
-        }
-    }
-
-    /// Base of the image whose code holds cache address `addr` (hot or cold).
-    ///
-    /// # Panics
-    /// If `addr` is no cache address: records come from code that we emitted.
-    #[must_use]
-    pub fn base_at(&self, addr: u64) -> ImageBase {
-        if let Some(id) = self.fresh_at(addr) {
-            let image = self.cache.directory.fragments[id as usize].image;
-            return self.images.get(image).base;
-        }
-        if let Some(base) = self.cache.retired_base(addr, &self.images) {
-            return base;
-        }
-        let (image, _) = self.unit_at(addr).expect("a record lies in the cache");
-        self.images.get(image).base
-    }
-
-    /// The maps of the fragment whose hot code holds `addr`.
-    #[must_use]
-    pub fn maps_at(&self, addr: u64) -> Option<Maps> {
-        if let Some(id) = self.fresh_at(addr) {
-            return self.fresh_maps(id, addr);
-        }
-        if let Some(maps) = self.cache.retired_maps(addr, &self.images) {
-            return Some(maps);
-        }
-        let (image, unit) = self.unit_at(addr)?;
-        unit.maps(addr, self.images.get(image))
-    }
-
-    /// The maps of the fragment whose hot code holds `addr`, if it may be entered.
-    #[must_use]
-    pub fn running_maps(&self, addr: u64) -> Option<Maps> {
-        if let Some(id) = self.fresh_at(addr) {
-            let live = !self.cache.directory.fragments[id as usize].dead;
-            return self.fresh_maps(id, addr).filter(|_| live);
-        }
-        let (image, unit) = self.unit_at(addr)?;
-        unit.running_maps(addr, self.images.get(image))
-    }
-
-    fn fresh_maps(&self, id: u32, addr: u64) -> Option<Maps> {
-        let fresh = &self.cache.directory.fragments[id as usize];
-        fresh.maps(addr, self.images.get(fresh.image))
-    }
-
     /// The tool, for callers that do not hold the lock: it lives as long as the VM,
     /// and is not written to after it was configured.
     #[must_use]
@@ -273,13 +173,14 @@ impl Vm {
         let time = &self.stats.time;
         let (start_ticks, start_ns) = (time.start_ticks, time.start_ns);
         self.stats = Stats::default();
+        self.code.figures = Figures::default();
         self.stats.time.start_ticks = start_ticks;
         self.stats.time.start_ns = start_ns;
-        self.config.started_ns = crate::sys::time::monotonic_ns();
-        for fresh in &mut self.cache.directory.fragments {
+        self.config.started_ns = ppin_os::time::monotonic_ns();
+        for fresh in &mut self.code.fresh.directory.fragments {
             fresh.saved = true;
         }
-        for image in &mut self.images.all {
+        for image in &mut self.code.images.all {
             // Its parent will do it.
             image.explored = true;
         }
@@ -287,20 +188,21 @@ impl Vm {
         self.log_of_child();
     }
 
-    /// What a vfork child counted before its exec is its parent's to report.
-    pub fn adopt_counts(&mut self, child: &Thread) {
-        crate::counters::retire(self, child);
+    /// The threads are others, or are confined anew.
+    pub fn learn_filters(&self) {
+        // SAFETY: the list holds live threads, and the VM lock is held.
+        let areas = self
+            .threads
+            .iter()
+            .map(|thread| unsafe { &(**thread).area });
+        if filter::learn(areas) {
+            // The last opportunity.
+            wake_all();
+        }
     }
 
-    /// App address and context of a fragment in a refused group, from the address
-    /// at which it was entered. The links that lead there are taken back.
-    ///
-    /// # Panics
-    /// If `addr` is not the entry of a unit's fragment.
-    #[must_use]
-    pub fn entry_of_refused(&self, addr: u64) -> (AppPc, Context) {
-        let (image, unit) = self.unit_at(addr).expect("the caller found a unit");
-        unit.unlink_refused();
-        unit.entry_at(addr, self.images.get(image).base)
+    /// What a vfork child counted before its exec is its parent's to report.
+    pub fn adopt_counts(&mut self, child: &Thread) {
+        crate::tools::counters::retire(self, child);
     }
 }

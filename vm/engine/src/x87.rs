@@ -2,8 +2,8 @@
 //! stores, and in signal frames.
 
 use crate::signal::translate;
-use crate::sys::peek;
 use crate::vm::{self, Vm};
+use ppin_os::peek;
 
 /// In `fxsave64` images, and so in signal frames.
 const FXSAVE_POINTER: u64 = 8;
@@ -40,7 +40,7 @@ pub fn correct_frame(fpstate: u64) {
 /// The app's address for `stored`, if that is one of an x87 instruction in the cache.
 fn app_pointer(vm: &Vm, stored: u64, width: u64) -> Option<u64> {
     let full = if width == 8 {
-        vm.in_cache(stored).then_some(stored)
+        vm.code.in_cache(stored).then_some(stored)
     } else {
         vm.with_low_half(stored as u32)
     };
@@ -61,12 +61,12 @@ impl Vm {
     /// The cache address of which `low` is the low half.
     fn with_low_half(&self, low: u32) -> Option<u64> {
         const HIGH: u64 = !0xffff_ffff;
-        let chunks = self.cache.chunks.iter().map(|chunk| chunk.base);
-        let units = self.images.all.iter().flat_map(|image| &image.units);
+        let chunks = self.code.fresh.chunks.iter().map(|chunk| chunk.base);
+        let units = self.code.units.all();
         chunks
             .chain(units.map(|unit| unit.range().0))
             .flat_map(|start| [start & HIGH, (start & HIGH) + (1 << 32)])
             .map(|high| high | u64::from(low))
-            .find(|address| self.in_cache(*address))
+            .find(|address| self.code.in_cache(*address))
     }
 }

@@ -1,15 +1,15 @@
 //! From a request to a fragment.
 
-use crate::api::{Tool, Trace};
-use crate::constants::{self, Constant};
+use crate::analyse::flags::live_flags;
+use crate::decode::constants::{self, Constant};
 use crate::decode::{Ins, Kind};
 use crate::emit::{Emitter, ExitTo};
-use crate::instrument::Plan;
-use crate::liveness::live_flags;
+use crate::instrument::{self, Plan};
+use crate::lower::{self, Site};
 use crate::request::Request;
-use crate::rewrite::{self, Site};
 use crate::trace::{Selection, select};
 use ppin_abi::context::Context;
+use ppin_api::Tool;
 use ppin_relocator::Fragment;
 
 /// Translates the trace at `request.pc`, instrumented by `tool`.
@@ -56,7 +56,7 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
     );
     if let Some(trap) = selection.trap {
         emitter.boundary(0);
-        rewrite::trap::emit(&mut emitter, request.pc, 0, trap, request.context);
+        lower::trap::emit(&mut emitter, request.pc, 0, trap, request.context);
     } else {
         let plan = instrument(request, selection, tool);
         emit_trace(&mut emitter, request, selection, &plan);
@@ -75,13 +75,8 @@ fn translated(selection: &Selection) -> u32 {
 
 /// Lets the tool look at the trace.
 fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> Plan {
-    let trace = Trace::new(&selection.ins, request.image, request.context, tool);
-    tool.instrument(&trace);
-    Plan::new(
-        trace.into_insertions(),
-        &selection.ins,
-        &selection.stretches,
-    )
+    let inserted = instrument::ask(tool, &selection.ins, request.image, request.context);
+    Plan::new(inserted, &selection.ins, &selection.stretches)
 }
 
 fn emit_trace(emitter: &mut Emitter, request: &Request<'_>, selection: &Selection, plan: &Plan) {
@@ -99,10 +94,10 @@ fn emit_trace(emitter: &mut Emitter, request: &Request<'_>, selection: &Selectio
             bytes: &request.bytes[ins.offset as usize..ins.end() as usize],
             executed: index as u32 + 1,
         };
-        if request.context.contains(Context::WATCHED) && rewrite::rseq_store::stores_word(ins) {
-            rewrite::rseq_store::emit(emitter, &site);
+        if request.context.contains(Context::WATCHED) && ins.stores_word() {
+            lower::rseq_store::emit(emitter, &site);
         } else {
-            rewrite::emit(emitter, &site);
+            lower::emit(emitter, &site);
         }
         plan.emit_after(emitter, index, ins);
     }

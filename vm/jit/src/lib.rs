@@ -4,14 +4,14 @@
 //! of the process it runs in, so what it makes can be kept and used elsewhere.
 //!
 //! ```text
-//! Request ─ trace.rs ──> decoded instructions     which bytes belong to the trace
-//!             │            decode.rs: what each one needs (Kind)
+//! Request ─ trace/ ────> decoded instructions     which bytes belong to the trace
+//!             │            decode/: what each one needs (Kind)
 //!             v
-//!           api/ ──────> what the tool inserts    checked and recorded, not yet code
+//!           instrument/ > what the tool inserts    it looks through the views of ppin-api
 //!             v
-//!           instrument/ > counts merged by block, placed by liveness.rs
+//!             │            counts merged by block, placed by analyse/
 //!             v
-//!           rewrite/ ──> code for each kind of instruction, one file each
+//!           lower/ ────> code for each kind of instruction, one file each
 //!             v
 //!           emit/ ─────> sections, slots, relocations, exits, pc map ─> Fragment
 //! ```
@@ -24,26 +24,22 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
-pub mod api;
+mod analyse;
 mod compile;
-mod constants;
 mod decode;
-pub mod disasm;
-mod effects;
 mod emit;
+mod examine;
 mod instrument;
-mod landing;
-mod liveness;
-pub mod origin;
+mod lower;
+mod operand;
 mod request;
-mod rewrite;
 mod sequence;
-pub mod stores;
 mod trace;
-mod x87;
 
 pub use compile::{Chosen, choose, compile, compile_chosen};
-pub use constants::Constant;
-pub use landing::{LandingSlot, compile_landing};
+pub use decode::constants::Constant;
+pub use examine::{disasm, origin, stores};
 pub use request::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
-pub use sequence::{SequenceCode, announces, compile_sequence, length};
+pub use sequence::{
+    LandingSlot, SequenceCode, announces, compile_landing, compile_sequence, length,
+};

@@ -3,8 +3,7 @@
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
 
-/// Most app bytes that one trace covers; more in a [`Request`] are not looked at.
-pub const MAX_TRACE_BYTES: usize = 512;
+pub use ppin_abi::MAX_TRACE_BYTES;
 
 /// Why the bytes of a [`Request`] end where they do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,4 +56,9 @@ pub struct Request<'a> {
     pub max_source: Option<u32>,
     /// Restartable sequences nearby, which a trace does not run into.
     pub sequences: &'a [Sequence],
+}
+
+/// Whether an image is so low that absolute 32-bit addresses reach it.
+pub(crate) const fn is_low(image: ImageBase) -> bool {
+    image.0 < 1 << 31
 }

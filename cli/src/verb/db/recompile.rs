@@ -10,8 +10,8 @@ use crate::runtime::ENGINE_ID;
 use crate::source;
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_api::Tool;
 use ppin_cachedb::{Database, Error, UnitPath};
-use ppin_jit::api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_persist::{LOW_IMAGE, Segments, Thawed, UnitFile, code_at, source_hash, tool_key};
 use ppin_relocator::{Fragment, normalise};
@@ -220,9 +220,8 @@ fn tool_of(label: &[u8], options: &[u8], key: &[u8; 32]) -> Result<Box<dyn Tool>
         .collect();
     tool.configure(&pairs)?;
     let changing = |knob: &&str| {
-        let named = |known: &ppin_jit::api::Knob| {
-            knob.split_once('=').is_some_and(|(n, _)| n == known.name)
-        };
+        let named =
+            |known: &ppin_api::Knob| knob.split_once('=').is_some_and(|(n, _)| n == known.name);
         tool.knobs()
             .iter()
             .any(|known| known.changes_code && named(known))

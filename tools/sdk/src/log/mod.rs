@@ -14,7 +14,7 @@ mod ring;
 use crate::cells::Cells;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use ppin_jit::api::ThreadId;
+use ppin_api::ThreadId;
 use ring::Ring;
 
 /// What is done with a piece of the log: some events of one thread, in order.

@@ -4,14 +4,14 @@
 //! it could ever make is allowed; filters that forbid a few dangerous calls, as those of
 //! containers do, let it in.
 
-use super::{may, own};
-use crate::sys::{c, mem};
+use ppin_os::filter::may;
+use ppin_os::{c, filter, mem};
 use ppin_seccomp::Confinement;
 
 /// Whether no filter of any thread stands in the way.
 #[must_use]
 pub fn possible() -> bool {
-    own::all().is_none_or(lets_in)
+    filter::all().is_none_or(lets_in)
 }
 
 fn lets_in(all: &Confinement) -> bool {

@@ -8,20 +8,19 @@
 //! allows `read` and `write` alone, translation goes on without any call.
 
 pub mod launch;
-pub mod own;
 pub mod reports;
-pub mod reserve;
 
-use crate::cache::invalidate;
 use crate::glue::vmcall;
-use crate::served;
+use crate::invalidate;
 use crate::signal::{entry, fatal};
-use crate::sys::{c, mem, peek, time};
 use crate::thread::Thread;
 use crate::vm::{self, Vm};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use ppin_seccomp::{Action, Confinement, Filter, Insn, Rule};
+use ppin_os::filter::may;
+use ppin_os::userfault;
+use ppin_os::{c, filter, mem, peek, stock, time};
+use ppin_seccomp::{Confinement, Filter, Insn, Rule};
 
 const SET_MODE_STRICT: usize = 0;
 const SET_MODE_FILTER: usize = 1;
@@ -103,20 +102,14 @@ fn program_at(at: u64) -> Option<Vec<Insn>> {
     insns.map(|bytes| bytes.map(Insn::from_bytes)).collect()
 }
 
-/// Whether `confinement` lets the call pass.
-#[must_use]
-pub fn may(confinement: &Confinement, nr: u32, args: &[usize; 6]) -> bool {
-    confinement.verdict(&own::call(nr, args)) == Action::Allow
-}
-
 /// What each thread was confined by, in the order of the list.
-type Before = Vec<(*mut Thread, *mut Confinement)>;
+type Before = Vec<(*mut Thread, u64)>;
 
 /// Makes ready, and takes the wish for granted: the calls between the kernel's consent
 /// and our knowledge of it must not be made. Returns what was before.
 fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
     let mut vm = vm::lock();
-    let next = own::of(thread)
+    let next = filter::of(&thread.area)
         .cloned()
         .unwrap_or_default()
         .with(wish.rule.clone());
@@ -127,24 +120,24 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
         // It forbids to read the counter, too.
         time::allow_ticks(false);
     }
-    let next = own::share(next);
+    let next = filter::share(next);
     let me = thread.area.self_ptr;
     let mut before = Before::new();
     for one in &vm.threads {
         if wish.on_all || *one as u64 == me {
             // SAFETY: the list holds live threads, and the VM lock is held.
-            let confined = unsafe { &(**one).confined };
+            let confined = unsafe { &(**one).area.filters };
             let old = confined.swap(next, core::sync::atomic::Ordering::AcqRel);
             before.push((*one, old));
         }
     }
-    own::learn(&vm.threads);
+    vm.learn_filters();
     let was_quiet = vm.quiet;
     // The memory of a vfork child is its parent's, whom nothing confines.
     if !thread.borrowed_memory {
-        (vm.no_save, vm.quiet) = (true, true);
+        (vm.library.closed, vm.quiet) = (true, true);
         mem::use_old_flags();
-        served::end();
+        userfault::end();
     }
     (before, was_quiet)
 }
@@ -157,15 +150,16 @@ fn leave(thread: &Thread, before: &Before, was_quiet: bool) {
             // SAFETY: in the list, so it is alive.
             unsafe {
                 (**one)
-                    .confined
+                    .area
+                    .filters
                     .store(*old, core::sync::atomic::Ordering::Release)
             };
         }
     }
-    own::learn(&vm.threads);
+    vm.learn_filters();
     vm.quiet = was_quiet;
     if !was_quiet {
-        vm.no_save = false;
+        vm.library.closed = false;
         who_kills(thread, true, true);
     }
 }
@@ -173,15 +167,15 @@ fn leave(thread: &Thread, before: &Before, was_quiet: bool) {
 /// All that must be done before `next` is in force.
 fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
     crate::spool::freeze_all(vm, false);
-    crate::restore::admit_all(vm);
-    vm.images.shared.learn();
+    vm.code.admit_all();
+    vm.code.images.shared.learn();
     time::mark();
     reports::keep(&vm.config, next);
-    if reserve::is_needed(next) {
-        reserve::fill();
+    if stock::is_needed(next) {
+        stock::fill();
     }
-    let mappable = may(next, c::__NR_mmap, &reserve::mapping(mem::RWX));
-    crate::install::lay_in(vm, !mappable);
+    let mappable = may(next, c::__NR_mmap, &stock::mapping(mem::RWX));
+    vm.code.lay_in(!mappable);
     if !may_guard(next) {
         invalidate::give_up_guards(vm);
     }

@@ -1,16 +1,17 @@
 //! Reports of a process that may not open files any more when they are due: what they
 //! need is opened before, if it may still be written to then.
 
-use super::may;
 use crate::config::Config;
-use crate::lock::Mutex;
-use crate::sys::file::{self, File};
-use crate::sys::{c, proc};
-use crate::{host, outlet};
+use crate::outlet;
+use crate::tools::host;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::boot::flag;
+use ppin_os::file::{self, File};
+use ppin_os::filter::may;
+use ppin_os::lock::Mutex;
+use ppin_os::{c, proc};
 use ppin_seccomp::Confinement;
 
 /// Paths, and descriptors that write to them; high and close-on-exec.

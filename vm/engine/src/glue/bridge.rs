@@ -66,5 +66,5 @@ core::arch::global_asm!(
     mxcsr = const disp::MXCSR,
     xmm = const disp::XMM,
     vm_sp = const disp::VM_SP,
-    analysis = sym crate::analysis::bridge_entry,
+    analysis = sym crate::tools::analysis::bridge_entry,
 );

@@ -78,7 +78,7 @@ core::arch::global_asm!(
     target = const disp::TARGET,
     saved_target = const disp::SAVED_TARGET,
     countdown = const disp::COUNTDOWN,
-    golden = const crate::ibl::GOLDEN,
-    shift = const crate::ibl::SHIFT,
-    table = sym crate::ibl::TABLE,
+    golden = const ppin_codecache::indirect::GOLDEN,
+    shift = const ppin_codecache::indirect::SHIFT,
+    table = sym ppin_codecache::indirect::TABLE,
 );

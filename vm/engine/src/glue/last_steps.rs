@@ -9,11 +9,11 @@
 //! ```
 //! No stack is used. The kernel lists the page as a segment without contents.
 
-use crate::cache::place;
 use crate::holdings::Range;
-use crate::signal::frame::{self, UContext};
-use crate::sys::{c, mem, raw};
 use alloc::vec::Vec;
+use ppin_os::frame::{self, UContext};
+use ppin_os::place;
+use ppin_os::{c, mem, raw};
 
 unsafe extern "C" {
     /// rdi: the list; rsi: the context.

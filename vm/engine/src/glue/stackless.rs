@@ -1,7 +1,7 @@
 //! Routines that must not use the stack they run on: starting a child, returning
 //! from a signal through a frame of ours, and leaving a thread whose memory goes.
 
-use crate::signal::frame::UContext;
+use ppin_os::frame::UContext;
 
 unsafe extern "C" {
     /// Makes the call `nr` (clone or clone3); the child starts in

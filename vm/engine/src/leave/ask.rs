@@ -4,13 +4,13 @@
 //! program uses. It must not reach a process that would die of it: the runtime shows in
 //! the kernel's list of mappings, and so does the mark of a process that was left.
 
-use crate::image::maps::{self, MapEntry};
-use crate::signal::frame::SigInfo;
-use crate::sys::file::File;
-use crate::sys::{c, dir, mem, proc, raw, time};
 use crate::vm;
 use alloc::format;
 use ppin_abi::room;
+use ppin_os::file::File;
+use ppin_os::frame::SigInfo;
+use ppin_os::maps::{self, MapEntry};
+use ppin_os::{c, dir, mem, proc, raw, time};
 
 /// `si_code` of a request; negative codes may be sent to others (rt_sigqueueinfo(2)).
 const REQUEST: i32 = -0x7070;

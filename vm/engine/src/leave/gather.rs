@@ -11,15 +11,15 @@
 use super::ask;
 use crate::holdings::Range;
 use crate::signal::NOTHING;
-use crate::sys::dir;
-use crate::sys::file::File;
-use crate::sys::proc::{self, futex_wait, futex_wake_all};
-use crate::sys::{c, time};
 use crate::thread::Thread;
 use crate::vm::{self, Vm};
 use alloc::format;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use ppin_os::dir;
+use ppin_os::file::File;
+use ppin_os::futex::{futex_wait, futex_wake_all};
+use ppin_os::{c, proc, signals, time};
 
 /// The leader's thread id; 0: nobody leads.
 static LEADER: AtomicI32 = AtomicI32::new(0);
@@ -96,7 +96,7 @@ fn ask_missing(leader: &Thread) -> usize {
     let running = |thread: &&Thread| !thread.signals.halted.load(Ordering::Acquire);
     let ask = |thread: &Thread| {
         if thread.tid != 0 && !thread.signals.asked.swap(true, Ordering::Relaxed) {
-            proc::queue_to_thread(thread.tid, &ask::request());
+            signals::queue_to_thread(thread.tid, &ask::request());
         }
     };
     match others(&vm, leader).filter(running).map(ask).count() {
@@ -131,7 +131,7 @@ fn others<'a>(vm: &'a Vm, leader: &Thread) -> impl Iterator<Item = &'a Thread> +
 /// All signals are blocked from here on.
 #[must_use]
 pub fn halt(thread: &Thread) -> Verdict {
-    proc::set_mask(NOTHING);
+    signals::set_mask(NOTHING);
     thread.signals.halted.store(true, Ordering::Release);
     loop {
         match DECISION.load(Ordering::Acquire) {

@@ -17,22 +17,23 @@ pub mod gather;
 
 pub use ask::{ask, is_request};
 use gather::Verdict;
+use ppin_os::signals;
 
-use crate::cache::invalidate;
-use crate::confine::own;
 use crate::glue::last_steps::LastSteps;
 use crate::holdings::{self, Range};
-use crate::signal::frame::{SigInfo, UContext, greg};
+use crate::invalidate;
 use crate::signal::translate::Spot;
 use crate::signal::{MAX_SIGNAL, NOTHING, deliver, held, native};
-use crate::sys::proc;
 use crate::syscall::resident;
 use crate::thread::Thread;
+use crate::tools::host;
 use crate::vm::{self, Locked, Vm};
-use crate::{end, glue, host, x87};
+use crate::{end, glue, x87};
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
+use ppin_os::filter;
+use ppin_os::frame::{SigInfo, UContext, greg};
 
 /// Why a process was left, for the statistics: a tracer.
 pub const TRACED: &str = "it was traced";
@@ -48,7 +49,7 @@ pub fn is_possible(thread: &Thread) -> bool {
 fn are_free(vm: &Vm) -> bool {
     // SAFETY: the list holds live threads, and the VM lock is held.
     let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
-    let free = |it: &Thread| !it.user_dispatch.is_on() && own::of(it).is_none();
+    let free = |it: &Thread| !it.user_dispatch.is_on() && filter::of(&it.area).is_none();
     vm.config.flags & flag::LOCKSTEP == 0 && all.all(free)
 }
 
@@ -86,7 +87,7 @@ pub fn instead_of_delivery(
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
     deliver::settle(thread, context, &spot);
     depart(&mut vm::lock(), TRACED);
-    proc::set_mask(NOTHING);
+    signals::set_mask(NOTHING);
     give_back_actions(thread);
     let alone = gather::leave(thread, Verdict::Leave);
     keep(thread, info);
@@ -162,7 +163,7 @@ fn depart(vm: &mut Locked, since: &str) {
 /// In a handler of ours, all app registers in `context`: the app goes on at `pc` by
 /// itself.
 pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
-    proc::set_mask(NOTHING);
+    signals::set_mask(NOTHING);
     // Whoever has asked for it waits for the mark, and then for the program's own mask.
     ask::mark();
     give_back_actions(thread);
@@ -213,14 +214,14 @@ pub fn give_back_actions(thread: &Thread) {
     let actions = &thread.process().actions;
     for signal in 1..=MAX_SIGNAL {
         // SAFETY: what the app itself has asked for.
-        let _ = unsafe { proc::sigaction(signal, Some(&actions.0[signal as usize])) };
+        let _ = unsafe { signals::sigaction(signal, Some(&actions.0[signal as usize])) };
     }
 }
 
 /// Signals that we hold are the kernel's to deliver; all are blocked now.
 fn queue_anew(thread: &mut Thread) {
     if core::mem::take(&mut thread.pending) != 0 {
-        proc::queue_to_self(&thread.signals.waiting);
+        signals::queue_to_self(&thread.signals.waiting);
     }
     held::hand_over(thread);
 }

@@ -3,10 +3,10 @@
 
 use super::{PROC, tells_of_us};
 use crate::holdings;
-use crate::sys::{c, descriptor, peek};
 use crate::syscall::table;
 use crate::vm;
 use alloc::vec::Vec;
+use ppin_os::{c, descriptor, peek};
 
 const NAME: &[u8] = b"map_files";
 const ENOENT: isize = -2;

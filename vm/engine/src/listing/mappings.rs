@@ -4,9 +4,9 @@
 //! An entry is a line, in smaps with lines of figures below it.
 
 use crate::holdings::Range;
-use crate::sys::mem::PAGE;
 use alloc::format;
 use alloc::vec::Vec;
+use ppin_os::mem::PAGE;
 
 /// An entry.
 #[derive(Clone, Debug)]

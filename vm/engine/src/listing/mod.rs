@@ -2,7 +2,7 @@
 //!
 //! Of its mappings (`maps` and `smaps`, proc_pid_maps(5); `smaps_rollup`, `numa_maps`,
 //! [`map_files`] and the questions of [`query`]) ours are left out, and pages whose
-//! code we guard ([`crate::cache::invalidate`]) are as writable as the program has made
+//! code we guard ([`crate::invalidate`]) are as writable as the program has made
 //! them: collectors and profilers go by this list. Sizes, sets of signals and limits
 //! (`status`, `stat`, `statm`, `limits`) are the program's.
 //!
@@ -19,18 +19,17 @@ mod rollup;
 mod sizes;
 mod status;
 
-use crate::cache::invalidate;
 use crate::holdings;
-use crate::lock::Mutex;
-use crate::sys::descriptor::{self, path_of};
-use crate::sys::file::{self, File};
-use crate::sys::{Errno, Result, c, raw};
-use crate::syscall::{self, is_ours, table};
+use crate::syscall::{is_ours, table};
 use crate::thread::Thread;
 use crate::vm::{self, Vm};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use ppin_os::descriptor::{self, path_of};
+use ppin_os::file::{self, File};
+use ppin_os::lock::Mutex;
+use ppin_os::{Errno, Result, c, raw};
 use sizes::Sizes;
 use status::Signals;
 
@@ -172,7 +171,7 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
     let vm = vm::lock();
     let name = path.rsplit('/').next().unwrap_or_default();
     let hidden: Vec<_> = holdings::all(&vm).collect();
-    let list = |text: &[u8]| mappings::native(text, &hidden, &invalidate::guarded_pages(&vm));
+    let list = |text: &[u8]| mappings::native(text, &hidden, &vm.code.guards.pages());
     if matches!(name, "maps" | "smaps") {
         return list(&text);
     }
@@ -188,7 +187,7 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
         "statm" => status::statm(&text, &ours(&vm)),
         "smaps_rollup" => rollup::native(&text, &read(SMAPS).unwrap_or_default(), &hidden),
         "numa_maps" => numa::native(&text, &list(&read(MAPS).unwrap_or_default())),
-        _ => limits::native(&text, &syscall::limits::shown()),
+        _ => limits::native(&text, &ppin_os::limits::shown()),
     };
     shown.into_bytes()
 }
@@ -196,7 +195,7 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
 fn ours(vm: &Vm) -> Sizes {
     let hidden: Vec<_> = holdings::all(vm).collect();
     let smaps = read(SMAPS).unwrap_or_default();
-    sizes::of(&smaps, &hidden, invalidate::guarded_pages(vm).len())
+    sizes::of(&smaps, &hidden, vm.code.guards.pages().len())
 }
 
 fn signals(vm: &Vm, tid: i32) -> Option<Signals> {

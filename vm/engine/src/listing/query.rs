@@ -5,7 +5,7 @@
 //! program sees it: the list has no mapping of ours, and what we have cut in pieces is one.
 
 use super::mappings::{Entry, parse};
-use crate::sys::peek;
+use ppin_os::peek;
 
 /// `PROCMAP_QUERY`.
 pub const NUMBER: u32 = 0xc068_6611;

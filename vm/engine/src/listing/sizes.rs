@@ -3,7 +3,7 @@
 
 use super::mappings::{Entry, parse};
 use crate::holdings::Range;
-use crate::sys::mem::PAGE;
+use ppin_os::mem::PAGE;
 
 /// In kB, each a part of what the kernel counts for the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

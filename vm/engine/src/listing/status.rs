@@ -2,11 +2,11 @@
 //! (proc_pid_status(5), proc_pid_stat(5), proc_pid_statm(5)).
 
 use super::sizes::Sizes;
-use crate::sys::mem::PAGE;
-use crate::sys::proc::SigSet;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use ppin_os::mem::PAGE;
+use ppin_os::signals::SigSet;
 
 /// What signals are to the app.
 #[derive(Clone, Copy, Debug, Default)]

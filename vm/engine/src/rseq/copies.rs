@@ -5,10 +5,9 @@
 //! way of a [landing](super::landings), or through the VM: nothing is linked to them.
 
 use super::{landings, learn};
-use crate::cache::invalidate;
 use crate::install;
+use crate::invalidate;
 use crate::signal::translate::{self, Spot};
-use crate::sys::peek;
 use crate::thread::Thread;
 use crate::vm::Vm;
 use alloc::vec;
@@ -17,6 +16,7 @@ use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::area::Rseq;
 use ppin_abi::context::Context;
 use ppin_jit::{BytesEnd, Request, Sequence, SequenceCode};
+use ppin_os::peek;
 use ppin_relocator::pc_flag;
 
 /// One translation. It is remembered after it has gone out of use, until its memory is
@@ -81,9 +81,9 @@ fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option
     };
     let n = vm.rseq.copies.iter().position(fits)?;
     if context.contains(Context::VOLATILE) {
-        let id = vm.fresh_at(vm.rseq.copies[n].hot)?;
-        if !install::unchanged(&vm.cache.directory.fragments[id as usize]) {
-            install::discard(vm, id);
+        let id = vm.code.fresh_at(vm.rseq.copies[n].hot)?;
+        if !install::unchanged(&vm.code.fresh.directory.fragments[id as usize]) {
+            invalidate::discard(vm, id);
             return None;
         }
     }
@@ -93,8 +93,8 @@ fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option
 /// Where the instruction at `pc` begins in copy `n`.
 pub(super) fn boundary(vm: &Vm, n: usize, pc: AppPc) -> Option<CachePc> {
     let copy = &vm.rseq.copies[n];
-    let id = vm.fresh_at(copy.hot)?;
-    let rows = &vm.cache.directory.fragments[id as usize].code.pc_map;
+    let id = vm.code.fresh_at(copy.hot)?;
+    let rows = &vm.code.fresh.directory.fragments[id as usize].code.pc_map;
     let app = pc.0.wrapping_sub(copy.head.0);
     let row = rows
         .iter()
@@ -113,7 +113,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
     }
     let request = Request {
         pc: head,
-        image: vm.images.get(region.image).base,
+        image: vm.code.images.get(region.image).base,
         context,
         bytes: &bytes,
         end: BytesEnd::Limit,
@@ -123,8 +123,8 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
     let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool);
     let SequenceCode { fragment, .. } = &code;
     let hot = install::install(vm, region.image, head, fragment.clone(), &bytes, true).0;
-    let id = vm.fresh_at(hot)?;
-    let fresh = &mut vm.cache.directory.fragments[id as usize];
+    let id = vm.code.fresh_at(hot)?;
+    let fresh = &mut vm.code.fresh.directory.fragments[id as usize];
     fresh.saved = true;
     let (space, at) = (fresh.space, fresh.space.slots);
     let slot = |n: u16| at + 8 * u64::from(n);
@@ -144,7 +144,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
         format_args!("restartable sequence translated to {hot:#x}:"),
         head,
     );
-    vm.stats.traces_compiled += 1;
+    vm.code.figures.traces_compiled += 1;
     forget_freed(vm);
     vm.rseq.copies.push(copy);
     Some(vm.rseq.copies.len() - 1)
@@ -168,7 +168,7 @@ fn describe(copy: &Copy, code: &SequenceCode) {
 /// Copies whose memory has been given back.
 fn forget_freed(vm: &mut Vm) {
     let mut copies = core::mem::take(&mut vm.rseq.copies);
-    copies.retain(|copy| copy.live || vm.in_cache(copy.hot));
+    copies.retain(|copy| copy.live || vm.code.in_cache(copy.hot));
     vm.rseq.copies = copies;
 }
 
@@ -194,8 +194,8 @@ pub fn is_inside(vm: &Vm, addr: u64) -> bool {
 
 /// Where the fragment that holds `addr` is entered.
 pub(super) fn hot_of(vm: &Vm, addr: u64) -> Option<u64> {
-    let id = vm.fresh_at(addr)?;
-    Some(vm.cache.directory.fragments[id as usize].space.hot)
+    let id = vm.code.fresh_at(addr)?;
+    Some(vm.code.fresh.directory.fragments[id as usize].space.hot)
 }
 
 /// The thread is about to enter the cache at `entry`, maybe in the middle of a sequence:

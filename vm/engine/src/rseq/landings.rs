@@ -1,5 +1,5 @@
 //! Ways into the middle of a translated sequence, for what returns to it or branches
-//! there (`ppin_jit`, `landing.rs`).
+//! there (`ppin_jit`, `sequence/landing.rs`).
 
 use super::copies;
 use crate::install;
@@ -25,12 +25,12 @@ pub fn to(vm: &mut Vm, n: usize, pc: AppPc) -> Option<CachePc> {
 }
 
 fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> {
-    let region = vm.images.region(pc)?;
+    let region = vm.code.images.region(pc)?;
     let copy = &vm.rseq.copies[n];
     let (descriptor, expected, context) = (copy.descriptor, copy.expected, copy.context);
     let request = Request {
         pc,
-        image: vm.images.get(region.image).base,
+        image: vm.code.images.get(region.image).base,
         context,
         bytes: &[],
         end: BytesEnd::Limit,
@@ -38,14 +38,14 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
         sequences: &[],
     };
     let fragment = compile_landing(&request, (copy.sequence.end.0 - pc.0) as u32);
-    let epoch = vm.cache.epoch;
+    let epoch = vm.code.fresh.epoch;
     let hot = install::install(vm, region.image, pc, fragment, &[], true).0;
-    if vm.cache.epoch != epoch {
+    if vm.code.fresh.epoch != epoch {
         // Making room has flushed the copy itself.
         return copies::entry(vm, pc, context);
     }
-    let id = vm.fresh_at(hot)?;
-    let fresh = &mut vm.cache.directory.fragments[id as usize];
+    let id = vm.code.fresh_at(hot)?;
+    let fresh = &mut vm.code.fresh.directory.fragments[id as usize];
     fresh.saved = true;
     let slots = fresh.space.slots;
     let fill = |slot: LandingSlot, word: u64| {
@@ -57,7 +57,7 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
     fill(LandingSlot::Descriptor, descriptor);
     fill(LandingSlot::Against, descriptor.wrapping_neg());
     fill(LandingSlot::Expected, expected);
-    vm.stats.traces_compiled += 1;
+    vm.code.figures.traces_compiled += 1;
     vm.rseq.copies[n].landings.push((pc, hot));
     Some(CachePc(hot))
 }

@@ -1,13 +1,13 @@
 //! Finding out which code is a restartable sequence.
 
 use super::Sequences;
-use crate::cache::invalidate;
-use crate::image::Image;
-use crate::sys::peek;
+use crate::invalidate;
 use crate::thread::Thread;
 use crate::vm::Vm;
 use ppin_abi::addr::AppPc;
+use ppin_codecache::image::Image;
 use ppin_jit::{Chosen, Constant, Sequence};
+use ppin_os::peek;
 
 /// Longest sequence: the code of one lies in one piece.
 const LONGEST: u64 = 4096;
@@ -54,8 +54,8 @@ pub(super) fn descriptor(vm: &mut Vm, address: u64) -> Option<Sequence> {
     if kind != 0 || len == 0 || len > LONGEST {
         return None;
     }
-    let region = vm.images.region(AppPc(start))?;
-    let base = vm.images.get(region.image).base;
+    let region = vm.code.images.region(AppPc(start))?;
+    let base = vm.code.images.get(region.image).base;
     let end = start + len;
     let signature = peek::read_value::<[u8; 4]>(abort.wrapping_sub(4))?;
     let sane = end <= region.end && !(start..end).contains(&abort);
@@ -94,7 +94,7 @@ fn learn(vm: &mut Vm, sequence: Sequence) {
 
 fn take_back(vm: &mut Vm, start: u64, end: u64) {
     let here = |image: &&mut Image| !image.gone && image.span.0 < end && start < image.span.1;
-    for image in vm.images.all.iter_mut().filter(here) {
+    for image in vm.code.images.all.iter_mut().filter(here) {
         image.off_limits.push((start, end));
     }
     invalidate::fragments(vm, start, end);
@@ -102,7 +102,7 @@ fn take_back(vm: &mut Vm, start: u64, end: u64) {
 
 /// Whether `address` looks like code that a descriptor is to be made for.
 fn is_abort_handler(vm: &Vm, address: u64) -> bool {
-    if vm.images.region(AppPc(address)).is_none() {
+    if vm.code.images.region(AppPc(address)).is_none() {
         return false;
     }
     let signature = peek::read_value::<[u8; 4]>(address.wrapping_sub(4));
@@ -121,7 +121,7 @@ pub(super) fn watch(vm: &mut Vm) {
     ));
     vm.rseq.watching = true;
     crate::spool::freeze_all(vm, false);
-    vm.no_save = true;
+    vm.library.closed = true;
     take_back(vm, 0, u64::MAX);
 }
 
@@ -133,7 +133,7 @@ pub fn announced_unseen(vm: &mut Vm, thread: &Thread) {
         return;
     }
     let value = peek::read_value::<u64>(field).filter(|value| *value != 0);
-    let Some(value) = value.filter(|value| !vm.in_cache(*value)) else {
+    let Some(value) = value.filter(|value| !vm.code.in_cache(*value)) else {
         return;
     };
     let before = vm.rseq.known.len();

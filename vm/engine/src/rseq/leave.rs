@@ -3,15 +3,15 @@
 
 use super::{copies, landings, learn};
 use crate::dispatch::lookup;
-use crate::report;
 use crate::signal::translate;
-use crate::sys::peek;
 use crate::thread::{Thread, reg};
 use crate::vm::{self, Vm};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
 use ppin_abi::record::{Trap, TrapRec};
+use ppin_os::peek;
+use ppin_os::report;
 use ppin_relocator::pc_flag;
 
 /// Handles the trap `rec` at `thread.operand` if it is one of ours.
@@ -26,7 +26,7 @@ pub fn trap(thread: &mut Thread, rec: &TrapRec) -> Option<CachePc> {
     }
     let mut locked = vm::lock();
     let vm = &mut *locked;
-    let pc = ImageOff(rec.pc).at(vm.base_at(thread.operand));
+    let pc = ImageOff(rec.pc).at(vm.code.base_at(thread.operand));
     let context = Context(rec.context);
     if is(Trap::RseqUnsupported) {
         report::give_up(format_args!(
@@ -139,15 +139,15 @@ struct Left {
 
 impl Left {
     fn at(vm: &Vm, record: u64, pc: AppPc) -> Option<Self> {
-        let id = vm.fresh_at(record)?;
-        let fresh = &vm.cache.directory.fragments[id as usize];
+        let id = vm.code.fresh_at(record)?;
+        let fresh = &vm.code.fresh.directory.fragments[id as usize];
         let app = pc.0.wrapping_sub(fresh.pc.0) as u32;
         let mine = || fresh.code.pc_map.iter().filter(|row| row.app == app);
         let offset = mine().rfind(|row| row.spilled != 0)?.hot;
         let start = |flags: u8| flags & pc_flag::BOUNDARY != 0 && flags & pc_flag::BLOCK != 0;
         let block_start = mine().any(|row| start(row.flags));
         Some(Self {
-            maps: vm.maps_at(fresh.space.hot)?,
+            maps: vm.code.maps_at(fresh.space.hot)?,
             offset,
             app,
             block_start,

@@ -2,12 +2,12 @@
 
 use super::learn;
 use crate::glue::vmcall;
-use crate::signal::frame::SigInfo;
-use crate::sys::{self, c, peek, proc};
 use crate::thread::Thread;
 use crate::vm;
 use ppin_abi::area::Rseq;
 use ppin_abi::boot::flag;
+use ppin_os::frame::SigInfo;
+use ppin_os::{c, peek, segment};
 
 const ENOSYS: isize = -38;
 const EINVAL: isize = -22;
@@ -50,7 +50,7 @@ fn refuse(args: &[usize; 6]) -> isize {
 /// The app's fs segment has got a base.
 pub fn segment_moved(thread: &mut Thread) {
     if thread.area.rseq.field != 0 {
-        let inside = thread.area.rseq.field.wrapping_sub(proc::fs_base());
+        let inside = thread.area.rseq.field.wrapping_sub(segment::fs_base());
         thread.area.rseq.against_fs = inside.wrapping_neg();
     }
 }
@@ -69,7 +69,7 @@ fn note_signature(signature: [u8; 4]) {
 pub fn forget(thread: &Thread) -> bool {
     let [at, len, flags, signature] = thread.rseq_call;
     // SAFETY: takes the registration back, as the app may.
-    at == 0 || unsafe { sys::raw(c::__NR_rseq, [at, len, flags, signature, 0, 0]) } == 0
+    at == 0 || unsafe { ppin_os::raw(c::__NR_rseq, [at, len, flags, signature, 0, 0]) } == 0
 }
 
 /// The app keeps the structure: nothing of ours stays in it.

@@ -3,14 +3,14 @@
 use super::record::{Outcome, Record, Shared};
 use super::steps::{self, Role};
 use crate::glue;
-use crate::image::maps;
 use crate::rseq;
 use crate::signal::HOLD_ALL;
 use crate::signal::step::TRAP_FLAG;
-use crate::sys::{c, mem, proc, raw};
 use crate::thread::Thread;
 use crate::vm::{self, Vm};
 use ppin_abi::addr::{AppPc, CachePc};
+use ppin_os::maps;
+use ppin_os::{c, heap, mem, proc, raw, signals};
 
 /// Seconds that a sample may take.
 const PATIENCE: u64 = 10;
@@ -19,9 +19,9 @@ const EINTR: isize = -4;
 /// Makes both copies and waits for the verdict; in a copy, says where that one enters
 /// the cache.
 pub fn make(thread: &mut Thread, entry: CachePc, pc: AppPc, shared: &Shared) -> Option<CachePc> {
-    let before = proc::set_mask(HOLD_ALL);
+    let before = signals::set_mask(HOLD_ALL);
     let guard = vm::lock();
-    let child = crate::heap_at_rest(|_| copy());
+    let child = heap::with_heap_at_rest(|_| copy());
     if child == 0 {
         core::mem::forget(guard);
         vm::unlock_in_child();
@@ -31,7 +31,7 @@ pub fn make(thread: &mut Thread, entry: CachePc, pc: AppPc, shared: &Shared) -> 
     if child > 0 {
         wait(child);
     }
-    proc::set_mask(before);
+    signals::set_mask(before);
     None
 }
 
@@ -115,7 +115,7 @@ fn hide_shared_memory(vm: &Vm, record: u64) {
     for entry in maps::read().unwrap_or_default() {
         if entry.path == "[vdso]" {
             steps::avoid((entry.start, entry.end));
-        } else if entry.shared && entry.start != record && !vm.in_cache(entry.start) {
+        } else if entry.shared && entry.start != record && !vm.code.in_cache(entry.start) {
             // SAFETY: this process is a copy that ends soon. Of our own memory only the
             // second view of fresh code is among it, which is not written to here.
             let _ = unsafe { mem::protect(entry.start, entry.end - entry.start, mem::NONE) };

@@ -31,14 +31,14 @@ mod vector;
 use crate::config::Config;
 use crate::signal::native::Native;
 use crate::signal::translate;
-use crate::sys::{proc, time};
 use crate::thread::{Reason, Thread};
 use crate::vm::{self, Vm};
-use crate::{diagnosis, report, rseq, served};
+use crate::{diagnosis, rseq};
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
+use ppin_os::{proc, report, time, userfault};
 use record::{Outcome, Record, Shared};
 pub use steps::{in_copy, left_cache, on_signal};
 
@@ -130,7 +130,7 @@ fn suitable(vm: &Vm, thread: &Thread, entry: CachePc) -> Option<AppPc> {
         || signals.native != Native::Off
         || signals.trap_flag.traps()
         // It would be told of the copies.
-        || served::is_on();
+        || userfault::is_on();
     if busy || vm.quiet || rseq::is_inside(vm, entry.0) {
         return None;
     }

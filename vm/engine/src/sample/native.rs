@@ -3,11 +3,11 @@
 use super::record::{Difference, Outcome, Part, Place, Record};
 use super::vector;
 use crate::glue;
-use crate::signal::frame::{UContext, greg};
 use crate::signal::native;
-use crate::sys::{c, peek, proc};
 use crate::thread::Thread;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use ppin_os::frame::{UContext, greg};
+use ppin_os::{c, peek, proc};
 
 /// CF, PF, AF, ZF, SF, DF, OF.
 const FLAGS: u64 = 0xcd5;

@@ -1,10 +1,10 @@
 //! What the copies tell each other and the program.
 
 use super::vector::VECTOR;
-use crate::cache::place;
-use crate::signal::frame::{UContext, greg};
-use crate::sys::mem;
 use core::fmt;
+use ppin_os::frame::{UContext, greg};
+use ppin_os::mem;
+use ppin_os::place;
 
 /// Boundaries in a sample.
 pub const PLACES: usize = 250;

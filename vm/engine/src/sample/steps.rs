@@ -2,11 +2,11 @@
 
 use super::record::Record;
 use super::{native, translated};
-use crate::signal::frame::{SigInfo, UContext, greg};
 use crate::signal::step::TRAP_TRACE;
-use crate::sys::{c, peek};
 use crate::thread::Thread;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
+use ppin_os::frame::{SigInfo, UContext, greg};
+use ppin_os::{c, peek};
 
 /// What this process is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

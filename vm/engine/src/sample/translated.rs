@@ -2,15 +2,15 @@
 
 use super::record::{Outcome, Place, Record};
 use super::{steps, vector};
-use crate::signal::frame::{UContext, greg};
 use crate::signal::translate;
-use crate::sys::{peek, proc};
 use crate::thread::Thread;
 use crate::vm;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use ppin_abi::addr::AppPc;
 use ppin_jit::origin::Surroundings;
 use ppin_jit::stores::stores;
+use ppin_os::frame::{UContext, greg};
+use ppin_os::{peek, proc, segment};
 
 /// Traps that a stretch may take, in the cache and on the way to analysis routines.
 const TRAPS: u32 = 400_000;
@@ -23,7 +23,7 @@ impl Surroundings for Segments {
         peek::read_value(address)
     }
     fn segment_base(&self, gs: bool) -> u64 {
-        if gs { self.0 } else { proc::fs_base() }
+        if gs { self.0 } else { segment::fs_base() }
     }
 }
 
@@ -46,7 +46,7 @@ pub fn on_signal(thread: &Thread, record: &mut Record, stepped: bool, context: &
 
 /// The app's place, if it is between two instructions.
 fn place(context: &UContext, pc: u64) -> Option<Place> {
-    let maps = vm::lock().maps_at(pc)?;
+    let maps = vm::lock().code.maps_at(pc)?;
     let spot = translate::spot_in(&maps, pc).filter(|spot| spot.boundary)?;
     Some(Place::of(context, spot.pc.0, pc, maps.hot == pc))
 }

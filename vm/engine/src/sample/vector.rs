@@ -1,9 +1,9 @@
 //! The x87 and vector registers in a signal frame: an XSAVE area (SDM volume 1, 13.4).
 //! A component whose bit is clear is in its initial state, whatever its bytes are.
 
-use crate::sys::peek;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use ppin_os::peek;
 
 /// Bytes of the area that are kept: up to and with zmm31.
 pub const VECTOR: usize = 3072;

@@ -1,6 +1,5 @@
 //! Handing a signal to the app, as the kernel would have.
 
-use super::frame::{self, CONTEXT, INFO, Room, SigInfo, UContext, greg};
 use super::inside::Interrupted;
 use super::step::TrapFlag;
 use super::translate::{self, Spot};
@@ -8,8 +7,6 @@ use super::{
     DEFAULT, FAULTS, HOLD_ALL, IGNORE, bit, compat, default_kills, fatal, handler, held,
     kernel_mask,
 };
-use crate::sys::c;
-use crate::sys::proc::KernelSigaction;
 use crate::thread::Thread;
 use crate::vm::{self, Vm};
 use crate::{glue, leave, x87};
@@ -17,6 +14,9 @@ use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
+use ppin_os::c;
+use ppin_os::frame::{self, CONTEXT, INFO, Room, SigInfo, UContext, greg};
+use ppin_os::signals::KernelSigaction;
 
 const REDZONE: u64 = 128;
 const SI_KERNEL: i32 = 0x80;
@@ -30,7 +30,7 @@ pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
     // code is not freed while the thread is in the gate.
     let rec = unsafe { (record as *const SyscallRec).read() };
     let vm = vm::lock();
-    let base = vm.base_at(record);
+    let base = vm.code.base_at(record);
     let code = record.wrapping_add(i64::from(rec.resume) as u64);
     let resume = translate::spot(&vm, code);
     let off = ImageOff(if done { rec.next } else { rec.pc });

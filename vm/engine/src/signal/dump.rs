@@ -10,21 +10,21 @@
 //! rest is done as far as possible: our memory is left out of the file, and the dying thread
 //! has its own registers.
 
-use super::frame::{SigInfo, UContext};
 use super::{DEFAULT, HOLD_ALL, NOTHING, bit};
-use crate::cache::invalidate;
-use crate::confine::own;
 use crate::glue::last_steps::{LastSteps, keep_out_of_core};
 use crate::holdings::{self, Range};
+use crate::invalidate;
 use crate::leave::{self, gather};
-use crate::sys::file::File;
-use crate::sys::proc::{self, KernelSigaction};
-use crate::sys::{c, raw};
 use crate::thread::Thread;
 use crate::{end, vm, x87};
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::boot::flag;
+use ppin_os::file::File;
+use ppin_os::filter;
+use ppin_os::frame::{SigInfo, UContext};
+use ppin_os::signals::KernelSigaction;
+use ppin_os::{c, proc, raw, signals};
 
 /// Whether a process that dies of `signal` now leaves a core file (core(5)).
 #[must_use]
@@ -58,12 +58,12 @@ fn is_dumpable() -> bool {
 /// Dies of the signal of `info`, the program standing at `pc` with the registers in
 /// `context`. Returns if that cannot be arranged.
 pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
-    let possible = own::allows(c::__NR_rt_sigreturn) && own::allows(c::__NR_munmap);
+    let possible = filter::allows(c::__NR_rt_sigreturn) && filter::allows(c::__NR_munmap);
     if !possible || vm::lock().config.flags & flag::LOCKSTEP != 0 {
         return;
     }
     // Faults are ours as long as the program's memory is read.
-    proc::set_mask(HOLD_ALL);
+    signals::set_mask(HOLD_ALL);
     x87::correct_frame(context.fpstate);
     let alone = if thread.borrowed_memory {
         false
@@ -81,7 +81,7 @@ fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
     end::of_process(&mut vm::lock());
     let halted = gather::halt_others(thread);
     invalidate::release_all(&mut vm::lock());
-    proc::set_mask(NOTHING);
+    signals::set_mask(NOTHING);
     leave::give_back_actions(thread);
     make_default(info.signo as u32);
     let left = gather::leave(thread, gather::Verdict::Die);
@@ -100,14 +100,14 @@ fn make_default(signal: u32) {
         ..KernelSigaction::default()
     };
     // SAFETY: no handler is installed.
-    let _ = unsafe { proc::sigaction(signal, Some(&default)) };
+    let _ = unsafe { signals::sigaction(signal, Some(&default)) };
 }
 
 /// The kernel gets the program's registers, and delivers the signal with them. `alone`:
 /// nobody else needs our memory.
 fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo, alone: bool) {
     let signal = info.signo as u32;
-    proc::set_mask(NOTHING);
+    signals::set_mask(NOTHING);
     leave::make_native(thread, context, pc);
     context.sigmask = if thread.borrowed_memory {
         // The handlers are still ours.
@@ -123,9 +123,9 @@ fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo
     };
     ours.into_iter().for_each(keep_out_of_core);
     keep_out_of_core(steps.range());
-    proc::queue_to_self(info);
+    signals::queue_to_self(info);
     // Where a filter lets no signal be queued.
-    proc::raise(signal);
+    signals::raise(signal);
     thread.lend_gs();
     // SAFETY: all signals are blocked; who else runs in this memory has left ours.
     unsafe { steps.take() }

@@ -1,9 +1,9 @@
 //! The way into our handler and out of it, in assembly.
 
-use super::frame::UContext;
 use super::handler;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, Ordering};
+use ppin_os::frame::UContext;
 
 unsafe extern "C" {
     /// `sa_restorer` of our handlers.

@@ -5,14 +5,14 @@
 //! the kernel beforehand, and a fault is repeated while the signal is blocked, which is
 //! deadly, too (`force_sig` in the kernel).
 
-use super::frame::{SigInfo, UContext, greg};
 use super::{DEFAULT, FAULTS, HOLD_ALL, bit, dump, entry};
-use crate::sys::proc::{self, KernelSigaction};
-use crate::sys::{c, come_what_may, peek};
 use crate::thread::Thread;
 use crate::{diagnosis, vm};
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::AppPc;
+use ppin_os::frame::{SigInfo, UContext, greg};
+use ppin_os::signals::KernelSigaction;
+use ppin_os::{app_call, c, peek, proc, signals};
 
 /// The calls by which a process dies of a signal are not to be had.
 static LEFT: AtomicBool = AtomicBool::new(false);
@@ -81,7 +81,7 @@ pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInf
 
 /// The same for a thread in the VM, which goes to its next boundary first.
 pub fn doom(thread: &mut Thread, info: &SigInfo) {
-    proc::set_mask(HOLD_ALL);
+    signals::set_mask(HOLD_ALL);
     (thread.signals.waiting, thread.signals.doomed) = (*info, true);
     thread.pending = 1;
 }
@@ -96,10 +96,10 @@ fn die_now(thread: &Thread, signal: u32, info: &SigInfo) -> ! {
         ..KernelSigaction::default()
     };
     // SAFETY: no handler is installed.
-    let _ = unsafe { proc::sigaction(signal, Some(&default)) };
-    proc::queue_to_self(info);
-    proc::set_mask(!bit(signal));
-    proc::raise(signal);
+    let _ = unsafe { signals::sigaction(signal, Some(&default)) };
+    signals::queue_to_self(info);
+    signals::set_mask(!bit(signal));
+    signals::raise(signal);
     proc::exit_group(128 + signal as i32)
 }
 
@@ -112,7 +112,7 @@ pub fn end_at_once(signal: u32) -> ! {
     let call = |nr: u32, args: [usize; 3]| {
         let [a, b, c] = args;
         // SAFETY: reads what is named here; there is no way back into the program.
-        unsafe { come_what_may(nr, [a, b, c, size_of::<u64>(), 0, 0]) as usize }
+        unsafe { app_call(nr, [a, b, c, size_of::<u64>(), 0, 0]) as usize }
     };
     call(c::__NR_write, [2, said.as_ptr() as usize, said.len()]);
     call(c::__NR_rt_sigaction, [signal as usize, action, 0]);

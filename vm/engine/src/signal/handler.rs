@@ -1,21 +1,21 @@
 //! The one handler that the kernel knows, and its decision.
 
-use super::frame::{SigInfo, UContext, greg};
 use super::native::{self, Native};
 use super::step::{self, TRAP_TRACE};
 use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, held, translate};
-use crate::cache::invalidate;
 use crate::glue::{self, Place, vmcall};
+use crate::invalidate;
 use crate::leave;
 use crate::rseq;
 use crate::sample;
-use crate::sys::{c, peek};
 use crate::thread::{self, Thread};
 use crate::vm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Spill;
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
+use ppin_os::frame::{SigInfo, UContext, greg};
+use ppin_os::{c, peek};
 
 /// `si_code` of what the kernel forces upon a thread.
 const SI_KERNEL: i32 = 0x80;
@@ -66,7 +66,7 @@ pub fn locate(thread: &Thread, pc: u64) -> Where {
         return match in_cache(pc) {
             Some(spot) => Where::App(spot),
             // Cold code: stubs on their way to the runtime.
-            None if vm::lock().in_cache(pc) => Where::Transit,
+            None if vm::lock().code.in_cache(pc) => Where::Transit,
             None => Where::Vm,
         };
     }
@@ -253,9 +253,9 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
     }
     let addr = info.rest[0];
     let mut vm = vm::lock();
-    if addr == pc && vm.in_units(pc) {
-        if !crate::restore::admit(&mut vm, pc) {
-            let (target, ctx) = vm.entry_of_refused(pc);
+    if addr == pc && vm.code.in_units(pc) {
+        if !vm.code.admit(pc) {
+            let (target, ctx) = vm.code.entry_of_refused(pc);
             redirect(thread, context, target, ctx);
         }
         return true;
@@ -291,12 +291,15 @@ fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext
 /// The entry of a persisted fragment whose source has changed: translate anew.
 fn killed(thread: &mut Thread, context: &mut UContext, entry: u64) -> bool {
     let vm = vm::lock();
-    let found = vm.unit_at(entry).filter(|(_, unit)| unit.is_killed(entry));
+    let found = vm
+        .code
+        .unit_at(entry)
+        .filter(|(_, unit)| unit.is_killed(entry));
     let Some((image, unit)) = found else {
         return false;
     };
     unit.unlink_refused();
-    let (pc, ctx) = unit.entry_at(entry, vm.images.get(image).base);
+    let (pc, ctx) = unit.entry_at(entry, vm.code.images.get(image).base);
     redirect(thread, context, pc, ctx);
     true
 }

@@ -5,11 +5,12 @@
 //! One sent to a thread stays with it. One sent to the process goes on to a thread that
 //! would take it; if there is none, the process holds it until one asks.
 
-use super::frame::SigInfo;
 use super::{FAULTS, MAX_SIGNAL, bit};
-use crate::sys::proc::{self, SigSet};
 use crate::thread::{Process, Thread};
 use crate::vm::{self, Vm};
+use ppin_os::frame::SigInfo;
+use ppin_os::signals::SigSet;
+use ppin_os::{proc, signals};
 
 /// `tgkill`.
 const SI_TKILL: i32 = -6;
@@ -68,7 +69,7 @@ pub fn keep(thread: &mut Thread, info: &SigInfo) {
         let vm = vm::lock();
         thread.process().held.put(info);
         if let Some(tid) = taker(&vm, thread, bit(info.signo as u32)) {
-            proc::raise_in(tid, info.signo as u32);
+            signals::raise_in(tid, info.signo as u32);
         }
     } else if !is_a_call(thread, info) {
         thread.signals.held.put(info);
@@ -124,7 +125,7 @@ pub fn release(thread: &mut Thread) {
     while thread.pending == 0
         && let Some(info) = take(thread, !thread.signals.mask)
     {
-        proc::queue_to_thread(thread.tid, &info);
+        signals::queue_to_thread(thread.tid, &info);
     }
 }
 
@@ -132,10 +133,10 @@ pub fn release(thread: &mut Thread) {
 /// another program, or goes on without us.
 pub fn hand_over(thread: &mut Thread) {
     while let Some(info) = thread.signals.held.take(FAULTS) {
-        proc::queue_to_thread(thread.tid, &info);
+        signals::queue_to_thread(thread.tid, &info);
     }
     while let Some(info) = take(thread, FAULTS) {
-        proc::queue_to_process(&info);
+        signals::queue_to_process(&info);
     }
 }
 

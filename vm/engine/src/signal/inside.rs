@@ -46,7 +46,7 @@ impl Inside {
             // Entered with care only.
             return None;
         }
-        let maps = vm.running_maps(code)?;
+        let maps = vm.code.running_maps(code)?;
         let row = boundary(&maps, pc)?;
         let mut ahead = translate::corrections(&maps, row.hot, row.app);
         for (_, amount) in &mut ahead {
@@ -81,7 +81,7 @@ fn row_of(maps: &Maps, pc: AppPc) -> Option<PcRow> {
 /// The state at the boundary of `pc` in the fragment whose record lies at `record`.
 #[must_use]
 pub fn boundary_of(vm: &Vm, record: u64, pc: AppPc) -> Option<Spot> {
-    let maps = vm.maps_at(vm.hot_of(record)?)?;
+    let maps = vm.code.maps_at(vm.code.hot_of(record)?)?;
     let row = row_of(&maps, pc)?;
     translate::spot_in(&maps, maps.hot + u64::from(row.hot))
 }

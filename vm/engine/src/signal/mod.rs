@@ -16,7 +16,6 @@ pub mod deliver;
 pub mod dump;
 pub mod entry;
 pub mod fatal;
-pub mod frame;
 pub mod handler;
 pub mod held;
 pub mod inside;
@@ -27,8 +26,8 @@ pub mod state;
 pub mod step;
 pub mod translate;
 
-use crate::sys::proc::{KernelSigaction, SigSet, sigaction};
-use crate::sys::{self, c};
+use ppin_os::c;
+use ppin_os::signals::{KernelSigaction, SigSet, sigaction};
 use state::SignalState;
 
 /// Highest signal number.
@@ -224,7 +223,7 @@ pub fn install_stack(state: &SignalState) {
     let stack: [u64; 3] = [state.stack.0, 0, state.stack.1];
     // SAFETY: a stack_t (pointer, flags, size); the memory is the thread's own.
     let _ = unsafe {
-        sys::call(
+        ppin_os::call(
             c::__NR_sigaltstack,
             [stack.as_ptr() as usize, 0, 0, 0, 0, 0],
         )

@@ -6,18 +6,18 @@
 //! behind it brings us back. Meanwhile gs is the app's. Where it leads to code that is not
 //! of 64 bits, that runs natively, too ([`compat`]).
 
-use super::frame::{SigInfo, UContext, greg};
 use super::handler::redirect;
 use super::step::{self, TRAP_FLAG, TRAP_TRACE};
 use super::translate::{self, Spot};
 use super::{compat, deliver, origin};
-use crate::cache::invalidate;
-use crate::sys::{c, peek};
+use crate::invalidate;
 use crate::thread::Thread;
 use crate::vm;
 use crate::{glue, leave};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
+use ppin_os::frame::{SigInfo, UContext, greg};
+use ppin_os::{c, peek};
 
 /// How far the instruction is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

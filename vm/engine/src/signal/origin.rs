@@ -5,13 +5,13 @@
 //! fragment that was entered last (all branches since were direct ones) to a branch
 //! that fits.
 
-use crate::sys::peek;
 use crate::thread::Thread;
 use crate::vm::{self, Vm};
 use alloc::collections::{BTreeSet, VecDeque};
 use ppin_abi::addr::AppPc;
 use ppin_jit::MAX_TRACE_BYTES;
 use ppin_jit::origin::{self, Registers, Surroundings};
+use ppin_os::peek;
 
 /// Lines of code that are looked at.
 const MOST: usize = 10_000;
@@ -55,7 +55,7 @@ impl Surroundings for Memory {
         if gs {
             self.0
         } else {
-            crate::sys::proc::fs_base()
+            ppin_os::segment::fs_base()
         }
     }
 }

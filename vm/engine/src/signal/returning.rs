@@ -7,10 +7,10 @@
 //! the app's filter may not know.
 
 use super::HOLD_ALL;
-use super::frame::{UContext, greg};
 use crate::thread::Thread;
 use core::ptr;
 use core::sync::atomic::{Ordering, compiler_fence};
+use ppin_os::frame::{UContext, greg};
 
 /// The frame that the thread is about to return through; zero: none.
 #[derive(Debug, Default)]

@@ -1,10 +1,10 @@
 //! A thread's share of signal handling. All zero is the state of a new thread.
 
-use super::frame::SigInfo;
 use super::held::Held;
 use super::inside::Interrupted;
-use crate::sys::proc::SigSet;
 use core::sync::atomic::AtomicBool;
+use ppin_os::frame::SigInfo;
+use ppin_os::signals::SigSet;
 
 /// Interruptions that are remembered for their return.
 const INTERRUPTED: usize = 16;

@@ -8,13 +8,13 @@
 //! the first trap comes before anything of the next instruction.
 
 use super::deliver;
-use super::frame::{SigInfo, UContext, greg};
 use super::handler::{self, Where, locate};
 use super::translate::Spot;
 use crate::glue;
-use crate::sys::{c, peek};
 use crate::thread::Thread;
 use crate::vm;
+use ppin_os::frame::{SigInfo, UContext, greg};
+use ppin_os::{c, peek};
 
 /// TF in rflags.
 pub const TRAP_FLAG: u64 = 0x100;

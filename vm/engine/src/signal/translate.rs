@@ -2,136 +2,27 @@
 
 use crate::thread::Thread;
 use crate::vm::Vm;
-use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
-use ppin_relocator::{CountRow, PcRow, pc_flag};
 
-/// Counter displacements from `gs`, and what to add to each.
-pub type Corrections = Vec<(u64, i64)>;
-
-/// The app's side of a cache address.
-#[derive(Clone, Debug)]
-pub struct Spot {
-    /// App instruction that the address belongs to.
-    pub pc: AppPc,
-    /// A cache address in the fragment; 0: it is in none.
-    pub code: u64,
-    /// Nothing of that instruction has run and all registers are in place.
-    pub boundary: bool,
-    /// Nothing but counting and comparing has run behind the boundary, and all registers are
-    /// in place or in the spill area.
-    pub repeatable: bool,
-    /// Bytes from the stretch's start to the address.
-    pub inside: u32,
-    /// The instruction begins a basic block on every path here.
-    pub block_start: bool,
-    /// Registers to be taken from the spill area.
-    pub spilled: u8,
-    /// The fragment's context.
-    pub context: Context,
-    /// What makes the counts exact.
-    pub corrections: Corrections,
-}
-
-impl Spot {
-    /// At the beginning of the block at `pc`, all registers in place.
-    #[must_use]
-    pub fn at(pc: AppPc) -> Self {
-        Self {
-            pc,
-            code: 0,
-            boundary: true,
-            repeatable: true,
-            inside: 0,
-            block_start: true,
-            spilled: 0,
-            context: Context::CANONICAL,
-            corrections: Vec::new(),
-        }
-    }
-
-    /// The same when registers and counters have been put right.
-    #[must_use]
-    pub fn settled(&self) -> Self {
-        Self {
-            corrections: Vec::new(),
-            spilled: 0,
-            ..self.clone()
-        }
-    }
-}
-
-/// A fragment and what its maps say, wherever they are kept.
-pub struct Maps {
-    /// First app instruction.
-    pub head: AppPc,
-    /// Its context.
-    pub context: Context,
-    /// Address of the hot section.
-    pub hot: u64,
-    /// Its pc map.
-    pub rows: Vec<PcRow>,
-    /// Its counter additions.
-    pub counts: Vec<CountRow>,
-    /// Displacement from `gs` of the image's counters.
-    pub counters: u64,
-}
+pub use ppin_codecache::spot::{Corrections, Maps, Spot, corrections, spot_in};
 
 /// What app instruction `address` (hot code) belongs to.
 #[must_use]
 pub fn spot(vm: &Vm, address: u64) -> Option<Spot> {
-    spot_in(&vm.maps_at(address)?, address)
-}
-
-/// The same for an address in the hot code of the fragment with these maps.
-#[must_use]
-pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
-    let offset = u32::try_from(address.checked_sub(maps.hot)?).ok()?;
-    let after = maps.rows.partition_point(|r| r.hot <= offset);
-    let row = maps.rows.get(after.checked_sub(1)?)?;
-    let has = |flag| row.hot == offset && row.flags & flag != 0;
-    let boundary = has(pc_flag::BOUNDARY);
-    let comparing = row.flags & pc_flag::COMPARING != 0;
-    Some(Spot {
-        pc: maps.head.wrapping_add(u64::from(row.app)),
-        code: address,
-        boundary,
-        repeatable: boundary || has(pc_flag::REPEATABLE) || comparing,
-        inside: offset - row.hot,
-        block_start: row.flags & pc_flag::BLOCK != 0,
-        spilled: if boundary { 0 } else { row.spilled },
-        context: maps.context,
-        corrections: corrections(maps, offset, row.app),
-    })
+    vm.code.spot(address)
 }
 
 /// The state of an instruction at `pc` that was not translated but run natively, from
 /// the fragment at `entry` that stands for it.
 #[must_use]
 pub fn spot_at_trap(vm: &Vm, entry: u64, pc: AppPc) -> Spot {
-    let maps = vm.maps_at(entry);
+    let maps = vm.code.maps_at(entry);
     Spot {
         context: maps.as_ref().map_or(Context::CANONICAL, |m| m.context),
-        corrections: maps.map_or_else(Vec::new, |m| corrections(&m, u32::MAX, 0)),
+        corrections: maps.map_or_else(Corrections::new, |m| corrections(&m, u32::MAX, 0)),
         ..Spot::at(pc)
     }
-}
-
-/// Additions made for instructions that have not run are taken back, those not made
-/// for instructions that have are made good. `app` is the first that has not run.
-#[must_use]
-pub fn corrections(maps: &Maps, offset: u32, app: u32) -> Corrections {
-    let mut result = Vec::new();
-    for count in &maps.counts {
-        let (done, due) = (offset >= count.done, count.app < app);
-        if done != due {
-            let amount = i64::from(count.amount) * if due { 1 } else { -1 };
-            let base = if count.image { maps.counters } else { 0 };
-            result.push((base + u64::from(count.counter), amount));
-        }
-    }
-    result
 }
 
 /// Makes `corrections` to the counters of `thread`.

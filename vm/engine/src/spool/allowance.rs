@@ -3,9 +3,9 @@
 //! Exploring a program thoroughly costs several times its start. Whoever waits for the
 //! program must not wait for that, so it is left to `ppin warm`.
 
-use crate::sys::time;
 use crate::vm::Vm;
 use ppin_abi::boot::flag;
+use ppin_os::time;
 
 /// Share of the processor time: one part of so many.
 const SHARE: u64 = 50;

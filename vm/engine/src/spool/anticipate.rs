@@ -12,16 +12,15 @@
 
 use super::allowance::Allowance;
 use super::{may_save, savable, string_code};
-use crate::budget;
-use crate::image::{Image, ImageId};
 use crate::install;
-use crate::restore::{self, Bound};
-use crate::sys::file;
 use crate::vm::Vm;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::context::Context;
+use ppin_codecache::image::ImageId;
+use ppin_codecache::unit::Bound;
+use ppin_os::file;
 use ppin_persist::paths::unit_dir;
 use ppin_relocator::{Fragment, SlotInit};
 
@@ -54,25 +53,25 @@ pub fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allow
     if !possible || !allowance.exploring && allowance.traces == 0 {
         return false;
     }
-    let compiled = vm.stats.traces_compiled;
-    let first = vm.cache.directory.fragments.len();
+    let compiled = vm.code.figures.traces_compiled;
+    let first = vm.code.fresh.directory.fragments.len();
     let all = add(vm, id, program, *allowance);
-    let fragments = &mut vm.cache.directory.fragments;
+    let fragments = &mut vm.code.fresh.directory.fragments;
     allowance.translated(fragments.len() - first);
     for added in &mut fragments[first..] {
         added.anticipated = true;
     }
-    vm.stats.traces_anticipated += vm.stats.traces_compiled - compiled;
-    vm.stats.traces_compiled = compiled;
+    vm.code.figures.traces_anticipated += vm.code.figures.traces_compiled - compiled;
+    vm.code.figures.traces_compiled = compiled;
     all
 }
 
 fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
     let fresh = savable(vm, id);
-    let image = vm.images.get(id);
-    let known: u32 = image.units.iter().map(Bound::fragments).sum();
+    let image = vm.code.images.get(id);
+    let known: u32 = vm.code.units.of(id).iter().map(Bound::fragments).sum();
     let thorough = allowance.exploring && image.path == program;
-    let most = vm.cache.directory.fragments.len()
+    let most = vm.code.fresh.directory.fragments.len()
         + if allowance.exploring {
             MOST.max((known / SHARE) as usize)
         } else {
@@ -85,24 +84,24 @@ fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
     }
     let siblings = siblings(vm, id, &fresh, allowance.exploring);
     add_siblings(vm, id, &fresh, &siblings, most);
-    allowance.exploring && vm.cache.directory.fragments.len() < most
+    allowance.exploring && vm.code.fresh.directory.fragments.len() < most
 }
 
 /// Whether another trace fits in without a flush, which would take away those that are
 /// being added to.
 fn has_room(vm: &Vm) -> bool {
-    vm.cache.size() + ROOM <= vm.cache.limit && !budget::is_short(vm)
+    vm.code.fresh.size() + ROOM <= vm.code.fresh.limit && !vm.code.is_short(vm.quiet)
 }
 
 /// Whether an image without fresh traces shall be explored all the same: that of `program`.
 /// Not a library: what another program runs of it would lie scattered among what none does.
 pub fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
-    let image = vm.images.get(id);
+    let image = vm.code.images.get(id);
     let own = !program.is_empty() && image.path == program;
     if !own || image.explored || !may_save(image) {
         return false;
     }
-    let key = restore::key_of(vm, id);
+    let key = vm.code.key_of(&vm.library, id);
     key.is_some_and(|key| {
         let dir = alloc::format!("{}/{}", vm.config.db, unit_dir(&key));
         file::is_writable(&dir)
@@ -143,21 +142,21 @@ fn follow(
 /// Translates `target` if it lies in the image, has no translation, and the cache has room
 /// and fewer than `most` fragments; the fresh fragment that is there.
 fn translate(vm: &mut Vm, id: ImageId, (off, context): Target, most: usize) -> Option<u32> {
-    let pc = off.at(vm.images.get(id).base);
-    let here = vm.images.region(pc).is_some_and(|r| r.image == id);
-    let room = vm.cache.directory.fragments.len() < most && has_room(vm);
+    let pc = off.at(vm.code.images.get(id).base);
+    let here = vm.code.images.region(pc).is_some_and(|r| r.image == id);
+    let room = vm.code.fresh.directory.fragments.len() < most && has_room(vm);
     if here && room && !is_known(vm, id, pc, off, context) {
         install::compile(vm, pc, context);
     }
-    vm.cache.directory.get(pc, context).filter(|_| here)
+    vm.code.fresh.directory.get(pc, context).filter(|_| here)
 }
 
 fn is_known(vm: &Vm, id: ImageId, pc: AppPc, off: ImageOff, context: Context) -> bool {
-    vm.cache.directory.get(pc, context).is_some() || has(vm.images.get(id), off, context)
+    vm.code.fresh.directory.get(pc, context).is_some() || has(vm.code.units.of(id), off, context)
 }
 
-fn has(image: &Image, off: ImageOff, context: Context) -> bool {
-    image.units.iter().any(|unit| unit.has(off, context))
+fn has(units: &[Bound], off: ImageOff, context: Context) -> bool {
+    units.iter().any(|unit| unit.has(off, context))
 }
 
 /// Where executed traces of earlier runs may lead and nothing is translated yet, the
@@ -166,16 +165,16 @@ fn has(image: &Image, off: ImageOff, context: Context) -> bool {
 fn siblings(vm: &Vm, id: ImageId, fresh: &[u32], all: bool) -> Vec<Target> {
     let mut heads: Vec<i32> = fresh
         .iter()
-        .map(|n| vm.cache.directory.fragments[*n as usize].code.head.0)
+        .map(|n| vm.code.fresh.directory.fragments[*n as usize].code.head.0)
         .collect();
     heads.sort_unstable();
-    let image = vm.images.get(id);
-    let exits = image.units.iter().flat_map(|unit| {
+    let _image = vm.code.images.get(id);
+    let exits = vm.code.units.of(id).iter().flat_map(|unit| {
         let heads = if all { &[][..] } else { &heads[..] };
         unit.executed_exits(heads, NEAR)
     });
     let mut found: Vec<(u32, Target)> = exits
-        .filter(|(_, off, context)| !has(image, *off, *context))
+        .filter(|(_, off, context)| !has(vm.code.units.of(id), *off, *context))
         .map(|(head, off, context)| (distance(&heads, head.0), (off, context)))
         .collect();
     found.sort_unstable();
@@ -194,7 +193,7 @@ fn distance(heads: &[i32], head: i32) -> u32 {
 fn successors_of(vm: &Vm, fragments: &[u32]) -> impl Iterator<Item = Target> {
     fragments
         .iter()
-        .flat_map(|n| successors(&vm.cache.directory.fragments[*n as usize].code))
+        .flat_map(|n| successors(&vm.code.fresh.directory.fragments[*n as usize].code))
 }
 
 fn successors(code: &Fragment) -> impl Iterator<Item = Target> {
@@ -212,7 +211,7 @@ fn successors(code: &Fragment) -> impl Iterator<Item = Target> {
 fn behind_string_code(vm: &Vm, fresh: &[u32]) -> impl Iterator<Item = Target> {
     let codes = fresh
         .iter()
-        .map(|n| &vm.cache.directory.fragments[*n as usize].code);
+        .map(|n| &vm.code.fresh.directory.fragments[*n as usize].code);
     codes
         .filter(|code| string_code::is(&code.hot))
         .flat_map(successors)

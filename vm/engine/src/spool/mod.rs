@@ -7,29 +7,29 @@ mod anticipate;
 mod string_code;
 mod tidy;
 
-use crate::budget;
-use crate::cache::directory::Fresh;
-use crate::cache::place;
-use crate::host;
-use crate::image::naming::Naming;
-use crate::image::{Image, ImageId};
-use crate::restore::{self, Bound};
-use crate::store::{self, Folder};
-use crate::sys::{mem, time};
+use crate::tools::host;
 use crate::vm::Vm;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use allowance::Allowance;
 use ppin_abi::context::Context;
+use ppin_codecache::fresh::directory::Fresh;
+use ppin_codecache::image::Naming;
+use ppin_codecache::image::{Image, ImageId};
+use ppin_codecache::room;
+use ppin_codecache::unit::{Bound, worth_opening};
+use ppin_os::place;
+use ppin_os::{mem, regions, time};
 use ppin_persist::paths::{self, UnitName};
 use ppin_persist::{Key, Piece, UnitSpec, freeze as freeze_bytes, unit_flag};
 use ppin_relocator::{Fragment, FragmentRef, RelocKind};
+use ppin_store::{self as store, Folder};
 
 /// Freezes everything fresh. `remap`: use the new units at once (the cache is about
 /// to be flushed).
 pub fn freeze_all(vm: &mut Vm, remap: bool) {
-    if !vm.config.writes() || vm.no_save {
+    if !vm.library.may_save() {
         return;
     }
     let started = time::ticks();
@@ -43,36 +43,69 @@ pub fn freeze_all(vm: &mut Vm, remap: bool) {
     } else {
         host::program()
     };
-    for n in 0..vm.images.all.len() as u32 {
+    for n in 0..vm.code.images.all.len() as u32 {
         let id = ImageId(n);
         remove_damaged(vm, id);
         if let Some((key, dir, name)) = freeze(vm, id, &mut allowance, &program)
             && remap
         {
-            restore::map_unit(vm, id, &key, &dir, &name);
+            vm.code.map_unit(&vm.library, id, &key, &dir, &name);
         }
     }
     if !remap {
-        store::cap::keep(vm);
+        keep_cap(vm);
     }
-    vm.note_refusals();
-    vm.stats.time.persist += time::ticks().saturating_sub(started);
+    vm.code.note_refusals(&mut vm.library);
+    vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
+}
+
+/// Key of an image's units.
+fn key_of(vm: &mut Vm, id: ImageId) -> Option<Key> {
+    vm.code.key_of(&vm.library, id)
+}
+
+/// Keeps the database below its cap, if this run has added to it.
+fn keep_cap(vm: &mut Vm) {
+    if !vm.library.store.has_written() {
+        return;
+    }
+    let Vm {
+        code,
+        library,
+        config,
+        ..
+    } = vm;
+    let needed = code.images.all.iter().filter_map(|image| image.identity);
+    let written = store::cap::Written {
+        db: &config.db,
+        cap: config.db_cap,
+        needed: needed.collect(),
+    };
+    let keys: Vec<Option<Key>> = (0..code.images.all.len() as u32)
+        .map(ImageId)
+        .map(|id| match code.units.of(id) {
+            [] => None,
+            _ => code.key_of(library, id),
+        })
+        .collect();
+    let folders = || keys.iter().flatten().map(paths::unit_dir).collect();
+    store::cap::keep(&mut library.store, &written, folders);
 }
 
 /// Removes units of the image that this run has found damaged.
 fn remove_damaged(vm: &mut Vm, id: ImageId) {
-    let image = vm.images.get_mut(id);
+    let image = vm.code.images.get_mut(id);
     let mut names = core::mem::take(&mut image.damaged);
-    let damaged = image.units.iter().filter(|unit| unit.is_damaged());
+    let damaged = vm.code.units.of(id).iter().filter(|unit| unit.is_damaged());
     names.extend(damaged.map(Bound::name));
     if names.is_empty() {
         return;
     }
-    let Some(key) = restore::key_of(vm, id) else {
+    let Some(key) = key_of(vm, id) else {
         return;
     };
     // What lies in a database that is only read has no namesake here.
-    if let Some(dir) = vm.store.folder(&vm.config.db, &paths::unit_dir(&key)) {
+    if let Some(dir) = vm.library.own_folder(&paths::unit_dir(&key)) {
         let names: Vec<String> = names.iter().map(UnitName::file_name).collect();
         tidy::remove(&dir, &names);
     }
@@ -91,7 +124,7 @@ fn freeze(
     allowance: &mut Allowance,
     program: &str,
 ) -> Option<(Key, Folder, UnitName)> {
-    if !vm.config.writes() || vm.no_save {
+    if !vm.library.may_save() {
         return None;
     }
     if savable(vm, id).is_empty() && !anticipate::is_due(vm, id, program) {
@@ -104,20 +137,22 @@ fn freeze(
     if fresh.is_empty() && (!draft.explored || draft.names.is_empty()) {
         return None;
     }
-    if !budget::lasts(vm, work(vm, &fresh)) {
-        vm.stats.note(String::from("not saved: too little memory"));
+    if !room::lasts(vm.quiet, work(vm, &fresh)) {
+        vm.code
+            .figures
+            .note(String::from("not saved: too little memory"));
         return None;
     }
     let dir = draft.dir.take();
     match write(vm, id, &draft, dir, &fresh, allowance) {
         Ok(dir) => {
             for number in &fresh {
-                vm.cache.directory.fragments[*number as usize].saved = true;
+                vm.code.fresh.directory.fragments[*number as usize].saved = true;
             }
             Some((draft.key, dir, draft.name))
         }
         Err(reason) => {
-            vm.stats.note(format!("not saved: {reason}"));
+            vm.code.figures.note(format!("not saved: {reason}"));
             None
         }
     }
@@ -128,7 +163,7 @@ fn work(vm: &Vm, fresh: &[u32]) -> usize {
     const ROOM: usize = 1 << 20;
     const TIMES: usize = 8;
     let len = |n: &u32| {
-        let code = &vm.cache.directory.fragments[*n as usize].code;
+        let code = &vm.code.fresh.directory.fragments[*n as usize].code;
         code.hot.len() + code.cold.len()
     };
     ROOM + TIMES * fresh.iter().map(len).sum::<usize>()
@@ -149,12 +184,12 @@ struct Draft {
 impl Draft {
     /// The next unit of the image.
     fn new(vm: &mut Vm, id: ImageId) -> Option<Self> {
-        let key = restore::key_to_save(vm, id)?;
-        let dir = vm.store.folder(&vm.config.db, &paths::unit_dir(&key));
+        let key = vm.code.key_to_save(&vm.library, id)?;
+        let dir = vm.library.own_folder(&paths::unit_dir(&key));
         let mut names = dir.as_ref().map(Folder::unit_names).unwrap_or_default();
         let seq = names.last().map_or(0, |n| n.seq.saturating_add(1));
         if let Some(dir) = &dir {
-            let ours = vm.images.get(id).units.iter().map(Bound::name).collect();
+            let ours = vm.code.units.of(id).iter().map(Bound::name).collect();
             tidy::drop_copies(dir, &mut names, ours);
         }
         Some(Self {
@@ -178,7 +213,7 @@ pub fn may_save(image: &Image) -> bool {
 
 /// Numbers of the image's fragments that may be frozen, in order of first execution.
 fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
-    let image = vm.images.get(id);
+    let image = vm.code.images.get(id);
     if !may_save(image) {
         return Vec::new();
     }
@@ -189,7 +224,7 @@ fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
             && f.code.context.without(Context::CONTINUATION) == Context::CANONICAL
             && is_movable(image, &f.code)
     };
-    let directory = &vm.cache.directory;
+    let directory = &vm.code.fresh.directory;
     let all = directory.of_image(id).iter().copied();
     all.filter(|n| wanted(&directory.fragments[*n as usize]))
         .collect()
@@ -201,16 +236,15 @@ fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
     let Some(dir) = &draft.dir else {
         return;
     };
-    for name in restore::worth_opening(dir, draft.names.clone()) {
-        if vm.images.get(id).units.iter().any(|u| u.name() == name) {
+    for name in worth_opening(dir, draft.names.clone()) {
+        if vm.code.units.of(id).iter().any(|u| u.name() == name) {
             continue;
         }
-        let image = vm.images.get(id);
-        let Some(unit) = restore::peek_unit(dir, &name, &draft.key, image) else {
+        let Some(unit) = vm.code.peek_unit(dir, &name, &draft.key, id) else {
             continue;
         };
         for number in savable(vm, id) {
-            let fresh = &mut vm.cache.directory.fragments[number as usize];
+            let fresh = &mut vm.code.fresh.directory.fragments[number as usize];
             fresh.saved = unit.has(fresh.code.head, fresh.code.context);
         }
         unit.unmap();
@@ -233,7 +267,7 @@ fn displacement(image: &Image, key: &Key, seq: u32) -> i64 {
         seed.wrapping_add(u64::from(seq).wrapping_mul(0x9e37_79b9_7f4a_7c15)) % (far - near);
     let distance = mem::page_down(near + spread);
     if low {
-        return (place::LOW_CODE + distance) as i64;
+        return (regions::LOW_CODE + distance) as i64;
     }
     -(distance as i64)
 }
@@ -265,11 +299,15 @@ fn write(
     } else {
         Some(encode(vm, id, draft, fresh)?)
     };
-    let fragments = &vm.cache.directory.fragments;
+    let fragments = &vm.code.fresh.directory.fragments;
     let reached = fresh.iter().any(|n| !fragments[*n as usize].anticipated);
     let Draft { key, names, .. } = draft;
     let dir = dir.map_or_else(
-        || vm.store.make_folder(&vm.config.db, &paths::unit_dir(key)),
+        || {
+            vm.library
+                .store
+                .make_folder(&vm.config.db, &paths::unit_dir(key))
+        },
         Ok,
     )?;
     // What will hardly grow any more is worth the work of making it one.
@@ -288,18 +326,18 @@ fn write(
     dir.publish(&draft.name.file_name(), bytes)
         .map_err(|e| format!("{}: cannot write to it ({e})", dir.path()))?;
     tidy::remove(&dir, &tidied.replaces);
-    vm.store.wrote(bytes.len());
+    vm.library.store.wrote(bytes.len());
     dir.sweep();
     Ok(dir)
 }
 
 /// The unit file of `fresh` alone.
 fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<Vec<u8>, String> {
-    let image = vm.images.get(id);
+    let image = vm.code.images.get(id);
     let pieces: Vec<Piece<'_>> = fresh
         .iter()
         .map(|n| {
-            let fresh = &vm.cache.directory.fragments[*n as usize];
+            let fresh = &vm.code.fresh.directory.fragments[*n as usize];
             Piece {
                 fragment: FragmentRef::from(&fresh.code),
                 flags: unit_flags(fresh),

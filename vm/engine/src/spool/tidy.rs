@@ -5,13 +5,13 @@
 //! are left alone. So each fragment is rewritten seldom, and an image keeps a handful of
 //! large units and a few small ones. The verbs make one of all.
 
-use crate::store::Folder;
-use crate::sys::mapped::Mapped;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
+use ppin_os::mapped::Mapped;
 use ppin_persist::paths::UnitName;
 use ppin_persist::{HEADER_LEN, Key, UnitFile, merge, merge_as};
+use ppin_store::Folder;
 
 /// Units that an image may have before small ones are merged.
 const MANY: usize = 8;

@@ -2,11 +2,11 @@
 
 use super::pages::Pages;
 use super::{around, killing, own_memory, pass};
-use crate::cache::{invalidate, place};
 use crate::holdings;
-use crate::sys::{c, mem, peek};
+use crate::invalidate;
 use crate::vm;
 use alloc::vec::Vec;
+use ppin_os::{c, mem, peek, place};
 
 const ENOMEM: isize = -12;
 
@@ -34,7 +34,7 @@ pub fn madvise(args: &[usize; 6]) -> isize {
 /// Forgets what the memory said before, if it may say something else now.
 fn advised(pages: Pages, advice: usize) {
     let (start, end) = pages.bounds();
-    if drops(advice) && vm::lock().images.overlaps(start, end) {
+    if drops(advice) && vm::lock().code.images.overlaps(start, end) {
         invalidate::fragments(&mut vm::lock(), start, end);
     }
 }
@@ -102,7 +102,7 @@ fn pages([start, len]: &[usize; 2]) -> Option<Pages> {
 /// Whether translations may have been made of what is there.
 fn have_code(vectors: &[[usize; 2]]) -> bool {
     let vm = vm::lock();
-    let has = |it: Pages| vm.images.overlaps(it.bounds().0, it.bounds().1);
+    let has = |it: Pages| vm.code.images.overlaps(it.bounds().0, it.bounds().1);
     vectors.iter().filter_map(pages).any(has)
 }
 

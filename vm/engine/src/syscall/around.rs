@@ -3,12 +3,12 @@
 
 use super::pages::{self, Pages};
 use super::{memory, pass};
-use crate::cache::place;
 use crate::holdings;
-use crate::image::maps;
-use crate::sys::{c, mem};
 use crate::vm;
 use alloc::vec::Vec;
+use ppin_os::maps;
+use ppin_os::place;
+use ppin_os::{c, mem};
 
 const ENOMEM: isize = -12;
 const EFAULT: isize = -14;

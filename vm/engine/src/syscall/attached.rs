@@ -2,9 +2,9 @@
 
 use super::pages::Pages;
 use super::{memory, pass, resident};
-use crate::cache::invalidate;
-use crate::sys::{c, mem, raw};
+use crate::invalidate;
 use crate::vm;
+use ppin_os::{c, mem, raw};
 
 /// At an address that is rounded down.
 const SHM_RND: usize = 0o20_000;

@@ -3,10 +3,10 @@
 //! are made again ([`super::after_efault`]); these would lose something or stop short, so
 //! what they may fill is given back before.
 
-use crate::cache::invalidate;
-use crate::sys::{c, peek};
+use crate::invalidate;
 use crate::vm;
 use alloc::vec::Vec;
+use ppin_os::{c, peek};
 
 /// Start and length.
 type Piece = (u64, u64);
@@ -44,7 +44,7 @@ const EVENT: u64 = 32;
 
 /// Before the call is made.
 pub fn before(nr: u32, args: &[usize; 6]) {
-    let Some((low, high)) = vm::lock().guards.span() else {
+    let Some((low, high)) = vm::lock().code.guards.span() else {
         return;
     };
     let guarded = |piece: &Piece| piece.0 < high && low < piece.0.saturating_add(piece.1);

@@ -5,9 +5,9 @@
 
 use super::pages::Pages;
 use super::{Outcome, exec, memory, process, sigcalls};
-use crate::sys::{c, peek};
 use crate::thread::{Thread, reg};
 use alloc::vec::Vec;
+use ppin_os::{c, peek};
 
 /// How a call is made.
 pub enum Way {

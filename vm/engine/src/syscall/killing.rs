@@ -4,12 +4,12 @@
 //! them until they have arrived.
 
 use super::{Outcome, pass, through_gate};
-use crate::sys::file::File;
-use crate::sys::{c, proc, time};
 use crate::thread::Thread;
 use crate::vm::{self, Locked, Vm};
 use alloc::format;
 use alloc::vec::Vec;
+use ppin_os::file::File;
+use ppin_os::{c, heap, proc, time};
 
 /// Looks at a process that was hit, a millisecond apart.
 const PATIENCE: u32 = 1000;
@@ -34,7 +34,7 @@ pub fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> O
 
 /// Makes the call, by which those of `hit` end or stop, while none of them has a lock of ours.
 pub fn with_locks(_: &Locked, nr: u32, args: &[usize; 6], hit: &[i32]) -> isize {
-    crate::heap_at_rest(|_| {
+    heap::with_heap_at_rest(|_| {
         let result = pass(nr, args);
         if result == 0 {
             hit.iter().for_each(|pid| wait_for(*pid));

@@ -9,11 +9,11 @@
 use super::{Outcome, pass_interruptible, table};
 use crate::config::Config;
 use crate::outlet;
-use crate::sys::{c, call, file};
 use crate::thread::Thread;
 use crate::vm;
 use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use ppin_abi::boot::flag;
+use ppin_os::{c, call, file};
 
 const NONE: i32 = -1;
 const EBADF: isize = -9;

@@ -2,15 +2,15 @@
 
 use super::pages::Pages;
 use super::{Outcome, advice, around, attached, pass, resident};
-use crate::cache::invalidate;
-use crate::image::maps::MapEntry;
-use crate::sys::descriptor::path_of;
-use crate::sys::file::stat_fd;
-use crate::sys::{c, mem, spare};
+use crate::invalidate;
 use crate::thread::Thread;
-use crate::{holdings, leave, report, vm};
+use crate::{holdings, leave, vm};
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
+use ppin_os::descriptor::path_of;
+use ppin_os::file::stat_fd;
+use ppin_os::maps::MapEntry;
+use ppin_os::{c, mem, report, stock};
 
 const EXEC: usize = c::PROT_EXEC as usize;
 const WRITE: usize = c::PROT_WRITE as usize;
@@ -65,12 +65,21 @@ fn is_ours(pages: Pages) -> bool {
     holdings::overlap(&vm::lock(), start, end)
 }
 
+/// The app has made a mapping, or divided one. It may be about to use up all: code takes up as few
+/// as possible from then on.
+fn made() {
+    if stock::made() {
+        vm::lock().code.join_all();
+        stock::keep();
+    }
+}
+
 /// Makes the call, of which nothing concerns us.
 pub fn make(nr: u32, args: &[usize; 6]) -> isize {
     if nr == c::__NR_munmap {
-        spare::removed();
+        stock::removed();
     } else {
-        spare::made();
+        made();
     }
     match nr {
         c::__NR_mmap => mmap(args),
@@ -125,7 +134,7 @@ fn mmap(args: &[usize; 6]) -> isize {
     if is_shared(args) {
         let mut vm = vm::lock();
         if vm.quiet {
-            vm.images.shared.add(start, end);
+            vm.code.images.shared.add(start, end);
         }
     }
     result
@@ -167,7 +176,7 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     let executable = args[2] & EXEC != 0;
     let writable = args[2] & WRITE != 0;
     let mut vm = vm::lock();
-    let known = vm.images.overlaps(start, end);
+    let known = vm.code.images.overlaps(start, end);
     // Bytes may be written while the memory is not executable: whatever was made from the
     // range is taken out of use first, so that no other thread finds a translation of what
     // is gone. What is not known is read from the kernel, or noted where the kernel does
@@ -182,9 +191,9 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     // would have lost its guard behind it.
     let result = pass(nr, args);
     if executable && result == 0 {
-        vm.images.unpark(start, end, writable);
+        vm.code.images.unpark(start, end, writable);
         if vm.quiet {
-            let entry = vm.images.shared.entry(start, end, writable);
+            let entry = vm.code.images.shared.entry(start, end, writable);
             crate::image_add(&mut vm, &entry, None, false);
         }
     }
@@ -204,12 +213,12 @@ fn remap_file_pages(args: &[usize; 6]) -> isize {
     const WITHIN: usize = mem::PAGE as usize - 1;
     let pages = Pages::new(args[0] & !WITHIN, args[1] & !WITHIN);
     let (start, end) = pages.map_or((0, 0), Pages::bounds);
-    let executable = vm::lock().images.overlaps(start, end);
+    let executable = vm::lock().code.images.overlaps(start, end);
     forget(pages);
     let result = pass(c::__NR_remap_file_pages, args);
     let mut vm = vm::lock();
     if vm.quiet && executable && result == 0 {
-        let entry = vm.images.shared.entry(start, end, true);
+        let entry = vm.code.images.shared.entry(start, end, true);
         crate::image_add(&mut vm, &entry, None, false);
     }
     result

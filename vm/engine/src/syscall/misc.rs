@@ -2,10 +2,9 @@
 
 use super::pass;
 use crate::confine;
-use crate::served;
-use crate::sys::{c, mem, proc};
 use crate::thread::Thread;
 use crate::vm;
+use ppin_os::{c, mem, proc};
 
 const EFAULT: isize = -14;
 const EPERM: isize = -1;
@@ -32,7 +31,7 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
         c::__NR_userfaultfd => {
             let result = pass(nr, args);
             if result >= 0 {
-                served::begin();
+                super::userfault_begins();
             }
             result
         }
@@ -56,7 +55,7 @@ fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
     const LIMIT: usize = (1 << 47) - 4096;
     match args[0] {
         ARCH_GET_GS => {
-            if crate::sys::peek::write_value(args[1] as u64, &thread.area.app_gs_base) {
+            if ppin_os::peek::write_value(args[1] as u64, &thread.area.app_gs_base) {
                 0
             } else {
                 EFAULT
@@ -86,13 +85,13 @@ fn prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
     const PR_SET_MDWE: usize = 65;
     if args[0] == PR_SET_MDWE {
         // No memory becomes executable from here on, but by a new mapping.
-        crate::restore::admit_all(&mut vm::lock());
+        vm::lock().code.admit_all();
     }
     if args[0] == PR_SET_SYSCALL_USER_DISPATCH {
         return super::user_dispatch::set(thread, args);
     }
     if args[0] == PR_SET_TSC {
-        crate::sys::time::allow_ticks(args[1] == PR_TSC_ENABLE);
+        ppin_os::time::allow_ticks(args[1] == PR_TSC_ENABLE);
     }
     if args[0] == PR_SET_MM {
         super::memory::break_moved();

@@ -27,19 +27,19 @@ pub mod user_dispatch;
 pub use memory::forget;
 pub use own_memory::is_ours;
 
-use crate::cache::invalidate;
-use crate::confine::own;
 use crate::glue::vmcall;
+use crate::invalidate;
 use crate::leave;
 use crate::listing::map_files::{self, FOLDERS, LOOKUPS};
 use crate::signal::inside::Inside;
 use crate::signal::{deliver, translate};
-use crate::sys::c;
 use crate::thread::{Thread, reg};
 use crate::vm;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
+use ppin_os::c;
+use ppin_os::filter;
 use table::{
     EXEC, KILLING, MEMORY, OPENING, OTHER, PROCESS, READING, SIGNALS, SUSPENDING, WRITING,
 };
@@ -69,7 +69,7 @@ pub fn handle(thread: &mut Thread) -> CachePc {
     // SAFETY: the gate passes the record of the code it was entered from.
     let rec = unsafe { (record as *const SyscallRec).read() };
     let resume = record.wrapping_add(i64::from(rec.resume) as u64);
-    let base = vm::lock().base_at(record);
+    let base = vm::lock().code.base_at(record);
     thread.regs.gpr[reg::RCX] = ImageOff(rec.next).at(base).0;
     thread.regs.gpr[reg::R11] = thread.regs.flags;
     thread.resume_pc = ImageOff(rec.next).at(base).0;
@@ -116,7 +116,7 @@ pub fn after_efault(thread: &mut Thread) -> CachePc {
     let record = thread.operand;
     // SAFETY: as in `handle`.
     let rec = unsafe { (record as *const SyscallRec).read() };
-    let base = vm::lock().base_at(record);
+    let base = vm::lock().code.base_at(record);
     thread.signals.trap_flag.standing = true;
     if thread.pending == 0 && invalidate::release_all(&mut vm::lock()) {
         thread.regs.gpr[reg::RAX] = thread.area.scratch[2];
@@ -143,7 +143,7 @@ fn after(thread: &Thread, resume: u64) -> CachePc {
 }
 
 fn in_use(vm: &vm::Vm, code: u64) -> bool {
-    vm.fresh_at(code).is_some() || vm.in_units(code)
+    vm.code.fresh_at(code).is_some() || vm.code.in_units(code)
 }
 
 /// Back to before the call: the boundary of the `syscall` instruction, where the
@@ -168,7 +168,7 @@ fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {
     if let Some(outcome) = user_dispatch::decide(thread, nr) {
         return outcome;
     }
-    if own::of(thread).is_some_and(|it| it.verdict(&own::call(nr, &args)).refuses()) {
+    if filter::of(&thread.area).is_some_and(|it| it.verdict(&filter::call(nr, &args)).refuses()) {
         return through_gate(thread, resume, nr, &args);
     }
     if let Some(outcome) = last_words::decide(thread, nr, &args) {
@@ -234,5 +234,13 @@ fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     match unsafe { vmcall::interruptible(thread, nr, args) } {
         vmcall::ABORTED => Outcome::Again,
         result => Outcome::Done(result),
+    }
+}
+
+/// The program has got a userfaultfd, or may get one. (Under a filter, what we would ask of it
+/// could end the program.)
+fn userfault_begins() {
+    if !vm::lock().quiet {
+        ppin_os::userfault::begin();
     }
 }

@@ -3,9 +3,9 @@
 
 use super::{Outcome, own_memory, pass, pass_interruptible};
 use crate::listing::{self, map_files};
-use crate::served;
-use crate::sys::{c, descriptor, peek};
 use crate::thread::Thread;
+use ppin_os::userfault;
+use ppin_os::{c, descriptor, peek};
 
 /// Longest path (`PATH_MAX`).
 const LONGEST: usize = 4096;
@@ -38,8 +38,8 @@ pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     if flags & c::O_PATH != 0 {
         return outcome;
     }
-    if path.ends_with(served::DEVICE) {
-        served::begin();
+    if path.ends_with(userfault::DEVICE) {
+        super::userfault_begins();
     } else if !writes && listing::is_named_so(&path) {
         listing::opened(fd as i32);
     }

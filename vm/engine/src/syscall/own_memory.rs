@@ -5,12 +5,12 @@
 //! descriptor of that kind has been opened; which one it is, the kernel is asked.
 
 use super::{Outcome, pass_interruptible, table};
-use crate::cache::invalidate;
-use crate::sys::{c, descriptor, peek, proc};
+use crate::invalidate;
 use crate::thread::Thread;
 use crate::vm;
 use alloc::format;
 use alloc::vec::Vec;
+use ppin_os::{c, descriptor, peek, proc};
 
 /// Start and end of memory.
 type Range = (u64, u64);

@@ -1,9 +1,9 @@
 //! Calls that make or end threads and processes.
 
 use super::Outcome;
-use crate::sys::c;
 use crate::thread::clone::{self, Request};
 use crate::thread::{Thread, exit};
+use ppin_os::c;
 
 /// Handles the call.
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {

@@ -6,14 +6,14 @@
 
 use super::pages::{self, Pages};
 use super::pass;
-use crate::confine::own;
 use crate::holdings::{self, Range};
-use crate::image::maps::{self, MapEntry};
-use crate::sys::{c, mem, proc, raw};
 use crate::thread::Thread;
 use crate::vm;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
+use ppin_os::filter;
+use ppin_os::maps::{self, MapEntry};
+use ppin_os::{c, mem, proc, raw};
 
 const EAGAIN: isize = -11;
 const ENOMEM: isize = -12;
@@ -25,7 +25,8 @@ static FUTURE: AtomicU32 = AtomicU32::new(0);
 pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     let flags = args[0] as u32;
     // (A filter may not allow what we would do instead.)
-    let to_the_kernel = own::of(thread).is_some() || nr == c::__NR_mlockall && !is_sound(flags);
+    let to_the_kernel =
+        filter::of(&thread.area).is_some() || nr == c::__NR_mlockall && !is_sound(flags);
     if to_the_kernel {
         return pass(nr, args);
     }

@@ -3,7 +3,6 @@
 
 use super::Outcome;
 use crate::dispatch;
-use crate::signal::frame::{self, SigInfo, UContext, greg};
 use crate::signal::inside::Inside;
 use crate::signal::returning;
 use crate::signal::state::{AltStack, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
@@ -12,13 +11,15 @@ use crate::signal::{
     Actions, DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, compat, default_kills, held,
     kernel_mask,
 };
-use crate::sys::c;
-use crate::sys::peek;
-use crate::sys::proc::{self, KernelSigaction};
 use crate::thread::{Thread, reg};
 use crate::vm;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
+use ppin_os::c;
+use ppin_os::frame::{self, SigInfo, UContext, greg};
+use ppin_os::peek;
+use ppin_os::signals;
+use ppin_os::signals::KernelSigaction;
 
 const EFAULT: isize = -14;
 const EINVAL: isize = -22;
@@ -111,7 +112,7 @@ pub fn change_mask(thread: &mut Thread, mask: u64) {
     // The kernel, too, takes these first.
     held::release(thread);
     if thread.pending == 0 {
-        proc::set_mask(kernel_mask(mask));
+        signals::set_mask(kernel_mask(mask));
     }
 }
 

@@ -6,8 +6,8 @@
 
 use super::{Outcome, pass_interruptible};
 use crate::signal::{UNCATCHABLE, held, kernel_mask};
-use crate::sys::{c, peek};
 use crate::thread::Thread;
+use ppin_os::{c, peek};
 
 const EINTR: isize = -4;
 

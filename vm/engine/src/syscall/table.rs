@@ -3,8 +3,8 @@
 use super::around::RANGES;
 use super::filled::FILLING;
 use crate::listing::map_files::{FOLDERS, LOOKUPS};
-use crate::sys::c;
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use ppin_os::c;
 
 /// One byte per number: 0 if the gate makes the call, [`VM`] if the VM handles it.
 pub static SLOW: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];

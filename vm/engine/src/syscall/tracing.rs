@@ -1,10 +1,10 @@
 //! ptrace(2): who is about to be traced is left to itself ([`crate::leave`]).
 
 use super::{Outcome, killing, own_memory, through_gate};
-use crate::sys::{c, peek};
 use crate::thread::Thread;
 use crate::vm;
 use crate::{leave, obstacle};
+use ppin_os::{c, peek};
 
 const PTRACE_TRACEME: usize = 0;
 const PTRACE_ATTACH: usize = 16;

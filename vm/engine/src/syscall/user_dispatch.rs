@@ -7,10 +7,10 @@
 //! address that the program called from.
 
 use super::{Outcome, table};
-use crate::signal::frame::SigInfo;
 use crate::signal::{DEFAULT, HOLD_ALL, IGNORE, bit, fatal};
-use crate::sys::{c, peek, proc};
 use crate::thread::{Thread, reg};
+use ppin_os::frame::SigInfo;
+use ppin_os::{c, peek, signals};
 
 const OFF: usize = 0;
 const EXCLUSIVE: usize = 1;
@@ -130,7 +130,7 @@ fn hand_back(thread: &mut Thread, nr: u32) -> Outcome {
     if blocked || matches!(handler, DEFAULT | IGNORE) {
         return doomed(thread, &info);
     }
-    proc::set_mask(HOLD_ALL);
+    signals::set_mask(HOLD_ALL);
     if thread.pending != 0 {
         return Outcome::Again;
     }

@@ -6,17 +6,17 @@
 //! stack with all signals blocked; the stack that the app gave is its rsp later.
 
 use super::{Thread, reg};
-use crate::confine::own;
 use crate::glue::vmcall;
 use crate::leave::gather;
-use crate::lock;
-use crate::served;
 use crate::signal::held::Held;
 use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
-use crate::sys::{c, come_what_may, mem, peek, proc};
 use crate::syscall::pages;
 use crate::vm;
 use alloc::vec::Vec;
+use ppin_os::filter;
+use ppin_os::lock;
+use ppin_os::userfault;
+use ppin_os::{app_call, c, heap, mem, peek, proc, signals};
 
 const ENOMEM: isize = -12;
 const EFAULT: isize = -14;
@@ -181,11 +181,11 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let stack = request.stack();
     let (nr, args) = kernel_call(request, None);
     let clears_handlers = request.clears_handlers;
-    let before = proc::set_mask(HOLD_ALL);
+    let before = signals::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
-    let result = crate::heap_at_rest(|heap| {
+    let result = heap::with_heap_at_rest(|heap| {
         // SAFETY: the child has its own copy of everything and goes on right here.
-        served::fork([vm::word(), heap], || unsafe { come_what_may(nr, args) })
+        userfault::fork([vm::word(), heap], || unsafe { app_call(nr, args) })
     });
     if result == 0 {
         core::mem::forget(vm);
@@ -196,11 +196,11 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
         }
     } else {
         if result > 0 {
-            vm.cache.seal();
+            vm.code.fresh.seal();
         }
         drop(vm);
     }
-    proc::set_mask(before);
+    signals::set_mask(before);
     result
 }
 
@@ -219,14 +219,14 @@ fn in_child(thread: &mut Thread, stack: u64) {
     let mut vm = vm::lock();
     vm.threads.clear();
     vm.threads.push(thread);
-    own::learn(&vm.threads);
+    vm.learn_filters();
     vm.forked();
     crate::syscall::resident::forked();
-    vm.cache.seal();
-    crate::counters::reset(&mut vm, thread);
+    vm.code.fresh.seal();
+    crate::tools::counters::reset(&mut vm, thread);
     let tool = vm.tool_ref();
     drop(vm);
-    tool.fork_child(&crate::host::EngineHost);
+    tool.fork_child(&crate::tools::host::EngineHost);
 }
 
 /// A child in the same memory: a thread, or a process that will exec soon.
@@ -237,7 +237,7 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
         forget_dead();
         let elsewhere = request.flag(c::CLONE_NEWPID) || crate::obstacle::pid_namespace_pending();
         let vm = vm::lock();
-        crate::heap_at_rest(|_| lock::begin_sharing(elsewhere));
+        heap::with_heap_at_rest(|_| lock::begin_sharing(elsewhere));
         drop(vm);
     }
     let Some(child) = prepare(thread, request) else {
@@ -252,17 +252,17 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
     let (nr, args) = kernel_call(request, Some((base, top - base)));
     // The child begins with its parent's gs and without a signal stack: not even faults
     // that others send may come before it has its own.
-    let before = proc::set_mask(NOTHING);
+    let before = signals::set_mask(NOTHING);
     // SAFETY: the child starts on its own VM stack with its own structure.
     let result = unsafe { crate::glue::clone(nr, args.as_ptr(), child.cast()) };
-    proc::set_mask(HOLD_ALL);
+    signals::set_mask(HOLD_ALL);
     if result < 0 || vfork && process {
         // A vfork child has exec'd or ended by now, or there was none. (A thread that was
         // waited for has taken its structure along.)
         // SAFETY: see above; the helper of its exec, if any, is waited for.
         unsafe { forget(child) };
     }
-    proc::set_mask(before);
+    signals::set_mask(before);
     result
 }
 
@@ -270,7 +270,11 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
 fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let mut vm = vm::lock();
     let index = vm.next_thread;
-    let child = Thread::create(index, crate::counters::reserve(vm.tool.image_counters())).ok()?;
+    let child = Thread::create(
+        index,
+        crate::tools::counters::reserve(vm.tool.image_counters()),
+    )
+    .ok()?;
     // SAFETY: fresh, and known to nobody else.
     let c = unsafe { &mut *child };
     c.regs = parent.regs;
@@ -283,8 +287,8 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     }
     c.resume_pc = parent.resume_pc;
     c.resume_context = parent.resume_context;
-    c.epoch = vm.cache.epoch;
-    c.confined = own::inherited(parent);
+    c.epoch = vm.code.fresh.epoch;
+    c.area.filters = filter::inherited(&parent.area);
     c.signals.mask = parent.signals.mask;
     c.signals.trap_flag = parent.signals.trap_flag;
     let thread = request.flag(c::CLONE_THREAD);
@@ -329,10 +333,10 @@ unsafe fn forget(child: *mut Thread) {
     let c = unsafe { &mut *child };
     c.finish_exec();
     let tool = vm::lock().tool_ref();
-    tool.thread_fini(&crate::host::EngineHost, ppin_jit::api::ThreadId(c.index));
+    tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();
     vm.threads.retain(|t| *t != child);
-    own::learn(&vm.threads);
+    vm.learn_filters();
     vm.adopt_counts(c);
     c.drop_process();
     if c.borrowed_memory {
@@ -352,13 +356,13 @@ pub unsafe extern "C" fn start(thread: *mut Thread) -> ! {
     let thread = unsafe { &mut *thread };
     thread.adopt();
     thread.process().tell_kernel();
-    proc::set_mask(HOLD_ALL);
+    signals::set_mask(HOLD_ALL);
     let tool = vm::lock().tool_ref();
     tool.thread_start(
-        &crate::host::EngineHost,
-        ppin_jit::api::ThreadId(thread.index),
+        &crate::tools::host::EngineHost,
+        ppin_api::ThreadId(thread.index),
     );
-    proc::set_mask(kernel_mask(thread.signals.mask));
+    signals::set_mask(kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.
     unsafe { crate::glue::enter_first() }
 }

@@ -19,10 +19,10 @@ mod segment;
 
 pub use process::Process;
 
-use crate::confine::own;
 use crate::signal::state::SignalState;
-use crate::sys::{self, mem, proc};
 use ppin_abi::area::{Area, Rseq};
+use ppin_os::filter;
+use ppin_os::{mem, proc};
 use ppin_seccomp::Action;
 
 /// Bytes of VM stack.
@@ -132,8 +132,6 @@ pub struct Thread {
     pub signals: SignalState,
     /// Which of its calls the app wants to see.
     pub user_dispatch: crate::syscall::user_dispatch::UserDispatch,
-    /// The filters of system calls that it is under.
-    pub confined: crate::confine::own::Shared,
     /// What the app has registered for restartable sequences, and the flags to take it
     /// back: address, length, flags, signature; address 0: nothing.
     pub rseq_call: [usize; 4],
@@ -172,16 +170,17 @@ fn layout(counter_bytes: u64) -> Layout {
 ///
 /// # Safety
 /// As [`mem::protect`].
-unsafe fn fence(page: u64) -> sys::Result<()> {
+unsafe fn fence(page: u64) -> ppin_os::Result<()> {
     let args = |last: u32| [page as usize, mem::PAGE as usize, last as usize, 0, 0, 0];
-    let may = |nr, args| own::verdict(nr, &args) == Action::Allow;
-    let guard = args(sys::c::MADV_GUARD_INSTALL);
+    let may = |nr, args| filter::verdict(nr, &args) == Action::Allow;
+    let guard = args(ppin_os::c::MADV_GUARD_INSTALL);
     // SAFETY: the caller's promise.
-    if may(sys::c::__NR_madvise, guard) && unsafe { sys::call(sys::c::__NR_madvise, guard) }.is_ok()
+    if may(ppin_os::c::__NR_madvise, guard)
+        && unsafe { ppin_os::call(ppin_os::c::__NR_madvise, guard) }.is_ok()
     {
         return Ok(());
     }
-    if !may(sys::c::__NR_mprotect, args(mem::NONE)) {
+    if !may(ppin_os::c::__NR_mprotect, args(mem::NONE)) {
         return Ok(());
     }
     // SAFETY: the caller's promise.
@@ -200,9 +199,9 @@ impl Thread {
     ///
     /// # Errors
     /// No memory.
-    pub fn create(index: u32, counter_bytes: u64) -> sys::Result<*mut Self> {
+    pub fn create(index: u32, counter_bytes: u64) -> ppin_os::Result<*mut Self> {
         let l = layout(counter_bytes);
-        let base = crate::cache::place::anywhere(l.len, mem::RW)?;
+        let base = ppin_os::place::anywhere(l.len, mem::RW)?;
         // SAFETY: guard pages of a fresh mapping.
         unsafe {
             fence(base)?;
@@ -226,7 +225,7 @@ impl Thread {
 
     /// Makes this the structure of the running thread.
     pub fn adopt(&mut self) {
-        proc::set_gs_base(self.area.self_ptr);
+        ppin_os::segment::set_gs_base(self.area.self_ptr);
         self.tid = proc::tid();
         crate::signal::install_stack(&self.signals);
     }

@@ -4,10 +4,10 @@
 use super::Thread;
 use crate::signal::held::Held;
 use crate::signal::{Actions, MAX_SIGNAL, bit};
-use crate::sys::proc::SigSet;
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicU32, Ordering};
 use ppin_inject::HelperSpace;
+use ppin_os::signals::SigSet;
 
 /// See the module.
 #[derive(Debug)]
@@ -96,12 +96,11 @@ impl Thread {
     ///
     /// # Errors
     /// No memory.
-    pub fn helper_space(&mut self) -> crate::sys::Result<*mut HelperSpace> {
+    pub fn helper_space(&mut self) -> ppin_os::Result<*mut HelperSpace> {
         let process = self.process();
         if process.helper.is_null() {
             let len = size_of::<HelperSpace>() as u64;
-            process.helper =
-                crate::cache::place::anywhere(len, crate::sys::mem::RW)? as *mut HelperSpace;
+            process.helper = ppin_os::place::anywhere(len, ppin_os::mem::RW)? as *mut HelperSpace;
         }
         Ok(process.helper)
     }
@@ -115,9 +114,9 @@ impl Thread {
             // SAFETY: nobody else has it; it was made by Box::into_raw.
             let process = unsafe { Box::from_raw(process) };
             if !process.helper.is_null() {
-                let len = crate::sys::mem::page_up(size_of::<HelperSpace>() as u64);
+                let len = ppin_os::mem::page_up(size_of::<HelperSpace>() as u64);
                 // SAFETY: the helper is gone.
-                let _ = unsafe { crate::sys::mem::unmap(process.helper as u64, len) };
+                let _ = unsafe { ppin_os::mem::unmap(process.helper as u64, len) };
             }
         }
     }

@@ -4,28 +4,28 @@
 //! instruction, and what has become of it is read back.
 
 use super::Thread;
-use crate::sys::proc;
+use ppin_os::segment;
 
 impl Thread {
     /// Loads the app's gs. From here to [`Thread::take_back_gs`] nothing of ours may
     /// reach the area through gs.
     pub fn lend_gs(&self) {
         let base = self.area.app_gs_base;
-        if self.gs_selector == 0 || !proc::loadable(self.gs_selector) {
-            proc::set_gs_base(base);
+        if self.gs_selector == 0 || !segment::loadable(self.gs_selector) {
+            segment::set_gs_base(base);
             return;
         }
-        proc::set_gs_selector(self.gs_selector);
-        if proc::gs_base() != base {
+        segment::set_gs_selector(self.gs_selector);
+        if segment::gs_base() != base {
             // Such a state comes of `wrgsbase` alone.
-            proc::write_gs_base(base);
+            segment::write_gs_base(base);
         }
     }
 
     /// Notes what the app has made of its gs, and loads ours.
     pub fn take_back_gs(&mut self) {
-        self.gs_selector = proc::gs_selector();
-        self.area.app_gs_base = proc::gs_base();
-        proc::set_gs_base(self.area.self_ptr);
+        self.gs_selector = segment::gs_selector();
+        self.area.app_gs_base = segment::gs_base();
+        segment::set_gs_base(self.area.self_ptr);
     }
 }

@@ -18,9 +18,8 @@
 //! need them: other instructions will run instead. Fewer than 8 bytes are compared with
 //! immediates, and rcx is spilled on the way out. No byte beyond the source is read.
 
-use super::Emitter;
-use crate::rewrite::absolute::Form;
-use crate::rewrite::rip_relative::emit_form;
+use super::fragment::Emitter;
+use crate::operand::absolute::Form;
 use dynasm::dynasm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::{Entry, PACE, Spill};
@@ -127,7 +126,7 @@ impl Emitter {
         };
         // No form is too long.
         if let Some(form) = form {
-            emit_form(self, &form, pc);
+            self.form(&form, pc);
         }
     }
 }

@@ -18,7 +18,7 @@
 //!          jmp gs:[Entry::LeaveTrap]
 //! ```
 
-use super::Emitter;
+use super::fragment::{Emitter, InSequence};
 use crate::request::Sequence;
 use core::mem::offset_of;
 use dynasm::dynasm;
@@ -41,19 +41,6 @@ const DESCRIPTOR: usize = 4;
 
 const fn disp(offset: usize) -> i32 {
     (RSEQ as usize + offset) as i32
-}
-
-/// What code in a sequence refers to.
-#[derive(Clone, Copy)]
-pub(crate) struct InSequence {
-    /// Cold offset of the stub.
-    pub abort: u32,
-    /// First of the slots that make up the descriptor of this code.
-    pub descriptor: u16,
-    /// Slot: what makes 0 with the address of the app's descriptor.
-    pub expected: u16,
-    /// From here on the kernel may abort.
-    protected: bool,
 }
 
 impl Emitter {

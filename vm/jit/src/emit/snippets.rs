@@ -1,6 +1,7 @@
 //! Short pieces of hot code that several rewriting rules share.
 
-use super::Emitter;
+use super::fragment::Emitter;
+use crate::operand::absolute::Form;
 use dynasm::dynasm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::{APP_GS_BASE, Entry, Spill};
@@ -97,6 +98,21 @@ impl Emitter {
     pub(crate) fn point_rcx_at(&mut self, cold: u32) {
         dynasm!(self.hot; .arch x64; lea rcx, [rip + 0]);
         self.relocate_hot(RelocKind::Cold(cold));
+    }
+
+    /// The code of `form`, whose field is to stand for `operand`.
+    pub(crate) fn form(&mut self, form: &Form, operand: AppPc) {
+        let start = self.hot.here();
+        self.hot.bytes(form.bytes());
+        let field = u32::from(form.disp_at);
+        let behind = i32::from(form.len) - i32::from(form.disp_at);
+        let operand = self.off(operand);
+        let (pc_bias, kind) = if self.is_low() {
+            (0, RelocKind::AppAbs32(operand))
+        } else {
+            (behind, RelocKind::App(operand))
+        };
+        self.relocate_hot_at(start + field, pc_bias, kind);
     }
 
     /// `push qword [rip + slot]`: the app sees `pc` pushed.

@@ -1,7 +1,7 @@
 //! Exits with their stubs, and the records that speak to the VM. The layout of
 //! each is drawn in [`ppin_abi::record`].
 
-use super::Emitter;
+use super::fragment::Emitter;
 use dynasm::dynasm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::{Entry, Spill};

@@ -10,11 +10,11 @@
 //! distance that only the engine knows, in a slot: rcx holds it, and rdx counts.
 
 use super::merge::{Addition, Group};
-use crate::api::Counter;
 use crate::decode::Ins;
 use crate::emit::{Asm, Emitter};
 use dynasm::dynasm;
 use ppin_abi::area::{Spill, counter_disp};
+use ppin_api::Counter;
 use ppin_relocator::CountRow;
 
 pub(super) fn emit(emitter: &mut Emitter, group: &Group, ins: &Ins) {

@@ -1,10 +1,11 @@
 //! Merging the counts of each block.
 
-use crate::api::{CountInsertion, Counter};
+use crate::analyse::flags::live_flags;
 use crate::decode::{Ins, Kind};
-use crate::liveness::live_flags;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_api::Counter;
+use ppin_api::compiler::CountInsertion;
 
 /// Additions made at one place.
 pub(super) struct Group {

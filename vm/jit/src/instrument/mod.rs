@@ -5,17 +5,40 @@
 //! block. Count rows tell the VM which instruction each part of an addition pays
 //! for, so that a block left in the middle is corrected.
 
+mod argument;
 mod call;
 mod count;
 mod merge;
+mod operand;
+mod source;
 
-use crate::api::{CallInsertion, Insertions};
 use crate::decode::Ins;
 use crate::emit::Emitter;
 use alloc::vec::Vec;
 use core::ops::Range;
 use merge::Group;
+use ppin_abi::addr::ImageBase;
+use ppin_abi::context::Context;
+use ppin_api::compiler::{CallInsertion, Insertions, Limits};
+use ppin_api::{Tool, Trace};
 use ppin_relocator::pc_flag;
+use source::Decoded;
+
+pub(crate) use argument::call_arg;
+pub(crate) use operand::address;
+
+/// Lets `tool` look at a trace that consists of `ins`; what it inserts.
+pub(crate) fn ask(tool: &dyn Tool, ins: &[Ins], image: ImageBase, context: Context) -> Insertions {
+    let source = Decoded::new(ins, image);
+    let limits = Limits {
+        image_counters: tool.image_counters(),
+        routines: tool.routines().len(),
+    };
+    let continues = context.contains(Context::CONTINUATION);
+    let trace = Trace::new(&source, image, continues, limits);
+    tool.instrument(&trace);
+    trace.into_insertions()
+}
 
 /// What is emitted around each instruction.
 #[derive(Default)]

@@ -1,0 +1,47 @@
+//! Traces.
+
+use super::bbl::Bbl;
+use super::ins::Ins;
+use super::sight::{Limits, Sight};
+use crate::insertions::Insertions;
+use crate::source::Source;
+use ppin_abi::addr::{AppPc, ImageBase};
+
+/// A straight piece of code, entered at its head only, left at many places.
+pub struct Trace<'a>(Sight<'a>);
+
+impl<'a> Trace<'a> {
+    /// A view of `source`, which lies in the image at `image`. `continues`: the first block is
+    /// the rest of one that an earlier trace began. For compilers.
+    #[must_use]
+    pub fn new(source: &'a dyn Source, image: ImageBase, continues: bool, limits: Limits) -> Self {
+        Self(Sight::new(source, image, continues, limits))
+    }
+
+    /// What was inserted. For compilers.
+    #[must_use]
+    pub fn into_insertions(self) -> Insertions {
+        self.0.into_insertions()
+    }
+
+    /// App address of its head.
+    #[must_use]
+    pub fn pc(&self) -> AppPc {
+        self.0.facts(0).map_or(AppPc(0), |ins| ins.pc)
+    }
+
+    /// Its blocks, in order.
+    pub fn bbls(&self) -> impl Iterator<Item = Bbl<'_>> {
+        let mut start = 0;
+        core::iter::from_fn(move || {
+            let bbl = Bbl::at(&self.0, start)?;
+            start = bbl.end();
+            Some(bbl)
+        })
+    }
+
+    /// All its instructions, in order.
+    pub fn ins(&self) -> impl Iterator<Item = Ins<'_>> {
+        (0..self.0.source.count()).map(|index| Ins::new(&self.0, index))
+    }
+}

@@ -1,0 +1,228 @@
+//! The engine's side of the tool API: the process as a tool sees it, its files and its
+//! report.
+
+use crate::confine::reports;
+use crate::outlet;
+use crate::stats::Stats;
+use crate::tools::counters;
+use crate::vm::{self, Vm};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use ppin_abi::boot::flag;
+use ppin_api::{
+    Counters, FileError, FileId, Files, Format, ImageId, ImageInfo, Images, Program, Report,
+    ThreadId, ThreadInfo, Threads,
+};
+use ppin_os::{c, file, proc};
+
+/// What tools are given. Takes the VM lock as it needs it.
+#[derive(Debug)]
+pub struct EngineHost;
+
+/// Files opened for tools: paths, because no descriptor is held open in the app.
+static OPENED: ppin_os::lock::Mutex<Vec<String>> = ppin_os::lock::Mutex::new(Vec::new());
+
+impl Counters for EngineHost {
+    fn global_total(&self, index: u32) -> u64 {
+        all_globals(&vm::lock())
+            .iter()
+            .map(|(_, _, counts)| counts[index as usize])
+            .sum()
+    }
+
+    fn global_of(&self, thread: ThreadId, index: u32) -> u64 {
+        let vm = vm::lock();
+        // SAFETY: the list holds live threads, and the VM lock is held.
+        let live = vm
+            .threads
+            .iter()
+            .map(|t| unsafe { &**t })
+            .find(|t| t.index == thread.0);
+        let disp = u64::from(ppin_abi::area::counter_disp(index));
+        live.map(|t| t.counter(disp))
+            .or_else(|| ended_global(&vm, thread, index))
+            .unwrap_or(0)
+    }
+
+    fn image_total(&self, image: ImageId, index: u32) -> u64 {
+        let vm = vm::lock();
+        vm.code
+            .images
+            .all
+            .get(image.0 as usize)
+            .map_or(0, |i| counters::image_total(&vm, i, index))
+    }
+}
+
+impl Threads for EngineHost {
+    fn threads(&self) -> Vec<ThreadInfo> {
+        let mut all = all_globals(&vm::lock());
+        all.sort_unstable_by_key(|(id, _, _)| *id);
+        all.iter()
+            .map(|(id, tid, _)| ThreadInfo {
+                id: ThreadId(*id),
+                tid: *tid as u32,
+            })
+            .collect()
+    }
+}
+
+impl Images for EngineHost {
+    fn images(&self) -> Vec<ImageInfo> {
+        let vm = vm::lock();
+        (0u32..)
+            .zip(&vm.code.images.all)
+            .map(|(n, i)| ImageInfo {
+                id: ImageId(n),
+                path: i.path.clone(),
+                base: i.base,
+            })
+            .collect()
+    }
+}
+
+impl Program for EngineHost {
+    fn process_id(&self) -> u32 {
+        proc::pid() as u32
+    }
+
+    fn program(&self) -> String {
+        program()
+    }
+}
+
+impl Files for EngineHost {
+    fn open(&self, path: &str) -> Result<FileId, FileError> {
+        let path = absolute(&path.replace("%p", &proc::pid().to_string()));
+        outlet::check(&path).map_err(|e| FileError(e.0))?;
+        let mut opened = OPENED.lock();
+        opened.push(path);
+        Ok(FileId(opened.len() as u32 - 1))
+    }
+
+    fn append(&self, file: FileId, bytes: &[u8]) -> Result<(), FileError> {
+        let path = OPENED
+            .lock()
+            .get(file.0 as usize)
+            .cloned()
+            .ok_or(FileError(9))?;
+        outlet::append(&path, bytes).map_err(|e| FileError(e.0))
+    }
+}
+
+/// `path` made independent of later changes of directory.
+fn absolute(path: &str) -> String {
+    let mut buffer = [0u8; 4096];
+    // SAFETY: a buffer of ours.
+    let len = unsafe {
+        ppin_os::call(
+            c::__NR_getcwd,
+            [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0],
+        )
+    };
+    match len {
+        Ok(len) if !path.starts_with('/') => {
+            let cwd = String::from_utf8_lossy(&buffer[..len.saturating_sub(1)]);
+            alloc::format!("{cwd}/{path}")
+        }
+        _ => String::from(path),
+    }
+}
+
+fn ended_global(vm: &Vm, thread: ThreadId, index: u32) -> Option<u64> {
+    let ended = &vm.ended.threads;
+    // Threads end in almost any order: few are searched from the end.
+    let found = ended.iter().rev().find(|(id, _, _)| *id == thread.0);
+    found.map(|(_, _, counts)| counts[index as usize])
+}
+
+/// Number, kernel id and global counters of all threads, ended ones included.
+fn all_globals(vm: &Vm) -> Vec<(u32, i32, Vec<u64>)> {
+    let mut all = vm.ended.threads.clone();
+    for thread in &vm.threads {
+        // SAFETY: the list holds live threads, and the VM lock is held.
+        let thread = unsafe { &**thread };
+        all.push((thread.index, thread.tid, counters::globals(thread)));
+    }
+    all
+}
+
+/// Path of the program.
+#[must_use]
+pub fn program() -> String {
+    let link = file::c_path("/proc/self/exe");
+    let mut buffer = [0u8; 4096];
+    // SAFETY: a terminated path and a buffer of ours.
+    let len = unsafe {
+        ppin_os::call(
+            c::__NR_readlink,
+            [
+                link.as_ptr() as usize,
+                buffer.as_mut_ptr() as usize,
+                buffer.len(),
+                0,
+                0,
+                0,
+            ],
+        )
+    }
+    .unwrap_or(0);
+    if len == 0 {
+        return reports::program();
+    }
+    String::from_utf8_lossy(&buffer[..len]).into_owned()
+}
+
+struct Text {
+    text: String,
+    format: Format,
+}
+
+impl fmt::Write for Text {
+    fn write_str(&mut self, s: &str) -> fmt::Result {
+        self.text.push_str(s);
+        Ok(())
+    }
+}
+
+impl Report for Text {
+    fn format(&self) -> Format {
+        self.format
+    }
+}
+
+/// Lets the tool write its report. The VM lock is released meanwhile.
+pub fn tool_report(locked: &mut vm::Locked) {
+    let (tool, flags, output) = (
+        locked.tool_ref(),
+        locked.config.flags,
+        locked.config.output.clone(),
+    );
+    let format = if flags & flag::JSON != 0 {
+        Format::Json
+    } else {
+        Format::Human
+    };
+    let mut report = Text {
+        text: String::new(),
+        format,
+    };
+    locked.unlocked(|| tool.fini(&EngineHost, &mut report));
+    if !report.text.is_empty() {
+        outlet::deliver("the report", &output, &report.text);
+    }
+}
+
+/// Writes the statistics, if they were asked for.
+pub fn write_stats(vm: &Vm) {
+    if vm.config.flags & flag::STATS == 0 {
+        return;
+    }
+    let stats: &Stats = &vm.stats;
+    outlet::deliver(
+        "the statistics",
+        &vm.config.stats,
+        &stats.line(&vm.config, &program(), &vm.code),
+    );
+}

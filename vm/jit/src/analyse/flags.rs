@@ -1,0 +1,100 @@
+//! Which arithmetic flags the app may still look at.
+//!
+//! Local to one trace: at every way out of it all flags live. Where none lives,
+//! inserted code may destroy them. Where the source is compared with memory, other
+//! instructions may follow than those that were translated: all flags live there, too.
+
+use crate::decode::{Ins, effects};
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// For each instruction, the flags ([`effects::ARITHMETIC`]) alive before it. Behind each
+/// of the `stretches`, all are.
+pub(crate) fn live_flags(ins: &[Ins], stretches: &[Range<usize>]) -> Vec<u32> {
+    let mut before = vec![effects::ARITHMETIC; ins.len()];
+    let mut live = effects::ARITHMETIC;
+    let mut ends = stretches.iter().map(|s| s.end).rev().peekable();
+    for (index, (ins, before)) in ins.iter().zip(&mut before).enumerate().rev() {
+        if ends.next_if(|end| *end == index + 1).is_some() {
+            live = effects::ARITHMETIC;
+        }
+        live = if ins.kind.is_plain() {
+            live & !effects::flags_killed(&ins.raw) | effects::flags_read(&ins.raw)
+        } else {
+            effects::ARITHMETIC
+        };
+        *before = live;
+    }
+    before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::InsReader;
+    use ppin_abi::addr::AppPc;
+
+    fn dead_before(bytes: &[u8]) -> Vec<bool> {
+        let mut reader = InsReader::new(AppPc(0x1000), bytes);
+        let ins: Vec<_> = core::iter::from_fn(|| reader.read().ok()).collect();
+        live_flags(&ins, &[])
+            .iter()
+            .map(|&live| live == 0)
+            .collect()
+    }
+
+    #[test]
+    fn a_comparison_kills_all_flags_and_its_branch_reads_them() {
+        // mov eax, ebx; cmp eax, ecx; je
+        assert_eq!(
+            dead_before(&[0x89, 0xd8, 0x39, 0xc8, 0x74, 0x00]),
+            [true, true, false]
+        );
+    }
+
+    #[test]
+    fn undefined_flags_are_not_killed() {
+        // test eax, eax leaves AF undefined
+        assert_eq!(dead_before(&[0x85, 0xc0]), [false]);
+    }
+
+    #[test]
+    fn inc_keeps_the_carry() {
+        assert_eq!(dead_before(&[0xff, 0xc0]), [false]);
+    }
+
+    #[test]
+    fn nothing_is_dead_before_what_may_change_no_flag() {
+        // shl eax, cl and repe cmpsb with a count of 0
+        assert_eq!(dead_before(&[0xd3, 0xe0]), [false]);
+        assert_eq!(dead_before(&[0xf3, 0xa6]), [false]);
+        // cmpsb alone compares for certain
+        assert_eq!(dead_before(&[0xa6]), [true]);
+    }
+
+    #[test]
+    fn a_reader_in_between_keeps_them_alive() {
+        // adc eax, eax; cmp eax, eax
+        assert_eq!(dead_before(&[0x11, 0xc0, 0x39, 0xc0]), [false, true]);
+        // pushfq; cmp
+        assert_eq!(dead_before(&[0x9c, 0x39, 0xc0]), [false, true]);
+    }
+
+    #[test]
+    fn all_flags_live_behind_a_stretch() {
+        // nop; cmp eax, ecx
+        let code = [0x90, 0x39, 0xc8];
+        let mut reader = InsReader::new(AppPc(0x1000), &code);
+        let ins: Vec<_> = core::iter::from_fn(|| reader.read().ok()).collect();
+        let dead = |stretches: &[Range<usize>]| live_flags(&ins, stretches)[0] == 0;
+        assert!(dead(&[]));
+        assert!(dead(core::slice::from_ref(&(0..2))));
+        assert!(!dead(&[0..1, 1..2]));
+    }
+
+    #[test]
+    fn all_flags_live_at_the_end() {
+        assert_eq!(dead_before(&[0x90]), [false]);
+    }
+}

@@ -1,0 +1,3 @@
+//! What is still alive at each point of a trace.
+
+pub(crate) mod flags;

@@ -1,0 +1,123 @@
+//! App bytes to instructions.
+
+use super::kind::{Kind, classify};
+use super::x87;
+use iced_x86::{Code, Decoder, DecoderError, DecoderOptions, Instruction, OpKind};
+use ppin_abi::addr::AppPc;
+
+/// Longest x86 instruction.
+pub(crate) const MAX_INS_LEN: usize = 15;
+
+/// A decoded app instruction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ins {
+    /// As iced decoded it, at its app address.
+    pub raw: Instruction,
+    /// Bytes from the head of the trace.
+    pub offset: u32,
+    /// What is to be done with it.
+    pub kind: Kind,
+    /// For a rip-relative operand: offset of its 32-bit field in the instruction.
+    pub disp_at: u8,
+    /// The x87 instruction pointer that it stores.
+    pub x87_pointer: Option<x87::PointerField>,
+}
+
+impl Ins {
+    /// Length in bytes.
+    pub(crate) fn len(&self) -> u32 {
+        self.raw.len() as u32
+    }
+
+    /// Its app address.
+    pub(crate) fn pc(&self) -> AppPc {
+        AppPc(self.raw.ip())
+    }
+
+    /// App address of its successor.
+    pub(crate) fn next(&self) -> AppPc {
+        AppPc(self.raw.next_ip())
+    }
+
+    /// Offset of its successor from the head of the trace.
+    pub(crate) fn end(&self) -> u32 {
+        self.offset + self.len()
+    }
+
+    /// Target of a direct branch.
+    pub(crate) fn target(&self) -> AppPc {
+        AppPc(self.raw.near_branch_target())
+    }
+
+    /// Whether it is a store of 8 bytes, which may announce a restartable sequence.
+    pub(crate) fn stores_word(&self) -> bool {
+        let store = matches!(self.raw.code(), Code::Mov_rm64_r64 | Code::Mov_rm64_imm32);
+        let here = matches!(self.kind, Kind::Verbatim | Kind::RipRelative);
+        store && here && self.raw.op0_kind() == OpKind::Memory
+    }
+}
+
+/// Why there is no instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NoIns {
+    /// The bytes end within it.
+    Incomplete,
+    /// They are no instruction.
+    Invalid,
+}
+
+/// Decodes `bytes`, which lie at `pc`, one instruction after the other.
+pub(crate) struct InsReader<'a> {
+    decoder: Decoder<'a>,
+}
+
+impl<'a> InsReader<'a> {
+    pub(crate) fn new(pc: AppPc, bytes: &'a [u8]) -> Self {
+        Self {
+            decoder: Decoder::with_ip(64, bytes, pc.0, DecoderOptions::NONE),
+        }
+    }
+
+    /// The next instruction.
+    pub(crate) fn read(&mut self) -> Result<Ins, NoIns> {
+        let offset = self.decoder.position() as u32;
+        let raw = self.decoder.decode();
+        match self.decoder.last_error() {
+            DecoderError::None => Ok(self.ins(raw, offset)),
+            DecoderError::NoMoreBytes => Err(NoIns::Incomplete),
+            _ => Err(NoIns::Invalid),
+        }
+    }
+
+    fn ins(&self, raw: Instruction, offset: u32) -> Ins {
+        let kind = classify(&raw);
+        let disp_at = if raw.is_ip_rel_memory_operand() {
+            self.decoder
+                .get_constant_offsets(&raw)
+                .displacement_offset() as u8
+        } else {
+            0
+        };
+        Ins {
+            raw,
+            offset,
+            kind,
+            disp_at,
+            x87_pointer: x87::pointer_field(&raw),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_tells_a_cut_instruction_from_none() {
+        let read = |bytes: &[u8]| InsReader::new(AppPc(0), bytes).read().unwrap_err();
+        assert_eq!(read(&[0x48, 0xb8, 1]), NoIns::Incomplete);
+        assert_eq!(read(&[]), NoIns::Incomplete);
+        assert_eq!(read(&[0x06, 0x90]), NoIns::Invalid);
+        assert_eq!(read(&[0x66; 16]), NoIns::Invalid);
+    }
+}

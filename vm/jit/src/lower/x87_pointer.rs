@@ -1,0 +1,39 @@
+//! The x87 instruction pointer in an image that the app has just stored.
+//!
+//! ```text
+//! Target:  fnstenv [operand]
+//! Becomes: fnstenv [operand]
+//!          mov gs:[Spill::Rcx], rcx
+//!          lea rcx, [rip + record]          routine X87_POINTER: the field's address
+//!          jmp gs:[Entry::Bridge]           and size
+//!  resume:
+//! ```
+
+use super::site::Site;
+use crate::decode::x87::PointerField;
+use crate::emit::Emitter;
+use crate::instrument::{address, call_arg};
+use iced_x86::InstructionInfoFactory;
+use ppin_abi::record::X87_POINTER;
+use ppin_api::compiler::Value;
+
+/// Behind the instruction itself.
+pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>, field: PointerField) {
+    let mut factory = InstructionInfoFactory::new();
+    let info = factory.info(&site.ins.raw);
+    let image = emitter.image();
+    let address = info
+        .used_memory()
+        .first()
+        .and_then(|used| address(used, &site.ins.raw, image));
+    let Some(address) = address else {
+        return;
+    };
+    let constant = |value: u8| call_arg(Value::Const(u64::from(value)));
+    let args = [
+        call_arg(Value::Memory(address)),
+        constant(field.offset),
+        constant(field.width),
+    ];
+    emitter.bridge(site.ins.pc(), site.ins.offset, X87_POINTER, &args);
+}

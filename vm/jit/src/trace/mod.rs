@@ -1,0 +1,159 @@
+//! Trace selection: which app instructions one fragment covers.
+//!
+//! A trace is a straight line. It goes on behind a branch that is not taken and
+//! ends at whatever never goes on to the next instruction, at the limits below,
+//! and before the first instruction that cannot be translated. So it depends on
+//! the app's bytes alone, and the same bytes give the same trace.
+
+use crate::decode::{Ins, InsReader, Kind, MAX_INS_LEN, NoIns, effects, x87};
+use crate::operand::{absolute, rebased};
+use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request, is_low};
+use alloc::vec::Vec;
+use core::ops::Range;
+use ppin_abi::addr::AppPc;
+use ppin_abi::context::Context;
+use ppin_abi::record::Trap;
+
+/// Most instructions in a trace.
+pub(crate) const MAX_INS: usize = 64;
+/// Most conditional branches in a trace.
+pub(crate) const MAX_BRANCHES: usize = 4;
+
+/// A chosen trace.
+pub(crate) struct Selection {
+    pub ins: Vec<Ins>,
+    /// If the first instruction could not be decoded: why.
+    pub trap: Option<Trap>,
+    /// App bytes that it depends on.
+    pub source_len: u32,
+    /// Instructions between two comparisons of the source with memory; none if the code
+    /// does not compare.
+    pub stretches: Vec<Range<usize>>,
+}
+
+/// Chooses the trace of `request`.
+pub(crate) fn select(request: &Request<'_>) -> Selection {
+    let bytes = visible_bytes(request);
+    let mut reader = InsReader::new(request.pc, bytes);
+    let mut ins = Vec::with_capacity(16);
+    let mut branches = 0;
+    while ins.len() < MAX_INS {
+        let next = match reader.read() {
+            Ok(next) => checked(next, request, bytes),
+            Err(reason) if ins.is_empty() => return undecoded(bytes, reason, request.end),
+            Err(_) => break,
+        };
+        if !ins.is_empty() && (matches!(next.kind, Kind::Trap(_)) || runs_into(&next, request)) {
+            break;
+        }
+        let mut next = next;
+        if next.x87_pointer.is_some()
+            && x87::left_out(&next.raw, ins.iter().map(|ins: &Ins| &ins.raw))
+        {
+            next.x87_pointer = None;
+        }
+        ins.push(next);
+        branches += usize::from(matches!(next.kind, Kind::CondJump | Kind::ShortJump));
+        if !next.kind.falls_through() || branches == MAX_BRANCHES || stops(&next, request) {
+            break;
+        }
+    }
+    let source_len = ins.last().map_or(0, Ins::end);
+    let stretches = stretches(&ins, request.context);
+    Selection {
+        ins,
+        trap: None,
+        source_len,
+        stretches,
+    }
+}
+
+/// Code that compares its source does so again behind each instruction that may have
+/// written to it, or behind which the processor must fetch anew what others have.
+fn stretches(ins: &[Ins], context: Context) -> Vec<Range<usize>> {
+    let compares = context.contains(Context::COMPARED);
+    let translated = !matches!(ins.first().map(|ins| ins.kind), None | Some(Kind::Trap(_)));
+    if !compares || !translated {
+        return Vec::new();
+    }
+    let mut start = 0;
+    let aliased = context.contains(Context::ALIASED);
+    let ends =
+        |ins: &Ins| effects::serializes(&ins.raw) || !aliased && effects::writes_memory(&ins.raw);
+    ins.chunk_by(|ins, _| !ends(ins))
+        .map(|stretch| {
+            let first = start;
+            start += stretch.len();
+            first..start
+        })
+        .collect()
+}
+
+/// Whether `next` belongs to a restartable sequence, or announces the one behind it.
+fn runs_into(next: &Ins, request: &Request<'_>) -> bool {
+    request.sequences.iter().any(|sequence| {
+        let announces = next.next() == sequence.start && next.stores_word();
+        sequence.holds(next.pc()) || announces
+    })
+}
+
+/// The bytes that this trace may look at.
+fn visible_bytes<'a>(request: &Request<'a>) -> &'a [u8] {
+    let recorded = request.max_source.map_or(usize::MAX, |len| len as usize);
+    let len = request.bytes.len().min(MAX_TRACE_BYTES).min(recorded);
+    &request.bytes[..len]
+}
+
+/// An instruction whose addresses cannot be expressed is left to the VM.
+pub(crate) fn checked(mut ins: Ins, request: &Request<'_>, bytes: &[u8]) -> Ins {
+    if ins.kind == Kind::GsMemory && !rebased::convertible(&ins) {
+        ins.kind = Kind::Trap(Trap::Segment);
+    }
+    if !within_reach(&ins, request, bytes) {
+        ins.kind = Kind::Trap(Trap::Unsupported);
+    }
+    ins
+}
+
+fn within_reach(ins: &Ins, request: &Request<'_>, bytes: &[u8]) -> bool {
+    let near = |pc: AppPc| pc.offset_from(request.image).is_some();
+    let target = !ins.kind.is_direct_branch() || near(ins.target());
+    let operand = ins.disp_at == 0
+        || matches!(ins.kind, Kind::Trap(_))
+        || near(AppPc(ins.raw.ip_rel_memory_address())) && rip_form(ins, request, bytes);
+    near(ins.next()) && target && operand
+}
+
+/// Whether the rip-relative operand has a form that works in the cache: the same
+/// with another distance, or in a low image an absolute address. A distance from
+/// `eip` wraps at 4 GiB, so only the second can stand for it.
+fn rip_form(ins: &Ins, request: &Request<'_>, bytes: &[u8]) -> bool {
+    if !is_low(request.image) {
+        return ins.raw.memory_base() == iced_x86::Register::RIP;
+    }
+    let bytes = &bytes[ins.offset as usize..ins.end() as usize];
+    absolute::convertible(ins, bytes)
+}
+
+/// Code that may rewrite itself, and does not look whether it has, is left after each write.
+fn stops(ins: &Ins, request: &Request<'_>) -> bool {
+    let context = request.context;
+    let blind = context.contains(Context::VOLATILE) && !context.contains(Context::COMPARED);
+    blind && effects::writes_memory(&ins.raw)
+}
+
+/// The first instruction is none. What was looked at to find that out counts as
+/// source, so that a change of it is noticed.
+fn undecoded(bytes: &[u8], reason: NoIns, end: BytesEnd) -> Selection {
+    let trap = match (reason, end) {
+        (NoIns::Invalid, _) => Trap::Undecodable,
+        (NoIns::Incomplete, BytesEnd::Unreadable) => Trap::Unreadable,
+        (NoIns::Incomplete, BytesEnd::Limit) => Trap::Unsupported,
+    };
+    Selection {
+        ins: Vec::new(),
+        trap: Some(trap),
+        source_len: bytes.len().min(MAX_INS_LEN) as u32,
+        stretches: Vec::new(),
+    }
+}
