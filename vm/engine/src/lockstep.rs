@@ -18,8 +18,6 @@ use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::record::{ExitRec, SyscallRec, Trap, TrapRec};
-use ppin_api::Tool;
-use ppin_jit::{Chosen, Request};
 use ppin_os::report;
 use ppin_os::{c, proc};
 use ppin_process::thread::Reason;
@@ -28,7 +26,6 @@ use ppin_process::thread::Thread;
 use ppin_process::translate;
 use ppin_process::vm;
 use ppin_process::vm::Vm;
-use ppin_relocator::Fragment;
 
 /// Tells a report from the app's own breakpoints.
 pub const MAGIC: u64 = 0x7070_696e_7374_6570;
@@ -193,32 +190,4 @@ fn tell(regs: *mut Regs, pc: AppPc, executed: u64) {
             options(nostack),
         );
     }
-}
-
-/// Translates; in lockstep, an instruction whose result nobody can foretell is the
-/// last of its trace, so that the tracer can hand over the result.
-pub fn compile(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -> Fragment {
-    if REPORTER.load(Relaxed) > 0
-        && let Some(end) = unpredictable(request.bytes)
-    {
-        let cut = Request {
-            max_source: Some(end as u32),
-            ..*request
-        };
-        let fragment = ppin_jit::compile(&cut, tool);
-        // The bytes may have been a part of another instruction.
-        if fragment.instructions != 0 {
-            return fragment;
-        }
-    }
-    ppin_jit::compile_chosen(request, chosen, tool)
-}
-
-/// End of what looks like the first `rdtsc`, `rdtscp`, `cpuid`, `rdrand` or `rdseed`.
-fn unpredictable(bytes: &[u8]) -> Option<usize> {
-    (0..bytes.len()).find_map(|at| match bytes[at..] {
-        [0x0f, 0x31 | 0xa2, ..] => Some(at + 2),
-        [0x0f, 0x01, 0xf9, ..] | [0x0f, 0xc7, 0xf0..=0xff, ..] => Some(at + 3),
-        _ => None,
-    })
 }

@@ -67,6 +67,12 @@ impl Sequences {
         landings
     }
 
+    /// Code in `start .. end` has gone. (What has merely changed may still be a sequence, and
+    /// the code that announces it need not be translated again.)
+    pub fn unmapped(&mut self, start: u64, end: u64) {
+        self.known.retain(|s| s.end.0 <= start || s.start.0 >= end);
+    }
+
     /// All fresh code is forgotten.
     pub fn forget_copies(&mut self) {
         for copy in &mut self.copies {

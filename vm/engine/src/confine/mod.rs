@@ -9,7 +9,6 @@
 
 pub mod launch;
 
-use crate::invalidate;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ppin_os::filter::may;
@@ -20,6 +19,7 @@ use ppin_process::thread::Thread;
 use ppin_process::vm;
 use ppin_process::vm::Vm;
 use ppin_seccomp::{Confinement, Filter, Insn, Rule};
+use ppin_translate::changes;
 
 const SET_MODE_STRICT: usize = 0;
 const SET_MODE_FILTER: usize = 1;
@@ -165,7 +165,7 @@ fn leave(thread: &Thread, before: &Before, was_quiet: bool) {
 
 /// All that must be done before `next` is in force.
 fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
-    crate::spool::freeze_all(vm, false);
+    ppin_translate::save::at_end(vm);
     vm.code.admit_all();
     vm.code.images.shared.learn();
     time::mark();
@@ -177,7 +177,7 @@ fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
     let mappable = may(next, c::__NR_mmap, &stock::mapping(mem::RWX));
     vm.code.lay_in(!mappable);
     if !may_guard(next) {
-        invalidate::give_up_guards(vm);
+        changes::give_up_guards(vm);
     }
     let returns = may(next, c::__NR_rt_sigreturn, &[0; 6]);
     // To the kernel no signal with a handler is death.

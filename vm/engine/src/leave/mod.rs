@@ -21,7 +21,6 @@ use gather::Verdict;
 use ppin_os::signals;
 
 use crate::end;
-use crate::invalidate;
 use crate::leave::last_steps::LastSteps;
 use crate::signal::deliver;
 use crate::signal::native;
@@ -43,6 +42,7 @@ use ppin_process::vm;
 use ppin_process::vm::Locked;
 use ppin_process::vm::Vm;
 use ppin_process::x87;
+use ppin_translate::changes;
 
 /// Why a process was left, for the statistics: a tracer.
 pub const TRACED: &str = "it was traced";
@@ -165,7 +165,7 @@ fn depart(vm: &mut Locked, since: &str) {
     let note = alloc::format!("{program}: natively from the moment {since}");
     vm.stats.native.push(note);
     end::of_process(vm);
-    invalidate::release_all(vm);
+    changes::release_all(vm);
     resident::hand_over();
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Of its mappings (`maps` and `smaps`, proc_pid_maps(5); `smaps_rollup`, `numa_maps`,
 //! [`map_files`] and the questions of [`query`]) ours are left out, and pages whose
-//! code we guard ([`crate::invalidate`]) are as writable as the program has made
+//! code we guard ([`ppin_translate::changes`]) are as writable as the program has made
 //! them: collectors and profilers go by this list. Sizes, sets of signals and limits
 //! (`status`, `stat`, `statm`, `limits`) are the program's.
 //!

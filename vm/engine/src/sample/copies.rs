@@ -2,7 +2,6 @@
 
 use super::record::{Outcome, Record, Shared};
 use super::steps::{self, Role};
-use crate::rseq;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_os::maps;
 use ppin_os::{c, heap, mem, proc, raw, signals};
@@ -12,6 +11,7 @@ use ppin_process::signal::trap_flag::TRAP_FLAG;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 use ppin_process::vm::Vm;
+use ppin_translate::sequence;
 
 /// Seconds that a sample may take.
 const PATIENCE: u64 = 10;
@@ -53,7 +53,7 @@ fn wait(child: isize) {
 fn in_native(thread: &mut Thread, entry: CachePc, pc: AppPc, record: *mut Record) -> CachePc {
     die_with_parent();
     limit_time();
-    if !rseq::forget(thread) {
+    if !sequence::forget(thread) {
         proc::exit_group(0);
     }
     hide_shared_memory(&vm::lock(), record as u64);

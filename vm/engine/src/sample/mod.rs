@@ -28,7 +28,6 @@ mod steps;
 mod translated;
 mod vector;
 
-use crate::rseq;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_os::{proc, report, time, userfault};
@@ -41,6 +40,7 @@ use ppin_process::thread::Thread;
 use ppin_process::translate;
 use ppin_process::vm;
 use ppin_process::vm::Vm;
+use ppin_translate::sequence;
 use record::{Outcome, Record, Shared};
 pub use steps::{in_copy, left_cache, on_signal};
 
@@ -95,7 +95,7 @@ fn suitable(vm: &Vm, thread: &Thread, entry: CachePc) -> Option<AppPc> {
         || signals.trap_flag.traps()
         // It would be told of the copies.
         || userfault::is_on();
-    if busy || vm.quiet || rseq::is_inside(vm, entry.0) {
+    if busy || vm.quiet || sequence::is_inside(vm, entry.0) {
         return None;
     }
     let spot = translate::spot(vm, entry.0).filter(|spot| spot.boundary);

@@ -11,7 +11,6 @@
 //! has its own registers.
 
 use crate::end;
-use crate::invalidate;
 use crate::leave::last_steps::LastSteps;
 use crate::leave::last_steps::keep_out_of_core;
 use crate::leave::{self, gather};
@@ -32,6 +31,7 @@ use ppin_process::signal::bit;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 use ppin_process::x87;
+use ppin_translate::changes;
 
 /// Whether a process that dies of `signal` now leaves a core file (core(5)).
 #[must_use]
@@ -89,7 +89,7 @@ pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInf
 fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
     end::of_process(&mut vm::lock());
     let halted = gather::halt_others(thread);
-    invalidate::release_all(&mut vm::lock());
+    changes::release_all(&mut vm::lock());
     signals::set_mask(NOTHING);
     leave::give_back_actions(thread);
     make_default(info.signo as u32);

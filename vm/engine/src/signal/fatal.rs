@@ -122,7 +122,7 @@ pub fn no_stack(thread: &mut Thread) {
 /// A fault inside ppin itself. The program's state is lost: say so, and die of it.
 pub fn crash(thread: &mut Thread, signal: u32, info: &SigInfo, context: &UContext) {
     let pc = context.gregs[greg::RIP];
-    if crate::rseq::rejected(thread, info) {
+    if ppin_translate::sequence::rejected(thread, info) {
         // The app's own doing after all.
         die_now(thread, signal, info);
     }

@@ -4,9 +4,7 @@ use super::deliver;
 use super::fatal;
 use super::native;
 use super::step::{self, TRAP_TRACE};
-use crate::invalidate;
 use crate::leave;
-use crate::rseq;
 use crate::sample;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Spill;
@@ -25,6 +23,8 @@ use ppin_process::signal::native::Native;
 use ppin_process::thread::Thread;
 use ppin_process::translate;
 use ppin_process::vm;
+use ppin_translate::changes;
+use ppin_translate::sequence;
 
 /// `si_code` of what the kernel forces upon a thread.
 const SI_KERNEL: i32 = 0x80;
@@ -273,7 +273,7 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
         return true;
     }
     let write = context.gregs[greg::ERR] & PF_WRITE != 0;
-    if !(write && invalidate::store(&mut vm, addr, pc)) {
+    if !(write && changes::store(&mut vm, addr, pc)) {
         return false;
     }
     // The fragment at hand may be stale now: go on through the VM.
@@ -293,7 +293,7 @@ fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext
     let Some(spot) = translate::spot(&vm, pc).filter(comparing) else {
         return false;
     };
-    invalidate::unreadable(&mut vm, spot.pc.0, info.rest[0]);
+    changes::unreadable(&mut vm, spot.pc.0, info.rest[0]);
     deliver::settle(thread, context, &spot);
     let ctx = deliver::continuation(&vm, &spot);
     redirect(thread, context, spot.pc, ctx);
@@ -337,7 +337,7 @@ fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCo
     } else {
         translate::spot(&vm::lock(), at)
     };
-    let aborted = rseq::aborted(&vm::lock(), thread, pc);
+    let aborted = sequence::aborted(&vm::lock(), thread, pc);
     if let Some(spot) = aborted {
         return aborting_fault(thread, signal, info, context, &spot);
     }

@@ -30,7 +30,7 @@ impl Inside {
         if vm.config.flags & flag::LOCKSTEP != 0 {
             return None;
         }
-        if crate::rseq::is_inside(vm, code) {
+        if ppin_translate::sequence::is_inside(vm, code) {
             // Entered with care only.
             return None;
         }

@@ -10,7 +10,6 @@ use super::handler::redirect;
 use super::step;
 use super::step::TRAP_TRACE;
 use super::{compat, deliver, origin};
-use crate::invalidate;
 use crate::leave;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
@@ -23,6 +22,7 @@ use ppin_process::thread::Thread;
 use ppin_process::translate;
 use ppin_process::translate::Spot;
 use ppin_process::vm;
+use ppin_translate::changes;
 
 /// Arranges for the instruction at `pc`, whose translation is entered at `entry`, to
 /// run natively. The address to go on at.
@@ -87,7 +87,7 @@ fn is_ours(signal: u32, info: &SigInfo, context: &UContext) -> bool {
     const WRITE: u64 = 2;
     const KEY: u64 = 32;
     let stores = signal == c::SIGSEGV && context.gregs[greg::ERR] & (WRITE | KEY) == WRITE;
-    stores && invalidate::store(&mut vm::lock(), info.rest[0], context.gregs[greg::RIP])
+    stores && changes::store(&mut vm::lock(), info.rest[0], context.gregs[greg::RIP])
 }
 
 /// The instruction has been executed, and leads to `at`.

@@ -2,11 +2,11 @@
 
 use super::pages::Pages;
 use super::{around, killing, own_memory, pass};
-use crate::invalidate;
 use alloc::vec::Vec;
 use ppin_os::{c, mem, peek, place};
 use ppin_process::ours as holdings;
 use ppin_process::vm;
+use ppin_translate::changes;
 
 const ENOMEM: isize = -12;
 
@@ -35,7 +35,7 @@ pub fn madvise(args: &[usize; 6]) -> isize {
 fn advised(pages: Pages, advice: usize) {
     let (start, end) = pages.bounds();
     if drops(advice) && vm::lock().code.images.overlaps(start, end) {
-        invalidate::fragments(&mut vm::lock(), start, end);
+        changes::fragments(&mut vm::lock(), start, end);
     }
 }
 

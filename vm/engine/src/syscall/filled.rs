@@ -3,10 +3,10 @@
 //! are made again ([`super::after_efault`]); these would lose something or stop short, so
 //! what they may fill is given back before.
 
-use crate::invalidate;
 use alloc::vec::Vec;
 use ppin_os::{c, peek};
 use ppin_process::vm;
+use ppin_translate::changes;
 
 /// Start and length.
 type Piece = (u64, u64);
@@ -29,7 +29,7 @@ pub fn before(nr: u32, args: &[usize; 6]) {
     let pieces: Vec<Piece> = pieces(nr, args).into_iter().filter(guarded).collect();
     for (start, len) in pieces {
         let end = start.saturating_add(len).min(high);
-        invalidate::give_back(&mut vm::lock(), start.max(low), end);
+        changes::give_back(&mut vm::lock(), start.max(low), end);
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::pages::Pages;
 use super::{Outcome, advice, around, attached, pass, resident};
-use crate::invalidate;
 use crate::leave;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +12,7 @@ use ppin_os::{c, mem, report, stock};
 use ppin_process::ours as holdings;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
+use ppin_translate::changes;
 
 const EXEC: usize = c::PROT_EXEC as usize;
 const WRITE: usize = c::PROT_WRITE as usize;
@@ -107,7 +107,7 @@ pub fn ok(result: isize) -> bool {
 /// translation of what is gone. Should the call fail, it is translated again.
 pub fn forget(pages: Option<Pages>) {
     if let Some((start, end)) = pages.map(Pages::bounds) {
-        invalidate::range(&mut vm::lock(), start, end);
+        changes::range(&mut vm::lock(), start, end);
     }
 }
 
@@ -184,7 +184,7 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     // is gone. What is not known is read from the kernel, or noted where the kernel does
     // not tell any more.
     if known {
-        invalidate::protected(&mut vm, start, end, executable);
+        changes::protected(&mut vm, start, end, executable);
     } else if !executable {
         drop(vm);
         return pass(nr, args);
@@ -231,7 +231,7 @@ fn remap_file_pages(args: &[usize; 6]) -> isize {
 fn mseal(args: &[usize; 6]) -> isize {
     let mut vm = vm::lock();
     if let Some((start, end)) = Pages::new(args[0], args[1]).map(Pages::bounds) {
-        invalidate::unguard(&mut vm, start, end);
+        changes::unguard(&mut vm, start, end);
     }
     pass(c::__NR_mseal, args)
 }

@@ -15,7 +15,7 @@ const ARCH_GET_GS: usize = 0x1004;
 /// Handles the call.
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     match nr {
-        c::__NR_rseq => crate::rseq::call(thread, args),
+        c::__NR_rseq => ppin_translate::sequence::call(thread, args),
         c::__NR_seccomp => confine::handle(thread, nr, args),
         c::__NR_arch_prctl => arch_prctl(thread, args),
         c::__NR_prctl => prctl(thread, args),
@@ -69,7 +69,7 @@ fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
         }
         ARCH_SET_FS => {
             let result = pass(c::__NR_arch_prctl, args);
-            crate::rseq::segment_moved(thread);
+            ppin_translate::sequence::segment_moved(thread);
             result
         }
         _ => pass(c::__NR_arch_prctl, args),

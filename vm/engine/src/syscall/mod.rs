@@ -26,7 +26,6 @@ pub mod user_dispatch;
 pub use memory::forget;
 pub use own_memory::is_ours;
 
-use crate::invalidate;
 use crate::leave;
 use crate::listing::map_files;
 use crate::signal::deliver;
@@ -46,6 +45,7 @@ use ppin_process::thread::Thread;
 use ppin_process::thread::reg;
 use ppin_process::translate;
 use ppin_process::vm;
+use ppin_translate::changes;
 
 /// Fills the table.
 pub fn init(config: &ppin_process::config::Config) {
@@ -101,7 +101,7 @@ pub fn by_old_gate(thread: &mut Thread, pc: AppPc, nr: u32, args: &[usize; 6]) -
     thread.resume_pc = next.0;
     thread.resume_context = Context::CANONICAL.0;
     thread.signals.trap_flag.standing = true;
-    let go_on = |pc| crate::dispatch::lookup(&mut vm::lock(), pc, Context::CANONICAL);
+    let go_on = |pc| ppin_translate::lookup(&mut vm::lock(), pc, Context::CANONICAL);
     match gate32::make(thread, nr, args) {
         Outcome::Done(result) => {
             thread.regs.gpr[reg::RAX] = result as u64;
@@ -121,7 +121,7 @@ pub fn after_efault(thread: &mut Thread) -> CachePc {
     let rec = unsafe { (record as *const SyscallRec).read() };
     let base = vm::lock().code.base_at(record);
     thread.signals.trap_flag.standing = true;
-    if thread.pending == 0 && invalidate::release_all(&mut vm::lock()) {
+    if thread.pending == 0 && changes::release_all(&mut vm::lock()) {
         thread.regs.gpr[reg::RAX] = thread.area.scratch[2];
         return again(
             thread,
@@ -142,7 +142,7 @@ fn after(thread: &Thread, resume: u64) -> CachePc {
         return CachePc(resume);
     }
     let (pc, ctx) = (thread.resume_pc, thread.resume_context);
-    crate::dispatch::lookup(&mut vm, AppPc(pc), Context(ctx))
+    ppin_translate::lookup(&mut vm, AppPc(pc), Context(ctx))
 }
 
 fn in_use(vm: &vm::Vm, code: u64) -> bool {
@@ -161,7 +161,7 @@ fn again(thread: &mut Thread, resume: u64, pc: AppPc) -> CachePc {
         return inside.enter(thread);
     }
     let ctx = spot.map(|s| deliver::continuation(&vm, &s));
-    crate::dispatch::lookup(&mut vm, pc, ctx.unwrap_or_default())
+    ppin_translate::lookup(&mut vm, pc, ctx.unwrap_or_default())
 }
 
 fn dispatch(thread: &mut Thread, resume: u64) -> Outcome {

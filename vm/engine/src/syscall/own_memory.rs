@@ -6,13 +6,13 @@
 
 use super::Outcome;
 use super::pass_interruptible;
-use crate::invalidate;
 use alloc::format;
 use alloc::vec::Vec;
 use ppin_os::{c, descriptor, peek, proc};
 use ppin_process::gate::table;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
+use ppin_translate::changes;
 
 /// Start and end of memory.
 type Range = (u64, u64);
@@ -31,7 +31,7 @@ pub fn write(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let outcome = pass_interruptible(thread, nr, args);
     if let (Some(start), Outcome::Done(len @ 1..)) = (start, &outcome) {
         let end = start.saturating_add(*len as u64);
-        invalidate::written(&mut vm::lock(), start, end);
+        changes::written(&mut vm::lock(), start, end);
     }
     outcome
 }
@@ -69,7 +69,7 @@ pub fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome
     let settle = || {
         let mut vm = vm::lock();
         for (start, end) in &ranges {
-            invalidate::written(&mut vm, *start, *end);
+            changes::written(&mut vm, *start, *end);
         }
     };
     settle();

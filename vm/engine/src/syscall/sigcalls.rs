@@ -2,7 +2,6 @@
 //! rt_sigtimedwait (the manual pages of these names).
 
 use super::Outcome;
-use crate::dispatch;
 use crate::signal::compat;
 use crate::signal::inside::Inside;
 use ppin_abi::addr::{AppPc, CachePc};
@@ -272,7 +271,7 @@ fn back_to(thread: &mut Thread, frame: u64, pc: AppPc) -> CachePc {
     } else {
         Context::CANONICAL
     };
-    dispatch::lookup(&mut vm, pc, ctx)
+    ppin_translate::lookup(&mut vm, pc, ctx)
 }
 
 /// `restore_altstack`: errors are ignored, as in the kernel.

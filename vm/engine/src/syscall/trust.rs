@@ -12,7 +12,7 @@ pub fn give_up(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     // The memory of a vfork child is its parent's, who stays what it is.
     if !thread.borrowed_memory && !keeps_user(nr, args, user_ids()) {
         let mut vm = vm::lock();
-        crate::spool::freeze_all(&mut vm, false);
+        ppin_translate::save::at_end(&mut vm);
         vm.library.closed = true;
     }
     super::pass(nr, args)

@@ -1,11 +1,10 @@
 //! Finding out which code is a restartable sequence.
 
-use crate::invalidate;
+use crate::{changes, save};
 use ppin_abi::addr::AppPc;
 use ppin_codecache::image::Image;
 use ppin_jit::{Chosen, Constant, Sequence};
 use ppin_os::peek;
-use ppin_process::sequences::Sequences;
 use ppin_process::thread::Thread;
 use ppin_process::vm::Vm;
 
@@ -97,7 +96,7 @@ fn take_back(vm: &mut Vm, start: u64, end: u64) {
     for image in vm.code.images.all.iter_mut().filter(here) {
         image.off_limits.push((start, end));
     }
-    invalidate::fragments(vm, start, end);
+    changes::fragments(vm, start, end);
 }
 
 /// Whether `address` looks like code that a descriptor is to be made for.
@@ -120,7 +119,7 @@ pub(super) fn watch(vm: &mut Vm) {
         "all stores are watched for restartable sequences"
     ));
     vm.rseq.watching = true;
-    crate::spool::freeze_all(vm, false);
+    save::in_run(vm);
     vm.library.closed = true;
     take_back(vm, 0, u64::MAX);
 }
@@ -140,10 +139,4 @@ pub fn announced_unseen(vm: &mut Vm, thread: &Thread) {
     if descriptor(vm, value).is_some() && vm.rseq.known.len() != before {
         watch(vm);
     }
-}
-
-/// Code in `start .. end` has gone. (What has merely changed may still be a sequence, and
-/// the code that announces it need not be translated again.)
-pub fn unmapped(rseq: &mut Sequences, start: u64, end: u64) {
-    rseq.known.retain(|s| s.end.0 <= start || s.start.0 >= end);
 }

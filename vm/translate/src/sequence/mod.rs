@@ -20,10 +20,10 @@
 mod copies;
 mod landings;
 mod learn;
-mod leave;
 mod registration;
+mod trap;
 
 pub use copies::{aborted, arrive, entry, is_inside, let_go};
-pub use learn::{announced_unseen, discover, unmapped};
-pub use leave::trap;
+pub use learn::{announced_unseen, discover};
 pub use registration::{call, forget, rejected, segment_moved};
+pub use trap::trap;

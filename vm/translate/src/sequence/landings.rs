@@ -2,7 +2,7 @@
 //! there (`ppin_jit`, `sequence/landing.rs`).
 
 use super::copies;
-use crate::install;
+use crate::compile;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_jit::{BytesEnd, LandingSlot, Request, compile_landing};
@@ -39,7 +39,7 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
     };
     let fragment = compile_landing(&request, (copy.sequence.end.0 - pc.0) as u32);
     let epoch = vm.code.fresh.epoch;
-    let hot = install::install(vm, region.image, pc, fragment, &[], true).0;
+    let hot = compile::install(vm, region.image, pc, fragment, &[], true).0;
     if vm.code.fresh.epoch != epoch {
         // Making room has flushed the copy itself.
         return copies::entry(vm, pc, context);

@@ -4,8 +4,9 @@
 //! [`Allowance`]; one that explores (`ppin warm`) until the image is marked as explored.
 
 use super::allowance::Allowance;
-use super::{may_save, savable};
-use crate::install;
+use super::freeze::{self, Explorer, savable};
+use crate::compile;
+use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_codecache::image::ImageId;
@@ -20,9 +21,37 @@ use ppin_relocator::Fragment;
 /// Room that must be left in the cache, more than any trace takes.
 const ROOM: u64 = 4 << 20;
 
+/// Freezes everything fresh at the end of a process, and what is likely to be needed next time.
+pub fn at_end(vm: &mut Vm) {
+    let allowance = &mut Allowance::of_run(vm);
+    let beside = Beside {
+        program: match allowance.exploring {
+            true => ppin_process::report::program::program(),
+            false => String::new(),
+        },
+    };
+    freeze::all(vm, allowance, &beside);
+}
+
+/// What lies beside the traces of this run.
+struct Beside {
+    /// The process's own file, in a run that explores.
+    program: String,
+}
+
+impl Explorer for Beside {
+    fn is_due(&self, vm: &mut Vm, id: ImageId) -> bool {
+        is_due(vm, id, &self.program)
+    }
+
+    fn explore(&self, vm: &mut Vm, id: ImageId, allowance: &mut Allowance) -> bool {
+        neighbours(vm, id, &self.program, allowance)
+    }
+}
+
 /// Adds the neighbours of the image's traces; whether that were all. `program`: the
 /// process's own file, in a run that explores.
-pub fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance) -> bool {
+fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance) -> bool {
     // What is watched for sequences could not be saved.
     let possible = has_room(vm) && !vm.rseq.watching;
     if !possible || !allowance.exploring && allowance.traces == 0 {
@@ -71,10 +100,10 @@ fn has_room(vm: &Vm) -> bool {
 
 /// Whether an image without fresh traces shall be explored all the same: that of `program`.
 /// Not a library: what another program runs of it would lie scattered among what none does.
-pub fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
+fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     let image = vm.code.images.get(id);
     let own = !program.is_empty() && image.path == program;
-    if !own || image.explored || !may_save(image) {
+    if !own || image.explored || !image.may_be_kept() {
         return false;
     }
     let key = vm.code.key_of(&vm.library, id);
@@ -102,7 +131,8 @@ fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<u3
     let here = vm.code.images.region(pc).is_some_and(|r| r.image == id);
     let room = vm.code.fresh.directory.fragments.len() < most && has_room(vm);
     if here && room && !is_known(vm, id, pc, target) {
-        install::compile(vm, pc, target.context);
+        // (Nothing else may be learned of sequences now.)
+        let _ = compile::compile(vm, pc, target.context);
     }
     vm.code
         .fresh

@@ -2,7 +2,7 @@
 //! does not know.
 
 use super::{copies, landings, learn};
-use crate::dispatch::lookup;
+use crate::lookup::lookup;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::area::Spill;
 use ppin_abi::context::Context;

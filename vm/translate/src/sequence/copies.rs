@@ -5,8 +5,8 @@
 //! way of a [landing](super::landings), or through the VM: nothing is linked to them.
 
 use super::{landings, learn};
-use crate::install;
-use crate::invalidate;
+use crate::changes;
+use crate::compile;
 use alloc::vec;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
@@ -63,8 +63,8 @@ fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option
     let n = vm.rseq.copies.iter().position(fits)?;
     if context.contains(Context::VOLATILE) {
         let id = vm.code.fresh_at(vm.rseq.copies[n].hot)?;
-        if !install::unchanged(&vm.code.fresh.directory.fragments[id as usize]) {
-            invalidate::discard(vm, id);
+        if !compile::unchanged(&vm.code.fresh.directory.fragments[id as usize]) {
+            changes::discard(vm, id);
             return None;
         }
     }
@@ -87,7 +87,7 @@ pub(super) fn boundary(vm: &Vm, n: usize, pc: AppPc) -> Option<CachePc> {
 fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> Option<usize> {
     let region = ppin_process::app_code::region(vm, head)?;
     let len = (sequence.end.0 - head.0) as usize;
-    invalidate::watch(vm, &region, head.0, len as u64);
+    changes::watch(vm, &region, head.0, len as u64);
     let mut bytes = vec![0; len];
     if peek::read(head.0, &mut bytes) != len {
         return None;
@@ -103,7 +103,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
     };
     let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool);
     let SequenceCode { fragment, .. } = &code;
-    let hot = install::install(vm, region.image, head, fragment.clone(), &bytes, true).0;
+    let hot = compile::install(vm, region.image, head, fragment.clone(), &bytes, true).0;
     let id = vm.code.fresh_at(hot)?;
     let fresh = &mut vm.code.fresh.directory.fragments[id as usize];
     fresh.saved = true;

@@ -1,6 +1,8 @@
 //! Translating: from app bytes to a fragment in the cache.
 
-use crate::invalidate;
+use crate::changes;
+use crate::flush::flush;
+use crate::{predictable, sequence};
 use ppin_codecache::fresh::directory::Fresh;
 
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
@@ -14,8 +16,9 @@ use ppin_os::{peek, time};
 use ppin_process::vm::Vm;
 use ppin_relocator::Fragment;
 
-/// Translates `pc` and returns the fragment's entry.
-pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
+/// Translates `pc` and returns the fragment's entry. `None`: from here on all stores are watched
+/// for restartable sequences, so it must be sought under that assumption.
+pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let started = time::ticks();
     let region = ppin_process::app_code::region(vm, pc);
     let mut buffer = [0; MAX_TRACE_BYTES];
@@ -33,7 +36,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     }
     let mut request = request(pc, base, context, (&buffer[..len], end), &sequences);
     let mut chosen = ppin_jit::choose(&request);
-    let names_sequence = crate::rseq::discover(vm, pc, &chosen);
+    let names_sequence = sequence::discover(vm, pc, &chosen);
     let sequences = vm.rseq.near(pc);
     let inside = sequences.iter().any(|sequence| sequence.holds(pc));
     if sequences != request.sequences {
@@ -41,13 +44,19 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         chosen = ppin_jit::choose(&request);
     }
     if vm.rseq.watching && !context.contains(Context::WATCHED) {
-        return crate::dispatch::lookup(vm, pc, context);
+        return None;
     }
-    let fragment = crate::lockstep::compile(&request, &chosen, vm.tool);
+    let fragment = if vm.config.flags & flag::LOCKSTEP != 0 {
+        predictable::compile(&request, &chosen, vm.tool)
+    } else {
+        ppin_jit::compile_chosen(&request, &chosen, vm.tool)
+    };
     // A fragment that is only a trap is made anew each time: memory may have changed.
     let listed = fragment.instructions != 0;
     if let Some(id) = vm.code.fresh.directory.same(pc, &fragment) {
-        return CachePc(vm.code.fresh.directory.fragments[id as usize].space.hot);
+        return Some(CachePc(
+            vm.code.fresh.directory.fragments[id as usize].space.hot,
+        ));
     }
     let source = &buffer[..(fragment.source_len as usize).min(len)];
     let count = fragment.instructions;
@@ -57,10 +66,10 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
         pc,
     );
-    settle(vm, at, listed, names_sequence || inside);
+    decide_future(vm, at, listed, names_sequence || inside);
     vm.code.figures.traces_compiled += 1;
     vm.code.figures.spent.compile += time::ticks().saturating_sub(started);
-    entry
+    Some(entry)
 }
 
 /// To translate the trace at `pc`, of which so much can be read.
@@ -100,7 +109,7 @@ fn fetch_steady(
 
 /// Has changes of the `len` bytes at `pc` noticed; what must be assumed of code there.
 fn watched(vm: &mut Vm, region: &Region, pc: AppPc, len: usize) -> Context {
-    invalidate::watch(vm, region, pc.0, len as u64);
+    changes::watch(vm, region, pc.0, len as u64);
     if vm.code.guards.is_volatile(pc.0) {
         vm.code.guards.assumed(pc.0, region.shared)
     } else {
@@ -109,7 +118,7 @@ fn watched(vm: &mut Vm, region: &Region, pc: AppPc, len: usize) -> Context {
 }
 
 /// What becomes of the fragment at cache address `at` when it is taken out of use or saved.
-fn settle(vm: &mut Vm, at: u64, listed: bool, in_sequence: bool) {
+fn decide_future(vm: &mut Vm, at: u64, listed: bool, in_sequence: bool) {
     let Some(id) = vm.code.fresh_at(at) else {
         return;
     };
@@ -117,7 +126,7 @@ fn settle(vm: &mut Vm, at: u64, listed: bool, in_sequence: bool) {
     // The next run must find the sequence again.
     fresh.saved |= in_sequence;
     fresh.again = listed && !fresh.saved;
-    if listed && !crate::spool::may_save(vm.code.images.get(fresh.image)) {
+    if listed && !vm.code.images.get(fresh.image).may_be_kept() {
         fresh.keep_maps();
     }
 }
@@ -152,7 +161,7 @@ fn guarded(vm: &mut Vm, region: &Region, pc: AppPc, len: u64, context: Context) 
         return true;
     }
     if region.writable {
-        invalidate::watch(vm, region, pc.0, len);
+        changes::watch(vm, region, pc.0, len);
     }
     !vm.code.guards.is_volatile(pc.0) && vm.code.guards.steady(pc.0, len) == len
 }
@@ -208,14 +217,14 @@ pub fn install(
         shuffled: vm.config.flags & flag::SHUFFLE != 0,
     };
     if vm.code.wants_flush(vm.quiet) {
-        crate::end::flush(vm);
+        flush(vm);
     }
     loop {
         match vm.code.install(image, pc, fragment, source, listed, manner) {
             Ok(entry) => return entry,
             Err((Full, back)) => fragment = back,
         }
-        crate::end::flush(vm);
+        flush(vm);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Changes of the app's code, and what depends on translations besides the code cache.
 
-use crate::spool;
+use crate::save;
 use ppin_codecache::Dead;
 use ppin_codecache::image::Region;
 use ppin_process::gate::table;
@@ -111,9 +111,9 @@ pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
 pub fn range(vm: &mut Vm, start: u64, end: u64) {
     if vm.code.has_code(start, end) {
         for id in vm.code.leaving(start, end) {
-            spool::freeze_image(vm, id);
+            save::freeze_image(vm, id);
         }
-        crate::rseq::unmapped(&mut vm.rseq, start, end);
+        vm.rseq.unmapped(start, end);
     }
     let dead = vm.code.gone(start, end);
     bury(vm, dead);

@@ -2,17 +2,13 @@
 //!
 //! Nothing here fails the program: what cannot be saved is a note.
 
-mod allowance;
-mod anticipate;
-mod tidy;
-
+use super::allowance::Allowance;
+use super::tidy;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use allowance::Allowance;
 use ppin_abi::context::Context;
 use ppin_codecache::fresh::directory::Fresh;
-use ppin_codecache::image::Naming;
 use ppin_codecache::image::{Image, ImageId};
 use ppin_codecache::room;
 use ppin_codecache::unit::{Bound, worth_opening};
@@ -24,37 +20,65 @@ use ppin_process::vm::Vm;
 use ppin_relocator::{Fragment, FragmentRef, RelocKind};
 use ppin_store::{self as store, Folder};
 
-/// Freezes everything fresh. `remap`: use the new units at once (the cache is about
-/// to be flushed).
-pub fn freeze_all(vm: &mut Vm, remap: bool) {
+/// Adds to an image what later runs are likely to need, before it is frozen.
+pub(super) trait Explorer {
+    /// Whether an image without fresh traces shall be explored all the same.
+    fn is_due(&self, vm: &mut Vm, id: ImageId) -> bool;
+    /// Adds neighbours of the image's traces; whether that were all.
+    fn explore(&self, vm: &mut Vm, id: ImageId, allowance: &mut Allowance) -> bool;
+}
+
+/// Nothing is added.
+pub(super) struct AsItIs;
+
+impl Explorer for AsItIs {
+    fn is_due(&self, _: &mut Vm, _: ImageId) -> bool {
+        false
+    }
+
+    fn explore(&self, _: &mut Vm, _: ImageId, _: &mut Allowance) -> bool {
+        false
+    }
+}
+
+/// Freezes everything fresh, and uses the new units at once: the cache is about to be flushed.
+pub fn in_passing(vm: &mut Vm) {
     if !vm.library.may_save() {
         return;
     }
     let started = time::ticks();
-    let mut allowance = if remap {
-        Allowance::in_passing()
-    } else {
-        Allowance::of_run(vm)
-    };
-    let program = if remap || !allowance.exploring {
-        String::new()
-    } else {
-        ppin_process::report::program::program()
-    };
+    let allowance = &mut Allowance::in_passing();
     for n in 0..vm.code.images.all.len() as u32 {
         let id = ImageId(n);
         remove_damaged(vm, id);
-        if let Some((key, dir, name)) = freeze(vm, id, &mut allowance, &program)
-            && remap
-        {
+        if let Some((key, dir, name)) = freeze(vm, id, allowance, &AsItIs) {
             vm.code.map_unit(&vm.library, id, &key, &dir, &name);
         }
     }
-    if !remap {
-        keep_cap(vm);
-    }
     vm.code.note_refusals(&mut vm.library);
     vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
+}
+
+/// Freezes everything fresh; nothing will be frozen for a long time, or ever again.
+pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explorer) {
+    if !vm.library.may_save() {
+        return;
+    }
+    let started = time::ticks();
+    for n in 0..vm.code.images.all.len() as u32 {
+        let id = ImageId(n);
+        remove_damaged(vm, id);
+        freeze(vm, id, allowance, explorer);
+    }
+    keep_cap(vm);
+    vm.code.note_refusals(&mut vm.library);
+    vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
+}
+
+/// The same while the process runs on, as it is.
+pub fn in_run(vm: &mut Vm) {
+    let allowance = &mut Allowance::of_run(vm);
+    all(vm, allowance, &AsItIs);
 }
 
 /// Key of an image's units.
@@ -111,26 +135,25 @@ fn remove_damaged(vm: &mut Vm, id: ImageId) {
 
 /// Freezes the fresh fragments of one image, or of one that is being unmapped.
 pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, Folder, UnitName)> {
-    freeze(vm, id, &mut Allowance::in_passing(), "")
+    freeze(vm, id, &mut Allowance::in_passing(), &AsItIs)
 }
 
-/// The same, with what follows them as far as the allowance goes. `program`: the process's own
-/// file, in a run that explores.
+/// The same, with what the explorer adds as far as the allowance goes.
 fn freeze(
     vm: &mut Vm,
     id: ImageId,
     allowance: &mut Allowance,
-    program: &str,
+    explorer: &impl Explorer,
 ) -> Option<(Key, Folder, UnitName)> {
     if !vm.library.may_save() {
         return None;
     }
-    if savable(vm, id).is_empty() && !anticipate::is_due(vm, id, program) {
+    if savable(vm, id).is_empty() && !explorer.is_due(vm, id) {
         return None;
     }
     let mut draft = Draft::new(vm, id)?;
     forget_published(vm, id, &draft);
-    draft.explored = anticipate::neighbours(vm, id, program, allowance);
+    draft.explored = explorer.explore(vm, id, allowance);
     let fresh = savable(vm, id);
     if fresh.is_empty() && (!draft.explored || draft.names.is_empty()) {
         return None;
@@ -203,16 +226,10 @@ impl Draft {
     }
 }
 
-/// Whether code of the image may be kept.
-pub fn may_save(image: &Image) -> bool {
-    let named = image.naming != Naming::Local;
-    !image.gone && named && (image.file.is_some() || image.path == "[vdso]")
-}
-
 /// Numbers of the image's fragments that may be frozen, in order of first execution.
-fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
+pub(super) fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
     let image = vm.code.images.get(id);
-    if !may_save(image) {
+    if !image.may_be_kept() {
         return Vec::new();
     }
     let wanted = |f: &Fresh| {
