@@ -3,7 +3,7 @@
 use crate::signal::deliver;
 use crate::signal::inside;
 use crate::signal::native;
-use crate::syscall::gate32::{self, Way};
+use crate::syscall::old_calls::{self, Way};
 use crate::{lockstep, sample, syscall};
 use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
@@ -158,7 +158,7 @@ fn trap(thread: &mut Thread) -> CachePc {
     let entry = look_again(&mut vm, thread, pc, Context(rec.context));
     if rec.kind == Trap::Int80 as u32 {
         drop(vm);
-        match gate32::way(&thread.regs.gpr) {
+        match old_calls::way(&thread.regs.gpr) {
             Way::Natively => {}
             // A filter would judge it by its own architecture and number.
             Way::As(nr, args) if filter::of(&thread.area).is_none() => {

@@ -41,7 +41,6 @@ mod dispatch;
 mod end;
 mod follow;
 mod leave;
-mod listing;
 mod lockstep;
 mod obstacle;
 mod sample;

@@ -14,8 +14,8 @@ use ppin_api::Tool;
 use ppin_codecache::unit::Library;
 use ppin_codecache::{CodeCache, Figures};
 use ppin_os::filter;
-use ppin_os::heap;
 use ppin_os::lock::{Guard, Mutex};
+use ppin_os::{heap, proc};
 
 /// See the module.
 pub struct Vm {
@@ -157,6 +157,13 @@ pub fn describe(pc: u64) -> String {
     } else {
         alloc::format!("{pc:#x}")
     }
+}
+
+/// Whether `pid` is a thread or process that runs in this memory.
+pub fn is_ours(pid: i32) -> bool {
+    // SAFETY: threads in the list are alive.
+    let is = |thread: &*mut Thread| unsafe { (**thread).tid == pid };
+    pid == proc::pid() || lock().threads.iter().any(is)
 }
 
 impl Vm {

@@ -2,10 +2,10 @@
 
 use super::record::Record;
 use super::{native, translated};
-use crate::signal::step::TRAP_TRACE;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
+use ppin_process::signal::trap_flag::TRAP_TRACE;
 use ppin_process::thread::Thread;
 
 /// What this process is.

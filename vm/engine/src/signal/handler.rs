@@ -3,23 +3,24 @@
 use super::deliver;
 use super::fatal;
 use super::native;
-use super::step::{self, TRAP_TRACE};
+use super::redirect::redirect;
+use super::step;
+use super::waiting::deliver_waiting;
+use super::whereabouts::{Where, gate_spot, locate};
 use crate::leave;
 use crate::sample;
-use ppin_abi::addr::AppPc;
 use ppin_abi::area::Spill;
 use ppin_abi::boot::flag;
-use ppin_abi::context::Context;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
 use ppin_process::gate as glue;
 use ppin_process::gate::Place;
 use ppin_process::gate::vmcall;
-use ppin_process::pending as held;
 use ppin_process::signal::FAULTS;
 use ppin_process::signal::HOLD_ALL;
 use ppin_process::signal::bit;
 use ppin_process::signal::native::Native;
+use ppin_process::signal::trap_flag::TRAP_TRACE;
 use ppin_process::thread::Thread;
 use ppin_process::translate;
 use ppin_process::vm;
@@ -55,39 +56,6 @@ pub unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mu
         on_fault(thread, signal, info, context)
     } else {
         on_async(thread, info, context)
-    }
-}
-
-/// Where a thread is, for a signal.
-pub enum Where {
-    /// In the cache, or as good as: the app's state is at hand.
-    App(translate::Spot),
-    /// Must run on to a boundary.
-    Transit,
-    /// In the VM.
-    Vm,
-}
-
-/// Where `thread` is, if it is at `pc`.
-pub fn locate(thread: &Thread, pc: u64) -> Where {
-    let in_cache = |pc| translate::spot(&vm::lock(), pc);
-    if !vm::is_runtime(pc) {
-        return match in_cache(pc) {
-            Some(spot) => Where::App(spot),
-            // Cold code: stubs on their way to the runtime.
-            None if vm::lock().code.in_cache(pc) => Where::Transit,
-            None => Where::Vm,
-        };
-    }
-    match glue::place(pc) {
-        Place::GateSyscall => Where::App(deliver::gate_spot(thread, false)),
-        Place::GateDone => Where::App(deliver::gate_spot(thread, true)),
-        Place::DeliveryTrap => match in_cache(thread.entering) {
-            Some(spot) => Where::App(spot),
-            None => Where::Transit,
-        },
-        Place::Transit | Place::NativeTrap => Where::Transit,
-        Place::Vm => Where::Vm,
     }
 }
 
@@ -174,7 +142,7 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     }
     if info.code == SI_KERNEL && glue::place(pc) == Place::GateDone {
         // The kernel's answer to the app's call, such as `uretprobe` out of place.
-        let spot = deliver::gate_spot(thread, true);
+        let spot = gate_spot(thread, true);
         return deliver::deliver(thread, context, info, &spot, true);
     }
     if thread.signals.native != Native::Off && native::step(thread, signal, info, context) {
@@ -246,14 +214,6 @@ fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
     }
 }
 
-/// Delivers the signal that waited, now that the app stands at `spot`.
-pub fn deliver_waiting(thread: &mut Thread, context: &mut UContext, spot: &translate::Spot) {
-    let info = thread.signals.waiting;
-    thread.pending = 0;
-    deliver::deliver(thread, context, &info, spot, false);
-    held::release(thread);
-}
-
 /// Page faults by which the cache works: the first execution of a restored group,
 /// a store to guarded code.
 fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) -> bool {
@@ -314,17 +274,6 @@ fn killed(thread: &mut Thread, context: &mut UContext, entry: u64) -> bool {
     let (pc, ctx) = unit.entry_at(entry, vm.code.images.get(image).base);
     redirect(thread, context, pc, ctx);
     true
-}
-
-/// Lets the thread go on at app address `pc` by way of the VM. All app registers
-/// are in place in `context`.
-pub fn redirect(thread: &mut Thread, context: &mut UContext, pc: AppPc, ctx: Context) {
-    thread.resume_pc = pc.0;
-    thread.resume_context = ctx.0;
-    context.gregs[greg::RIP] = glue::cross(glue::resume_vm);
-    let flag = &mut thread.signals.trap_flag;
-    flag.standing = true;
-    context.gregs[greg::FLAGS] = flag.applied(context.gregs[greg::FLAGS]);
 }
 
 /// A fault of the app's own.

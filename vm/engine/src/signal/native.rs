@@ -6,9 +6,8 @@
 //! behind it brings us back. Meanwhile gs is the app's. Where it leads to code that is not
 //! of 64 bits, that runs natively, too ([`compat`]).
 
-use super::handler::redirect;
+use super::redirect::redirect;
 use super::step;
-use super::step::TRAP_TRACE;
 use super::{compat, deliver, origin};
 use crate::leave;
 use ppin_abi::addr::{AppPc, CachePc};
@@ -18,6 +17,7 @@ use ppin_os::{c, peek};
 use ppin_process::gate as glue;
 use ppin_process::signal::native::Native;
 use ppin_process::signal::trap_flag::TRAP_FLAG;
+use ppin_process::signal::trap_flag::TRAP_TRACE;
 use ppin_process::thread::Thread;
 use ppin_process::translate;
 use ppin_process::translate::Spot;

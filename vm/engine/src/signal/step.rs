@@ -8,17 +8,17 @@
 //! the first trap comes before anything of the next instruction.
 
 use super::deliver;
-use super::handler::{self, Where, locate};
+use super::flag_code::{POPF, PUSHF, hide, is};
+use super::waiting::deliver_waiting;
+use super::whereabouts::{Where, locate};
+use ppin_os::c;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_os::{c, peek};
 use ppin_process::gate as glue;
 use ppin_process::signal::trap_flag::TRAP_FLAG;
+use ppin_process::signal::trap_flag::TRAP_TRACE;
 use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
 use ppin_process::vm;
-
-/// `si_code` of a single step.
-pub const TRAP_TRACE: i32 = 2;
 
 /// Steps to the next boundary.
 pub fn begin(thread: &mut Thread, context: &mut UContext) {
@@ -66,7 +66,7 @@ fn at_boundary(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
         trap(thread, context, spot);
     } else if thread.signals.stepping {
         stop(thread, context);
-        handler::deliver_waiting(thread, context, spot);
+        deliver_waiting(thread, context, spot);
     } else {
         go_on(thread, context);
     }
@@ -94,27 +94,5 @@ fn notice(thread: &mut Thread, context: &UContext) {
         flag.standing = true;
     } else if is(from, PUSHF) {
         hide(context.gregs[greg::RSP]);
-    }
-}
-
-/// `pushf`
-pub const PUSHF: u8 = 0x9c;
-/// `popf`
-pub const POPF: u8 = 0x9d;
-
-/// Whether the instruction at `pc` is `opcode`, with or without a prefix.
-#[must_use]
-pub fn is(pc: u64, opcode: u8) -> bool {
-    const OPERAND_SIZE: u8 = 0x66;
-    let bytes = peek::read_value::<[u8; 2]>(pc).unwrap_or_default();
-    bytes[0] == opcode || bytes == [OPERAND_SIZE, opcode]
-}
-
-/// Takes our own trap flag out of the flags just pushed at `sp`.
-pub fn hide(sp: u64) {
-    const SECOND: u64 = 1;
-    if let Some(byte) = peek::read_value::<u8>(sp + SECOND) {
-        // It was written a moment ago.
-        let _ = peek::write_value(sp + SECOND, &(byte & !1));
     }
 }

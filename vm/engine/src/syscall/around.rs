@@ -1,8 +1,10 @@
 //! Calls on a range of memory in which something of ours lies. To the program that is a hole:
 //! they act on its own part alone, and say what the kernel says of holes (in its mm/).
 
+use super::memory;
+use super::outcome;
+use super::outcome::pass;
 use super::pages::{self, Pages};
-use super::{memory, pass};
 use alloc::vec::Vec;
 use ppin_os::maps;
 use ppin_os::place;
@@ -145,7 +147,7 @@ fn remap(pieces: &[Pages], cut_off: Pages, args: &[usize; 6]) -> isize {
     let mut args = *args;
     args[1] = args[2];
     let result = memory::make(c::__NR_mremap, &args);
-    if memory::ok(result) {
+    if outcome::ok(result) {
         each(&of_the_app(pieces.to_vec()), c::__NR_munmap, &[0; 6]);
     }
     result

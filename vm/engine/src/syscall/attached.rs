@@ -1,7 +1,9 @@
 //! shmat(2).
 
+use super::outcome;
+use super::outcome::pass;
 use super::pages::Pages;
-use super::{memory, pass, resident};
+use super::resident;
 use ppin_os::{c, mem, raw};
 use ppin_process::vm;
 use ppin_translate::changes;
@@ -30,7 +32,7 @@ pub fn shmat(args: &[usize; 6]) -> isize {
         changes::release_all(&mut vm::lock());
     }
     let result = pass(c::__NR_shmat, args);
-    if memory::ok(result) {
+    if outcome::ok(result) {
         // Executable parts are met when jumped to.
         resident::attached(result as u64);
         let size = size(args[0]).unwrap_or(1);

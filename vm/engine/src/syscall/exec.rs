@@ -3,7 +3,7 @@
 //! Programs that must not or cannot be instrumented (privileged, unreadable, 32-bit)
 //! run natively, with their privileges, and are reported.
 
-use super::{Outcome, pass};
+use super::outcome::{Outcome, pass};
 use crate::end;
 use crate::follow::{self, Plan};
 use alloc::vec::Vec;

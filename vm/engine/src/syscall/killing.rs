@@ -3,7 +3,7 @@
 //! ours then would keep it. So they are sent while the sender has the locks, and it keeps
 //! them until they have arrived.
 
-use super::{Outcome, pass, through_gate};
+use super::outcome::{Outcome, pass, through_gate};
 use alloc::format;
 use alloc::vec::Vec;
 use ppin_os::file::File;

@@ -6,8 +6,8 @@
 //! does nothing but close and exit: at any other system call it is given up before
 //! the call is made. A daemon does not hold its caller's pipe open.
 
-use super::Outcome;
-use super::pass_interruptible;
+use super::outcome::Outcome;
+use super::outcome::pass_interruptible;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::boot::flag;
 use ppin_os::{c, call, file};

@@ -2,7 +2,7 @@
 //! counts ours, too: so it is told as much more as we have, and the app is told what it has
 //! asked for. A program that is executed gets the app's limits.
 
-use super::pass;
+use super::outcome::pass;
 use alloc::vec::Vec;
 use ppin_os::budget;
 use ppin_os::limits::{HARD, Limit, SOFT, WIDENED, Widened};

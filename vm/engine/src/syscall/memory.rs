@@ -1,7 +1,9 @@
 //! Calls that change what is mapped: translations must follow.
 
+use super::outcome;
+use super::outcome::{Outcome, pass};
 use super::pages::Pages;
-use super::{Outcome, advice, around, attached, pass, resident};
+use super::{advice, around, attached, resident};
 use crate::leave;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -98,11 +100,6 @@ pub fn make(nr: u32, args: &[usize; 6]) -> isize {
     }
 }
 
-/// Whether it is an address: not an error, nor what a filter makes of a call.
-pub fn ok(result: isize) -> bool {
-    !(-4095..0).contains(&result) && aligned(result as usize)
-}
-
 /// What the call takes away is forgotten before, so that no other thread finds a
 /// translation of what is gone. Should the call fail, it is translated again.
 pub fn forget(pages: Option<Pages>) {
@@ -116,17 +113,13 @@ fn munmap(args: &[usize; 6]) -> isize {
     pass(c::__NR_munmap, args)
 }
 
-fn aligned(addr: usize) -> bool {
-    (addr as u64).is_multiple_of(mem::PAGE)
-}
-
 fn mmap(args: &[usize; 6]) -> isize {
     let flags = args[3] as u32;
     if flags & c::MAP_FIXED != 0 {
         forget(Pages::new(args[0], args[1]));
     }
     let result = resident::map(args);
-    let made = Pages::new(result as usize, args[1]).filter(|_| ok(result));
+    let made = Pages::new(result as usize, args[1]).filter(|_| outcome::ok(result));
     let Some((start, end)) = made.map(Pages::bounds) else {
         return result;
     };

@@ -1,6 +1,6 @@
 //! Calls with one small rule each.
 
-use super::pass;
+use super::outcome::pass;
 use crate::confine;
 use ppin_os::{c, mem, proc};
 use ppin_process::thread::Thread;
@@ -31,7 +31,7 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
         c::__NR_userfaultfd => {
             let result = pass(nr, args);
             if result >= 0 {
-                super::userfault_begins();
+                super::outcome::userfault_begins();
             }
             result
         }

@@ -4,14 +4,14 @@
 //! Writes come here once a
 //! descriptor of that kind has been opened; which one it is, the kernel is asked.
 
-use super::Outcome;
-use super::pass_interruptible;
+use super::outcome::Outcome;
+use super::outcome::pass_interruptible;
 use alloc::format;
 use alloc::vec::Vec;
 use ppin_os::{c, descriptor, peek, proc};
 use ppin_process::gate::table;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
+use ppin_process::vm::{self, is_ours};
 use ppin_translate::changes;
 
 /// Start and end of memory.
@@ -77,13 +77,6 @@ pub fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome
     // Another thread may have translated the old bytes meanwhile.
     settle();
     outcome
-}
-
-/// Whether `pid` is a thread or process that runs in this memory.
-pub fn is_ours(pid: i32) -> bool {
-    // SAFETY: threads in the list are alive.
-    let is = |thread: &*mut Thread| unsafe { (**thread).tid == pid };
-    pid == proc::pid() || vm::lock().threads.iter().any(is)
 }
 
 /// The memory that the call is to write to.

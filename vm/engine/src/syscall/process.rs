@@ -1,6 +1,6 @@
 //! Calls that make or end threads and processes.
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::thread::clone::{self, Request};
 use crate::thread::exit;
 use ppin_os::c;

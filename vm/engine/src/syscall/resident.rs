@@ -4,8 +4,9 @@
 //! would count ours, too, and refuse. So each mapping of the app's is locked for itself, and
 //! what is mapped later on as it is mapped.
 
+use super::outcome;
+use super::outcome::pass;
 use super::pages::{self, Pages};
-use super::pass;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 use ppin_os::filter;
@@ -120,7 +121,7 @@ pub fn map(args: &[usize; 6]) -> isize {
         return pass(c::__NR_mmap, &args);
     }
     let result = pass(c::__NR_mmap, args);
-    let made = Pages::new(result as usize, args[1]).filter(|_| super::memory::ok(result));
+    let made = Pages::new(result as usize, args[1]).filter(|_| outcome::ok(result));
     if made.is_some_and(|made| !lock(made.bounds(), future)) {
         pass(c::__NR_munmap, &[result as usize, args[1], 0, 0, 0, 0]);
         return EAGAIN;

@@ -1,7 +1,7 @@
 //! rt_sigaction, rt_sigprocmask, rt_sigreturn, sigaltstack, rt_sigpending and
 //! rt_sigtimedwait (the manual pages of these names).
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::signal::compat;
 use crate::signal::inside::Inside;
 use ppin_abi::addr::{AppPc, CachePc};
@@ -127,7 +127,7 @@ pub fn change_mask(thread: &mut Thread, mask: u64) {
 
 /// `rt_sigpending`: what we hold back for the app is pending, too.
 fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
-    let result = super::pass(c::__NR_rt_sigpending, args);
+    let result = super::outcome::pass(c::__NR_rt_sigpending, args);
     let held = held::pending(thread);
     let (at, size) = (args[0] as u64, args[1]);
     if result == 0 && held != 0 {
@@ -180,7 +180,7 @@ fn wait_in_vm(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
     let mut args = *args;
     let mut info = SigInfo::NONE;
     let at = core::mem::replace(&mut args[1], &raw mut info as usize);
-    let outcome = super::pass_interruptible(thread, c::__NR_rt_sigtimedwait, &args);
+    let outcome = super::outcome::pass_interruptible(thread, c::__NR_rt_sigtimedwait, &args);
     let Outcome::Done(signal @ 1..) = outcome else {
         return outcome;
     };

@@ -4,7 +4,7 @@
 //! The mask that the kernel gets leaves faults open; the app's is kept for the frame
 //! of the signal that ends the wait.
 
-use super::{Outcome, pass_interruptible};
+use super::outcome::{Outcome, pass_interruptible};
 use ppin_os::{c, peek};
 use ppin_process::pending as held;
 use ppin_process::signal::UNCATCHABLE;

@@ -1,6 +1,7 @@
 //! ptrace(2): who is about to be traced is left to itself ([`crate::leave`]).
 
-use super::{Outcome, killing, own_memory, through_gate};
+use super::killing;
+use super::outcome::{Outcome, through_gate};
 use crate::{leave, obstacle};
 use ppin_os::{c, peek};
 use ppin_process::thread::Thread;
@@ -18,7 +19,9 @@ pub fn handle(thread: &mut Thread, resume: u64, args: &[usize; 6]) -> Outcome {
             return Outcome::Natively(leave::TRACED);
         }
         // Who uses this memory, too, cannot be left: a leak checker's tracer stops those.
-        PTRACE_ATTACH | PTRACE_SEIZE | PTRACE_INTERRUPT if own_memory::is_ours(args[1] as i32) => {
+        PTRACE_ATTACH | PTRACE_SEIZE | PTRACE_INTERRUPT
+            if ppin_process::vm::is_ours(args[1] as i32) =>
+        {
             return Outcome::Done(relative(args));
         }
         PTRACE_ATTACH | PTRACE_SEIZE => leave::ask(args[1] as i32),

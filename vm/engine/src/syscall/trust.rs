@@ -15,7 +15,7 @@ pub fn give_up(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
         ppin_translate::save::at_end(&mut vm);
         vm.library.closed = true;
     }
-    super::pass(nr, args)
+    super::outcome::pass(nr, args)
 }
 
 /// Whether the call sets user ids to what they are, as posix_spawn(3) does for

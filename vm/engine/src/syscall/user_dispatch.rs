@@ -6,7 +6,7 @@
 //! first use on all calls of the process come by here, and the VM judges them by the
 //! address that the program called from.
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::signal::fatal;
 use ppin_os::frame::SigInfo;
 use ppin_os::{c, peek, signals};
@@ -66,7 +66,7 @@ pub fn set(thread: &mut Thread, args: &[usize; 6]) -> isize {
 
 /// The kernel judges the arguments, with a byte of ours that lets all calls pass.
 fn ask_kernel(args: &[usize; 6], selector: usize) -> isize {
-    super::pass(
+    super::outcome::pass(
         c::__NR_prctl,
         &[args[0], args[1], args[2], args[3], selector, 0],
     )

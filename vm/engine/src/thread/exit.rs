@@ -2,7 +2,7 @@
 
 use crate::end;
 use crate::leave::gather;
-use crate::syscall::Outcome;
+use crate::syscall::outcome::Outcome;
 use ppin_api::ThreadId;
 use ppin_os::filter;
 use ppin_os::{app_call, c, proc, signals};

@@ -1,25 +1,9 @@
-//! What a program reads of itself below `/proc/self`, as it would be without us.
-//!
-//! Of its mappings (`maps` and `smaps`, proc_pid_maps(5); `smaps_rollup`, `numa_maps`,
-//! [`map_files`] and the questions of [`query`]) ours are left out, and pages whose
-//! code we guard ([`ppin_translate::changes`]) are as writable as the program has made
-//! them: collectors and profilers go by this list. Sizes, sets of signals and limits
-//! (`status`, `stat`, `statm`, `limits`) are the program's.
-//!
-//! The kernel makes such a text when it is read, and so do we: a read from the start of
-//! the file finds a copy in its place, made in that moment. Other processes see all that
-//! there is.
+//! Lists that the program has opened, and what they say when they are read.
 
-mod limits;
-pub mod map_files;
-mod mappings;
-mod numa;
-mod query;
-mod rollup;
-mod sizes;
-mod status;
-
-use crate::syscall::is_ours;
+use crate::proc_files::{PROC, tells_of_us, whom};
+use crate::sizes::Sizes;
+use crate::status::Signals;
+use crate::{limits, mappings, numa, query, rollup, sizes, status};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -32,8 +16,6 @@ use ppin_process::ours as holdings;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 use ppin_process::vm::Vm;
-use sizes::Sizes;
-use status::Signals;
 
 /// A list that the app has opened.
 struct Opened {
@@ -48,9 +30,6 @@ static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
 
 /// More than any list needs.
 const MOST: usize = 64 << 20;
-/// `PROC_SUPER_MAGIC`, statfs(2).
-const PROC: u64 = 0x9fa0;
-
 /// Whether the file of that name, wherever it lies, may be such a list.
 #[must_use]
 pub fn is_named_so(path: &[u8]) -> bool {
@@ -81,15 +60,6 @@ pub fn opened(fd: i32) {
         lists.push(Opened { fd, path, inode });
         table::watch_reads(true);
     }
-}
-
-fn tells_of_us(path: &str) -> bool {
-    whom(path).is_some_and(is_ours)
-}
-
-/// The number in `/proc/PID/NAME` or `/proc/PID/task/TID/NAME`.
-fn whom(path: &str) -> Option<i32> {
-    path.rsplit('/').nth(1)?.parse().ok()
 }
 
 fn inode(fd: i32) -> Result<u64> {

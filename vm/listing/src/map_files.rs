@@ -1,7 +1,7 @@
 //! `/proc/PID/map_files`: a folder with a link for each mapping of a file, named by its
 //! addresses. Ours are not there: neither in what is read of the folder nor by name.
 
-use super::{PROC, tells_of_us};
+use crate::proc_files::{PROC, tells_of_us};
 use alloc::vec::Vec;
 use ppin_os::{c, descriptor, peek};
 use ppin_process::gate::table;

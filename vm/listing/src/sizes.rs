@@ -1,7 +1,7 @@
 //! How much of a process is ours, in the terms of `/proc/PID/status` and `statm`
 //! (proc_pid_status(5)).
 
-use super::mappings::{Entry, parse};
+use crate::mappings::{Entry, parse};
 use ppin_os::mem::PAGE;
 use ppin_process::ours::Range;
 

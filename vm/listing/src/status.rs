@@ -1,7 +1,7 @@
 //! The text of `/proc/PID/status`, `stat` and `statm` as it would be without us
 //! (proc_pid_status(5), proc_pid_stat(5), proc_pid_statm(5)).
 
-use super::sizes::Sizes;
+use crate::sizes::Sizes;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -1,7 +1,7 @@
 //! The text of `/proc/PID/numa_maps`: a line for each mapping with its start, its policy and
 //! words, some of them counts (numa_maps, proc(5)).
 
-use super::mappings::parse;
+use crate::mappings::parse;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;

@@ -1,8 +1,8 @@
 //! The text of `/proc/PID/smaps_rollup`: one entry that stands for all mappings, with sums of
 //! what `smaps` says of each (proc_pid_smaps(5)).
 
-use super::mappings::{Entry, parse};
-use super::sizes::is_shared_memory;
+use crate::mappings::{Entry, parse};
+use crate::sizes::is_shared_memory;
 use alloc::format;
 use alloc::string::{String, ToString};
 use ppin_process::ours::Range;

@@ -4,7 +4,7 @@
 //! The kernel answers, but which mapping it is asked for is decided by the list as the
 //! program sees it: the list has no mapping of ours, and what we have cut in pieces is one.
 
-use super::mappings::{Entry, parse};
+use crate::mappings::{Entry, parse};
 use ppin_os::peek;
 
 /// `PROCMAP_QUERY`.
