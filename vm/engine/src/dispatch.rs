@@ -1,10 +1,12 @@
 //! The dispatcher: why the VM was entered, and where to go on.
 
+use crate::check::lockstep;
+use crate::check::sample;
 use crate::signal::deliver;
 use crate::signal::inside;
 use crate::signal::native;
+use crate::syscall;
 use crate::syscall::old_calls::{self, Way};
-use crate::{lockstep, sample, syscall};
 use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;

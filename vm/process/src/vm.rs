@@ -42,7 +42,7 @@ pub struct Vm {
     /// The process has written its report, or must not.
     pub ended_already: bool,
     /// The app filters system calls: the VM makes none that the app did not ask for.
-    pub quiet: bool,
+    pub filtered: bool,
 }
 
 // SAFETY: the raw pointers are to thread mappings; all use is under the lock.

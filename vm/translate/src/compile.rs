@@ -213,10 +213,10 @@ pub fn install(
     listed: bool,
 ) -> CachePc {
     let manner = Manner {
-        quietly: vm.quiet,
+        filtered: vm.filtered,
         shuffled: vm.config.flags & flag::SHUFFLE != 0,
     };
-    if vm.code.wants_flush(vm.quiet) {
+    if vm.code.wants_flush(vm.filtered) {
         flush(vm);
     }
     loop {

@@ -11,7 +11,7 @@ use super::flag_code;
 use super::native;
 use super::step;
 use super::waiting::deliver_waiting;
-use crate::end;
+use crate::life::end;
 use crate::syscall::old_calls::{self, Way};
 use crate::syscall::pages::Pages;
 use ppin_abi::addr::AppPc;

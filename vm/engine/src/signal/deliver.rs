@@ -4,7 +4,7 @@ use super::compat;
 use super::fatal;
 use super::redirect::redirect;
 use super::whereabouts::gate_spot;
-use crate::leave;
+use crate::life::leave;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Spill;
 use ppin_abi::context::Context;

@@ -2,7 +2,7 @@
 //!
 //! The kernel writes what it finds: the registers that each thread entered it with last, and
 //! all memory. So before a process dies with a core file it is left to itself
-//! ([`crate::leave`]): its threads go on natively, the system calls they were waiting in are
+//! ([`crate::life::leave`]): its threads go on natively, the system calls they were waiting in are
 //! made again at the program's own addresses, our memory is unmapped, and the signal is
 //! delivered to the thread that dies as the kernel restores its registers.
 //!
@@ -10,10 +10,10 @@
 //! rest is done as far as possible: our memory is left out of the file, and the dying thread
 //! has its own registers.
 
-use crate::end;
-use crate::leave::last_steps::LastSteps;
-use crate::leave::last_steps::keep_out_of_core;
-use crate::leave::{self, gather};
+use crate::life::end;
+use crate::life::leave::last_steps::LastSteps;
+use crate::life::leave::last_steps::keep_out_of_core;
+use crate::life::leave::{self, gather};
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::boot::flag;

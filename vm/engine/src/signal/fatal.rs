@@ -25,7 +25,7 @@ pub fn repeat(thread: &Thread, signal: u32, context: &mut UContext) -> bool {
     let way = left::is_kernels() && !returns_by_hand();
     if way {
         if !thread.borrowed_memory {
-            crate::end::of_process(&mut vm::lock());
+            crate::life::end::of_process(&mut vm::lock());
         }
         context.sigmask |= bit(signal);
         if signal == c::SIGTRAP {
@@ -59,7 +59,7 @@ pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInf
         die_now(thread, signal, info)
     }
     let mut vm = vm::lock();
-    crate::end::of_process(&mut vm);
+    crate::life::end::of_process(&mut vm);
     die_now(thread, signal, info)
 }
 

@@ -9,7 +9,7 @@
 use super::redirect::redirect;
 use super::step;
 use super::{compat, deliver, origin};
-use crate::leave;
+use crate::life::leave;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_os::frame::{SigInfo, UContext, greg};

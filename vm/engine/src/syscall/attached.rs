@@ -1,9 +1,9 @@
 //! shmat(2).
 
+use super::locked;
 use super::outcome;
 use super::outcome::pass;
 use super::pages::Pages;
-use super::resident;
 use ppin_os::{c, mem, raw};
 use ppin_process::vm;
 use ppin_translate::changes;
@@ -34,7 +34,7 @@ pub fn shmat(args: &[usize; 6]) -> isize {
     let result = pass(c::__NR_shmat, args);
     if outcome::ok(result) {
         // Executable parts are met when jumped to.
-        resident::attached(result as u64);
+        locked::attached(result as u64);
         let size = size(args[0]).unwrap_or(1);
         if let Some((start, end)) = Pages::new(result as usize, size).map(Pages::bounds) {
             changes::range(&mut vm::lock(), start, end);

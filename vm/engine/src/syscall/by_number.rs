@@ -2,7 +2,7 @@
 
 use super::outcome::{Outcome, through_gate};
 use super::{
-    around, exec, filled, killing, last_words, memory, misc, opening, own_memory, process,
+    around, exec, kernel_writes, killing, last_words, memory, misc, opening, own_memory, process,
     sigcalls, suspend, tracing, user_dispatch,
 };
 use ppin_listing::map_files;
@@ -29,7 +29,7 @@ pub fn decide(thread: &mut Thread, resume: u64) -> Outcome {
         return outcome;
     }
     if table::watches_fills() && FILLING.contains(&nr) {
-        filled::before(nr, &args);
+        kernel_writes::before(nr, &args);
     }
     match nr {
         nr if MEMORY.contains(&nr) => memory::handle(thread, nr, &args),

@@ -4,8 +4,8 @@
 //! run natively, with their privileges, and are reported.
 
 use super::outcome::{Outcome, pass};
-use crate::end;
-use crate::follow::{self, Plan};
+use crate::life::end;
+use crate::life::follow::{self, Plan};
 use alloc::vec::Vec;
 use ppin_abi::boot::flag;
 use ppin_inject::Exec;

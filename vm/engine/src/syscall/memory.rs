@@ -3,8 +3,8 @@
 use super::outcome;
 use super::outcome::{Outcome, pass};
 use super::pages::Pages;
-use super::{advice, around, attached, resident};
-use crate::leave;
+use super::{advice, around, attached, locked};
+use crate::life::leave;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_os::descriptor::path_of;
@@ -118,7 +118,7 @@ fn mmap(args: &[usize; 6]) -> isize {
     if flags & c::MAP_FIXED != 0 {
         forget(Pages::new(args[0], args[1]));
     }
-    let result = resident::map(args);
+    let result = locked::map(args);
     let made = Pages::new(result as usize, args[1]).filter(|_| outcome::ok(result));
     let Some((start, end)) = made.map(Pages::bounds) else {
         return result;
@@ -128,7 +128,7 @@ fn mmap(args: &[usize; 6]) -> isize {
     }
     if is_shared(args) {
         let mut vm = vm::lock();
-        if vm.quiet {
+        if vm.filtered {
             vm.code.images.shared.add(start, end);
         }
     }
@@ -187,7 +187,7 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     let result = pass(nr, args);
     if executable && result == 0 {
         vm.code.images.unpark(start, end, writable);
-        if vm.quiet {
+        if vm.filtered {
             let entry = vm.code.images.shared.entry(start, end, writable);
             ppin_process::app_code::add(&mut vm, &entry, None, false);
         }
@@ -212,7 +212,7 @@ fn remap_file_pages(args: &[usize; 6]) -> isize {
     forget(pages);
     let result = pass(c::__NR_remap_file_pages, args);
     let mut vm = vm::lock();
-    if vm.quiet && executable && result == 0 {
+    if vm.filtered && executable && result == 0 {
         let entry = vm.code.images.shared.entry(start, end, true);
         ppin_process::app_code::add(&mut vm, &entry, None, false);
     }
@@ -243,7 +243,7 @@ fn brk(args: &[usize; 6]) -> isize {
     if before == 0 && args[0] != 0 {
         before = pass(c::__NR_brk, &[0; 6]) as u64;
     }
-    let result = resident::brk(args);
+    let result = locked::brk(args);
     if ok_break(result) {
         BREAK.store(result as u64, Ordering::Relaxed);
         forget(Pages::between(

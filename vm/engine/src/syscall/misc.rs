@@ -1,7 +1,7 @@
 //! Calls with one small rule each.
 
 use super::outcome::pass;
-use crate::confine;
+use crate::syscall::confine;
 use ppin_os::{c, mem, proc};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
@@ -21,13 +21,13 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
         c::__NR_prctl => prctl(thread, args),
         c::__NR_personality => personality(args),
         c::__NR_unshare | c::__NR_setns => {
-            crate::obstacle::note_namespaces();
+            crate::life::cannot_follow::note_namespaces();
             pass(nr, args)
         }
         c::__NR_getrlimit | c::__NR_setrlimit | c::__NR_prlimit64 => {
             super::limits::handle(thread, nr, args)
         }
-        c::__NR_mlockall | c::__NR_munlockall => super::resident::handle(thread, nr, args),
+        c::__NR_mlockall | c::__NR_munlockall => super::locked::handle(thread, nr, args),
         c::__NR_userfaultfd => {
             let result = pass(nr, args);
             if result >= 0 {

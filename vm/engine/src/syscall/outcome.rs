@@ -53,7 +53,7 @@ pub fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcom
 /// The program has got a userfaultfd, or may get one. (Under a filter, what we would ask of it
 /// could end the program.)
 pub fn userfault_begins() {
-    if !vm::lock().quiet {
+    if !vm::lock().filtered {
         ppin_os::userfault::begin();
     }
 }

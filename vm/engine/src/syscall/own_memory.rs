@@ -38,7 +38,7 @@ pub fn write(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
 
 /// Whether `fd` is this process's `mem`, or one of its threads'.
 fn is_own_memory(fd: i32) -> bool {
-    if vm::lock().quiet {
+    if vm::lock().filtered {
         return false;
     }
     let path = descriptor::path_of(fd);

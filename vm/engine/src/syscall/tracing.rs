@@ -1,8 +1,9 @@
-//! ptrace(2): who is about to be traced is left to itself ([`crate::leave`]).
+//! ptrace(2): who is about to be traced is left to itself ([`crate::life::leave`]).
 
 use super::killing;
 use super::outcome::{Outcome, through_gate};
-use crate::{leave, obstacle};
+use crate::life::cannot_follow;
+use crate::life::leave;
 use ppin_os::{c, peek};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
@@ -15,7 +16,7 @@ const PTRACE_INTERRUPT: usize = 0x4207;
 /// Handles the call.
 pub fn handle(thread: &mut Thread, resume: u64, args: &[usize; 6]) -> Outcome {
     match args[0] {
-        PTRACE_TRACEME if !obstacle::is_traced() && leave::is_possible(thread) => {
+        PTRACE_TRACEME if !cannot_follow::is_traced() && leave::is_possible(thread) => {
             return Outcome::Natively(leave::TRACED);
         }
         // Who uses this memory, too, cannot be left: a leak checker's tracer stops those.

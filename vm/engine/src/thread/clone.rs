@@ -5,7 +5,7 @@
 //! parent's memory gets a [`Thread`] of its own first, and starts on that one's VM
 //! stack with all signals blocked; the stack that the app gave is its rsp later.
 
-use crate::leave::gather;
+use crate::life::leave::gather;
 use crate::syscall::pages;
 use alloc::vec::Vec;
 use ppin_os::filter;
@@ -224,7 +224,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     vm.threads.push(thread);
     vm.learn_filters();
     vm.forked();
-    crate::syscall::resident::forked();
+    crate::syscall::locked::forked();
     vm.code.fresh.seal();
     ppin_process::counters::reset(&mut vm, thread);
     let tool = vm.tool_ref();
@@ -238,7 +238,8 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
     if process {
         ppin_process::gate::table::watch_kills();
         forget_dead();
-        let elsewhere = request.flag(c::CLONE_NEWPID) || crate::obstacle::pid_namespace_pending();
+        let elsewhere =
+            request.flag(c::CLONE_NEWPID) || crate::life::cannot_follow::pid_namespace_pending();
         let vm = vm::lock();
         heap::with_heap_at_rest(|_| lock::begin_sharing(elsewhere));
         drop(vm);

@@ -1,7 +1,7 @@
 //! The end of a thread and of the process.
 
-use crate::end;
-use crate::leave::gather;
+use crate::life::end;
+use crate::life::leave::gather;
 use crate::syscall::outcome::Outcome;
 use ppin_api::ThreadId;
 use ppin_os::filter;

@@ -52,7 +52,7 @@ impl Vm {
 
     /// Writes one that will be the last, or nearly.
     pub fn log_at_once(&self, event: Arguments<'_>) {
-        if let Some(line) = self.code.journal.line(event).filter(|_| !self.quiet) {
+        if let Some(line) = self.code.journal.line(event).filter(|_| !self.filtered) {
             // There is no better place to complain to.
             let _ = outlet::append(&self.config.log, line.as_bytes());
         }
@@ -70,7 +70,7 @@ impl Vm {
     pub fn write_log(&mut self) {
         let text = self.code.journal.take();
         if !text.is_empty()
-            && !self.quiet
+            && !self.filtered
             && let Err(e) = outlet::append(&self.config.log, text.as_bytes())
         {
             self.log.lost = Some(e);

@@ -95,7 +95,7 @@ fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
 /// Whether another trace fits in without a flush, which would take away those that are
 /// being added to.
 fn has_room(vm: &Vm) -> bool {
-    vm.code.fresh.size() + ROOM <= vm.code.fresh.limit && !vm.code.is_short(vm.quiet)
+    vm.code.fresh.size() + ROOM <= vm.code.fresh.limit && !vm.code.is_short(vm.filtered)
 }
 
 /// Whether an image without fresh traces shall be explored all the same: that of `program`.

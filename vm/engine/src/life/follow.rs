@@ -1,6 +1,6 @@
 //! Following an exec: which programs can be, and how.
 
-use crate::obstacle;
+use crate::life::cannot_follow;
 use alloc::ffi::CString;
 use alloc::vec::Vec;
 use ppin_inject::block::BootParams;
@@ -92,7 +92,7 @@ fn binary(head: &[u8], stat: &ppin_os::file::Stat, fd: &ppin_os::file::File) -> 
     if (setuid || fd.has_capabilities()) && gains(stat) {
         return Plan::Native("it would lose its privileges");
     }
-    obstacle::found().map_or(Plan::Follow, Plan::Native)
+    cannot_follow::reason().map_or(Plan::Follow, Plan::Native)
 }
 
 /// Root gains nothing from its own setuid programs, and with all its capabilities nothing from

@@ -95,7 +95,7 @@ fn suitable(vm: &Vm, thread: &Thread, entry: CachePc) -> Option<AppPc> {
         || signals.trap_flag.traps()
         // It would be told of the copies.
         || userfault::is_on();
-    if busy || vm.quiet || sequence::is_inside(vm, entry.0) {
+    if busy || vm.filtered || sequence::is_inside(vm, entry.0) {
         return None;
     }
     let spot = translate::spot(vm, entry.0).filter(|spot| spot.boundary);

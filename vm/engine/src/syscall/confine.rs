@@ -7,8 +7,6 @@
 //! the app may write to is compared at every entry from then on. Under a filter that
 //! allows `read` and `write` alone, translation goes on without any call.
 
-pub mod launch;
-
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ppin_os::filter::may;
@@ -131,10 +129,10 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
         }
     }
     vm.learn_filters();
-    let was_quiet = vm.quiet;
+    let was_quiet = vm.filtered;
     // The memory of a vfork child is its parent's, whom nothing confines.
     if !thread.borrowed_memory {
-        (vm.library.closed, vm.quiet) = (true, true);
+        (vm.library.closed, vm.filtered) = (true, true);
         mem::use_old_flags();
         userfault::end();
     }
@@ -156,7 +154,7 @@ fn leave(thread: &Thread, before: &Before, was_quiet: bool) {
         }
     }
     vm.learn_filters();
-    vm.quiet = was_quiet;
+    vm.filtered = was_quiet;
     if !was_quiet {
         vm.library.closed = false;
         who_kills(thread, true, true);

@@ -18,8 +18,8 @@ pub fn note_namespaces() {
 
 /// The reason, if there is one.
 #[must_use]
-pub fn found() -> Option<&'static str> {
-    if !crate::confine::launch::possible() {
+pub fn reason() -> Option<&'static str> {
+    if !crate::life::inherited_filters::possible() {
         return Some("its filter of system calls may not let ppin in");
     }
     if LIMITS

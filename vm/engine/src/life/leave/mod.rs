@@ -20,11 +20,11 @@ pub use ask::{ask, is_request};
 use gather::Verdict;
 use ppin_os::signals;
 
-use crate::end;
-use crate::leave::last_steps::LastSteps;
+use crate::life::end;
+use crate::life::leave::last_steps::LastSteps;
 use crate::signal::deliver;
 use crate::signal::native;
-use crate::syscall::resident;
+use crate::syscall::locked;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
@@ -166,7 +166,7 @@ fn depart(vm: &mut Locked, since: &str) {
     vm.stats.native.push(note);
     end::of_process(vm);
     changes::release_all(vm);
-    resident::hand_over();
+    locked::hand_over();
 }
 
 /// In a handler of ours, all app registers in `context`: the app goes on at `pc` by

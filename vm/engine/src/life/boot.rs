@@ -61,7 +61,7 @@ pub unsafe fn enter(
     let gate = ppin_process::gate::cross(ppin_process::gate::syscall::gate_done);
     place::seed(random());
     ppin_os::filter::calls_come_from(gate);
-    crate::sample::init(&config);
+    crate::check::sample::init(&config);
     syscall::init(&config);
     IblTable::init();
     let tool = configured(&config, tools);
@@ -153,7 +153,7 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
         log: Default::default(),
         tool,
         ended_already: false,
-        quiet: false,
+        filtered: false,
     }
 }
 
