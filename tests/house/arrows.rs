@@ -15,11 +15,12 @@ const PLAN: &[(&str, &[&str])] = &[
     ("vm/os",           &["vm/abi", "vm/seccomp"]),
     ("vm/inject",       &["vm/abi"]),
     ("persist",         &["vm/abi", "relocator"]),
+    ("vm/store",        &["vm/os", "persist"]),
     ("tools/api",       &["vm/abi"]),
-    ("vm/codecache",    &["vm/abi", "vm/os", "relocator", "persist"]),
+    ("vm/codecache",    &["vm/abi", "vm/os", "vm/store", "relocator", "persist"]),
     ("vm/jit",          &["vm/abi", "relocator", "tools/api"]),
     ("vm/offline",      &["vm/abi", "vm/jit", "relocator", "persist", "tools/api"]),
-    ("vm/engine",       &["vm/abi", "vm/seccomp", "vm/os", "vm/inject", "vm/codecache", "vm/jit", "vm/offline", "relocator", "persist", "tools/api"]),
+    ("vm/engine",       &["vm/abi", "vm/seccomp", "vm/os", "vm/store", "vm/inject", "vm/codecache", "vm/jit", "vm/offline", "relocator", "persist", "tools/api"]),
     ("tools/sdk",       &["tools/api"]),
     ("tools/testing",   &["vm/abi", "vm/jit", "relocator", "tools/api"]),
     ("tools/null",      &["tools/api", "tools/sdk"]),
@@ -36,7 +37,7 @@ const PLAN: &[(&str, &[&str])] = &[
 ];
 
 /// Arrows that the plan forbids and that are still there. This list may only become shorter.
-const STILL: &[(&str, &str)] = &[("cli", "vm/jit"), ("vm/engine", "vm/runtime")];
+const STILL: &[(&str, &str)] = &[("cli", "vm/jit")];
 
 /// Arrows that are not in the plan, and lines of the plan that are out of order.
 pub fn complaints(house: &House) -> Vec<String> {

@@ -27,10 +27,10 @@ pub const PURE: &[&str] = &[
 pub type Exceptions = &'static [(&'static str, usize)];
 
 /// Files in the largest circle.
-pub const CIRCLES: Exceptions = &[("vm/engine", 139), ("vm/jit", 17)];
+pub const CIRCLES: Exceptions = &[("vm/engine", 94)];
 /// Lines of source.
-pub const SIZES: Exceptions = &[("vm/engine", 21_922)];
+pub const SIZES: Exceptions = &[("vm/engine", 14_380)];
 /// Percent of all lines.
-pub const SHARES: Exceptions = &[("vm/engine", 49)];
+pub const SHARES: Exceptions = &[("vm/engine", 31)];
 /// Lines of source per test.
-pub const FEW_TESTS: Exceptions = &[];
+pub const FEW_TESTS: Exceptions = &[("tools/api", 599), ("vm/codecache", 345)];

@@ -9,7 +9,7 @@
 //! written again only below `emptied + EVENTS` (acquire, against the reader's
 //! release).
 
-use super::Sink;
+use super::sink::Sink;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};

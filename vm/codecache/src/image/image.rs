@@ -65,6 +65,13 @@ impl Image {
         (anonymous || same) && within
     }
 
+    /// Whether code of it may be kept.
+    #[must_use]
+    pub fn may_be_kept(&self) -> bool {
+        let named = self.naming != Naming::Local;
+        !self.gone && named && (self.file.is_some() || self.path == "[vdso]")
+    }
+
     /// Whether it stands for addresses without memory.
     #[must_use]
     pub fn is_nowhere(&self) -> bool {

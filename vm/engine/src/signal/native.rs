@@ -6,33 +6,23 @@
 //! behind it brings us back. Meanwhile gs is the app's. Where it leads to code that is not
 //! of 64 bits, that runs natively, too ([`compat`]).
 
-use super::handler::redirect;
-use super::step::{self, TRAP_FLAG, TRAP_TRACE};
-use super::translate::{self, Spot};
+use super::redirect::redirect;
+use super::step;
 use super::{compat, deliver, origin};
-use crate::invalidate;
-use crate::thread::Thread;
-use crate::vm;
-use crate::{glue, leave};
+use crate::life::leave;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
-
-/// How far the instruction is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(u8)]
-pub enum Native {
-    /// None is being run.
-    #[default]
-    Off = 0,
-    /// On the way to it.
-    Approaching,
-    /// At it.
-    There,
-    /// Behind it, in code that is not of 64 bits.
-    Compat,
-}
+use ppin_process::gate as glue;
+use ppin_process::signal::native::Native;
+use ppin_process::signal::trap_flag::TRAP_FLAG;
+use ppin_process::signal::trap_flag::TRAP_TRACE;
+use ppin_process::thread::Thread;
+use ppin_process::translate;
+use ppin_process::translate::Spot;
+use ppin_process::vm;
+use ppin_translate::changes;
 
 /// Arranges for the instruction at `pc`, whose translation is entered at `entry`, to
 /// run natively. The address to go on at.
@@ -97,7 +87,7 @@ fn is_ours(signal: u32, info: &SigInfo, context: &UContext) -> bool {
     const WRITE: u64 = 2;
     const KEY: u64 = 32;
     let stores = signal == c::SIGSEGV && context.gregs[greg::ERR] & (WRITE | KEY) == WRITE;
-    stores && invalidate::store(&mut vm::lock(), info.rest[0], context.gregs[greg::RIP])
+    stores && changes::store(&mut vm::lock(), info.rest[0], context.gregs[greg::RIP])
 }
 
 /// The instruction has been executed, and leads to `at`.

@@ -1,12 +1,13 @@
 //! madvise(2), and process_madvise(2) of a process on itself.
 
+use super::outcome::pass;
 use super::pages::Pages;
-use super::{around, killing, own_memory, pass};
-use crate::holdings;
-use crate::invalidate;
-use crate::vm;
+use super::{around, killing};
 use alloc::vec::Vec;
 use ppin_os::{c, mem, peek, place};
+use ppin_process::ours as holdings;
+use ppin_process::vm;
+use ppin_translate::changes;
 
 const ENOMEM: isize = -12;
 
@@ -35,7 +36,7 @@ pub fn madvise(args: &[usize; 6]) -> isize {
 fn advised(pages: Pages, advice: usize) {
     let (start, end) = pages.bounds();
     if drops(advice) && vm::lock().code.images.overlaps(start, end) {
-        invalidate::fragments(&mut vm::lock(), start, end);
+        changes::fragments(&mut vm::lock(), start, end);
     }
 }
 
@@ -115,5 +116,5 @@ fn first_of_ours(vectors: &[[usize; 2]]) -> Option<usize> {
 /// Whether `pidfd` stands for a process that runs in this memory.
 fn is_on_itself(pidfd: i32) -> bool {
     const SELF: [i32; 2] = [c::PIDFD_SELF_THREAD, c::PIDFD_SELF_THREAD_GROUP];
-    SELF.contains(&pidfd) || own_memory::is_ours(killing::pid_of(pidfd))
+    SELF.contains(&pidfd) || ppin_process::vm::is_ours(killing::pid_of(pidfd))
 }

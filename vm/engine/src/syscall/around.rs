@@ -1,27 +1,19 @@
 //! Calls on a range of memory in which something of ours lies. To the program that is a hole:
 //! they act on its own part alone, and say what the kernel says of holes (in its mm/).
 
+use super::memory;
+use super::outcome;
+use super::outcome::pass;
 use super::pages::{self, Pages};
-use super::{memory, pass};
-use crate::holdings;
-use crate::vm;
 use alloc::vec::Vec;
 use ppin_os::maps;
 use ppin_os::place;
 use ppin_os::{c, mem};
+use ppin_process::ours as holdings;
+use ppin_process::vm;
 
 const ENOMEM: isize = -12;
 const EFAULT: isize = -14;
-
-/// Calls by which nothing becomes of code: the VM's only for this.
-pub const RANGES: &[u32] = &[
-    c::__NR_mlock,
-    c::__NR_mlock2,
-    c::__NR_munlock,
-    c::__NR_msync,
-    c::__NR_mincore,
-    c::__NR_mbind,
-];
 
 /// The result of the call, made on what is the program's; `None`: nothing of ours lies there.
 pub fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
@@ -155,7 +147,7 @@ fn remap(pieces: &[Pages], cut_off: Pages, args: &[usize; 6]) -> isize {
     let mut args = *args;
     args[1] = args[2];
     let result = memory::make(c::__NR_mremap, &args);
-    if memory::ok(result) {
+    if outcome::ok(result) {
         each(&of_the_app(pieces.to_vec()), c::__NR_munmap, &[0; 6]);
     }
     result

@@ -2,15 +2,16 @@
 //! counts ours, too: so it is told as much more as we have, and the app is told what it has
 //! asked for. A program that is executed gets the app's limits.
 
-use super::pass;
-use crate::holdings;
-use crate::thread::Thread;
-use crate::vm::{self, Vm};
+use super::outcome::pass;
 use alloc::vec::Vec;
 use ppin_os::budget;
 use ppin_os::limits::{HARD, Limit, SOFT, WIDENED, Widened};
 use ppin_os::maps::{self, MapEntry};
 use ppin_os::{c, peek, proc};
+use ppin_process::ours as holdings;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
+use ppin_process::vm::Vm;
 
 const EFAULT: isize = -14;
 /// `setrlimit`, `getrlimit` and `prlimit64`.

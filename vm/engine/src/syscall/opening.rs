@@ -1,11 +1,12 @@
 //! Opening files, and reading some: there are files that tell of this process's memory
-//! ([`crate::listing`]), and one is it ([`super::own_memory`]).
+//! ([`ppin_listing`]), and one is it ([`super::own_memory`]).
 
-use super::{Outcome, own_memory, pass, pass_interruptible};
-use crate::listing::{self, map_files};
-use crate::thread::Thread;
+use super::outcome::{Outcome, pass, pass_interruptible};
+use super::own_memory;
+use ppin_listing::{self as listing, map_files};
 use ppin_os::userfault;
 use ppin_os::{c, descriptor, peek};
+use ppin_process::thread::Thread;
 
 /// Longest path (`PATH_MAX`).
 const LONGEST: usize = 4096;
@@ -39,7 +40,7 @@ pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
         return outcome;
     }
     if path.ends_with(userfault::DEVICE) {
-        super::userfault_begins();
+        super::outcome::userfault_begins();
     } else if !writes && listing::is_named_so(&path) {
         listing::opened(fd as i32);
     }

@@ -1,18 +1,9 @@
 //! rt_sigaction, rt_sigprocmask, rt_sigreturn, sigaltstack, rt_sigpending and
 //! rt_sigtimedwait (the manual pages of these names).
 
-use super::Outcome;
-use crate::dispatch;
+use super::outcome::Outcome;
+use crate::signal::compat;
 use crate::signal::inside::Inside;
-use crate::signal::returning;
-use crate::signal::state::{AltStack, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
-use crate::signal::step::TrapFlag;
-use crate::signal::{
-    Actions, DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, compat, default_kills, held,
-    kernel_mask,
-};
-use crate::thread::{Thread, reg};
-use crate::vm;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_os::c;
@@ -20,6 +11,24 @@ use ppin_os::frame::{self, SigInfo, UContext, greg};
 use ppin_os::peek;
 use ppin_os::signals;
 use ppin_os::signals::KernelSigaction;
+use ppin_process::pending as held;
+use ppin_process::signal::Actions;
+use ppin_process::signal::DEFAULT;
+use ppin_process::signal::FAULTS;
+use ppin_process::signal::IGNORE;
+use ppin_process::signal::MAX_SIGNAL;
+use ppin_process::signal::UNCATCHABLE;
+use ppin_process::signal::alt::AltStack;
+use ppin_process::signal::alt::SS_AUTODISARM;
+use ppin_process::signal::alt::SS_DISABLE;
+use ppin_process::signal::alt::SS_ONSTACK;
+use ppin_process::signal::bit;
+use ppin_process::signal::default_kills;
+use ppin_process::signal::kernel_mask;
+use ppin_process::signal::trap_flag::TrapFlag;
+use ppin_process::thread::Thread;
+use ppin_process::thread::reg;
+use ppin_process::vm;
 
 const EFAULT: isize = -14;
 const EINVAL: isize = -22;
@@ -118,7 +127,7 @@ pub fn change_mask(thread: &mut Thread, mask: u64) {
 
 /// `rt_sigpending`: what we hold back for the app is pending, too.
 fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
-    let result = super::pass(c::__NR_rt_sigpending, args);
+    let result = super::outcome::pass(c::__NR_rt_sigpending, args);
     let held = held::pending(thread);
     let (at, size) = (args[0] as u64, args[1]);
     if result == 0 && held != 0 {
@@ -171,7 +180,7 @@ fn wait_in_vm(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
     let mut args = *args;
     let mut info = SigInfo::NONE;
     let at = core::mem::replace(&mut args[1], &raw mut info as usize);
-    let outcome = super::pass_interruptible(thread, c::__NR_rt_sigtimedwait, &args);
+    let outcome = super::outcome::pass_interruptible(thread, c::__NR_rt_sigtimedwait, &args);
     let Outcome::Done(signal @ 1..) = outcome else {
         return outcome;
     };
@@ -244,7 +253,7 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
         compat::return_to(thread, app)
     }
     let entry = back_to(thread, at, AppPc(pc));
-    returning::to(thread, app, entry.0)
+    ppin_process::gate::go_back(thread, app, entry.0)
 }
 
 /// Where the app goes on at `pc` behind the handler whose frame was at `frame`.
@@ -262,7 +271,7 @@ fn back_to(thread: &mut Thread, frame: u64, pc: AppPc) -> CachePc {
     } else {
         Context::CANONICAL
     };
-    dispatch::lookup(&mut vm, pc, ctx)
+    ppin_translate::lookup(&mut vm, pc, ctx)
 }
 
 /// `restore_altstack`: errors are ignored, as in the kernel.

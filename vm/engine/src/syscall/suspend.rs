@@ -4,10 +4,12 @@
 //! The mask that the kernel gets leaves faults open; the app's is kept for the frame
 //! of the signal that ends the wait.
 
-use super::{Outcome, pass_interruptible};
-use crate::signal::{UNCATCHABLE, held, kernel_mask};
-use crate::thread::Thread;
+use super::outcome::{Outcome, pass_interruptible};
 use ppin_os::{c, peek};
+use ppin_process::pending as held;
+use ppin_process::signal::UNCATCHABLE;
+use ppin_process::signal::kernel_mask;
+use ppin_process::thread::Thread;
 
 const EINTR: isize = -4;
 
