@@ -12,7 +12,7 @@ use ppin_os::file::{self, File};
 use ppin_os::lock::Mutex;
 use ppin_os::{Errno, Result, c, raw};
 use ppin_process::gate::table;
-use ppin_process::ours as holdings;
+use ppin_process::ours;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 use ppin_process::vm::Vm;
@@ -141,7 +141,7 @@ fn read(path: &str) -> Result<Vec<u8>> {
 fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
     let vm = vm::lock();
     let name = path.rsplit('/').next().unwrap_or_default();
-    let hidden: Vec<_> = holdings::all(&vm).collect();
+    let hidden: Vec<_> = ours::all(&vm).collect();
     let list = |text: &[u8]| mappings::native(text, &hidden, &vm.code.guards.pages());
     if matches!(name, "maps" | "smaps") {
         return list(&text);
@@ -164,7 +164,7 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
 }
 
 fn ours(vm: &Vm) -> Sizes {
-    let hidden: Vec<_> = holdings::all(vm).collect();
+    let hidden: Vec<_> = ours::all(vm).collect();
     let smaps = read(SMAPS).unwrap_or_default();
     sizes::of(&smaps, &hidden, vm.code.guards.pages().len())
 }

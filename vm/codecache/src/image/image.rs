@@ -42,7 +42,7 @@ pub struct Image {
     /// The database has been asked for units.
     pub asked: bool,
     /// What its executed branches did not do has been looked at, or is not this
-    /// process's to look at (see `spool::anticipate`).
+    /// process's to look at.
     pub explored: bool,
     /// See `ppin_persist::identity`; once known.
     pub identity: Option<[u8; 32]>,

@@ -20,7 +20,7 @@ use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::report::give_up;
 use ppin_os::{c, call, peek, signals};
-use ppin_process::gate as glue;
+use ppin_process::gate;
 use ppin_process::signal::HOLD_ALL;
 use ppin_process::signal::kernel_mask;
 use ppin_process::signal::native::Native;
@@ -70,7 +70,7 @@ pub fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
     context.stack = [thread.signals.stack.0, 0, thread.signals.stack.1];
     resume(thread, &mut context);
     // SAFETY: a complete frame.
-    unsafe { glue::sigreturn(&raw mut context) }
+    unsafe { gate::sigreturn(&raw mut context) }
 }
 
 /// A fault or trap in such code, or behind the instruction that led to 64-bit code.

@@ -12,8 +12,8 @@ use ppin_os::Errno;
 use ppin_os::c;
 use ppin_os::frame::{self, CONTEXT, INFO, Room, SigInfo, UContext, greg};
 use ppin_os::signals::KernelSigaction;
-use ppin_process::gate as glue;
-use ppin_process::pending as held;
+use ppin_process::gate;
+use ppin_process::pending;
 use ppin_process::signal::DEFAULT;
 use ppin_process::signal::FAULTS;
 use ppin_process::signal::HOLD_ALL;
@@ -38,7 +38,7 @@ const PAGE_FAULT: u64 = 14;
 /// made again.
 pub fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot> {
     const NUMBER: usize = 2;
-    let done = glue::place(context.gregs[greg::RIP]) == glue::Place::GateDone;
+    let done = gate::place(context.gregs[greg::RIP]) == gate::Place::GateDone;
     let interrupted = done && context.gregs[greg::RAX] as isize == Errno::EINTR.raw();
     interrupted.then(|| {
         context.gregs[greg::RAX] = thread.area.scratch[NUMBER];
@@ -143,10 +143,10 @@ pub fn deliver(
         return fatal::die(thread, context, spot.pc, info);
     }
     if blocked && FAULTS & bit(signal) != 0 {
-        held::keep(thread, info);
+        pending::keep(thread, info);
         return go_on(thread, context, spot);
     }
-    let info = &held::meant(thread, info);
+    let info = &pending::meant(thread, info);
     match action.handler {
         DEFAULT if default_kills(signal) => fatal::die(thread, context, spot.pc, info),
         DEFAULT | IGNORE => go_on(thread, context, spot),
@@ -174,7 +174,7 @@ fn as_the_app_called(info: &SigInfo, spot: &Spot) -> SigInfo {
 /// hold and the app does not block is the next to wait.
 fn open_mask(thread: &mut Thread) -> u64 {
     if thread.pending == 0
-        && let Some(info) = held::take(thread, !thread.signals.mask)
+        && let Some(info) = pending::take(thread, !thread.signals.mask)
     {
         thread.signals.waiting = info;
         thread.pending = 1;

@@ -22,7 +22,7 @@ use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext};
 use ppin_os::signals::KernelSigaction;
 use ppin_os::{c, proc, raw, signals};
-use ppin_process::ours as holdings;
+use ppin_process::ours;
 use ppin_process::ours::Range;
 use ppin_process::signal::DEFAULT;
 use ppin_process::signal::HOLD_ALL;
@@ -125,7 +125,7 @@ fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo
     } else {
         context.sigmask
     } & !bit(signal);
-    let ours: Vec<Range> = holdings::all(&vm::lock()).collect();
+    let ours: Vec<Range> = ours::all(&vm::lock()).collect();
     let unmapped = if alone { &ours[..] } else { &[] };
     let Some(steps) = LastSteps::new(context, unmapped, &gather::frames(thread)) else {
         return;

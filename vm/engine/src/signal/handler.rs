@@ -14,7 +14,7 @@ use ppin_abi::boot::flag;
 use ppin_os::Errno;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
-use ppin_process::gate as glue;
+use ppin_process::gate;
 use ppin_process::gate::Place;
 use ppin_process::gate::vmcall;
 use ppin_process::signal::FAULTS;
@@ -140,7 +140,7 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         context.enter_64_bit();
         return on_async(thread, info, context);
     }
-    if info.code == SI_KERNEL && glue::place(pc) == Place::GateDone {
+    if info.code == SI_KERNEL && gate::place(pc) == Place::GateDone {
         // The kernel's answer to the app's call, such as `uretprobe` out of place.
         let spot = gate_spot(thread, true);
         return deliver::deliver(thread, context, info, &spot, true);
@@ -151,7 +151,7 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if signal == c::SIGTRAP && info.code == TRAP_TRACE {
         return step::stepped(thread, context);
     }
-    if vm::is_runtime(pc) && glue::place(pc) == Place::Vm {
+    if vm::is_runtime(pc) && gate::place(pc) == Place::Vm {
         // Not a place that may fault; and the VM lock may be held here.
         return fatal::crash(thread, signal, info, context);
     }
@@ -188,13 +188,13 @@ fn stack_segment_is_gone(signal: u32, info: &SigInfo, context: &UContext) -> boo
 /// Whether a trap of the runtime's own lies just before `pc`.
 fn own_trap(pc: u64) -> bool {
     matches!(
-        glue::place(pc.wrapping_sub(1)),
+        gate::place(pc.wrapping_sub(1)),
         Place::DeliveryTrap | Place::NativeTrap
     )
 }
 
 fn on_own_trap(thread: &mut Thread, context: &mut UContext, pc: u64) {
-    if glue::place(pc.wrapping_sub(1)) == Place::NativeTrap {
+    if gate::place(pc.wrapping_sub(1)) == Place::NativeTrap {
         native::arrive(thread, context);
     } else {
         enter_or_deliver(thread, context);

@@ -14,7 +14,7 @@ use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
-use ppin_process::gate as glue;
+use ppin_process::gate;
 use ppin_process::signal::native::Native;
 use ppin_process::signal::trap_flag::TRAP_FLAG;
 use ppin_process::signal::trap_flag::TRAP_TRACE;
@@ -30,7 +30,7 @@ pub fn begin(thread: &mut Thread, pc: AppPc, entry: CachePc) -> CachePc {
     thread.signals.native = Native::Approaching;
     thread.signals.native_pc = pc.0;
     thread.signals.native_entry = entry.0;
-    CachePc(glue::cross(glue::native_trap))
+    CachePc(gate::cross(gate::native_trap))
 }
 
 /// All app registers are in place: goes to the instruction.

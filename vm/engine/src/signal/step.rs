@@ -13,7 +13,7 @@ use super::waiting::deliver_waiting;
 use super::whereabouts::{Where, locate};
 use ppin_os::c;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_process::gate as glue;
+use ppin_process::gate;
 use ppin_process::signal::trap_flag::TRAP_FLAG;
 use ppin_process::signal::trap_flag::TRAP_TRACE;
 use ppin_process::thread::Thread;
@@ -47,7 +47,7 @@ pub fn stepped(thread: &mut Thread, context: &mut UContext) {
     match place {
         Where::App(spot) if spot.boundary => at_boundary(thread, context, &spot),
         Where::App(_) | Where::Transit => {
-            thread.signals.trap_flag.standing |= glue::behind_call(pc);
+            thread.signals.trap_flag.standing |= gate::behind_call(pc);
             go_on(thread, context);
         }
         Where::Vm if thread.signals.stepping => stop(thread, context),

@@ -6,7 +6,7 @@ use super::{around, killing};
 use alloc::vec::Vec;
 use ppin_os::Errno;
 use ppin_os::{c, mem, peek, place};
-use ppin_process::ours as holdings;
+use ppin_process::ours;
 use ppin_process::vm;
 use ppin_translate::changes;
 
@@ -112,7 +112,7 @@ fn have_code(vectors: &[[usize; 2]]) -> bool {
 
 fn first_of_ours(vectors: &[[usize; 2]]) -> Option<usize> {
     let vm = vm::lock();
-    let is = |it: Pages| holdings::overlap(&vm, it.bounds().0, it.bounds().1);
+    let is = |it: Pages| ours::overlap(&vm, it.bounds().0, it.bounds().1);
     vectors.iter().position(|it| pages(it).is_some_and(is))
 }
 

@@ -10,13 +10,13 @@ use ppin_os::Errno;
 use ppin_os::maps;
 use ppin_os::place;
 use ppin_os::{c, mem};
-use ppin_process::ours as holdings;
+use ppin_process::ours;
 use ppin_process::vm;
 
 /// The result of the call, made on what is the program's; `None`: nothing of ours lies there.
 pub fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
     let pages = named(nr, args)?;
-    let pieces = pages.without(holdings::all(&vm::lock()))?;
+    let pieces = pages.without(ours::all(&vm::lock()))?;
     Some(match nr {
         c::__NR_munmap => each(&of_the_app(pieces), nr, args).unwrap_or(0),
         c::__NR_madvise if !ends_at_holes(args[2]) => {

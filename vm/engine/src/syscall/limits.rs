@@ -9,7 +9,7 @@ use ppin_os::budget;
 use ppin_os::limits::{HARD, Limit, SOFT, WIDENED, Widened};
 use ppin_os::maps::{self, MapEntry};
 use ppin_os::{c, peek, proc};
-use ppin_process::ours as holdings;
+use ppin_process::ours;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 use ppin_process::vm::Vm;
@@ -104,7 +104,7 @@ fn given_for(limit: &Widened, thread: &Thread, asked: Limit) -> Limit {
 /// How much of what this limit counts is ours.
 fn ours(limit: &Widened, vm: &Vm) -> u64 {
     let counts = |map: &&MapEntry| limit.resource == c::RLIMIT_AS || map.writable && !map.shared;
-    let holdings: Vec<_> = holdings::all(vm).collect();
+    let holdings: Vec<_> = ours::all(vm).collect();
     let is_ours = |map: &&MapEntry| {
         let at = map.start;
         holdings

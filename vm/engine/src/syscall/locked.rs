@@ -13,7 +13,7 @@ use ppin_os::Errno;
 use ppin_os::filter;
 use ppin_os::maps::{self, MapEntry};
 use ppin_os::{c, mem, proc, raw};
-use ppin_process::ours as holdings;
+use ppin_process::ours;
 use ppin_process::ours::Range;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
@@ -65,7 +65,7 @@ fn lock_all(flags: u32) -> isize {
 
 fn of_the_app() -> Vec<Range> {
     let vm = vm::lock();
-    let ours: Vec<Range> = holdings::all(&vm).collect();
+    let ours: Vec<Range> = ours::all(&vm).collect();
     let is_ours = |at: u64| ours.iter().any(|(start, end)| (*start..*end).contains(&at));
     let all = maps::read().unwrap_or_default();
     let of_the_app = |map: &&MapEntry| !is_ours(map.start) && map.end <= pages::END;

@@ -11,7 +11,7 @@ use ppin_os::descriptor::path_of;
 use ppin_os::file::stat_fd;
 use ppin_os::maps::MapEntry;
 use ppin_os::{c, mem, report, stock};
-use ppin_process::ours as holdings;
+use ppin_process::ours;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 use ppin_translate::changes;
@@ -25,7 +25,7 @@ const IN_OUR_PLACE: &str = "it changed the memory where ppin lay";
 /// Makes the call and brings translations up to date. One that puts something in the place of
 /// ours can be made only by a process that is left to itself.
 pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
-    let hit = |(start, end)| holdings::overlap(&vm::lock(), start, end);
+    let hit = |(start, end)| ours::overlap(&vm::lock(), start, end);
     let replaced = replaced(nr, args).map(Pages::bounds).filter(|it| hit(*it));
     let Some((start, end)) = replaced else {
         let result = around::call(nr, args).unwrap_or_else(|| make(nr, args));
@@ -66,7 +66,7 @@ fn replaced(nr: u32, args: &[usize; 6]) -> Option<Pages> {
 
 fn is_ours(pages: Pages) -> bool {
     let (start, end) = pages.bounds();
-    holdings::overlap(&vm::lock(), start, end)
+    ours::overlap(&vm::lock(), start, end)
 }
 
 /// The app has made a mapping, or divided one. It may be about to use up all: code takes up as few

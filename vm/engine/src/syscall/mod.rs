@@ -1,5 +1,5 @@
 //! System calls that the VM must know of. All others pass through the gate
-//! (`glue::syscall`) without entering the VM.
+//! ([`ppin_process::gate::syscall`]) without entering the VM.
 
 mod advice;
 mod around;

@@ -12,7 +12,7 @@ use ppin_os::frame::{self, SigInfo, UContext, greg};
 use ppin_os::peek;
 use ppin_os::signals;
 use ppin_os::signals::KernelSigaction;
-use ppin_process::pending as held;
+use ppin_process::pending;
 use ppin_process::signal::Actions;
 use ppin_process::signal::DEFAULT;
 use ppin_process::signal::FAULTS;
@@ -68,7 +68,7 @@ fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
         actions.0[signal as usize] = new;
         actions.install(signal);
         if new.handler == IGNORE && FAULTS & bit(signal) != 0 {
-            held::drop_ignored(&vm, process, signal);
+            pending::drop_ignored(&vm, process, signal);
         }
     }
     if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {
@@ -115,7 +115,7 @@ fn sigprocmask(thread: &mut Thread, args: &[usize; 6]) -> isize {
 pub fn change_mask(thread: &mut Thread, mask: u64) {
     thread.signals.mask = mask;
     // The kernel, too, takes these first.
-    held::release(thread);
+    pending::release(thread);
     if thread.pending == 0 {
         signals::set_mask(kernel_mask(mask));
     }
@@ -124,7 +124,7 @@ pub fn change_mask(thread: &mut Thread, mask: u64) {
 /// `rt_sigpending`: what we hold back for the app is pending, too.
 fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
     let result = super::outcome::pass(c::__NR_rt_sigpending, args);
-    let held = held::pending(thread);
+    let held = pending::pending(thread);
     let (at, size) = (args[0] as u64, args[1]);
     if result == 0 && held != 0 {
         let mut set = [0; 8];
@@ -148,7 +148,7 @@ pub fn timed_wait(thread: &mut Thread, args: &[usize; 6]) -> Option<Outcome> {
     let deadly = wanted & !thread.signals.mask & deadly(&thread.process().actions);
     thread.signals.awaited = wanted & FAULTS & thread.signals.mask;
     let slow = deadly != 0 || thread.signals.awaited != 0;
-    let outcome = slow.then(|| match held::take(thread, wanted) {
+    let outcome = slow.then(|| match pending::take(thread, wanted) {
         Some(info) => Outcome::Done(tell(&info, args[1])),
         None => wait_in_vm(thread, args, deadly),
     });
@@ -184,7 +184,7 @@ fn wait_in_vm(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
         crate::signal::fatal::doom(thread, &info);
         return Outcome::Done(Errno::EINTR.raw());
     }
-    Outcome::Done(tell(&held::meant(thread, &info), at))
+    Outcome::Done(tell(&pending::meant(thread, &info), at))
 }
 
 /// As the kernel leaves it where a signal ends the wait.
@@ -242,7 +242,7 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
     };
     thread.signals.mask = app.sigmask & !UNCATCHABLE;
     restore_stack(thread, &app);
-    held::release(thread);
+    pending::release(thread);
     thread.signals.trap_flag = TrapFlag::of(app.gregs[greg::FLAGS]);
     let pc = app.gregs[greg::RIP];
     if !app.is_64_bit() {

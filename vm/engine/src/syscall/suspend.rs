@@ -7,7 +7,7 @@
 use super::outcome::{Outcome, pass_interruptible};
 use ppin_os::Errno;
 use ppin_os::{c, peek};
-use ppin_process::pending as held;
+use ppin_process::pending;
 use ppin_process::signal::UNCATCHABLE;
 use ppin_process::signal::kernel_mask;
 use ppin_process::thread::Thread;
@@ -70,7 +70,7 @@ fn pselect6(thread: &mut Thread, args: &[usize; 6]) -> Outcome {
 /// under that mask, and its frame restores the former one.
 fn with_mask(thread: &mut Thread, mask: u64, call: impl FnOnce(&Thread) -> Outcome) -> Outcome {
     let before = core::mem::replace(&mut thread.signals.mask, mask);
-    held::release(thread);
+    pending::release(thread);
     let outcome = call(thread);
     if thread.pending == 0 {
         thread.signals.mask = before;

@@ -351,9 +351,9 @@ unsafe fn forget(child: *mut Thread) {
 /// First thing that a child does, on its VM stack.
 ///
 /// # Safety
-/// Reached from the glue only, with the structure made for this child.
+/// Reached from the gate only, with the structure made for this child.
 unsafe extern "C" fn start(thread: *mut ()) -> ! {
-    // SAFETY: the glue passes the structure made for this child.
+    // SAFETY: the gate passes the structure made for this child.
     let thread = unsafe { &mut *thread.cast::<Thread>() };
     thread.adopt();
     thread.process().tell_kernel();

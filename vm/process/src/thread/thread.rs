@@ -27,7 +27,7 @@ pub const VM_STACK: u64 = 256 << 10;
 /// Bytes of signal stack: several nested frames with all vector state.
 pub const SIGNAL_STACK: u64 = 128 << 10;
 
-/// See the module. Field order up to `vm_sp` is known to the glue.
+/// See the module. Field order up to `vm_sp` is known to the gate.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Thread {
@@ -61,7 +61,7 @@ pub struct Thread {
     pub borrowed_memory: bool,
     /// Its creator waits for its end or exec (`CLONE_VFORK`), and forgets it then.
     pub awaited: bool,
-    /// Cache generation that this thread was last seen to know (see `cache::evict`).
+    /// Cache generation that this thread was last seen to know (see [`ppin_codecache::fresh`]).
     pub epoch: u64,
     /// Selector of the app's gs.
     pub gs_selector: u16,

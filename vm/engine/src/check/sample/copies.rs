@@ -6,7 +6,7 @@ use ppin_abi::addr::{AppPc, CachePc};
 use ppin_os::Errno;
 use ppin_os::maps;
 use ppin_os::{c, heap, mem, proc, raw, signals};
-use ppin_process::gate as glue;
+use ppin_process::gate;
 use ppin_process::signal::HOLD_ALL;
 use ppin_process::signal::trap_flag::TRAP_FLAG;
 use ppin_process::thread::Thread;
@@ -73,7 +73,7 @@ fn in_native(thread: &mut Thread, entry: CachePc, pc: AppPc, record: *mut Record
     }
     steps::begin(Role::Native, record);
     thread.signals.native_pc = pc.0;
-    CachePc(glue::cross(glue::native_trap))
+    CachePc(gate::cross(gate::native_trap))
 }
 
 fn die_with_parent() {

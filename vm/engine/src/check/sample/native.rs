@@ -6,7 +6,7 @@ use crate::signal::native;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use ppin_os::frame::{UContext, greg};
 use ppin_os::{c, peek, proc};
-use ppin_process::gate as glue;
+use ppin_process::gate;
 use ppin_process::thread::Thread;
 
 /// CF, PF, AF, ZF, SF, DF, OF.
@@ -25,7 +25,7 @@ pub fn on_signal(
 ) {
     let pc = context.gregs[greg::RIP];
     let trapped = signal == c::SIGTRAP;
-    if trapped && glue::place(pc.wrapping_sub(1)) == glue::Place::NativeTrap {
+    if trapped && gate::place(pc.wrapping_sub(1)) == gate::Place::NativeTrap {
         return native::arrive(thread, context);
     }
     let at = AT.load(Relaxed);

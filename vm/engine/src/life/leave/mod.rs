@@ -30,10 +30,10 @@ use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_process::gate as glue;
-use ppin_process::ours as holdings;
+use ppin_process::gate;
+use ppin_process::ours;
 use ppin_process::ours::Range;
-use ppin_process::pending as held;
+use ppin_process::pending;
 use ppin_process::signal::MAX_SIGNAL;
 use ppin_process::signal::NOTHING;
 use ppin_process::thread::Thread;
@@ -182,7 +182,7 @@ pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
 /// The last thread of ours goes, and with it our memory if it is `alone`.
 fn last_goes(thread: &mut Thread, context: &mut UContext, pc: AppPc, alone: bool) -> ! {
     make_native(thread, context, pc);
-    let ours: Vec<Range> = holdings::all(&vm::lock()).collect();
+    let ours: Vec<Range> = ours::all(&vm::lock()).collect();
     if alone && let Some(steps) = LastSteps::new(context, &ours, &gather::frames(thread)) {
         thread.lend_gs();
         // SAFETY: all signals are blocked, and nobody else runs our code.
@@ -205,7 +205,7 @@ fn restore(thread: &Thread, context: &UContext) -> ! {
     unsafe { frame.write(*context) };
     thread.lend_gs();
     // SAFETY: the kernel's own frame, edited.
-    unsafe { glue::sigreturn(frame) }
+    unsafe { gate::sigreturn(frame) }
 }
 
 /// Makes `context` the program's at `pc`; signals that we hold become the kernel's.
@@ -232,5 +232,5 @@ fn queue_anew(thread: &mut Thread) {
     if core::mem::take(&mut thread.pending) != 0 {
         signals::queue_to_self(&thread.signals.waiting);
     }
-    held::hand_over(thread);
+    pending::hand_over(thread);
 }
