@@ -1,10 +1,7 @@
 //! The dispatcher: why the VM was entered, and where to go on.
 
-use crate::check::lockstep;
-use crate::check::sample;
-use crate::signal::deliver;
-use crate::signal::inside;
-use crate::signal::native;
+use crate::check::{lockstep, sample};
+use crate::signal::{deliver, inside, native};
 use crate::syscall;
 use crate::syscall::old_calls::{self, Way};
 use core::sync::atomic::AtomicU64;
@@ -12,19 +9,12 @@ use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_abi::record::{ExitRec, Trap, TrapRec};
-use ppin_os::filter;
-use ppin_os::{report, userfault};
+use ppin_os::{filter, report, userfault};
 use ppin_process::signal::departure::Departure;
-use ppin_process::thread::Reason;
-use ppin_process::thread::Thread;
+use ppin_process::thread::{Reason, Thread};
 use ppin_process::translate;
-use ppin_process::vm;
-use ppin_process::vm::Locked;
-use ppin_process::vm::Vm;
-use ppin_translate::changes;
-use ppin_translate::compile;
-use ppin_translate::lookup;
-use ppin_translate::sequence;
+use ppin_process::vm::{self, Locked, Vm};
+use ppin_translate::{changes, compile, lookup, sequence};
 
 /// Scratch word with the address that the last system call came back to.
 const RESUMED: usize = 1;

@@ -3,11 +3,9 @@
 
 use crate::proc_files::{PROC, tells_of_us};
 use alloc::vec::Vec;
-use ppin_os::Errno;
-use ppin_os::{c, descriptor, peek};
+use ppin_os::{Errno, c, descriptor, peek};
 use ppin_process::gate::table;
-use ppin_process::ours;
-use ppin_process::vm;
+use ppin_process::{ours, vm};
 
 const NAME: &[u8] = b"map_files";
 /// Longest path (`PATH_MAX`).

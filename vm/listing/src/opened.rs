@@ -1,9 +1,9 @@
 //! Lists that the program has opened, and what they say when they are read.
 
 use crate::proc_files::{PROC, tells_of_us, whom};
-use crate::sizes::Sizes;
-use crate::status::Signals;
-use crate::{limits, mappings, numa, query, rollup, sizes, status};
+use crate::sizes::{self, Sizes};
+use crate::status::{self, Signals};
+use crate::{limits, mappings, numa, query, rollup};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,8 +14,7 @@ use ppin_os::{Errno, Result, c, raw};
 use ppin_process::gate::table;
 use ppin_process::ours;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// A list that the app has opened.
 struct Opened {

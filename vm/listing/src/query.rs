@@ -5,8 +5,7 @@
 //! program sees it: the list has no mapping of ours, and what we have cut in pieces is one.
 
 use crate::mappings::{Entry, parse};
-use ppin_os::Errno;
-use ppin_os::peek;
+use ppin_os::{Errno, peek};
 
 /// `PROCMAP_QUERY`.
 pub const NUMBER: u32 = 0xc068_6611;

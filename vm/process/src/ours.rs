@@ -4,8 +4,7 @@
 use crate::vm::{self, Vm};
 use ppin_codecache::fresh::FreshCode;
 use ppin_codecache::fresh::arena::Chunk;
-use ppin_os::heap;
-use ppin_os::place;
+use ppin_os::{heap, place};
 
 /// Start and end.
 pub type Range = (u64, u64);

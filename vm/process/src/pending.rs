@@ -4,8 +4,8 @@ use crate::signal::sets::{FAULTS, MAX_SIGNAL, bit};
 use crate::thread::{Process, Thread};
 use crate::vm::{self, Vm};
 use ppin_os::frame::SigInfo;
-use ppin_os::signals::SigSet;
-use ppin_os::{proc, signals};
+use ppin_os::proc;
+use ppin_os::signals::{self, SigSet};
 
 /// `tgkill`.
 const SI_TKILL: i32 = -6;

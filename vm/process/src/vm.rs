@@ -13,9 +13,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_api::Tool;
 use ppin_codecache::unit::Library;
 use ppin_codecache::{CodeCache, Figures};
-use ppin_os::filter;
 use ppin_os::lock::{Guard, Mutex};
-use ppin_os::{heap, proc};
+use ppin_os::{filter, heap, proc};
 
 /// See the module.
 pub struct Vm {

@@ -14,18 +14,15 @@
 //! ```
 //! The tracer may change the registers. Children and further threads do not report.
 
-use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicI32, AtomicU64};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::record::{ExitRec, SyscallRec, Trap, TrapRec};
-use ppin_os::report;
-use ppin_os::{c, proc};
-use ppin_process::thread::Reason;
-use ppin_process::thread::Regs;
-use ppin_process::thread::Thread;
+use ppin_os::{c, proc, report};
+use ppin_process::thread::{Reason, Regs, Thread};
 use ppin_process::translate;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// Tells a report from the app's own breakpoints.
 pub const MAGIC: u64 = 0x7070_696e_7374_6570;

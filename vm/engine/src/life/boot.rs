@@ -13,18 +13,13 @@ use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::DEFAULT_LIMIT;
 use ppin_codecache::indirect::IblTable;
 use ppin_codecache::unit::Library;
-use ppin_os::budget;
-use ppin_os::{mem, place, proc, report, segment, signals, time};
+use ppin_os::{budget, mem, place, proc, report, segment, signals, time};
 use ppin_process::config::Config;
 use ppin_process::counters;
 use ppin_process::report::stats::Stats;
-use ppin_process::signal::Actions;
-use ppin_process::signal::{NOTHING, kernel_mask, take_over};
-use ppin_process::thread::Process;
-use ppin_process::thread::Thread;
-use ppin_process::thread::reg;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::signal::{Actions, NOTHING, kernel_mask, take_over};
+use ppin_process::thread::{Process, Thread, reg};
+use ppin_process::vm::{self, Vm};
 use ppin_store::Store;
 
 /// Runs the app from its first instruction, under the tool of the boot block's name.

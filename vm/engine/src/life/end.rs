@@ -2,8 +2,7 @@
 
 use crate::tools::host;
 use ppin_os::descriptor;
-use ppin_process::vm::Locked;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{Locked, Vm};
 
 /// The process is about to end or to execute another program.
 pub fn of_process(vm: &mut Locked) {

@@ -5,8 +5,7 @@ use alloc::ffi::CString;
 use alloc::vec::Vec;
 use ppin_inject::block::BootParams;
 use ppin_inject::{Exec, Launch, Step, launch};
-use ppin_os::limits;
-use ppin_os::{c, call, report, signals};
+use ppin_os::{c, call, limits, report, signals};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 

@@ -4,8 +4,8 @@
 //! it could ever make is allowed; filters that forbid a few dangerous calls, as those of
 //! containers do, let it in.
 
-use ppin_os::filter::may;
-use ppin_os::{c, filter, mem};
+use ppin_os::filter::{self, may};
+use ppin_os::{c, mem};
 use ppin_seccomp::Confinement;
 
 /// Whether no filter of any thread stands in the way.

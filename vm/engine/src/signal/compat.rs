@@ -6,29 +6,22 @@
 //! are delivered between two steps. System calls go to the kernel as they are: those that
 //! the VM must know of are looked at before.
 
-use super::deliver;
-use super::flag_code;
-use super::native;
-use super::step;
 use super::waiting::deliver_waiting;
+use super::{deliver, flag_code, native, step};
 use crate::life::end;
 use crate::syscall::old_calls::{self, Way};
 use crate::syscall::pages::Pages;
 use ppin_abi::addr::AppPc;
 use ppin_abi::boot::flag;
-use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::report::give_up;
-use ppin_os::{c, call, peek, signals};
-use ppin_process::gate;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::kernel_mask;
+use ppin_os::{c, call, filter, peek, signals};
 use ppin_process::signal::native::Native;
-use ppin_process::signal::trap_flag::TRAP_FLAG;
-use ppin_process::signal::trap_flag::TRAP_TRACE;
+use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};
+use ppin_process::signal::{HOLD_ALL, kernel_mask};
 use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
-use ppin_process::vm;
+use ppin_process::{gate, vm};
 use ppin_translate::changes;
 
 /// Selectors of segments in the program's own table (modify_ldt(2)).

@@ -1,34 +1,22 @@
 //! Handing a signal to the app, as the kernel would have.
 
-use super::compat;
-use super::fatal;
 use super::redirect::redirect;
 use super::whereabouts::gate_spot;
+use super::{compat, fatal};
 use crate::life::leave;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
-use ppin_os::Errno;
-use ppin_os::c;
 use ppin_os::frame::{self, CONTEXT, INFO, Room, SigInfo, UContext, greg};
 use ppin_os::signals::KernelSigaction;
-use ppin_process::gate;
-use ppin_process::pending;
-use ppin_process::signal::DEFAULT;
-use ppin_process::signal::FAULTS;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::IGNORE;
-use ppin_process::signal::bit;
-use ppin_process::signal::default_kills;
+use ppin_os::{Errno, c};
 use ppin_process::signal::interrupted::Interrupted;
-use ppin_process::signal::kernel_mask;
 use ppin_process::signal::trap_flag::TrapFlag;
+use ppin_process::signal::{DEFAULT, FAULTS, HOLD_ALL, IGNORE, bit, default_kills, kernel_mask};
 use ppin_process::thread::Thread;
-use ppin_process::translate;
-use ppin_process::translate::Spot;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
-use ppin_process::x87;
+use ppin_process::translate::{self, Spot};
+use ppin_process::vm::{self, Vm};
+use ppin_process::{gate, pending, x87};
 
 const REDZONE: u64 = 128;
 const SI_KERNEL: i32 = 0x80;

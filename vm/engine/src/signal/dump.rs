@@ -11,26 +11,19 @@
 //! has its own registers.
 
 use crate::life::end;
-use crate::life::leave::last_steps::LastSteps;
-use crate::life::leave::last_steps::keep_out_of_core;
+use crate::life::leave::last_steps::{LastSteps, keep_out_of_core};
 use crate::life::leave::{self, gather};
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::boot::flag;
 use ppin_os::file::File;
-use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext};
-use ppin_os::signals::KernelSigaction;
-use ppin_os::{c, proc, raw, signals};
-use ppin_process::ours;
-use ppin_process::ours::Range;
-use ppin_process::signal::DEFAULT;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::NOTHING;
-use ppin_process::signal::bit;
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{c, filter, proc, raw};
+use ppin_process::ours::{self, Range};
+use ppin_process::signal::{DEFAULT, HOLD_ALL, NOTHING, bit};
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::x87;
+use ppin_process::{vm, x87};
 use ppin_translate::changes;
 
 /// Whether a process that dies of `signal` now leaves a core file (core(5)).

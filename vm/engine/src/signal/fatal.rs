@@ -8,14 +8,11 @@
 use super::dump;
 use ppin_abi::addr::AppPc;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_os::signals::KernelSigaction;
-use ppin_os::{app_call, c, peek, proc, signals};
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{app_call, c, peek, proc};
 use ppin_process::report::diagnosis;
-use ppin_process::signal::DEFAULT;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::bit;
-use ppin_process::signal::left;
 use ppin_process::signal::restorer::returns_by_hand;
+use ppin_process::signal::{DEFAULT, HOLD_ALL, bit, left};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 

@@ -1,32 +1,22 @@
 //! The one handler that the kernel knows, and its decision.
 
-use super::deliver;
-use super::fatal;
-use super::native;
 use super::redirect::redirect;
-use super::step;
 use super::waiting::deliver_waiting;
 use super::whereabouts::{Where, gate_spot, locate};
+use super::{deliver, fatal, native, step};
 use crate::check::sample;
 use crate::life::leave;
 use ppin_abi::area::Spill;
 use ppin_abi::boot::flag;
-use ppin_os::Errno;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_os::{c, peek};
-use ppin_process::gate;
-use ppin_process::gate::Place;
-use ppin_process::gate::vmcall;
-use ppin_process::signal::FAULTS;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::bit;
+use ppin_os::{Errno, c, peek};
+use ppin_process::gate::{self, Place, vmcall};
 use ppin_process::signal::native::Native;
 use ppin_process::signal::trap_flag::TRAP_TRACE;
+use ppin_process::signal::{FAULTS, HOLD_ALL, bit};
 use ppin_process::thread::Thread;
-use ppin_process::translate;
-use ppin_process::vm;
-use ppin_translate::changes;
-use ppin_translate::sequence;
+use ppin_process::{translate, vm};
+use ppin_translate::{changes, sequence};
 
 /// `si_code` of what the kernel forces upon a thread.
 const SI_KERNEL: i32 = 0x80;

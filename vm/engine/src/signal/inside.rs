@@ -8,9 +8,7 @@ use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_process::thread::Thread;
-use ppin_process::translate;
-use ppin_process::translate::Maps;
-use ppin_process::translate::Spot;
+use ppin_process::translate::{self, Maps, Spot};
 use ppin_process::vm::Vm;
 use ppin_relocator::{PcRow, pc_flag};
 

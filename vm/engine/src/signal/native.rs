@@ -7,21 +7,17 @@
 //! of 64 bits, that runs natively, too ([`compat`]).
 
 use super::redirect::redirect;
-use super::step;
-use super::{compat, deliver, origin};
+use super::{compat, deliver, origin, step};
 use crate::life::leave;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
-use ppin_process::gate;
 use ppin_process::signal::native::Native;
-use ppin_process::signal::trap_flag::TRAP_FLAG;
-use ppin_process::signal::trap_flag::TRAP_TRACE;
+use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};
 use ppin_process::thread::Thread;
-use ppin_process::translate;
-use ppin_process::translate::Spot;
-use ppin_process::vm;
+use ppin_process::translate::{self, Spot};
+use ppin_process::{gate, vm};
 use ppin_translate::changes;
 
 /// Arranges for the instruction at `pc`, whose translation is entered at `entry`, to

@@ -11,8 +11,7 @@ use ppin_jit::MAX_TRACE_BYTES;
 use ppin_jit::origin::{self, Registers, Surroundings};
 use ppin_os::peek;
 use ppin_process::signal::departure::Departure;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// Lines of code that are looked at.
 const MOST: usize = 10_000;

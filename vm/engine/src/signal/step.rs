@@ -13,12 +13,10 @@ use super::waiting::deliver_waiting;
 use super::whereabouts::{Where, locate};
 use ppin_os::c;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_process::gate;
-use ppin_process::signal::trap_flag::TRAP_FLAG;
-use ppin_process::signal::trap_flag::TRAP_TRACE;
+use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};
 use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
-use ppin_process::vm;
+use ppin_process::{gate, vm};
 
 /// Steps to the next boundary.
 pub fn begin(thread: &mut Thread, context: &mut UContext) {

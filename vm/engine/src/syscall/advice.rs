@@ -4,10 +4,8 @@ use super::outcome::pass;
 use super::pages::Pages;
 use super::{around, killing};
 use alloc::vec::Vec;
-use ppin_os::Errno;
-use ppin_os::{c, mem, peek, place};
-use ppin_process::ours;
-use ppin_process::vm;
+use ppin_os::{Errno, c, mem, peek, place};
+use ppin_process::{ours, vm};
 use ppin_translate::changes;
 
 /// Whether the memory may read otherwise after that advice (madvise(2)).

@@ -2,16 +2,11 @@
 //! they act on its own part alone, and say what the kernel says of holes (in its mm/).
 
 use super::memory;
-use super::outcome;
-use super::outcome::pass;
+use super::outcome::{self, pass};
 use super::pages::{self, Pages};
 use alloc::vec::Vec;
-use ppin_os::Errno;
-use ppin_os::maps;
-use ppin_os::place;
-use ppin_os::{c, mem};
-use ppin_process::ours;
-use ppin_process::vm;
+use ppin_os::{Errno, c, maps, mem, place};
+use ppin_process::{ours, vm};
 
 /// The result of the call, made on what is the program's; `None`: nothing of ours lies there.
 pub fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {

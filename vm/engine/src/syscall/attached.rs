@@ -1,8 +1,7 @@
 //! shmat(2).
 
 use super::locked;
-use super::outcome;
-use super::outcome::pass;
+use super::outcome::{self, pass};
 use super::pages::Pages;
 use ppin_os::{c, mem, raw};
 use ppin_process::vm;

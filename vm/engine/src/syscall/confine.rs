@@ -9,13 +9,11 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use ppin_os::filter::may;
-use ppin_os::userfault;
-use ppin_os::{c, filter, mem, peek, stock, time};
+use ppin_os::filter::{self, may};
+use ppin_os::{c, mem, peek, stock, time, userfault};
 use ppin_process::gate::vmcall;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 use ppin_seccomp::{Confinement, Filter, Insn, Rule};
 use ppin_translate::changes;
 

@@ -10,9 +10,7 @@ use alloc::vec::Vec;
 use ppin_abi::boot::flag;
 use ppin_inject::Exec;
 use ppin_os::{c, peek};
-use ppin_process::signal::Actions;
-use ppin_process::signal::MAX_SIGNAL;
-use ppin_process::signal::bit;
+use ppin_process::signal::{Actions, MAX_SIGNAL, bit};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 

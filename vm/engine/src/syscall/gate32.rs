@@ -3,8 +3,7 @@
 use super::outcome::Outcome;
 use super::{exec, memory, process, sigcalls};
 use alloc::vec::Vec;
-use ppin_os::Errno;
-use ppin_os::{c, peek};
+use ppin_os::{Errno, c, peek};
 use ppin_process::thread::Thread;
 
 /// Makes the call. Its result is to go to rax.

@@ -9,9 +9,7 @@ use alloc::vec::Vec;
 use ppin_os::file::File;
 use ppin_os::{c, heap, proc, time};
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::vm::Locked;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Locked, Vm};
 
 /// Looks at a process that was hit, a millisecond apart.
 const PATIENCE: u32 = 1000;

@@ -6,12 +6,10 @@
 //! does nothing but close and exit: at any other system call it is given up before
 //! the call is made. A daemon does not hold its caller's pipe open.
 
-use super::outcome::Outcome;
-use super::outcome::pass_interruptible;
+use super::outcome::{Outcome, pass_interruptible};
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::boot::flag;
-use ppin_os::Errno;
-use ppin_os::{c, call, file};
+use ppin_os::{Errno, c, call, file};
 use ppin_process::config::Config;
 use ppin_process::gate::table;
 use ppin_process::report::stderr;

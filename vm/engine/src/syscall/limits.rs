@@ -4,15 +4,12 @@
 
 use super::outcome::pass;
 use alloc::vec::Vec;
-use ppin_os::Errno;
-use ppin_os::budget;
 use ppin_os::limits::{HARD, Limit, SOFT, WIDENED, Widened};
 use ppin_os::maps::{self, MapEntry};
-use ppin_os::{c, peek, proc};
+use ppin_os::{Errno, budget, c, peek, proc};
 use ppin_process::ours;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// `setrlimit`, `getrlimit` and `prlimit64`.
 pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {

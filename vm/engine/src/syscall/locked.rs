@@ -4,17 +4,13 @@
 //! would count ours, too, and refuse. So each mapping of the app's is locked for itself, and
 //! what is mapped later on as it is mapped.
 
-use super::outcome;
-use super::outcome::pass;
+use super::outcome::{self, pass};
 use super::pages::{self, Pages};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
-use ppin_os::Errno;
-use ppin_os::filter;
 use ppin_os::maps::{self, MapEntry};
-use ppin_os::{c, mem, proc, raw};
-use ppin_process::ours;
-use ppin_process::ours::Range;
+use ppin_os::{Errno, c, filter, mem, proc, raw};
+use ppin_process::ours::{self, Range};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 

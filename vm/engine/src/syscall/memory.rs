@@ -1,7 +1,6 @@
 //! Calls that change what is mapped: translations must follow.
 
-use super::outcome;
-use super::outcome::{Outcome, pass};
+use super::outcome::{self, Outcome, pass};
 use super::pages::Pages;
 use super::{advice, around, attached, locked};
 use crate::life::leave;
@@ -11,9 +10,8 @@ use ppin_os::descriptor::path_of;
 use ppin_os::file::stat_fd;
 use ppin_os::maps::MapEntry;
 use ppin_os::{c, mem, report, stock};
-use ppin_process::ours;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
+use ppin_process::{ours, vm};
 use ppin_translate::changes;
 
 const EXEC: usize = c::PROT_EXEC as usize;

@@ -2,8 +2,7 @@
 
 use super::outcome::pass;
 use crate::syscall::confine;
-use ppin_os::Errno;
-use ppin_os::{c, mem, proc};
+use ppin_os::{Errno, c, mem, proc};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 

@@ -36,10 +36,8 @@ use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
 use ppin_process::gate::table;
-use ppin_process::thread::Thread;
-use ppin_process::thread::reg;
-use ppin_process::translate;
-use ppin_process::vm;
+use ppin_process::thread::{Thread, reg};
+use ppin_process::{translate, vm};
 use ppin_translate::changes;
 
 /// Fills the table.

@@ -4,9 +4,7 @@
 use super::outcome::{Outcome, pass, pass_interruptible};
 use super::own_memory;
 use ppin_listing::{self as listing, map_files};
-use ppin_os::Errno;
-use ppin_os::userfault;
-use ppin_os::{c, descriptor, peek};
+use ppin_os::{Errno, c, descriptor, peek, userfault};
 use ppin_process::thread::Thread;
 
 /// Longest path (`PATH_MAX`).

@@ -4,8 +4,7 @@
 //! Writes come here once a
 //! descriptor of that kind has been opened; which one it is, the kernel is asked.
 
-use super::outcome::Outcome;
-use super::outcome::pass_interruptible;
+use super::outcome::{Outcome, pass_interruptible};
 use alloc::format;
 use alloc::vec::Vec;
 use ppin_os::{c, descriptor, peek, proc};

@@ -6,30 +6,16 @@ use crate::signal::compat;
 use crate::signal::inside::Inside;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
-use ppin_os::Errno;
-use ppin_os::c;
 use ppin_os::frame::{self, SigInfo, UContext, greg};
-use ppin_os::peek;
-use ppin_os::signals;
-use ppin_os::signals::KernelSigaction;
-use ppin_process::pending;
-use ppin_process::signal::Actions;
-use ppin_process::signal::DEFAULT;
-use ppin_process::signal::FAULTS;
-use ppin_process::signal::IGNORE;
-use ppin_process::signal::MAX_SIGNAL;
-use ppin_process::signal::UNCATCHABLE;
-use ppin_process::signal::alt::AltStack;
-use ppin_process::signal::alt::SS_AUTODISARM;
-use ppin_process::signal::alt::SS_DISABLE;
-use ppin_process::signal::alt::SS_ONSTACK;
-use ppin_process::signal::bit;
-use ppin_process::signal::default_kills;
-use ppin_process::signal::kernel_mask;
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{Errno, c, peek};
+use ppin_process::signal::alt::{AltStack, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
 use ppin_process::signal::trap_flag::TrapFlag;
-use ppin_process::thread::Thread;
-use ppin_process::thread::reg;
-use ppin_process::vm;
+use ppin_process::signal::{
+    Actions, DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, default_kills, kernel_mask,
+};
+use ppin_process::thread::{Thread, reg};
+use ppin_process::{pending, vm};
 
 /// Handles one of the first five.
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {

@@ -5,11 +5,9 @@
 //! of the signal that ends the wait.
 
 use super::outcome::{Outcome, pass_interruptible};
-use ppin_os::Errno;
-use ppin_os::{c, peek};
+use ppin_os::{Errno, c, peek};
 use ppin_process::pending;
-use ppin_process::signal::UNCATCHABLE;
-use ppin_process::signal::kernel_mask;
+use ppin_process::signal::{UNCATCHABLE, kernel_mask};
 use ppin_process::thread::Thread;
 
 /// Handles one of them.

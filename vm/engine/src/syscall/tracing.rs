@@ -2,8 +2,7 @@
 
 use super::killing;
 use super::outcome::{Outcome, through_gate};
-use crate::life::cannot_follow;
-use crate::life::leave;
+use crate::life::{cannot_follow, leave};
 use ppin_os::{c, peek};
 use ppin_process::thread::Thread;
 use ppin_process::vm;

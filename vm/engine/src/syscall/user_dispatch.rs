@@ -8,17 +8,12 @@
 
 use super::outcome::Outcome;
 use crate::signal::fatal;
-use ppin_os::Errno;
 use ppin_os::frame::SigInfo;
-use ppin_os::{c, peek, signals};
+use ppin_os::{Errno, c, peek, signals};
 use ppin_process::gate::table;
-use ppin_process::signal::DEFAULT;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::IGNORE;
-use ppin_process::signal::bit;
-use ppin_process::thread::Thread;
-use ppin_process::thread::reg;
+use ppin_process::signal::{DEFAULT, HOLD_ALL, IGNORE, bit};
 use ppin_process::thread::user_dispatch::UserDispatch;
+use ppin_process::thread::{Thread, reg};
 
 const OFF: usize = 0;
 const EXCLUSIVE: usize = 1;

@@ -8,18 +8,11 @@
 use crate::life::leave::gather;
 use crate::syscall::pages;
 use alloc::vec::Vec;
-use ppin_os::Errno;
-use ppin_os::filter;
-use ppin_os::lock;
-use ppin_os::userfault;
-use ppin_os::{app_call, c, heap, mem, peek, proc, signals};
+use ppin_os::{Errno, app_call, c, filter, heap, lock, mem, peek, proc, signals, userfault};
 use ppin_process::gate::vmcall;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::NOTHING;
 use ppin_process::signal::held::Held;
-use ppin_process::signal::kernel_mask;
-use ppin_process::thread::Thread;
-use ppin_process::thread::reg;
+use ppin_process::signal::{HOLD_ALL, NOTHING, kernel_mask};
+use ppin_process::thread::{Thread, reg};
 use ppin_process::vm;
 
 /// A request in the form of clone3(2); shorter ones are widened to it.

@@ -4,12 +4,9 @@ use crate::life::end;
 use crate::life::leave::gather;
 use crate::syscall::outcome::Outcome;
 use ppin_api::ThreadId;
-use ppin_os::filter;
-use ppin_os::{app_call, c, proc, signals};
+use ppin_os::{app_call, c, filter, proc, signals};
 use ppin_process::gate::table;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::NOTHING;
-use ppin_process::signal::kernel_mask;
+use ppin_process::signal::{HOLD_ALL, NOTHING, kernel_mask};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 

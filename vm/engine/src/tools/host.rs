@@ -14,8 +14,7 @@ use ppin_process::counters;
 use ppin_process::report::outlet;
 use ppin_process::report::program::program;
 use ppin_process::report::stats::Stats;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// What tools are given. Takes the VM lock as it needs it.
 #[derive(Debug)]

@@ -17,9 +17,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::boot::{CacheMode, flag};
 use ppin_abi::record::{ExitRec, SyscallRec, TrapRec};
-use ppin_os::report;
-use ppin_os::signals::KernelSigaction;
-use ppin_os::{c, file, peek, signals};
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{c, file, peek, report};
 
 /// Seconds that the report may take.
 const PATIENCE: usize = 5;

@@ -18,8 +18,7 @@ use super::user_dispatch::UserDispatch;
 use crate::signal::stack::install_stack;
 use crate::signal::state::SignalState;
 use ppin_abi::area::{Area, ENTRIES, Rseq};
-use ppin_os::filter;
-use ppin_os::{mem, proc};
+use ppin_os::{filter, mem, proc};
 use ppin_seccomp::Action;
 
 /// Bytes of VM stack.

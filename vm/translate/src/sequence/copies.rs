@@ -5,8 +5,7 @@
 //! way of a [landing](super::landings), or through the VM: nothing is linked to them.
 
 use super::{landings, learn};
-use crate::changes;
-use crate::compile;
+use crate::{changes, compile};
 use alloc::vec;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
@@ -16,8 +15,7 @@ use ppin_jit::{BytesEnd, Request, Sequence, SequenceCode};
 use ppin_os::peek;
 use ppin_process::sequences::Copy;
 use ppin_process::thread::Thread;
-use ppin_process::translate;
-use ppin_process::translate::Spot;
+use ppin_process::translate::{self, Spot};
 use ppin_process::vm::Vm;
 use ppin_relocator::pc_flag;
 

@@ -7,13 +7,10 @@ use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
 use ppin_abi::record::{Trap, TrapRec};
-use ppin_os::peek;
-use ppin_os::report;
-use ppin_process::thread::Thread;
-use ppin_process::thread::reg;
+use ppin_os::{peek, report};
+use ppin_process::thread::{Thread, reg};
 use ppin_process::translate;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 use ppin_relocator::pc_flag;
 
 /// Handles the trap `rec` at `thread.operand` if it is one of ours.

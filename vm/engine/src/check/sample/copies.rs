@@ -3,15 +3,12 @@
 use super::record::{Outcome, Record, Shared};
 use super::steps::{self, Role};
 use ppin_abi::addr::{AppPc, CachePc};
-use ppin_os::Errno;
-use ppin_os::maps;
-use ppin_os::{c, heap, mem, proc, raw, signals};
+use ppin_os::{Errno, c, heap, maps, mem, proc, raw, signals};
 use ppin_process::gate;
 use ppin_process::signal::HOLD_ALL;
 use ppin_process::signal::trap_flag::TRAP_FLAG;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 use ppin_translate::sequence;
 
 /// Seconds that a sample may take.

@@ -3,7 +3,8 @@
 use super::record::{Difference, Outcome, Part, Place, Record};
 use super::vector;
 use crate::signal::native;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
 use ppin_os::frame::{UContext, greg};
 use ppin_os::{c, peek, proc};
 use ppin_process::gate;

@@ -3,8 +3,7 @@
 use super::vector::VECTOR;
 use core::fmt;
 use ppin_os::frame::{UContext, greg};
-use ppin_os::mem;
-use ppin_os::place;
+use ppin_os::{mem, place};
 
 /// Boundaries in a sample.
 pub const PLACES: usize = 250;

@@ -2,7 +2,8 @@
 
 use super::record::Record;
 use super::{native, translated};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
 use ppin_process::signal::trap_flag::TRAP_TRACE;

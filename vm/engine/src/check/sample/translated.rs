@@ -2,15 +2,15 @@
 
 use super::record::{Outcome, Place, Record};
 use super::{steps, vector};
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
 use ppin_abi::addr::AppPc;
 use ppin_jit::origin::Surroundings;
 use ppin_jit::stores::stores;
 use ppin_os::frame::{UContext, greg};
 use ppin_os::{peek, proc, segment};
 use ppin_process::thread::Thread;
-use ppin_process::translate;
-use ppin_process::vm;
+use ppin_process::{translate, vm};
 
 /// Traps that a stretch may take, in the cache and on the way to analysis routines.
 const TRAPS: u32 = 400_000;

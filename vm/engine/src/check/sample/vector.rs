@@ -2,7 +2,8 @@
 //! A component whose bit is clear is in its initial state, whatever its bytes are.
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
 use ppin_os::peek;
 
 /// Bytes of the area that are kept: up to and with zmm31.

@@ -12,15 +12,13 @@ use super::ask;
 use alloc::format;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
-use ppin_os::dir;
 use ppin_os::file::File;
 use ppin_os::futex::{futex_wait, futex_wake_all};
-use ppin_os::{c, proc, signals, time};
+use ppin_os::{c, dir, proc, signals, time};
 use ppin_process::ours::Range;
 use ppin_process::signal::NOTHING;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// The leader's thread id; 0: nobody leads.
 static LEADER: AtomicI32 = AtomicI32::new(0);

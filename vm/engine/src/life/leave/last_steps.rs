@@ -11,8 +11,7 @@
 
 use alloc::vec::Vec;
 use ppin_os::frame::{self, UContext};
-use ppin_os::place;
-use ppin_os::{c, mem, raw};
+use ppin_os::{c, mem, place, raw};
 use ppin_process::ours::Range;
 
 unsafe extern "C" {

@@ -22,26 +22,19 @@ use ppin_os::signals;
 
 use crate::life::end;
 use crate::life::leave::last_steps::LastSteps;
-use crate::signal::deliver;
-use crate::signal::native;
+use crate::signal::{deliver, native};
 use crate::syscall::locked;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_process::gate;
-use ppin_process::ours;
-use ppin_process::ours::Range;
-use ppin_process::pending;
-use ppin_process::signal::MAX_SIGNAL;
-use ppin_process::signal::NOTHING;
+use ppin_process::ours::{self, Range};
+use ppin_process::signal::{MAX_SIGNAL, NOTHING};
 use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
-use ppin_process::vm;
-use ppin_process::vm::Locked;
-use ppin_process::vm::Vm;
-use ppin_process::x87;
+use ppin_process::vm::{self, Locked, Vm};
+use ppin_process::{gate, pending, x87};
 use ppin_translate::changes;
 
 /// Why a process was left, for the statistics: a tracer.
