@@ -181,7 +181,7 @@ fn look_again(vm: &mut Locked, thread: &mut Thread, pc: AppPc, context: Context)
     let pending = unsafe { AtomicU64::from_ptr(&raw mut thread.pending) };
     vm.unlocked(|| userfault::bring(pc.0, pending));
     let entry = lookup(vm, pc, context);
-    if !compile::tells_only_of_trap(&vm, entry) {
+    if !compile::tells_only_of_trap(vm, entry) {
         return entry;
     }
     vm.unlocked(|| userfault::bring_rest(pc.0, pending));
