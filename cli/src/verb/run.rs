@@ -1,6 +1,6 @@
 //! `ppin run`: become the program, with the runtime in it.
 
-use super::apart;
+use super::under_tracer;
 use crate::database::{self, Choice};
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
 use crate::options::{Check, EngineOption, Format, Run};
@@ -44,8 +44,8 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
         ..params(args, &database)
     };
     let boot = Boot::new(params, args, &outputs, &database, &carrier);
-    if let Some(tracer) = apart::tracer() {
-        apart::go(&tracer)?;
+    if let Some(tracer) = under_tracer::tracer() {
+        under_tracer::go(&tracer)?;
     }
     outputs.open()?;
     let launch = |path: &Path, argv: &[OsString]| execute(&boot, &carrier, environ, path, argv);

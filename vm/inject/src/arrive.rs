@@ -27,7 +27,7 @@ const SI_PID: usize = 16;
 ///
 /// # Safety
 /// See the module.
-pub unsafe fn settle(boot: &BootHeader) -> Result<(), Errno> {
+pub unsafe fn tidy_up(boot: &BootHeader) -> Result<(), Errno> {
     reap(boot.helper_pid);
     if boot.ptracer != 0 {
         let args = [PR_SET_PTRACER as usize, boot.ptracer as usize, 0, 0, 0, 0];

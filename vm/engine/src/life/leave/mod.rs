@@ -87,7 +87,7 @@ pub fn instead_of_delivery(
         return false;
     }
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
-    deliver::settle(thread, context, &spot);
+    deliver::put_right(thread, context, &spot);
     depart(&mut vm::lock(), TRACED);
     signals::set_mask(NOTHING);
     give_back_actions(thread);
@@ -112,18 +112,18 @@ fn all_halt(thread: &Thread) -> bool {
 /// The thread halts at `spot`, and goes on as the leader decides.
 fn with_others(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot) {
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
-    deliver::settle(thread, context, &spot);
+    deliver::put_right(thread, context, &spot);
     x87::correct_frame(context.fpstate);
     if gather::halt(thread) != Verdict::Stay {
         keep(thread, info);
         go(thread, context, spot.pc)
     }
     thread.signals.leaving = false;
-    let settled = spot.settled();
+    let spot = spot.put_right();
     if is_request(info) {
-        deliver::go_on(thread, context, &settled);
+        deliver::go_on(thread, context, &spot);
     } else {
-        deliver::deliver(thread, context, info, &settled, false);
+        deliver::deliver(thread, context, info, &spot, false);
     }
 }
 
