@@ -83,8 +83,7 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
     if thread.epoch != epoch {
         sequence::let_go(vm, thread);
         thread.epoch = epoch;
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let known = vm.threads.iter().map(|t| unsafe { (**t).epoch });
+        let known = vm.threads.all().map(|t| t.epoch);
         let oldest = known.min().unwrap_or(0);
         vm.code.fresh.reclaim(oldest);
     }

@@ -29,12 +29,7 @@ impl Counters for EngineHost {
 
     fn global_of(&self, thread: ThreadId, index: u32) -> u64 {
         let vm = vm::lock();
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let live = vm
-            .threads
-            .iter()
-            .map(|t| unsafe { &**t })
-            .find(|t| t.index == thread.0);
+        let live = vm.threads.all().find(|t| t.index == thread.0);
         let disp = u64::from(ppin_abi::area::counter_disp(index));
         live.map(|t| t.counter(disp))
             .or_else(|| ended_global(&vm, thread, index))
@@ -136,9 +131,7 @@ fn ended_global(vm: &Vm, thread: ThreadId, index: u32) -> Option<u64> {
 /// Number, kernel id and global counters of all threads, ended ones included.
 fn all_globals(vm: &Vm) -> Vec<(u32, i32, Vec<u64>)> {
     let mut all = vm.ended.threads.clone();
-    for thread in &vm.threads {
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let thread = unsafe { &**thread };
+    for thread in vm.threads.all() {
         all.push((thread.index, thread.tid, counters::globals(thread)));
     }
     all

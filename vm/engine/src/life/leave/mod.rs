@@ -49,16 +49,14 @@ pub fn is_possible(thread: &Thread) -> bool {
 
 /// Whether nothing binds the threads to the cache.
 fn are_free(vm: &Vm) -> bool {
-    // SAFETY: the list holds live threads, and the VM lock is held.
-    let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let mut all = vm.threads.all();
     let free = |it: &Thread| !it.user_dispatch.is_on() && filter::of(&it.area).is_none();
     vm.config.flags & flag::LOCKSTEP == 0 && all.all(free)
 }
 
 /// Whether all threads can leave together.
 fn is_possible_for_all(vm: &Vm) -> bool {
-    // SAFETY: as above.
-    let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let mut all = vm.threads.all();
     all.all(|it| !it.borrowed_memory) && are_free(vm)
 }
 
