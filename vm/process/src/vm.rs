@@ -6,14 +6,14 @@
 
 use crate::config::Config;
 use crate::report::stats::Stats;
-use crate::thread::{Thread, Threads};
+use crate::thread::Threads;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_api::Tool;
 use ppin_codecache::unit::Library;
 use ppin_codecache::{CodeCache, Figures};
 use ppin_os::lock::{Guard, Mutex};
-use ppin_os::{filter, heap, proc};
+use ppin_os::{Errno, filter, heap, proc};
 
 /// See the module.
 pub struct Vm {
@@ -26,13 +26,13 @@ pub struct Vm {
     /// Live threads.
     pub threads: Threads,
     /// Counter values of threads that have ended, by displacement.
-    pub ended: crate::counters::Ended,
+    pub ended: crate::ended::Ended,
     /// Restartable sequences.
     pub rseq: crate::sequences::Sequences,
     /// Figures for `--stats`.
     pub stats: Stats,
-    /// Events for `--log`.
-    pub log: crate::report::log::Log,
+    /// Why some lines are missing in the file of `--log`.
+    pub lost_log: Option<Errno>,
     /// The tool.
     pub tool: &'static dyn Tool,
     /// The process has written its report, or must not.
@@ -206,10 +206,5 @@ impl Vm {
         ));
         self.code.start_over();
         self.rseq.forget_copies();
-    }
-
-    /// What a vfork child counted before its exec is its parent's to report.
-    pub fn adopt_counts(&mut self, child: &Thread) {
-        crate::counters::retire(self, child);
     }
 }

@@ -9,6 +9,7 @@ use crate::life::leave::gather;
 use crate::syscall::pages;
 use alloc::vec::Vec;
 use ppin_os::{Errno, app_call, c, filter, heap, lock, mem, peek, proc, signals, userfault};
+use ppin_process::counters;
 use ppin_process::gate::vmcall;
 use ppin_process::signal::held::Held;
 use ppin_process::signal::{HOLD_ALL, NOTHING, kernel_mask};
@@ -214,7 +215,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     vm.forked();
     crate::syscall::locked::forked();
     vm.code.fresh.seal();
-    ppin_process::counters::reset(&mut vm, thread);
+    counters::reset(&mut vm, thread);
     let tool = vm.tool_ref();
     drop(vm);
     tool.fork_child(&crate::tools::host::EngineHost);
@@ -264,7 +265,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let index = vm.threads.next_number();
     let child = Thread::create(
         index,
-        ppin_process::counters::reserve(vm.tool.image_counters()),
+        counters::reserve(vm.tool.image_counters()),
         parent.area.entry,
     )
     .ok()?;
@@ -335,7 +336,7 @@ unsafe fn forget(child: *mut Thread) {
     let mut vm = vm::lock();
     vm.threads.remove(child);
     vm.learn_filters();
-    vm.adopt_counts(c);
+    counters::retire(&mut vm, c);
     c.drop_process();
     if c.borrowed_memory {
         lock::end_sharing();
