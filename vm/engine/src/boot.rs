@@ -36,7 +36,7 @@ pub unsafe fn enter(
         report::give_up(format_args!("the boot block is of another version of ppin"));
     }
     // SAFETY: the block is this process's, and no app code has run.
-    if let Err(e) = unsafe { ppin_inject::arrive::settle(boot) } {
+    if let Err(e) = unsafe { ppin_inject::arrive::clean_up(boot) } {
         report::give_up(format_args!(
             "cannot restore the program's first page (error {})",
             e.0

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 pub struct Again {
     /// Traces compared.
     pub compared: u64,
-    /// What could not be compared.
+    /// Traces that could not be compared.
     pub skipped: Vec<Skipped>,
     /// Traces that are not the same.
     pub differ: Vec<Differs>,
@@ -36,7 +36,7 @@ pub struct Again {
 pub struct Skipped {
     /// The unit.
     pub unit: PathBuf,
-    /// How many.
+    /// Number of traces.
     pub traces: u64,
     /// Why.
     pub why: String,
@@ -51,7 +51,7 @@ pub struct Differs {
     pub image: String,
     /// Its head.
     pub head: ImageOff,
-    /// What it assumes on entry.
+    /// Static context that it assumes on entry.
     pub context: Context,
     /// The first part that differs.
     pub what: &'static str,
