@@ -124,6 +124,15 @@ impl Segments {
         (i64::from(image_offset) as u64).wrapping_add(self.first())
     }
 
+    /// The executable segments, by address: the image offset of the first byte, and where the
+    /// file has them.
+    pub fn code(&self) -> impl Iterator<Item = (i64, Range<u64>)> {
+        self.0.iter().map(|s| {
+            let start = s.address.wrapping_sub(self.first()).cast_signed();
+            (start, s.offset..s.offset.saturating_add(s.len))
+        })
+    }
+
     /// Where the file holds the code at an image offset.
     #[must_use]
     pub fn file_offset(&self, image_offset: i32) -> Option<u64> {

@@ -169,6 +169,10 @@ pub enum Entry {
     IblCall = 5,
     /// Analysis call. rcx = `CallRec`, app rcx spilled.
     Bridge = 6,
+    /// What the gate calls when the cache has been left: `fn(thread) -> cache address`.
+    Vm = 7,
+    /// What a bridge calls, likewise.
+    Analysis = 8,
 }
 
 impl Entry {

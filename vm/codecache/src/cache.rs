@@ -41,4 +41,22 @@ impl CodeCache {
             journal: Journal::default(),
         }
     }
+
+    /// Forgets all fresh code, whose memory may be in use for a while. What was to be saved has
+    /// been.
+    pub fn flush(&mut self) {
+        self.ibl.clear();
+        self.fresh.flush();
+    }
+
+    /// Forgets all fresh code without a look at its tables, which may have been left half
+    /// changed. Nothing of it is saved.
+    pub fn start_over(&mut self) {
+        self.fresh.directory.disown_tables();
+        for fresh in &mut self.fresh.directory.fragments {
+            fresh.saved = true;
+        }
+        self.release_doubtful();
+        self.flush();
+    }
 }

@@ -1,5 +1,5 @@
 //! The indirect-branch table: app address to cache address, for the lookup
-//! routine in [`crate::glue::ibl`].
+//! routine in `ppin_process::gate::ibl`.
 //!
 //! ```text
 //! table - 16   mask: u64 (entries - 1)

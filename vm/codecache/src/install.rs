@@ -22,7 +22,7 @@ pub struct Full;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Manner {
     /// By as few calls as possible: the app filters them.
-    pub quietly: bool,
+    pub filtered: bool,
     /// At other addresses in each run (`--shuffle`).
     pub shuffled: bool,
 }
@@ -173,7 +173,7 @@ impl Manner {
     }
 
     fn views(self) -> MakeViews {
-        if self.quietly {
+        if self.filtered {
             Views::private_at
         } else {
             Views::at

@@ -4,7 +4,7 @@
 //! ```text
 //! native  this process traces it and steps it            (native.rs)
 //! ours    reports by int3 from ppin's dispatcher, see    (ours.rs)
-//!         `ppin_engine::lockstep`
+//!         `ppin_engine::check::lockstep`
 //! ```
 //! Both start alike: same arguments, environment and files, no address space
 //! randomisation, standard input empty, output to files. Compared are the general

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 
-/// As in `ppin_engine::lockstep`.
+/// As in `ppin_engine::check::lockstep`.
 const MAGIC: u64 = 0x7070_696e_7374_6570;
 /// Number of instructions that is not known, as in `ppin_engine::lockstep`.
 const UNKNOWN: u64 = u64::MAX;

@@ -9,3 +9,6 @@ pub use bbl::Bbl;
 pub use ins::Ins;
 pub use sight::Limits;
 pub use trace::Trace;
+
+#[cfg(test)]
+mod tests;

@@ -42,7 +42,7 @@ pub struct Image {
     /// The database has been asked for units.
     pub asked: bool,
     /// What its executed branches did not do has been looked at, or is not this
-    /// process's to look at (see `spool::anticipate`).
+    /// process's to look at.
     pub explored: bool,
     /// See `ppin_persist::identity`; once known.
     pub identity: Option<[u8; 32]>,
@@ -63,6 +63,13 @@ impl Image {
         let same = self.path == entry.path && self.base == base;
         let within = self.span.0 <= entry.start && entry.end <= self.span.1;
         (anonymous || same) && within
+    }
+
+    /// Whether code of it may be kept.
+    #[must_use]
+    pub fn may_be_kept(&self) -> bool {
+        let named = self.naming != Naming::Local;
+        !self.gone && named && (self.file.is_some() || self.path == "[vdso]")
     }
 
     /// Whether it stands for addresses without memory.

@@ -175,7 +175,7 @@ impl Bound {
     /// begin within `near` bytes of one of them.
     pub fn executed_exits(
         &self,
-        heads: &[i32],
+        heads: &[ImageOff],
         near: u32,
     ) -> impl Iterator<Item = (ImageOff, ImageOff, Context)> {
         let infos = self.numbers_near(heads, near).into_iter();
@@ -189,15 +189,15 @@ impl Bound {
 
     /// Numbers of the fragments that begin within `near` bytes of one of `heads` (ascending);
     /// of all if there are none.
-    fn numbers_near(&self, heads: &[i32], near: u32) -> Vec<u32> {
+    fn numbers_near(&self, heads: &[ImageOff], near: u32) -> Vec<u32> {
         if heads.is_empty() {
             return (0..self.unit.fragments()).collect();
         }
         let mut numbers = Vec::new();
         let mut next = 0;
         for head in heads {
-            let first = ImageOff(head.saturating_sub_unsigned(near));
-            let end = head.saturating_add_unsigned(near);
+            let first = ImageOff(head.0.saturating_sub_unsigned(near));
+            let end = head.0.saturating_add_unsigned(near);
             let mut at = self.unit.first_entry_from(first).max(next);
             while let Ok(entry) = self.unit.entry(at)
                 && entry.head.0 <= end

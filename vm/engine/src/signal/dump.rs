@@ -2,7 +2,7 @@
 //!
 //! The kernel writes what it finds: the registers that each thread entered it with last, and
 //! all memory. So before a process dies with a core file it is left to itself
-//! ([`crate::leave`]): its threads go on natively, the system calls they were waiting in are
+//! ([`crate::life::leave`]): its threads go on natively, the system calls they were waiting in are
 //! made again at the program's own addresses, our memory is unmapped, and the signal is
 //! delivered to the thread that dies as the kernel restores its registers.
 //!
@@ -10,26 +10,28 @@
 //! rest is done as far as possible: our memory is left out of the file, and the dying thread
 //! has its own registers.
 
-use super::{DEFAULT, HOLD_ALL, NOTHING, bit};
-use crate::glue::last_steps::{LastSteps, keep_out_of_core};
-use crate::holdings::{self, Range};
-use crate::invalidate;
-use crate::leave::{self, gather};
-use crate::thread::Thread;
-use crate::{end, vm, x87};
+use crate::life::end;
+use crate::life::leave::last_steps::{LastSteps, keep_out_of_core};
+use crate::life::leave::{self, gather};
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::boot::flag;
 use ppin_os::file::File;
-use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext};
-use ppin_os::signals::KernelSigaction;
-use ppin_os::{c, proc, raw, signals};
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{c, filter, proc, raw};
+use ppin_process::ours::{self, Range};
+use ppin_process::signal::{DEFAULT, HOLD_ALL, NOTHING, bit};
+use ppin_process::thread::Thread;
+use ppin_process::{vm, x87};
+use ppin_translate::changes;
 
 /// Whether a process that dies of `signal` now leaves a core file (core(5)).
 #[must_use]
 pub fn is_due(signal: u32) -> bool {
-    super::dumps_core(signal) && is_dumpable() && is_wanted(proc::limit(c::RLIMIT_CORE))
+    ppin_process::signal::dumps_core(signal)
+        && is_dumpable()
+        && is_wanted(proc::limit(c::RLIMIT_CORE))
 }
 
 /// A program that reads cores from a pipe or socket gets them without regard to the limit,
@@ -80,7 +82,7 @@ pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInf
 fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
     end::of_process(&mut vm::lock());
     let halted = gather::halt_others(thread);
-    invalidate::release_all(&mut vm::lock());
+    changes::release_all(&mut vm::lock());
     signals::set_mask(NOTHING);
     leave::give_back_actions(thread);
     make_default(info.signo as u32);
@@ -116,7 +118,7 @@ fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo
     } else {
         context.sigmask
     } & !bit(signal);
-    let ours: Vec<Range> = holdings::all(&vm::lock()).collect();
+    let ours: Vec<Range> = ours::all(&vm::lock()).collect();
     let unmapped = if alone { &ours[..] } else { &[] };
     let Some(steps) = LastSteps::new(context, unmapped, &gather::frames(thread)) else {
         return;

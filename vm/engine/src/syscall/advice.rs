@@ -1,14 +1,12 @@
 //! madvise(2), and process_madvise(2) of a process on itself.
 
+use super::outcome::pass;
 use super::pages::Pages;
-use super::{around, killing, own_memory, pass};
-use crate::holdings;
-use crate::invalidate;
-use crate::vm;
+use super::{around, killing};
 use alloc::vec::Vec;
-use ppin_os::{c, mem, peek, place};
-
-const ENOMEM: isize = -12;
+use ppin_os::{Errno, c, mem, peek, place};
+use ppin_process::{ours, vm};
+use ppin_translate::changes;
 
 /// Whether the memory may read otherwise after that advice (madvise(2)).
 fn drops(advice: usize) -> bool {
@@ -35,7 +33,7 @@ pub fn madvise(args: &[usize; 6]) -> isize {
 fn advised(pages: Pages, advice: usize) {
     let (start, end) = pages.bounds();
     if drops(advice) && vm::lock().code.images.overlaps(start, end) {
-        invalidate::fragments(&mut vm::lock(), start, end);
+        changes::fragments(&mut vm::lock(), start, end);
     }
 }
 
@@ -65,7 +63,11 @@ fn before_ours(args: &[usize; 6], vectors: &[[usize; 2]], n: usize) -> isize {
     let mut first = *args;
     [first[1], first[2]] = [before.as_ptr() as usize, before.len()];
     let total: usize = vectors[..n].iter().map(|[_, len]| len).sum();
-    let expected = if n == 0 { ENOMEM } else { total as isize };
+    let expected = if n == 0 {
+        Errno::ENOMEM.raw()
+    } else {
+        total as isize
+    };
     let result = pass(c::__NR_process_madvise, &first);
     if result == expected {
         let [start, len] = vectors[n];
@@ -108,12 +110,12 @@ fn have_code(vectors: &[[usize; 2]]) -> bool {
 
 fn first_of_ours(vectors: &[[usize; 2]]) -> Option<usize> {
     let vm = vm::lock();
-    let is = |it: Pages| holdings::overlap(&vm, it.bounds().0, it.bounds().1);
+    let is = |it: Pages| ours::overlap(&vm, it.bounds().0, it.bounds().1);
     vectors.iter().position(|it| pages(it).is_some_and(is))
 }
 
 /// Whether `pidfd` stands for a process that runs in this memory.
 fn is_on_itself(pidfd: i32) -> bool {
     const SELF: [i32; 2] = [c::PIDFD_SELF_THREAD, c::PIDFD_SELF_THREAD_GROUP];
-    SELF.contains(&pidfd) || own_memory::is_ours(killing::pid_of(pidfd))
+    SELF.contains(&pidfd) || ppin_process::vm::is_ours(killing::pid_of(pidfd))
 }

@@ -3,16 +3,16 @@
 //! Programs that must not or cannot be instrumented (privileged, unreadable, 32-bit)
 //! run natively, with their privileges, and are reported.
 
-use super::{Outcome, pass};
-use crate::end;
-use crate::follow::{self, Plan};
-use crate::signal::{Actions, MAX_SIGNAL, bit};
-use crate::thread::Thread;
-use crate::vm;
+use super::outcome::{Outcome, pass};
+use crate::life::end;
+use crate::life::follow::{self, Plan};
 use alloc::vec::Vec;
 use ppin_abi::boot::flag;
 use ppin_inject::Exec;
 use ppin_os::{c, peek};
+use ppin_process::signal::{Actions, MAX_SIGNAL, bit};
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 /// Longest path that the kernel takes.
 const PATH_MAX: usize = 4096;
@@ -56,7 +56,7 @@ fn as_it_is(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     let ignored = thread.process().actions.ignored_faults();
     Actions::leave_ignored(ignored);
     let ours = ppin_os::signals::set_mask(thread.signals.mask);
-    crate::signal::held::hand_over(thread);
+    ppin_process::pending::hand_over(thread);
     let result = pass(nr, args);
     ppin_os::signals::set_mask(ours);
     for signal in (1..=MAX_SIGNAL).filter(|signal| ignored & bit(*signal) != 0) {

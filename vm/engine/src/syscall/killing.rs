@@ -3,13 +3,13 @@
 //! ours then would keep it. So they are sent while the sender has the locks, and it keeps
 //! them until they have arrived.
 
-use super::{Outcome, pass, through_gate};
-use crate::thread::Thread;
-use crate::vm::{self, Locked, Vm};
+use super::outcome::{Outcome, pass, through_gate};
 use alloc::format;
 use alloc::vec::Vec;
 use ppin_os::file::File;
 use ppin_os::{c, heap, proc, time};
+use ppin_process::thread::Thread;
+use ppin_process::vm::{self, Locked, Vm};
 
 /// Looks at a process that was hit, a millisecond apart.
 const PATIENCE: u32 = 1000;

@@ -2,17 +2,15 @@
 //! counts ours, too: so it is told as much more as we have, and the app is told what it has
 //! asked for. A program that is executed gets the app's limits.
 
-use super::pass;
-use crate::holdings;
-use crate::thread::Thread;
-use crate::vm::{self, Vm};
+use super::outcome::pass;
 use alloc::vec::Vec;
-use ppin_os::budget;
 use ppin_os::limits::{HARD, Limit, SOFT, WIDENED, Widened};
 use ppin_os::maps::{self, MapEntry};
-use ppin_os::{c, peek, proc};
+use ppin_os::{Errno, budget, c, peek, proc};
+use ppin_process::ours;
+use ppin_process::thread::Thread;
+use ppin_process::vm::{self, Vm};
 
-const EFAULT: isize = -14;
 /// `setrlimit`, `getrlimit` and `prlimit64`.
 pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     let (resource, new, old) = match nr {
@@ -81,7 +79,7 @@ fn call(
     }
     let shown = if was == before.1 { before.2 } else { was };
     match old {
-        Some(at) if !peek::write_value(args[at] as u64, &shown) => EFAULT,
+        Some(at) if !peek::write_value(args[at] as u64, &shown) => Errno::EFAULT.raw(),
         _ => 0,
     }
 }
@@ -103,7 +101,7 @@ fn given_for(limit: &Widened, thread: &Thread, asked: Limit) -> Limit {
 /// How much of what this limit counts is ours.
 fn ours(limit: &Widened, vm: &Vm) -> u64 {
     let counts = |map: &&MapEntry| limit.resource == c::RLIMIT_AS || map.writable && !map.shared;
-    let holdings: Vec<_> = holdings::all(vm).collect();
+    let holdings: Vec<_> = ours::all(vm).collect();
     let is_ours = |map: &&MapEntry| {
         let at = map.start;
         holdings

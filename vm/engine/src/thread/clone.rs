@@ -5,23 +5,15 @@
 //! parent's memory gets a [`Thread`] of its own first, and starts on that one's VM
 //! stack with all signals blocked; the stack that the app gave is its rsp later.
 
-use super::{Thread, reg};
-use crate::glue::vmcall;
-use crate::leave::gather;
-use crate::signal::held::Held;
-use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
+use crate::life::leave::gather;
 use crate::syscall::pages;
-use crate::vm;
 use alloc::vec::Vec;
-use ppin_os::filter;
-use ppin_os::lock;
-use ppin_os::userfault;
-use ppin_os::{app_call, c, heap, mem, peek, proc, signals};
-
-const ENOMEM: isize = -12;
-const EFAULT: isize = -14;
-const EINVAL: isize = -22;
-const E2BIG: isize = -7;
+use ppin_os::{Errno, app_call, c, filter, heap, lock, mem, peek, proc, signals, userfault};
+use ppin_process::gate::vmcall;
+use ppin_process::signal::held::Held;
+use ppin_process::signal::{HOLD_ALL, NOTHING, kernel_mask};
+use ppin_process::thread::{Thread, reg};
+use ppin_process::vm;
 
 /// A request in the form of clone3(2); shorter ones are widened to it.
 #[derive(Clone, Copy, Debug)]
@@ -80,21 +72,21 @@ impl Request {
     pub fn clone3(at: u64, size: usize) -> Result<Self, isize> {
         const KNOWN: usize = 88;
         if size > mem::PAGE as usize {
-            return Err(E2BIG);
+            return Err(Errno::E2BIG.raw());
         }
         if size < VER0 {
-            return Err(EINVAL);
+            return Err(Errno::EINVAL.raw());
         }
         let mut bytes = [0; mem::PAGE as usize];
         let unknown = size.saturating_sub(KNOWN);
         let read = peek::read(at.wrapping_add(KNOWN as u64), &mut bytes[..unknown]);
         if bytes[..read].iter().any(|b| *b != 0) {
             // What lies behind that is not looked at.
-            return Err(E2BIG);
+            return Err(Errno::E2BIG.raw());
         }
         let size = size.min(KNOWN);
         if read != unknown || peek::read(at, &mut bytes[..size]) != size {
-            return Err(EFAULT);
+            return Err(Errno::EFAULT.raw());
         }
         let mut words = [0; 11];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
@@ -221,9 +213,9 @@ fn in_child(thread: &mut Thread, stack: u64) {
     vm.threads.push(thread);
     vm.learn_filters();
     vm.forked();
-    crate::syscall::resident::forked();
+    crate::syscall::locked::forked();
     vm.code.fresh.seal();
-    crate::tools::counters::reset(&mut vm, thread);
+    ppin_process::counters::reset(&mut vm, thread);
     let tool = vm.tool_ref();
     drop(vm);
     tool.fork_child(&crate::tools::host::EngineHost);
@@ -233,9 +225,10 @@ fn in_child(thread: &mut Thread, stack: u64) {
 fn share(thread: &mut Thread, request: &mut Request) -> isize {
     let process = !request.flag(c::CLONE_THREAD);
     if process {
-        crate::syscall::table::watch_kills();
+        ppin_process::gate::table::watch_kills();
         forget_dead();
-        let elsewhere = request.flag(c::CLONE_NEWPID) || crate::obstacle::pid_namespace_pending();
+        let elsewhere =
+            request.flag(c::CLONE_NEWPID) || crate::life::cannot_follow::pid_namespace_pending();
         let vm = vm::lock();
         heap::with_heap_at_rest(|_| lock::begin_sharing(elsewhere));
         drop(vm);
@@ -244,7 +237,7 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
         if process {
             lock::end_sharing();
         }
-        return ENOMEM;
+        return Errno::ENOMEM.raw();
     };
     // SAFETY: just created; the child does not run yet.
     let (base, top) = unsafe { ((*child).map.0 + mem::PAGE, (*child).vm_sp) };
@@ -254,7 +247,7 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
     // that others send may come before it has its own.
     let before = signals::set_mask(NOTHING);
     // SAFETY: the child starts on its own VM stack with its own structure.
-    let result = unsafe { crate::glue::clone(nr, args.as_ptr(), child.cast()) };
+    let result = unsafe { ppin_process::gate::clone(nr, args.as_ptr(), child.cast(), start) };
     signals::set_mask(HOLD_ALL);
     if result < 0 || vfork && process {
         // A vfork child has exec'd or ended by now, or there was none. (A thread that was
@@ -272,7 +265,8 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let index = vm.next_thread;
     let child = Thread::create(
         index,
-        crate::tools::counters::reserve(vm.tool.image_counters()),
+        ppin_process::counters::reserve(vm.tool.image_counters()),
+        parent.area.entry,
     )
     .ok()?;
     // SAFETY: fresh, and known to nobody else.
@@ -350,10 +344,10 @@ unsafe fn forget(child: *mut Thread) {
 /// First thing that a child does, on its VM stack.
 ///
 /// # Safety
-/// Reached from the glue only, with the structure made for this child.
-pub unsafe extern "C" fn start(thread: *mut Thread) -> ! {
-    // SAFETY: the glue passes the structure made for this child.
-    let thread = unsafe { &mut *thread };
+/// Reached from the gate only, with the structure made for this child.
+unsafe extern "C" fn start(thread: *mut ()) -> ! {
+    // SAFETY: the gate passes the structure made for this child.
+    let thread = unsafe { &mut *thread.cast::<Thread>() };
     thread.adopt();
     thread.process().tell_kernel();
     signals::set_mask(HOLD_ALL);
@@ -364,5 +358,5 @@ pub unsafe extern "C" fn start(thread: *mut Thread) -> ! {
     );
     signals::set_mask(kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.
-    unsafe { crate::glue::enter_first() }
+    unsafe { ppin_process::gate::enter_first() }
 }

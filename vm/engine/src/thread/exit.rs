@@ -1,14 +1,14 @@
 //! The end of a thread and of the process.
 
-use super::Thread;
-use crate::end;
-use crate::leave::gather;
-use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
-use crate::syscall::{Outcome, table};
-use crate::vm;
+use crate::life::end;
+use crate::life::leave::gather;
+use crate::syscall::outcome::Outcome;
 use ppin_api::ThreadId;
-use ppin_os::filter;
-use ppin_os::{app_call, c, proc, signals};
+use ppin_os::{app_call, c, filter, proc, signals};
+use ppin_process::gate::table;
+use ppin_process::signal::{HOLD_ALL, NOTHING, kernel_mask};
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 /// `exit`: this thread only, unless it is the last.
 pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
@@ -30,7 +30,7 @@ pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
         let me: *mut Thread = thread;
         // What confines it is not forgotten: it has calls to make yet.
         vm.threads.retain(|t| *t != me);
-        crate::tools::counters::retire(&mut vm, thread);
+        ppin_process::counters::retire(&mut vm, thread);
         vm.log(format_args!("thread {} ends", thread.index));
         thread.map
     };
@@ -40,7 +40,7 @@ pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
     // The signal stack goes, too.
     signals::set_mask(NOTHING);
     // SAFETY: nothing refers to the structure any more; the routine needs no stack.
-    unsafe { crate::glue::unmap_and_exit(base, len, status) }
+    unsafe { ppin_process::gate::unmap_and_exit(base, len, status) }
 }
 
 /// `exit` without taking anything down: the memory is the parent's, or ends too.

@@ -1,13 +1,13 @@
 //! Calling analysis routines: the arguments that a `CallRec` describes, from the
 //! app's registers.
 
-use crate::thread::{Thread, reg};
 use crate::tools::host::EngineHost;
-use crate::vm;
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};
 use ppin_api::Call;
 use ppin_os::segment;
+use ppin_process::thread::{Thread, reg};
+use ppin_process::vm;
 
 /// Called by the bridge on the VM stack; returns where emitted code goes on.
 pub unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
@@ -28,7 +28,7 @@ pub unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
         *value = argument(thread, base, unsafe { &*(at as *const CallArg) });
     }
     if rec.routine == X87_POINTER {
-        crate::x87::correct(args[0].wrapping_add(args[1]), args[2]);
+        ppin_process::x87::correct(args[0].wrapping_add(args[1]), args[2]);
     } else if let Some(routine) = tool.routines().get(usize::from(rec.routine)) {
         (routine.function)(&Call {
             tool,

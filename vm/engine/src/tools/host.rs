@@ -1,11 +1,6 @@
 //! The engine's side of the tool API: the process as a tool sees it, its files and its
 //! report.
 
-use crate::confine::reports;
-use crate::outlet;
-use crate::stats::Stats;
-use crate::tools::counters;
-use crate::vm::{self, Vm};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -14,7 +9,12 @@ use ppin_api::{
     Counters, FileError, FileId, Files, Format, ImageId, ImageInfo, Images, Program, Report,
     ThreadId, ThreadInfo, Threads,
 };
-use ppin_os::{c, file, proc};
+use ppin_os::{c, proc};
+use ppin_process::counters;
+use ppin_process::report::outlet;
+use ppin_process::report::program::program;
+use ppin_process::report::stats::Stats;
+use ppin_process::vm::{self, Vm};
 
 /// What tools are given. Takes the VM lock as it needs it.
 #[derive(Debug)]
@@ -146,32 +146,6 @@ fn all_globals(vm: &Vm) -> Vec<(u32, i32, Vec<u64>)> {
         all.push((thread.index, thread.tid, counters::globals(thread)));
     }
     all
-}
-
-/// Path of the program.
-#[must_use]
-pub fn program() -> String {
-    let link = file::c_path("/proc/self/exe");
-    let mut buffer = [0u8; 4096];
-    // SAFETY: a terminated path and a buffer of ours.
-    let len = unsafe {
-        ppin_os::call(
-            c::__NR_readlink,
-            [
-                link.as_ptr() as usize,
-                buffer.as_mut_ptr() as usize,
-                buffer.len(),
-                0,
-                0,
-                0,
-            ],
-        )
-    }
-    .unwrap_or(0);
-    if len == 0 {
-        return reports::program();
-    }
-    String::from_utf8_lossy(&buffer[..len]).into_owned()
 }
 
 struct Text {

@@ -3,9 +3,9 @@
 //! ```text
 //! host       the process as a tool sees it: counters, threads, images, files; its report
 //! analysis   calling analysis routines from translated code
-//! counters   where counters lie, what ended threads have counted
+//! bridge     the way there, in assembly
 //! ```
 
 pub mod analysis;
-pub mod counters;
+pub mod bridge;
 pub mod host;

@@ -1,8 +1,7 @@
 //! Memory laid in for the time when none can be mapped any more.
 
-use crate::budget;
 use crate::errno::{Errno, Result};
-use crate::mem;
+use crate::{budget, mem};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
