@@ -18,6 +18,13 @@ const CHUNK: u64 = 1 << 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
 
+/// Room for a fragment, which is taken at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    chunk: usize,
+    space: Space,
+}
+
 /// How memory for fresh code is to be had.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Manner {
@@ -28,10 +35,7 @@ pub struct Manner {
 }
 
 impl CodeCache {
-    /// Gives `fragment`, the translation of `source` at `pc`, a place and makes it known.
-    ///
-    /// # Errors
-    /// The cache is full.
+    /// Gives `fragment`, the translation of `source` at `pc`, its place and makes it known.
     pub fn install(
         &mut self,
         image: ImageId,
@@ -39,12 +43,8 @@ impl CodeCache {
         fragment: Fragment,
         source: &[u8],
         listed: bool,
-        manner: Manner,
-    ) -> Result<CachePc, (Full, Fragment)> {
-        let (n, space) = match self.make_room(image, &fragment, manner) {
-            Ok(room) => room,
-            Err(full) => return Err((full, fragment)),
-        };
+        Room { chunk: n, space }: Room,
+    ) -> CachePc {
         let info = self.images.get(image);
         let place = Placement {
             hot: space.hot,
@@ -59,16 +59,19 @@ impl CodeCache {
         let id = self.fresh.directory.add(fresh);
         chunk.hot_index.push((space.hot, id));
         chunk.cold_index.push((space.cold, id));
-        Ok(CachePc(space.hot))
+        CachePc(space.hot)
     }
 
-    /// A chunk with room for `fragment`, within reach of its image.
-    fn make_room(
+    /// Room for `fragment`, within reach of its image.
+    ///
+    /// # Errors
+    /// The cache is full.
+    pub fn make_room(
         &mut self,
         image: ImageId,
         fragment: &Fragment,
         manner: Manner,
-    ) -> Result<(usize, Space), Full> {
+    ) -> Result<Room, Full> {
         let info = self.images.get(image);
         let base = if info.has_surroundings() {
             info.base.0
@@ -80,7 +83,7 @@ impl CodeCache {
             if place::reaches(chunk.base, chunk.len, span.0, span.1)
                 && let Some(space) = chunk.take(fragment)
             {
-                return Ok((n, space));
+                return Ok(Room { chunk: n, space });
             }
         }
         let len = self.chunk_len();
@@ -102,7 +105,7 @@ impl CodeCache {
         len: u64,
         fragment: &Fragment,
         manner: Manner,
-    ) -> Result<(usize, Space), Full> {
+    ) -> Result<Room, Full> {
         let code = fragment.hot.len() + fragment.cold.len();
         let need = 4 * code as u64 + 64 * fragment.slots.len() as u64;
         let len = len.max(need).next_multiple_of(GRAIN);
@@ -120,7 +123,7 @@ impl CodeCache {
         let space = self.fresh.chunks[n]
             .take(fragment)
             .expect("a new chunk holds a fragment four times over");
-        Ok((n, space))
+        Ok(Room { chunk: n, space })
     }
 
     /// Lays in room for when the app's filters are in force, and makes all code writable in

@@ -51,7 +51,7 @@ impl Spot {
 
     /// The same when registers and counters have been put right.
     #[must_use]
-    pub fn settled(&self) -> Self {
+    pub fn put_right(&self) -> Self {
         Self {
             corrections: Vec::new(),
             spilled: 0,

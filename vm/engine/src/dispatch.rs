@@ -83,8 +83,7 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
     if thread.epoch != epoch {
         sequence::let_go(vm, thread);
         thread.epoch = epoch;
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let known = vm.threads.iter().map(|t| unsafe { (**t).epoch });
+        let known = vm.threads.all().map(|t| t.epoch);
         let oldest = known.min().unwrap_or(0);
         vm.code.fresh.reclaim(oldest);
     }
@@ -181,7 +180,7 @@ fn look_again(vm: &mut Locked, thread: &mut Thread, pc: AppPc, context: Context)
     let pending = unsafe { AtomicU64::from_ptr(&raw mut thread.pending) };
     vm.unlocked(|| userfault::bring(pc.0, pending));
     let entry = lookup(vm, pc, context);
-    if !compile::tells_only_of_trap(&vm, entry) {
+    if !compile::tells_only_of_trap(vm, entry) {
         return entry;
     }
     vm.unlocked(|| userfault::bring_rest(pc.0, pending));

@@ -26,7 +26,7 @@ const SI_PID: usize = 16;
 ///
 /// # Safety
 /// As in the module: `boot` is this process's own, and no code of the app has run.
-pub unsafe fn clean_up(boot: &BootHeader) -> Result<(), Errno> {
+pub unsafe fn tidy_up(boot: &BootHeader) -> Result<(), Errno> {
     reap(boot.helper_pid);
     if boot.ptracer != 0 {
         let args = [PR_SET_PTRACER as usize, boot.ptracer as usize, 0, 0, 0, 0];
@@ -126,7 +126,7 @@ fn requeue(info: &[u64; SIGINFO / 8]) {
 /// tells which: a copy into a page that may not be written fails.
 ///
 /// # Safety
-/// As for [`clean_up`].
+/// As for [`tidy_up`].
 unsafe fn restore(boot: &BootHeader) -> Result<(), Errno> {
     let saved = &boot.saved[..(boot.patched_len as usize).min(boot.saved.len())];
     let here = boot.patched_at as *const u8;

@@ -169,8 +169,7 @@ fn ours(vm: &Vm) -> Sizes {
 }
 
 fn signals(vm: &Vm, tid: i32) -> Option<Signals> {
-    // SAFETY: the list holds live threads, and the VM lock is held.
-    let mut threads = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let mut threads = vm.threads.all();
     let thread = threads.find(|thread: &&Thread| thread.tid == tid)?;
     let process = thread.process();
     let [ignored, caught] = process.actions.ignored_and_caught();

@@ -67,11 +67,7 @@ pub fn retire(vm: &mut Vm, thread: &Thread) {
 pub fn image_total(vm: &Vm, image: &Image, index: u32) -> u64 {
     let disp = image.counters + 8 * u64::from(index);
     // SAFETY: the list holds live threads, and the VM lock is held.
-    let live: u64 = vm
-        .threads
-        .iter()
-        .map(|t| unsafe { (**t).counter(disp) })
-        .sum();
+    let live: u64 = vm.threads.all().map(|t| t.counter(disp)).sum();
     live + vm.ended.images.get(&disp).copied().unwrap_or(0)
 }
 

@@ -6,9 +6,8 @@
 
 use crate::config::Config;
 use crate::report::stats::Stats;
-use crate::thread::Thread;
+use crate::thread::{Thread, Threads};
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_api::Tool;
 use ppin_codecache::unit::Library;
@@ -25,9 +24,7 @@ pub struct Vm {
     /// The databases.
     pub library: Library,
     /// Live threads.
-    pub threads: Vec<*mut Thread>,
-    /// Number of the next thread.
-    pub next_thread: u32,
+    pub threads: Threads,
     /// Counter values of threads that have ended, by displacement.
     pub ended: crate::counters::Ended,
     /// Restartable sequences.
@@ -160,9 +157,7 @@ pub fn describe(pc: u64) -> String {
 
 /// Whether `pid` is a thread or process that runs in this memory.
 pub fn is_ours(pid: i32) -> bool {
-    // SAFETY: threads in the list are alive.
-    let is = |thread: &*mut Thread| unsafe { (**thread).tid == pid };
-    pid == proc::pid() || lock().threads.iter().any(is)
+    pid == proc::pid() || lock().threads.all().any(|thread| thread.tid == pid)
 }
 
 impl Vm {
@@ -195,12 +190,7 @@ impl Vm {
 
     /// The threads are others, or are confined anew.
     pub fn learn_filters(&self) {
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let areas = self
-            .threads
-            .iter()
-            .map(|thread| unsafe { &(**thread).area });
-        if filter::learn(areas) {
+        if filter::learn(self.threads.all().map(|thread| &thread.area)) {
             // The last opportunity.
             wake_all();
         }

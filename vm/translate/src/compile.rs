@@ -206,7 +206,7 @@ pub fn install(
     vm: &mut Vm,
     image: ImageId,
     pc: AppPc,
-    mut fragment: Fragment,
+    fragment: Fragment,
     source: &[u8],
     listed: bool,
 ) -> CachePc {
@@ -217,13 +217,13 @@ pub fn install(
     if vm.code.wants_flush(vm.filtered) {
         flush(vm);
     }
-    loop {
-        match vm.code.install(image, pc, fragment, source, listed, manner) {
-            Ok(entry) => return entry,
-            Err((Full, back)) => fragment = back,
+    let room = loop {
+        match vm.code.make_room(image, &fragment, manner) {
+            Ok(room) => break room,
+            Err(Full) => flush(vm),
         }
-        flush(vm);
-    }
+    };
+    vm.code.install(image, pc, fragment, source, listed, room)
 }
 
 /// Whether `entry` is code that only says that its source cannot be translated.

@@ -18,7 +18,7 @@ use ppin_process::config::Config;
 use ppin_process::counters;
 use ppin_process::report::stats::Stats;
 use ppin_process::signal::{Actions, NOTHING, kernel_mask, take_over};
-use ppin_process::thread::{Process, Thread, reg};
+use ppin_process::thread::{Process, Thread, Threads, reg};
 use ppin_process::vm::{self, Vm};
 use ppin_store::Store;
 
@@ -37,7 +37,7 @@ pub unsafe fn enter(
         report::give_up(format_args!("the boot block is of another version of ppin"));
     }
     // SAFETY: the block is this process's, and no app code has run.
-    if let Err(e) = unsafe { ppin_inject::arrive::clean_up(boot) } {
+    if let Err(e) = unsafe { ppin_inject::arrive::tidy_up(boot) } {
         report::give_up(format_args!(
             "cannot restore the program's first page (error {})",
             e.0
@@ -140,8 +140,7 @@ fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Th
         library: library(&config, tool),
         config,
         code,
-        threads: alloc::vec![thread],
-        next_thread: 1,
+        threads: Threads::new(thread),
         ended: counters::Ended::default(),
         rseq: Default::default(),
         stats,

@@ -1,6 +1,6 @@
 //! The end of a process, or of its fresh code: save, report.
 
-use crate::tools::host;
+use crate::tools::report;
 use ppin_os::descriptor;
 use ppin_process::vm::{Locked, Vm};
 
@@ -10,9 +10,9 @@ pub fn of_process(vm: &mut Locked) {
         return;
     }
     descriptor::with_room(|| {
-        host::tool_report(vm);
+        report::tool_report(vm);
         ppin_translate::save::at_end(vm);
-        host::write_stats(vm);
+        report::write_stats(vm);
         vm.end_log();
     });
 }

@@ -35,7 +35,7 @@ pub fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot
 }
 
 /// Makes `context` and the counters say what the app's state is at `spot`.
-pub fn settle(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+pub fn put_right(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     const REGISTERS: [(Spill, usize); 7] = [
         (Spill::Rax, greg::RAX),
         (Spill::Rcx, greg::RCX),
@@ -98,7 +98,7 @@ pub fn deliver(
         return;
     }
     if leave::is_request(info) {
-        settle(thread, context, spot);
+        put_right(thread, context, spot);
         return go_on(thread, context, spot);
     }
     let signal = info.signo as u32;
@@ -109,7 +109,7 @@ pub fn deliver(
     if deadly && fatal::repeat(thread, signal, context) {
         return;
     }
-    settle(thread, context, spot);
+    put_right(thread, context, spot);
     if ppin_process::report::log::on() {
         let (tid, code) = (thread.tid, info.code);
         vm::lock().log_at(
@@ -229,7 +229,7 @@ fn no_stack(thread: &mut Thread, context: &mut UContext, signal: u32, spot: &Spo
     if signal == c::SIGSEGV {
         return fatal::die(thread, context, spot.pc, &info);
     }
-    deliver(thread, context, &info, &spot.settled(), true);
+    deliver(thread, context, &info, &spot.put_right(), true);
 }
 
 /// Registers, mask and disposition on entry of a handler.

@@ -89,8 +89,7 @@ fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
     let left = gather::leave(thread, gather::Verdict::Die);
     let shared = {
         let vm = vm::lock();
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
+        let mut all = vm.threads.all();
         all.any(|it| it.borrowed_memory)
     };
     halted && left && !shared

@@ -228,7 +228,7 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
     }
     // The fragment at hand may be stale now: go on through the VM.
     if let Some(spot) = translate::spot(&vm, pc) {
-        deliver::settle(thread, context, &spot);
+        deliver::put_right(thread, context, &spot);
         let ctx = deliver::continuation(&vm, &spot);
         redirect(thread, context, spot.pc, ctx);
     }
@@ -244,7 +244,7 @@ fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext
         return false;
     };
     changes::unreadable(&mut vm, spot.pc.0, info.rest[0]);
-    deliver::settle(thread, context, &spot);
+    deliver::put_right(thread, context, &spot);
     let ctx = deliver::continuation(&vm, &spot);
     redirect(thread, context, spot.pc, ctx);
     true

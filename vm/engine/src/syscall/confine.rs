@@ -118,7 +118,7 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
     let next = filter::share(next);
     let me = thread.area.self_ptr;
     let mut before = Before::new();
-    for one in &vm.threads {
+    for one in vm.threads.addresses() {
         if wish.on_all || *one as u64 == me {
             // SAFETY: the list holds live threads, and the VM lock is held.
             let confined = unsafe { &(**one).area.filters };
@@ -141,7 +141,7 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
 fn leave(thread: &Thread, before: &Before, was_quiet: bool) {
     let mut vm = vm::lock();
     for (one, old) in before {
-        if vm.threads.contains(one) {
+        if vm.threads.addresses().contains(one) {
             // SAFETY: in the list, so it is alive.
             unsafe {
                 (**one)

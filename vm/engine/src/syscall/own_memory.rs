@@ -65,16 +65,16 @@ pub fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome
         return pass_interruptible(thread, nr, args);
     }
     let ranges = remote(args);
-    let settle = || {
+    let forget_written = || {
         let mut vm = vm::lock();
         for (start, end) in &ranges {
             changes::written(&mut vm, *start, *end);
         }
     };
-    settle();
+    forget_written();
     let outcome = pass_interruptible(thread, nr, args);
     // Another thread may have translated the old bytes meanwhile.
-    settle();
+    forget_written();
     outcome
 }
 

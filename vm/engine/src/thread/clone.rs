@@ -209,8 +209,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     thread.signals.held = Held::NONE;
     thread.process().held = Held::NONE;
     let mut vm = vm::lock();
-    vm.threads.clear();
-    vm.threads.push(thread);
+    vm.threads.only(thread);
     vm.learn_filters();
     vm.forked();
     crate::syscall::locked::forked();
@@ -262,7 +261,7 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
 /// A structure for the child, in the list of threads.
 fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let mut vm = vm::lock();
-    let index = vm.next_thread;
+    let index = vm.threads.next_number();
     let child = Thread::create(
         index,
         ppin_process::counters::reserve(vm.tool.image_counters()),
@@ -298,9 +297,8 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     if request.clears_handlers {
         c.process().clear_handlers();
     }
-    vm.next_thread += 1;
     vm.log(format_args!("thread {index} begins"));
-    vm.threads.push(child);
+    vm.threads.add(child);
     Some(child)
 }
 
@@ -311,7 +309,13 @@ fn forget_dead() {
         let thread = unsafe { &***thread };
         thread.borrowed_memory && !thread.awaited && thread.tid != 0 && !proc::exists(thread.tid)
     };
-    let dead: Vec<_> = vm::lock().threads.iter().filter(gone).copied().collect();
+    let dead: Vec<_> = vm::lock()
+        .threads
+        .addresses()
+        .iter()
+        .filter(gone)
+        .copied()
+        .collect();
     for child in dead {
         // SAFETY: it has been waited for.
         unsafe { forget(child) };
@@ -329,7 +333,7 @@ unsafe fn forget(child: *mut Thread) {
     let tool = vm::lock().tool_ref();
     tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();
-    vm.threads.retain(|t| *t != child);
+    vm.threads.remove(child);
     vm.learn_filters();
     vm.adopt_counts(c);
     c.drop_process();

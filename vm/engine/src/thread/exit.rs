@@ -29,7 +29,7 @@ pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
         let mut vm = vm::lock();
         let me: *mut Thread = thread;
         // What confines it is not forgotten: it has calls to make yet.
-        vm.threads.retain(|t| *t != me);
+        vm.threads.remove(me);
         ppin_process::counters::retire(&mut vm, thread);
         vm.log(format_args!("thread {} ends", thread.index));
         thread.map

@@ -74,8 +74,7 @@ fn set_alarm() {
 /// The thread on whose stack we are.
 fn running(vm: &Vm) -> Option<&Thread> {
     let here = core::ptr::from_ref(&vm) as u64;
-    // SAFETY: threads in the list are alive.
-    let mut threads = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let mut threads = vm.threads.all();
     threads.find(|thread| here.wrapping_sub(thread.map.0) < thread.map.1)
 }
 

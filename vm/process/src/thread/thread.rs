@@ -112,10 +112,11 @@ unsafe fn fence(page: u64) -> ppin_os::Result<()> {
     let args = |last: u32| [page as usize, mem::PAGE as usize, last as usize, 0, 0, 0];
     let may = |nr, args| filter::verdict(nr, &args) == Action::Allow;
     let guard = args(ppin_os::c::MADV_GUARD_INSTALL);
-    // SAFETY: the caller's promise.
-    if may(ppin_os::c::__NR_madvise, guard)
-        && unsafe { ppin_os::call(ppin_os::c::__NR_madvise, guard) }.is_ok()
-    {
+    let install = || {
+        // SAFETY: the caller's promise.
+        unsafe { ppin_os::call(ppin_os::c::__NR_madvise, guard) }
+    };
+    if may(ppin_os::c::__NR_madvise, guard) && install().is_ok() {
         return Ok(());
     }
     if !may(ppin_os::c::__NR_mprotect, args(mem::NONE)) {

@@ -80,7 +80,7 @@ fn conclude(record: &mut Record, context: &UContext) -> ! {
 
 /// With the place of the last instruction that stores to different memory.
 fn memory(record: &mut Record) -> Option<(u32, Found)> {
-    let different = record.settled().filter_map(|(stretch, ours)| {
+    let different = record.compared().filter_map(|(stretch, ours)| {
         (stretch.at..).zip(ours).find_map(|(at, ours)| {
             let native = peek::read_value::<u8>(at)?;
             let found = (Part::Memory, at, native.into(), (*ours).into());

@@ -182,7 +182,7 @@ impl Record {
 
     /// The stretches noted, each with room for its bytes, but for those that the
     /// instruction at the last place may have changed already: it is not compared.
-    pub fn settled(&mut self) -> impl Iterator<Item = (Stretch, &mut [u8])> {
+    pub fn compared(&mut self) -> impl Iterator<Item = (Stretch, &mut [u8])> {
         let last = self.places.saturating_sub(1);
         let all = &self.all_stretches[..self.stretches as usize];
         let mut rest = &mut self.all_bytes[..];

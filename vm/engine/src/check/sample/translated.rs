@@ -77,7 +77,7 @@ fn note(thread: &Thread, record: &mut Record, place: Place, context: &UContext) 
 
 /// The stretch ends here: what was stored is shown to the other copy.
 pub fn finish(record: &mut Record) -> ! {
-    for (stretch, bytes) in record.settled() {
+    for (stretch, bytes) in record.compared() {
         peek::read(stretch.at, bytes);
     }
     record.outcome = Outcome::Translated as u32;

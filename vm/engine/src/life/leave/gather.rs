@@ -108,8 +108,7 @@ fn ask_missing(leader: &Thread) -> usize {
 fn strangers(vm: &Vm) -> usize {
     let tasks = dir::list_dir("/proc/self/task").unwrap_or_default();
     let known = |tid: i32| {
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let mut all = vm.threads.iter().map(|thread| unsafe { (**thread).tid });
+        let mut all = vm.threads.all().map(|thread| thread.tid);
         all.any(|it| it == tid)
     };
     // The first thread stays in sight when it has ended before the others.
@@ -120,8 +119,7 @@ fn strangers(vm: &Vm) -> usize {
 
 /// Threads of the leader's process.
 fn others<'a>(vm: &'a Vm, leader: &Thread) -> impl Iterator<Item = &'a Thread> + use<'a> {
-    // SAFETY: the list holds live threads, and the VM lock is held.
-    let all = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let all = vm.threads.all();
     let leader = leader.tid;
     all.filter(move |thread| !thread.borrowed_memory && thread.tid != leader)
 }

@@ -49,16 +49,14 @@ pub fn is_possible(thread: &Thread) -> bool {
 
 /// Whether nothing binds the threads to the cache.
 fn are_free(vm: &Vm) -> bool {
-    // SAFETY: the list holds live threads, and the VM lock is held.
-    let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let mut all = vm.threads.all();
     let free = |it: &Thread| !it.user_dispatch.is_on() && filter::of(&it.area).is_none();
     vm.config.flags & flag::LOCKSTEP == 0 && all.all(free)
 }
 
 /// Whether all threads can leave together.
 fn is_possible_for_all(vm: &Vm) -> bool {
-    // SAFETY: as above.
-    let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let mut all = vm.threads.all();
     all.all(|it| !it.borrowed_memory) && are_free(vm)
 }
 
@@ -87,7 +85,7 @@ pub fn instead_of_delivery(
         return false;
     }
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
-    deliver::settle(thread, context, &spot);
+    deliver::put_right(thread, context, &spot);
     depart(&mut vm::lock(), TRACED);
     signals::set_mask(NOTHING);
     give_back_actions(thread);
@@ -112,18 +110,18 @@ fn all_halt(thread: &Thread) -> bool {
 /// The thread halts at `spot`, and goes on as the leader decides.
 fn with_others(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot) {
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
-    deliver::settle(thread, context, &spot);
+    deliver::put_right(thread, context, &spot);
     x87::correct_frame(context.fpstate);
     if gather::halt(thread) != Verdict::Stay {
         keep(thread, info);
         go(thread, context, spot.pc)
     }
     thread.signals.leaving = false;
-    let settled = spot.settled();
+    let spot = spot.put_right();
     if is_request(info) {
-        deliver::go_on(thread, context, &settled);
+        deliver::go_on(thread, context, &spot);
     } else {
-        deliver::deliver(thread, context, info, &settled, false);
+        deliver::deliver(thread, context, info, &spot, false);
     }
 }
 
