@@ -18,7 +18,7 @@ use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_relocator::{CountRow, Exit, PcRow, Reloc};
 
-/// See the module.
+/// A unit whose head was verified.
 #[derive(Debug)]
 pub struct VerifiedUnit<'a> {
     pub(crate) header: HeaderRec,
@@ -42,7 +42,7 @@ impl<'a> VerifiedUnit<'a> {
         Ok(unit)
     }
 
-    /// What it was made for.
+    /// Engine, tool and image of which it holds the code.
     #[must_use]
     pub fn key(&self) -> Key {
         head::key(&self.header)
@@ -220,7 +220,7 @@ impl<'a> VerifiedUnit<'a> {
         Ok(None)
     }
 
-    /// What fragment `number` was made from.
+    /// Source of fragment `number`.
     ///
     /// # Errors
     /// Its record is damaged, or there is none.
@@ -229,7 +229,7 @@ impl<'a> VerifiedUnit<'a> {
             .map(Source::from)
     }
 
-    /// What the fragments of `group` were made from, in their order.
+    /// Sources of the fragments of `group`, in their order.
     ///
     /// # Errors
     /// The table is damaged.

@@ -1,4 +1,4 @@
-//! What each verb does.
+//! The verbs, one file or folder each.
 
 pub mod check;
 pub mod db;

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 /// By this name the kernel lets us open our own executable, wherever it lies.
 const OWN: &str = "/proc/self/exe";
-/// What executes a file that the kernel does not know.
+/// Executes files that the kernel does not know.
 const SHELL: &str = "/bin/sh";
 
 /// Returns only if it fails.
@@ -112,7 +112,7 @@ struct Boot {
     log: Vec<u8>,
 }
 
-/// What is no text.
+/// A word that is not text.
 fn params(args: &Run, database: &Choice) -> BootParams<'static> {
     let limit = |option: &EngineOption| match option {
         EngineOption::CacheLimit(kib) => Some(*kib),
@@ -219,7 +219,7 @@ fn execute(
     become_program.launch()
 }
 
-/// What comes from the command line holds no zero byte.
+/// Words of the command line hold no zero byte.
 fn c_string(text: &OsStr) -> CString {
     CString::new(text.as_bytes()).unwrap_or_default()
 }

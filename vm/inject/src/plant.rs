@@ -81,7 +81,7 @@ fn code() -> &'static [u8] {
     }
 }
 
-/// What H needs to plant.
+/// Everything that H needs to plant the bootstrap.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed {
     pub header: BootHeader,
