@@ -16,9 +16,9 @@ pub struct CodeCache {
     /// Persisted code.
     pub units: Units,
     /// Fresh code.
-    pub fresh: FreshCode,
+    pub(crate) fresh: FreshCode,
     /// Indirect branches.
-    pub ibl: IblTable,
+    pub(crate) ibl: IblTable,
     /// Pages of app code that we made read-only.
     pub guards: Guards,
     /// What has been done.
@@ -53,9 +53,6 @@ impl CodeCache {
     /// changed. Nothing of it is saved.
     pub fn start_over(&mut self) {
         self.fresh.directory.disown_tables();
-        for fresh in &mut self.fresh.directory.fragments {
-            fresh.saved = true;
-        }
         self.release_doubtful();
         self.flush();
     }

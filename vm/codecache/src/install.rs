@@ -2,13 +2,11 @@
 
 use crate::cache::CodeCache;
 use crate::fresh::arena::{Chunk, GRAIN, MakeViews, Space};
-use crate::fresh::directory::Fresh;
 use crate::fresh::views::Views;
+use crate::fresh::{Fresh, Kind};
 use crate::image::ImageId;
-use alloc::boxed::Box;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
-use ppin_abi::context::Context;
-use ppin_os::{budget, place, report, stock, time};
+use ppin_os::{budget, report, stock, time};
 use ppin_relocator::{Fragment, Placement, RelocKind, SlotInit};
 
 /// Bytes of a chunk of fresh code.
@@ -17,6 +15,14 @@ const CHUNK: u64 = 1 << 20;
 /// There is no room: what is there must be saved and flushed first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
+
+/// Room for one fragment.
+#[derive(Debug)]
+pub struct Room {
+    /// Number of the chunk.
+    chunk: usize,
+    space: Space,
+}
 
 /// How memory for fresh code is to be had.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,23 +34,16 @@ pub struct Manner {
 }
 
 impl CodeCache {
-    /// Gives `fragment`, the translation of `source` at `pc`, a place and makes it known.
-    ///
-    /// # Errors
-    /// The cache is full.
+    /// Writes `fragment`, the translation of `source` at `pc`, into the room that was made for
+    /// it, and makes it known.
     pub fn install(
         &mut self,
-        image: ImageId,
-        pc: AppPc,
+        Room { chunk: n, space }: Room,
+        (image, pc): (ImageId, AppPc),
         fragment: Fragment,
         source: &[u8],
-        listed: bool,
-        manner: Manner,
-    ) -> Result<CachePc, (Full, Fragment)> {
-        let (n, space) = match self.make_room(image, &fragment, manner) {
-            Ok(room) => room,
-            Err(full) => return Err((full, fragment)),
-        };
+        kind: Kind,
+    ) -> CachePc {
         let info = self.images.get(image);
         let place = Placement {
             hot: space.hot,
@@ -55,20 +54,23 @@ impl CodeCache {
         let chunk = &mut self.fresh.chunks[n];
         write(chunk, &fragment, &place, info.counters);
         self.figures.code_bytes_new += (fragment.hot.len() + fragment.cold.len()) as u64;
-        let fresh = fresh(fragment, image, pc, space, source, listed);
+        let kept = info.may_be_kept();
+        let fresh = Fresh::new(fragment, (image, pc), space, source, kind, kept);
         let id = self.fresh.directory.add(fresh);
-        chunk.hot_index.push((space.hot, id));
-        chunk.cold_index.push((space.cold, id));
-        Ok(CachePc(space.hot))
+        chunk.note(space, id);
+        CachePc(space.hot)
     }
 
-    /// A chunk with room for `fragment`, within reach of its image.
-    fn make_room(
+    /// Room for `fragment` in a chunk within reach of its image. It is to be used at once.
+    ///
+    /// # Errors
+    /// The cache is full.
+    pub fn make_room(
         &mut self,
         image: ImageId,
         fragment: &Fragment,
         manner: Manner,
-    ) -> Result<(usize, Space), Full> {
+    ) -> Result<Room, Full> {
         let info = self.images.get(image);
         let base = if info.has_surroundings() {
             info.base.0
@@ -77,10 +79,10 @@ impl CodeCache {
         };
         let span = needs(fragment, info.base);
         for (n, chunk) in self.fresh.chunks.iter_mut().enumerate().rev() {
-            if place::reaches(chunk.base, chunk.len, span.0, span.1)
+            if chunk.reaches(span.0, span.1)
                 && let Some(space) = chunk.take(fragment)
             {
-                return Ok((n, space));
+                return Ok(Room { chunk: n, space });
             }
         }
         let len = self.chunk_len();
@@ -102,7 +104,7 @@ impl CodeCache {
         len: u64,
         fragment: &Fragment,
         manner: Manner,
-    ) -> Result<(usize, Space), Full> {
+    ) -> Result<Room, Full> {
         let code = fragment.hot.len() + fragment.cold.len();
         let need = 4 * code as u64 + 64 * fragment.slots.len() as u64;
         let len = len.max(need).next_multiple_of(GRAIN);
@@ -120,7 +122,7 @@ impl CodeCache {
         let space = self.fresh.chunks[n]
             .take(fragment)
             .expect("a new chunk holds a fragment four times over");
-        Ok((n, space))
+        Ok(Room { chunk: n, space })
     }
 
     /// Lays in room for when the app's filters are in force, and makes all code writable in
@@ -146,9 +148,9 @@ impl CodeCache {
     /// can be flushed into it.
     fn lay_in_pieces(&mut self, len: u64, views: MakeViews, for_good: bool) {
         let before = self.fresh.chunks.len();
-        for image in self.images.all.iter().filter(|i| !i.gone) {
+        for (_, image) in self.images.iter().filter(|(_, i)| !i.gone) {
             let (base, span) = (image.base.0, image.span);
-            let reached = |c: &Chunk| place::reaches(c.base, c.len, span.0, span.1);
+            let reached = |c: &Chunk| c.reaches(span.0, span.1);
             if self.fresh.chunks[before..].iter().any(reached) {
                 continue;
             }
@@ -178,36 +180,6 @@ impl Manner {
         } else {
             Views::at
         }
-    }
-}
-
-fn fresh(
-    fragment: Fragment,
-    image: ImageId,
-    pc: AppPc,
-    space: Space,
-    source: &[u8],
-    listed: bool,
-) -> Fresh {
-    let volatile = fragment.context.contains(Context::VOLATILE);
-    Fresh {
-        hot_len: fragment.hot.len() as u32,
-        code: fragment,
-        image,
-        pc,
-        space,
-        source_hash: ppin_persist::source_hash(source),
-        source: if volatile {
-            source.into()
-        } else {
-            Box::default()
-        },
-        indirect: false,
-        anticipated: false,
-        dead: false,
-        again: false,
-        saved: false,
-        listed,
     }
 }
 

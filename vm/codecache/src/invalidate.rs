@@ -7,6 +7,7 @@
 //! the caller can see to what else depends on it.
 
 use crate::cache::CodeCache;
+use crate::fresh::FragmentId;
 use crate::guard::Store;
 use crate::image::{Image, ImageId, Region};
 use alloc::vec::Vec;
@@ -149,9 +150,9 @@ impl CodeCache {
 
     /// Takes fragment `id` out of the directory, the links and the indirect-branch table; its
     /// entry.
-    pub fn discard(&mut self, id: u32) -> u64 {
-        let fresh = &self.fresh.directory.fragments[id as usize];
-        let (pc, hot) = (fresh.pc.0, fresh.space.hot);
+    pub fn discard(&mut self, id: FragmentId) -> u64 {
+        let fresh = self.fragment(id);
+        let (pc, hot) = (fresh.pc().0, fresh.entry().0);
         self.fresh.unlink(hot);
         self.ibl.remove_one(pc, hot);
         self.fresh.directory.kill(id);
@@ -168,10 +169,8 @@ impl CodeCache {
     #[must_use]
     pub fn leaving(&self, start: u64, end: u64) -> Vec<ImageId> {
         let whole = |i: &Image| !i.gone && i.file.is_some() && i.span.0 >= start && i.span.1 <= end;
-        let all = (0u32..).zip(&self.images.all);
-        all.filter(|(_, i)| whole(i))
-            .map(|(n, _)| ImageId(n))
-            .collect()
+        let all = self.images.iter().filter(|(_, image)| whole(image));
+        all.map(|(id, _)| id).collect()
     }
 
     /// The app has unmapped or replaced `start .. end`, or made it not executable. (What is to

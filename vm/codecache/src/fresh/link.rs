@@ -32,7 +32,7 @@ impl Link {
 
 /// Links by the cache address they lead to.
 #[derive(Debug, Default)]
-pub struct Links(HashMap<u64, Vec<Link>>);
+pub(crate) struct Links(HashMap<u64, Vec<Link>>);
 
 fn slot(addr: u64) -> &'static AtomicU64 {
     // SAFETY: slots are aligned, mapped cells that live as long as their code, which

@@ -17,7 +17,7 @@ use ppin_os::{Errno, Result, mem, stock};
 
 /// See the module.
 #[derive(Debug)]
-pub struct Views {
+pub(crate) struct Views {
     /// Address at which it is executed.
     exec: u64,
     len: u64,

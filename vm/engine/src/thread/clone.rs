@@ -199,7 +199,7 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
         }
     } else {
         if result > 0 {
-            vm.code.fresh.seal();
+            vm.code.seal();
         }
         drop(vm);
     }
@@ -225,7 +225,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     vm.learn_filters();
     vm.forked();
     crate::syscall::locked::forked();
-    vm.code.fresh.seal();
+    vm.code.seal();
     ppin_process::counters::reset(&mut vm, thread);
     let tool = vm.tool_ref();
     drop(vm);
@@ -292,7 +292,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     }
     c.resume_pc = parent.resume_pc;
     c.resume_context = parent.resume_context;
-    c.epoch = vm.code.fresh.epoch;
+    c.epoch = vm.code.epoch();
     c.area.filters = filter::inherited(&parent.area);
     c.signals.mask = parent.signals.mask;
     c.signals.trap_flag = parent.signals.trap_flag;
