@@ -8,10 +8,13 @@ use crate::scan::UnitPath;
 use crate::trust;
 use ppin_persist::Reject;
 use ppin_persist::paths::CATALOG;
-use std::fs;
+use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+
+/// Bytes that a unit can have.
+const LONGEST: u64 = i32::MAX as u64;
 
 impl Database {
     /// All units, by key and image. What is not readable is listed with its reason;
@@ -83,20 +86,33 @@ impl Database {
         &self,
         path: &UnitPath,
     ) -> Result<Option<(Vec<u8>, FileState)>, Error> {
-        let full = self.path().join(path.relative());
-        let (file, meta) = match trust::open_file(&full) {
-            Err(error) if error.is_gone() => return Ok(None),
-            other => other?,
+        let Some((file, meta)) = self.open_file(path)? else {
+            return Ok(None);
         };
-        let limit = i32::MAX as u64;
-        if meta.len() > limit {
-            let why = Reject::Impossible;
-            return Err(Error::Unit { path: full, why });
-        }
         let mut bytes = Vec::with_capacity(meta.len() as usize);
-        let mut file = file.take(limit);
-        file.read_to_end(&mut bytes).context("read", &full)?;
+        let read = file.take(LONGEST).read_to_end(&mut bytes);
+        read.context("read", &self.path().join(path.relative()))?;
         Ok(Some((bytes, FileState::of(&meta))))
+    }
+
+    /// Opens a unit file for reading. `None` if it is gone.
+    ///
+    /// # Errors
+    /// It is not trusted, cannot be read, or is longer than a unit can be.
+    pub fn file(&self, path: &UnitPath) -> Result<Option<File>, Error> {
+        Ok(self.open_file(path)?.map(|(file, _)| file))
+    }
+
+    fn open_file(&self, path: &UnitPath) -> Result<Option<(File, Metadata)>, Error> {
+        let full = self.path().join(path.relative());
+        match trust::open_file(&full) {
+            Err(error) if error.is_gone() => Ok(None),
+            Ok((_, meta)) if meta.len() > LONGEST => {
+                let why = Reject::Impossible;
+                Err(Error::Unit { path: full, why })
+            }
+            other => other.map(Some),
+        }
     }
 
     /// Throws the catalog away; the next listing builds it from the files.

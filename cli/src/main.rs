@@ -8,6 +8,7 @@
 //! database/   which database, whether it may be trusted, what is meant in it
 //! outputs     the files for reports, statistics, log and tool, checked before the start
 //! runtime     the ELF that this executable carries
+//! mapped      files that are looked into by mapping them
 //! source      the bytes that persisted code was made from
 //! text        tables, sizes, progress
 //! failure     exit statuses and the one line that explains them
@@ -26,6 +27,7 @@ mod database;
 #[cfg(not(test))]
 mod entry;
 mod failure;
+mod mapped;
 mod options;
 mod outputs;
 mod preflight;

@@ -14,9 +14,10 @@
 //! offset is thus a file offset. Files without such segments, and parts of a file that
 //! belong to none, are named by file offset.
 
-use crate::elf::{self, ProgramHeader};
+use crate::elf;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_abi::elf::ProgramHeader;
 
 const PAGE: u64 = 4096;
 
@@ -165,6 +166,7 @@ pub fn code_at<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ppin_abi::elf::PROGRAM_HEADER;
 
     /// Kind, flags, offset, address, bytes in the file.
     type Row = [u64; 5];
@@ -174,14 +176,17 @@ mod tests {
 
     /// A file of nothing but the head and the table, which lies at `at`.
     fn file(at: usize, rows: &[Row]) -> Vec<u8> {
-        let mut bytes = vec![0; at + rows.len() * elf::HEADER];
+        let mut bytes = vec![0; at + rows.len() * PROGRAM_HEADER];
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
         bytes[16] = 3;
         bytes[18] = 62;
         bytes[32..40].copy_from_slice(&(at as u64).to_le_bytes());
-        bytes[54] = elf::HEADER as u8;
+        bytes[54] = PROGRAM_HEADER as u8;
         bytes[56] = rows.len() as u8;
-        for (row, to) in rows.iter().zip(bytes[at..].chunks_exact_mut(elf::HEADER)) {
+        for (row, to) in rows
+            .iter()
+            .zip(bytes[at..].chunks_exact_mut(PROGRAM_HEADER))
+        {
             to[..4].copy_from_slice(&(row[0] as u32).to_le_bytes());
             to[4..8].copy_from_slice(&(row[1] as u32).to_le_bytes());
             to[8..16].copy_from_slice(&row[2].to_le_bytes());

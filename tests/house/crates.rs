@@ -30,6 +30,8 @@ pub struct Crate {
     pub roots: Vec<Root>,
     /// Folders of the project's crates that it depends on to be built; tests may need more.
     pub depends: Vec<String>,
+    /// Names by which its sources mention what it depends on to be built.
+    pub imports: Vec<String>,
 }
 
 /// The project's folder.
@@ -81,16 +83,22 @@ fn read(project: &Path, package: &Value) -> Crate {
         project,
         manifest.parent().expect("a manifest lies in a folder"),
     );
-    let built = elements(&package["dependencies"]).filter(|d| d["kind"].as_str() != Some("dev"));
-    let depends = built
-        .filter_map(|dependency| dependency["path"].as_str())
-        .map(|path| below(project, Path::new(path)))
-        .collect();
+    let built = || elements(&package["dependencies"]).filter(|d| d["kind"].as_str() != Some("dev"));
+    let ours = built().filter_map(|dependency| dependency["path"].as_str());
     Crate {
-        folder,
         roots: elements(&package["targets"]).map(root).collect(),
-        depends,
+        depends: ours.map(|path| below(project, Path::new(path))).collect(),
+        imports: built().map(import).collect(),
+        folder,
     }
+}
+
+/// By what name sources mention a dependency; what is ours goes by its library's name.
+fn import(dependency: &Value) -> String {
+    let name = dependency["rename"]
+        .as_str()
+        .unwrap_or(text(&dependency["name"]));
+    name.replace('-', "_")
 }
 
 fn root(target: &Value) -> Root {

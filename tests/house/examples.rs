@@ -5,6 +5,7 @@ use crate::crates::{Crate, Kind, Root};
 use crate::house::House;
 use crate::parse;
 use crate::safety::undocumented;
+use crate::unused::of_workspace;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,7 @@ fn house(files: &[(&str, &str)]) -> House {
             lib: Some(folder.to_owned()),
         }],
         depends: Vec::new(),
+        imports: Vec::new(),
     });
     House::read(crates.collect(), &|file: &Path| texts.get(file).cloned())
 }
@@ -274,4 +276,17 @@ fn unsafe_without_a_reason_is_found() {
     for text in reasons {
         assert!(undocumented(text).is_empty(), "{text}");
     }
+}
+
+#[test]
+fn a_dependency_that_no_crate_asks_for_is_found() {
+    let workspace =
+        "[workspace.dependencies]\nused = \"1\"\nalso = \"1\"\nleft = \"2\"\n\n[x]\ny = 1\n";
+    let manifests = [String::from(
+        "used.workspace = true\nalso = { workspace = true }\nleft = \"3\"\n",
+    )];
+    assert_eq!(
+        of_workspace(workspace, &manifests).collect::<Vec<_>>(),
+        ["left"]
+    );
 }

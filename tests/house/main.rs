@@ -21,6 +21,7 @@ mod safety;
 mod symbols;
 mod tokens;
 mod tree;
+mod unused;
 
 #[cfg(test)]
 mod examples;
@@ -60,6 +61,11 @@ fn no_static_holds_code() {
 #[test]
 fn every_unsafe_block_says_why_it_is_sound() {
     check::report(&safety::complaints());
+}
+
+#[test]
+fn every_dependency_is_used() {
+    check::report(&unused::complaints(&House::ours().crates));
 }
 
 #[test]

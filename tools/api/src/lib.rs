@@ -62,6 +62,6 @@ pub use view::{Bbl, Ins, Trace};
 /// The other side of the views: what a compiler hands to a tool, and what it gets back.
 pub mod compiler {
     pub use crate::insertions::{CallInsertion, CountInsertion, Insertions, Value};
-    pub use crate::source::{Facts, Source};
+    pub use crate::source::Source;
     pub use crate::view::Limits;
 }

@@ -35,34 +35,33 @@ impl Category {
     }
 }
 
-/// An instruction, as far as every tool may want to know it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Facts {
-    /// App address.
-    pub pc: AppPc,
-    /// Length in bytes.
-    pub len: u32,
-    /// Mnemonic.
-    pub opcode: Opcode,
-    /// What it does to the flow of control.
-    pub category: Category,
-    /// Whether control ever goes on behind it within the trace.
-    pub falls_through: bool,
-    /// Whether it is a string instruction that repeats.
-    pub repeated: bool,
-    /// Target of a direct branch or call.
-    pub target: Option<AppPc>,
-}
-
-/// The instructions of one trace, in order. A compiler hands it to [`crate::Trace::new`].
+/// The instructions of one trace, in order. A compiler hands it to [`crate::Trace::new`]. It is
+/// asked for what a tool asks for, and every `index` is below [`Source::count`].
 pub trait Source {
     /// How many there are.
     fn count(&self) -> usize;
 
-    /// Instruction `index`, which is below [`Source::count`].
-    fn facts(&self, index: usize) -> Facts;
+    /// App address of an instruction.
+    fn pc(&self, index: usize) -> AppPc;
 
-    /// What memory it reads and writes, implicit operands included. Costs more than the
-    /// facts, so it is asked for apart.
+    /// Its length in bytes.
+    fn len(&self, index: usize) -> u32;
+
+    /// Its mnemonic.
+    fn opcode(&self, index: usize) -> Opcode;
+
+    /// What it does to the flow of control.
+    fn category(&self, index: usize) -> Category;
+
+    /// Whether control ever goes on behind it within the trace.
+    fn falls_through(&self, index: usize) -> bool;
+
+    /// Whether it is a string instruction that repeats.
+    fn is_repeated(&self, index: usize) -> bool;
+
+    /// Target of a direct branch or call.
+    fn target(&self, index: usize) -> Option<AppPc>;
+
+    /// What memory it reads and writes, implicit operands included.
     fn memory_operands(&self, index: usize) -> Vec<MemoryOperand>;
 }

@@ -3,14 +3,13 @@
 
 use crate::proc_files::{PROC, tells_of_us};
 use alloc::vec::Vec;
+use ppin_os::Errno;
 use ppin_os::{c, descriptor, peek};
 use ppin_process::gate::table;
 use ppin_process::ours as holdings;
 use ppin_process::vm;
 
 const NAME: &[u8] = b"map_files";
-const ENOENT: isize = -2;
-const EFAULT: isize = -14;
 /// Longest path (`PATH_MAX`).
 const LONGEST: usize = 4096;
 
@@ -70,7 +69,7 @@ pub fn read(nr: u32, fd: i32, at: u64, mut read: impl FnMut() -> isize) -> isize
             return if written {
                 shown.len() as isize
             } else {
-                EFAULT
+                Errno::EFAULT.raw()
             };
         }
     }
@@ -140,7 +139,7 @@ pub fn refusal(nr: u32, args: &[usize; 6]) -> Option<isize> {
     };
     let mut path = peek::c_string(at as u64, LONGEST)?;
     path.pop();
-    names_ours(dir, &path).then_some(ENOENT)
+    names_ours(dir, &path).then_some(Errno::ENOENT.raw())
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ pub fn before_read(fd: i32, position: Option<u64>) {
 fn renew(list: &mut Opened) -> Result<()> {
     let copy = native(&list.path, read(&list.path)?);
     if !file::may_write(copy.len()) {
-        return Err(EFBIG);
+        return Err(Errno::EFBIG);
     }
     let memory = descriptor::in_memory(c"maps")?;
     memory.write_all(&copy)?;
@@ -103,7 +103,6 @@ fn renew(list: &mut Opened) -> Result<()> {
     Ok(())
 }
 
-const EFBIG: Errno = Errno(27);
 const SMAPS: &str = "/proc/self/smaps";
 const MAPS: &str = "/proc/self/maps";
 

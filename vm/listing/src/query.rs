@@ -5,6 +5,7 @@
 //! program sees it: the list has no mapping of ours, and what we have cut in pieces is one.
 
 use crate::mappings::{Entry, parse};
+use ppin_os::Errno;
 use ppin_os::peek;
 
 /// `PROCMAP_QUERY`.
@@ -15,7 +16,6 @@ pub type Question = [u64; 3];
 /// Bytes from its start to the answer.
 const ANSWER: u64 = size_of::<Question>() as u64;
 
-const EFAULT: isize = -14;
 const WRITABLE: u64 = 2;
 const COVERING_OR_NEXT: u64 = 0x10;
 const FILE_BACKED: u64 = 0x20;
@@ -63,11 +63,11 @@ fn bits(entry: &Entry) -> u64 {
 pub fn answer(at: u64, question: Question, found: [u64; 3], ask: impl FnOnce() -> isize) -> isize {
     let [size, ..] = question;
     if !peek::write_value(at, &[size, 0, found[0]]) {
-        return EFAULT;
+        return Errno::EFAULT.raw();
     }
     let result = ask();
     if !peek::write_value(at, &question) {
-        return EFAULT;
+        return Errno::EFAULT.raw();
     }
     if result == 0 {
         // An older structure may end earlier.
@@ -85,13 +85,12 @@ pub fn answer(at: u64, question: Question, found: [u64; 3], ask: impl FnOnce() -
 /// The program has no such mapping. What else may be wrong with the question, the kernel
 /// says, if anything; what it tells of a mapping of ours is taken back.
 pub fn nothing(at: u64, [size, ..]: Question, ask: impl FnOnce() -> isize) -> isize {
-    const ENOENT: isize = -2;
     const LARGEST: u64 = 4096;
     let mut whole = alloc::vec![0; size.min(LARGEST) as usize];
     let complete = peek::read(at, &mut whole) == whole.len();
     match ask() {
-        0 if complete && !peek::write(at, &whole) => EFAULT,
-        0 => ENOENT,
+        0 if complete && !peek::write(at, &whole) => Errno::EFAULT.raw(),
+        0 => Errno::ENOENT.raw(),
         error => error,
     }
 }

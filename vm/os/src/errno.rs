@@ -37,6 +37,12 @@ impl Errno {
     pub const ELOOP: Self = Self(40);
     /// Invalid argument.
     pub const EINVAL: Self = Self(22);
+    /// Argument list too long.
+    pub const E2BIG: Self = Self(7);
+    /// Too many open files.
+    pub const EMFILE: Self = Self(24);
+    /// Timed out.
+    pub const ETIMEDOUT: Self = Self(110);
     /// No such system call.
     pub const ENOSYS: Self = Self(38);
 

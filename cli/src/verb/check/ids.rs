@@ -1,5 +1,11 @@
 //! Process ids that the native process knows by those that ours has.
 
+use nix::libc::{
+    SYS_getpgid, SYS_getsid, SYS_kill, SYS_pidfd_open, SYS_prlimit64, SYS_rt_sigqueueinfo,
+    SYS_sched_getaffinity, SYS_sched_setaffinity, SYS_setpgid, SYS_tgkill, SYS_tkill, SYS_wait4,
+    SYS_waitid, c_long,
+};
+
 /// Process ids: what the kernel calls a process, and what the native process knows
 /// it by.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -28,7 +34,7 @@ impl Ids {
 
     /// Arguments for the kernel.
     pub fn translate(&self, number: u64, args: &mut [u64; 6]) {
-        for (_, arg) in ID_ARGS.iter().filter(|(call, _)| *call == number) {
+        for (_, arg) in ID_ARGS.iter().filter(|(call, _)| *call == number as c_long) {
             args[*arg] = self.real(args[*arg]);
         }
     }
@@ -36,25 +42,26 @@ impl Ids {
 
 /// Arguments that are process ids: number of the call, argument.
 #[rustfmt::skip] // a table
-const ID_ARGS: &[(u64, usize)] = &[
-    (61, 0),             // wait4
-    (62, 0),             // kill
-    (109, 0), (109, 1),  // setpgid
-    (121, 0),            // getpgid
-    (124, 0),            // getsid
-    (129, 0),            // rt_sigqueueinfo
-    (200, 0),            // tkill
-    (203, 0),            // sched_setaffinity
-    (204, 0),            // sched_getaffinity
-    (234, 0), (234, 1),  // tgkill
-    (247, 1),            // waitid
-    (302, 0),            // prlimit64
-    (434, 0),            // pidfd_open
+const ID_ARGS: &[(c_long, usize)] = &[
+    (SYS_wait4, 0),
+    (SYS_kill, 0),
+    (SYS_setpgid, 0), (SYS_setpgid, 1),
+    (SYS_getpgid, 0),
+    (SYS_getsid, 0),
+    (SYS_rt_sigqueueinfo, 0),
+    (SYS_tkill, 0),
+    (SYS_sched_setaffinity, 0),
+    (SYS_sched_getaffinity, 0),
+    (SYS_tgkill, 0), (SYS_tgkill, 1),
+    (SYS_waitid, 1),
+    (SYS_prlimit64, 0),
+    (SYS_pidfd_open, 0),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nix::libc::SYS_read;
 
     #[test]
     fn processes_and_groups_get_their_real_names_back() {
@@ -65,10 +72,13 @@ mod tests {
             ids.translate(number, &mut args);
             args[0]
         };
-        assert_eq!(translated(62, 50), 70);
-        assert_eq!(translated(62, 50u64.wrapping_neg()), 70u64.wrapping_neg());
-        assert_eq!(translated(62, 51), 51);
-        assert_eq!(translated(0, 50), 50);
-        assert_eq!(translated(61, u64::MAX), u64::MAX);
+        assert_eq!(translated(SYS_kill as u64, 50), 70);
+        assert_eq!(
+            translated(SYS_kill as u64, 50u64.wrapping_neg()),
+            70u64.wrapping_neg()
+        );
+        assert_eq!(translated(SYS_kill as u64, 51), 51);
+        assert_eq!(translated(SYS_read as u64, 50), 50);
+        assert_eq!(translated(SYS_wait4 as u64, u64::MAX), u64::MAX);
     }
 }

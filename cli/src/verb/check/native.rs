@@ -3,7 +3,7 @@
 use super::ids::Ids;
 use crate::failure::Failure;
 use clap::Args;
-use nix::libc::user_regs_struct;
+use nix::libc::{self, user_regs_struct};
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
@@ -25,13 +25,13 @@ const TRAIL: usize = 12;
 const TF: u64 = 0x100;
 /// A call that the kernel does not have: ppin answers rseq like that.
 const NO_CALL: u64 = u64::MAX;
-const RSEQ: u64 = 334;
-const SIGRETURN: u64 = 15;
-const CLONE: u64 = 56;
-const CLONE3: u64 = 435;
-const EXECVE: u64 = 59;
-const EXECVEAT: u64 = 322;
-const CLONE_THREAD: u64 = 0x1_0000;
+const RSEQ: u64 = libc::SYS_rseq as u64;
+const SIGRETURN: u64 = libc::SYS_rt_sigreturn as u64;
+const CLONE: u64 = libc::SYS_clone as u64;
+const CLONE3: u64 = libc::SYS_clone3 as u64;
+const EXECVE: u64 = libc::SYS_execve as u64;
+const EXECVEAT: u64 = libc::SYS_execveat as u64;
+const CLONE_THREAD: u64 = libc::CLONE_THREAD as u64;
 
 /// The hidden verb `step`: become a program that the parent traces.
 #[derive(Debug, Args)]

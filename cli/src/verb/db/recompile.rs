@@ -85,7 +85,7 @@ impl fmt::Display for Differs {
 }
 
 /// Images by path and hash, read once.
-type Images = HashMap<(PathBuf, [u8; 32]), Result<Vec<u8>, String>>;
+type Images = HashMap<(PathBuf, [u8; 32]), Result<crate::mapped::Bytes, String>>;
 
 /// Compares all units that can be opened; those that cannot are [`Database::verify`]'s
 /// business.

@@ -3,6 +3,7 @@
 use super::load::load;
 use super::unit::Unit;
 use crate::failure::{Failure, NO};
+use crate::mapped::Bytes;
 use ppin_cachedb::{Database, ImageEntry};
 use ppin_persist::paths::{UnitName, to_hex};
 use std::fs;
@@ -88,7 +89,8 @@ impl Target {
 fn unit_at(path: &Path, db: Option<&Database>) -> Result<Unit, Failure> {
     let full = db.map_or_else(|| path.to_owned(), |db| db.path().join(path));
     let refused = |why: String| Failure::new(NO, format!("{}: {why}", full.display()));
-    let bytes = fs::read(&full).map_err(|error| refused(error.to_string()))?;
+    let bytes = fs::File::open(&full).and_then(|file| Bytes::of(&file));
+    let bytes = bytes.map_err(|error| refused(error.to_string()))?;
     Unit::new(path.to_owned(), bytes).map_err(|why| refused(why.to_string()))
 }
 

@@ -8,7 +8,6 @@ use ppin_abi::addr::AppPc;
 #[derive(Clone, Copy)]
 pub struct Bbl<'t> {
     sight: &'t Sight<'t>,
-    first: Ins<'t>,
     start: usize,
     end: usize,
 }
@@ -17,16 +16,12 @@ impl<'t> Bbl<'t> {
     /// The block that begins with instruction `start`.
     pub(super) fn at(sight: &'t Sight<'t>, start: usize) -> Option<Self> {
         let count = sight.source.count();
-        let first = (start < count).then(|| Ins::new(sight, start))?;
-        let mut last = start;
-        while !sight.facts(last)?.category.ends_block() && last + 1 < count {
-            last += 1;
-        }
-        Some(Self {
+        let ends = |index: &usize| sight.source.category(*index).ends_block();
+        let last = (start..count).find(ends);
+        (start < count).then(|| Self {
             sight,
-            first,
             start,
-            end: last + 1,
+            end: last.map_or(count, |last| last + 1),
         })
     }
 
@@ -38,7 +33,7 @@ impl<'t> Bbl<'t> {
     /// App address of its first instruction.
     #[must_use]
     pub fn pc(&self) -> AppPc {
-        self.first.pc()
+        self.first().pc()
     }
 
     /// Whether it goes on with a block that an earlier trace began: it is then no
@@ -52,7 +47,7 @@ impl<'t> Bbl<'t> {
     /// Its first instruction.
     #[must_use]
     pub fn first(&self) -> Ins<'t> {
-        self.first
+        Ins::new(self.sight, self.start)
     }
 
     /// Its instructions, in order; at least one.

@@ -5,7 +5,7 @@ use crate::insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
 use crate::insertions::{CallInsertion, CountInsertion, Value};
 use crate::opcode::Opcode;
 use crate::operand::MemoryOperand;
-use crate::source::{Category, Facts};
+use crate::source::Category;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::area::GLOBAL_COUNTERS;
@@ -16,24 +16,18 @@ use ppin_abi::record::MAX_ARGS;
 pub struct Ins<'t> {
     sight: &'t Sight<'t>,
     index: usize,
-    facts: Facts,
 }
 
 impl<'t> Ins<'t> {
     /// Instruction `index`, which is below the number of them.
-    pub(super) fn new(sight: &'t Sight<'t>, index: usize) -> Self {
-        let facts = sight.source.facts(index);
-        Self {
-            sight,
-            index,
-            facts,
-        }
+    pub(super) const fn new(sight: &'t Sight<'t>, index: usize) -> Self {
+        Self { sight, index }
     }
 
     /// App address.
     #[must_use]
     pub fn pc(&self) -> AppPc {
-        self.facts.pc
+        self.sight.source.pc(self.index)
     }
 
     /// The same as an offset in the image; `None` if the image's base is too far.
@@ -45,7 +39,7 @@ impl<'t> Ins<'t> {
     /// Length in bytes.
     #[must_use]
     pub fn len(&self) -> u32 {
-        self.facts.len
+        self.sight.source.len(self.index)
     }
 
     /// Never: an instruction has at least one byte.
@@ -57,13 +51,13 @@ impl<'t> Ins<'t> {
     /// Its mnemonic.
     #[must_use]
     pub fn opcode(&self) -> Opcode {
-        self.facts.opcode
+        self.sight.source.opcode(self.index)
     }
 
     /// What it does to the flow of control.
     #[must_use]
     pub fn category(&self) -> Category {
-        self.facts.category
+        self.sight.source.category(self.index)
     }
 
     /// Whether it is a jump or branch of any form (not a call, not a return).
@@ -96,13 +90,13 @@ impl<'t> Ins<'t> {
     /// Whether it is a string instruction that repeats. It counts once.
     #[must_use]
     pub fn is_repeated(&self) -> bool {
-        self.facts.repeated
+        self.sight.source.is_repeated(self.index)
     }
 
     /// Target of a direct branch or call.
     #[must_use]
     pub fn branch_target(&self) -> Option<AppPc> {
-        self.facts.target
+        self.sight.source.target(self.index)
     }
 
     /// The memory that it reads and writes, implicit operands included.
@@ -177,13 +171,13 @@ impl<'t> Ins<'t> {
 
     /// Whether `point` lies behind the instruction, on the way to the next one.
     fn is_after(&self, point: IPoint) -> Result<bool, Refused> {
-        let falls_through = self.facts.falls_through;
+        let falls_through = || self.sight.source.falls_through(self.index);
         match point {
             IPoint::Before | IPoint::Anywhere => Ok(false),
-            IPoint::After if falls_through => Ok(true),
+            IPoint::After if falls_through() => Ok(true),
             IPoint::After => Err(Refused::Point),
-            IPoint::TakenBranch => match self.facts.category {
-                Category::ConditionalBranch if falls_through => Err(Refused::TakenSide),
+            IPoint::TakenBranch => match self.category() {
+                Category::ConditionalBranch if falls_through() => Err(Refused::TakenSide),
                 Category::Jump | Category::Call | Category::ConditionalBranch => Ok(false),
                 _ => Err(Refused::Point),
             },

@@ -1,7 +1,7 @@
 //! What all views of one trace share: its source, and what has been inserted.
 
 use crate::insertions::{CallInsertion, CountInsertion, Insertions};
-use crate::source::{Facts, Source};
+use crate::source::Source;
 use core::cell::RefCell;
 use ppin_abi::addr::ImageBase;
 
@@ -33,11 +33,6 @@ impl<'a> Sight<'a> {
             limits,
             inserted: RefCell::default(),
         }
-    }
-
-    /// Instruction `index`, if there are so many.
-    pub fn facts(&self, index: usize) -> Option<Facts> {
-        (index < self.source.count()).then(|| self.source.facts(index))
     }
 
     pub fn insert_count(&self, count: CountInsertion) {

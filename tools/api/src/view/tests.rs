@@ -1,7 +1,7 @@
 //! Views of instructions that are made up.
 
 use super::{Limits, Trace};
-use crate::compiler::{CallInsertion, Facts, Source, Value};
+use crate::compiler::{CallInsertion, Source, Value};
 use crate::insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
 use crate::opcode::Opcode;
 use crate::operand::{Access, Address, MemoryOperand};
@@ -24,21 +24,36 @@ impl Source for Made {
         self.0.len()
     }
 
-    fn facts(&self, index: usize) -> Facts {
-        let (category, falls_through) = self.0[index];
+    fn pc(&self, index: usize) -> AppPc {
+        AppPc(IMAGE.0 + 0x1000 + 4 * index as u64)
+    }
+
+    fn len(&self, _index: usize) -> u32 {
+        4
+    }
+
+    fn opcode(&self, _index: usize) -> Opcode {
+        Opcode::from_index(7).unwrap()
+    }
+
+    fn category(&self, index: usize) -> Category {
+        self.0[index].0
+    }
+
+    fn falls_through(&self, index: usize) -> bool {
+        self.0[index].1
+    }
+
+    fn is_repeated(&self, _index: usize) -> bool {
+        false
+    }
+
+    fn target(&self, index: usize) -> Option<AppPc> {
         let direct = matches!(
-            category,
+            self.category(index),
             Category::Jump | Category::Call | Category::ConditionalBranch
         );
-        Facts {
-            pc: AppPc(IMAGE.0 + 0x1000 + 4 * index as u64),
-            len: 4,
-            opcode: Opcode::from_index(7).unwrap(),
-            category,
-            falls_through,
-            repeated: false,
-            target: direct.then_some(AppPc(IMAGE.0 + 0x40)),
-        }
+        direct.then_some(AppPc(IMAGE.0 + 0x40))
     }
 
     fn memory_operands(&self, _index: usize) -> Vec<MemoryOperand> {

@@ -27,7 +27,10 @@ impl<'a> Trace<'a> {
     /// App address of its head.
     #[must_use]
     pub fn pc(&self) -> AppPc {
-        self.0.facts(0).map_or(AppPc(0), |ins| ins.pc)
+        match self.0.source.count() {
+            0 => AppPc(0),
+            _ => self.0.source.pc(0),
+        }
     }
 
     /// Its blocks, in order.

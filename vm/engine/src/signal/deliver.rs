@@ -8,6 +8,7 @@ use crate::life::leave;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
+use ppin_os::Errno;
 use ppin_os::c;
 use ppin_os::frame::{self, CONTEXT, INFO, Room, SigInfo, UContext, greg};
 use ppin_os::signals::KernelSigaction;
@@ -36,10 +37,9 @@ const PAGE_FAULT: u64 = 14;
 /// A system call was interrupted for our own sake: the state before it, from which it is
 /// made again.
 pub fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot> {
-    const EINTR: i64 = 4;
     const NUMBER: usize = 2;
     let done = glue::place(context.gregs[greg::RIP]) == glue::Place::GateDone;
-    let interrupted = done && context.gregs[greg::RAX] as i64 == -EINTR;
+    let interrupted = done && context.gregs[greg::RAX] as isize == Errno::EINTR.raw();
     interrupted.then(|| {
         context.gregs[greg::RAX] = thread.area.scratch[NUMBER];
         gate_spot(thread, false)

@@ -11,6 +11,7 @@ use crate::check::sample;
 use crate::life::leave;
 use ppin_abi::area::Spill;
 use ppin_abi::boot::flag;
+use ppin_os::Errno;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
 use ppin_process::gate as glue;
@@ -80,8 +81,7 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
             step::begin(thread, context);
         }
         Where::Vm if refused_call(info, pc) => {
-            const ENOSYS: i64 = 38;
-            context.gregs[greg::RAX] = -ENOSYS as u64;
+            context.gregs[greg::RAX] = Errno::ENOSYS.raw() as u64;
         }
         Where::Vm => {
             wait(thread, info, context);

@@ -4,12 +4,11 @@ use super::outcome::pass;
 use super::pages::Pages;
 use super::{around, killing};
 use alloc::vec::Vec;
+use ppin_os::Errno;
 use ppin_os::{c, mem, peek, place};
 use ppin_process::ours as holdings;
 use ppin_process::vm;
 use ppin_translate::changes;
-
-const ENOMEM: isize = -12;
 
 /// Whether the memory may read otherwise after that advice (madvise(2)).
 fn drops(advice: usize) -> bool {
@@ -66,7 +65,11 @@ fn before_ours(args: &[usize; 6], vectors: &[[usize; 2]], n: usize) -> isize {
     let mut first = *args;
     [first[1], first[2]] = [before.as_ptr() as usize, before.len()];
     let total: usize = vectors[..n].iter().map(|[_, len]| len).sum();
-    let expected = if n == 0 { ENOMEM } else { total as isize };
+    let expected = if n == 0 {
+        Errno::ENOMEM.raw()
+    } else {
+        total as isize
+    };
     let result = pass(c::__NR_process_madvise, &first);
     if result == expected {
         let [start, len] = vectors[n];

@@ -6,14 +6,12 @@ use super::outcome;
 use super::outcome::pass;
 use super::pages::{self, Pages};
 use alloc::vec::Vec;
+use ppin_os::Errno;
 use ppin_os::maps;
 use ppin_os::place;
 use ppin_os::{c, mem};
 use ppin_process::ours as holdings;
 use ppin_process::vm;
-
-const ENOMEM: isize = -12;
-const EFAULT: isize = -14;
 
 /// The result of the call, made on what is the program's; `None`: nothing of ours lies there.
 pub fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
@@ -22,20 +20,24 @@ pub fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
     Some(match nr {
         c::__NR_munmap => each(&of_the_app(pieces), nr, args).unwrap_or(0),
         c::__NR_madvise if !ends_at_holes(args[2]) => {
-            each(&of_the_app(pieces), nr, args).unwrap_or(ENOMEM)
+            each(&of_the_app(pieces), nr, args).unwrap_or(Errno::ENOMEM.raw())
         }
-        c::__NR_msync => each(&pieces, nr, args).unwrap_or(ENOMEM),
+        c::__NR_msync => each(&pieces, nr, args).unwrap_or(Errno::ENOMEM.raw()),
         c::__NR_mremap => remap(&pieces, pages, args),
         c::__NR_mbind if is_default_policy(args[2]) => {
             let pieces = of_the_app(pieces);
-            let done = if pieces.is_empty() { EFAULT } else { 0 };
+            let done = if pieces.is_empty() {
+                Errno::EFAULT.raw()
+            } else {
+                0
+            };
             each(&pieces, nr, args).unwrap_or(done)
         }
         c::__NR_mbind | c::__NR_mseal | c::__NR_remap_file_pages => on_a_hole(nr, args),
         c::__NR_mprotect | c::__NR_pkey_mprotect if args[2] as u32 & c::PROT_GROWSDOWN != 0 => {
             // From the beginning of the first mapping that there is.
             let first = of_the_app(pieces).into_iter().take(1).collect::<Vec<_>>();
-            each(&first, nr, args).unwrap_or(ENOMEM)
+            each(&first, nr, args).unwrap_or(Errno::ENOMEM.raw())
         }
         _ => up_to_the_hole(&pieces, pages, nr, args),
     })
@@ -106,10 +108,10 @@ fn each(pieces: &[Pages], nr: u32, args: &[usize; 6]) -> Option<isize> {
     if pieces.is_empty() {
         // The arguments may be wrong all the same.
         let result = on_a_hole(nr, args);
-        return Some(result).filter(|it| ![0, ENOMEM].contains(it));
+        return Some(result).filter(|it| ![0, Errno::ENOMEM.raw()].contains(it));
     }
     let mut results = pieces.iter().map(|piece| on(*piece, nr, args));
-    results.find(|result| ![0, ENOMEM].contains(result))
+    results.find(|result| ![0, Errno::ENOMEM.raw()].contains(result))
 }
 
 fn on(pages: Pages, nr: u32, args: &[usize; 6]) -> isize {
@@ -130,7 +132,7 @@ fn up_to_the_hole(pieces: &[Pages], pages: Pages, nr: u32, args: &[usize; 6]) ->
     let first = pieces.first();
     match first.filter(|piece| piece.bounds().0 == pages.bounds().0) {
         Some(piece) => match on(*piece, nr, args) {
-            0 => ENOMEM,
+            0 => Errno::ENOMEM.raw(),
             result => result,
         },
         None => on_a_hole(nr, args),

@@ -3,6 +3,7 @@
 use super::outcome::Outcome;
 use super::{exec, memory, process, sigcalls};
 use alloc::vec::Vec;
+use ppin_os::Errno;
 use ppin_os::{c, peek};
 use ppin_process::thread::Thread;
 
@@ -23,10 +24,9 @@ pub fn make(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
 
 /// With lists of 64-bit pointers.
 fn execute(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
-    const EFAULT: isize = -14;
     let first = 1 + usize::from(nr == c::__NR_execveat);
     let [Some(words), Some(environment)] = [first, first + 1].map(|n| list(args[n] as u64)) else {
-        return Outcome::Done(EFAULT);
+        return Outcome::Done(Errno::EFAULT.raw());
     };
     let mut args = *args;
     for (n, list) in [(first, &words), (first + 1, &environment)] {

@@ -10,14 +10,13 @@ use super::outcome::Outcome;
 use super::outcome::pass_interruptible;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::boot::flag;
+use ppin_os::Errno;
 use ppin_os::{c, call, file};
 use ppin_process::config::Config;
 use ppin_process::gate::table;
 use ppin_process::report::stderr;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
-
-const EBADF: isize = -9;
 
 /// Whether a report may be due on descriptor 2: one that goes to a file falls back to it.
 static DUE: AtomicBool = AtomicBool::new(false);
@@ -40,7 +39,7 @@ fn watch_closes() {
 pub fn decide(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Option<Outcome> {
     let kept = stderr::duplicate();
     match nr {
-        c::__NR_close if kept == Some(args[0] as i32) => Some(Outcome::Done(EBADF)),
+        c::__NR_close if kept == Some(args[0] as i32) => Some(Outcome::Done(Errno::EBADF.raw())),
         c::__NR_close => {
             if args[0] as i32 == 2 && kept.is_none() {
                 keep();

@@ -4,6 +4,7 @@
 
 use super::outcome::pass;
 use alloc::vec::Vec;
+use ppin_os::Errno;
 use ppin_os::budget;
 use ppin_os::limits::{HARD, Limit, SOFT, WIDENED, Widened};
 use ppin_os::maps::{self, MapEntry};
@@ -13,7 +14,6 @@ use ppin_process::thread::Thread;
 use ppin_process::vm;
 use ppin_process::vm::Vm;
 
-const EFAULT: isize = -14;
 /// `setrlimit`, `getrlimit` and `prlimit64`.
 pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     let (resource, new, old) = match nr {
@@ -82,7 +82,7 @@ fn call(
     }
     let shown = if was == before.1 { before.2 } else { was };
     match old {
-        Some(at) if !peek::write_value(args[at] as u64, &shown) => EFAULT,
+        Some(at) if !peek::write_value(args[at] as u64, &shown) => Errno::EFAULT.raw(),
         _ => 0,
     }
 }

@@ -9,6 +9,7 @@ use super::outcome::pass;
 use super::pages::{self, Pages};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
+use ppin_os::Errno;
 use ppin_os::filter;
 use ppin_os::maps::{self, MapEntry};
 use ppin_os::{c, mem, proc, raw};
@@ -16,9 +17,6 @@ use ppin_process::ours as holdings;
 use ppin_process::ours::Range;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
-
-const EAGAIN: isize = -11;
-const ENOMEM: isize = -12;
 
 /// `MCL_FUTURE` and perhaps `MCL_ONFAULT`, of the last call; 0: what comes is not locked.
 static FUTURE: AtomicU32 = AtomicU32::new(0);
@@ -53,7 +51,7 @@ fn lock_all(flags: u32) -> isize {
     let current = flags & c::MCL_CURRENT != 0;
     let mappings = if current { of_the_app() } else { Vec::new() };
     if !fits(&mappings) {
-        return ENOMEM;
+        return Errno::ENOMEM.raw();
     }
     let future = flags & c::MCL_FUTURE != 0;
     let kept = if future { flags & !c::MCL_CURRENT } else { 0 };
@@ -124,7 +122,7 @@ pub fn map(args: &[usize; 6]) -> isize {
     let made = Pages::new(result as usize, args[1]).filter(|_| outcome::ok(result));
     if made.is_some_and(|made| !lock(made.bounds(), future)) {
         pass(c::__NR_munmap, &[result as usize, args[1], 0, 0, 0, 0]);
-        return EAGAIN;
+        return Errno::EAGAIN.raw();
     }
     result
 }

@@ -2,12 +2,11 @@
 
 use super::outcome::pass;
 use crate::syscall::confine;
+use ppin_os::Errno;
 use ppin_os::{c, mem, proc};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
-const EFAULT: isize = -14;
-const EPERM: isize = -1;
 const ARCH_SET_GS: usize = 0x1001;
 const ARCH_SET_FS: usize = 0x1002;
 const ARCH_GET_GS: usize = 0x1004;
@@ -58,10 +57,10 @@ fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
             if ppin_os::peek::write_value(args[1] as u64, &thread.area.app_gs_base) {
                 0
             } else {
-                EFAULT
+                Errno::EFAULT.raw()
             }
         }
-        ARCH_SET_GS if args[1] >= LIMIT => EPERM,
+        ARCH_SET_GS if args[1] >= LIMIT => Errno::EPERM.raw(),
         ARCH_SET_GS => {
             thread.area.app_gs_base = args[1] as u64;
             thread.gs_selector = 0;

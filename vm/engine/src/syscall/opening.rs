@@ -4,21 +4,21 @@
 use super::outcome::{Outcome, pass, pass_interruptible};
 use super::own_memory;
 use ppin_listing::{self as listing, map_files};
+use ppin_os::Errno;
 use ppin_os::userfault;
 use ppin_os::{c, descriptor, peek};
 use ppin_process::thread::Thread;
 
 /// Longest path (`PATH_MAX`).
 const LONGEST: usize = 4096;
-const EPERM: isize = -1;
-const ENOENT: isize = -2;
 
 /// Makes the call, and looks at what was opened.
 pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    const EPERM: isize = Errno::EPERM.raw();
     let outcome = pass_interruptible(thread, nr, args);
     let fd = match outcome {
         Outcome::Done(EPERM) if is_link_of_ours(nr, args, &path(nr, args).unwrap_or_default()) => {
-            return Outcome::Done(ENOENT);
+            return Outcome::Done(Errno::ENOENT.raw());
         }
         Outcome::Done(fd @ 0..) => fd,
         _ => return outcome,
@@ -31,7 +31,7 @@ pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let path = path(nr, args).unwrap_or_default();
     if is_link_of_ours(nr, args, &path) {
         descriptor::close(fd as i32);
-        return Outcome::Done(ENOENT);
+        return Outcome::Done(Errno::ENOENT.raw());
     }
     if map_files::may_be(&path) {
         map_files::opened(fd as i32);

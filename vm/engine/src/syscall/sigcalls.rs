@@ -6,6 +6,7 @@ use crate::signal::compat;
 use crate::signal::inside::Inside;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
+use ppin_os::Errno;
 use ppin_os::c;
 use ppin_os::frame::{self, SigInfo, UContext, greg};
 use ppin_os::peek;
@@ -30,11 +31,6 @@ use ppin_process::thread::Thread;
 use ppin_process::thread::reg;
 use ppin_process::vm;
 
-const EFAULT: isize = -14;
-const EINVAL: isize = -22;
-const ENOMEM: isize = -12;
-const EPERM: isize = -1;
-
 /// Handles one of the first five.
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     match nr {
@@ -50,17 +46,17 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
 fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
     let signal = args[0] as u32;
     if args[3] != 8 {
-        return EINVAL;
+        return Errno::EINVAL.raw();
     }
     let new: Option<KernelSigaction> = match args[1] {
         0 => None,
         at => match peek::read_value(at as u64) {
             Some(new) => Some(new),
-            None => return EFAULT,
+            None => return Errno::EFAULT.raw(),
         },
     };
     if signal == 0 || signal > MAX_SIGNAL || (new.is_some() && UNCATCHABLE & bit(signal) != 0) {
-        return EINVAL;
+        return Errno::EINVAL.raw();
     }
     let vm = vm::lock();
     let process = thread.process();
@@ -76,7 +72,7 @@ fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
         }
     }
     if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {
-        return EFAULT;
+        return Errno::EFAULT.raw();
     }
     0
 }
@@ -92,24 +88,24 @@ const KNOWN_FLAGS: u64 = {
 
 fn sigprocmask(thread: &mut Thread, args: &[usize; 6]) -> isize {
     if args[3] != 8 {
-        return EINVAL;
+        return Errno::EINVAL.raw();
     }
     let old = thread.signals.mask;
     if args[1] != 0 {
         let Some(set) = peek::read_value::<u64>(args[1] as u64) else {
-            return EFAULT;
+            return Errno::EFAULT.raw();
         };
         let set = set & !UNCATCHABLE;
         let new = match args[0] as u32 {
             c::SIG_BLOCK => old | set,
             c::SIG_UNBLOCK => old & !set,
             c::SIG_SETMASK => set,
-            _ => return EINVAL,
+            _ => return Errno::EINVAL.raw(),
         };
         change_mask(thread, new);
     }
     if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {
-        return EFAULT;
+        return Errno::EFAULT.raw();
     }
     0
 }
@@ -165,7 +161,7 @@ fn tell(info: &SigInfo, at: usize) -> isize {
     if at == 0 || peek::write_value(at as u64, info) {
         info.signo as isize
     } else {
-        EFAULT
+        Errno::EFAULT.raw()
     }
 }
 
@@ -186,24 +182,24 @@ fn wait_in_vm(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
     };
     if deadly & bit(signal as u32) != 0 {
         crate::signal::fatal::doom(thread, &info);
-        return Outcome::Done(EINTR);
+        return Outcome::Done(Errno::EINTR.raw());
     }
     Outcome::Done(tell(&held::meant(thread, &info), at))
 }
 
 /// As the kernel leaves it where a signal ends the wait.
-const EINTR: isize = -4;
 const MINSIGSTKSZ: u64 = 2048;
 
 fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
+    const ENOMEM: isize = Errno::ENOMEM.raw();
     let sp = thread.get(reg::RSP);
     let old = thread.signals.alt;
     if args[0] != 0 {
         let Some([base, flags, size]) = peek::read_value::<[u64; 3]>(args[0] as u64) else {
-            return EFAULT;
+            return Errno::EFAULT.raw();
         };
         match new_stack(base, flags as u32, size) {
-            _ if old.in_use(sp) => return EPERM,
+            _ if old.in_use(sp) => return Errno::EPERM.raw(),
             // No change, which needs no size.
             Err(ENOMEM) if old.untouched && [base, flags, size] == [0; 3] => {}
             Err(error) => return error,
@@ -211,7 +207,7 @@ fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
         }
     }
     if args[1] != 0 && !peek::write_value(args[1] as u64, &old.as_told(sp)) {
-        return EFAULT;
+        return Errno::EFAULT.raw();
     }
     0
 }
@@ -224,7 +220,7 @@ fn new_stack(base: u64, flags: u32, size: u64) -> Result<AltStack, isize> {
             autodisarm,
             ..AltStack::default()
         }),
-        0 | SS_ONSTACK if size < MINSIGSTKSZ => Err(ENOMEM),
+        0 | SS_ONSTACK if size < MINSIGSTKSZ => Err(Errno::ENOMEM.raw()),
         0 | SS_ONSTACK => Ok(AltStack {
             base,
             size,
@@ -232,7 +228,7 @@ fn new_stack(base: u64, flags: u32, size: u64) -> Result<AltStack, isize> {
             marked: mode == SS_ONSTACK,
             untouched: false,
         }),
-        _ => Err(EINVAL),
+        _ => Err(Errno::EINVAL.raw()),
     }
 }
 
@@ -242,7 +238,7 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
     let at = thread.get(reg::RSP).wrapping_sub(8);
     let Some(app) = peek::read_value::<UContext>(at.wrapping_add(frame::CONTEXT)) else {
         crate::signal::fatal::no_stack(thread);
-        return Outcome::Done(EFAULT);
+        return Outcome::Done(Errno::EFAULT.raw());
     };
     thread.signals.mask = app.sigmask & !UNCATCHABLE;
     restore_stack(thread, &app);

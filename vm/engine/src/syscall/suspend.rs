@@ -5,13 +5,12 @@
 //! of the signal that ends the wait.
 
 use super::outcome::{Outcome, pass_interruptible};
+use ppin_os::Errno;
 use ppin_os::{c, peek};
 use ppin_process::pending as held;
 use ppin_process::signal::UNCATCHABLE;
 use ppin_process::signal::kernel_mask;
 use ppin_process::thread::Thread;
-
-const EINTR: isize = -4;
 
 /// Handles one of them.
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
@@ -80,7 +79,7 @@ fn with_mask(thread: &mut Thread, mask: u64, call: impl FnOnce(&Thread) -> Outco
     thread.signals.saved_mask = Some(before);
     match outcome {
         // The wait has ended by the signal, even if the kernel had not begun it.
-        Outcome::Again => Outcome::Done(EINTR),
+        Outcome::Again => Outcome::Done(Errno::EINTR.raw()),
         other => other,
     }
 }

@@ -8,6 +8,7 @@
 
 use super::outcome::Outcome;
 use crate::signal::fatal;
+use ppin_os::Errno;
 use ppin_os::frame::SigInfo;
 use ppin_os::{c, peek, signals};
 use ppin_process::gate::table;
@@ -23,8 +24,6 @@ const OFF: usize = 0;
 const EXCLUSIVE: usize = 1;
 const ALLOW: u8 = 0;
 const BLOCK: u8 = 1;
-const EFAULT: isize = -14;
-const EINVAL: isize = -22;
 /// Above the last address of a program.
 const TASK_SIZE: usize = 0x7fff_ffff_f000;
 
@@ -44,10 +43,10 @@ pub fn set(thread: &mut Thread, args: &[usize; 6]) -> isize {
         return result;
     }
     if ask_kernel(&[args[0], OFF, 0, 0, 0, 0], 0) != 0 {
-        return EINVAL;
+        return Errno::EINVAL.raw();
     }
     if selector >= TASK_SIZE {
-        return EFAULT;
+        return Errno::EFAULT.raw();
     }
     let (start, len) = if mode == EXCLUSIVE {
         (offset, len)

@@ -8,6 +8,7 @@
 use crate::life::leave::gather;
 use crate::syscall::pages;
 use alloc::vec::Vec;
+use ppin_os::Errno;
 use ppin_os::filter;
 use ppin_os::lock;
 use ppin_os::userfault;
@@ -20,11 +21,6 @@ use ppin_process::signal::kernel_mask;
 use ppin_process::thread::Thread;
 use ppin_process::thread::reg;
 use ppin_process::vm;
-
-const ENOMEM: isize = -12;
-const EFAULT: isize = -14;
-const EINVAL: isize = -22;
-const E2BIG: isize = -7;
 
 /// A request in the form of clone3(2); shorter ones are widened to it.
 #[derive(Clone, Copy, Debug)]
@@ -83,21 +79,21 @@ impl Request {
     pub fn clone3(at: u64, size: usize) -> Result<Self, isize> {
         const KNOWN: usize = 88;
         if size > mem::PAGE as usize {
-            return Err(E2BIG);
+            return Err(Errno::E2BIG.raw());
         }
         if size < VER0 {
-            return Err(EINVAL);
+            return Err(Errno::EINVAL.raw());
         }
         let mut bytes = [0; mem::PAGE as usize];
         let unknown = size.saturating_sub(KNOWN);
         let read = peek::read(at.wrapping_add(KNOWN as u64), &mut bytes[..unknown]);
         if bytes[..read].iter().any(|b| *b != 0) {
             // What lies behind that is not looked at.
-            return Err(E2BIG);
+            return Err(Errno::E2BIG.raw());
         }
         let size = size.min(KNOWN);
         if read != unknown || peek::read(at, &mut bytes[..size]) != size {
-            return Err(EFAULT);
+            return Err(Errno::EFAULT.raw());
         }
         let mut words = [0; 11];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
@@ -248,7 +244,7 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
         if process {
             lock::end_sharing();
         }
-        return ENOMEM;
+        return Errno::ENOMEM.raw();
     };
     // SAFETY: just created; the child does not run yet.
     let (base, top) = unsafe { ((*child).map.0 + mem::PAGE, (*child).vm_sp) };

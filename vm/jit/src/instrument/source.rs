@@ -5,8 +5,8 @@ use crate::decode::{Ins, Kind};
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use iced_x86::{InstructionInfoFactory, Mnemonic};
-use ppin_abi::addr::ImageBase;
-use ppin_api::compiler::{Facts, Source};
+use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_api::compiler::Source;
 use ppin_api::{Category, MemoryOperand, OPCODES, Opcode};
 
 /// The instructions of a trace.
@@ -32,19 +32,34 @@ impl Source for Decoded<'_> {
         self.ins.len()
     }
 
-    fn facts(&self, index: usize) -> Facts {
+    fn pc(&self, index: usize) -> AppPc {
+        self.ins[index].pc()
+    }
+
+    fn len(&self, index: usize) -> u32 {
+        self.ins[index].len()
+    }
+
+    fn opcode(&self, index: usize) -> Opcode {
+        opcode(self.ins[index].raw.mnemonic())
+    }
+
+    fn category(&self, index: usize) -> Category {
+        category(self.ins[index].kind)
+    }
+
+    fn falls_through(&self, index: usize) -> bool {
+        self.ins[index].kind.falls_through()
+    }
+
+    fn is_repeated(&self, index: usize) -> bool {
+        let raw = &self.ins[index].raw;
+        raw.is_string_instruction() && (raw.has_rep_prefix() || raw.has_repne_prefix())
+    }
+
+    fn target(&self, index: usize) -> Option<AppPc> {
         let ins = &self.ins[index];
-        let raw = &ins.raw;
-        Facts {
-            pc: ins.pc(),
-            len: ins.len(),
-            opcode: opcode(raw.mnemonic()),
-            category: category(ins.kind),
-            falls_through: ins.kind.falls_through(),
-            repeated: raw.is_string_instruction()
-                && (raw.has_rep_prefix() || raw.has_repne_prefix()),
-            target: ins.kind.is_direct_branch().then(|| ins.target()),
-        }
+        ins.kind.is_direct_branch().then(|| ins.target())
     }
 
     fn memory_operands(&self, index: usize) -> Vec<MemoryOperand> {

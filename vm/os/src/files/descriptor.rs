@@ -103,8 +103,7 @@ pub fn with_room<T>(work: impl FnOnce() -> T) -> T {
 
 /// Whether no file can be opened for want of a descriptor.
 fn is_full() -> bool {
-    const EMFILE: i32 = 24;
-    matches!(File::open("/", c::O_PATH, 0), Err(Errno(EMFILE)))
+    matches!(File::open("/", c::O_PATH, 0), Err(Errno::EMFILE))
 }
 
 /// `RLIMIT_NOFILE`, soft and hard.

@@ -3,7 +3,7 @@
 
 use crate::c;
 use crate::call::call;
-use crate::errno::Result;
+use crate::errno::{Errno, Result};
 use alloc::vec::Vec;
 
 /// A descriptor that is closed when dropped. Always close-on-exec.
@@ -307,7 +307,6 @@ fn state(st: &c::stat) -> Stat {
 /// # Errors
 /// The kernel's; part may have been written.
 pub fn write_all(fd: i32, mut bytes: &[u8]) -> Result<()> {
-    const EINTR: i32 = 4;
     while !bytes.is_empty() {
         // SAFETY: the slice is ours.
         match unsafe {
@@ -317,7 +316,7 @@ pub fn write_all(fd: i32, mut bytes: &[u8]) -> Result<()> {
             )
         } {
             Ok(n) => bytes = &bytes[n..],
-            Err(e) if e.0 == EINTR => {}
+            Err(Errno::EINTR) => {}
             Err(e) => return Err(e),
         }
     }
@@ -430,11 +429,10 @@ pub fn remove_dir(path: &str) {
 /// # Errors
 /// The kernel's.
 pub fn make_dir(path: &str) -> Result<bool> {
-    const EEXIST: i32 = 17;
     let path = c_path(path);
     // SAFETY: the path is terminated.
     match unsafe { call(c::__NR_mkdir, [path.as_ptr() as usize, 0o700, 0, 0, 0, 0]) } {
-        Err(e) if e.0 != EEXIST => Err(e),
+        Err(e) if e != Errno::EEXIST => Err(e),
         made => Ok(made.is_ok()),
     }
 }

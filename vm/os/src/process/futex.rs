@@ -1,6 +1,7 @@
 //! Sleeping and waking (futex(2)).
 
 use crate::call::raw;
+use crate::errno::Errno;
 use crate::kernel::app_call;
 use crate::{c, filter};
 use core::sync::atomic::AtomicU32;
@@ -8,7 +9,6 @@ use core::sync::atomic::AtomicU32;
 /// Makes a futex call on a word of this process; whether it was a wait that took too long.
 /// A waiter may return at once; where nobody could wake it, it does.
 pub fn futex(word: &AtomicU32, operation: u32, value: u32) -> bool {
-    const ETIMEDOUT: isize = -110;
     if operation == c::FUTEX_WAIT && filter::nobody_wakes() {
         core::hint::spin_loop();
         return false;
@@ -30,7 +30,7 @@ pub fn futex(word: &AtomicU32, operation: u32, value: u32) -> bool {
         0,
     ];
     // SAFETY: the word outlives the call.
-    unsafe { raw(c::__NR_futex, args) == ETIMEDOUT }
+    unsafe { raw(c::__NR_futex, args) == Errno::ETIMEDOUT.raw() }
 }
 
 /// Sleeps while `*word == value`; `true`: too long.

@@ -120,9 +120,8 @@ pub fn effective_user() -> u32 {
 /// Whether there is a process or thread `pid`, alive or not yet waited for.
 #[must_use]
 pub fn exists(pid: i32) -> bool {
-    const ESRCH: isize = -3;
     // SAFETY: signal 0 only asks.
-    unsafe { raw(c::__NR_kill, [pid as usize, 0, 0, 0, 0, 0]) != ESRCH }
+    unsafe { raw(c::__NR_kill, [pid as usize, 0, 0, 0, 0, 0]) != Errno::ESRCH.raw() }
 }
 
 /// Whether no process or thread `tid` of our pid namespace is alive; `false` where that

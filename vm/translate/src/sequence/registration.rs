@@ -3,14 +3,13 @@
 use super::learn;
 use ppin_abi::area::Rseq;
 use ppin_abi::boot::flag;
+use ppin_os::Errno;
 use ppin_os::frame::SigInfo;
 use ppin_os::{c, peek, segment};
 use ppin_process::gate::vmcall;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
-const ENOSYS: isize = -38;
-const EINVAL: isize = -22;
 const UNREGISTER: usize = 1;
 /// Offset of `rseq_cs` in `struct rseq`.
 const FIELD: u64 = 8;
@@ -44,7 +43,11 @@ pub fn call(thread: &mut Thread, args: &[usize; 6]) -> isize {
 fn refuse(args: &[usize; 6]) -> isize {
     const SIZE: usize = 32;
     let valid = args[0].is_multiple_of(SIZE) && args[1] == SIZE && args[2] <= UNREGISTER;
-    if valid { ENOSYS } else { EINVAL }
+    if valid {
+        Errno::ENOSYS.raw()
+    } else {
+        Errno::EINVAL.raw()
+    }
 }
 
 /// The app's fs segment has got a base.

@@ -3,6 +3,7 @@
 use super::record::{Outcome, Record, Shared};
 use super::steps::{self, Role};
 use ppin_abi::addr::{AppPc, CachePc};
+use ppin_os::Errno;
 use ppin_os::maps;
 use ppin_os::{c, heap, mem, proc, raw, signals};
 use ppin_process::gate as glue;
@@ -15,7 +16,6 @@ use ppin_translate::sequence;
 
 /// Seconds that a sample may take.
 const PATIENCE: u64 = 10;
-const EINTR: isize = -4;
 
 /// Makes both copies and waits for the verdict; in a copy, says where that one enters
 /// the cache.
@@ -46,7 +46,7 @@ fn copy() -> isize {
 fn wait(child: isize) {
     let args = [child as usize, 0, c::__WALL as usize, 0, 0, 0];
     // SAFETY: no status is asked for.
-    while unsafe { raw(c::__NR_wait4, args) } == EINTR {}
+    while unsafe { raw(c::__NR_wait4, args) } == Errno::EINTR.raw() {}
 }
 
 /// The native copy: has the other one go first.
