@@ -28,14 +28,15 @@ pub struct CodeCache {
 }
 
 impl CodeCache {
-    /// An empty one that flushes fresh code at `limit` bytes.
+    /// An empty one that flushes fresh code at `limit` bytes. Indirect branches are looked up in
+    /// `ibl`.
     #[must_use]
-    pub fn new(limit: u64) -> Self {
+    pub fn new(limit: u64, ibl: IblTable) -> Self {
         Self {
             images: Images::default(),
             units: Units::default(),
             fresh: FreshCode::new(limit),
-            ibl: IblTable::default(),
+            ibl,
             guards: Guards::default(),
             figures: Figures::default(),
             journal: Journal::default(),

@@ -35,7 +35,7 @@ impl CodeCache {
     /// the region at any moment, which no guard survives.
     pub fn watch(&mut self, region: &Region, pc: u64, len: u64, live: bool) {
         if region.writable && !region.shared {
-            self.guards.protect(pc, len, live);
+            self.guards.protect(pc, len, live, time::ticks());
         }
     }
 
@@ -49,7 +49,7 @@ impl CodeCache {
         let mut dead = Dead::new();
         for page in pages {
             dead.extend(self.kill_made_from(*page, page + PAGE));
-            self.guards.release(*page, Store::ToCode);
+            self.guards.release(*page, Store::ToCode, time::ticks());
         }
         dead
     }
@@ -65,7 +65,7 @@ impl CodeCache {
     pub fn release_doubtful(&mut self) {
         self.guards.doubt();
         for page in self.guards.pages() {
-            self.guards.release(page, Store::ToCode);
+            self.guards.release(page, Store::ToCode, time::ticks());
         }
     }
 
@@ -92,7 +92,8 @@ impl CodeCache {
             false => Dead::new(),
         };
         // `None`: another thread has been faster, and the store will succeed now.
-        let ours = self.guards.release(addr, kind).is_some() || self.guards.was_lifted(addr);
+        let ours = self.guards.release(addr, kind, time::ticks()).is_some()
+            || self.guards.was_lifted(addr);
         (ours, dead)
     }
 
