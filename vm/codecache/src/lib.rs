@@ -30,6 +30,8 @@ mod journal;
 mod lookup;
 pub mod room;
 pub mod spot;
+#[cfg(test)]
+mod testing;
 pub mod unit;
 
 pub use cache::CodeCache;

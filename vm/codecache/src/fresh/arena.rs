@@ -229,3 +229,6 @@ impl Chunk {
         self.hot.end
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -211,3 +211,6 @@ fn pages_of(fresh: &Fresh) -> impl Iterator<Item = u64> + use<> {
     let last = page_down(start + u64::from(fresh.code().source_len.max(1)) - 1);
     (page_down(start)..=last).step_by(PAGE as usize)
 }
+
+#[cfg(test)]
+mod tests;

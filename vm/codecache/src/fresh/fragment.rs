@@ -287,3 +287,6 @@ impl Fresh {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -138,3 +138,6 @@ impl FreshCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

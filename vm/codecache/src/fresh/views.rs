@@ -155,3 +155,6 @@ fn copy(used: &[Range<u64>], from: u64, to: u64) {
         unsafe { core::ptr::copy_nonoverlapping(source, target, len) };
     }
 }
+
+#[cfg(test)]
+mod tests;
