@@ -203,3 +203,6 @@ impl CodeCache {
         dead
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,3 +110,6 @@ impl CodeCache {
         unit.entry_at(addr, self.images.get(image).base)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -184,3 +184,6 @@ fn pages_of_ins(pc: u64) -> [u64; 2] {
     const LONGEST: u64 = 15;
     [page_down(pc), page_down(pc.wrapping_add(LONGEST - 1))]
 }
+
+#[cfg(test)]
+mod tests;
