@@ -16,9 +16,9 @@ pub struct CodeCache {
     /// Persisted code.
     pub units: Units,
     /// Fresh code.
-    pub fresh: FreshCode,
+    pub(crate) fresh: FreshCode,
     /// Indirect branches.
-    pub ibl: IblTable,
+    pub(crate) ibl: IblTable,
     /// Pages of app code that we made read-only.
     pub guards: Guards,
     /// What has been done.
@@ -28,14 +28,15 @@ pub struct CodeCache {
 }
 
 impl CodeCache {
-    /// An empty one that flushes fresh code at `limit` bytes.
+    /// An empty one that flushes fresh code at `limit` bytes. Indirect branches are looked up in
+    /// `ibl`.
     #[must_use]
-    pub fn new(limit: u64) -> Self {
+    pub fn new(limit: u64, ibl: IblTable) -> Self {
         Self {
             images: Images::default(),
             units: Units::default(),
             fresh: FreshCode::new(limit),
-            ibl: IblTable::default(),
+            ibl,
             guards: Guards::default(),
             figures: Figures::default(),
             journal: Journal::default(),
@@ -53,9 +54,6 @@ impl CodeCache {
     /// changed. Nothing of it is saved.
     pub fn start_over(&mut self) {
         self.fresh.directory.disown_tables();
-        for fresh in &mut self.fresh.directory.fragments {
-            fresh.saved = true;
-        }
         self.release_doubtful();
         self.flush();
     }

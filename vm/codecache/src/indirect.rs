@@ -1,5 +1,5 @@
-//! The indirect-branch table: app address to cache address, for the lookup
-//! routine in `ppin_process::gate::ibl`.
+//! The indirect-branch table: app address to cache address, for the lookup routine of emitted
+//! code (`ppin_process::gate`).
 //!
 //! ```text
 //! table - 16   mask: u64 (entries - 1)
@@ -15,7 +15,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_os::mem;
 use ppin_os::place;
 
-/// Address of the current table's first entry. The lookup routine reads it.
+/// Address of the first entry of the process's table. The lookup routine reads it.
 pub static TABLE: AtomicU64 = AtomicU64::new(0);
 
 /// Multiplier of the hash: `low half of the address * GOLDEN >> SHIFT`. Neighbouring
@@ -30,19 +30,17 @@ const NOWHERE: u64 = 0;
 /// Entries behind the mask's reach, so that a probe needs no wrap.
 const TAIL: u64 = 64;
 
-/// The writer's side; under the VM lock.
-#[derive(Debug, Default)]
+/// The writer's side of a table; under the VM lock.
+#[derive(Debug)]
 pub struct IblTable {
+    /// Where lookups find the address of the first entry.
+    current: &'static AtomicU64,
     misses: u64,
 }
 
 fn cell(addr: u64) -> &'static AtomicU64 {
     // SAFETY: tables are never unmapped, and addresses come from the table's layout.
     unsafe { AtomicU64::from_ptr(addr as *mut u64) }
-}
-
-fn table() -> u64 {
-    TABLE.load(Ordering::Acquire)
 }
 
 fn mask(table: u64) -> u64 {
@@ -69,28 +67,34 @@ fn create(entries: u64) -> Option<u64> {
 }
 
 impl IblTable {
-    /// Maps the first table.
+    /// An empty table, whose address lookups find in `current`: in a process, [`TABLE`].
     ///
     /// # Panics
     /// Without memory for it.
-    pub fn init() {
+    #[must_use]
+    pub fn new(current: &'static AtomicU64) -> Self {
         let table = create(FIRST).expect("no memory for the indirect-branch table");
-        TABLE.store(table, Ordering::Release);
+        current.store(table, Ordering::Release);
+        Self { current, misses: 0 }
+    }
+
+    fn table(&self) -> u64 {
+        self.current.load(Ordering::Acquire)
     }
 
     /// Lets indirect branches to app address `tag` go to cache address `target`.
-    pub fn insert(&mut self, tag: u64, target: u64) {
+    pub(crate) fn insert(&mut self, tag: u64, target: u64) {
         self.misses += 1;
         self.prefill(tag, target);
     }
 
     /// The same for a branch that has not been seen in this run.
-    pub fn prefill(&mut self, tag: u64, target: u64) {
-        let now = table();
+    pub(crate) fn prefill(&mut self, tag: u64, target: u64) {
+        let now = self.table();
         if cell(now - 8).load(Ordering::Relaxed) * 2 > mask(now) {
             self.grow();
         }
-        self.put(table(), tag, target);
+        self.put(self.table(), tag, target);
     }
 
     fn put(&mut self, table: u64, tag: u64, target: u64) {
@@ -104,18 +108,18 @@ impl IblTable {
     }
 
     fn grow(&mut self) {
-        let old = table();
+        let old = self.table();
         let entries = 4 * (mask(old) + 1);
         let Some(new) = create(entries) else { return };
         for entry in live(old) {
             self.put(new, entry.0, entry.1);
         }
-        TABLE.store(new, Ordering::Release);
+        self.current.store(new, Ordering::Release);
     }
 
     /// Makes branches to app addresses in `start .. end` miss.
-    pub fn remove(&mut self, start: u64, end: u64) {
-        let table = table();
+    fn remove(&mut self, start: u64, end: u64) {
+        let table = self.table();
         for i in 0..mask(table) + TAIL {
             let tag = cell(table + 16 * i).load(Ordering::Relaxed);
             if (start..end).contains(&tag) {
@@ -125,8 +129,8 @@ impl IblTable {
     }
 
     /// Makes the branch to app address `tag` miss, if it led to `target`.
-    pub fn remove_one(&mut self, tag: u64, target: u64) {
-        if let Some(entry) = probe(table(), tag)
+    pub(crate) fn remove_one(&mut self, tag: u64, target: u64) {
+        if let Some(entry) = probe(self.table(), tag)
             && cell(entry + 8).load(Ordering::Relaxed) == target
             && cell(entry).load(Ordering::Relaxed) == tag
         {
@@ -135,13 +139,12 @@ impl IblTable {
     }
 
     /// Makes every branch miss.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.remove(1, u64::MAX);
     }
 
     /// Insertions so far.
-    #[must_use]
-    pub fn misses(&self) -> u64 {
+    pub(crate) fn misses(&self) -> u64 {
         self.misses
     }
 }
@@ -160,36 +163,4 @@ fn live(table: u64) -> impl Iterator<Item = (u64, u64)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn found(tag: u64) -> Option<u64> {
-        let entry = probe(table(), tag)?;
-        let known = cell(entry).load(Ordering::Relaxed) == tag;
-        known.then(|| cell(entry + 8).load(Ordering::Relaxed))
-    }
-
-    /// Code that is written over and over is removed and found again as often.
-    #[test]
-    fn an_entry_is_used_again_for_its_address() {
-        let mut ibl = IblTable::default();
-        IblTable::init();
-        for n in 1..100_000 {
-            ibl.insert(0x40_0000, n);
-            assert_eq!(found(0x40_0000), Some(n));
-            ibl.remove_one(0x40_0000, n + 1);
-            assert_eq!(found(0x40_0000), Some(n));
-            ibl.remove_one(0x40_0000, n);
-            assert_eq!(found(0x40_0000), Some(NOWHERE));
-        }
-        assert_eq!(mask(table()) + 1, FIRST);
-        for n in 1..FIRST {
-            ibl.insert(8 * n, n);
-        }
-        assert!(mask(table()) + 1 > FIRST);
-        assert!((1..FIRST).all(|n| found(8 * n) == Some(n)));
-        assert_eq!(found(0x40_0000), None);
-        ibl.clear();
-        assert_eq!(live(table()).count(), 0);
-    }
-}
+mod tests;

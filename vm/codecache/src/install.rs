@@ -2,13 +2,11 @@
 
 use crate::cache::CodeCache;
 use crate::fresh::arena::{Chunk, GRAIN, MakeViews, Space};
-use crate::fresh::directory::Fresh;
 use crate::fresh::views::Views;
+use crate::fresh::{Fresh, Kind};
 use crate::image::ImageId;
-use alloc::boxed::Box;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
-use ppin_abi::context::Context;
-use ppin_os::{budget, place, report, stock, time};
+use ppin_os::{budget, report, stock, time};
 use ppin_relocator::{Fragment, Placement, RelocKind, SlotInit};
 
 /// Bytes of a chunk of fresh code.
@@ -18,9 +16,10 @@ const CHUNK: u64 = 1 << 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
 
-/// Room for a fragment, which is taken at once.
-#[derive(Clone, Copy, Debug)]
+/// Room for one fragment.
+#[derive(Debug)]
 pub struct Room {
+    /// Number of the chunk.
     chunk: usize,
     space: Space,
 }
@@ -35,15 +34,15 @@ pub struct Manner {
 }
 
 impl CodeCache {
-    /// Gives `fragment`, the translation of `source` at `pc`, its place and makes it known.
+    /// Writes `fragment`, the translation of `source` at `pc`, into the room that was made for
+    /// it, and makes it known.
     pub fn install(
         &mut self,
-        image: ImageId,
-        pc: AppPc,
+        Room { chunk: n, space }: Room,
+        (image, pc): (ImageId, AppPc),
         fragment: Fragment,
         source: &[u8],
-        listed: bool,
-        Room { chunk: n, space }: Room,
+        kind: Kind,
     ) -> CachePc {
         let info = self.images.get(image);
         let place = Placement {
@@ -55,14 +54,14 @@ impl CodeCache {
         let chunk = &mut self.fresh.chunks[n];
         write(chunk, &fragment, &place, info.counters);
         self.figures.code_bytes_new += (fragment.hot.len() + fragment.cold.len()) as u64;
-        let fresh = fresh(fragment, image, pc, space, source, listed);
+        let kept = info.may_be_kept();
+        let fresh = Fresh::new(fragment, (image, pc), space, source, kind, kept);
         let id = self.fresh.directory.add(fresh);
-        chunk.hot_index.push((space.hot, id));
-        chunk.cold_index.push((space.cold, id));
+        chunk.note(space, id);
         CachePc(space.hot)
     }
 
-    /// Room for `fragment`, within reach of its image.
+    /// Room for `fragment` in a chunk within reach of its image. It is to be used at once.
     ///
     /// # Errors
     /// The cache is full.
@@ -80,7 +79,7 @@ impl CodeCache {
         };
         let span = needs(fragment, info.base);
         for (n, chunk) in self.fresh.chunks.iter_mut().enumerate().rev() {
-            if place::reaches(chunk.base, chunk.len, span.0, span.1)
+            if chunk.reaches(span.0, span.1)
                 && let Some(space) = chunk.take(fragment)
             {
                 return Ok(Room { chunk: n, space });
@@ -149,9 +148,9 @@ impl CodeCache {
     /// can be flushed into it.
     fn lay_in_pieces(&mut self, len: u64, views: MakeViews, for_good: bool) {
         let before = self.fresh.chunks.len();
-        for image in self.images.all.iter().filter(|i| !i.gone) {
+        for (_, image) in self.images.iter().filter(|(_, i)| !i.gone) {
             let (base, span) = (image.base.0, image.span);
-            let reached = |c: &Chunk| place::reaches(c.base, c.len, span.0, span.1);
+            let reached = |c: &Chunk| c.reaches(span.0, span.1);
             if self.fresh.chunks[before..].iter().any(reached) {
                 continue;
             }
@@ -181,36 +180,6 @@ impl Manner {
         } else {
             Views::at
         }
-    }
-}
-
-fn fresh(
-    fragment: Fragment,
-    image: ImageId,
-    pc: AppPc,
-    space: Space,
-    source: &[u8],
-    listed: bool,
-) -> Fresh {
-    let volatile = fragment.context.contains(Context::VOLATILE);
-    Fresh {
-        hot_len: fragment.hot.len() as u32,
-        code: fragment,
-        image,
-        pc,
-        space,
-        source_hash: ppin_persist::source_hash(source),
-        source: if volatile {
-            source.into()
-        } else {
-            Box::default()
-        },
-        indirect: false,
-        anticipated: false,
-        dead: false,
-        again: false,
-        saved: false,
-        listed,
     }
 }
 

@@ -7,6 +7,7 @@
 //! the caller can see to what else depends on it.
 
 use crate::cache::CodeCache;
+use crate::fresh::FragmentId;
 use crate::guard::Store;
 use crate::image::{Image, ImageId, Region};
 use alloc::vec::Vec;
@@ -34,7 +35,7 @@ impl CodeCache {
     /// the region at any moment, which no guard survives.
     pub fn watch(&mut self, region: &Region, pc: u64, len: u64, live: bool) {
         if region.writable && !region.shared {
-            self.guards.protect(pc, len, live);
+            self.guards.protect(pc, len, live, time::ticks());
         }
     }
 
@@ -48,7 +49,7 @@ impl CodeCache {
         let mut dead = Dead::new();
         for page in pages {
             dead.extend(self.kill_made_from(*page, page + PAGE));
-            self.guards.release(*page, Store::ToCode);
+            self.guards.release(*page, Store::ToCode, time::ticks());
         }
         dead
     }
@@ -64,7 +65,7 @@ impl CodeCache {
     pub fn release_doubtful(&mut self) {
         self.guards.doubt();
         for page in self.guards.pages() {
-            self.guards.release(page, Store::ToCode);
+            self.guards.release(page, Store::ToCode, time::ticks());
         }
     }
 
@@ -91,7 +92,8 @@ impl CodeCache {
             false => Dead::new(),
         };
         // `None`: another thread has been faster, and the store will succeed now.
-        let ours = self.guards.release(addr, kind).is_some() || self.guards.was_lifted(addr);
+        let ours = self.guards.release(addr, kind, time::ticks()).is_some()
+            || self.guards.was_lifted(addr);
         (ours, dead)
     }
 
@@ -149,9 +151,9 @@ impl CodeCache {
 
     /// Takes fragment `id` out of the directory, the links and the indirect-branch table; its
     /// entry.
-    pub fn discard(&mut self, id: u32) -> u64 {
-        let fresh = &self.fresh.directory.fragments[id as usize];
-        let (pc, hot) = (fresh.pc.0, fresh.space.hot);
+    pub fn discard(&mut self, id: FragmentId) -> u64 {
+        let fresh = self.fragment(id);
+        let (pc, hot) = (fresh.pc().0, fresh.entry().0);
         self.fresh.unlink(hot);
         self.ibl.remove_one(pc, hot);
         self.fresh.directory.kill(id);
@@ -168,10 +170,8 @@ impl CodeCache {
     #[must_use]
     pub fn leaving(&self, start: u64, end: u64) -> Vec<ImageId> {
         let whole = |i: &Image| !i.gone && i.file.is_some() && i.span.0 >= start && i.span.1 <= end;
-        let all = (0u32..).zip(&self.images.all);
-        all.filter(|(_, i)| whole(i))
-            .map(|(n, _)| ImageId(n))
-            .collect()
+        let all = self.images.iter().filter(|(_, image)| whole(image));
+        all.map(|(id, _)| id).collect()
     }
 
     /// The app has unmapped or replaced `start .. end`, or made it not executable. (What is to
@@ -203,3 +203,6 @@ impl CodeCache {
         dead
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@
 //! image/       what the app has mapped executable: images and their regions
 //! fresh/       code translated by this process: memory, directory, links, flushing
 //! unit/        persisted code: finding, mapping and admitting units
+//! fragments    what others ask of fresh code
 //! install      the one door into the cache for fresh code
 //! guard/       pages held read-only so that stores to app code are noticed
 //! invalidate   taking code out of use when the app's changes; says what died
@@ -18,6 +19,7 @@ extern crate alloc;
 
 mod cache;
 mod figures;
+mod fragments;
 pub mod fresh;
 pub mod guard;
 pub mod image;
@@ -28,10 +30,13 @@ mod journal;
 mod lookup;
 pub mod room;
 pub mod spot;
+#[cfg(test)]
+mod testing;
 pub mod unit;
 
 pub use cache::CodeCache;
 pub use figures::{Figures, Spent};
-pub use install::{Full, Manner};
+pub use fragments::Range;
+pub use install::{Full, Manner, Room};
 pub use invalidate::Dead;
 pub use journal::Journal;

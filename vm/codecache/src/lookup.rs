@@ -1,6 +1,7 @@
 //! What a cache address belongs to, wherever its code is kept.
 
 use crate::cache::CodeCache;
+use crate::fresh::{FragmentId, Fresh};
 use crate::image::ImageId;
 use crate::spot::{Maps, Spot, spot_in};
 use crate::unit::Bound;
@@ -27,9 +28,9 @@ impl CodeCache {
         self.units.at(addr)
     }
 
-    /// The live fresh fragment that holds `addr`.
+    /// Number of the fragment that was made since the last flush and holds `addr`.
     #[must_use]
-    pub fn fresh_at(&self, addr: u64) -> Option<u32> {
+    pub fn fresh_at(&self, addr: u64) -> Option<FragmentId> {
         self.fresh
             .chunks
             .iter()
@@ -41,8 +42,8 @@ impl CodeCache {
     /// in this process.
     #[must_use]
     pub fn hot_of(&self, addr: u64) -> Option<u64> {
-        match self.fresh_at(addr) {
-            Some(id) => Some(self.fresh.directory.fragments[id as usize].space.hot),
+        match self.fragment_at(addr) {
+            Some(fresh) => Some(fresh.entry().0),
             None => self.fresh.retired_hot(addr),
         }
     }
@@ -53,9 +54,8 @@ impl CodeCache {
     /// If `addr` is no cache address: records come from code that we emitted.
     #[must_use]
     pub fn base_at(&self, addr: u64) -> ImageBase {
-        if let Some(id) = self.fresh_at(addr) {
-            let image = self.fresh.directory.fragments[id as usize].image;
-            return self.images.get(image).base;
+        if let Some(fresh) = self.fragment_at(addr) {
+            return self.images.get(fresh.image()).base;
         }
         if let Some(base) = self.fresh.retired_base(addr, &self.images) {
             return base;
@@ -67,8 +67,8 @@ impl CodeCache {
     /// The maps of the fragment whose hot code holds `addr`.
     #[must_use]
     pub fn maps_at(&self, addr: u64) -> Option<Maps> {
-        if let Some(id) = self.fresh_at(addr) {
-            return self.fresh_maps(id, addr);
+        if let Some(fresh) = self.fragment_at(addr) {
+            return self.fresh_maps(fresh, addr);
         }
         if let Some(maps) = self.fresh.retired_maps(addr, &self.images) {
             return Some(maps);
@@ -80,17 +80,16 @@ impl CodeCache {
     /// The maps of the fragment whose hot code holds `addr`, if it may be entered.
     #[must_use]
     pub fn running_maps(&self, addr: u64) -> Option<Maps> {
-        if let Some(id) = self.fresh_at(addr) {
-            let live = !self.fresh.directory.fragments[id as usize].dead;
-            return self.fresh_maps(id, addr).filter(|_| live);
+        if let Some(fresh) = self.fragment_at(addr) {
+            let live = fresh.is_in_use();
+            return self.fresh_maps(fresh, addr).filter(|_| live);
         }
         let (image, unit) = self.unit_at(addr)?;
         unit.running_maps(addr, self.images.get(image))
     }
 
-    fn fresh_maps(&self, id: u32, addr: u64) -> Option<Maps> {
-        let fresh = &self.fresh.directory.fragments[id as usize];
-        fresh.maps(addr, self.images.get(fresh.image).counters)
+    fn fresh_maps(&self, fresh: &Fresh, addr: u64) -> Option<Maps> {
+        fresh.maps(addr, self.images.get(fresh.image()).counters)
     }
 
     /// What app instruction `address` (hot code) belongs to.
@@ -111,3 +110,6 @@ impl CodeCache {
         unit.entry_at(addr, self.images.get(image).base)
     }
 }
+
+#[cfg(test)]
+mod tests;

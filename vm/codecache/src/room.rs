@@ -22,7 +22,7 @@ impl CodeCache {
     pub fn is_short(&self, filtered: bool) -> bool {
         const ENTRY: usize = 64;
         const COMPILER: usize = 512 << 10;
-        let fragments = self.fresh.directory.fragments.len();
+        let fragments = self.fragments();
         is_tight(filtered) && !lasts(filtered, COMPILER + ENTRY * fragments)
     }
 
@@ -31,6 +31,6 @@ impl CodeCache {
     #[must_use]
     pub fn wants_flush(&self, filtered: bool) -> bool {
         const SOME: usize = 256;
-        self.fresh.directory.fragments.len() >= SOME && self.is_short(filtered)
+        self.fragments() >= SOME && self.is_short(filtered)
     }
 }

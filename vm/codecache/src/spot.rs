@@ -113,3 +113,6 @@ pub fn corrections(maps: &Maps, offset: u32, app: u32) -> Corrections {
     }
     result
 }
+
+#[cfg(test)]
+mod tests;

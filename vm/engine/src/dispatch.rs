@@ -34,7 +34,7 @@ fn dispatch(thread: &mut Thread) -> CachePc {
         let mut vm = vm::lock();
         vm.stats.vm_entries += 1;
         sequence::announced_unseen(&mut vm, thread);
-        vm.code.fresh.epoch
+        vm.code.epoch()
     };
     let step = lockstep::before(thread);
     let entry = go_on(thread);
@@ -85,7 +85,7 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
         thread.epoch = epoch;
         let known = vm.threads.all().map(|t| t.epoch);
         let oldest = known.min().unwrap_or(0);
-        vm.code.fresh.reclaim(oldest);
+        vm.code.reclaim(oldest);
     }
 }
 
@@ -99,7 +99,7 @@ fn leave_exit(record: u64) -> CachePc {
     // A flush may have retired the exit's own code.
     let in_use = vm.code.fresh_at(record).is_some() || vm.code.in_units(record);
     if in_use && may_link(&vm, entry) {
-        vm.code.fresh.link(record, &exit, entry.0);
+        vm.code.link(record, &exit, entry);
     }
     entry
 }
@@ -109,16 +109,8 @@ fn may_link(vm: &Vm, entry: CachePc) -> bool {
     if vm.config.flags & flag::LOCKSTEP != 0 {
         return false;
     }
-    match vm.code.fresh_at(entry.0) {
-        Some(id) => {
-            let fresh = &vm.code.fresh.directory.fragments[id as usize];
-            let whole = fresh.space.hot == entry.0;
-            let context = fresh.code.context;
-            let looks = !context.contains(Context::VOLATILE) || context.contains(Context::COMPARED);
-            whole && fresh.listed && looks
-        }
-        None => true,
-    }
+    let fresh = vm.code.fragment_at(entry.0);
+    fresh.is_none_or(|fresh| fresh.may_be_linked_at(entry))
 }
 
 /// An indirect branch that its table does not know.
@@ -126,10 +118,7 @@ fn indirect(target: AppPc) -> CachePc {
     let mut vm = vm::lock();
     let entry = lookup(&mut vm, target, Context::CANONICAL);
     if may_link(&vm, entry) {
-        vm.code.ibl.insert(target.0, entry.0);
-        if let Some(id) = vm.code.fresh_at(entry.0) {
-            vm.code.fresh.directory.fragments[id as usize].indirect = true;
-        }
+        vm.code.link_indirect(target, entry);
     }
     entry
 }
@@ -204,12 +193,12 @@ fn changed(vm: &mut Vm, thread: &mut Thread, pc: AppPc) -> CachePc {
     let compiled = vm.code.figures.traces_compiled;
     let entry = lookup(vm, pc, context);
     if let Some(id) = vm.code.fresh_at(thread.operand) {
-        let fresh = &vm.code.fresh.directory.fragments[id as usize];
+        let fresh = vm.code.fragment(id);
         // What comes before the change is kept as long as that is another each time: it may
         // be what makes it.
         let anew = vm.code.figures.traces_compiled != compiled;
-        let stands = anew && pc != fresh.pc || paused && compile::unchanged(fresh);
-        if !fresh.dead && fresh.space.hot != entry.0 && !stands {
+        let stands = anew && pc != fresh.pc() || paused && compile::unchanged(fresh);
+        if fresh.is_in_use() && fresh.entry() != entry && !stands {
             changes::discard(vm, id);
         }
     }

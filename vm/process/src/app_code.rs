@@ -10,12 +10,12 @@ use ppin_os::maps::MapEntry;
 /// Registers executable memory and tells the tool of new images. `doubtful`: it may be any
 /// piece of its file.
 pub fn add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>, doubtful: bool) -> ImageId {
-    let before = vm.code.images.all.len();
+    let before = vm.code.images.len();
     let named = vm.code.images.name(entry, file.as_ref(), doubtful);
     let id = vm.code.images.add(entry, file, named);
-    if vm.code.images.all.len() != before {
+    if vm.code.images.len() != before {
         let counters = counters::block(id, vm.tool.image_counters());
-        vm.code.images.get_mut(id).counters = counters;
+        vm.code.images.set_counters(id, counters);
         let (path, base) = (&entry.path, vm.code.images.get(id).base);
         vm.log(format_args!("image {path} at {:#x}", base.0));
     }

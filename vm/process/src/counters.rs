@@ -42,7 +42,7 @@ pub fn retire(vm: &mut Vm, thread: &Thread) {
         vm.ended.threads.push((thread.index, thread.tid, counts));
     }
     let per_image = vm.tool.image_counters();
-    for image in &vm.code.images.all {
+    for (_, image) in vm.code.images.iter() {
         for i in 0..u64::from(per_image) {
             let disp = image.counters + 8 * i;
             let value = thread.counter(disp);
@@ -67,7 +67,7 @@ pub fn reset(vm: &mut Vm, thread: &mut Thread) {
     vm.ended = Ended::default();
     thread.area.counters = [0; GLOBAL_COUNTERS];
     let per_image = u64::from(vm.tool.image_counters());
-    for image in &vm.code.images.all {
+    for (_, image) in vm.code.images.iter() {
         for i in 0..per_image {
             let cell = (thread.area.self_ptr + image.counters + 8 * i) as *mut u64;
             // SAFETY: inside this thread's counter reservation.

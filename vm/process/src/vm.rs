@@ -177,13 +177,7 @@ impl Vm {
         self.stats.time.start_ticks = start_ticks;
         self.stats.time.start_ns = start_ns;
         self.config.started_ns = ppin_os::time::monotonic_ns();
-        for fresh in &mut self.code.fresh.directory.fragments {
-            fresh.saved = true;
-        }
-        for image in &mut self.code.images.all {
-            // Its parent will do it.
-            image.explored = true;
-        }
+        self.code.leave_to_parent();
         self.ended_already = false;
         self.log_of_child();
     }

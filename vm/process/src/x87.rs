@@ -61,10 +61,8 @@ impl Vm {
     /// The cache address of which `low` is the low half.
     fn with_low_half(&self, low: u32) -> Option<u64> {
         const HIGH: u64 = !0xffff_ffff;
-        let chunks = self.code.fresh.chunks.iter().map(|chunk| chunk.base);
-        let units = self.code.units.all();
-        chunks
-            .chain(units.map(|unit| unit.range().0))
+        let starts = self.code.ranges().map(|range| range.0);
+        starts
             .flat_map(|start| [start & HIGH, (start & HIGH) + (1 << 32)])
             .map(|high| high | u64::from(low))
             .find(|address| self.code.in_cache(*address))

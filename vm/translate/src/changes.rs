@@ -2,6 +2,7 @@
 
 use crate::save;
 use ppin_codecache::Dead;
+use ppin_codecache::fresh::FragmentId;
 use ppin_codecache::image::Region;
 use ppin_process::gate::table;
 use ppin_process::thread::reg;
@@ -18,7 +19,7 @@ fn bury(vm: &mut Vm, mut dead: Dead) {
 }
 
 /// Takes fragment `id` out of use.
-pub fn discard(vm: &mut Vm, id: u32) {
+pub fn discard(vm: &mut Vm, id: FragmentId) {
     let dead = vm.code.discard(id);
     bury(vm, alloc::vec![dead]);
 }

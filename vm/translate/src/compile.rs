@@ -2,7 +2,7 @@
 
 use crate::flush::flush;
 use crate::{changes, predictable, sequence};
-use ppin_codecache::fresh::directory::Fresh;
+use ppin_codecache::fresh::{Fresh, Kind};
 
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
 use ppin_abi::boot::flag;
@@ -49,22 +49,18 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     } else {
         ppin_jit::compile_chosen(&request, &chosen, vm.tool)
     };
-    // A fragment that is only a trap is made anew each time: memory may have changed.
-    let listed = fragment.instructions != 0;
-    if let Some(id) = vm.code.fresh.directory.same(pc, &fragment) {
-        return Some(CachePc(
-            vm.code.fresh.directory.fragments[id as usize].space.hot,
-        ));
+    let kind = kind_of(&fragment, names_sequence || inside);
+    if let Some(entry) = vm.code.same_trap(pc, &fragment) {
+        return Some(entry);
     }
     let source = &buffer[..(fragment.source_len as usize).min(len)];
     let count = fragment.instructions;
-    let entry = install(vm, image, pc, fragment, source, listed);
+    let entry = install(vm, image, pc, fragment, source, kind);
     let (at, context) = (entry.0, context.0);
     vm.log_at(
         format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
         pc,
     );
-    decide_future(vm, at, listed, names_sequence || inside);
     vm.code.figures.traces_compiled += 1;
     vm.code.figures.spent.compile += time::ticks().saturating_sub(started);
     Some(entry)
@@ -115,17 +111,12 @@ fn watched(vm: &mut Vm, region: &Region, pc: AppPc, len: usize) -> Context {
     }
 }
 
-/// What becomes of the fragment at cache address `at` when it is taken out of use or saved.
-fn decide_future(vm: &mut Vm, at: u64, listed: bool, in_sequence: bool) {
-    let Some(id) = vm.code.fresh_at(at) else {
-        return;
-    };
-    let fresh = &mut vm.code.fresh.directory.fragments[id as usize];
-    // The next run must find the sequence again.
-    fresh.saved |= in_sequence;
-    fresh.again = listed && !fresh.saved;
-    if listed && !vm.code.images.get(fresh.image).may_be_kept() {
-        fresh.keep_maps();
+/// What `fragment` is made for.
+fn kind_of(fragment: &Fragment, in_sequence: bool) -> Kind {
+    match (fragment.instructions, in_sequence) {
+        (0, _) => Kind::Trap,
+        (_, true) => Kind::Sequence,
+        (_, false) => Kind::Trace,
     }
 }
 
@@ -133,21 +124,21 @@ fn decide_future(vm: &mut Vm, at: u64, listed: bool, in_sequence: bool) {
 /// was made from: generators of code take the right to execute it away from all they have
 /// made whenever they add to it, and write beside what is executed.
 pub fn wake(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
-    let id = vm.code.fresh.directory.dormant(pc, context)?;
-    let fresh = &vm.code.fresh.directory.fragments[id as usize];
-    let (image, len) = (fresh.image, u64::from(fresh.code.source_len));
+    let id = vm.code.dormant(pc, context)?;
+    let fresh = vm.code.fragment(id);
+    let (image, len) = (fresh.image(), u64::from(fresh.code().source_len));
     let region = ppin_process::app_code::region(vm, pc).filter(|r| r.image == image)?;
     let inside = pc.0 + len <= region.end && vm.rseq.near(pc).is_empty();
     if !inside || !guarded(vm, &region, pc, len, context) {
         return None;
     }
-    let fresh = &vm.code.fresh.directory.fragments[id as usize];
+    let fresh = vm.code.fragment(id);
     let mut now = alloc::vec![0; len as usize];
     let same =
-        read(pc, &mut now) == now.len() && ppin_persist::source_hash(&now) == fresh.source_hash;
-    let entry = CachePc(fresh.space.hot);
+        read(pc, &mut now) == now.len() && ppin_persist::source_hash(&now) == fresh.source_hash();
+    let entry = fresh.entry();
     if same {
-        vm.code.fresh.directory.wake(id);
+        vm.code.wake(id);
     }
     same.then_some(entry)
 }
@@ -197,8 +188,8 @@ fn image_of(vm: &mut Vm, region: Option<Region>, pc: AppPc) -> (ImageId, ImageBa
 /// Whether the app bytes of a volatile fragment are still those it was made from.
 #[must_use]
 pub fn unchanged(fresh: &Fresh) -> bool {
-    let mut now = alloc::vec![0; fresh.source.len()];
-    read(fresh.pc, &mut now) == now.len() && *now == *fresh.source
+    let mut now = alloc::vec![0; fresh.source().len()];
+    read(fresh.pc(), &mut now) == now.len() && *now == *fresh.source()
 }
 
 /// Gives `fragment` a place and makes it known; a full cache is flushed first.
@@ -208,7 +199,7 @@ pub fn install(
     pc: AppPc,
     fragment: Fragment,
     source: &[u8],
-    listed: bool,
+    kind: Kind,
 ) -> CachePc {
     let manner = Manner {
         filtered: vm.filtered,
@@ -223,12 +214,11 @@ pub fn install(
             Err(Full) => flush(vm),
         }
     };
-    vm.code.install(image, pc, fragment, source, listed, room)
+    vm.code.install(room, (image, pc), fragment, source, kind)
 }
 
 /// Whether `entry` is code that only says that its source cannot be translated.
 #[must_use]
 pub fn tells_only_of_trap(vm: &Vm, entry: CachePc) -> bool {
-    let id = vm.code.fresh_at(entry.0);
-    id.is_some_and(|id| !vm.code.fresh.directory.fragments[id as usize].listed)
+    vm.code.fragment_at(entry.0).is_some_and(Fresh::is_trap)
 }

@@ -12,10 +12,10 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     if let Some(entry) = sequence::entry(vm, pc, context) {
         return entry;
     }
-    if let Some(id) = vm.code.fresh.directory.get(pc, context) {
-        let fresh = &vm.code.fresh.directory.fragments[id as usize];
+    if let Some(id) = vm.code.known(pc, context) {
+        let fresh = vm.code.fragment(id);
         if !context.contains(Context::VOLATILE) || compile::unchanged(fresh) {
-            return CachePc(fresh.space.hot);
+            return fresh.entry();
         }
         changes::discard(vm, id);
     }

@@ -9,6 +9,7 @@
 //! Code is executed in one view and written in another ([`super::views`]); slots are
 //! plain private memory.
 
+use super::fragment::FragmentId;
 use super::views::Views;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -16,10 +17,10 @@ use ppin_os::{Errno, mem, place};
 use ppin_relocator::Fragment;
 
 /// Chunks are multiples of this, so that their parts are whole pages.
-pub const GRAIN: u64 = 16 * mem::PAGE;
+pub(crate) const GRAIN: u64 = 16 * mem::PAGE;
 
 /// Makes views of a given length at a given address.
-pub type MakeViews = fn(u64, u64) -> ppin_os::Result<Views>;
+pub(crate) type MakeViews = fn(u64, u64) -> ppin_os::Result<Views>;
 
 /// A bump allocator over addresses.
 #[derive(Debug, Clone, Copy)]
@@ -59,19 +60,19 @@ pub struct Space {
 
 /// One stretch of fresh code.
 #[derive(Debug)]
-pub struct Chunk {
+pub(crate) struct Chunk {
     /// First address.
-    pub base: u64,
+    base: u64,
     /// Length in bytes.
-    pub len: u64,
+    len: u64,
     views: Views,
     hot: Bump,
     cold: Bump,
     slots: Bump,
-    /// Hot start and directory number of each fragment, ascending.
-    pub hot_index: Vec<(u64, u32)>,
-    /// Cold start and directory number of each fragment, ascending.
-    pub cold_index: Vec<(u64, u32)>,
+    /// Hot start and number of each fragment, ascending.
+    hot_index: Vec<(u64, FragmentId)>,
+    /// Cold start and number of each fragment, ascending.
+    cold_index: Vec<(u64, FragmentId)>,
 }
 
 impl Chunk {
@@ -164,6 +165,24 @@ impl Chunk {
         [self.base..self.hot.next, self.cold_start()..self.cold.next]
     }
 
+    /// Start and end.
+    #[must_use]
+    pub fn range(&self) -> (u64, u64) {
+        (self.base, self.base + self.len)
+    }
+
+    /// Length in bytes.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether its code reaches all of `start .. end` (app).
+    #[must_use]
+    pub fn reaches(&self, start: u64, end: u64) -> bool {
+        place::reaches(self.base, self.len, start, end)
+    }
+
     /// Whether `addr` lies in this chunk.
     #[must_use]
     pub fn contains(&self, addr: u64) -> bool {
@@ -188,9 +207,15 @@ impl Chunk {
         })
     }
 
+    /// Fragment `id` lies at `space`, which was taken last.
+    pub fn note(&mut self, space: Space, id: FragmentId) {
+        self.hot_index.push((space.hot, id));
+        self.cold_index.push((space.cold, id));
+    }
+
     /// Number of the fragment whose hot or cold section holds `addr`.
     #[must_use]
-    pub fn find(&self, addr: u64) -> Option<u32> {
+    pub fn find(&self, addr: u64) -> Option<FragmentId> {
         let index = if addr < self.cold_start() {
             &self.hot_index
         } else {
@@ -204,3 +229,6 @@ impl Chunk {
         self.hot.end
     }
 }
+
+#[cfg(test)]
+mod tests;

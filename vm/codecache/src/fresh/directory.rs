@@ -1,8 +1,7 @@
 //! Which app address has which fresh fragment.
 
-use super::arena::Space;
+use super::fragment::{FragmentId, Fresh, Reached};
 use crate::image::ImageId;
-use crate::spot::Maps;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -12,118 +11,81 @@ use ppin_abi::context::Context;
 use ppin_os::mem::{PAGE, page_down};
 use ppin_relocator::Fragment;
 
-/// A fragment compiled in this process.
-#[derive(Debug)]
-pub struct Fresh {
-    /// As the compiler left it: what is frozen, whatever happened to the copy. What will
-    /// not be frozen has only its maps ([`Fresh::keep_maps`]).
-    pub code: Fragment,
-    /// Length of its hot section.
-    pub hot_len: u32,
-    /// Image it belongs to.
-    pub image: ImageId,
-    /// First app instruction.
-    pub pc: AppPc,
-    /// Where its copy lies.
-    pub space: Space,
-    /// Hash of the app bytes it was made from.
-    pub source_hash: u64,
-    /// Those bytes, of volatile fragments only.
-    pub source: Box<[u8]>,
-    /// It can be found by its address, linked to, and saved.
-    pub listed: bool,
-    /// Reached by an indirect branch.
-    pub indirect: bool,
-    /// Nothing had reached it when it was made.
-    pub anticipated: bool,
-    /// The app bytes have changed or gone, or may have.
-    pub dead: bool,
-    /// Should they be there again, it may be used again.
-    pub again: bool,
-    /// Frozen into a unit, or not to be frozen.
-    pub saved: bool,
-}
-
-impl Fresh {
-    /// Drops what only the writer of a unit would need: generators of code can have us make
-    /// hundreds of thousands.
-    pub fn keep_maps(&mut self) {
-        let code = &mut self.code;
-        (code.hot, code.cold) = (Vec::new(), Vec::new());
-        (code.relocs, code.slots, code.exits) = (Vec::new(), Vec::new(), Vec::new());
-    }
-}
-
-impl Fresh {
-    /// Its maps, if `addr` is in its hot code; `counters` is where those of its image lie, from
-    /// `gs`.
-    #[must_use]
-    pub fn maps(&self, addr: u64, counters: u64) -> Option<Maps> {
-        (addr.wrapping_sub(self.space.hot) < u64::from(self.hot_len)).then(|| Maps {
-            head: self.pc,
-            context: self.code.context,
-            hot: self.space.hot,
-            rows: self.code.pc_map.clone(),
-            counts: self.code.counts.clone(),
-            counters,
-        })
-    }
-}
-
 /// Fragments by number. One by one in the heap: where memory is short, the list grows without
 /// a place for all of them in one piece.
 #[allow(clippy::vec_box, reason = "see above")]
-pub type Fragments = Vec<Box<Fresh>>;
+pub(super) type Fragments = Vec<Box<Fresh>>;
+
+/// What a fragment is found by.
+type Key = (AppPc, Context);
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct Directory {
-    /// By number; numbers are not reused before a flush.
-    pub fragments: Fragments,
-    by_pc: HashMap<(AppPc, Context), u32>,
-    /// The newest fragments that are not listed.
-    unlisted: HashMap<(AppPc, Context), u32>,
-    /// The newest that are out of use and may be used again.
-    dormant: HashMap<(AppPc, Context), u32>,
-    /// Fragments by the pages of their source.
-    by_page: BTreeMap<u64, Vec<u32>>,
+pub(crate) struct Directory {
+    fragments: Fragments,
+    /// Sequences and traces in use; of several with one key the newest.
+    by_pc: HashMap<Key, FragmentId>,
+    /// The newest traps.
+    traps: HashMap<Key, FragmentId>,
+    /// The trace with this key that was taken out of use last.
+    dormant: HashMap<Key, FragmentId>,
+    /// Fragments in use by the pages of their source.
+    by_page: BTreeMap<u64, Vec<FragmentId>>,
     /// Fragments by [`ImageId`].
-    by_image: Vec<Vec<u32>>,
+    by_image: Vec<Vec<FragmentId>>,
 }
 
 impl Directory {
     /// Drops all but the fragments without a look at it: it may have been left half changed.
-    pub fn disown_tables(&mut self) {
+    pub(crate) fn disown_tables(&mut self) {
         use core::mem::{forget, take};
         forget(take(&mut self.by_pc));
-        forget(take(&mut self.unlisted));
+        forget(take(&mut self.traps));
         forget(take(&mut self.dormant));
         forget(take(&mut self.by_page));
     }
 
-    /// The live fragment at `pc` under `context`.
-    #[must_use]
-    pub fn get(&self, pc: AppPc, context: Context) -> Option<u32> {
+    /// All fragments, for their memory's retirement.
+    pub(super) fn into_fragments(self) -> Fragments {
+        self.fragments
+    }
+
+    /// Fragments made since the last flush.
+    pub(crate) fn len(&self) -> usize {
+        self.fragments.len()
+    }
+
+    /// The fragment of this number.
+    pub(crate) fn fragment(&self, id: FragmentId) -> &Fresh {
+        &self.fragments[id.index()]
+    }
+
+    fn fragment_mut(&mut self, id: FragmentId) -> &mut Fresh {
+        &mut self.fragments[id.index()]
+    }
+
+    /// The fragment in use at `pc` under `context` that may be entered by its address.
+    pub(crate) fn get(&self, pc: AppPc, context: Context) -> Option<FragmentId> {
         self.by_pc.get(&(pc, context)).copied()
     }
 
-    /// The live fragment that is the same as `code`, at `pc`, and not listed.
-    #[must_use]
-    pub fn same(&self, pc: AppPc, code: &Fragment) -> Option<u32> {
-        let id = *self.unlisted.get(&(pc, code.context))?;
-        let fresh = &self.fragments[id as usize];
-        (!fresh.dead && fresh.code == *code).then_some(id)
+    /// The trap in use at `pc` that is the same as `code`.
+    pub(crate) fn same(&self, pc: AppPc, code: &Fragment) -> Option<FragmentId> {
+        let id = *self.traps.get(&(pc, code.context))?;
+        let fresh = self.fragment(id);
+        (fresh.is_in_use() && fresh.code() == code).then_some(id)
     }
 
     /// Adds a fragment.
-    pub fn add(&mut self, fresh: Fresh) -> u32 {
-        let id = self.fragments.len() as u32;
-        if fresh.listed {
-            self.by_pc.insert((fresh.pc, fresh.code.context), id);
+    pub(crate) fn add(&mut self, fresh: Fresh) -> FragmentId {
+        let id = FragmentId(self.fragments.len() as u32);
+        let found_by = if fresh.is_trap() {
+            &mut self.traps
         } else {
-            self.unlisted.insert((fresh.pc, fresh.code.context), id);
-        }
-        let image = fresh.image.0 as usize;
+            &mut self.by_pc
+        };
+        found_by.insert(key(&fresh), id);
+        let image = fresh.image().0 as usize;
         if self.by_image.len() <= image {
             self.by_image.resize(image + 1, Vec::new());
         }
@@ -133,37 +95,36 @@ impl Directory {
         id
     }
 
-    fn list(&mut self, id: u32) {
-        for page in pages_of(&self.fragments[id as usize]) {
+    fn list(&mut self, id: FragmentId) {
+        for page in pages_of(&self.fragments[id.index()]) {
             self.by_page.entry(page).or_default().push(id);
         }
     }
 
-    /// The fragment at `pc` under `context` that was in use last, if it may be again.
-    #[must_use]
-    pub fn dormant(&self, pc: AppPc, context: Context) -> Option<u32> {
+    /// The trace at `pc` under `context` that was in use last and may be woken.
+    pub(crate) fn dormant(&self, pc: AppPc, context: Context) -> Option<FragmentId> {
         self.dormant.get(&(pc, context)).copied()
     }
 
-    /// Takes a dormant fragment into use.
-    pub fn wake(&mut self, id: u32) {
-        let fresh = &mut self.fragments[id as usize];
-        fresh.dead = false;
-        let key = (fresh.pc, fresh.code.context);
+    /// Takes fragment `id`, which is dormant, into use.
+    pub(crate) fn wake(&mut self, id: FragmentId) {
+        let key = key(self.fragment(id));
+        self.fragment_mut(id).wake();
         self.dormant.remove(&key);
         self.by_pc.insert(key, id);
         self.list(id);
     }
 
     /// Takes fragment `id` out of use: its source has changed, or may have.
-    pub fn kill(&mut self, id: u32) {
-        let fresh = &mut self.fragments[id as usize];
-        fresh.dead = true;
-        let key = (fresh.pc, fresh.code.context);
-        if fresh.again {
-            self.dormant.insert(key, id);
+    pub(crate) fn kill(&mut self, id: FragmentId) {
+        let key = key(self.fragment(id));
+        if self.fragment_mut(id).kill()
+            && let Some(other) = self.dormant.insert(key, id)
+            && other != id
+        {
+            self.fragment_mut(other).supersede();
         }
-        for page in pages_of(fresh) {
+        for page in pages_of(&self.fragments[id.index()]) {
             if let Some(listed) = self.by_page.get_mut(&page) {
                 listed.retain(|other| *other != id);
             }
@@ -173,14 +134,14 @@ impl Directory {
         }
     }
 
-    /// Numbers of live fragments made from bytes in `start .. end`, all of which the caller
+    /// Numbers of fragments in use made from bytes in `start .. end`, all of which the caller
     /// takes out of use.
     #[must_use]
-    pub fn take(&mut self, start: u64, end: u64) -> Vec<u32> {
+    pub(crate) fn take(&mut self, start: u64, end: u64) -> Vec<FragmentId> {
         let first = page_down(start);
         let listed = self.by_page.range(first..end);
-        let mut ids: Vec<u32> = listed.flat_map(|(_, ids)| ids).copied().collect();
-        ids.retain(|id| is_made_from(&self.fragments[*id as usize], start, end));
+        let mut ids: Vec<FragmentId> = listed.flat_map(|(_, ids)| ids).copied().collect();
+        ids.retain(|id| self.is_live_source(*id, start, end));
         ids.sort_unstable();
         ids.dedup();
         // Page by page, and not fragment by fragment: there may be hundreds in one.
@@ -192,31 +153,64 @@ impl Directory {
         ids
     }
 
-    /// Whether a live fragment was made from bytes in `start .. end`.
-    #[must_use]
-    pub fn is_source(&self, start: u64, end: u64) -> bool {
+    /// Whether a fragment in use was made from bytes in `start .. end`.
+    pub(crate) fn is_source(&self, start: u64, end: u64) -> bool {
         let listed = self.by_page.range(page_down(start)..end);
         let mut ids = listed.flat_map(|(_, ids)| ids);
-        ids.any(|id| is_made_from(&self.fragments[*id as usize], start, end))
+        ids.any(|id| self.is_live_source(*id, start, end))
     }
 
-    /// Numbers of the fragments of `image`, in the order they were made.
-    #[must_use]
-    pub fn of_image(&self, image: ImageId) -> &[u32] {
-        self.by_image
-            .get(image.0 as usize)
-            .map_or(&[], Vec::as_slice)
+    fn is_live_source(&self, id: FragmentId, start: u64, end: u64) -> bool {
+        let fresh = self.fragment(id);
+        fresh.is_in_use() && fresh.is_made_from(start, end)
+    }
+
+    /// The fragments of `image`, in the order they were made.
+    pub(crate) fn of_image(
+        &self,
+        image: ImageId,
+    ) -> impl Iterator<Item = (FragmentId, &Fresh)> + use<'_> {
+        let ids = self.by_image.get(image.0 as usize);
+        ids.into_iter()
+            .flatten()
+            .map(|id| (*id, self.fragment(*id)))
+    }
+
+    /// Fragment `id` is in a unit, or need not be in one.
+    pub(crate) fn mark_saved(&mut self, id: FragmentId) {
+        self.fragment_mut(id).mark_saved();
+    }
+
+    /// So are all that there are.
+    pub(crate) fn mark_all_saved(&mut self) {
+        self.fragments
+            .iter_mut()
+            .for_each(|fresh| fresh.mark_saved());
+    }
+
+    /// Says how fragment `id` was reached.
+    pub(crate) fn mark_reached(&mut self, id: FragmentId, reached: Reached) {
+        self.fragment_mut(id).mark_reached(reached);
+    }
+
+    /// Nothing has reached the fragments behind the first `count` so far.
+    pub(crate) fn mark_anticipated(&mut self, count: usize) {
+        for fresh in self.fragments.iter_mut().skip(count) {
+            fresh.mark_reached(Reached::Never);
+        }
     }
 }
 
-/// Whether it is in use and any of its source lies in `start .. end`.
-fn is_made_from(fresh: &Fresh, start: u64, end: u64) -> bool {
-    let len = u64::from(fresh.code.source_len.max(1));
-    !fresh.dead && fresh.pc.0 < end && fresh.pc.0 + len > start
+fn key(fresh: &Fresh) -> Key {
+    (fresh.pc(), fresh.context())
 }
 
 /// Pages that its source touches.
 fn pages_of(fresh: &Fresh) -> impl Iterator<Item = u64> + use<> {
-    let last = page_down(fresh.pc.0 + u64::from(fresh.code.source_len.max(1)) - 1);
-    (page_down(fresh.pc.0)..=last).step_by(PAGE as usize)
+    let start = fresh.pc().0;
+    let last = page_down(start + u64::from(fresh.code().source_len.max(1)) - 1);
+    (page_down(start)..=last).step_by(PAGE as usize)
 }
+
+#[cfg(test)]
+mod tests;

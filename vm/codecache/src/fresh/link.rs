@@ -2,7 +2,8 @@
 //!
 //! An exit is linked by storing the target in its slot; where the code is fresh,
 //! the branch itself is aimed at the target too. Both are aligned stores, so a
-//! thread that runs through them sees the old target or the new one.
+//! thread that runs through them sees the old target or the new one. An exit has at most
+//! one link.
 
 use super::arena::Chunk;
 use alloc::vec::Vec;
@@ -32,7 +33,7 @@ impl Link {
 
 /// Links by the cache address they lead to.
 #[derive(Debug, Default)]
-pub struct Links(HashMap<u64, Vec<Link>>);
+pub(crate) struct Links(HashMap<u64, Vec<Link>>);
 
 fn slot(addr: u64) -> &'static AtomicU64 {
     // SAFETY: slots are aligned, mapped cells that live as long as their code, which
@@ -55,6 +56,9 @@ impl Links {
     /// code is fresh and can be written to at no cost, the branch is patched.
     pub fn link(&mut self, chunks: &mut [Chunk], record: u64, exit: &ExitRec, entry: u64) {
         let slot_addr = relative(record, exit.slot);
+        if !self.release(chunks, slot_addr, entry) {
+            return;
+        }
         let own = chunks.iter_mut().find(|c| c.contains(record));
         let branch = own
             .filter(|chunk| !chunk.is_sealed())
@@ -70,6 +74,26 @@ impl Links {
         if let Some(aim) = branch {
             field(aim.field).store(aim.new, Ordering::Relaxed);
         }
+    }
+
+    /// Makes sure that the exit of the slot at `slot_addr` is not linked: threads that have left
+    /// by one exit all ask for it to be linked, and only what it was before the first is what
+    /// it must become again. `false`: it is linked to `entry` as it should be.
+    fn release(&mut self, chunks: &mut [Chunk], slot_addr: u64, entry: u64) -> bool {
+        let target = slot(slot_addr).load(Ordering::Relaxed);
+        let Some(links) = self.0.get_mut(&target) else {
+            return true;
+        };
+        let Some(n) = links.iter().position(|link| link.slot == slot_addr) else {
+            return true;
+        };
+        if target == entry {
+            return false;
+        }
+        // Forgotten after it is undone, for the same reason as in `link`.
+        links[n].undo(chunks);
+        links.swap_remove(n);
+        true
     }
 
     /// Undoes every link to `entry`.

@@ -6,12 +6,13 @@
 //! inside, or be in a system call whose resume address lies there.
 
 use super::arena::Chunk;
-use super::directory::{Fragments, Fresh};
+use super::directory::Fragments;
+use super::fragment::Fresh;
 use alloc::vec::Vec;
 
 /// Code that was flushed and may still be executed.
 #[derive(Debug)]
-pub struct Retired {
+pub(crate) struct Retired {
     pub(super) epoch: u64,
     pub(super) chunks: Vec<Chunk>,
     pub(super) fragments: Fragments,
@@ -19,18 +20,17 @@ pub struct Retired {
 
 impl Retired {
     /// Whether `addr` lies in it.
-    #[must_use]
-    pub fn contains(&self, addr: u64) -> bool {
+    pub(crate) fn contains(&self, addr: u64) -> bool {
         self.chunks.iter().any(|c| c.contains(addr))
     }
 
     /// Its memory.
-    pub fn chunks(&self) -> &[Chunk] {
+    pub(crate) fn chunks(&self) -> &[Chunk] {
         &self.chunks
     }
 
     pub(super) fn fragment(&self, addr: u64) -> Option<&Fresh> {
         let id = self.chunks.iter().find(|c| c.contains(addr))?.find(addr)?;
-        self.fragments.get(id as usize).map(|fresh| &**fresh)
+        self.fragments.get(id.index()).map(|fresh| &**fresh)
     }
 }

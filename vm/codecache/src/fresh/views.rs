@@ -17,7 +17,7 @@ use ppin_os::{Errno, Result, mem, stock};
 
 /// See the module.
 #[derive(Debug)]
-pub struct Views {
+pub(crate) struct Views {
     /// Address at which it is executed.
     exec: u64,
     len: u64,
@@ -155,3 +155,6 @@ fn copy(used: &[Range<u64>], from: u64, to: u64) {
         unsafe { core::ptr::copy_nonoverlapping(source, target, len) };
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,11 +9,11 @@ mod page;
 
 use alloc::vec::Vec;
 use hashbrown::{HashMap, HashSet};
-use page::Page;
-pub use page::Store;
+pub(crate) use page::Store;
+use page::{Page, Ticks};
 use ppin_abi::context::Context;
 use ppin_os::mem::{self, PAGE, page_down};
-use ppin_os::{peek, time};
+use ppin_os::peek;
 
 /// See the module.
 #[derive(Debug, Default)]
@@ -31,13 +31,14 @@ pub struct Guards {
 }
 
 impl Guards {
-    /// Makes the pages of `pc .. pc + len` read-only, but those that are `live`.
-    pub(crate) fn protect(&mut self, pc: u64, len: u64, live: bool) {
+    /// Makes the pages of `pc .. pc + len` read-only, but those that are `live`. It is
+    /// `now`, in ticks of the processor.
+    pub(crate) fn protect(&mut self, pc: u64, len: u64, live: bool, now: Ticks) {
         for page in (page_down(pc)..pc + len.max(1)).step_by(PAGE as usize) {
             let before = self.pages.get(&page.wrapping_sub(PAGE)).copied();
             let state = self.pages.entry(page).or_insert_with(|| {
                 let before = before.unwrap_or_default();
-                Page::behind(&before, time::ticks())
+                Page::behind(&before, now)
             });
             if self.given_up || live {
                 state.give_up();
@@ -50,7 +51,7 @@ impl Guards {
                 state.give_up();
                 continue;
             }
-            state.guard(time::ticks());
+            state.guard(now);
             let (low, high) = self.span.unwrap_or((page, page));
             self.span = Some((low.min(page), high.max(page + PAGE)));
         }
@@ -117,11 +118,11 @@ impl Guards {
         self.pages.get(&page).is_some_and(Page::is_guarded)
     }
 
-    /// Gives the page of `addr` back because of a store there. `None` if we had not taken it.
-    pub(crate) fn release(&mut self, addr: u64, store: Store) -> Option<u64> {
+    /// Gives the page of `addr` back because of a store there `now`. `None` if we had not taken it.
+    pub(crate) fn release(&mut self, addr: u64, store: Store, now: Ticks) -> Option<u64> {
         let page = page_down(addr);
         let state = self.pages.get_mut(&page).filter(|p| p.is_guarded())?;
-        state.release(store, time::ticks());
+        state.release(store, now);
         // SAFETY: this is what the app had.
         unsafe { mem::protect(page, PAGE, mem::RWX) }.ok()?;
         Some(page)
@@ -155,7 +156,7 @@ impl Guards {
 
     /// Pages of the instruction at `pc` that have been volatile for long enough and will be
     /// guarded again, at `now` (ticks).
-    pub(crate) fn come_back(&mut self, pc: u64, now: u64) -> impl Iterator<Item = u64> {
+    pub(crate) fn come_back(&mut self, pc: u64, now: Ticks) -> impl Iterator<Item = u64> {
         pages_of_ins(pc).into_iter().filter(move |page| {
             let state = self.pages.get_mut(page);
             state.is_some_and(|state| state.come_back(now))
@@ -183,3 +184,6 @@ fn pages_of_ins(pc: u64) -> [u64; 2] {
     const LONGEST: u64 = 15;
     [page_down(pc), page_down(pc.wrapping_add(LONGEST - 1))]
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@
 //! that while, and so on.
 
 /// Time is in ticks of the processor: some three in a nanosecond.
-type Ticks = u64;
+pub type Ticks = u64;
 
 /// What stores may cost at once: this many that change code.
 const PATIENCE: u64 = 32;

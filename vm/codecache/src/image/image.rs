@@ -34,24 +34,24 @@ pub struct Image {
     /// Address of image offset 0.
     pub base: ImageBase,
     /// Whether code may be kept under offsets from there.
-    pub naming: Naming,
+    pub(crate) naming: Naming,
     /// First and last address seen mapped.
     pub span: (u64, u64),
     /// Units that were found damaged: the next writer removes them.
-    pub damaged: Vec<ppin_persist::paths::UnitName>,
+    pub(crate) damaged: Vec<ppin_persist::paths::UnitName>,
     /// The database has been asked for units.
-    pub asked: bool,
+    pub(crate) asked: bool,
     /// What its executed branches did not do has been looked at, or is not this
     /// process's to look at.
-    pub explored: bool,
+    pub(crate) explored: bool,
     /// See `ppin_persist::identity`; once known.
-    pub identity: Option<[u8; 32]>,
+    pub(crate) identity: Option<[u8; 32]>,
     /// Displacement from `gs` of this image's tool counters.
     pub counters: u64,
     /// App addresses whose persisted translation must not be used, start and end.
-    pub off_limits: Vec<(u64, u64)>,
+    pub(crate) off_limits: Vec<(u64, u64)>,
     /// Unmapped again.
-    pub gone: bool,
+    pub(crate) gone: bool,
 }
 
 impl Image {
@@ -63,6 +63,19 @@ impl Image {
         let same = self.path == entry.path && self.base == base;
         let within = self.span.0 <= entry.start && entry.end <= self.span.1;
         (anonymous || same) && within
+    }
+
+    /// Identity of its file, once known.
+    #[must_use]
+    pub fn identity(&self) -> Option<[u8; 32]> {
+        self.identity
+    }
+
+    /// Whether the other sides of its executed branches have been translated, or are for
+    /// another process to translate.
+    #[must_use]
+    pub fn is_explored(&self) -> bool {
+        self.explored
     }
 
     /// Whether code of it may be kept.

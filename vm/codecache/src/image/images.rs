@@ -26,11 +26,11 @@ pub struct Images {
     /// anew.
     parked: Vec<Region>,
     /// For the time when the kernel's list cannot be read.
-    pub shared: SharedMemory,
+    shared: SharedMemory,
     /// Images that have lost a region since [`Images::reap`].
     losing: Vec<ImageId>,
     /// By [`ImageId`].
-    pub all: Vec<Image>,
+    all: Vec<Image>,
 }
 
 impl Images {
@@ -48,9 +48,70 @@ impl Images {
         &self.all[id.0 as usize]
     }
 
+    /// The tool's counters of image `id` lie at displacement `counters` from `gs`.
+    pub fn set_counters(&mut self, id: ImageId, counters: u64) {
+        self.get_mut(id).counters = counters;
+    }
+
     /// Image by number.
-    pub fn get_mut(&mut self, id: ImageId) -> &mut Image {
+    pub(crate) fn get_mut(&mut self, id: ImageId) -> &mut Image {
         &mut self.all[id.0 as usize]
+    }
+
+    /// How many images there have been.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there has been none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Their numbers.
+    pub fn ids(&self) -> impl Iterator<Item = ImageId> + use<> {
+        (0..self.all.len() as u32).map(ImageId)
+    }
+
+    /// All images, those that are gone included.
+    pub fn iter(&self) -> impl Iterator<Item = (ImageId, &Image)> {
+        (0u32..).map(ImageId).zip(&self.all)
+    }
+
+    /// The same, to work on.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (ImageId, &mut Image)> {
+        (0u32..).map(ImageId).zip(&mut self.all)
+    }
+
+    /// What was persisted of `start .. end` must not be used.
+    pub fn put_off_limits(&mut self, start: u64, end: u64) {
+        let here = |image: &&mut Image| !image.gone && image.span.0 < end && start < image.span.1;
+        for image in self.all.iter_mut().filter(here) {
+            image.off_limits.push((start, end));
+        }
+    }
+
+    /// No image is to be explored by this process.
+    pub(crate) fn mark_explored(&mut self) {
+        self.all.iter_mut().for_each(|image| image.explored = true);
+    }
+
+    /// The kernel's list can be read for the last time: see [`SharedMemory`].
+    pub fn learn_shared(&mut self) {
+        self.shared.learn();
+    }
+
+    /// `start .. end` is shared memory.
+    pub fn add_shared(&mut self, start: u64, end: u64) {
+        self.shared.add(start, end);
+    }
+
+    /// Memory that was made executable just now, as the kernel's list would have it.
+    #[must_use]
+    pub fn unlisted(&self, start: u64, end: u64, writable: bool) -> MapEntry {
+        self.shared.entry(start, end, writable)
     }
 
     /// Adds executable memory as described by `entry`, replacing what was known of

@@ -47,11 +47,8 @@ impl Images {
             let naming = Naming::Local;
             return Named { base, naming };
         }
-        let loads = || {
-            self.all
-                .iter()
-                .filter(|i| !i.gone && i.file == file.copied())
-        };
+        let mine = |i: &&Image| !i.gone && i.file == file.copied();
+        let loads = || self.iter().map(|(_, image)| image).filter(mine);
         if let Some(same) = loads().find(|i| i.base == base) {
             return assumed(same.naming);
         }
@@ -70,11 +67,14 @@ impl Images {
     fn name_in(&mut self, segments: &Segments, entry: &MapEntry, stat: &Stat) -> Named {
         let base = assumed(entry);
         let shifted = |shift: u64| ImageBase(base.0.wrapping_sub(shift));
-        let mut loads = self.all.iter().filter(|i| !i.gone && i.file == Some(*stat));
         let bases = || segments.shifts(entry.offset).map(shifted);
-        let known = loads.find_map(|i| bases().find(|base| i.base == *base));
+        let mine = |i: &Image| !i.gone && i.file == Some(*stat);
+        let known = self
+            .iter()
+            .filter(|(_, i)| mine(i))
+            .find_map(|(_, i)| bases().find(|base| i.base == *base));
         let named = known.or_else(|| bases().next()).unwrap_or(base);
-        for image in self.all.iter_mut().filter(|i| i.file == Some(*stat)) {
+        for (_, image) in self.iter_mut().filter(|(_, i)| i.file == Some(*stat)) {
             if segments.misleads(named.0, image.base.0) {
                 image.naming = Naming::Local;
             }
@@ -231,7 +231,7 @@ mod tests {
             add(&mut images, &mapped(LOAD + 0x10_3000, 0x10_3000), two),
             one
         );
-        assert_eq!(images.all.len(), 2);
+        assert_eq!(images.len(), 2);
     }
 
     #[test]

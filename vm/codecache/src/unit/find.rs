@@ -55,15 +55,9 @@ impl CodeCache {
 
     /// Admits everything, and maps nothing more.
     pub fn admit_all(&mut self) {
-        for (n, image) in self
-            .images
-            .all
-            .iter_mut()
-            .enumerate()
-            .filter(|(_, i)| !i.gone)
-        {
+        for (id, image) in self.images.iter_mut().filter(|(_, i)| !i.gone) {
             image.asked = true;
-            for unit in self.units.of_mut(ImageId(n as u32)) {
+            for unit in self.units.of_mut(id) {
                 unit.admit_all(image, &mut self.figures, &mut self.ibl);
             }
         }
@@ -72,8 +66,8 @@ impl CodeCache {
     /// The app may be about to use up all mappings: code takes up as few as possible from here
     /// on, and needs no more later.
     pub fn join_all(&mut self) {
-        for (n, image) in self.images.all.iter().enumerate().filter(|(_, i)| !i.gone) {
-            for unit in self.units.of_mut(ImageId(n as u32)) {
+        for (id, image) in self.images.iter().filter(|(_, i)| !i.gone) {
+            for unit in self.units.of_mut(id) {
                 unit.join(image, &mut self.figures, &mut self.ibl);
             }
         }
@@ -98,6 +92,14 @@ impl CodeCache {
             }
         }
         self.figures.spent.load += time::ticks().saturating_sub(started);
+    }
+
+    /// Names of the image's units that were found damaged, those that were mapped included.
+    pub fn take_damaged(&mut self, id: ImageId) -> Vec<UnitName> {
+        let mut names = core::mem::take(&mut self.images.get_mut(id).damaged);
+        let damaged = self.units.of(id).iter().filter(|unit| unit.is_damaged());
+        names.extend(damaged.map(Bound::name));
+        names
     }
 
     /// Says in the statistics and the journal what was refused.

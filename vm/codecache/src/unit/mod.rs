@@ -18,3 +18,6 @@ pub use bound::Bound;
 pub use find::worth_opening;
 pub use library::Library;
 pub use units::Units;
+
+#[cfg(test)]
+mod tests;

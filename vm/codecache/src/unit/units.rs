@@ -56,7 +56,7 @@ impl Units {
     /// app and in the cache.
     pub(crate) fn kill(&mut self, images: &Images, start: u64, end: u64) -> Vec<(AppPc, u64)> {
         let mut dead = Vec::new();
-        for (image, units) in images.all.iter().zip(&mut self.0) {
+        for ((_, image), units) in images.iter().zip(&mut self.0) {
             // Generated code is forgotten thousands of times: only units of code that lies
             // there are asked what they have.
             if !image.gone && image.span.0 < end && start < image.span.1 {

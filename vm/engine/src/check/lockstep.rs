@@ -153,15 +153,12 @@ struct Place {
 /// What `entry` is to the app; `None` if it is no app code (an instruction that runs
 /// natively, say).
 fn place(vm: &Vm, thread: &Thread, step: &Step, entry: CachePc) -> Option<Place> {
-    let fresh = vm
-        .code
-        .fresh_at(entry.0)
-        .map(|id| &vm.code.fresh.directory.fragments[id as usize]);
-    let total = fresh.map_or(UNKNOWN, |fresh| u64::from(fresh.code.instructions));
+    let fresh = vm.code.fragment_at(entry.0);
+    let total = fresh.map_or(UNKNOWN, |fresh| u64::from(fresh.code().instructions));
     let spot = translate::spot(vm, entry.0);
     match spot {
         Some(spot) if spot.boundary => {
-            let head = fresh.is_some_and(|fresh| fresh.space.hot == entry.0);
+            let head = fresh.is_some_and(|fresh| fresh.entry() == entry);
             (total != 0).then_some(Place {
                 pc: spot.pc,
                 total: if head { total } else { UNKNOWN },

@@ -11,7 +11,7 @@ use ppin_abi::boot::{BootHeader, MAGIC};
 use ppin_api::{ThreadId, Tool};
 use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::DEFAULT_LIMIT;
-use ppin_codecache::indirect::IblTable;
+use ppin_codecache::indirect::{IblTable, TABLE};
 use ppin_codecache::unit::Library;
 use ppin_os::{budget, mem, place, proc, report, segment, signals, time};
 use ppin_process::config::Config;
@@ -58,10 +58,10 @@ pub unsafe fn enter(
     ppin_os::filter::calls_come_from(gate);
     crate::check::sample::init(&config);
     syscall::init(&config);
-    IblTable::init();
+    let code = empty_cache(&config);
     let tool = configured(&config, tools);
     let thread = first_thread(boot, mask, tool);
-    let vm = new_vm(config, tool, arrived, thread);
+    let vm = new_vm(config, tool, arrived, thread, code);
     vm::init(vm, (runtime.start, runtime.end));
     start(thread)
 }
@@ -123,19 +123,31 @@ fn first_thread(boot: &BootHeader, mask: u64, tool: &dyn Tool) -> &'static mut T
     thread
 }
 
-fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Thread) -> Vm {
+/// A code cache of the size that the launcher and the limits of memory allow.
+fn empty_cache(config: &Config) -> CodeCache {
     let limit = match config.cache_limit_kib {
         0 => DEFAULT_LIMIT,
         kib => u64::from(kib) << 10,
     };
+    let limit = limit.min(budget::code()).max(16 * mem::PAGE);
+    let mut code = CodeCache::new(limit, IblTable::new(&TABLE));
+    if !config.note.is_empty() {
+        code.figures.note(config.note.clone());
+    }
+    code
+}
+
+fn new_vm(
+    config: Config,
+    tool: &'static dyn Tool,
+    arrived: u64,
+    thread: *mut Thread,
+    code: CodeCache,
+) -> Vm {
     let mut stats = Stats::default();
     stats.time.start_ticks = time::ticks();
     stats.time.start_ns = arrived;
     stats.time.inject = arrived.saturating_sub(config.started_ns);
-    let mut code = CodeCache::new(limit.min(budget::code()).max(16 * mem::PAGE));
-    if !config.note.is_empty() {
-        code.figures.note(config.note.clone());
-    }
     Vm {
         library: library(&config, tool),
         config,

@@ -163,7 +163,7 @@ fn leave(thread: &Thread, before: &Before, was_quiet: bool) {
 fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
     ppin_translate::save::at_end(vm);
     vm.code.admit_all();
-    vm.code.images.shared.learn();
+    vm.code.images.learn_shared();
     time::mark();
     ppin_process::report::program::remember();
     ppin_process::report::kept::keep(&vm.config, next);

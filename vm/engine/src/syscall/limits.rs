@@ -93,7 +93,7 @@ fn given_for(limit: &Widened, thread: &Thread, asked: Limit) -> Limit {
     }
     let mut vm = vm::lock();
     budget::note_limit(limit.resource, asked);
-    vm.code.fresh.limit = vm.code.fresh.limit.min(budget::code());
+    vm.code.lower_limit(budget::code());
     vm.code.prepare_for_want();
     limit.wider(asked, ours(limit, &vm))
 }

@@ -127,7 +127,7 @@ fn mmap(args: &[usize; 6]) -> isize {
     if is_shared(args) {
         let mut vm = vm::lock();
         if vm.filtered {
-            vm.code.images.shared.add(start, end);
+            vm.code.images.add_shared(start, end);
         }
     }
     result
@@ -186,7 +186,7 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     if executable && result == 0 {
         vm.code.images.unpark(start, end, writable);
         if vm.filtered {
-            let entry = vm.code.images.shared.entry(start, end, writable);
+            let entry = vm.code.images.unlisted(start, end, writable);
             ppin_process::app_code::add(&mut vm, &entry, None, false);
         }
     }
@@ -211,7 +211,7 @@ fn remap_file_pages(args: &[usize; 6]) -> isize {
     let result = pass(c::__NR_remap_file_pages, args);
     let mut vm = vm::lock();
     if vm.filtered && executable && result == 0 {
-        let entry = vm.code.images.shared.entry(start, end, true);
+        let entry = vm.code.images.unlisted(start, end, true);
         ppin_process::app_code::add(&mut vm, &entry, None, false);
     }
     result

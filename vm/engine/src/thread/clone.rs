@@ -9,12 +9,11 @@ use crate::life::leave::gather;
 use crate::syscall::pages;
 use alloc::vec::Vec;
 use ppin_os::{Errno, app_call, c, filter, heap, lock, mem, peek, proc, signals, userfault};
-use ppin_process::counters;
 use ppin_process::gate::vmcall;
 use ppin_process::signal::held::Held;
 use ppin_process::signal::{HOLD_ALL, NOTHING, kernel_mask};
 use ppin_process::thread::{Thread, reg};
-use ppin_process::vm;
+use ppin_process::{counters, vm};
 
 /// A request in the form of clone3(2); shorter ones are widened to it.
 #[derive(Clone, Copy, Debug)]
@@ -189,7 +188,7 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
         }
     } else {
         if result > 0 {
-            vm.code.fresh.seal();
+            vm.code.seal();
         }
         drop(vm);
     }
@@ -214,7 +213,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     vm.learn_filters();
     vm.forked();
     crate::syscall::locked::forked();
-    vm.code.fresh.seal();
+    vm.code.seal();
     counters::reset(&mut vm, thread);
     let tool = vm.tool_ref();
     drop(vm);
@@ -281,7 +280,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     }
     c.resume_pc = parent.resume_pc;
     c.resume_context = parent.resume_context;
-    c.epoch = vm.code.fresh.epoch;
+    c.epoch = vm.code.epoch();
     c.area.filters = filter::inherited(&parent.area);
     c.signals.mask = parent.signals.mask;
     c.signals.trap_flag = parent.signals.trap_flag;

@@ -38,11 +38,8 @@ impl Counters for EngineHost {
 
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
         let vm = vm::lock();
-        vm.code
-            .images
-            .all
-            .get(image.0 as usize)
-            .map_or(0, |i| counters::image_total(&vm, i, index))
+        let known = vm.code.images.iter().nth(image.0 as usize);
+        known.map_or(0, |(_, i)| counters::image_total(&vm, i, index))
     }
 }
 
@@ -62,10 +59,11 @@ impl Threads for EngineHost {
 impl Images for EngineHost {
     fn images(&self) -> Vec<ImageInfo> {
         let vm = vm::lock();
-        (0u32..)
-            .zip(&vm.code.images.all)
-            .map(|(n, i)| ImageInfo {
-                id: ImageId(n),
+        vm.code
+            .images
+            .iter()
+            .map(|(id, i)| ImageInfo {
+                id: ImageId(id.0),
                 path: i.path.clone(),
                 base: i.base,
             })

@@ -125,12 +125,11 @@ fn code(vm: &Vm, at: u64) {
 
 /// The fragment that holds `at`, and where it came from.
 fn origin(vm: &Vm, at: u64) -> String {
-    if let Some(id) = vm.code.fresh_at(at) {
-        let fresh = &vm.code.fresh.directory.fragments[id as usize];
+    if let Some(fresh) = vm.code.fragment_at(at) {
         let (head, count, context) = (
-            name(vm, fresh.pc),
-            fresh.code.instructions,
-            fresh.code.context.0,
+            name(vm, fresh.pc()),
+            fresh.code().instructions,
+            fresh.context().0,
         );
         return alloc::format!(
             "fragment of {head}, {count} instructions, context {context}, made by this run"

@@ -9,6 +9,7 @@ use crate::compile;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
+use ppin_codecache::fresh::FragmentId;
 use ppin_codecache::image::ImageId;
 use ppin_codecache::unit::Bound;
 use ppin_offline::Target;
@@ -58,13 +59,10 @@ fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance
         return false;
     }
     let compiled = vm.code.figures.traces_compiled;
-    let first = vm.code.fresh.directory.fragments.len();
+    let first = vm.code.fragments();
     let all = add(vm, id, program, *allowance);
-    let fragments = &mut vm.code.fresh.directory.fragments;
-    allowance.translated(fragments.len() - first);
-    for added in &mut fragments[first..] {
-        added.anticipated = true;
-    }
+    allowance.translated(vm.code.fragments() - first);
+    vm.code.mark_anticipated(first);
     vm.code.figures.traces_anticipated += vm.code.figures.traces_compiled - compiled;
     vm.code.figures.traces_compiled = compiled;
     all
@@ -80,7 +78,7 @@ fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
         known: vm.code.units.of(id).iter().map(Bound::fragments).sum(),
         allowed: allowance.traces,
     };
-    let most = vm.code.fresh.directory.fragments.len() + situation.most();
+    let most = vm.code.fragments() + situation.most();
     let approach = situation.approach();
     let siblings = siblings_of(vm, id, &fresh, approach);
     let codes = codes(vm, &fresh);
@@ -89,13 +87,13 @@ fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
         _ => Search::beside(codes, siblings),
     };
     follow(vm, id, search, most);
-    approach == Approach::AllBranches && vm.code.fresh.directory.fragments.len() < most
+    approach == Approach::AllBranches && vm.code.fragments() < most
 }
 
 /// Whether another trace fits in without a flush, which would take away those that are
 /// being added to.
 fn has_room(vm: &Vm) -> bool {
-    vm.code.fresh.size() + ROOM <= vm.code.fresh.limit && !vm.code.is_short(vm.filtered)
+    vm.code.has_room(ROOM) && !vm.code.is_short(vm.filtered)
 }
 
 /// Whether an image without fresh traces shall be explored all the same: that of `program`.
@@ -103,7 +101,7 @@ fn has_room(vm: &Vm) -> bool {
 fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     let image = vm.code.images.get(id);
     let own = !program.is_empty() && image.path == program;
-    if !own || image.explored || !image.may_be_kept() {
+    if !own || image.is_explored() || !image.may_be_kept() {
         return false;
     }
     let key = vm.code.key_of(&vm.library, id);
@@ -117,7 +115,7 @@ fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
 fn follow(vm: &mut Vm, id: ImageId, mut search: Search, most: usize) {
     while let Some(wave) = search.wave() {
         let targets = wave.into_iter();
-        let reached: Vec<u32> = targets
+        let reached: Vec<FragmentId> = targets
             .filter_map(|target| translate(vm, id, target, most))
             .collect();
         search.reached(codes(vm, &reached));
@@ -126,23 +124,19 @@ fn follow(vm: &mut Vm, id: ImageId, mut search: Search, most: usize) {
 
 /// Translates `target` if it lies in the image, has no translation, and the cache has room
 /// and fewer than `most` fragments; the fresh fragment that is there.
-fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<u32> {
+fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<FragmentId> {
     let pc = target.off.at(vm.code.images.get(id).base);
     let here = vm.code.images.region(pc).is_some_and(|r| r.image == id);
-    let room = vm.code.fresh.directory.fragments.len() < most && has_room(vm);
+    let room = vm.code.fragments() < most && has_room(vm);
     if here && room && !is_known(vm, id, pc, target) {
         // (Nothing else may be learned of sequences now.)
         let _ = compile::compile(vm, pc, target.context);
     }
-    vm.code
-        .fresh
-        .directory
-        .get(pc, target.context)
-        .filter(|_| here)
+    vm.code.known(pc, target.context).filter(|_| here)
 }
 
 fn is_known(vm: &Vm, id: ImageId, pc: AppPc, target: Target) -> bool {
-    vm.code.fresh.directory.get(pc, target.context).is_some() || has(vm.code.units.of(id), target)
+    vm.code.known(pc, target.context).is_some() || has(vm.code.units.of(id), target)
 }
 
 fn has(units: &[Bound], target: Target) -> bool {
@@ -152,7 +146,7 @@ fn has(units: &[Bound], target: Target) -> bool {
 }
 
 /// Where executed traces of earlier runs may lead and nothing is translated yet.
-fn siblings_of(vm: &Vm, id: ImageId, fresh: &[u32], approach: Approach) -> Vec<Target> {
+fn siblings_of(vm: &Vm, id: ImageId, fresh: &[FragmentId], approach: Approach) -> Vec<Target> {
     let near: &[ImageOff] = &heads(vm, fresh);
     let heads = match approach {
         Approach::StringCode => return Vec::new(),
@@ -167,14 +161,13 @@ fn siblings_of(vm: &Vm, id: ImageId, fresh: &[u32], approach: Approach) -> Vec<T
 }
 
 /// Where the fragments begin, ascending.
-fn heads(vm: &Vm, fragments: &[u32]) -> Vec<ImageOff> {
+fn heads(vm: &Vm, fragments: &[FragmentId]) -> Vec<ImageOff> {
     let mut heads: Vec<ImageOff> = codes(vm, fragments).map(|code| code.head).collect();
     heads.sort_unstable();
     heads
 }
 
 /// The code of `fragments`.
-fn codes<'a>(vm: &'a Vm, fragments: &'a [u32]) -> impl Iterator<Item = &'a Fragment> {
-    let all = &vm.code.fresh.directory.fragments;
-    fragments.iter().map(|n| &all[*n as usize].code)
+fn codes<'a>(vm: &'a Vm, fragments: &'a [FragmentId]) -> impl Iterator<Item = &'a Fragment> {
+    fragments.iter().map(|id| vm.code.fragment(*id).code())
 }

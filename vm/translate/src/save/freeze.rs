@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ppin_abi::context::Context;
-use ppin_codecache::fresh::directory::Fresh;
+use ppin_codecache::fresh::{FragmentId, Fresh, Reached};
 use ppin_codecache::image::{Image, ImageId};
 use ppin_codecache::room;
 use ppin_codecache::unit::{Bound, worth_opening};
@@ -47,8 +47,7 @@ pub fn in_passing(vm: &mut Vm) {
     }
     let started = time::ticks();
     let allowance = &mut Allowance::in_passing();
-    for n in 0..vm.code.images.all.len() as u32 {
-        let id = ImageId(n);
+    for id in vm.code.images.ids() {
         remove_damaged(vm, id);
         if let Some((key, dir, name)) = freeze(vm, id, allowance, &AsItIs) {
             vm.code.map_unit(&vm.library, id, &key, &dir, &name);
@@ -64,8 +63,7 @@ pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explor
         return;
     }
     let started = time::ticks();
-    for n in 0..vm.code.images.all.len() as u32 {
-        let id = ImageId(n);
+    for id in vm.code.images.ids() {
         remove_damaged(vm, id);
         freeze(vm, id, allowance, explorer);
     }
@@ -96,14 +94,14 @@ fn keep_cap(vm: &mut Vm) {
         config,
         ..
     } = vm;
-    let needed = code.images.all.iter().filter_map(|image| image.identity);
+    let needed = code.images.iter().filter_map(|(_, image)| image.identity());
     let written = store::cap::Written {
         db: &config.db,
         cap: config.db_cap,
         needed: needed.collect(),
     };
-    let keys: Vec<Option<Key>> = (0..code.images.all.len() as u32)
-        .map(ImageId)
+    let ids = code.images.ids();
+    let keys: Vec<Option<Key>> = ids
         .map(|id| match code.units.of(id) {
             [] => None,
             _ => code.key_of(library, id),
@@ -115,10 +113,7 @@ fn keep_cap(vm: &mut Vm) {
 
 /// Removes units of the image that this run has found damaged.
 fn remove_damaged(vm: &mut Vm, id: ImageId) {
-    let image = vm.code.images.get_mut(id);
-    let mut names = core::mem::take(&mut image.damaged);
-    let damaged = vm.code.units.of(id).iter().filter(|unit| unit.is_damaged());
-    names.extend(damaged.map(Bound::name));
+    let names = vm.code.take_damaged(id);
     if names.is_empty() {
         return;
     }
@@ -166,9 +161,7 @@ fn freeze(
     let dir = draft.dir.take();
     match write(vm, id, &draft, dir, &fresh, allowance) {
         Ok(dir) => {
-            for number in &fresh {
-                vm.code.fresh.directory.fragments[*number as usize].saved = true;
-            }
+            fresh.iter().for_each(|id| vm.code.mark_saved(*id));
             Some((draft.key, dir, draft.name))
         }
         Err(reason) => {
@@ -179,11 +172,11 @@ fn freeze(
 }
 
 /// Memory that it takes to write these fragments and to take small neighbours in.
-fn work(vm: &Vm, fresh: &[u32]) -> usize {
+fn work(vm: &Vm, fresh: &[FragmentId]) -> usize {
     const ROOM: usize = 1 << 20;
     const TIMES: usize = 8;
-    let len = |n: &u32| {
-        let code = &vm.code.fresh.directory.fragments[*n as usize].code;
+    let len = |id: &FragmentId| {
+        let code = vm.code.fragment(*id).code();
         code.hot.len() + code.cold.len()
     };
     ROOM + TIMES * fresh.iter().map(len).sum::<usize>()
@@ -226,22 +219,16 @@ impl Draft {
 }
 
 /// Numbers of the image's fragments that may be frozen, in order of first execution.
-pub(super) fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
+pub(super) fn savable(vm: &Vm, id: ImageId) -> Vec<FragmentId> {
     let image = vm.code.images.get(id);
     if !image.may_be_kept() {
         return Vec::new();
     }
     let wanted = |f: &Fresh| {
-        f.listed
-            && !f.dead
-            && !f.saved
-            && f.code.context.without(Context::CONTINUATION) == Context::CANONICAL
-            && is_movable(image, &f.code)
+        f.context().without(Context::CONTINUATION) == Context::CANONICAL
+            && is_movable(image, f.code())
     };
-    let directory = &vm.code.fresh.directory;
-    let all = directory.of_image(id).iter().copied();
-    all.filter(|n| wanted(&directory.fragments[*n as usize]))
-        .collect()
+    vm.code.unsaved(id, wanted)
 }
 
 /// What another process has published since this image was asked for, a sibling by fork above
@@ -258,8 +245,10 @@ fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
             continue;
         };
         for number in savable(vm, id) {
-            let fresh = &mut vm.code.fresh.directory.fragments[number as usize];
-            fresh.saved = unit.has(fresh.code.head, fresh.code.context);
+            let code = vm.code.fragment(number).code();
+            if unit.has(code.head, code.context) {
+                vm.code.mark_saved(number);
+            }
         }
         unit.unmap();
     }
@@ -305,7 +294,7 @@ fn write(
     id: ImageId,
     draft: &Draft,
     dir: Option<Folder>,
-    fresh: &[u32],
+    fresh: &[FragmentId],
     allowance: &mut Allowance,
 ) -> Result<Folder, String> {
     let new = if fresh.is_empty() {
@@ -313,8 +302,8 @@ fn write(
     } else {
         Some(encode(vm, id, draft, fresh)?)
     };
-    let fragments = &vm.code.fresh.directory.fragments;
-    let reached = fresh.iter().any(|n| !fragments[*n as usize].anticipated);
+    let how = |id: &FragmentId| vm.code.fragment(*id).unsaved();
+    let reached = fresh.iter().any(|id| how(id) != Some(Reached::Never));
     let Draft { key, names, .. } = draft;
     let dir = dir.map_or_else(
         || {
@@ -346,16 +335,16 @@ fn write(
 }
 
 /// The unit file of `fresh` alone.
-fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<Vec<u8>, String> {
+fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[FragmentId]) -> Result<Vec<u8>, String> {
     let image = vm.code.images.get(id);
     let pieces: Vec<Piece<'_>> = fresh
         .iter()
         .map(|n| {
-            let fresh = &vm.code.fresh.directory.fragments[*n as usize];
+            let fresh = vm.code.fragment(*n);
             Piece {
-                fragment: FragmentRef::from(&fresh.code),
+                fragment: FragmentRef::from(fresh.code()),
                 flags: unit_flags(fresh),
-                source_hash: fresh.source_hash,
+                source_hash: fresh.source_hash(),
                 tool: &[],
             }
         })
@@ -374,9 +363,11 @@ fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<Vec<u8>,
 }
 
 fn unit_flags(fresh: &Fresh) -> u32 {
-    let flag = |on: bool, bit: u32| if on { bit } else { 0 };
-    flag(fresh.indirect, unit_flag::INDIRECT_TARGET)
-        | flag(fresh.anticipated, unit_flag::ANTICIPATED)
+    match fresh.unsaved() {
+        Some(Reached::Never) => unit_flag::ANTICIPATED,
+        Some(Reached::Indirectly) => unit_flag::INDIRECT_TARGET,
+        Some(Reached::Directly) | None => 0,
+    }
 }
 
 /// The tool's name and knobs, a line each: what `ppin db verify --recompile` needs.

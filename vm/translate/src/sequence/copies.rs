@@ -5,12 +5,14 @@
 //! way of a [landing](super::landings), or through the VM: nothing is linked to them.
 
 use super::{landings, learn};
-use crate::{changes, compile};
+use crate::changes;
+use crate::compile::{self, install};
 use alloc::vec;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::area::Rseq;
 use ppin_abi::context::Context;
+use ppin_codecache::fresh::Kind;
 use ppin_jit::{BytesEnd, Request, Sequence, SequenceCode};
 use ppin_os::peek;
 use ppin_process::sequences::Copy;
@@ -61,7 +63,7 @@ fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option
     let n = vm.rseq.copies.iter().position(fits)?;
     if context.contains(Context::VOLATILE) {
         let id = vm.code.fresh_at(vm.rseq.copies[n].hot)?;
-        if !compile::unchanged(&vm.code.fresh.directory.fragments[id as usize]) {
+        if !compile::unchanged(vm.code.fragment(id)) {
             changes::discard(vm, id);
             return None;
         }
@@ -72,8 +74,7 @@ fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option
 /// Where the instruction at `pc` begins in copy `n`.
 pub(super) fn boundary(vm: &Vm, n: usize, pc: AppPc) -> Option<CachePc> {
     let copy = &vm.rseq.copies[n];
-    let id = vm.code.fresh_at(copy.hot)?;
-    let rows = &vm.code.fresh.directory.fragments[id as usize].code.pc_map;
+    let rows = &vm.code.fragment_at(copy.hot)?.code().pc_map;
     let app = pc.0.wrapping_sub(copy.head.0);
     let row = rows
         .iter()
@@ -100,13 +101,10 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
         sequences: &[],
     };
     let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool);
-    let SequenceCode { fragment, .. } = &code;
-    let hot = compile::install(vm, region.image, head, fragment.clone(), &bytes, true).0;
-    let id = vm.code.fresh_at(hot)?;
-    let fresh = &mut vm.code.fresh.directory.fragments[id as usize];
-    fresh.saved = true;
-    let (space, at) = (fresh.space, fresh.space.slots);
-    let slot = |n: u16| at + 8 * u64::from(n);
+    let fragment = code.fragment.clone();
+    let hot = install(vm, region.image, head, fragment, &bytes, Kind::Sequence).0;
+    let space = vm.code.fragment_at(hot)?.space();
+    let slot = |n: u16| space.slots + 8 * u64::from(n);
     let copy = Copy {
         sequence,
         head,
@@ -173,8 +171,7 @@ pub fn is_inside(vm: &Vm, addr: u64) -> bool {
 
 /// Where the fragment that holds `addr` is entered.
 pub(super) fn hot_of(vm: &Vm, addr: u64) -> Option<u64> {
-    let id = vm.code.fresh_at(addr)?;
-    Some(vm.code.fresh.directory.fragments[id as usize].space.hot)
+    vm.code.fragment_at(addr).map(|fresh| fresh.entry().0)
 }
 
 /// The thread is about to enter the cache at `entry`, maybe in the middle of a sequence:

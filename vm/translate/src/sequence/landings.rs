@@ -5,6 +5,7 @@ use super::copies;
 use crate::compile;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
+use ppin_codecache::fresh::Kind;
 use ppin_jit::{BytesEnd, LandingSlot, Request, compile_landing};
 use ppin_process::translate;
 use ppin_process::vm::Vm;
@@ -38,16 +39,13 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
         sequences: &[],
     };
     let fragment = compile_landing(&request, (copy.sequence.end.0 - pc.0) as u32);
-    let epoch = vm.code.fresh.epoch;
-    let hot = compile::install(vm, region.image, pc, fragment, &[], true).0;
-    if vm.code.fresh.epoch != epoch {
+    let epoch = vm.code.epoch();
+    let hot = compile::install(vm, region.image, pc, fragment, &[], Kind::Sequence).0;
+    if vm.code.epoch() != epoch {
         // Making room has flushed the copy itself.
         return copies::entry(vm, pc, context);
     }
-    let id = vm.code.fresh_at(hot)?;
-    let fresh = &mut vm.code.fresh.directory.fragments[id as usize];
-    fresh.saved = true;
-    let slots = fresh.space.slots;
+    let slots = vm.code.fragment_at(hot)?.space().slots;
     let fill = |slot: LandingSlot, word: u64| {
         let cell = slots + 8 * u64::from(slot as u16);
         // SAFETY: a slot of a fragment that nobody has entered yet.

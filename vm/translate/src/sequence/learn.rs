@@ -2,7 +2,6 @@
 
 use crate::{changes, save};
 use ppin_abi::addr::AppPc;
-use ppin_codecache::image::Image;
 use ppin_jit::{Chosen, Constant, Sequence};
 use ppin_os::peek;
 use ppin_process::thread::Thread;
@@ -92,10 +91,7 @@ fn learn(vm: &mut Vm, sequence: Sequence) {
 }
 
 fn take_back(vm: &mut Vm, start: u64, end: u64) {
-    let here = |image: &&mut Image| !image.gone && image.span.0 < end && start < image.span.1;
-    for image in vm.code.images.all.iter_mut().filter(here) {
-        image.off_limits.push((start, end));
-    }
+    vm.code.images.put_off_limits(start, end);
     changes::fragments(vm, start, end);
 }
 

@@ -138,15 +138,14 @@ struct Left {
 
 impl Left {
     fn at(vm: &Vm, record: u64, pc: AppPc) -> Option<Self> {
-        let id = vm.code.fresh_at(record)?;
-        let fresh = &vm.code.fresh.directory.fragments[id as usize];
-        let app = pc.0.wrapping_sub(fresh.pc.0) as u32;
-        let mine = || fresh.code.pc_map.iter().filter(|row| row.app == app);
+        let fresh = vm.code.fragment_at(record)?;
+        let app = pc.0.wrapping_sub(fresh.pc().0) as u32;
+        let mine = || fresh.code().pc_map.iter().filter(|row| row.app == app);
         let offset = mine().rfind(|row| row.spilled != 0)?.hot;
         let start = |flags: u8| flags & pc_flag::BOUNDARY != 0 && flags & pc_flag::BLOCK != 0;
         let block_start = mine().any(|row| start(row.flags));
         Some(Self {
-            maps: vm.code.maps_at(fresh.space.hot)?,
+            maps: vm.code.maps_at(fresh.entry().0)?,
             offset,
             app,
             block_start,

@@ -1,0 +1,150 @@
+//! What others ask of fresh code, and say of it.
+
+use crate::cache::CodeCache;
+use crate::fresh::{FragmentId, Fresh, Reached};
+use crate::image::ImageId;
+use alloc::vec::Vec;
+use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::context::Context;
+use ppin_abi::record::ExitRec;
+use ppin_relocator::Fragment;
+
+/// Start and end of a stretch of memory.
+pub type Range = (u64, u64);
+
+impl CodeCache {
+    /// The fragment of this number.
+    #[must_use]
+    pub fn fragment(&self, id: FragmentId) -> &Fresh {
+        self.fresh.directory.fragment(id)
+    }
+
+    /// The fragment that was made since the last flush and holds cache address `addr`.
+    #[must_use]
+    pub fn fragment_at(&self, addr: u64) -> Option<&Fresh> {
+        self.fresh_at(addr).map(|id| self.fragment(id))
+    }
+
+    /// Fragments made since the last flush, in use or not.
+    #[must_use]
+    pub fn fragments(&self) -> usize {
+        self.fresh.directory.len()
+    }
+
+    /// The fragments of `image`, in the order they were made.
+    pub fn fragments_of(
+        &self,
+        image: ImageId,
+    ) -> impl Iterator<Item = (FragmentId, &Fresh)> + use<'_> {
+        self.fresh.directory.of_image(image)
+    }
+
+    /// The fragment in use at `pc` under `context`.
+    #[must_use]
+    pub fn known(&self, pc: AppPc, context: Context) -> Option<FragmentId> {
+        self.fresh.directory.get(pc, context)
+    }
+
+    /// Entry of a trap at `pc` that is the same as `fragment`.
+    #[must_use]
+    pub fn same_trap(&self, pc: AppPc, fragment: &Fragment) -> Option<CachePc> {
+        let id = self.fresh.directory.same(pc, fragment)?;
+        Some(self.fragment(id).entry())
+    }
+
+    /// The fragment at `pc` under `context` that was in use last. If its source is watched and
+    /// as it was, it may be woken.
+    #[must_use]
+    pub fn dormant(&self, pc: AppPc, context: Context) -> Option<FragmentId> {
+        self.fresh.directory.dormant(pc, context)
+    }
+
+    /// Takes a dormant fragment into use.
+    pub fn wake(&mut self, id: FragmentId) {
+        self.fresh.directory.wake(id);
+    }
+
+    /// Fragment `id` is in a unit.
+    pub fn mark_saved(&mut self, id: FragmentId) {
+        self.fresh.directory.mark_saved(id);
+    }
+
+    /// This process is a forked child: its parent saves what there is, and explores.
+    pub fn leave_to_parent(&mut self) {
+        self.fresh.directory.mark_all_saved();
+        self.images.mark_explored();
+    }
+
+    /// Nothing has reached the fragments made since there were `count`.
+    pub fn mark_anticipated(&mut self, count: usize) {
+        self.fresh.directory.mark_anticipated(count);
+    }
+
+    /// Links the exit whose record lies at `record` to cache address `entry`.
+    pub fn link(&mut self, record: u64, exit: &ExitRec, entry: CachePc) {
+        self.fresh.link(record, exit, entry.0);
+    }
+
+    /// Lets indirect branches to `target` go to `entry`.
+    pub fn link_indirect(&mut self, target: AppPc, entry: CachePc) {
+        self.ibl.insert(target.0, entry.0);
+        if let Some(id) = self.fresh_at(entry.0) {
+            let directory = &mut self.fresh.directory;
+            directory.mark_reached(id, Reached::Indirectly);
+        }
+    }
+
+    /// Indirect branches that the table did not know.
+    #[must_use]
+    pub fn indirect_misses(&self) -> u64 {
+        self.ibl.misses()
+    }
+
+    /// Flushes so far, and 1. A thread that has entered the VM since a flush knows its epoch.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.fresh.epoch
+    }
+
+    /// Gives back what no thread can be in: each knows epoch `oldest` or a later one.
+    pub fn reclaim(&mut self, oldest: u64) {
+        self.fresh.reclaim(oldest);
+    }
+
+    /// This process has forked, or is the child: its code is shared until one of them writes.
+    pub fn seal(&mut self) {
+        self.fresh.seal();
+    }
+
+    /// Whether `len` bytes of code are sure to fit in without a flush.
+    #[must_use]
+    pub fn has_room(&self, len: u64) -> bool {
+        self.fresh.size() + len <= self.fresh.limit
+    }
+
+    /// Fresh code takes at most `limit` bytes from here on.
+    pub fn lower_limit(&mut self, limit: u64) {
+        self.fresh.limit = self.fresh.limit.min(limit);
+    }
+
+    /// Memory that holds code in use: chunks of fresh code, then units.
+    pub fn ranges(&self) -> impl Iterator<Item = Range> {
+        let chunks = self.fresh.chunks.iter().map(|chunk| chunk.range());
+        chunks.chain(self.units.all().map(|unit| unit.range()))
+    }
+
+    /// Memory that is ours besides: retired code, and room for after a flush.
+    pub fn idle_ranges(&self) -> impl Iterator<Item = Range> {
+        let spare = self.fresh.spare.iter();
+        let retired = self.fresh.retired.iter().flat_map(|it| it.chunks());
+        spare.chain(retired).map(|chunk| chunk.range())
+    }
+
+    /// The fragments of `image` that are in use and not saved, as `wanted` says of each.
+    #[must_use]
+    pub fn unsaved(&self, image: ImageId, wanted: impl Fn(&Fresh) -> bool) -> Vec<FragmentId> {
+        let all = self.fragments_of(image);
+        let unsaved = all.filter(|(_, fresh)| fresh.unsaved().is_some() && wanted(fresh));
+        unsaved.map(|(id, _)| id).collect()
+    }
+}

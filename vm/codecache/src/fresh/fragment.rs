@@ -1,0 +1,292 @@
+//! One fragment that this process has made, and what may be done with it.
+//!
+//! ```text
+//! made as   Trap ----------------------- kill --> Dead
+//!           Sequence ------------------- kill --> Dead
+//!           Trace: InUse <-- wake / kill --> Dormant -- supersede --> Dead
+//! ```
+//! Only traces are saved, so only they know whether they have been, and how they were reached.
+
+use super::arena::Space;
+use crate::image::ImageId;
+use crate::spot::Maps;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::context::Context;
+use ppin_relocator::Fragment;
+
+/// Number of a fresh fragment. Numbers are dense from 0 and not reused before a flush.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FragmentId(pub(super) u32);
+
+impl FragmentId {
+    /// Its place in a list of all fragments.
+    pub(super) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a fragment is made for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// It only says that its source cannot be translated. It is neither found by its address
+    /// nor linked to nor saved: memory may have changed before the source is reached again.
+    Trap,
+    /// A restartable sequence, a way into one, or code that announces one. It is never saved:
+    /// the next run must find the sequence again. Out of use, it stays so.
+    Sequence,
+    /// Any other translation.
+    Trace,
+}
+
+/// How a trace was reached.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reached {
+    /// By nothing when it was made: the next run may reach it.
+    Never,
+    /// Not by an indirect branch so far.
+    Directly,
+    /// By an indirect branch.
+    Indirectly,
+}
+
+/// What only traces have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Trace {
+    /// It is in a unit, or need not be.
+    saved: bool,
+    reached: Reached,
+}
+
+/// What may be done with a fragment: see the module.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// In use; see [`Kind::Trap`].
+    Trap,
+    /// In use; see [`Kind::Sequence`].
+    Sequence,
+    /// In use.
+    InUse(Trace),
+    /// The source has changed, or may have. If it is as it was, the fragment may be woken.
+    Dormant(Trace),
+    /// Out of use for good.
+    Dead,
+}
+
+impl State {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Trap => Self::Trap,
+            Kind::Sequence => Self::Sequence,
+            Kind::Trace => Self::InUse(Trace {
+                saved: false,
+                reached: Reached::Directly,
+            }),
+        }
+    }
+
+    fn trace_mut(&mut self) -> Option<&mut Trace> {
+        match self {
+            Self::InUse(trace) | Self::Dormant(trace) => Some(trace),
+            Self::Trap | Self::Sequence | Self::Dead => None,
+        }
+    }
+}
+
+/// A fragment compiled in this process.
+#[derive(Debug)]
+pub struct Fresh {
+    code: Fragment,
+    /// Length of its hot section, which `code` may have lost.
+    hot_len: u32,
+    image: ImageId,
+    pc: AppPc,
+    space: Space,
+    source_hash: u64,
+    /// The app bytes that it was made from, of volatile fragments only.
+    source: Box<[u8]>,
+    state: State,
+}
+
+impl Fresh {
+    /// `code`, made from the app bytes `source` at `pc` and laid at `space`. What will not be
+    /// frozen (`kept` is false) keeps only its maps: generators of code can have us make hundreds of
+    /// thousands.
+    pub(crate) fn new(
+        code: Fragment,
+        (image, pc): (ImageId, AppPc),
+        space: Space,
+        source: &[u8],
+        kind: Kind,
+        kept: bool,
+    ) -> Self {
+        let volatile = code.context.contains(Context::VOLATILE);
+        let mut fresh = Self {
+            hot_len: code.hot.len() as u32,
+            code,
+            image,
+            pc,
+            space,
+            source_hash: ppin_persist::source_hash(source),
+            source: if volatile {
+                source.into()
+            } else {
+                Box::default()
+            },
+            state: State::new(kind),
+        };
+        if kind != Kind::Trap && !kept {
+            fresh.keep_maps();
+        }
+        fresh
+    }
+
+    /// Drops what only the writer of a unit would need.
+    pub(super) fn keep_maps(&mut self) {
+        let code = &mut self.code;
+        (code.hot, code.cold) = (Vec::new(), Vec::new());
+        (code.relocs, code.slots, code.exits) = (Vec::new(), Vec::new(), Vec::new());
+    }
+
+    /// As the compiler left it: what is frozen, whatever has happened to the copy. What will
+    /// not be frozen has only its maps.
+    #[must_use]
+    pub fn code(&self) -> &Fragment {
+        &self.code
+    }
+
+    /// The image that it belongs to.
+    #[must_use]
+    pub fn image(&self) -> ImageId {
+        self.image
+    }
+
+    /// Its first app instruction.
+    #[must_use]
+    pub fn pc(&self) -> AppPc {
+        self.pc
+    }
+
+    /// What it assumes on entry.
+    #[must_use]
+    pub fn context(&self) -> Context {
+        self.code.context
+    }
+
+    /// Where it is entered.
+    #[must_use]
+    pub fn entry(&self) -> CachePc {
+        CachePc(self.space.hot)
+    }
+
+    /// Where its sections lie.
+    #[must_use]
+    pub fn space(&self) -> Space {
+        self.space
+    }
+
+    /// Hash of the app bytes that it was made from.
+    #[must_use]
+    pub fn source_hash(&self) -> u64 {
+        self.source_hash
+    }
+
+    /// Those bytes, of a volatile fragment; else nothing.
+    #[must_use]
+    pub fn source(&self) -> &[u8] {
+        &self.source
+    }
+
+    /// Whether it may be entered: its source is as it was.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        match self.state {
+            State::Trap | State::Sequence | State::InUse(_) => true,
+            State::Dormant(_) | State::Dead => false,
+        }
+    }
+
+    /// Whether it is in use and only says that its source cannot be translated.
+    #[must_use]
+    pub fn is_trap(&self) -> bool {
+        self.state == State::Trap
+    }
+
+    /// Whether links and indirect branches may lead to `at` in it: to the entry of code that
+    /// stays true to its source without the VM.
+    #[must_use]
+    pub fn may_be_linked_at(&self, at: CachePc) -> bool {
+        let context = self.context();
+        let looks = !context.contains(Context::VOLATILE) || context.contains(Context::COMPARED);
+        let listed = matches!(self.state, State::Sequence | State::InUse(_));
+        at == self.entry() && listed && looks
+    }
+
+    /// How it was reached, if it is in use and has still to be saved.
+    #[must_use]
+    pub fn unsaved(&self) -> Option<Reached> {
+        match self.state {
+            State::InUse(trace) if !trace.saved => Some(trace.reached),
+            _ => None,
+        }
+    }
+
+    /// Takes it out of use; whether it may be woken.
+    pub(super) fn kill(&mut self) -> bool {
+        self.state = match self.state {
+            State::InUse(trace) | State::Dormant(trace) => State::Dormant(trace),
+            State::Trap | State::Sequence | State::Dead => State::Dead,
+        };
+        self.state != State::Dead
+    }
+
+    /// Takes it into use again, if it is dormant.
+    pub(super) fn wake(&mut self) {
+        if let State::Dormant(trace) = self.state {
+            self.state = State::InUse(trace);
+        }
+    }
+
+    /// Another fragment sleeps in its place: it will not be woken.
+    pub(super) fn supersede(&mut self) {
+        self.state = State::Dead;
+    }
+
+    /// It is in a unit, or need not be in one.
+    pub(super) fn mark_saved(&mut self) {
+        if let Some(trace) = self.state.trace_mut() {
+            trace.saved = true;
+        }
+    }
+
+    /// Says how it was reached.
+    pub(super) fn mark_reached(&mut self, reached: Reached) {
+        if let Some(trace) = self.state.trace_mut() {
+            trace.reached = reached;
+        }
+    }
+
+    /// Whether any of its source lies in `start .. end`.
+    pub(super) fn is_made_from(&self, start: u64, end: u64) -> bool {
+        let len = u64::from(self.code.source_len.max(1));
+        self.pc.0 < end && self.pc.0 + len > start
+    }
+
+    /// Its maps, if `addr` is in its hot code; `counters` is where those of its image lie, from
+    /// `gs`.
+    #[must_use]
+    pub(crate) fn maps(&self, addr: u64, counters: u64) -> Option<Maps> {
+        (addr.wrapping_sub(self.space.hot) < u64::from(self.hot_len)).then(|| Maps {
+            head: self.pc,
+            context: self.code.context,
+            hot: self.space.hot,
+            rows: self.code.pc_map.clone(),
+            counts: self.code.counts.clone(),
+            counters,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

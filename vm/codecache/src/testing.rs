@@ -1,0 +1,292 @@
+//! What the tests of this crate share: memory that stands for the app's, fragments made by hand,
+//! and where their exits lead.
+//!
+//! ```text
+//! hot   8 bytes an exit:   nop nop nop  jmp rel32          the field at 4
+//! cold  56 bytes an exit:  jmp [slot]  mov gs:[..], rcx  lea rcx, [record]  jmp gs:[..]
+//!                          leave at 6, ExitRec at 32
+//! ```
+
+use crate::fresh::{Fresh, Kind};
+use crate::image::{ImageId, Region};
+use crate::indirect::IblTable;
+use crate::{CodeCache, Full, Manner};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU64, Ordering};
+use ppin_abi::addr::{AppPc, CachePc, ImageOff};
+use ppin_abi::context::Context;
+use ppin_abi::record::ExitRec;
+use ppin_os::file::Stat;
+use ppin_os::maps::MapEntry;
+use ppin_os::mem::{self, PAGE};
+use ppin_os::peek;
+use ppin_relocator::{Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
+
+/// Cold bytes of an exit.
+const STUB: u32 = 56;
+/// Offset of its `leave` code there.
+const LEAVE: u32 = 6;
+/// Offset of its record.
+const RECORD: u32 = 32;
+
+/// Memory that stands for the app's: code that it may write to.
+pub(crate) struct App {
+    pub(crate) start: u64,
+    pub(crate) len: u64,
+}
+
+impl App {
+    pub(crate) fn new(pages: u64) -> Self {
+        /// Each has more room than displacements reach.
+        const APART: u64 = 1 << 33;
+        static NEXT: AtomicU64 = AtomicU64::new(0x2000_0000_0000);
+        // No handler of ours meets faults here.
+        peek::never_fault();
+        let (start, len) = (NEXT.fetch_add(APART, Ordering::Relaxed), pages * PAGE);
+        mem::map_anon_at(start, len, mem::RWX).expect("nobody maps there");
+        let app = Self { start, len };
+        for at in (start..start + len).step_by(8) {
+            app.write(at, &(at ^ 0x5a5a).to_le_bytes());
+        }
+        app
+    }
+
+    /// Stores there as it is: the page must not be held.
+    pub(crate) fn write(&self, at: u64, bytes: &[u8]) {
+        assert!(self.start <= at && at + bytes.len() as u64 <= self.start + self.len);
+        // SAFETY: memory of the test's own; a page that is held would fault.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), at as *mut u8, bytes.len()) };
+    }
+
+    pub(crate) fn read(&self, at: u64, len: u64) -> Vec<u8> {
+        let mut bytes = alloc::vec![0; len as usize];
+        assert_eq!(peek::read(at, &mut bytes), bytes.len());
+        bytes
+    }
+
+    pub(crate) fn region(&self) -> MapEntry {
+        MapEntry {
+            start: self.start,
+            end: self.start + self.len,
+            path: "/test/app".into(),
+            readable: true,
+            writable: true,
+            executable: true,
+            ..MapEntry::default()
+        }
+    }
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        // SAFETY: nothing of the test uses it any more.
+        let _ = unsafe { mem::unmap(self.start, self.len) };
+    }
+}
+
+/// A file that there is not.
+pub(crate) const FILE: Stat = Stat {
+    dev: 1,
+    ino: 2,
+    mode: 0o100_755,
+    uid: 0,
+    size: 0x20_0000,
+    mtime: (0, 0),
+    ctime: (0, 0),
+};
+
+/// A code cache with one image.
+pub(crate) struct World {
+    pub(crate) code: CodeCache,
+    pub(crate) app: App,
+    pub(crate) image: ImageId,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::with(8, 64 << 20)
+    }
+
+    /// With so many pages of app code, and so much room.
+    pub(crate) fn with(pages: u64, limit: u64) -> Self {
+        let app = App::new(pages);
+        let table = IblTable::new(Box::leak(Box::new(AtomicU64::new(0))));
+        let mut code = CodeCache::new(limit, table);
+        let image = add(&mut code, &app);
+        Self { code, app, image }
+    }
+
+    pub(crate) fn pc(&self, offset: u64) -> AppPc {
+        AppPc(self.app.start + offset)
+    }
+
+    pub(crate) fn region(&self) -> Region {
+        let region = self.code.images.region(self.pc(0));
+        region.expect("the app's memory is known")
+    }
+
+    /// Installs a trace of `len` bytes at `offset`, with exits to `exits`.
+    pub(crate) fn trace(&mut self, offset: u64, len: u64, exits: &[u64]) -> CachePc {
+        let fragment = fragment(offset, len, exits, Context::CANONICAL);
+        self.install(fragment, Kind::Trace).expect("there is room")
+    }
+
+    pub(crate) fn install(&mut self, fragment: Fragment, kind: Kind) -> Result<CachePc, Full> {
+        let pc = self.pc(fragment.head.0 as u64);
+        let source = self.app.read(pc.0, u64::from(fragment.source_len));
+        let manner = Manner::default();
+        let room = self.code.make_room(self.image, &fragment, manner)?;
+        let at = (self.image, pc);
+        Ok(self.code.install(room, at, fragment, &source, kind))
+    }
+
+    pub(crate) fn fresh(&self, entry: CachePc) -> &Fresh {
+        self.code.fragment_at(entry.0).expect("installed")
+    }
+
+    /// Links exit `n` of the fragment at `from`.
+    pub(crate) fn link(&mut self, from: CachePc, n: u32, to: CachePc) {
+        let record = record(self.fresh(from), n);
+        // SAFETY: the record of a fragment that is mapped.
+        let exit = unsafe { (record as *const ExitRec).read() };
+        self.code.link(record, &exit, to);
+    }
+
+    /// Where exit `n` of the fragment at `from` leads; `None`: to the VM.
+    pub(crate) fn leads(&self, from: CachePc, n: u32) -> Option<u64> {
+        leads(self.fresh(from), n)
+    }
+
+    /// Sees to it that the page of `offset` is guarded, as before translating.
+    pub(crate) fn watch(&mut self, offset: u64, len: u64) {
+        let (region, pc) = (self.region(), self.pc(offset));
+        self.code.watch(&region, pc.0, len, false);
+    }
+
+    /// The app stores to `offset`: what the fault handler does, then the store.
+    pub(crate) fn store(&mut self, offset: u64, byte: u8) {
+        let at = self.pc(offset).0;
+        if self.code.guards.holds(mem::page_down(at)) {
+            let (ours, _) = self.code.store(at, 0);
+            assert!(ours, "a guard was met");
+        }
+        self.app.write(at, &[byte]);
+    }
+}
+
+/// Makes the app's memory known, all of it.
+pub(crate) fn add(code: &mut CodeCache, app: &App) -> ImageId {
+    let entry = app.region();
+    let named = code.images.name(&entry, Some(&FILE), false);
+    code.images.add(&entry, Some(FILE), named)
+}
+
+/// A fragment made from `len` bytes at `offset`, with exits to the offsets `exits`.
+pub(crate) fn fragment(offset: u64, len: u64, exits: &[u64], context: Context) -> Fragment {
+    let mut fragment = Fragment {
+        head: ImageOff(offset as i32),
+        context,
+        source_len: len as u32,
+        instructions: 1,
+        hot: alloc::vec![0x90; 8],
+        pc_map: rows(),
+        ..Fragment::default()
+    };
+    for target in exits {
+        add_exit(&mut fragment, ImageOff(*target as i32));
+    }
+    fragment
+}
+
+/// A trap at `offset`.
+pub(crate) fn trap(offset: u64, byte: u8) -> Fragment {
+    let mut fragment = fragment(offset, 1, &[], Context::CANONICAL);
+    (fragment.instructions, fragment.hot[0]) = (0, byte);
+    fragment
+}
+
+fn rows() -> Vec<PcRow> {
+    let row = |hot, app, spilled, flags| PcRow {
+        hot,
+        app,
+        spilled,
+        flags,
+    };
+    alloc::vec![
+        row(0, 0, 0, pc_flag::BOUNDARY | pc_flag::BLOCK),
+        row(2, 0, 3, pc_flag::INSTRUCTION),
+        row(4, 1, 0, pc_flag::BOUNDARY),
+    ]
+}
+
+fn add_exit(fragment: &mut Fragment, target: ImageOff) {
+    let n = fragment.exits.len() as u32;
+    let (branch, stub) = (8 * n + 4, STUB * n);
+    fragment.hot.truncate(8 * n as usize);
+    fragment.hot.extend([0x90, 0x90, 0x90, 0xe9, 0, 0, 0, 0]);
+    fragment.cold.extend(stub_code(target, fragment.context));
+    fragment.slots.push(SlotInit::Cold(stub + LEAVE));
+    let reloc = |section, at, pc_bias, kind| Reloc {
+        section,
+        at,
+        pc_bias,
+        kind,
+    };
+    let field = |offset: usize, kind| {
+        let at = stub + RECORD + offset as u32;
+        reloc(Section::Cold, at, -(offset as i32), kind)
+    };
+    fragment.relocs.extend([
+        reloc(Section::Hot, branch, 4, RelocKind::Cold(stub)),
+        reloc(Section::Cold, stub + 2, 4, RelocKind::Slot(n as u16)),
+        field(offset_of!(ExitRec, slot), RelocKind::Slot(n as u16)),
+        field(offset_of!(ExitRec, branch), RelocKind::Hot(branch)),
+    ]);
+    fragment.exits.push(Exit {
+        target,
+        context: fragment.context,
+        branch,
+        stub,
+        slot: n as u16,
+    });
+}
+
+fn stub_code(target: ImageOff, context: Context) -> Vec<u8> {
+    let mut code = alloc::vec![0xff, 0x25, 0, 0, 0, 0];
+    code.extend([0x65, 0x48, 0x89, 0x0c, 0x25, 0, 0, 0, 0]);
+    code.extend([0x48, 0x8d, 0x0d, (RECORD - LEAVE - 16) as u8, 0, 0, 0]);
+    code.extend([0x65, 0xff, 0x24, 0x25, 0, 0, 0, 0]);
+    code.resize(RECORD as usize, 0x90);
+    code.extend(target.0.to_le_bytes());
+    code.extend(context.0.to_le_bytes());
+    code.resize(STUB as usize, 0);
+    code
+}
+
+/// Address of the record of exit `n`.
+pub(crate) fn record(fresh: &Fresh, n: u32) -> u64 {
+    fresh.space().cold + u64::from(STUB * n + RECORD)
+}
+
+/// What exit `n`'s branch leads to, and its slot.
+pub(crate) fn fields(fresh: &Fresh, n: u32) -> (u64, u64) {
+    let field = fresh.entry().0 + u64::from(8 * n + 4);
+    let slot = fresh.space().slots + u64::from(8 * n);
+    // SAFETY: fields of a fragment that is mapped.
+    let (distance, slot) = unsafe { ((field as *const i32).read(), (slot as *const u64).read()) };
+    ((field + 4).wrapping_add_signed(i64::from(distance)), slot)
+}
+
+/// Where exit `n` leads; `None`: to the VM.
+pub(crate) fn leads(fresh: &Fresh, n: u32) -> Option<u64> {
+    let (branch, slot) = fields(fresh, n);
+    let stub = fresh.space().cold + u64::from(STUB * n);
+    let linked = slot != stub + u64::from(LEAVE);
+    if branch == stub {
+        return linked.then_some(slot);
+    }
+    assert_eq!((linked, slot), (true, branch), "branch and slot agree");
+    Some(branch)
+}

@@ -1,0 +1,446 @@
+//! Units frozen from fragments made by hand, mapped for memory of the test's own.
+
+use super::{Bound, Library};
+use crate::testing::{App, FILE, World, fragment};
+use crate::{fresh::Kind, image::ImageId};
+use alloc::string::String;
+use alloc::vec::Vec;
+use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
+use ppin_abi::boot::flag;
+use ppin_abi::context::Context;
+use ppin_abi::record::ExitRec;
+use ppin_os::mem::PAGE;
+use ppin_persist::paths::{UnitName, unit_dir};
+use ppin_persist::{Key, Piece, UnitSpec, freeze, source_hash, unit_flag};
+use ppin_relocator::{Fragment, FragmentRef, Reloc, RelocKind, Section};
+use ppin_store::{Folder, Store};
+
+extern crate std;
+
+const CANONICAL: Context = Context::CANONICAL;
+const IDENTITY: [u8; 32] = [0x11; 32];
+/// Hot bytes of which two do not fit into one group.
+const LARGE: usize = 12 << 10;
+const INT3: u8 = 0xcc;
+
+/// A code cache and a database.
+struct Shelf {
+    world: World,
+    library: Library,
+    key: Key,
+    _folder: tempfile::TempDir,
+}
+
+impl Shelf {
+    fn new() -> Self {
+        Self::with_flags(0)
+    }
+
+    fn with_flags(flags: u32) -> Self {
+        let mut world = World::new();
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().to_str().expect("plain text");
+        let library = Library {
+            store: Store::default(),
+            databases: alloc::vec![String::from(path)],
+            reads: true,
+            writes: true,
+            closed: false,
+            flags,
+            engine: [0x22; 32],
+            tool: String::new(),
+            knobs: String::new(),
+        };
+        let image = world.code.images.get_mut(world.image);
+        image.identity = Some(IDENTITY);
+        let key = library.key(IDENTITY, image.base);
+        Self {
+            world,
+            library,
+            key,
+            _folder: folder,
+        }
+    }
+
+    fn folder(&mut self) -> Folder {
+        let own = String::from(self.library.own());
+        let made = self.library.store.make_folder(&own, &unit_dir(&self.key));
+        made.expect("the folder can be made")
+    }
+
+    /// The unit file of `fragments`.
+    fn freeze(&self, fragments: &[(Fragment, u32)]) -> Vec<u8> {
+        let base = self.world.code.images.get(self.world.image).base;
+        let pieces: Vec<Piece<'_>> = fragments
+            .iter()
+            .map(|(fragment, flags)| Piece {
+                fragment: FragmentRef::from(fragment),
+                flags: *flags,
+                source_hash: hash_of(&self.world.app, fragment, base),
+                tool: &[],
+            })
+            .collect();
+        freeze(&UnitSpec {
+            key: self.key,
+            displacement: -0x6000_0000,
+            image_base: base,
+            image_path: b"/test/app",
+            label: b"",
+            explored: false,
+            fragments: &pieces,
+        })
+        .expect("well-formed fragments")
+    }
+
+    fn publish(&mut self, seq: u32, bytes: &[u8]) {
+        let name = UnitName { seq, tag: 1 };
+        let folder = self.folder();
+        let published = folder.publish(&name.file_name(), bytes);
+        published.expect("it can be written");
+    }
+
+    /// With a unit of these fragments, which nobody has asked for yet.
+    fn holding(fragments: &[(Fragment, u32)]) -> Self {
+        let mut shelf = Self::new();
+        let bytes = shelf.freeze(fragments);
+        shelf.publish(0, &bytes);
+        shelf
+    }
+
+    fn find(&mut self, offset: u64) -> Option<CachePc> {
+        self.find_under(offset, CANONICAL)
+    }
+
+    fn find_under(&mut self, offset: u64, context: Context) -> Option<CachePc> {
+        let pc = self.world.pc(offset);
+        let Self { world, library, .. } = self;
+        world.code.find_persisted(library, pc, context)
+    }
+
+    fn units(&self) -> &[Bound] {
+        self.world.code.units.of(self.world.image)
+    }
+
+    fn notes(&self) -> String {
+        self.world.code.figures.notes.join("\n")
+    }
+
+    /// Addresses of the branch field, the slot and the record of exit 0 of the fragment at
+    /// `offset`.
+    fn exit(&self, offset: u64) -> (u64, u64, u64) {
+        let unit = &self.units()[0];
+        let found = unit.unit.lookup(ImageOff(offset as i32), CANONICAL);
+        let entry = found.expect("sound").expect("it is in the unit");
+        let info = unit.unit.info(entry.fragment).expect("sound");
+        let slots = unit.addr + unit.geometry.slots.start;
+        (
+            unit.hot() + u64::from(info.hot.start) + 4,
+            slots + 8 * u64::from(info.slots.start),
+            unit.cold() + u64::from(info.cold.start) + 32,
+        )
+    }
+
+    /// Where the branch of exit 0 of the fragment at `offset` leads.
+    fn branch(&self, offset: u64) -> u64 {
+        let (field, _, _) = self.exit(offset);
+        // SAFETY: within the unit's mapping.
+        let distance = unsafe { (field as *const i32).read() };
+        (field + 4).wrapping_add_signed(i64::from(distance))
+    }
+
+    fn slot(&self, offset: u64) -> u64 {
+        // SAFETY: within the unit's mapping.
+        unsafe { (self.exit(offset).1 as *const u64).read() }
+    }
+
+    fn byte(&self, at: CachePc) -> u8 {
+        // SAFETY: within the unit's mapping.
+        unsafe { (at.0 as *const u8).read_volatile() }
+    }
+}
+
+fn hash_of(app: &App, fragment: &Fragment, base: ImageBase) -> u64 {
+    let start = fragment.head.at(base).0;
+    source_hash(&app.read(start, u64::from(fragment.source_len)))
+}
+
+fn small(offset: u64, exits: &[u64]) -> (Fragment, u32) {
+    (fragment(offset, 8, exits, CANONICAL), 0)
+}
+
+/// One that has a group of its own.
+fn large(offset: u64, exits: &[u64]) -> (Fragment, u32) {
+    let (mut fragment, flags) = small(offset, exits);
+    fragment.hot.resize(LARGE, 0x90);
+    (fragment, flags)
+}
+
+#[test]
+fn kept_code_is_mapped_at_the_first_question_and_runs_once_it_is_compared() {
+    let mut shelf = Shelf::holding(&[small(0, &[0x40]), small(0x40, &[])]);
+    let (a, b) = (
+        shelf.find(0).expect("kept"),
+        shelf.find(0x40).expect("kept"),
+    );
+    let code = &shelf.world.code;
+    assert!(code.in_units(a.0) && code.in_cache(b.0) && code.fresh_at(a.0).is_none());
+    assert_eq!(code.base_at(a.0).0, shelf.world.app.start);
+    assert_eq!(
+        code.spot(b.0).map(|s| (s.pc, s.boundary)),
+        Some((shelf.world.pc(0x40), true))
+    );
+    let figures = &code.figures;
+    assert_eq!(
+        (
+            figures.units_mapped,
+            figures.traces_reused,
+            figures.traces_looked_up
+        ),
+        (1, 2, 2)
+    );
+    assert_eq!((figures.fragments_validated, figures.notes.len()), (2, 0));
+    // Linked in the file, in one unit.
+    assert_eq!(shelf.branch(0), b.0);
+    assert_eq!(shelf.find(0x80), None);
+}
+
+#[test]
+fn kept_code_is_for_plain_contexts_only() {
+    let mut continued = small(0, &[]);
+    continued.0.context = Context::CONTINUATION;
+    let mut shelf = Shelf::holding(&[continued]);
+    assert_eq!(shelf.find(0), None);
+    assert_eq!(shelf.find_under(0, Context::VOLATILE), None);
+    assert!(shelf.find_under(0, Context::CONTINUATION).is_some());
+}
+
+#[test]
+fn a_group_whose_source_has_changed_is_refused_and_the_others_are_not() {
+    let mut shelf = Shelf::holding(&[large(0, &[0x40]), large(0x40, &[0])]);
+    shelf.world.app.write(shelf.world.pc(0x44).0, &[1]);
+    assert_eq!(shelf.find(0x40), None);
+    assert!(!shelf.units()[0].is_damaged() && !shelf.notes().is_empty());
+    let a = shelf.find(0).expect("its own source is as it was");
+    // The refusal came first: the link in the file was taken back with the admission.
+    let stub = shelf.exit(0).2 - 32;
+    assert_eq!(shelf.branch(0), stub);
+    assert!(shelf.world.code.running_maps(a.0).is_some());
+}
+
+#[test]
+fn links_of_the_file_into_a_refused_group_are_taken_back_at_the_first_fault() {
+    let mut shelf = Shelf::holding(&[large(0, &[0x40]), large(0x40, &[0])]);
+    shelf.find(0).expect("kept");
+    let target = shelf.branch(0);
+    shelf.world.app.write(shelf.world.pc(0x44).0, &[1]);
+    // A thread follows the link and faults.
+    assert!(!shelf.world.code.admit(target));
+    let (pc, context) = shelf.world.code.entry_of_refused(target);
+    assert_eq!((pc, context), (shelf.world.pc(0x40), CANONICAL));
+    assert_eq!(shelf.branch(0), shelf.exit(0).2 - 32);
+    assert!(shelf.world.code.running_maps(target).is_none());
+}
+
+#[test]
+fn killed_code_is_not_found_and_stops_who_comes_by_a_link() {
+    let mut wanted = small(0x40, &[0]);
+    wanted.1 = unit_flag::INDIRECT_TARGET;
+    let mut shelf = Shelf::holding(&[small(0, &[0x40]), wanted]);
+    let (a, b) = (
+        shelf.find(0).expect("kept"),
+        shelf.find(0x40).expect("kept"),
+    );
+    let tag = shelf.world.pc(0x40).0;
+    assert_eq!(
+        shelf.world.code.ibl.target(tag),
+        Some(b.0),
+        "known from earlier runs"
+    );
+    assert_eq!(shelf.world.code.indirect_misses(), 0);
+    let fresh = shelf.world.trace(0x80, 8, &[0x40]);
+    shelf.world.link(fresh, 0, b);
+    assert!(
+        shelf.world.code.kill_made_from(tag, tag + 1).is_empty(),
+        "no fresh code has died"
+    );
+    assert_eq!(shelf.world.leads(fresh, 0), None);
+    assert_eq!(shelf.world.code.ibl.target(tag), None);
+    assert_eq!((shelf.byte(b), shelf.find(0x40)), (INT3, None));
+    assert!(shelf.units()[0].is_killed(b.0) && !shelf.units()[0].is_killed(a.0));
+    assert!(shelf.world.code.running_maps(b.0).is_none());
+    assert!(
+        shelf.world.code.maps_at(b.0).is_some(),
+        "a thread may still be in it"
+    );
+    assert_eq!(shelf.find(0), Some(a));
+}
+
+#[test]
+fn exits_of_kept_code_are_linked_by_their_slots() {
+    let mut shelf = Shelf::holding(&[small(0, &[0x80])]);
+    shelf.find(0).expect("kept");
+    let (_, _, record) = shelf.exit(0);
+    let (branch, leave) = (shelf.branch(0), shelf.slot(0));
+    assert_eq!((branch, leave), (record - 32, record - 26));
+    let fresh = shelf.world.trace(0x80, 8, &[]);
+    // SAFETY: a record within the unit's mapping.
+    let exit = unsafe { (record as *const ExitRec).read() };
+    shelf.world.code.link(record, &exit, fresh);
+    assert_eq!((shelf.branch(0), shelf.slot(0)), (branch, fresh.0));
+    let pc = shelf.world.pc(0x80).0;
+    shelf.world.code.kill_made_from(pc, pc + 1);
+    assert_eq!(shelf.slot(0), leave);
+}
+
+#[test]
+fn with_its_image_a_unit_goes_and_nothing_leads_there_any_more() {
+    let mut shelf = Shelf::holding(&[small(0, &[0x80])]);
+    let a = shelf.find(0).expect("kept");
+    let (_, _, record) = shelf.exit(0);
+    // SAFETY: a record within the unit's mapping.
+    let exit = unsafe { (record as *const ExitRec).read() };
+    // Code of an image that stays: it lies elsewhere.
+    let other = Shelf::new().world.app;
+    let stays = crate::testing::add(&mut shelf.world.code, &other);
+    let fragment = fragment(0, 8, &[0], CANONICAL);
+    let code = &mut shelf.world.code;
+    let room = code.make_room(stays, &fragment, crate::Manner::default());
+    let at = (stays, AppPc(other.start));
+    let fresh = code.install(room.expect("room"), at, fragment, &[0; 8], Kind::Trace);
+    shelf.world.link(fresh, 0, a);
+    shelf.world.code.link(record, &exit, fresh);
+    shelf.world.code.link_indirect(shelf.world.pc(0), a);
+    let (start, end) = (
+        shelf.world.app.start,
+        shelf.world.app.start + shelf.world.app.len,
+    );
+    shelf.world.code.gone(start, end);
+    assert!(shelf.units().is_empty() && !shelf.world.code.in_cache(a.0));
+    assert_eq!(shelf.world.leads(fresh, 0), None);
+    assert_eq!(shelf.world.code.ibl.target(start), None);
+    // The slot in the unit is not written to: it is not there any more.
+    shelf
+        .world
+        .code
+        .kill_made_from(other.start, other.start + 1);
+}
+
+#[test]
+fn a_unit_that_lies_elsewhere_has_its_distances_to_the_app_put_right() {
+    let mut shelf = Shelf::with_flags(flag::FORBID_PREFERRED);
+    let (mut code, flags) = small(0, &[]);
+    code.relocs.push(Reloc {
+        section: Section::Hot,
+        at: 4,
+        pc_bias: 4,
+        kind: RelocKind::App(ImageOff(0x123)),
+    });
+    let bytes = shelf.freeze(&[(code, flags)]);
+    shelf.publish(0, &bytes);
+    let a = shelf.find(0).expect("kept");
+    let preferred = shelf.world.app.start - 0x6000_0000;
+    assert_ne!(a.0, preferred);
+    assert_eq!(shelf.world.code.figures.relocations_applied, 1);
+    // SAFETY: within the unit's mapping.
+    let distance = unsafe { ((a.0 + 4) as *const i32).read() };
+    let at = (a.0 + 8).wrapping_add_signed(i64::from(distance));
+    assert_eq!(at, shelf.world.pc(0x123).0);
+}
+
+#[test]
+fn a_unit_lies_where_it_was_laid_out_for_if_that_is_free() {
+    let mut shelf = Shelf::holding(&[small(0, &[])]);
+    let a = shelf.find(0).expect("kept");
+    assert_eq!(a.0, shelf.world.app.start - 0x6000_0000);
+    assert_eq!(shelf.world.code.figures.relocations_applied, 0);
+    assert_eq!(shelf.world.code.ranges().count(), 1);
+}
+
+#[test]
+fn damage_is_refused_and_the_file_named() {
+    let mut shelf = Shelf::new();
+    let whole = shelf.freeze(&[small(0, &[])]);
+    let mut hot = whole.clone();
+    let geometry = ppin_persist::Geometry::peek(&whole, whole.len() as u64).expect("sound");
+    hot[geometry.hot.start as usize] ^= 1;
+    // (With the checksum of another it would pass for a copy.)
+    let mut head = shelf.freeze(&[small(0x40, &[])]);
+    head[64] ^= 1;
+    shelf.publish(0, &hot);
+    shelf.publish(1, &head);
+    shelf.publish(2, b"");
+    assert_eq!(shelf.find(0), None);
+    let mut damaged = shelf.world.code.take_damaged(shelf.world.image);
+    damaged.sort_unstable();
+    let seqs: Vec<u32> = damaged.iter().map(|name| name.seq).collect();
+    assert_eq!(seqs, [0, 1, 2], "{}", shelf.notes());
+}
+
+#[test]
+fn of_copies_one_is_mapped() {
+    let mut shelf = Shelf::new();
+    let (one, other) = (
+        shelf.freeze(&[small(0, &[])]),
+        shelf.freeze(&[small(0x40, &[])]),
+    );
+    for (seq, bytes) in [(0, &one), (1, &one), (2, &other)] {
+        shelf.publish(seq, bytes);
+    }
+    assert!(shelf.find(0).is_some() && shelf.find(0x40).is_some());
+    assert_eq!(shelf.units().len(), 2);
+}
+
+#[test]
+fn what_was_put_off_limits_is_not_used() {
+    let mut shelf = Shelf::holding(&[small(0, &[])]);
+    let (start, end) = (shelf.world.pc(4).0, shelf.world.pc(5).0);
+    shelf.world.code.images.put_off_limits(start, end);
+    assert_eq!(shelf.find(0), None);
+}
+
+#[test]
+fn everything_can_be_admitted_at_once_and_later_units_are_not_sought() {
+    let mut shelf = Shelf::holding(&[large(0, &[0x40]), large(0x40, &[])]);
+    shelf.find(0).expect("kept");
+    assert_eq!(shelf.world.code.figures.traces_reused, 1);
+    shelf.world.code.join_all();
+    assert_eq!(shelf.world.code.figures.traces_reused, 2);
+    shelf.world.code.admit_all();
+    let late = shelf.freeze(&[small(0x80, &[])]);
+    shelf.publish(1, &late);
+    assert_eq!(shelf.find(0x80), None);
+}
+
+#[test]
+fn code_that_names_no_other_run_is_neither_sought_nor_saved() {
+    let mut shelf = Shelf::holding(&[small(0, &[])]);
+    shelf.world.code.images.get_mut(shelf.world.image).naming = crate::image::Naming::Local;
+    assert_eq!(shelf.find(0), None);
+    let Shelf { world, library, .. } = &mut shelf;
+    assert_eq!(world.code.key_of(library, world.image), None);
+    let image = world.code.images.get(ImageId(0));
+    assert!(!image.may_be_kept() && image.file == Some(FILE));
+}
+
+#[test]
+fn units_tell_what_they_hold_and_where_their_exits_lead() {
+    let ahead = (small(0x40, &[0x80]).0, unit_flag::ANTICIPATED);
+    let mut shelf = Shelf::holding(&[small(0, &[0x40, 0x80]), ahead]);
+    shelf.find(0).expect("kept");
+    let unit = &shelf.units()[0];
+    let (off, has) = (|n| ImageOff(n), |n| unit.has(ImageOff(n), CANONICAL));
+    assert_eq!(
+        (has(0), has(0x40), has(0x80), unit.fragments()),
+        (true, true, false, 2)
+    );
+    let exits: Vec<_> = unit.executed_exits(&[], 0).collect();
+    let from_first = |to| (off(0), off(to), CANONICAL);
+    assert_eq!(exits, [from_first(0x40), from_first(0x80)]);
+    assert_eq!(unit.executed_exits(&[off(0x100)], 0x20).count(), 0);
+    assert_eq!(
+        unit.executed_exits(&[off(0x18), off(0x20)], 0x20).count(),
+        2
+    );
+    let (start, end) = unit.range();
+    assert!(unit.contains(start) && !unit.contains(end) && end - start >= PAGE);
+}
