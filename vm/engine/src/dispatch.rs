@@ -21,7 +21,7 @@ const RESUMED: usize = 1;
 
 /// Called by the gate on the VM stack, all app state saved in `thread`. Returns the
 /// cache address to go on at.
-pub unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
+pub(crate) unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
     // SAFETY: the gate passes the running thread's structure.
     dispatch(unsafe { &mut *thread }).0
 }

@@ -25,9 +25,9 @@ use ppin_process::translate;
 use ppin_process::vm::{self, Vm};
 
 /// Tells a report from the app's own breakpoints.
-pub const MAGIC: u64 = 0x7070_696e_7374_6570;
+pub(crate) const MAGIC: u64 = 0x7070_696e_7374_6570;
 /// The tracer finds the place by the pc alone.
-pub const UNKNOWN: u64 = u64::MAX;
+pub(crate) const UNKNOWN: u64 = u64::MAX;
 
 const UNDECIDED: i32 = 0;
 const OFF: i32 = -1;
@@ -40,7 +40,7 @@ static BEHIND: AtomicU64 = AtomicU64::new(0);
 
 /// What is known before the dispatcher decides where to go on.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub(crate) struct Step {
     executed: u64,
     /// The system call that was made, if that is why the VM was entered.
     call: Option<AppPc>,
@@ -48,7 +48,7 @@ pub struct Step {
 
 /// On entry into the VM; `None` if there is nobody to tell.
 #[inline]
-pub fn before(thread: &Thread) -> Option<Step> {
+pub(crate) fn before(thread: &Thread) -> Option<Step> {
     if REPORTER.load(Relaxed) == OFF {
         return None;
     }
@@ -125,7 +125,7 @@ fn changed(thread: &Thread) -> bool {
 }
 
 /// On the way into the cache at `entry`.
-pub fn after(thread: &mut Thread, step: Step, entry: CachePc) {
+pub(crate) fn after(thread: &mut Thread, step: Step, entry: CachePc) {
     // A forked child comes by here, too.
     if REPORTER.load(Relaxed) != proc::tid() {
         return;

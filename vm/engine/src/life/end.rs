@@ -5,7 +5,7 @@ use ppin_os::descriptor;
 use ppin_process::vm::{Locked, Vm};
 
 /// The process is about to end or to execute another program.
-pub fn of_process(vm: &mut Locked) {
+pub(crate) fn of_process(vm: &mut Locked) {
     if core::mem::replace(&mut vm.ended_already, true) {
         return;
     }
@@ -18,6 +18,6 @@ pub fn of_process(vm: &mut Locked) {
 }
 
 /// An exec has failed after all: the process goes on.
-pub fn not_yet(vm: &mut Vm) {
+pub(crate) fn not_yet(vm: &mut Vm) {
     vm.ended_already = false;
 }

@@ -10,7 +10,7 @@ use ppin_seccomp::Confinement;
 
 /// Whether no filter of any thread stands in the way.
 #[must_use]
-pub fn possible() -> bool {
+pub(super) fn possible() -> bool {
     filter::all().is_none_or(lets_in)
 }
 

@@ -29,7 +29,7 @@ const LOCAL: u64 = 4;
 
 /// The thread has come to such code, or goes on in it: the next step, at the state in
 /// `context`. The app's gs is in place.
-pub fn go_on(thread: &mut Thread, context: &mut UContext) {
+pub(crate) fn go_on(thread: &mut Thread, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
     if vm::lock().config.flags & flag::LOCKSTEP != 0 {
         give_up(format_args!(
@@ -45,14 +45,14 @@ pub fn go_on(thread: &mut Thread, context: &mut UContext) {
 }
 
 /// The same, when the app's gs is not in place.
-pub fn resume(thread: &mut Thread, context: &mut UContext) {
+pub(crate) fn resume(thread: &mut Thread, context: &mut UContext) {
     thread.lend_gs();
     go_on(thread, context);
 }
 
 /// The app returns from a handler to such code, whose state is `context`. The kernel loads
 /// it, and finds what may be wrong with it.
-pub fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
+pub(crate) fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
     // With its gs in place none may come before the last step.
     signals::set_mask(HOLD_ALL);
     context.sigmask = if thread.pending == 0 {
@@ -67,7 +67,7 @@ pub fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
 }
 
 /// A fault or trap in such code, or behind the instruction that led to 64-bit code.
-pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
+pub(crate) fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
     let from = thread.signals.native_pc;
     let trapped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
     if trapped {

@@ -24,7 +24,7 @@ const PAGE_FAULT: u64 = 14;
 
 /// A system call was interrupted for our own sake: the state before it, from which it is
 /// made again.
-pub fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot> {
+pub(crate) fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot> {
     const NUMBER: usize = 2;
     let done = gate::place(context.gregs[greg::RIP]) == gate::Place::GateDone;
     let interrupted = done && context.gregs[greg::RAX] as isize == Errno::EINTR.raw();
@@ -35,7 +35,7 @@ pub fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot
 }
 
 /// Makes `context` and the counters say what the app's state is at `spot`.
-pub fn put_right(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+pub(crate) fn put_right(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     const REGISTERS: [(Spill, usize); 7] = [
         (Spill::Rax, greg::RAX),
         (Spill::Rcx, greg::RCX),
@@ -75,7 +75,7 @@ fn restore_flags(context: &mut UContext) {
 
 /// Context in which the instruction at `spot` is taken up again.
 #[must_use]
-pub fn continuation(vm: &Vm, spot: &Spot) -> Context {
+pub(crate) fn continuation(vm: &Vm, spot: &Spot) -> Context {
     let volatile = Context(spot.context.0 & Context::VOLATILE.0);
     let head = spot.block_start && !spot.context.contains(Context::CONTINUATION);
     if head || !vm.tool.distinguishes_blocks() {
@@ -87,7 +87,7 @@ pub fn continuation(vm: &Vm, spot: &Spot) -> Context {
 
 /// Delivers `info` to the app, which stands at `spot`; `context` is the kernel's
 /// frame for us and will be returned to. `fault`: raised by that instruction.
-pub fn deliver(
+pub(crate) fn deliver(
     thread: &mut Thread,
     context: &mut UContext,
     info: &SigInfo,
@@ -175,7 +175,7 @@ fn open_mask(thread: &mut Thread) -> u64 {
 }
 
 /// Nothing to deliver after all.
-pub fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+pub(crate) fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     context.sigmask = open_mask(thread);
     if !context.is_64_bit() {
         return compat::resume(thread, context);

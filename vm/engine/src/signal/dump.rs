@@ -28,7 +28,7 @@ use ppin_translate::changes;
 
 /// Whether a process that dies of `signal` now leaves a core file (core(5)).
 #[must_use]
-pub fn is_due(signal: u32) -> bool {
+pub(crate) fn is_due(signal: u32) -> bool {
     ppin_process::signal::dumps_core(signal)
         && is_dumpable()
         && is_wanted(proc::limit(c::RLIMIT_CORE))
@@ -59,7 +59,7 @@ fn is_dumpable() -> bool {
 
 /// Dies of the signal of `info`, the program standing at `pc` with the registers in
 /// `context`. Returns if that cannot be arranged.
-pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
+pub(crate) fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
     let possible = filter::allows(c::__NR_rt_sigreturn) && filter::allows(c::__NR_munmap);
     if !possible || vm::lock().config.flags & flag::LOCKSTEP != 0 {
         return;

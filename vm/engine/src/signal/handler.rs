@@ -25,7 +25,7 @@ const SI_KERNEL: i32 = 0x80;
 ///
 /// # Safety
 /// Called by the kernel alone, with a frame of its own.
-pub unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UContext) {
+pub(crate) unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UContext) {
     // SAFETY: the kernel's frame.
     let (info, context) = unsafe { (&mut *info, &mut *context) };
     // Not by way of gs, which the app may have (see `thread::segment`).

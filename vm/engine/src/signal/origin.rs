@@ -35,7 +35,7 @@ impl Surroundings for Memory {
 /// The branch by which `departure` was made, with the registers before it; `after`
 /// are those behind it.
 #[must_use]
-pub fn find(departure: &Departure, after: &Registers) -> Option<(AppPc, Registers)> {
+pub(crate) fn find(departure: &Departure, after: &Registers) -> Option<(AppPc, Registers)> {
     let mut ahead = starts(&vm::lock(), departure);
     let mut seen: BTreeSet<AppPc> = ahead.iter().copied().collect();
     while let Some(pc) = ahead.pop_front() {

@@ -19,7 +19,7 @@ use ppin_process::translate::Spot;
 use ppin_process::{gate, vm};
 
 /// Steps to the next boundary.
-pub fn begin(thread: &mut Thread, context: &mut UContext) {
+pub(crate) fn begin(thread: &mut Thread, context: &mut UContext) {
     thread.signals.stepping = true;
     go_on(thread, context);
 }
@@ -36,7 +36,7 @@ fn stop(thread: &mut Thread, context: &mut UContext) {
 }
 
 /// After one instruction under the trap flag.
-pub fn stepped(thread: &mut Thread, context: &mut UContext) {
+pub(crate) fn stepped(thread: &mut Thread, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
     let place = locate(thread, pc);
     if !matches!(place, Where::Vm) {
@@ -71,7 +71,7 @@ fn at_boundary(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
 }
 
 /// The app's own trap, behind an instruction of it.
-pub fn trap(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+pub(crate) fn trap(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     thread.signals.trap_flag.last = false;
     let info = SigInfo::fault(c::SIGTRAP, TRAP_TRACE, spot.pc.0);
     deliver::deliver(thread, context, &info, spot, true);

@@ -9,7 +9,7 @@ use ppin_process::translate::{self, Spot};
 use ppin_process::vm;
 
 /// Where a thread is, for a signal.
-pub enum Where {
+pub(crate) enum Where {
     /// In the cache, or as good as: the app's state is at hand.
     App(translate::Spot),
     /// Must run on to a boundary.
@@ -19,7 +19,7 @@ pub enum Where {
 }
 
 /// Where `thread` is, if it is at `pc`.
-pub fn locate(thread: &Thread, pc: u64) -> Where {
+pub(crate) fn locate(thread: &Thread, pc: u64) -> Where {
     let in_cache = |pc| translate::spot(&vm::lock(), pc);
     if !vm::is_runtime(pc) {
         return match in_cache(pc) {
@@ -43,7 +43,7 @@ pub fn locate(thread: &Thread, pc: u64) -> Where {
 
 /// State at the gate: before the call (or to be restarted), or behind it.
 #[must_use]
-pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
+pub(crate) fn gate_spot(thread: &Thread, done: bool) -> Spot {
     let record = thread.area.scratch[0];
     // SAFETY: the gate stored the address of the record it was entered with; its
     // code is not freed while the thread is in the gate.

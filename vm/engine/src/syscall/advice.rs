@@ -21,7 +21,7 @@ fn drops(advice: usize) -> bool {
 }
 
 /// `madvise`.
-pub fn madvise(args: &[usize; 6]) -> isize {
+pub(super) fn madvise(args: &[usize; 6]) -> isize {
     let result = pass(c::__NR_madvise, args);
     if let Some(pages) = Pages::new(args[0], args[1]) {
         advised(pages, args[2]);
@@ -39,7 +39,7 @@ fn advised(pages: Pages, advice: usize) {
 
 /// `process_madvise`: one advice for many ranges, in their order up to the first that fails.
 /// The result is the number of bytes.
-pub fn process_madvise(args: &[usize; 6]) -> isize {
+pub(super) fn process_madvise(args: &[usize; 6]) -> isize {
     let vectors = vectors(args[1], args[2]);
     let ours = first_of_ours(&vectors);
     let concerns_us = ours.is_some() || drops(args[3]) && have_code(&vectors);

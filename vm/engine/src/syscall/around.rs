@@ -9,7 +9,7 @@ use ppin_os::{Errno, c, maps, mem, place};
 use ppin_process::{ours, vm};
 
 /// The result of the call, made on what is the program's; `None`: nothing of ours lies there.
-pub fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
+pub(super) fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
     let pages = named(nr, args)?;
     let pieces = pages.without(ours::all(&vm::lock()))?;
     Some(match nr {

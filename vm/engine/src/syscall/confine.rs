@@ -35,7 +35,7 @@ struct Wish {
 }
 
 /// Handles `seccomp` and `prctl(PR_SET_SECCOMP)`; [`vmcall::ABORTED`]: a signal goes first.
-pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
+pub(crate) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     let Some(wish) = wish(nr, args) else {
         return pass(nr, args);
     };

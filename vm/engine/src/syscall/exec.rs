@@ -18,7 +18,7 @@ use ppin_process::vm;
 const PATH_MAX: usize = 4096;
 
 /// Handles the call; returns only if the exec failed.
-pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let at = (nr == c::__NR_execveat).then_some((args[0] as i32, args[4] as u32));
     let first = usize::from(at.is_some());
     let path = path(args[first] as u64);

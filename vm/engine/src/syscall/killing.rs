@@ -15,7 +15,7 @@ use ppin_process::vm::{self, Locked, Vm};
 const PATIENCE: u32 = 1000;
 
 /// Handles the call.
-pub fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> Outcome {
     let sent = match nr {
         c::__NR_tgkill | c::__NR_rt_tgsigqueueinfo => args[2],
         _ => args[1],
@@ -33,7 +33,7 @@ pub fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> O
 }
 
 /// Makes the call, by which those of `hit` end or stop, while none of them has a lock of ours.
-pub fn with_locks(_: &Locked, nr: u32, args: &[usize; 6], hit: &[i32]) -> isize {
+pub(super) fn with_locks(_: &Locked, nr: u32, args: &[usize; 6], hit: &[i32]) -> isize {
     heap::with_heap_at_rest(|_| {
         let result = pass(nr, args);
         if result == 0 {
@@ -57,7 +57,7 @@ fn hit(vm: &Vm, thread: &Thread, nr: u32, args: &[usize; 6]) -> Vec<i32> {
 }
 
 /// The process that a descriptor stands for (pidfd_open(2)); 0 if that cannot be told.
-pub fn pid_of(fd: i32) -> i32 {
+pub(super) fn pid_of(fd: i32) -> i32 {
     const KEY: &str = "\nPid:\t";
     let info = File::open(&format!("/proc/self/fdinfo/{fd}"), c::O_RDONLY, 0)
         .and_then(|file| file.read_all(4096))

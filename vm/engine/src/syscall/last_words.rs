@@ -20,7 +20,7 @@ use ppin_process::vm;
 static DUE: AtomicBool = AtomicBool::new(false);
 
 /// Decides whether closes are of interest.
-pub fn init(config: &Config) {
+pub(crate) fn init(config: &Config) {
     let stats = config.flags & flag::STATS != 0;
     let due = config.tool != "null" || stats || !config.log.is_empty();
     DUE.store(due, Ordering::Relaxed);
@@ -34,7 +34,7 @@ fn watch_closes() {
 }
 
 /// What becomes of a call, if that is decided here.
-pub fn decide(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Option<Outcome> {
+pub(crate) fn decide(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Option<Outcome> {
     let kept = stderr::duplicate();
     match nr {
         c::__NR_close if kept == Some(args[0] as i32) => Some(Outcome::Done(Errno::EBADF.raw())),

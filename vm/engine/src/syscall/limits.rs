@@ -12,7 +12,7 @@ use ppin_process::thread::Thread;
 use ppin_process::vm::{self, Vm};
 
 /// `setrlimit`, `getrlimit` and `prlimit64`.
-pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
+pub(crate) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     let (resource, new, old) = match nr {
         c::__NR_getrlimit => (args[0], None, Some(1)),
         c::__NR_setrlimit => (args[0], Some(1), None),
@@ -28,7 +28,7 @@ pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
 }
 
 /// The app was started under limits: they are widened if that is allowed.
-pub fn inherit(vm: &Vm) {
+pub(crate) fn inherit(vm: &Vm) {
     for limit in &WIDENED {
         let asked = limit.current();
         if budget::allowed(limit.resource, asked) == u64::MAX {

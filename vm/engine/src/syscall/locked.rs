@@ -18,7 +18,7 @@ use ppin_process::vm;
 static FUTURE: AtomicU32 = AtomicU32::new(0);
 
 /// `mlockall` and `munlockall`.
-pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
+pub(crate) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     let flags = args[0] as u32;
     // (A filter may not allow what we would do instead.)
     let to_the_kernel =
@@ -104,7 +104,7 @@ fn lock((start, end): Range, flags: u32) -> bool {
 }
 
 /// mmap(2), with what the app has asked for all that comes.
-pub fn map(args: &[usize; 6]) -> isize {
+pub(crate) fn map(args: &[usize; 6]) -> isize {
     let future = FUTURE.load(Ordering::Relaxed);
     if future == 0 {
         return pass(c::__NR_mmap, args);
@@ -124,7 +124,7 @@ pub fn map(args: &[usize; 6]) -> isize {
 }
 
 /// brk(2).
-pub fn brk(args: &[usize; 6]) -> isize {
+pub(crate) fn brk(args: &[usize; 6]) -> isize {
     let future = FUTURE.load(Ordering::Relaxed);
     if future == 0 {
         return pass(c::__NR_brk, args);
@@ -139,7 +139,7 @@ pub fn brk(args: &[usize; 6]) -> isize {
 }
 
 /// The app has attached shared memory at `start`.
-pub fn attached(start: u64) {
+pub(crate) fn attached(start: u64) {
     let future = FUTURE.load(Ordering::Relaxed);
     if future == 0 {
         return;
@@ -151,12 +151,12 @@ pub fn attached(start: u64) {
 }
 
 /// This process is a forked child, which has locked nothing yet.
-pub fn forked() {
+pub(crate) fn forked() {
     FUTURE.store(0, Ordering::Relaxed);
 }
 
 /// The app goes on without us: the kernel does it for us.
-pub fn hand_over() {
+pub(crate) fn hand_over() {
     let future = FUTURE.load(Ordering::Relaxed);
     if future != 0 {
         // SAFETY: changes no memory.

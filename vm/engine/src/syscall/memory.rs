@@ -22,7 +22,7 @@ const IN_OUR_PLACE: &str = "it changed the memory where ppin lay";
 
 /// Makes the call and brings translations up to date. One that puts something in the place of
 /// ours can be made only by a process that is left to itself.
-pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let hit = |(start, end)| ours::overlap(&vm::lock(), start, end);
     let replaced = replaced(nr, args).map(Pages::bounds).filter(|it| hit(*it));
     let Some((start, end)) = replaced else {
@@ -77,7 +77,7 @@ fn made() {
 }
 
 /// Makes the call, of which nothing concerns us.
-pub fn make(nr: u32, args: &[usize; 6]) -> isize {
+pub(super) fn make(nr: u32, args: &[usize; 6]) -> isize {
     if nr == c::__NR_munmap {
         stock::removed();
     } else {
@@ -100,7 +100,7 @@ pub fn make(nr: u32, args: &[usize; 6]) -> isize {
 
 /// What the call takes away is forgotten before, so that no other thread finds a
 /// translation of what is gone. Should the call fail, it is translated again.
-pub fn forget(pages: Option<Pages>) {
+pub(super) fn forget(pages: Option<Pages>) {
     if let Some((start, end)) = pages.map(Pages::bounds) {
         changes::range(&mut vm::lock(), start, end);
     }
@@ -231,7 +231,7 @@ fn mseal(args: &[usize; 6]) -> isize {
 static BREAK: AtomicU64 = AtomicU64::new(0);
 
 /// The program break may be elsewhere (prctl(2), `PR_SET_MM`).
-pub fn break_moved() {
+pub(super) fn break_moved() {
     BREAK.store(0, Ordering::Relaxed);
 }
 

@@ -17,14 +17,14 @@ use ppin_translate::changes;
 type Range = (u64, u64);
 
 /// The app has opened `fd` for writing.
-pub fn opened(fd: i32) {
+pub(super) fn opened(fd: i32) {
     if !table::watches_writes() && is_own_memory(fd) {
         table::watch_writes();
     }
 }
 
 /// A write, to any descriptor.
-pub fn write(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn write(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let fd = args[0] as i32;
     let start = is_own_memory(fd).then(|| position(nr, fd, args));
     let outcome = pass_interruptible(thread, nr, args);
@@ -60,7 +60,7 @@ fn position(nr: u32, fd: i32, args: &[usize; 6]) -> u64 {
 }
 
 /// process_vm_writev(2). It minds the protection, which we may have taken away.
-pub fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     if !is_ours(args[0] as i32) {
         return pass_interruptible(thread, nr, args);
     }

@@ -18,7 +18,7 @@ use ppin_process::thread::{Thread, reg};
 use ppin_process::{pending, vm};
 
 /// Handles one of the first five.
-pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     match nr {
         c::__NR_rt_sigaction => Outcome::Done(sigaction(thread, args)),
         c::__NR_rt_sigprocmask => Outcome::Done(sigprocmask(thread, args)),
@@ -98,7 +98,7 @@ fn sigprocmask(thread: &mut Thread, args: &[usize; 6]) -> isize {
 
 /// Makes `mask` the app's. If a signal is waiting, the kernel keeps holding back the
 /// others until it is delivered.
-pub fn change_mask(thread: &mut Thread, mask: u64) {
+pub(super) fn change_mask(thread: &mut Thread, mask: u64) {
     thread.signals.mask = mask;
     // The kernel, too, takes these first.
     pending::release(thread);
@@ -126,7 +126,7 @@ fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
 
 /// `rt_sigtimedwait`, where our handlers would show: it waits for what we hold, or for
 /// signals that end the process, blocked or not, unless they are caught.
-pub fn timed_wait(thread: &mut Thread, args: &[usize; 6]) -> Option<Outcome> {
+pub(super) fn timed_wait(thread: &mut Thread, args: &[usize; 6]) -> Option<Outcome> {
     if args[3] != 8 {
         return None;
     }

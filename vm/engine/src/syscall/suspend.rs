@@ -11,7 +11,7 @@ use ppin_process::signal::{UNCATCHABLE, kernel_mask};
 use ppin_process::thread::Thread;
 
 /// Handles one of them.
-pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     match nr {
         c::__NR_rt_sigsuspend => wait(thread, nr, args, args[0], |args, set| args[0] = set),
         c::__NR_ppoll => wait(thread, nr, args, args[3], |args, set| args[3] = set),

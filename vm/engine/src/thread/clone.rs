@@ -17,7 +17,7 @@ use ppin_process::{counters, vm};
 
 /// A request in the form of clone3(2); shorter ones are widened to it.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// `struct clone_args`: flags, pidfd, child_tid, parent_tid, exit_signal, stack,
     /// stack_size, tls, set_tid, set_tid_size, cgroup.
     words: [u64; 11],
@@ -41,13 +41,13 @@ const CLONE_CLEAR_SIGHAND: u64 = 1 << 32;
 impl Request {
     /// fork and vfork: the low byte of `flags` is the exit signal.
     #[must_use]
-    pub fn plain(flags: u64) -> Self {
+    pub(crate) fn plain(flags: u64) -> Self {
         Self::clone(&[flags as usize, 0, 0, 0, 0, 0])
     }
 
     /// clone(2): flags, stack, parent_tid, child_tid, tls.
     #[must_use]
-    pub fn clone(args: &[usize; 6]) -> Self {
+    pub(crate) fn clone(args: &[usize; 6]) -> Self {
         let [flags, stack, parent_tid, child_tid, tls, _] = args.map(|a| a as u64);
         let mut words = [0; 11];
         words[FLAGS] = flags & !0xff;
@@ -69,7 +69,7 @@ impl Request {
     ///
     /// # Errors
     /// The result for the app.
-    pub fn clone3(at: u64, size: usize) -> Result<Self, isize> {
+    pub(crate) fn clone3(at: u64, size: usize) -> Result<Self, isize> {
         const KNOWN: usize = 88;
         if size > mem::PAGE as usize {
             return Err(Errno::E2BIG.raw());
@@ -141,7 +141,7 @@ impl Request {
 
 /// Makes the call; returns in the parent (and in a child that has memory of its
 /// own) with the result for rax.
-pub fn run(thread: &mut Thread, request: &mut Request) -> isize {
+pub(crate) fn run(thread: &mut Thread, request: &mut Request) -> isize {
     if request.flag(c::CLONE_VM) {
         share(thread, request)
     } else {

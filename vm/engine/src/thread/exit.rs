@@ -11,7 +11,7 @@ use ppin_process::thread::Thread;
 use ppin_process::vm;
 
 /// `exit`: this thread only, unless it is the last.
-pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
+pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
     if thread.borrowed_memory {
         leave(status);
     }
@@ -54,7 +54,7 @@ fn leave(status: i32) -> ! {
 /// `exit_group`: the process. Who is first has the lock, and keeps it: saving takes longer
 /// than natively the end does, and no other thread may write, end the process otherwise or
 /// die of a signal meanwhile.
-pub fn process(thread: &mut Thread, status: i32) -> Outcome {
+pub(crate) fn process(thread: &mut Thread, status: i32) -> Outcome {
     if thread.borrowed_memory {
         proc::exit_group(status)
     }

@@ -14,7 +14,7 @@ use ppin_process::vm::{self, Vm};
 
 /// What tools are given. Takes the VM lock as it needs it.
 #[derive(Debug)]
-pub struct EngineHost;
+pub(crate) struct EngineHost;
 
 /// Files opened for tools: paths, because no descriptor is held open in the app.
 static OPENED: ppin_os::lock::Mutex<Vec<String>> = ppin_os::lock::Mutex::new(Vec::new());

@@ -7,7 +7,7 @@
 //! bridge     the way there, in assembly
 //! ```
 
-pub mod analysis;
-pub mod bridge;
-pub mod host;
-pub mod report;
+pub(crate) mod analysis;
+pub(crate) mod bridge;
+pub(crate) mod host;
+pub(crate) mod report;

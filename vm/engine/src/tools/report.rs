@@ -29,7 +29,7 @@ impl Report for Text {
 }
 
 /// Lets the tool write its report. The VM lock is released meanwhile.
-pub fn tool_report(locked: &mut Locked) {
+pub(crate) fn tool_report(locked: &mut Locked) {
     let (tool, flags, output) = (
         locked.tool_ref(),
         locked.config.flags,
@@ -51,7 +51,7 @@ pub fn tool_report(locked: &mut Locked) {
 }
 
 /// Writes the statistics, if they were asked for.
-pub fn write_stats(vm: &Vm) {
+pub(crate) fn write_stats(vm: &Vm) {
     if vm.config.flags & flag::STATS == 0 {
         return;
     }

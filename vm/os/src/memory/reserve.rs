@@ -32,7 +32,7 @@ pub(crate) fn laid_in() -> u64 {
 ///
 /// # Errors
 /// There is not that much.
-pub fn take_some(len: u64) -> Result<u64> {
+pub(crate) fn take_some(len: u64) -> Result<u64> {
     take(len, budget::last(laid_in()))
 }
 

@@ -16,7 +16,12 @@ const PATIENCE: u64 = 10;
 
 /// Makes both copies and waits for the verdict; in a copy, says where that one enters
 /// the cache.
-pub fn make(thread: &mut Thread, entry: CachePc, pc: AppPc, shared: &Shared) -> Option<CachePc> {
+pub(super) fn make(
+    thread: &mut Thread,
+    entry: CachePc,
+    pc: AppPc,
+    shared: &Shared,
+) -> Option<CachePc> {
     let before = signals::set_mask(HOLD_ALL);
     let guard = vm::lock();
     let child = heap::with_heap_at_rest(|_| copy());

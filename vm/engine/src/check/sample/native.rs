@@ -18,7 +18,7 @@ static AT: AtomicU32 = AtomicU32::new(0);
 
 /// At the trap from which it goes to its first instruction, or after an instruction
 /// (`stepped`), or at a fault, which the other copy did not have.
-pub fn on_signal(
+pub(super) fn on_signal(
     thread: &mut Thread,
     record: &mut Record,
     (signal, stepped): (u32, bool),

@@ -16,7 +16,7 @@ use ppin_process::{translate, vm};
 const TRAPS: u32 = 400_000;
 
 /// Segments of the app.
-pub struct Segments(pub u64);
+pub(super) struct Segments(pub u64);
 
 impl Surroundings for Segments {
     fn word(&self, address: u64) -> Option<u64> {
@@ -28,7 +28,7 @@ impl Surroundings for Segments {
 }
 
 /// After one instruction, or (`stepped` is false) at a fault, with which it ends.
-pub fn on_signal(thread: &Thread, record: &mut Record, stepped: bool, context: &UContext) {
+pub(super) fn on_signal(thread: &Thread, record: &mut Record, stepped: bool, context: &UContext) {
     static SEEN: AtomicU32 = AtomicU32::new(0);
     if !stepped || SEEN.fetch_add(1, Relaxed) > TRAPS {
         finish(record);
@@ -76,7 +76,7 @@ fn note(thread: &Thread, record: &mut Record, place: Place, context: &UContext) 
 }
 
 /// The stretch ends here: what was stored is shown to the other copy.
-pub fn finish(record: &mut Record) -> ! {
+pub(super) fn finish(record: &mut Record) -> ! {
     for (stretch, bytes) in record.compared() {
         peek::read(stretch.at, bytes);
     }

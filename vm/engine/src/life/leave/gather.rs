@@ -37,7 +37,7 @@ const LAST_STEPS: u32 = 100;
 
 /// What a thread that was halted does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It goes on natively.
     Leave,
     /// So it does, until the leader's signal ends the process in a moment.
@@ -48,7 +48,7 @@ pub enum Verdict {
 
 /// Makes `thread` the leader, unless there is one.
 #[must_use]
-pub fn begin(thread: &Thread) -> bool {
+pub(crate) fn begin(thread: &Thread) -> bool {
     let free = LEADER.compare_exchange(0, thread.tid, Ordering::AcqRel, Ordering::Relaxed);
     if free.is_ok() {
         DECISION.store(UNDECIDED, Ordering::Release);
@@ -58,18 +58,18 @@ pub fn begin(thread: &Thread) -> bool {
 
 /// Whether a thread other than `thread` leads.
 #[must_use]
-pub fn is_led_by_another(thread: &Thread) -> bool {
+pub(crate) fn is_led_by_another(thread: &Thread) -> bool {
     ![0, thread.tid].contains(&LEADER.load(Ordering::Acquire))
 }
 
 /// This is the only thread of a forked child.
-pub fn forget() {
+pub(crate) fn forget() {
     LEADER.store(0, Ordering::Release);
 }
 
 /// The leader waits until all others have halted; `false`: some do not.
 #[must_use]
-pub fn halt_others(leader: &Thread) -> bool {
+pub(crate) fn halt_others(leader: &Thread) -> bool {
     let (mut left, mut patience) = (usize::MAX, PATIENCE);
     loop {
         let missing = ask_missing(leader);
@@ -127,7 +127,7 @@ fn others<'a>(vm: &'a Vm, leader: &Thread) -> impl Iterator<Item = &'a Thread> +
 /// In the handler of a thread that is not the leader, at a boundary: waits for the decision.
 /// All signals are blocked from here on.
 #[must_use]
-pub fn halt(thread: &Thread) -> Verdict {
+pub(crate) fn halt(thread: &Thread) -> Verdict {
     signals::set_mask(NOTHING);
     thread.signals.halted.store(true, Ordering::Release);
     loop {
@@ -149,7 +149,7 @@ fn decide(decision: u32) {
 }
 
 /// Lets all go on in the cache.
-pub fn stay(leader: &Thread) {
+pub(crate) fn stay(leader: &Thread) {
     decide(STAY);
     let halted = |thread: &Thread| thread.signals.halted.load(Ordering::Acquire);
     while others(&vm::lock(), leader).any(halted) {
@@ -160,7 +160,7 @@ pub fn stay(leader: &Thread) {
 
 /// Lets all go on natively, as `verdict` says, and waits for them to have the program's
 /// registers; `false`: some may not have them yet.
-pub fn leave(leader: &Thread, verdict: Verdict) -> bool {
+pub(crate) fn leave(leader: &Thread, verdict: Verdict) -> bool {
     decide(if verdict == Verdict::Die { DIE } else { LEAVE });
     let mut left: Vec<i32> = others(&vm::lock(), leader).map(|it| it.tid).collect();
     for _ in 0..LAST_STEPS {
@@ -176,7 +176,7 @@ pub fn leave(leader: &Thread, verdict: Verdict) -> bool {
 /// Memory from which the kernel may still read what the other threads have left to it: it
 /// takes their masks first, and their registers then.
 #[must_use]
-pub fn frames(leader: &Thread) -> Vec<Range> {
+pub(crate) fn frames(leader: &Thread) -> Vec<Range> {
     let map = |thread: &Thread| (thread.map.0, thread.map.0 + thread.map.1);
     others(&vm::lock(), leader).map(map).collect()
 }

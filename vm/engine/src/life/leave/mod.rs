@@ -13,10 +13,10 @@
 //! core file is left, too, just before ([`crate::signal::dump`]).
 
 mod ask;
-pub mod gather;
+pub(crate) mod gather;
 pub(crate) mod last_steps;
 
-pub use ask::{ask, is_request};
+pub(crate) use ask::{ask, is_request};
 use gather::Verdict;
 use ppin_os::signals;
 
@@ -38,11 +38,11 @@ use ppin_process::{gate, pending, x87};
 use ppin_translate::changes;
 
 /// Why a process was left, for the statistics: a tracer.
-pub const TRACED: &str = "it was traced";
+pub(crate) const TRACED: &str = "it was traced";
 
 /// Whether the process of `thread` can be left, which has no other threads.
 #[must_use]
-pub fn is_possible(thread: &Thread) -> bool {
+pub(crate) fn is_possible(thread: &Thread) -> bool {
     let vm = vm::lock();
     vm.threads.len() == 1 && !thread.borrowed_memory && are_free(&vm)
 }
@@ -62,7 +62,7 @@ fn is_possible_for_all(vm: &Vm) -> bool {
 
 /// Leaves the process at the app's system call at `pc`, which is yet to be made: natively.
 /// The cache address to go on at.
-pub fn before_call(thread: &mut Thread, pc: AppPc, since: &str) -> CachePc {
+pub(crate) fn before_call(thread: &mut Thread, pc: AppPc, since: &str) -> CachePc {
     depart(&mut vm::lock(), since);
     thread.signals.departed = true;
     native::begin(thread, pc, CachePc(0))
@@ -70,7 +70,7 @@ pub fn before_call(thread: &mut Thread, pc: AppPc, since: &str) -> CachePc {
 
 /// A signal is about to be delivered to a thread that has been asked to leave, and
 /// stands at `spot`. `false`: it cannot; the request is void.
-pub fn instead_of_delivery(
+pub(crate) fn instead_of_delivery(
     thread: &mut Thread,
     context: &mut UContext,
     info: &SigInfo,
@@ -128,7 +128,7 @@ fn with_others(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot
 /// The thread, at `pc` in the program's state, is about to die of `info`, but another thread
 /// leads. If that one has all leave, the signal is delivered natively; if it dies, this one
 /// dies with it. `false`: it is this thread's turn, in memory that others need.
-pub fn dying_with_others(
+pub(crate) fn dying_with_others(
     thread: &mut Thread,
     context: &mut UContext,
     info: &SigInfo,
@@ -162,7 +162,7 @@ fn depart(vm: &mut Locked, since: &str) {
 
 /// In a handler of ours, all app registers in `context`: the app goes on at `pc` by
 /// itself.
-pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
+pub(crate) fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
     signals::set_mask(NOTHING);
     // Whoever has asked for it waits for the mark, and then for the program's own mask.
     ask::mark();
@@ -200,7 +200,7 @@ fn restore(thread: &Thread, context: &UContext) -> ! {
 }
 
 /// Makes `context` the program's at `pc`; signals that we hold become the kernel's.
-pub fn make_native(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
+pub(crate) fn make_native(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
     queue_anew(thread);
     context.gregs[greg::RIP] = pc.0;
     let flags = &mut context.gregs[greg::FLAGS];
@@ -210,7 +210,7 @@ pub fn make_native(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
 }
 
 /// The kernel gets the dispositions of the program.
-pub fn give_back_actions(thread: &Thread) {
+pub(crate) fn give_back_actions(thread: &Thread) {
     let actions = &thread.process().actions;
     for signal in 1..=MAX_SIGNAL {
         // SAFETY: what the app itself has asked for.
