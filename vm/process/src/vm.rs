@@ -125,7 +125,7 @@ pub fn wake_all() {
 /// Frees the lock in a forked child, whose parent held it for both.
 pub fn unlock_in_child() {
     VM.reset();
-    ppin_os::lock::alone();
+    ppin_os::lock::sharing_ended();
 }
 
 /// Where the runtime lies: start and end.
@@ -194,7 +194,7 @@ impl Vm {
     /// process: [`ppin_os::lock`].) What can be made again goes, and is not saved.
     fn take_over(&mut self) {
         // A list that was about to grow may still lie where it was freed.
-        heap::anew();
+        heap::abandon();
         self.log(format_args!(
             "the holder of the lock is gone: all fresh code goes"
         ));

@@ -175,7 +175,7 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let clears_handlers = request.clears_handlers;
     let before = signals::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
-    let result = heap::with_heap_at_rest(|heap| {
+    let result = heap::with_heap_locked(|heap| {
         // SAFETY: the child has its own copy of everything and goes on right here.
         userfault::fork([vm::word(), heap], || unsafe { app_call(nr, args) })
     });
@@ -229,7 +229,7 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
         let elsewhere =
             request.flag(c::CLONE_NEWPID) || crate::life::cannot_follow::pid_namespace_pending();
         let vm = vm::lock();
-        heap::with_heap_at_rest(|_| lock::begin_sharing(elsewhere));
+        heap::with_heap_locked(|_| lock::begin_sharing(elsewhere));
         drop(vm);
     }
     let Some(child) = prepare(thread, request) else {
