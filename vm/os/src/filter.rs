@@ -64,7 +64,7 @@ pub fn inherited(parent: &Area) -> Shared {
 /// Returns `true` if from now on threads may be unable to wake each other: the caller must wake all
 /// sleepers now.
 #[must_use]
-pub fn learn<'a>(threads: impl Iterator<Item = &'a Area> + Clone) -> bool {
+pub fn update<'a>(threads: impl Iterator<Item = &'a Area> + Clone) -> bool {
     let address = |thread: &Area| thread.filters.load(Ordering::Acquire);
     let first = threads.clone().next().map_or(0, address);
     let alike = threads.clone().all(|one| address(one) == first);

@@ -1,11 +1,11 @@
-//! Which addresses are ours: what a program must not find in its list of mappings, nor map
-//! anything over.
+//! The runtime's own memory: a program must not find it in its list of mappings, nor map anything
+//! over it.
 
 use crate::vm::{self, Vm};
 pub use ppin_codecache::Range;
 use ppin_os::{heap, place};
 
-/// All of them, in no order.
+/// All ranges of the runtime's memory, in no order.
 pub fn all(vm: &Vm) -> impl Iterator<Item = Range> {
     [vm::runtime(), place::claimed()]
         .into_iter()
@@ -14,7 +14,7 @@ pub fn all(vm: &Vm) -> impl Iterator<Item = Range> {
         .chain(vm.code.idle_ranges())
 }
 
-/// Whether anything of ours lies in `start .. end`.
+/// Whether any memory of the runtime lies in `start .. end`.
 #[must_use]
 pub fn overlap(vm: &Vm, start: u64, end: u64) -> bool {
     start < end && all(vm).any(|(first, last)| first < end && start < last)
