@@ -140,11 +140,17 @@ impl CodeCache {
         spare.chain(retired).map(|chunk| chunk.range())
     }
 
-    /// The fragments of `image` that are in use and not saved, as `wanted` says of each.
+    /// The fragments of `image` that are in use and to be saved, as `wanted` says of each. What
+    /// may change where it is would be refused by the next run.
     #[must_use]
     pub fn unsaved(&self, image: ImageId, wanted: impl Fn(&Fresh) -> bool) -> Vec<FragmentId> {
         let all = self.fragments_of(image);
-        let unsaved = all.filter(|(_, fresh)| fresh.unsaved().is_some() && wanted(fresh));
+        let stays = |fresh: &Fresh| {
+            let start = fresh.pc().0;
+            let end = start + u64::from(fresh.code().source_len);
+            !self.images.may_change(start, end)
+        };
+        let unsaved = all.filter(|(_, f)| f.unsaved().is_some() && stays(f) && wanted(f));
         unsaved.map(|(id, _)| id).collect()
     }
 }

@@ -28,6 +28,8 @@ mod install;
 mod invalidate;
 mod journal;
 mod lookup;
+#[cfg(test)]
+mod model;
 pub mod room;
 pub mod spot;
 #[cfg(test)]

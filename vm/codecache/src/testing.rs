@@ -35,6 +35,8 @@ const RECORD: u32 = 32;
 pub(crate) struct App {
     pub(crate) start: u64,
     pub(crate) len: u64,
+    /// What the app may do with it, as far as is known. (The test may.)
+    pub(crate) writable: bool,
 }
 
 impl App {
@@ -46,7 +48,11 @@ impl App {
         peek::never_fault();
         let (start, len) = (NEXT.fetch_add(APART, Ordering::Relaxed), pages * PAGE);
         mem::map_anon_at(start, len, mem::RWX).expect("nobody maps there");
-        let app = Self { start, len };
+        let app = Self {
+            start,
+            len,
+            writable: true,
+        };
         for at in (start..start + len).step_by(8) {
             app.write(at, &(at ^ 0x5a5a).to_le_bytes());
         }
@@ -72,7 +78,7 @@ impl App {
             end: self.start + self.len,
             path: "/test/app".into(),
             readable: true,
-            writable: true,
+            writable: self.writable,
             executable: true,
             ..MapEntry::default()
         }
@@ -111,7 +117,11 @@ impl World {
 
     /// With so many pages of app code, and so much room.
     pub(crate) fn with(pages: u64, limit: u64) -> Self {
-        let app = App::new(pages);
+        Self::of(App::new(pages), limit)
+    }
+
+    /// With this app code.
+    pub(crate) fn of(app: App, limit: u64) -> Self {
         let table = IblTable::new(Box::leak(Box::new(AtomicU64::new(0))));
         let mut code = CodeCache::new(limit, table);
         let image = add(&mut code, &app);

@@ -37,7 +37,9 @@ impl Shelf {
     }
 
     fn with_flags(flags: u32) -> Self {
-        let mut world = World::new();
+        let mut app = App::new(8);
+        app.writable = false;
+        let mut world = World::of(app, 64 << 20);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().to_str().expect("plain text");
         let library = Library {
@@ -388,6 +390,34 @@ fn of_copies_one_is_mapped() {
     }
     assert!(shelf.find(0).is_some() && shelf.find(0x40).is_some());
     assert_eq!(shelf.units().len(), 2);
+}
+
+#[test]
+fn kept_code_is_not_used_where_the_app_may_write_to_its_source() {
+    let mut shelf = Shelf::holding(&[large(0, &[PAGE]), large(PAGE, &[])]);
+    shelf.find(0).expect("nobody may write there");
+    let linked = shelf.branch(0);
+    // The app asks for the right to.
+    let (start, end) = (shelf.world.pc(PAGE).0, shelf.world.pc(2 * PAGE).0);
+    shelf.world.code.protected(start, end);
+    shelf.world.app.writable = true;
+    let mut entry = shelf.world.app.region();
+    (entry.start, entry.end, entry.offset) = (start, end, PAGE);
+    let named = shelf.world.code.images.name(&entry, Some(&FILE), false);
+    assert_eq!(
+        shelf.world.code.images.add(&entry, Some(FILE), named),
+        shelf.world.image
+    );
+    assert!(
+        !shelf.world.code.admit(linked),
+        "no guard would tell of a store"
+    );
+    assert_eq!(shelf.find(PAGE), None);
+    // Nor is it saved for others to find.
+    shelf.world.trace(PAGE, 8, &[]);
+    shelf.world.trace(0x80, 8, &[]);
+    let saved = shelf.world.code.unsaved(shelf.world.image, |_| true);
+    assert_eq!(saved.len(), 1);
 }
 
 #[test]
