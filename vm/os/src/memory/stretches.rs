@@ -48,3 +48,6 @@ pub fn is_abandoned(at: usize) -> bool {
     };
     past.iter().any(holds)
 }
+
+#[cfg(test)]
+mod tests;
