@@ -38,6 +38,7 @@ mod reject;
 mod segments;
 mod slot;
 mod spec;
+mod spills;
 mod tables;
 mod thaw;
 pub mod trust;

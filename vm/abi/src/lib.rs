@@ -5,7 +5,8 @@
 //! emitted code reaches through `gs` ([`area`]), the records that emitted stubs
 //! hand to the VM ([`record`]), the static context of a fragment ([`context`]),
 //! the boot block that the launcher leaves for the runtime ([`boot`]), words for errors
-//! ([`errno`]) and the place of our memory in the program's ([`room`]).
+//! ([`errno`]), where registers lie that code has borrowed ([`spills`]), and the place of our
+//! memory in the program's ([`room`]).
 //!
 //! Nothing here runs: plain data, no allocation, no operating system.
 #![no_std]
@@ -18,3 +19,4 @@ pub mod context;
 pub mod errno;
 pub mod record;
 pub mod room;
+pub mod spills;

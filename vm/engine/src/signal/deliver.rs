@@ -14,9 +14,9 @@ use crate::thread::Thread;
 use crate::vm::{self, Vm};
 use crate::{glue, leave, x87};
 use ppin_abi::addr::{AppPc, ImageOff};
-use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
+use ppin_abi::spills::SpillSet;
 
 const REDZONE: u64 = 128;
 const SI_KERNEL: i32 = 0x80;
@@ -41,7 +41,8 @@ pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
         repeatable: true,
         inside: 0,
         block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
-        spilled: 0,
+        spilled: SpillSet::NONE,
+        flags_in_rax: false,
         context: Context(rec.context),
         // The call has been counted; if it is yet to run, it will be counted again.
         corrections: resume
@@ -66,22 +67,12 @@ pub fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot
 
 /// Makes `context` and the counters say what the app's state is at `spot`.
 pub fn settle(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
-    const REGISTERS: [(Spill, usize); 7] = [
-        (Spill::Rax, greg::RAX),
-        (Spill::Rcx, greg::RCX),
-        (Spill::Rdx, greg::RDX),
-        (Spill::Rbx, 11),
-        (Spill::Rsi, greg::RSI),
-        (Spill::Rdi, greg::RDI),
-        (Spill::R8, 0),
-    ];
-    if spot.spilled & Spill::Flags.bit() != 0 {
+    if spot.flags_in_rax {
         restore_flags(context);
     }
-    for (spill, register) in REGISTERS {
-        if spot.spilled & spill.bit() != 0 {
-            context.gregs[register] = thread.area.spill[spill as usize];
-        }
+    for (slot, register) in spot.spilled.iter() {
+        let value = thread.area.spill[slot.number()];
+        context.gregs[greg::BY_NUMBER[usize::from(register)]] = value;
     }
     translate::correct(thread, &spot.corrections);
     if !vm::is_runtime(context.gregs[greg::RIP]) {

@@ -13,7 +13,6 @@ use crate::sys::{c, peek};
 use crate::thread::{self, Thread};
 use crate::vm;
 use ppin_abi::addr::AppPc;
-use ppin_abi::area::Spill;
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 
@@ -277,7 +276,7 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
 /// holds the flags in rax. The VM looks why.
 fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) -> bool {
     let mut vm = vm::lock();
-    let comparing = |spot: &translate::Spot| spot.spilled & Spill::Flags.bit() != 0;
+    let comparing = |spot: &translate::Spot| spot.flags_in_rax;
     let Some(spot) = translate::spot(&vm, pc).filter(comparing) else {
         return false;
     };

@@ -55,8 +55,7 @@ impl Emitter {
         }
         self.row(app, spilled, comparing);
         dynasm!(self.hot; .arch x64; lahf; seto al);
-        let spilled = spilled | Spill::Flags.bit();
-        self.row(app, spilled, comparing);
+        self.row(app, spilled, comparing | pc_flag::FLAGS_IN_RAX);
         let changed = self.changed(pc, app, by_rcx);
         self.pace(changed);
         for (at, len) in pieces(bytes.len()) {
@@ -65,7 +64,7 @@ impl Emitter {
             self.hot.push_i32(0);
             self.relocate_hot(RelocKind::Cold(changed));
         }
-        self.row(app, spilled, 0);
+        self.row(app, spilled, pc_flag::FLAGS_IN_RAX);
         if !flags_dead {
             dynasm!(self.hot; .arch x64; add al, BYTE 127; sahf);
         }

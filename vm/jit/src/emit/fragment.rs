@@ -8,6 +8,7 @@ use crate::request;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_abi::spills::SpillSet;
 use ppin_relocator::{
     CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag,
 };
@@ -190,7 +191,7 @@ impl Emitter {
         self.pc_map.push(PcRow {
             hot,
             app,
-            spilled,
+            spilled: SpillSet::at_home(spilled),
             flags,
         });
     }
