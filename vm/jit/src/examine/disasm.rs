@@ -1,6 +1,7 @@
 //! Listings, for `ppin inspect` and for the compiler's own tests.
 
 use crate::decode::{InsReader, Kind, NoIns};
+use crate::form::Gpr;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -189,7 +190,7 @@ pub fn kept_elsewhere(row: &PcRow) -> String {
         .spilled
         .iter()
         .map(|(slot, register)| {
-            let name = iced_x86::Register::RAX + u32::from(register);
+            let name = Gpr::new(register).named();
             let home = SpillSet::at_home(1 << slot.number());
             if home.slot_of(register).is_some() {
                 format!("{name:?}").to_lowercase()

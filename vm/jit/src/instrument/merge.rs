@@ -20,8 +20,24 @@ pub(super) struct Group {
 pub(super) struct Addition {
     pub counter: Counter,
     pub total: i32,
-    /// What it pays: app offset of the instruction and its part.
-    pub parts: Vec<(u32, u32)>,
+    /// What it pays.
+    pub first: Part,
+    /// And what else: nothing, as a rule, if blocks are counted.
+    pub more: Vec<Part>,
+}
+
+/// A part of an addition.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    /// The instruction that it belongs to, in bytes from the head.
+    pub app: u32,
+    pub amount: u32,
+}
+
+impl Addition {
+    pub(super) fn parts(&self) -> impl Iterator<Item = Part> {
+        core::iter::once(self.first).chain(self.more.iter().copied())
+    }
 }
 
 /// The groups for `counts`, one for each block that has any.
@@ -94,26 +110,28 @@ impl Group {
         for count in counts.iter().filter(|count| belongs(count)) {
             self.add(count, ins[count.ins as usize].offset);
         }
-        for addition in &mut self.additions {
-            addition.parts.sort_unstable();
-        }
     }
 
     /// Joins an addition to the same counter, as long as its sum fits an immediate.
     fn add(&mut self, count: &CountInsertion, app: u32) {
         let amount = count.amount as i32;
+        let part = Part {
+            app,
+            amount: count.amount,
+        };
         let same = self.additions.iter_mut().find(|addition| {
             addition.counter == count.counter && addition.total.checked_add(amount).is_some()
         });
         match same {
             Some(addition) => {
                 addition.total += amount;
-                addition.parts.push((app, count.amount));
+                addition.more.push(part);
             }
             None => self.additions.push(Addition {
                 counter: count.counter,
                 total: amount,
-                parts: [(app, count.amount)].into(),
+                first: part,
+                more: Vec::new(),
             }),
         }
     }

@@ -9,26 +9,26 @@
 //!  resume:
 //! ```
 
+use super::bridge;
 use super::site::Site;
 use crate::api::{address_arg, plain_arg};
 use crate::decode::x87::PointerField;
-use crate::emit::Emitter;
+use crate::form::Form;
 use iced_x86::InstructionInfoFactory;
 use ppin_abi::record::{ArgKind, X87_POINTER};
 
 /// Behind the instruction itself.
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>, field: PointerField) {
+pub(super) fn lower(form: &mut Form, site: &Site<'_>, field: PointerField) {
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info(&site.ins.raw);
-    let image = emitter.image();
     let address = info
         .used_memory()
         .first()
-        .and_then(|used| address_arg(used, &site.ins.raw, image));
+        .and_then(|used| address_arg(used, &site.ins.raw, site.image));
     let Some(address) = address else {
         return;
     };
     let constant = |value: u8| plain_arg(ArgKind::Const, u64::from(value));
     let args = [address, constant(field.offset), constant(field.width)];
-    emitter.bridge(site.ins.pc(), site.ins.offset, X87_POINTER, &args);
+    bridge::lower(form, site.id, X87_POINTER, &args);
 }
