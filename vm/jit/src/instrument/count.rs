@@ -16,8 +16,10 @@ use ppin_relocator::CountRow;
 /// For so many parts of additions there is room at once.
 const ROOM: usize = 16;
 
-pub(super) fn lower(form: &mut Form, group: &Group) {
-    let any = Need::one_of(RegSet::ANY);
+/// The additions of `group`. `free`: registers that it says need not be kept are not.
+pub(super) fn lower(form: &mut Form, group: &Group, free: bool) {
+    let free = if free { group.free } else { RegSet::NONE };
+    let any = Need::one_of(RegSet::ANY).or_free(free);
     let image = |addition: &Addition| matches!(addition.counter, Counter::Image(_));
     match (group.additions.iter().any(image), group.flags_dead) {
         (false, true) => add_all(form, group, None, None),

@@ -1,8 +1,10 @@
 //! Merging the counts of each block.
 
 use crate::analyse::flags::live_flags;
+use crate::analyse::registers::overwritten;
 use crate::api::{CountInsertion, Counter};
 use crate::decode::{Ins, Kind};
+use crate::form::RegSet;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -13,6 +15,8 @@ pub(super) struct Group {
     pub after: bool,
     /// Whether no arithmetic flag is alive there.
     pub flags_dead: bool,
+    /// Registers that need not be kept there.
+    pub free: RegSet,
     pub additions: Vec<Addition>,
 }
 
@@ -57,7 +61,7 @@ pub(super) fn groups(
             .iter()
             .position(|ins| ins.kind.ends_block())
             .map_or(ins.len() - start, |last| last + 1);
-        let mut group = place(&live, start, start + len);
+        let mut group = place(&live, ins, start, start + len);
         group.collect(counts, ins, |count| {
             (start..start + len).contains(&block_entry(count, ins))
         });
@@ -78,12 +82,14 @@ fn block_entry(count: &CountInsertion, ins: &[Ins]) -> usize {
 }
 
 /// The cheapest place in the block `start..end`, with nothing in it yet.
-fn place(live: &[u32], start: usize, end: usize) -> Group {
+fn place(live: &[u32], ins: &[Ins], start: usize, end: usize) -> Group {
     let dead = (start..end).find(|&index| live[index] == 0);
+    let at = dead.unwrap_or(start);
     Group {
-        ins: dead.unwrap_or(start) as u32,
+        ins: at as u32,
         after: false,
         flags_dead: dead.is_some(),
+        free: overwritten(&ins[at]),
         additions: Vec::new(),
     }
 }
@@ -94,6 +100,7 @@ fn behind_the_end(counts: &[CountInsertion], ins: &[Ins]) -> Option<Group> {
         ins: ins.len().checked_sub(1)? as u32,
         after: true,
         flags_dead: false,
+        free: RegSet::NONE,
         additions: Vec::new(),
     };
     group.collect(counts, ins, |count| block_entry(count, ins) == ins.len());

@@ -10,7 +10,7 @@ mod merge;
 
 use crate::api::{CallInsertion, Insertions};
 use crate::decode::Ins;
-use crate::form::{Form, InsId, Op};
+use crate::form::{Form, InsId, Op, RegSet};
 use crate::lower::bridge;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -50,10 +50,11 @@ impl Plan {
         if self.is_done() {
             return;
         }
-        let start = form.ops.len();
+        let (start, temps) = (form.ops.len(), form.needs.len());
         let called = self.insert(form, ins, false);
         if form.ops.len() != start {
-            let repeatable = !called;
+            let mut needs = (temps..form.needs.len()).map(|number| form.needs.at(number as u16));
+            let repeatable = !called && needs.all(|need| need.free == RegSet::NONE);
             form.push(Op::Itself { repeatable });
         }
     }
@@ -74,19 +75,23 @@ impl Plan {
     /// What comes before or behind `ins`; whether a routine is called there.
     fn insert(&mut self, form: &mut Form, ins: InsId, after: bool) -> bool {
         let place = (u32::from(ins.0), after);
+        let called = |plan: &Self| {
+            let call = plan.calls.get(plan.calls_done);
+            call.is_some_and(|call| (call.ins, call.after) == place)
+        };
+        // A routine may look at any register.
+        let free = !called(self);
         while let Some(group) = self.groups.get(self.groups_done)
             && (group.ins, group.after) == place
         {
-            count::lower(form, group);
+            count::lower(form, group, free);
             self.groups_done += 1;
         }
-        let called = self.calls_done;
-        while let Some(call) = self.calls.get(self.calls_done)
-            && (call.ins, call.after) == place
-        {
+        while called(self) {
+            let call = &self.calls[self.calls_done];
             bridge::lower(form, ins, call.routine.0, &call.args);
             self.calls_done += 1;
         }
-        self.calls_done != called
+        !free
     }
 }
