@@ -12,7 +12,7 @@ use crate::decode::{Ins, effects};
 use crate::form::uses::uses;
 use crate::form::{Form, Gpr, InsId, Label, Op, Record, Reg, Temp, Temps};
 use alloc::vec::Vec;
-use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedRegister};
+use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedMemory, UsedRegister};
 use ppin_abi::area::Entry;
 use ppin_abi::record::Trap;
 use ppin_abi::spills::{Spill, SpillSlot};
@@ -225,7 +225,12 @@ impl Checker<'_> {
     fn app(&mut self, ins: InsId) -> Checked {
         let raw = &self.ins[usize::from(ins.0)].raw;
         let mut factory = InstructionInfoFactory::new();
-        let used = factory.info(raw).used_registers();
+        let info = factory.info(raw);
+        let accesses = |memory: &UsedMemory| memory.access() != OpAccess::NoMemAccess;
+        let exact = self.state.kept_all(self.allocation);
+        let quiet = !info.used_memory().iter().any(accesses);
+        ensure(exact || quiet, "a fault would show a register that is lost")?;
+        let used = info.used_registers();
         let named = |used: &UsedRegister| Gpr::holding(used.register());
         for (used, register) in used.iter().filter_map(|used| Some((used, named(used)?))) {
             let there = self.state.register(register) == Value::App(register);

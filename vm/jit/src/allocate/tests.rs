@@ -302,6 +302,23 @@ fn a_register_that_the_next_instruction_overwrites_need_not_be_kept() {
 }
 
 #[test]
+fn what_may_fault_shows_all_registers() {
+    // mov rcx, [rax]
+    let ins = read(&[0x48, 0x8b, 0x08]);
+    let free = RegSet::of(&[Gpr::RCX]);
+    for need in [Need::fixed(Gpr::RCX), Need::fixed(Gpr::RCX).or_free(free)] {
+        let mut form = Form::new(Context::CANONICAL, 1);
+        let [temp] = form.take([need]);
+        let (to, slot) = (temp.into(), 0);
+        form.push(Op::LoadSlot { to, slot });
+        form.give(&[temp]);
+        form.push(Op::App { ins: InsId(0) });
+        let kept = need.free == RegSet::NONE;
+        assert_eq!(right(&form, &ins, &allocate(&form)), kept);
+    }
+}
+
+#[test]
 fn in_a_sequence_all_registers_are_kept_at_home() {
     let free = RegSet::of(&[Gpr::RCX]);
     let mut form = Form::new(Context::CANONICAL, 1);

@@ -70,6 +70,16 @@ impl State {
         Ok(())
     }
 
+    /// Whether each value of the app is in its register or kept for a living temporary.
+    pub(super) fn kept_all(&self, allocation: &Allocation) -> bool {
+        let mut all = (0..16).map(Gpr::new);
+        all.all(|register| {
+            let there = self.register(register) == Value::App(register);
+            let mut alive = self.alive.iter().map(|temp| allocation.home(*temp));
+            there || alive.any(|home| home.register == register && home.kept.is_some())
+        })
+    }
+
     pub(super) fn registers_in_place(&self) -> Result<(), &'static str> {
         let mut all = (0..16).map(Gpr::new);
         if all.all(|register| self.register(register) == Value::App(register)) {
