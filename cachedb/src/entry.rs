@@ -1,15 +1,11 @@
-//! Units as listings show them.
+//! A unit and its image as listings show them, and how a unit's head is read.
 
-use crate::catalog::Catalog;
-use crate::error::{Context, Error};
-use crate::open::Database;
 use crate::scan::{UnitPath, path_of};
-use crate::trust;
 use ppin_persist::{HEADER_LEN, Head, Key, Reject, UnitFile};
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// All units of one image under one engine and tool.
 #[derive(Clone, Debug)]
@@ -61,14 +57,14 @@ pub struct UnitEntry {
     pub len: u64,
     /// When it was last read or made, in seconds, as exactly as the file system says.
     pub last_use: i64,
-    /// What its head says, or why it is not used.
+    /// Facts from its head, or why it is not used.
     pub facts: Result<UnitFacts, String>,
 }
 
-/// What the head of a unit says.
+/// Facts from the head of a unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnitFacts {
-    /// What it was made for.
+    /// Engine, tool and image of which it holds the code.
     pub key: Key,
     /// Number of fragments.
     pub fragments: u32,
@@ -102,123 +98,8 @@ impl FileState {
     }
 }
 
-impl Database {
-    /// All units, by key and image. What is not readable is listed with its reason;
-    /// what vanishes meanwhile is left out.
-    ///
-    /// # Errors
-    /// A directory cannot be read.
-    pub fn list(&self) -> Result<Vec<ImageEntry>, Error> {
-        let scan = self.scan()?;
-        let catalog = self.catalog();
-        let mut images: Vec<ImageEntry> = Vec::new();
-        for path in &scan.units {
-            let Some(unit) = self.entry(path, catalog.as_ref()) else {
-                continue;
-            };
-            match images.last_mut() {
-                Some(last) if (last.key_dir, last.image) == (path.key_dir, path.image) => {
-                    last.units.push(unit);
-                }
-                _ => images.push(ImageEntry {
-                    key_dir: path.key_dir,
-                    image: path.image,
-                    path: None,
-                    label: String::new(),
-                    used: folder_time(&self.path().join(path.dir())),
-                    units: vec![unit],
-                }),
-            }
-        }
-        images.iter_mut().for_each(describe);
-        if let Some(catalog) = catalog {
-            catalog.keep_only(&scan.units);
-            catalog.close();
-        }
-        Ok(images)
-    }
-
-    fn entry(&self, path: &UnitPath, catalog: Option<&Catalog>) -> Option<UnitEntry> {
-        let full = self.path().join(path.relative());
-        let (mut file, meta) = match trust::open_file(&full) {
-            Ok(opened) => opened,
-            Err(error) if is_gone(&error) => return None,
-            Err(error) => return Some(unreadable(path, error.to_string())),
-        };
-        let state = FileState::of(&meta);
-        let known = catalog.and_then(|catalog| catalog.get(path, &state));
-        let facts = known.map_or_else(|| read_facts(&mut file, path, &state), Ok);
-        if let (Some(catalog), Ok(facts)) = (catalog, &facts) {
-            catalog.put(path, &state, facts);
-        }
-        Some(UnitEntry {
-            path: path.clone(),
-            len: meta.len(),
-            last_use: meta.atime().max(meta.ctime()),
-            facts,
-        })
-    }
-
-    /// Reads a unit file whole. `None` if it is gone.
-    ///
-    /// # Errors
-    /// It is not trusted, cannot be read, or is longer than a unit can be.
-    pub fn read(&self, path: &UnitPath) -> Result<Option<Vec<u8>>, Error> {
-        let read = self.read_with_state(path)?;
-        Ok(read.map(|(bytes, _)| bytes))
-    }
-
-    pub(crate) fn read_with_state(
-        &self,
-        path: &UnitPath,
-    ) -> Result<Option<(Vec<u8>, FileState)>, Error> {
-        let full = self.path().join(path.relative());
-        let (file, meta) = match trust::open_file(&full) {
-            Err(error) if is_gone(&error) => return Ok(None),
-            other => other?,
-        };
-        let limit = i32::MAX as u64;
-        if meta.len() > limit {
-            let why = Reject::Impossible;
-            return Err(Error::Unit { path: full, why });
-        }
-        let mut bytes = Vec::with_capacity(meta.len() as usize);
-        let mut file = file.take(limit);
-        file.read_to_end(&mut bytes).context("read", &full)?;
-        Ok(Some((bytes, FileState::of(&meta))))
-    }
-}
-
-fn folder_time(dir: &Path) -> i64 {
-    fs::symlink_metadata(dir).map_or(0, |meta| meta.mtime())
-}
-
-fn describe(image: &mut ImageEntry) {
-    let mut facts = image
-        .units
-        .iter()
-        .filter_map(|unit| unit.facts.as_ref().ok());
-    if let Some(facts) = facts.next_back() {
-        image.path = Some(facts.image_path.clone());
-        image.label = facts.label.clone();
-    }
-}
-
-pub(crate) fn is_gone(error: &Error) -> bool {
-    matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
-}
-
-fn unreadable(path: &UnitPath, why: String) -> UnitEntry {
-    UnitEntry {
-        path: path.clone(),
-        len: 0,
-        last_use: 0,
-        facts: Err(why),
-    }
-}
-
-/// Checks that a unit is what its path says, and nothing else.
-pub(crate) fn at_home(key: &Key, path: &UnitPath) -> bool {
+/// Whether a unit with this key belongs at this path.
+pub(crate) fn lies_where_it_belongs(key: &Key, path: &UnitPath) -> bool {
     key.image == path.image && key.directory() == path.key_dir
 }
 
@@ -229,21 +110,26 @@ pub(crate) fn open_unit<'a>(path: &UnitPath, bytes: &'a [u8]) -> Result<UnitFile
     if found.image != path.image {
         return Err(Reject::Key(ppin_persist::KeyPart::Image));
     }
-    if !at_home(&found, path) {
+    if !lies_where_it_belongs(&found, path) {
         return Err(Reject::Key(ppin_persist::KeyPart::Engine));
     }
     Ok(file)
 }
 
-fn read_facts(file: &mut File, path: &UnitPath, state: &FileState) -> Result<UnitFacts, String> {
+/// Reads the facts from an open file.
+pub(crate) fn read_facts(
+    file: &mut File,
+    path: &UnitPath,
+    state: &FileState,
+) -> Result<UnitFacts, String> {
     let bytes = read_head(file, state).map_err(|error| error.to_string())?;
     facts(&bytes, path, state)
 }
 
-/// What the start of a file says.
+/// Reads the facts from the first bytes of a file.
 pub(crate) fn facts(bytes: &[u8], path: &UnitPath, state: &FileState) -> Result<UnitFacts, String> {
     let head = Head::verify(bytes, state.len).map_err(|why| why.to_string())?;
-    if !at_home(&head.geometry.key, path) {
+    if !lies_where_it_belongs(&head.geometry.key, path) {
         return Err("it lies in the wrong directory".to_owned());
     }
     Ok(UnitFacts {

@@ -1,15 +1,15 @@
 //! Opening a database.
 
 use crate::catalog::Catalog;
-use crate::entry::is_gone;
 use crate::error::{Error, Refusal};
 use crate::files::{Disk, Files};
+use crate::scan::{self, Scan};
 use crate::trust;
 use ppin_persist::paths::CATALOG;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What may be done with a database.
+/// Rights on a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// Everything; it is created if it is missing.
@@ -44,9 +44,9 @@ pub fn default_path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathB
 
 impl Database {
     /// Opens the database at `path`. Its directory must be the user's own or root's, not
-    /// writable for others, and no symbolic link; what leads to it is the user's affair.
-    /// What lies in it is judged the same way where it is used, and done without if it
-    /// is not trusted.
+    /// writable for others, and no symbolic link; the folders above it are not checked.
+    /// Its contents are judged by the same rule where they are used; what is not trusted is
+    /// not used.
     ///
     /// # Errors
     /// It is not trusted, cannot be created, or is missing and `access` is read-only.
@@ -64,10 +64,10 @@ impl Database {
         // Without a slash at the end, which would make a symbolic link what it leads to.
         let root: PathBuf = root.components().collect();
         match trust::check_dir(&root) {
-            Err(error) if is_gone(&error) && access == Access::ReadOnly => {
+            Err(error) if error.is_gone() && access == Access::ReadOnly => {
                 return Err(Error::Missing(root));
             }
-            Err(error) if is_gone(&error) => {
+            Err(error) if error.is_gone() => {
                 files.make_dir(&root).context("create", &root)?;
                 trust::check_dir(&root)?;
             }
@@ -86,6 +86,11 @@ impl Database {
         &self.root
     }
 
+    /// Lists the folder `units`.
+    pub(crate) fn scan(&self) -> Result<Scan, Error> {
+        scan::scan(&self.root)
+    }
+
     pub(crate) fn writable(&self) -> Result<(), Error> {
         match self.access {
             Access::ReadWrite => Ok(()),
@@ -97,16 +102,6 @@ impl Database {
     pub(crate) fn catalog(&self) -> Option<Catalog> {
         self.writable().ok()?;
         Catalog::open(&self.root.join(CATALOG))
-    }
-
-    /// Throws the catalog away; the next listing builds it from the files.
-    ///
-    /// # Errors
-    /// Another process uses it, or it cannot be removed.
-    pub fn rebuild_catalog(&self) -> Result<(), Error> {
-        self.writable()?;
-        Catalog::discard(&self.root.join(CATALOG))?;
-        self.list().map(|_| ())
     }
 
     /// Why a path in the database is not trusted, if it is not.

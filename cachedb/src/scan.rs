@@ -1,7 +1,6 @@
-//! What lies in the directories.
+//! Finds units and temporary files in the directories.
 
 use crate::error::{Context, Error};
-use crate::open::Database;
 use crate::trust;
 use ppin_persist::paths::{TEMPORARY, UNITS, UnitName, from_hex, to_hex};
 use std::ffi::OsStr;
@@ -50,24 +49,23 @@ pub(crate) struct Scan {
     pub refused: Vec<Error>,
 }
 
-impl Database {
-    pub(crate) fn scan(&self) -> Result<Scan, Error> {
-        let mut scan = Scan::default();
-        let units = self.path().join(UNITS);
-        if fs::symlink_metadata(&units).is_err() || !scan.trusts(&units) {
-            return Ok(scan);
-        }
-        for (path, name) in children(&units)? {
-            if let Some(key_dir) = from_hex(name.as_bytes())
-                && scan.trusts(&path)
-            {
-                scan_key(&mut scan, key_dir, &path)?;
-            }
-        }
-        scan.units.sort_unstable();
-        scan.image_dirs.sort_unstable();
-        Ok(scan)
+/// Finds the units of the database at `root`.
+pub(crate) fn scan(root: &Path) -> Result<Scan, Error> {
+    let mut scan = Scan::default();
+    let units = root.join(UNITS);
+    if fs::symlink_metadata(&units).is_err() || !scan.trusts(&units) {
+        return Ok(scan);
     }
+    for (path, name) in children(&units)? {
+        if let Some(key_dir) = from_hex(name.as_bytes())
+            && scan.trusts(&path)
+        {
+            scan_key(&mut scan, key_dir, &path)?;
+        }
+    }
+    scan.units.sort_unstable();
+    scan.image_dirs.sort_unstable();
+    Ok(scan)
 }
 
 impl Scan {
@@ -114,7 +112,7 @@ pub(crate) fn children(dir: &Path) -> Result<Vec<(PathBuf, std::ffi::OsString)>,
     listed.context("list", dir)
 }
 
-/// A name as text for people.
+/// A path from its bytes.
 pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }

@@ -3,7 +3,6 @@
 //! Runs never wait for the disk; verbs that are asked to put something into the database do
 //! at their end.
 
-use crate::entry::is_gone;
 use crate::error::{Context, Error};
 use crate::open::Database;
 use crate::trust;
@@ -30,7 +29,7 @@ impl Database {
         for path in units {
             match trust::open_file(&path) {
                 Ok((file, meta)) if meta.ctime() >= since => synced(&file, &path)?,
-                Err(error) if !is_gone(&error) && !matches!(error, Error::Refused { .. }) => {
+                Err(error) if !error.is_gone() && !matches!(error, Error::Refused { .. }) => {
                     return Err(error);
                 }
                 _ => {}

@@ -4,6 +4,7 @@
 //! nested   the cargo that builds the runtime, and what it must not inherit
 //! rustc    what that cargo calls instead of rustc: bytes without any path
 //! strip    the runtime without what is not mapped into programs
+//! variable what cargo tells a build script
 //! watch    the files that the runtime was made of
 //! linking  the ppin executable without shared libraries
 //! ```
@@ -12,11 +13,13 @@ mod linking;
 mod nested;
 mod rustc;
 mod strip;
+mod variable;
 mod watch;
 
 use sha2::{Digest, Sha256};
+use std::fs;
 use std::path::PathBuf;
-use std::{env, fs};
+use variable::variable;
 
 fn main() {
     if rustc::is_wanted() {
@@ -33,8 +36,4 @@ fn main() {
     fs::write(out.join("runtime.elf"), &elf).expect("OUT_DIR is writable");
     let id: [u8; 32] = Sha256::digest(&elf).into();
     fs::write(out.join("engine_id.in"), format!("{id:?}")).expect("OUT_DIR is writable");
-}
-
-fn variable(name: &str) -> String {
-    env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"))
 }

@@ -5,7 +5,8 @@
 //! optimized and never sees the flags of the outer build (its code is part of the
 //! identity of persisted code).
 
-use super::{rustc, variable};
+use super::rustc;
+use super::variable::variable;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,7 +40,7 @@ const FOREIGN_KINDS: [&str; 10] = [
     "CARGO_TARGET_",
 ];
 
-/// What the build leaves.
+/// Files that the build makes.
 pub struct Built {
     /// The runtime, with symbols and line tables.
     pub elf: PathBuf,

@@ -1,11 +1,9 @@
-//! All options, once: from these definitions come the parser, `--help`, the manual
-//! pages and the shell completions.
+//! The command line: verbs with their options, and how it is read.
 
 use crate::failure::{FAILED, USAGE};
-use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use crate::options::{Gen, Global, Run, Tool};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
-use std::num::NonZeroU32;
-use std::path::PathBuf;
 
 /// Run programs under instrumentation; their translated code is kept for later runs.
 #[derive(Debug, Parser)]
@@ -26,14 +24,6 @@ pub struct Cli {
     /// What to do
     #[command(subcommand)]
     pub verb: Verb,
-}
-
-/// What holds for all verbs.
-#[derive(Debug, Args)]
-pub struct Global {
-    /// When to use colours
-    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
-    pub color: Color,
 }
 
 /// The verbs.
@@ -58,202 +48,6 @@ pub enum Verb {
     /// Print the manual page or shell completions
     #[command(subcommand)]
     Gen(Gen),
-}
-
-/// When to use colours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    /// On a terminal, unless NO_COLOR is set
-    Auto,
-    /// Always
-    Always,
-    /// Never
-    Never,
-}
-
-/// How results are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// For people
-    Human,
-    /// For programs
-    Json,
-}
-
-/// How the database is used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Cache {
-    /// Read what is there, add what is new
-    Rw,
-    /// Read only
-    Ro,
-    /// Neither
-    Off,
-}
-
-/// `ppin run`.
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Exit status: that of the program (it dies by the same signal, too); 125 if ppin itself \
-fails, 126 if the program cannot be executed or instrumented, 127 if it is not found.")]
-pub struct Run {
-    /// Tool to run (see `ppin tool list`)
-    #[arg(short, long, value_name = "NAME", default_value = "null")]
-    pub tool: String,
-    /// Set a knob of the tool (see `ppin tool doc`)
-    #[arg(long, value_name = "NAME=VALUE", value_parser = knob)]
-    pub knob: Vec<(String, String)>,
-    /// Database directory; given again, read-only databases beneath the first
-    #[arg(long, value_name = "DIR")]
-    pub db: Vec<PathBuf>,
-    /// How the database is used
-    #[arg(long, value_name = "MODE", default_value = "rw")]
-    pub cache: Cache,
-    /// Bytes that the database may take (as in 500M); a run that adds to it removes what was
-    /// used longest ago [default: $PPIN_MAX_SIZE, else 2G]
-    #[arg(long, value_name = "SIZE", value_parser = crate::size::bytes)]
-    pub max_size: Option<u64>,
-    /// Append statistics, a JSON line for each process, to FILE, or write them to standard error
-    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    pub stats: Option<Option<PathBuf>>,
-    /// Write the tool's report to FILE (`%p` becomes the process id) instead of standard error;
-    /// children append to it
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Append what the engine does to FILE (`%p` becomes the process id), for bug reports
-    #[arg(long, value_name = "FILE")]
-    pub log: Option<PathBuf>,
-    /// Run the programs that PROG executes without instrumentation
-    #[arg(long)]
-    pub no_follow: bool,
-    /// Format of the tool's report
-    #[arg(long, default_value = "human")]
-    pub format: Format,
-    /// Compare with single-stepping. Alone, the whole of a short program is, instruction
-    /// by instruction (status 0: the same, 1: not); with `=sample[:N]`, the program runs as
-    /// ever, and short stretches of it are, at one in N branches to computed addresses
-    /// [without N: as many as make it some four times slower] (status 125: not the same)
-    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true,
-          default_missing_value = "lockstep")]
-    pub check: Option<Check>,
-    /// For ppin's own tests: cache-limit=SIZE, shuffle, forbid-preferred
-    #[arg(long, value_name = "OPTION", hide = true)]
-    pub engine_option: Vec<EngineOption>,
-    /// Program and arguments
-    #[arg(value_name = "PROG", required = true, trailing_var_arg = true)]
-    pub command: Vec<OsString>,
-}
-
-/// How a run is compared with the processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Check {
-    /// All of it.
-    Lockstep,
-    /// One in so many arrivals in translated code; `None`: as time allows.
-    Sample(Option<NonZeroU32>),
-}
-
-impl std::str::FromStr for Check {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let number = |every: &str| {
-            let every = every.parse();
-            every.map_err(|_| "N is a number from 1 on".to_owned())
-        };
-        match text.split_once(':') {
-            None if text == "lockstep" => Ok(Self::Lockstep),
-            None if text == "sample" => Ok(Self::Sample(None)),
-            Some(("sample", every)) => Ok(Self::Sample(Some(number(every)?))),
-            _ => Err("it is lockstep, sample or sample:N".to_owned()),
-        }
-    }
-}
-
-/// A switch of the engine that only tests want.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EngineOption {
-    /// Limit of the code cache in KiB.
-    CacheLimit(u32),
-    /// Put everything at a random place.
-    Shuffle,
-    /// Never use a unit's preferred place.
-    ForbidPreferred,
-    /// Report every entry into translated code to the parent, who traces us.
-    Lockstep,
-    /// Translate at the end what the program did not execute, too: `ppin warm`.
-    Explore,
-}
-
-impl std::str::FromStr for EngineOption {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text.split_once('=') {
-            None if text == "shuffle" => Ok(Self::Shuffle),
-            None if text == "forbid-preferred" => Ok(Self::ForbidPreferred),
-            None if text == "lockstep" => Ok(Self::Lockstep),
-            None if text == "explore" => Ok(Self::Explore),
-            Some(("cache-limit", size)) => kib(size).map(Self::CacheLimit),
-            _ => Err(format!("no engine option {text}")),
-        }
-    }
-}
-
-/// A size with K, M or G behind it, in KiB.
-fn kib(size: &str) -> Result<u32, String> {
-    let unit = [("K", 1), ("M", 1 << 10), ("G", 1 << 20)];
-    let split = unit
-        .iter()
-        .find_map(|(suffix, kib)| Some((size.strip_suffix(suffix)?, *kib)));
-    let (number, kib) = split.ok_or("a size ends in K, M or G")?;
-    let number: u32 = number
-        .parse()
-        .map_err(|_| format!("{number} is no number"))?;
-    number
-        .checked_mul(kib)
-        .ok_or_else(|| format!("{size} is too large"))
-}
-
-/// `name=value`; values are checked by the tool itself.
-fn knob(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() && !value.contains('\n') => {
-            Ok((name.to_owned(), value.to_owned()))
-        }
-        _ => Err("a knob is NAME=VALUE, on one line".to_owned()),
-    }
-}
-
-/// `ppin tool`.
-#[derive(Debug, Subcommand)]
-pub enum Tool {
-    /// List the tools
-    List {
-        /// Format of the list
-        #[arg(long, default_value = "human")]
-        format: Format,
-    },
-    /// Explain a tool and its knobs
-    Doc {
-        /// Name of the tool
-        name: String,
-    },
-}
-
-/// `ppin gen`.
-#[derive(Debug, Subcommand)]
-pub enum Gen {
-    /// Print the manual page of a verb, or of ppin itself
-    Man {
-        /// Verb
-        verb: Option<String>,
-    },
-    /// Print completions for a shell
-    Completions {
-        /// Shell
-        shell: clap_complete::Shell,
-    },
 }
 
 /// The command line of this process; ends it if that is help, or wrong.
@@ -322,6 +116,7 @@ fn early_color(words: &[OsString]) -> clap::ColorChoice {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::EngineOption;
 
     fn words(text: &str) -> Vec<OsString> {
         text.split(' ').map(OsString::from).collect()
@@ -388,19 +183,11 @@ mod tests {
     }
 
     #[test]
-    fn engine_options_are_read() {
+    fn engine_options_may_be_given_together() {
         let run = run("ppin run --engine-option cache-limit=1M --engine-option shuffle -- true");
         assert_eq!(
             run.engine_option,
             [EngineOption::CacheLimit(1024), EngineOption::Shuffle]
         );
-        assert!("cache-limit=9999G".parse::<EngineOption>().is_err());
-        assert!("cache-limit".parse::<EngineOption>().is_err());
-    }
-
-    #[test]
-    fn knobs_have_a_name_and_a_value() {
-        assert_eq!(knob("a=b=c"), Ok(("a".into(), "b=c".into())));
-        assert!(knob("=b").is_err() && knob("a").is_err() && knob("a=b\nc").is_err());
     }
 }

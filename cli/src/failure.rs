@@ -39,6 +39,11 @@ impl Failure {
     }
 }
 
+/// A verb ends because the system refuses something.
+pub fn failed(why: impl std::fmt::Display) -> Failure {
+    Failure::new(NO, why)
+}
+
 /// Says what is wrong, if anything, and returns the exit status.
 pub fn conclude(result: Result<u8, Failure>) -> u8 {
     match result {

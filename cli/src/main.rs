@@ -1,12 +1,14 @@
 //! The `ppin` command.
 //!
 //! ```text
-//! args        all options, once: parser, help, manual page and completions
-//! verb/       what each verb does, one file per verb
+//! args        the command line: verbs with their options, and how it is read
+//! options/    options that verbs share, below all of them
+//! verb/       what each verb does, one file or folder per verb
 //! preflight/  which program is meant, and whether it can be instrumented
-//! database    which database, and whether it may be trusted
+//! database/   which database, whether it may be trusted, what is meant in it
 //! outputs     the files for reports, statistics, log and tool, checked before the start
 //! runtime     the ELF that this executable carries
+//! mapped      files that are looked into by mapping them
 //! source      the bytes that persisted code was made from
 //! text        tables, sizes, progress
 //! failure     exit statuses and the one line that explains them
@@ -25,6 +27,8 @@ mod database;
 #[cfg(not(test))]
 mod entry;
 mod failure;
+mod mapped;
+mod options;
 mod outputs;
 mod preflight;
 mod runtime;

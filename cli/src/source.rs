@@ -1,5 +1,6 @@
 //! The bytes that persisted code was made from.
 
+use crate::mapped::Bytes;
 use ppin_persist::identity;
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
@@ -12,12 +13,13 @@ const VDSO: &str = "[vdso]";
 ///
 /// # Errors
 /// Why there is no such image, for people.
-pub fn image(path: &Path, identity: &[u8; 32]) -> Result<Vec<u8>, String> {
+pub fn image(path: &Path, identity: &[u8; 32]) -> Result<Bytes, String> {
     let is_vdso = path == Path::new(VDSO);
     let bytes = if is_vdso {
-        vdso().ok_or("this process has no vdso")?
+        Bytes::Read(vdso().ok_or("this process has no vdso")?)
     } else if path.is_absolute() {
-        fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?
+        let mapped = File::open(path).and_then(|file| Bytes::of(&file));
+        mapped.map_err(|error| format!("{}: {error}", path.display()))?
     } else {
         return Err(format!("{} is no file", path.display()));
     };
@@ -59,7 +61,7 @@ mod tests {
         let path = folder.path().join("image");
         fs::write(&path, b"contents").unwrap();
         let hash = identity::of_file(b"contents");
-        assert_eq!(image(&path, &hash).unwrap(), b"contents");
+        assert_eq!(&*image(&path, &hash).unwrap(), b"contents");
         fs::write(&path, b"changed").unwrap();
         assert!(image(&path, &hash).unwrap_err().contains("has changed"));
         assert!(

@@ -1,9 +1,10 @@
-//! How the reader gets at bytes: the group table, and tables behind it that are
-//! verified before they are handed out.
+//! Access to the group table and to the tables behind it, which are verified before the first
+//! use.
 
 use crate::group::CodeGroup;
 use crate::layout::{GROUP, GROUP_REC_LEN, HEADER_LEN, SectionId};
 use crate::record::{FragmentRec, GroupRec, Record, SectionRec};
+use crate::search::partition;
 use crate::tables::RecordPair;
 use crate::unit::VerifiedUnit;
 use crate::{Reject, checksum};
@@ -170,23 +171,4 @@ impl<'a> VerifiedUnit<'a> {
         }
         (self.hot_groups() == self.section(SectionId::Slots).groups).then_some(())
     }
-}
-
-/// First number in `range` for which `before` does not hold.
-pub(crate) fn partition(range: Range<u32>, before: impl Fn(u32) -> bool) -> u32 {
-    let Range { mut start, mut end } = range;
-    while start < end {
-        let middle = start + (end - start) / 2;
-        if before(middle) {
-            start = middle + 1;
-        } else {
-            end = middle;
-        }
-    }
-    start
-}
-
-pub(crate) fn read_at<T: Record>(bytes: &[u8], number: u32) -> Option<T> {
-    let at = number as usize * T::LEN;
-    T::get(bytes.get(at..at + T::LEN)?)
 }

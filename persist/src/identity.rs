@@ -16,6 +16,7 @@ use crate::elf;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_abi::elf::{EXEC, Header, PT_NOTE, u32_at};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -35,11 +36,11 @@ const NT_GO_BUILD_ID: u32 = 4;
 /// Where a file keeps its build id.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BuildId<'a> {
-    /// It is this.
+    /// The build id.
     Found(&'a [u8]),
     /// Notes lie in these parts of the file, beyond its start.
     In(Vec<Range<u64>>),
-    /// It has none.
+    /// The file has no build id.
     None,
 }
 
@@ -70,7 +71,7 @@ pub fn build_id(start: &[u8]) -> BuildId<'_> {
 fn note_segments(start: &[u8]) -> impl Iterator<Item = Range<u64>> {
     elf::headers_in(start).filter_map(|header| {
         let end = header.offset.checked_add(header.len)?;
-        (header.kind == elf::PT_NOTE && header.len > 0).then_some(header.offset..end)
+        (header.kind == PT_NOTE && header.len > 0).then_some(header.offset..end)
     })
 }
 
@@ -78,8 +79,7 @@ fn note_segments(start: &[u8]) -> impl Iterator<Item = Range<u64>> {
 /// `base` + `offset`, its file offset: another file's may lie there.
 #[must_use]
 pub fn is_head_of(start: &[u8], base: u64, offset: u64) -> bool {
-    const ET_EXEC: u16 = 2;
-    let load_bias = if elf::u16_at(start, 16) == Some(ET_EXEC) {
+    let load_bias = if Header::read(start).is_some_and(|header| header.kind == EXEC) {
         0
     } else {
         base
@@ -96,7 +96,7 @@ pub fn is_head_of(start: &[u8], base: u64, offset: u64) -> bool {
 #[must_use]
 fn note_id(mut notes: &[u8]) -> Option<&[u8]> {
     loop {
-        let number = |at| elf::u32_at(notes, at);
+        let number = |at| u32_at(notes, at);
         let (name, desc, kind) = (number(0)?, number(4)?, number(8)?);
         let name_end = 12usize.checked_add(name as usize)?;
         let desc_at = name_end.checked_next_multiple_of(4)?;
@@ -194,6 +194,7 @@ fn digest(kind: &[u8], len: u64, bytes: &[u8]) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ppin_abi::elf::PROGRAM_HEADER;
     use proptest::prelude::*;
 
     /// An ELF file whose one note segment lies at `at`.
@@ -202,7 +203,7 @@ mod tests {
         file[..6].copy_from_slice(b"\x7fELF\x02\x01");
         file[18] = 62;
         file[32..40].copy_from_slice(&64u64.to_le_bytes());
-        file[54] = elf::HEADER as u8;
+        file[54] = PROGRAM_HEADER as u8;
         file[56..58].copy_from_slice(&1u16.to_le_bytes());
         let mut note = Vec::new();
         for number in [4, id.len() as u32, kind] {
@@ -210,7 +211,7 @@ mod tests {
         }
         note.extend_from_slice(owner);
         note.extend_from_slice(id);
-        file[64..68].copy_from_slice(&elf::PT_NOTE.to_le_bytes());
+        file[64..68].copy_from_slice(&PT_NOTE.to_le_bytes());
         file[72..80].copy_from_slice(&at.to_le_bytes());
         file[96..104].copy_from_slice(&(note.len() as u64).to_le_bytes());
         file.extend_from_slice(&note);

@@ -40,7 +40,7 @@ pub const SECTIONS: usize = 12;
 pub enum SectionId {
     /// Sorted entry points, 16 bytes each.
     Index = 0,
-    /// What each fragment was made from, 16 bytes each.
+    /// Source of each fragment: place, length and hash of the app's bytes, 16 bytes each.
     Sources = 1,
     /// Fragment records, 64 bytes each, and one more that ends the last.
     Fragments = 2,

@@ -75,7 +75,7 @@ pub(crate) struct IndexRec {
     pub fragment: u32,
 }
 
-/// What a fragment was made from.
+/// Source of a fragment.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SourceRec {
     pub head: i32,

@@ -1,4 +1,4 @@
-//! How the code of an ELF file is named: by *image offsets*, which stay the same wherever
+//! Names code of an ELF file by *image offsets*, which stay the same wherever
 //! the file is loaded.
 //!
 //! A file may have several executable segments (`PT_LOAD` with `PF_X`), and the distance
@@ -14,9 +14,10 @@
 //! offset is thus a file offset. Files without such segments, and parts of a file that
 //! belong to none, are named by file offset.
 
-use crate::elf::{self, ProgramHeader};
+use crate::elf;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_abi::elf::ProgramHeader;
 
 const PAGE: u64 = 4096;
 
@@ -47,8 +48,8 @@ impl Segment {
         self.address.wrapping_sub(self.offset)
     }
 
-    /// Whether it brings the byte at `at` into memory, `start` being its first: it is mapped
-    /// in whole pages.
+    /// Whether mapping the segment, whose first byte is at `start`, also maps the byte at `at`:
+    /// whole pages are mapped.
     fn holds(&self, start: u64, at: u64) -> bool {
         let lead = start % PAGE;
         let len = self.len.saturating_add(lead);
@@ -94,9 +95,9 @@ impl Segments {
         self.0[0].distance()
     }
 
-    /// What to take from `address - offset` for the base of the load that a mapping of file
-    /// offset `offset` belongs to. Usually one value: two segments may share a page of the
-    /// file. The likeliest comes first; none if no segment holds the offset.
+    /// For a mapping of file offset `offset`: subtract this from `address - offset` to get the
+    /// image base. Several values if segments share a page of the file, the likeliest first; none
+    /// if no segment holds the offset.
     pub fn shifts(&self, offset: u64) -> impl Iterator<Item = u64> {
         let holding = self.0.iter().filter(move |s| s.holds(s.offset, offset));
         let begins = move |s: &&Segment| s.offset - s.offset % PAGE == offset;
@@ -121,6 +122,15 @@ impl Segments {
     #[must_use]
     pub fn address(&self, image_offset: i32) -> u64 {
         (i64::from(image_offset) as u64).wrapping_add(self.first())
+    }
+
+    /// The executable segments, by address: the image offset of the first byte, and where the
+    /// file has them.
+    pub fn code(&self) -> impl Iterator<Item = (i64, Range<u64>)> {
+        self.0.iter().map(|s| {
+            let start = s.address.wrapping_sub(self.first()).cast_signed();
+            (start, s.offset..s.offset.saturating_add(s.len))
+        })
     }
 
     /// Where the file holds the code at an image offset.
@@ -156,6 +166,7 @@ pub fn code_at<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ppin_abi::elf::PROGRAM_HEADER;
 
     /// Kind, flags, offset, address, bytes in the file.
     type Row = [u64; 5];
@@ -165,14 +176,17 @@ mod tests {
 
     /// A file of nothing but the head and the table, which lies at `at`.
     fn file(at: usize, rows: &[Row]) -> Vec<u8> {
-        let mut bytes = vec![0; at + rows.len() * elf::HEADER];
+        let mut bytes = vec![0; at + rows.len() * PROGRAM_HEADER];
         bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
         bytes[16] = 3;
         bytes[18] = 62;
         bytes[32..40].copy_from_slice(&(at as u64).to_le_bytes());
-        bytes[54] = elf::HEADER as u8;
+        bytes[54] = PROGRAM_HEADER as u8;
         bytes[56] = rows.len() as u8;
-        for (row, to) in rows.iter().zip(bytes[at..].chunks_exact_mut(elf::HEADER)) {
+        for (row, to) in rows
+            .iter()
+            .zip(bytes[at..].chunks_exact_mut(PROGRAM_HEADER))
+        {
             to[..4].copy_from_slice(&(row[0] as u32).to_le_bytes());
             to[4..8].copy_from_slice(&(row[1] as u32).to_le_bytes());
             to[8..16].copy_from_slice(&row[2].to_le_bytes());
@@ -225,7 +239,7 @@ mod tests {
         }
         // The rest of a segment's last page is mapped with it.
         assert_eq!(segments.file_offset(0x12_0044 - 0x1000), Some(0x12_0044));
-        // What no segment holds is named by file offset.
+        // Bytes outside of all segments are named by their file offset.
         assert_eq!(segments.file_offset(0x20), Some(0x20));
         assert_eq!(segments.file_offset(-1), None);
     }

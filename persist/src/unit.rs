@@ -4,14 +4,14 @@
 //! Nothing here allocates after [`crate::RawUnit::verify`], so all of it may be used
 //! in a signal handler, and by several threads at once.
 
-use crate::access::{partition, read_at};
 use crate::group::CodeGroup;
 use crate::layout::{GROUP, SectionId};
 use crate::plan::EntryKey;
 use crate::record::{HeaderRec, IndexRec, Record, SourceRec};
+use crate::search::{partition, read_at};
 use crate::spills::{self, Window};
 use crate::tables::{Entry, FragmentInfo, RecordPair, Records, Source};
-use crate::{Geometry, Key, Reject, raw};
+use crate::{Geometry, Key, Reject, head};
 use alloc::boxed::Box;
 use core::ops::Range;
 use core::sync::atomic::AtomicU64;
@@ -19,7 +19,7 @@ use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_relocator::{CountRow, Exit, PcRow, Reloc};
 
-/// See the module.
+/// A unit whose head was verified.
 #[derive(Debug)]
 pub struct VerifiedUnit<'a> {
     pub(crate) header: HeaderRec,
@@ -43,16 +43,16 @@ impl<'a> VerifiedUnit<'a> {
         Ok(unit)
     }
 
-    /// What it was made for.
+    /// Engine, tool and image of which it holds the code.
     #[must_use]
     pub fn key(&self) -> Key {
-        raw::key(&self.header)
+        head::key(&self.header)
     }
 
     /// Where its parts lie.
     #[must_use]
     pub fn geometry(&self) -> Geometry {
-        raw::geometry(&self.header)
+        head::geometry(&self.header)
     }
 
     /// Path of the image as its writer knew it.
@@ -71,7 +71,7 @@ impl<'a> VerifiedUnit<'a> {
 
     /// The end of the head: path, then label.
     fn text(&self) -> (&'a [u8], &'a [u8]) {
-        raw::text(&self.header, self.tables).unwrap_or_default()
+        head::text(&self.header, self.tables).unwrap_or_default()
     }
 
     /// Number of fragments.
@@ -221,7 +221,7 @@ impl<'a> VerifiedUnit<'a> {
         Ok(None)
     }
 
-    /// What fragment `number` was made from.
+    /// Source of fragment `number`.
     ///
     /// # Errors
     /// Its record is damaged, or there is none.
@@ -230,7 +230,7 @@ impl<'a> VerifiedUnit<'a> {
             .map(Source::from)
     }
 
-    /// What the fragments of `group` were made from, in their order.
+    /// Sources of the fragments of `group`, in their order.
     ///
     /// # Errors
     /// The table is damaged.

@@ -14,7 +14,7 @@ use ppin_abi::spills::SpillSet;
 pub struct Fragment {
     /// First app instruction.
     pub head: ImageOff,
-    /// What it assumes on entry.
+    /// Static context that it assumes on entry.
     pub context: Context,
     /// App bytes it was made from, from `head` on.
     pub source_len: u32,
@@ -60,11 +60,11 @@ pub struct Reloc {
     /// Bytes from the field to the reference point (4 for a plain rel32; 4 + n
     /// where n immediate bytes follow; negative inside records).
     pub pc_bias: i32,
-    /// What the field points at.
+    /// The address that the field refers to.
     pub kind: RelocKind,
 }
 
-/// What a relocated field points at.
+/// The address that a relocated field refers to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RelocKind {
     /// App address, data or code.

@@ -124,7 +124,7 @@ fn timer_signals_do_not_miscount() {
 /// Where tools count just before it as well.
 #[test]
 fn who_waits_for_a_page_handles_signals() {
-    let Some(exe) = Guest::load("signal/waits_for_a_page.c").build("pie") else {
+    let Some(exe) = Guest::load("fault/waits_for_a_page.c").build("pie") else {
         return;
     };
     let scratch = Scratch::new();

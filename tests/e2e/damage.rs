@@ -191,7 +191,7 @@ fn flipped_bits_never_change_a_result() {
 #[test]
 fn flipped_bits_do_not_wait_for_a_signal() {
     let scratch = Scratch::new();
-    let Some(guest) = Guest::load("signal/faults_under_a_timer.c").build("nostdlib") else {
+    let Some(guest) = Guest::load("fault/faults_under_a_timer.c").build("nostdlib") else {
         return;
     };
     let native = Cmd::new(guest);

@@ -85,7 +85,7 @@ fn a_program_without_free_descriptors_is_saved() {
 /// from where it was loaded.
 #[test]
 fn a_file_that_is_mapped_low_and_high_is_warm_later() {
-    let Some(exe) = Guest::load("memory/executable_twice.c").build("nopie") else {
+    let Some(exe) = Guest::load("image/executable_twice.c").build("nopie") else {
         return;
     };
     hardly_anything_is_compiled_later(&Cmd::new(exe), 6);
@@ -103,7 +103,7 @@ fn what_is_out_of_reach_does_not_keep_the_rest_from_being_saved() {
 /// Its units hold code of both segments, and those of none are refused for the other.
 #[test]
 fn segments_at_different_distances_from_the_file_are_one_image() {
-    let guest = Guest::load("memory/segments_at_distances.c");
+    let guest = Guest::load("image/segments_at_distances.c");
     for variant in ["pie", "nopie", "static", "static-pie"] {
         let Some(exe) = guest.build(variant) else {
             continue;

@@ -119,7 +119,7 @@ fn processes_that_die_by_a_signal_report_too() {
 
 #[test]
 fn a_traced_process_says_that_it_was_left() {
-    let Some(guest) = Guest::load("process/traced_children.c").build("pie") else {
+    let Some(guest) = Guest::load("tracing/traced_children.c").build("pie") else {
         return;
     };
     let scratch = Scratch::new();
@@ -144,7 +144,7 @@ fn stats_of(scratch: &Scratch, cmd: &Cmd) -> Vec<Stats> {
 /// code is linked, and does not go through the VM.
 #[test]
 fn code_on_written_pages_stays_in_the_cache() {
-    let exe = Guest::load("memory/written_pages.c").build("pie");
+    let exe = Guest::load("code/written_pages.c").build("pie");
     let exe = exe.expect("the compiler makes PIEs");
     for what in ["beside", "once", "turns"] {
         let scratch = Scratch::new();

@@ -69,7 +69,8 @@ static inline void on(int sig, void (*handler)(int, siginfo_t *, void *), int fl
 
 // Divides by zero, which compilers would rather not.
 static inline void divide_by_zero(void) {
-    asm volatile("xor %%ecx, %%ecx; xor %%edx, %%edx; mov $1, %%eax; div %%ecx" ::: "rax", "rcx", "rdx", "cc");
+    asm volatile("xor %%ecx, %%ecx; xor %%edx, %%edx; mov $1, %%eax; div %%ecx" ::
+                     : "rax", "rcx", "rdx", "cc");
 }
 
 // A fresh page (or more) of anonymous memory.

@@ -4,17 +4,27 @@
 #define SEQUENCES_H
 #include "guest.h"
 
-struct area { u32 cpu_id_start, cpu_id; volatile u64 cs; u32 flags; u32 more[11]; } __attribute__((aligned(32)));
+struct area {
+    u32 cpu_id_start, cpu_id;
+    volatile u64 cs;
+    u32 flags;
+    u32 more[11];
+} __attribute__((aligned(32)));
 struct descriptor { u32 version, flags; u64 start, length, abort; } __attribute__((aligned(32)));
 #define SIGNATURE 0x53053053
 
 #ifdef __GLIBC__
 #include <sys/rseq.h>
-static inline struct area *area(void) { return (void *)((char *)__builtin_thread_pointer() + __rseq_offset); }
+static inline struct area *area(void) {
+    return (void *)((char *)__builtin_thread_pointer() + __rseq_offset);
+}
 #else
 static _Thread_local struct area own_area;
 static inline struct area *area(void) {
-    if (!own_area.flags && !own_area.cpu_id_start && !own_area.more[10]) { own_area.more[10] = 1; syscall(SYS_rseq, &own_area, 32, 0, SIGNATURE); }
+    if (!own_area.flags && !own_area.cpu_id_start && !own_area.more[10]) {
+        own_area.more[10] = 1;
+        syscall(SYS_rseq, &own_area, 32, 0, SIGNATURE);
+    }
     return &own_area;
 }
 #endif
@@ -23,7 +33,8 @@ static inline struct area *area(void) {
 #define SEQUENCE_SIGNED(signature) SEQUENCE_WITH(signature, "")
 // What was in rcx and rdx when it was aborted goes to kept. (Outputs of an asm goto are
 // not to be relied on where it branches.)
-#define SEQUENCE_KEEPING SEQUENCE_WITH(0x53053053, "movq %%rcx, (%[kept])\n movq %%rdx, 8(%[kept])\n")
+#define SEQUENCE_KEEPING                                                                           \
+    SEQUENCE_WITH(0x53053053, "movq %%rcx, (%[kept])\n movq %%rdx, 8(%[kept])\n")
 #define SEQUENCE_WITH(signature, when_aborted)                                 \
     ".pushsection __rseq_cs, \"aw\"\n .balign 32\n"                            \
     "3: .long 0, 0\n .quad 1f, 2f - 1f, 4f\n .popsection\n"                    \
@@ -51,12 +62,16 @@ other:
 // In it rdx is 2 * rcx, but for the moment between the two; an abort handler sees both as
 // they were (in kept).
 static inline int slow_add(struct area *a, long *counter, u32 cpu, long rounds, long *kept) {
-    asm volatile goto("xorl %%ecx, %%ecx\n xorl %%edx, %%edx\n" SEQUENCE_KEEPING
-        "cmpl %[cpu], 4(%[area])\n jnz %l[other]\n"
-        "9: incq %%rcx\n leaq (%%rcx, %%rcx), %%rdx\n cmpq %[rounds], %%rcx\n jb 9b\n"
-        "movq (%[counter]), %%rax\n incq %%rax\n movq %%rax, (%[counter])\n" COMMITTED
-        : : [area] "r"(a), [cpu] "r"(cpu), [counter] "r"(counter), [rounds] "r"(rounds), [kept] "r"(kept)
-        : "memory", "cc", "rax", "rcx", "rdx" : aborted, other);
+    asm volatile goto("xorl %%ecx, %%ecx\n xorl %%edx, %%edx\n" SEQUENCE_KEEPING "cmpl %[cpu], "
+                                                                                 "4(%[area])\n jnz "
+                                                                                 "%l[other]\n"
+                      "9: incq %%rcx\n leaq (%%rcx, %%rcx), %%rdx\n cmpq %[rounds], %%rcx\n jb 9b\n"
+                      "movq (%[counter]), %%rax\n incq %%rax\n movq %%rax, (%[counter])\n" COMMITTED
+                      :
+                      : [area] "r"(a), [cpu] "r"(cpu), [counter] "r"(counter), [rounds] "r"(rounds),
+                        [kept] "r"(kept)
+                      : "memory", "cc", "rax", "rcx", "rdx"
+                      : aborted, other);
     return 0;
 aborted:
     return -1;

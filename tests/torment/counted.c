@@ -34,7 +34,8 @@ __attribute__((constructor)) static void begin(void) {
     sigaction(REALTIME, &action, 0);
     int none = 0;
     own = getpid();
-    if (!__atomic_compare_exchange_n(&s->ready, &none, own, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) own = 0;
+    if (!__atomic_compare_exchange_n(&s->ready, &none, own, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+        own = 0;
 }
 
 // Waits until the tormentor has sent its last, so that what is still queued is counted.

@@ -26,7 +26,9 @@ static void shots(pid_t victim, unsigned round) {
 static int judge(void) {
     unsigned long lost = 0, twice = 0;
     for (uint64_t i = 0; i < s->queued; i++) lost += s->seen[i] == 0, twice += s->seen[i] > 1;
-    if (lost || twice) fprintf(stderr, "torment: of %lu queued signals %lu were lost, %lu came twice\n", (unsigned long)s->queued, lost, twice);
+    if (lost || twice)
+        fprintf(stderr, "torment: of %lu queued signals %lu were lost, %lu came twice\n",
+                (unsigned long)s->queued, lost, twice);
     return lost || twice;
 }
 

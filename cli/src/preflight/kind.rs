@@ -1,5 +1,6 @@
-//! What the first bytes of a file say about executing it.
+//! Tells from the first bytes of a file whether it can be executed.
 
+use ppin_abi::elf::{CLASS_32, CLASS_64, DYN, EXEC, Header, MAGIC, X86, X86_64};
 use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::{self, Read};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// As many bytes as the kernel looks at.
 const HEAD: usize = 256;
 
-/// What a file is.
+/// Kind of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A program that can be instrumented, as far as its header tells.
@@ -19,7 +20,7 @@ pub enum Kind {
     Script(PathBuf),
     /// Neither: the kernel may know it, else it is for the shell.
     Unknown,
-    /// What cannot be run under ppin.
+    /// Cannot be run under ppin, for this reason.
     Refused(&'static str),
 }
 
@@ -38,7 +39,7 @@ fn of(head: &[u8]) -> Kind {
     if let Some(line) = head.strip_prefix(b"#!") {
         return script(line);
     }
-    if head.starts_with(b"\x7fELF") {
+    if head.starts_with(MAGIC) {
         return elf(head).map_or(Kind::Program, Kind::Refused);
     }
     let first_line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -63,19 +64,12 @@ fn script(line: &[u8]) -> Kind {
 
 /// Why an ELF file cannot be run under ppin.
 fn elf(head: &[u8]) -> Option<&'static str> {
-    const CLASS_32: u8 = 1;
-    const CLASS_64: u8 = 2;
-    const EXEC: u16 = 2;
-    const DYN: u16 = 3;
-    const X86: u16 = 3;
-    const X86_64: u16 = 62;
-    if head.len() < 64 {
+    let Some(header) = Header::read(head) else {
         return Some("its ELF header is cut off");
-    }
-    let half = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
-    match (head[4], half(18)) {
+    };
+    match (header.class, header.machine) {
         (CLASS_32, X86 | X86_64) => Some("it is a 32-bit program, which ppin cannot run"),
-        (CLASS_64, X86_64) if !matches!(half(16), EXEC | DYN) => {
+        (CLASS_64, X86_64) if !matches!(header.kind, EXEC | DYN) => {
             Some("it is not an executable ELF file")
         }
         (CLASS_64, X86_64) => None,

@@ -8,14 +8,16 @@ mod kind;
 mod path;
 mod rights;
 mod room;
+mod words;
 
-use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
+use crate::failure::{Failure, NOT_FOUND};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 pub use kind::{Kind, kind};
 pub use rights::pid_namespace_pending;
 pub use room::check as check_room;
+pub use words::{not_executable, reason};
 
 /// Interpreters that the kernel follows in a row.
 const CHAIN: usize = 5;
@@ -25,7 +27,7 @@ const CHAIN: usize = 5;
 pub struct Found {
     /// That file.
     pub path: PathBuf,
-    /// What its first bytes say.
+    /// Its kind, by its first bytes.
     pub kind: Kind,
 }
 
@@ -70,17 +72,4 @@ fn look(path: &Path) -> Result<Kind, Failure> {
         }
         _ => not_executable(path, reason(&error)),
     })
-}
-
-/// Status 126, in words.
-pub fn not_executable(path: &Path, why: impl std::fmt::Display) -> Failure {
-    Failure::new(NOT_EXECUTABLE, format!("{}: {why}", path.display()))
-}
-
-/// The system's words for an error, without its number.
-pub fn reason(error: &std::io::Error) -> String {
-    match error.raw_os_error() {
-        Some(number) => nix::errno::Errno::from_raw(number).desc().to_owned(),
-        None => error.to_string(),
-    }
 }

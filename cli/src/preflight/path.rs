@@ -1,6 +1,6 @@
 //! Finding a program as `execvp` does.
 
-use super::{not_executable, reason};
+use super::words::{not_executable, reason};
 use crate::failure::{Failure, NOT_FOUND};
 use nix::fcntl::AtFlags;
 use nix::unistd::{AccessFlags, faccessat};

@@ -1,6 +1,6 @@
 //! Programs and processes whose rights stand against instrumentation.
 
-use super::{not_executable, reason};
+use super::words::{not_executable, reason};
 use crate::failure::Failure;
 use nix::unistd::{Gid, Uid, getegid, geteuid, getgid, getuid};
 use std::ffi::CString;

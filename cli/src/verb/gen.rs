@@ -1,7 +1,8 @@
 //! `ppin gen`: texts made from the definitions of the options.
 
-use crate::args::{Cli, Gen};
+use crate::args::Cli;
 use crate::failure::{Failure, USAGE};
+use crate::options::Gen;
 use clap::{Command, CommandFactory};
 use std::io;
 

@@ -1,6 +1,5 @@
-//! What each verb does.
+//! The verbs, one file or folder each.
 
-mod apart;
 pub mod check;
 pub mod db;
 pub mod doctor;
@@ -8,10 +7,12 @@ mod r#gen;
 pub mod inspect;
 mod run;
 mod tool;
+mod under_tracer;
 pub mod warm;
 
-use crate::args::{Check, Cli, Verb};
+use crate::args::{Cli, Verb};
 use crate::failure::{YES, conclude};
+use crate::options::Check;
 use ppin_inject::Environ;
 
 /// Does what was asked; returns the exit status.

@@ -1,7 +1,7 @@
 //! `ppin tool`: which tools there are, and how they can be tuned.
 
-use crate::args::{Format, Tool as What};
 use crate::failure::{Failure, USAGE};
+use crate::options::{Format, Tool as What};
 use ppin_sdk::prelude::Tool;
 use std::fmt::Write;
 

@@ -4,9 +4,9 @@
 //! other sides of the branches that it has executed are translated, too, which ordinary runs
 //! leave alone. What the run added is said on standard error.
 
-use super::db::{failed, path_of};
-use crate::args::Format;
-use crate::failure::{FAILED, Failure, NO, YES};
+use crate::database::path_of;
+use crate::failure::{FAILED, Failure, NO, YES, failed};
+use crate::options::Format;
 use crate::text::count;
 use clap::Args;
 use ppin_cachedb::{Access, Database};
@@ -55,8 +55,8 @@ pub struct Warm {
     pub command: Vec<OsString>,
 }
 
-/// What earlier runs wrote may be in memory alone for so long: the kernel writes it out after
-/// half a minute.
+/// Data that earlier runs wrote may be in memory only for this long; the kernel writes it to the
+/// disk after half a minute.
 const RECENT: Duration = Duration::from_secs(120);
 
 /// Runs it.

@@ -5,8 +5,29 @@
 #include "guest.h"
 static __attribute__((noinline)) int pick(int x) {
     switch (x) {
-        case 0: return 17; case 1: return 3; case 2: return 99; case 3: return -4; case 4: return 5; case 5: return 61;
-        case 6: return 8; case 7: return 1000; case 8: puts("eight"); return 2; case 9: return x * 3; default: return -1;
+    case 0:
+        return 17;
+    case 1:
+        return 3;
+    case 2:
+        return 99;
+    case 3:
+        return -4;
+    case 4:
+        return 5;
+    case 5:
+        return 61;
+    case 6:
+        return 8;
+    case 7:
+        return 1000;
+    case 8:
+        puts("eight");
+        return 2;
+    case 9:
+        return x * 3;
+    default:
+        return -1;
     }
 }
 static long interpret(const u8 *code) {

@@ -12,7 +12,10 @@ int main(void) {
     SAME(sum, 20);
     SAME(count, 30);
     count = 50, sum = 100;
-    asm volatile("1: dec %1; cmp $90, %1; setg %%al; cmp $1, %%al; loope 1b" : "+c"(count), "+r"(sum) : : "cc", "rax");
+    asm volatile("1: dec %1; cmp $90, %1; setg %%al; cmp $1, %%al; loope 1b"
+                 : "+c"(count), "+r"(sum)
+                 :
+                 : "cc", "rax");
     SAME(sum, 90);
     SAME(count, 40);
     u64 flags, before;

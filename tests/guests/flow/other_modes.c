@@ -7,7 +7,8 @@
 extern u64 narrow(void *f, u64 eax, u64 ecx);
 asm(".text\n"
     "narrow: push %rbx; push %rbp; push %r12; mov %rsp, %r12; mov $stack + 65520, %esp\n"
-    " mov $0x2b, %eax; mov %eax, %ds; mov %eax, %es; mov %rsi, %rax; mov %rdx, %rcx; sub $16, %rsp; mov %edi, (%rsp); movl $0x23, 4(%rsp)\n"
+    " mov $0x2b, %eax; mov %eax, %ds; mov %eax, %es; mov %rsi, %rax; mov %rdx, %rcx; sub $16, "
+    "%rsp; mov %edi, (%rsp); movl $0x23, 4(%rsp)\n"
     " lcall *(%rsp)\n mov %r12, %rsp; pop %r12; pop %rbp; pop %rbx; ret\n"
     ".code32\n"
     "decimal: daa; inc %eax; pushl %eax; popl %edx; bound %ecx, limits; lret\n"
@@ -31,7 +32,10 @@ static void note(int signal, siginfo_t *info, void *context) {
 }
 static void skip(int signal, siginfo_t *info, void *context) {
     note(signal, info, context);
-    printf("signal %d at %s\n", signal, GREG(context, REG_RIP) == (u64)bad ? "bad" : GREG(context, REG_RIP) == (u64)load ? "load" : "?");
+    printf("signal %d at %s\n", signal,
+           GREG(context, REG_RIP) == (u64)bad    ? "bad"
+           : GREG(context, REG_RIP) == (u64)load ? "load"
+                                                 : "?");
     GREG(context, REG_RIP) += 2;
     if (signal == SIGSEGV) GREG(context, REG_RAX) = info->si_addr == (void *)16 ? 5 : 0;
 }

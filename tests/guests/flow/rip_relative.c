@@ -11,7 +11,9 @@ int main(void) {
     SAME(v, 0x1122334455667788);
     asm volatile("movzbl 3+data(%%rip), %k0" : "=r"(v));
     SAME(v, 0x55);
-    asm volatile("movl $0x12345678, 8+data(%%rip); addb $0x7f, 16+data(%%rip); orw $0x4321, 24+data(%%rip)" ::: "memory", "cc");
+    asm volatile("movl $0x12345678, 8+data(%%rip); addb $0x7f, 16+data(%%rip); orw $0x4321, "
+                 "24+data(%%rip)" ::
+                     : "memory", "cc");
     SAME(data[1], 0x12345678);
     SAME(data[2], 0x82);
     SAME(data[3], 0x4325);
@@ -22,16 +24,23 @@ int main(void) {
     SAME(data[5], 5);
     asm volatile("call *target(%%rip)" : "=a"(v)::"rcx", "rdx", "memory");
     SAME(v, 0x5a);
-    asm volatile("lea 1f(%%rip), %%rcx; mov %%rcx, 48+data(%%rip); jmp *48+data(%%rip); ud2; 1: mov $1, %0" : "=r"(v)::"rcx", "memory");
+    asm volatile("lea 1f(%%rip), %%rcx; mov %%rcx, 48+data(%%rip); jmp *48+data(%%rip); ud2; 1: "
+                 "mov $1, %0"
+                 : "=r"(v)::"rcx", "memory");
     SAME(v, 1);
-    asm volatile("movdqa data(%%rip), %%xmm0; paddq data(%%rip), %%xmm0; movq %%xmm0, %0" : "=r"(v)::"xmm0");
+    asm volatile("movdqa data(%%rip), %%xmm0; paddq data(%%rip), %%xmm0; movq %%xmm0, %0"
+                 : "=r"(v)::"xmm0");
     SAME(v, 0x1122334455667788 * 2);
-    asm volatile("mov $8, %%eax; mov $99, %%ecx; lock cmpxchg %%rcx, 56+data(%%rip); sete %b0" : "=r"(v)::"rax", "rcx", "memory", "cc");
+    asm volatile("mov $8, %%eax; mov $99, %%ecx; lock cmpxchg %%rcx, 56+data(%%rip); sete %b0"
+                 : "=r"(v)::"rax", "rcx", "memory", "cc");
     SAME((u8)v, 1);
-    asm volatile("fildl 56+data(%%rip); fistpl 16+data(%%rip); imul $1000, 56+data(%%rip), %k0; cmpb $3, 56+data(%%rip)" : "=r"(v)::"memory", "cc");
+    asm volatile("fildl 56+data(%%rip); fistpl 16+data(%%rip); imul $1000, 56+data(%%rip), %k0; "
+                 "cmpb $3, 56+data(%%rip)"
+                 : "=r"(v)::"memory", "cc");
     SAME((u32)data[2], 99);
     SAME(v, 99000);
-    asm volatile("shll $3, 56+data(%%rip); bt $3, 56+data(%%rip); setc %b0" : "=r"(v)::"memory", "cc");
+    asm volatile("shll $3, 56+data(%%rip); bt $3, 56+data(%%rip); setc %b0"
+                 : "=r"(v)::"memory", "cc");
     SAME(data[7], 99 * 8);
     SAME((u8)v, 1);
     FINISH();

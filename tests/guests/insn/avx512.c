@@ -7,17 +7,23 @@
 static volatile int hits;
 static void handler(int s, siginfo_t *i, void *c) {
     hits++;
-    asm volatile("vpternlogd $255, %%zmm5, %%zmm5, %%zmm5; vpternlogd $255, %%zmm29, %%zmm29, %%zmm29; kxorq %%k1, %%k1, %%k1" ::: "xmm5", "k1");
+    asm volatile("vpternlogd $255, %%zmm5, %%zmm5, %%zmm5; vpternlogd $255, %%zmm29, %%zmm29, "
+                 "%%zmm29; kxorq %%k1, %%k1, %%k1" ::
+                     : "xmm5", "k1");
 }
 int main(void) {
     on(SIGUSR1, handler, 0);
     u64 out[8], mask;
     for (int r = 0; r < 200; r++) {
         u64 in[8]; for (int k = 0; k < 8; k++) in[k] = r * 8 + k;
-        asm volatile("vmovdqu64 %2, %%zmm5; vmovdqa64 %%zmm5, %%zmm29; mov $0x123456789, %%rax; kmovq %%rax, %%k1\n"
-                     "mov $39, %%eax; syscall; mov %%eax, %%edi; mov $10, %%esi; mov $62, %%eax; syscall; lea 1f(%%rip), %%rax; call 2f; jmp *%%rax\n 2: ret\n 1:"
+        asm volatile("vmovdqu64 %2, %%zmm5; vmovdqa64 %%zmm5, %%zmm29; mov $0x123456789, %%rax; "
+                     "kmovq %%rax, %%k1\n"
+                     "mov $39, %%eax; syscall; mov %%eax, %%edi; mov $10, %%esi; mov $62, %%eax; "
+                     "syscall; lea 1f(%%rip), %%rax; call 2f; jmp *%%rax\n 2: ret\n 1:"
                      "vpaddq %%zmm29, %%zmm5, %%zmm5; vmovdqu64 %%zmm5, %0; kmovq %%k1, %1"
-                     : "=m"(out), "=r"(mask) : "m"(in) : "rax", "rcx", "r11", "rdi", "rsi", "memory");
+                     : "=m"(out), "=r"(mask)
+                     : "m"(in)
+                     : "rax", "rcx", "r11", "rdi", "rsi", "memory");
         for (int k = 0; k < 8; k++) SAME(out[k], 2 * (r * 8 + k));
         SAME(mask, 0x123456789);
     }

@@ -7,8 +7,9 @@ extern char at[], behind[];
 
 static void on_trap(int signal, siginfo_t *info, void *context) {
     greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
-    printf("signal %d, code %d, trap %lld, error %lld, rip %+lld, address %+ld\n", signal, info->si_code,
-           regs[REG_TRAPNO], regs[REG_ERR], regs[REG_RIP] - (greg_t)at, (char *)info->si_addr - at);
+    printf("signal %d, code %d, trap %lld, error %lld, rip %+lld, address %+ld\n", signal,
+           info->si_code, regs[REG_TRAPNO], regs[REG_ERR], regs[REG_RIP] - (greg_t)at,
+           (char *)info->si_addr - at);
     regs[REG_RIP] = (greg_t)behind;
 }
 

@@ -12,7 +12,8 @@ int main(void) {
     u64 last = 0;
     for (int i = 0; i < 1000; i++) {
         u32 lo, hi, aux;
-        if (i & 1) asm volatile("rdtsc" : "=a"(lo), "=d"(hi)); else asm volatile("rdtscp" : "=a"(lo), "=d"(hi), "=c"(aux));
+        if (i & 1) asm volatile("rdtsc" : "=a"(lo), "=d"(hi));
+        else asm volatile("rdtscp" : "=a"(lo), "=d"(hi), "=c"(aux));
         u64 now = (u64)hi << 32 | lo;
         CHECK(now > last);
         last = now;

@@ -3,8 +3,17 @@
 //@ variants: pie static
 #include "guest.h"
 static volatile int hits;
-static void handler(int s, siginfo_t *i, void *c) { u32 now; asm volatile("stmxcsr %0" : "=m"(now)); SAME(now & ~0x3f, 0x1f80); hits++; }
-#define FRESH(n) __attribute__((noinline)) static double f##n(double a) { asm volatile("nop; nop"); return a / (3 + n); }
+static void handler(int s, siginfo_t *i, void *c) {
+    u32 now;
+    asm volatile("stmxcsr %0" : "=m"(now));
+    SAME(now & ~0x3f, 0x1f80);
+    hits++;
+}
+#define FRESH(n)                                                                                   \
+    __attribute__((noinline)) static double f##n(double a) {                                       \
+        asm volatile("nop; nop");                                                                  \
+        return a / (3 + n);                                                                        \
+    }
 FRESH(0) FRESH(1) FRESH(2) FRESH(3)
 int main(void) {
     on(SIGUSR1, handler, 0);

@@ -4,7 +4,8 @@
 #include "guest.h"
 
 static void claim(u64 from, u64 size) {
-    u8 *at = mmap((void *)from, size, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    u8 *at =
+        mmap((void *)from, size, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     SAME(at, from);
     for (u64 n = 0; n < size; n += size / 64) at[n] = n >> 30;
     for (u64 n = 0; n < size; n += size / 64) SAME(at[n], (u8)(n >> 30));

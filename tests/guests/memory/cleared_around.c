@@ -35,7 +35,9 @@ static void works(void) {
 int main(void) {
     void *from = (void *)LOWEST;
     u64 size = (u64)__executable_start - LOWEST;
-    static const int ADVICE[] = {MADV_DONTNEED, MADV_FREE, MADV_DONTFORK, MADV_WIPEONFORK, 24, 102, 20, 21, 3, MADV_DONTDUMP};
+    static const int ADVICE[] = {
+        MADV_DONTNEED, MADV_FREE, MADV_DONTFORK, MADV_WIPEONFORK, 24, 102, 20, 21, 3,
+        MADV_DONTDUMP};
     pthread_t other;
     u64 all[] = {0, 4096, LOWEST, size};
     pthread_create(&other, 0, turn, 0);
@@ -46,7 +48,8 @@ int main(void) {
         printf("of two: %d\n", error(syscall(PROCESS_MADVISE, SELF, all + 2, 1, ADVICE[n], 0)));
         works();
     }
-    printf("%d %d %d\n", error(mprotect(from, size, PROT_NONE)), error(mlock(from, size)), error(munlock(from, size)));
+    printf("%d %d %d\n", error(mprotect(from, size, PROT_NONE)), error(mlock(from, size)),
+           error(munlock(from, size)));
     printf("%d %d\n", error(msync(from, size, MS_SYNC)), error(syscall(MSEAL, from, size, 0)));
     works();
     for (int n = 0; n < 3; n++) {
@@ -54,7 +57,8 @@ int main(void) {
         works();
     }
     // One page is left of a great mapping: the rest goes, whatever is there.
-    u8 *page = mmap(from, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    u8 *page =
+        mmap(from, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     *page = 5;
     SAME((u64)mremap(page, size, 4096, 0), (u64)page);
     SAME(*page, 5);

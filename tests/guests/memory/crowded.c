@@ -12,7 +12,8 @@
 
 static void take(unsigned long from, unsigned long to) {
     for (unsigned long at = from; at < to; at += STEP)
-        mmap((void *)at, STEP, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+        mmap((void *)at, STEP, PROT_NONE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
 }
 
 int main(void) {

@@ -21,7 +21,8 @@ int main(void) {
     claim("memory origins", 0x600000000000, 0x700000000000);
     claim("coloured heap", 0x040000000000, 0x200000000000);
     for (u64 size = 80; size >= 16; size /= 2) {
-        void *at = mmap(0, size * TERA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        void *at =
+            mmap(0, size * TERA, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         printf("%lu TiB: %d\n", size, at != MAP_FAILED);
         munmap(at, size * TERA);
     }

@@ -41,6 +41,7 @@ int main(int argc, char **argv) {
     report_child("child", child);
     run_all(code);
     prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE, 0, 0, 0);
-    execl("/proc/self/exe", argv[0], confined ? "confined" : "again", confined ? "again" : NULL, NULL);
+    execl("/proc/self/exe", argv[0], confined ? "confined" : "again", confined ? "again" : NULL,
+          NULL);
     return 3;
 }

@@ -31,7 +31,8 @@ static int lines_of(const char *path) {
 static int files_mapped(void) {
     int files = 0;
     all("/proc/self/maps");
-    for (char *line = strtok(text, "\n"); line; line = strtok(0, "\n")) files += strchr(line, '/') != 0;
+    for (char *line = strtok(text, "\n"); line; line = strtok(0, "\n"))
+        files += strchr(line, '/') != 0;
     return files;
 }
 static int in_folder(const char *path, int small) {
@@ -56,12 +57,16 @@ static void map_files(void) {
         if (*entry->d_name == '.') continue;
         links++;
         int len = readlinkat(dirfd(folder), entry->d_name, target, sizeof target);
-        named += len > 0, other += len > 0 && (memmem(target, len, "ppin.db", 7) || memmem(target, len, "/units/", 7));
+        named += len > 0, other += len > 0 && (memmem(target, len, "ppin.db", 7) ||
+                                               memmem(target, len, "/units/", 7));
         seen += fstatat(dirfd(folder), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0;
     }
     if (folder) closedir(folder);
-    printf("map_files: %s, names %s, links %s, %d of others\n", links == mapped ? "as mapped" : "not as mapped", named == links ? "all" : "not all", seen == links ? "all" : "not all", other);
-    printf("in small steps %s\n", in_folder("/proc/self/map_files", 1) == links ? "the same" : "another number");
+    printf("map_files: %s, names %s, links %s, %d of others\n",
+           links == mapped ? "as mapped" : "not as mapped", named == links ? "all" : "not all",
+           seen == links ? "all" : "not all", other);
+    printf("in small steps %s\n",
+           in_folder("/proc/self/map_files", 1) == links ? "the same" : "another number");
     char path[64];
     sprintf(path, "/proc/%d/map_files/", getpid());
     printf("by number %s\n", in_folder(path, 0) == links ? "the same" : "another number");
@@ -96,9 +101,11 @@ static void sums(void) {
     static const char *const names[] = {"Rss:", "Anonymous:", "Swap:", "Private_Hugetlb:"};
     printf("rollup has %d lines\n", lines_of("/proc/self/smaps_rollup"));
     for (unsigned n = 0; n < 4; n++) {
-        long difference = sum("/proc/self/smaps_rollup", names[n]) - sum("/proc/self/smaps", names[n]);
+        long difference =
+            sum("/proc/self/smaps_rollup", names[n]) - sum("/proc/self/smaps", names[n]);
         // Between the two looks pages come and go.
-        printf("%s %s\n", names[n], difference > -200 && difference < 200 ? "fits" : "does not fit");
+        printf("%s %s\n", names[n],
+               difference > -200 && difference < 200 ? "fits" : "does not fit");
     }
     u64 first, last, from, to;
     all("/proc/self/smaps_rollup"), sscanf(text, "%lx-%lx", &first, &last);
@@ -111,15 +118,25 @@ static void nodes(u8 *code) {
     all("/proc/self/maps");
     mappings -= strstr(text, "[vsyscall]") != 0;
     all("/proc/self/numa_maps");
-    for (char *line = strtok(text, "\n"); line; line = strtok(0, "\n")) found += strtoul(line, 0, 16) == (u64)code;
-    printf("numa_maps: %s, %d of it\n", !nodes || nodes == mappings ? "as mapped" : "not as mapped", nodes ? found : 1);
+    for (char *line = strtok(text, "\n"); line; line = strtok(0, "\n"))
+        found += strtoul(line, 0, 16) == (u64)code;
+    printf("numa_maps: %s, %d of it\n", !nodes || nodes == mappings ? "as mapped" : "not as mapped",
+           nodes ? found : 1);
 }
 static void ask(const char *what, int fd, u64 flags, u64 address, u8 *code) {
     char name[256] = "";
-    struct query query = {.size = sizeof query, .flags = flags, .address = address, .name = (u64)name, .name_size = sizeof name};
+    struct query query = {.size = sizeof query,
+                          .flags = flags,
+                          .address = address,
+                          .name = (u64)name,
+                          .name_size = sizeof name};
     int result = ioctl(fd, QUERY, &query);
     if (result) printf("%s: %s\n", what, errno == ENOTTY ? "unknown" : strerror(errno));
-    else printf("%s: %ld pages from %ld, flags %lx, %s; flags and address %s\n", what, (long)(query.end - query.start) / 4096, ((long)query.start - (long)code) / 4096, query.vma_flags, query.name_size ? strrchr(name, '/') : "no name", query.flags == flags && query.address == address ? "kept" : "lost");
+    else
+        printf("%s: %ld pages from %ld, flags %lx, %s; flags and address %s\n", what,
+               (long)(query.end - query.start) / 4096, ((long)query.start - (long)code) / 4096,
+               query.vma_flags, query.name_size ? strrchr(name, '/') : "no name",
+               query.flags == flags && query.address == address ? "kept" : "lost");
 }
 static void questions(u8 *code) {
     int fd = open("/proc/self/maps", O_RDONLY), second = open("/proc/self/maps", O_RDONLY);
@@ -140,13 +157,18 @@ static void questions(u8 *code) {
     }
     // Walks all mappings: as many as the list has.
     int walked = 0, files = 0;
-    for (query.flags = NEXT, query.address = 0; !ioctl(second, QUERY, &query); query.address = query.end, query.size = sizeof query) walked++;
+    for (query.flags = NEXT, query.address = 0; !ioctl(second, QUERY, &query);
+         query.address = query.end, query.size = sizeof query)
+        walked++;
     SAME(errno, ENOENT);
-    for (query.flags = NEXT | OF_A_FILE, query.address = 0; !ioctl(second, QUERY, &query); query.address = query.end) files++;
+    for (query.flags = NEXT | OF_A_FILE, query.address = 0; !ioctl(second, QUERY, &query);
+         query.address = query.end)
+        files++;
     close(second);
     int mapped = files_mapped(), lines = lines_of("/proc/self/maps");
     lines -= strstr(text, "[vsyscall]") != 0;
-    printf("walked %s, files %s\n", walked == lines ? "all" : "others", files == mapped ? "all" : "others");
+    printf("walked %s, files %s\n", walked == lines ? "all" : "others",
+           files == mapped ? "all" : "others");
     query.size = 5000;
     SAME(ioctl(fd, QUERY, &query), -1);
     SAME(errno, E2BIG);

@@ -4,7 +4,9 @@
 int main(int argc, char **argv) {
     char number[16];
     int n = 0, file = argc > 1 ? creat(argv[1], 0600) : -1;
-    while (mmap(0, 4096, n % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) n++;
+    while (mmap(0, 4096, n % 2 ? PROT_READ : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+           MAP_FAILED)
+        n++;
     SAME(errno, ENOMEM);
     if (argc > 1) SAME(write(file, number, sprintf(number, "%d", n)) > 0, 1);
     return 0;

@@ -14,7 +14,9 @@ static void show(const char *what, u8 *code) {
         char perms[8], path[4096] = "";
         if (sscanf(l, "%lx-%lx %7s %*s %*s %*s %4095s", &from, &to, perms, path) < 3) continue;
         lines++, nameless += !*path;
-        if (from <= (u64)code && (u64)code < to) printf("%s: %s, %lu pages before, %lu behind\n", what, perms, ((u64)code - from) / 4096, (to - (u64)code) / 4096);
+        if (from <= (u64)code && (u64)code < to)
+            printf("%s: %s, %lu pages before, %lu behind\n", what, perms, ((u64)code - from) / 4096,
+                   (to - (u64)code) / 4096);
     }
     printf("%s: %d lines, %d without a name\n", what, lines, nameless);
 }
@@ -26,7 +28,8 @@ static int all(int fd) {
 }
 int main(void) {
     u8 *code = pages(5, 7) + 2 * 4096;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), other = openat(AT_FDCWD, "/proc/thread-self/maps", O_RDONLY);
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC),
+        other = openat(AT_FDCWD, "/proc/thread-self/maps", O_RDONLY);
     emit_return(code, 7);
     SAME(((function)code)(), 7);
     all(fd), show("maps", code);
@@ -50,12 +53,15 @@ int main(void) {
     char *at = first;
     char head[40];
     sprintf(head, "%lx-", (u64)code - 2 * 4096);
-    if ((at = strstr(first, head))) sscanf(strstr(at, "Size:"), "Size: %d", &size), flags = !strncmp(strstr(at, "VmFlags:"), "VmFlags: rd wr ex", 17);
+    if ((at = strstr(first, head)))
+        sscanf(strstr(at, "Size:"), "Size: %d", &size),
+            flags = !strncmp(strstr(at, "VmFlags:"), "VmFlags: rd wr ex", 17);
     printf("%d kB, flags %d\n", size, flags);
 
     // Another process, another file with that number.
     fflush(0);
-    if (!fork()) lseek(fd, 0, SEEK_SET), all(fd), show("parent, by its child", code), fflush(0), _exit(0);
+    if (!fork())
+        lseek(fd, 0, SEEK_SET), all(fd), show("parent, by its child", code), fflush(0), _exit(0);
     wait(0);
     close(fd); SAME(open("/dev/zero", O_RDONLY), fd); SAME(read(fd, text, 5), 5); SAME(*text, 0);
     FINISH();

@@ -20,7 +20,9 @@ static void signals(const char *path) {
     const char *keys[] = {"SigPnd:", "ShdPnd:", "SigBlk:", "SigIgn:", "SigCgt:"};
     for (int i = 0; i < 5; i++) line(path, keys[i]);
 }
-static long kb(const char *key) { return strtol(strstr(read_text("/proc/self/status"), key) + strlen(key), 0, 10); }
+static long kb(const char *key) {
+    return strtol(strstr(read_text("/proc/self/status"), key) + strlen(key), 0, 10);
+}
 static const char *field(int n) { // behind the name
     char *at = strrchr((char *)read_text("/proc/self/stat"), ')') + 2;
     for (; n > 3; n--) at = strchr(at, ' ') + 1;
@@ -47,10 +49,13 @@ int main(void) {
     pthread_t thread;
     pthread_create(&thread, 0, other, 0), pthread_join(thread, 0);
 
-    u64 size = kb("VmSize:"), data = kb("VmData:"), rss = kb("VmRSS:"), total = strtol(read_text("/proc/self/statm"), 0, 10);
+    u64 size = kb("VmSize:"), data = kb("VmData:"), rss = kb("VmRSS:"),
+        total = strtol(read_text("/proc/self/statm"), 0, 10);
     SAME(total * 4, size);
     memset(pages(512, 3), 1, 512 * 4096);
-    SAME(kb("VmSize:") - size, 2048); SAME(kb("VmData:") - data, 2048); CHECK(kb("VmRSS:") - rss >= 2000);
+    SAME(kb("VmSize:") - size, 2048);
+    SAME(kb("VmData:") - data, 2048);
+    CHECK(kb("VmRSS:") - rss >= 2000);
     CHECK(size < 64 << 10); CHECK((u64)strtol(field(23), 0, 10) >> 10 == size + 2048);
 
     struct rlimit limit = {100 << 20, RLIM_INFINITY};

@@ -9,7 +9,8 @@
 #define SHARED (0x100 | 0x4000 | CLEAR) // CLONE_VM, CLONE_VFORK
 
 struct request {
-    u64 flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, tids, tids_size, cgroup;
+    u64 flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, tids, tids_size,
+        cgroup;
 };
 
 static void handler(int signal) { printf("handled %d\n", signal); }
@@ -28,7 +29,8 @@ static void dispositions(void) {
     for (int signal = 1; signal < 20; signal++) {
         struct sigaction now;
         sigaction(signal, 0, &now);
-        if (now.sa_handler != SIG_DFL || now.sa_flags) printf(" %d:%d", signal, now.sa_handler == SIG_IGN);
+        if (now.sa_handler != SIG_DFL || now.sa_flags)
+            printf(" %d:%d", signal, now.sa_handler == SIG_IGN);
     }
     printf("\n");
     fflush(stdout);

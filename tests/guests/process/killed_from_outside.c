@@ -32,7 +32,8 @@ static void *thread(void *code) {
     return code;
 }
 static pid_t share(long number) {
-    return clone(child, stacks[number] + sizeof *stacks, CLONE_VM | CLONE_FILES | SIGCHLD, (void *)number);
+    return clone(child, stacks[number] + sizeof *stacks, CLONE_VM | CLONE_FILES | SIGCHLD,
+                 (void *)number);
 }
 
 // Kills whom it is told to, a moment later.

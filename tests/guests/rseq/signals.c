@@ -11,17 +11,30 @@ static void on_signal(int s, siginfo_t *i, void *context) {
 }
 static int marked(struct area *a, long *kept) {
     asm volatile("leaq 7f(%%rip), %0\n leaq 8f(%%rip), %1" : "=r"(first), "=r"(last));
-    asm volatile goto("xorl %%ecx, %%ecx\n xorl %%edx, %%edx\n" SEQUENCE_KEEPING
-        "7: incq %%rcx\n leaq (%%rcx, %%rcx), %%rdx\n cmpq $30000, %%rcx\n jb 7b\n"
-        "movq %[counter], %%rax\n addq $1, %%rax\n movq %%rax, %[counter]\n" COMMITTED "8:\n"
-        : : [area] "r"(a), [counter] "m"(counter), [kept] "r"(kept) : "memory", "cc", "rax", "rcx", "rdx" : aborted);
+    asm volatile goto("xorl %%ecx, %%ecx\n xorl %%edx, %%edx\n" SEQUENCE_KEEPING "7: incq %%rcx\n "
+                                                                                 "leaq (%%rcx, "
+                                                                                 "%%rcx), %%rdx\n "
+                                                                                 "cmpq $30000, "
+                                                                                 "%%rcx\n jb 7b\n"
+                      "movq %[counter], %%rax\n addq $1, %%rax\n movq %%rax, %[counter]\n" COMMITTED
+                      "8:\n"
+                      :
+                      : [area] "r"(a), [counter] "m"(counter), [kept] "r"(kept)
+                      : "memory", "cc", "rax", "rcx", "rdx"
+                      : aborted);
     return 0;
 aborted:
     return -1;
 }
 int main(void) {
-    struct area *a = area(); long kept[2], aborted = 0, done = 0; if ((int)a->cpu_id < 0) { puts("ok"); return 0; }
-    struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO}; sigaction(SIGALRM, &act, 0);
+    struct area *a = area();
+    long kept[2], aborted = 0, done = 0;
+    if ((int)a->cpu_id < 0) {
+        puts("ok");
+        return 0;
+    }
+    struct sigaction act = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+    sigaction(SIGALRM, &act, 0);
     struct itimerval timer = {{0, 300}, {0, 300}}; setitimer(ITIMER_REAL, &timer, 0);
     while (done < 3000 || aborted < 20) {
         if (marked(a, kept) == 0) { done++; continue; }

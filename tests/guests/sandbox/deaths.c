@@ -44,7 +44,9 @@ int main(void) {
                 }
                 if (set < 2 && how == 1 && set % 2) leave(0); // it could not go on
                 if (how == 6) ualarm(20000, 0);
-                if (confine(set % 2 ? without : with, set < 2 ? SECCOMP_RET_TRAP : SECCOMP_RET_KILL_PROCESS, 0)) leave(98);
+                if (confine(set % 2 ? without : with,
+                            set < 2 ? SECCOMP_RET_TRAP : SECCOMP_RET_KILL_PROCESS, 0))
+                    leave(98);
                 die(how);
             }
             printf("%d %d ", set, how), report_child("ended", child);

@@ -20,7 +20,10 @@ int main(int argc, char **argv) {
     fflush(stdout);
     pid_t child = fork();
     if (!child) {
-        static const int first[] = {SYS_write, SYS_exit_group, SYS_clone, SYS_fork, SYS_wait4, SYS_set_robust_list, SYS_getpid, SYS_gettid, SYS_rt_sigprocmask, SYS_prctl, SYS_seccomp, -1};
+        static const int first[] = {SYS_write,  SYS_exit_group, SYS_clone,
+                                    SYS_fork,   SYS_wait4,      SYS_set_robust_list,
+                                    SYS_getpid, SYS_gettid,     SYS_rt_sigprocmask,
+                                    SYS_prctl,  SYS_seccomp,    -1};
         if (confine(first, SECCOMP_RET_KILL_PROCESS, 0)) leave(98);
         long inner = syscall(SYS_fork);
         if (!inner) {
@@ -40,7 +43,32 @@ int main(int argc, char **argv) {
     child = fork();
     if (!child) {
         // What the C library's start-up needs, and no more than that.
-        static const int some[] = {SYS_write, SYS_exit_group, SYS_execve, SYS_brk, SYS_mmap, SYS_munmap, SYS_mprotect, SYS_openat, SYS_open, SYS_read, SYS_pread64, SYS_close, SYS_fstat, SYS_newfstatat, SYS_access, SYS_arch_prctl, SYS_set_tid_address, SYS_set_robust_list, SYS_rseq, SYS_prlimit64, SYS_getrandom, SYS_uname, SYS_readlink, SYS_readlinkat, SYS_setrlimit, -1};
+        static const int some[] = {SYS_write,
+                                   SYS_exit_group,
+                                   SYS_execve,
+                                   SYS_brk,
+                                   SYS_mmap,
+                                   SYS_munmap,
+                                   SYS_mprotect,
+                                   SYS_openat,
+                                   SYS_open,
+                                   SYS_read,
+                                   SYS_pread64,
+                                   SYS_close,
+                                   SYS_fstat,
+                                   SYS_newfstatat,
+                                   SYS_access,
+                                   SYS_arch_prctl,
+                                   SYS_set_tid_address,
+                                   SYS_set_robust_list,
+                                   SYS_rseq,
+                                   SYS_prlimit64,
+                                   SYS_getrandom,
+                                   SYS_uname,
+                                   SYS_readlink,
+                                   SYS_readlinkat,
+                                   SYS_setrlimit,
+                                   -1};
         if (confine(some, SECCOMP_RET_KILL_PROCESS, 0)) leave(98);
         syscall(SYS_execve, "/proc/self/exe", ((char *[]){argv[0], "again", 0}), ((char *[]){0}));
         leave(99);

@@ -22,8 +22,9 @@ int main(void) {
     no_core();
     on(SIGUSR1, handler, 0);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    int listener = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-                           SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
+    int listener = syscall(
+        SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+        SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, &program);
     CHECK(listener >= 0);
     for (int round = 0; round < 2; round++) {
         struct seccomp_notif request = {0};

@@ -37,10 +37,14 @@ static void together(void) {
         if (pthread_create(&thread, 0, worker, &results[n])) leave(96);
     }
     while (ready < 4) asm volatile("pause");
-    static const int allowed[] = {SYS_write, SYS_exit_group, SYS_exit, SYS_clone, SYS_sigaltstack, -1};
+    static const int allowed[] = {SYS_write, SYS_exit_group,  SYS_exit,
+                                  SYS_clone, SYS_sigaltstack, -1};
     if (confine(allowed, SECCOMP_RET_KILL_PROCESS, SECCOMP_FILTER_FLAG_TSYNC)) leave(98);
     go = 1;
-    if (clone(bare, stack + sizeof stack, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM, &results[4]) < 0) leave(95);
+    if (clone(bare, stack + sizeof stack,
+              CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM,
+              &results[4]) < 0)
+        leave(95);
     while (done < 5) asm volatile("pause");
     for (int n = 0; n < 5; n++) say_number("result ", results[n]);
     leave(7);

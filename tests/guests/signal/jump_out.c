@@ -16,6 +16,7 @@ int main(void) {
         divide_by_zero();
     }
     sigset_t mask; sigprocmask(SIG_BLOCK, 0, &mask);
-    printf("%d %d %d %d\n", counts[SIGSEGV], counts[SIGUSR1], counts[SIGFPE], sigismember(&mask, SIGUSR1));
+    printf("%d %d %d %d\n", counts[SIGSEGV], counts[SIGUSR1], counts[SIGFPE],
+           sigismember(&mask, SIGUSR1));
     FINISH();
 }

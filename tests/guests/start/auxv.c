@@ -11,7 +11,8 @@ extern void _start(void);
 int main(int argc, char **argv) {
     char **p = environ;
     while (*p) p++;
-    for (ElfW(auxv_t) *a = (void *)(p + 1); a->a_type != AT_NULL; a++) printf("%lu ", (long)a->a_type);
+    for (ElfW(auxv_t) *a = (void *)(p + 1); a->a_type != AT_NULL; a++)
+        printf("%lu ", (long)a->a_type);
     puts("");
     SAME(getauxval(AT_ENTRY), &_start);
     SAME(getauxval(AT_PHDR), (char *)&__ehdr_start + __ehdr_start.e_phoff);

@@ -3,7 +3,8 @@
 #include "guest.h"
 int main(void) {
     for (int fd = 0; fd < 64; fd++)
-        if (fcntl(fd, F_GETFD) != -1) printf("%d flags %x status %x\n", fd, fcntl(fd, F_GETFD), fcntl(fd, F_GETFL));
+        if (fcntl(fd, F_GETFD) != -1)
+            printf("%d flags %x status %x\n", fd, fcntl(fd, F_GETFD), fcntl(fd, F_GETFL));
     SAME(open("/dev/null", O_RDONLY), 3);
     int p[2];
     CHECK(pipe(p) == 0);

@@ -18,7 +18,8 @@ int main(void) {
     for (int s = 1; s < 65; s++) {
         struct { u64 handler, flags, restorer, mask; } old;
         if (syscall(SYS_rt_sigaction, s, 0, &old, 8)) continue;
-        if (old.handler || old.flags) printf("signal %d: handler %d flags %lx\n", s, old.handler != 0, old.flags);
+        if (old.handler || old.flags)
+            printf("signal %d: handler %d flags %lx\n", s, old.handler != 0, old.flags);
     }
     stack_t stack;
     sigaltstack(0, &stack);
@@ -34,8 +35,9 @@ int main(void) {
     int death = 1;
     prctl(PR_GET_PDEATHSIG, &death);
     SAME(death, 0);
-    static const char *const keys[] = {"Name", "Umask", "State", "TracerPid", "Threads", "SigPnd", "ShdPnd", "SigBlk",
-                                       "SigIgn", "NoNewPrivs", "Seccomp", "CapEff"};
+    static const char *const keys[] = {"Name",    "Umask",      "State",   "TracerPid",
+                                       "Threads", "SigPnd",     "ShdPnd",  "SigBlk",
+                                       "SigIgn",  "NoNewPrivs", "Seccomp", "CapEff"};
     for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++) status(keys[i]);
     for (int r = 0; r < 16; r++) {
         struct rlimit l;

@@ -14,17 +14,38 @@ enum { ARGS = 6 };
 #define BEGUN 0x0123456789abcdeful
 #define END (1ul << 47)
 
-static u64 starts[] = {0, 1, 4096, GOOD, GOOD + 1, GOOD + 4096, GOOD - 4096, GOOD + 3 * 4096, 0x550000000000, 0x500000000000, END - 4096, END, 1ul << 63, -4096ul, -1ul};
+static u64 starts[] = {0,
+                       1,
+                       4096,
+                       GOOD,
+                       GOOD + 1,
+                       GOOD + 4096,
+                       GOOD - 4096,
+                       GOOD + 3 * 4096,
+                       0x550000000000,
+                       0x500000000000,
+                       END - 4096,
+                       END,
+                       1ul << 63,
+                       -4096ul,
+                       -1ul};
 // (The second one: to the end of memory.)
 #define REST 0xe0dul
-static const u64 LENGTHS[] = {0, REST, 1, 4095, 4097, 3 * 4096, 1ul << 46, END - 4096, END, END + 4096, 1ul << 63, -8192ul, -4096ul, -4095ul, -1ul};
-enum { STARTS = sizeof starts / sizeof *starts, LENS = sizeof LENGTHS / sizeof *LENGTHS, CALLS = STARTS * LENS };
+static const u64 LENGTHS[] = {0,         REST,      1,          4095,    4097,
+                              3 * 4096,  1ul << 46, END - 4096, END,     END + 4096,
+                              1ul << 63, -8192ul,   -4096ul,    -4095ul, -1ul};
+enum {
+    STARTS = sizeof starts / sizeof *starts,
+    LENS = sizeof LENGTHS / sizeof *LENGTHS,
+    CALLS = STARTS * LENS
+};
 enum { MSEAL = 462, PROCESS_MADVISE = 440, HOME_NODE = 450, SELF = -10000 };
 
 // What stands for the start and the length.
 #define AT 0xa11ul
 #define LEN 0xa12ul
-static const struct { const char *name; long nr; u64 args[ARGS]; } FORMS[] = {
+static const struct { const char *name; long nr; u64 args[ARGS];
+} FORMS[] = {
     {"munmap", SYS_munmap, {AT, LEN}},
     {"mprotect-none", SYS_mprotect, {AT, LEN, PROT_NONE}},
     {"mprotect-rwx", SYS_mprotect, {AT, LEN, 7}},
@@ -71,7 +92,9 @@ static const struct { const char *name; long nr; u64 args[ARGS]; } FORMS[] = {
     {"keep", SYS_mremap, {AT, LEN, LEN, MREMAP_MAYMOVE | 4}},
     {"nothing", SYS_mremap, {AT, 0, LEN, MREMAP_MAYMOVE}},
     {"hint", SYS_mmap, {AT, LEN, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1ul, 0}},
-    {"free-place", SYS_mmap, {AT, LEN, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1ul, 0}},
+    {"free-place",
+     SYS_mmap,
+     {AT, LEN, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1ul, 0}},
     {"process-dontneed", PROCESS_MADVISE, {SELF, GOOD + 16384, 2, MADV_DONTNEED, 0}},
     {"process-cold", PROCESS_MADVISE, {SELF, GOOD + 16384, 2, 20, 0}},
     {"process-bad", PROCESS_MADVISE, {SELF, GOOD + 16384, 2, 20, 1}},
@@ -84,7 +107,10 @@ static u64 *results;
 static inline long make(long nr, const u64 *a) {
     register long result asm("rax") = nr;
     register u64 r10 asm("r10") = a[3], r8 asm("r8") = a[4], r9 asm("r9") = a[5];
-    asm volatile("syscall" : "+r"(result) : "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+    asm volatile("syscall"
+                 : "+r"(result)
+                 : "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+                 : "rcx", "r11", "memory");
     return result;
 }
 
@@ -129,7 +155,9 @@ static u64 sweep(int form, int show) {
             u64 end = results[call];
             over = end == BEGUN || end == 0;
             u64 word = over ? 0x100000 + (status & 0x7f) : shown(end);
-            if (show) printf("%s(%lx, %lx) %s %ld\n", FORMS[form].name, starts[call / LENS], LENGTHS[call % LENS], over ? "ends" : "=", over ? status & 0x7f : word);
+            if (show)
+                printf("%s(%lx, %lx) %s %ld\n", FORMS[form].name, starts[call / LENS],
+                       LENGTHS[call % LENS], over ? "ends" : "=", over ? status & 0x7f : word);
             sum = (sum ^ word) * 1099511628211ul;
         }
     }
@@ -137,16 +165,19 @@ static u64 sweep(int form, int show) {
 }
 
 int main(int count, char **words) {
-    results = mmap(0, CALLS * sizeof *results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    results =
+        mmap(0, CALLS * sizeof *results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     // Three pages, nothing, and one.
-    mmap((void *)GOOD, 5 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    mmap((void *)GOOD, 5 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+         -1, 0);
     ((u64 *)GOOD)[1024] = 1;
     munmap((void *)GOOD + 3 * 4096, 4096);
     if (!getuid() && (setgroups(0, 0) || setgid(65534) || setuid(65534))) return 95;
     prctl(PR_SET_DUMPABLE, 1);
     for (int form = 0; form < ALL; form++) {
         int one = count > 1 && !strcmp(words[1], FORMS[form].name);
-        if (one || count == 1) printf("%s: %lx\n", FORMS[form].name, sweep(form, one)), fflush(stdout);
+        if (one || count == 1)
+            printf("%s: %lx\n", FORMS[form].name, sweep(form, one)), fflush(stdout);
     }
     return 0;
 }

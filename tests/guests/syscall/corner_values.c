@@ -12,7 +12,8 @@ enum { ARGS = 6, NUMBERS = 475, CHILDREN = 12, MAP_SHADOW_STACK = 453, UNTOUCHED
 #define KEPT(result) ((result) ^ 0x5a5a5a5a5a5a5a5aul)
 #define BEGUN 0x0123456789abcdeful
 
-static const long OTHERS[] = {511, 512, 600, 1023, 65535, 0x10000, 0x40000000, 0x7fffffff, 0x80000000, 0xffffffff};
+static const long OTHERS[] = {511,     512,        600,        1023,       65535,
+                              0x10000, 0x40000000, 0x7fffffff, 0x80000000, 0xffffffff};
 
 // Not called: they change or stop the machine, wait for ever, or do what cannot be told apart.
 static const struct { int first, last; const char *why; } LEFT_OUT[] = {
@@ -42,24 +43,50 @@ static const struct { int first, last; const char *why; } LEFT_OUT[] = {
 };
 // Only whether they failed: what they give depends on the moment.
 static const int VARIES[] = {
-    SYS_getpid, SYS_gettid, SYS_getppid, SYS_getpgrp, SYS_getpgid, SYS_getsid, SYS_setsid, SYS_time, SYS_times,
-    SYS_set_tid_address, SYS_mmap, SYS_mremap, SYS_brk, SYS_shmat,
-    SYS_timer_create, SYS_getrandom, SYS_getcwd, SYS_add_key, SYS_keyctl, SYS_request_key, SYS_getcpu, SYS_inotify_add_watch,
+    SYS_getpid,       SYS_gettid,
+    SYS_getppid,      SYS_getpgrp,
+    SYS_getpgid,      SYS_getsid,
+    SYS_setsid,       SYS_time,
+    SYS_times,        SYS_set_tid_address,
+    SYS_mmap,         SYS_mremap,
+    SYS_brk,          SYS_shmat,
+    SYS_timer_create, SYS_getrandom,
+    SYS_getcwd,       SYS_add_key,
+    SYS_keyctl,       SYS_request_key,
+    SYS_getcpu,       SYS_inotify_add_watch,
     MAP_SHADOW_STACK, SYS_alarm,
 };
 
 // Pages of memory, at an address that is the same in each run, as it is also taken for numbers
 // and flags: zeroes, ones, pointers with lengths, zeroes that are read-only, nothing.
 #define GOOD 0x20000000ul
-static u64 values[] = {0, 1, -1ul, 4095, 4096, -4096ul, -4095ul, 1ul << 31, 1ul << 32, 1ul << 47, (1ul << 47) - 4096, 1ul << 63,
-                       GOOD, GOOD + 4096, GOOD + 2 * 4096, GOOD + 3 * 4096, GOOD + 4 * 4096 - 1};
+static u64 values[] = {0,
+                       1,
+                       -1ul,
+                       4095,
+                       4096,
+                       -4096ul,
+                       -4095ul,
+                       1ul << 31,
+                       1ul << 32,
+                       1ul << 47,
+                       (1ul << 47) - 4096,
+                       1ul << 63,
+                       GOOD,
+                       GOOD + 4096,
+                       GOOD + 2 * 4096,
+                       GOOD + 3 * 4096,
+                       GOOD + 4 * 4096 - 1};
 enum { VALUES = sizeof values / sizeof *values };
 static u64 *results;
 
 static inline long make(long nr, const u64 *a) {
     register long result asm("rax") = nr;
     register u64 r10 asm("r10") = a[3], r8 asm("r8") = a[4], r9 asm("r9") = a[5];
-    asm volatile("syscall" : "+r"(result) : "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+    asm volatile("syscall"
+                 : "+r"(result)
+                 : "D"(a[0]), "S"(a[1]), "d"(a[2]), "r"(r10), "r"(r8), "r"(r9)
+                 : "rcx", "r11", "memory");
     return result;
 }
 
@@ -67,12 +94,19 @@ static inline long make(long nr, const u64 *a) {
 // of them one argument takes each value.
 // Then, with zeroes and with pointers to zeroes, the first four each small number; then any
 // of the values together.
-enum { BASES = 5, CORNERS = BASES * ARGS * VALUES, SMALLS = 2 * 4 * 100, MIXED = 600, CALLS = CORNERS + SMALLS + MIXED };
+enum {
+    BASES = 5,
+    CORNERS = BASES * ARGS * VALUES,
+    SMALLS = 2 * 4 * 100,
+    MIXED = 600,
+    CALLS = CORNERS + SMALLS + MIXED
+};
 static void arguments(int call, u64 *args) {
     static const int BASE[BASES] = {0, 2, VALUES - 5, VALUES - 4, VALUES - 3};
     if (call >= CORNERS + SMALLS) {
         u64 random = call * 0x9e3779b97f4a7c15ul;
-        for (int n = 0; n < ARGS; n++, random = random * 6364136223846793005ul + 1442695040888963407ul)
+        for (int n = 0; n < ARGS;
+             n++, random = random * 6364136223846793005ul + 1442695040888963407ul)
             args[n] = values[(random >> 40) % VALUES];
         return;
     }
@@ -95,12 +129,31 @@ static int left_out(long nr) {
 // Which argument of a call is the number of a process, from 1; 0: none.
 static int process_argument(long nr) {
     switch (nr) {
-    case SYS_setpgid: case SYS_getpgid: case SYS_getsid: case SYS_rt_sigqueueinfo: case SYS_rt_tgsigqueueinfo:
-    case SYS_sched_setparam ... SYS_sched_rr_get_interval: case SYS_tkill: case SYS_tgkill: case SYS_sched_setaffinity:
-    case SYS_sched_getaffinity: case SYS_migrate_pages: case SYS_get_robust_list: case SYS_move_pages: case SYS_prlimit64:
-    case SYS_process_vm_readv: case SYS_process_vm_writev: case SYS_kcmp: case SYS_sched_setattr: case SYS_sched_getattr:
+    case SYS_setpgid:
+    case SYS_getpgid:
+    case SYS_getsid:
+    case SYS_rt_sigqueueinfo:
+    case SYS_rt_tgsigqueueinfo:
+    case SYS_sched_setparam ... SYS_sched_rr_get_interval:
+    case SYS_tkill:
+    case SYS_tgkill:
+    case SYS_sched_setaffinity:
+    case SYS_sched_getaffinity:
+    case SYS_migrate_pages:
+    case SYS_get_robust_list:
+    case SYS_move_pages:
+    case SYS_prlimit64:
+    case SYS_process_vm_readv:
+    case SYS_process_vm_writev:
+    case SYS_kcmp:
+    case SYS_sched_setattr:
+    case SYS_sched_getattr:
     case 434: case SYS_wait4: case SYS_capget: case SYS_capset: return 1;
-    case SYS_getpriority: case SYS_setpriority: case SYS_ioprio_set: case SYS_ioprio_get: case SYS_waitid:
+    case SYS_getpriority:
+    case SYS_setpriority:
+    case SYS_ioprio_set:
+    case SYS_ioprio_get:
+    case SYS_waitid:
     case SYS_perf_event_open: return 2;
     }
     return 0;
@@ -171,7 +224,8 @@ static u64 sweep(long nr, int show) {
             if (show) {
                 arguments(call, args);
                 printf("%ld(", nr);
-                for (int n = 0; n < ARGS; n++) printf("%lx%s", args[n], n < ARGS - 1 ? ", " : ") = ");
+                for (int n = 0; n < ARGS; n++)
+                    printf("%lx%s", args[n], n < ARGS - 1 ? ", " : ") = ");
                 over ? printf("ends %x\n", status) : printf("%ld\n", (long)word);
             }
             sum = (sum ^ word) * 1099511628211ul;
@@ -184,8 +238,10 @@ static u64 sweep(long nr, int show) {
 
 int main(int count, char **words) {
     signal(SIGCHLD, SIG_DFL);
-    results = mmap(0, CALLS * sizeof *results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    u8 *good = mmap((void *)GOOD, 5 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    results =
+        mmap(0, CALLS * sizeof *results, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    u8 *good = mmap((void *)GOOD, 5 * 4096, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     memset(good + 4096, 0xff, 4096);
     for (int n = 0; n < 512; n++) ((u64 *)good)[1024 + n] = n % 2 ? 1ul << 46 : GOOD;
     mprotect(good + 3 * 4096, 4096, PROT_READ), mprotect(good + 4 * 4096, 4096, PROT_NONE);
@@ -197,7 +253,9 @@ int main(int count, char **words) {
     setrlimit(RLIMIT_NPROC, &(struct rlimit){300, 300});
     long one = count > 1 ? atol(words[1]) : -1;
     for (long nr = 0; nr < NUMBERS; nr++)
-        if (!left_out(nr) && (one < 0 || one == nr)) printf("%ld: %lx\n", nr, sweep(nr, one == nr)), fflush(stdout);
-    for (unsigned n = 0; n < sizeof OTHERS / sizeof *OTHERS && one < 0; n++) printf("%ld: %lx\n", OTHERS[n], sweep(OTHERS[n], 0));
+        if (!left_out(nr) && (one < 0 || one == nr))
+            printf("%ld: %lx\n", nr, sweep(nr, one == nr)), fflush(stdout);
+    for (unsigned n = 0; n < sizeof OTHERS / sizeof *OTHERS && one < 0; n++)
+        printf("%ld: %lx\n", OTHERS[n], sweep(OTHERS[n], 0));
     return 0;
 }

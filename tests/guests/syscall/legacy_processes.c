@@ -5,7 +5,10 @@
 
 static inline __attribute__((always_inline)) long old(u32 nr, u64 b, u64 c, u64 d, u64 s) {
     long r;
-    asm volatile("int $0x80" : "=a"(r) : "a"(nr), "b"(b), "c"(c), "d"(d), "S"(s), "D"(-1) : "memory", "r8", "r9", "r10", "r11");
+    asm volatile("int $0x80"
+                 : "=a"(r)
+                 : "a"(nr), "b"(b), "c"(c), "d"(d), "S"(s), "D"(-1)
+                 : "memory", "r8", "r9", "r10", "r11");
     return r;
 }
 static volatile int hits;

@@ -21,13 +21,22 @@ static void on_sigsys(int signal, siginfo_t *info, void *context) {
 }
 
 static void confine(void) {
-#define ALLOW(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOW(nr)                                                                                  \
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        ALLOW(__NR_write), ALLOW(__NR_exit_group), ALLOW(__NR_rt_sigreturn), ALLOW(__NR_fstat), ALLOW(__NR_newfstatat), ALLOW(__NR_brk),
+        ALLOW(__NR_write),
+        ALLOW(__NR_exit_group),
+        ALLOW(__NR_rt_sigreturn),
+        ALLOW(__NR_fstat),
+        ALLOW(__NR_newfstatat),
+        ALLOW(__NR_brk),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_mmap, 0, 3),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[3])),
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, ~(MAP_SHARED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE | MAP_FIXED), 1, 0),
+        BPF_JUMP(
+            BPF_JMP | BPF_JSET | BPF_K,
+            ~(MAP_SHARED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE | MAP_FIXED), 1,
+            0),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
     };
@@ -37,7 +46,8 @@ static void confine(void) {
 }
 
 int main(void) {
-    u8 *jit = mmap(0, 16 * MANY, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    u8 *jit =
+        mmap(0, 16 * MANY, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (u32 n = 0; n < MANY; n++) {
         // mov $n, %eax; ret
         u8 *at = jit + 16 * n;

@@ -49,9 +49,10 @@ static void *waiter(void *depth) { waiter_one((long)depth); return 0; }
 static void *spinner(void *depth) { spinner_one((long)depth); return 0; }
 
 static int number(const char *name) {
-    static const struct { const char *name; int number; } all[] = {
-        {"QUIT", SIGQUIT}, {"ILL", SIGILL},   {"TRAP", SIGTRAP}, {"ABRT", SIGABRT}, {"BUS", SIGBUS},
-        {"FPE", SIGFPE},   {"SEGV", SIGSEGV}, {"XCPU", SIGXCPU}, {"XFSZ", SIGXFSZ}, {"SYS", SIGSYS}};
+    static const struct { const char *name; int number;
+    } all[] = {{"QUIT", SIGQUIT}, {"ILL", SIGILL}, {"TRAP", SIGTRAP}, {"ABRT", SIGABRT},
+               {"BUS", SIGBUS},   {"FPE", SIGFPE}, {"SEGV", SIGSEGV}, {"XCPU", SIGXCPU},
+               {"XFSZ", SIGXFSZ}, {"SYS", SIGSYS}};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i].name, name)) return all[i].number;
     exit(2);

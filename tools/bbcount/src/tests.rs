@@ -1,5 +1,5 @@
 use super::*;
-use ppin_sdk::testing::{self, Process, Sample};
+use ppin_testing::{Process, Sample};
 
 fn blocks(sample: &Sample) -> u64 {
     let process = Process::new();
@@ -19,7 +19,7 @@ fn a_block_begins_after_every_branch() {
 fn a_block_that_goes_on_is_not_counted_again() {
     let mut sample = Sample::new(&[0x90, 0x74, 0x10, 0xc3]); // nop je ret
     assert_eq!(blocks(&sample), 2);
-    sample.context = testing::CONTINUATION;
+    sample.context = ppin_testing::CONTINUATION;
     assert_eq!(blocks(&sample), 1);
 }
 
@@ -32,7 +32,10 @@ fn blocks_are_reported_by_thread() {
         r#""threads":[{"thread":0,"tid":1000,"blocks":1}]}"#,
         "\n"
     );
-    assert_eq!(testing::report(&Bbcount, &process, Format::Json), want);
+    assert_eq!(ppin_testing::report(&Bbcount, &process, Format::Json), want);
     let want = "\n bbcount: /bin/sample (process 1000)\n\n  1  blocks\n\n";
-    assert_eq!(testing::report(&Bbcount, &process, Format::Human), want);
+    assert_eq!(
+        ppin_testing::report(&Bbcount, &process, Format::Human),
+        want
+    );
 }

@@ -1,11 +1,11 @@
 use super::*;
-use ppin_sdk::testing::{self, Process, Sample};
+use ppin_testing::{Process, Sample};
 
 /// push; rep stosb; pop; jne; ret
 const CODE: &[u8] = &[0x50, 0xf3, 0xaa, 0x58, 0x75, 0x10, 0xc3];
 
 fn report(process: &Process, format: Format) -> String {
-    testing::report(&Icount, process, format)
+    ppin_testing::report(&Icount, process, format)
 }
 
 #[test]

@@ -7,6 +7,8 @@ use ppin_sdk::prelude::*;
 
 /// Not open.
 const NONE: u64 = u64::MAX;
+/// Where the accesses go if the user does not say; `%p` stands for the process id.
+pub const DEFAULT: &str = "memtrace.%p.out";
 /// No error so far.
 const FINE: i32 = 0;
 
@@ -21,7 +23,7 @@ pub struct File {
 
 impl Default for File {
     fn default() -> Self {
-        Self::new(crate::KNOBS[0].default)
+        Self::new(DEFAULT)
     }
 }
 

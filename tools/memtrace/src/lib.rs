@@ -39,7 +39,7 @@ use ppin_sdk::table::{Align, Table};
 
 const KNOBS: &[Knob] = &[Knob {
     name: "file",
-    default: "memtrace.%p.out",
+    default: file::DEFAULT,
     help: "where the accesses go; %p stands for the process id",
     changes_code: false,
     writes_file: true,

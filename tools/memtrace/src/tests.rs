@@ -1,5 +1,5 @@
 use super::*;
-use ppin_sdk::testing::{self, Process, Sample};
+use ppin_testing::{Process, Sample};
 
 /// Runs `bytes` in a process of its own and gives back the lines of the file.
 fn lines(bytes: &[u8], set: impl Fn(&mut Sample)) -> Vec<String> {
@@ -8,7 +8,7 @@ fn lines(bytes: &[u8], set: impl Fn(&mut Sample)) -> Vec<String> {
     set(&mut sample);
     tool.start(&process);
     process.run(&tool, &sample);
-    let _ = testing::report(&tool, &process, Format::Human);
+    let _ = ppin_testing::report(&tool, &process, Format::Human);
     accesses(&process, "memtrace.1000.out")
 }
 
@@ -106,7 +106,7 @@ fn gathers_are_counted() {
         &Sample::new(&[0xc4, 0xe2, 0x69, 0x90, 0x04, 0x88, 0xc3]),
     );
     assert!(process.global_total(UNTOLD) > 0);
-    let text = testing::report(&tool, &process, Format::Human);
+    let text = ppin_testing::report(&tool, &process, Format::Human);
     assert!(text.contains("without a known address"), "{text}");
 }
 
@@ -156,7 +156,7 @@ fn a_forked_child_has_a_file_of_its_own() {
     tool.fork_child(&process);
     process.run(&tool, &code);
     process.run(&tool, &code);
-    let _ = testing::report(&tool, &process, Format::Human);
+    let _ = ppin_testing::report(&tool, &process, Format::Human);
     assert_eq!(process.file("memtrace.1000.out").unwrap(), "");
     assert_eq!(accesses(&process, "memtrace.1001.out").len(), 2);
 }
@@ -167,10 +167,10 @@ fn reports_tell_the_file() {
     tool.configure(&[("file", "/tmp/trace.%p")]).unwrap();
     tool.start(&process);
     process.run(&tool, &Sample::new(&[0x8a, 0x03]));
-    let text = testing::report(&tool, &process, Format::Human);
+    let text = ppin_testing::report(&tool, &process, Format::Human);
     let want = "\n memtrace: /bin/sample (process 1000)\n\n  1  accesses, in /tmp/trace.1000\n\n";
     assert_eq!(text, want);
-    let text = testing::report(&tool, &process, Format::Json);
+    let text = ppin_testing::report(&tool, &process, Format::Json);
     let want = concat!(
         r#"{"tool":"memtrace","process":1000,"program":"/bin/sample","#,
         r#""file":"/tmp/trace.1000","accesses":1,"without_address":0,"lost":0}"#,
@@ -185,7 +185,7 @@ fn a_full_disk_is_told() {
     tool.start(&process);
     process.fill_disk();
     process.run(&tool, &Sample::new(&[0x8a, 0x03]));
-    let text = testing::report(&tool, &process, Format::Human);
+    let text = ppin_testing::report(&tool, &process, Format::Human);
     assert!(
         text.contains("the file is incomplete: No space left on device"),
         "{text}"

@@ -1,5 +1,5 @@
 use super::*;
-use ppin_sdk::testing::{self, Process, Sample};
+use ppin_testing::{Process, Sample};
 
 const CODE: &[u8] = &[0x50, 0x90, 0x53, 0x58, 0x50, 0xc3]; // push nop push pop push ret
 
@@ -20,7 +20,7 @@ fn people_see_the_top() {
     let process = two_images();
     let mut tool = Opcodemix::default();
     tool.configure(&[("top", "2")]).unwrap();
-    let text = testing::report(&tool, &process, Format::Human);
+    let text = ppin_testing::report(&tool, &process, Format::Human);
     let want = "
  opcodemix: /bin/sample (process 1000)
 
@@ -40,7 +40,7 @@ fn people_see_the_top() {
 
 #[test]
 fn programs_see_all() {
-    let text = testing::report(&Opcodemix::default(), &two_images(), Format::Json);
+    let text = ppin_testing::report(&Opcodemix::default(), &two_images(), Format::Json);
     let want = concat!(
         r#"{"tool":"opcodemix","process":1000,"program":"/bin/sample","instructions":6006,"#,
         r#""images":[{"path":"/lib/libx.so","instructions":6000,"#,
@@ -58,14 +58,14 @@ fn images_of_one_path_are_one() {
     process.run(&Opcodemix::default(), &sample);
     sample.image = process.add_image("/bin/sample");
     process.run(&Opcodemix::default(), &sample);
-    let text = testing::report(&Opcodemix::default(), &process, Format::Json);
+    let text = ppin_testing::report(&Opcodemix::default(), &process, Format::Json);
     assert_eq!(text.matches("\"path\"").count(), 1, "{text}");
     assert!(text.contains(r#""instructions":12"#), "{text}");
 }
 
 #[test]
 fn nothing_executed_is_reported_too() {
-    let text = testing::report(&Opcodemix::default(), &Process::new(), Format::Human);
+    let text = ppin_testing::report(&Opcodemix::default(), &Process::new(), Format::Human);
     assert_eq!(
         text,
         "\n opcodemix: /bin/sample (process 1000)\n\n  0    instructions\n\n"

@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ppin_jit::api::Knob;
+use ppin_api::Knob;
 
 /// What the user said, or else the defaults.
 #[derive(Clone, Copy, Debug)]

@@ -7,16 +7,14 @@
 //! - [`table`], [`number`], [`json`]: their parts;
 //! - [`log`]: events recorded by many threads, written in order;
 //! - [`cells`]: state by thread, or by anything else that is numbered;
-//! - `testing` (a feature): a process to try a tool in.
 //!
 //! A tool runs inside the program that it observes, where there is neither libc nor
 //! std: it is `no_std` with `alloc`, and writes only through [`prelude::Host`] and
-//! [`prelude::Report`].
+//! [`prelude::Report`]. A tool is tried out in the process of the crate `ppin-testing`, which
+//! only its tests depend on: that one needs the compiler, a tool does not.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 extern crate alloc;
-#[cfg(any(test, feature = "testing"))]
-extern crate std;
 
 pub mod cells;
 pub mod json;
@@ -26,5 +24,3 @@ pub mod number;
 pub mod prelude;
 pub mod report;
 pub mod table;
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;

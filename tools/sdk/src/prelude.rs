@@ -4,9 +4,9 @@ pub use alloc::boxed::Box;
 pub use alloc::string::String;
 pub use alloc::vec::Vec;
 pub use core::fmt::{self, Write as _};
-pub use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
-pub use ppin_jit::api::{
-    Access, Arg, Bbl, Call, Category, Counter, FileError, FileId, Format, Host, IPoint, ImageId,
-    ImageInfo, Ins, Knob, MAX_AMOUNT, MemoryOperand, OPCODES, Opcode, Refused, Reg, Report,
-    Routine, RoutineFn, RoutineId, ThreadId, ThreadInfo, Tool, Trace,
+pub use ppin_api::{
+    Access, Address, AppPc, Arg, Bbl, Call, Category, Counter, Counters, FileError, FileId, Files,
+    Format, Host, IPoint, ImageBase, ImageId, ImageInfo, ImageOff, Images, Ins, Knob, MAX_AMOUNT,
+    MemoryOperand, OPCODES, Opcode, Program, Refused, Reg, Report, Routine, RoutineFn, RoutineId,
+    Segment, ThreadId, ThreadInfo, Threads, Tool, Trace,
 };

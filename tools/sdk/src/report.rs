@@ -21,7 +21,7 @@ use alloc::format;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::fmt;
-use ppin_jit::api::{Format, Host, Report, ThreadId, Tool};
+use ppin_api::{Format, Host, Report, ThreadId, Tool};
 
 /// Most threads that a report for people lists.
 const THREADS_SHOWN: usize = 32;

@@ -13,13 +13,15 @@
 //! gs:0x0d0  scratch[6]      for runtime routines written in assembly
 //! gs:0x100  counters[64]    global tool counters, one u64 each
 //! gs:0x300  pace            comparisons before the VM looks at what compares itself
+//! gs:0x308  filters         what confines the thread's system calls
 //! ```
 
 use crate::spills::SPILL_SLOTS;
 pub use crate::spills::Spill;
+use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module or in [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 4;
+pub const LAYOUT_VERSION: u32 = 5;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -93,6 +95,8 @@ pub struct Area {
     /// Comparisons of provisional code (`Context::PROVISIONAL`) that are left before it leaves
     /// for the VM.
     pub pace: i64,
+    /// Address of what confines the thread's system calls (seccomp(2)); 0: nothing.
+    pub filters: AtomicU64,
 }
 
 const _: () = {
@@ -126,6 +130,10 @@ pub enum Entry {
     IblCall = 5,
     /// Analysis call. rcx = `CallRec`, app rcx spilled.
     Bridge = 6,
+    /// What the gate calls when the cache has been left: `fn(thread) -> cache address`.
+    Vm = 7,
+    /// What a bridge calls, likewise.
+    Analysis = 8,
 }
 
 impl Entry {

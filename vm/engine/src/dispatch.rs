@@ -1,23 +1,28 @@
 //! The dispatcher: why the VM was entered, and where to go on.
 
-use crate::cache::invalidate;
-use crate::confine::own;
-use crate::image::Region;
-use crate::signal::origin::Departure;
-use crate::signal::{deliver, inside, native, translate};
-use crate::syscall::gate32::{self, Way};
-use crate::thread::{Reason, Thread};
-use crate::vm::{self, Locked, Vm};
-use crate::{install, lockstep, report, rseq, sample, served, syscall};
+use crate::check::{lockstep, sample};
+use crate::signal::{deliver, inside, native};
+use crate::syscall;
+use crate::syscall::old_calls::{self, Way};
+use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_abi::record::{ExitRec, Trap, TrapRec};
+use ppin_os::{filter, report, userfault};
+use ppin_process::signal::departure::Departure;
+use ppin_process::thread::{Reason, Thread};
+use ppin_process::translate;
+use ppin_process::vm::{self, Locked, Vm};
+use ppin_translate::{changes, compile, lookup, sequence};
 
-/// Called by the glue on the VM stack, all app state saved in `thread`. Returns the
+/// Scratch word with the address that the last system call came back to.
+const RESUMED: usize = 1;
+
+/// Called by the gate on the VM stack, all app state saved in `thread`. Returns the
 /// cache address to go on at.
 pub unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
-    // SAFETY: the glue passes the running thread's structure.
+    // SAFETY: the gate passes the running thread's structure.
     dispatch(unsafe { &mut *thread }).0
 }
 
@@ -28,15 +33,15 @@ fn dispatch(thread: &mut Thread) -> CachePc {
     let epoch = {
         let mut vm = vm::lock();
         vm.stats.vm_entries += 1;
-        rseq::announced_unseen(&mut vm, thread);
-        vm.cache.epoch
+        sequence::announced_unseen(&mut vm, thread);
+        vm.code.fresh.epoch
     };
     let step = lockstep::before(thread);
     let entry = go_on(thread);
     {
         let mut vm = vm::lock();
         note_epoch(&mut vm, thread, epoch);
-        rseq::arrive(&mut vm, thread, entry);
+        sequence::arrive(&mut vm, thread, entry);
     }
     if let Some(step) = step {
         lockstep::after(thread, step, entry);
@@ -45,23 +50,29 @@ fn dispatch(thread: &mut Thread) -> CachePc {
 }
 
 fn go_on(thread: &mut Thread) -> CachePc {
-    if thread.reason != Reason::Trap as u64 {
-        let indirect = thread.reason == Reason::Indirect as u64;
+    if thread.reason() != Reason::Trap {
+        let indirect = thread.reason() == Reason::Indirect;
         let target = if indirect { thread.operand } else { 0 };
-        thread.signals.departure = Departure::of(thread, target);
+        thread.signals.departure = departure(thread, target);
     }
-    match thread.reason {
-        r if r == Reason::Exit as u64 => leave_exit(thread.operand),
-        r if r == Reason::Indirect as u64 => indirect(AppPc(thread.operand)),
-        r if r == Reason::Syscall as u64 => syscall::handle(thread),
-        r if r == Reason::Efault as u64 => syscall::after_efault(thread),
-        r if r == Reason::Trap as u64 => trap(thread),
-        _ => lookup(
+    match thread.reason() {
+        Reason::Exit => leave_exit(thread.operand),
+        Reason::Indirect => indirect(AppPc(thread.operand)),
+        Reason::Syscall => syscall::handle(thread),
+        Reason::Efault => syscall::after_efault(thread),
+        Reason::Trap => trap(thread),
+        Reason::Resume => lookup(
             &mut vm::lock(),
             AppPc(thread.resume_pc),
             Context(thread.resume_context),
         ),
     }
+}
+
+/// How the thread has left the cache for `target`.
+fn departure(thread: &Thread, target: u64) -> Departure {
+    let resumed = thread.area.scratch[RESUMED];
+    Departure::new(target, thread.target, resumed, thread.area.app_gs_base)
 }
 
 /// The thread is about to enter code that was in use at `epoch` or later: what was retired
@@ -70,10 +81,11 @@ fn go_on(thread: &mut Thread) -> CachePc {
 /// since the entry was looked up.
 fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
     if thread.epoch != epoch {
-        rseq::let_go(vm, thread);
+        sequence::let_go(vm, thread);
         thread.epoch = epoch;
-        let Vm { cache, threads, .. } = vm;
-        cache.reclaim(threads);
+        let known = vm.threads.all().map(|t| t.epoch);
+        let oldest = known.min().unwrap_or(0);
+        vm.code.fresh.reclaim(oldest);
     }
 }
 
@@ -82,12 +94,12 @@ fn leave_exit(record: u64) -> CachePc {
     // SAFETY: stubs pass the address of their own record.
     let exit = unsafe { (record as *const ExitRec).read() };
     let mut vm = vm::lock();
-    let target = ImageOff(exit.target).at(vm.base_at(record));
+    let target = ImageOff(exit.target).at(vm.code.base_at(record));
     let entry = lookup(&mut vm, target, Context(exit.context));
     // A flush may have retired the exit's own code.
-    let in_use = vm.fresh_at(record).is_some() || vm.in_units(record);
+    let in_use = vm.code.fresh_at(record).is_some() || vm.code.in_units(record);
     if in_use && may_link(&vm, entry) {
-        vm.cache.link(record, &exit, entry.0);
+        vm.code.fresh.link(record, &exit, entry.0);
     }
     entry
 }
@@ -97,9 +109,9 @@ fn may_link(vm: &Vm, entry: CachePc) -> bool {
     if vm.config.flags & flag::LOCKSTEP != 0 {
         return false;
     }
-    match vm.fresh_at(entry.0) {
+    match vm.code.fresh_at(entry.0) {
         Some(id) => {
-            let fresh = &vm.cache.directory.fragments[id as usize];
+            let fresh = &vm.code.fresh.directory.fragments[id as usize];
             let whole = fresh.space.hot == entry.0;
             let context = fresh.code.context;
             let looks = !context.contains(Context::VOLATILE) || context.contains(Context::COMPARED);
@@ -114,82 +126,33 @@ fn indirect(target: AppPc) -> CachePc {
     let mut vm = vm::lock();
     let entry = lookup(&mut vm, target, Context::CANONICAL);
     if may_link(&vm, entry) {
-        vm.ibl.insert(target.0, entry.0);
-        if let Some(id) = vm.fresh_at(entry.0) {
-            vm.cache.directory.fragments[id as usize].indirect = true;
+        vm.code.ibl.insert(target.0, entry.0);
+        if let Some(id) = vm.code.fresh_at(entry.0) {
+            vm.code.fresh.directory.fragments[id as usize].indirect = true;
         }
     }
     entry
-}
-
-/// The translation of `pc` under `context`: known, restored, or made now.
-pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
-    let context = effective(vm, pc, context);
-    if let Some(entry) = rseq::entry(vm, pc, context) {
-        return entry;
-    }
-    if let Some(id) = vm.cache.directory.get(pc, context) {
-        let fresh = &vm.cache.directory.fragments[id as usize];
-        if !context.contains(Context::VOLATILE) || install::unchanged(fresh) {
-            return CachePc(fresh.space.hot);
-        }
-        install::discard(vm, id);
-    }
-    if let Some(entry) = install::wake(vm, pc, context) {
-        return entry;
-    }
-    if let Some(entry) = crate::restore::find(vm, pc, context) {
-        let at = entry.0;
-        vm.log_at(format_args!("kept code at {at:#x} for"), pc);
-        return entry;
-    }
-    install::compile(vm, pc, context)
-}
-
-/// Code that may change unseen is translated with care.
-fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
-    let context = context.without(Context::CAREFUL.with(Context::WATCHED));
-    let context = if vm.rseq.watching {
-        context.with(Context::WATCHED)
-    } else {
-        context
-    };
-    let shared = crate::image_region(vm, pc).filter(|r: &Region| r.shared);
-    if shared.is_none() {
-        invalidate::come_back(vm, pc.0);
-        if !vm.guards.is_volatile(pc.0) {
-            return context;
-        }
-    }
-    let care = vm.guards.care(pc.0, shared.is_some());
-    let aliased = care.contains(Context::COMPARED) && shared.is_some_and(|r| !r.writable);
-    let care = if aliased {
-        care.with(Context::ALIASED)
-    } else {
-        care
-    };
-    context.with(care)
 }
 
 /// Translated code cannot go on by itself.
 fn trap(thread: &mut Thread) -> CachePc {
     // SAFETY: stubs pass the address of their own record.
     let rec = unsafe { (thread.operand as *const TrapRec).read() };
-    if let Some(entry) = rseq::trap(thread, &rec) {
+    if let Some(entry) = sequence::trap(thread, &rec) {
         return entry;
     }
     let mut vm = vm::lock();
-    let pc = ImageOff(rec.pc).at(vm.base_at(thread.operand));
+    let pc = ImageOff(rec.pc).at(vm.code.base_at(thread.operand));
     if rec.kind == Trap::Changed as u32 {
         return changed(&mut vm, thread, pc);
     }
-    let entry = look_again(&mut vm, pc, Context(rec.context));
+    let entry = look_again(&mut vm, thread, pc, Context(rec.context));
     if rec.kind == Trap::Int80 as u32 {
         drop(vm);
-        match gate32::way(&thread.regs.gpr) {
+        match old_calls::way(&thread.regs.gpr) {
             Way::Natively => {}
             // A filter would judge it by its own architecture and number.
-            Way::As(nr, args) if own::of(thread).is_none() => {
+            Way::As(nr, args) if filter::of(&thread.area).is_none() => {
                 return syscall::by_old_gate(thread, pc, nr, &args);
             }
             _ => report::give_up(format_args!(
@@ -199,8 +162,8 @@ fn trap(thread: &mut Thread) -> CachePc {
         vm = vm::lock();
     }
     // A signal may have come before the code has.
-    let waits = served::is_on() && thread.pending != 0;
-    if vm.tells_only_of_trap(entry) && !waits {
+    let waits = userfault::is_on() && thread.pending != 0;
+    if compile::tells_only_of_trap(&vm, entry) && !waits {
         return native::begin(thread, pc, entry);
     }
     // What was wrong has been mended meanwhile: the new translation will simply run.
@@ -209,16 +172,18 @@ fn trap(thread: &mut Thread) -> CachePc {
 
 /// The translation of `pc`, after one that could not go on: what could not be read then may
 /// have been on its way.
-fn look_again(vm: &mut Locked, pc: AppPc, context: Context) -> CachePc {
-    if !served::is_on() {
+fn look_again(vm: &mut Locked, thread: &mut Thread, pc: AppPc, context: Context) -> CachePc {
+    if !userfault::is_on() {
         return lookup(vm, pc, context);
     }
-    vm.unlocked(|| served::bring(pc.0));
+    // SAFETY: a field of ours, which the handler writes.
+    let pending = unsafe { AtomicU64::from_ptr(&raw mut thread.pending) };
+    vm.unlocked(|| userfault::bring(pc.0, pending));
     let entry = lookup(vm, pc, context);
-    if !vm.tells_only_of_trap(entry) {
+    if !compile::tells_only_of_trap(vm, entry) {
         return entry;
     }
-    vm.unlocked(|| served::bring_rest(pc.0));
+    vm.unlocked(|| userfault::bring_rest(pc.0, pending));
     lookup(vm, pc, context)
 }
 
@@ -236,16 +201,16 @@ fn changed(vm: &mut Vm, thread: &mut Thread, pc: AppPc) -> CachePc {
     };
     let paused = thread.area.pace < 0;
     thread.area.pace = PACE;
-    let compiled = vm.stats.traces_compiled;
+    let compiled = vm.code.figures.traces_compiled;
     let entry = lookup(vm, pc, context);
-    if let Some(id) = vm.fresh_at(thread.operand) {
-        let fresh = &vm.cache.directory.fragments[id as usize];
+    if let Some(id) = vm.code.fresh_at(thread.operand) {
+        let fresh = &vm.code.fresh.directory.fragments[id as usize];
         // What comes before the change is kept as long as that is another each time: it may
         // be what makes it.
-        let anew = vm.stats.traces_compiled != compiled;
-        let stands = anew && pc != fresh.pc || paused && install::unchanged(fresh);
+        let anew = vm.code.figures.traces_compiled != compiled;
+        let stands = anew && pc != fresh.pc || paused && compile::unchanged(fresh);
         if !fresh.dead && fresh.space.hot != entry.0 && !stands {
-            install::discard(vm, id);
+            changes::discard(vm, id);
         }
     }
     entry

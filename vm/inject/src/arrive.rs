@@ -1,5 +1,4 @@
-//! In the fresh process: undo what the launch left, before the app's first
-//! instruction.
+//! In the fresh process, before the app's first instruction: removes what the launch has left.
 //!
 //! # Safety
 //!
@@ -7,7 +6,8 @@
 //! code has run yet.
 #![allow(unsafe_code)]
 
-use crate::sys::{Cpu, Errno, Kernel, check, errno};
+use crate::cpu::Cpu;
+use crate::sys::{Errno, Kernel, check, errno};
 use linux_raw_sys::general::{
     __NR_getpid, __NR_gettid, __NR_madvise, __NR_mprotect, __NR_prctl, __NR_process_vm_readv,
     __NR_rt_sigpending, __NR_rt_sigtimedwait, __NR_rt_tgsigqueueinfo, __NR_wait4, __NR_waitid,
@@ -25,8 +25,8 @@ const SI_PID: usize = 16;
 /// Reaps H, puts back the app's page and its declared tracer.
 ///
 /// # Safety
-/// See the module.
-pub unsafe fn settle(boot: &BootHeader) -> Result<(), Errno> {
+/// As in the module: `boot` is this process's own, and no code of the app has run.
+pub unsafe fn tidy_up(boot: &BootHeader) -> Result<(), Errno> {
     reap(boot.helper_pid);
     if boot.ptracer != 0 {
         let args = [PR_SET_PTRACER as usize, boot.ptracer as usize, 0, 0, 0, 0];
@@ -126,7 +126,7 @@ fn requeue(info: &[u64; SIGINFO / 8]) {
 /// tells which: a copy into a page that may not be written fails.
 ///
 /// # Safety
-/// See the module.
+/// As for [`tidy_up`].
 unsafe fn restore(boot: &BootHeader) -> Result<(), Errno> {
     let saved = &boot.saved[..(boot.patched_len as usize).min(boot.saved.len())];
     let here = boot.patched_at as *const u8;

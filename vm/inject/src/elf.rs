@@ -1,14 +1,12 @@
-//! What the launcher must know of the runtime ELF: how much room it takes and
-//! where its first instruction is. The rest the runtime's own entry code reads
+//! The runtime ELF as the launcher needs it: its size in memory and its first instruction. The rest the runtime's own entry code reads
 //! from the program headers, which lie in its first page (see [`crate::load`]).
+
+use ppin_abi::elf::{DYN, Header, PROGRAM_HEADER, PT_LOAD, ProgramHeader, VERSION};
 
 /// Bytes of the file that [`plan`] needs.
 pub const HEAD: usize = 1024;
 
 const PAGE: u64 = 4096;
-const PT_LOAD: u32 = 1;
-const PF_X: u32 = 1;
-const PHENT: usize = 56;
 
 /// How to map a runtime ELF.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,79 +23,38 @@ pub struct Plan {
 /// and code lie at the same offset in the file and in memory.
 #[must_use]
 pub fn plan(head: &[u8]) -> Option<Plan> {
-    let magic = head.get(..20)?;
-    let dyn_x86_64 = magic[16..20] == [3, 0, 62, 0];
-    if !magic.starts_with(b"\x7fELF\x02\x01\x01") || !dyn_x86_64 {
+    let header = Header::read(head).filter(Header::is_x86_64)?;
+    let usual = usize::from(header.row) == PROGRAM_HEADER;
+    if header.kind != DYN || header.version != VERSION || !usual {
         return None;
     }
-    let entry = u64_at(head, 24)?;
-    let (table, count) = (u64_at(head, 32)? as usize, u16_at(head, 56)?);
-    if usize::from(u16_at(head, 54)?) != PHENT {
-        return None;
-    }
+    let (entry, table) = (header.entry, header.table as usize);
     let mut plan = Plan { span: 0, entry };
     let mut runs_in_place = false;
-    for index in 0..usize::from(count) {
-        let row = head
-            .get(table.checked_add(index * PHENT)?..)?
-            .get(..PHENT)?;
-        let load = Load::read(row)?;
-        if let Some(load) = load {
-            plan.span = plan.span.max(load.end()?);
-            runs_in_place |= load.holds_code(entry);
+    for index in 0..usize::from(header.rows) {
+        let row = head.get(table.checked_add(index * PROGRAM_HEADER)?..)?;
+        let segment = ProgramHeader::read(row.get(..PROGRAM_HEADER)?)?;
+        if segment.kind == PT_LOAD {
+            plan.span = plan.span.max(end(&segment)?);
+            runs_in_place |= holds_code(&segment, entry);
         }
     }
     (runs_in_place && plan.span > 0).then_some(plan)
 }
 
-struct Load {
-    flags: u32,
-    offset: u64,
-    vaddr: u64,
-    filesz: u64,
-    memsz: u64,
+fn end(segment: &ProgramHeader) -> Option<u64> {
+    segment
+        .address
+        .checked_add(segment.memory)?
+        .checked_next_multiple_of(PAGE)
 }
 
-impl Load {
-    /// `Some(None)` for other kinds of program header.
-    fn read(row: &[u8]) -> Option<Option<Self>> {
-        if u32_at(row, 0)? != PT_LOAD {
-            return Some(None);
-        }
-        Some(Some(Self {
-            flags: u32_at(row, 4)?,
-            offset: u64_at(row, 8)?,
-            vaddr: u64_at(row, 16)?,
-            filesz: u64_at(row, 32)?,
-            memsz: u64_at(row, 40)?,
-        }))
-    }
-
-    fn end(&self) -> Option<u64> {
-        self.vaddr
-            .checked_add(self.memsz)?
-            .checked_next_multiple_of(PAGE)
-    }
-
-    fn holds_code(&self, entry: u64) -> bool {
-        self.flags & PF_X != 0
-            && self.offset == self.vaddr
-            && entry
-                .checked_sub(self.vaddr)
-                .is_some_and(|at| at < self.filesz)
-    }
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+/// Whether the code at `entry` lies at the same offset in the file and in memory.
+fn holds_code(segment: &ProgramHeader, entry: u64) -> bool {
+    let inside = entry
+        .checked_sub(segment.address)
+        .is_some_and(|at| at < segment.len);
+    segment.is_code() && segment.offset == segment.address && inside
 }
 
 /// The head of a small runtime.

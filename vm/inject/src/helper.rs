@@ -11,11 +11,12 @@
 //! the word is 0. P does not touch the seed between GO and 0.
 #![allow(unsafe_code)]
 
+use crate::cpu::Cpu;
 use crate::guarded;
-use crate::launch::HelperSpace;
 use crate::plant::{Refusal, Seed, plant};
 use crate::ptrace::{Event, Tracee, event, poll};
-use crate::sys::{self, Cpu, Errno, Kernel, errno};
+use crate::space::HelperSpace;
+use crate::sys::{self, Errno, Kernel, errno};
 use crate::word;
 use core::sync::atomic::{AtomicU32, Ordering};
 use linux_raw_sys::general::{
@@ -52,7 +53,7 @@ pub unsafe extern "C" fn run(space: *mut u8) -> ! {
     watch.over(Tracee(task))
 }
 
-/// Should P be killed while H waits for its word, nobody else would wake H.
+/// If P is killed while H waits for its word, only this signal ends H.
 fn die_with(process: i32) {
     let args = [PR_SET_PDEATHSIG as usize, SIGKILL as usize, 0, 0, 0, 0];
     // SAFETY: concerns H alone.

@@ -7,9 +7,11 @@
 #![allow(unsafe_code)]
 
 use crate::block::{self, BootParams};
+use crate::cpu::Cpu;
 use crate::elf::{self, Plan};
 use crate::plant::Seed;
-use crate::sys::{Child, Cpu, Errno, Kernel, check, errno};
+use crate::space::HelperSpace;
+use crate::sys::{Child, Errno, Kernel, check, errno};
 use crate::{fds, guarded, helper, word};
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
@@ -21,52 +23,6 @@ use linux_raw_sys::general::{
 };
 use linux_raw_sys::prctl::{PR_GET_DUMPABLE, PR_SET_DUMPABLE, PR_SET_PTRACER};
 use ppin_abi::boot::RuntimeSpan;
-
-const STACK: usize = 16 << 10;
-
-/// Memory for H: its word, its orders, its stack. Any 64-byte aligned, zeroed or
-/// formerly used memory will do; it is H's until [`HelperSpace::finished`].
-#[derive(Debug)]
-#[repr(C, align(64))]
-pub struct HelperSpace {
-    word: AtomicU32,
-    pub(crate) process: i32,
-    pub(crate) task: i32,
-    /// Why H left without an exec: an error number; 0: it did not say;
-    /// [`HelperSpace::LOOSE`].
-    pub(crate) refusal: i32,
-    pub(crate) seed: Seed,
-    stack: [MaybeUninit<u8>; STACK],
-}
-
-impl HelperSpace {
-    /// H has let P go, which was stopped.
-    pub(crate) const LOOSE: i32 = -1;
-
-    pub(crate) fn word(space: *mut Self) -> *const AtomicU32 {
-        // SAFETY: computes an address only.
-        unsafe { &raw const (*space).word }
-    }
-
-    /// Waits until no H uses this memory. The parent of a vfork child must do so
-    /// when it wakes: it wakes as soon as the child's exec takes a memory of its
-    /// own, and H finishes its work in the parent's memory meanwhile. Without an H
-    /// (zeroed memory) this returns at once.
-    ///
-    /// # Safety
-    /// `space` points to a space as described above.
-    pub unsafe fn finished(space: *mut Self) {
-        // SAFETY: the word is alive and only used atomically.
-        let word = unsafe { &*Self::word(space) };
-        loop {
-            let now = word.load(core::sync::atomic::Ordering::Acquire);
-            if now == word::GONE {
-                return;
-            }
-            word::wait_while(&mut Cpu, word, now);
-        }
-    }
-}
 
 /// The system call that the program asked for, with its own pointers.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +52,7 @@ pub struct Launch<'a> {
     pub exec: Exec,
 }
 
-/// How far a launch came that did not succeed.
+/// The step at which a launch failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// Opening the carrier, or it holds no runtime any more.
@@ -262,12 +218,12 @@ unsafe fn attempt<K: Kernel>(
     let helper = match check(unsafe { kernel.spawn(&child) }) {
         Ok(pid) => pid,
         Err(errno) => {
-            // SAFETY: nobody else uses the word.
+            // SAFETY: no H exists that could use the word.
             unsafe { (*space).word = AtomicU32::new(word::GONE) };
             return Some(Failure::at(Step::Helper)(errno));
         }
     };
-    set_apart(kernel, helper);
+    own_process_group(kernel, helper);
     // SAFETY: H waits for GO before it looks at the seed; the word is atomic.
     let word = unsafe {
         (*space).seed.header.helper_pid = helper as u32;
@@ -286,7 +242,7 @@ unsafe fn attempt<K: Kernel>(
     failure
 }
 
-/// H went, and P has not come to its exec: what H said.
+/// The failure that H reported before P's exec; `None`: P begins anew.
 fn left(refusal: i32) -> Option<Failure> {
     match refusal {
         HelperSpace::LOOSE => None,
@@ -295,8 +251,9 @@ fn left(refusal: i32) -> Option<Failure> {
     }
 }
 
-/// A stop of P's process group is not for H, and one that has come before this ends.
-fn set_apart<K: Kernel>(kernel: &mut K, helper: usize) {
+/// Gives H a process group of its own, since stops of P's group are not for H, and ends a stop
+/// that has come before.
+fn own_process_group<K: Kernel>(kernel: &mut K, helper: usize) {
     // SAFETY: both concern H, which is ours and not reaped yet.
     unsafe {
         kernel.call(__NR_setpgid, [helper, helper, 0, 0, 0, 0]);
@@ -378,8 +335,8 @@ unsafe fn exec<K: Kernel>(kernel: &mut K, exec: &Exec, word: &AtomicU32) -> isiz
 }
 
 /// Lets H trace this process: Yama (level 1) refuses a child that traces its
-/// parent unless the parent says so *before*, and nobody may trace a process that
-/// is not dumpable. Both end with the exec or with H; returns what to put back if
+/// parent unless the parent says so *before*, and a process that is not dumpable
+/// cannot be traced. Both end with the exec or with H; returns what to put back if
 /// the exec fails.
 fn allow_tracing<K: Kernel>(kernel: &mut K, helper: usize) -> bool {
     let was_dumpable = prctl(kernel, PR_GET_DUMPABLE, 0) != 0;

@@ -33,6 +33,7 @@ pub mod arrive;
 #[cfg(feature = "alloc")]
 mod become_program;
 pub mod block;
+pub mod cpu;
 pub mod elf;
 mod embedded;
 mod fds;
@@ -44,6 +45,8 @@ pub mod load;
 mod order;
 mod plant;
 mod ptrace;
+mod regs;
+mod space;
 mod spawn;
 pub mod sys;
 mod word;
@@ -51,4 +54,5 @@ mod word;
 #[cfg(feature = "alloc")]
 pub use become_program::{Become, Environ};
 pub use embedded::embedded_span;
-pub use launch::{Exec, Failure, HelperSpace, Launch, Step, launch, launch_with};
+pub use launch::{Exec, Failure, Launch, Step, launch, launch_with};
+pub use space::HelperSpace;

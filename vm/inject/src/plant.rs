@@ -13,9 +13,11 @@
 #![allow(unsafe_code)]
 
 use crate::block;
+use crate::cpu::Cpu;
 use crate::elf::Plan;
-use crate::ptrace::{CS_64, Regs, Tracee};
-use crate::sys::{Cpu, Errno, Kernel, check};
+use crate::ptrace::Tracee;
+use crate::regs::{CS_64, Regs};
+use crate::sys::{Errno, Kernel, check};
 use core::arch::global_asm;
 use linux_raw_sys::general::{
     __NR_getrandom, __NR_personality, GRND_NONBLOCK, MAP_PRIVATE, PROT_EXEC, PROT_READ,
@@ -23,7 +25,7 @@ use linux_raw_sys::general::{
 use ppin_abi::boot::{BOOTSTRAP_MAX, BootHeader};
 use ppin_abi::room;
 
-/// The engine's `cache::place` says why there.
+/// `vm/os/src/memory/regions.rs` says why there.
 const HINT: u64 = room::RUNTIME;
 /// Choices of place, each this many bytes from the next.
 const STEP: u64 = 2 << 20;
@@ -79,7 +81,7 @@ fn code() -> &'static [u8] {
     }
 }
 
-/// What H needs to plant.
+/// Everything that H needs to plant the bootstrap.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed {
     pub header: BootHeader,

@@ -6,7 +6,9 @@
 //! passed where the request's manual says how much is read or written.
 #![allow(unsafe_code)]
 
-use crate::sys::{Cpu, Errno, Kernel, check};
+use crate::cpu::Cpu;
+use crate::regs::Regs;
+use crate::sys::{Errno, Kernel, check};
 use linux_raw_sys::general::{
     __NR_process_vm_writev, __NR_ptrace, __NR_wait4, __WALL, WNOHANG, iovec,
 };
@@ -16,38 +18,7 @@ use linux_raw_sys::ptrace::{
     PTRACE_SEIZE, PTRACE_SETREGS,
 };
 
-/// The kernel's `user_regs_struct`.
-#[derive(Clone, Copy, Default, Debug)]
-#[repr(C)]
-pub struct Regs {
-    pub r15: u64,
-    pub r14: u64,
-    pub r13: u64,
-    pub r12: u64,
-    pub rbp: u64,
-    pub rbx: u64,
-    pub r11: u64,
-    pub r10: u64,
-    pub r9: u64,
-    pub r8: u64,
-    pub rax: u64,
-    pub rcx: u64,
-    pub rdx: u64,
-    pub rsi: u64,
-    pub rdi: u64,
-    pub orig_rax: u64,
-    pub rip: u64,
-    pub cs: u64,
-    pub eflags: u64,
-    pub rsp: u64,
-    pub ss: u64,
-    pub segments: [u64; 6],
-}
-
-/// `cs` of 64-bit user code.
-pub const CS_64: u64 = 0x33;
-
-/// What a wait reported.
+/// Event that a wait reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The new image is in place, nothing of it has run.

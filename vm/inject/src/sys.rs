@@ -30,7 +30,7 @@ pub fn check(raw: isize) -> Result<usize, Errno> {
     }
 }
 
-/// Who executes system calls: the CPU, or a recorder in tests.
+/// Executes system calls: the CPU, or a recorder in tests.
 pub trait Kernel {
     /// Executes system call `number`.
     ///
@@ -54,7 +54,7 @@ pub trait Kernel {
     unsafe fn exec(&mut self, word: &AtomicU32, number: u32, args: &Args) -> isize;
 }
 
-/// What [`Kernel::spawn`] needs.
+/// Arguments of [`Kernel::spawn`].
 #[derive(Debug)]
 pub struct Child {
     /// First function.
@@ -65,27 +65,6 @@ pub struct Child {
     pub stack_top: *mut u8,
     /// Zeroed and woken by the kernel when the child is gone.
     pub tid: *const AtomicU32,
-}
-
-/// The CPU.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Cpu;
-
-impl Kernel for Cpu {
-    unsafe fn call(&mut self, number: u32, args: Args) -> isize {
-        // SAFETY: the caller's contract.
-        unsafe { syscall(number, args) }
-    }
-
-    unsafe fn spawn(&mut self, child: &Child) -> isize {
-        // SAFETY: the caller's contract.
-        unsafe { crate::spawn::spawn(child) }
-    }
-
-    unsafe fn exec(&mut self, word: &AtomicU32, number: u32, args: &Args) -> isize {
-        // SAFETY: the caller's contract.
-        unsafe { crate::guarded::exec(word, number, args) }
-    }
 }
 
 /// One system call.

@@ -4,7 +4,8 @@ mod common;
 
 use common::{Prepared, guest, injected, injected_by, runtime, write_script};
 use ppin_inject::HelperSpace;
-use ppin_inject::sys::{Args, Child, Cpu, Kernel, nr, syscall};
+use ppin_inject::cpu::Cpu;
+use ppin_inject::sys::{Args, Child, Kernel, nr, syscall};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -1,16 +1,16 @@
 //! From a request to a fragment.
 
 use crate::analyse::flags::live_flags;
-use crate::api::{Tool, Trace};
 use crate::decode::constants::{self, Constant};
 use crate::decode::{Ins, Kind};
 use crate::emit::{Emitter, Source};
 use crate::form::{Form, InsId, Op};
-use crate::instrument::Plan;
+use crate::instrument::{self, Plan};
 use crate::lower::{self, Site};
 use crate::request::Request;
 use crate::trace::{Selection, select};
 use ppin_abi::context::Context;
+use ppin_api::Tool;
 use ppin_relocator::Fragment;
 
 /// Translates the trace at `request.pc`, instrumented by `tool`.
@@ -79,13 +79,8 @@ fn translated(selection: &Selection) -> u32 {
 
 /// Lets the tool look at the trace.
 fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> Plan {
-    let trace = Trace::new(&selection.ins, request.image, request.context, tool);
-    tool.instrument(&trace);
-    Plan::new(
-        trace.into_insertions(),
-        &selection.ins,
-        &selection.stretches,
-    )
+    let inserted = instrument::ask(tool, &selection.ins, request.image, request.context);
+    Plan::new(inserted, &selection.ins, &selection.stretches)
 }
 
 fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, plan: &mut Plan) {

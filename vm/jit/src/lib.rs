@@ -7,7 +7,7 @@
 //! Request ─ trace/ ────> decoded instructions     which bytes belong to the trace
 //!             │            decode/: what each one needs (Kind)
 //!             v
-//!           api/ ──────> what the tool inserts    checked and recorded, not yet code
+//!           instrument/ > what the tool inserts    it looks through the views of ppin-api
 //!             v
 //!           instrument/ > operations for it       counts merged by block, placed by analyse/
 //!           lower/ ────>  and for instructions    one rule a file
@@ -30,7 +30,6 @@ extern crate alloc;
 
 mod allocate;
 mod analyse;
-pub mod api;
 mod compile;
 mod decode;
 mod emit;

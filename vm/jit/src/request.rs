@@ -3,8 +3,7 @@
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
 
-/// Most app bytes that one trace covers; more in a [`Request`] are not looked at.
-pub const MAX_TRACE_BYTES: usize = 512;
+pub use ppin_abi::MAX_TRACE_BYTES;
 
 /// Why the bytes of a [`Request`] end where they do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

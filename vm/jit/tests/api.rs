@@ -7,7 +7,7 @@ use common::machine::{CODE, Machine};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
 use ppin_abi::record::{ArgKind, NO_REG};
-use ppin_jit::api::{
+use ppin_api::{
     Arg, Category, Counter, IPoint, MAX_AMOUNT, Refused, Routine, RoutineId, Tool, Trace,
 };
 use ppin_jit::{BytesEnd, Request, compile};
@@ -118,7 +118,7 @@ fn memory_operands_include_the_implicit_ones() {
             .ins()
             .map(|ins| {
                 let operands = ins.memory_operands();
-                let pair = |op: &ppin_jit::api::MemoryOperand| (op.access.writes(), op.size);
+                let pair = |op: &ppin_api::MemoryOperand| (op.access.writes(), op.size);
                 operands.iter().map(pair).collect()
             })
             .collect();

@@ -6,7 +6,7 @@ mod common;
 use common::capture::State;
 use common::machine::{CODE, DATA, Machine, Outcome, STACK, Side};
 use ppin_abi::context::Context;
-use ppin_jit::api::Tool;
+use ppin_api::Tool;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;

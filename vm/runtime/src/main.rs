@@ -8,17 +8,18 @@ extern crate alloc;
 
 #[cfg(feature = "engine")]
 mod engine;
-mod heap;
 mod memory;
 #[cfg(feature = "native-smoke")]
 mod native;
 mod panic;
-mod stretches;
 
 #[cfg(feature = "engine")]
 use engine::Engine as Program;
 #[cfg(all(feature = "native-smoke", not(feature = "engine")))]
 use native::Native as Program;
+
+#[global_allocator]
+static HEAP: ppin_os::heap::Heap = ppin_os::heap::Heap;
 
 /// The ELF's entry; reached from the bootstrap, not from the kernel.
 #[unsafe(no_mangle)]

@@ -51,7 +51,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
 #[cfg(feature = "engine")]
 fn say(line: &mut Line) {
     let text = core::str::from_utf8(&line.text[..line.used]).unwrap_or("ppin: internal error");
-    ppin_engine::diagnosis::say(format_args!("{text}"), None, None);
+    ppin_process::report::diagnosis::say(format_args!("{text}"), None, None);
 }
 
 #[cfg(not(feature = "engine"))]

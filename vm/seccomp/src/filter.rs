@@ -1,38 +1,12 @@
 //! One filter.
 
 use crate::Call;
+use crate::insn::Insn;
 use crate::op::{MEMORY, Op, Source};
 use alloc::vec::Vec;
 
 /// Longest program that the kernel takes (`BPF_MAXINSNS`).
 pub const MAX_LEN: usize = 4096;
-
-/// `struct sock_filter`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Insn {
-    /// Operation.
-    pub code: u16,
-    /// Instructions to skip if true.
-    pub jt: u8,
-    /// Instructions to skip if false.
-    pub jf: u8,
-    /// Constant.
-    pub k: u32,
-}
-
-impl Insn {
-    /// From the structure's bytes.
-    #[must_use]
-    pub const fn from_bytes(bytes: [u8; 8]) -> Self {
-        let [c0, c1, jt, jf, k0, k1, k2, k3] = bytes;
-        Self {
-            code: u16::from_le_bytes([c0, c1]),
-            jt,
-            jf,
-            k: u32::from_le_bytes([k0, k1, k2, k3]),
-        }
-    }
-}
 
 /// A checked program: every jump leads forward and inside, and the last instruction
 /// returns, so that it ends.
@@ -56,7 +30,7 @@ impl Filter {
         returns.then_some(Self(ops))
     }
 
-    /// What it returns for `call`.
+    /// The filter's answer for `call`.
     #[must_use]
     pub fn run(&self, call: &Call) -> u32 {
         let mut state = State::default();
@@ -91,7 +65,7 @@ impl State {
     }
 
     fn step(&mut self, op: Op, at: usize, call: &Call) -> Next {
-        /// What a division by zero returns: it ends the thread.
+        /// Answer after a division by zero: end the thread.
         const KILL: u32 = 0;
         match op {
             Op::Return(value) => return Next::Return(value),
@@ -122,7 +96,8 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filter, Insn};
+    use super::Filter;
+    use crate::Insn;
     use crate::{ARCH_X86_64, Call};
     use proptest::prelude::*;
 
@@ -258,7 +233,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is accepted ends, and returns what the plain reading says.
+        /// Every accepted program ends, and returns what a plain interpreter returns.
         #[test]
         fn accepted_programs_do_what_they_say(
             mut program in prop::collection::vec(any_insn(), 0..24),

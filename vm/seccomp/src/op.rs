@@ -2,7 +2,7 @@
 //! filters of system calls (`seccomp_check_filter`).
 
 use crate::Call;
-use crate::filter::Insn;
+use crate::insn::Insn;
 
 /// Words of scratch memory.
 pub(crate) const MEMORY: usize = 16;

@@ -4,44 +4,19 @@
 //! is the other way round: the native process is told those that ours has, and when
 //! it passes one to the kernel, that becomes its own again on the way.
 
-use super::Pair;
 use super::native::{Executed, Kind};
+use super::pair::Pair;
 use super::state::{State, reg};
+use nix::libc::{
+    self, SYS_clock_gettime, SYS_clone, SYS_clone3, SYS_fork, SYS_fstat, SYS_fstatfs, SYS_getcpu,
+    SYS_getdents64, SYS_getpgid, SYS_getpgrp, SYS_getpid, SYS_getppid, SYS_getrandom,
+    SYS_getrusage, SYS_getsid, SYS_gettid, SYS_gettimeofday, SYS_lstat, SYS_newfstatat,
+    SYS_pread64, SYS_read, SYS_readlink, SYS_readlinkat, SYS_recvfrom, SYS_set_tid_address,
+    SYS_stat, SYS_statfs, SYS_statx, SYS_sysinfo, SYS_time, SYS_times, SYS_vfork, SYS_wait4,
+    SYS_waitid, c_long,
+};
 use std::io;
 use std::os::unix::fs::FileExt;
-
-/// Process ids: what the kernel calls a process, and what the native process knows
-/// it by.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Ids(Vec<(u64, u64)>);
-
-impl Ids {
-    fn add(&mut self, real: u64, known: u64) {
-        self.0.retain(|(_, before)| *before != known);
-        self.0.push((real, known));
-    }
-
-    /// The kernel's name of a process, or of a group (negative).
-    fn real(&self, known: u64) -> u64 {
-        let id = i64::from(known as i32);
-        let found = self
-            .0
-            .iter()
-            .find(|(_, other)| *other != 0 && *other == id.unsigned_abs());
-        match found {
-            Some((real, _)) if id < 0 => (*real as i64).wrapping_neg() as u64,
-            Some((real, _)) => *real,
-            None => known,
-        }
-    }
-
-    /// Arguments for the kernel.
-    pub fn translate(&self, number: u64, args: &mut [u64; 6]) {
-        for (_, arg) in ID_ARGS.iter().filter(|(call, _)| *call == number) {
-            args[*arg] = self.real(args[*arg]);
-        }
-    }
-}
 
 /// Length of a buffer that a call fills.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,71 +29,53 @@ use Len::{Bytes, Result as Returned};
 
 /// Calls whose results are process ids.
 #[rustfmt::skip] // a table
-const IDS: &[u64] = &[
-    39,  // getpid
-    56,  // clone
-    57,  // fork
-    58,  // vfork
-    61,  // wait4
-    110, // getppid
-    111, // getpgrp
-    121, // getpgid
-    124, // getsid
-    186, // gettid
-    218, // set_tid_address
-    247, // waitid
-    435, // clone3
-];
-
-/// Arguments that are process ids: number of the call, argument.
-#[rustfmt::skip] // a table
-const ID_ARGS: &[(u64, usize)] = &[
-    (61, 0),             // wait4
-    (62, 0),             // kill
-    (109, 0), (109, 1),  // setpgid
-    (121, 0),            // getpgid
-    (124, 0),            // getsid
-    (129, 0),            // rt_sigqueueinfo
-    (200, 0),            // tkill
-    (203, 0),            // sched_setaffinity
-    (204, 0),            // sched_getaffinity
-    (234, 0), (234, 1),  // tgkill
-    (247, 1),            // waitid
-    (302, 0),            // prlimit64
-    (434, 0),            // pidfd_open
+const IDS: &[c_long] = &[
+    SYS_getpid,
+    SYS_clone,
+    SYS_fork,
+    SYS_vfork,
+    SYS_wait4,
+    SYS_getppid,
+    SYS_getpgrp,
+    SYS_getpgid,
+    SYS_getsid,
+    SYS_gettid,
+    SYS_set_tid_address,
+    SYS_waitid,
+    SYS_clone3,
 ];
 
 /// Calls that fill buffers: number, argument, length.
 #[rustfmt::skip] // a table
-const BUFFERS: &[(u64, usize, Len)] = &[
-    (0, 1, Returned),      // read
-    (4, 1, Bytes(144)),    // stat
-    (5, 1, Bytes(144)),    // fstat
-    (6, 1, Bytes(144)),    // lstat
-    (17, 1, Returned),     // pread64
-    (45, 1, Returned),     // recvfrom
-    (61, 3, Bytes(144)),   // wait4: usage
-    (89, 1, Returned),     // readlink
-    (96, 0, Bytes(16)),    // gettimeofday
-    (98, 1, Bytes(144)),   // getrusage
-    (99, 0, Bytes(112)),   // sysinfo
-    (100, 0, Bytes(32)),   // times
-    (137, 1, Bytes(120)),  // statfs
-    (138, 1, Bytes(120)),  // fstatfs
-    (201, 0, Bytes(8)),    // time
-    (217, 1, Returned),    // getdents64
-    (228, 1, Bytes(16)),   // clock_gettime
-    (262, 2, Bytes(144)),  // newfstatat
-    (267, 2, Returned),    // readlinkat
-    (309, 0, Bytes(4)),    // getcpu: processor
-    (309, 1, Bytes(4)),    // getcpu: node
-    (318, 0, Returned),    // getrandom
-    (332, 4, Bytes(256)),  // statx
+const BUFFERS: &[(c_long, usize, Len)] = &[
+    (SYS_read, 1, Returned),
+    (SYS_stat, 1, Bytes(size_of::<libc::stat>())),
+    (SYS_fstat, 1, Bytes(size_of::<libc::stat>())),
+    (SYS_lstat, 1, Bytes(size_of::<libc::stat>())),
+    (SYS_pread64, 1, Returned),
+    (SYS_recvfrom, 1, Returned),
+    (SYS_wait4, 3, Bytes(size_of::<libc::rusage>())), // usage
+    (SYS_readlink, 1, Returned),
+    (SYS_gettimeofday, 0, Bytes(size_of::<libc::timeval>())),
+    (SYS_getrusage, 1, Bytes(size_of::<libc::rusage>())),
+    (SYS_sysinfo, 0, Bytes(size_of::<libc::sysinfo>())),
+    (SYS_times, 0, Bytes(size_of::<libc::tms>())),
+    (SYS_statfs, 1, Bytes(size_of::<libc::statfs>())),
+    (SYS_fstatfs, 1, Bytes(size_of::<libc::statfs>())),
+    (SYS_time, 0, Bytes(size_of::<libc::time_t>())),
+    (SYS_getdents64, 1, Returned),
+    (SYS_clock_gettime, 1, Bytes(size_of::<libc::timespec>())),
+    (SYS_newfstatat, 2, Bytes(size_of::<libc::stat>())),
+    (SYS_readlinkat, 2, Returned),
+    (SYS_getcpu, 0, Bytes(size_of::<libc::c_int>())), // processor
+    (SYS_getcpu, 1, Bytes(size_of::<libc::c_int>())), // node
+    (SYS_getrandom, 0, Returned),
+    (SYS_statx, 4, Bytes(size_of::<libc::statx>())),
 ];
 
 /// Hands over what the instruction `last` got from the kernel or from the processor;
 /// whether registers of `ours` were changed, or its memory.
-pub fn settle(
+pub fn hand_over_answer(
     pair: &mut Pair,
     last: &Executed,
     native: &mut State,
@@ -155,19 +112,19 @@ fn call(
         return Ok(false);
     }
     let mut changed = false;
-    if IDS.contains(&number) && theirs != result {
+    if IDS.contains(&(number as c_long)) && theirs != result {
         pair.native.ids.add(theirs, result);
         native.gpr[reg::RAX] = result;
         pair.native.set_result(result).map_err(io::Error::other)?;
         changed = true;
     }
-    for (_, arg, len) in BUFFERS.iter().filter(|row| row.0 == number) {
+    for (_, arg, len) in BUFFERS.iter().filter(|row| row.0 == number as c_long) {
         let len = match len {
             Bytes(len) => *len,
             Returned => theirs as usize,
         };
         changed |= args[*arg] != 0 && hand_over(pair, args[*arg], len)?;
-        if !IDS.contains(&number) && theirs != result {
+        if !IDS.contains(&(number as c_long)) && theirs != result {
             ours.gpr[reg::RAX] = theirs;
             changed = true;
         }
@@ -178,7 +135,7 @@ fn call(
 /// Both are at the first instruction of a handler. If the signal was sent by a
 /// process, the sender's id is its own, and the trap number in the frame is that of
 /// the stepping; the native process is given what ours has.
-pub fn settle_frame(pair: &Pair, ours: &State) -> io::Result<()> {
+pub fn hand_over_frame(pair: &Pair, ours: &State) -> io::Result<()> {
     const CODE: u64 = 8;
     const SENDER: u64 = 16;
     const ERROR_AND_TRAP: u64 = 0xc0;
@@ -206,25 +163,4 @@ fn hand_over(pair: &Pair, at: u64, len: usize) -> io::Result<bool> {
     }
     pair.ours.mem.write_all_at(&native, at)?;
     Ok(true)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn processes_and_groups_get_their_real_names_back() {
-        let mut ids = Ids::default();
-        ids.add(70, 50);
-        let translated = |number, first| {
-            let mut args = [first, 9, 0, 0, 0, 0];
-            ids.translate(number, &mut args);
-            args[0]
-        };
-        assert_eq!(translated(62, 50), 70);
-        assert_eq!(translated(62, 50u64.wrapping_neg()), 70u64.wrapping_neg());
-        assert_eq!(translated(62, 51), 51);
-        assert_eq!(translated(0, 50), 50);
-        assert_eq!(translated(61, u64::MAX), u64::MAX);
-    }
 }

@@ -1,9 +1,9 @@
 //! The native process, one instruction at a time.
 
-use super::calls::Ids;
+use super::ids::Ids;
 use crate::failure::Failure;
 use clap::Args;
-use nix::libc::user_regs_struct;
+use nix::libc::{self, user_regs_struct};
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
@@ -25,13 +25,13 @@ const TRAIL: usize = 12;
 const TF: u64 = 0x100;
 /// A call that the kernel does not have: ppin answers rseq like that.
 const NO_CALL: u64 = u64::MAX;
-const RSEQ: u64 = 334;
-const SIGRETURN: u64 = 15;
-const CLONE: u64 = 56;
-const CLONE3: u64 = 435;
-const EXECVE: u64 = 59;
-const EXECVEAT: u64 = 322;
-const CLONE_THREAD: u64 = 0x1_0000;
+const RSEQ: u64 = libc::SYS_rseq as u64;
+const SIGRETURN: u64 = libc::SYS_rt_sigreturn as u64;
+const CLONE: u64 = libc::SYS_clone as u64;
+const CLONE3: u64 = libc::SYS_clone3 as u64;
+const EXECVE: u64 = libc::SYS_execve as u64;
+const EXECVEAT: u64 = libc::SYS_execveat as u64;
+const CLONE_THREAD: u64 = libc::CLONE_THREAD as u64;
 
 /// The hidden verb `step`: become a program that the parent traces.
 #[derive(Debug, Args)]
@@ -62,12 +62,12 @@ pub fn become_traced(step: &Step) -> Result<u8, Failure> {
     }
 }
 
-/// What kind of instruction it was, as far as that matters.
+/// Kind of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A system call; its number and arguments.
     Call(u64, [u64; 6]),
-    /// Its result is nobody's to foretell.
+    /// Its result differs from run to run (`rdtsc` and others).
     Unpredictable,
     /// A string instruction that may take several steps.
     Repeated,
@@ -84,11 +84,11 @@ pub struct Executed {
     pub pc: u64,
     /// Its first bytes.
     pub bytes: [u8; 15],
-    /// What it was.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// How far a process came.
+/// Result of stepping a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
     /// To where it should, after this many instructions.
@@ -101,7 +101,7 @@ pub enum Moved {
     Executed,
 }
 
-/// See the module.
+/// A process that runs natively, step by step.
 pub struct Native {
     pid: Pid,
     child: Child,
@@ -109,7 +109,7 @@ pub struct Native {
     pub mem: File,
     /// Process ids as it knows them.
     pub ids: Ids,
-    /// It is at a handler's first instruction.
+    /// The process is at a handler's first instruction.
     pub at_handler: bool,
     /// A signal to be delivered with the next step.
     signal: Option<Signal>,
@@ -309,8 +309,8 @@ impl Native {
         let same_place = after.rip == before.rip;
         match executed.kind {
             Kind::Call(EXECVE | EXECVEAT, _) if after.rax == 0 => return Ok(Outcome::Executed),
-            // What a stepped process sees of the flags contains the tracer's own. And
-            // its arguments are again what they were.
+            // The kernel has saved the trap flag in r11; the program must not see it. The
+            // arguments, which were replaced for the call, are put back.
             Kind::Call(number, args) if number != SIGRETURN => {
                 after.r11 &= !TF;
                 set_args(&mut after, &args);

@@ -1,6 +1,6 @@
 //! Options of `ppin db`.
 
-use crate::args::Format;
+use crate::options::Format;
 use crate::size::bytes;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;

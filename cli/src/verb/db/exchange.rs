@@ -1,8 +1,7 @@
 //! `ppin db export` and `ppin db import`.
 
 use super::args::Which;
-use super::failed;
-use crate::failure::{Failure, NO, USAGE, YES};
+use crate::failure::{Failure, NO, USAGE, YES, failed};
 use crate::text::{count, size};
 use ppin_cachedb::{Database, Selection};
 use std::fs::File;

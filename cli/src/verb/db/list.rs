@@ -1,8 +1,8 @@
 //! `ppin db list`.
 
-use super::failed;
-use crate::args::Format;
-use crate::failure::{Failure, YES};
+use crate::database::{label, name};
+use crate::failure::{Failure, YES, failed};
+use crate::options::Format;
 use crate::text::{age, short, size, table};
 use ppin_cachedb::{Database, ImageEntry, UnitEntry};
 use ppin_persist::paths::to_hex;
@@ -24,19 +24,6 @@ pub fn list(db: &Option<Database>, units: bool, format: Format) -> Result<u8, Fa
         Format::Human => print!("{}", image_table(&images)),
     }
     Ok(YES)
-}
-
-/// The path of an image, as far as it is known.
-pub fn name(image: &ImageEntry) -> String {
-    image
-        .path
-        .as_ref()
-        .map_or_else(|| "?".to_owned(), |path| path.display().to_string())
-}
-
-/// The tool and its knobs, on one line.
-pub fn label(text: &str) -> String {
-    text.replace('\n', " ")
 }
 
 fn image_table(images: &[ImageEntry]) -> String {

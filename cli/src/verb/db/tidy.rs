@@ -1,9 +1,9 @@
 //! `ppin db gc` and `ppin db rm`.
 
 use super::args::{Gc, Which};
-use super::{failed, selection};
-use crate::args::Format;
-use crate::failure::{Failure, NO, USAGE, YES};
+use crate::database::selection;
+use crate::failure::{Failure, NO, USAGE, YES, failed};
+use crate::options::Format;
 use crate::size;
 use crate::text::{count, size as in_words};
 use ppin_cachedb::{Collected, Database, GcOptions, Selection};
@@ -126,7 +126,7 @@ pub fn remove(db: &Option<Database>, which: &Which, format: Format) -> Result<u8
 }
 
 impl Which {
-    /// What was named; nothing if nothing was.
+    /// The selection that the words name, if any.
     pub fn selections(&self) -> Result<Vec<Selection>, Failure> {
         if self.all {
             return Ok(vec![Selection::All]);

@@ -1,9 +1,8 @@
 //! `ppin db verify`.
 
-use super::failed;
 use super::recompile::{self, Again};
-use crate::args::Format;
-use crate::failure::{Failure, NO, YES};
+use crate::failure::{Failure, NO, YES, failed};
+use crate::options::Format;
 use crate::text::{Progress, count, size};
 use ppin_cachedb::{Database, Verified};
 use serde_json::json;

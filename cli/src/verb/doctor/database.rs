@@ -1,6 +1,6 @@
 //! Whether translated code can be kept, and used again.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::text::size;
 use nix::sys::statvfs::{FsFlags, statvfs};
 use nix::unistd::{AccessFlags, access};

@@ -1,6 +1,6 @@
-//! What the kernel is set to.
+//! Settings of the kernel.
 
-use super::Finding;
+use super::finding::Finding;
 use std::fs;
 
 /// Whether a process may be traced by its own child for a moment.

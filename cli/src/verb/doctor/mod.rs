@@ -2,13 +2,15 @@
 //! what ppin does where it cannot.
 
 mod database;
+mod finding;
 mod kernel;
 mod process;
 
-use super::db::path_of;
-use crate::args::Format;
+use crate::database::path_of;
 use crate::failure::{Failure, NO, YES};
+use crate::options::Format;
 use clap::Args;
+use finding::Finding;
 use ppin_sdk::table::{Align, Table};
 use serde_json::json;
 use std::path::PathBuf;
@@ -23,35 +25,6 @@ pub struct Doctor {
     /// Format of the findings
     #[arg(long, default_value = "human")]
     pub format: Format,
-}
-
-/// A finding.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Finding {
-    /// What was looked at.
-    what: &'static str,
-    /// Whether ppin can do all that it wants.
-    good: bool,
-    /// What was found, and what ppin does about it.
-    text: String,
-}
-
-impl Finding {
-    fn good(what: &'static str, text: impl Into<String>) -> Self {
-        Self {
-            what,
-            good: true,
-            text: text.into(),
-        }
-    }
-
-    fn bad(what: &'static str, text: impl Into<String>) -> Self {
-        Self {
-            what,
-            good: false,
-            text: text.into(),
-        }
-    }
 }
 
 /// Looks at everything.

@@ -1,18 +1,31 @@
 //! `ppin inspect`: what the database holds of a program, down to one trace with the
 //! program's code beside its translation.
+//!
+//! ```text
+//! target            what the word on the command line means
+//! load, unit, elf   a unit with its image's bytes and symbols
+//! gather -> model   what is shown
+//! text, json        how
+//! ```
 
+mod code_text;
 mod elf;
-mod overview;
+mod gather;
+mod json;
+mod load;
+mod model;
 mod target;
-mod trace;
+mod text;
 mod unit;
 
-use super::db::{failed, path_of, reader};
-use crate::failure::{Failure, NO, YES};
+use crate::database::{path_of, reader};
+use crate::failure::{Failure, NO, YES, failed};
 use clap::Args;
-use ppin_cachedb::Database;
+use json::Json;
+use model::Printer;
 use std::path::PathBuf;
 use target::Target;
+use text::Text;
 use unit::Unit;
 
 /// `ppin inspect`.
@@ -45,42 +58,43 @@ pub fn inspect(args: &Inspect) -> Result<u8, Failure> {
         Some(db) => db.list().map_err(failed)?,
         None => Vec::new(),
     };
+    let printer: &mut dyn Printer = if args.json { &mut Json } else { &mut Text };
     let Some(word) = &args.what else {
-        overview::images(db.as_ref(), &images, args.json);
+        printer.images(&gather::images(db.as_ref(), &images));
         return Ok(YES);
     };
     let target = Target::of(word, &images);
     let units = target.units(db.as_ref(), &images)?;
-    let found = match &target {
-        Target::Traces { place, .. } => {
-            let mut found = 0;
-            for unit in &units {
-                found += trace::at(unit, place, args.json)?;
-            }
-            found
-        }
-        _ if args.disasm => {
-            let mut found = 0;
-            for unit in &units {
-                found += trace::all(unit, args.json)?;
-            }
-            found
-        }
-        Target::Unit(_) => units
-            .iter()
-            .map(|unit| overview::traces(unit, args.json))
-            .sum(),
-        Target::Image(_) => overview::units(&units, args.json),
-    };
-    if found == 0 {
+    if show(&target, &units, args.disasm, printer)? == 0 {
         eprintln!("ppin: nothing is known of {word} in {}", path.display());
         return Ok(NO);
     }
     Ok(YES)
 }
 
-/// The bytes of one unit of the database; `None` if it is gone or damaged.
-fn load(db: &Database, path: &ppin_cachedb::UnitPath) -> Result<Option<Unit>, Failure> {
-    let bytes = db.read(path).map_err(failed)?;
-    Ok(bytes.and_then(|bytes| Unit::new(path.relative(), bytes).ok()))
+/// Prints what the word means; how much that was.
+fn show(
+    target: &Target,
+    units: &[Unit],
+    disasm: bool,
+    printer: &mut dyn Printer,
+) -> Result<usize, Failure> {
+    let place = match target {
+        Target::Traces { place, .. } => Some(place),
+        _ if disasm => None,
+        Target::Unit(_) => {
+            let traces: Vec<_> = units.iter().map(gather::traces).collect();
+            traces.iter().for_each(|traces| printer.traces(traces));
+            return Ok(traces.iter().map(|traces| traces.count).sum());
+        }
+        Target::Image(_) => {
+            printer.units(&gather::units(units));
+            return Ok(units.len());
+        }
+    };
+    let mut show = |trace: &_| printer.trace(trace);
+    let shown = units
+        .iter()
+        .map(|unit| gather::code(unit, place, &mut show));
+    shown.sum()
 }

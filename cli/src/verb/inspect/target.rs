@@ -1,8 +1,9 @@
-//! What the word on the command line means.
+//! Finds what the word on the command line names.
 
-use super::load;
+use super::load::load;
 use super::unit::Unit;
 use crate::failure::{Failure, NO};
+use crate::mapped::Bytes;
 use ppin_cachedb::{Database, ImageEntry};
 use ppin_persist::paths::{UnitName, to_hex};
 use std::fs;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Shortest beginning of a hash that is taken for one.
 const MIN_HASH: usize = 6;
 
-/// What to look for in an image's traces.
+/// A place in an image's code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
     /// An address as linked.
@@ -20,7 +21,7 @@ pub enum Place {
     Symbol(String),
 }
 
-/// What to show.
+/// What the word names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Target {
     /// Images, by position in the listing.
@@ -88,7 +89,8 @@ impl Target {
 fn unit_at(path: &Path, db: Option<&Database>) -> Result<Unit, Failure> {
     let full = db.map_or_else(|| path.to_owned(), |db| db.path().join(path));
     let refused = |why: String| Failure::new(NO, format!("{}: {why}", full.display()));
-    let bytes = fs::read(&full).map_err(|error| refused(error.to_string()))?;
+    let bytes = fs::File::open(&full).and_then(|file| Bytes::of(&file));
+    let bytes = bytes.map_err(|error| refused(error.to_string()))?;
     Unit::new(path.to_owned(), bytes).map_err(|why| refused(why.to_string()))
 }
 

@@ -2,6 +2,7 @@
 //! still there.
 
 use super::elf::Elf;
+use crate::mapped::Bytes;
 use crate::source;
 use ppin_persist::{Reject, UnitFile, UnitSummary, code_at};
 use std::ffi::OsStr;
@@ -12,10 +13,10 @@ use std::path::{Path, PathBuf};
 pub struct Unit {
     /// The file, relative to the database if it lies there.
     pub path: PathBuf,
-    bytes: Vec<u8>,
+    bytes: Bytes,
     /// The image's contents, or why they cannot be had.
-    pub image: Result<Vec<u8>, String>,
-    /// What they say about addresses and names.
+    pub image: Result<Bytes, String>,
+    /// Its addresses and symbols.
     pub elf: Elf,
 }
 
@@ -23,8 +24,8 @@ impl Unit {
     /// Opens it; all of it is verified.
     ///
     /// # Errors
-    /// It is damaged.
-    pub fn new(path: PathBuf, bytes: Vec<u8>) -> Result<Self, Reject> {
+    /// The unit is damaged.
+    pub fn new(path: PathBuf, bytes: Bytes) -> Result<Self, Reject> {
         let file = UnitFile::open(&bytes, None)?;
         file.verify_all()?;
         let name = Path::new(OsStr::from_bytes(file.unit().image_path()));

@@ -10,16 +10,15 @@
 //! it must [`Log::forget`] them. What they hold is the parent's to write.
 
 mod ring;
+mod sink;
 
 use crate::cells::Cells;
 use core::fmt;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use ppin_jit::api::ThreadId;
+use ppin_api::ThreadId;
 use ring::Ring;
 
-/// What is done with a piece of the log: some events of one thread, in order.
-pub type Sink<'a, const WORDS: usize> =
-    &'a dyn Fn(ThreadId, &mut dyn Iterator<Item = [u64; WORDS]>);
+pub use sink::Sink;
 
 /// See the module. An event is `WORDS` words, which mean what the tool likes.
 pub struct Log<const WORDS: usize> {

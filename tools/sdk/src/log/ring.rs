@@ -9,12 +9,12 @@
 //! written again only below `emptied + EVENTS` (acquire, against the reader's
 //! release).
 
-use super::Sink;
+use super::sink::Sink;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use once_cell::race::OnceBox;
-use ppin_jit::api::ThreadId;
+use ppin_api::ThreadId;
 
 /// Events that a ring holds.
 pub(super) const EVENTS: u64 = 2048;

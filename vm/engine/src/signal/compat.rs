@@ -6,71 +6,26 @@
 //! are delivered between two steps. System calls go to the kernel as they are: those that
 //! the VM must know of are looked at before.
 
-use super::frame::{SigInfo, UContext, greg};
-use super::native::Native;
-use super::step::{self, TRAP_FLAG, TRAP_TRACE};
-use super::translate::Spot;
-use super::{HOLD_ALL, deliver, handler, kernel_mask, native};
-use crate::confine::own;
-use crate::end;
-use crate::glue;
-use crate::report::give_up;
-use crate::sys::{c, call, peek, proc};
-use crate::syscall::forget;
-use crate::syscall::gate32::{self, Way};
+use super::waiting::deliver_waiting;
+use super::{deliver, flag_code, native, step};
+use crate::life::end;
+use crate::syscall::old_calls::{self, Way};
 use crate::syscall::pages::Pages;
-use crate::thread::Thread;
-use crate::vm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::boot::flag;
+use ppin_os::frame::{SigInfo, UContext, greg};
+use ppin_os::report::give_up;
+use ppin_os::{c, call, filter, peek, signals};
+use ppin_process::signal::native::Native;
+use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};
+use ppin_process::signal::{HOLD_ALL, kernel_mask};
+use ppin_process::thread::Thread;
+use ppin_process::translate::Spot;
+use ppin_process::{gate, vm};
+use ppin_translate::changes;
 
-/// Selector of the kernel's 64-bit code segment for programs.
-const CODE_64: u64 = 0x33;
-/// Selector of the kernel's data segment for programs, and where the stack's is.
-const STACK: u64 = 0x2b;
-const STACK_SHIFT: u32 = 48;
-/// Access rights that matter, of a descriptor: present, privilege, system, code, writable.
-const RIGHTS: u32 = 0xfa00;
-const WRITABLE_DATA: u32 = 0xf200;
 /// Selectors of segments in the program's own table (modify_ldt(2)).
 const LOCAL: u64 = 4;
-
-impl UContext {
-    /// Selector of its code segment.
-    #[must_use]
-    pub fn code_segment(&self) -> u16 {
-        self.gregs[greg::SEGMENTS] as u16
-    }
-
-    /// Lets it go on in the code segment `selector`.
-    pub fn set_code_segment(&mut self, selector: u16) {
-        let segments = &mut self.gregs[greg::SEGMENTS];
-        *segments = *segments & !0xffff | u64::from(selector);
-    }
-
-    /// Whether its pc is one of 64-bit code.
-    #[must_use]
-    pub fn is_64_bit(&self) -> bool {
-        u64::from(self.code_segment()) | 3 == CODE_64
-    }
-
-    /// Lets it go on in 64-bit code: all of ours is. A stack segment that cannot be loaded
-    /// is replaced, as the kernel does (`force_valid_ss`).
-    pub fn enter_64_bit(&mut self) {
-        self.set_code_segment(CODE_64 as u16);
-        if !self.has_stack_segment() {
-            let segments = &mut self.gregs[greg::SEGMENTS];
-            *segments = *segments & !(0xffff << STACK_SHIFT) | STACK << STACK_SHIFT;
-        }
-    }
-
-    /// Whether its stack segment can be loaded: writable data of the program, present.
-    #[must_use]
-    pub fn has_stack_segment(&self) -> bool {
-        let selector = (self.gregs[greg::SEGMENTS] >> STACK_SHIFT) as u16;
-        proc::access_rights(selector) & RIGHTS == WRITABLE_DATA
-    }
-}
 
 /// The thread has come to such code, or goes on in it: the next step, at the state in
 /// `context`. The app's gs is in place.
@@ -99,7 +54,7 @@ pub fn resume(thread: &mut Thread, context: &mut UContext) {
 /// it, and finds what may be wrong with it.
 pub fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
     // With its gs in place none may come before the last step.
-    proc::set_mask(HOLD_ALL);
+    signals::set_mask(HOLD_ALL);
     context.sigmask = if thread.pending == 0 {
         kernel_mask(thread.signals.mask)
     } else {
@@ -108,7 +63,7 @@ pub fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
     context.stack = [thread.signals.stack.0, 0, thread.signals.stack.1];
     resume(thread, &mut context);
     // SAFETY: a complete frame.
-    unsafe { glue::sigreturn(&raw mut context) }
+    unsafe { gate::sigreturn(&raw mut context) }
 }
 
 /// A fault or trap in such code, or behind the instruction that led to 64-bit code.
@@ -132,7 +87,7 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         step::trap(thread, context, &spot);
     } else if thread.pending != 0 {
         context.gregs[greg::FLAGS] &= !TRAP_FLAG;
-        handler::deliver_waiting(thread, context, &spot);
+        deliver_waiting(thread, context, &spot);
     } else {
         native::done(thread, context, spot.pc);
     }
@@ -140,10 +95,10 @@ pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
 
 /// What the instruction at `from` did to the trap flag, or shows of it.
 fn note_flag(thread: &mut Thread, context: &UContext, from: u64) {
-    if step::is(from, step::POPF) || native::loads_flags(from) {
+    if flag_code::is(from, flag_code::POPF) || native::loads_flags(from) {
         thread.signals.trap_flag.on = context.gregs[greg::FLAGS] & TRAP_FLAG != 0;
-    } else if step::is(from, step::PUSHF) && !thread.signals.trap_flag.on {
-        step::hide(context.gregs[greg::RSP]);
+    } else if flag_code::is(from, flag_code::PUSHF) && !thread.signals.trap_flag.on {
+        flag_code::hide(context.gregs[greg::RSP]);
     }
 }
 
@@ -180,15 +135,18 @@ fn is_system_call(pc: u64) -> bool {
 /// The kernel is about to make the call.
 fn before_call(thread: &mut Thread, context: &UContext) {
     let registers = greg::BY_NUMBER.map(|register| context.gregs[register]);
-    let filtered = own::of(thread).is_some();
-    match gate32::way(&registers) {
+    let filtered = filter::of(&thread.area).is_some();
+    match old_calls::way(&registers) {
         Way::Natively => {}
         Way::As(c::__NR_exit_group, _) => end::of_process(&mut vm::lock()),
         Way::As(c::__NR_exit, _) if vm::lock().threads.len() == 1 => {
             end::of_process(&mut vm::lock());
         }
         Way::As(c::__NR_munmap | c::__NR_mprotect | c::__NR_madvise, args) if !filtered => {
-            forget(Pages::new(args[0], args[1]));
+            if let Some(pages) = Pages::new(args[0], args[1]) {
+                let (start, end) = pages.bounds();
+                changes::range(&mut vm::lock(), start, end);
+            }
         }
         _ => give_up(format_args!(
             "{:#x}: this system call of 32-bit code cannot be followed",

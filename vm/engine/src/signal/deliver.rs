@@ -1,64 +1,32 @@
 //! Handing a signal to the app, as the kernel would have.
 
-use super::frame::{self, CONTEXT, INFO, Room, SigInfo, UContext, greg};
-use super::inside::Interrupted;
-use super::step::TrapFlag;
-use super::translate::{self, Spot};
-use super::{
-    DEFAULT, FAULTS, HOLD_ALL, IGNORE, bit, compat, default_kills, fatal, handler, held,
-    kernel_mask,
-};
-use crate::sys::c;
-use crate::sys::proc::KernelSigaction;
-use crate::thread::Thread;
-use crate::vm::{self, Vm};
-use crate::{glue, leave, x87};
-use ppin_abi::addr::{AppPc, ImageOff};
+use super::redirect::redirect;
+use super::whereabouts::gate_spot;
+use super::{compat, fatal};
+use crate::life::leave;
+use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
-use ppin_abi::record::SyscallRec;
-use ppin_abi::spills::SpillSet;
+use ppin_os::frame::{self, CONTEXT, INFO, Room, SigInfo, UContext, greg};
+use ppin_os::signals::KernelSigaction;
+use ppin_os::{Errno, c};
+use ppin_process::signal::interrupted::Interrupted;
+use ppin_process::signal::trap_flag::TrapFlag;
+use ppin_process::signal::{DEFAULT, FAULTS, HOLD_ALL, IGNORE, bit, default_kills, kernel_mask};
+use ppin_process::thread::Thread;
+use ppin_process::translate::{self, Spot};
+use ppin_process::vm::{self, Vm};
+use ppin_process::{gate, pending, x87};
 
 const REDZONE: u64 = 128;
 const SI_KERNEL: i32 = 0x80;
 const PAGE_FAULT: u64 = 14;
 
-/// State at the gate: before the call (or to be restarted), or behind it.
-#[must_use]
-pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
-    let record = thread.area.scratch[0];
-    // SAFETY: the gate stored the address of the record it was entered with; its
-    // code is not freed while the thread is in the gate.
-    let rec = unsafe { (record as *const SyscallRec).read() };
-    let vm = vm::lock();
-    let base = vm.base_at(record);
-    let code = record.wrapping_add(i64::from(rec.resume) as u64);
-    let resume = translate::spot(&vm, code);
-    let off = ImageOff(if done { rec.next } else { rec.pc });
-    Spot {
-        pc: off.at(base),
-        code,
-        boundary: true,
-        repeatable: true,
-        inside: 0,
-        block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
-        spilled: SpillSet::NONE,
-        flags_in_rax: false,
-        context: Context(rec.context),
-        // The call has been counted; if it is yet to run, it will be counted again.
-        corrections: resume
-            .filter(|_| !done)
-            .map(|s| s.corrections)
-            .unwrap_or_default(),
-    }
-}
-
 /// A system call was interrupted for our own sake: the state before it, from which it is
 /// made again.
 pub fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot> {
-    const EINTR: i64 = 4;
     const NUMBER: usize = 2;
-    let done = glue::place(context.gregs[greg::RIP]) == glue::Place::GateDone;
-    let interrupted = done && context.gregs[greg::RAX] as i64 == -EINTR;
+    let done = gate::place(context.gregs[greg::RIP]) == gate::Place::GateDone;
+    let interrupted = done && context.gregs[greg::RAX] as isize == Errno::EINTR.raw();
     interrupted.then(|| {
         context.gregs[greg::RAX] = thread.area.scratch[NUMBER];
         gate_spot(thread, false)
@@ -66,7 +34,7 @@ pub fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot
 }
 
 /// Makes `context` and the counters say what the app's state is at `spot`.
-pub fn settle(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+pub fn put_right(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     if spot.flags_in_rax {
         restore_flags(context);
     }
@@ -119,7 +87,7 @@ pub fn deliver(
         return;
     }
     if leave::is_request(info) {
-        settle(thread, context, spot);
+        put_right(thread, context, spot);
         return go_on(thread, context, spot);
     }
     let signal = info.signo as u32;
@@ -130,8 +98,8 @@ pub fn deliver(
     if deadly && fatal::repeat(thread, signal, context) {
         return;
     }
-    settle(thread, context, spot);
-    if crate::log::on() {
+    put_right(thread, context, spot);
+    if ppin_process::report::log::on() {
         let (tid, code) = (thread.tid, info.code);
         vm::lock().log_at(
             format_args!("thread {tid}: signal {signal}, code {code}, at"),
@@ -152,10 +120,10 @@ pub fn deliver(
         return fatal::die(thread, context, spot.pc, info);
     }
     if blocked && FAULTS & bit(signal) != 0 {
-        held::keep(thread, info);
+        pending::keep(thread, info);
         return go_on(thread, context, spot);
     }
-    let info = &held::meant(thread, info);
+    let info = &pending::meant(thread, info);
     match action.handler {
         DEFAULT if default_kills(signal) => fatal::die(thread, context, spot.pc, info),
         DEFAULT | IGNORE => go_on(thread, context, spot),
@@ -183,7 +151,7 @@ fn as_the_app_called(info: &SigInfo, spot: &Spot) -> SigInfo {
 /// hold and the app does not block is the next to wait.
 fn open_mask(thread: &mut Thread) -> u64 {
     if thread.pending == 0
-        && let Some(info) = held::take(thread, !thread.signals.mask)
+        && let Some(info) = pending::take(thread, !thread.signals.mask)
     {
         thread.signals.waiting = info;
         thread.pending = 1;
@@ -202,7 +170,7 @@ pub fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
         return compat::resume(thread, context);
     }
     let ctx = continuation(&vm::lock(), spot);
-    handler::redirect(thread, context, spot.pc, ctx);
+    redirect(thread, context, spot.pc, ctx);
 }
 
 /// Writes the frame and turns the thread to the handler.
@@ -250,7 +218,7 @@ fn no_stack(thread: &mut Thread, context: &mut UContext, signal: u32, spot: &Spo
     if signal == c::SIGSEGV {
         return fatal::die(thread, context, spot.pc, &info);
     }
-    deliver(thread, context, &info, &spot.settled(), true);
+    deliver(thread, context, &info, &spot.put_right(), true);
 }
 
 /// Registers, mask and disposition on entry of a handler.
@@ -266,7 +234,7 @@ fn enter_handler(
     } else {
         0
     };
-    thread.signals.mask |= (action.mask | own) & !super::UNCATCHABLE;
+    thread.signals.mask |= (action.mask | own) & !ppin_process::signal::UNCATCHABLE;
     if thread.signals.alt.autodisarm {
         thread.signals.alt = Default::default();
     }
@@ -286,7 +254,7 @@ fn enter_handler(
     thread.signals.trap_flag = TrapFlag::default();
     context.sigmask = open_mask(thread);
     frame::reset_vector_state(context.fpstate);
-    handler::redirect(thread, context, AppPc(action.handler), Context::CANONICAL);
+    redirect(thread, context, AppPc(action.handler), Context::CANONICAL);
 }
 
 /// The kernel's `get_sigframe`: a frame that does not fit on the alternate stack is not

@@ -2,7 +2,7 @@
 //!
 //! The kernel writes what it finds: the registers that each thread entered it with last, and
 //! all memory. So before a process dies with a core file it is left to itself
-//! ([`crate::leave`]): its threads go on natively, the system calls they were waiting in are
+//! ([`crate::life::leave`]): its threads go on natively, the system calls they were waiting in are
 //! made again at the program's own addresses, our memory is unmapped, and the signal is
 //! delivered to the thread that dies as the kernel restores its registers.
 //!
@@ -10,26 +10,28 @@
 //! rest is done as far as possible: our memory is left out of the file, and the dying thread
 //! has its own registers.
 
-use super::frame::{SigInfo, UContext};
-use super::{DEFAULT, HOLD_ALL, NOTHING, bit};
-use crate::cache::invalidate;
-use crate::confine::own;
-use crate::glue::last_steps::{LastSteps, keep_out_of_core};
-use crate::holdings::{self, Range};
-use crate::leave::{self, gather};
-use crate::sys::file::File;
-use crate::sys::proc::{self, KernelSigaction};
-use crate::sys::{c, raw};
-use crate::thread::Thread;
-use crate::{end, vm, x87};
+use crate::life::end;
+use crate::life::leave::last_steps::{LastSteps, keep_out_of_core};
+use crate::life::leave::{self, gather};
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::boot::flag;
+use ppin_os::file::File;
+use ppin_os::frame::{SigInfo, UContext};
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{c, filter, proc, raw};
+use ppin_process::ours::{self, Range};
+use ppin_process::signal::{DEFAULT, HOLD_ALL, NOTHING, bit};
+use ppin_process::thread::Thread;
+use ppin_process::{vm, x87};
+use ppin_translate::changes;
 
 /// Whether a process that dies of `signal` now leaves a core file (core(5)).
 #[must_use]
 pub fn is_due(signal: u32) -> bool {
-    super::dumps_core(signal) && is_dumpable() && is_wanted(proc::limit(c::RLIMIT_CORE))
+    ppin_process::signal::dumps_core(signal)
+        && is_dumpable()
+        && is_wanted(proc::limit(c::RLIMIT_CORE))
 }
 
 /// A program that reads cores from a pipe or socket gets them without regard to the limit,
@@ -58,12 +60,12 @@ fn is_dumpable() -> bool {
 /// Dies of the signal of `info`, the program standing at `pc` with the registers in
 /// `context`. Returns if that cannot be arranged.
 pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
-    let possible = own::allows(c::__NR_rt_sigreturn) && own::allows(c::__NR_munmap);
+    let possible = filter::allows(c::__NR_rt_sigreturn) && filter::allows(c::__NR_munmap);
     if !possible || vm::lock().config.flags & flag::LOCKSTEP != 0 {
         return;
     }
     // Faults are ours as long as the program's memory is read.
-    proc::set_mask(HOLD_ALL);
+    signals::set_mask(HOLD_ALL);
     x87::correct_frame(context.fpstate);
     let alone = if thread.borrowed_memory {
         false
@@ -80,15 +82,14 @@ pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInf
 fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
     end::of_process(&mut vm::lock());
     let halted = gather::halt_others(thread);
-    invalidate::release_all(&mut vm::lock());
-    proc::set_mask(NOTHING);
+    changes::release_all(&mut vm::lock());
+    signals::set_mask(NOTHING);
     leave::give_back_actions(thread);
     make_default(info.signo as u32);
     let left = gather::leave(thread, gather::Verdict::Die);
     let shared = {
         let vm = vm::lock();
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
+        let mut all = vm.threads.all();
         all.any(|it| it.borrowed_memory)
     };
     halted && left && !shared
@@ -100,14 +101,14 @@ fn make_default(signal: u32) {
         ..KernelSigaction::default()
     };
     // SAFETY: no handler is installed.
-    let _ = unsafe { proc::sigaction(signal, Some(&default)) };
+    let _ = unsafe { signals::sigaction(signal, Some(&default)) };
 }
 
 /// The kernel gets the program's registers, and delivers the signal with them. `alone`:
 /// nobody else needs our memory.
 fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo, alone: bool) {
     let signal = info.signo as u32;
-    proc::set_mask(NOTHING);
+    signals::set_mask(NOTHING);
     leave::make_native(thread, context, pc);
     context.sigmask = if thread.borrowed_memory {
         // The handlers are still ours.
@@ -116,16 +117,16 @@ fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo
     } else {
         context.sigmask
     } & !bit(signal);
-    let ours: Vec<Range> = holdings::all(&vm::lock()).collect();
+    let ours: Vec<Range> = ours::all(&vm::lock()).collect();
     let unmapped = if alone { &ours[..] } else { &[] };
     let Some(steps) = LastSteps::new(context, unmapped, &gather::frames(thread)) else {
         return;
     };
     ours.into_iter().for_each(keep_out_of_core);
     keep_out_of_core(steps.range());
-    proc::queue_to_self(info);
+    signals::queue_to_self(info);
     // Where a filter lets no signal be queued.
-    proc::raise(signal);
+    signals::raise(signal);
     thread.lend_gs();
     // SAFETY: all signals are blocked; who else runs in this memory has left ours.
     unsafe { steps.take() }

@@ -5,43 +5,24 @@
 //! the kernel beforehand, and a fault is repeated while the signal is blocked, which is
 //! deadly, too (`force_sig` in the kernel).
 
-use super::frame::{SigInfo, UContext, greg};
-use super::{DEFAULT, FAULTS, HOLD_ALL, bit, dump, entry};
-use crate::sys::proc::{self, KernelSigaction};
-use crate::sys::{c, come_what_may, peek};
-use crate::thread::Thread;
-use crate::{diagnosis, vm};
-use core::sync::atomic::{AtomicBool, Ordering};
+use super::dump;
 use ppin_abi::addr::AppPc;
-
-/// The calls by which a process dies of a signal are not to be had.
-static LEFT: AtomicBool = AtomicBool::new(false);
-
-/// Says whether signals that end the process are left to the kernel; whether that is
-/// news.
-pub fn leave_to_kernel(left: bool) -> bool {
-    LEFT.swap(left, Ordering::Relaxed) != left
-}
-
-/// Whether the kernel is to end the process by `signal`. Faults come to us all the same
-/// as long as we can return from a handler: the VM itself may run into them.
-#[must_use]
-pub fn is_left(signal: u32) -> bool {
-    let ours = if entry::returns_by_hand() {
-        bit(c::SIGSEGV) | bit(c::SIGTRAP)
-    } else {
-        FAULTS
-    };
-    LEFT.load(Ordering::Relaxed) && ours & bit(signal) == 0
-}
+use ppin_os::frame::{SigInfo, UContext, greg};
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{app_call, c, peek, proc};
+use ppin_process::report::diagnosis;
+use ppin_process::signal::restorer::returns_by_hand;
+use ppin_process::signal::{DEFAULT, HOLD_ALL, bit, left};
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 /// The app dies of a fault where `context` stands: it is to happen again, blocked.
 /// `false`: not the way to go.
 pub fn repeat(thread: &Thread, signal: u32, context: &mut UContext) -> bool {
-    let way = LEFT.load(Ordering::Relaxed) && !entry::returns_by_hand();
+    let way = left::is_kernels() && !returns_by_hand();
     if way {
         if !thread.borrowed_memory {
-            crate::end::of_process(&mut vm::lock());
+            crate::life::end::of_process(&mut vm::lock());
         }
         context.sigmask |= bit(signal);
         if signal == c::SIGTRAP {
@@ -75,20 +56,20 @@ pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInf
         die_now(thread, signal, info)
     }
     let mut vm = vm::lock();
-    crate::end::of_process(&mut vm);
+    crate::life::end::of_process(&mut vm);
     die_now(thread, signal, info)
 }
 
 /// The same for a thread in the VM, which goes to its next boundary first.
 pub fn doom(thread: &mut Thread, info: &SigInfo) {
-    proc::set_mask(HOLD_ALL);
+    signals::set_mask(HOLD_ALL);
     (thread.signals.waiting, thread.signals.doomed) = (*info, true);
     thread.pending = 1;
 }
 
 /// The same with nothing saved.
 fn die_now(thread: &Thread, signal: u32, info: &SigInfo) -> ! {
-    if LEFT.load(Ordering::Relaxed) {
+    if left::is_kernels() {
         overflow(thread.signals.stack.0);
     }
     let default = KernelSigaction {
@@ -96,10 +77,10 @@ fn die_now(thread: &Thread, signal: u32, info: &SigInfo) -> ! {
         ..KernelSigaction::default()
     };
     // SAFETY: no handler is installed.
-    let _ = unsafe { proc::sigaction(signal, Some(&default)) };
-    proc::queue_to_self(info);
-    proc::set_mask(!bit(signal));
-    proc::raise(signal);
+    let _ = unsafe { signals::sigaction(signal, Some(&default)) };
+    signals::queue_to_self(info);
+    signals::set_mask(!bit(signal));
+    signals::raise(signal);
     proc::exit_group(128 + signal as i32)
 }
 
@@ -112,7 +93,7 @@ pub fn end_at_once(signal: u32) -> ! {
     let call = |nr: u32, args: [usize; 3]| {
         let [a, b, c] = args;
         // SAFETY: reads what is named here; there is no way back into the program.
-        unsafe { come_what_may(nr, [a, b, c, size_of::<u64>(), 0, 0]) as usize }
+        unsafe { app_call(nr, [a, b, c, size_of::<u64>(), 0, 0]) as usize }
     };
     call(c::__NR_write, [2, said.as_ptr() as usize, said.len()]);
     call(c::__NR_rt_sigaction, [signal as usize, action, 0]);
@@ -138,7 +119,7 @@ pub fn no_stack(thread: &mut Thread) {
 /// A fault inside ppin itself. The program's state is lost: say so, and die of it.
 pub fn crash(thread: &mut Thread, signal: u32, info: &SigInfo, context: &UContext) {
     let pc = context.gregs[greg::RIP];
-    if crate::rseq::rejected(thread, info) {
+    if ppin_translate::sequence::rejected(thread, info) {
         // The app's own doing after all.
         die_now(thread, signal, info);
     }

@@ -1,20 +1,21 @@
 //! The one handler that the kernel knows, and its decision.
 
-use super::frame::{SigInfo, UContext, greg};
-use super::native::{self, Native};
-use super::step::{self, TRAP_TRACE};
-use super::{FAULTS, HOLD_ALL, bit, deliver, fatal, held, translate};
-use crate::cache::invalidate;
-use crate::glue::{self, Place, vmcall};
-use crate::leave;
-use crate::rseq;
-use crate::sample;
-use crate::sys::{c, peek};
-use crate::thread::{self, Thread};
-use crate::vm;
-use ppin_abi::addr::AppPc;
+use super::redirect::redirect;
+use super::waiting::deliver_waiting;
+use super::whereabouts::{Where, gate_spot, locate};
+use super::{deliver, fatal, native, step};
+use crate::check::sample;
+use crate::life::leave;
 use ppin_abi::boot::flag;
-use ppin_abi::context::Context;
+use ppin_os::frame::{SigInfo, UContext, greg};
+use ppin_os::{Errno, c, peek};
+use ppin_process::gate::{self, Place, vmcall};
+use ppin_process::signal::native::Native;
+use ppin_process::signal::trap_flag::TRAP_TRACE;
+use ppin_process::signal::{FAULTS, HOLD_ALL, bit};
+use ppin_process::thread::Thread;
+use ppin_process::{translate, vm};
+use ppin_translate::{changes, sequence};
 
 /// `si_code` of what the kernel forces upon a thread.
 const SI_KERNEL: i32 = 0x80;
@@ -28,7 +29,7 @@ pub unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mu
     let (info, context) = unsafe { (&mut *info, &mut *context) };
     // Not by way of gs, which the app may have (see `thread::segment`).
     // SAFETY: the thread adopted its signal stack before it unblocked signals.
-    let thread = unsafe { thread::of_signal_stack(context.stack[0]) };
+    let thread = unsafe { ppin_process::thread::of_signal_stack(context.stack[0]) };
     let signal = signal as u32;
     if sample::in_copy() {
         return sample::on_signal(thread, signal, info, context);
@@ -45,39 +46,6 @@ pub unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mu
         on_fault(thread, signal, info, context)
     } else {
         on_async(thread, info, context)
-    }
-}
-
-/// Where a thread is, for a signal.
-pub enum Where {
-    /// In the cache, or as good as: the app's state is at hand.
-    App(translate::Spot),
-    /// Must run on to a boundary.
-    Transit,
-    /// In the VM.
-    Vm,
-}
-
-/// Where `thread` is, if it is at `pc`.
-pub fn locate(thread: &Thread, pc: u64) -> Where {
-    let in_cache = |pc| translate::spot(&vm::lock(), pc);
-    if !vm::is_runtime(pc) {
-        return match in_cache(pc) {
-            Some(spot) => Where::App(spot),
-            // Cold code: stubs on their way to the runtime.
-            None if vm::lock().in_cache(pc) => Where::Transit,
-            None => Where::Vm,
-        };
-    }
-    match glue::place(pc) {
-        Place::GateSyscall => Where::App(deliver::gate_spot(thread, false)),
-        Place::GateDone => Where::App(deliver::gate_spot(thread, true)),
-        Place::DeliveryTrap => match in_cache(thread.entering) {
-            Some(spot) => Where::App(spot),
-            None => Where::Transit,
-        },
-        Place::Transit | Place::NativeTrap => Where::Transit,
-        Place::Vm => Where::Vm,
     }
 }
 
@@ -102,12 +70,14 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
             step::begin(thread, context);
         }
         Where::Vm if refused_call(info, pc) => {
-            const ENOSYS: i64 = 38;
-            context.gregs[greg::RAX] = -ENOSYS as u64;
+            context.gregs[greg::RAX] = Errno::ENOSYS.raw() as u64;
         }
         Where::Vm => {
             wait(thread, info, context);
-            thread.signals.returning.hold(context.gregs[greg::RSP]);
+            thread
+                .signals
+                .returning
+                .hold(context.gregs[greg::RSP], delivery_trap());
             if let Some(abort) = vmcall::abort(pc).or_else(|| peek::abort(pc)) {
                 context.gregs[greg::RIP] = abort;
             }
@@ -159,9 +129,9 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         context.enter_64_bit();
         return on_async(thread, info, context);
     }
-    if info.code == SI_KERNEL && glue::place(pc) == Place::GateDone {
+    if info.code == SI_KERNEL && gate::place(pc) == Place::GateDone {
         // The kernel's answer to the app's call, such as `uretprobe` out of place.
-        let spot = deliver::gate_spot(thread, true);
+        let spot = gate_spot(thread, true);
         return deliver::deliver(thread, context, info, &spot, true);
     }
     if thread.signals.native != Native::Off && native::step(thread, signal, info, context) {
@@ -170,7 +140,7 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if signal == c::SIGTRAP && info.code == TRAP_TRACE {
         return step::stepped(thread, context);
     }
-    if vm::is_runtime(pc) && glue::place(pc) == Place::Vm {
+    if vm::is_runtime(pc) && gate::place(pc) == Place::Vm {
         // Not a place that may fault; and the VM lock may be held here.
         return fatal::crash(thread, signal, info, context);
     }
@@ -207,13 +177,13 @@ fn stack_segment_is_gone(signal: u32, info: &SigInfo, context: &UContext) -> boo
 /// Whether a trap of the runtime's own lies just before `pc`.
 fn own_trap(pc: u64) -> bool {
     matches!(
-        glue::place(pc.wrapping_sub(1)),
+        gate::place(pc.wrapping_sub(1)),
         Place::DeliveryTrap | Place::NativeTrap
     )
 }
 
 fn on_own_trap(thread: &mut Thread, context: &mut UContext, pc: u64) {
-    if glue::place(pc.wrapping_sub(1)) == Place::NativeTrap {
+    if gate::place(pc.wrapping_sub(1)) == Place::NativeTrap {
         native::arrive(thread, context);
     } else {
         enter_or_deliver(thread, context);
@@ -233,14 +203,6 @@ fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
     }
 }
 
-/// Delivers the signal that waited, now that the app stands at `spot`.
-pub fn deliver_waiting(thread: &mut Thread, context: &mut UContext, spot: &translate::Spot) {
-    let info = thread.signals.waiting;
-    thread.pending = 0;
-    deliver::deliver(thread, context, &info, spot, false);
-    held::release(thread);
-}
-
 /// Page faults by which the cache works: the first execution of a restored group,
 /// a store to guarded code.
 fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) -> bool {
@@ -252,20 +214,20 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
     }
     let addr = info.rest[0];
     let mut vm = vm::lock();
-    if addr == pc && vm.in_units(pc) {
-        if !crate::restore::admit(&mut vm, pc) {
-            let (target, ctx) = vm.entry_of_refused(pc);
+    if addr == pc && vm.code.in_units(pc) {
+        if !vm.code.admit(pc) {
+            let (target, ctx) = vm.code.entry_of_refused(pc);
             redirect(thread, context, target, ctx);
         }
         return true;
     }
     let write = context.gregs[greg::ERR] & PF_WRITE != 0;
-    if !(write && invalidate::store(&mut vm, addr, pc)) {
+    if !(write && changes::store(&mut vm, addr, pc)) {
         return false;
     }
     // The fragment at hand may be stale now: go on through the VM.
     if let Some(spot) = translate::spot(&vm, pc) {
-        deliver::settle(thread, context, &spot);
+        deliver::put_right(thread, context, &spot);
         let ctx = deliver::continuation(&vm, &spot);
         redirect(thread, context, spot.pc, ctx);
     }
@@ -280,8 +242,8 @@ fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext
     let Some(spot) = translate::spot(&vm, pc).filter(comparing) else {
         return false;
     };
-    invalidate::unreadable(&mut vm, spot.pc.0, info.rest[0]);
-    deliver::settle(thread, context, &spot);
+    changes::unreadable(&mut vm, spot.pc.0, info.rest[0]);
+    deliver::put_right(thread, context, &spot);
     let ctx = deliver::continuation(&vm, &spot);
     redirect(thread, context, spot.pc, ctx);
     true
@@ -290,25 +252,17 @@ fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext
 /// The entry of a persisted fragment whose source has changed: translate anew.
 fn killed(thread: &mut Thread, context: &mut UContext, entry: u64) -> bool {
     let vm = vm::lock();
-    let found = vm.unit_at(entry).filter(|(_, unit)| unit.is_killed(entry));
+    let found = vm
+        .code
+        .unit_at(entry)
+        .filter(|(_, unit)| unit.is_killed(entry));
     let Some((image, unit)) = found else {
         return false;
     };
     unit.unlink_refused();
-    let (pc, ctx) = unit.entry_at(entry, vm.images.get(image).base);
+    let (pc, ctx) = unit.entry_at(entry, vm.code.images.get(image).base);
     redirect(thread, context, pc, ctx);
     true
-}
-
-/// Lets the thread go on at app address `pc` by way of the VM. All app registers
-/// are in place in `context`.
-pub fn redirect(thread: &mut Thread, context: &mut UContext, pc: AppPc, ctx: Context) {
-    thread.resume_pc = pc.0;
-    thread.resume_context = ctx.0;
-    context.gregs[greg::RIP] = glue::cross(glue::resume_vm);
-    let flag = &mut thread.signals.trap_flag;
-    flag.standing = true;
-    context.gregs[greg::FLAGS] = flag.applied(context.gregs[greg::FLAGS]);
 }
 
 /// A fault of the app's own.
@@ -321,7 +275,7 @@ fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCo
     } else {
         translate::spot(&vm::lock(), at)
     };
-    let aborted = rseq::aborted(&vm::lock(), thread, pc);
+    let aborted = sequence::aborted(&vm::lock(), thread, pc);
     if let Some(spot) = aborted {
         return aborting_fault(thread, signal, info, context, &spot);
     }
@@ -369,4 +323,9 @@ fn aborting_fault(
 /// Whether `si_addr` is the instruction's own address.
 fn addressed(signal: u32, code: i32) -> bool {
     code != SI_KERNEL && signal != c::SIGSEGV && signal != c::SIGBUS
+}
+
+/// Address of the delivery trap.
+fn delivery_trap() -> u64 {
+    ppin_process::gate::cross(ppin_process::gate::deliver_trap)
 }

@@ -4,27 +4,13 @@
 //! from there, code would be made (and kept) that begins where the clock happened to
 //! strike, and other code on the next run.
 
-use super::translate::{self, Maps, Spot};
-use crate::thread::Thread;
-use crate::vm::Vm;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
+use ppin_process::thread::Thread;
+use ppin_process::translate::{self, Maps, Spot};
+use ppin_process::vm::Vm;
 use ppin_relocator::{PcRow, pc_flag};
-
-/// Where a signal interrupted the app.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub struct Interrupted {
-    /// The frame on the app's stack; 0: none.
-    pub frame: u64,
-    /// The app pc in that frame, as we wrote it.
-    pub pc: u64,
-    /// A cache address in the fragment that was running; 0: none was.
-    pub code: u64,
-    /// It continues a basic block there.
-    pub continues: bool,
-}
 
 /// A boundary inside a fragment.
 #[derive(Debug)]
@@ -42,11 +28,11 @@ impl Inside {
         if vm.config.flags & flag::LOCKSTEP != 0 {
             return None;
         }
-        if crate::rseq::is_inside(vm, code) {
+        if ppin_translate::sequence::is_inside(vm, code) {
             // Entered with care only.
             return None;
         }
-        let maps = vm.running_maps(code)?;
+        let maps = vm.code.running_maps(code)?;
         let row = boundary(&maps, pc)?;
         let mut ahead = translate::corrections(&maps, row.hot, row.app);
         for (_, amount) in &mut ahead {
@@ -81,7 +67,7 @@ fn row_of(maps: &Maps, pc: AppPc) -> Option<PcRow> {
 /// The state at the boundary of `pc` in the fragment whose record lies at `record`.
 #[must_use]
 pub fn boundary_of(vm: &Vm, record: u64, pc: AppPc) -> Option<Spot> {
-    let maps = vm.maps_at(vm.hot_of(record)?)?;
+    let maps = vm.code.maps_at(vm.code.hot_of(record)?)?;
     let row = row_of(&maps, pc)?;
     translate::spot_in(&maps, maps.hot + u64::from(row.hot))
 }

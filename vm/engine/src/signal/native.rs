@@ -6,33 +6,19 @@
 //! behind it brings us back. Meanwhile gs is the app's. Where it leads to code that is not
 //! of 64 bits, that runs natively, too ([`compat`]).
 
-use super::frame::{SigInfo, UContext, greg};
-use super::handler::redirect;
-use super::step::{self, TRAP_FLAG, TRAP_TRACE};
-use super::translate::{self, Spot};
-use super::{compat, deliver, origin};
-use crate::cache::invalidate;
-use crate::sys::{c, peek};
-use crate::thread::Thread;
-use crate::vm;
-use crate::{glue, leave};
+use super::redirect::redirect;
+use super::{compat, deliver, origin, step};
+use crate::life::leave;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
-
-/// How far the instruction is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(u8)]
-pub enum Native {
-    /// None is being run.
-    #[default]
-    Off = 0,
-    /// On the way to it.
-    Approaching,
-    /// At it.
-    There,
-    /// Behind it, in code that is not of 64 bits.
-    Compat,
-}
+use ppin_os::frame::{SigInfo, UContext, greg};
+use ppin_os::{c, peek};
+use ppin_process::signal::native::Native;
+use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};
+use ppin_process::thread::Thread;
+use ppin_process::translate::{self, Spot};
+use ppin_process::{gate, vm};
+use ppin_translate::changes;
 
 /// Arranges for the instruction at `pc`, whose translation is entered at `entry`, to
 /// run natively. The address to go on at.
@@ -40,7 +26,7 @@ pub fn begin(thread: &mut Thread, pc: AppPc, entry: CachePc) -> CachePc {
     thread.signals.native = Native::Approaching;
     thread.signals.native_pc = pc.0;
     thread.signals.native_entry = entry.0;
-    CachePc(glue::cross(glue::native_trap))
+    CachePc(gate::cross(gate::native_trap))
 }
 
 /// All app registers are in place: goes to the instruction.
@@ -97,7 +83,7 @@ fn is_ours(signal: u32, info: &SigInfo, context: &UContext) -> bool {
     const WRITE: u64 = 2;
     const KEY: u64 = 32;
     let stores = signal == c::SIGSEGV && context.gregs[greg::ERR] & (WRITE | KEY) == WRITE;
-    stores && invalidate::store(&mut vm::lock(), info.rest[0], context.gregs[greg::RIP])
+    stores && changes::store(&mut vm::lock(), info.rest[0], context.gregs[greg::RIP])
 }
 
 /// The instruction has been executed, and leads to `at`.

@@ -5,44 +5,16 @@
 //! fragment that was entered last (all branches since were direct ones) to a branch
 //! that fits.
 
-use crate::sys::peek;
-use crate::thread::Thread;
-use crate::vm::{self, Vm};
 use alloc::collections::{BTreeSet, VecDeque};
 use ppin_abi::addr::AppPc;
 use ppin_jit::MAX_TRACE_BYTES;
 use ppin_jit::origin::{self, Registers, Surroundings};
+use ppin_os::peek;
+use ppin_process::signal::departure::Departure;
+use ppin_process::vm::{self, Vm};
 
 /// Lines of code that are looked at.
 const MOST: usize = 10_000;
-
-/// Where a thread was before it left the cache at an indirect branch.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(C)]
-pub struct Departure {
-    /// The branch's target; 0: the cache was left otherwise.
-    pub target: u64,
-    /// Cache address of the fragment that was entered last.
-    entered: u64,
-    /// Where the last system call came back to.
-    resumed: u64,
-    /// Base of its gs.
-    gs_base: u64,
-}
-
-impl Departure {
-    /// The thread has left the cache for `target`.
-    #[must_use]
-    pub fn of(thread: &Thread, target: u64) -> Self {
-        const RESUME: usize = 1;
-        Self {
-            target,
-            entered: thread.target,
-            resumed: thread.area.scratch[RESUME],
-            gs_base: thread.area.app_gs_base,
-        }
-    }
-}
 
 /// Memory and segments of a thread; its gs base.
 struct Memory(u64);
@@ -55,7 +27,7 @@ impl Surroundings for Memory {
         if gs {
             self.0
         } else {
-            crate::sys::proc::fs_base()
+            ppin_os::segment::fs_base()
         }
     }
 }
@@ -87,7 +59,7 @@ pub fn find(departure: &Departure, after: &Registers) -> Option<(AppPc, Register
 }
 
 fn starts(vm: &Vm, departure: &Departure) -> VecDeque<AppPc> {
-    let at = |address| super::translate::spot(vm, address).map(|spot| spot.pc);
+    let at = |address| ppin_process::translate::spot(vm, address).map(|spot| spot.pc);
     [departure.entered, departure.resumed]
         .into_iter()
         .filter_map(at)

@@ -8,60 +8,15 @@
 //! the first trap comes before anything of the next instruction.
 
 use super::deliver;
-use super::frame::{SigInfo, UContext, greg};
-use super::handler::{self, Where, locate};
-use super::translate::Spot;
-use crate::glue;
-use crate::sys::{c, peek};
-use crate::thread::Thread;
-use crate::vm;
-
-/// TF in rflags.
-pub const TRAP_FLAG: u64 = 0x100;
-/// `si_code` of a single step.
-pub const TRAP_TRACE: i32 = 2;
-
-/// The app's trap flag.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TrapFlag {
-    /// It is on.
-    pub on: bool,
-    /// The next boundary is one that the app stands at already, or that no trap is due
-    /// at (behind a system call).
-    pub standing: bool,
-    /// It has been turned off by the instruction at hand, behind which a trap is due.
-    last: bool,
-}
-
-impl TrapFlag {
-    /// As it is in `flags`.
-    #[must_use]
-    pub const fn of(flags: u64) -> Self {
-        Self {
-            on: flags & TRAP_FLAG != 0,
-            standing: false,
-            last: false,
-        }
-    }
-
-    /// Whether app instructions trap.
-    #[must_use]
-    pub const fn traps(self) -> bool {
-        self.on || self.last
-    }
-
-    /// What `flags` must be while the app runs.
-    #[must_use]
-    pub const fn applied(self, flags: u64) -> u64 {
-        flags & !TRAP_FLAG | if self.traps() { TRAP_FLAG } else { 0 }
-    }
-
-    /// `flags` as the app sees them.
-    #[must_use]
-    pub const fn shown(self, flags: u64) -> u64 {
-        flags & !TRAP_FLAG | if self.on { TRAP_FLAG } else { 0 }
-    }
-}
+use super::flag_code::{POPF, PUSHF, hide, is};
+use super::waiting::deliver_waiting;
+use super::whereabouts::{Where, locate};
+use ppin_os::c;
+use ppin_os::frame::{SigInfo, UContext, greg};
+use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};
+use ppin_process::thread::Thread;
+use ppin_process::translate::Spot;
+use ppin_process::{gate, vm};
 
 /// Steps to the next boundary.
 pub fn begin(thread: &mut Thread, context: &mut UContext) {
@@ -90,7 +45,7 @@ pub fn stepped(thread: &mut Thread, context: &mut UContext) {
     match place {
         Where::App(spot) if spot.boundary => at_boundary(thread, context, &spot),
         Where::App(_) | Where::Transit => {
-            thread.signals.trap_flag.standing |= glue::behind_call(pc);
+            thread.signals.trap_flag.standing |= gate::behind_call(pc);
             go_on(thread, context);
         }
         Where::Vm if thread.signals.stepping => stop(thread, context),
@@ -109,7 +64,7 @@ fn at_boundary(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
         trap(thread, context, spot);
     } else if thread.signals.stepping {
         stop(thread, context);
-        handler::deliver_waiting(thread, context, spot);
+        deliver_waiting(thread, context, spot);
     } else {
         go_on(thread, context);
     }
@@ -137,27 +92,5 @@ fn notice(thread: &mut Thread, context: &UContext) {
         flag.standing = true;
     } else if is(from, PUSHF) {
         hide(context.gregs[greg::RSP]);
-    }
-}
-
-/// `pushf`
-pub const PUSHF: u8 = 0x9c;
-/// `popf`
-pub const POPF: u8 = 0x9d;
-
-/// Whether the instruction at `pc` is `opcode`, with or without a prefix.
-#[must_use]
-pub fn is(pc: u64, opcode: u8) -> bool {
-    const OPERAND_SIZE: u8 = 0x66;
-    let bytes = peek::read_value::<[u8; 2]>(pc).unwrap_or_default();
-    bytes[0] == opcode || bytes == [OPERAND_SIZE, opcode]
-}
-
-/// Takes our own trap flag out of the flags just pushed at `sp`.
-pub fn hide(sp: u64) {
-    const SECOND: u64 = 1;
-    if let Some(byte) = peek::read_value::<u8>(sp + SECOND) {
-        // It was written a moment ago.
-        let _ = peek::write_value(sp + SECOND, &(byte & !1));
     }
 }

@@ -1,14 +1,12 @@
 //! madvise(2), and process_madvise(2) of a process on itself.
 
+use super::outcome::pass;
 use super::pages::Pages;
-use super::{around, killing, own_memory, pass};
-use crate::cache::{invalidate, place};
-use crate::holdings;
-use crate::sys::{c, mem, peek};
-use crate::vm;
+use super::{around, killing};
 use alloc::vec::Vec;
-
-const ENOMEM: isize = -12;
+use ppin_os::{Errno, c, mem, peek, place};
+use ppin_process::{ours, vm};
+use ppin_translate::changes;
 
 /// Whether the memory may read otherwise after that advice (madvise(2)).
 fn drops(advice: usize) -> bool {
@@ -34,8 +32,8 @@ pub fn madvise(args: &[usize; 6]) -> isize {
 /// Forgets what the memory said before, if it may say something else now.
 fn advised(pages: Pages, advice: usize) {
     let (start, end) = pages.bounds();
-    if drops(advice) && vm::lock().images.overlaps(start, end) {
-        invalidate::fragments(&mut vm::lock(), start, end);
+    if drops(advice) && vm::lock().code.images.overlaps(start, end) {
+        changes::fragments(&mut vm::lock(), start, end);
     }
 }
 
@@ -65,7 +63,11 @@ fn before_ours(args: &[usize; 6], vectors: &[[usize; 2]], n: usize) -> isize {
     let mut first = *args;
     [first[1], first[2]] = [before.as_ptr() as usize, before.len()];
     let total: usize = vectors[..n].iter().map(|[_, len]| len).sum();
-    let expected = if n == 0 { ENOMEM } else { total as isize };
+    let expected = if n == 0 {
+        Errno::ENOMEM.raw()
+    } else {
+        total as isize
+    };
     let result = pass(c::__NR_process_madvise, &first);
     if result == expected {
         let [start, len] = vectors[n];
@@ -102,18 +104,18 @@ fn pages([start, len]: &[usize; 2]) -> Option<Pages> {
 /// Whether translations may have been made of what is there.
 fn have_code(vectors: &[[usize; 2]]) -> bool {
     let vm = vm::lock();
-    let has = |it: Pages| vm.images.overlaps(it.bounds().0, it.bounds().1);
+    let has = |it: Pages| vm.code.images.overlaps(it.bounds().0, it.bounds().1);
     vectors.iter().filter_map(pages).any(has)
 }
 
 fn first_of_ours(vectors: &[[usize; 2]]) -> Option<usize> {
     let vm = vm::lock();
-    let is = |it: Pages| holdings::overlap(&vm, it.bounds().0, it.bounds().1);
+    let is = |it: Pages| ours::overlap(&vm, it.bounds().0, it.bounds().1);
     vectors.iter().position(|it| pages(it).is_some_and(is))
 }
 
 /// Whether `pidfd` stands for a process that runs in this memory.
 fn is_on_itself(pidfd: i32) -> bool {
     const SELF: [i32; 2] = [c::PIDFD_SELF_THREAD, c::PIDFD_SELF_THREAD_GROUP];
-    SELF.contains(&pidfd) || own_memory::is_ours(killing::pid_of(pidfd))
+    SELF.contains(&pidfd) || ppin_process::vm::is_ours(killing::pid_of(pidfd))
 }

@@ -1,49 +1,38 @@
 //! Calls on a range of memory in which something of ours lies. To the program that is a hole:
 //! they act on its own part alone, and say what the kernel says of holes (in its mm/).
 
+use super::memory;
+use super::outcome::{self, pass};
 use super::pages::{self, Pages};
-use super::{memory, pass};
-use crate::cache::place;
-use crate::holdings;
-use crate::image::maps;
-use crate::sys::{c, mem};
-use crate::vm;
 use alloc::vec::Vec;
-
-const ENOMEM: isize = -12;
-const EFAULT: isize = -14;
-
-/// Calls by which nothing becomes of code: the VM's only for this.
-pub const RANGES: &[u32] = &[
-    c::__NR_mlock,
-    c::__NR_mlock2,
-    c::__NR_munlock,
-    c::__NR_msync,
-    c::__NR_mincore,
-    c::__NR_mbind,
-];
+use ppin_os::{Errno, c, maps, mem, place};
+use ppin_process::{ours, vm};
 
 /// The result of the call, made on what is the program's; `None`: nothing of ours lies there.
 pub fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
     let pages = named(nr, args)?;
-    let pieces = pages.without(holdings::all(&vm::lock()))?;
+    let pieces = pages.without(ours::all(&vm::lock()))?;
     Some(match nr {
         c::__NR_munmap => each(&of_the_app(pieces), nr, args).unwrap_or(0),
         c::__NR_madvise if !ends_at_holes(args[2]) => {
-            each(&of_the_app(pieces), nr, args).unwrap_or(ENOMEM)
+            each(&of_the_app(pieces), nr, args).unwrap_or(Errno::ENOMEM.raw())
         }
-        c::__NR_msync => each(&pieces, nr, args).unwrap_or(ENOMEM),
+        c::__NR_msync => each(&pieces, nr, args).unwrap_or(Errno::ENOMEM.raw()),
         c::__NR_mremap => remap(&pieces, pages, args),
         c::__NR_mbind if is_default_policy(args[2]) => {
             let pieces = of_the_app(pieces);
-            let done = if pieces.is_empty() { EFAULT } else { 0 };
+            let done = if pieces.is_empty() {
+                Errno::EFAULT.raw()
+            } else {
+                0
+            };
             each(&pieces, nr, args).unwrap_or(done)
         }
         c::__NR_mbind | c::__NR_mseal | c::__NR_remap_file_pages => on_a_hole(nr, args),
         c::__NR_mprotect | c::__NR_pkey_mprotect if args[2] as u32 & c::PROT_GROWSDOWN != 0 => {
             // From the beginning of the first mapping that there is.
             let first = of_the_app(pieces).into_iter().take(1).collect::<Vec<_>>();
-            each(&first, nr, args).unwrap_or(ENOMEM)
+            each(&first, nr, args).unwrap_or(Errno::ENOMEM.raw())
         }
         _ => up_to_the_hole(&pieces, pages, nr, args),
     })
@@ -114,10 +103,10 @@ fn each(pieces: &[Pages], nr: u32, args: &[usize; 6]) -> Option<isize> {
     if pieces.is_empty() {
         // The arguments may be wrong all the same.
         let result = on_a_hole(nr, args);
-        return Some(result).filter(|it| ![0, ENOMEM].contains(it));
+        return Some(result).filter(|it| ![0, Errno::ENOMEM.raw()].contains(it));
     }
     let mut results = pieces.iter().map(|piece| on(*piece, nr, args));
-    results.find(|result| ![0, ENOMEM].contains(result))
+    results.find(|result| ![0, Errno::ENOMEM.raw()].contains(result))
 }
 
 fn on(pages: Pages, nr: u32, args: &[usize; 6]) -> isize {
@@ -138,7 +127,7 @@ fn up_to_the_hole(pieces: &[Pages], pages: Pages, nr: u32, args: &[usize; 6]) ->
     let first = pieces.first();
     match first.filter(|piece| piece.bounds().0 == pages.bounds().0) {
         Some(piece) => match on(*piece, nr, args) {
-            0 => ENOMEM,
+            0 => Errno::ENOMEM.raw(),
             result => result,
         },
         None => on_a_hole(nr, args),
@@ -155,7 +144,7 @@ fn remap(pieces: &[Pages], cut_off: Pages, args: &[usize; 6]) -> isize {
     let mut args = *args;
     args[1] = args[2];
     let result = memory::make(c::__NR_mremap, &args);
-    if memory::ok(result) {
+    if outcome::ok(result) {
         each(&of_the_app(pieces.to_vec()), c::__NR_munmap, &[0; 6]);
     }
     result

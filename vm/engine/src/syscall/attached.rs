@@ -1,10 +1,11 @@
 //! shmat(2).
 
+use super::locked;
+use super::outcome::{self, pass};
 use super::pages::Pages;
-use super::{memory, pass, resident};
-use crate::cache::invalidate;
-use crate::sys::{c, mem, raw};
-use crate::vm;
+use ppin_os::{c, mem, raw};
+use ppin_process::vm;
+use ppin_translate::changes;
 
 /// At an address that is rounded down.
 const SHM_RND: usize = 0o20_000;
@@ -27,15 +28,15 @@ pub fn replaced(args: &[usize; 6]) -> Option<Pages> {
 /// Makes the call.
 pub fn shmat(args: &[usize; 6]) -> isize {
     if args[2] & SHM_REMAP != 0 {
-        invalidate::release_all(&mut vm::lock());
+        changes::release_all(&mut vm::lock());
     }
     let result = pass(c::__NR_shmat, args);
-    if memory::ok(result) {
+    if outcome::ok(result) {
         // Executable parts are met when jumped to.
-        resident::attached(result as u64);
+        locked::attached(result as u64);
         let size = size(args[0]).unwrap_or(1);
         if let Some((start, end)) = Pages::new(result as usize, size).map(Pages::bounds) {
-            invalidate::range(&mut vm::lock(), start, end);
+            changes::range(&mut vm::lock(), start, end);
         }
     }
     result

@@ -3,16 +3,16 @@
 //! Programs that must not or cannot be instrumented (privileged, unreadable, 32-bit)
 //! run natively, with their privileges, and are reported.
 
-use super::{Outcome, limits, pass};
-use crate::end;
-use crate::follow::{self, Plan};
-use crate::signal::{Actions, MAX_SIGNAL, bit};
-use crate::sys::{c, peek};
-use crate::thread::Thread;
-use crate::vm;
+use super::outcome::{Outcome, pass};
+use crate::life::end;
+use crate::life::follow::{self, Plan};
 use alloc::vec::Vec;
 use ppin_abi::boot::flag;
 use ppin_inject::Exec;
+use ppin_os::{c, peek};
+use ppin_process::signal::{Actions, MAX_SIGNAL, bit};
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 /// Longest path that the kernel takes.
 const PATH_MAX: usize = 4096;
@@ -44,9 +44,9 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
 
 /// The app's exec as it is, under its own limits.
 fn natively(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
-    limits::narrow();
+    ppin_os::limits::narrow();
     let result = as_it_is(thread, nr, args);
-    limits::widen_again(thread);
+    ppin_os::limits::widen_again(thread.borrowed_memory);
     result
 }
 
@@ -55,10 +55,10 @@ fn natively(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
 fn as_it_is(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     let ignored = thread.process().actions.ignored_faults();
     Actions::leave_ignored(ignored);
-    let ours = crate::sys::proc::set_mask(thread.signals.mask);
-    crate::signal::held::hand_over(thread);
+    let ours = ppin_os::signals::set_mask(thread.signals.mask);
+    ppin_process::pending::hand_over(thread);
     let result = pass(nr, args);
-    crate::sys::proc::set_mask(ours);
+    ppin_os::signals::set_mask(ours);
     for signal in (1..=MAX_SIGNAL).filter(|signal| ignored & bit(*signal) != 0) {
         thread.process().actions.install(signal);
     }

@@ -3,13 +3,13 @@
 //! ours then would keep it. So they are sent while the sender has the locks, and it keeps
 //! them until they have arrived.
 
-use super::{Outcome, pass, through_gate};
-use crate::sys::file::File;
-use crate::sys::{c, proc, time};
-use crate::thread::Thread;
-use crate::vm::{self, Locked, Vm};
+use super::outcome::{Outcome, pass, through_gate};
 use alloc::format;
 use alloc::vec::Vec;
+use ppin_os::file::File;
+use ppin_os::{c, heap, proc, time};
+use ppin_process::thread::Thread;
+use ppin_process::vm::{self, Locked, Vm};
 
 /// Looks at a process that was hit, a millisecond apart.
 const PATIENCE: u32 = 1000;
@@ -34,7 +34,7 @@ pub fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> O
 
 /// Makes the call, by which those of `hit` end or stop, while none of them has a lock of ours.
 pub fn with_locks(_: &Locked, nr: u32, args: &[usize; 6], hit: &[i32]) -> isize {
-    crate::heap_at_rest(|_| {
+    heap::with_heap_at_rest(|_| {
         let result = pass(nr, args);
         if result == 0 {
             hit.iter().for_each(|pid| wait_for(*pid));
@@ -49,8 +49,7 @@ fn hit(vm: &Vm, thread: &Thread, nr: u32, args: &[usize; 6]) -> Vec<i32> {
         c::__NR_pidfd_send_signal => pid_of(args[0] as i32),
         _ => args[0] as i32,
     };
-    // SAFETY: the list holds live threads, and the VM lock is held.
-    let all = vm.threads.iter().map(|other| unsafe { &**other });
+    let all = vm.threads.all();
     let processes = all.filter(|other| other.borrowed_memory && other.tid != thread.tid);
     let pids = processes.map(|other| other.tid).filter(|pid| *pid != 0);
     // A group, or every process.

@@ -6,22 +6,18 @@
 //! does nothing but close and exit: at any other system call it is given up before
 //! the call is made. A daemon does not hold its caller's pipe open.
 
-use super::{Outcome, pass_interruptible, table};
-use crate::config::Config;
-use crate::outlet;
-use crate::sys::{c, call, file};
-use crate::thread::Thread;
-use crate::vm;
-use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use super::outcome::{Outcome, pass_interruptible};
+use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::boot::flag;
-
-const NONE: i32 = -1;
-const EBADF: isize = -9;
+use ppin_os::{Errno, c, call, file};
+use ppin_process::config::Config;
+use ppin_process::gate::table;
+use ppin_process::report::stderr;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 /// Whether a report may be due on descriptor 2: one that goes to a file falls back to it.
 static DUE: AtomicBool = AtomicBool::new(false);
-/// The duplicate.
-static KEPT: AtomicI32 = AtomicI32::new(NONE);
 
 /// Decides whether closes are of interest.
 pub fn init(config: &Config) {
@@ -37,33 +33,28 @@ fn watch_closes() {
     }
 }
 
-/// The descriptor to write a report to instead of 2, if the app has closed that.
-pub fn descriptor() -> Option<i32> {
-    Some(KEPT.load(Ordering::Relaxed)).filter(|fd| *fd != NONE)
-}
-
 /// What becomes of a call, if that is decided here.
 pub fn decide(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Option<Outcome> {
-    let kept = KEPT.load(Ordering::Relaxed);
+    let kept = stderr::duplicate();
     match nr {
-        c::__NR_close if kept != NONE && args[0] as i32 == kept => Some(Outcome::Done(EBADF)),
+        c::__NR_close if kept == Some(args[0] as i32) => Some(Outcome::Done(Errno::EBADF.raw())),
         c::__NR_close => {
-            if args[0] as i32 == 2 && kept == NONE {
+            if args[0] as i32 == 2 && kept.is_none() {
                 keep();
             }
             Some(pass_interruptible(thread, nr, args))
         }
-        _ if kept == NONE => None,
+        _ if kept.is_none() => None,
         c::__NR_exit | c::__NR_exit_group => None,
         _ => {
-            give_up(kept);
+            kept.into_iter().for_each(give_up);
             Some(Outcome::Again)
         }
     }
 }
 
 fn keep() {
-    if vm::lock().threads.len() != 1 || !outlet::stderr_is_the_first() {
+    if vm::lock().threads.len() != 1 || !stderr::is_the_first() {
         return;
     }
     // SAFETY: duplicates a descriptor.
@@ -73,7 +64,7 @@ fn keep() {
             [2, c::F_DUPFD_CLOEXEC as usize, file::HIGH, 0, 0, 0],
         )
     } {
-        KEPT.store(fd as i32, Ordering::Relaxed);
+        stderr::keep_duplicate(Some(fd as i32));
         table::every();
     }
 }
@@ -82,6 +73,6 @@ fn give_up(kept: i32) {
     // SAFETY: the duplicate is ours.
     let _ = unsafe { call(c::__NR_close, [kept as usize, 0, 0, 0, 0, 0]) };
     table::some();
-    KEPT.store(NONE, Ordering::Relaxed);
+    stderr::keep_duplicate(None);
     watch_closes();
 }

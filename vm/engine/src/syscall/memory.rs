@@ -1,16 +1,18 @@
 //! Calls that change what is mapped: translations must follow.
 
+use super::outcome::{self, Outcome, pass};
 use super::pages::Pages;
-use super::{Outcome, advice, around, attached, pass, resident};
-use crate::cache::invalidate;
-use crate::image::maps::MapEntry;
-use crate::sys::descriptor::path_of;
-use crate::sys::file::stat_fd;
-use crate::sys::{c, mem, spare};
-use crate::thread::Thread;
-use crate::{holdings, leave, report, vm};
+use super::{advice, around, attached, locked};
+use crate::life::leave;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
+use ppin_os::descriptor::path_of;
+use ppin_os::file::stat_fd;
+use ppin_os::maps::MapEntry;
+use ppin_os::{c, mem, report, stock};
+use ppin_process::thread::Thread;
+use ppin_process::{ours, vm};
+use ppin_translate::changes;
 
 const EXEC: usize = c::PROT_EXEC as usize;
 const WRITE: usize = c::PROT_WRITE as usize;
@@ -21,7 +23,7 @@ const IN_OUR_PLACE: &str = "it changed the memory where ppin lay";
 /// Makes the call and brings translations up to date. One that puts something in the place of
 /// ours can be made only by a process that is left to itself.
 pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
-    let hit = |(start, end)| holdings::overlap(&vm::lock(), start, end);
+    let hit = |(start, end)| ours::overlap(&vm::lock(), start, end);
     let replaced = replaced(nr, args).map(Pages::bounds).filter(|it| hit(*it));
     let Some((start, end)) = replaced else {
         let result = around::call(nr, args).unwrap_or_else(|| make(nr, args));
@@ -62,15 +64,24 @@ fn replaced(nr: u32, args: &[usize; 6]) -> Option<Pages> {
 
 fn is_ours(pages: Pages) -> bool {
     let (start, end) = pages.bounds();
-    holdings::overlap(&vm::lock(), start, end)
+    ours::overlap(&vm::lock(), start, end)
+}
+
+/// The app has made a mapping, or divided one. It may be about to use up all: code takes up as few
+/// as possible from then on.
+fn made() {
+    if stock::made() {
+        vm::lock().code.join_all();
+        stock::keep();
+    }
 }
 
 /// Makes the call, of which nothing concerns us.
 pub fn make(nr: u32, args: &[usize; 6]) -> isize {
     if nr == c::__NR_munmap {
-        spare::removed();
+        stock::removed();
     } else {
-        spare::made();
+        made();
     }
     match nr {
         c::__NR_mmap => mmap(args),
@@ -87,16 +98,11 @@ pub fn make(nr: u32, args: &[usize; 6]) -> isize {
     }
 }
 
-/// Whether it is an address: not an error, nor what a filter makes of a call.
-pub fn ok(result: isize) -> bool {
-    !(-4095..0).contains(&result) && aligned(result as usize)
-}
-
 /// What the call takes away is forgotten before, so that no other thread finds a
 /// translation of what is gone. Should the call fail, it is translated again.
 pub fn forget(pages: Option<Pages>) {
     if let Some((start, end)) = pages.map(Pages::bounds) {
-        invalidate::range(&mut vm::lock(), start, end);
+        changes::range(&mut vm::lock(), start, end);
     }
 }
 
@@ -105,17 +111,13 @@ fn munmap(args: &[usize; 6]) -> isize {
     pass(c::__NR_munmap, args)
 }
 
-fn aligned(addr: usize) -> bool {
-    (addr as u64).is_multiple_of(mem::PAGE)
-}
-
 fn mmap(args: &[usize; 6]) -> isize {
     let flags = args[3] as u32;
     if flags & c::MAP_FIXED != 0 {
         forget(Pages::new(args[0], args[1]));
     }
-    let result = resident::map(args);
-    let made = Pages::new(result as usize, args[1]).filter(|_| ok(result));
+    let result = locked::map(args);
+    let made = Pages::new(result as usize, args[1]).filter(|_| outcome::ok(result));
     let Some((start, end)) = made.map(Pages::bounds) else {
         return result;
     };
@@ -124,8 +126,8 @@ fn mmap(args: &[usize; 6]) -> isize {
     }
     if is_shared(args) {
         let mut vm = vm::lock();
-        if vm.quiet {
-            vm.images.shared.add(start, end);
+        if vm.filtered {
+            vm.code.images.shared.add(start, end);
         }
     }
     result
@@ -157,7 +159,7 @@ fn learn(start: u64, end: u64, args: &[usize; 6]) {
         },
     };
     let mut vm = vm::lock();
-    crate::image_add(&mut vm, &entry, stat, false);
+    ppin_process::app_code::add(&mut vm, &entry, stat, false);
 }
 
 fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
@@ -167,13 +169,13 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     let executable = args[2] & EXEC != 0;
     let writable = args[2] & WRITE != 0;
     let mut vm = vm::lock();
-    let known = vm.images.overlaps(start, end);
+    let known = vm.code.images.overlaps(start, end);
     // Bytes may be written while the memory is not executable: whatever was made from the
     // range is taken out of use first, so that no other thread finds a translation of what
     // is gone. What is not known is read from the kernel, or noted where the kernel does
     // not tell any more.
     if known {
-        invalidate::protected(&mut vm, start, end, executable);
+        changes::protected(&mut vm, start, end, executable);
     } else if !executable {
         drop(vm);
         return pass(nr, args);
@@ -182,10 +184,10 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     // would have lost its guard behind it.
     let result = pass(nr, args);
     if executable && result == 0 {
-        vm.images.unpark(start, end, writable);
-        if vm.quiet {
-            let entry = vm.images.shared.entry(start, end, writable);
-            crate::image_add(&mut vm, &entry, None, false);
+        vm.code.images.unpark(start, end, writable);
+        if vm.filtered {
+            let entry = vm.code.images.shared.entry(start, end, writable);
+            ppin_process::app_code::add(&mut vm, &entry, None, false);
         }
     }
     result
@@ -204,13 +206,13 @@ fn remap_file_pages(args: &[usize; 6]) -> isize {
     const WITHIN: usize = mem::PAGE as usize - 1;
     let pages = Pages::new(args[0] & !WITHIN, args[1] & !WITHIN);
     let (start, end) = pages.map_or((0, 0), Pages::bounds);
-    let executable = vm::lock().images.overlaps(start, end);
+    let executable = vm::lock().code.images.overlaps(start, end);
     forget(pages);
     let result = pass(c::__NR_remap_file_pages, args);
     let mut vm = vm::lock();
-    if vm.quiet && executable && result == 0 {
-        let entry = vm.images.shared.entry(start, end, true);
-        crate::image_add(&mut vm, &entry, None, false);
+    if vm.filtered && executable && result == 0 {
+        let entry = vm.code.images.shared.entry(start, end, true);
+        ppin_process::app_code::add(&mut vm, &entry, None, false);
     }
     result
 }
@@ -220,7 +222,7 @@ fn remap_file_pages(args: &[usize; 6]) -> isize {
 fn mseal(args: &[usize; 6]) -> isize {
     let mut vm = vm::lock();
     if let Some((start, end)) = Pages::new(args[0], args[1]).map(Pages::bounds) {
-        invalidate::unguard(&mut vm, start, end);
+        changes::unguard(&mut vm, start, end);
     }
     pass(c::__NR_mseal, args)
 }
@@ -239,7 +241,7 @@ fn brk(args: &[usize; 6]) -> isize {
     if before == 0 && args[0] != 0 {
         before = pass(c::__NR_brk, &[0; 6]) as u64;
     }
-    let result = resident::brk(args);
+    let result = locked::brk(args);
     if ok_break(result) {
         BREAK.store(result as u64, Ordering::Relaxed);
         forget(Pages::between(

@@ -1,14 +1,11 @@
 //! Calls with one small rule each.
 
-use super::pass;
-use crate::confine;
-use crate::served;
-use crate::sys::{c, mem, proc};
-use crate::thread::Thread;
-use crate::vm;
+use super::outcome::pass;
+use crate::syscall::confine;
+use ppin_os::{Errno, c, mem, proc};
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
-const EFAULT: isize = -14;
-const EPERM: isize = -1;
 const ARCH_SET_GS: usize = 0x1001;
 const ARCH_SET_FS: usize = 0x1002;
 const ARCH_GET_GS: usize = 0x1004;
@@ -16,23 +13,23 @@ const ARCH_GET_GS: usize = 0x1004;
 /// Handles the call.
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     match nr {
-        c::__NR_rseq => crate::rseq::call(thread, args),
+        c::__NR_rseq => ppin_translate::sequence::call(thread, args),
         c::__NR_seccomp => confine::handle(thread, nr, args),
         c::__NR_arch_prctl => arch_prctl(thread, args),
         c::__NR_prctl => prctl(thread, args),
         c::__NR_personality => personality(args),
         c::__NR_unshare | c::__NR_setns => {
-            crate::obstacle::note_namespaces();
+            crate::life::cannot_follow::note_namespaces();
             pass(nr, args)
         }
         c::__NR_getrlimit | c::__NR_setrlimit | c::__NR_prlimit64 => {
             super::limits::handle(thread, nr, args)
         }
-        c::__NR_mlockall | c::__NR_munlockall => super::resident::handle(thread, nr, args),
+        c::__NR_mlockall | c::__NR_munlockall => super::locked::handle(thread, nr, args),
         c::__NR_userfaultfd => {
             let result = pass(nr, args);
             if result >= 0 {
-                served::begin();
+                super::outcome::userfault_begins();
             }
             result
         }
@@ -56,13 +53,13 @@ fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
     const LIMIT: usize = (1 << 47) - 4096;
     match args[0] {
         ARCH_GET_GS => {
-            if crate::sys::peek::write_value(args[1] as u64, &thread.area.app_gs_base) {
+            if ppin_os::peek::write_value(args[1] as u64, &thread.area.app_gs_base) {
                 0
             } else {
-                EFAULT
+                Errno::EFAULT.raw()
             }
         }
-        ARCH_SET_GS if args[1] >= LIMIT => EPERM,
+        ARCH_SET_GS if args[1] >= LIMIT => Errno::EPERM.raw(),
         ARCH_SET_GS => {
             thread.area.app_gs_base = args[1] as u64;
             thread.gs_selector = 0;
@@ -70,7 +67,7 @@ fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
         }
         ARCH_SET_FS => {
             let result = pass(c::__NR_arch_prctl, args);
-            crate::rseq::segment_moved(thread);
+            ppin_translate::sequence::segment_moved(thread);
             result
         }
         _ => pass(c::__NR_arch_prctl, args),
@@ -86,13 +83,13 @@ fn prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
     const PR_SET_MDWE: usize = 65;
     if args[0] == PR_SET_MDWE {
         // No memory becomes executable from here on, but by a new mapping.
-        crate::restore::admit_all(&mut vm::lock());
+        vm::lock().code.admit_all();
     }
     if args[0] == PR_SET_SYSCALL_USER_DISPATCH {
         return super::user_dispatch::set(thread, args);
     }
     if args[0] == PR_SET_TSC {
-        crate::sys::time::allow_ticks(args[1] == PR_TSC_ENABLE);
+        ppin_os::time::allow_ticks(args[1] == PR_TSC_ENABLE);
     }
     if args[0] == PR_SET_MM {
         super::memory::break_moved();

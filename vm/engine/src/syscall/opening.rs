@@ -1,23 +1,22 @@
 //! Opening files, and reading some: there are files that tell of this process's memory
-//! ([`crate::listing`]), and one is it ([`super::own_memory`]).
+//! ([`ppin_listing`]), and one is it ([`super::own_memory`]).
 
-use super::{Outcome, own_memory, pass, pass_interruptible};
-use crate::listing::{self, map_files};
-use crate::served;
-use crate::sys::{c, descriptor, peek};
-use crate::thread::Thread;
+use super::outcome::{Outcome, pass, pass_interruptible};
+use super::own_memory;
+use ppin_listing::{self as listing, map_files};
+use ppin_os::{Errno, c, descriptor, peek, userfault};
+use ppin_process::thread::Thread;
 
 /// Longest path (`PATH_MAX`).
 const LONGEST: usize = 4096;
-const EPERM: isize = -1;
-const ENOENT: isize = -2;
 
 /// Makes the call, and looks at what was opened.
 pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    const EPERM: isize = Errno::EPERM.raw();
     let outcome = pass_interruptible(thread, nr, args);
     let fd = match outcome {
         Outcome::Done(EPERM) if is_link_of_ours(nr, args, &path(nr, args).unwrap_or_default()) => {
-            return Outcome::Done(ENOENT);
+            return Outcome::Done(Errno::ENOENT.raw());
         }
         Outcome::Done(fd @ 0..) => fd,
         _ => return outcome,
@@ -30,7 +29,7 @@ pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let path = path(nr, args).unwrap_or_default();
     if is_link_of_ours(nr, args, &path) {
         descriptor::close(fd as i32);
-        return Outcome::Done(ENOENT);
+        return Outcome::Done(Errno::ENOENT.raw());
     }
     if map_files::may_be(&path) {
         map_files::opened(fd as i32);
@@ -38,8 +37,8 @@ pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     if flags & c::O_PATH != 0 {
         return outcome;
     }
-    if path.ends_with(served::DEVICE) {
-        served::begin();
+    if path.ends_with(userfault::DEVICE) {
+        super::outcome::userfault_begins();
     } else if !writes && listing::is_named_so(&path) {
         listing::opened(fd as i32);
     }

@@ -4,13 +4,14 @@
 //! Writes come here once a
 //! descriptor of that kind has been opened; which one it is, the kernel is asked.
 
-use super::{Outcome, pass_interruptible, table};
-use crate::cache::invalidate;
-use crate::sys::{c, descriptor, peek, proc};
-use crate::thread::Thread;
-use crate::vm;
+use super::outcome::{Outcome, pass_interruptible};
 use alloc::format;
 use alloc::vec::Vec;
+use ppin_os::{c, descriptor, peek, proc};
+use ppin_process::gate::table;
+use ppin_process::thread::Thread;
+use ppin_process::vm::{self, is_ours};
+use ppin_translate::changes;
 
 /// Start and end of memory.
 type Range = (u64, u64);
@@ -29,14 +30,14 @@ pub fn write(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let outcome = pass_interruptible(thread, nr, args);
     if let (Some(start), Outcome::Done(len @ 1..)) = (start, &outcome) {
         let end = start.saturating_add(*len as u64);
-        invalidate::written(&mut vm::lock(), start, end);
+        changes::written(&mut vm::lock(), start, end);
     }
     outcome
 }
 
 /// Whether `fd` is this process's `mem`, or one of its threads'.
 fn is_own_memory(fd: i32) -> bool {
-    if vm::lock().quiet {
+    if vm::lock().filtered {
         return false;
     }
     let path = descriptor::path_of(fd);
@@ -64,24 +65,17 @@ pub fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome
         return pass_interruptible(thread, nr, args);
     }
     let ranges = remote(args);
-    let settle = || {
+    let forget_written = || {
         let mut vm = vm::lock();
         for (start, end) in &ranges {
-            invalidate::written(&mut vm, *start, *end);
+            changes::written(&mut vm, *start, *end);
         }
     };
-    settle();
+    forget_written();
     let outcome = pass_interruptible(thread, nr, args);
     // Another thread may have translated the old bytes meanwhile.
-    settle();
+    forget_written();
     outcome
-}
-
-/// Whether `pid` is a thread or process that runs in this memory.
-pub fn is_ours(pid: i32) -> bool {
-    // SAFETY: threads in the list are alive.
-    let is = |thread: &*mut Thread| unsafe { (**thread).tid == pid };
-    pid == proc::pid() || vm::lock().threads.iter().any(is)
 }
 
 /// The memory that the call is to write to.

@@ -1,7 +1,7 @@
 //! Ranges of memory that the program names by start and length. Both are whatever it likes:
 //! sums wrap, ends lie beyond all memory.
 
-use crate::sys::mem::PAGE;
+use ppin_os::mem::PAGE;
 
 /// Behind the last address of a program.
 pub const END: u64 = (1 << 47) - PAGE;

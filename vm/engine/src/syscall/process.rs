@@ -1,9 +1,10 @@
 //! Calls that make or end threads and processes.
 
-use super::Outcome;
-use crate::sys::c;
+use super::outcome::Outcome;
 use crate::thread::clone::{self, Request};
-use crate::thread::{Thread, exit};
+use crate::thread::exit;
+use ppin_os::c;
+use ppin_process::thread::Thread;
 
 /// Handles the call.
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {

@@ -1,29 +1,21 @@
 //! rt_sigaction, rt_sigprocmask, rt_sigreturn, sigaltstack, rt_sigpending and
 //! rt_sigtimedwait (the manual pages of these names).
 
-use super::Outcome;
-use crate::dispatch;
-use crate::signal::frame::{self, SigInfo, UContext, greg};
+use super::outcome::Outcome;
+use crate::signal::compat;
 use crate::signal::inside::Inside;
-use crate::signal::returning;
-use crate::signal::state::{AltStack, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
-use crate::signal::step::TrapFlag;
-use crate::signal::{
-    Actions, DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, compat, default_kills, held,
-    kernel_mask,
-};
-use crate::sys::c;
-use crate::sys::peek;
-use crate::sys::proc::{self, KernelSigaction};
-use crate::thread::{Thread, reg};
-use crate::vm;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
-
-const EFAULT: isize = -14;
-const EINVAL: isize = -22;
-const ENOMEM: isize = -12;
-const EPERM: isize = -1;
+use ppin_os::frame::{self, SigInfo, UContext, greg};
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{Errno, c, peek};
+use ppin_process::signal::alt::{AltStack, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
+use ppin_process::signal::trap_flag::TrapFlag;
+use ppin_process::signal::{
+    Actions, DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, default_kills, kernel_mask,
+};
+use ppin_process::thread::{Thread, reg};
+use ppin_process::{pending, vm};
 
 /// Handles one of the first five.
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
@@ -40,17 +32,17 @@ pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
 fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
     let signal = args[0] as u32;
     if args[3] != 8 {
-        return EINVAL;
+        return Errno::EINVAL.raw();
     }
     let new: Option<KernelSigaction> = match args[1] {
         0 => None,
         at => match peek::read_value(at as u64) {
             Some(new) => Some(new),
-            None => return EFAULT,
+            None => return Errno::EFAULT.raw(),
         },
     };
     if signal == 0 || signal > MAX_SIGNAL || (new.is_some() && UNCATCHABLE & bit(signal) != 0) {
-        return EINVAL;
+        return Errno::EINVAL.raw();
     }
     let vm = vm::lock();
     let process = thread.process();
@@ -62,11 +54,11 @@ fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
         actions.0[signal as usize] = new;
         actions.install(signal);
         if new.handler == IGNORE && FAULTS & bit(signal) != 0 {
-            held::drop_ignored(&vm, process, signal);
+            pending::drop_ignored(&vm, process, signal);
         }
     }
     if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {
-        return EFAULT;
+        return Errno::EFAULT.raw();
     }
     0
 }
@@ -82,24 +74,24 @@ const KNOWN_FLAGS: u64 = {
 
 fn sigprocmask(thread: &mut Thread, args: &[usize; 6]) -> isize {
     if args[3] != 8 {
-        return EINVAL;
+        return Errno::EINVAL.raw();
     }
     let old = thread.signals.mask;
     if args[1] != 0 {
         let Some(set) = peek::read_value::<u64>(args[1] as u64) else {
-            return EFAULT;
+            return Errno::EFAULT.raw();
         };
         let set = set & !UNCATCHABLE;
         let new = match args[0] as u32 {
             c::SIG_BLOCK => old | set,
             c::SIG_UNBLOCK => old & !set,
             c::SIG_SETMASK => set,
-            _ => return EINVAL,
+            _ => return Errno::EINVAL.raw(),
         };
         change_mask(thread, new);
     }
     if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {
-        return EFAULT;
+        return Errno::EFAULT.raw();
     }
     0
 }
@@ -109,16 +101,16 @@ fn sigprocmask(thread: &mut Thread, args: &[usize; 6]) -> isize {
 pub fn change_mask(thread: &mut Thread, mask: u64) {
     thread.signals.mask = mask;
     // The kernel, too, takes these first.
-    held::release(thread);
+    pending::release(thread);
     if thread.pending == 0 {
-        proc::set_mask(kernel_mask(mask));
+        signals::set_mask(kernel_mask(mask));
     }
 }
 
 /// `rt_sigpending`: what we hold back for the app is pending, too.
 fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
-    let result = super::pass(c::__NR_rt_sigpending, args);
-    let held = held::pending(thread);
+    let result = super::outcome::pass(c::__NR_rt_sigpending, args);
+    let held = pending::pending(thread);
     let (at, size) = (args[0] as u64, args[1]);
     if result == 0 && held != 0 {
         let mut set = [0; 8];
@@ -142,7 +134,7 @@ pub fn timed_wait(thread: &mut Thread, args: &[usize; 6]) -> Option<Outcome> {
     let deadly = wanted & !thread.signals.mask & deadly(&thread.process().actions);
     thread.signals.awaited = wanted & FAULTS & thread.signals.mask;
     let slow = deadly != 0 || thread.signals.awaited != 0;
-    let outcome = slow.then(|| match held::take(thread, wanted) {
+    let outcome = slow.then(|| match pending::take(thread, wanted) {
         Some(info) => Outcome::Done(tell(&info, args[1])),
         None => wait_in_vm(thread, args, deadly),
     });
@@ -155,7 +147,7 @@ fn tell(info: &SigInfo, at: usize) -> isize {
     if at == 0 || peek::write_value(at as u64, info) {
         info.signo as isize
     } else {
-        EFAULT
+        Errno::EFAULT.raw()
     }
 }
 
@@ -170,30 +162,30 @@ fn wait_in_vm(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
     let mut args = *args;
     let mut info = SigInfo::NONE;
     let at = core::mem::replace(&mut args[1], &raw mut info as usize);
-    let outcome = super::pass_interruptible(thread, c::__NR_rt_sigtimedwait, &args);
+    let outcome = super::outcome::pass_interruptible(thread, c::__NR_rt_sigtimedwait, &args);
     let Outcome::Done(signal @ 1..) = outcome else {
         return outcome;
     };
     if deadly & bit(signal as u32) != 0 {
         crate::signal::fatal::doom(thread, &info);
-        return Outcome::Done(EINTR);
+        return Outcome::Done(Errno::EINTR.raw());
     }
-    Outcome::Done(tell(&held::meant(thread, &info), at))
+    Outcome::Done(tell(&pending::meant(thread, &info), at))
 }
 
 /// As the kernel leaves it where a signal ends the wait.
-const EINTR: isize = -4;
 const MINSIGSTKSZ: u64 = 2048;
 
 fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
+    const ENOMEM: isize = Errno::ENOMEM.raw();
     let sp = thread.get(reg::RSP);
     let old = thread.signals.alt;
     if args[0] != 0 {
         let Some([base, flags, size]) = peek::read_value::<[u64; 3]>(args[0] as u64) else {
-            return EFAULT;
+            return Errno::EFAULT.raw();
         };
         match new_stack(base, flags as u32, size) {
-            _ if old.in_use(sp) => return EPERM,
+            _ if old.in_use(sp) => return Errno::EPERM.raw(),
             // No change, which needs no size.
             Err(ENOMEM) if old.untouched && [base, flags, size] == [0; 3] => {}
             Err(error) => return error,
@@ -201,7 +193,7 @@ fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
         }
     }
     if args[1] != 0 && !peek::write_value(args[1] as u64, &old.as_told(sp)) {
-        return EFAULT;
+        return Errno::EFAULT.raw();
     }
     0
 }
@@ -214,7 +206,7 @@ fn new_stack(base: u64, flags: u32, size: u64) -> Result<AltStack, isize> {
             autodisarm,
             ..AltStack::default()
         }),
-        0 | SS_ONSTACK if size < MINSIGSTKSZ => Err(ENOMEM),
+        0 | SS_ONSTACK if size < MINSIGSTKSZ => Err(Errno::ENOMEM.raw()),
         0 | SS_ONSTACK => Ok(AltStack {
             base,
             size,
@@ -222,7 +214,7 @@ fn new_stack(base: u64, flags: u32, size: u64) -> Result<AltStack, isize> {
             marked: mode == SS_ONSTACK,
             untouched: false,
         }),
-        _ => Err(EINVAL),
+        _ => Err(Errno::EINVAL.raw()),
     }
 }
 
@@ -232,18 +224,18 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
     let at = thread.get(reg::RSP).wrapping_sub(8);
     let Some(app) = peek::read_value::<UContext>(at.wrapping_add(frame::CONTEXT)) else {
         crate::signal::fatal::no_stack(thread);
-        return Outcome::Done(EFAULT);
+        return Outcome::Done(Errno::EFAULT.raw());
     };
     thread.signals.mask = app.sigmask & !UNCATCHABLE;
     restore_stack(thread, &app);
-    held::release(thread);
+    pending::release(thread);
     thread.signals.trap_flag = TrapFlag::of(app.gregs[greg::FLAGS]);
     let pc = app.gregs[greg::RIP];
     if !app.is_64_bit() {
         compat::return_to(thread, app)
     }
     let entry = back_to(thread, at, AppPc(pc));
-    returning::to(thread, app, entry.0)
+    ppin_process::gate::go_back(thread, app, entry.0)
 }
 
 /// Where the app goes on at `pc` behind the handler whose frame was at `frame`.
@@ -261,7 +253,7 @@ fn back_to(thread: &mut Thread, frame: u64, pc: AppPc) -> CachePc {
     } else {
         Context::CANONICAL
     };
-    dispatch::lookup(&mut vm, pc, ctx)
+    ppin_translate::lookup(&mut vm, pc, ctx)
 }
 
 /// `restore_altstack`: errors are ignored, as in the kernel.

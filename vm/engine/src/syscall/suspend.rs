@@ -4,12 +4,11 @@
 //! The mask that the kernel gets leaves faults open; the app's is kept for the frame
 //! of the signal that ends the wait.
 
-use super::{Outcome, pass_interruptible};
-use crate::signal::{UNCATCHABLE, held, kernel_mask};
-use crate::sys::{c, peek};
-use crate::thread::Thread;
-
-const EINTR: isize = -4;
+use super::outcome::{Outcome, pass_interruptible};
+use ppin_os::{Errno, c, peek};
+use ppin_process::pending;
+use ppin_process::signal::{UNCATCHABLE, kernel_mask};
+use ppin_process::thread::Thread;
 
 /// Handles one of them.
 pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
@@ -69,7 +68,7 @@ fn pselect6(thread: &mut Thread, args: &[usize; 6]) -> Outcome {
 /// under that mask, and its frame restores the former one.
 fn with_mask(thread: &mut Thread, mask: u64, call: impl FnOnce(&Thread) -> Outcome) -> Outcome {
     let before = core::mem::replace(&mut thread.signals.mask, mask);
-    held::release(thread);
+    pending::release(thread);
     let outcome = call(thread);
     if thread.pending == 0 {
         thread.signals.mask = before;
@@ -78,7 +77,7 @@ fn with_mask(thread: &mut Thread, mask: u64, call: impl FnOnce(&Thread) -> Outco
     thread.signals.saved_mask = Some(before);
     match outcome {
         // The wait has ended by the signal, even if the kernel had not begun it.
-        Outcome::Again => Outcome::Done(EINTR),
+        Outcome::Again => Outcome::Done(Errno::EINTR.raw()),
         other => other,
     }
 }

@@ -1,10 +1,11 @@
-//! ptrace(2): who is about to be traced is left to itself ([`crate::leave`]).
+//! ptrace(2): who is about to be traced is left to itself ([`crate::life::leave`]).
 
-use super::{Outcome, killing, own_memory, through_gate};
-use crate::sys::{c, peek};
-use crate::thread::Thread;
-use crate::vm;
-use crate::{leave, obstacle};
+use super::killing;
+use super::outcome::{Outcome, through_gate};
+use crate::life::{cannot_follow, leave};
+use ppin_os::{c, peek};
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 const PTRACE_TRACEME: usize = 0;
 const PTRACE_ATTACH: usize = 16;
@@ -14,11 +15,13 @@ const PTRACE_INTERRUPT: usize = 0x4207;
 /// Handles the call.
 pub fn handle(thread: &mut Thread, resume: u64, args: &[usize; 6]) -> Outcome {
     match args[0] {
-        PTRACE_TRACEME if !obstacle::is_traced() && leave::is_possible(thread) => {
+        PTRACE_TRACEME if !cannot_follow::is_traced() && leave::is_possible(thread) => {
             return Outcome::Natively(leave::TRACED);
         }
         // Who uses this memory, too, cannot be left: a leak checker's tracer stops those.
-        PTRACE_ATTACH | PTRACE_SEIZE | PTRACE_INTERRUPT if own_memory::is_ours(args[1] as i32) => {
+        PTRACE_ATTACH | PTRACE_SEIZE | PTRACE_INTERRUPT
+            if ppin_process::vm::is_ours(args[1] as i32) =>
+        {
             return Outcome::Done(relative(args));
         }
         PTRACE_ATTACH | PTRACE_SEIZE => leave::ask(args[1] as i32),

@@ -1,8 +1,8 @@
 //! Calls after which a process is not what it was when it opened the database.
 
-use crate::sys::{self, c};
-use crate::thread::Thread;
-use crate::vm;
+use ppin_os::c;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 /// "Leave it as it is", of the user ids that are set.
 const KEEP: u32 = u32::MAX;
@@ -12,10 +12,10 @@ pub fn give_up(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     // The memory of a vfork child is its parent's, who stays what it is.
     if !thread.borrowed_memory && !keeps_user(nr, args, user_ids()) {
         let mut vm = vm::lock();
-        crate::spool::freeze_all(&mut vm, false);
-        vm.no_save = true;
+        ppin_translate::save::at_end(&mut vm);
+        vm.library.closed = true;
     }
-    super::pass(nr, args)
+    super::outcome::pass(nr, args)
 }
 
 /// Whether the call sets user ids to what they are, as posix_spawn(3) does for
@@ -36,7 +36,7 @@ fn user_ids() -> [u32; 3] {
     let mut ids = [0u32; 3];
     let [real, effective, saved] = ids.each_mut().map(|id| &raw mut *id as usize);
     // SAFETY: the kernel stores three words of ours.
-    let _ = unsafe { sys::call(c::__NR_getresuid, [real, effective, saved, 0, 0, 0]) };
+    let _ = unsafe { ppin_os::call(c::__NR_getresuid, [real, effective, saved, 0, 0, 0]) };
     ids
 }
 

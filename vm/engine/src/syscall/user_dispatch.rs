@@ -6,43 +6,21 @@
 //! first use on all calls of the process come by here, and the VM judges them by the
 //! address that the program called from.
 
-use super::{Outcome, table};
-use crate::signal::frame::SigInfo;
-use crate::signal::{DEFAULT, HOLD_ALL, IGNORE, bit, fatal};
-use crate::sys::{c, peek, proc};
-use crate::thread::{Thread, reg};
+use super::outcome::Outcome;
+use crate::signal::fatal;
+use ppin_os::frame::SigInfo;
+use ppin_os::{Errno, c, peek, signals};
+use ppin_process::gate::table;
+use ppin_process::signal::{DEFAULT, HOLD_ALL, IGNORE, bit};
+use ppin_process::thread::user_dispatch::UserDispatch;
+use ppin_process::thread::{Thread, reg};
 
 const OFF: usize = 0;
 const EXCLUSIVE: usize = 1;
 const ALLOW: u8 = 0;
 const BLOCK: u8 = 1;
-const EFAULT: isize = -14;
-const EINVAL: isize = -22;
 /// Above the last address of a program.
 const TASK_SIZE: usize = 0x7fff_ffff_f000;
-
-/// A thread's setting; all zero: none. Children begin without.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct UserDispatch {
-    on: bool,
-    /// Calls from `start .. start + len` are not looked at.
-    start: u64,
-    len: u64,
-    /// Address of the byte, 0: as if it said "block".
-    selector: u64,
-}
-
-impl UserDispatch {
-    /// Whether some calls are handed back.
-    #[must_use]
-    pub const fn is_on(&self) -> bool {
-        self.on
-    }
-
-    fn exempts(&self, after: u64) -> bool {
-        !self.on || after.wrapping_sub(self.start) < self.len
-    }
-}
 
 /// The app's `prctl`.
 pub fn set(thread: &mut Thread, args: &[usize; 6]) -> isize {
@@ -60,10 +38,10 @@ pub fn set(thread: &mut Thread, args: &[usize; 6]) -> isize {
         return result;
     }
     if ask_kernel(&[args[0], OFF, 0, 0, 0, 0], 0) != 0 {
-        return EINVAL;
+        return Errno::EINVAL.raw();
     }
     if selector >= TASK_SIZE {
-        return EFAULT;
+        return Errno::EFAULT.raw();
     }
     let (start, len) = if mode == EXCLUSIVE {
         (offset, len)
@@ -82,7 +60,7 @@ pub fn set(thread: &mut Thread, args: &[usize; 6]) -> isize {
 
 /// The kernel judges the arguments, with a byte of ours that lets all calls pass.
 fn ask_kernel(args: &[usize; 6], selector: usize) -> isize {
-    super::pass(
+    super::outcome::pass(
         c::__NR_prctl,
         &[args[0], args[1], args[2], args[3], selector, 0],
     )
@@ -130,7 +108,7 @@ fn hand_back(thread: &mut Thread, nr: u32) -> Outcome {
     if blocked || matches!(handler, DEFAULT | IGNORE) {
         return doomed(thread, &info);
     }
-    proc::set_mask(HOLD_ALL);
+    signals::set_mask(HOLD_ALL);
     if thread.pending != 0 {
         return Outcome::Again;
     }

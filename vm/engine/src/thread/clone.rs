@@ -5,23 +5,16 @@
 //! parent's memory gets a [`Thread`] of its own first, and starts on that one's VM
 //! stack with all signals blocked; the stack that the app gave is its rsp later.
 
-use super::{Thread, reg};
-use crate::confine::own;
-use crate::glue::vmcall;
-use crate::leave::gather;
-use crate::lock;
-use crate::served;
-use crate::signal::held::Held;
-use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
-use crate::sys::{c, come_what_may, mem, peek, proc};
+use crate::life::leave::gather;
 use crate::syscall::pages;
-use crate::vm;
 use alloc::vec::Vec;
-
-const ENOMEM: isize = -12;
-const EFAULT: isize = -14;
-const EINVAL: isize = -22;
-const E2BIG: isize = -7;
+use ppin_os::{Errno, app_call, c, filter, heap, lock, mem, peek, proc, signals, userfault};
+use ppin_process::counters;
+use ppin_process::gate::vmcall;
+use ppin_process::signal::held::Held;
+use ppin_process::signal::{HOLD_ALL, NOTHING, kernel_mask};
+use ppin_process::thread::{Thread, reg};
+use ppin_process::vm;
 
 /// A request in the form of clone3(2); shorter ones are widened to it.
 #[derive(Clone, Copy, Debug)]
@@ -80,21 +73,21 @@ impl Request {
     pub fn clone3(at: u64, size: usize) -> Result<Self, isize> {
         const KNOWN: usize = 88;
         if size > mem::PAGE as usize {
-            return Err(E2BIG);
+            return Err(Errno::E2BIG.raw());
         }
         if size < VER0 {
-            return Err(EINVAL);
+            return Err(Errno::EINVAL.raw());
         }
         let mut bytes = [0; mem::PAGE as usize];
         let unknown = size.saturating_sub(KNOWN);
         let read = peek::read(at.wrapping_add(KNOWN as u64), &mut bytes[..unknown]);
         if bytes[..read].iter().any(|b| *b != 0) {
             // What lies behind that is not looked at.
-            return Err(E2BIG);
+            return Err(Errno::E2BIG.raw());
         }
         let size = size.min(KNOWN);
         if read != unknown || peek::read(at, &mut bytes[..size]) != size {
-            return Err(EFAULT);
+            return Err(Errno::EFAULT.raw());
         }
         let mut words = [0; 11];
         for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<8>().0) {
@@ -181,11 +174,11 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let stack = request.stack();
     let (nr, args) = kernel_call(request, None);
     let clears_handlers = request.clears_handlers;
-    let before = proc::set_mask(HOLD_ALL);
+    let before = signals::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
-    let result = crate::heap_at_rest(|heap| {
+    let result = heap::with_heap_at_rest(|heap| {
         // SAFETY: the child has its own copy of everything and goes on right here.
-        served::fork([vm::word(), heap], || unsafe { come_what_may(nr, args) })
+        userfault::fork([vm::word(), heap], || unsafe { app_call(nr, args) })
     });
     if result == 0 {
         core::mem::forget(vm);
@@ -196,11 +189,11 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
         }
     } else {
         if result > 0 {
-            vm.cache.seal();
+            vm.code.fresh.seal();
         }
         drop(vm);
     }
-    proc::set_mask(before);
+    signals::set_mask(before);
     result
 }
 
@@ -217,34 +210,34 @@ fn in_child(thread: &mut Thread, stack: u64) {
     thread.signals.held = Held::NONE;
     thread.process().held = Held::NONE;
     let mut vm = vm::lock();
-    vm.threads.clear();
-    vm.threads.push(thread);
-    own::learn(&vm.threads);
+    vm.threads.only(thread);
+    vm.learn_filters();
     vm.forked();
-    crate::syscall::resident::forked();
-    vm.cache.seal();
-    crate::counters::reset(&mut vm, thread);
+    crate::syscall::locked::forked();
+    vm.code.fresh.seal();
+    counters::reset(&mut vm, thread);
     let tool = vm.tool_ref();
     drop(vm);
-    tool.fork_child(&crate::host::EngineHost);
+    tool.fork_child(&crate::tools::host::EngineHost);
 }
 
 /// A child in the same memory: a thread, or a process that will exec soon.
 fn share(thread: &mut Thread, request: &mut Request) -> isize {
     let process = !request.flag(c::CLONE_THREAD);
     if process {
-        crate::syscall::table::watch_kills();
+        ppin_process::gate::table::watch_kills();
         forget_dead();
-        let elsewhere = request.flag(c::CLONE_NEWPID) || crate::obstacle::pid_namespace_pending();
+        let elsewhere =
+            request.flag(c::CLONE_NEWPID) || crate::life::cannot_follow::pid_namespace_pending();
         let vm = vm::lock();
-        crate::heap_at_rest(|_| lock::begin_sharing(elsewhere));
+        heap::with_heap_at_rest(|_| lock::begin_sharing(elsewhere));
         drop(vm);
     }
     let Some(child) = prepare(thread, request) else {
         if process {
             lock::end_sharing();
         }
-        return ENOMEM;
+        return Errno::ENOMEM.raw();
     };
     // SAFETY: just created; the child does not run yet.
     let (base, top) = unsafe { ((*child).map.0 + mem::PAGE, (*child).vm_sp) };
@@ -252,25 +245,30 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
     let (nr, args) = kernel_call(request, Some((base, top - base)));
     // The child begins with its parent's gs and without a signal stack: not even faults
     // that others send may come before it has its own.
-    let before = proc::set_mask(NOTHING);
+    let before = signals::set_mask(NOTHING);
     // SAFETY: the child starts on its own VM stack with its own structure.
-    let result = unsafe { crate::glue::clone(nr, args.as_ptr(), child.cast()) };
-    proc::set_mask(HOLD_ALL);
+    let result = unsafe { ppin_process::gate::clone(nr, args.as_ptr(), child.cast(), start) };
+    signals::set_mask(HOLD_ALL);
     if result < 0 || vfork && process {
         // A vfork child has exec'd or ended by now, or there was none. (A thread that was
         // waited for has taken its structure along.)
         // SAFETY: see above; the helper of its exec, if any, is waited for.
         unsafe { forget(child) };
     }
-    proc::set_mask(before);
+    signals::set_mask(before);
     result
 }
 
 /// A structure for the child, in the list of threads.
 fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let mut vm = vm::lock();
-    let index = vm.next_thread;
-    let child = Thread::create(index, crate::counters::reserve(vm.tool.image_counters())).ok()?;
+    let index = vm.threads.next_number();
+    let child = Thread::create(
+        index,
+        counters::reserve(vm.tool.image_counters()),
+        parent.area.entry,
+    )
+    .ok()?;
     // SAFETY: fresh, and known to nobody else.
     let c = unsafe { &mut *child };
     c.regs = parent.regs;
@@ -283,8 +281,8 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     }
     c.resume_pc = parent.resume_pc;
     c.resume_context = parent.resume_context;
-    c.epoch = vm.cache.epoch;
-    c.confined = own::inherited(parent);
+    c.epoch = vm.code.fresh.epoch;
+    c.area.filters = filter::inherited(&parent.area);
     c.signals.mask = parent.signals.mask;
     c.signals.trap_flag = parent.signals.trap_flag;
     let thread = request.flag(c::CLONE_THREAD);
@@ -300,9 +298,8 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     if request.clears_handlers {
         c.process().clear_handlers();
     }
-    vm.next_thread += 1;
     vm.log(format_args!("thread {index} begins"));
-    vm.threads.push(child);
+    vm.threads.add(child);
     Some(child)
 }
 
@@ -313,7 +310,13 @@ fn forget_dead() {
         let thread = unsafe { &***thread };
         thread.borrowed_memory && !thread.awaited && thread.tid != 0 && !proc::exists(thread.tid)
     };
-    let dead: Vec<_> = vm::lock().threads.iter().filter(gone).copied().collect();
+    let dead: Vec<_> = vm::lock()
+        .threads
+        .addresses()
+        .iter()
+        .filter(gone)
+        .copied()
+        .collect();
     for child in dead {
         // SAFETY: it has been waited for.
         unsafe { forget(child) };
@@ -329,11 +332,11 @@ unsafe fn forget(child: *mut Thread) {
     let c = unsafe { &mut *child };
     c.finish_exec();
     let tool = vm::lock().tool_ref();
-    tool.thread_fini(&crate::host::EngineHost, ppin_jit::api::ThreadId(c.index));
+    tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();
-    vm.threads.retain(|t| *t != child);
-    own::learn(&vm.threads);
-    vm.adopt_counts(c);
+    vm.threads.remove(child);
+    vm.learn_filters();
+    counters::retire(&mut vm, c);
     c.drop_process();
     if c.borrowed_memory {
         lock::end_sharing();
@@ -346,19 +349,19 @@ unsafe fn forget(child: *mut Thread) {
 /// First thing that a child does, on its VM stack.
 ///
 /// # Safety
-/// Reached from the glue only, with the structure made for this child.
-pub unsafe extern "C" fn start(thread: *mut Thread) -> ! {
-    // SAFETY: the glue passes the structure made for this child.
-    let thread = unsafe { &mut *thread };
+/// Reached from the gate only, with the structure made for this child.
+unsafe extern "C" fn start(thread: *mut ()) -> ! {
+    // SAFETY: the gate passes the structure made for this child.
+    let thread = unsafe { &mut *thread.cast::<Thread>() };
     thread.adopt();
     thread.process().tell_kernel();
-    proc::set_mask(HOLD_ALL);
+    signals::set_mask(HOLD_ALL);
     let tool = vm::lock().tool_ref();
     tool.thread_start(
-        &crate::host::EngineHost,
-        ppin_jit::api::ThreadId(thread.index),
+        &crate::tools::host::EngineHost,
+        ppin_api::ThreadId(thread.index),
     );
-    proc::set_mask(kernel_mask(thread.signals.mask));
+    signals::set_mask(kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.
-    unsafe { crate::glue::enter_first() }
+    unsafe { ppin_process::gate::enter_first() }
 }

@@ -1,14 +1,14 @@
 //! The end of a thread and of the process.
 
-use super::Thread;
-use crate::confine::own;
-use crate::end;
-use crate::leave::gather;
-use crate::signal::{HOLD_ALL, NOTHING, kernel_mask};
-use crate::sys::{c, come_what_may, proc};
-use crate::syscall::{Outcome, table};
-use crate::vm;
-use ppin_jit::api::ThreadId;
+use crate::life::end;
+use crate::life::leave::gather;
+use crate::syscall::outcome::Outcome;
+use ppin_api::ThreadId;
+use ppin_os::{app_call, c, filter, proc, signals};
+use ppin_process::gate::table;
+use ppin_process::signal::{HOLD_ALL, NOTHING, kernel_mask};
+use ppin_process::thread::Thread;
+use ppin_process::vm;
 
 /// `exit`: this thread only, unless it is the last.
 pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
@@ -19,35 +19,35 @@ pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
         let vm = vm::lock();
         (vm.threads.len() == 1, vm.tool_ref())
     };
-    tool.thread_fini(&crate::host::EngineHost, ThreadId(thread.index));
+    tool.thread_fini(&crate::tools::host::EngineHost, ThreadId(thread.index));
     if last {
         end::of_process(&mut vm::lock());
         leave(status);
     }
-    proc::set_mask(HOLD_ALL);
+    signals::set_mask(HOLD_ALL);
     let (base, len) = {
         let mut vm = vm::lock();
         let me: *mut Thread = thread;
         // What confines it is not forgotten: it has calls to make yet.
-        vm.threads.retain(|t| *t != me);
-        crate::counters::retire(&mut vm, thread);
+        vm.threads.remove(me);
+        ppin_process::counters::retire(&mut vm, thread);
         vm.log(format_args!("thread {} ends", thread.index));
         thread.map
     };
-    if !own::allows(c::__NR_munmap) {
+    if !filter::allows(c::__NR_munmap) {
         leave(status);
     }
     // The signal stack goes, too.
-    proc::set_mask(NOTHING);
+    signals::set_mask(NOTHING);
     // SAFETY: nothing refers to the structure any more; the routine needs no stack.
-    unsafe { crate::glue::unmap_and_exit(base, len, status) }
+    unsafe { ppin_process::gate::unmap_and_exit(base, len, status) }
 }
 
 /// `exit` without taking anything down: the memory is the parent's, or ends too.
 fn leave(status: i32) -> ! {
     loop {
         // SAFETY: does not return.
-        unsafe { come_what_may(c::__NR_exit, [status as usize, 0, 0, 0, 0, 0]) };
+        unsafe { app_call(c::__NR_exit, [status as usize, 0, 0, 0, 0, 0]) };
     }
 }
 
@@ -58,12 +58,12 @@ pub fn process(thread: &mut Thread, status: i32) -> Outcome {
     if thread.borrowed_memory {
         proc::exit_group(status)
     }
-    proc::set_mask(HOLD_ALL);
+    signals::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
     if gather::is_led_by_another(thread) {
         // The process is about to die of a signal, or goes on natively.
         drop(vm);
-        proc::set_mask(kernel_mask(thread.signals.mask));
+        signals::set_mask(kernel_mask(thread.signals.mask));
         return Outcome::Again;
     }
     if vm.threads.len() > 1 {

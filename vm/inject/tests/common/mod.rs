@@ -3,7 +3,8 @@
 
 use ppin_abi::boot::RuntimeSpan;
 use ppin_inject::block::BootParams;
-use ppin_inject::sys::{Cpu, Kernel};
+use ppin_inject::cpu::Cpu;
+use ppin_inject::sys::Kernel;
 use ppin_inject::{Exec, HelperSpace, Launch, launch_with};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;

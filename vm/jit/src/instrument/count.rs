@@ -8,9 +8,9 @@
 //! distance that only the engine knows, in a slot: another temporary holds it.
 
 use super::merge::{Addition, Group};
-use crate::api::Counter;
 use crate::form::{Cell, Form, Need, Op, RegSet, Temp, Width};
 use ppin_abi::area::counter_disp;
+use ppin_api::Counter;
 use ppin_relocator::CountRow;
 
 /// For so many parts of additions there is room at once.

@@ -2,11 +2,12 @@
 
 use crate::analyse::flags::live_flags;
 use crate::analyse::registers::overwritten;
-use crate::api::{CountInsertion, Counter};
 use crate::decode::{Ins, Kind};
 use crate::form::RegSet;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_api::Counter;
+use ppin_api::compiler::CountInsertion;
 
 /// Additions made at one place.
 pub(super) struct Group {

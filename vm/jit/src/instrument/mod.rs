@@ -5,16 +5,39 @@
 //! block. Count rows tell the VM which instruction each part of an addition pays
 //! for, so that a block left in the middle is corrected.
 
+mod argument;
 mod count;
 mod merge;
+mod operand;
+mod source;
 
-use crate::api::{CallInsertion, Insertions};
 use crate::decode::Ins;
 use crate::form::{Form, InsId, Op, RegSet};
 use crate::lower::bridge;
 use alloc::vec::Vec;
 use core::ops::Range;
 use merge::Group;
+use ppin_abi::addr::ImageBase;
+use ppin_abi::context::Context;
+use ppin_api::compiler::{CallInsertion, Insertions, Limits};
+use ppin_api::{Tool, Trace};
+use source::Decoded;
+
+pub(crate) use argument::call_arg;
+pub(crate) use operand::address;
+
+/// Lets `tool` look at a trace that consists of `ins`; what it inserts.
+pub(crate) fn ask(tool: &dyn Tool, ins: &[Ins], image: ImageBase, context: Context) -> Insertions {
+    let source = Decoded::new(ins, image);
+    let limits = Limits {
+        image_counters: tool.image_counters(),
+        routines: tool.routines().len(),
+    };
+    let continues = context.contains(Context::CONTINUATION);
+    let trace = Trace::new(&source, image, continues, limits);
+    tool.instrument(&trace);
+    trace.into_insertions()
+}
 
 /// What is inserted around each instruction, to be asked for in their order.
 #[derive(Default)]
@@ -89,7 +112,8 @@ impl Plan {
         }
         while called(self) {
             let call = &self.calls[self.calls_done];
-            bridge::lower(form, ins, call.routine.0, &call.args);
+            let args = call.args.iter().map(|value| call_arg(*value));
+            bridge::lower(form, ins, call.routine.0, args);
             self.calls_done += 1;
         }
         !free

@@ -23,9 +23,14 @@ use ppin_abi::area::Entry;
 use ppin_abi::record::CallArg;
 
 /// The call of `routine` with `args`.
-pub(crate) fn lower(form: &mut Form, ins: InsId, routine: u16, args: &[CallArg]) {
+pub(crate) fn lower(
+    form: &mut Form,
+    ins: InsId,
+    routine: u16,
+    args: impl Iterator<Item = CallArg>,
+) {
     let first = form.args.len() as u32;
-    form.args.extend_from_slice(args);
+    form.args.extend(args);
     let args = first..form.args.len() as u32;
     let [record] = form.take([Need::fixed(Gpr::RCX)]);
     form.record(record, Record::Call { ins, routine, args });

@@ -11,11 +11,12 @@
 
 use super::bridge;
 use super::site::Site;
-use crate::api::{address_arg, plain_arg};
 use crate::decode::x87::PointerField;
 use crate::form::Form;
+use crate::instrument::{address, call_arg};
 use iced_x86::InstructionInfoFactory;
-use ppin_abi::record::{ArgKind, X87_POINTER};
+use ppin_abi::record::X87_POINTER;
+use ppin_api::compiler::Value;
 
 /// Behind the instruction itself.
 pub(super) fn lower(form: &mut Form, site: &Site<'_>, field: PointerField) {
@@ -24,11 +25,15 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>, field: PointerField) {
     let address = info
         .used_memory()
         .first()
-        .and_then(|used| address_arg(used, &site.ins.raw, site.image));
+        .and_then(|used| address(used, &site.ins.raw, site.image));
     let Some(address) = address else {
         return;
     };
-    let constant = |value: u8| plain_arg(ArgKind::Const, u64::from(value));
-    let args = [address, constant(field.offset), constant(field.width)];
-    bridge::lower(form, site.id, X87_POINTER, &args);
+    let constant = |value: u8| call_arg(Value::Const(u64::from(value)));
+    let args = [
+        call_arg(Value::Memory(address)),
+        constant(field.offset),
+        constant(field.width),
+    ];
+    bridge::lower(form, site.id, X87_POINTER, args.into_iter());
 }

@@ -1,12 +1,11 @@
 //! Code for one piece of a sequence after the other.
 
 use super::pieces::{exact, inside, leaves, piece_starts, read};
-use crate::api::{Tool, Trace};
 use crate::compile::end_context;
 use crate::decode::{Ins, Kind};
 use crate::emit::{Emitter, ExitTo, InSequence, Source};
 use crate::form::{Form, InsId, Op, Record};
-use crate::instrument::Plan;
+use crate::instrument::{self, Plan};
 use crate::lower::{self, Site};
 use crate::request::{Request, Sequence};
 use alloc::vec;
@@ -14,6 +13,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
+use ppin_api::Tool;
 use ppin_relocator::{Fragment, RelocKind};
 
 /// A translated sequence and where its parts are.
@@ -112,9 +112,8 @@ impl Builder<'_> {
         {
             return self.leave(from, &only);
         }
-        let trace = Trace::new(&ins, self.request.image, context, self.tool);
-        self.tool.instrument(&trace);
-        let mut plan = Plan::new(trace.into_insertions(), &ins, &[]);
+        let inserted = instrument::ask(self.tool, &ins, self.request.image, context);
+        let mut plan = Plan::new(inserted, &ins, &[]);
         let mut block = !context.contains(Context::CONTINUATION);
         for (n, one) in ins.iter().enumerate() {
             let id = InsId(n as u16);

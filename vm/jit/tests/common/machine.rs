@@ -22,7 +22,7 @@ use ppin_abi::area::{Area, Entry, Rseq, Spill};
 use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
 use ppin_abi::spills::SpillSlot;
-use ppin_jit::api::Tool;
+use ppin_api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_relocator::{CountRow, Fragment, Placement, SlotInit, apply};
 use std::mem::offset_of;
@@ -329,7 +329,7 @@ impl Machine {
     ) -> Side {
         let mut side = Side {
             global: (0..4).map(|i| self.area_word(0x100 + 8 * i)).collect(),
-            image: (0..ppin_jit::api::OPCODES as usize)
+            image: (0..ppin_api::OPCODES as usize)
                 .map(|i| self.area_word(IMAGE_COUNTERS as usize + 8 * i))
                 .collect(),
             calls: self.area_word(host_code::CALLS),

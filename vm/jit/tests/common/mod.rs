@@ -5,7 +5,7 @@ pub mod capture;
 pub mod host_code;
 pub mod machine;
 
-use ppin_jit::api::{Arg, Counter, IPoint, Routine, RoutineId, Tool, Trace};
+use ppin_api::{Arg, Counter, IPoint, Routine, RoutineId, Tool, Trace};
 
 /// Inserts nothing.
 pub struct Null;
@@ -59,7 +59,7 @@ impl Tool for Opcodes {
         "opcodes per image"
     }
     fn image_counters(&self) -> u32 {
-        ppin_jit::api::OPCODES
+        ppin_api::OPCODES
     }
     fn instrument(&self, trace: &Trace<'_>) {
         for ins in trace.ins() {

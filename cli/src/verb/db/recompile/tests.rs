@@ -1,10 +1,12 @@
 //! Units made as the engine makes them, and doctored ones.
 
 use super::*;
+use ppin_abi::addr::ImageBase;
 use ppin_abi::spills::SpillSet;
 use ppin_cachedb::Access;
-use ppin_persist::{Key, LOW_IMAGE, Piece, UnitSpec, freeze};
-use ppin_relocator::FragmentRef;
+use ppin_jit::{BytesEnd, Request, compile};
+use ppin_persist::{Key, LOW_IMAGE, Piece, UnitSpec, freeze, source_hash, tool_key};
+use ppin_relocator::{Fragment, FragmentRef};
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 
@@ -172,6 +174,9 @@ fn other_builds_and_unknown_knobs_are_skipped() {
     let mut world = World::new("null");
     world.publish(&world.translate(HIGH), HIGH, "icount");
     assert!(world.again().skipped[0].why.contains("other knobs"));
+    world.publish(&world.translate(HIGH), HIGH, "nothing\nknob=1");
+    let unknown = "this ppin has no tool \"nothing\"";
+    assert!(world.again().skipped.iter().any(|s| s.why == unknown));
     world.key.engine = [7; 32];
     world.publish(&world.translate(HIGH), HIGH, "null");
     assert!(

@@ -1,0 +1,16 @@
+//! What images and tools of the database are called.
+
+use ppin_cachedb::ImageEntry;
+
+/// The path of an image, as far as it is known.
+pub fn name(image: &ImageEntry) -> String {
+    image
+        .path
+        .as_ref()
+        .map_or_else(|| "?".to_owned(), |path| path.display().to_string())
+}
+
+/// The tool and its knobs, on one line.
+pub fn label(text: &str) -> String {
+    text.replace('\n', " ")
+}

@@ -1,0 +1,12 @@
+//! Options that verbs share, and those of the verbs that others start. From these definitions
+//! come the parser, `--help`, the manual pages and the shell completions.
+
+mod engine;
+mod print;
+mod run;
+mod shared;
+
+pub use engine::{Check, EngineOption};
+pub use print::{Gen, Tool};
+pub use run::Run;
+pub use shared::{Cache, Format, Global};

@@ -1,0 +1,178 @@
+//! Makes the model from the database.
+
+use super::load::load;
+use super::model::{Exit, Image, Trace, TraceFigures, Traces, UnitFigures};
+use super::target::Place;
+use super::unit::Unit;
+use crate::database::{label, name};
+use crate::failure::{Failure, failed};
+use ppin_cachedb::{Database, ImageEntry};
+use ppin_jit::disasm;
+use ppin_persist::{FragmentInfo, Thawed, UnitSummary, unit_flag};
+use std::ops::Range;
+
+/// All images.
+pub fn images(db: Option<&Database>, images: &[ImageEntry]) -> Vec<Image> {
+    images.iter().map(|entry| image(db, entry)).collect()
+}
+
+fn image(db: Option<&Database>, entry: &ImageEntry) -> Image {
+    let mut sum = UnitSummary::default();
+    for unit in &entry.units {
+        if let Some(Ok(Some(unit))) = db.map(|db| load(db, &unit.path)) {
+            add(&mut sum, &unit.summary());
+        }
+    }
+    Image {
+        name: name(entry),
+        identity: entry.image,
+        tool: label(&entry.label),
+        units: entry.units.len(),
+        bytes: entry.bytes(),
+        sum,
+    }
+}
+
+fn add(sum: &mut UnitSummary, unit: &UnitSummary) {
+    sum.fragments += unit.fragments;
+    sum.instructions += unit.instructions;
+    sum.source += unit.source;
+    sum.hot += unit.hot;
+    sum.cold += unit.cold;
+    sum.slots += unit.slots;
+    sum.tables += unit.tables;
+    sum.file += unit.file;
+    sum.exits += unit.exits;
+    sum.linked += unit.linked;
+}
+
+/// Units of an image.
+pub fn units(units: &[Unit]) -> Vec<UnitFigures> {
+    let figures = |unit: &Unit| UnitFigures {
+        path: unit.path.clone(),
+        name: unit.name(),
+        image: unit.image_path(),
+        image_error: unit.image.as_ref().err().cloned(),
+        tool: unit.tool(),
+        displacement: unit.file().unit().geometry().displacement,
+        sum: unit.summary(),
+    };
+    units.iter().map(figures).collect()
+}
+
+/// Traces of a unit.
+pub fn traces(unit: &Unit) -> Traces {
+    let file = unit.file();
+    let tables = file.unit();
+    let infos = (0..tables.fragments()).filter_map(|number| tables.info(number).ok());
+    Traces {
+        path: unit.path.clone(),
+        name: unit.name(),
+        image: unit.image_path(),
+        tool: unit.tool(),
+        traces: infos.map(|info| trace_figures(unit, &info)).collect(),
+        count: tables.fragments() as usize,
+    }
+}
+
+fn trace_figures(unit: &Unit, info: &FragmentInfo) -> TraceFigures {
+    let address = unit.elf.address(info.head.0);
+    TraceFigures {
+        number: info.number,
+        offset: info.head.0,
+        address,
+        place: unit.elf.describe(address),
+        symbol: unit.elf.symbol(address).map(|(name, _)| name.to_owned()),
+        context: info.context.0,
+        instructions: info.instructions,
+        source_bytes: info.source_len,
+        hot_bytes: info.hot.len(),
+        cold_bytes: info.cold.len(),
+    }
+}
+
+/// Gives the traces of `unit` that hold `place` to `show`; all of them without a place. How
+/// many there are.
+pub fn code(
+    unit: &Unit,
+    place: Option<&Place>,
+    show: &mut dyn FnMut(&Trace),
+) -> Result<usize, Failure> {
+    let wanted = match place {
+        None => Vec::new(),
+        Some(Place::Address(address)) => std::iter::once(*address..*address + 1).collect(),
+        Some(Place::Symbol(name)) => unit.elf.ranges(name),
+    };
+    let file = unit.file();
+    let mut shown = 0;
+    for number in 0..file.unit().fragments() {
+        let info = file.unit().info(number).map_err(failed)?;
+        if place.is_some_and(|place| !holds(unit, &info, place, &wanted)) {
+            continue;
+        }
+        shown += 1;
+        show(&trace(unit, number, &file.thaw(number).map_err(failed)?));
+    }
+    Ok(shown)
+}
+
+fn holds(unit: &Unit, info: &FragmentInfo, place: &Place, wanted: &[Range<u64>]) -> bool {
+    let start = unit.elf.address(info.head.0);
+    let covered = match place {
+        Place::Address(_) => start..start + u64::from(info.source_len.max(1)),
+        // Of a function, the traces that begin in it.
+        Place::Symbol(_) => start..start + 1,
+    };
+    wanted.iter().any(|range| overlap(range, &covered))
+}
+
+fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+fn trace(unit: &Unit, number: u32, thawed: &Thawed) -> Trace {
+    let fragment = &thawed.fragment;
+    let address = unit.elf.address(fragment.head.0);
+    let source = unit.source(fragment.head.0, fragment.source_len);
+    Trace {
+        image: unit.image_path(),
+        unit: unit.path.clone(),
+        unit_name: unit.name(),
+        tool: unit.tool(),
+        number,
+        offset: fragment.head.0,
+        address,
+        place: unit.elf.describe(address),
+        symbol: unit
+            .elf
+            .symbol(address)
+            .map(|(name, inside)| (name.to_owned(), inside)),
+        context: fragment.context.0,
+        instructions: fragment.instructions,
+        source_bytes: fragment.source_len,
+        relocations: fragment.relocs.len(),
+        indirect_target: thawed.flags & unit_flag::INDIRECT_TARGET != 0,
+        original: source
+            .map(|bytes| disasm::lines(address, bytes))
+            .map_err(str::to_owned),
+        translated: disasm::hot_lines(fragment),
+        stubs: disasm::stub_lines(fragment),
+        exits: fragment
+            .exits
+            .iter()
+            .map(|exit| an_exit(unit, exit))
+            .collect(),
+    }
+}
+
+fn an_exit(unit: &Unit, exit: &ppin_relocator::Exit) -> Exit {
+    let target = unit.elf.address(exit.target.0);
+    let found = unit.file().unit().lookup(exit.target, exit.context);
+    Exit {
+        target,
+        place: unit.elf.describe(target),
+        symbol: unit.elf.symbol(target).map(|(name, _)| name.to_owned()),
+        context: exit.context.0,
+        linked: found.is_ok_and(|entry| entry.is_some()),
+    }
+}

@@ -1,0 +1,114 @@
+//! Which crate may know which: the plan of the house.
+//!
+//! A crate may only name crates above its own line, so no circle of crates can be written down.
+
+use crate::crates::{below, project};
+use crate::house::House;
+use std::collections::BTreeMap;
+
+/// A crate and those that it may depend on, from the bottom up.
+#[rustfmt::skip] // a table: a line per crate
+const PLAN: &[(&str, &[&str])] = &[
+    ("vm/abi",          &[]),
+    ("vm/seccomp",      &[]),
+    ("relocator",       &["vm/abi"]),
+    ("vm/os",           &["vm/abi", "vm/seccomp"]),
+    ("vm/inject",       &["vm/abi"]),
+    ("persist",         &["vm/abi", "relocator"]),
+    ("vm/store",        &["vm/os", "persist"]),
+    ("tools/api",       &["vm/abi"]),
+    ("vm/codecache",    &["vm/abi", "vm/os", "vm/store", "relocator", "persist"]),
+    ("vm/jit",          &["vm/abi", "relocator", "tools/api"]),
+    ("vm/offline",      &["vm/abi", "vm/jit", "relocator", "persist", "tools/api"]),
+    ("vm/process",      &["vm/abi", "vm/seccomp", "vm/os", "vm/inject", "vm/codecache", "vm/jit", "tools/api"]),
+    ("vm/translate",    &["vm/abi", "vm/os", "vm/store", "vm/codecache", "vm/jit", "vm/offline", "vm/process", "relocator", "persist", "tools/api"]),
+    ("vm/listing",      &["vm/os", "vm/process"]),
+    ("vm/engine",       &["vm/abi", "vm/seccomp", "vm/os", "vm/store", "vm/inject", "vm/codecache", "vm/jit", "vm/process", "vm/translate", "vm/listing", "relocator", "tools/api"]),
+    ("tools/sdk",       &["tools/api"]),
+    ("tools/testing",   &["vm/abi", "vm/jit", "relocator", "tools/api"]),
+    ("tools/null",      &["tools/api", "tools/sdk"]),
+    ("tools/icount",    &["tools/api", "tools/sdk"]),
+    ("tools/bbcount",   &["tools/api", "tools/sdk"]),
+    ("tools/opcodemix", &["tools/api", "tools/sdk"]),
+    ("tools/memtrace",  &["tools/api", "tools/sdk"]),
+    ("tools/bundled",   &["tools/api", "tools/sdk", "tools/null", "tools/icount", "tools/bbcount", "tools/opcodemix", "tools/memtrace"]),
+    ("vm/runtime",      &["vm/abi", "vm/os", "vm/inject", "vm/process", "vm/engine", "tools/bundled"]),
+    ("cachedb",         &["vm/abi", "relocator", "persist"]),
+    ("cli",             &["vm/abi", "vm/inject", "vm/offline", "relocator", "persist", "cachedb", "tools/api", "tools/sdk", "tools/bundled"]),
+    ("benches",         &[]),
+    ("tests",           &[]),
+];
+
+/// Arrows that the plan forbids and that are still there. This list may only become shorter.
+const STILL: &[(&str, &str)] = &[("cli", "vm/jit")];
+
+/// Arrows that are not in the plan, and lines of the plan that are out of order.
+pub fn complaints(house: &House) -> Vec<String> {
+    let mut found = plan_points_down();
+    let arrows = between_crates(house);
+    for ((from, to), example) in &arrows {
+        let still = STILL.contains(&(from, to));
+        match (allowed(from, to), still) {
+            (false, false) => found.push(forbidden(from, to, example)),
+            (true, true) => found.push(format!("{from} may need {to}: remove it from STILL")),
+            _ => {}
+        }
+    }
+    let gone = STILL
+        .iter()
+        .filter(|(from, to)| !arrows.contains_key(&((*from).into(), (*to).into())));
+    found.extend(gone.map(|(from, to)| format!("{from} needs {to} no more: remove it from STILL")));
+    found
+}
+
+fn forbidden(from: &str, to: &str, example: &str) -> String {
+    match PLAN.iter().any(|(name, _)| *name == from) {
+        true => format!(
+            "{from} needs {to} ({example}), which the plan does not have. Move what it needs \
+             below both, have its caller hand it in, or change PLAN in tests/house/arrows.rs"
+        ),
+        false => format!("give {from} a line of PLAN in tests/house/arrows.rs"),
+    }
+}
+
+/// From crate to crate, with where it is seen: in the manifest or in a file.
+fn between_crates(house: &House) -> BTreeMap<(String, String), String> {
+    let project = project();
+    let mut arrows = BTreeMap::new();
+    for &(from, to) in &house.arrows {
+        let (from, to) = (&house.files[from], &house.files[to]);
+        if from.krate != to.krate {
+            let names = [&from.path, &to.path]
+                .map(|path| below(&project, path))
+                .join(" to ");
+            arrows
+                .entry((from.krate.clone(), to.krate.clone()))
+                .or_insert(names);
+        }
+    }
+    for krate in &house.crates {
+        for to in &krate.depends {
+            let manifest = format!("{}/Cargo.toml", krate.folder);
+            arrows
+                .entry((krate.folder.clone(), to.clone()))
+                .or_insert(manifest);
+        }
+    }
+    arrows
+}
+
+fn allowed(from: &str, to: &str) -> bool {
+    PLAN.iter()
+        .any(|(name, below)| *name == from && below.contains(&to))
+}
+
+fn plan_points_down() -> Vec<String> {
+    let line = |name: &str| PLAN.iter().position(|(row, _)| *row == name);
+    let arrows = PLAN
+        .iter()
+        .flat_map(|(from, below)| below.iter().map(move |to| (*from, *to)));
+    arrows
+        .filter(|(from, to)| line(to).is_none_or(|to| Some(to) >= line(from)))
+        .map(|(from, to)| format!("PLAN lets {from} need {to}, which does not stand above it"))
+        .collect()
+}

@@ -1,0 +1,98 @@
+//! What can be inserted, and what is refused.
+
+use crate::register::Reg;
+use core::fmt;
+
+/// Where an insertion stands relative to its instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IPoint {
+    /// Before it.
+    Before,
+    /// Behind it, on the way to the following instruction. For a conditional
+    /// branch: if it is not taken. Refused for what never goes on to the next one
+    /// (jumps, calls, returns) and for system calls.
+    After,
+    /// On the way to the target. Granted for direct jumps and calls, which are
+    /// always taken; refused for conditional branches, for now.
+    TakenBranch,
+    /// Wherever in its block it costs least. A call is then made before.
+    Anywhere,
+}
+
+/// A counter, of 64 bits, one per thread.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Counter {
+    /// One of [`ppin_abi::area::GLOBAL_COUNTERS`] for the whole process.
+    Global(u32),
+    /// One for each image, of as many as [`crate::Tool::image_counters`] says;
+    /// that of the image which holds the instruction.
+    Image(u32),
+}
+
+/// Most that one insertion may add.
+pub const MAX_AMOUNT: u32 = 1 << 20;
+
+/// Index into [`crate::Tool::routines`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct RoutineId(pub u16);
+
+/// An argument of an analysis call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arg {
+    /// A number.
+    Const(u64),
+    /// App address of the instruction.
+    InsAddr,
+    /// App address of the instruction behind it.
+    NextAddr,
+    /// App value of a register.
+    Reg(Reg),
+    /// Address of memory operand `n` (see [`crate::Ins::memory_operands`]); only
+    /// before the instruction.
+    MemoryEa(usize),
+    /// Bytes that memory operand `n` covers.
+    MemorySize(usize),
+    /// Target of a direct branch, taken or not.
+    BranchTarget,
+    /// Number of the thread.
+    ThreadId,
+}
+
+/// Why an insertion was not made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// The instruction has no such place (see [`IPoint`]).
+    Point,
+    /// Not built yet: a place that only a taken conditional branch passes.
+    TakenSide,
+    /// The counter's index is beyond what there is.
+    Counter,
+    /// The amount is 0 or above [`MAX_AMOUNT`].
+    Amount,
+    /// No such routine.
+    Routine,
+    /// More arguments than [`ppin_abi::record::MAX_ARGS`].
+    Arguments,
+    /// The instruction has no such memory operand, or its address cannot be
+    /// computed there (vector-indexed, or behind the instruction).
+    Operand,
+    /// The instruction has no direct target within reach.
+    Target,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Point => "the instruction has no such insertion point",
+            Self::TakenSide => "the taken side of a conditional branch cannot be instrumented yet",
+            Self::Counter => "there is no such counter",
+            Self::Amount => "the amount is zero or too large",
+            Self::Routine => "there is no such analysis routine",
+            Self::Arguments => "an analysis routine takes at most six arguments",
+            Self::Operand => "the memory operand's address cannot be had there",
+            Self::Target => "the instruction has no direct target within reach",
+        })
+    }
+}
+
+impl core::error::Error for Refused {}

@@ -1,0 +1,65 @@
+//! What a tool inserted into a trace, checked, for the compiler to translate.
+
+use crate::insert::{Counter, RoutineId};
+use crate::operand::Address;
+use crate::register::Reg;
+use alloc::vec::Vec;
+use ppin_abi::addr::ImageOff;
+
+/// A granted count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CountInsertion {
+    /// Index of the instruction in the trace.
+    pub ins: u32,
+    /// Whether it is made on the way behind the instruction.
+    pub after: bool,
+    /// What is added to.
+    pub counter: Counter,
+    /// How much.
+    pub amount: u32,
+}
+
+/// A granted call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallInsertion {
+    /// Index of the instruction in the trace.
+    pub ins: u32,
+    /// Whether it is made on the way behind the instruction.
+    pub after: bool,
+    /// What is called.
+    pub routine: RoutineId,
+    /// What it is called with.
+    pub args: Vec<Value>,
+}
+
+/// An argument of a call. It names no address of this run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// A number.
+    Const(u64),
+    /// App address of a place in the image.
+    App(ImageOff),
+    /// App value of a register.
+    Reg(Reg),
+    /// Address of a memory operand.
+    Memory(Address),
+    /// Number of the thread.
+    ThreadId,
+}
+
+/// All that a tool inserted into one trace, each list in order of insertion.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Insertions {
+    /// Counts.
+    pub counts: Vec<CountInsertion>,
+    /// Calls.
+    pub calls: Vec<CallInsertion>,
+}
+
+impl Insertions {
+    /// Whether nothing was inserted.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty() && self.calls.is_empty()
+    }
+}

@@ -1,0 +1,67 @@
+//! What a tool sees: Pin's model in Rust.
+//!
+//! A [`Tool`] looks at every trace once, when it is translated ([`Tool::instrument`]), and says
+//! what is to be counted or called there. What it inserted becomes part of the translated code,
+//! which may be kept in the database and run by later processes without asking the tool again.
+//! So instrumentation must be a pure function of the trace and the knobs: it gets `&self` and
+//! no access to the running process. What the program *does* is seen by counters and by
+//! analysis [`Routine`]s, and told by the callbacks.
+//!
+//! A request that cannot be granted is refused by a [`Refused`] value; nothing is dropped in
+//! silence.
+//!
+//! ```text
+//! tool, knob, routine      what an author writes: callbacks, options, analysis routines
+//! view/                    the code that is being translated: trace, block, instruction
+//! opcode, register, operand   parts of an instruction
+//! insert                   what can be inserted where, and what is refused
+//! host/                    the process around the tool, a service for each subject
+//! report                   where the result goes
+//! source, insertions       the compiler's side ([`compiler`])
+//! ```
+//!
+//! # Walls
+//! No compiler and no operating system is in here. The compiler fills the views through
+//! [`compiler::Source`] and takes the insertions as plain data; the engine implements
+//! [`Host`]. All that passes between a tool and its surroundings is plain data, or a trait
+//! without generic methods, so each can become a table of functions for a tool that is
+//! loaded at run time.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+extern crate alloc;
+
+mod host;
+mod insert;
+mod insertions;
+mod knob;
+mod opcode;
+mod operand;
+mod register;
+mod report;
+mod routine;
+mod source;
+mod tool;
+mod view;
+
+pub use host::{
+    Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, ThreadId,
+    ThreadInfo, Threads,
+};
+pub use insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
+pub use knob::Knob;
+pub use opcode::{OPCODES, Opcode};
+pub use operand::{Access, Address, MemoryOperand, Segment};
+pub use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
+pub use register::Reg;
+pub use report::{Format, Report};
+pub use routine::{Call, Routine, RoutineFn};
+pub use source::Category;
+pub use tool::Tool;
+pub use view::{Bbl, Ins, Trace};
+
+/// The other side of the views: what a compiler hands to a tool, and what it gets back.
+pub mod compiler {
+    pub use crate::insertions::{CallInsertion, CountInsertion, Insertions, Value};
+    pub use crate::source::Source;
+    pub use crate::view::Limits;
+}

@@ -1,0 +1,106 @@
+//! Analysis routines.
+
+use crate::host::Host;
+use core::any::Any;
+use ppin_abi::record::MAX_ARGS;
+
+/// A function that translated code calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Routine {
+    /// Name, for listings of translated code.
+    pub name: &'static str,
+    /// The function.
+    pub function: RoutineFn,
+}
+
+/// Runs on the thread that executes the instruction, at the same time as others.
+/// It must not wait for another thread: signals are held back while it runs.
+pub type RoutineFn = fn(&Call<'_>);
+
+/// What an analysis routine is called with.
+pub struct Call<'a> {
+    /// The tool itself; see [`Call::tool`].
+    pub tool: &'a dyn Any,
+    /// The process around it.
+    pub host: &'a dyn Host,
+    /// Values of the arguments named at insertion, in order; the rest are 0.
+    pub args: [u64; MAX_ARGS],
+}
+
+impl Call<'_> {
+    /// The tool by its type, for its state; `None` if it is another tool.
+    #[must_use]
+    pub fn tool<T: Any>(&self) -> Option<&T> {
+        self.tool.downcast_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::{
+        Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, ThreadId,
+        ThreadInfo, Threads,
+    };
+
+    /// A process in which nothing has happened yet.
+    struct Idle;
+
+    impl Counters for Idle {
+        fn global_total(&self, _index: u32) -> u64 {
+            0
+        }
+        fn global_of(&self, _thread: ThreadId, _index: u32) -> u64 {
+            0
+        }
+        fn image_total(&self, _image: ImageId, _index: u32) -> u64 {
+            0
+        }
+    }
+
+    impl Threads for Idle {
+        fn threads(&self) -> Vec<ThreadInfo> {
+            Vec::new()
+        }
+    }
+
+    impl Images for Idle {
+        fn images(&self) -> Vec<ImageInfo> {
+            Vec::new()
+        }
+    }
+
+    impl Program for Idle {
+        fn process_id(&self) -> u32 {
+            7
+        }
+        fn program(&self) -> String {
+            String::new()
+        }
+    }
+
+    impl Files for Idle {
+        fn open(&self, _path: &str) -> Result<FileId, FileError> {
+            Err(FileError(2))
+        }
+        fn append(&self, _file: FileId, _bytes: &[u8]) -> Result<(), FileError> {
+            Err(FileError(1234))
+        }
+    }
+
+    #[test]
+    fn a_routine_gets_its_tool_by_type_and_the_services_of_the_host() {
+        let tool = String::from("a tool's state");
+        let call = Call {
+            tool: &tool,
+            host: &Idle,
+            args: [0; MAX_ARGS],
+        };
+        assert_eq!(call.tool::<String>(), Some(&tool));
+        assert!(call.tool::<u32>().is_none());
+        assert_eq!(call.host.process_id(), 7);
+        let (open, append) = (call.host.open("x"), call.host.append(FileId(0), b""));
+        assert_eq!(open.unwrap_err().to_string(), "No such file or directory");
+        assert_eq!(append.unwrap_err().to_string(), "error 1234 of the kernel");
+    }
+}

@@ -1,0 +1,14 @@
+//! Views of the code that is being translated.
+
+mod bbl;
+mod ins;
+mod sight;
+mod trace;
+
+pub use bbl::Bbl;
+pub use ins::Ins;
+pub use sight::Limits;
+pub use trace::Trace;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,198 @@
+//! Views of instructions that are made up.
+
+use super::{Limits, Trace};
+use crate::compiler::{CallInsertion, Source, Value};
+use crate::insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
+use crate::opcode::Opcode;
+use crate::operand::{Access, Address, MemoryOperand};
+use crate::register::Reg;
+use crate::source::Category;
+use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
+use proptest::prelude::*;
+
+const IMAGE: ImageBase = ImageBase(0x10_0000);
+const LIMITS: Limits = Limits {
+    image_counters: 3,
+    routines: 2,
+};
+
+/// Instructions of 4 bytes at 0x1000, all of which read one place; direct branches lead to 0x40.
+struct Made(Vec<(Category, bool)>);
+
+impl Source for Made {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn pc(&self, index: usize) -> AppPc {
+        AppPc(IMAGE.0 + 0x1000 + 4 * index as u64)
+    }
+
+    fn len(&self, _index: usize) -> u32 {
+        4
+    }
+
+    fn opcode(&self, _index: usize) -> Opcode {
+        Opcode::from_index(7).unwrap()
+    }
+
+    fn category(&self, index: usize) -> Category {
+        self.0[index].0
+    }
+
+    fn falls_through(&self, index: usize) -> bool {
+        self.0[index].1
+    }
+
+    fn is_repeated(&self, _index: usize) -> bool {
+        false
+    }
+
+    fn target(&self, index: usize) -> Option<AppPc> {
+        let direct = matches!(
+            self.category(index),
+            Category::Jump | Category::Call | Category::ConditionalBranch
+        );
+        direct.then_some(AppPc(IMAGE.0 + 0x40))
+    }
+
+    fn memory_operands(&self, _index: usize) -> Vec<MemoryOperand> {
+        let operand = |address| MemoryOperand {
+            access: Access::Read,
+            size: 8,
+            conditional: false,
+            address,
+        };
+        [operand(Some(Address::Image(ImageOff(5)))), operand(None)].into()
+    }
+}
+
+const PLAIN: (Category, bool) = (Category::Plain, true);
+const BRANCH: (Category, bool) = (Category::ConditionalBranch, true);
+const ALWAYS_TAKEN: (Category, bool) = (Category::ConditionalBranch, false);
+const JUMP: (Category, bool) = (Category::Jump, false);
+const RETURN: (Category, bool) = (Category::Return, false);
+
+fn made(ins: &[(Category, bool)]) -> Made {
+    Made(ins.to_vec())
+}
+
+#[test]
+fn blocks_end_at_control_transfers_and_with_the_trace() {
+    let source = made(&[PLAIN, BRANCH, BRANCH, PLAIN, PLAIN]);
+    let trace = Trace::new(&source, IMAGE, true, LIMITS);
+    let lens: Vec<usize> = trace.bbls().map(|bbl| bbl.ins().count()).collect();
+    assert_eq!(lens, [2, 1, 2]);
+    let heads: Vec<u64> = trace.bbls().map(|bbl| bbl.pc().0 - trace.pc().0).collect();
+    assert_eq!(heads, [0, 8, 12]);
+    let continue_one: Vec<bool> = trace.bbls().map(|bbl| bbl.is_continuation()).collect();
+    assert_eq!(continue_one, [true, false, false]);
+    let nothing = made(&[]);
+    let empty = Trace::new(&nothing, IMAGE, false, LIMITS);
+    assert_eq!((empty.bbls().count(), empty.ins().count()), (0, 0));
+}
+
+#[test]
+fn there_is_a_point_behind_what_goes_on_and_a_taken_side_of_what_is_always_taken() {
+    let source = made(&[PLAIN, BRANCH, ALWAYS_TAKEN, JUMP, RETURN]);
+    let trace = Trace::new(&source, IMAGE, false, LIMITS);
+    let count = |point| -> Vec<Result<(), Refused>> {
+        let one = |ins: super::Ins<'_>| ins.insert_count(point, Counter::Global(0), 1);
+        trace.ins().map(one).collect()
+    };
+    let (no, later) = (Err(Refused::Point), Err(Refused::TakenSide));
+    assert_eq!(count(IPoint::After), [Ok(()), Ok(()), no, no, no]);
+    assert_eq!(count(IPoint::TakenBranch), [no, later, Ok(()), Ok(()), no]);
+    assert_eq!(count(IPoint::Before), [Ok(()); 5]);
+    let inserted = trace.into_insertions();
+    let behind: Vec<u32> = inserted
+        .counts
+        .iter()
+        .filter(|c| c.after)
+        .map(|c| c.ins)
+        .collect();
+    assert_eq!(behind, [0, 1]);
+    assert_eq!(inserted.counts.len(), 2 + 2 + 5);
+}
+
+#[test]
+fn arguments_become_values_that_name_no_address_of_the_run() {
+    let source = made(&[PLAIN, JUMP]);
+    let trace = Trace::new(&source, IMAGE, false, LIMITS);
+    let ins: Vec<_> = trace.ins().collect();
+    let args = [
+        Arg::InsAddr,
+        Arg::NextAddr,
+        Arg::BranchTarget,
+        Arg::MemoryEa(0),
+        Arg::MemorySize(1),
+        Arg::Reg(Reg::R9),
+    ];
+    ins[1]
+        .insert_call(IPoint::Before, RoutineId(1), &args)
+        .unwrap();
+    let expected = CallInsertion {
+        ins: 1,
+        after: false,
+        routine: RoutineId(1),
+        args: vec![
+            Value::App(ImageOff(0x1004)),
+            Value::App(ImageOff(0x1008)),
+            Value::App(ImageOff(0x40)),
+            Value::Memory(Address::Image(ImageOff(5))),
+            Value::Const(8),
+            Value::Reg(Reg::R9),
+        ],
+    };
+    assert_eq!(trace.into_insertions().calls, [expected]);
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_and_leaves_nothing_behind() {
+    let source = made(&[PLAIN]);
+    let trace = Trace::new(&source, IMAGE, false, LIMITS);
+    let ins = trace.ins().next().unwrap();
+    let call = |point, routine, args: &[Arg]| ins.insert_call(point, RoutineId(routine), args);
+    let before = |args: &[Arg]| call(IPoint::Before, 0, args);
+    assert_eq!(before(&[Arg::MemoryEa(1)]), Err(Refused::Operand));
+    assert_eq!(before(&[Arg::MemorySize(2)]), Err(Refused::Operand));
+    assert_eq!(before(&[Arg::BranchTarget]), Err(Refused::Target));
+    assert_eq!(before(&[Arg::ThreadId; 7]), Err(Refused::Arguments));
+    assert_eq!(
+        call(IPoint::After, 0, &[Arg::MemoryEa(0)]),
+        Err(Refused::Operand)
+    );
+    assert_eq!(call(IPoint::Before, 2, &[]), Err(Refused::Routine));
+    assert!(trace.into_insertions().is_empty());
+}
+
+#[test]
+fn an_address_out_of_reach_of_the_image_is_refused() {
+    let source = made(&[JUMP]);
+    let far = ImageBase(1 << 40);
+    let trace = Trace::new(&source, far, false, LIMITS);
+    let ins = trace.ins().next().unwrap();
+    assert_eq!(ins.image_offset(), None);
+    let call = ins.insert_call(IPoint::Before, RoutineId(0), &[Arg::InsAddr]);
+    assert_eq!(call, Err(Refused::Target));
+}
+
+proptest! {
+    #[test]
+    fn a_count_is_granted_within_the_limits_and_only_there(
+        image in any::<bool>(),
+        number in 0_u32..70,
+        amount in prop_oneof![0_u32..4, MAX_AMOUNT - 1..MAX_AMOUNT + 2],
+    ) {
+        let source = made(&[PLAIN]);
+        let trace = Trace::new(&source, IMAGE, false, LIMITS);
+        let (counter, limit) = match image {
+            true => (Counter::Image(number), LIMITS.image_counters),
+            false => (Counter::Global(number), ppin_abi::area::GLOBAL_COUNTERS as u32),
+        };
+        let ins = trace.ins().next().unwrap();
+        let granted = ins.insert_count(IPoint::Anywhere, counter, amount).is_ok();
+        prop_assert_eq!(granted, number < limit && (1..=MAX_AMOUNT).contains(&amount));
+        prop_assert_eq!(trace.into_insertions().counts.len(), usize::from(granted));
+    }
+}

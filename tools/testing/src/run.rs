@@ -1,0 +1,65 @@
+//! Running a sample: translated as the engine would, and what was inserted done.
+
+use super::calls::{argument, calls};
+use super::{Process, Sample};
+use ppin_abi::addr::ImageOff;
+use ppin_abi::area::counter_disp;
+use ppin_abi::record::{MAX_ARGS, X87_POINTER};
+use ppin_api::{Call, ImageId, ThreadId, Tool};
+use ppin_jit::{BytesEnd, Request, compile};
+use ppin_relocator::{CountRow, Fragment};
+
+impl Process {
+    /// Lets `tool` instrument the trace at the head of `sample`, and executes that
+    /// once: conditional branches are not taken, no instruction faults. Counts come
+    /// before calls.
+    ///
+    /// # Panics
+    /// If the tool calls a routine that it does not have.
+    pub fn run(&self, tool: &dyn Tool, sample: &Sample) {
+        let fragment = translate(tool, sample);
+        for row in &fragment.counts {
+            self.count(row, sample.thread, sample.image);
+        }
+        // The engine's own routine is no part of the tool.
+        for call in calls(&fragment)
+            .iter()
+            .filter(|call| call.routine != X87_POINTER)
+        {
+            let mut args = [0; MAX_ARGS];
+            for (value, arg) in args.iter_mut().zip(&call.args) {
+                *value = argument(arg, sample, Self::base(sample.image));
+            }
+            let routine = tool.routines()[usize::from(call.routine)];
+            (routine.function)(&Call {
+                tool,
+                host: self,
+                args,
+            });
+        }
+    }
+
+    fn count(&self, row: &CountRow, thread: ThreadId, image: ImageId) {
+        let amount = u64::from(row.amount);
+        if row.image {
+            self.count_image(image, row.counter / 8, amount);
+        } else {
+            let index = (row.counter - counter_disp(0)) / 8;
+            self.count_global(thread, index, amount);
+        }
+    }
+}
+
+fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
+    let image = Process::base(sample.image);
+    let request = Request {
+        pc: ImageOff(sample.offset).at(image),
+        image,
+        context: sample.context,
+        bytes: &sample.bytes,
+        end: BytesEnd::Limit,
+        max_source: None,
+        sequences: &[],
+    };
+    compile(&request, tool)
+}

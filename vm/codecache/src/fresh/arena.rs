@@ -1,0 +1,206 @@
+//! Memory for fresh code.
+//!
+//! A chunk is one mapping with three bump allocators, so that hot code stays dense
+//! and stubs and slots are in reach:
+//!
+//! ```text
+//! base        hot  (7/16)   |   cold (7/16)   |   slots (1/8)        base + len
+//! ```
+//! Code is executed in one view and written in another ([`super::views`]); slots are
+//! plain private memory.
+
+use super::views::Views;
+use alloc::vec::Vec;
+use core::ops::Range;
+use ppin_os::{Errno, mem, place};
+use ppin_relocator::Fragment;
+
+/// Chunks are multiples of this, so that their parts are whole pages.
+pub const GRAIN: u64 = 16 * mem::PAGE;
+
+/// Makes views of a given length at a given address.
+pub type MakeViews = fn(u64, u64) -> ppin_os::Result<Views>;
+
+/// A bump allocator over addresses.
+#[derive(Debug, Clone, Copy)]
+struct Bump {
+    next: u64,
+    end: u64,
+}
+
+impl Bump {
+    fn take(&mut self, len: u64, align: u64) -> Option<u64> {
+        let at = self.next.next_multiple_of(align);
+        let next = at.checked_add(len)?;
+        (next <= self.end).then(|| {
+            self.next = next;
+            at
+        })
+    }
+}
+
+/// Hot code, cold code and slots of a chunk.
+fn parts(base: u64, len: u64) -> (Bump, Bump, Bump) {
+    let (cold, slots, end) = (base + len / 16 * 7, base + len / 16 * 14, base + len);
+    let part = |next, end| Bump { next, end };
+    (part(base, cold), part(cold, slots), part(slots, end))
+}
+
+/// Addresses of a fragment's sections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Space {
+    /// Hot section.
+    pub hot: u64,
+    /// Cold section.
+    pub cold: u64,
+    /// First slot.
+    pub slots: u64,
+}
+
+/// One stretch of fresh code.
+#[derive(Debug)]
+pub struct Chunk {
+    /// First address.
+    pub base: u64,
+    /// Length in bytes.
+    pub len: u64,
+    views: Views,
+    hot: Bump,
+    cold: Bump,
+    slots: Bump,
+    /// Hot start and directory number of each fragment, ascending.
+    pub hot_index: Vec<(u64, u32)>,
+    /// Cold start and directory number of each fragment, ascending.
+    pub cold_index: Vec<(u64, u32)>,
+}
+
+impl Chunk {
+    /// Maps a chunk of `len` bytes within reach of app addresses `start .. end`
+    /// of an image based at `base`, its code in such `views`.
+    ///
+    /// # Errors
+    /// No memory, or no free place within reach.
+    pub fn near(
+        base: u64,
+        (start, end): (u64, u64),
+        len: u64,
+        salt: u64,
+        views: MakeViews,
+    ) -> ppin_os::Result<Self> {
+        let reach = |addr: &u64| place::reaches(*addr, len, start, end);
+        let usual = place::candidates(base, len, place::NEAREST + salt).filter(reach);
+        let others = core::iter::once_with(|| place::gaps(start, end, len)).flatten();
+        for addr in usual.chain(others) {
+            match Self::at(addr, len, views) {
+                Ok(chunk) => return Ok(chunk),
+                Err(Errno::EEXIST) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Err(Errno::ENOMEM)
+    }
+
+    fn at(base: u64, len: u64, views: MakeViews) -> ppin_os::Result<Self> {
+        let (_, _, Bump { next: slots, .. }) = parts(base, len);
+        let views = views(base, slots - base)?;
+        if let Err(e) = mem::map_anon_at(slots, base + len - slots, mem::RW) {
+            views.free();
+            return Err(e);
+        }
+        let (hot, cold, slots) = parts(base, len);
+        Ok(Self {
+            base,
+            len,
+            views,
+            hot,
+            cold,
+            slots,
+            hot_index: Vec::new(),
+            cold_index: Vec::new(),
+        })
+    }
+
+    /// Empties it; nothing runs there any more.
+    pub fn reset(&mut self) {
+        (self.hot, self.cold, self.slots) = parts(self.base, self.len);
+        self.hot_index.clear();
+        self.cold_index.clear();
+    }
+
+    /// Where the code byte executed at `addr` is written to.
+    pub fn writable(&mut self, addr: u64) -> u64 {
+        let used = self.used();
+        self.views.writable(addr, &used).unwrap_or_else(|e| {
+            ppin_os::report::give_up(format_args!("no memory to copy code after a fork ({e})"))
+        })
+    }
+
+    /// Code must be copied before it can be written to.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        self.views.is_sealed()
+    }
+
+    /// This process has forked, or is the child.
+    pub fn seal(&mut self) {
+        self.views.seal();
+    }
+
+    /// No calls can be made later on: the code must be writable, come what may. (Where
+    /// the kernel does not allow that, it will be only as long as nobody forks.)
+    pub fn prepare_for_silence(&mut self) {
+        let used = self.used();
+        let _ = self.views.unify(&used);
+    }
+
+    /// Gives the memory back.
+    pub fn free(&self) {
+        self.views.free();
+        // SAFETY: nothing runs here any more that could read the slots.
+        let _ = unsafe { mem::unmap(self.cold.end, self.base + self.len - self.cold.end) };
+    }
+
+    fn used(&self) -> [Range<u64>; 2] {
+        [self.base..self.hot.next, self.cold_start()..self.cold.next]
+    }
+
+    /// Whether `addr` lies in this chunk.
+    #[must_use]
+    pub fn contains(&self, addr: u64) -> bool {
+        addr.wrapping_sub(self.base) < self.len
+    }
+
+    /// Room for `fragment`, or `None` if the chunk is full.
+    pub fn take(&mut self, fragment: &Fragment) -> Option<Space> {
+        let saved = (self.hot, self.cold, self.slots);
+        let space = self.try_take(fragment);
+        if space.is_none() {
+            (self.hot, self.cold, self.slots) = saved;
+        }
+        space
+    }
+
+    fn try_take(&mut self, fragment: &Fragment) -> Option<Space> {
+        Some(Space {
+            hot: self.hot.take(fragment.hot.len() as u64, 16)?,
+            cold: self.cold.take(fragment.cold.len() as u64, 16)?,
+            slots: self.slots.take(8 * fragment.slots.len() as u64, 8)?,
+        })
+    }
+
+    /// Number of the fragment whose hot or cold section holds `addr`.
+    #[must_use]
+    pub fn find(&self, addr: u64) -> Option<u32> {
+        let index = if addr < self.cold_start() {
+            &self.hot_index
+        } else {
+            &self.cold_index
+        };
+        let after = index.partition_point(|(start, _)| *start <= addr);
+        index.get(after.checked_sub(1)?).map(|(_, id)| *id)
+    }
+
+    fn cold_start(&self) -> u64 {
+        self.hot.end
+    }
+}

@@ -1,0 +1,144 @@
+//! Code translated by this process: its memory, its directory, its links.
+//!
+//! A full cache is flushed: the directory, the links and the indirect-branch table forget it
+//! (what was learned has been saved before). Its memory is kept until every thread has entered
+//! the VM once more, because until then a thread may be inside, or be in a system call whose
+//! resume address lies there.
+
+pub mod arena;
+pub mod directory;
+mod link;
+mod retired;
+pub mod views;
+
+use crate::image::Images;
+use crate::spot::Maps;
+use alloc::vec::Vec;
+use arena::Chunk;
+use directory::Directory;
+use directory::Fresh;
+use link::Links;
+use ppin_abi::addr::ImageBase;
+use ppin_abi::record::ExitRec;
+pub use retired::Retired;
+
+/// Default limit of fresh code, in bytes.
+pub const DEFAULT_LIMIT: u64 = 256 << 20;
+
+/// All fresh code and what is known about it.
+#[derive(Debug)]
+pub struct FreshCode {
+    /// Memory.
+    pub chunks: Vec<Chunk>,
+    /// Fragments by app address.
+    pub directory: Directory,
+    /// Exits linked so far, by target.
+    pub links: Links,
+    /// Flushes so far; see the module.
+    pub epoch: u64,
+    /// Flushed code that some thread may still execute.
+    pub retired: Vec<Retired>,
+    /// Memory for use after a flush.
+    pub spare: Vec<Chunk>,
+    /// Memory cannot be had again, so none is given back.
+    pub recycles: bool,
+    /// Bytes of arena before a flush.
+    pub limit: u64,
+}
+
+impl FreshCode {
+    /// An empty cache that flushes at `limit` bytes.
+    #[must_use]
+    pub fn new(limit: u64) -> Self {
+        Self {
+            chunks: Vec::new(),
+            directory: Directory::default(),
+            links: Links::default(),
+            epoch: 1,
+            retired: Vec::new(),
+            spare: Vec::new(),
+            recycles: false,
+            limit,
+        }
+    }
+
+    /// Bytes of arena in use.
+    #[must_use]
+    pub fn size(&self) -> u64 {
+        self.chunks.iter().map(|c| c.len).sum()
+    }
+
+    /// This process has forked, or is the child: see [`views`].
+    pub fn seal(&mut self) {
+        for chunk in &mut self.chunks {
+            chunk.seal();
+        }
+    }
+
+    /// Links the exit whose record lies at `record` to cache address `entry`.
+    pub fn link(&mut self, record: u64, exit: &ExitRec, entry: u64) {
+        self.links.link(&mut self.chunks, record, exit, entry);
+    }
+
+    /// Undoes every link to `entry`.
+    pub fn unlink(&mut self, entry: u64) {
+        self.links.unlink(&mut self.chunks, entry);
+    }
+
+    /// A unit mapped at `from .. to` has gone: nothing leads there any more.
+    pub fn forget(&mut self, from: u64, to: u64) {
+        self.links.forget(&mut self.chunks, from, to);
+    }
+
+    /// Forgets all fresh code. Its chunks are freed by [`FreshCode::reclaim`].
+    pub fn flush(&mut self) {
+        core::mem::take(&mut self.links).undo(&mut self.chunks);
+        self.epoch += 1;
+        let mut fragments = core::mem::take(&mut self.directory).fragments;
+        fragments.iter_mut().for_each(|fresh| fresh.keep_maps());
+        self.retired.push(Retired {
+            epoch: self.epoch,
+            chunks: core::mem::replace(&mut self.chunks, core::mem::take(&mut self.spare)),
+            fragments,
+        });
+    }
+
+    fn retired_at(&self, addr: u64) -> Option<&Fresh> {
+        self.retired.iter().find_map(|r| r.fragment(addr))
+    }
+
+    /// Entry of a retired fragment at `addr`.
+    #[must_use]
+    pub fn retired_hot(&self, addr: u64) -> Option<u64> {
+        self.retired_at(addr).map(|f| f.space.hot)
+    }
+
+    /// Base of the image that a retired fragment at `addr` was made from.
+    #[must_use]
+    pub fn retired_base(&self, addr: u64, images: &Images) -> Option<ImageBase> {
+        self.retired_at(addr).map(|f| images.get(f.image).base)
+    }
+
+    /// Maps of a retired fragment at `addr` (hot code).
+    #[must_use]
+    pub fn retired_maps(&self, addr: u64, images: &Images) -> Option<Maps> {
+        self.retired_at(addr)
+            .and_then(|f| f.maps(addr, images.get(f.image).counters))
+    }
+
+    /// Unmaps retired chunks that no thread can be in: each has known epoch `oldest` or a later one.
+    pub fn reclaim(&mut self, oldest: u64) {
+        let (free, keep) = self.retired.drain(..).partition(|r| r.epoch <= oldest);
+        self.retired = keep;
+        let free: Vec<Retired> = free;
+        for mut chunk in free.into_iter().flat_map(|r| r.chunks) {
+            // Every thread has been in the VM since the chunk was forgotten.
+            if self.recycles {
+                chunk.reset();
+                self.spare.push(chunk);
+            } else {
+                chunk.free();
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! All images, and the regions that they have.
+
+use super::image::{Image, ImageId, NOWHERE, Naming};
+use super::regions::{Region, cut, insert};
+use super::unlisted::SharedMemory;
+use alloc::string::String;
+use alloc::vec::Vec;
+use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_os::file::Stat;
+use ppin_os::maps::MapEntry;
+
+/// The base of the image that a mapping is part of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Named {
+    /// Of this or of a new image.
+    pub base: ImageBase,
+    /// How it was found.
+    pub naming: Naming,
+}
+
+/// All regions, ascending, and all images.
+#[derive(Debug, Default)]
+pub struct Images {
+    regions: Vec<Region>,
+    /// Generated code that cannot be executed now, but may be again without being mapped
+    /// anew.
+    parked: Vec<Region>,
+    /// For the time when the kernel's list cannot be read.
+    pub shared: SharedMemory,
+    /// Images that have lost a region since [`Images::reap`].
+    losing: Vec<ImageId>,
+    /// By [`ImageId`].
+    pub all: Vec<Image>,
+}
+
+impl Images {
+    /// The region that holds `pc`.
+    #[must_use]
+    pub fn region(&self, pc: AppPc) -> Option<Region> {
+        let after = self.regions.partition_point(|r| r.start <= pc.0);
+        let region = self.regions.get(after.checked_sub(1)?)?;
+        (pc.0 < region.end).then_some(*region)
+    }
+
+    /// Image by number.
+    #[must_use]
+    pub fn get(&self, id: ImageId) -> &Image {
+        &self.all[id.0 as usize]
+    }
+
+    /// Image by number.
+    pub fn get_mut(&mut self, id: ImageId) -> &mut Image {
+        &mut self.all[id.0 as usize]
+    }
+
+    /// Adds executable memory as described by `entry`, replacing what was known of
+    /// that range, to the image that [`Images::name`] gives.
+    pub fn add(&mut self, entry: &MapEntry, file: Option<Stat>, named: Named) -> ImageId {
+        self.remove(entry.start, entry.end);
+        let image = self.image_for(entry, file, named);
+        let region = Region {
+            start: entry.start,
+            end: entry.end,
+            image,
+            writable: entry.writable,
+            shared: entry.shared,
+        };
+        insert(&mut self.regions, region);
+        let span = &mut self.get_mut(image).span;
+        *span = (span.0.min(entry.start), span.1.max(entry.end));
+        image
+    }
+
+    fn image_for(&mut self, entry: &MapEntry, file: Option<Stat>, named: Named) -> ImageId {
+        let Named { base, naming } = named;
+        let same = |i: &Image| {
+            let known = i.base == base && i.file == file && file.is_some();
+            let generated = i.file.is_none() && file.is_none() && i.has_generated(entry);
+            !i.gone && (known || generated)
+        };
+        if let Some(found) = self.all.iter().position(same) {
+            self.all[found].naming = naming;
+            return ImageId(found as u32);
+        }
+        self.all.push(Image {
+            path: entry.path.clone(),
+            file,
+            base,
+            naming,
+            span: (entry.start, entry.end),
+            damaged: Vec::new(),
+            asked: false,
+            explored: true,
+            identity: None,
+            counters: 0,
+            off_limits: Vec::new(),
+            gone: false,
+        });
+        ImageId(self.all.len() as u32 - 1)
+    }
+
+    /// An image for an address where nothing is: what is compiled there only says so.
+    pub fn nowhere(&mut self, pc: AppPc) -> ImageId {
+        let start = ppin_os::mem::page_down(pc.0);
+        let entry = MapEntry {
+            start,
+            end: start + ppin_os::mem::PAGE,
+            ..MapEntry::default()
+        };
+        let here = |i: &Image| i.is_nowhere() && i.base.0 == start;
+        if let Some(found) = self.all.iter().position(here) {
+            return ImageId(found as u32);
+        }
+        let named = self.name(&entry, None, false);
+        let id = self.image_for(&entry, None, named);
+        let image = self.get_mut(id);
+        image.path = String::from(NOWHERE);
+        // Its code refers to nothing in the app: any place will do.
+        image.span = (0, 0);
+        id
+    }
+
+    /// Forgets the range: it was unmapped, replaced, or is not executable any more.
+    pub fn remove(&mut self, start: u64, end: u64) {
+        for regions in [&mut self.regions, &mut self.parked] {
+            let lost = cut(regions, start, end);
+            self.losing.extend(lost.iter().map(|r| r.image));
+        }
+    }
+
+    /// The range is about to be protected anew: it cannot be executed until
+    /// [`Images::unpark`].
+    pub fn park(&mut self, start: u64, end: u64) {
+        let lost = cut(&mut self.regions, start, end);
+        self.parked.extend(lost);
+    }
+
+    /// The range can be executed, and be written to or not: what was known of it before
+    /// holds but for that.
+    pub fn unpark(&mut self, start: u64, end: u64, writable: bool) {
+        for region in cut(&mut self.parked, start, end) {
+            insert(&mut self.regions, Region { writable, ..region });
+        }
+    }
+
+    /// Whether the range has code of a file.
+    #[must_use]
+    pub fn has_files(&self, start: u64, end: u64) -> bool {
+        let mut there = self
+            .regions
+            .iter()
+            .filter(|r| r.start < end && start < r.end);
+        there.any(|r| self.get(r.image).file.is_some())
+    }
+
+    /// Whether anything is parked in the range.
+    #[must_use]
+    pub fn is_parked(&self, start: u64, end: u64) -> bool {
+        self.parked.iter().any(|r| r.start < end && start < r.end)
+    }
+
+    /// Whether any executable memory is known in the range.
+    #[must_use]
+    pub fn overlaps(&self, start: u64, end: u64) -> bool {
+        let after = self.regions.partition_point(|r| r.start < end);
+        after
+            .checked_sub(1)
+            .is_some_and(|n| self.regions[n].end > start)
+    }
+
+    /// Images of which no region is left, marked as gone by this call.
+    pub fn reap(&mut self) -> Vec<ImageId> {
+        let mut gone = Vec::new();
+        for id in core::mem::take(&mut self.losing) {
+            let image = &mut self.all[id.0 as usize];
+            let mut left = self.regions.iter().chain(&self.parked);
+            if !image.gone && !left.any(|r| r.image == id) {
+                image.gone = true;
+                gone.push(id);
+            }
+        }
+        gone
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(regions: &[Region]) -> Vec<(u64, u64)> {
+        regions.iter().map(|r| (r.start, r.end)).collect()
+    }
+
+    #[test]
+    fn what_is_parked_comes_back_in_one_piece() {
+        let mut images = Images::default();
+        let entry = MapEntry {
+            start: 0x1000,
+            end: 0x9000,
+            ..MapEntry::default()
+        };
+        let named = images.name(&entry, None, false);
+        let id = images.add(&entry, None, named);
+        images.park(0x3000, 0x5000);
+        assert_eq!(spans(&images.regions), [(0x1000, 0x3000), (0x5000, 0x9000)]);
+        images.park(0x5000, 0x6000);
+        images.unpark(0x3000, 0x4000, true);
+        images.unpark(0x4000, 0x8000, false);
+        assert_eq!(
+            spans(&images.regions),
+            [(0x1000, 0x3000), (0x3000, 0x4000), (0x4000, 0x9000)]
+        );
+        images.park(0x3000, 0x4000);
+        images.unpark(0, u64::MAX, false);
+        assert_eq!(spans(&images.regions), [(0x1000, 0x9000)]);
+        images.park(0, u64::MAX);
+        images.remove(0, u64::MAX);
+        assert_eq!(images.reap(), [id]);
+    }
+}

@@ -1,0 +1,258 @@
+//! The one door into the cache for fresh code: place, relocate, publish.
+
+use crate::cache::CodeCache;
+use crate::fresh::arena::{Chunk, GRAIN, MakeViews, Space};
+use crate::fresh::directory::Fresh;
+use crate::fresh::views::Views;
+use crate::image::ImageId;
+use alloc::boxed::Box;
+use ppin_abi::addr::{AppPc, CachePc, ImageBase};
+use ppin_abi::context::Context;
+use ppin_os::{budget, place, report, stock, time};
+use ppin_relocator::{Fragment, Placement, RelocKind, SlotInit};
+
+/// Bytes of a chunk of fresh code.
+const CHUNK: u64 = 1 << 20;
+
+/// There is no room: what is there must be saved and flushed first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Full;
+
+/// Room for a fragment, which is taken at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Room {
+    chunk: usize,
+    space: Space,
+}
+
+/// How memory for fresh code is to be had.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Manner {
+    /// By as few calls as possible: the app filters them.
+    pub filtered: bool,
+    /// At other addresses in each run (`--shuffle`).
+    pub shuffled: bool,
+}
+
+impl CodeCache {
+    /// Gives `fragment`, the translation of `source` at `pc`, its place and makes it known.
+    pub fn install(
+        &mut self,
+        image: ImageId,
+        pc: AppPc,
+        fragment: Fragment,
+        source: &[u8],
+        listed: bool,
+        Room { chunk: n, space }: Room,
+    ) -> CachePc {
+        let info = self.images.get(image);
+        let place = Placement {
+            hot: space.hot,
+            cold: space.cold,
+            slots: space.slots,
+            image: info.base,
+        };
+        let chunk = &mut self.fresh.chunks[n];
+        write(chunk, &fragment, &place, info.counters);
+        self.figures.code_bytes_new += (fragment.hot.len() + fragment.cold.len()) as u64;
+        let fresh = fresh(fragment, image, pc, space, source, listed);
+        let id = self.fresh.directory.add(fresh);
+        chunk.hot_index.push((space.hot, id));
+        chunk.cold_index.push((space.cold, id));
+        CachePc(space.hot)
+    }
+
+    /// Room for `fragment`, within reach of its image.
+    ///
+    /// # Errors
+    /// The cache is full.
+    pub fn make_room(
+        &mut self,
+        image: ImageId,
+        fragment: &Fragment,
+        manner: Manner,
+    ) -> Result<Room, Full> {
+        let info = self.images.get(image);
+        let base = if info.has_surroundings() {
+            info.base.0
+        } else {
+            0
+        };
+        let span = needs(fragment, info.base);
+        for (n, chunk) in self.fresh.chunks.iter_mut().enumerate().rev() {
+            if place::reaches(chunk.base, chunk.len, span.0, span.1)
+                && let Some(space) = chunk.take(fragment)
+            {
+                return Ok(Room { chunk: n, space });
+            }
+        }
+        let len = self.chunk_len();
+        if self.fresh.size() + len > self.fresh.limit && self.fresh.size() != 0 {
+            return Err(Full);
+        }
+        self.add_chunk(base, span, len, fragment, manner)
+    }
+
+    fn chunk_len(&self) -> u64 {
+        CHUNK.min(self.fresh.limit / 2).next_multiple_of(GRAIN)
+    }
+
+    /// Full: no memory can be had, but some has been laid in for after a flush.
+    fn add_chunk(
+        &mut self,
+        base: u64,
+        span: (u64, u64),
+        len: u64,
+        fragment: &Fragment,
+        manner: Manner,
+    ) -> Result<Room, Full> {
+        let code = fragment.hot.len() + fragment.cold.len();
+        let need = 4 * code as u64 + 64 * fragment.slots.len() as u64;
+        let len = len.max(need).next_multiple_of(GRAIN);
+        match Chunk::near(base, span, len, manner.salt(), manner.views()) {
+            Ok(chunk) => self.fresh.chunks.push(chunk),
+            Err(_) if !self.fresh.spare.is_empty() => return Err(Full),
+            Err(_) if budget::is_limited() => report::give_up(format_args!(
+                "the limit of address space (ulimit -v) leaves no room for translated code"
+            )),
+            Err(e) => report::give_up(format_args!(
+                "no place for translated code within 2 GiB of {base:#x} ({e})"
+            )),
+        }
+        let n = self.fresh.chunks.len() - 1;
+        let space = self.fresh.chunks[n]
+            .take(fragment)
+            .expect("a new chunk holds a fragment four times over");
+        Ok(Room { chunk: n, space })
+    }
+
+    /// Lays in room for when the app's filters are in force, and makes all code writable in
+    /// place. `for_good`: nothing can be mapped then.
+    pub fn lay_in(&mut self, for_good: bool) {
+        let len = (4 * CHUNK).min((self.fresh.limit / 2).max(CHUNK));
+        self.lay_in_pieces(len, Views::private_at, for_good);
+        for chunk in &mut self.fresh.chunks {
+            chunk.prepare_for_silence();
+        }
+    }
+
+    /// Lays in memory for when the app has used up what its limits allow.
+    pub fn prepare_for_want(&mut self) {
+        stock::fill_under_limit();
+        stock::keep();
+        if !self.fresh.recycles {
+            self.lay_in_pieces(self.chunk_len(), Views::at, true);
+        }
+    }
+
+    /// Maps room for new code near every image. `for_good`: as much again, so that a full cache
+    /// can be flushed into it.
+    fn lay_in_pieces(&mut self, len: u64, views: MakeViews, for_good: bool) {
+        let before = self.fresh.chunks.len();
+        for image in self.images.all.iter().filter(|i| !i.gone) {
+            let (base, span) = (image.base.0, image.span);
+            let reached = |c: &Chunk| place::reaches(c.base, c.len, span.0, span.1);
+            if self.fresh.chunks[before..].iter().any(reached) {
+                continue;
+            }
+            let room = |len| Chunk::near(base, span, len, 0, views);
+            let first = room(len).or_else(|_| room(CHUNK));
+            self.fresh.chunks.extend(first);
+            if for_good {
+                self.fresh.spare.extend(room(len).or_else(|_| room(CHUNK)));
+                self.fresh.recycles = true;
+            }
+        }
+    }
+}
+
+impl Manner {
+    fn salt(self) -> u64 {
+        if self.shuffled {
+            time::monotonic_ns() & 0x3fff_f000
+        } else {
+            0
+        }
+    }
+
+    fn views(self) -> MakeViews {
+        if self.filtered {
+            Views::private_at
+        } else {
+            Views::at
+        }
+    }
+}
+
+fn fresh(
+    fragment: Fragment,
+    image: ImageId,
+    pc: AppPc,
+    space: Space,
+    source: &[u8],
+    listed: bool,
+) -> Fresh {
+    let volatile = fragment.context.contains(Context::VOLATILE);
+    Fresh {
+        hot_len: fragment.hot.len() as u32,
+        code: fragment,
+        image,
+        pc,
+        space,
+        source_hash: ppin_persist::source_hash(source),
+        source: if volatile {
+            source.into()
+        } else {
+            Box::default()
+        },
+        indirect: false,
+        anticipated: false,
+        dead: false,
+        again: false,
+        saved: false,
+        listed,
+    }
+}
+
+/// App addresses that the fragment refers to; `(0, 0)`: none, it may lie anywhere.
+fn needs(fragment: &Fragment, base: ImageBase) -> (u64, u64) {
+    let targets = fragment.relocs.iter().filter_map(|r| match r.kind {
+        RelocKind::App(off) => Some(off.at(base).0),
+        _ => None,
+    });
+    targets.fold((0, 0), |(low, high), at| {
+        if high == 0 {
+            (at, at + 1)
+        } else {
+            (low.min(at), high.max(at + 1))
+        }
+    })
+}
+
+/// Writes the fragment's sections at `place` with relocations applied.
+fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u64) {
+    let (to_hot, to_cold) = (chunk.writable(place.hot), chunk.writable(place.cold));
+    // SAFETY: the arena has just handed out this room, and nobody knows it yet.
+    let (hot, cold, slots) = unsafe {
+        (
+            core::slice::from_raw_parts_mut(to_hot as *mut u8, fragment.hot.len()),
+            core::slice::from_raw_parts_mut(to_cold as *mut u8, fragment.cold.len()),
+            core::slice::from_raw_parts_mut(place.slots as *mut u64, fragment.slots.len()),
+        )
+    };
+    hot.copy_from_slice(&fragment.hot);
+    cold.copy_from_slice(&fragment.cold);
+    if let Err(e) = ppin_relocator::apply(fragment, place, hot, cold) {
+        report::give_up(format_args!(
+            "{:?} is out of reach of its translation",
+            e.reloc.kind
+        ));
+    }
+    for (slot, init) in slots.iter_mut().zip(&fragment.slots) {
+        *slot = match init {
+            SlotInit::App(off) => off.at(place.image).0,
+            SlotInit::Cold(off) => place.cold + u64::from(*off),
+            SlotInit::ImageCounters => counters,
+        };
+    }
+}

@@ -1,0 +1,37 @@
+//! The code cache: what has been translated, where it lies, and when it may run.
+//!
+//! ```text
+//! image/       what the app has mapped executable: images and their regions
+//! fresh/       code translated by this process: memory, directory, links, flushing
+//! unit/        persisted code: finding, mapping and admitting units
+//! install      the one door into the cache for fresh code
+//! guard/       pages held read-only so that stores to app code are noticed
+//! invalidate   taking code out of use when the app's changes; says what died
+//! indirect     the table of indirect branches
+//! lookup, spot what a cache address stands for
+//! figures      what has been done; journal: what is being done
+//! ```
+//!
+//! It knows no thread, no tool and no system call of the app's.
+#![no_std]
+extern crate alloc;
+
+mod cache;
+mod figures;
+pub mod fresh;
+pub mod guard;
+pub mod image;
+pub mod indirect;
+mod install;
+mod invalidate;
+mod journal;
+mod lookup;
+pub mod room;
+pub mod spot;
+pub mod unit;
+
+pub use cache::CodeCache;
+pub use figures::{Figures, Spent};
+pub use install::{Full, Manner};
+pub use invalidate::Dead;
+pub use journal::Journal;

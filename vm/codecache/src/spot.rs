@@ -1,0 +1,125 @@
+//! From a cache address to the app state it stands for.
+
+use alloc::vec::Vec;
+use ppin_abi::addr::AppPc;
+use ppin_abi::context::Context;
+use ppin_abi::spills::SpillSet;
+use ppin_relocator::{CountRow, PcRow, pc_flag};
+
+/// Counter displacements from `gs`, and what to add to each.
+pub type Corrections = Vec<(u64, i64)>;
+
+/// The app's side of a cache address.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    /// App instruction that the address belongs to.
+    pub pc: AppPc,
+    /// A cache address in the fragment; 0: it is in none.
+    pub code: u64,
+    /// Nothing of that instruction has run and all registers are in place.
+    pub boundary: bool,
+    /// Nothing but counting and comparing has run behind the boundary, and all registers are
+    /// in place or in the spill area.
+    pub repeatable: bool,
+    /// Bytes from the stretch's start to the address.
+    pub inside: u32,
+    /// The instruction begins a basic block on every path here.
+    pub block_start: bool,
+    /// Registers to be taken from the spill area.
+    pub spilled: SpillSet,
+    /// The arithmetic flags lie in rax ([`pc_flag::FLAGS_IN_RAX`]).
+    pub flags_in_rax: bool,
+    /// The fragment's context.
+    pub context: Context,
+    /// What makes the counts exact.
+    pub corrections: Corrections,
+}
+
+impl Spot {
+    /// At the beginning of the block at `pc`, all registers in place.
+    #[must_use]
+    pub fn at(pc: AppPc) -> Self {
+        Self {
+            pc,
+            code: 0,
+            boundary: true,
+            repeatable: true,
+            inside: 0,
+            block_start: true,
+            spilled: SpillSet::NONE,
+            flags_in_rax: false,
+            context: Context::CANONICAL,
+            corrections: Vec::new(),
+        }
+    }
+
+    /// The same when registers and counters have been put right.
+    #[must_use]
+    pub fn put_right(&self) -> Self {
+        Self {
+            corrections: Vec::new(),
+            spilled: SpillSet::NONE,
+            flags_in_rax: false,
+            ..self.clone()
+        }
+    }
+}
+
+/// A fragment and what its maps say, wherever they are kept.
+pub struct Maps {
+    /// First app instruction.
+    pub head: AppPc,
+    /// Its context.
+    pub context: Context,
+    /// Address of the hot section.
+    pub hot: u64,
+    /// Its pc map.
+    pub rows: Vec<PcRow>,
+    /// Its counter additions.
+    pub counts: Vec<CountRow>,
+    /// Displacement from `gs` of the image's counters.
+    pub counters: u64,
+}
+
+/// What app instruction `address`, in the hot code of the fragment with these maps, belongs to.
+#[must_use]
+pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
+    let offset = u32::try_from(address.checked_sub(maps.hot)?).ok()?;
+    let after = maps.rows.partition_point(|r| r.hot <= offset);
+    let row = maps.rows.get(after.checked_sub(1)?)?;
+    let has = |flag| row.hot == offset && row.flags & flag != 0;
+    let boundary = has(pc_flag::BOUNDARY);
+    let comparing = row.flags & pc_flag::COMPARING != 0;
+    Some(Spot {
+        pc: maps.head.wrapping_add(u64::from(row.app)),
+        code: address,
+        boundary,
+        repeatable: boundary || has(pc_flag::REPEATABLE) || comparing,
+        inside: offset - row.hot,
+        block_start: row.flags & pc_flag::BLOCK != 0,
+        spilled: if boundary {
+            SpillSet::NONE
+        } else {
+            row.spilled
+        },
+        flags_in_rax: !boundary && row.flags & pc_flag::FLAGS_IN_RAX != 0,
+        context: maps.context,
+        corrections: corrections(maps, offset, row.app),
+    })
+}
+
+/// Additions made for instructions that have not run are taken back, those not made
+/// for instructions that have are made good. `app` is the first that has not run.
+#[must_use]
+pub fn corrections(maps: &Maps, offset: u32, app: u32) -> Corrections {
+    let mut result = Vec::new();
+    for count in &maps.counts {
+        let (done, due) = (offset >= count.done, count.app < app);
+        if done != due {
+            let amount = i64::from(count.amount) * if due { 1 } else { -1 };
+            let base = if count.image { maps.counters } else { 0 };
+            result.push((base + u64::from(count.counter), amount));
+        }
+    }
+    result
+}

@@ -1,0 +1,242 @@
+//! A unit mapped for an image.
+
+use crate::figures::Figures;
+use crate::image::Image;
+use crate::indirect::IblTable;
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::ops::Range;
+use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
+use ppin_abi::context::Context;
+use ppin_os::budget;
+use ppin_os::mem;
+use ppin_persist::paths::UnitName;
+use ppin_persist::{Geometry, VerifiedUnit, unit_flag};
+
+/// Whether a group may run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Gate {
+    Closed,
+    Open,
+    Refused,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Bound {
+    name: UnitName,
+    pub(super) unit: VerifiedUnit<'static>,
+    pub(super) addr: u64,
+    pub(super) geometry: Geometry,
+    pub(super) hot_gates: Vec<Gate>,
+    pub(super) cold_open: Vec<bool>,
+    /// Whether slots can be written to.
+    pub(super) slots_open: bool,
+    /// Hot offsets of fragments whose app bytes have changed since.
+    pub(super) killed: Vec<u32>,
+    /// Part of it was found damaged.
+    pub(super) damaged: bool,
+}
+
+impl Bound {
+    /// A unit whose file is mapped at `addr`, nothing admitted yet.
+    #[must_use]
+    pub fn new(name: UnitName, unit: VerifiedUnit<'static>, addr: u64, geometry: Geometry) -> Self {
+        let hot_gates = alloc::vec![Gate::Closed; unit.hot_groups() as usize];
+        let cold_open = alloc::vec![false; unit.cold_groups() as usize];
+        Self {
+            name,
+            unit,
+            addr,
+            geometry,
+            hot_gates,
+            cold_open,
+            slots_open: false,
+            killed: Vec::new(),
+            damaged: false,
+        }
+    }
+
+    /// Whether part of it was found damaged.
+    #[must_use]
+    pub fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
+    /// Name of its file.
+    #[must_use]
+    pub fn name(&self) -> UnitName {
+        self.name
+    }
+
+    /// Whether `addr` lies in its mapping.
+    #[must_use]
+    pub fn contains(&self, addr: u64) -> bool {
+        addr.wrapping_sub(self.addr) < self.geometry.file_len
+    }
+
+    /// Number of its fragments.
+    #[must_use]
+    pub fn fragments(&self) -> u32 {
+        self.unit.fragments()
+    }
+
+    /// Whether its neighbours have been looked at.
+    #[must_use]
+    pub fn is_explored(&self) -> bool {
+        self.geometry.explored
+    }
+
+    /// Where it is mapped: start and end.
+    #[must_use]
+    pub fn range(&self) -> (u64, u64) {
+        (self.addr, self.addr + self.geometry.file_len)
+    }
+
+    /// Removes the mapping; its range.
+    pub fn unmap(self) -> (u64, u64) {
+        let range = self.range();
+        drop(self.unit);
+        // SAFETY: the unit that read it is gone, and the app has unmapped the image.
+        let _ = unsafe { mem::unmap(self.addr, self.geometry.file_len) };
+        budget::unit_unmapped(self.geometry.file_len);
+        range
+    }
+
+    pub(super) fn hot(&self) -> u64 {
+        self.addr + self.geometry.hot.start
+    }
+
+    pub(super) fn cold(&self) -> u64 {
+        self.addr + self.geometry.cold.start
+    }
+
+    /// Cache address of the fragment for (`off`, `context`), its group admitted.
+    pub fn enter(
+        &mut self,
+        off: ImageOff,
+        context: Context,
+        image: &Image,
+        figures: &mut Figures,
+        ibl: &mut IblTable,
+    ) -> Option<CachePc> {
+        let entry = self
+            .unit
+            .lookup(off, context)
+            .map_err(|e| figures.note(e.to_string()))
+            .ok()??;
+        if self.killed.contains(&entry.hot) {
+            return None;
+        }
+        let addr = self.hot() + u64::from(entry.hot);
+        self.admit_at(addr, image, figures, ibl)
+            .then_some(CachePc(addr))
+    }
+
+    /// Takes fragments made from app bytes in `start .. end` out of use, and returns
+    /// their entries. Those in groups that are not admitted will be compared first;
+    /// the others get a breakpoint at their entry, since links in the file lead there.
+    pub fn kill(&mut self, start: u64, end: u64, base: ImageBase) -> Vec<(AppPc, u64)> {
+        let mut dead = Vec::new();
+        for group in (0..self.unit.hot_groups()).filter_map(|n| self.unit.hot_group(n)) {
+            if self.hot_gates[group.number as usize] != Gate::Open {
+                continue;
+            }
+            for info in group
+                .fragments
+                .clone()
+                .filter_map(|n| self.unit.info(n).ok())
+            {
+                let pc = info.head.at(base);
+                if pc.0 < end && pc.0 + u64::from(info.source_len) > start {
+                    dead.push((pc, self.hot() + u64::from(info.hot.start)));
+                    self.killed.push(info.hot.start);
+                }
+            }
+        }
+        for (_, entry) in &dead {
+            break_at(*entry);
+        }
+        dead
+    }
+
+    /// Whether `addr` is the entry of a killed fragment.
+    #[must_use]
+    pub fn is_killed(&self, addr: u64) -> bool {
+        addr >= self.hot()
+            && self
+                .killed
+                .iter()
+                .any(|k| self.hot() + u64::from(*k) == addr)
+    }
+
+    /// Direct exits of the fragments that were executed: the fragment's head, the
+    /// exit's target and its context. If there are `heads` (ascending), of the fragments that
+    /// begin within `near` bytes of one of them.
+    pub fn executed_exits(
+        &self,
+        heads: &[ImageOff],
+        near: u32,
+    ) -> impl Iterator<Item = (ImageOff, ImageOff, Context)> {
+        let infos = self.numbers_near(heads, near).into_iter();
+        let infos = infos.filter_map(|n| self.unit.info(n).ok());
+        let executed = infos.filter(|info| info.flags & unit_flag::ANTICIPATED == 0);
+        executed.flat_map(|info| {
+            let exits = self.unit.exits(info.number).into_iter().flatten().flatten();
+            exits.map(move |exit| (info.head, exit.target, exit.context))
+        })
+    }
+
+    /// Numbers of the fragments that begin within `near` bytes of one of `heads` (ascending);
+    /// of all if there are none.
+    fn numbers_near(&self, heads: &[ImageOff], near: u32) -> Vec<u32> {
+        if heads.is_empty() {
+            return (0..self.unit.fragments()).collect();
+        }
+        let mut numbers = Vec::new();
+        let mut next = 0;
+        for head in heads {
+            let first = ImageOff(head.0.saturating_sub_unsigned(near));
+            let end = head.0.saturating_add_unsigned(near);
+            let mut at = self.unit.first_entry_from(first).max(next);
+            while let Ok(entry) = self.unit.entry(at)
+                && entry.head.0 <= end
+            {
+                numbers.push(entry.fragment);
+                at += 1;
+            }
+            next = at;
+        }
+        numbers
+    }
+
+    /// Whether it has a usable fragment for (`off`, `context`).
+    #[must_use]
+    pub fn has(&self, off: ImageOff, context: Context) -> bool {
+        matches!(self.unit.lookup(off, context), Ok(Some(_)))
+    }
+
+    pub(super) fn bytes(&self, range: Range<u64>) -> &[u8] {
+        // SAFETY: within the mapping, readable; code is written only under the VM lock.
+        unsafe {
+            core::slice::from_raw_parts(
+                (self.addr + range.start) as *const u8,
+                (range.end - range.start) as usize,
+            )
+        }
+    }
+}
+
+/// Writes `int3` over the first byte of a fragment.
+fn break_at(entry: u64) {
+    const INT3: u8 = 0xcc;
+    let page = mem::page_down(entry);
+    // SAFETY: a page of ours; one byte is written atomically, running threads see the
+    // old instruction or the breakpoint.
+    unsafe {
+        if mem::protect(page, mem::PAGE, mem::RWX).is_ok() {
+            (entry as *mut u8).write_volatile(INT3);
+            let _ = mem::protect(page, mem::PAGE, mem::RX);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Finding an image's units, and fragments in them.
+
+use super::bound::Bound;
+use super::library::Library;
+use super::map;
+use crate::cache::CodeCache;
+use crate::image::{ImageId, Naming, identity, naming};
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::context::Context;
+use ppin_os::{report, time};
+use ppin_persist::Key;
+use ppin_persist::paths::{self, UnitName};
+use ppin_store::Folder;
+
+impl CodeCache {
+    /// The persisted translation of `pc`, ready to run.
+    pub fn find_persisted(
+        &mut self,
+        library: &mut Library,
+        pc: AppPc,
+        context: Context,
+    ) -> Option<CachePc> {
+        if context.without(Context::CONTINUATION) != Context::CANONICAL {
+            return None;
+        }
+        let id = self.images.region(pc)?.image;
+        self.ask(library, id);
+        let image = self.images.get(id);
+        let off = pc.offset_from(image.base)?;
+        let mut units = self.units.of_mut(id).iter_mut();
+        let found =
+            units.find_map(|u| u.enter(off, context, image, &mut self.figures, &mut self.ibl));
+        self.figures.traces_looked_up += u64::from(found.is_some());
+        found
+    }
+
+    /// Admits the group that holds cache address `addr`; `false` if it must not be run.
+    pub fn admit(&mut self, addr: u64) -> bool {
+        let Some((id, _)) = self.units.at(addr) else {
+            return false;
+        };
+        let image = self.images.get(id);
+        let unit = self.units.of_mut(id).iter_mut().find(|u| u.contains(addr));
+        unit.is_some_and(|unit| {
+            let admitted = unit.admit_at(addr, image, &mut self.figures, &mut self.ibl);
+            if !admitted && unit.is_stub(addr) {
+                // Nothing else can take the place of what running code needs.
+                report::give_up(format_args!("stubs of {} cannot run", image.path));
+            }
+            admitted
+        })
+    }
+
+    /// Admits everything, and maps nothing more.
+    pub fn admit_all(&mut self) {
+        for (n, image) in self
+            .images
+            .all
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, i)| !i.gone)
+        {
+            image.asked = true;
+            for unit in self.units.of_mut(ImageId(n as u32)) {
+                unit.admit_all(image, &mut self.figures, &mut self.ibl);
+            }
+        }
+    }
+
+    /// The app may be about to use up all mappings: code takes up as few as possible from here
+    /// on, and needs no more later.
+    pub fn join_all(&mut self) {
+        for (n, image) in self.images.all.iter().enumerate().filter(|(_, i)| !i.gone) {
+            for unit in self.units.of_mut(ImageId(n as u32)) {
+                unit.join(image, &mut self.figures, &mut self.ibl);
+            }
+        }
+    }
+
+    /// Maps the image's units, the first time one of its addresses is sought.
+    fn ask(&mut self, library: &mut Library, id: ImageId) {
+        if self.images.get(id).asked || !library.reads {
+            return;
+        }
+        let started = time::ticks();
+        self.images.get_mut(id).asked = true;
+        if let Some(key) = self.key_of(library, id) {
+            for n in 0..library.databases.len() {
+                self.map_units(library, id, &key, n);
+                self.note_refusals(library);
+                if n == 0 {
+                    let last = self.units.of(id).last();
+                    let explored = last.is_none_or(Bound::is_explored);
+                    self.images.get_mut(id).explored = explored;
+                }
+            }
+        }
+        self.figures.spent.load += time::ticks().saturating_sub(started);
+    }
+
+    /// Says in the statistics and the journal what was refused.
+    pub fn note_refusals(&mut self, library: &mut Library) {
+        for reason in library.store.refusals() {
+            self.journal.note(format_args!("{reason}"));
+            self.figures.note(reason);
+        }
+    }
+
+    /// Key under which code of an image is saved; `None` if it cannot be named for other runs.
+    pub fn key_to_save(&mut self, library: &Library, id: ImageId) -> Option<Key> {
+        naming::check(self.images.get_mut(id))
+            .then(|| self.key_of(library, id))
+            .flatten()
+    }
+
+    /// Key of an image's units.
+    pub fn key_of(&mut self, library: &Library, id: ImageId) -> Option<Key> {
+        let image = self.images.get_mut(id);
+        if image.gone || image.naming == Naming::Local {
+            return None;
+        }
+        let identity = image.identity.or_else(|| identity::of_image(image))?;
+        image.identity = Some(identity);
+        Some(library.key(identity, image.base))
+    }
+
+    /// Maps what database number `n` has of the image.
+    fn map_units(&mut self, library: &mut Library, id: ImageId, key: &Key, n: usize) {
+        let Some(dir) = library.folder(n, &paths::unit_dir(key)) else {
+            return;
+        };
+        for name in worth_opening(&dir, dir.unit_names()) {
+            self.map_unit(library, id, key, &dir, &name);
+        }
+    }
+
+    /// Maps one unit for image `id`; what is wrong with it is noted.
+    pub fn map_unit(
+        &mut self,
+        library: &Library,
+        id: ImageId,
+        key: &Key,
+        dir: &Folder,
+        name: &UnitName,
+    ) {
+        let file = name.file_name();
+        let image = self.images.get(id);
+        match map::open(dir, name, key, image, self.units.of(id), library.flags) {
+            Ok(unit) => {
+                self.figures.units_mapped += u64::from(unit.is_some());
+                unit.into_iter().for_each(|unit| self.units.add(id, unit));
+                self.journal.note(format_args!("unit {file}"));
+            }
+            Err(map::Unfit { reason, damaged }) => {
+                self.journal
+                    .note(format_args!("unit {file} refused: {reason}"));
+                self.figures.note(alloc::format!("{file}: {reason}"));
+                if damaged {
+                    self.images.get_mut(id).damaged.push(*name);
+                }
+            }
+        }
+    }
+
+    /// Maps a unit only to look into its index.
+    #[must_use]
+    pub fn peek_unit(
+        &self,
+        dir: &Folder,
+        name: &UnitName,
+        key: &Key,
+        id: ImageId,
+    ) -> Option<Bound> {
+        map::open(dir, name, key, self.images.get(id), self.units.of(id), 0)
+            .ok()
+            .flatten()
+    }
+}
+
+/// Units of an image that are opened, however many there are.
+const MOST: usize = 32;
+/// Units of which the length is asked.
+const ASKED: usize = 8 * MOST;
+
+/// The largest of an image's units, in order; a writer or `ppin db gc` makes the others few.
+#[must_use]
+pub fn worth_opening(dir: &Folder, mut names: Vec<UnitName>) -> Vec<UnitName> {
+    if names.len() <= MOST {
+        return names;
+    }
+    if names.len() > ASKED {
+        // The oldest and the newest.
+        names.drain(ASKED / 2..names.len() - ASKED / 2);
+    }
+    let size = |name: &UnitName| dir.size_of(&name.file_name());
+    let mut sized: Vec<(u64, UnitName)> = names.iter().map(|name| (size(name), *name)).collect();
+    sized.sort_unstable_by_key(|one| Reverse(*one));
+    // Of the same length they are probably the same.
+    let mut others = sized.clone();
+    sized.dedup_by_key(|one| one.0);
+    others.retain(|one| {
+        sized
+            .binary_search_by_key(&Reverse(*one), |x| Reverse(*x))
+            .is_err()
+    });
+    let mut chosen: Vec<UnitName> = sized.iter().chain(&others).map(|one| one.1).collect();
+    chosen.truncate(MOST);
+    chosen.sort_unstable();
+    chosen
+}

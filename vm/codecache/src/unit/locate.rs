@@ -1,0 +1,116 @@
+//! What a cache address in a unit stands for, damaged tables or not.
+
+use super::bound::{Bound, Gate};
+use crate::image::Image;
+use crate::spot::Maps;
+use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
+use ppin_abi::context::Context;
+
+impl Bound {
+    /// The maps of the fragment whose hot code holds `addr`.
+    #[must_use]
+    pub fn maps(&self, addr: u64, image: &Image) -> Option<Maps> {
+        let offset = addr.checked_sub(self.hot())?;
+        if offset >= self.geometry.hot.end - self.geometry.hot.start {
+            return None;
+        }
+        let info = self.unit.fragment_at_hot(offset as u32).ok()??;
+        Some(Maps {
+            head: info.head.at(image.base),
+            context: info.context,
+            hot: self.hot() + u64::from(info.hot.start),
+            rows: self.unit.pc_rows(info.number).ok()?.collect(),
+            counts: self.unit.counts(info.number).ok()?.collect(),
+            counters: image.counters,
+        })
+    }
+
+    /// The same, if it may be entered: admitted, and its source not changed since.
+    #[must_use]
+    pub fn running_maps(&self, addr: u64, image: &Image) -> Option<Maps> {
+        let maps = self.maps(addr, image)?;
+        let offset = u32::try_from(addr - self.hot()).ok()?;
+        let group = self.unit.hot_group_at(offset)?;
+        let open = self.hot_gates[group.number as usize] == Gate::Open;
+        (open && !self.is_killed(maps.hot)).then_some(maps)
+    }
+
+    /// App address and context of the fragment that is entered at `addr`; of a stub,
+    /// those of the exit.
+    ///
+    /// # Panics
+    /// If `addr` is neither: only entries and stubs are jumped to.
+    #[must_use]
+    pub fn entry_at(&self, addr: u64, base: ImageBase) -> (AppPc, Context) {
+        self.try_entry_at(addr, base)
+            .expect("only entries and stubs are jumped to")
+    }
+
+    fn try_entry_at(&self, addr: u64, base: ImageBase) -> Option<(AppPc, Context)> {
+        let offset = addr - self.addr;
+        if self.geometry.hot.contains(&offset) {
+            let offset = (offset - self.geometry.hot.start) as u32;
+            let known = self
+                .fragment_entered_at(offset)
+                .or_else(|| self.indexed_at(offset))
+                .or_else(|| self.linked_at(offset));
+            return known.map(|(head, context)| (head.at(base), context));
+        }
+        let offset = (offset - self.geometry.cold.start) as u32;
+        let known = self.exit_at(offset).or_else(|| self.recorded_at(addr));
+        known.map(|(target, context)| (target.at(base), context))
+    }
+
+    fn fragment_entered_at(&self, hot: u32) -> Option<(ImageOff, Context)> {
+        let info = self.unit.fragment_at_hot(hot).ok()??;
+        Some((info.head, info.context))
+    }
+
+    /// The same from the index, when the table of fragments is damaged.
+    fn indexed_at(&self, hot: u32) -> Option<(ImageOff, Context)> {
+        let entries = (0..self.unit.fragments()).filter_map(|n| self.unit.entry(n).ok());
+        let mut found = entries.filter(|e| e.hot == hot);
+        found.next().map(|e| (e.head, e.context))
+    }
+
+    /// The same from the exits of the fragments that may run: one of them has led there.
+    fn linked_at(&self, hot: u32) -> Option<(ImageOff, Context)> {
+        let open = |n: &u32| self.hot_gates[*n as usize] == Gate::Open;
+        let groups = (0..self.unit.hot_groups()).filter(open);
+        let fragments = groups.filter_map(|n| self.unit.hot_group(n));
+        let mut infos = fragments
+            .flat_map(|group| group.fragments)
+            .filter_map(|n| self.unit.info(n).ok());
+        infos.find_map(|info| {
+            let mut exits = self.unit.exits(info.number).ok()?.flatten();
+            let exit = exits.find(|exit| self.branch_target(&info, exit) == Some(hot))?;
+            Some((exit.target, exit.context))
+        })
+    }
+
+    fn exit_at(&self, cold: u32) -> Option<(ImageOff, Context)> {
+        let info = self.unit.fragment_at_cold(cold).ok()??;
+        let mut exits = self.unit.exits(info.number).ok()?.flatten();
+        let exit = exits.find(|e| e.stub == cold - info.cold.start)?;
+        Some((exit.target, exit.context))
+    }
+
+    /// The same from the stub's own record (`ExitRec`), when a table is damaged:
+    /// `jmp [slot]` (6 bytes), the spill of rcx (9), `lea rcx, [rip + record]` (7).
+    fn recorded_at(&self, stub: u64) -> Option<(ImageOff, Context)> {
+        const LEA: u64 = 6 + 9;
+        const LEA_RCX_RIP: [u8; 3] = [0x48, 0x8d, 0x0d];
+        let at = stub - self.addr;
+        let code = self.bytes(at..(at + LEA + 7).min(self.geometry.cold.end));
+        let lea = code.get(LEA as usize..LEA as usize + 7)?;
+        let distance = lea.strip_prefix(&LEA_RCX_RIP)?;
+        let distance = i32::from_le_bytes(distance.try_into().ok()?);
+        let record = at
+            .wrapping_add(LEA + 7)
+            .wrapping_add(i64::from(distance) as u64);
+        let inside = self.geometry.cold.contains(&record) && record + 8 <= self.geometry.cold.end;
+        let words = inside.then(|| self.bytes(record..record + 8))?;
+        let word = |n: usize| words[n..n + 4].try_into().map(u32::from_le_bytes).ok();
+        Some((ImageOff(word(0)? as i32), Context(word(4)?)))
+    }
+}

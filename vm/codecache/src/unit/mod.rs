@@ -1,0 +1,20 @@
+//! Persisted code: units mapped for an image, and which of it may run.
+//!
+//! A unit is mapped without execute permission. A group becomes executable when it is first
+//! needed, after its checksum and the app bytes it was made from have been compared ([`admit`]);
+//! links inside the file cannot bypass that, because entering a group that is not admitted
+//! faults.
+
+mod admit;
+mod bound;
+mod find;
+mod library;
+mod locate;
+mod map;
+mod units;
+mod unlink;
+
+pub use bound::Bound;
+pub use find::worth_opening;
+pub use library::Library;
+pub use units::Units;

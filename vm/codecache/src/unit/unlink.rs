@@ -1,0 +1,84 @@
+//! Taking back links of the file that lead to code which must not run.
+//!
+//! Direct exits are linked in the file: the branch of one fragment goes straight to another.
+//! Where that other one is in a refused group, or its source has changed, each passage would
+//! be a fault. So at the first fault the branch is led to its stub, as if it had never been
+//! linked, and from there the VM links it to what takes the other's place.
+
+use super::bound::{Bound, Gate};
+use core::sync::atomic::{AtomicU32, Ordering};
+use ppin_os::mem;
+use ppin_persist::{CodeGroup, FragmentInfo};
+use ppin_relocator::Exit;
+
+impl Bound {
+    /// Takes back what leads from code that runs to code that must not.
+    pub fn unlink_refused(&self) {
+        let open = |n: &u32| self.hot_gates[*n as usize] == Gate::Open;
+        let groups = (0..self.unit.hot_groups()).filter(open);
+        for group in groups.filter_map(|n| self.unit.hot_group(n)) {
+            self.unlink_group(&group);
+        }
+    }
+
+    /// The same for what leads there from `group`, which has just been admitted.
+    pub(super) fn unlink_admitted(&self, group: &CodeGroup) {
+        if self.hot_gates.contains(&Gate::Refused) || !self.killed.is_empty() {
+            self.unlink_group(group);
+        }
+    }
+
+    fn unlink_group(&self, group: &CodeGroup) {
+        let fragments = group.fragments.clone();
+        for info in fragments.filter_map(|n| self.unit.info(n).ok()) {
+            let exits = self.unit.exits(info.number).into_iter().flatten().flatten();
+            for exit in exits {
+                let target = self.branch_target(&info, &exit);
+                if target.is_some_and(|target| self.must_not_run(target)) {
+                    self.lead_to_stub(&info, &exit);
+                }
+            }
+        }
+    }
+
+    /// Whether the fragment entered at `hot` is out of use.
+    fn must_not_run(&self, hot: u32) -> bool {
+        let group = self.unit.hot_group_at(hot);
+        let refused = |group: CodeGroup| self.hot_gates[group.number as usize] == Gate::Refused;
+        group.is_some_and(refused) || self.killed.contains(&hot)
+    }
+
+    /// Offset in the hot section that the branch of `exit` leads to.
+    pub(super) fn branch_target(&self, info: &FragmentInfo, exit: &Exit) -> Option<u32> {
+        let field = info.hot.start.checked_add(exit.branch)?;
+        let behind = field
+            .checked_add(4)
+            .filter(|behind| *behind <= info.hot.end)?;
+        let start = self.geometry.hot.start;
+        let bytes = self.bytes(start + u64::from(field)..start + u64::from(behind));
+        let distance = i32::from_le_bytes(bytes.try_into().ok()?);
+        behind.checked_add_signed(distance)
+    }
+
+    /// Threads may be running there: the field is aligned, and changes in one piece.
+    fn lead_to_stub(&self, info: &FragmentInfo, exit: &Exit) {
+        let field = self.hot() + u64::from(info.hot.start) + u64::from(exit.branch);
+        let stub = self.cold() + u64::from(info.cold.start) + u64::from(exit.stub);
+        let distance = i32::try_from(stub.wrapping_sub(field + 4) as i64);
+        let Ok(distance) = distance.map(i32::cast_unsigned) else {
+            return;
+        };
+        let page = mem::page_down(field);
+        if !field.is_multiple_of(4) {
+            return;
+        }
+        // SAFETY: a page of ours, whose code goes on running meanwhile; the field is in it
+        // (`branch_target` read it), aligned, and written in one piece.
+        unsafe {
+            if mem::protect(page, mem::PAGE, mem::RWX).is_ok() {
+                AtomicU32::from_ptr(field as *mut u32).store(distance, Ordering::Release);
+                let _ = mem::protect(page, mem::PAGE, mem::RX);
+            }
+        }
+    }
+}

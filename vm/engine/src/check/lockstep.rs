@@ -1,0 +1,190 @@
+//! Lockstep (`ppin run --check`): at every entry into the cache the VM tells a tracer
+//! where the app is and how many instructions it has executed since the last time.
+//! The tracer steps a native process as far and compares.
+//!
+//! Fragments are not linked meanwhile (`dispatch::may_link`), and code is not taken
+//! from the database, where links are part of the file. The tracer is the process
+//! that started us; a report is an `int3` with
+//!
+//! ```text
+//! rax  MAGIC
+//! rdi  address of the app's registers: Regs, with xmm0 to xmm15 behind it
+//! rsi  the app's pc
+//! rdx  instructions executed since the last report, or UNKNOWN
+//! ```
+//! The tracer may change the registers. Children and further threads do not report.
+
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicI32, AtomicU64};
+use ppin_abi::addr::{AppPc, CachePc, ImageOff};
+use ppin_abi::boot::flag;
+use ppin_abi::record::{ExitRec, SyscallRec, Trap, TrapRec};
+use ppin_os::{c, proc, report};
+use ppin_process::thread::{Reason, Regs, Thread};
+use ppin_process::translate;
+use ppin_process::vm::{self, Vm};
+
+/// Tells a report from the app's own breakpoints.
+pub const MAGIC: u64 = 0x7070_696e_7374_6570;
+/// The tracer finds the place by the pc alone.
+pub const UNKNOWN: u64 = u64::MAX;
+
+const UNDECIDED: i32 = 0;
+const OFF: i32 = -1;
+/// Thread that reports, or one of the above.
+static REPORTER: AtomicI32 = AtomicI32::new(UNDECIDED);
+/// Instructions in the fragment entered last, and how many of them were behind the
+/// app then; UNKNOWN.
+static TOTAL: AtomicU64 = AtomicU64::new(UNKNOWN);
+static BEHIND: AtomicU64 = AtomicU64::new(0);
+
+/// What is known before the dispatcher decides where to go on.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    executed: u64,
+    /// The system call that was made, if that is why the VM was entered.
+    call: Option<AppPc>,
+}
+
+/// On entry into the VM; `None` if there is nobody to tell.
+#[inline]
+pub fn before(thread: &Thread) -> Option<Step> {
+    if REPORTER.load(Relaxed) == OFF {
+        return None;
+    }
+    reporting().then(|| step(thread))
+}
+
+#[cold]
+fn reporting() -> bool {
+    if REPORTER.load(Relaxed) == UNDECIDED {
+        if vm::lock().config.flags & flag::LOCKSTEP == 0 {
+            REPORTER.store(OFF, Relaxed);
+            return false;
+        }
+        be_traced();
+        REPORTER.store(proc::tid(), Relaxed);
+    }
+    REPORTER.load(Relaxed) == proc::tid()
+}
+
+fn be_traced() {
+    const PTRACE_TRACEME: usize = 0;
+    // SAFETY: makes our parent our tracer.
+    let result = unsafe { ppin_os::raw(c::__NR_ptrace, [PTRACE_TRACEME, 0, 0, 0, 0, 0]) };
+    if result != 0 {
+        report::give_up(format_args!(
+            "nobody is there to compare with (error {})",
+            -result
+        ))
+    }
+}
+
+fn step(thread: &Thread) -> Step {
+    // Not every way back into the cache comes by `after` (a return from a signal).
+    let total = TOTAL.swap(UNKNOWN, Relaxed);
+    let since = |executed: u64| match total {
+        UNKNOWN => UNKNOWN,
+        _ => executed.wrapping_sub(BEHIND.load(Relaxed)),
+    };
+    let nothing = Step {
+        executed: since(total),
+        call: None,
+    };
+    match thread.reason {
+        r if r == Reason::Exit as u64 => {
+            // SAFETY: stubs pass the address of their own record.
+            let exit = unsafe { (thread.operand as *const ExitRec).read() };
+            Step {
+                executed: since(u64::from(exit.executed)),
+                ..nothing
+            }
+        }
+        r if r == Reason::Syscall as u64 || r == Reason::Efault as u64 => {
+            // SAFETY: the gate passes the record of the code it was entered from.
+            let rec = unsafe { (thread.operand as *const SyscallRec).read() };
+            let base = vm::lock().code.base_at(thread.operand);
+            Step {
+                call: Some(ImageOff(rec.pc).at(base)),
+                ..nothing
+            }
+        }
+        r if r == Reason::Resume as u64 || r == Reason::Trap as u64 && changed(thread) => Step {
+            executed: UNKNOWN,
+            call: None,
+        },
+        _ => nothing,
+    }
+}
+
+/// Whether the code has been left in the middle, since its source has changed.
+fn changed(thread: &Thread) -> bool {
+    // SAFETY: stubs pass the address of their own record.
+    let rec = unsafe { (thread.operand as *const TrapRec).read() };
+    rec.kind == Trap::Changed as u32
+}
+
+/// On the way into the cache at `entry`.
+pub fn after(thread: &mut Thread, step: Step, entry: CachePc) {
+    // A forked child comes by here, too.
+    if REPORTER.load(Relaxed) != proc::tid() {
+        return;
+    }
+    let place = place(&vm::lock(), thread, &step, entry);
+    let Some(place) = place else { return };
+    TOTAL.store(place.total, Relaxed);
+    BEHIND.store(place.behind, Relaxed);
+    // A call that is made again has not been executed.
+    let again = step.call == Some(place.pc) && step.executed != UNKNOWN;
+    let executed = if again {
+        step.executed.wrapping_sub(1)
+    } else {
+        step.executed
+    };
+    tell(&raw mut thread.regs, place.pc, executed);
+}
+
+struct Place {
+    pc: AppPc,
+    total: u64,
+    behind: u64,
+}
+
+/// What `entry` is to the app; `None` if it is no app code (an instruction that runs
+/// natively, say).
+fn place(vm: &Vm, thread: &Thread, step: &Step, entry: CachePc) -> Option<Place> {
+    let fresh = vm
+        .code
+        .fresh_at(entry.0)
+        .map(|id| &vm.code.fresh.directory.fragments[id as usize]);
+    let total = fresh.map_or(UNKNOWN, |fresh| u64::from(fresh.code.instructions));
+    let spot = translate::spot(vm, entry.0);
+    match spot {
+        Some(spot) if spot.boundary => {
+            let head = fresh.is_some_and(|fresh| fresh.space.hot == entry.0);
+            (total != 0).then_some(Place {
+                pc: spot.pc,
+                total: if head { total } else { UNKNOWN },
+                behind: 0,
+            })
+        }
+        // Behind a system call, which ends its fragment.
+        _ if step.call.is_some() => Some(Place {
+            pc: AppPc(thread.resume_pc),
+            total,
+            behind: total,
+        }),
+        _ => None,
+    }
+}
+
+fn tell(regs: *mut Regs, pc: AppPc, executed: u64) {
+    // SAFETY: the tracer stops us here and changes no register but through `regs`.
+    unsafe {
+        core::arch::asm!(
+            "int3",
+            in("rax") MAGIC, in("rdi") regs, in("rsi") pc.0, in("rdx") executed,
+            options(nostack),
+        );
+    }
+}

@@ -1,0 +1,9 @@
+//! Whether translations are right.
+//!
+//! ```text
+//! lockstep   telling a tracer where the app is (`run --check`)
+//! sample/    comparing with the processor now and then (`run --check=sample`)
+//! ```
+
+pub mod lockstep;
+pub mod sample;

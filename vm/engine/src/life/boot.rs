@@ -1,0 +1,201 @@
+//! From the injector's hand to the app's first instruction.
+
+use crate::syscall;
+use crate::tools::host;
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+use ppin_abi::area::ENTRIES;
+use ppin_abi::boot::{BootHeader, MAGIC};
+use ppin_api::{ThreadId, Tool};
+use ppin_codecache::CodeCache;
+use ppin_codecache::fresh::DEFAULT_LIMIT;
+use ppin_codecache::indirect::IblTable;
+use ppin_codecache::unit::Library;
+use ppin_os::{budget, mem, place, proc, report, segment, signals, time};
+use ppin_process::config::Config;
+use ppin_process::counters;
+use ppin_process::report::stats::Stats;
+use ppin_process::signal::{Actions, NOTHING, kernel_mask, take_over};
+use ppin_process::thread::{Process, Thread, Threads, reg};
+use ppin_process::vm::{self, Vm};
+use ppin_store::Store;
+
+/// Runs the app from its first instruction, under the tool of the boot block's name.
+/// `tools` makes a tool by name; `runtime` is the runtime's own memory.
+///
+/// # Safety
+/// Called once, in a fresh process, on a stack of the runtime's own.
+pub unsafe fn enter(
+    boot: &BootHeader,
+    runtime: Range<u64>,
+    tools: fn(&str) -> Option<Box<dyn Tool>>,
+) -> ! {
+    let arrived = time::monotonic_ns();
+    if boot.magic != MAGIC {
+        report::give_up(format_args!("the boot block is of another version of ppin"));
+    }
+    // SAFETY: the block is this process's, and no app code has run.
+    if let Err(e) = unsafe { ppin_inject::arrive::tidy_up(boot) } {
+        report::give_up(format_args!(
+            "cannot restore the program's first page (error {})",
+            e.0
+        ));
+    }
+    // Signals with the numbers of faults, too, may be pending from before the exec.
+    let mask = signals::set_mask(NOTHING);
+    if ppin_os::auxv::has_segment_bases(boot.entry_sp) {
+        segment::use_segment_bases();
+    }
+    budget::learn();
+    let config = Config::read(boot);
+    ppin_process::report::stderr::remember();
+    proc::remember_pid();
+    ppin_process::signal::handled_at(crate::signal::entry::address());
+    let gate = ppin_process::gate::cross(ppin_process::gate::syscall::gate_done);
+    place::seed(random());
+    ppin_os::filter::calls_come_from(gate);
+    crate::check::sample::init(&config);
+    syscall::init(&config);
+    IblTable::init();
+    let tool = configured(&config, tools);
+    let thread = first_thread(boot, mask, tool);
+    let vm = new_vm(config, tool, arrived, thread);
+    vm::init(vm, (runtime.start, runtime.end));
+    start(thread)
+}
+
+/// Twelve bits are enough to spread our memory; the clock's low bits will do.
+fn random() -> u64 {
+    if personality_fixed() {
+        0
+    } else {
+        time::monotonic_ns().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
+    }
+}
+
+/// `setarch -R`: the same addresses at every run.
+fn personality_fixed() -> bool {
+    const ADDR_NO_RANDOMIZE: isize = 0x0004_0000;
+    // SAFETY: only asks.
+    let now = unsafe { ppin_os::raw(ppin_os::c::__NR_personality, [0xffff_ffff, 0, 0, 0, 0, 0]) };
+    now & ADDR_NO_RANDOMIZE != 0
+}
+
+fn configured(config: &Config, tools: fn(&str) -> Option<Box<dyn Tool>>) -> &'static dyn Tool {
+    let Some(mut tool) = tools(&config.tool) else {
+        report::give_up(format_args!(
+            "there is no tool named {:?} in this runtime",
+            config.tool
+        ))
+    };
+    let knobs: Vec<(&str, &str)> = config
+        .knobs
+        .iter()
+        .filter_map(|k| k.split_once('='))
+        .collect();
+    if let Err(reason) = tool.configure(&knobs) {
+        report::give_up(format_args!("{reason}"));
+    }
+    Box::leak(tool)
+}
+
+/// What the gate calls.
+fn entries() -> [u64; ENTRIES] {
+    let vm = crate::dispatch::vm_entry as *const () as usize as u64;
+    let analysis = crate::tools::analysis::bridge_entry as *const () as usize as u64;
+    let bridge = crate::tools::bridge::address();
+    ppin_process::gate::entries(vm, analysis, bridge, ppin_process::sampling::is_on())
+}
+
+fn first_thread(boot: &BootHeader, mask: u64, tool: &dyn Tool) -> &'static mut Thread {
+    let thread = Thread::create(0, counters::reserve(tool.image_counters()), entries())
+        .unwrap_or_else(|e| report::give_up(format_args!("no memory for the first thread ({e})")));
+    // SAFETY: fresh, and ours alone.
+    let thread = unsafe { &mut *thread };
+    thread.regs.gpr[reg::RSP] = boot.entry_sp;
+    thread.regs.flags = 0x202;
+    thread.resume_pc = boot.entry_pc;
+    thread.epoch = 1;
+    thread.signals.mask = mask;
+    thread.begin_process(Process::new(Actions::inherited(boot.ignored)));
+    thread
+}
+
+fn new_vm(config: Config, tool: &'static dyn Tool, arrived: u64, thread: *mut Thread) -> Vm {
+    let limit = match config.cache_limit_kib {
+        0 => DEFAULT_LIMIT,
+        kib => u64::from(kib) << 10,
+    };
+    let mut stats = Stats::default();
+    stats.time.start_ticks = time::ticks();
+    stats.time.start_ns = arrived;
+    stats.time.inject = arrived.saturating_sub(config.started_ns);
+    let mut code = CodeCache::new(limit.min(budget::code()).max(16 * mem::PAGE));
+    if !config.note.is_empty() {
+        code.figures.note(config.note.clone());
+    }
+    Vm {
+        library: library(&config, tool),
+        config,
+        code,
+        threads: Threads::new(thread),
+        ended: Default::default(),
+        rseq: Default::default(),
+        stats,
+        lost_log: None,
+        tool,
+        ended_already: false,
+        filtered: false,
+    }
+}
+
+/// The databases that the launcher has named, and what decides what may be used of them.
+fn library(config: &Config, tool: &dyn Tool) -> Library {
+    let changes = |name: &str| {
+        tool.knobs()
+            .iter()
+            .any(|k| k.changes_code && k.name == name)
+    };
+    let chosen = |knob: &&str| knob.split_once('=').is_some_and(|(name, _)| changes(name));
+    let mut knobs: Vec<&str> = config
+        .knobs
+        .iter()
+        .map(String::as_str)
+        .filter(chosen)
+        .collect();
+    knobs.sort_unstable();
+    Library {
+        store: Store::default(),
+        databases: core::iter::once(&config.db)
+            .chain(&config.db_stack)
+            .cloned()
+            .collect(),
+        reads: config.reads(),
+        writes: config.writes(),
+        closed: false,
+        flags: config.flags,
+        engine: config.engine_id,
+        tool: config.tool.clone(),
+        knobs: knobs.join("\n"),
+    }
+}
+
+fn start(thread: &mut Thread) -> ! {
+    thread.adopt();
+    thread.signals.alt.untouched = true;
+    vm::lock().begin_log();
+    ppin_process::app_code::learn(&mut vm::lock());
+    if budget::is_limited() {
+        vm::lock().code.prepare_for_want();
+        crate::syscall::limits::inherit(&vm::lock());
+    }
+    let tool = vm::lock().tool_ref();
+    tool.start(&host::EngineHost);
+    tool.thread_start(&host::EngineHost, ThreadId(0));
+    take_over(&thread.process().actions);
+    signals::set_mask(kernel_mask(thread.signals.mask));
+    // SAFETY: registers, pc and mask are set.
+    unsafe { ppin_process::gate::enter_first() }
+}

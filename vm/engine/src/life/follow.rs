@@ -1,0 +1,166 @@
+//! Following an exec: which programs can be, and how.
+
+use crate::life::cannot_follow;
+use alloc::ffi::CString;
+use alloc::vec::Vec;
+use ppin_inject::block::BootParams;
+use ppin_inject::{Exec, Launch, Step, launch};
+use ppin_os::{c, call, limits, report, signals};
+use ppin_process::thread::Thread;
+use ppin_process::vm;
+
+/// Interpreters in a row that the kernel follows.
+const SHEBANGS: u32 = 5;
+const ELF64: u8 = 2;
+const X86_64: u16 = 62;
+
+/// What will become of an exec.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Plan {
+    /// The kernel will most likely refuse it (a search along PATH, a script without
+    /// an interpreter line): nothing ends here.
+    Refused,
+    /// The program runs natively, for this reason.
+    Native(&'static str),
+    /// The runtime goes along.
+    Follow,
+}
+
+/// Plans the exec of `path` (zero-terminated).
+#[must_use]
+pub fn plan(at: Option<(i32, u32)>, path: &[u8]) -> Plan {
+    let (mut dir, mut flags) = at.unwrap_or((c::AT_FDCWD, 0));
+    if !executable(dir, flags, path) {
+        return Plan::Refused;
+    }
+    let mut program: Vec<u8> = path.to_vec();
+    for _ in 0..SHEBANGS {
+        let Some(fd) = open(dir, flags, &program) else {
+            return Plan::Native("it cannot be read");
+        };
+        let mut head = [0; 256];
+        let Ok(len) = fd.read_at(&mut head, 0) else {
+            return Plan::Refused;
+        };
+        let Some(next) = interpreter(&head[..len]) else {
+            return binary(&head[..len], &fd.stat().unwrap_or_default(), &fd);
+        };
+        program = next;
+        (dir, flags) = (c::AT_FDCWD, 0);
+    }
+    Plan::Refused
+}
+
+/// Whether the kernel would execute it at all.
+fn executable(dir: i32, flags: u32, path: &[u8]) -> bool {
+    const X_OK: usize = 1;
+    let flags = flags & (c::AT_EMPTY_PATH | c::AT_SYMLINK_NOFOLLOW) | c::AT_EACCESS;
+    let args = [
+        dir as isize as usize,
+        path.as_ptr() as usize,
+        X_OK,
+        flags as usize,
+        0,
+        0,
+    ];
+    // SAFETY: a terminated path.
+    unsafe { call(c::__NR_faccessat2, args) }.is_ok()
+}
+
+fn open(dir: i32, flags: u32, path: &[u8]) -> Option<ppin_os::file::File> {
+    if path == b"\0" && flags & c::AT_EMPTY_PATH != 0 {
+        return ppin_os::file::File::open(&alloc::format!("/proc/self/fd/{dir}"), c::O_RDONLY, 0)
+            .ok();
+    }
+    ppin_os::file::File::open_at(dir, path, c::O_RDONLY | c::O_NONBLOCK).ok()
+}
+
+fn binary(head: &[u8], stat: &ppin_os::file::Stat, fd: &ppin_os::file::File) -> Plan {
+    const S_ISUID: u32 = 0o4000;
+    const S_ISGID: u32 = 0o2010;
+    if !head.starts_with(b"\x7fELF") {
+        return Plan::Refused;
+    }
+    let machine = head
+        .get(18..20)
+        .map_or(0, |m| u16::from_le_bytes([m[0], m[1]]));
+    if head.get(4) != Some(&ELF64) || machine != X86_64 {
+        return Plan::Native("it is not a 64-bit x86 program");
+    }
+    let setuid = stat.mode & S_ISUID != 0 || stat.mode & S_ISGID == S_ISGID;
+    if (setuid || fd.has_capabilities()) && gains(stat) {
+        return Plan::Native("it would lose its privileges");
+    }
+    cannot_follow::reason().map_or(Plan::Follow, Plan::Native)
+}
+
+/// Root gains nothing from its own setuid programs, and with all its capabilities nothing from
+/// those of others.
+fn gains(stat: &ppin_os::file::Stat) -> bool {
+    // SAFETY: no arguments.
+    let uid = unsafe { ppin_os::raw(c::__NR_geteuid, [0; 6]) };
+    // SAFETY: the kernel reads and writes what was made for it.
+    let asks = |nr, args| unsafe { ppin_os::raw(nr, args) };
+    uid != 0 || stat.uid != 0 && !ppin_inject::sys::may_become_anybody(asks)
+}
+
+/// The interpreter of a script, zero-terminated (execve(2), "Interpreter scripts").
+fn interpreter(head: &[u8]) -> Option<Vec<u8>> {
+    let line = head.strip_prefix(b"#!")?.split(|b| *b == b'\n').next()?;
+    let mut words = line
+        .split(|b| *b == b' ' || *b == b'\t')
+        .filter(|w| !w.is_empty());
+    let mut path = words.next()?.to_vec();
+    path.push(0);
+    Some(path)
+}
+
+/// Executes with the runtime. Returns the error for the app; `None`: there is no helper
+/// to be had, nothing has happened.
+pub fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
+    let space = thread.helper_space().ok()?;
+    let config = vm::lock().config.clone();
+    let knobs = config.knobs.join("\n");
+    let stack = config.db_stack.join(":");
+    let carrier = CString::new(config.ppin.as_bytes()).ok()?;
+    let launch_it = Launch {
+        boot: BootParams {
+            cache_mode: config.cache_mode,
+            flags: config.flags,
+            cache_limit_kib: config.cache_limit_kib,
+            check_every: config.check_every,
+            ignored: thread.process().actions.ignored_faults(),
+            db_cap: config.db_cap,
+            engine_id: config.engine_id,
+            ptracer: 0,
+            db: config.db.as_bytes(),
+            tool: config.tool.as_bytes(),
+            knobs: knobs.as_bytes(),
+            output: config.output.as_bytes(),
+            stats: config.stats.as_bytes(),
+            ppin: config.ppin.as_bytes(),
+            db_stack: stack.as_bytes(),
+            note: config.note.as_bytes(),
+            log: config.log.as_bytes(),
+        },
+        carrier: &carrier,
+        runtime: config.runtime,
+        ident: Some(config.ppin_ident),
+        exec,
+    };
+    let ours = signals::set_mask(thread.signals.mask);
+    ppin_process::pending::hand_over(thread);
+    limits::narrow();
+    // SAFETY: the space is this process's; the pointers are the app's own; the mask
+    // is the app's.
+    let failure = unsafe { launch(space, &launch_it) };
+    limits::widen_again(thread.borrowed_memory);
+    signals::set_mask(ours);
+    match failure.step {
+        Step::Exec => Some(-(failure.errno.0 as isize)),
+        Step::HelperDied => report::give_up(format_args!(
+            "the helper that was to follow the execution of another program was killed"
+        )),
+        _ => None,
+    }
+}

@@ -1,0 +1,200 @@
+//! Halting all threads of the process in the program's own state.
+//!
+//! One thread leads. It asks each of the others by a signal; they come to an instruction
+//! boundary of the program as for any signal, and wait there, in our handler, with the
+//! program's registers in the kernel's frame. When all of them wait, the leader alone is
+//! awake. It lets them go on natively, or as before ([`Verdict`]).
+//!
+//! Threads that run natively must not meet our dispositions, nor threads in the cache the
+//! program's: so nobody goes before all wait.
+
+use super::ask;
+use alloc::format;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use ppin_os::file::File;
+use ppin_os::futex::{futex_wait, futex_wake_all};
+use ppin_os::{c, dir, proc, signals, time};
+use ppin_process::ours::Range;
+use ppin_process::signal::NOTHING;
+use ppin_process::thread::Thread;
+use ppin_process::vm::{self, Vm};
+
+/// The leader's thread id; 0: nobody leads.
+static LEADER: AtomicI32 = AtomicI32::new(0);
+/// What the leader has decided.
+static DECISION: AtomicU32 = AtomicU32::new(UNDECIDED);
+
+const UNDECIDED: u32 = 0;
+const LEAVE: u32 = 1;
+const STAY: u32 = 2;
+const DIE: u32 = 3;
+
+/// Milliseconds that may pass without another thread having halted.
+const PATIENCE: u32 = 1000;
+/// Milliseconds that threads have to get from their halt to the program's code.
+const LAST_STEPS: u32 = 100;
+
+/// What a thread that was halted does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It goes on natively.
+    Leave,
+    /// So it does, until the leader's signal ends the process in a moment.
+    Die,
+    /// It goes on in the cache.
+    Stay,
+}
+
+/// Makes `thread` the leader, unless there is one.
+#[must_use]
+pub fn begin(thread: &Thread) -> bool {
+    let free = LEADER.compare_exchange(0, thread.tid, Ordering::AcqRel, Ordering::Relaxed);
+    if free.is_ok() {
+        DECISION.store(UNDECIDED, Ordering::Release);
+    }
+    free.is_ok()
+}
+
+/// Whether a thread other than `thread` leads.
+#[must_use]
+pub fn is_led_by_another(thread: &Thread) -> bool {
+    ![0, thread.tid].contains(&LEADER.load(Ordering::Acquire))
+}
+
+/// This is the only thread of a forked child.
+pub fn forget() {
+    LEADER.store(0, Ordering::Release);
+}
+
+/// The leader waits until all others have halted; `false`: some do not.
+#[must_use]
+pub fn halt_others(leader: &Thread) -> bool {
+    let (mut left, mut patience) = (usize::MAX, PATIENCE);
+    loop {
+        let missing = ask_missing(leader);
+        if missing == 0 {
+            return true;
+        }
+        patience = if missing < left {
+            PATIENCE
+        } else {
+            patience - 1
+        };
+        if patience == 0 {
+            return false;
+        }
+        left = missing;
+        time::sleep_a_millisecond();
+    }
+}
+
+/// Asks all that have not been asked; how many have yet to halt.
+fn ask_missing(leader: &Thread) -> usize {
+    let vm = vm::lock();
+    let running = |thread: &&Thread| !thread.signals.halted.load(Ordering::Acquire);
+    let ask = |thread: &Thread| {
+        if thread.tid != 0 && !thread.signals.asked.swap(true, Ordering::Relaxed) {
+            signals::queue_to_thread(thread.tid, &ask::request());
+        }
+    };
+    match others(&vm, leader).filter(running).map(ask).count() {
+        0 => strangers(&vm),
+        missing => missing,
+    }
+}
+
+/// Threads of the process that are not in the list any more, and are about to end.
+fn strangers(vm: &Vm) -> usize {
+    let tasks = dir::list_dir("/proc/self/task").unwrap_or_default();
+    let known = |tid: i32| {
+        let mut all = vm.threads.all().map(|thread| thread.tid);
+        all.any(|it| it == tid)
+    };
+    // The first thread stays in sight when it has ended before the others.
+    let runs = |tid: i32| !matches!(proc::state(tid), None | Some(b'Z' | b'X'));
+    let ids = tasks.iter().filter_map(|name| name.parse().ok());
+    ids.filter(|tid| !known(*tid) && runs(*tid)).count()
+}
+
+/// Threads of the leader's process.
+fn others<'a>(vm: &'a Vm, leader: &Thread) -> impl Iterator<Item = &'a Thread> + use<'a> {
+    let all = vm.threads.all();
+    let leader = leader.tid;
+    all.filter(move |thread| !thread.borrowed_memory && thread.tid != leader)
+}
+
+/// In the handler of a thread that is not the leader, at a boundary: waits for the decision.
+/// All signals are blocked from here on.
+#[must_use]
+pub fn halt(thread: &Thread) -> Verdict {
+    signals::set_mask(NOTHING);
+    thread.signals.halted.store(true, Ordering::Release);
+    loop {
+        match DECISION.load(Ordering::Acquire) {
+            UNDECIDED => drop(futex_wait(&DECISION, UNDECIDED)),
+            LEAVE => return Verdict::Leave,
+            DIE => return Verdict::Die,
+            _ => break,
+        }
+    }
+    thread.signals.asked.store(false, Ordering::Relaxed);
+    thread.signals.halted.store(false, Ordering::Release);
+    Verdict::Stay
+}
+
+fn decide(decision: u32) {
+    DECISION.store(decision, Ordering::Release);
+    futex_wake_all(&DECISION);
+}
+
+/// Lets all go on in the cache.
+pub fn stay(leader: &Thread) {
+    decide(STAY);
+    let halted = |thread: &Thread| thread.signals.halted.load(Ordering::Acquire);
+    while others(&vm::lock(), leader).any(halted) {
+        time::sleep_a_millisecond();
+    }
+    LEADER.store(0, Ordering::Release);
+}
+
+/// Lets all go on natively, as `verdict` says, and waits for them to have the program's
+/// registers; `false`: some may not have them yet.
+pub fn leave(leader: &Thread, verdict: Verdict) -> bool {
+    decide(if verdict == Verdict::Die { DIE } else { LEAVE });
+    let mut left: Vec<i32> = others(&vm::lock(), leader).map(|it| it.tid).collect();
+    for _ in 0..LAST_STEPS {
+        left.retain(|tid| is_in_our_code(*tid));
+        if left.is_empty() {
+            return true;
+        }
+        time::sleep_a_millisecond();
+    }
+    false
+}
+
+/// Memory from which the kernel may still read what the other threads have left to it: it
+/// takes their masks first, and their registers then.
+#[must_use]
+pub fn frames(leader: &Thread) -> Vec<Range> {
+    let map = |thread: &Thread| (thread.map.0, thread.map.0 + thread.map.1);
+    others(&vm::lock(), leader).map(map).collect()
+}
+
+/// Whether thread `tid` may still be in our code: it blocks all signals until the kernel
+/// gives it the program's registers. (The program may block them, too.)
+fn is_in_our_code(tid: i32) -> bool {
+    let path = format!("/proc/self/task/{tid}");
+    ask::blocks_all(&path) && !sleeps_elsewhere(&path)
+}
+
+/// Whether it sleeps in the program's code (proc_pid_syscall(5): the pc comes last).
+fn sleeps_elsewhere(path: &str) -> bool {
+    let text = File::open(&format!("{path}/syscall"), c::O_RDONLY, 0)
+        .and_then(|file| file.read_all(4096))
+        .unwrap_or_default();
+    let last = text.trim_ascii().rsplit(|byte| *byte == b' ').next();
+    let pc = last.and_then(|it| core::str::from_utf8(it).ok()?.strip_prefix("0x"));
+    pc.and_then(|it| u64::from_str_radix(it, 16).ok())
+        .is_some_and(|pc| !vm::is_runtime(pc))
+}

@@ -1,0 +1,18 @@
+//! Letting a thread go on elsewhere.
+
+use ppin_abi::addr::AppPc;
+use ppin_abi::context::Context;
+use ppin_os::frame::{UContext, greg};
+use ppin_process::gate;
+use ppin_process::thread::Thread;
+
+/// Lets the thread go on at app address `pc` by way of the VM. All app registers
+/// are in place in `context`.
+pub fn redirect(thread: &mut Thread, context: &mut UContext, pc: AppPc, ctx: Context) {
+    thread.resume_pc = pc.0;
+    thread.resume_context = ctx.0;
+    context.gregs[greg::RIP] = gate::cross(gate::resume_vm);
+    let flag = &mut thread.signals.trap_flag;
+    flag.standing = true;
+    context.gregs[greg::FLAGS] = flag.applied(context.gregs[greg::FLAGS]);
+}

@@ -1,0 +1,15 @@
+//! A signal that waits for a boundary.
+
+use super::deliver;
+use ppin_os::frame::UContext;
+use ppin_process::pending;
+use ppin_process::thread::Thread;
+use ppin_process::translate::Spot;
+
+/// Delivers the signal that waited, now that the app stands at `spot`.
+pub fn deliver_waiting(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+    let info = thread.signals.waiting;
+    thread.pending = 0;
+    deliver::deliver(thread, context, &info, spot, false);
+    pending::release(thread);
+}

@@ -1,0 +1,73 @@
+//! Where a thread is, for a signal.
+
+use ppin_abi::addr::ImageOff;
+use ppin_abi::context::Context;
+use ppin_abi::record::SyscallRec;
+use ppin_abi::spills::SpillSet;
+use ppin_process::gate::{self, Place};
+use ppin_process::thread::Thread;
+use ppin_process::translate::{self, Spot};
+use ppin_process::vm;
+
+/// Where a thread is, for a signal.
+pub enum Where {
+    /// In the cache, or as good as: the app's state is at hand.
+    App(translate::Spot),
+    /// Must run on to a boundary.
+    Transit,
+    /// In the VM.
+    Vm,
+}
+
+/// Where `thread` is, if it is at `pc`.
+pub fn locate(thread: &Thread, pc: u64) -> Where {
+    let in_cache = |pc| translate::spot(&vm::lock(), pc);
+    if !vm::is_runtime(pc) {
+        return match in_cache(pc) {
+            Some(spot) => Where::App(spot),
+            // Cold code: stubs on their way to the runtime.
+            None if vm::lock().code.in_cache(pc) => Where::Transit,
+            None => Where::Vm,
+        };
+    }
+    match gate::place(pc) {
+        Place::GateSyscall => Where::App(gate_spot(thread, false)),
+        Place::GateDone => Where::App(gate_spot(thread, true)),
+        Place::DeliveryTrap => match in_cache(thread.entering) {
+            Some(spot) => Where::App(spot),
+            None => Where::Transit,
+        },
+        Place::Transit | Place::NativeTrap => Where::Transit,
+        Place::Vm => Where::Vm,
+    }
+}
+
+/// State at the gate: before the call (or to be restarted), or behind it.
+#[must_use]
+pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
+    let record = thread.area.scratch[0];
+    // SAFETY: the gate stored the address of the record it was entered with; its
+    // code is not freed while the thread is in the gate.
+    let rec = unsafe { (record as *const SyscallRec).read() };
+    let vm = vm::lock();
+    let base = vm.code.base_at(record);
+    let code = record.wrapping_add(i64::from(rec.resume) as u64);
+    let resume = translate::spot(&vm, code);
+    let off = ImageOff(if done { rec.next } else { rec.pc });
+    Spot {
+        pc: off.at(base),
+        code,
+        boundary: true,
+        repeatable: true,
+        inside: 0,
+        block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
+        spilled: SpillSet::NONE,
+        flags_in_rax: false,
+        context: Context(rec.context),
+        // The call has been counted; if it is yet to run, it will be counted again.
+        corrections: resume
+            .filter(|_| !done)
+            .map(|s| s.corrections)
+            .unwrap_or_default(),
+    }
+}

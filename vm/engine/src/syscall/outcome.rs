@@ -1,0 +1,69 @@
+//! How a call that the VM handles ends, and the ways to make it.
+
+use ppin_abi::addr::CachePc;
+use ppin_os::mem;
+use ppin_process::gate::vmcall;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
+
+/// How a call handled by the VM ended.
+pub enum Outcome {
+    /// Result for rax.
+    Done(isize),
+    /// Not made: a signal goes first, then the app makes the call again.
+    Again,
+    /// The thread goes on somewhere else, at this cache address.
+    Elsewhere(CachePc),
+    /// The process is left to itself, and makes the call natively: from the moment that
+    /// this happened.
+    Natively(&'static str),
+}
+
+/// Whether the cache address `code` lies in code that is there.
+pub fn in_use(vm: &vm::Vm, code: u64) -> bool {
+    vm.code.fresh_at(code).is_some() || vm.code.in_units(code)
+}
+
+/// A call that is none of the VM's business after all goes the usual way, if the code
+/// it returns to will still be there.
+pub fn through_gate(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> Outcome {
+    if !in_use(&vm::lock(), resume) {
+        return pass_interruptible(thread, nr, args);
+    }
+    Outcome::Elsewhere(CachePc(ppin_process::gate::cross(
+        ppin_process::gate::syscall::gate_syscall,
+    )))
+}
+
+/// Makes the call as the app asked for it.
+pub fn pass(nr: u32, args: &[usize; 6]) -> isize {
+    // SAFETY: the app's own call.
+    unsafe { vmcall::plain(nr, args) }
+}
+
+/// The same, for calls that may sleep.
+pub fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    // SAFETY: the app's own call; no lock is held.
+    match unsafe { vmcall::interruptible(thread, nr, args) } {
+        vmcall::ABORTED => Outcome::Again,
+        result => Outcome::Done(result),
+    }
+}
+
+/// The program has got a userfaultfd, or may get one. (Under a filter, what we would ask of it
+/// could end the program.)
+pub fn userfault_begins() {
+    if !vm::lock().filtered {
+        ppin_os::userfault::begin();
+    }
+}
+
+/// Whether it is an address: not an error, nor what a filter makes of a call.
+pub fn ok(result: isize) -> bool {
+    !(-4095..0).contains(&result) && aligned(result as usize)
+}
+
+/// Whether it is the address of a page.
+pub fn aligned(addr: usize) -> bool {
+    (addr as u64).is_multiple_of(mem::PAGE)
+}

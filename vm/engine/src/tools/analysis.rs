@@ -1,0 +1,83 @@
+//! Calling analysis routines: the arguments that a `CallRec` describes, from the
+//! app's registers.
+
+use crate::tools::host::EngineHost;
+use ppin_abi::addr::{ImageBase, ImageOff};
+use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};
+use ppin_api::Call;
+use ppin_os::segment;
+use ppin_process::thread::{Thread, reg};
+use ppin_process::vm;
+
+/// Called by the bridge on the VM stack; returns where emitted code goes on.
+pub unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
+    // SAFETY: the bridge passes the running thread's structure.
+    let thread = unsafe { &mut *thread };
+    let record = thread.operand;
+    // SAFETY: emitted code passes the address of its own record, followed by its
+    // arguments.
+    let rec = unsafe { (record as *const CallRec).read() };
+    let (base, tool) = {
+        let vm = vm::lock();
+        (vm.code.base_at(record), vm.tool_ref())
+    };
+    let mut args = [0; MAX_ARGS];
+    for (n, value) in args.iter_mut().take(usize::from(rec.args)).enumerate() {
+        let at = record + size_of::<CallRec>() as u64 + (n * size_of::<CallArg>()) as u64;
+        // SAFETY: as above.
+        *value = argument(thread, base, unsafe { &*(at as *const CallArg) });
+    }
+    if rec.routine == X87_POINTER {
+        ppin_process::x87::correct(args[0].wrapping_add(args[1]), args[2]);
+    } else if let Some(routine) = tool.routines().get(usize::from(rec.routine)) {
+        (routine.function)(&Call {
+            tool,
+            host: &EngineHost,
+            args,
+        });
+    }
+    record.wrapping_add(i64::from(rec.resume) as u64)
+}
+
+fn argument(thread: &Thread, base: ImageBase, arg: &CallArg) -> u64 {
+    let constant = u64::from(arg.value[0]) | u64::from(arg.value[1]) << 32;
+    let address = |off: u32| ImageOff(off as i32).at(base).0;
+    match arg.kind {
+        k if k == ArgKind::AppAddr as u8 || k == ArgKind::ImageAddr as u8 => address(arg.value[0]),
+        k if k == ArgKind::Reg as u8 => register(thread, arg.base),
+        k if k == ArgKind::EffectiveAddr as u8 => effective(thread, arg, constant),
+        k if k == ArgKind::ThreadId as u8 => u64::from(thread.index),
+        _ => constant,
+    }
+}
+
+fn register(thread: &Thread, number: u8) -> u64 {
+    if number == NO_REG {
+        0
+    } else {
+        thread.get(usize::from(number))
+    }
+}
+
+/// Segment + base + index * scale + displacement (SDM volume 1, 3.7.5).
+fn effective(thread: &Thread, arg: &CallArg, disp: u64) -> u64 {
+    const FS: u8 = 1 << 4;
+    const GS: u8 = 1 << 5;
+    const ADDR32: u8 = 1 << 6;
+    let scaled = register(thread, arg.index) << (arg.scale_seg & 0xf);
+    let mut sum = register(thread, arg.base)
+        .wrapping_add(scaled)
+        .wrapping_add(disp);
+    if arg.scale_seg & ADDR32 != 0 {
+        sum &= 0xffff_ffff;
+    }
+    if arg.scale_seg & FS != 0 {
+        sum = sum.wrapping_add(segment::fs_base());
+    }
+    if arg.scale_seg & GS != 0 {
+        sum = sum.wrapping_add(thread.area.app_gs_base);
+    }
+    sum
+}
+
+const _: () = assert!(reg::RSP == 4);

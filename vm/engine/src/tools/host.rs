@@ -1,0 +1,138 @@
+//! The process as a tool sees it: counters, threads, images, files.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use ppin_api::{
+    Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, ThreadId, ThreadInfo,
+    Threads,
+};
+use ppin_os::{c, proc};
+use ppin_process::counters;
+use ppin_process::report::outlet;
+use ppin_process::report::program::program;
+use ppin_process::vm::{self, Vm};
+
+/// What tools are given. Takes the VM lock as it needs it.
+#[derive(Debug)]
+pub struct EngineHost;
+
+/// Files opened for tools: paths, because no descriptor is held open in the app.
+static OPENED: ppin_os::lock::Mutex<Vec<String>> = ppin_os::lock::Mutex::new(Vec::new());
+
+impl Counters for EngineHost {
+    fn global_total(&self, index: u32) -> u64 {
+        all_globals(&vm::lock())
+            .iter()
+            .map(|(_, _, counts)| counts[index as usize])
+            .sum()
+    }
+
+    fn global_of(&self, thread: ThreadId, index: u32) -> u64 {
+        let vm = vm::lock();
+        let live = vm.threads.all().find(|t| t.index == thread.0);
+        let disp = u64::from(ppin_abi::area::counter_disp(index));
+        live.map(|t| t.counter(disp))
+            .or_else(|| ended_global(&vm, thread, index))
+            .unwrap_or(0)
+    }
+
+    fn image_total(&self, image: ImageId, index: u32) -> u64 {
+        let vm = vm::lock();
+        vm.code
+            .images
+            .all
+            .get(image.0 as usize)
+            .map_or(0, |i| counters::image_total(&vm, i, index))
+    }
+}
+
+impl Threads for EngineHost {
+    fn threads(&self) -> Vec<ThreadInfo> {
+        let mut all = all_globals(&vm::lock());
+        all.sort_unstable_by_key(|(id, _, _)| *id);
+        all.iter()
+            .map(|(id, tid, _)| ThreadInfo {
+                id: ThreadId(*id),
+                tid: *tid as u32,
+            })
+            .collect()
+    }
+}
+
+impl Images for EngineHost {
+    fn images(&self) -> Vec<ImageInfo> {
+        let vm = vm::lock();
+        (0u32..)
+            .zip(&vm.code.images.all)
+            .map(|(n, i)| ImageInfo {
+                id: ImageId(n),
+                path: i.path.clone(),
+                base: i.base,
+            })
+            .collect()
+    }
+}
+
+impl Program for EngineHost {
+    fn process_id(&self) -> u32 {
+        proc::pid() as u32
+    }
+
+    fn program(&self) -> String {
+        program()
+    }
+}
+
+impl Files for EngineHost {
+    fn open(&self, path: &str) -> Result<FileId, FileError> {
+        let path = absolute(&path.replace("%p", &proc::pid().to_string()));
+        outlet::check(&path).map_err(|e| FileError(e.0))?;
+        let mut opened = OPENED.lock();
+        opened.push(path);
+        Ok(FileId(opened.len() as u32 - 1))
+    }
+
+    fn append(&self, file: FileId, bytes: &[u8]) -> Result<(), FileError> {
+        let path = OPENED
+            .lock()
+            .get(file.0 as usize)
+            .cloned()
+            .ok_or(FileError(9))?;
+        outlet::append(&path, bytes).map_err(|e| FileError(e.0))
+    }
+}
+
+/// `path` made independent of later changes of directory.
+fn absolute(path: &str) -> String {
+    let mut buffer = [0u8; 4096];
+    // SAFETY: a buffer of ours.
+    let len = unsafe {
+        ppin_os::call(
+            c::__NR_getcwd,
+            [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0],
+        )
+    };
+    match len {
+        Ok(len) if !path.starts_with('/') => {
+            let cwd = String::from_utf8_lossy(&buffer[..len.saturating_sub(1)]);
+            alloc::format!("{cwd}/{path}")
+        }
+        _ => String::from(path),
+    }
+}
+
+fn ended_global(vm: &Vm, thread: ThreadId, index: u32) -> Option<u64> {
+    let ended = &vm.ended.threads;
+    // Threads end in almost any order: few are searched from the end.
+    let found = ended.iter().rev().find(|(id, _, _)| *id == thread.0);
+    found.map(|(_, _, counts)| counts[index as usize])
+}
+
+/// Number, kernel id and global counters of all threads, ended ones included.
+fn all_globals(vm: &Vm) -> Vec<(u32, i32, Vec<u64>)> {
+    let mut all = vm.ended.threads.clone();
+    for thread in vm.threads.all() {
+        all.push((thread.index, thread.tid, counters::globals(thread)));
+    }
+    all
+}

@@ -1,0 +1,180 @@
+//! `/proc/PID/map_files`: a folder with a link for each mapping of a file, named by its
+//! addresses. Ours are not there: neither in what is read of the folder nor by name.
+
+use crate::proc_files::{PROC, tells_of_us};
+use alloc::vec::Vec;
+use ppin_os::{Errno, c, descriptor, peek};
+use ppin_process::gate::table;
+use ppin_process::{ours, vm};
+
+const NAME: &[u8] = b"map_files";
+/// Longest path (`PATH_MAX`).
+const LONGEST: usize = 4096;
+
+/// Whether what is opened by this path may be such a folder.
+#[must_use]
+pub fn may_be(path: &[u8]) -> bool {
+    let name = last(path);
+    name == NAME || name == b"."
+}
+
+fn last(path: &[u8]) -> &[u8] {
+    let end = path
+        .iter()
+        .rposition(|byte| *byte != b'/')
+        .map_or(0, |at| at + 1);
+    let path = &path[..end];
+    let start = path
+        .iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or(0, |at| at + 1);
+    &path[start..]
+}
+
+/// The app has opened `fd` for such a folder: from here on reading and looking up is looked
+/// at.
+pub fn opened(fd: i32) {
+    if is_ours(fd) {
+        table::watch_folders();
+    }
+}
+
+/// Whether `fd` is the `map_files` of this process.
+fn is_ours(fd: i32) -> bool {
+    let path = descriptor::path_of(fd);
+    path.ends_with("/map_files") && tells_of_us(&path) && descriptor::file_system(fd) == Ok(PROC)
+}
+
+/// The app reads the folder `fd`: makes the call by `read` until it gives something that is
+/// not ours, in the buffer at `at`.
+pub fn read(nr: u32, fd: i32, at: u64, mut read: impl FnMut() -> isize) -> isize {
+    let ours = is_ours(fd);
+    loop {
+        let len = read();
+        if len <= 0 || !ours {
+            return len;
+        }
+        let mut entries = alloc::vec![0; len as usize];
+        if peek::read(at, &mut entries) != entries.len() {
+            return len;
+        }
+        let shown = without_ours(&entries, nr == c::__NR_getdents64, is_hidden);
+        if shown.len() == entries.len() {
+            return len;
+        }
+        if !shown.is_empty() {
+            let written = peek::write(at, &shown);
+            return if written {
+                shown.len() as isize
+            } else {
+                Errno::EFAULT.raw()
+            };
+        }
+    }
+}
+
+/// The entries (getdents(2)) but those that are `hidden`.
+fn without_ours(entries: &[u8], wide: bool, hidden: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    const LENGTH: usize = 16;
+    let name_at = if wide { 19 } else { 18 };
+    let mut shown = Vec::with_capacity(entries.len());
+    let mut rest = entries;
+    while let Some([low, high]) = rest.get(LENGTH..LENGTH + 2) {
+        let len = usize::from(u16::from_le_bytes([*low, *high])).clamp(name_at, rest.len());
+        let (entry, behind) = rest.split_at(len);
+        let name = entry[name_at..].split(|byte| *byte == 0).next();
+        if !name.is_some_and(&hidden) {
+            shown.extend(entry);
+        }
+        rest = behind;
+    }
+    shown
+}
+
+/// Whether a link of that name would stand for something of ours.
+fn is_hidden(name: &[u8]) -> bool {
+    let hex = |text: &[u8]| u64::from_str_radix(core::str::from_utf8(text).ok()?, 16).ok();
+    let mut parts = name.split(|byte| *byte == b'-').map(hex);
+    let (Some(Some(start)), Some(Some(end)), None) = (parts.next(), parts.next(), parts.next())
+    else {
+        return false;
+    };
+    ours::overlap(&vm::lock(), start, end)
+}
+
+/// Whether the path is that of a link of ours, seen from the folder `dir`.
+#[must_use]
+pub fn names_ours(dir: i32, path: &[u8]) -> bool {
+    let name = last(path);
+    let before = &path[..path.len() - name.len()];
+    is_hidden(name)
+        && match before {
+            b"" if dir == c::AT_FDCWD => here_is_ours(),
+            b"" => is_ours(dir),
+            _ => last(before) == NAME,
+        }
+}
+
+fn here_is_ours() -> bool {
+    const HERE: &str = "/proc/self/cwd";
+    let path = descriptor::link(HERE);
+    path.ends_with("/map_files") && tells_of_us(&path)
+}
+
+/// The result of a lookup that is refused since nothing of that name is there.
+#[must_use]
+pub fn refusal(nr: u32, args: &[usize; 6]) -> Option<isize> {
+    let plain = [
+        c::__NR_stat,
+        c::__NR_lstat,
+        c::__NR_access,
+        c::__NR_readlink,
+    ];
+    let (dir, at) = if plain.contains(&nr) {
+        (c::AT_FDCWD, args[0])
+    } else {
+        (args[0] as i32, args[1])
+    };
+    let mut path = peek::c_string(at as u64, LONGEST)?;
+    path.pop();
+    names_ours(dir, &path).then_some(Errno::ENOENT.raw())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{last, may_be, without_ours};
+    use alloc::vec::Vec;
+
+    fn entry(name: &str, wide: bool) -> Vec<u8> {
+        let mut entry = alloc::vec![7; 16];
+        let head = if wide { 19 } else { 18 };
+        let len = (head + name.len() + 1).next_multiple_of(8);
+        entry.extend((len as u16).to_le_bytes());
+        entry.resize(head, 4);
+        entry.extend(name.bytes());
+        entry.resize(len, 0);
+        entry
+    }
+
+    #[test]
+    fn entries_of_ours_are_taken_out() {
+        for wide in [false, true] {
+            let all: Vec<u8> = [".", "1000-2000", "5000-6000"]
+                .into_iter()
+                .flat_map(|name| entry(name, wide))
+                .collect();
+            let shown = without_ours(&all, wide, |name| name == b"1000-2000");
+            let expected = [entry(".", wide), entry("5000-6000", wide)].concat();
+            assert_eq!(shown, expected);
+        }
+    }
+
+    #[test]
+    fn the_last_part_of_a_path_decides() {
+        assert!(may_be(b"/proc/self/map_files"));
+        assert!(may_be(b"map_files//"));
+        assert!(!may_be(b"/proc/self/map_files/x"));
+        assert_eq!(last(b"/"), b"");
+        assert_eq!(last(b""), b"");
+    }
+}

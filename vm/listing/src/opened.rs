@@ -1,0 +1,183 @@
+//! Lists that the program has opened, and what they say when they are read.
+
+use crate::proc_files::{PROC, tells_of_us, whom};
+use crate::sizes::{self, Sizes};
+use crate::status::{self, Signals};
+use crate::{limits, mappings, numa, query, rollup};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use ppin_os::descriptor::{self, path_of};
+use ppin_os::file::{self, File};
+use ppin_os::lock::Mutex;
+use ppin_os::{Errno, Result, c, raw};
+use ppin_process::gate::table;
+use ppin_process::ours;
+use ppin_process::thread::Thread;
+use ppin_process::vm::{self, Vm};
+
+/// A list that the app has opened.
+struct Opened {
+    fd: i32,
+    /// Where it was found.
+    path: String,
+    /// Of the file behind the descriptor, that it is still the same.
+    inode: u64,
+}
+
+static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
+
+/// More than any list needs.
+const MOST: usize = 64 << 20;
+/// Whether the file of that name, wherever it lies, may be such a list.
+#[must_use]
+pub fn is_named_so(path: &[u8]) -> bool {
+    const NAMES: [&[u8]; 8] = [
+        b"maps",
+        b"smaps",
+        b"smaps_rollup",
+        b"numa_maps",
+        b"status",
+        b"stat",
+        b"statm",
+        b"limits",
+    ];
+    let name = path.rsplit(|byte| *byte == b'/').next();
+    name.is_some_and(|name| NAMES.contains(&name))
+}
+
+/// The app has got descriptor `fd` for such a file. If it tells of this process, reading
+/// it is looked at.
+pub fn opened(fd: i32) {
+    let path = path_of(fd);
+    if let Ok(inode) = inode(fd)
+        && tells_of_us(&path)
+        && descriptor::file_system(fd) == Ok(PROC)
+    {
+        let mut lists = OPENED.lock();
+        lists.retain(|list| list.fd != fd);
+        lists.push(Opened { fd, path, inode });
+        table::watch_reads(true);
+    }
+}
+
+fn inode(fd: i32) -> Result<u64> {
+    file::stat_fd(fd).map(|stat| stat.ino)
+}
+
+/// The app is about to read from `fd` at `position`, or where it stands. A list that
+/// cannot be replaced (limits, filters) is read as it is.
+pub fn before_read(fd: i32, position: Option<u64>) {
+    let mut lists = OPENED.lock();
+    let Some(n) = lists.iter().position(|list| list.fd == fd) else {
+        return;
+    };
+    let list = &mut lists[n];
+    let going_on = if inode(fd) != Ok(list.inode) {
+        false
+    } else if position.map_or_else(|| descriptor::position(fd), Ok) != Ok(0) {
+        true
+    } else {
+        renew(list).is_ok()
+    };
+    if !going_on {
+        lists.swap_remove(n);
+        table::watch_reads(!lists.is_empty());
+    }
+}
+
+/// Puts a new copy in its place.
+fn renew(list: &mut Opened) -> Result<()> {
+    let copy = native(&list.path, read(&list.path)?);
+    if !file::may_write(copy.len()) {
+        return Err(Errno::EFBIG);
+    }
+    let memory = descriptor::in_memory(c"maps")?;
+    memory.write_all(&copy)?;
+    // What is opened anew is at its start, and for reading only.
+    let path = format!("/proc/self/fd/{}", memory.fd());
+    let reading = File::open(&path, c::O_RDONLY, 0)?;
+    descriptor::replace(list.fd, &reading)?;
+    list.inode = inode(list.fd)?;
+    Ok(())
+}
+
+const SMAPS: &str = "/proc/self/smaps";
+const MAPS: &str = "/proc/self/maps";
+
+/// The app asks a list by ioctl(2); the result, if it is decided here.
+pub fn ask(fd: i32, request: u32, at: u64) -> Option<isize> {
+    if request != query::NUMBER {
+        return None;
+    }
+    let path = opened_maps(fd)?;
+    let list = File::open(&path, c::O_RDONLY, 0).ok()?;
+    let args = [list.fd() as usize, request as usize, at as usize, 0, 0, 0];
+    // SAFETY: the app's own question, to another descriptor of the same file.
+    let ask = || unsafe { raw(c::__NR_ioctl, args) };
+    let Some(question) = query::question(at) else {
+        return Some(ask());
+    };
+    let shown = native(&path, read(&path).ok()?);
+    Some(match query::find(&shown, question) {
+        Some(found) => query::answer(at, question, found, ask),
+        None => query::nothing(at, question, ask),
+    })
+}
+
+/// Path of the list of mappings behind `fd`, if it is one.
+fn opened_maps(fd: i32) -> Option<String> {
+    let lists = OPENED.lock();
+    let list = lists.iter().find(|list| list.fd == fd)?;
+    let is = list.path.ends_with("/maps") && inode(fd) == Ok(list.inode);
+    is.then(|| list.path.clone())
+}
+
+fn read(path: &str) -> Result<Vec<u8>> {
+    File::open(path, c::O_RDONLY, 0)?.read_all(MOST)
+}
+
+fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
+    let vm = vm::lock();
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let hidden: Vec<_> = ours::all(&vm).collect();
+    let list = |text: &[u8]| mappings::native(text, &hidden, &vm.code.guards.pages());
+    if matches!(name, "maps" | "smaps") {
+        return list(&text);
+    }
+    // A name that is no UTF-8 may be in it.
+    let text = match String::from_utf8(text) {
+        Ok(text) => text,
+        Err(other) => return other.into_bytes(),
+    };
+    let signals = || whom(path).and_then(|tid| signals(&vm, tid));
+    let shown = match name {
+        "status" => status::status(&text, signals().as_ref(), &ours(&vm)),
+        "stat" => status::stat(&text, signals().as_ref(), &ours(&vm)),
+        "statm" => status::statm(&text, &ours(&vm)),
+        "smaps_rollup" => rollup::native(&text, &read(SMAPS).unwrap_or_default(), &hidden),
+        "numa_maps" => numa::native(&text, &list(&read(MAPS).unwrap_or_default())),
+        _ => limits::native(&text, &ppin_os::limits::shown()),
+    };
+    shown.into_bytes()
+}
+
+fn ours(vm: &Vm) -> Sizes {
+    let hidden: Vec<_> = ours::all(vm).collect();
+    let smaps = read(SMAPS).unwrap_or_default();
+    sizes::of(&smaps, &hidden, vm.code.guards.pages().len())
+}
+
+fn signals(vm: &Vm, tid: i32) -> Option<Signals> {
+    let mut threads = vm.threads.all();
+    let thread = threads.find(|thread: &&Thread| thread.tid == tid)?;
+    let process = thread.process();
+    let [ignored, caught] = process.actions.ignored_and_caught();
+    Some(Signals {
+        blocked: thread.signals.mask,
+        ignored,
+        caught,
+        held: thread.signals.held.set(),
+        held_for_all: process.held.set(),
+    })
+}

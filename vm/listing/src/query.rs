@@ -1,0 +1,120 @@
+//! The question for one mapping that a descriptor of `/proc/PID/maps` answers
+//! (`PROCMAP_QUERY`, ioctl(2)).
+//!
+//! The kernel answers, but which mapping it is asked for is decided by the list as the
+//! program sees it: the list has no mapping of ours, and what we have cut in pieces is one.
+
+use crate::mappings::{Entry, parse};
+use ppin_os::{Errno, peek};
+
+/// `PROCMAP_QUERY`.
+pub const NUMBER: u32 = 0xc068_6611;
+
+/// The first words of `struct procmap_query`: size, flags, address.
+pub type Question = [u64; 3];
+/// Bytes from its start to the answer.
+const ANSWER: u64 = size_of::<Question>() as u64;
+
+const WRITABLE: u64 = 2;
+const COVERING_OR_NEXT: u64 = 0x10;
+const FILE_BACKED: u64 = 0x20;
+const KNOWN: u64 = 0x3f;
+
+/// The question at `at`, if it is one that the kernel would look into.
+#[must_use]
+pub fn question(at: u64) -> Option<Question> {
+    let question: Question = peek::read_value(at)?;
+    let [size, flags, _] = question;
+    (size >= ANSWER && flags & !KNOWN == 0).then_some(question)
+}
+
+/// Start, end and flags of the mapping asked for, in the `list` of mappings.
+#[must_use]
+pub fn find(list: &[u8], [_, flags, address]: Question) -> Option<[u64; 3]> {
+    const ALL: u64 = 0xf;
+    let entries = parse(list)?;
+    let mut following = entries
+        .iter()
+        .filter(|it| it.end > address && !it.rest.ends_with(b"[vsyscall]"));
+    let fits = |it: &&Entry| {
+        let permitted = bits(it) & flags & ALL == flags & ALL;
+        permitted && (flags & FILE_BACKED == 0 || it.is_of_a_file())
+    };
+    let found = if flags & COVERING_OR_NEXT != 0 {
+        following.find(fits)
+    } else {
+        let first = following.next().filter(|it| it.start <= address);
+        first.filter(fits)
+    };
+    found.map(|it| [it.start, it.end, bits(it)])
+}
+
+/// Permissions as the answer has them.
+fn bits(entry: &Entry) -> u64 {
+    let letters = entry.perms.into_iter().zip(*b"rwxs");
+    letters.enumerate().fold(0, |bits, (n, (is, letter))| {
+        bits | u64::from(is == letter) << n
+    })
+}
+
+/// Asks the kernel by `ask` for the mapping at `found`, in the program's own structure at
+/// `at`, and puts right what the program knows otherwise. The result of the call.
+pub fn answer(at: u64, question: Question, found: [u64; 3], ask: impl FnOnce() -> isize) -> isize {
+    let [size, ..] = question;
+    if !peek::write_value(at, &[size, 0, found[0]]) {
+        return Errno::EFAULT.raw();
+    }
+    let result = ask();
+    if !peek::write_value(at, &question) {
+        return Errno::EFAULT.raw();
+    }
+    if result == 0 {
+        // An older structure may end earlier.
+        for (n, (word, place)) in found.into_iter().zip([0u64, 8, 16]).enumerate() {
+            let known = peek::read_value::<u64>(at + ANSWER + place);
+            let differs = |it: u64| it != word && (n < 2 || (it ^ word) & WRITABLE != 0);
+            if ANSWER + place + 8 <= size && known.is_some_and(differs) {
+                let _ = peek::write_value(at + ANSWER + place, &word);
+            }
+        }
+    }
+    result
+}
+
+/// The program has no such mapping. What else may be wrong with the question, the kernel
+/// says, if anything; what it tells of a mapping of ours is taken back.
+pub fn nothing(at: u64, [size, ..]: Question, ask: impl FnOnce() -> isize) -> isize {
+    const LARGEST: u64 = 4096;
+    let mut whole = alloc::vec![0; size.min(LARGEST) as usize];
+    let complete = peek::read(at, &mut whole) == whole.len();
+    match ask() {
+        0 if complete && !peek::write(at, &whole) => Errno::EFAULT.raw(),
+        0 => Errno::ENOENT.raw(),
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find;
+
+    const LIST: &[u8] = b"\
+00400000-00401000 r-xp 00000000 fe:00 12     /bin/a
+00402000-00403000 rw-p 00000000 00:00 0 
+00403000-00404000 rwxs 00000000 00:01 7      /memfd:a (deleted)
+ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]
+";
+
+    #[test]
+    fn questions_are_answered_as_the_kernel_does() {
+        let ask = |flags, address| find(LIST, [104, flags, address]).map(|it| (it[0], it[2]));
+        assert_eq!(ask(0, 0x40_0fff), Some((0x40_0000, 5)));
+        assert_eq!(ask(0, 0x40_1000), None);
+        assert_eq!(ask(0x10, 0x40_1000), Some((0x40_2000, 3)));
+        assert_eq!(ask(2, 0x40_0000), None);
+        assert_eq!(ask(0x12, 0x40_0000), Some((0x40_2000, 3)));
+        assert_eq!(ask(0x30, 0x40_1000), Some((0x40_3000, 15)));
+        assert_eq!(ask(0x18, 0), Some((0x40_3000, 15)));
+        assert_eq!(ask(0x10, 0x40_4000), None);
+    }
+}

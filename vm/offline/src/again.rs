@@ -1,0 +1,170 @@
+//! Is kept code what is made of the same bytes today?
+
+use crate::image::Image;
+use crate::target::Target;
+use crate::tool::is_low;
+use crate::translate::Translator;
+use crate::workers::Workers;
+use alloc::vec::Vec;
+use ppin_abi::addr::ImageBase;
+use ppin_api::Tool;
+use ppin_persist::{Thawed, UnitFile, source_hash};
+use ppin_relocator::{Fragment, normalise};
+
+/// What came of one trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It is the same.
+    Same,
+    /// This part of it differs.
+    Differs(&'static str),
+    /// The file does not hold the bytes that it was made from: they were changed in memory.
+    NotInFile,
+}
+
+/// Translates all `traces` of `unit` again, from the contents of its image's file.
+#[must_use]
+pub fn compare(
+    unit: &UnitFile<'_>,
+    traces: &[Thawed],
+    file: &[u8],
+    tool: &dyn Tool,
+    workers: &impl Workers,
+) -> Vec<Verdict> {
+    let image = Image::new(file, base(unit));
+    let translator = Translator::new(&image, tool);
+    workers.map(traces, |kept| verdict(kept, &image, &translator))
+}
+
+fn verdict(kept: &Thawed, image: &Image<'_>, translator: &Translator<'_>) -> Verdict {
+    let code = &kept.fragment;
+    let source = image.bytes_at(code.head, code.source_len);
+    let Some(source) = source.filter(|bytes| source_hash(bytes) == kept.source_hash) else {
+        return Verdict::NotInFile;
+    };
+    let mut made = translator.again(Target::of(code), source);
+    normalise(&mut made);
+    difference(code, &made).map_or(Verdict::Same, Verdict::Differs)
+}
+
+/// A base at which the compiler chooses the same forms as it did: absolute addresses
+/// in images below 2 GiB, distances above.
+fn base(unit: &UnitFile<'_>) -> ImageBase {
+    const LOW: ImageBase = ImageBase(0x40_0000);
+    const HIGH: ImageBase = ImageBase(0x7f00_0000_0000);
+    let absolute = unit.unit().geometry().absolute_for;
+    absolute.unwrap_or(if is_low(unit) { LOW } else { HIGH })
+}
+
+/// The first part in which two translations differ.
+fn difference(kept: &Fragment, made: &Fragment) -> Option<&'static str> {
+    let parts = [
+        (kept.hot == made.hot, "code"),
+        (kept.cold == made.cold, "stubs and records"),
+        (kept.slots == made.slots, "slots"),
+        (kept.relocs == made.relocs, "relocations"),
+        (kept.exits == made.exits, "exits"),
+        (kept.pc_map == made.pc_map, "pc map"),
+        (kept.counts == made.counts, "counts"),
+        (kept == made, "extent"),
+    ];
+    parts.iter().find(|(same, _)| !same).map(|(_, what)| *what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::image::tests::{AT, file};
+    use crate::tool::{NoTool, tool_of};
+    use crate::walk::walk;
+    use crate::workers::Alone;
+    use ppin_abi::addr::ImageOff;
+    use ppin_abi::context::Context;
+    use ppin_persist::{Key, Piece, UnitSpec, freeze, tool_key};
+    use ppin_relocator::FragmentRef;
+
+    /// push; je 4; call 9; pop; ret; 9: lea rax, [rip + 0]; jmp 0
+    const CODE: &[u8] = &[
+        0x55, 0x74, 1, 0x90, 0xe8, 0, 0, 0, 0, 0x58, 0xc3, 0x48, 0x8d, 5, 0, 0, 0, 0, 0xeb, 0xec,
+    ];
+    const BASE: ImageBase = ImageBase(0x7f00_0000_0000);
+
+    /// A unit of all that the code at [`AT`] leads to, made for `tool` and labelled so.
+    fn unit(file: &[u8], tool: &str, label: &str) -> Vec<u8> {
+        let image = Image::new(file, BASE);
+        let made_for = ppin_tools::by_name(tool).unwrap();
+        let root = Target {
+            off: ImageOff(AT as i32),
+            context: Context::CANONICAL,
+        };
+        let mut made = walk(&Translator::new(&image, &*made_for), [root], 100, &Alone);
+        assert!(made.len() > 1);
+        made.iter_mut().for_each(normalise);
+        let source = |code: &Fragment| image.bytes_at(code.head, code.source_len).unwrap();
+        let piece = |code| Piece {
+            fragment: FragmentRef::from(code),
+            flags: 0,
+            source_hash: source_hash(source(code)),
+            tool: &[],
+        };
+        let pieces: Vec<Piece<'_>> = made.iter().map(piece).collect();
+        freeze(&UnitSpec {
+            key: Key {
+                image: [1; 32],
+                engine: [2; 32],
+                tool: tool_key(tool.as_bytes(), b"", b""),
+            },
+            displacement: -0x1000_0000,
+            image_base: BASE,
+            image_path: b"image",
+            label: label.as_bytes(),
+            explored: false,
+            fragments: &pieces,
+        })
+        .unwrap()
+    }
+
+    fn verdicts(unit: &[u8], file: &[u8], tool: &str) -> Vec<Verdict> {
+        let unit = UnitFile::open(unit, None).unwrap();
+        let tool = ppin_tools::by_name(tool).unwrap();
+        compare(&unit, &unit.thaw_all().unwrap(), file, &*tool, &Alone)
+    }
+
+    #[test]
+    fn what_was_walked_and_frozen_is_the_same_again() {
+        let file = file(CODE);
+        for tool in ppin_tools::all() {
+            let unit = unit(&file, tool.name(), tool.name());
+            let verdicts = verdicts(&unit, &file, tool.name());
+            assert!(verdicts.iter().all(|v| *v == Verdict::Same), "{verdicts:?}");
+        }
+    }
+
+    #[test]
+    fn other_instrumentation_differs_and_other_bytes_cannot_be_compared() {
+        let file = file(CODE);
+        let unit = unit(&file, "icount", "icount");
+        let differs = |v: &Verdict| matches!(v, Verdict::Differs(_));
+        assert!(verdicts(&unit, &file, "null").iter().all(differs));
+        let mut changed = file;
+        changed[AT] ^= 1;
+        let verdicts = verdicts(&unit, &changed, "icount");
+        assert!(verdicts.contains(&Verdict::NotInFile));
+        assert!(verdicts.contains(&Verdict::Same));
+    }
+
+    #[test]
+    fn the_tool_is_the_one_that_the_label_tells() {
+        let file = file(CODE);
+        let found = |label| {
+            let unit = unit(&file, "bbcount", label);
+            let unit = UnitFile::open(&unit, None).unwrap();
+            tool_of(&unit, &ppin_tools::by_name).map(|tool| tool.name())
+        };
+        assert_eq!(found("bbcount"), Ok("bbcount"));
+        assert_eq!(found("other"), Err(NoTool::Unknown("other".into())));
+        assert_eq!(found("icount"), Err(NoTool::OtherKnobs("icount".into())));
+        let refused = found("bbcount\nknob=1");
+        assert!(matches!(refused, Err(NoTool::Refuses(..))), "{refused:?}");
+    }
+}

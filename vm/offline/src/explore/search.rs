@@ -1,0 +1,198 @@
+//! One wave of places after the other.
+//!
+//! The caller translates a wave and says what came of it; the next wave is where that leads:
+//!
+//! ```text
+//! while let Some(wave) = search.wave() {
+//!     let codes = translate the places of the wave that are not translated yet;
+//!     search.reached(codes);
+//! }
+//! ```
+
+use super::siblings::NEAR;
+use super::string_code;
+use crate::target::Target;
+use alloc::collections::BTreeSet;
+use alloc::vec;
+use alloc::vec::Vec;
+use ppin_abi::addr::ImageOff;
+use ppin_relocator::Fragment;
+
+/// Branches in a row behind a new trace.
+const DEPTH: u32 = 6;
+/// Branches in a row behind string code and siblings.
+const SHORT: u32 = 4;
+/// Siblings nearest to new traces, which are followed as far as those.
+const NEAREST: usize = 100;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Search {
+    stage: Stage,
+    /// Siblings that are still to be followed, each for itself.
+    far: vec::IntoIter<Target>,
+}
+
+/// Places that are followed together.
+#[derive(Debug)]
+struct Stage {
+    wave: BTreeSet<Target>,
+    /// Waves that it still has.
+    depth: u32,
+    /// Only what is near here is of interest.
+    around: Option<ImageOff>,
+}
+
+impl Search {
+    /// What follows the string code among `fresh`.
+    pub fn behind_string_code<'a>(fresh: impl Iterator<Item = &'a Fragment>) -> Self {
+        let strings = fresh.filter(|code| string_code::is(&code.hot));
+        Self {
+            stage: Stage {
+                wave: strings.flat_map(Target::successors).collect(),
+                depth: SHORT,
+                around: None,
+            },
+            far: Vec::new().into_iter(),
+        }
+    }
+
+    /// What follows `fresh` and the nearest of the `siblings`, which come nearest first; then
+    /// each of those farther away, with what is near it.
+    pub fn beside<'a>(fresh: impl Iterator<Item = &'a Fragment>, siblings: Vec<Target>) -> Self {
+        let mut siblings = siblings.into_iter();
+        let mut wave: BTreeSet<Target> = fresh.flat_map(Target::successors).collect();
+        wave.extend(siblings.by_ref().take(NEAREST));
+        Self {
+            stage: Stage {
+                wave,
+                depth: DEPTH,
+                around: None,
+            },
+            far: siblings,
+        }
+    }
+
+    /// The next places, ascending; `None` if that was all.
+    pub fn wave(&mut self) -> Option<Vec<Target>> {
+        loop {
+            if let Some(wave) = self.stage.next() {
+                return Some(wave);
+            }
+            let sibling = self.far.next()?;
+            self.stage = Stage {
+                wave: BTreeSet::from([sibling]),
+                depth: SHORT,
+                around: Some(sibling.off),
+            };
+        }
+    }
+
+    /// What the last wave consists of, as far as it has been translated in this run.
+    pub fn reached<'a>(&mut self, codes: impl Iterator<Item = &'a Fragment>) {
+        self.stage.wave.extend(codes.flat_map(Target::successors));
+    }
+}
+
+impl Stage {
+    fn next(&mut self) -> Option<Vec<Target>> {
+        self.depth = self.depth.checked_sub(1)?;
+        let wave = core::mem::take(&mut self.wave);
+        let near = |target: &Target| {
+            self.around
+                .is_none_or(|place| target.off.0.abs_diff(place.0) < NEAR)
+        };
+        let wanted: Vec<Target> = wave.into_iter().filter(near).collect();
+        (!wanted.is_empty()).then_some(wanted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ppin_abi::context::Context;
+    use ppin_relocator::{Exit, SlotInit};
+
+    fn target(off: i32) -> Target {
+        Target {
+            off: ImageOff(off),
+            context: Context::CANONICAL,
+        }
+    }
+
+    /// Code at `off` that leads to `exits`.
+    fn code(off: i32, exits: &[i32]) -> Fragment {
+        Fragment {
+            head: ImageOff(off),
+            exits: exits.iter().map(|off| exit(*off)).collect(),
+            ..Fragment::default()
+        }
+    }
+
+    fn exit(off: i32) -> Exit {
+        Exit {
+            target: ImageOff(off),
+            context: Context::CANONICAL,
+            branch: 0,
+            stub: 0,
+            slot: 0,
+        }
+    }
+
+    /// The waves of a program in which each place leads 10 bytes farther.
+    fn waves(mut search: Search) -> Vec<Vec<i32>> {
+        let mut all = Vec::new();
+        while let Some(wave) = search.wave() {
+            let codes: Vec<_> = wave
+                .iter()
+                .map(|t| code(t.off.0, &[t.off.0 + 10]))
+                .collect();
+            search.reached(codes.iter());
+            all.push(wave.iter().map(|t| t.off.0).collect());
+        }
+        all
+    }
+
+    #[test]
+    fn new_traces_are_followed_to_the_depth() {
+        let fresh = [code(0, &[100, 200])];
+        let waves = waves(Search::beside(fresh.iter(), Vec::new()));
+        assert_eq!(waves.len(), DEPTH as usize);
+        assert_eq!(waves[0], [100, 200]);
+        assert_eq!(waves[5], [150, 250]);
+    }
+
+    #[test]
+    fn siblings_far_away_are_followed_for_themselves_and_nearby() {
+        let step = NEAR as i32;
+        let siblings: Vec<Target> = (0..=NEAREST as i32).map(|n| target(n * step)).collect();
+        let far = NEAREST as i32 * step;
+        let waves = waves(Search::beside([].iter(), siblings));
+        assert_eq!(waves[0].len(), NEAREST);
+        assert_eq!(waves.len() as u32, DEPTH + SHORT);
+        assert_eq!(waves[DEPTH as usize], [far]);
+        let mut search = Search::beside([].iter(), (0..101).map(|n| target(n * step)).collect());
+        let mut last = Vec::new();
+        while let Some(wave) = search.wave() {
+            let codes: Vec<_> = wave.iter().map(|t| code(0, &[t.off.0 + step])).collect();
+            search.reached(codes.iter());
+            last = wave;
+        }
+        assert_eq!(last, [target(far)], "what is not near is left out");
+    }
+
+    #[test]
+    fn return_points_are_followed_and_other_code_than_string_code_is_not() {
+        let mut call = code(0, &[]);
+        call.slots.push(SlotInit::App(ImageOff(77)));
+        let mut search = Search::beside([&call].into_iter(), Vec::new());
+        assert_eq!(search.wave(), Some([target(77)].into()));
+        assert_eq!(search.wave(), None);
+
+        let plain = code(0, &[5]);
+        let mut string = code(0, &[6]);
+        string.hot = [0x66, 0x0f, 0xd7, 0xd0, 0x85, 0xd2, 0x75, 0x30].into();
+        let mut search = Search::behind_string_code([&plain, &string].into_iter());
+        assert_eq!(search.wave(), Some([target(6)].into()));
+    }
+}

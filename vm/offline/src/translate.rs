@@ -1,0 +1,50 @@
+//! The fragment for one place of an image.
+
+use crate::image::Image;
+use crate::target::Target;
+use ppin_api::Tool;
+use ppin_jit::{BytesEnd, Request, compile};
+use ppin_relocator::Fragment;
+
+/// Translates code of one image for one tool.
+#[derive(Clone, Copy)]
+pub struct Translator<'a> {
+    image: &'a Image<'a>,
+    tool: &'a dyn Tool,
+}
+
+impl<'a> Translator<'a> {
+    /// Code of `image`, instrumented by `tool`.
+    #[must_use]
+    pub const fn new(image: &'a Image<'a>, tool: &'a dyn Tool) -> Self {
+        Self { image, tool }
+    }
+
+    /// The fragment for `target`; `None` if no code lies there, or none that can be
+    /// translated.
+    #[must_use]
+    pub fn fragment(&self, target: Target) -> Option<Fragment> {
+        let bytes = self.image.code_from(target.off)?;
+        let made = compile(&self.request(target, bytes, None), self.tool);
+        (made.instructions != 0).then_some(made)
+    }
+
+    /// What becomes today of the `source` that a kept fragment was made from.
+    pub(crate) fn again(&self, target: Target, source: &[u8]) -> Fragment {
+        let len = u32::try_from(source.len()).ok();
+        compile(&self.request(target, source, len), self.tool)
+    }
+
+    fn request<'b>(&self, target: Target, bytes: &'b [u8], most: Option<u32>) -> Request<'b> {
+        let image = self.image.base();
+        Request {
+            pc: target.off.at(image),
+            image,
+            context: target.context,
+            bytes,
+            end: BytesEnd::Limit,
+            max_source: most,
+            sequences: &[],
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Open files by their number, the app's too.
+
+use crate::c;
+use crate::call::call;
+use crate::errno::{Errno, Result};
+use crate::file::{File, c_path};
+use alloc::format;
+use alloc::string::String;
+use core::ffi::CStr;
+
+/// Path behind descriptor `fd`, as the kernel tells it; empty if it does not.
+#[must_use]
+pub fn path_of(fd: i32) -> String {
+    link(&format!("/proc/self/fd/{fd}"))
+}
+
+/// Where the link at `path` leads; empty if that cannot be told.
+#[must_use]
+pub fn link(path: &str) -> String {
+    let link = c_path(path);
+    let mut buffer = [0u8; 4096];
+    let args = [
+        link.as_ptr() as usize,
+        buffer.as_mut_ptr() as usize,
+        buffer.len(),
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: a terminated path and a buffer of ours.
+    let len = unsafe { call(c::__NR_readlink, args) }.unwrap_or(0);
+    String::from_utf8_lossy(&buffer[..len]).into_owned()
+}
+
+/// Where it stands, in bytes from the start.
+///
+/// # Errors
+/// The kernel's: it has no position.
+pub fn position(fd: i32) -> Result<u64> {
+    let args = [fd as usize, 0, c::SEEK_CUR as usize, 0, 0, 0];
+    // SAFETY: only asks.
+    unsafe { call(c::__NR_lseek, args) }.map(|at| at as u64)
+}
+
+/// Closes one that the app has just got.
+pub fn close(fd: i32) {
+    // SAFETY: the caller knows whose descriptor it is.
+    let _ = unsafe { call(c::__NR_close, [fd as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Type of the file system that it lies on (statfs(2), `f_type`).
+///
+/// # Errors
+/// The kernel's.
+pub fn file_system(fd: i32) -> Result<u64> {
+    // `struct statfs` has 120 bytes, the type first.
+    let mut info = [0u64; 15];
+    let args = [fd as usize, info.as_mut_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: the buffer is as large as what the kernel writes.
+    unsafe { call(c::__NR_fstatfs, args) }?;
+    Ok(info[0])
+}
+
+/// A file in memory alone.
+///
+/// # Errors
+/// The kernel's.
+pub fn in_memory(name: &CStr) -> Result<File> {
+    let flags = c::MFD_CLOEXEC as usize;
+    let args = [name.as_ptr() as usize, flags, 0, 0, 0, 0];
+    // SAFETY: a terminated name.
+    let fd = unsafe { call(c::__NR_memfd_create, args) }?;
+    Ok(File::from_fd(fd as i32))
+}
+
+/// Puts the open file of `from` in the place of what `fd` is open for.
+///
+/// # Errors
+/// The kernel's.
+pub fn replace(fd: i32, from: &File) -> Result<()> {
+    let asked = [fd as usize, c::F_GETFD as usize, 0, 0, 0, 0];
+    // SAFETY: only asks.
+    let closes = unsafe { call(c::__NR_fcntl, asked) }? & c::FD_CLOEXEC as usize != 0;
+    let flags = if closes { c::O_CLOEXEC as usize } else { 0 };
+    let args = [from.fd() as usize, fd as usize, flags, 0, 0, 0];
+    // SAFETY: the caller knows whose descriptor `fd` is.
+    unsafe { call(c::__NR_dup3, args) }.map(drop)
+}
+
+/// Does work that needs descriptors, also where the app has all that it may have: its limit
+/// is higher meanwhile, if it can be.
+pub fn with_room<T>(work: impl FnOnce() -> T) -> T {
+    const NEEDED: u64 = 8;
+    let limits = limits().filter(|[soft, hard]| soft < hard && is_full());
+    let Some([soft, hard]) = limits else {
+        return work();
+    };
+    set_limits([hard.min(soft + NEEDED), hard]);
+    let result = work();
+    set_limits([soft, hard]);
+    result
+}
+
+/// Whether no file can be opened for want of a descriptor.
+fn is_full() -> bool {
+    matches!(File::open("/", c::O_PATH, 0), Err(Errno::EMFILE))
+}
+
+/// `RLIMIT_NOFILE`, soft and hard.
+fn limits() -> Option<[u64; 2]> {
+    let mut limits = [0u64; 2];
+    let at = limits.as_mut_ptr() as usize;
+    // SAFETY: the kernel writes a `struct rlimit`.
+    unsafe { call(c::__NR_getrlimit, [NOFILE, at, 0, 0, 0, 0]) }.ok()?;
+    Some(limits)
+}
+
+fn set_limits(limits: [u64; 2]) {
+    let at = limits.as_ptr() as usize;
+    // SAFETY: a `struct rlimit` of ours.
+    let _ = unsafe { call(c::__NR_setrlimit, [NOFILE, at, 0, 0, 0, 0]) };
+}
+
+const NOFILE: usize = c::RLIMIT_NOFILE as usize;

@@ -1,0 +1,7 @@
+//! Files, folders, descriptors, and the kernel's list of mappings.
+
+pub mod descriptor;
+pub mod dir;
+pub mod file;
+pub mod mapped;
+pub mod maps;

@@ -1,0 +1,233 @@
+//! The runtime's heap: chunks of anonymous memory near the runtime itself, far
+//! from where the kernel would put them, so that the app's layout stays its own.
+
+use crate::lock::Word;
+use crate::{budget, c, mem, proc, reserve, stretches};
+use core::alloc::{GlobalAlloc, Layout};
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, Ordering};
+use lock_api::{MutexGuard, RawMutex};
+use talc::TalcLock;
+use talc::base::Talc;
+use talc::base::binning::{Binning, DefaultBinning};
+use talc::source::Source;
+
+static HEAP: TalcLock<Lock, Grow> = TalcLock::new(Grow::NEW);
+
+/// Who holds the heap does not change it.
+static AT_REST: AtomicBool = AtomicBool::new(false);
+/// Who held it was killed while it changed it, or something that lies there.
+static IN_PIECES: AtomicBool = AtomicBool::new(false);
+
+/// Address space taken at once, more than most runs ever need: later on the app may
+/// have used up its share of mappings. Pages count when they are touched.
+const FIRST: usize = 16 << 20;
+/// Smallest chunk where that is not to be had (`ulimit -v`), and of growth.
+const CHUNK: usize = 1 << 20;
+/// Where the first chunk goes, seen from the runtime's image.
+const DISTANCE: usize = 256 << 20;
+
+/// Runs `fork` while no thread is inside the heap, so that the child inherits a
+/// consistent one, unlocked on both sides. It gets the lock, to lend it.
+pub fn with_heap_at_rest<T>(fork: impl FnOnce(&Word) -> T) -> T {
+    let guard = lock();
+    // SAFETY: it is not unlocked but by who has taken it.
+    let word = &unsafe { MutexGuard::mutex(&guard).raw() }.0;
+    AT_REST.store(true, Ordering::Relaxed);
+    let result = fork(word);
+    AT_REST.store(false, Ordering::Relaxed);
+    drop(guard);
+    result
+}
+
+/// Whether `len` bytes can be had in one piece, within our share of what the limits allow.
+pub fn lasts(len: usize) -> bool {
+    let Ok(layout) = Layout::from_size_align(len.max(1), 16) else {
+        return false;
+    };
+    let mut talc = lock();
+    talc.source.wish = true;
+    // SAFETY: the size is not zero.
+    let piece = unsafe { talc.allocate(layout) };
+    talc.source.wish = false;
+    if let Some(piece) = piece {
+        // SAFETY: allocated just now, and used by nobody.
+        unsafe { talc.deallocate(piece.as_ptr(), layout) };
+    }
+    piece.is_some()
+}
+
+/// Start and end of each piece of memory that the heap has or had.
+pub fn ranges() -> impl Iterator<Item = (u64, u64)> {
+    stretches::all()
+}
+
+/// Begins a new heap.
+pub fn anew() {
+    IN_PIECES.store(true, Ordering::Relaxed);
+}
+
+/// The heap, whole.
+fn lock() -> MutexGuard<'static, Lock, Talc<Grow, DefaultBinning>> {
+    let mut talc = HEAP.lock();
+    if IN_PIECES.swap(false, Ordering::Relaxed) {
+        stretches::abandon();
+        // SAFETY: the old value is in pieces, and owns nothing but what is abandoned.
+        unsafe { (&raw mut *talc).write(Talc::new(Grow::NEW)) };
+    }
+    talc
+}
+
+/// The allocator that Rust calls.
+#[derive(Debug)]
+pub struct Heap;
+
+// SAFETY: as the allocator behind it, which is reached by one thread at a time; blocks of an
+// abandoned heap stay what they are.
+unsafe impl GlobalAlloc for Heap {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let block = unsafe { lock().allocate(layout) };
+        block.map_or(core::ptr::null_mut(), NonNull::as_ptr)
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let mut talc = lock();
+        if !stretches::is_abandoned(block as usize) {
+            // SAFETY: the caller's promise, and it is of this heap.
+            unsafe { talc.deallocate(block, layout) };
+        }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let mut talc = lock();
+        let ours = !stretches::is_abandoned(block as usize);
+        // SAFETY: the caller's promise, and it is of this heap.
+        if ours && unsafe { talc.try_realloc_in_place(block, layout, size) } {
+            return block;
+        }
+        drop(talc);
+        // SAFETY: the caller's promises: the size is valid with this alignment, and not zero;
+        // both blocks hold what is copied.
+        unsafe {
+            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            if !new.is_null() {
+                core::ptr::copy_nonoverlapping(block, new, size.min(layout.size()));
+                self.dealloc(block, layout);
+            }
+            new
+        }
+    }
+}
+
+/// Maps more memory when the heap is full.
+#[derive(Debug)]
+struct Grow {
+    /// End of the newest chunk's heap and of its mapping.
+    heap: Option<(NonNull<u8>, usize)>,
+    /// It could do without.
+    wish: bool,
+}
+
+impl Grow {
+    const NEW: Self = Self {
+        heap: None,
+        wish: false,
+    };
+}
+
+// SAFETY: the pointer is an address of memory that the allocator owns.
+unsafe impl Send for Grow {}
+
+// SAFETY: neither allocates nor touches the allocator's lock.
+unsafe impl Source for Grow {
+    fn acquire<B: Binning>(talc: &mut Talc<Self, B>, layout: Layout) -> Result<(), ()> {
+        let wanted = layout.size() + layout.align() + 4096;
+        let size = wanted.next_multiple_of(CHUNK);
+        let end = talc.source.heap.map(|(_, end)| end);
+        let (start, size) = match end {
+            None => first(size).ok_or(())?,
+            Some(end) => (map(end, size, talc.source.wish).ok_or(())?, size),
+        };
+        let heap = match talc.source.heap {
+            Some((heap, end)) if end == start => {
+                // SAFETY: fresh memory right behind the heap, for good.
+                unsafe { talc.extend(heap, (start + size) as *mut u8) }
+            }
+            // SAFETY: fresh memory, for good.
+            _ => unsafe { talc.claim(start as *mut u8, size) }.ok_or(())?,
+        };
+        talc.source.heap = Some((heap, start + size));
+        stretches::note(start, start + size);
+        Ok(())
+    }
+}
+
+/// The first chunk. Where address space is limited, the app needs it more.
+fn first(size: usize) -> Option<(usize, usize)> {
+    let size = if limited() { size } else { size.max(FIRST) };
+    let chunk = map(first_place(), size, false).map(|start| (start, size));
+    chunk.or_else(|| map(first_place(), CHUNK, false).map(|start| (start, CHUNK)))
+}
+
+fn limited() -> bool {
+    let limited = |resource| budget::allowed(resource, proc::limits(resource)) != u64::MAX;
+    budget::LIMITS.into_iter().any(limited)
+}
+
+fn first_place() -> usize {
+    let here = first_place as fn() -> usize as usize;
+    (here & !(CHUNK - 1)) + DISTANCE
+}
+
+/// Memory for the heap, near `hint` if the kernel may be asked. `wish`: not if we would
+/// go beyond our share by it, or come to the last that is laid in.
+fn map(hint: usize, len: usize, wish: bool) -> Option<usize> {
+    if wish && !budget::heap_may_grow(len as u64) {
+        return None;
+    }
+    let bytes = len as u64;
+    if let Some(start) = map_heap(hint, len) {
+        budget::heap_grows(bytes);
+        return Some(start);
+    }
+    let rest = if wish {
+        budget::last(reserve::laid_in())
+    } else {
+        0
+    };
+    reserve::take(bytes, rest).map(|at| at as usize).ok()
+}
+
+fn map_heap(hint: usize, len: usize) -> Option<usize> {
+    let protection = mem::RW as usize;
+    let flags = (c::MAP_PRIVATE | c::MAP_ANONYMOUS | c::MAP_NORESERVE) as usize;
+    let args = [hint, len, protection, flags, usize::MAX, 0];
+    // SAFETY: a new mapping at a place that is free (a taken hint is not used).
+    unsafe { mem::call_for_room(c::__NR_mmap, args, len as u64) }.ok()
+}
+
+/// The lock, which is taken over from processes that are gone.
+struct Lock(Word);
+
+// SAFETY: `Word::lock` returns to one thread at a time.
+unsafe impl RawMutex for Lock {
+    // The trait wants a fresh, unlocked value, which is what a constant gives.
+    #[allow(clippy::declare_interior_mutable_const)]
+    const INIT: Self = Self(Word::new());
+    type GuardMarker = lock_api::GuardSend;
+
+    fn lock(&self) {
+        if self.0.lock() && !AT_REST.swap(false, Ordering::Relaxed) {
+            IN_PIECES.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn try_lock(&self) -> bool {
+        self.0.try_lock()
+    }
+
+    unsafe fn unlock(&self) {
+        self.0.unlock();
+    }
+}

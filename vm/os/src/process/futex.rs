@@ -1,0 +1,59 @@
+//! Sleeping and waking (futex(2)).
+
+use crate::call::raw;
+use crate::errno::Errno;
+use crate::kernel::app_call;
+use crate::{c, filter};
+use core::sync::atomic::AtomicU32;
+
+/// Makes a futex call on a word of this process; whether it was a wait that took too long.
+/// A waiter may return at once; where nobody could wake it, it does.
+pub fn futex(word: &AtomicU32, operation: u32, value: u32) -> bool {
+    if operation == c::FUTEX_WAIT && filter::nobody_wakes() {
+        core::hint::spin_loop();
+        return false;
+    }
+    // Who is killed when it has been woken wakes nobody else: so all look now and then.
+    let a_moment: [u64; 2] = [0, 50_000_000];
+    let timeout = if operation == c::FUTEX_WAIT {
+        a_moment.as_ptr() as usize
+    } else {
+        0
+    };
+    let operation = (operation | c::FUTEX_PRIVATE_FLAG) as usize;
+    let args = [
+        word.as_ptr() as usize,
+        operation,
+        value as usize,
+        timeout,
+        0,
+        0,
+    ];
+    // SAFETY: the word outlives the call.
+    unsafe { raw(c::__NR_futex, args) == Errno::ETIMEDOUT.raw() }
+}
+
+/// Sleeps while `*word == value`; `true`: too long.
+pub fn futex_wait(word: &AtomicU32, value: u32) -> bool {
+    futex(word, c::FUTEX_WAIT, value)
+}
+
+/// Wakes one sleeper.
+pub fn futex_wake(word: &AtomicU32) {
+    futex(word, c::FUTEX_WAKE, 1);
+}
+
+/// Wakes all sleepers, as long as that is possible.
+pub fn futex_wake_all(word: &AtomicU32) {
+    let operation = (c::FUTEX_WAKE | c::FUTEX_PRIVATE_FLAG) as usize;
+    let args = [
+        word.as_ptr() as usize,
+        operation,
+        i32::MAX as usize,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: the word is only named.
+    unsafe { app_call(c::__NR_futex, args) };
+}

@@ -1,0 +1,147 @@
+//! Process and thread calls.
+
+use crate::c;
+use crate::call::{call, raw};
+use crate::errno::Errno;
+use crate::kernel::app_call;
+use core::sync::atomic::{AtomicI32, Ordering};
+
+/// Of personality(2): what the app maps readable is executable.
+pub const READ_IMPLIES_EXEC: u32 = 0x0040_0000;
+
+/// What [`pid`] was when this process began.
+static PID: AtomicI32 = AtomicI32::new(0);
+
+/// A new process begins.
+pub fn remember_pid() {
+    PID.store(pid(), Ordering::Relaxed);
+}
+
+/// Whether this is the process that was remembered, and not one that borrows its memory.
+#[must_use]
+pub fn is_remembered() -> bool {
+    pid() == PID.load(Ordering::Relaxed)
+}
+
+/// Process id; where the kernel may not be asked, as remembered.
+#[must_use]
+pub fn pid() -> i32 {
+    // SAFETY: no arguments.
+    let asked = unsafe { raw(c::__NR_getpid, [0; 6]) as i32 };
+    if asked > 0 {
+        asked
+    } else {
+        PID.load(Ordering::Relaxed)
+    }
+}
+
+/// Thread id.
+#[must_use]
+pub fn tid() -> i32 {
+    // SAFETY: no arguments.
+    unsafe { raw(c::__NR_gettid, [0; 6]) as i32 }
+}
+
+/// Ends the process without a trace of ours. If a filter forbids even that, so be it.
+pub fn exit_group(status: i32) -> ! {
+    loop {
+        // SAFETY: does not return.
+        unsafe { app_call(c::__NR_exit_group, [status as usize, 0, 0, 0, 0, 0]) };
+        // SAFETY: neither does this, if it was the only one allowed.
+        unsafe { app_call(c::__NR_exit, [status as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// A soft limit (getrlimit(2)); nothing is known: 0.
+#[must_use]
+pub fn limit(resource: u32) -> u64 {
+    limits(resource)[0]
+}
+
+/// The soft and the hard limit.
+#[must_use]
+pub fn limits(resource: u32) -> [u64; 2] {
+    let mut limit = [0u64; 2];
+    let args = [resource as usize, limit.as_mut_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: a `struct rlimit` of ours.
+    unsafe { raw(c::__NR_getrlimit, args) };
+    limit
+}
+
+/// What process or thread `pid` does, as a letter (proc_pid_stat(5)); `None`: it is gone.
+/// Uses no heap.
+#[must_use]
+pub fn state(pid: i32) -> Option<u8> {
+    const LONGEST: usize = 64;
+    let mut path = [0; "/proc/4294967295/stat\0".len()];
+    write_path(&mut path, pid).ok()?;
+    let flags = c::O_RDONLY | c::O_CLOEXEC;
+    let args = [path.as_ptr() as usize, flags as usize, 0, 0, 0, 0];
+    // SAFETY: a terminated path.
+    let fd = unsafe { call(c::__NR_open, args) }.ok()?;
+    let mut text = [0; LONGEST];
+    // SAFETY: a buffer of ours, and a descriptor of ours.
+    let read = unsafe {
+        let read = call(
+            c::__NR_read,
+            [fd, text.as_mut_ptr() as usize, LONGEST, 0, 0, 0],
+        );
+        let _ = call(c::__NR_close, [fd, 0, 0, 0, 0, 0]);
+        read
+    };
+    let text = &text[..read.unwrap_or(0)];
+    // Behind the name, which may hold anything.
+    let name_end = text.iter().rposition(|byte| *byte == b')')?;
+    text.get(name_end + 2).copied()
+}
+
+/// `/proc/PID/stat`, terminated.
+fn write_path(path: &mut [u8], pid: i32) -> core::fmt::Result {
+    struct Text<'a>(&'a mut [u8], usize);
+    impl core::fmt::Write for Text<'_> {
+        fn write_str(&mut self, text: &str) -> core::fmt::Result {
+            let room = self.0.get_mut(self.1..self.1 + text.len());
+            room.ok_or(core::fmt::Error)?
+                .copy_from_slice(text.as_bytes());
+            self.1 += text.len();
+            Ok(())
+        }
+    }
+    core::fmt::Write::write_fmt(&mut Text(path, 0), format_args!("/proc/{pid}/stat\0"))
+}
+
+/// Effective user id.
+#[must_use]
+pub fn effective_user() -> u32 {
+    // SAFETY: no arguments.
+    (unsafe { raw(c::__NR_geteuid, [0; 6]) }) as u32
+}
+
+/// Whether there is a process or thread `pid`, alive or not yet waited for.
+#[must_use]
+pub fn exists(pid: i32) -> bool {
+    // SAFETY: signal 0 only asks.
+    unsafe { raw(c::__NR_kill, [pid as usize, 0, 0, 0, 0, 0]) != Errno::ESRCH.raw() }
+}
+
+/// Whether no process or thread `tid` of our pid namespace is alive; `false` where that
+/// cannot be told. (A zombie is not, and a thread that ends leaves none.)
+#[must_use]
+pub fn is_gone(tid: i32) -> bool {
+    const POLLIN: u64 = 1;
+    // SAFETY: names a process by its id.
+    match unsafe { call(c::__NR_pidfd_open, [tid as usize, 0, 0, 0, 0, 0]) } {
+        Ok(fd) => {
+            // A `struct pollfd`: the descriptor, and what is asked for.
+            let mut poll = fd as u64 | POLLIN << 32;
+            let at = (&raw mut poll) as usize;
+            // SAFETY: one structure of ours, and no time to wait; then a descriptor of ours.
+            unsafe {
+                let ready = call(c::__NR_poll, [at, 1, 0, 0, 0, 0]);
+                let _ = call(c::__NR_close, [fd, 0, 0, 0, 0, 0]);
+                ready == Ok(1)
+            }
+        }
+        error => error == Err(Errno::ESRCH),
+    }
+}

@@ -1,0 +1,54 @@
+//! What the kernel tells of a signal (arch/x86/include/uapi/asm/siginfo.h).
+
+use crate::c;
+use crate::plain::Plain;
+
+/// `siginfo_t`.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SigInfo {
+    /// Signal number.
+    pub signo: i32,
+    /// Error number.
+    pub errno: i32,
+    /// `si_code`.
+    pub code: i32,
+    pad: i32,
+    /// The union; the first word is `si_addr` of faults.
+    pub rest: [u64; 14],
+}
+
+impl SigInfo {
+    /// Nothing but zeroes.
+    pub const NONE: Self = Self {
+        signo: 0,
+        errno: 0,
+        code: 0,
+        pad: 0,
+        rest: [0; 14],
+    };
+
+    /// Whether a filter of system calls sent it (seccomp(2), `SECCOMP_RET_TRAP`).
+    #[must_use]
+    pub fn is_from_filter(&self) -> bool {
+        const SYS_SECCOMP: i32 = 1;
+        self.signo as u32 == c::SIGSYS && self.code == SYS_SECCOMP
+    }
+
+    /// A fault as the kernel reports it.
+    #[must_use]
+    pub fn fault(signal: u32, code: i32, addr: u64) -> Self {
+        let mut rest = [0; 14];
+        rest[0] = addr;
+        Self {
+            signo: signal as i32,
+            errno: 0,
+            code,
+            pad: 0,
+            rest,
+        }
+    }
+}
+
+// SAFETY: integers only.
+unsafe impl Plain for SigInfo {}

@@ -1,0 +1,154 @@
+//! Signal calls.
+
+use crate::c;
+use crate::call::{call, raw};
+use crate::errno::Result;
+use crate::plain::Plain;
+use crate::proc::{pid, tid};
+use crate::siginfo::SigInfo;
+
+/// Kernel signal set: bit n-1 is signal n.
+pub type SigSet = u64;
+
+/// The kernel's `struct sigaction`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct KernelSigaction {
+    /// `SIG_DFL` (0), `SIG_IGN` (1) or the handler's address.
+    pub handler: u64,
+    /// `SA_*`.
+    pub flags: u64,
+    /// Address of the restorer.
+    pub restorer: u64,
+    /// Signals blocked while it runs.
+    pub mask: SigSet,
+}
+
+/// Sets (if `new`) and gets the disposition of `signal`.
+///
+/// # Safety
+/// The handler must be code that can run as a signal handler.
+///
+/// # Errors
+/// The kernel's.
+pub unsafe fn sigaction(signal: u32, new: Option<&KernelSigaction>) -> Result<KernelSigaction> {
+    let mut old = KernelSigaction::default();
+    let new = new.map_or(0, |n| core::ptr::from_ref(n) as usize);
+    // SAFETY: both structures have the kernel's layout; the handler is the caller's promise.
+    unsafe {
+        call(
+            c::__NR_rt_sigaction,
+            [signal as usize, new, &raw mut old as usize, 8, 0, 0],
+        )
+    }?;
+    Ok(old)
+}
+
+/// Replaces the thread's signal mask and returns the old one.
+pub fn set_mask(mask: SigSet) -> SigSet {
+    let mut old: SigSet = 0;
+    // SAFETY: both sets are ours; SIG_SETMASK is 2.
+    unsafe {
+        raw(
+            c::__NR_rt_sigprocmask,
+            [2, &raw const mask as usize, &raw mut old as usize, 8, 0, 0],
+        )
+    };
+    old
+}
+
+/// The thread's signal mask.
+#[must_use]
+pub fn mask() -> SigSet {
+    let mut old: SigSet = 0;
+    // SAFETY: no new set is given.
+    unsafe {
+        raw(
+            c::__NR_rt_sigprocmask,
+            [0, 0, &raw mut old as usize, 8, 0, 0],
+        )
+    };
+    old
+}
+
+/// Signals that are blocked and wait for this thread or its process.
+#[must_use]
+pub fn pending() -> SigSet {
+    let mut set: SigSet = 0;
+    // SAFETY: the set is ours.
+    unsafe {
+        raw(
+            c::__NR_rt_sigpending,
+            [&raw mut set as usize, 8, 0, 0, 0, 0],
+        )
+    };
+    set
+}
+
+/// Takes one signal of `set`, which are blocked, away from those that wait.
+pub fn take_pending(set: SigSet) {
+    let at_once = [0u64; 2];
+    let args = [
+        &raw const set as usize,
+        0,
+        at_once.as_ptr() as usize,
+        8,
+        0,
+        0,
+    ];
+    // SAFETY: the set and a timespec of ours; nothing is told of the signal.
+    unsafe { raw(c::__NR_rt_sigtimedwait, args) };
+}
+
+/// Sends `signal` to this thread.
+pub fn raise(signal: u32) {
+    raise_in(tid(), signal);
+}
+
+/// Sends `signal` to a thread of this process.
+pub fn raise_in(thread: i32, signal: u32) {
+    // SAFETY: no pointers.
+    unsafe {
+        raw(
+            c::__NR_tgkill,
+            [pid() as usize, thread as usize, signal as usize, 0, 0, 0],
+        )
+    };
+}
+
+/// Sends a signal with this information to this thread.
+pub fn queue_to_self(info: &SigInfo) {
+    queue_to_thread(tid(), info);
+}
+
+/// Sends a signal with this information to a thread of this process; the kernel takes
+/// some only from the thread itself.
+pub fn queue_to_thread(thread: i32, info: &SigInfo) {
+    let args = [
+        pid() as usize,
+        thread as usize,
+        info.signo as usize,
+        core::ptr::from_ref(info) as usize,
+        0,
+        0,
+    ];
+    // SAFETY: a siginfo of our own; within a process any code is allowed.
+    unsafe { raw(c::__NR_rt_tgsigqueueinfo, args) };
+}
+
+/// Sends a signal with this information to this process.
+pub fn queue_to_process(info: &SigInfo) {
+    let args = [
+        pid() as usize,
+        info.signo as usize,
+        core::ptr::from_ref(info) as usize,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: as above.
+    unsafe { raw(c::__NR_rt_sigqueueinfo, args) };
+}
+
+// SAFETY: four integers.
+unsafe impl Plain for KernelSigaction {}

@@ -1,0 +1,59 @@
+//! Executable memory of the app, as it becomes known.
+
+use crate::counters;
+use crate::vm::{self, Vm};
+use ppin_abi::addr::AppPc;
+use ppin_codecache::image::{ImageId, Region};
+use ppin_os::file::{File, Stat};
+use ppin_os::maps::MapEntry;
+
+/// Registers executable memory and tells the tool of new images. `doubtful`: it may be any
+/// piece of its file.
+pub fn add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>, doubtful: bool) -> ImageId {
+    let before = vm.code.images.all.len();
+    let named = vm.code.images.name(entry, file.as_ref(), doubtful);
+    let id = vm.code.images.add(entry, file, named);
+    if vm.code.images.all.len() != before {
+        let counters = counters::block(id, vm.tool.image_counters());
+        vm.code.images.get_mut(id).counters = counters;
+        let (path, base) = (&entry.path, vm.code.images.get(id).base);
+        vm.log(format_args!("image {path} at {:#x}", base.0));
+    }
+    id
+}
+
+/// The region of `pc`. An address that we have not met is looked for in the kernel's
+/// list: memory can become executable in ways that no call of ours showed.
+pub fn region(vm: &mut Vm, pc: AppPc) -> Option<Region> {
+    if let Some(region) = vm.code.images.region(pc) {
+        return Some(region);
+    }
+    let maps = ppin_os::maps::read().ok()?;
+    let entry = maps
+        .iter()
+        .find(|m| (m.start..m.end).contains(&pc.0) && m.executable)?;
+    add_from_list(vm, entry, true);
+    vm.code.images.region(pc)
+}
+
+/// Learns what is executable when the app starts.
+pub fn learn(vm: &mut Vm) {
+    for entry in ppin_os::maps::read().unwrap_or_default() {
+        if entry.executable && !vm::is_runtime(entry.start) && entry.path != "[vsyscall]" {
+            add_from_list(vm, &entry, false);
+        }
+    }
+}
+
+fn add_from_list(vm: &mut Vm, entry: &MapEntry, doubtful: bool) {
+    let file = File::open(
+        &entry.path,
+        ppin_os::c::O_RDONLY | ppin_os::c::O_NONBLOCK,
+        0,
+    );
+    let stat = file
+        .and_then(|f| f.stat())
+        .ok()
+        .filter(|s| entry.inode != 0 && s.ino == entry.inode);
+    add(vm, entry, stat, doubtful);
+}

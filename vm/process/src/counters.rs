@@ -1,0 +1,81 @@
+//! Tool counters: each thread counts for itself, sums are made when asked for.
+//!
+//! Global counters lie in the thread area, image counters behind the thread
+//! structure: one block per image, at the same displacement in every thread.
+
+use crate::ended::Ended;
+use crate::thread::Thread;
+use crate::vm::Vm;
+use alloc::vec::Vec;
+use ppin_abi::area::{GLOBAL_COUNTERS, counter_disp};
+use ppin_codecache::image::{Image, ImageId};
+
+/// Images for which room is reserved in each thread.
+pub const MAX_IMAGES: u64 = 512;
+
+/// Bytes of image counters that each thread needs.
+#[must_use]
+pub fn reserve(per_image: u32) -> u64 {
+    8 * u64::from(per_image) * MAX_IMAGES
+}
+
+/// Displacement of the counters of image `id`. Images beyond [`MAX_IMAGES`] share
+/// the last block.
+#[must_use]
+pub fn block(id: ImageId, per_image: u32) -> u64 {
+    let n = u64::from(id.0).min(MAX_IMAGES - 1);
+    Thread::counters_disp() + 8 * u64::from(per_image) * n
+}
+
+/// Global counters of `thread`.
+#[must_use]
+pub fn globals(thread: &Thread) -> Vec<u64> {
+    (0..GLOBAL_COUNTERS as u32)
+        .map(|i| thread.counter(u64::from(counter_disp(i))))
+        .collect()
+}
+
+/// Keeps what `thread`, which is about to end, has counted.
+pub fn retire(vm: &mut Vm, thread: &Thread) {
+    let counts = globals(thread);
+    if counts.iter().any(|count| *count != 0) {
+        vm.ended.threads.push((thread.index, thread.tid, counts));
+    }
+    let per_image = vm.tool.image_counters();
+    for image in &vm.code.images.all {
+        for i in 0..u64::from(per_image) {
+            let disp = image.counters + 8 * i;
+            let value = thread.counter(disp);
+            if value != 0 {
+                *vm.ended.images.entry(disp).or_default() += value;
+            }
+        }
+    }
+}
+
+/// Image counter `index`, over all threads.
+#[must_use]
+pub fn image_total(vm: &Vm, image: &Image, index: u32) -> u64 {
+    let disp = image.counters + 8 * u64::from(index);
+    // SAFETY: the list holds live threads, and the VM lock is held.
+    let live: u64 = vm.threads.all().map(|t| t.counter(disp)).sum();
+    live + vm.ended.images.get(&disp).copied().unwrap_or(0)
+}
+
+/// A forked child counts from zero.
+pub fn reset(vm: &mut Vm, thread: &mut Thread) {
+    vm.ended = Ended::default();
+    thread.area.counters = [0; GLOBAL_COUNTERS];
+    let per_image = u64::from(vm.tool.image_counters());
+    for image in &vm.code.images.all {
+        for i in 0..per_image {
+            let cell = (thread.area.self_ptr + image.counters + 8 * i) as *mut u64;
+            // SAFETY: inside this thread's counter reservation.
+            unsafe {
+                if cell.read() != 0 {
+                    cell.write(0);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! Crossing between cache and VM: save everything the VM may clobber, switch to
+//! the VM stack, call what the thread area names, restore, go on.
+//!
+//! The runtime is compiled for SSE2 only, so general registers, flags and sixteen
+//! xmm are all there is to save; wider vector state stays where it is.
+
+use super::disp;
+use ppin_abi::area::Entry;
+
+unsafe extern "C" {
+    /// Unlinked exit: rcx = record, app rcx spilled.
+    pub fn leave_exit();
+    /// Trap: rcx = record, app rcx spilled.
+    pub fn leave_trap();
+    /// All app registers in place; goes on at the thread's `resume_pc`.
+    pub fn resume_vm();
+    /// First of the instructions that restore app state behind the last look at
+    /// `pending`.
+    pub fn enter_tail();
+    /// End of them.
+    pub fn enter_end();
+    /// An `int3` reached with all app registers in place when a signal waits: the
+    /// kernel's frame for it holds the complete app state.
+    pub fn deliver_trap();
+    /// The same, for an instruction that is to run in its own place.
+    pub fn native_trap();
+    /// Enters the VM for the first time on this thread: loads `regs` and resumes.
+    pub fn enter_first() -> !;
+}
+
+/// Address of a routine of the gate.
+#[must_use]
+pub fn cross(routine: unsafe extern "C" fn()) -> u64 {
+    routine as usize as u64
+}
+
+core::arch::global_asm!(
+    ".text",
+    ".balign 64",
+    ".globl leave_exit, leave_trap, leave_syscall, leave_efault, leave_indirect, resume_vm",
+    ".globl enter_tail, enter_end, deliver_trap, native_trap, enter_first",
+    ".hidden leave_exit", ".hidden leave_trap", ".hidden leave_syscall",
+    ".hidden leave_efault", ".hidden leave_indirect", ".hidden resume_vm", ".hidden enter_tail",
+    ".hidden native_trap",
+    ".hidden enter_end", ".hidden deliver_trap", ".hidden enter_first",
+
+    "leave_exit:",
+    "mov gs:[{operand}], rcx",
+    "mov qword ptr gs:[{reason}], 0",
+    "jmp 2f",
+
+    "leave_trap:",
+    "mov gs:[{operand}], rcx",
+    "mov qword ptr gs:[{reason}], 1",
+    "jmp 2f",
+
+    // System call for the VM: record in SYS_REC, app rcx and r11 dead.
+    "leave_syscall:",
+    "mov rcx, gs:[{sys_rec}]",
+    "mov gs:[{operand}], rcx",
+    "mov qword ptr gs:[{reason}], 2",
+    "jmp 3f",
+
+    // A call through the gate gave -EFAULT: record in SYS_REC, number in SYS_NR.
+    "leave_efault:",
+    "mov rcx, gs:[{sys_rec}]",
+    "mov gs:[{operand}], rcx",
+    "mov qword ptr gs:[{reason}], 5",
+    "jmp 3f",
+
+    // Indirect branch miss: rcx = app target, app rcx spilled.
+    "leave_indirect:",
+    "mov gs:[{operand}], rcx",
+    "mov qword ptr gs:[{reason}], 3",
+    "jmp 2f",
+
+    "resume_vm:",
+    "mov qword ptr gs:[{reason}], 4",
+    "jmp 3f",
+
+    "2:",
+    "mov rcx, gs:[{spill_rcx}]",
+    "3:",
+    "mov gs:[{gpr} + 0], rax",
+    "mov gs:[{gpr} + 8], rcx",
+    "mov gs:[{gpr} + 16], rdx",
+    "mov gs:[{gpr} + 24], rbx",
+    "mov gs:[{gpr} + 32], rsp",
+    "mov gs:[{gpr} + 40], rbp",
+    "mov gs:[{gpr} + 48], rsi",
+    "mov gs:[{gpr} + 56], rdi",
+    "mov gs:[{gpr} + 64], r8",
+    "mov gs:[{gpr} + 72], r9",
+    "mov gs:[{gpr} + 80], r10",
+    "mov gs:[{gpr} + 88], r11",
+    "mov gs:[{gpr} + 96], r12",
+    "mov gs:[{gpr} + 104], r13",
+    "mov gs:[{gpr} + 112], r14",
+    "mov gs:[{gpr} + 120], r15",
+    "mov rsp, gs:[{vm_sp}]",
+    "pushfq",
+    "pop rax",
+    "mov gs:[{flags}], rax",
+    "cld",
+    "test eax, 0x40100",            // AC or TF
+    "jz 4f",
+    "and eax, 0xfffbfeff",
+    "push rax",
+    "popfq",
+    "4:",
+    "stmxcsr gs:[{mxcsr}]",
+    "mov rdi, gs:[0]",
+    "movaps [rdi + {xmm} + 0], xmm0",
+    "movaps [rdi + {xmm} + 16], xmm1",
+    "movaps [rdi + {xmm} + 32], xmm2",
+    "movaps [rdi + {xmm} + 48], xmm3",
+    "movaps [rdi + {xmm} + 64], xmm4",
+    "movaps [rdi + {xmm} + 80], xmm5",
+    "movaps [rdi + {xmm} + 96], xmm6",
+    "movaps [rdi + {xmm} + 112], xmm7",
+    "movaps [rdi + {xmm} + 128], xmm8",
+    "movaps [rdi + {xmm} + 144], xmm9",
+    "movaps [rdi + {xmm} + 160], xmm10",
+    "movaps [rdi + {xmm} + 176], xmm11",
+    "movaps [rdi + {xmm} + 192], xmm12",
+    "movaps [rdi + {xmm} + 208], xmm13",
+    "movaps [rdi + {xmm} + 224], xmm14",
+    "movaps [rdi + {xmm} + 240], xmm15",
+    "call qword ptr gs:[{vm}]",     // rax = cache address to enter
+
+    ".globl enter_cache",
+    ".hidden enter_cache",
+    "enter_cache:",
+    "mov gs:[{target}], rax",
+    "mov gs:[{entering}], rax",
+    "mov rdi, gs:[0]",
+    "movaps xmm0, [rdi + {xmm} + 0]",
+    "movaps xmm1, [rdi + {xmm} + 16]",
+    "movaps xmm2, [rdi + {xmm} + 32]",
+    "movaps xmm3, [rdi + {xmm} + 48]",
+    "movaps xmm4, [rdi + {xmm} + 64]",
+    "movaps xmm5, [rdi + {xmm} + 80]",
+    "movaps xmm6, [rdi + {xmm} + 96]",
+    "movaps xmm7, [rdi + {xmm} + 112]",
+    "movaps xmm8, [rdi + {xmm} + 128]",
+    "movaps xmm9, [rdi + {xmm} + 144]",
+    "movaps xmm10, [rdi + {xmm} + 160]",
+    "movaps xmm11, [rdi + {xmm} + 176]",
+    "movaps xmm12, [rdi + {xmm} + 192]",
+    "movaps xmm13, [rdi + {xmm} + 208]",
+    "movaps xmm14, [rdi + {xmm} + 224]",
+    "movaps xmm15, [rdi + {xmm} + 240]",
+    "ldmxcsr gs:[{mxcsr}]",
+    // The last look: a signal that comes before it is seen here, one that comes
+    // after it finds the pc in enter_tail and is stepped to the next boundary.
+    "cmp qword ptr gs:[{pending}], 0",
+    "enter_tail:",
+    "je 6f",
+    "lea rax, [rip + deliver_trap]",
+    "mov gs:[{target}], rax",
+    "6:",
+    "push qword ptr gs:[{flags}]",
+    "popfq",
+    "mov rax, gs:[{gpr} + 0]",
+    "mov rcx, gs:[{gpr} + 8]",
+    "mov rdx, gs:[{gpr} + 16]",
+    "mov rbx, gs:[{gpr} + 24]",
+    "mov rsp, gs:[{gpr} + 32]",
+    "mov rbp, gs:[{gpr} + 40]",
+    "mov rsi, gs:[{gpr} + 48]",
+    "mov rdi, gs:[{gpr} + 56]",
+    "mov r8, gs:[{gpr} + 64]",
+    "mov r9, gs:[{gpr} + 72]",
+    "mov r10, gs:[{gpr} + 80]",
+    "mov r11, gs:[{gpr} + 88]",
+    "mov r12, gs:[{gpr} + 96]",
+    "mov r13, gs:[{gpr} + 104]",
+    "mov r14, gs:[{gpr} + 112]",
+    "mov r15, gs:[{gpr} + 120]",
+    "jmp qword ptr gs:[{target}]",
+    "enter_end:",
+
+    "deliver_trap:",
+    "int3",
+    "ud2",
+
+    "native_trap:",
+    "int3",
+    "ud2",
+
+    // On the VM stack: dispatch for the state in `regs`, then enter the cache.
+    "enter_first:",
+    "mov rsp, gs:[{vm_sp}]",
+    "mov qword ptr gs:[{reason}], 4",
+    "mov rdi, gs:[0]",
+    "call qword ptr gs:[{vm}]",
+    "jmp enter_cache",
+
+    operand = const disp::OPERAND,
+    reason = const disp::REASON,
+    sys_rec = const disp::SYS_REC,
+    spill_rcx = const disp::SPILL_RCX,
+    gpr = const disp::GPR,
+    flags = const disp::FLAGS,
+    mxcsr = const disp::MXCSR,
+    xmm = const disp::XMM,
+    vm_sp = const disp::VM_SP,
+    target = const disp::TARGET,
+    pending = const disp::PENDING,
+    entering = const disp::ENTERING,
+    vm = const Entry::Vm.disp(),
+);

@@ -1,0 +1,84 @@
+//! Indirect branch lookup: from an app address in rcx to its fragment, without
+//! entering the VM.
+//!
+//! The table is shared by all threads and open-addressed; [`ppin_codecache::indirect`] owns it.
+//! Flags are kept in the `lahf; seto al` form (as `pc_flag::FLAGS_IN_RAX` says of emitted code).
+
+use super::disp;
+
+unsafe extern "C" {
+    /// Entry: app target in rcx, app rcx spilled. Hit: the fragment, with every
+    /// register restored. Miss: the VM.
+    pub fn ibl_start();
+    /// The same with every so many lookups sent to the VM (see [`crate::sampling`]).
+    pub fn ibl_counted();
+    /// Behind its last instruction.
+    pub fn ibl_end();
+}
+
+core::arch::global_asm!(
+    ".text",
+    ".balign 64",
+    ".globl ibl_start, ibl_counted, ibl_end",
+    ".hidden ibl_start", ".hidden ibl_counted", ".hidden ibl_end",
+    "ibl_start:",
+    "mov gs:[{rax}], rax",
+    "mov gs:[{rdx}], rdx",
+    "lahf",
+    "seto al",
+    "mov gs:[{flags}], rax",
+    "mov rdx, [rip + {table}]",
+    "imul eax, ecx, {golden}",
+    "shr eax, {shift}",
+    "and eax, [rdx - 16]",          // mask, in entries
+    "shl rax, 4",
+    "add rdx, rax",
+    "2:",
+    "mov rax, [rdx]",
+    "cmp rax, rcx",
+    "jne 3f",
+    "mov rax, [rdx + 8]",
+    "test rax, rax",                // address 0 is the tag of an empty entry
+    "jz 4f",
+    "mov gs:[{target}], rax",
+    "mov rax, gs:[{flags}]",
+    "add al, 127",
+    "sahf",
+    "mov rax, gs:[{rax}]",
+    "mov rdx, gs:[{rdx}]",
+    "mov rcx, gs:[{rcx}]",
+    "jmp qword ptr gs:[{target}]",
+    "3:",
+    "add rdx, 16",
+    "test rax, rax",
+    "jnz 2b",
+    "4:",
+    "mov rax, gs:[{flags}]",
+    "add al, 127",
+    "sahf",
+    "mov rax, gs:[{rax}]",
+    "mov rdx, gs:[{rdx}]",
+    "jmp leave_indirect",
+    "ibl_counted:",                 // flags stay as they are
+    "mov gs:[{saved_target}], rcx",
+    "mov rcx, gs:[{countdown}]",
+    "jrcxz 5f",
+    "lea rcx, [rcx - 1]",
+    "mov gs:[{countdown}], rcx",
+    "mov rcx, gs:[{saved_target}]",
+    "jmp ibl_start",
+    "5:",
+    "mov rcx, gs:[{saved_target}]",
+    "jmp leave_indirect",
+    "ibl_end:",
+    rax = const disp::SPILL_RAX,
+    rcx = const disp::SPILL_RCX,
+    rdx = const disp::SPILL_RDX,
+    flags = const disp::SPILL_FLAGS,
+    target = const disp::TARGET,
+    saved_target = const disp::SAVED_TARGET,
+    countdown = const disp::COUNTDOWN,
+    golden = const ppin_codecache::indirect::GOLDEN,
+    shift = const ppin_codecache::indirect::SHIFT,
+    table = sym ppin_codecache::indirect::TABLE,
+);

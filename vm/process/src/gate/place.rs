@@ -1,0 +1,52 @@
+//! What runtime addresses mean to signal handlers.
+
+use super::{cross, ibl, syscall};
+
+/// What a runtime address means to a signal handler.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// The `syscall` instruction of the gate, not executed or to be restarted.
+    GateSyscall,
+    /// Behind it: the call is done.
+    GateDone,
+    /// Runs on to the cache, the gate or the VM by itself: step through.
+    Transit,
+    /// The delivery trap: the cache was about to be entered, a signal waits.
+    DeliveryTrap,
+    /// The trap of an instruction that is to run in its own place.
+    NativeTrap,
+    /// Anything else: the VM.
+    Vm,
+}
+
+/// Classifies a pc inside the runtime.
+#[must_use]
+pub fn place(pc: u64) -> Place {
+    let within = |start: unsafe extern "C" fn(), end: unsafe extern "C" fn()| {
+        (start as usize as u64..end as usize as u64).contains(&pc)
+    };
+    let at = |f: unsafe extern "C" fn()| pc == f as usize as u64;
+    if at(syscall::gate_syscall) {
+        Place::GateSyscall
+    } else if at(syscall::gate_done) {
+        Place::GateDone
+    } else if at(cross::deliver_trap) {
+        Place::DeliveryTrap
+    } else if at(cross::native_trap) {
+        Place::NativeTrap
+    } else if within(ibl::ibl_start, ibl::ibl_end)
+        || within(syscall::gate_start, syscall::gate_end)
+        || within(cross::enter_tail, cross::enter_end)
+    {
+        Place::Transit
+    } else {
+        Place::Vm
+    }
+}
+
+/// Whether `pc` lies behind the gate's system call, on the way back to the cache.
+#[must_use]
+pub fn behind_call(pc: u64) -> bool {
+    let address = |f: unsafe extern "C" fn()| f as usize as u64;
+    (address(syscall::gate_done)..address(syscall::gate_end)).contains(&pc)
+}

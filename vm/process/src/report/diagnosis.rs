@@ -1,0 +1,195 @@
+//! What is said when ppin itself fails: which app instruction it was about, in which
+//! fragment, where that came from, and how to repeat the run.
+//!
+//! Nothing is certain any more: the heap may be locked, the VM half changed. So the
+//! first line is out before anything is looked at, a second failure ends the report,
+//! and an alarm ends the process should it get stuck. The log gets it all, too: a program
+//! may have closed descriptor 2.
+
+use crate::signal::{DEFAULT, HOLD_ALL, bit};
+use crate::thread::{Reason, Thread};
+use crate::translate;
+use crate::vm::{self, Vm};
+use crate::words::name;
+use alloc::string::String;
+use core::fmt::{Arguments, Write};
+use core::sync::atomic::{AtomicBool, Ordering};
+use ppin_abi::addr::{AppPc, ImageOff};
+use ppin_abi::boot::{CacheMode, flag};
+use ppin_abi::record::{ExitRec, SyscallRec, TrapRec};
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{c, file, peek, report};
+
+/// Seconds that the report may take.
+const PATIENCE: usize = 5;
+/// Longest command line that is repeated.
+const COMMAND: usize = 1500;
+
+/// Says `what` has failed, and what is known of it: at `pc` (unknown: somewhere in the VM)
+/// of `thread` (unknown: the one that runs on this stack).
+pub fn say(what: Arguments<'_>, thread: Option<&Thread>, pc: Option<u64>) {
+    static SAID: AtomicBool = AtomicBool::new(false);
+    report::line(what);
+    if SAID.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    set_alarm();
+    let mut vm = vm::lock_at_any_price();
+    vm.log(what);
+    vm.write_log();
+    let thread = thread.or_else(|| running(&vm));
+    if let Some(thread) = thread {
+        tell(&vm, format_args!("{}", last_entry(&vm, thread)));
+    }
+    let place = [pc, thread.map(|t| t.operand), thread.map(|t| t.entering)];
+    match place.into_iter().flatten().find(|at| vm.code.in_cache(*at)) {
+        Some(at) => code(&vm, at),
+        None => tell(&vm, format_args!("in no translated code")),
+    }
+    tell(&vm, format_args!("to repeat: {}", command(&vm)));
+    tell(
+        &vm,
+        format_args!("does it fail with --cache off too? with --check? please report this"),
+    );
+}
+
+/// One more line.
+fn tell(vm: &Vm, what: Arguments<'_>) {
+    report::line(format_args!("ppin:   {what}"));
+    vm.log_at_once(what);
+}
+
+fn set_alarm() {
+    let default = KernelSigaction {
+        handler: DEFAULT,
+        ..KernelSigaction::default()
+    };
+    // SAFETY: no handler is installed.
+    let _ = unsafe { signals::sigaction(c::SIGALRM, Some(&default)) };
+    // SAFETY: takes a number.
+    let _ = unsafe { ppin_os::call(c::__NR_alarm, [PATIENCE, 0, 0, 0, 0, 0]) };
+    signals::set_mask(HOLD_ALL & !bit(c::SIGALRM));
+}
+
+/// The thread on whose stack we are.
+fn running(vm: &Vm) -> Option<&Thread> {
+    let here = core::ptr::from_ref(&vm) as u64;
+    let mut threads = vm.threads.all();
+    threads.find(|thread| here.wrapping_sub(thread.map.0) < thread.map.1)
+}
+
+/// Why the VM was entered last.
+fn last_entry(vm: &Vm, thread: &Thread) -> String {
+    let at = thread.operand;
+    let app = |off: i32| name(vm, ImageOff(off).at(vm.code.base_at(at)));
+    let known = vm.code.in_cache(at);
+    match thread.reason {
+        r if r == Reason::Exit as u64 && known => {
+            // SAFETY: the address of a record in the cache.
+            let rec = unsafe { (at as *const ExitRec).read() };
+            alloc::format!(
+                "last on the way from {} to {}",
+                app(rec.head),
+                app(rec.target)
+            )
+        }
+        r if r == Reason::Trap as u64 && known => {
+            // SAFETY: as above.
+            let rec = unsafe { (at as *const TrapRec).read() };
+            alloc::format!("last at {}, left to the VM ({})", app(rec.pc), rec.kind)
+        }
+        r if (r == Reason::Syscall as u64 || r == Reason::Efault as u64) && known => {
+            // SAFETY: as above.
+            let rec = unsafe { (at as *const SyscallRec).read() };
+            let nr = thread.area.scratch[2];
+            alloc::format!("last in system call {nr} at {}", app(rec.pc))
+        }
+        r if r == Reason::Indirect as u64 => {
+            alloc::format!("last on an indirect branch to {}", name(vm, AppPc(at)))
+        }
+        _ => alloc::format!("last to go on at {}", name(vm, AppPc(thread.resume_pc))),
+    }
+}
+
+/// The instruction and the fragment behind cache address `at`.
+fn code(vm: &Vm, at: u64) {
+    if let Some(spot) = translate::spot(vm, at) {
+        let bytes = bytes(spot.pc);
+        tell(
+            vm,
+            format_args!("instruction {}: {bytes}", name(vm, spot.pc)),
+        );
+    }
+    tell(vm, format_args!("code at {at:#x}, {}", origin(vm, at)));
+}
+
+/// The fragment that holds `at`, and where it came from.
+fn origin(vm: &Vm, at: u64) -> String {
+    if let Some(id) = vm.code.fresh_at(at) {
+        let fresh = &vm.code.fresh.directory.fragments[id as usize];
+        let (head, count, context) = (
+            name(vm, fresh.pc),
+            fresh.code.instructions,
+            fresh.code.context.0,
+        );
+        return alloc::format!(
+            "fragment of {head}, {count} instructions, context {context}, made by this run"
+        );
+    }
+    match vm.code.unit_at(at) {
+        Some((image, unit)) => alloc::format!(
+            "fragment of {}, from unit {}",
+            vm.code.maps_at(at).map_or_else(
+                || vm.code.images.get(image).path.clone(),
+                |maps| name(vm, maps.head)
+            ),
+            unit.name().file_name()
+        ),
+        None => String::from("retired"),
+    }
+}
+
+fn bytes(pc: AppPc) -> String {
+    let mut bytes = [0; 15];
+    let len = peek::read(pc.0, &mut bytes);
+    let mut text = String::new();
+    for byte in &bytes[..len] {
+        let _ = write!(text, "{byte:02x} ");
+    }
+    text
+}
+
+/// The command that led here, as a shell takes it.
+fn command(vm: &Vm) -> String {
+    let config = &vm.config;
+    let mut text = alloc::format!("ppin run -t {}", config.tool);
+    for knob in &config.knobs {
+        let _ = write!(text, " --knob {}", quoted(knob));
+    }
+    match config.cache_mode {
+        CacheMode::Off => text.push_str(" --cache off"),
+        _ => drop(write!(text, " --db {}", quoted(&config.db))),
+    }
+    if config.flags & flag::SAMPLE != 0 {
+        text.push_str(" --check=sample");
+        if config.check_every != 0 {
+            let _ = write!(text, ":{}", config.check_every);
+        }
+    }
+    text.push_str(" --");
+    let file = file::File::open("/proc/self/cmdline", c::O_RDONLY, 0);
+    let args = file.and_then(|f| f.read_all(COMMAND)).unwrap_or_default();
+    for arg in String::from_utf8_lossy(&args).split_terminator('\0') {
+        text.push(' ');
+        text.push_str(&quoted(arg));
+    }
+    text
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:+,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return String::from(word);
+    }
+    alloc::format!("'{}'", word.replace('\'', "'\\''"))
+}

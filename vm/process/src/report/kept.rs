@@ -1,0 +1,80 @@
+//! Reports of a process that may not open files any more when they are due: what they
+//! need is opened before, if it may still be written to then.
+
+use super::stderr;
+use crate::config::Config;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicBool, Ordering};
+use ppin_abi::boot::flag;
+use ppin_os::file::{self, File};
+use ppin_os::filter::may;
+use ppin_os::lock::Mutex;
+use ppin_os::{c, proc};
+use ppin_seccomp::Confinement;
+
+/// How files of ours are opened for writing.
+pub const APPENDING: u32 = c::O_WRONLY | c::O_CREAT | c::O_APPEND | c::O_NONBLOCK | c::O_NOCTTY;
+
+/// Paths, and descriptors that write to them; high and close-on-exec.
+static KEPT: Mutex<Vec<(String, i32)>> = Mutex::new(Vec::new());
+/// Descriptor 2 was what it was at start, and cannot change.
+static STDERR_STANDS: AtomicBool = AtomicBool::new(false);
+
+/// Makes ready for `next`.
+pub fn keep(config: &Config, next: &Confinement) {
+    let stats = config.flags & flag::STATS != 0;
+    let output = config.tool != "null";
+    for (path, _) in [(&config.output, output), (&config.stats, stats)]
+        .into_iter()
+        // What the launcher was given open has no path.
+        .filter(|(path, due)| *due && path.starts_with('/'))
+    {
+        keep_file(path, next);
+    }
+    let changes = [
+        (c::__NR_close, [2; 6]),
+        (c::__NR_dup2, [2; 6]),
+        (c::__NR_dup3, [2; 6]),
+    ];
+    let stands = changes.iter().all(|(nr, args)| !may(next, *nr, args));
+    STDERR_STANDS.store(stands && stderr::is_the_first(), Ordering::Relaxed);
+}
+
+/// Path of a report: `%p` is the pid.
+#[must_use]
+pub fn path(pattern: &str) -> String {
+    pattern.replace("%p", &proc::pid().to_string())
+}
+
+fn keep_file(pattern: &str, next: &Confinement) {
+    let flags = (APPENDING | c::O_CLOEXEC) as usize;
+    let opens = may(
+        next,
+        c::__NR_openat,
+        &[c::AT_FDCWD as isize as usize, 0, flags, 0o666, 0, 0],
+    );
+    let writes = may(next, c::__NR_write, &[file::HIGH, 0, 1, 0, 0, 0]);
+    let path = path(pattern);
+    if opens || !writes || descriptor(&path).is_some() {
+        return;
+    }
+    if let Ok(fd) = File::open(&path, APPENDING, 0o666).and_then(File::raise) {
+        KEPT.lock().push((path, fd));
+    }
+}
+
+/// The descriptor that was kept for the file at `path`.
+#[must_use]
+pub fn descriptor(path: &str) -> Option<i32> {
+    KEPT.lock()
+        .iter()
+        .find(|(known, _)| known == path)
+        .map(|(_, fd)| *fd)
+}
+
+/// Whether descriptor 2 needs no look.
+#[must_use]
+pub fn stderr_stands() -> bool {
+    STDERR_STANDS.load(Ordering::Relaxed)
+}

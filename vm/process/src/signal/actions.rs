@@ -1,0 +1,136 @@
+//! Dispositions: what the app has set, and what the kernel is told.
+
+use super::left::is_left;
+use super::restorer::restorer;
+use super::sets::{DEFAULT, FAULTS, HOLD_ALL, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, default_kills};
+use core::sync::atomic::{AtomicU64, Ordering};
+use ppin_os::c;
+use ppin_os::signals::{KernelSigaction, SigSet, sigaction};
+
+/// Address of what the kernel calls when a signal is delivered.
+static HANDLER: AtomicU64 = AtomicU64::new(0);
+
+/// Signals are handled at `address` from here on.
+pub fn handled_at(address: u64) {
+    HANDLER.store(address, Ordering::Relaxed);
+}
+
+/// Dispositions of one process, as the app set them.
+#[derive(Clone, Debug)]
+pub struct Actions(pub [KernelSigaction; MAX_SIGNAL as usize + 1]);
+
+impl Actions {
+    /// Reads what exec left: defaults and ignored signals, of which the kernel does not know
+    /// those of `ignored`.
+    #[must_use]
+    pub fn inherited(ignored: SigSet) -> Self {
+        let mut actions = [KernelSigaction::default(); MAX_SIGNAL as usize + 1];
+        for (signal, action) in (0u32..).zip(&mut actions).skip(1) {
+            // SAFETY: only asks.
+            *action = unsafe { sigaction(signal, None) }.unwrap_or_default();
+            if ignored & bit(signal) != 0 {
+                action.handler = IGNORE;
+            }
+        }
+        Self(actions)
+    }
+
+    /// Signals that are ignored, though the kernel has our handler for them.
+    #[must_use]
+    pub fn ignored_faults(&self) -> SigSet {
+        self.ignored_and_caught()[0] & FAULTS
+    }
+
+    /// Has the kernel ignore `signals`, for a program that is about to be executed without
+    /// us. There must be no fault of ours until each is installed again.
+    pub fn leave_ignored(signals: SigSet) {
+        let ignore = KernelSigaction {
+            handler: IGNORE,
+            ..KernelSigaction::default()
+        };
+        for signal in (1..=MAX_SIGNAL).filter(|signal| signals & bit(*signal) != 0) {
+            // SAFETY: no handler is installed.
+            let _ = unsafe { sigaction(signal, Some(&ignore)) };
+        }
+    }
+
+    /// Back to the defaults, but for ignored signals (the kernel's `flush_signal_handlers`);
+    /// the signals that were handled.
+    pub fn clear(&mut self) -> SigSet {
+        let mut handled = 0;
+        for (signal, action) in (0u32..).zip(&mut self.0).skip(1) {
+            let ignored = action.handler == IGNORE;
+            handled |= if action.handler > IGNORE {
+                bit(signal)
+            } else {
+                0
+            };
+            *action = KernelSigaction {
+                handler: if ignored { IGNORE } else { DEFAULT },
+                ..KernelSigaction::default()
+            };
+        }
+        handled
+    }
+
+    /// Signals that are ignored, and those that have a handler.
+    #[must_use]
+    pub fn ignored_and_caught(&self) -> [SigSet; 2] {
+        let all = |is: fn(u64) -> bool| {
+            let such = (0u32..).zip(&self.0).skip(1).filter(|it| is(it.1.handler));
+            such.fold(0, |set, (signal, _)| set | bit(signal))
+        };
+        [
+            all(|handler| handler == IGNORE),
+            all(|handler| handler > IGNORE),
+        ]
+    }
+
+    /// Brings the kernel's disposition of `signal` in line with the app's.
+    pub fn install(&self, signal: u32) {
+        if UNCATCHABLE & bit(signal) != 0 {
+            return;
+        }
+        let ours = kernel_action(signal, &self.0[signal as usize]);
+        // SAFETY: the handler is made to be one; dispositions of the app stay.
+        let _ = unsafe { sigaction(signal, Some(&ours)) };
+    }
+}
+
+/// What the kernel is told for a disposition of the app.
+fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
+    const KEPT: u64 = (c::SA_RESTART | c::SA_NOCLDSTOP | c::SA_NOCLDWAIT) as u64;
+    let needed = FAULTS & bit(signal) != 0;
+    let kills = app.handler == DEFAULT && default_kills(signal);
+    let left = kills && is_left(signal);
+    let caught = app.handler > IGNORE || (kills && !left);
+    if !caught && (left || !needed) {
+        return KernelSigaction {
+            handler: app.handler,
+            flags: app.flags & KEPT,
+            ..*app
+        };
+    }
+    // The handler itself looks at memory that may not be there.
+    let nested = if needed { c::SA_NODEFER } else { 0 };
+    let ours = u64::from(c::SA_SIGINFO | c::SA_ONSTACK | SA_RESTORER | nested);
+    KernelSigaction {
+        handler: HANDLER.load(Ordering::Relaxed),
+        flags: ours | (app.flags & KEPT),
+        restorer: restorer as *const () as usize as u64,
+        mask: HOLD_ALL,
+    }
+}
+
+const SA_RESTORER: u32 = 0x0400_0000;
+
+/// Takes over all signals of the process. `SIGPIPE` and friends with default action
+/// are caught too, so that the cache can be saved before the process dies.
+pub fn take_over(actions: &Actions) {
+    for signal in 1..=MAX_SIGNAL {
+        let app = &actions.0[signal as usize];
+        if app.handler != IGNORE || FAULTS & bit(signal) != 0 {
+            actions.install(signal);
+        }
+    }
+}

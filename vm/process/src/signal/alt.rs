@@ -1,0 +1,64 @@
+//! The app's alternate signal stack.
+
+/// The app's alternate stack (sigaltstack(2)); size 0: none.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct AltStack {
+    /// Lowest address.
+    pub base: u64,
+    /// Bytes.
+    pub size: u64,
+    /// `SS_AUTODISARM` is set.
+    pub autodisarm: bool,
+    /// It was set with `SS_ONSTACK`, which means nothing but is shown in frames.
+    pub marked: bool,
+    /// Neither set nor taken away since the program began: the kernel has no `SS_DISABLE`
+    /// on record then, which is shown in frames.
+    pub untouched: bool,
+}
+
+/// `SS_ONSTACK`.
+pub const SS_ONSTACK: u32 = 1;
+/// `SS_DISABLE`.
+pub const SS_DISABLE: u32 = 2;
+/// `SS_AUTODISARM`.
+pub const SS_AUTODISARM: u32 = 1 << 31;
+
+impl AltStack {
+    /// Whether `sp` is on it.
+    #[must_use]
+    pub fn holds(&self, sp: u64) -> bool {
+        self.size != 0 && sp > self.base && sp - self.base <= self.size
+    }
+
+    /// The same as far as the kernel cares: one that disarms itself is never in use.
+    #[must_use]
+    pub fn in_use(&self, sp: u64) -> bool {
+        self.holds(sp) && !self.autodisarm
+    }
+
+    /// As the app has set it, for frames.
+    #[must_use]
+    pub fn as_set(&self) -> [u64; 3] {
+        let mode = match (self.size, self.marked) {
+            (0, _) => u32::from(!self.untouched) * SS_DISABLE,
+            (_, true) => SS_ONSTACK,
+            _ => 0,
+        };
+        [self.base, u64::from(mode | self.flag_bits()), self.size]
+    }
+
+    /// As `sigaltstack` tells it to an app whose stack pointer is `sp`.
+    #[must_use]
+    pub fn as_told(&self, sp: u64) -> [u64; 3] {
+        let mode = match self.size {
+            0 => SS_DISABLE,
+            _ => u32::from(self.in_use(sp)) * SS_ONSTACK,
+        };
+        [self.base, u64::from(mode | self.flag_bits()), self.size]
+    }
+
+    fn flag_bits(&self) -> u32 {
+        u32::from(self.autodisarm) * SS_AUTODISARM
+    }
+}

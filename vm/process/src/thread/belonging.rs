@@ -1,0 +1,78 @@
+//! To which process a thread belongs.
+
+use super::process::Process;
+use super::thread::Thread;
+use alloc::boxed::Box;
+use core::sync::atomic::Ordering;
+use ppin_inject::HelperSpace;
+
+impl Thread {
+    /// The process. Changes are made under the VM lock.
+    #[must_use]
+    #[allow(clippy::mut_from_ref)]
+    pub fn process<'a>(&self) -> &'a mut Process {
+        // SAFETY: set before the thread runs, freed when no thread is left.
+        unsafe { &mut *self.process }
+    }
+
+    /// Whether `other` is of the same process.
+    #[must_use]
+    pub fn shares_process(&self, other: &Self) -> bool {
+        self.process == other.process
+    }
+
+    /// Gives the first thread its process.
+    pub fn begin_process(&mut self, process: Box<Process>) {
+        self.process = Box::into_raw(process);
+    }
+
+    /// Gives a child its process: the parent's if `shared`, else a copy.
+    pub fn set_process(&mut self, parent: &Self, shared: bool) {
+        let process = parent.process();
+        if shared {
+            process.threads.fetch_add(1, Ordering::Relaxed);
+            self.process = process;
+        } else {
+            self.process = Box::into_raw(Process::new(process.actions.clone()));
+        }
+    }
+
+    /// Waits until the helper of this child's exec, if there was one, has left our
+    /// memory.
+    pub fn finish_exec(&mut self) {
+        let space = self.process().helper;
+        if !space.is_null() {
+            // SAFETY: made by `helper_space`.
+            unsafe { HelperSpace::finished(space) };
+        }
+    }
+
+    /// Memory for the helper of an exec.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn helper_space(&mut self) -> ppin_os::Result<*mut HelperSpace> {
+        let process = self.process();
+        if process.helper.is_null() {
+            let len = size_of::<HelperSpace>() as u64;
+            process.helper = ppin_os::place::anywhere(len, ppin_os::mem::RW)? as *mut HelperSpace;
+        }
+        Ok(process.helper)
+    }
+
+    /// Gives up the process.
+    pub fn drop_process(&mut self) {
+        let process = core::mem::replace(&mut self.process, core::ptr::null_mut());
+        // SAFETY: this thread's share.
+        let last = unsafe { (*process).threads.fetch_sub(1, Ordering::AcqRel) == 1 };
+        if last {
+            // SAFETY: nobody else has it; it was made by Box::into_raw.
+            let process = unsafe { Box::from_raw(process) };
+            if !process.helper.is_null() {
+                let len = ppin_os::mem::page_up(size_of::<HelperSpace>() as u64);
+                // SAFETY: the helper is gone.
+                let _ = unsafe { ppin_os::mem::unmap(process.helper as u64, len) };
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Threads of the app as the VM sees them, and what those of one process share.
+
+mod belonging;
+mod process;
+mod regs;
+mod segment;
+#[expect(
+    clippy::module_inception,
+    reason = "the folder holds what belongs to threads"
+)]
+mod thread;
+mod threads;
+pub mod user_dispatch;
+
+pub use process::Process;
+pub use regs::{Reason, Regs, reg};
+pub use thread::{SIGNAL_STACK, Thread, VM_STACK, of_signal_stack};
+pub use threads::Threads;

@@ -1,0 +1,212 @@
+//! A thread of the app as the VM sees it.
+//!
+//! Everything of one thread lies in one mapping; `gs` points at [`Thread`], whose
+//! first field is the area that emitted code knows.
+//!
+//! ```text
+//! +0        guard page
+//! +4K       VM stack        grows down from +4K+VM_STACK
+//!           guard page
+//!           signal stack    the kernel's alternate stack for our handlers
+//!           Thread          page aligned
+//!           image counters  reserved, touched as tools count
+//! ```
+
+use super::process::Process;
+use super::regs::{Reason, Regs, reg};
+use super::user_dispatch::UserDispatch;
+use crate::signal::stack::install_stack;
+use crate::signal::state::SignalState;
+use ppin_abi::area::{Area, ENTRIES, Rseq};
+use ppin_os::{filter, mem, proc};
+use ppin_seccomp::Action;
+
+/// Bytes of VM stack.
+pub const VM_STACK: u64 = 256 << 10;
+/// Bytes of signal stack: several nested frames with all vector state.
+pub const SIGNAL_STACK: u64 = 128 << 10;
+
+/// See the module. Field order up to `vm_sp` is known to the gate.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Thread {
+    /// What emitted code reaches.
+    pub area: Area,
+    /// App registers while in the VM.
+    pub regs: Regs,
+    /// xmm0 to xmm15 while in the VM.
+    pub xmm: [[u64; 2]; 16],
+    /// A [`Reason`].
+    pub reason: u64,
+    /// Its operand.
+    pub operand: u64,
+    /// Where the VM goes when it leaves: a cache address.
+    pub target: u64,
+    /// Top of the VM stack.
+    pub vm_sp: u64,
+    /// Nonzero: a signal waits to be delivered before the cache is entered.
+    pub pending: u64,
+    /// Cache address that the VM was about to enter when `pending` turned it away.
+    pub entering: u64,
+    /// App pc for [`Reason::Resume`].
+    pub resume_pc: u64,
+    /// Context with it.
+    pub resume_context: u32,
+    /// Dense number of the thread, from 0.
+    pub index: u32,
+    /// Kernel thread id.
+    pub tid: i32,
+    /// The process shares its memory with the one that created it (vfork).
+    pub borrowed_memory: bool,
+    /// Its creator waits for its end or exec (`CLONE_VFORK`), and forgets it then.
+    pub awaited: bool,
+    /// Cache generation that this thread was last seen to know (see [`ppin_codecache::fresh`]).
+    pub epoch: u64,
+    /// Selector of the app's gs.
+    pub gs_selector: u16,
+    /// What the thread shares with the others of its process.
+    pub(super) process: *mut Process,
+    /// Signals.
+    pub signals: SignalState,
+    /// Which of its calls the app wants to see.
+    pub user_dispatch: UserDispatch,
+    /// What the app has registered for restartable sequences, and the flags to take it
+    /// back: address, length, flags, signature; address 0: nothing.
+    pub rseq_call: [usize; 4],
+    /// Where the kernel clears the thread's id when it ends; 0: nowhere, or unknown.
+    pub cleared_at_exit: u64,
+    /// The mapping that holds all this.
+    pub map: (u64, u64),
+}
+
+/// Where each part lies in a thread's mapping.
+struct Layout {
+    vm_top: u64,
+    signal_stack: u64,
+    thread: u64,
+    counters: u64,
+    len: u64,
+}
+
+fn layout(counter_bytes: u64) -> Layout {
+    let vm_top = mem::PAGE + VM_STACK;
+    let signal_stack = vm_top + mem::PAGE;
+    let thread = signal_stack + SIGNAL_STACK;
+    let counters = thread + mem::page_up(size_of::<Thread>() as u64);
+    Layout {
+        vm_top,
+        signal_stack,
+        thread,
+        counters,
+        len: counters + mem::page_up(counter_bytes),
+    }
+}
+
+/// Makes a guard page, unless a filter of the app's would not have it. Newer kernels need
+/// no mapping of its own for it (`MADV_GUARD_INSTALL`, madvise(2)): each process that shares
+/// this memory walks all mappings when it ends, and there may be thousands.
+///
+/// # Safety
+/// As [`mem::protect`].
+unsafe fn fence(page: u64) -> ppin_os::Result<()> {
+    let args = |last: u32| [page as usize, mem::PAGE as usize, last as usize, 0, 0, 0];
+    let may = |nr, args| filter::verdict(nr, &args) == Action::Allow;
+    let guard = args(ppin_os::c::MADV_GUARD_INSTALL);
+    let install = || {
+        // SAFETY: the caller's promise.
+        unsafe { ppin_os::call(ppin_os::c::__NR_madvise, guard) }
+    };
+    if may(ppin_os::c::__NR_madvise, guard) && install().is_ok() {
+        return Ok(());
+    }
+    if !may(ppin_os::c::__NR_mprotect, args(mem::NONE)) {
+        return Ok(());
+    }
+    // SAFETY: the caller's promise.
+    unsafe { mem::protect(page, mem::PAGE, mem::NONE) }
+}
+
+impl Thread {
+    /// Distance from `gs` to the image counters.
+    #[must_use]
+    pub fn counters_disp() -> u64 {
+        let l = layout(0);
+        l.counters - l.thread
+    }
+
+    /// Maps a new thread structure with `counter_bytes` of image counters.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn create(
+        index: u32,
+        counter_bytes: u64,
+        entries: [u64; ENTRIES],
+    ) -> ppin_os::Result<*mut Self> {
+        let l = layout(counter_bytes);
+        let base = ppin_os::place::anywhere(l.len, mem::RW)?;
+        // SAFETY: guard pages of a fresh mapping.
+        unsafe {
+            fence(base)?;
+            fence(base + l.vm_top)?;
+        }
+        let thread = (base + l.thread) as *mut Self;
+        // SAFETY: fresh zero pages are a valid Thread (integers and plain arrays).
+        unsafe {
+            (*thread).area.self_ptr = thread as u64;
+            (*thread).area.entry = entries;
+            (*thread).area.rseq = Rseq::NONE;
+            (*thread).vm_sp = base + l.vm_top;
+            (*thread).index = index;
+            (*thread).regs.mxcsr = 0x1f80;
+            (*thread).map = (base, l.len);
+            (*thread).signals.stack = (base + l.signal_stack, SIGNAL_STACK);
+            (*thread).process = core::ptr::null_mut();
+        }
+        Ok(thread)
+    }
+
+    /// Makes this the structure of the running thread.
+    pub fn adopt(&mut self) {
+        ppin_os::segment::set_gs_base(self.area.self_ptr);
+        self.tid = proc::tid();
+        install_stack(&self.signals);
+    }
+
+    /// Why the VM was entered last.
+    #[must_use]
+    pub fn reason(&self) -> Reason {
+        Reason::of(self.reason)
+    }
+
+    /// Value of an app register (hardware number).
+    #[must_use]
+    pub fn get(&self, register: usize) -> u64 {
+        self.regs.gpr[register]
+    }
+
+    /// System call arguments as the app passed them.
+    #[must_use]
+    pub fn syscall_args(&self) -> [usize; 6] {
+        use reg::{R8, R9, R10, RDI, RDX, RSI};
+        [RDI, RSI, RDX, R10, R8, R9].map(|r| self.regs.gpr[r] as usize)
+    }
+
+    /// This thread's counter at byte displacement `disp` from `gs`.
+    #[must_use]
+    pub fn counter(&self, disp: u64) -> u64 {
+        // SAFETY: displacements come from the engine's own counter layout, inside the mapping.
+        unsafe { ((self.area.self_ptr + disp) as *const u64).read_volatile() }
+    }
+}
+
+/// The structure of the thread whose signal stack this is.
+///
+/// # Safety
+/// It is the one that the kernel has put into a signal frame of ours, and the caller
+/// holds no other reference to the structure.
+#[must_use]
+pub unsafe fn of_signal_stack<'a>(base: u64) -> &'a mut Thread {
+    // SAFETY: a thread's structure lies behind its signal stack.
+    unsafe { &mut *((base + SIGNAL_STACK) as *mut Thread) }
+}

@@ -1,0 +1,234 @@
+//! Translating: from app bytes to a fragment in the cache.
+
+use crate::flush::flush;
+use crate::{changes, predictable, sequence};
+use ppin_codecache::fresh::directory::Fresh;
+
+use ppin_abi::addr::{AppPc, CachePc, ImageBase};
+use ppin_abi::boot::flag;
+use ppin_abi::context::Context;
+use ppin_codecache::image::{ImageId, Region};
+use ppin_codecache::{Full, Manner};
+use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
+use ppin_os::{peek, time, userfault};
+use ppin_process::vm::Vm;
+use ppin_relocator::Fragment;
+
+/// Translates `pc` and returns the fragment's entry. `None`: from here on all stores are watched
+/// for restartable sequences, so it must be sought under that assumption.
+pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+    let started = time::ticks();
+    let region = ppin_process::app_code::region(vm, pc);
+    let mut buffer = [0; MAX_TRACE_BYTES];
+    let (mut len, mut end) = fetch(region, pc, &mut buffer);
+    let (image, base) = image_of(vm, region, pc);
+    let sequences = vm.rseq.near(pc);
+    let mut context = context;
+    if let Some(region) = region.filter(|r| r.writable) {
+        let first = request(pc, base, context, (&buffer[..len], end), &sequences);
+        // No page is guarded that the trace does not touch.
+        let likely = ppin_jit::choose(&first).source_len() as usize;
+        context = context.with(watched(vm, &region, pc, likely));
+        // What was read before the guard stood may be old already.
+        (len, end) = fetch_steady(vm, region, pc, likely, &mut buffer);
+    }
+    let mut request = request(pc, base, context, (&buffer[..len], end), &sequences);
+    let mut chosen = ppin_jit::choose(&request);
+    let names_sequence = sequence::discover(vm, pc, &chosen);
+    let sequences = vm.rseq.near(pc);
+    let inside = sequences.iter().any(|sequence| sequence.holds(pc));
+    if sequences != request.sequences {
+        request.sequences = &sequences;
+        chosen = ppin_jit::choose(&request);
+    }
+    if vm.rseq.watching && !context.contains(Context::WATCHED) {
+        return None;
+    }
+    let fragment = if vm.config.flags & flag::LOCKSTEP != 0 {
+        predictable::compile(&request, &chosen, vm.tool)
+    } else {
+        ppin_jit::compile_chosen(&request, &chosen, vm.tool)
+    };
+    // A fragment that is only a trap is made anew each time: memory may have changed.
+    let listed = fragment.instructions != 0;
+    if let Some(id) = vm.code.fresh.directory.same(pc, &fragment) {
+        return Some(CachePc(
+            vm.code.fresh.directory.fragments[id as usize].space.hot,
+        ));
+    }
+    let source = &buffer[..(fragment.source_len as usize).min(len)];
+    let count = fragment.instructions;
+    let entry = install(vm, image, pc, fragment, source, listed);
+    let (at, context) = (entry.0, context.0);
+    vm.log_at(
+        format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
+        pc,
+    );
+    decide_future(vm, at, listed, names_sequence || inside);
+    vm.code.figures.traces_compiled += 1;
+    vm.code.figures.spent.compile += time::ticks().saturating_sub(started);
+    Some(entry)
+}
+
+/// To translate the trace at `pc`, of which so much can be read.
+fn request<'a>(
+    pc: AppPc,
+    image: ImageBase,
+    context: Context,
+    (bytes, end): (&'a [u8], BytesEnd),
+    sequences: &'a [Sequence],
+) -> Request<'a> {
+    Request {
+        pc,
+        image,
+        context,
+        bytes,
+        end,
+        max_source: None,
+        sequences,
+    }
+}
+
+/// As [`fetch`], but no more than what is guarded of `likely` bytes.
+fn fetch_steady(
+    vm: &Vm,
+    region: Region,
+    pc: AppPc,
+    likely: usize,
+    buffer: &mut [u8],
+) -> (usize, BytesEnd) {
+    let (len, end) = fetch(Some(region), pc, buffer);
+    let steady = vm.code.guards.steady(pc.0, likely as u64) as usize;
+    if !vm.code.guards.is_volatile(pc.0) && steady < len {
+        return (steady, BytesEnd::Limit);
+    }
+    (len, end)
+}
+
+/// Has changes of the `len` bytes at `pc` noticed; what must be assumed of code there.
+fn watched(vm: &mut Vm, region: &Region, pc: AppPc, len: usize) -> Context {
+    changes::watch(vm, region, pc.0, len as u64);
+    if vm.code.guards.is_volatile(pc.0) {
+        vm.code.guards.assumed(pc.0, region.shared)
+    } else {
+        Context::CANONICAL
+    }
+}
+
+/// What becomes of the fragment at cache address `at` when it is taken out of use or saved.
+fn decide_future(vm: &mut Vm, at: u64, listed: bool, in_sequence: bool) {
+    let Some(id) = vm.code.fresh_at(at) else {
+        return;
+    };
+    let fresh = &mut vm.code.fresh.directory.fragments[id as usize];
+    // The next run must find the sequence again.
+    fresh.saved |= in_sequence;
+    fresh.again = listed && !fresh.saved;
+    if listed && !vm.code.images.get(fresh.image).may_be_kept() {
+        fresh.keep_maps();
+    }
+}
+
+/// The translation of `pc` that was in use before, if memory holds again, or still, what it
+/// was made from: generators of code take the right to execute it away from all they have
+/// made whenever they add to it, and write beside what is executed.
+pub fn wake(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+    let id = vm.code.fresh.directory.dormant(pc, context)?;
+    let fresh = &vm.code.fresh.directory.fragments[id as usize];
+    let (image, len) = (fresh.image, u64::from(fresh.code.source_len));
+    let region = ppin_process::app_code::region(vm, pc).filter(|r| r.image == image)?;
+    let inside = pc.0 + len <= region.end && vm.rseq.near(pc).is_empty();
+    if !inside || !guarded(vm, &region, pc, len, context) {
+        return None;
+    }
+    let fresh = &vm.code.fresh.directory.fragments[id as usize];
+    let mut now = alloc::vec![0; len as usize];
+    let same =
+        read(pc, &mut now) == now.len() && ppin_persist::source_hash(&now) == fresh.source_hash;
+    let entry = CachePc(fresh.space.hot);
+    if same {
+        vm.code.fresh.directory.wake(id);
+    }
+    same.then_some(entry)
+}
+
+/// Sees to it that changes of the source are noticed, before it is read; `false` if code
+/// with these assumptions does not do.
+fn guarded(vm: &mut Vm, region: &Region, pc: AppPc, len: u64, context: Context) -> bool {
+    if context.contains(Context::VOLATILE) {
+        return true;
+    }
+    if region.writable {
+        changes::watch(vm, region, pc.0, len);
+    }
+    !vm.code.guards.is_volatile(pc.0) && vm.code.guards.steady(pc.0, len) == len
+}
+
+/// Reads code at `pc` as far as it is there; how many bytes.
+fn read(pc: AppPc, buffer: &mut [u8]) -> usize {
+    let len = userfault::readable(pc.0, buffer.len());
+    peek::read(pc.0, &mut buffer[..len])
+}
+
+/// App bytes from `pc` on, and why they end.
+fn fetch(region: Option<Region>, pc: AppPc, buffer: &mut [u8]) -> (usize, BytesEnd) {
+    let Some(region) = region else {
+        return (0, BytesEnd::Unreadable);
+    };
+    let room = (region.end - pc.0).min(buffer.len() as u64) as usize;
+    let len = read(pc, &mut buffer[..room]);
+    (
+        len,
+        if len < room {
+            BytesEnd::Unreadable
+        } else {
+            BytesEnd::Limit
+        },
+    )
+}
+
+/// The image of a region; code outside every region (about to fault) is given an
+/// image of its own page.
+fn image_of(vm: &mut Vm, region: Option<Region>, pc: AppPc) -> (ImageId, ImageBase) {
+    let image = region.map_or_else(|| vm.code.images.nowhere(pc), |r| r.image);
+    (image, vm.code.images.get(image).base)
+}
+
+/// Whether the app bytes of a volatile fragment are still those it was made from.
+#[must_use]
+pub fn unchanged(fresh: &Fresh) -> bool {
+    let mut now = alloc::vec![0; fresh.source.len()];
+    read(fresh.pc, &mut now) == now.len() && *now == *fresh.source
+}
+
+/// Gives `fragment` a place and makes it known; a full cache is flushed first.
+pub fn install(
+    vm: &mut Vm,
+    image: ImageId,
+    pc: AppPc,
+    fragment: Fragment,
+    source: &[u8],
+    listed: bool,
+) -> CachePc {
+    let manner = Manner {
+        filtered: vm.filtered,
+        shuffled: vm.config.flags & flag::SHUFFLE != 0,
+    };
+    if vm.code.wants_flush(vm.filtered) {
+        flush(vm);
+    }
+    let room = loop {
+        match vm.code.make_room(image, &fragment, manner) {
+            Ok(room) => break room,
+            Err(Full) => flush(vm),
+        }
+    };
+    vm.code.install(image, pc, fragment, source, listed, room)
+}
+
+/// Whether `entry` is code that only says that its source cannot be translated.
+#[must_use]
+pub fn tells_only_of_trap(vm: &Vm, entry: CachePc) -> bool {
+    let id = vm.code.fresh_at(entry.0);
+    id.is_some_and(|id| !vm.code.fresh.directory.fragments[id as usize].listed)
+}

@@ -1,0 +1,63 @@
+//! The translation of an app address: known, restored, or made now.
+
+use crate::{changes, compile, sequence};
+use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::context::Context;
+use ppin_codecache::image::Region;
+use ppin_process::vm::Vm;
+
+/// The translation of `pc` under `context`: known, restored, or made now.
+pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
+    let context = effective(vm, pc, context);
+    if let Some(entry) = sequence::entry(vm, pc, context) {
+        return entry;
+    }
+    if let Some(id) = vm.code.fresh.directory.get(pc, context) {
+        let fresh = &vm.code.fresh.directory.fragments[id as usize];
+        if !context.contains(Context::VOLATILE) || compile::unchanged(fresh) {
+            return CachePc(fresh.space.hot);
+        }
+        changes::discard(vm, id);
+    }
+    if let Some(entry) = compile::wake(vm, pc, context) {
+        return entry;
+    }
+    if let Some(entry) = find(vm, pc, context) {
+        let at = entry.0;
+        vm.log_at(format_args!("kept code at {at:#x} for"), pc);
+        return entry;
+    }
+    // At most twice: what is watched is watched for good.
+    compile::compile(vm, pc, context).unwrap_or_else(|| lookup(vm, pc, context))
+}
+
+/// The persisted translation of `pc`.
+fn find(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+    let Vm { code, library, .. } = vm;
+    code.find_persisted(library, pc, context)
+}
+
+/// Code that may change unseen is translated with more assumptions.
+fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
+    let context = context.without(Context::CAREFUL.with(Context::WATCHED));
+    let context = if vm.rseq.watching {
+        context.with(Context::WATCHED)
+    } else {
+        context
+    };
+    let shared = ppin_process::app_code::region(vm, pc).filter(|r: &Region| r.shared);
+    if shared.is_none() {
+        changes::come_back(vm, pc.0);
+        if !vm.code.guards.is_volatile(pc.0) {
+            return context;
+        }
+    }
+    let assumed = vm.code.guards.assumed(pc.0, shared.is_some());
+    let aliased = assumed.contains(Context::COMPARED) && shared.is_some_and(|r| !r.writable);
+    let assumed = if aliased {
+        assumed.with(Context::ALIASED)
+    } else {
+        assumed
+    };
+    context.with(assumed)
+}

@@ -1,0 +1,31 @@
+//! Traces whose results can be foretold, for a tracer that steps a native process beside this one.
+
+use ppin_api::Tool;
+use ppin_jit::{Chosen, Request};
+use ppin_relocator::Fragment;
+
+/// Translates so that an instruction whose result nobody can foretell is the last of its trace:
+/// the tracer can hand over the result then.
+pub(crate) fn compile(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -> Fragment {
+    if let Some(end) = unpredictable(request.bytes) {
+        let cut = Request {
+            max_source: Some(end as u32),
+            ..*request
+        };
+        let fragment = ppin_jit::compile(&cut, tool);
+        // The bytes may have been a part of another instruction.
+        if fragment.instructions != 0 {
+            return fragment;
+        }
+    }
+    ppin_jit::compile_chosen(request, chosen, tool)
+}
+
+/// End of what looks like the first `rdtsc`, `rdtscp`, `cpuid`, `rdrand` or `rdseed`.
+fn unpredictable(bytes: &[u8]) -> Option<usize> {
+    (0..bytes.len()).find_map(|at| match bytes[at..] {
+        [0x0f, 0x31 | 0xa2, ..] => Some(at + 2),
+        [0x0f, 0x01, 0xf9, ..] | [0x0f, 0xc7, 0xf0..=0xff, ..] => Some(at + 3),
+        _ => None,
+    })
+}

@@ -1,0 +1,180 @@
+//! Translating what was nearly executed: what lies beside the traces that a run had to
+//! translate is translated, too, before units are frozen, since the next run is likely to come
+//! by there. [`ppin_offline::explore`] says which traces those are. A run does so within its
+//! [`Allowance`]; one that explores (`ppin warm`) until the image is marked as explored.
+
+use super::allowance::Allowance;
+use super::freeze::{self, Explorer, savable};
+use crate::compile;
+use alloc::string::String;
+use alloc::vec::Vec;
+use ppin_abi::addr::{AppPc, ImageOff};
+use ppin_codecache::image::ImageId;
+use ppin_codecache::unit::Bound;
+use ppin_offline::Target;
+use ppin_offline::explore::{self, Approach, Search, Situation};
+use ppin_os::file;
+use ppin_persist::paths::unit_dir;
+use ppin_process::vm::Vm;
+use ppin_relocator::Fragment;
+
+/// Room that must be left in the cache, more than any trace takes.
+const ROOM: u64 = 4 << 20;
+
+/// Freezes everything fresh at the end of a process, and what is likely to be needed next time.
+pub fn at_end(vm: &mut Vm) {
+    let allowance = &mut Allowance::of_run(vm);
+    let beside = Beside {
+        program: match allowance.exploring {
+            true => ppin_process::report::program::program(),
+            false => String::new(),
+        },
+    };
+    freeze::all(vm, allowance, &beside);
+}
+
+/// What lies beside the traces of this run.
+struct Beside {
+    /// The process's own file, in a run that explores.
+    program: String,
+}
+
+impl Explorer for Beside {
+    fn is_due(&self, vm: &mut Vm, id: ImageId) -> bool {
+        is_due(vm, id, &self.program)
+    }
+
+    fn explore(&self, vm: &mut Vm, id: ImageId, allowance: &mut Allowance) -> bool {
+        neighbours(vm, id, &self.program, allowance)
+    }
+}
+
+/// Adds the neighbours of the image's traces; whether that were all. `program`: the
+/// process's own file, in a run that explores.
+fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance) -> bool {
+    // What is watched for sequences could not be saved.
+    let possible = has_room(vm) && !vm.rseq.watching;
+    if !possible || !allowance.exploring && allowance.traces == 0 {
+        return false;
+    }
+    let compiled = vm.code.figures.traces_compiled;
+    let first = vm.code.fresh.directory.fragments.len();
+    let all = add(vm, id, program, *allowance);
+    let fragments = &mut vm.code.fresh.directory.fragments;
+    allowance.translated(fragments.len() - first);
+    for added in &mut fragments[first..] {
+        added.anticipated = true;
+    }
+    vm.code.figures.traces_anticipated += vm.code.figures.traces_compiled - compiled;
+    vm.code.figures.traces_compiled = compiled;
+    all
+}
+
+fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
+    let fresh = savable(vm, id);
+    let image = vm.code.images.get(id);
+    let situation = Situation {
+        exploring: allowance.exploring,
+        own: image.path == program,
+        fresh: fresh.len(),
+        known: vm.code.units.of(id).iter().map(Bound::fragments).sum(),
+        allowed: allowance.traces,
+    };
+    let most = vm.code.fresh.directory.fragments.len() + situation.most();
+    let approach = situation.approach();
+    let siblings = siblings_of(vm, id, &fresh, approach);
+    let codes = codes(vm, &fresh);
+    let search = match approach {
+        Approach::StringCode => Search::behind_string_code(codes),
+        _ => Search::beside(codes, siblings),
+    };
+    follow(vm, id, search, most);
+    approach == Approach::AllBranches && vm.code.fresh.directory.fragments.len() < most
+}
+
+/// Whether another trace fits in without a flush, which would take away those that are
+/// being added to.
+fn has_room(vm: &Vm) -> bool {
+    vm.code.fresh.size() + ROOM <= vm.code.fresh.limit && !vm.code.is_short(vm.filtered)
+}
+
+/// Whether an image without fresh traces shall be explored all the same: that of `program`.
+/// Not a library: what another program runs of it would lie scattered among what none does.
+fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
+    let image = vm.code.images.get(id);
+    let own = !program.is_empty() && image.path == program;
+    if !own || image.explored || !image.may_be_kept() {
+        return false;
+    }
+    let key = vm.code.key_of(&vm.library, id);
+    key.is_some_and(|key| {
+        let dir = alloc::format!("{}/{}", vm.config.db, unit_dir(&key));
+        file::is_writable(&dir)
+    })
+}
+
+/// Translates what `search` asks for.
+fn follow(vm: &mut Vm, id: ImageId, mut search: Search, most: usize) {
+    while let Some(wave) = search.wave() {
+        let targets = wave.into_iter();
+        let reached: Vec<u32> = targets
+            .filter_map(|target| translate(vm, id, target, most))
+            .collect();
+        search.reached(codes(vm, &reached));
+    }
+}
+
+/// Translates `target` if it lies in the image, has no translation, and the cache has room
+/// and fewer than `most` fragments; the fresh fragment that is there.
+fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<u32> {
+    let pc = target.off.at(vm.code.images.get(id).base);
+    let here = vm.code.images.region(pc).is_some_and(|r| r.image == id);
+    let room = vm.code.fresh.directory.fragments.len() < most && has_room(vm);
+    if here && room && !is_known(vm, id, pc, target) {
+        // (Nothing else may be learned of sequences now.)
+        let _ = compile::compile(vm, pc, target.context);
+    }
+    vm.code
+        .fresh
+        .directory
+        .get(pc, target.context)
+        .filter(|_| here)
+}
+
+fn is_known(vm: &Vm, id: ImageId, pc: AppPc, target: Target) -> bool {
+    vm.code.fresh.directory.get(pc, target.context).is_some() || has(vm.code.units.of(id), target)
+}
+
+fn has(units: &[Bound], target: Target) -> bool {
+    units
+        .iter()
+        .any(|unit| unit.has(target.off, target.context))
+}
+
+/// Where executed traces of earlier runs may lead and nothing is translated yet.
+fn siblings_of(vm: &Vm, id: ImageId, fresh: &[u32], approach: Approach) -> Vec<Target> {
+    let near: &[ImageOff] = &heads(vm, fresh);
+    let heads = match approach {
+        Approach::StringCode => return Vec::new(),
+        Approach::NearBranches => near,
+        Approach::AllBranches => &[],
+    };
+    let units = vm.code.units.of(id);
+    let exits = units.iter();
+    let exits = exits.flat_map(|unit| unit.executed_exits(heads, explore::NEAR));
+    let exits = exits.map(|(head, off, context)| (head, Target { off, context }));
+    explore::siblings(near, exits, |target| has(units, *target))
+}
+
+/// Where the fragments begin, ascending.
+fn heads(vm: &Vm, fragments: &[u32]) -> Vec<ImageOff> {
+    let mut heads: Vec<ImageOff> = codes(vm, fragments).map(|code| code.head).collect();
+    heads.sort_unstable();
+    heads
+}
+
+/// The code of `fragments`.
+fn codes<'a>(vm: &'a Vm, fragments: &'a [u32]) -> impl Iterator<Item = &'a Fragment> {
+    let all = &vm.code.fresh.directory.fragments;
+    fragments.iter().map(|n| &all[*n as usize].code)
+}

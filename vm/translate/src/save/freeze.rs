@@ -1,0 +1,386 @@
+//! Freezing: fresh fragments of each image become a new unit file.
+//!
+//! Nothing here fails the program: what cannot be saved is a note.
+
+use super::allowance::Allowance;
+use super::tidy;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use ppin_abi::context::Context;
+use ppin_codecache::fresh::directory::Fresh;
+use ppin_codecache::image::{Image, ImageId};
+use ppin_codecache::room;
+use ppin_codecache::unit::{Bound, worth_opening};
+use ppin_os::{mem, place, regions, time};
+use ppin_persist::paths::{self, UnitName};
+use ppin_persist::{Key, Piece, UnitSpec, freeze as freeze_bytes, unit_flag};
+use ppin_process::vm::Vm;
+use ppin_relocator::{Fragment, FragmentRef, RelocKind};
+use ppin_store::{self as store, Folder};
+
+/// Adds to an image what later runs are likely to need, before it is frozen.
+pub(super) trait Explorer {
+    /// Whether an image without fresh traces shall be explored all the same.
+    fn is_due(&self, vm: &mut Vm, id: ImageId) -> bool;
+    /// Adds neighbours of the image's traces; whether that were all.
+    fn explore(&self, vm: &mut Vm, id: ImageId, allowance: &mut Allowance) -> bool;
+}
+
+/// Nothing is added.
+pub(super) struct AsItIs;
+
+impl Explorer for AsItIs {
+    fn is_due(&self, _: &mut Vm, _: ImageId) -> bool {
+        false
+    }
+
+    fn explore(&self, _: &mut Vm, _: ImageId, _: &mut Allowance) -> bool {
+        false
+    }
+}
+
+/// Freezes everything fresh, and uses the new units at once: the cache is about to be flushed.
+pub fn in_passing(vm: &mut Vm) {
+    if !vm.library.may_save() {
+        return;
+    }
+    let started = time::ticks();
+    let allowance = &mut Allowance::in_passing();
+    for n in 0..vm.code.images.all.len() as u32 {
+        let id = ImageId(n);
+        remove_damaged(vm, id);
+        if let Some((key, dir, name)) = freeze(vm, id, allowance, &AsItIs) {
+            vm.code.map_unit(&vm.library, id, &key, &dir, &name);
+        }
+    }
+    vm.code.note_refusals(&mut vm.library);
+    vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
+}
+
+/// Freezes everything fresh; nothing will be frozen for a long time, or ever again.
+pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explorer) {
+    if !vm.library.may_save() {
+        return;
+    }
+    let started = time::ticks();
+    for n in 0..vm.code.images.all.len() as u32 {
+        let id = ImageId(n);
+        remove_damaged(vm, id);
+        freeze(vm, id, allowance, explorer);
+    }
+    keep_cap(vm);
+    vm.code.note_refusals(&mut vm.library);
+    vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
+}
+
+/// The same while the process runs on, as it is.
+pub fn in_run(vm: &mut Vm) {
+    let allowance = &mut Allowance::of_run(vm);
+    all(vm, allowance, &AsItIs);
+}
+
+/// Key of an image's units.
+fn key_of(vm: &mut Vm, id: ImageId) -> Option<Key> {
+    vm.code.key_of(&vm.library, id)
+}
+
+/// Keeps the database below its cap, if this run has added to it.
+fn keep_cap(vm: &mut Vm) {
+    if !vm.library.store.has_written() {
+        return;
+    }
+    let Vm {
+        code,
+        library,
+        config,
+        ..
+    } = vm;
+    let needed = code.images.all.iter().filter_map(|image| image.identity);
+    let written = store::cap::Written {
+        db: &config.db,
+        cap: config.db_cap,
+        needed: needed.collect(),
+    };
+    let keys: Vec<Option<Key>> = (0..code.images.all.len() as u32)
+        .map(ImageId)
+        .map(|id| match code.units.of(id) {
+            [] => None,
+            _ => code.key_of(library, id),
+        })
+        .collect();
+    let folders = || keys.iter().flatten().map(paths::unit_dir).collect();
+    store::cap::keep(&mut library.store, &written, folders);
+}
+
+/// Removes units of the image that this run has found damaged.
+fn remove_damaged(vm: &mut Vm, id: ImageId) {
+    let image = vm.code.images.get_mut(id);
+    let mut names = core::mem::take(&mut image.damaged);
+    let damaged = vm.code.units.of(id).iter().filter(|unit| unit.is_damaged());
+    names.extend(damaged.map(Bound::name));
+    if names.is_empty() {
+        return;
+    }
+    let Some(key) = key_of(vm, id) else {
+        return;
+    };
+    // What lies in a database that is only read has no namesake here.
+    if let Some(dir) = vm.library.own_folder(&paths::unit_dir(&key)) {
+        let names: Vec<String> = names.iter().map(UnitName::file_name).collect();
+        tidy::remove(&dir, &names);
+    }
+}
+
+/// Freezes the fresh fragments of one image, or of one that is being unmapped.
+pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, Folder, UnitName)> {
+    freeze(vm, id, &mut Allowance::in_passing(), &AsItIs)
+}
+
+/// The same, with what the explorer adds as far as the allowance goes.
+fn freeze(
+    vm: &mut Vm,
+    id: ImageId,
+    allowance: &mut Allowance,
+    explorer: &impl Explorer,
+) -> Option<(Key, Folder, UnitName)> {
+    if !vm.library.may_save() {
+        return None;
+    }
+    if savable(vm, id).is_empty() && !explorer.is_due(vm, id) {
+        return None;
+    }
+    let mut draft = Draft::new(vm, id)?;
+    forget_published(vm, id, &draft);
+    draft.explored = explorer.explore(vm, id, allowance);
+    let fresh = savable(vm, id);
+    if fresh.is_empty() && (!draft.explored || draft.names.is_empty()) {
+        return None;
+    }
+    if !room::lasts(vm.filtered, work(vm, &fresh)) {
+        vm.code
+            .figures
+            .note(String::from("not saved: too little memory"));
+        return None;
+    }
+    let dir = draft.dir.take();
+    match write(vm, id, &draft, dir, &fresh, allowance) {
+        Ok(dir) => {
+            for number in &fresh {
+                vm.code.fresh.directory.fragments[*number as usize].saved = true;
+            }
+            Some((draft.key, dir, draft.name))
+        }
+        Err(reason) => {
+            vm.code.figures.note(format!("not saved: {reason}"));
+            None
+        }
+    }
+}
+
+/// Memory that it takes to write these fragments and to take small neighbours in.
+fn work(vm: &Vm, fresh: &[u32]) -> usize {
+    const ROOM: usize = 1 << 20;
+    const TIMES: usize = 8;
+    let len = |n: &u32| {
+        let code = &vm.code.fresh.directory.fragments[*n as usize].code;
+        code.hot.len() + code.cold.len()
+    };
+    ROOM + TIMES * fresh.iter().map(len).sum::<usize>()
+}
+
+/// A unit to be written.
+struct Draft {
+    key: Key,
+    /// Where it will lie, if there is something already.
+    dir: Option<Folder>,
+    /// What is there.
+    names: Vec<UnitName>,
+    name: UnitName,
+    /// All neighbours of what it and those before it hold have been looked at.
+    explored: bool,
+}
+
+impl Draft {
+    /// The next unit of the image.
+    fn new(vm: &mut Vm, id: ImageId) -> Option<Self> {
+        let key = vm.code.key_to_save(&vm.library, id)?;
+        let dir = vm.library.own_folder(&paths::unit_dir(&key));
+        let mut names = dir.as_ref().map(Folder::unit_names).unwrap_or_default();
+        let seq = names.last().map_or(0, |n| n.seq.saturating_add(1));
+        if let Some(dir) = &dir {
+            let ours = vm.code.units.of(id).iter().map(Bound::name).collect();
+            tidy::drop_copies(dir, &mut names, ours);
+        }
+        Some(Self {
+            key,
+            dir,
+            names,
+            name: UnitName {
+                seq,
+                tag: store::tag(),
+            },
+            explored: false,
+        })
+    }
+}
+
+/// Numbers of the image's fragments that may be frozen, in order of first execution.
+pub(super) fn savable(vm: &Vm, id: ImageId) -> Vec<u32> {
+    let image = vm.code.images.get(id);
+    if !image.may_be_kept() {
+        return Vec::new();
+    }
+    let wanted = |f: &Fresh| {
+        f.listed
+            && !f.dead
+            && !f.saved
+            && f.code.context.without(Context::CONTINUATION) == Context::CANONICAL
+            && is_movable(image, &f.code)
+    };
+    let directory = &vm.code.fresh.directory;
+    let all = directory.of_image(id).iter().copied();
+    all.filter(|n| wanted(&directory.fragments[*n as usize]))
+        .collect()
+}
+
+/// What another process has published since this image was asked for, a sibling by fork above
+/// all, is neither saved nor explored from again.
+fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
+    let Some(dir) = &draft.dir else {
+        return;
+    };
+    for name in worth_opening(dir, draft.names.clone()) {
+        if vm.code.units.of(id).iter().any(|u| u.name() == name) {
+            continue;
+        }
+        let Some(unit) = vm.code.peek_unit(dir, &name, &draft.key, id) else {
+            continue;
+        };
+        for number in savable(vm, id) {
+            let fresh = &mut vm.code.fresh.directory.fragments[number as usize];
+            fresh.saved = unit.has(fresh.code.head, fresh.code.context);
+        }
+        unit.unmap();
+    }
+}
+
+/// Bytes from the image base up to which its code refers to what is its own.
+fn extent(image: &Image) -> u64 {
+    let mapped = image.span.1.saturating_sub(image.base.0);
+    mapped.max(image.file.map_or(0, |stat| stat.size))
+}
+
+/// Bytes below the image at which this unit's code shall lie: images and their units
+/// get different ones, so that they seldom collide.
+fn displacement(image: &Image, key: &Key, seq: u32) -> i64 {
+    let low = image.base.0 < place::LOW;
+    let (near, far) = place::distances(if low { 0 } else { extent(image) });
+    let seed = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|n| key.image[n]));
+    let spread =
+        seed.wrapping_add(u64::from(seq).wrapping_mul(0x9e37_79b9_7f4a_7c15)) % (far - near);
+    let distance = mem::page_down(near + spread);
+    if low {
+        return (regions::LOW_CODE + distance) as i64;
+    }
+    -(distance as i64)
+}
+
+/// Whether the code can be kept wherever units of its image lie. What is translated ahead
+/// may be no code at all, and refer to anything.
+fn is_movable(image: &Image, code: &Fragment) -> bool {
+    let distances = place::distances(extent(image));
+    code.relocs.iter().all(|reloc| match reloc.kind {
+        RelocKind::App(off) => {
+            let at = off.at(image.base).0;
+            image.base.0 < place::LOW || place::reaches_from(image.base.0, distances, at)
+        }
+        _ => true,
+    })
+}
+
+/// Writes it, to `dir` if that is there already; the folder that it lies in.
+fn write(
+    vm: &mut Vm,
+    id: ImageId,
+    draft: &Draft,
+    dir: Option<Folder>,
+    fresh: &[u32],
+    allowance: &mut Allowance,
+) -> Result<Folder, String> {
+    let new = if fresh.is_empty() {
+        None
+    } else {
+        Some(encode(vm, id, draft, fresh)?)
+    };
+    let fragments = &vm.code.fresh.directory.fragments;
+    let reached = fresh.iter().any(|n| !fragments[*n as usize].anticipated);
+    let Draft { key, names, .. } = draft;
+    let dir = dir.map_or_else(
+        || {
+            vm.library
+                .store
+                .make_folder(&vm.config.db, &paths::unit_dir(key))
+        },
+        Ok,
+    )?;
+    // What will hardly grow any more is worth the work of making it one.
+    let whole = (draft.explored && !reached)
+        .then(|| tidy::take_all(new.as_deref(), key, &dir, names))
+        .flatten();
+    let tidied = match (whole, new) {
+        (Some(whole), _) => whole,
+        (None, Some(new)) => tidy::take_in(new, key, &dir, names, allowance.merge),
+        (None, None) => return Err(format!("{}: units cannot be merged", dir.path())),
+    };
+    let bytes = &tidied.bytes;
+    if !tidied.replaces.is_empty() {
+        allowance.merged(bytes.len() as u64);
+    }
+    dir.publish(&draft.name.file_name(), bytes)
+        .map_err(|e| format!("{}: cannot write to it ({e})", dir.path()))?;
+    tidy::remove(&dir, &tidied.replaces);
+    vm.library.store.wrote(bytes.len());
+    dir.sweep();
+    Ok(dir)
+}
+
+/// The unit file of `fresh` alone.
+fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[u32]) -> Result<Vec<u8>, String> {
+    let image = vm.code.images.get(id);
+    let pieces: Vec<Piece<'_>> = fresh
+        .iter()
+        .map(|n| {
+            let fresh = &vm.code.fresh.directory.fragments[*n as usize];
+            Piece {
+                fragment: FragmentRef::from(&fresh.code),
+                flags: unit_flags(fresh),
+                source_hash: fresh.source_hash,
+                tool: &[],
+            }
+        })
+        .collect();
+    let label = label(vm);
+    let spec = UnitSpec {
+        key: draft.key,
+        displacement: displacement(image, &draft.key, draft.name.seq),
+        image_base: image.base,
+        image_path: image.path.as_bytes(),
+        label: label.as_bytes(),
+        explored: draft.explored,
+        fragments: &pieces,
+    };
+    freeze_bytes(&spec).map_err(|e| e.to_string())
+}
+
+fn unit_flags(fresh: &Fresh) -> u32 {
+    let flag = |on: bool, bit: u32| if on { bit } else { 0 };
+    flag(fresh.indirect, unit_flag::INDIRECT_TARGET)
+        | flag(fresh.anticipated, unit_flag::ANTICIPATED)
+}
+
+/// The tool's name and knobs, a line each: what `ppin db verify --recompile` needs.
+fn label(vm: &Vm) -> String {
+    let lines = core::iter::once(&vm.config.tool).chain(&vm.config.knobs);
+    lines.map(String::as_str).collect::<Vec<_>>().join("\n")
+}

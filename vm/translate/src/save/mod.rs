@@ -1,0 +1,9 @@
+//! Saving: fresh fragments of each image become a new unit file.
+
+mod allowance;
+mod anticipate;
+mod freeze;
+mod tidy;
+
+pub use anticipate::at_end;
+pub use freeze::{freeze_image, in_passing, in_run};

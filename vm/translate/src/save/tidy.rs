@@ -1,0 +1,169 @@
+//! Keeping an image's units few.
+//!
+//! A new unit lies beside the others: writing it costs what is new. When there are many,
+//! the newest of them are merged with it, as far as the run's allowance goes; large ones
+//! are left alone. So each fragment is rewritten seldom, and an image keeps a handful of
+//! large units and a few small ones. The verbs make one of all.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
+use ppin_os::mapped::Mapped;
+use ppin_persist::paths::UnitName;
+use ppin_persist::{HEADER_LEN, Key, UnitFile, merge, merge_as};
+use ppin_store::Folder;
+
+/// Units that an image may have before small ones are merged.
+const MANY: usize = 8;
+/// Merging fewer is not worth it.
+const WORTH: usize = 4;
+
+/// Units that an image may have before copies are sought.
+const CROWD: usize = 32;
+/// Units that are compared in one run, which takes some 10 ms.
+const LOOKED_AT: usize = 2000;
+
+/// Bytes of units that are merged in about 50 ms.
+const MUCH: usize = 6 << 20;
+
+/// A unit to be taken in.
+struct Neighbour {
+    name: String,
+    mapped: Mapped,
+}
+
+/// What a new unit becomes: its bytes, and the files that it replaces.
+pub struct Tidied {
+    /// Contents of the file to publish.
+    pub bytes: Vec<u8>,
+    /// Files to remove after that.
+    pub replaces: Vec<String>,
+}
+
+/// Takes the newest of `names`, the units in `dir` in order, into the new unit `bytes` if
+/// there are many, up to `most` bytes of them.
+#[must_use]
+pub fn take_in(bytes: Vec<u8>, key: &Key, dir: &Folder, names: &[UnitName], most: u64) -> Tidied {
+    if names.len() < MANY {
+        return leave(bytes);
+    }
+    let neighbours = choose(dir, names, most);
+    let merged = (neighbours.len() >= WORTH)
+        .then(|| merged(&bytes, key, &neighbours))
+        .flatten();
+    match merged {
+        Some(merged) => Tidied {
+            bytes: merged,
+            replaces: names_of(neighbours),
+        },
+        None => leave(bytes),
+    }
+}
+
+/// One unit of all; `None` if one is damaged, or they do not fit together.
+fn merged(new: &[u8], key: &Key, neighbours: &[Neighbour]) -> Option<Vec<u8>> {
+    let mut all = opened(key, neighbours)?;
+    all.push(UnitFile::open(new, Some(key)).ok()?);
+    Some(merge(&all).ok()?.bytes)
+}
+
+/// Leaves the new unit as it is, and what was there.
+#[must_use]
+pub fn leave(bytes: Vec<u8>) -> Tidied {
+    Tidied {
+        bytes,
+        replaces: Vec::new(),
+    }
+}
+
+/// Makes one explored unit of all, `new` among them; `None` if that would take long and
+/// there is a new one to bear the mark, or if one is damaged (it is left for `ppin db
+/// verify` to find).
+#[must_use]
+pub fn take_all(new: Option<&[u8]>, key: &Key, dir: &Folder, names: &[UnitName]) -> Option<Tidied> {
+    let all: Option<Vec<Neighbour>> = names.iter().map(|name| open(dir, name)).collect();
+    let neighbours = all?;
+    let size: usize = neighbours.iter().map(|n| n.mapped.bytes().len()).sum();
+    if new.is_some() && size > MUCH {
+        return None;
+    }
+    let mut units = opened(key, &neighbours)?;
+    if let Some(new) = new {
+        units.push(UnitFile::open(new, Some(key)).ok()?);
+    }
+    let bytes = merge_as(&units, true).ok()?.bytes;
+    Some(Tidied {
+        bytes,
+        replaces: names_of(neighbours),
+    })
+}
+
+fn names_of(neighbours: Vec<Neighbour>) -> Vec<String> {
+    neighbours.into_iter().map(|n| n.name).collect()
+}
+
+fn open(dir: &Folder, name: &UnitName) -> Option<Neighbour> {
+    let name = name.file_name();
+    let (file, stat) = dir.open_file(&name).ok()?;
+    let mapped = Mapped::new(file.fd(), stat.size).ok()?;
+    Some(Neighbour { name, mapped })
+}
+
+/// The newest units, oldest first, of `most` bytes in all.
+fn choose(dir: &Folder, names: &[UnitName], most: u64) -> Vec<Neighbour> {
+    let mut chosen = Vec::new();
+    let mut collected = 0;
+    for name in names.iter().rev() {
+        let Some(neighbour) = open(dir, name) else {
+            break;
+        };
+        collected += neighbour.mapped.bytes().len() as u64;
+        if collected > most {
+            break;
+        }
+        chosen.push(neighbour);
+    }
+    chosen.reverse();
+    chosen
+}
+
+/// All of them; `None` if a head is damaged. Merging verifies the rest.
+fn opened<'a>(key: &Key, neighbours: &'a [Neighbour]) -> Option<Vec<UnitFile<'a>>> {
+    let open = |neighbour: &'a Neighbour| UnitFile::open(neighbour.mapped.bytes(), Some(key)).ok();
+    neighbours.iter().map(open).collect()
+}
+
+/// Removes units that are copies of others, if there are very many: writers that began at
+/// the same time leave the same. Of equal ones, one of `first` stays.
+pub fn drop_copies(dir: &Folder, names: &mut Vec<UnitName>, first: Vec<UnitName>) {
+    if names.len() <= CROWD {
+        return;
+    }
+    let mut seen = BTreeSet::new();
+    let mut copies = BTreeSet::new();
+    let others = names.iter().filter(|name| !first.contains(name));
+    for name in first.iter().chain(others).take(LOOKED_AT) {
+        let checksum = checksum(dir, name);
+        if checksum.is_some_and(|sum| !seen.insert(sum)) {
+            copies.insert(*name);
+        }
+    }
+    names.retain(|name| !copies.contains(name));
+    let copies: Vec<String> = copies.iter().map(UnitName::file_name).collect();
+    remove(dir, &copies);
+}
+
+/// What a unit's head says of the contents of the whole file.
+fn checksum(dir: &Folder, name: &UnitName) -> Option<u64> {
+    let (file, stat) = dir.open_file(&name.file_name()).ok()?;
+    let mut head = [0; HEADER_LEN];
+    let read = file.read_at(&mut head, 0).ok()?;
+    ppin_persist::head_checksum(&head[..read], stat.size)
+}
+
+/// Removes files that another has replaced.
+pub fn remove(dir: &Folder, names: &[String]) {
+    for name in names {
+        let _ = dir.remove(name);
+    }
+}

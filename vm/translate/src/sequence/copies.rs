@@ -1,0 +1,242 @@
+//! Translations of sequences.
+//!
+//! A sequence is entered at its head: the store that announces it, if that is the
+//! instruction before its start, else its start. At other instructions it is entered by
+//! way of a [landing](super::landings), or through the VM: nothing is linked to them.
+
+use super::{landings, learn};
+use crate::{changes, compile};
+use alloc::vec;
+use alloc::vec::Vec;
+use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::area::Rseq;
+use ppin_abi::context::Context;
+use ppin_abi::spills::SpillSet;
+use ppin_jit::{BytesEnd, Request, Sequence, SequenceCode};
+use ppin_os::peek;
+use ppin_process::sequences::Copy;
+use ppin_process::thread::Thread;
+use ppin_process::translate::{self, Spot};
+use ppin_process::vm::Vm;
+use ppin_relocator::pc_flag;
+
+/// The translation of `pc` under `context`, if it belongs to a sequence.
+pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+    if vm.rseq.known.is_empty() {
+        return None;
+    }
+    let (sequence, head) = head(vm, pc)?;
+    // A sequence runs in one piece: the VM compares.
+    let blind = Context::CAREFUL.without(Context::VOLATILE);
+    let context = context.without(blind);
+    let n = match live(vm, &sequence, pc, context) {
+        Some(n) => n,
+        None => translate(vm, sequence, head, context)?,
+    };
+    let copy = &vm.rseq.copies[n];
+    if copy.head == pc {
+        return Some(CachePc(copy.hot));
+    }
+    landings::to(vm, n, pc)
+}
+
+/// The sequence of `pc`, and where a translation for it begins.
+fn head(vm: &Vm, pc: AppPc) -> Option<(Sequence, AppPc)> {
+    const LONGEST_STORE: u64 = 15;
+    if let Some(sequence) = vm.rseq.known.iter().rfind(|s| s.holds(pc)) {
+        return Some((*sequence, sequence.start));
+    }
+    let ahead = |s: &&Sequence| s.start > pc && s.start.0 - pc.0 <= LONGEST_STORE;
+    let sequence = vm.rseq.known.iter().rfind(ahead)?;
+    let mut bytes = [0; LONGEST_STORE as usize];
+    let len = peek::read(pc.0, &mut bytes);
+    ppin_jit::announces(pc, &bytes[..len], sequence.start).then_some((*sequence, pc))
+}
+
+/// A translation in use in which `pc` can be entered.
+fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option<usize> {
+    let fits = |c: &Copy| {
+        let head = c.head == pc || pc > sequence.start;
+        c.live && c.sequence == *sequence && c.context == context && head
+    };
+    let n = vm.rseq.copies.iter().position(fits)?;
+    if context.contains(Context::VOLATILE) {
+        let id = vm.code.fresh_at(vm.rseq.copies[n].hot)?;
+        if !compile::unchanged(&vm.code.fresh.directory.fragments[id as usize]) {
+            changes::discard(vm, id);
+            return None;
+        }
+    }
+    Some(n)
+}
+
+/// Where the instruction at `pc` begins in copy `n`.
+pub(super) fn boundary(vm: &Vm, n: usize, pc: AppPc) -> Option<CachePc> {
+    let copy = &vm.rseq.copies[n];
+    let id = vm.code.fresh_at(copy.hot)?;
+    let rows = &vm.code.fresh.directory.fragments[id as usize].code.pc_map;
+    let app = pc.0.wrapping_sub(copy.head.0);
+    let row = rows
+        .iter()
+        .rfind(|row| u64::from(row.app) == app && row.flags & pc_flag::BOUNDARY != 0)?;
+    Some(CachePc(copy.hot + u64::from(row.hot)))
+}
+
+/// Number of a new translation of `sequence` from `head` on.
+fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> Option<usize> {
+    let region = ppin_process::app_code::region(vm, head)?;
+    let len = (sequence.end.0 - head.0) as usize;
+    changes::watch(vm, &region, head.0, len as u64);
+    let mut bytes = vec![0; len];
+    if peek::read(head.0, &mut bytes) != len {
+        return None;
+    }
+    let request = Request {
+        pc: head,
+        image: vm.code.images.get(region.image).base,
+        context,
+        bytes: &bytes,
+        end: BytesEnd::Limit,
+        max_source: None,
+        sequences: &[],
+    };
+    let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool);
+    let SequenceCode { fragment, .. } = &code;
+    let hot = compile::install(vm, region.image, head, fragment.clone(), &bytes, true).0;
+    let id = vm.code.fresh_at(hot)?;
+    let fresh = &mut vm.code.fresh.directory.fragments[id as usize];
+    fresh.saved = true;
+    let (space, at) = (fresh.space, fresh.space.slots);
+    let slot = |n: u16| at + 8 * u64::from(n);
+    let copy = Copy {
+        sequence,
+        head,
+        context,
+        hot,
+        stub: space.cold + u64::from(code.abort),
+        descriptor: slot(code.descriptor),
+        expected: slot(code.expected),
+        landings: Vec::new(),
+        live: true,
+    };
+    describe(&copy, &code);
+    vm.log_at(
+        format_args!("restartable sequence translated to {hot:#x}:"),
+        head,
+    );
+    vm.code.figures.traces_compiled += 1;
+    forget_freed(vm);
+    vm.rseq.copies.push(copy);
+    Some(vm.rseq.copies.len() - 1)
+}
+
+/// Makes 0 with no address.
+const NOTHING: u64 = Rseq::NONE.against;
+
+/// Fills in what the kernel is told. The cell of what is expected matches nothing yet.
+fn describe(copy: &Copy, code: &SequenceCode) {
+    let len = code.range.end - code.range.start;
+    let start = copy.hot + u64::from(code.range.start);
+    let words = [0, start, u64::from(len), copy.stub];
+    // SAFETY: slots of a fragment that nobody has entered yet.
+    unsafe {
+        (copy.descriptor as *mut [u64; 4]).write(words);
+        (copy.expected as *mut u64).write(NOTHING);
+    }
+}
+
+/// Copies whose memory has been given back.
+fn forget_freed(vm: &mut Vm) {
+    let mut copies = core::mem::take(&mut vm.rseq.copies);
+    copies.retain(|copy| copy.live || vm.code.in_cache(copy.hot));
+    vm.rseq.copies = copies;
+}
+
+/// From here on the app's descriptor of copy `n` is expected at `address`.
+pub(super) fn expect(vm: &Vm, n: usize, address: u64) {
+    use core::sync::atomic::{AtomicU64, Ordering};
+    // SAFETY: a slot of a fragment in use, an aligned cell.
+    let cell = unsafe { AtomicU64::from_ptr(vm.rseq.copies[n].expected as *mut u64) };
+    cell.store(address.wrapping_neg(), Ordering::Relaxed);
+}
+
+/// The copy that holds cache address `addr`, hot or cold.
+pub(super) fn at(vm: &Vm, addr: u64) -> Option<usize> {
+    let hot = hot_of(vm, addr)?;
+    vm.rseq.copies.iter().position(|c| c.live && c.hot == hot)
+}
+
+/// Whether cache address `addr` lies in the translation of a sequence.
+#[must_use]
+pub fn is_inside(vm: &Vm, addr: u64) -> bool {
+    !vm.rseq.copies.is_empty() && at(vm, addr).is_some()
+}
+
+/// Where the fragment that holds `addr` is entered.
+pub(super) fn hot_of(vm: &Vm, addr: u64) -> Option<u64> {
+    let id = vm.code.fresh_at(addr)?;
+    Some(vm.code.fresh.directory.fragments[id as usize].space.hot)
+}
+
+/// The thread is about to enter the cache at `entry`, maybe in the middle of a sequence:
+/// if that is announced, it is this translation that the kernel must know. What the
+/// counts hold for instructions from there on has not been added.
+pub fn arrive(vm: &mut Vm, thread: &mut Thread, entry: CachePc) {
+    if vm.rseq.copies.is_empty() {
+        return;
+    }
+    let Some(n) = at(vm, entry.0).filter(|n| vm.rseq.copies[*n].hot != entry.0) else {
+        return;
+    };
+    if let Some(spot) = translate::spot(vm, entry.0) {
+        let back = spot.corrections.iter().map(|(disp, n)| (*disp, -n));
+        translate::correct(thread, &back.collect());
+    }
+    let field = thread.area.rseq.field;
+    thread.area.rseq.armed = 0;
+    if field == 0 {
+        return;
+    }
+    let value = peek::read_value(field).unwrap_or(0);
+    let own = vm.rseq.copies[n].descriptor;
+    if described(vm, value) == Some(vm.rseq.copies[n].sequence) && peek::write_value(field, &own) {
+        thread.area.rseq.armed = 1;
+    }
+}
+
+/// The sequence whose descriptor, the app's or ours, lies at `address`.
+pub(super) fn described(vm: &mut Vm, address: u64) -> Option<Sequence> {
+    if address == 0 {
+        return None;
+    }
+    let ours = vm.rseq.copies.iter().find(|c| c.descriptor == address);
+    ours.map(|c| c.sequence)
+        .or_else(|| learn::descriptor(vm, address))
+}
+
+/// The thread has seen a flush: what its field still says of code that may be freed now
+/// is taken back, as the kernel does when it finds the thread elsewhere.
+pub fn let_go(vm: &Vm, thread: &Thread) {
+    let field = thread.area.rseq.field;
+    if field == 0 || vm.rseq.copies.is_empty() {
+        return;
+    }
+    let value = peek::read_value(field).unwrap_or(0);
+    let gone: Vec<_> = vm.rseq.copies.iter().filter(|c| !c.live).collect();
+    if gone.iter().any(|c| c.descriptor == value) {
+        // It could be read a moment ago; if not, there is nothing to take back.
+        let _ = peek::write_value(field, &0_u64);
+    }
+}
+
+/// The app's state if a fault has had the kernel abort a sequence: the thread stands at
+/// its stub.
+#[must_use]
+pub fn aborted(vm: &Vm, thread: &mut Thread, pc: u64) -> Option<Spot> {
+    let copy = vm.rseq.copies.iter().rfind(|c| c.stub == pc)?;
+    let spilled = SpillSet::at_home(core::mem::take(&mut thread.area.rseq.spilled) as u8);
+    Some(Spot {
+        spilled,
+        ..Spot::at(copy.sequence.abort)
+    })
+}

@@ -1,0 +1,71 @@
+//! Ways into the middle of a translated sequence, for what returns to it or branches
+//! there (`ppin_jit`, `sequence/landing.rs`).
+
+use super::copies;
+use crate::compile;
+use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::context::Context;
+use ppin_jit::{BytesEnd, LandingSlot, Request, compile_landing};
+use ppin_process::translate;
+use ppin_process::vm::Vm;
+
+/// Where to enter copy `n` at `pc`. In the middle of something counted, or where code
+/// is compared at every entry, only the VM may go there.
+pub fn to(vm: &mut Vm, n: usize, pc: AppPc) -> Option<CachePc> {
+    let boundary = copies::boundary(vm, n, pc)?;
+    let copy = &vm.rseq.copies[n];
+    if let Some(landing) = copy.landings.iter().find(|landing| landing.0 == pc) {
+        return Some(CachePc(landing.1));
+    }
+    let spot = translate::spot(vm, boundary.0)?;
+    if copy.context.contains(Context::VOLATILE) || !spot.corrections.is_empty() {
+        return Some(boundary);
+    }
+    make(vm, n, pc, boundary)
+}
+
+fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> {
+    let region = vm.code.images.region(pc)?;
+    let copy = &vm.rseq.copies[n];
+    let (descriptor, expected, context) = (copy.descriptor, copy.expected, copy.context);
+    let request = Request {
+        pc,
+        image: vm.code.images.get(region.image).base,
+        context,
+        bytes: &[],
+        end: BytesEnd::Limit,
+        max_source: None,
+        sequences: &[],
+    };
+    let fragment = compile_landing(&request, (copy.sequence.end.0 - pc.0) as u32);
+    let epoch = vm.code.fresh.epoch;
+    let hot = compile::install(vm, region.image, pc, fragment, &[], true).0;
+    if vm.code.fresh.epoch != epoch {
+        // Making room has flushed the copy itself.
+        return copies::entry(vm, pc, context);
+    }
+    let id = vm.code.fresh_at(hot)?;
+    let fresh = &mut vm.code.fresh.directory.fragments[id as usize];
+    fresh.saved = true;
+    let slots = fresh.space.slots;
+    let fill = |slot: LandingSlot, word: u64| {
+        let cell = slots + 8 * u64::from(slot as u16);
+        // SAFETY: a slot of a fragment that nobody has entered yet.
+        unsafe { (cell as *mut u64).write(word) }
+    };
+    fill(LandingSlot::Target, boundary.0);
+    fill(LandingSlot::Descriptor, descriptor);
+    fill(LandingSlot::Against, descriptor.wrapping_neg());
+    fill(LandingSlot::Expected, expected);
+    vm.code.figures.traces_compiled += 1;
+    vm.rseq.copies[n].landings.push((pc, hot));
+    Some(CachePc(hot))
+}
+
+/// The copy that cache address `addr` belongs to, or that a landing there leads to.
+pub fn owner(vm: &Vm, addr: u64) -> Option<usize> {
+    let hot = copies::hot_of(vm, addr)?;
+    let leads =
+        |c: &ppin_process::sequences::Copy| c.hot == hot || c.landings.iter().any(|l| l.1 == hot);
+    vm.rseq.copies.iter().position(|c| c.live && leads(c))
+}

@@ -1,0 +1,29 @@
+//! Restartable sequences (rseq(2)).
+//!
+//! A thread registers a structure with the kernel, which keeps the number of its CPU
+//! there. Before a sequence the thread stores the address of a *descriptor* to the
+//! structure's `rseq_cs`; if it is interrupted while its pc lies in the described range,
+//! the kernel has it go on at the abort handler. The structure stays the app's own. The
+//! kernel sees cache addresses as pcs, so each translation of a sequence has a descriptor
+//! of its own ([`copies`]), and where the app announces the sequence, the translated
+//! store announces the translation (`ppin_jit`, `lower/rseq_store.rs`). Then the kernel
+//! aborts when it would have done so natively, and whatever registers the app had.
+//!
+//! Which code is a sequence is found out from the app's descriptors ([`learn`]): they are
+//! met as constants of the code that announces them, before it runs for the first time.
+//! Programs that build descriptors as they run take the address of an abort handler,
+//! which shows by its signature; or they register with a signature of their own. In these
+//! all stores of 8 bytes are watched (`Context::WATCHED`).
+//!
+//! Nothing of this is persisted, and a program without sequences pays nothing.
+
+mod copies;
+mod landings;
+mod learn;
+mod registration;
+mod trap;
+
+pub use copies::{aborted, arrive, entry, is_inside, let_go};
+pub use learn::{announced_unseen, discover};
+pub use registration::{call, forget, rejected, segment_moved};
+pub use trap::trap;

@@ -1,0 +1,99 @@
+//! The call `rseq`: the kernel does what it is asked, with the app's own structure.
+
+use super::learn;
+use ppin_abi::area::Rseq;
+use ppin_abi::boot::flag;
+use ppin_os::frame::SigInfo;
+use ppin_os::{Errno, c, peek, segment};
+use ppin_process::gate::vmcall;
+use ppin_process::thread::Thread;
+use ppin_process::vm;
+
+const UNREGISTER: usize = 1;
+/// Offset of `rseq_cs` in `struct rseq`.
+const FIELD: u64 = 8;
+
+/// Makes the call for the app.
+pub fn call(thread: &mut Thread, args: &[usize; 6]) -> isize {
+    if vm::lock().config.flags & flag::LOCKSTEP != 0 {
+        return refuse(args);
+    }
+    let unregister = args[2] == UNREGISTER;
+    if unregister {
+        take_back(thread);
+    }
+    // SAFETY: the app's own call.
+    let result = unsafe { vmcall::plain(c::__NR_rseq, args) };
+    if result == 0 && unregister {
+        thread.area.rseq = Rseq::NONE;
+        thread.rseq_call = [0; 4];
+    } else if result == 0 {
+        thread.area.rseq.field = args[0] as u64 + FIELD;
+        thread.rseq_call = [args[0], args[1], UNREGISTER, args[3]];
+        thread.area.rseq.against = thread.area.rseq.field.wrapping_neg();
+        segment_moved(thread);
+        note_signature((args[3] as u32).to_le_bytes());
+    }
+    result
+}
+
+/// A process that is stepped, as in lockstep, is interrupted at every instruction and
+/// would never complete a sequence: there, the kernel seems to know none.
+fn refuse(args: &[usize; 6]) -> isize {
+    const SIZE: usize = 32;
+    let valid = args[0].is_multiple_of(SIZE) && args[1] == SIZE && args[2] <= UNREGISTER;
+    if valid {
+        Errno::ENOSYS.raw()
+    } else {
+        Errno::EINVAL.raw()
+    }
+}
+
+/// The app's fs segment has got a base.
+pub fn segment_moved(thread: &mut Thread) {
+    if thread.area.rseq.field != 0 {
+        let inside = thread.area.rseq.field.wrapping_sub(segment::fs_base());
+        thread.area.rseq.against_fs = inside.wrapping_neg();
+    }
+}
+
+/// Descriptors with another signature than the usual one may have been passed by.
+fn note_signature(signature: [u8; 4]) {
+    let mut vm = vm::lock();
+    if !vm.rseq.is_signature(signature) {
+        vm.rseq.signatures.push(signature);
+        learn::watch(&mut vm);
+    }
+}
+
+/// In a copy of the process that nobody but us will see: the kernel forgets what the app
+/// registered, and changes nothing there from now on. Whether that worked.
+pub fn forget(thread: &Thread) -> bool {
+    let [at, len, flags, signature] = thread.rseq_call;
+    // SAFETY: takes the registration back, as the app may.
+    at == 0 || unsafe { ppin_os::raw(c::__NR_rseq, [at, len, flags, signature, 0, 0]) } == 0
+}
+
+/// The app keeps the structure: nothing of ours stays in it.
+fn take_back(thread: &Thread) {
+    let field = thread.area.rseq.field;
+    let vm = vm::lock();
+    if field != 0
+        && let Some(value) = peek::read_value::<u64>(field)
+        && vm.rseq.copies.iter().any(|c| c.descriptor == value)
+    {
+        // It has just been read; if it cannot be written, nobody has written it.
+        let _ = peek::write_value(field, &0_u64);
+    }
+}
+
+/// Whether the kernel may have sent `info` because it rejects what the thread's field
+/// points at: it looks there whenever it has interrupted the thread, wherever that was.
+#[must_use]
+pub fn rejected(thread: &Thread, info: &SigInfo) -> bool {
+    const SI_KERNEL: i32 = 0x80;
+    let by_kernel = info.signo as u32 == c::SIGSEGV && info.code == SI_KERNEL;
+    let field = thread.area.rseq.field;
+    let no_address = info.rest[0] == 0;
+    by_kernel && no_address && field != 0 && peek::read_value::<u64>(field) != Some(0)
+}

@@ -1,0 +1,166 @@
+//! Leaving translated sequences for the VM: aborted, or with a descriptor that the code
+//! does not know.
+
+use super::{copies, landings, learn};
+use crate::lookup::lookup;
+use ppin_abi::addr::{AppPc, CachePc, ImageOff};
+use ppin_abi::context::Context;
+use ppin_abi::record::{Trap, TrapRec};
+use ppin_abi::spills::SpillSet;
+use ppin_os::{peek, report};
+use ppin_process::thread::{Thread, reg};
+use ppin_process::translate;
+use ppin_process::vm::{self, Vm};
+use ppin_relocator::pc_flag;
+
+/// Handles the trap `rec` at `thread.operand` if it is one of ours.
+pub fn trap(thread: &mut Thread, rec: &TrapRec) -> Option<CachePc> {
+    let is = |kind: Trap| rec.kind == kind as u32;
+    if !(is(Trap::RseqAbort)
+        || is(Trap::RseqStore)
+        || is(Trap::RseqEntry)
+        || is(Trap::RseqUnsupported))
+    {
+        return None;
+    }
+    let mut locked = vm::lock();
+    let vm = &mut *locked;
+    let pc = ImageOff(rec.pc).at(vm.code.base_at(thread.operand));
+    let context = Context(rec.context);
+    if is(Trap::RseqUnsupported) {
+        report::give_up(format_args!(
+            "{pc}: this instruction cannot be followed in a restartable sequence"
+        ))
+    }
+    if is(Trap::RseqAbort) {
+        return Some(abort(vm, thread, pc, context));
+    }
+    thread.area.rseq.spilled = 0;
+    Some(if is(Trap::RseqStore) {
+        store(vm, thread, pc, context)
+    } else {
+        enter(vm, thread, pc, context)
+    })
+}
+
+/// The kernel has aborted a sequence. Registers are what they were, if need be from
+/// where they were kept.
+fn abort(vm: &mut Vm, thread: &mut Thread, handler: AppPc, context: Context) -> CachePc {
+    let rseq = &mut thread.area.rseq;
+    let spilled = SpillSet::at_home(core::mem::take(&mut rseq.spilled) as u8);
+    rseq.armed = 0;
+    thread.regs.gpr[reg::RCX] = rseq.rcx;
+    for (slot, register) in spilled.iter() {
+        thread.regs.gpr[usize::from(register)] = thread.area.spill[slot.number()];
+    }
+    lookup(vm, handler, context)
+}
+
+/// The app is about to store something to its field at `pc`. If the store belongs to the
+/// sequence that it announces, it is made there; else it is made here.
+fn store(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> CachePc {
+    let value = thread.area.rseq.value;
+    let left = Left::at(vm, thread.operand, pc);
+    let sequence = learn::descriptor(vm, value);
+    let context = left
+        .as_ref()
+        .map_or(context, |left| left.context(vm, context));
+    if let Some(sequence) = sequence
+        && let Some(entry) = copies::entry(vm, pc, context)
+        && let Some(n) = landings::owner(vm, entry.0)
+        && vm.rseq.copies[n].sequence == sequence
+    {
+        settle(thread, left.as_ref(), 0);
+        copies::expect(vm, n, value);
+        return entry;
+    }
+    let mut bytes = [0; 15];
+    let len = peek::read(pc.0, &mut bytes);
+    let len = ppin_jit::length(pc, &bytes[..len]).unwrap_or(0);
+    if !peek::write_value(thread.area.rseq.field, &value) {
+        report::give_up(format_args!("{pc}: the thread's rseq area is not writable"))
+    }
+    settle(thread, left.as_ref(), len);
+    lookup(vm, pc.wrapping_add(u64::from(len)), behind(vm, context))
+}
+
+/// The context of what follows an instruction that ends no block.
+fn behind(vm: &Vm, context: Context) -> Context {
+    let context = context.without(Context::CONTINUATION);
+    if vm.tool.distinguishes_blocks() {
+        context.with(Context::CONTINUATION)
+    } else {
+        context
+    }
+}
+
+/// The head of a sequence, or a landing in it, has found something in the field that it
+/// does not know.
+fn enter(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> CachePc {
+    let hot = copies::hot_of(vm, thread.operand);
+    let (Some(n), Some(hot)) = (landings::owner(vm, thread.operand), hot) else {
+        return lookup(vm, pc, context);
+    };
+    let field = thread.area.rseq.field;
+    let value = peek::read_value(field).unwrap_or(0);
+    let ours = vm.rseq.copies.iter().any(|c| c.descriptor == value);
+    let sequence = copies::described(vm, value);
+    if sequence == Some(vm.rseq.copies[n].sequence) && !ours {
+        copies::expect(vm, n, value);
+        return CachePc(hot);
+    }
+    if ours && sequence != Some(vm.rseq.copies[n].sequence) {
+        // Long left: the kernel would have found that out some time.
+        let _ = peek::write_value(field, &0_u64);
+    }
+    // `copies::arrive` sees to the rest.
+    copies::boundary(vm, n, pc).unwrap_or(CachePc(hot))
+}
+
+/// Where a store was left in the middle of a fragment.
+struct Left {
+    maps: translate::Maps,
+    /// Hot offset of the row it was left from.
+    offset: u32,
+    /// App bytes from the head.
+    app: u32,
+    block_start: bool,
+}
+
+impl Left {
+    fn at(vm: &Vm, record: u64, pc: AppPc) -> Option<Self> {
+        let id = vm.code.fresh_at(record)?;
+        let fresh = &vm.code.fresh.directory.fragments[id as usize];
+        let app = pc.0.wrapping_sub(fresh.pc.0) as u32;
+        let mine = || fresh.code.pc_map.iter().filter(|row| row.app == app);
+        let offset = mine().rfind(|row| !row.spilled.is_empty())?.hot;
+        let start = |flags: u8| flags & pc_flag::BOUNDARY != 0 && flags & pc_flag::BLOCK != 0;
+        let block_start = mine().any(|row| start(row.flags));
+        Some(Self {
+            maps: vm.code.maps_at(fresh.space.hot)?,
+            offset,
+            app,
+            block_start,
+        })
+    }
+
+    /// In which the store is taken up again.
+    fn context(&self, vm: &Vm, context: Context) -> Context {
+        let context = context.without(Context::CONTINUATION);
+        let goes_on = self.app == 0 && self.maps.context.contains(Context::CONTINUATION);
+        if vm.tool.distinguishes_blocks() && (goes_on || !self.block_start) {
+            context.with(Context::CONTINUATION)
+        } else {
+            context
+        }
+    }
+}
+
+/// Counts exactly what has run: up to the store, or with the `done` bytes of it.
+fn settle(thread: &mut Thread, left: Option<&Left>, done: u32) {
+    if let Some(left) = left {
+        let app = left.app + done;
+        let corrections = translate::corrections(&left.maps, left.offset, app);
+        translate::correct(thread, &corrections);
+    }
+}
