@@ -1,8 +1,8 @@
-//! The catalog: what the heads of units said when they were last read, and which
-//! units were found sound to the last byte.
+//! The catalog: facts from the heads of units as they were last read, and which units were
+//! verified to the last byte.
 //!
 //! ```text
-//! catalog/lock     held (flock) while the catalog is open; nobody waits for it
+//! catalog/lock     held (flock) while the catalog is open; no process waits for it
 //! catalog/seal     checksum of the store as it was closed
 //! catalog/store/   sled
 //! ```
@@ -28,7 +28,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// Counts changes of [`Record`].
 const VERSION: u64 = 2;
 
-/// An open catalog. Its methods cannot fail: what goes wrong makes it forget.
+/// An open catalog. Its methods cannot fail; after an error it holds fewer records.
 #[derive(Debug)]
 pub(crate) struct Catalog {
     dir: PathBuf,
@@ -90,7 +90,7 @@ impl Catalog {
         clear(dir).context("remove", dir)
     }
 
-    /// What is known of a unit, if its file is still in that state.
+    /// The facts recorded for a unit, if its file is in the same state as when they were recorded.
     pub(crate) fn get(&self, path: &UnitPath, state: &FileState) -> Option<UnitFacts> {
         let bytes = self.store.get(name(path)).ok()??;
         let record = rkyv::from_bytes::<Record, rancor::Error>(&bytes).ok()?;
@@ -114,7 +114,7 @@ impl Catalog {
         })
     }
 
-    /// Remembers what a unit says, unless it is known.
+    /// Records the facts of a unit, unless the same are recorded.
     pub(crate) fn put(&self, path: &UnitPath, state: &FileState, facts: &UnitFacts) {
         let record = Record {
             len: state.len,
@@ -139,7 +139,7 @@ impl Catalog {
         }
     }
 
-    /// Forgets all units but these.
+    /// Removes the records of all other units.
     pub(crate) fn keep_only(&self, paths: &[UnitPath]) {
         let keep: HashSet<_> = paths.iter().map(name).collect();
         for key in self.store.iter().keys().flatten() {

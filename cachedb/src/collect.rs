@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// What to do.
+/// Options of a collection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct GcOptions {
     /// Bytes that units may take; dead images go first, then those used longest ago.
@@ -31,7 +31,7 @@ pub struct GcOptions {
 /// Outcome of a collection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Collected {
-    /// What compaction did.
+    /// Result of the compaction.
     pub compacted: Compacted,
     /// Damaged and outdated units.
     pub damaged: Removed,
@@ -138,7 +138,7 @@ impl Database {
         Ok(())
     }
 
-    /// Held by whoever merges or evicts; nobody waits for it.
+    /// The lock of the process that merges or evicts; no process waits for it.
     pub(crate) fn tidy_lock(&self) -> Result<Flock<File>, Error> {
         self.writable()?;
         let path: PathBuf = self.path().join(TIDY_LOCK);
@@ -156,7 +156,7 @@ fn now() -> i64 {
     now.map_or(0, |now| now.as_secs() as i64)
 }
 
-/// Whether its writer is dead.
+/// Whether the writer of a temporary file is dead.
 fn left_behind(path: &Path) -> bool {
     trust::open_file(path).is_ok_and(|(file, meta)| {
         let locked = Flock::lock(file, FlockArg::LockExclusiveNonblock).is_err();

@@ -68,7 +68,7 @@ impl Database {
             .iter()
             .map(|(_, bytes)| UnitFile::open(bytes, None))
             .collect();
-        // What cannot be merged (too long, too far apart) stays as it is.
+        // Units that cannot be merged (too long, too far from each other) stay.
         let Some(merged) = files.and_then(|files| merge(&files)).ok() else {
             return Ok(());
         };

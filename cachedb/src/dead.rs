@@ -1,4 +1,4 @@
-//! Images whose code nobody can use any more.
+//! Images whose code no run can use any more.
 
 use crate::entry::ImageEntry;
 use crate::image::image_identity;

@@ -57,11 +57,11 @@ pub struct UnitEntry {
     pub len: u64,
     /// When it was last read or made, in seconds, as exactly as the file system says.
     pub last_use: i64,
-    /// What its head says, or why it is not used.
+    /// Facts from its head, or why it is not used.
     pub facts: Result<UnitFacts, String>,
 }
 
-/// What the head of a unit says.
+/// Facts from the head of a unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnitFacts {
     /// Engine, tool and image of which it holds the code.
@@ -98,8 +98,8 @@ impl FileState {
     }
 }
 
-/// Checks that a unit is what its path says, and nothing else.
-pub(crate) fn at_home(key: &Key, path: &UnitPath) -> bool {
+/// Whether a unit with this key belongs at this path.
+pub(crate) fn lies_where_it_belongs(key: &Key, path: &UnitPath) -> bool {
     key.image == path.image && key.directory() == path.key_dir
 }
 
@@ -110,13 +110,13 @@ pub(crate) fn open_unit<'a>(path: &UnitPath, bytes: &'a [u8]) -> Result<UnitFile
     if found.image != path.image {
         return Err(Reject::Key(ppin_persist::KeyPart::Image));
     }
-    if !at_home(&found, path) {
+    if !lies_where_it_belongs(&found, path) {
         return Err(Reject::Key(ppin_persist::KeyPart::Engine));
     }
     Ok(file)
 }
 
-/// What the head of an open file says.
+/// Reads the facts from an open file.
 pub(crate) fn read_facts(
     file: &mut File,
     path: &UnitPath,
@@ -126,10 +126,10 @@ pub(crate) fn read_facts(
     facts(&bytes, path, state)
 }
 
-/// What the start of a file says.
+/// Reads the facts from the first bytes of a file.
 pub(crate) fn facts(bytes: &[u8], path: &UnitPath, state: &FileState) -> Result<UnitFacts, String> {
     let head = Head::verify(bytes, state.len).map_err(|why| why.to_string())?;
-    if !at_home(&head.geometry.key, path) {
+    if !lies_where_it_belongs(&head.geometry.key, path) {
         return Err("it lies in the wrong directory".to_owned());
     }
     Ok(UnitFacts {

@@ -1,4 +1,4 @@
-//! What can go wrong, each in one sentence.
+//! Errors, each in one sentence.
 
 use ppin_persist::Reject;
 use std::fmt;
@@ -12,7 +12,7 @@ pub use ppin_persist::trust::Refusal;
 pub enum Error {
     /// The operating system's answer.
     Io {
-        /// What was tried, as in "cannot {what}".
+        /// The action, as in "cannot {what}".
         what: &'static str,
         /// With which file.
         path: PathBuf,
@@ -28,7 +28,7 @@ pub enum Error {
     },
     /// There is no database there.
     Missing(PathBuf),
-    /// It was opened for reading only.
+    /// The database was opened for reading only.
     ReadOnly,
     /// Another process is collecting or compacting.
     Busy,

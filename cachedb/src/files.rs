@@ -97,7 +97,7 @@ impl Files for Disk {
     }
 }
 
-/// As long as it is open, nobody takes it for a dead writer's.
+/// While it is open, no process takes its file for that of a dead writer.
 #[allow(
     deprecated,
     reason = "what replaces it owns the file, which is the temporary's"

@@ -6,8 +6,7 @@
 //! them. It may be missing, damaged or in use by another process: everything works
 //! without it, and the next one to open it brings it up to date.
 //!
-//! What changes files goes through [`Files`], so that tests can stop the world at
-//! every single step. The order of steps is always: the new file whole and synced,
+//! All changes of files go through [`Files`], so that tests can stop after every step. The order of steps is always: the new file whole and synced,
 //! under its final name, directory synced, and only then the old ones removed.
 #![forbid(unsafe_code)]
 

@@ -9,7 +9,7 @@ use ppin_persist::paths::CATALOG;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// What may be done with a database.
+/// Rights on a database.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Access {
     /// Everything; it is created if it is missing.
@@ -44,9 +44,9 @@ pub fn default_path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathB
 
 impl Database {
     /// Opens the database at `path`. Its directory must be the user's own or root's, not
-    /// writable for others, and no symbolic link; what leads to it is the user's affair.
-    /// What lies in it is judged the same way where it is used, and done without if it
-    /// is not trusted.
+    /// writable for others, and no symbolic link; the folders above it are not checked.
+    /// Its contents are judged by the same rule where they are used; what is not trusted is
+    /// not used.
     ///
     /// # Errors
     /// It is not trusted, cannot be created, or is missing and `access` is read-only.
@@ -86,7 +86,7 @@ impl Database {
         &self.root
     }
 
-    /// What lies under `units`.
+    /// Lists the folder `units`.
     pub(crate) fn scan(&self) -> Result<Scan, Error> {
         scan::scan(&self.root)
     }

@@ -12,16 +12,16 @@ use std::path::{Path, PathBuf};
 pub enum Selection {
     /// All.
     All,
-    /// Those of images whose SHA-256 begins with these hexadecimal digits.
+    /// Units of images whose identity begins with these hexadecimal digits.
     Image(String),
-    /// Those of images recorded under this path.
+    /// Units of images recorded under this path.
     Path(PathBuf),
-    /// Those under engines and tools whose directory begins with these digits.
+    /// Units under engines and tools whose directory begins with these digits.
     Key(String),
 }
 
 impl Selection {
-    /// Whether it includes this image's units.
+    /// Whether the selection includes this image's units.
     #[must_use]
     pub fn includes(&self, image: &ImageEntry) -> bool {
         let begins =

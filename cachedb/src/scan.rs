@@ -1,4 +1,4 @@
-//! What lies in the directories.
+//! Finds units and temporary files in the directories.
 
 use crate::error::{Context, Error};
 use crate::trust;
@@ -112,7 +112,7 @@ pub(crate) fn children(dir: &Path) -> Result<Vec<(PathBuf, std::ffi::OsString)>,
     listed.context("list", dir)
 }
 
-/// A name as text for people.
+/// A path from its bytes.
 pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }

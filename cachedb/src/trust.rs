@@ -1,4 +1,4 @@
-//! Whose files may be used: the rule of `ppin_persist::trust`, asked of the file system.
+//! Which files may be used, by their owner: the rule of `ppin_persist::trust`, asked of the file system.
 
 use crate::error::{Context, Error, Refusal};
 use nix::libc::{O_NOFOLLOW, O_NONBLOCK};

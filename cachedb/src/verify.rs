@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub struct Damage {
     /// File or directory, relative to the database where possible.
     pub path: PathBuf,
-    /// What is wrong, in one sentence.
+    /// The damage, in one sentence.
     pub why: String,
     /// The unit, if it is one: [`Database::discard`] removes it.
     pub unit: Option<UnitPath>,
@@ -29,7 +29,7 @@ pub struct Verified {
     pub bytes: u64,
     /// Units of other versions of ppin: of no use here, but not damaged.
     pub outdated: Vec<UnitPath>,
-    /// What is wrong, in the order of paths.
+    /// Damage, in the order of paths.
     pub damage: Vec<Damage>,
 }
 
@@ -99,7 +99,7 @@ impl Database {
         })
     }
 
-    /// What is wrong with a unit, if anything. A unit that is gone is fine.
+    /// The damage of a unit, if any. A unit that is gone is not damaged.
     fn verify_unit(
         &self,
         path: &UnitPath,

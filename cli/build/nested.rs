@@ -40,7 +40,7 @@ const FOREIGN_KINDS: [&str; 10] = [
     "CARGO_TARGET_",
 ];
 
-/// What the build leaves.
+/// Files that the build makes.
 pub struct Built {
     /// The runtime, with symbols and line tables.
     pub elf: PathBuf,

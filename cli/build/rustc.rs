@@ -1,4 +1,4 @@
-//! What the nested cargo calls instead of rustc: this build script itself, which calls
+//! The program that the nested cargo calls instead of rustc: this build script itself, which calls
 //! rustc with two changes. The runtime's bytes, and with them the key of all persisted code,
 //! then depend on the sources alone, not on the folders that the checkout, cargo's home and
 //! the toolchain lie in.

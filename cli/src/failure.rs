@@ -39,7 +39,7 @@ impl Failure {
     }
 }
 
-/// What a verb says when the system refuses.
+/// A verb ends because the system refuses something.
 pub fn failed(why: impl std::fmt::Display) -> Failure {
     Failure::new(NO, why)
 }

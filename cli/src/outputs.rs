@@ -20,7 +20,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// See the module.
+/// The files of a run.
 #[derive(Debug, Default)]
 pub struct Outputs {
     files: Vec<Output>,
@@ -46,7 +46,7 @@ struct Output {
 }
 
 impl Outputs {
-    /// What `args` ask for, under the tool that they name. Nothing is opened yet.
+    /// The files that `args` ask for, with the tool that they name. Nothing is opened yet.
     pub fn new(args: &Run, tool: &dyn Tool) -> Result<Self, Failure> {
         let mut outputs = Self::default();
         let stats = args.stats.as_ref().and_then(Option::as_deref);
@@ -128,7 +128,7 @@ impl Output {
 
     fn prepare(&self, path: &Path) -> io::Result<()> {
         if path.metadata().is_ok_and(|file| file.file_type().is_fifo()) {
-            // Whoever reads it would see its end if it were opened and closed.
+            // The reader of a pipe would see its end if it were opened and closed here.
             return Ok(access(path, AccessFlags::W_OK)?);
         }
         let mut options = OpenOptions::new();
@@ -149,7 +149,7 @@ fn refused(what: &str, path: &str, why: &str, option: &str) -> Failure {
     ))
 }
 
-/// Whether it is the file that the program's own output goes to.
+/// Whether `file` is one that the program's own output goes to.
 fn is_inherited(file: &Metadata) -> bool {
     let same = |fd: i32| {
         let other = Path::new("/proc/self/fd").join(fd.to_string()).metadata();

@@ -44,7 +44,7 @@ mod tests {
             let found = places.any(|bytes| bytes == word.as_encoded_bytes());
             assert!(!found, "{}", word.display());
         }
-        // What names the place of a failure is there all the same.
+        // Names of source files, for messages about failures, are there.
         let place = b"vm/engine/src/";
         assert!(RUNTIME.0.windows(place.len()).any(|bytes| bytes == place));
     }

@@ -1,11 +1,11 @@
-//! How large a database may be.
+//! The limit of a database's size.
 
 use ppin_persist::evict::DEFAULT_CAP;
 
 /// The variable that says so if no option does.
 const VARIABLE: &str = "PPIN_MAX_SIZE";
 
-/// What was asked for, else what the environment says, else the default.
+/// The limit from the option, else from the environment, else the default.
 pub fn cap(asked: Option<u64>) -> Result<u64, String> {
     match std::env::var_os(VARIABLE) {
         None => Ok(asked.unwrap_or(DEFAULT_CAP)),

@@ -1,4 +1,4 @@
-//! How listings are written: aligned tables, sizes, JSON lines, progress.
+//! Writing listings: aligned tables, sizes, JSON lines, progress.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ppin_sdk::table::{Align, Table};

@@ -1,5 +1,5 @@
-//! How the reader gets at bytes: the group table, and tables behind it that are
-//! verified before they are handed out.
+//! Access to the group table and to the tables behind it, which are verified before the first
+//! use.
 
 use crate::group::CodeGroup;
 use crate::layout::{GROUP, GROUP_REC_LEN, HEADER_LEN, SectionId};

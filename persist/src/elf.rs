@@ -22,7 +22,7 @@ pub(crate) fn headers(table: &[u8]) -> impl Iterator<Item = ProgramHeader> {
         .filter_map(ProgramHeader::read)
 }
 
-/// Those of a file whose first bytes are `start`, as far as they lie in these.
+/// The program headers of a file, as far as they lie in `start`, its first bytes.
 pub(crate) fn headers_in(start: &[u8]) -> impl Iterator<Item = ProgramHeader> {
     let rows = table(start).and_then(|table| {
         let from = usize::try_from(table.start).ok()?;

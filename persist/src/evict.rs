@@ -1,14 +1,13 @@
-//! What goes when a database is larger than it may be.
+//! Chooses what to remove when a database is larger than its limit.
 //!
 //! The use of an image's units is remembered by the modification time of their folder: it
 //! moves when a unit is added; a run that uses units sets it anew at most once a day; and
 //! a run that begins a folder, as every run of a program built anew does, sets it for all
-//! the images that it uses. So what is used along with new programs is never older than
-//! they. It does not move with reads, and mount options do not matter.
+//! the images that it uses. So libraries are never older than the programs that use them. It does not move with reads, and mount options do not matter.
 
 use alloc::vec::Vec;
 
-/// Size that a database may have if nobody says otherwise.
+/// Default limit of a database.
 pub const DEFAULT_CAP: u64 = 2 << 30;
 
 /// Seconds in which a use is noted once.
@@ -23,7 +22,7 @@ pub struct Candidate {
     pub used: i64,
     /// Its file is gone, or has other contents now.
     pub dead: bool,
-    /// It is in use right now.
+    /// A process uses it now.
     pub needed: bool,
 }
 
@@ -57,8 +56,8 @@ pub fn choose(all: &[Candidate], cap: u64) -> Vec<usize> {
     enough.copied().collect()
 }
 
-/// How many bytes a database has grown by is the length of a sparse file, which writers
-/// append to without a lock: one byte for each so many that they write.
+/// The length of a sparse file says how far a database has grown. Writers append to it without a
+/// lock, one byte for this many bytes that they write.
 pub const GROWTH_UNIT: u64 = 4096;
 
 /// Bytes to append for `written` bytes.

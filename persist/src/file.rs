@@ -177,7 +177,7 @@ impl<'a> UnitFile<'a> {
         Ok(())
     }
 
-    /// What the writer was told, `pieces` in place of its fragments.
+    /// The specification that the writer was given, with `pieces` in place of its fragments.
     #[must_use]
     pub fn spec<'s>(&self, pieces: &'s [crate::Piece<'s>]) -> UnitSpec<'s>
     where

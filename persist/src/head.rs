@@ -8,7 +8,7 @@ use core::ops::Range;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::area::LAYOUT_VERSION;
 
-/// What one must know of a unit to map it. Ranges are in bytes of the file, within
+/// Sizes and places that are needed to map a unit. Ranges are in bytes of the file, within
 /// its length, and page-aligned at their start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Geometry {
@@ -26,7 +26,7 @@ pub struct Geometry {
     pub cold: Range<u64>,
     /// Slots: the end of the file.
     pub slots: Range<u64>,
-    /// What it says that it was made for.
+    /// Key claimed by the header; not verified yet.
     pub key: Key,
     /// Number of fragments.
     pub fragments: u32,
@@ -104,8 +104,8 @@ impl Geometry {
     }
 }
 
-/// What the head of a file says that its checksum is; through the checksums in the head, it
-/// stands for the whole file. Not verified.
+/// Checksum claimed by the head of a file; not verified. It covers the head and, through the
+/// checksums in it, the whole file.
 #[must_use]
 pub fn head_checksum(start: &[u8], file_len: u64) -> Option<u64> {
     Some(parse(start, file_len).ok()?.checksum)

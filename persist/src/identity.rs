@@ -36,11 +36,11 @@ const NT_GO_BUILD_ID: u32 = 4;
 /// Where a file keeps its build id.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum BuildId<'a> {
-    /// It is this.
+    /// The build id.
     Found(&'a [u8]),
     /// Notes lie in these parts of the file, beyond its start.
     In(Vec<Range<u64>>),
-    /// It has none.
+    /// The file has no build id.
     None,
 }
 

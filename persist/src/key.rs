@@ -1,4 +1,4 @@
-//! What a unit was made for.
+//! The key of a unit: engine, tool and image.
 
 use ppin_abi::area::LAYOUT_VERSION;
 use sha2::{Digest, Sha256};

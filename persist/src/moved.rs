@@ -18,14 +18,14 @@ pub struct AppField {
     pub at: u32,
     /// Bytes from the field to the point that the CPU counts from.
     pub pc_bias: i32,
-    /// What it refers to.
+    /// The address in the image that it refers to.
     pub target: ImageOff,
-    /// It holds an address, not a distance.
+    /// The field holds an address, not a distance.
     pub absolute: bool,
 }
 
 impl AppField {
-    /// What the field holds when its group lies at `group_va` and the image at
+    /// Value of the field when its group lies at `group_va` and the image at
     /// `base`, if that fits.
     #[must_use]
     pub fn value(&self, group_va: u64, base: ImageBase) -> Option<i32> {

@@ -1,4 +1,4 @@
-//! How the code of an ELF file is named: by *image offsets*, which stay the same wherever
+//! Names code of an ELF file by *image offsets*, which stay the same wherever
 //! the file is loaded.
 //!
 //! A file may have several executable segments (`PT_LOAD` with `PF_X`), and the distance
@@ -48,8 +48,8 @@ impl Segment {
         self.address.wrapping_sub(self.offset)
     }
 
-    /// Whether it brings the byte at `at` into memory, `start` being its first: it is mapped
-    /// in whole pages.
+    /// Whether mapping the segment, whose first byte is at `start`, also maps the byte at `at`:
+    /// whole pages are mapped.
     fn holds(&self, start: u64, at: u64) -> bool {
         let lead = start % PAGE;
         let len = self.len.saturating_add(lead);
@@ -95,9 +95,9 @@ impl Segments {
         self.0[0].distance()
     }
 
-    /// What to take from `address - offset` for the base of the load that a mapping of file
-    /// offset `offset` belongs to. Usually one value: two segments may share a page of the
-    /// file. The likeliest comes first; none if no segment holds the offset.
+    /// For a mapping of file offset `offset`: subtract this from `address - offset` to get the
+    /// image base. Several values if segments share a page of the file, the likeliest first; none
+    /// if no segment holds the offset.
     pub fn shifts(&self, offset: u64) -> impl Iterator<Item = u64> {
         let holding = self.0.iter().filter(move |s| s.holds(s.offset, offset));
         let begins = move |s: &&Segment| s.offset - s.offset % PAGE == offset;
@@ -239,7 +239,7 @@ mod tests {
         }
         // The rest of a segment's last page is mapped with it.
         assert_eq!(segments.file_offset(0x12_0044 - 0x1000), Some(0x12_0044));
-        // What no segment holds is named by file offset.
+        // Bytes outside of all segments are named by their file offset.
         assert_eq!(segments.file_offset(0x20), Some(0x20));
         assert_eq!(segments.file_offset(-1), None);
     }

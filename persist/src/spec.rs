@@ -1,4 +1,4 @@
-//! What is given to the writer, and what it may refuse.
+//! Input of the writer, and why it may be refused.
 
 use crate::Key;
 use core::fmt;
@@ -36,7 +36,7 @@ pub struct Piece<'a> {
 /// A unit to write. Equal specs give equal bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct UnitSpec<'a> {
-    /// What it is made for.
+    /// Key of the unit.
     pub key: Key,
     /// Where its hot section shall lie: address minus image base.
     pub displacement: i64,

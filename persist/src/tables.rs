@@ -1,4 +1,4 @@
-//! What the tables of a unit say, in the reader's terms.
+//! Records of a unit's tables as the reader returns them.
 
 use crate::layout::SectionId;
 use crate::record::{FragmentRec, IndexRec, Record, SourceRec, Stored};
@@ -12,7 +12,7 @@ use ppin_abi::context::Context;
 pub struct Entry {
     /// First app instruction.
     pub head: ImageOff,
-    /// What the fragment assumes on entry.
+    /// Static context that the fragment assumes on entry.
     pub context: Context,
     /// Offset of its code in the hot section.
     pub hot: u32,
@@ -31,7 +31,7 @@ impl From<IndexRec> for Entry {
     }
 }
 
-/// What a fragment was made from.
+/// Source of a fragment: the app's bytes that it was made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source {
     /// First app byte.
@@ -59,7 +59,7 @@ pub struct FragmentInfo {
     pub number: u32,
     /// First app instruction.
     pub head: ImageOff,
-    /// What it assumes on entry.
+    /// Static context that it assumes on entry.
     pub context: Context,
     /// App bytes it was made from.
     pub source_len: u32,

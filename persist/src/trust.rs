@@ -1,4 +1,4 @@
-//! Whose folders and files of a database may be used: our own and root's, and nobody else
+//! Which folders and files of a database may be used: the user's own and root's, if no other user
 //! may write to them. The runtime and the verbs ask here.
 //!
 //! Each folder from the database down is judged before what lies in it, and none is
@@ -7,7 +7,7 @@
 
 use core::fmt;
 
-/// What a path should be.
+/// Kind of file that a path should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A directory.
@@ -19,13 +19,13 @@ pub enum Kind {
 /// Why a file or directory is not trusted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refusal {
-    /// It is a symbolic link.
+    /// The path is a symbolic link.
     Symlink,
-    /// It is not a directory.
+    /// The path is not a directory.
     NotADirectory,
-    /// It is not a regular file.
+    /// The path is not a regular file.
     NotAFile,
-    /// It belongs to this other user.
+    /// The file belongs to this other user.
     Owner(u32),
     /// Others may write to it: its mode.
     Writable(u32),

@@ -9,6 +9,7 @@ use crate::layout::{GROUP, SectionId};
 use crate::plan::EntryKey;
 use crate::record::{HeaderRec, IndexRec, Record, SourceRec};
 use crate::search::{partition, read_at};
+use crate::spills::{self, Window};
 use crate::tables::{Entry, FragmentInfo, RecordPair, Records, Source};
 use crate::{Geometry, Key, Reject, head};
 use alloc::boxed::Box;
@@ -18,7 +19,7 @@ use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_relocator::{CountRow, Exit, PcRow, Reloc};
 
-/// See the module.
+/// A unit whose head was verified.
 #[derive(Debug)]
 pub struct VerifiedUnit<'a> {
     pub(crate) header: HeaderRec,
@@ -42,7 +43,7 @@ impl<'a> VerifiedUnit<'a> {
         Ok(unit)
     }
 
-    /// What it was made for.
+    /// Engine, tool and image of which it holds the code.
     #[must_use]
     pub fn key(&self) -> Key {
         head::key(&self.header)
@@ -220,7 +221,7 @@ impl<'a> VerifiedUnit<'a> {
         Ok(None)
     }
 
-    /// What fragment `number` was made from.
+    /// Source of fragment `number`.
     ///
     /// # Errors
     /// Its record is damaged, or there is none.
@@ -229,7 +230,7 @@ impl<'a> VerifiedUnit<'a> {
             .map(Source::from)
     }
 
-    /// What the fragments of `group` were made from, in their order.
+    /// Sources of the fragments of `group`, in their order.
     ///
     /// # Errors
     /// The table is damaged.
@@ -247,8 +248,16 @@ impl<'a> VerifiedUnit<'a> {
     /// # Errors
     /// The table is damaged.
     pub fn pc_rows(&self, number: u32) -> Result<impl Iterator<Item = PcRow> + use<'a>, Reject> {
-        let bytes = self.table_of(number, SectionId::PcRows)?;
-        Ok(Records::<PcRow>::new(bytes, SectionId::PcRows).flatten())
+        let pair = self.pair(number)?;
+        let bytes = self.records(SectionId::PcRows, pair.records(SectionId::PcRows))?;
+        let sets = Window::range(pair.this.first_spill_set, self.spill_sets());
+        let window = Window::new(self.records(SectionId::Spills, sets)?);
+        Ok(spills::rows(bytes, window).flatten())
+    }
+
+    /// Number of sets of spilled registers.
+    fn spill_sets(&self) -> u32 {
+        self.section(SectionId::Spills).len / SectionId::Spills.record_len() as u32
     }
 
     /// The row of the pc map for byte `offset` of fragment `number`.
@@ -372,7 +381,7 @@ impl<'a> VerifiedUnit<'a> {
     }
 
     /// Verifies what a run may read of hot group `group` once its code runs: records,
-    /// pc map and count rows of its fragments. A fault or a signal reads them when it
+    /// pc map and count rows of its fragments, and all sets of spilled registers. A fault or a signal reads them when it
     /// is too late to translate afresh.
     ///
     /// # Errors
@@ -394,6 +403,7 @@ impl<'a> VerifiedUnit<'a> {
         for section in [SectionId::PcRows, SectionId::Counts] {
             self.records(section, all.records(section))?;
         }
+        self.records(SectionId::Spills, 0..self.spill_sets())?;
         Ok(())
     }
 

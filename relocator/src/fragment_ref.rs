@@ -9,7 +9,7 @@ use ppin_abi::context::Context;
 pub struct FragmentRef<'a> {
     /// First app instruction.
     pub head: ImageOff,
-    /// What it assumes on entry.
+    /// Static context that it assumes on entry.
     pub context: Context,
     /// App bytes it was made from, from `head` on.
     pub source_len: u32,

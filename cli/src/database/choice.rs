@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The database of a run.
 #[derive(Debug)]
 pub struct Choice {
-    /// How it is used.
+    /// How the database is used.
     pub mode: CacheMode,
     /// Its directory, absolute; empty: none.
     pub dir: PathBuf,
@@ -73,9 +73,9 @@ fn default_one(mode: CacheMode, access: Access) -> Choice {
 
 /// Why a database is not used.
 enum Unusable {
-    /// It is another user's, or the system refuses it to this one.
+    /// Another user's, or the system denies access.
     Denied(String),
-    /// It is not one, or cannot be trusted.
+    /// Not a database, or one that cannot be trusted.
     Unsound(String),
 }
 

@@ -1,4 +1,4 @@
-//! What the first bytes of a file say about executing it.
+//! Tells from the first bytes of a file whether it can be executed.
 
 use ppin_abi::elf::{CLASS_32, CLASS_64, DYN, EXEC, Header, MAGIC, X86, X86_64};
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// As many bytes as the kernel looks at.
 const HEAD: usize = 256;
 
-/// What a file is.
+/// Kind of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A program that can be instrumented, as far as its header tells.
@@ -20,7 +20,7 @@ pub enum Kind {
     Script(PathBuf),
     /// Neither: the kernel may know it, else it is for the shell.
     Unknown,
-    /// What cannot be run under ppin.
+    /// Cannot be run under ppin, for this reason.
     Refused(&'static str),
 }
 

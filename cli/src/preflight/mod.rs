@@ -27,7 +27,7 @@ const CHAIN: usize = 5;
 pub struct Found {
     /// That file.
     pub path: PathBuf,
-    /// What its first bytes say.
+    /// Its kind, by its first bytes.
     pub kind: Kind,
 }
 

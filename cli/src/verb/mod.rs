@@ -1,6 +1,5 @@
-//! What each verb does.
+//! The verbs, one file or folder each.
 
-mod apart;
 pub mod check;
 pub mod db;
 pub mod doctor;
@@ -8,6 +7,7 @@ mod r#gen;
 pub mod inspect;
 mod run;
 mod tool;
+mod under_tracer;
 pub mod warm;
 
 use crate::args::{Cli, Verb};

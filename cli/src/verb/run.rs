@@ -1,6 +1,6 @@
 //! `ppin run`: become the program, with the runtime in it.
 
-use super::apart;
+use super::under_tracer;
 use crate::database::{self, Choice};
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
 use crate::options::{Check, EngineOption, Format, Run};
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 /// By this name the kernel lets us open our own executable, wherever it lies.
 const OWN: &str = "/proc/self/exe";
-/// What executes a file that the kernel does not know.
+/// Executes files that the kernel does not know.
 const SHELL: &str = "/bin/sh";
 
 /// Returns only if it fails.
@@ -44,8 +44,8 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
         ..params(args, &database)
     };
     let boot = Boot::new(params, args, &outputs, &database, &carrier);
-    if let Some(tracer) = apart::tracer() {
-        apart::go(&tracer)?;
+    if let Some(tracer) = under_tracer::tracer() {
+        under_tracer::go(&tracer)?;
     }
     outputs.open()?;
     let launch = |path: &Path, argv: &[OsString]| execute(&boot, &carrier, environ, path, argv);
@@ -112,7 +112,7 @@ struct Boot {
     log: Vec<u8>,
 }
 
-/// What is no text.
+/// A word that is not text.
 fn params(args: &Run, database: &Choice) -> BootParams<'static> {
     let limit = |option: &EngineOption| match option {
         EngineOption::CacheLimit(kib) => Some(*kib),
@@ -219,7 +219,7 @@ fn execute(
     become_program.launch()
 }
 
-/// What comes from the command line holds no zero byte.
+/// Words of the command line hold no zero byte.
 fn c_string(text: &OsStr) -> CString {
     CString::new(text.as_bytes()).unwrap_or_default()
 }

@@ -55,8 +55,8 @@ pub struct Warm {
     pub command: Vec<OsString>,
 }
 
-/// What earlier runs wrote may be in memory alone for so long: the kernel writes it out after
-/// half a minute.
+/// Data that earlier runs wrote may be in memory only for this long; the kernel writes it to the
+/// disk after half a minute.
 const RECENT: Duration = Duration::from_secs(120);
 
 /// Runs it.

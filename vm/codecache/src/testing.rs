@@ -18,6 +18,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
+use ppin_abi::spills::SpillSet;
 use ppin_os::file::Stat;
 use ppin_os::maps::MapEntry;
 use ppin_os::mem::{self, PAGE};
@@ -225,9 +226,9 @@ fn rows() -> Vec<PcRow> {
         flags,
     };
     alloc::vec![
-        row(0, 0, 0, pc_flag::BOUNDARY | pc_flag::BLOCK),
-        row(2, 0, 3, pc_flag::INSTRUCTION),
-        row(4, 1, 0, pc_flag::BOUNDARY),
+        row(0, 0, SpillSet::NONE, pc_flag::BOUNDARY | pc_flag::BLOCK),
+        row(2, 0, SpillSet::at_home(3), pc_flag::INSTRUCTION),
+        row(4, 1, SpillSet::NONE, pc_flag::BOUNDARY),
     ]
 }
 

@@ -1,10 +1,7 @@
 //! The dispatcher: why the VM was entered, and where to go on.
 
-use crate::check::lockstep;
-use crate::check::sample;
-use crate::signal::deliver;
-use crate::signal::inside;
-use crate::signal::native;
+use crate::check::{lockstep, sample};
+use crate::signal::{deliver, inside, native};
 use crate::syscall;
 use crate::syscall::old_calls::{self, Way};
 use core::sync::atomic::AtomicU64;
@@ -12,26 +9,19 @@ use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_abi::record::{ExitRec, Trap, TrapRec};
-use ppin_os::filter;
-use ppin_os::{report, userfault};
+use ppin_os::{filter, report, userfault};
 use ppin_process::signal::departure::Departure;
-use ppin_process::thread::Reason;
-use ppin_process::thread::Thread;
+use ppin_process::thread::{Reason, Thread};
 use ppin_process::translate;
-use ppin_process::vm;
-use ppin_process::vm::Locked;
-use ppin_process::vm::Vm;
-use ppin_translate::changes;
-use ppin_translate::compile;
-use ppin_translate::lookup;
-use ppin_translate::sequence;
+use ppin_process::vm::{self, Locked, Vm};
+use ppin_translate::{changes, compile, lookup, sequence};
 
 /// Scratch word with the address that the last system call came back to.
 const RESUMED: usize = 1;
 
 /// Called by the gate on the VM stack, all app state saved in `thread`. Returns the
 /// cache address to go on at.
-pub unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
+pub(crate) unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
     // SAFETY: the gate passes the running thread's structure.
     dispatch(unsafe { &mut *thread }).0
 }
@@ -93,8 +83,7 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
     if thread.epoch != epoch {
         sequence::let_go(vm, thread);
         thread.epoch = epoch;
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let known = vm.threads.iter().map(|t| unsafe { (**t).epoch });
+        let known = vm.threads.all().map(|t| t.epoch);
         let oldest = known.min().unwrap_or(0);
         vm.code.reclaim(oldest);
     }
@@ -180,7 +169,7 @@ fn look_again(vm: &mut Locked, thread: &mut Thread, pc: AppPc, context: Context)
     let pending = unsafe { AtomicU64::from_ptr(&raw mut thread.pending) };
     vm.unlocked(|| userfault::bring(pc.0, pending));
     let entry = lookup(vm, pc, context);
-    if !compile::tells_only_of_trap(&vm, entry) {
+    if !compile::tells_only_of_trap(vm, entry) {
         return entry;
     }
     vm.unlocked(|| userfault::bring_rest(pc.0, pending));

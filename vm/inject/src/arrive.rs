@@ -1,5 +1,4 @@
-//! In the fresh process: undo what the launch left, before the app's first
-//! instruction.
+//! In the fresh process, before the app's first instruction: removes what the launch has left.
 //!
 //! # Safety
 //!
@@ -26,8 +25,8 @@ const SI_PID: usize = 16;
 /// Reaps H, puts back the app's page and its declared tracer.
 ///
 /// # Safety
-/// See the module.
-pub unsafe fn settle(boot: &BootHeader) -> Result<(), Errno> {
+/// As in the module: `boot` is this process's own, and no code of the app has run.
+pub unsafe fn tidy_up(boot: &BootHeader) -> Result<(), Errno> {
     reap(boot.helper_pid);
     if boot.ptracer != 0 {
         let args = [PR_SET_PTRACER as usize, boot.ptracer as usize, 0, 0, 0, 0];
@@ -127,7 +126,7 @@ fn requeue(info: &[u64; SIGINFO / 8]) {
 /// tells which: a copy into a page that may not be written fails.
 ///
 /// # Safety
-/// See the module.
+/// As for [`tidy_up`].
 unsafe fn restore(boot: &BootHeader) -> Result<(), Errno> {
     let saved = &boot.saved[..(boot.patched_len as usize).min(boot.saved.len())];
     let here = boot.patched_at as *const u8;

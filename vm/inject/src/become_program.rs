@@ -27,7 +27,7 @@ impl Environ {
     /// From the third argument of C's `main`.
     ///
     /// # Safety
-    /// It is that, and the environment has not been changed and will not be.
+    /// `envp` is that argument, and the environment is never changed.
     #[must_use]
     pub const unsafe fn from_main(envp: *const *const u8) -> Self {
         Self(envp)

@@ -9,7 +9,7 @@ use core::mem::size_of;
 use linux_raw_sys::general::{__NR_clock_gettime, CLOCK_MONOTONIC, iovec};
 use ppin_abi::boot::{BOOTSTRAP_MAX, BootHeader, CacheMode, MAGIC, Str};
 
-/// What the launcher decides; the rest of the header is filled in here and by H.
+/// Parts of the boot block that the launcher decides; the rest of the header is filled in here and by H.
 #[derive(Clone, Copy, Debug)]
 pub struct BootParams<'a> {
     /// How the persistent cache is used.
@@ -43,7 +43,7 @@ pub struct BootParams<'a> {
     pub ppin: &'a [u8],
     /// Read-only databases under `db`, joined by `:`.
     pub db_stack: &'a [u8],
-    /// What the launcher adds to the reasons in the statistics.
+    /// Reasons that the launcher adds to those in the statistics.
     pub note: &'a [u8],
     /// Log file, absolute; empty: none.
     pub log: &'a [u8],

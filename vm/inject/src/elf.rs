@@ -1,5 +1,4 @@
-//! What the launcher must know of the runtime ELF: how much room it takes and
-//! where its first instruction is. The rest the runtime's own entry code reads
+//! The runtime ELF as the launcher needs it: its size in memory and its first instruction. The rest the runtime's own entry code reads
 //! from the program headers, which lie in its first page (see [`crate::load`]).
 
 use ppin_abi::elf::{DYN, Header, PROGRAM_HEADER, PT_LOAD, ProgramHeader, VERSION};

@@ -1,7 +1,7 @@
 //! The exec itself, which happens only while H watches.
 //!
 //! H lets a stopped P go, so that P is seen stopped as any process (`T` in /proc, not
-//! `t`) and needs nobody but the one who continues it. Whether H still watches is
+//! `t`) and needs no process but the one that continues it. Whether H still watches is
 //! therefore asked right before the call; a P that was stopped between the question and
 //! the call is sent back by H ([`not_executed`]).
 //!

@@ -53,7 +53,7 @@ pub unsafe extern "C" fn run(space: *mut u8) -> ! {
     watch.over(Tracee(task))
 }
 
-/// Should P be killed while H waits for its word, nobody else would wake H.
+/// If P is killed while H waits for its word, only this signal ends H.
 fn die_with(process: i32) {
     let args = [PR_SET_PDEATHSIG as usize, SIGKILL as usize, 0, 0, 0, 0];
     // SAFETY: concerns H alone.

@@ -52,7 +52,7 @@ pub struct Launch<'a> {
     pub exec: Exec,
 }
 
-/// How far a launch came that did not succeed.
+/// The step at which a launch failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// Opening the carrier, or it holds no runtime any more.
@@ -218,12 +218,12 @@ unsafe fn attempt<K: Kernel>(
     let helper = match check(unsafe { kernel.spawn(&child) }) {
         Ok(pid) => pid,
         Err(errno) => {
-            // SAFETY: nobody else uses the word.
+            // SAFETY: no H exists that could use the word.
             unsafe { (*space).word = AtomicU32::new(word::GONE) };
             return Some(Failure::at(Step::Helper)(errno));
         }
     };
-    set_apart(kernel, helper);
+    own_process_group(kernel, helper);
     // SAFETY: H waits for GO before it looks at the seed; the word is atomic.
     let word = unsafe {
         (*space).seed.header.helper_pid = helper as u32;
@@ -242,7 +242,7 @@ unsafe fn attempt<K: Kernel>(
     failure
 }
 
-/// H went, and P has not come to its exec: what H said.
+/// The failure that H reported before P's exec; `None`: P begins anew.
 fn left(refusal: i32) -> Option<Failure> {
     match refusal {
         HelperSpace::LOOSE => None,
@@ -251,8 +251,9 @@ fn left(refusal: i32) -> Option<Failure> {
     }
 }
 
-/// A stop of P's process group is not for H, and one that has come before this ends.
-fn set_apart<K: Kernel>(kernel: &mut K, helper: usize) {
+/// Gives H a process group of its own, since stops of P's group are not for H, and ends a stop
+/// that has come before.
+fn own_process_group<K: Kernel>(kernel: &mut K, helper: usize) {
     // SAFETY: both concern H, which is ours and not reaped yet.
     unsafe {
         kernel.call(__NR_setpgid, [helper, helper, 0, 0, 0, 0]);
@@ -334,8 +335,8 @@ unsafe fn exec<K: Kernel>(kernel: &mut K, exec: &Exec, word: &AtomicU32) -> isiz
 }
 
 /// Lets H trace this process: Yama (level 1) refuses a child that traces its
-/// parent unless the parent says so *before*, and nobody may trace a process that
-/// is not dumpable. Both end with the exec or with H; returns what to put back if
+/// parent unless the parent says so *before*, and a process that is not dumpable
+/// cannot be traced. Both end with the exec or with H; returns what to put back if
 /// the exec fails.
 fn allow_tracing<K: Kernel>(kernel: &mut K, helper: usize) -> bool {
     let was_dumpable = prctl(kernel, PR_GET_DUMPABLE, 0) != 0;

@@ -26,7 +26,7 @@ use core::cell::UnsafeCell;
 use core::ops::Range;
 use ppin_abi::boot::BootHeader;
 
-/// What a runtime does.
+/// The runtime's entry behind the loader.
 pub trait Main {
     /// Everything, on a stack of [`STACK`] bytes; `runtime` is all that was mapped,
     /// boot block included.
@@ -153,7 +153,7 @@ unsafe extern "C" fn arrived<M: Main>(
 ) -> ! {
     // SAFETY: the linker's own table, in a mapped image.
     unsafe { relocate(base, dynamic) };
-    // SAFETY: the bootstrap read the block there; nobody writes to it.
+    // SAFETY: the bootstrap has read the block to this place; nothing writes to it.
     M::main(unsafe { &*boot }, base..base + room)
 }
 

@@ -1,4 +1,4 @@
-//! What P does in which order, seen by a recorder instead of a kernel.
+//! The order of P's calls, recorded in place of a kernel.
 #![allow(unsafe_code)]
 #![allow(non_upper_case_globals)] // names of system calls in patterns
 
@@ -77,7 +77,7 @@ impl Recorder {
                 // SAFETY: the launcher's own space, given to `spawn`.
                 unsafe { (*self.space).refusal = self.refusal };
                 word.store(self.seize, Ordering::Relaxed);
-                // Whoever begins anew meets an H that does its work.
+                // In the second attempt, H works.
                 self.seize = word::SEIZED;
             }
             (FUTEX_WAIT, word::FAILED) => word.store(word::DETACHED, Ordering::Relaxed),

@@ -25,7 +25,7 @@ use linux_raw_sys::general::{
 use ppin_abi::boot::{BOOTSTRAP_MAX, BootHeader};
 use ppin_abi::room;
 
-/// The engine's `cache::place` says why there.
+/// `vm/os/src/memory/regions.rs` says why there.
 const HINT: u64 = room::RUNTIME;
 /// Choices of place, each this many bytes from the next.
 const STEP: u64 = 2 << 20;
@@ -81,7 +81,7 @@ fn code() -> &'static [u8] {
     }
 }
 
-/// What H needs to plant.
+/// Everything that H needs to plant the bootstrap.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed {
     pub header: BootHeader,

@@ -18,7 +18,7 @@ use linux_raw_sys::ptrace::{
     PTRACE_SEIZE, PTRACE_SETREGS,
 };
 
-/// What a wait reported.
+/// Event that a wait reported.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The new image is in place, nothing of it has run.

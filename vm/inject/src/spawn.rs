@@ -19,7 +19,7 @@ const FLAGS: u32 = CLONE_VM | CLONE_CHILD_CLEARTID;
 /// See [`crate::sys::Kernel::spawn`].
 ///
 /// # Safety
-/// As there.
+/// As for [`crate::sys::Kernel::spawn`].
 pub unsafe fn spawn(child: &Child) -> isize {
     let result: isize;
     // SAFETY: in the child `rsp` is `stack_top` and the code jumps to `entry`, which

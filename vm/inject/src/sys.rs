@@ -30,7 +30,7 @@ pub fn check(raw: isize) -> Result<usize, Errno> {
     }
 }
 
-/// Who executes system calls: the CPU, or a recorder in tests.
+/// Executes system calls: the CPU, or a recorder in tests.
 pub trait Kernel {
     /// Executes system call `number`.
     ///
@@ -54,7 +54,7 @@ pub trait Kernel {
     unsafe fn exec(&mut self, word: &AtomicU32, number: u32, args: &Args) -> isize;
 }
 
-/// What [`Kernel::spawn`] needs.
+/// Arguments of [`Kernel::spawn`].
 #[derive(Debug)]
 pub struct Child {
     /// First function.

@@ -5,11 +5,11 @@ use alloc::format;
 use alloc::string::{String, ToString};
 
 /// A name, and the soft and the hard limit.
-pub type Limit = (&'static str, [u64; 2]);
+pub(crate) type Limit = (&'static str, [u64; 2]);
 
 /// The text with these in place of what it says of them.
 #[must_use]
-pub fn native(text: &str, limits: &[Limit]) -> String {
+pub(crate) fn native(text: &str, limits: &[Limit]) -> String {
     let line = |line: &str| {
         let named = limits.iter().find(|(name, _)| line.starts_with(name));
         named.map_or_else(|| line.to_string(), |limit| replaced(line, limit))

@@ -3,11 +3,9 @@
 
 use crate::proc_files::{PROC, tells_of_us};
 use alloc::vec::Vec;
-use ppin_os::Errno;
-use ppin_os::{c, descriptor, peek};
+use ppin_os::{Errno, c, descriptor, peek};
 use ppin_process::gate::table;
-use ppin_process::ours as holdings;
-use ppin_process::vm;
+use ppin_process::{ours, vm};
 
 const NAME: &[u8] = b"map_files";
 /// Longest path (`PATH_MAX`).
@@ -101,7 +99,7 @@ fn is_hidden(name: &[u8]) -> bool {
     else {
         return false;
     };
-    holdings::overlap(&vm::lock(), start, end)
+    ours::overlap(&vm::lock(), start, end)
 }
 
 /// Whether the path is that of a link of ours, seen from the folder `dir`.

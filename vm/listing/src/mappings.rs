@@ -34,7 +34,7 @@ enum Figure<'a> {
 /// The list without what lies in `hidden`; the pages `guarded` (ascending) are writable.
 /// What cannot be read is passed on as it is.
 #[must_use]
-pub fn native(list: &[u8], hidden: &[Range], guarded: &[u64]) -> Vec<u8> {
+pub(crate) fn native(list: &[u8], hidden: &[Range], guarded: &[u64]) -> Vec<u8> {
     let Some(entries) = parse(list) else {
         return list.to_vec();
     };
@@ -135,12 +135,12 @@ fn writable(mut entry: Entry<'_>) -> Entry<'_> {
 
 impl Entry<'_> {
     /// Whether it begins in one of `ranges`.
-    pub fn lies_in(&self, ranges: &[Range]) -> bool {
+    pub(crate) fn lies_in(&self, ranges: &[Range]) -> bool {
         ranges.iter().any(|r| (r.0..r.1).contains(&self.start))
     }
 
     /// The figure of that name (with its colon), in kB; 0 if it has none.
-    pub fn figure(&self, name: &[u8]) -> u64 {
+    pub(crate) fn figure(&self, name: &[u8]) -> u64 {
         let named = |figure: &Figure| match figure {
             Figure::Size(it, kb, _) if *it == name => Some(*kb),
             _ => None,
@@ -149,7 +149,7 @@ impl Entry<'_> {
     }
 
     /// Whether a file is mapped, be it one without a name.
-    pub fn is_of_a_file(&self) -> bool {
+    pub(crate) fn is_of_a_file(&self) -> bool {
         !self.is_anonymous()
     }
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 /// The lines of the mappings in `maps`, the list as the program sees it. What the kernel has
 /// cut in pieces for us is one line with sums.
 #[must_use]
-pub fn native(text: &str, maps: &[u8]) -> String {
+pub(crate) fn native(text: &str, maps: &[u8]) -> String {
     let shown = parse(maps).unwrap_or_default();
     let mut lines: Vec<String> = Vec::new();
     for line in text.lines() {

@@ -1,9 +1,9 @@
 //! Lists that the program has opened, and what they say when they are read.
 
 use crate::proc_files::{PROC, tells_of_us, whom};
-use crate::sizes::Sizes;
-use crate::status::Signals;
-use crate::{limits, mappings, numa, query, rollup, sizes, status};
+use crate::sizes::{self, Sizes};
+use crate::status::{self, Signals};
+use crate::{limits, mappings, numa, query, rollup};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,10 +12,9 @@ use ppin_os::file::{self, File};
 use ppin_os::lock::Mutex;
 use ppin_os::{Errno, Result, c, raw};
 use ppin_process::gate::table;
-use ppin_process::ours as holdings;
+use ppin_process::ours;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// A list that the app has opened.
 struct Opened {
@@ -141,7 +140,7 @@ fn read(path: &str) -> Result<Vec<u8>> {
 fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
     let vm = vm::lock();
     let name = path.rsplit('/').next().unwrap_or_default();
-    let hidden: Vec<_> = holdings::all(&vm).collect();
+    let hidden: Vec<_> = ours::all(&vm).collect();
     let list = |text: &[u8]| mappings::native(text, &hidden, &vm.code.guards.pages());
     if matches!(name, "maps" | "smaps") {
         return list(&text);
@@ -164,14 +163,13 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
 }
 
 fn ours(vm: &Vm) -> Sizes {
-    let hidden: Vec<_> = holdings::all(vm).collect();
+    let hidden: Vec<_> = ours::all(vm).collect();
     let smaps = read(SMAPS).unwrap_or_default();
     sizes::of(&smaps, &hidden, vm.code.guards.pages().len())
 }
 
 fn signals(vm: &Vm, tid: i32) -> Option<Signals> {
-    // SAFETY: the list holds live threads, and the VM lock is held.
-    let mut threads = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let mut threads = vm.threads.all();
     let thread = threads.find(|thread: &&Thread| thread.tid == tid)?;
     let process = thread.process();
     let [ignored, caught] = process.actions.ignored_and_caught();

@@ -5,14 +5,13 @@
 //! program sees it: the list has no mapping of ours, and what we have cut in pieces is one.
 
 use crate::mappings::{Entry, parse};
-use ppin_os::Errno;
-use ppin_os::peek;
+use ppin_os::{Errno, peek};
 
 /// `PROCMAP_QUERY`.
-pub const NUMBER: u32 = 0xc068_6611;
+pub(crate) const NUMBER: u32 = 0xc068_6611;
 
 /// The first words of `struct procmap_query`: size, flags, address.
-pub type Question = [u64; 3];
+pub(crate) type Question = [u64; 3];
 /// Bytes from its start to the answer.
 const ANSWER: u64 = size_of::<Question>() as u64;
 
@@ -23,7 +22,7 @@ const KNOWN: u64 = 0x3f;
 
 /// The question at `at`, if it is one that the kernel would look into.
 #[must_use]
-pub fn question(at: u64) -> Option<Question> {
+pub(crate) fn question(at: u64) -> Option<Question> {
     let question: Question = peek::read_value(at)?;
     let [size, flags, _] = question;
     (size >= ANSWER && flags & !KNOWN == 0).then_some(question)
@@ -31,7 +30,7 @@ pub fn question(at: u64) -> Option<Question> {
 
 /// Start, end and flags of the mapping asked for, in the `list` of mappings.
 #[must_use]
-pub fn find(list: &[u8], [_, flags, address]: Question) -> Option<[u64; 3]> {
+pub(crate) fn find(list: &[u8], [_, flags, address]: Question) -> Option<[u64; 3]> {
     const ALL: u64 = 0xf;
     let entries = parse(list)?;
     let mut following = entries
@@ -60,7 +59,12 @@ fn bits(entry: &Entry) -> u64 {
 
 /// Asks the kernel by `ask` for the mapping at `found`, in the program's own structure at
 /// `at`, and puts right what the program knows otherwise. The result of the call.
-pub fn answer(at: u64, question: Question, found: [u64; 3], ask: impl FnOnce() -> isize) -> isize {
+pub(crate) fn answer(
+    at: u64,
+    question: Question,
+    found: [u64; 3],
+    ask: impl FnOnce() -> isize,
+) -> isize {
     let [size, ..] = question;
     if !peek::write_value(at, &[size, 0, found[0]]) {
         return Errno::EFAULT.raw();
@@ -84,7 +88,7 @@ pub fn answer(at: u64, question: Question, found: [u64; 3], ask: impl FnOnce() -
 
 /// The program has no such mapping. What else may be wrong with the question, the kernel
 /// says, if anything; what it tells of a mapping of ours is taken back.
-pub fn nothing(at: u64, [size, ..]: Question, ask: impl FnOnce() -> isize) -> isize {
+pub(crate) fn nothing(at: u64, [size, ..]: Question, ask: impl FnOnce() -> isize) -> isize {
     const LARGEST: u64 = 4096;
     let mut whole = alloc::vec![0; size.min(LARGEST) as usize];
     let complete = peek::read(at, &mut whole) == whole.len();

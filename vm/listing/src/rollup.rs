@@ -9,7 +9,7 @@ use ppin_process::ours::Range;
 
 /// The text without what lies in `hidden`, by the list of `smaps`.
 #[must_use]
-pub fn native(text: &str, smaps: &[u8], hidden: &[Range]) -> String {
+pub(crate) fn native(text: &str, smaps: &[u8], hidden: &[Range]) -> String {
     let entries = parse(smaps).unwrap_or_default();
     let line = |line: &str| {
         let heading = line.trim_end().ends_with("[rollup]");

@@ -7,7 +7,7 @@ use ppin_process::ours::Range;
 
 /// In kB, each a part of what the kernel counts for the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sizes {
+pub(crate) struct Sizes {
     /// All mappings (`VmSize`).
     pub total: i64,
     /// Private and writable (`VmData`).
@@ -25,7 +25,7 @@ pub struct Sizes {
 impl Sizes {
     /// All that is resident (`VmRSS`).
     #[must_use]
-    pub fn resident(&self) -> i64 {
+    pub(crate) fn resident(&self) -> i64 {
         self.anonymous + self.file + self.shared
     }
 
@@ -62,7 +62,7 @@ pub(super) fn is_shared_memory(rest: &[u8]) -> bool {
 /// The part that lies in `hidden`, by the list of `smaps`. Of the `guarded` pages the
 /// kernel believes that they are code which nobody may write to.
 #[must_use]
-pub fn of(smaps: &[u8], hidden: &[Range], guarded: usize) -> Sizes {
+pub(crate) fn of(smaps: &[u8], hidden: &[Range], guarded: usize) -> Sizes {
     let entries = parse(smaps).unwrap_or_default();
     let ours = entries.iter().filter(|entry| entry.lies_in(hidden));
     let mut sizes = ours.fold(Sizes::default(), Sizes::with);

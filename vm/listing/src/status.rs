@@ -10,7 +10,7 @@ use ppin_os::signals::SigSet;
 
 /// What signals are to the app.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Signals {
+pub(crate) struct Signals {
     /// Of the thread.
     pub blocked: SigSet,
     /// Dispositions of the process.
@@ -25,7 +25,7 @@ pub struct Signals {
 
 /// `/proc/PID/status`: a key, a tab and a value in each line.
 #[must_use]
-pub fn status(text: &str, signals: Option<&Signals>, ours: &Sizes) -> String {
+pub(crate) fn status(text: &str, signals: Option<&Signals>, ours: &Sizes) -> String {
     let line = |line: &str| {
         let Some((key, value)) = line.trim_end().split_once(":\t") else {
             return line.to_string();
@@ -67,7 +67,7 @@ fn set(key: &str, value: &str, signals: &Signals) -> Option<String> {
 
 /// `/proc/PID/stat`: fields behind the name, which is in parentheses and may hold any.
 #[must_use]
-pub fn stat(text: &str, signals: Option<&Signals>, ours: &Sizes) -> String {
+pub(crate) fn stat(text: &str, signals: Option<&Signals>, ours: &Sizes) -> String {
     const STATE: usize = 3;
     let Some((name, rest)) = text.rsplit_once(") ") else {
         return text.to_string();
@@ -106,7 +106,7 @@ fn pages(kb: i64) -> i64 {
 /// `/proc/PID/statm`: all, resident, of that shared, the program's code, nothing, data
 /// with the stack, nothing; in pages.
 #[must_use]
-pub fn statm(text: &str, ours: &Sizes) -> String {
+pub(crate) fn statm(text: &str, ours: &Sizes) -> String {
     let (file, data) = (ours.file + ours.shared, ours.data);
     let less = [ours.total, ours.resident(), file, 0, 0, data, 0].map(pages);
     let field = |(value, less): (&str, i64)| {

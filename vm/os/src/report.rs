@@ -1,8 +1,7 @@
 //! What ppin itself has to say, and when: one line on descriptor 2, only when the
 //! run cannot go on.
 
-use crate::file;
-use crate::proc;
+use crate::{file, proc};
 use core::fmt::{Arguments, Write};
 
 /// Exit status when ppin itself failed.

@@ -3,24 +3,15 @@
 //! Global counters lie in the thread area, image counters behind the thread
 //! structure: one block per image, at the same displacement in every thread.
 
+use crate::ended::Ended;
 use crate::thread::Thread;
 use crate::vm::Vm;
 use alloc::vec::Vec;
-use hashbrown::HashMap;
 use ppin_abi::area::{GLOBAL_COUNTERS, counter_disp};
 use ppin_codecache::image::{Image, ImageId};
 
 /// Images for which room is reserved in each thread.
 pub const MAX_IMAGES: u64 = 512;
-
-/// What ended threads had counted.
-#[derive(Debug, Default)]
-pub struct Ended {
-    /// Global counters by thread number.
-    pub threads: Vec<(u32, i32, Vec<u64>)>,
-    /// Image counters, by displacement from `gs`.
-    pub images: HashMap<u64, u64>,
-}
 
 /// Bytes of image counters that each thread needs.
 #[must_use]
@@ -67,11 +58,7 @@ pub fn retire(vm: &mut Vm, thread: &Thread) {
 pub fn image_total(vm: &Vm, image: &Image, index: u32) -> u64 {
     let disp = image.counters + 8 * u64::from(index);
     // SAFETY: the list holds live threads, and the VM lock is held.
-    let live: u64 = vm
-        .threads
-        .iter()
-        .map(|t| unsafe { (**t).counter(disp) })
-        .sum();
+    let live: u64 = vm.threads.all().map(|t| t.counter(disp)).sum();
     live + vm.ended.images.get(&disp).copied().unwrap_or(0)
 }
 

@@ -7,7 +7,7 @@
 //! gate/        the assembly between cache and VM; which system calls enter the VM
 //! translate    from a cache address to the app state it stands for; x87: the same for the FPU
 //! app_code     executable memory, as it becomes known; ours: which addresses are ours
-//! sequences    restartable sequences; counters: what tools count; pending: held signals
+//! sequences    restartable sequences; counters, ended: what tools count; pending: held signals
 //! report/      reports, statistics, the log, last words; where they go
 //! config       what the launcher has asked for
 //! ```
@@ -18,6 +18,7 @@ extern crate alloc;
 pub mod app_code;
 pub mod config;
 pub mod counters;
+pub mod ended;
 pub mod gate;
 pub mod ours;
 pub mod pending;

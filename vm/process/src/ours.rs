@@ -3,8 +3,7 @@
 
 use crate::vm::{self, Vm};
 pub use ppin_codecache::Range;
-use ppin_os::heap;
-use ppin_os::place;
+use ppin_os::{heap, place};
 
 /// All of them, in no order.
 pub fn all(vm: &Vm) -> impl Iterator<Item = Range> {

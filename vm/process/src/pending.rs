@@ -4,8 +4,8 @@ use crate::signal::sets::{FAULTS, MAX_SIGNAL, bit};
 use crate::thread::{Process, Thread};
 use crate::vm::{self, Vm};
 use ppin_os::frame::SigInfo;
-use ppin_os::signals::SigSet;
-use ppin_os::{proc, signals};
+use ppin_os::proc;
+use ppin_os::signals::{self, SigSet};
 
 /// `tgkill`.
 const SI_TKILL: i32 = -6;
@@ -43,8 +43,7 @@ pub fn meant(thread: &mut Thread, info: &SigInfo) -> SigInfo {
 
 /// A thread of the same process that would take a signal which `thread` blocks.
 fn taker(vm: &Vm, thread: &Thread, bit: SigSet) -> Option<i32> {
-    // SAFETY: the list holds live threads, and the VM lock is held.
-    let mut all = vm.threads.iter().map(|t| unsafe { &**t });
+    let mut all = vm.threads.all();
     let takes = |t: &Thread| t.signals.mask & bit == 0 || t.signals.awaited & bit != 0;
     all.find(|t| t.tid != thread.tid && t.shares_process(thread) && takes(t))
         .map(|t| t.tid)
@@ -91,7 +90,7 @@ pub fn hand_over(thread: &mut Thread) {
 pub fn drop_ignored(vm: &Vm, process: &mut Process, signal: u32) {
     debug_assert!(signal <= MAX_SIGNAL, "the caller has looked");
     process.held.forget(bit(signal));
-    for thread in &vm.threads {
+    for thread in vm.threads.addresses() {
         // SAFETY: the list holds live threads, and the VM lock is held.
         let thread = unsafe { &mut **thread };
         if core::ptr::eq(thread.process(), process) {

@@ -1,7 +1,8 @@
 //! Whether translations are compared with the processor now and then, and what came of it.
 
 use core::fmt;
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use core::sync::atomic::AtomicBool;
+use core::sync::atomic::Ordering::Relaxed;
 
 /// Index of the counter of arrivals in a thread's scratch words.
 pub const COUNTDOWN: usize = 5;

@@ -6,16 +6,14 @@
 
 use crate::config::Config;
 use crate::report::stats::Stats;
-use crate::thread::Thread;
+use crate::thread::Threads;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_api::Tool;
 use ppin_codecache::unit::Library;
 use ppin_codecache::{CodeCache, Figures};
-use ppin_os::filter;
 use ppin_os::lock::{Guard, Mutex};
-use ppin_os::{heap, proc};
+use ppin_os::{Errno, filter, heap, proc};
 
 /// See the module.
 pub struct Vm {
@@ -26,17 +24,15 @@ pub struct Vm {
     /// The databases.
     pub library: Library,
     /// Live threads.
-    pub threads: Vec<*mut Thread>,
-    /// Number of the next thread.
-    pub next_thread: u32,
+    pub threads: Threads,
     /// Counter values of threads that have ended, by displacement.
-    pub ended: crate::counters::Ended,
+    pub ended: crate::ended::Ended,
     /// Restartable sequences.
     pub rseq: crate::sequences::Sequences,
     /// Figures for `--stats`.
     pub stats: Stats,
-    /// Events for `--log`.
-    pub log: crate::report::log::Log,
+    /// Why some lines are missing in the file of `--log`.
+    pub lost_log: Option<Errno>,
     /// The tool.
     pub tool: &'static dyn Tool,
     /// The process has written its report, or must not.
@@ -161,9 +157,7 @@ pub fn describe(pc: u64) -> String {
 
 /// Whether `pid` is a thread or process that runs in this memory.
 pub fn is_ours(pid: i32) -> bool {
-    // SAFETY: threads in the list are alive.
-    let is = |thread: &*mut Thread| unsafe { (**thread).tid == pid };
-    pid == proc::pid() || lock().threads.iter().any(is)
+    pid == proc::pid() || lock().threads.all().any(|thread| thread.tid == pid)
 }
 
 impl Vm {
@@ -190,12 +184,7 @@ impl Vm {
 
     /// The threads are others, or are confined anew.
     pub fn learn_filters(&self) {
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let areas = self
-            .threads
-            .iter()
-            .map(|thread| unsafe { &(**thread).area });
-        if filter::learn(areas) {
+        if filter::learn(self.threads.all().map(|thread| &thread.area)) {
             // The last opportunity.
             wake_all();
         }
@@ -211,10 +200,5 @@ impl Vm {
         ));
         self.code.start_over();
         self.rseq.forget_copies();
-    }
-
-    /// What a vfork child counted before its exec is its parent's to report.
-    pub fn adopt_counts(&mut self, child: &Thread) {
-        crate::counters::retire(self, child);
     }
 }

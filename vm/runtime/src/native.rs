@@ -15,8 +15,8 @@ impl Main for Native {
             Ok(boot.helper_pid)
         );
         // SAFETY: the block is this process's, and no app code has run.
-        let settled = unsafe { ppin_inject::arrive::settle(boot) };
-        settled.expect("the app's first page can be restored");
+        let restored = unsafe { ppin_inject::arrive::tidy_up(boot) };
+        restored.expect("the app's first page can be restored");
         // SAFETY: the state in which the kernel starts a program: all registers
         // zero, except rsp. The target travels in memory.
         unsafe {

@@ -1,6 +1,6 @@
-//! What a filter returns.
+//! The actions that a filter can return.
 
-/// See the module (seccomp(2), "Filters").
+/// Action for a call (seccomp(2), "Filters").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// The process or the thread ends.
@@ -11,7 +11,7 @@ pub enum Action {
     Error(u16),
     /// Another process is asked.
     Ask,
-    /// It is made.
+    /// The call is made.
     Allow,
 }
 

@@ -39,12 +39,12 @@ const ALLOW: u32 = 0x7fff_0000;
 /// read, write, exit, rt_sigreturn.
 const STRICT: [u32; 4] = [0, 1, 60, 15];
 
-/// See the module. The oldest rule comes first.
+/// The rules of a thread, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct Confinement(Vec<Rule>);
 
 impl Confinement {
-    /// This and one more rule.
+    /// These rules and one more.
     #[must_use]
     pub fn with(&self, rule: Rule) -> Self {
         let mut rules = self.0.clone();
@@ -52,7 +52,7 @@ impl Confinement {
         Self(rules)
     }
 
-    /// What either forbids.
+    /// The rules of both: forbids what either forbids.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let new = |rule: &&Rule| !self.0.iter().any(|known| known.is(rule));
@@ -71,8 +71,8 @@ impl Confinement {
         self.0.is_empty()
     }
 
-    /// What becomes of `call`: of several filters the severest counts, and the newest
-    /// of those.
+    /// The action for `call`: the severest of all filters' answers, and of equally severe ones the
+    /// newest.
     #[must_use]
     pub fn verdict(&self, call: &Call) -> Action {
         let values = self.0.iter().rev().map(|rule| rule.value(call));

@@ -30,7 +30,7 @@ impl Filter {
         returns.then_some(Self(ops))
     }
 
-    /// What it returns for `call`.
+    /// The filter's answer for `call`.
     #[must_use]
     pub fn run(&self, call: &Call) -> u32 {
         let mut state = State::default();
@@ -65,7 +65,7 @@ impl State {
     }
 
     fn step(&mut self, op: Op, at: usize, call: &Call) -> Next {
-        /// What a division by zero returns: it ends the thread.
+        /// Answer after a division by zero: end the thread.
         const KILL: u32 = 0;
         match op {
             Op::Return(value) => return Next::Return(value),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is accepted ends, and returns what the plain reading says.
+        /// Every accepted program ends, and returns what a plain interpreter returns.
         #[test]
         fn accepted_programs_do_what_they_say(
             mut program in prop::collection::vec(any_insn(), 0..24),

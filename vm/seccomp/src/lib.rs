@@ -1,4 +1,4 @@
-//! What filters of system calls would say to a call, decided beforehand.
+//! Evaluates seccomp filters before a call is made.
 //!
 //! A program that confines itself (seccomp(2)) confines what shares its memory, too. A
 //! filter can end the program for one call, so whoever wants to make calls of his own
@@ -23,7 +23,7 @@ pub use insn::Insn;
 /// `AUDIT_ARCH_X86_64`.
 pub const ARCH_X86_64: u32 = 0xc000_003e;
 
-/// What a filter sees of a call (`struct seccomp_data`).
+/// A call as a filter sees it (`struct seccomp_data`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Call {
     /// Number.

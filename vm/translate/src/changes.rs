@@ -47,8 +47,7 @@ pub fn watch(vm: &mut Vm, region: &Region, pc: u64, len: u64) {
 /// area, its id); or it holds these elsewhere.
 fn is_live(vm: &Vm, region: &Region) -> bool {
     let inside = |addr: u64| (region.start..region.end).contains(&addr);
-    // SAFETY: the list holds live threads, and the VM lock is held.
-    let mut threads = vm.threads.iter().map(|t| unsafe { &**t });
+    let mut threads = vm.threads.all();
     threads.any(|t| {
         let written = [t.rseq_call[0] as u64, t.cleared_at_exit];
         inside(t.get(reg::RSP)) || written.into_iter().any(inside)

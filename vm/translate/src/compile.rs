@@ -1,8 +1,7 @@
 //! Translating: from app bytes to a fragment in the cache.
 
-use crate::changes;
 use crate::flush::flush;
-use crate::{predictable, sequence};
+use crate::{changes, predictable, sequence};
 use ppin_codecache::fresh::{Fresh, Kind};
 
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
@@ -11,8 +10,7 @@ use ppin_abi::context::Context;
 use ppin_codecache::image::{ImageId, Region};
 use ppin_codecache::{Full, Manner};
 use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
-use ppin_os::userfault;
-use ppin_os::{peek, time};
+use ppin_os::{peek, time, userfault};
 use ppin_process::vm::Vm;
 use ppin_relocator::Fragment;
 

@@ -4,7 +4,7 @@ use crate::save;
 use ppin_process::vm::Vm;
 
 /// Saves what is new, then forgets all fresh code.
-pub fn flush(vm: &mut Vm) {
+pub(crate) fn flush(vm: &mut Vm) {
     vm.code.figures.flushes += 1;
     vm.log(format_args!("the cache is full: all fresh code goes"));
     save::in_passing(vm);

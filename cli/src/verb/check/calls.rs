@@ -75,7 +75,7 @@ const BUFFERS: &[(c_long, usize, Len)] = &[
 
 /// Hands over what the instruction `last` got from the kernel or from the processor;
 /// whether registers of `ours` were changed, or its memory.
-pub fn settle(
+pub fn hand_over_answer(
     pair: &mut Pair,
     last: &Executed,
     native: &mut State,
@@ -135,7 +135,7 @@ fn call(
 /// Both are at the first instruction of a handler. If the signal was sent by a
 /// process, the sender's id is its own, and the trap number in the frame is that of
 /// the stepping; the native process is given what ours has.
-pub fn settle_frame(pair: &Pair, ours: &State) -> io::Result<()> {
+pub fn hand_over_frame(pair: &Pair, ours: &State) -> io::Result<()> {
     const CODE: u64 = 8;
     const SENDER: u64 = 16;
     const ERROR_AND_TRAP: u64 = 0xc0;

@@ -94,10 +94,10 @@ impl Pair {
         let mut ours = State::of_ours(&self.ours, report)?;
         let mut native = State::of_native(&self.native)?;
         if self.native.at_handler && native.pc == ours.pc && native.gpr == ours.gpr {
-            calls::settle_frame(self, &ours).map_err(|error| error.to_string())?;
+            calls::hand_over_frame(self, &ours).map_err(|error| error.to_string())?;
         }
         if let Some(last) = self.native.last {
-            let changed = calls::settle(self, &last, &mut native, &mut ours)?;
+            let changed = calls::hand_over_answer(self, &last, &mut native, &mut ours)?;
             if changed {
                 self.figures.handed_over += 1;
                 ours.give_to(&self.ours, report)?;

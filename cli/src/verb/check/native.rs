@@ -62,12 +62,12 @@ pub fn become_traced(step: &Step) -> Result<u8, Failure> {
     }
 }
 
-/// What kind of instruction it was, as far as that matters.
+/// Kind of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// A system call; its number and arguments.
     Call(u64, [u64; 6]),
-    /// Its result is nobody's to foretell.
+    /// Its result differs from run to run (`rdtsc` and others).
     Unpredictable,
     /// A string instruction that may take several steps.
     Repeated,
@@ -84,11 +84,11 @@ pub struct Executed {
     pub pc: u64,
     /// Its first bytes.
     pub bytes: [u8; 15],
-    /// What it was.
+    /// Its kind.
     pub kind: Kind,
 }
 
-/// How far a process came.
+/// Result of stepping a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Moved {
     /// To where it should, after this many instructions.
@@ -101,7 +101,7 @@ pub enum Moved {
     Executed,
 }
 
-/// See the module.
+/// A process that runs natively, step by step.
 pub struct Native {
     pid: Pid,
     child: Child,
@@ -109,7 +109,7 @@ pub struct Native {
     pub mem: File,
     /// Process ids as it knows them.
     pub ids: Ids,
-    /// It is at a handler's first instruction.
+    /// The process is at a handler's first instruction.
     pub at_handler: bool,
     /// A signal to be delivered with the next step.
     signal: Option<Signal>,
@@ -309,8 +309,8 @@ impl Native {
         let same_place = after.rip == before.rip;
         match executed.kind {
             Kind::Call(EXECVE | EXECVEAT, _) if after.rax == 0 => return Ok(Outcome::Executed),
-            // What a stepped process sees of the flags contains the tracer's own. And
-            // its arguments are again what they were.
+            // The kernel has saved the trap flag in r11; the program must not see it. The
+            // arguments, which were replaced for the call, are put back.
             Kind::Call(number, args) if number != SIGRETURN => {
                 after.r11 &= !TF;
                 set_args(&mut after, &args);

@@ -10,10 +10,10 @@ use std::process::{Child, Command, ExitStatus};
 
 /// As in `ppin_engine::check::lockstep`.
 const MAGIC: u64 = 0x7070_696e_7374_6570;
-/// As there.
+/// Number of instructions that is not known, as in `ppin_engine::lockstep`.
 const UNKNOWN: u64 = u64::MAX;
 
-/// What the VM says.
+/// Report of the VM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Report {
     /// Where the app is.
@@ -26,18 +26,18 @@ pub struct Report {
     pub fs_base: u64,
 }
 
-/// What happened.
+/// Event in the process under ppin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Said {
     /// A report.
     At(Report),
-    /// It has become another program.
+    /// The process has executed another program.
     Executed,
-    /// It has ended.
+    /// The process has ended.
     Ended(ExitStatus),
 }
 
-/// See the module.
+/// The process under ppin.
 pub struct Ours {
     pid: Pid,
     child: Child,

@@ -1,4 +1,4 @@
-//! What a process writes, kept until both have ended.
+//! Output of a process, kept until both processes have ended.
 
 use crate::failure::Failure;
 use std::fs::File;
@@ -31,7 +31,7 @@ impl Output {
         Ok(())
     }
 
-    /// What was written to output and error output.
+    /// The bytes written to output and error output.
     pub fn read(&mut self) -> Result<[Vec<u8>; 2], Failure> {
         let whole = |file: &mut File| {
             let mut bytes = Vec::new();

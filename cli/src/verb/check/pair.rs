@@ -10,7 +10,7 @@ pub struct Pair {
     pub figures: Figures,
 }
 
-/// What was compared.
+/// How much was compared.
 #[derive(Clone, Copy, Default)]
 pub struct Figures {
     pub instructions: u64,

@@ -1,4 +1,4 @@
-//! What is compared.
+//! The state of a process that is compared: registers, flags and vectors.
 
 use super::native::Native;
 use super::ours::{Ours, Report};
@@ -111,7 +111,7 @@ impl State {
         written.map_err(|error| format!("the registers under ppin: {error}"))
     }
 
-    /// What differs between the native state `self` and ours.
+    /// Differences between the native state `self` and ours.
     pub fn differences(&self, ours: &Self) -> Vec<Difference> {
         let mut found = Vec::new();
         let mut compare = |name: &str, native: u128, ours: u128| {
@@ -168,7 +168,7 @@ mod tests {
             change(&mut ours);
             assert_eq!(state().differences(&ours).len(), 1);
         }
-        // The trap flag is the stepper's own, the interrupt flag nobody's.
+        // The stepper sets the trap flag; the interrupt flag is always set.
         let stepped = State {
             flags: 0x346,
             ..state()

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 pub struct Again {
     /// Traces compared.
     pub compared: u64,
-    /// What could not be compared.
+    /// Traces that could not be compared.
     pub skipped: Vec<Skipped>,
     /// Traces that are not the same.
     pub differ: Vec<Differs>,
@@ -45,7 +45,7 @@ impl Again {
 pub struct Skipped {
     /// The unit.
     pub unit: PathBuf,
-    /// How many.
+    /// Number of traces.
     pub traces: u64,
     /// Why.
     pub why: String,
@@ -60,7 +60,7 @@ pub struct Differs {
     pub image: String,
     /// Its head.
     pub head: ImageOff,
-    /// What it assumes on entry.
+    /// Static context that it assumes on entry.
     pub context: Context,
     /// The first part that differs.
     pub what: &'static str,

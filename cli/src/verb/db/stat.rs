@@ -44,7 +44,7 @@ fn rows(totals: &Totals) -> [(&'static str, u64, &'static str); 8] {
     ]
 }
 
-/// What is wrong is only mentioned if it is there.
+/// Damage is mentioned only if there is some.
 fn human(totals: &Totals, rows: &[(&str, u64, &str)]) -> String {
     let mut table = Table::new([Align::Right, Align::Left]);
     for (key, value, what) in rows {

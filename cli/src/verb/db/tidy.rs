@@ -126,7 +126,7 @@ pub fn remove(db: &Option<Database>, which: &Which, format: Format) -> Result<u8
 }
 
 impl Which {
-    /// What was named; nothing if nothing was.
+    /// The selection that the words name, if any.
     pub fn selections(&self) -> Result<Vec<Selection>, Failure> {
         if self.all {
             return Ok(vec![Selection::All]);

@@ -1,18 +1,18 @@
-//! What was found out about one thing.
+//! The result of one check.
 
 /// A finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// What was looked at.
+    /// Subject of the check.
     pub what: &'static str,
     /// Whether ppin can do all that it wants.
     pub good: bool,
-    /// What was found, and what ppin does about it.
+    /// The result, and what ppin does about it.
     pub text: String,
 }
 
 impl Finding {
-    /// ppin can do what it wants.
+    /// The check passed.
     pub fn good(what: &'static str, text: impl Into<String>) -> Self {
         Self {
             what,
@@ -21,7 +21,7 @@ impl Finding {
         }
     }
 
-    /// It cannot.
+    /// The check failed.
     pub fn bad(what: &'static str, text: impl Into<String>) -> Self {
         Self {
             what,

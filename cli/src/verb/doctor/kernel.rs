@@ -1,4 +1,4 @@
-//! What the kernel is set to.
+//! Settings of the kernel.
 
 use super::finding::Finding;
 use std::fs;

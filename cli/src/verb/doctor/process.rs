@@ -1,4 +1,4 @@
-//! What this process, and so what it starts, may do.
+//! Rights and limits of this process, which the programs that it starts inherit.
 
 use super::finding::Finding;
 use crate::preflight;
@@ -32,7 +32,7 @@ fn status(name: &str) -> Option<String> {
         .map(|(_, value)| value.trim().to_owned())
 }
 
-/// Who is traced cannot be seized by a helper.
+/// A process that has a tracer cannot be traced by ppin's helper.
 pub fn traced() -> Finding {
     const WHAT: &str = "tracer";
     match status("TracerPid").as_deref() {

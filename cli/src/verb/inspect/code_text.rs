@@ -59,7 +59,7 @@ fn columns(text: &mut String, start: u64, original: &[Line], lines: &[HotLine]) 
     let mut waiting = original.iter().peekable();
     for hot in lines {
         let at = start + u64::from(hot.app);
-        // What left no code of its own stands alone.
+        // Instructions that became no code of their own stand alone.
         while let Some(line) = waiting.next_if(|line| line.at < at) {
             let _ = writeln!(text, "  {}", left(line));
         }

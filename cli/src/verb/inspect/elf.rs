@@ -11,7 +11,7 @@ struct Symbol {
     name: String,
 }
 
-/// What is known of an image; nothing, if it is not available.
+/// Segments and symbols of an image; empty if the image is not available.
 #[derive(Clone, Debug, Default)]
 pub struct Elf {
     segments: Option<Segments>,
@@ -48,7 +48,7 @@ impl Elf {
         }
     }
 
-    /// What its code is named by.
+    /// The segments by which its code is named.
     pub fn segments(&self) -> Option<&Segments> {
         self.segments.as_ref()
     }

@@ -1,11 +1,10 @@
-//! What is shown of a database, apart from how: text and JSON print the same figures, and so
-//! could a page.
+//! The figures that `inspect` shows. Text and JSON print the same model, and a page could.
 
 use ppin_jit::disasm::{HotLine, Line};
 use ppin_persist::UnitSummary;
 use std::path::PathBuf;
 
-/// Someone who shows it.
+/// A form in which the model is shown.
 pub trait Printer {
     /// All images.
     fn images(&mut self, images: &[Image]);
@@ -114,7 +113,7 @@ pub struct Trace {
     pub indirect_target: bool,
     /// The program's instructions, or why they cannot be shown.
     pub original: Result<Vec<Line>, String>,
-    /// What they became.
+    /// Their translation.
     pub translated: Vec<HotLine>,
     /// Stubs behind the code, with notes.
     pub stubs: Vec<(Line, Vec<String>)>,

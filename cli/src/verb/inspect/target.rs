@@ -1,4 +1,4 @@
-//! What the word on the command line means.
+//! Finds what the word on the command line names.
 
 use super::load::load;
 use super::unit::Unit;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Shortest beginning of a hash that is taken for one.
 const MIN_HASH: usize = 6;
 
-/// What to look for in an image's traces.
+/// A place in an image's code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Place {
     /// An address as linked.
@@ -21,7 +21,7 @@ pub enum Place {
     Symbol(String),
 }
 
-/// What to show.
+/// What the word names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Target {
     /// Images, by position in the listing.

@@ -16,7 +16,7 @@ pub struct Unit {
     bytes: Bytes,
     /// The image's contents, or why they cannot be had.
     pub image: Result<Bytes, String>,
-    /// What they say about addresses and names.
+    /// Its addresses and symbols.
     pub elf: Elf,
 }
 
@@ -24,7 +24,7 @@ impl Unit {
     /// Opens it; all of it is verified.
     ///
     /// # Errors
-    /// It is damaged.
+    /// The unit is damaged.
     pub fn new(path: PathBuf, bytes: Bytes) -> Result<Self, Reject> {
         let file = UnitFile::open(&bytes, None)?;
         file.verify_all()?;

@@ -14,23 +14,20 @@
 //! ```
 //! The tracer may change the registers. Children and further threads do not report.
 
-use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicI32, AtomicU64};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::record::{ExitRec, SyscallRec, Trap, TrapRec};
-use ppin_os::report;
-use ppin_os::{c, proc};
-use ppin_process::thread::Reason;
-use ppin_process::thread::Regs;
-use ppin_process::thread::Thread;
+use ppin_os::{c, proc, report};
+use ppin_process::thread::{Reason, Regs, Thread};
 use ppin_process::translate;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// Tells a report from the app's own breakpoints.
-pub const MAGIC: u64 = 0x7070_696e_7374_6570;
+pub(crate) const MAGIC: u64 = 0x7070_696e_7374_6570;
 /// The tracer finds the place by the pc alone.
-pub const UNKNOWN: u64 = u64::MAX;
+pub(crate) const UNKNOWN: u64 = u64::MAX;
 
 const UNDECIDED: i32 = 0;
 const OFF: i32 = -1;
@@ -43,7 +40,7 @@ static BEHIND: AtomicU64 = AtomicU64::new(0);
 
 /// What is known before the dispatcher decides where to go on.
 #[derive(Clone, Copy, Debug)]
-pub struct Step {
+pub(crate) struct Step {
     executed: u64,
     /// The system call that was made, if that is why the VM was entered.
     call: Option<AppPc>,
@@ -51,7 +48,7 @@ pub struct Step {
 
 /// On entry into the VM; `None` if there is nobody to tell.
 #[inline]
-pub fn before(thread: &Thread) -> Option<Step> {
+pub(crate) fn before(thread: &Thread) -> Option<Step> {
     if REPORTER.load(Relaxed) == OFF {
         return None;
     }
@@ -128,7 +125,7 @@ fn changed(thread: &Thread) -> bool {
 }
 
 /// On the way into the cache at `entry`.
-pub fn after(thread: &mut Thread, step: Step, entry: CachePc) {
+pub(crate) fn after(thread: &mut Thread, step: Step, entry: CachePc) {
     // A forked child comes by here, too.
     if REPORTER.load(Relaxed) != proc::tid() {
         return;

@@ -5,5 +5,5 @@
 //! sample/    comparing with the processor now and then (`run --check=sample`)
 //! ```
 
-pub mod lockstep;
-pub mod sample;
+pub(crate) mod lockstep;
+pub(crate) mod sample;

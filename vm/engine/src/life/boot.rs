@@ -13,18 +13,13 @@ use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::DEFAULT_LIMIT;
 use ppin_codecache::indirect::{IblTable, TABLE};
 use ppin_codecache::unit::Library;
-use ppin_os::budget;
-use ppin_os::{mem, place, proc, report, segment, signals, time};
+use ppin_os::{budget, mem, place, proc, report, segment, signals, time};
 use ppin_process::config::Config;
 use ppin_process::counters;
 use ppin_process::report::stats::Stats;
-use ppin_process::signal::Actions;
-use ppin_process::signal::{NOTHING, kernel_mask, take_over};
-use ppin_process::thread::Process;
-use ppin_process::thread::Thread;
-use ppin_process::thread::reg;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::signal::{Actions, NOTHING, kernel_mask, take_over};
+use ppin_process::thread::{Process, Thread, Threads, reg};
+use ppin_process::vm::{self, Vm};
 use ppin_store::Store;
 
 /// Runs the app from its first instruction, under the tool of the boot block's name.
@@ -42,7 +37,7 @@ pub unsafe fn enter(
         report::give_up(format_args!("the boot block is of another version of ppin"));
     }
     // SAFETY: the block is this process's, and no app code has run.
-    if let Err(e) = unsafe { ppin_inject::arrive::settle(boot) } {
+    if let Err(e) = unsafe { ppin_inject::arrive::tidy_up(boot) } {
         report::give_up(format_args!(
             "cannot restore the program's first page (error {})",
             e.0
@@ -157,12 +152,11 @@ fn new_vm(
         library: library(&config, tool),
         config,
         code,
-        threads: alloc::vec![thread],
-        next_thread: 1,
-        ended: counters::Ended::default(),
+        threads: Threads::new(thread),
+        ended: Default::default(),
         rseq: Default::default(),
         stats,
-        log: Default::default(),
+        lost_log: None,
         tool,
         ended_already: false,
         filtered: false,

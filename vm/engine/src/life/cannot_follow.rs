@@ -12,13 +12,13 @@ use ppin_process::vm;
 static UNSHARED: AtomicBool = AtomicBool::new(false);
 
 /// A call that may have made or chosen a namespace was made.
-pub fn note_namespaces() {
+pub(crate) fn note_namespaces() {
     UNSHARED.store(true, Ordering::Relaxed);
 }
 
 /// The reason, if there is one.
 #[must_use]
-pub fn reason() -> Option<&'static str> {
+pub(crate) fn reason() -> Option<&'static str> {
     if !crate::life::inherited_filters::possible() {
         return Some("its filter of system calls may not let ppin in");
     }
@@ -41,7 +41,7 @@ pub fn reason() -> Option<&'static str> {
 /// Whether this process has a tracer (ptrace(2)): there can be only one, and a debugger
 /// wants to see the program's own code.
 #[must_use]
-pub fn is_traced() -> bool {
+pub(crate) fn is_traced() -> bool {
     const KEY: &[u8] = b"\nTracerPid:\t";
     let status = File::open("/proc/thread-self/status", c::O_RDONLY, 0)
         .and_then(|file| file.read_all(4096))
@@ -66,7 +66,7 @@ fn carrier_in_sight() -> bool {
 /// After `unshare(CLONE_NEWPID)` children live in another namespace than their parent:
 /// the first of them is its init, and its end is that of all (pid_namespaces(7)).
 #[must_use]
-pub fn pid_namespace_pending() -> bool {
+pub(crate) fn pid_namespace_pending() -> bool {
     if !UNSHARED.load(Ordering::Relaxed) {
         return false;
     }

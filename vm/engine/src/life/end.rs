@@ -1,24 +1,23 @@
 //! The end of a process, or of its fresh code: save, report.
 
-use crate::tools::host;
+use crate::tools::report;
 use ppin_os::descriptor;
-use ppin_process::vm::Locked;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{Locked, Vm};
 
 /// The process is about to end or to execute another program.
-pub fn of_process(vm: &mut Locked) {
+pub(crate) fn of_process(vm: &mut Locked) {
     if core::mem::replace(&mut vm.ended_already, true) {
         return;
     }
     descriptor::with_room(|| {
-        host::tool_report(vm);
+        report::tool_report(vm);
         ppin_translate::save::at_end(vm);
-        host::write_stats(vm);
+        report::write_stats(vm);
         vm.end_log();
     });
 }
 
 /// An exec has failed after all: the process goes on.
-pub fn not_yet(vm: &mut Vm) {
+pub(crate) fn not_yet(vm: &mut Vm) {
     vm.ended_already = false;
 }

@@ -5,8 +5,7 @@ use alloc::ffi::CString;
 use alloc::vec::Vec;
 use ppin_inject::block::BootParams;
 use ppin_inject::{Exec, Launch, Step, launch};
-use ppin_os::limits;
-use ppin_os::{c, call, report, signals};
+use ppin_os::{c, call, limits, report, signals};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
@@ -17,7 +16,7 @@ const X86_64: u16 = 62;
 
 /// What will become of an exec.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Plan {
+pub(crate) enum Plan {
     /// The kernel will most likely refuse it (a search along PATH, a script without
     /// an interpreter line): nothing ends here.
     Refused,
@@ -29,7 +28,7 @@ pub enum Plan {
 
 /// Plans the exec of `path` (zero-terminated).
 #[must_use]
-pub fn plan(at: Option<(i32, u32)>, path: &[u8]) -> Plan {
+pub(crate) fn plan(at: Option<(i32, u32)>, path: &[u8]) -> Plan {
     let (mut dir, mut flags) = at.unwrap_or((c::AT_FDCWD, 0));
     if !executable(dir, flags, path) {
         return Plan::Refused;
@@ -118,7 +117,7 @@ fn interpreter(head: &[u8]) -> Option<Vec<u8>> {
 
 /// Executes with the runtime. Returns the error for the app; `None`: there is no helper
 /// to be had, nothing has happened.
-pub fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
+pub(crate) fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
     let space = thread.helper_space().ok()?;
     let config = vm::lock().config.clone();
     let knobs = config.knobs.join("\n");

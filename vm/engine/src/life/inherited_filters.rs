@@ -4,13 +4,13 @@
 //! it could ever make is allowed; filters that forbid a few dangerous calls, as those of
 //! containers do, let it in.
 
-use ppin_os::filter::may;
-use ppin_os::{c, filter, mem};
+use ppin_os::filter::{self, may};
+use ppin_os::{c, mem};
 use ppin_seccomp::Confinement;
 
 /// Whether no filter of any thread stands in the way.
 #[must_use]
-pub fn possible() -> bool {
+pub(super) fn possible() -> bool {
     filter::all().is_none_or(lets_in)
 }
 

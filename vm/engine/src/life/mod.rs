@@ -10,8 +10,8 @@
 //! ```
 
 pub mod boot;
-pub mod cannot_follow;
-pub mod end;
-pub mod follow;
+pub(crate) mod cannot_follow;
+pub(crate) mod end;
+pub(crate) mod follow;
 mod inherited_filters;
-pub mod leave;
+pub(crate) mod leave;

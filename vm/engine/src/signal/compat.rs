@@ -6,29 +6,22 @@
 //! are delivered between two steps. System calls go to the kernel as they are: those that
 //! the VM must know of are looked at before.
 
-use super::deliver;
-use super::flag_code;
-use super::native;
-use super::step;
 use super::waiting::deliver_waiting;
+use super::{deliver, flag_code, native, step};
 use crate::life::end;
 use crate::syscall::old_calls::{self, Way};
 use crate::syscall::pages::Pages;
 use ppin_abi::addr::AppPc;
 use ppin_abi::boot::flag;
-use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::report::give_up;
-use ppin_os::{c, call, peek, signals};
-use ppin_process::gate as glue;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::kernel_mask;
+use ppin_os::{c, call, filter, peek, signals};
 use ppin_process::signal::native::Native;
-use ppin_process::signal::trap_flag::TRAP_FLAG;
-use ppin_process::signal::trap_flag::TRAP_TRACE;
+use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};
+use ppin_process::signal::{HOLD_ALL, kernel_mask};
 use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
-use ppin_process::vm;
+use ppin_process::{gate, vm};
 use ppin_translate::changes;
 
 /// Selectors of segments in the program's own table (modify_ldt(2)).
@@ -36,7 +29,7 @@ const LOCAL: u64 = 4;
 
 /// The thread has come to such code, or goes on in it: the next step, at the state in
 /// `context`. The app's gs is in place.
-pub fn go_on(thread: &mut Thread, context: &mut UContext) {
+pub(crate) fn go_on(thread: &mut Thread, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
     if vm::lock().config.flags & flag::LOCKSTEP != 0 {
         give_up(format_args!(
@@ -52,14 +45,14 @@ pub fn go_on(thread: &mut Thread, context: &mut UContext) {
 }
 
 /// The same, when the app's gs is not in place.
-pub fn resume(thread: &mut Thread, context: &mut UContext) {
+pub(crate) fn resume(thread: &mut Thread, context: &mut UContext) {
     thread.lend_gs();
     go_on(thread, context);
 }
 
 /// The app returns from a handler to such code, whose state is `context`. The kernel loads
 /// it, and finds what may be wrong with it.
-pub fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
+pub(crate) fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
     // With its gs in place none may come before the last step.
     signals::set_mask(HOLD_ALL);
     context.sigmask = if thread.pending == 0 {
@@ -70,11 +63,11 @@ pub fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
     context.stack = [thread.signals.stack.0, 0, thread.signals.stack.1];
     resume(thread, &mut context);
     // SAFETY: a complete frame.
-    unsafe { glue::sigreturn(&raw mut context) }
+    unsafe { gate::sigreturn(&raw mut context) }
 }
 
 /// A fault or trap in such code, or behind the instruction that led to 64-bit code.
-pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
+pub(crate) fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
     let from = thread.signals.native_pc;
     let trapped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
     if trapped {

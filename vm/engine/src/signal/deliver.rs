@@ -1,34 +1,21 @@
 //! Handing a signal to the app, as the kernel would have.
 
-use super::compat;
-use super::fatal;
 use super::redirect::redirect;
 use super::whereabouts::gate_spot;
+use super::{compat, fatal};
 use crate::life::leave;
 use ppin_abi::addr::AppPc;
-use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
-use ppin_os::Errno;
-use ppin_os::c;
 use ppin_os::frame::{self, CONTEXT, INFO, Room, SigInfo, UContext, greg};
 use ppin_os::signals::KernelSigaction;
-use ppin_process::gate as glue;
-use ppin_process::pending as held;
-use ppin_process::signal::DEFAULT;
-use ppin_process::signal::FAULTS;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::IGNORE;
-use ppin_process::signal::bit;
-use ppin_process::signal::default_kills;
+use ppin_os::{Errno, c};
 use ppin_process::signal::interrupted::Interrupted;
-use ppin_process::signal::kernel_mask;
 use ppin_process::signal::trap_flag::TrapFlag;
+use ppin_process::signal::{DEFAULT, FAULTS, HOLD_ALL, IGNORE, bit, default_kills, kernel_mask};
 use ppin_process::thread::Thread;
-use ppin_process::translate;
-use ppin_process::translate::Spot;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
-use ppin_process::x87;
+use ppin_process::translate::{self, Spot};
+use ppin_process::vm::{self, Vm};
+use ppin_process::{gate, pending, x87};
 
 const REDZONE: u64 = 128;
 const SI_KERNEL: i32 = 0x80;
@@ -36,9 +23,9 @@ const PAGE_FAULT: u64 = 14;
 
 /// A system call was interrupted for our own sake: the state before it, from which it is
 /// made again.
-pub fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot> {
+pub(crate) fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot> {
     const NUMBER: usize = 2;
-    let done = glue::place(context.gregs[greg::RIP]) == glue::Place::GateDone;
+    let done = gate::place(context.gregs[greg::RIP]) == gate::Place::GateDone;
     let interrupted = done && context.gregs[greg::RAX] as isize == Errno::EINTR.raw();
     interrupted.then(|| {
         context.gregs[greg::RAX] = thread.area.scratch[NUMBER];
@@ -47,23 +34,13 @@ pub fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot
 }
 
 /// Makes `context` and the counters say what the app's state is at `spot`.
-pub fn settle(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
-    const REGISTERS: [(Spill, usize); 7] = [
-        (Spill::Rax, greg::RAX),
-        (Spill::Rcx, greg::RCX),
-        (Spill::Rdx, greg::RDX),
-        (Spill::Rbx, 11),
-        (Spill::Rsi, greg::RSI),
-        (Spill::Rdi, greg::RDI),
-        (Spill::R8, 0),
-    ];
-    if spot.spilled & Spill::Flags.bit() != 0 {
+pub(crate) fn put_right(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+    if spot.flags_in_rax {
         restore_flags(context);
     }
-    for (spill, register) in REGISTERS {
-        if spot.spilled & spill.bit() != 0 {
-            context.gregs[register] = thread.area.spill[spill as usize];
-        }
+    for (slot, register) in spot.spilled.iter() {
+        let value = thread.area.spill[slot.number()];
+        context.gregs[greg::BY_NUMBER[usize::from(register)]] = value;
     }
     translate::correct(thread, &spot.corrections);
     if !vm::is_runtime(context.gregs[greg::RIP]) {
@@ -87,7 +64,7 @@ fn restore_flags(context: &mut UContext) {
 
 /// Context in which the instruction at `spot` is taken up again.
 #[must_use]
-pub fn continuation(vm: &Vm, spot: &Spot) -> Context {
+pub(crate) fn continuation(vm: &Vm, spot: &Spot) -> Context {
     let volatile = Context(spot.context.0 & Context::VOLATILE.0);
     let head = spot.block_start && !spot.context.contains(Context::CONTINUATION);
     if head || !vm.tool.distinguishes_blocks() {
@@ -99,7 +76,7 @@ pub fn continuation(vm: &Vm, spot: &Spot) -> Context {
 
 /// Delivers `info` to the app, which stands at `spot`; `context` is the kernel's
 /// frame for us and will be returned to. `fault`: raised by that instruction.
-pub fn deliver(
+pub(crate) fn deliver(
     thread: &mut Thread,
     context: &mut UContext,
     info: &SigInfo,
@@ -110,7 +87,7 @@ pub fn deliver(
         return;
     }
     if leave::is_request(info) {
-        settle(thread, context, spot);
+        put_right(thread, context, spot);
         return go_on(thread, context, spot);
     }
     let signal = info.signo as u32;
@@ -121,7 +98,7 @@ pub fn deliver(
     if deadly && fatal::repeat(thread, signal, context) {
         return;
     }
-    settle(thread, context, spot);
+    put_right(thread, context, spot);
     if ppin_process::report::log::on() {
         let (tid, code) = (thread.tid, info.code);
         vm::lock().log_at(
@@ -143,10 +120,10 @@ pub fn deliver(
         return fatal::die(thread, context, spot.pc, info);
     }
     if blocked && FAULTS & bit(signal) != 0 {
-        held::keep(thread, info);
+        pending::keep(thread, info);
         return go_on(thread, context, spot);
     }
-    let info = &held::meant(thread, info);
+    let info = &pending::meant(thread, info);
     match action.handler {
         DEFAULT if default_kills(signal) => fatal::die(thread, context, spot.pc, info),
         DEFAULT | IGNORE => go_on(thread, context, spot),
@@ -174,7 +151,7 @@ fn as_the_app_called(info: &SigInfo, spot: &Spot) -> SigInfo {
 /// hold and the app does not block is the next to wait.
 fn open_mask(thread: &mut Thread) -> u64 {
     if thread.pending == 0
-        && let Some(info) = held::take(thread, !thread.signals.mask)
+        && let Some(info) = pending::take(thread, !thread.signals.mask)
     {
         thread.signals.waiting = info;
         thread.pending = 1;
@@ -187,7 +164,7 @@ fn open_mask(thread: &mut Thread) -> u64 {
 }
 
 /// Nothing to deliver after all.
-pub fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+pub(crate) fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     context.sigmask = open_mask(thread);
     if !context.is_64_bit() {
         return compat::resume(thread, context);
@@ -241,7 +218,7 @@ fn no_stack(thread: &mut Thread, context: &mut UContext, signal: u32, spot: &Spo
     if signal == c::SIGSEGV {
         return fatal::die(thread, context, spot.pc, &info);
     }
-    deliver(thread, context, &info, &spot.settled(), true);
+    deliver(thread, context, &info, &spot.put_right(), true);
 }
 
 /// Registers, mask and disposition on entry of a handler.

@@ -11,31 +11,24 @@
 //! has its own registers.
 
 use crate::life::end;
-use crate::life::leave::last_steps::LastSteps;
-use crate::life::leave::last_steps::keep_out_of_core;
+use crate::life::leave::last_steps::{LastSteps, keep_out_of_core};
 use crate::life::leave::{self, gather};
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::boot::flag;
 use ppin_os::file::File;
-use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext};
-use ppin_os::signals::KernelSigaction;
-use ppin_os::{c, proc, raw, signals};
-use ppin_process::ours as holdings;
-use ppin_process::ours::Range;
-use ppin_process::signal::DEFAULT;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::NOTHING;
-use ppin_process::signal::bit;
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{c, filter, proc, raw};
+use ppin_process::ours::{self, Range};
+use ppin_process::signal::{DEFAULT, HOLD_ALL, NOTHING, bit};
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::x87;
+use ppin_process::{vm, x87};
 use ppin_translate::changes;
 
 /// Whether a process that dies of `signal` now leaves a core file (core(5)).
 #[must_use]
-pub fn is_due(signal: u32) -> bool {
+pub(crate) fn is_due(signal: u32) -> bool {
     ppin_process::signal::dumps_core(signal)
         && is_dumpable()
         && is_wanted(proc::limit(c::RLIMIT_CORE))
@@ -66,7 +59,7 @@ fn is_dumpable() -> bool {
 
 /// Dies of the signal of `info`, the program standing at `pc` with the registers in
 /// `context`. Returns if that cannot be arranged.
-pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
+pub(crate) fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
     let possible = filter::allows(c::__NR_rt_sigreturn) && filter::allows(c::__NR_munmap);
     if !possible || vm::lock().config.flags & flag::LOCKSTEP != 0 {
         return;
@@ -96,8 +89,7 @@ fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
     let left = gather::leave(thread, gather::Verdict::Die);
     let shared = {
         let vm = vm::lock();
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
+        let mut all = vm.threads.all();
         all.any(|it| it.borrowed_memory)
     };
     halted && left && !shared
@@ -125,7 +117,7 @@ fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo
     } else {
         context.sigmask
     } & !bit(signal);
-    let ours: Vec<Range> = holdings::all(&vm::lock()).collect();
+    let ours: Vec<Range> = ours::all(&vm::lock()).collect();
     let unmapped = if alone { &ours[..] } else { &[] };
     let Some(steps) = LastSteps::new(context, unmapped, &gather::frames(thread)) else {
         return;

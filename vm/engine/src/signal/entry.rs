@@ -22,6 +22,6 @@ core::arch::global_asm!(
 
 /// Its address.
 #[must_use]
-pub fn address() -> u64 {
+pub(crate) fn address() -> u64 {
     signal_entry as *const () as usize as u64
 }

@@ -8,20 +8,17 @@
 use super::dump;
 use ppin_abi::addr::AppPc;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_os::signals::KernelSigaction;
-use ppin_os::{app_call, c, peek, proc, signals};
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{app_call, c, peek, proc};
 use ppin_process::report::diagnosis;
-use ppin_process::signal::DEFAULT;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::bit;
-use ppin_process::signal::left;
 use ppin_process::signal::restorer::returns_by_hand;
+use ppin_process::signal::{DEFAULT, HOLD_ALL, bit, left};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
 /// The app dies of a fault where `context` stands: it is to happen again, blocked.
 /// `false`: not the way to go.
-pub fn repeat(thread: &Thread, signal: u32, context: &mut UContext) -> bool {
+pub(crate) fn repeat(thread: &Thread, signal: u32, context: &mut UContext) -> bool {
     let way = left::is_kernels() && !returns_by_hand();
     if way {
         if !thread.borrowed_memory {
@@ -50,7 +47,7 @@ fn trap_len(pc: u64) -> u64 {
 /// stands at `pc` with the registers in `context`; like its exit
 /// ([`crate::thread::exit::process`]) with the lock held, unless a core file is to show
 /// all threads.
-pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
+pub(crate) fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
     let signal = info.signo as u32;
     if dump::is_due(signal) {
         dump::die(thread, context, pc, info);
@@ -64,7 +61,7 @@ pub fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInf
 }
 
 /// The same for a thread in the VM, which goes to its next boundary first.
-pub fn doom(thread: &mut Thread, info: &SigInfo) {
+pub(crate) fn doom(thread: &mut Thread, info: &SigInfo) {
     signals::set_mask(HOLD_ALL);
     (thread.signals.waiting, thread.signals.doomed) = (*info, true);
     thread.pending = 1;
@@ -88,7 +85,7 @@ fn die_now(thread: &Thread, signal: u32, info: &SigInfo) -> ! {
 }
 
 /// Ends the process by `signal`, by nothing but calls: all data of ours may be damaged.
-pub fn end_at_once(signal: u32) -> ! {
+pub(crate) fn end_at_once(signal: u32) -> ! {
     let said = "ppin: internal error: memory of ppin's is damaged\n";
     let default = KernelSigaction::default();
     let (action, mask) = ((&raw const default) as usize, bit(signal));
@@ -115,12 +112,12 @@ fn overflow(bottom: u64) -> ! {
 }
 
 /// The app's frame for sigreturn cannot be read: the kernel forces SIGSEGV.
-pub fn no_stack(thread: &mut Thread) {
+pub(crate) fn no_stack(thread: &mut Thread) {
     doom(thread, &SigInfo::fault(c::SIGSEGV, 0x80, 0));
 }
 
 /// A fault inside ppin itself. The program's state is lost: say so, and die of it.
-pub fn crash(thread: &mut Thread, signal: u32, info: &SigInfo, context: &UContext) {
+pub(crate) fn crash(thread: &mut Thread, signal: u32, info: &SigInfo, context: &UContext) {
     let pc = context.gregs[greg::RIP];
     if ppin_translate::sequence::rejected(thread, info) {
         // The app's own doing after all.

@@ -3,20 +3,20 @@
 use ppin_os::peek;
 
 /// `pushf`
-pub const PUSHF: u8 = 0x9c;
+pub(super) const PUSHF: u8 = 0x9c;
 /// `popf`
-pub const POPF: u8 = 0x9d;
+pub(super) const POPF: u8 = 0x9d;
 
 /// Whether the instruction at `pc` is `opcode`, with or without a prefix.
 #[must_use]
-pub fn is(pc: u64, opcode: u8) -> bool {
+pub(super) fn is(pc: u64, opcode: u8) -> bool {
     const OPERAND_SIZE: u8 = 0x66;
     let bytes = peek::read_value::<[u8; 2]>(pc).unwrap_or_default();
     bytes[0] == opcode || bytes == [OPERAND_SIZE, opcode]
 }
 
 /// Takes our own trap flag out of the flags just pushed at `sp`.
-pub fn hide(sp: u64) {
+pub(super) fn hide(sp: u64) {
     const SECOND: u64 = 1;
     if let Some(byte) = peek::read_value::<u8>(sp + SECOND) {
         // It was written a moment ago.

@@ -1,32 +1,21 @@
 //! The one handler that the kernel knows, and its decision.
 
-use super::deliver;
-use super::fatal;
-use super::native;
 use super::redirect::redirect;
-use super::step;
 use super::waiting::deliver_waiting;
 use super::whereabouts::{Where, gate_spot, locate};
+use super::{deliver, fatal, native, step};
 use crate::check::sample;
 use crate::life::leave;
-use ppin_abi::area::Spill;
 use ppin_abi::boot::flag;
-use ppin_os::Errno;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_os::{c, peek};
-use ppin_process::gate as glue;
-use ppin_process::gate::Place;
-use ppin_process::gate::vmcall;
-use ppin_process::signal::FAULTS;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::bit;
+use ppin_os::{Errno, c, peek};
+use ppin_process::gate::{self, Place, vmcall};
 use ppin_process::signal::native::Native;
 use ppin_process::signal::trap_flag::TRAP_TRACE;
+use ppin_process::signal::{FAULTS, HOLD_ALL, bit};
 use ppin_process::thread::Thread;
-use ppin_process::translate;
-use ppin_process::vm;
-use ppin_translate::changes;
-use ppin_translate::sequence;
+use ppin_process::{translate, vm};
+use ppin_translate::{changes, sequence};
 
 /// `si_code` of what the kernel forces upon a thread.
 const SI_KERNEL: i32 = 0x80;
@@ -35,7 +24,7 @@ const SI_KERNEL: i32 = 0x80;
 ///
 /// # Safety
 /// Called by the kernel alone, with a frame of its own.
-pub unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UContext) {
+pub(crate) unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UContext) {
     // SAFETY: the kernel's frame.
     let (info, context) = unsafe { (&mut *info, &mut *context) };
     // Not by way of gs, which the app may have (see `thread::segment`).
@@ -140,7 +129,7 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         context.enter_64_bit();
         return on_async(thread, info, context);
     }
-    if info.code == SI_KERNEL && glue::place(pc) == Place::GateDone {
+    if info.code == SI_KERNEL && gate::place(pc) == Place::GateDone {
         // The kernel's answer to the app's call, such as `uretprobe` out of place.
         let spot = gate_spot(thread, true);
         return deliver::deliver(thread, context, info, &spot, true);
@@ -151,7 +140,7 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if signal == c::SIGTRAP && info.code == TRAP_TRACE {
         return step::stepped(thread, context);
     }
-    if vm::is_runtime(pc) && glue::place(pc) == Place::Vm {
+    if vm::is_runtime(pc) && gate::place(pc) == Place::Vm {
         // Not a place that may fault; and the VM lock may be held here.
         return fatal::crash(thread, signal, info, context);
     }
@@ -188,13 +177,13 @@ fn stack_segment_is_gone(signal: u32, info: &SigInfo, context: &UContext) -> boo
 /// Whether a trap of the runtime's own lies just before `pc`.
 fn own_trap(pc: u64) -> bool {
     matches!(
-        glue::place(pc.wrapping_sub(1)),
+        gate::place(pc.wrapping_sub(1)),
         Place::DeliveryTrap | Place::NativeTrap
     )
 }
 
 fn on_own_trap(thread: &mut Thread, context: &mut UContext, pc: u64) {
-    if glue::place(pc.wrapping_sub(1)) == Place::NativeTrap {
+    if gate::place(pc.wrapping_sub(1)) == Place::NativeTrap {
         native::arrive(thread, context);
     } else {
         enter_or_deliver(thread, context);
@@ -238,7 +227,7 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
     }
     // The fragment at hand may be stale now: go on through the VM.
     if let Some(spot) = translate::spot(&vm, pc) {
-        deliver::settle(thread, context, &spot);
+        deliver::put_right(thread, context, &spot);
         let ctx = deliver::continuation(&vm, &spot);
         redirect(thread, context, spot.pc, ctx);
     }
@@ -249,12 +238,12 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
 /// holds the flags in rax. The VM looks why.
 fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) -> bool {
     let mut vm = vm::lock();
-    let comparing = |spot: &translate::Spot| spot.spilled & Spill::Flags.bit() != 0;
+    let comparing = |spot: &translate::Spot| spot.flags_in_rax;
     let Some(spot) = translate::spot(&vm, pc).filter(comparing) else {
         return false;
     };
     changes::unreadable(&mut vm, spot.pc.0, info.rest[0]);
-    deliver::settle(thread, context, &spot);
+    deliver::put_right(thread, context, &spot);
     let ctx = deliver::continuation(&vm, &spot);
     redirect(thread, context, spot.pc, ctx);
     true

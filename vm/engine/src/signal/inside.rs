@@ -8,15 +8,13 @@ use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_process::thread::Thread;
-use ppin_process::translate;
-use ppin_process::translate::Maps;
-use ppin_process::translate::Spot;
+use ppin_process::translate::{self, Maps, Spot};
 use ppin_process::vm::Vm;
 use ppin_relocator::{PcRow, pc_flag};
 
 /// A boundary inside a fragment.
 #[derive(Debug)]
-pub struct Inside {
+pub(crate) struct Inside {
     entry: CachePc,
     /// Additions that the code before it has made for instructions behind it.
     ahead: translate::Corrections,
@@ -26,7 +24,7 @@ impl Inside {
     /// The boundary of the app instruction at `pc` in the fragment that holds cache
     /// address `code`, if that may still run.
     #[must_use]
-    pub fn find(vm: &Vm, code: u64, pc: AppPc) -> Option<Self> {
+    pub(crate) fn find(vm: &Vm, code: u64, pc: AppPc) -> Option<Self> {
         if vm.config.flags & flag::LOCKSTEP != 0 {
             return None;
         }
@@ -47,7 +45,7 @@ impl Inside {
     /// Makes the counters of `thread`, which are exact, what the code expects;
     /// its address.
     #[must_use]
-    pub fn enter(self, thread: &mut Thread) -> CachePc {
+    pub(crate) fn enter(self, thread: &mut Thread) -> CachePc {
         translate::correct(thread, &self.ahead);
         self.entry
     }
@@ -68,7 +66,7 @@ fn row_of(maps: &Maps, pc: AppPc) -> Option<PcRow> {
 
 /// The state at the boundary of `pc` in the fragment whose record lies at `record`.
 #[must_use]
-pub fn boundary_of(vm: &Vm, record: u64, pc: AppPc) -> Option<Spot> {
+pub(crate) fn boundary_of(vm: &Vm, record: u64, pc: AppPc) -> Option<Spot> {
     let maps = vm.code.maps_at(vm.code.hot_of(record)?)?;
     let row = row_of(&maps, pc)?;
     translate::spot_in(&maps, maps.hot + u64::from(row.hot))

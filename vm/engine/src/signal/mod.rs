@@ -11,17 +11,17 @@
 //! The five synchronous fault signals are never blocked in the kernel: the cache
 //! needs them. The app's own wish is kept in [`ppin_process::signal::state::SignalState::mask`].
 
-pub mod compat;
-pub mod deliver;
-pub mod dump;
-pub mod entry;
-pub mod fatal;
+pub(crate) mod compat;
+pub(crate) mod deliver;
+pub(crate) mod dump;
+pub(crate) mod entry;
+pub(crate) mod fatal;
 mod flag_code;
-pub mod handler;
-pub mod inside;
-pub mod native;
-pub mod origin;
-pub mod redirect;
-pub mod step;
+pub(crate) mod handler;
+pub(crate) mod inside;
+pub(crate) mod native;
+pub(crate) mod origin;
+pub(crate) mod redirect;
+pub(crate) mod step;
 mod waiting;
-pub mod whereabouts;
+pub(crate) mod whereabouts;

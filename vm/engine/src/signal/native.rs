@@ -7,34 +7,30 @@
 //! of 64 bits, that runs natively, too ([`compat`]).
 
 use super::redirect::redirect;
-use super::step;
-use super::{compat, deliver, origin};
+use super::{compat, deliver, origin, step};
 use crate::life::leave;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
-use ppin_process::gate as glue;
 use ppin_process::signal::native::Native;
-use ppin_process::signal::trap_flag::TRAP_FLAG;
-use ppin_process::signal::trap_flag::TRAP_TRACE;
+use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};
 use ppin_process::thread::Thread;
-use ppin_process::translate;
-use ppin_process::translate::Spot;
-use ppin_process::vm;
+use ppin_process::translate::{self, Spot};
+use ppin_process::{gate, vm};
 use ppin_translate::changes;
 
 /// Arranges for the instruction at `pc`, whose translation is entered at `entry`, to
 /// run natively. The address to go on at.
-pub fn begin(thread: &mut Thread, pc: AppPc, entry: CachePc) -> CachePc {
+pub(crate) fn begin(thread: &mut Thread, pc: AppPc, entry: CachePc) -> CachePc {
     thread.signals.native = Native::Approaching;
     thread.signals.native_pc = pc.0;
     thread.signals.native_entry = entry.0;
-    CachePc(glue::cross(glue::native_trap))
+    CachePc(gate::cross(gate::native_trap))
 }
 
 /// All app registers are in place: goes to the instruction.
-pub fn arrive(thread: &mut Thread, context: &mut UContext) {
+pub(crate) fn arrive(thread: &mut Thread, context: &mut UContext) {
     thread.signals.native = Native::There;
     thread.signals.stepping = false;
     if thread.signals.departed {
@@ -47,7 +43,12 @@ pub fn arrive(thread: &mut Thread, context: &mut UContext) {
 
 /// A fault or trap while an instruction runs natively; `false` if it has nothing to
 /// do with that.
-pub fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) -> bool {
+pub(crate) fn step(
+    thread: &mut Thread,
+    signal: u32,
+    info: &SigInfo,
+    context: &mut UContext,
+) -> bool {
     let at = context.gregs[greg::RIP];
     let trapped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
     if thread.signals.native == Native::Approaching {
@@ -91,7 +92,7 @@ fn is_ours(signal: u32, info: &SigInfo, context: &UContext) -> bool {
 }
 
 /// The instruction has been executed, and leads to `at`.
-pub fn done(thread: &mut Thread, context: &mut UContext, at: AppPc) {
+pub(crate) fn done(thread: &mut Thread, context: &mut UContext, at: AppPc) {
     let due = thread.signals.trap_flag.on;
     if loads_flags(thread.signals.native_pc) {
         thread.signals.trap_flag.on = context.gregs[greg::FLAGS] & TRAP_FLAG != 0;
@@ -104,7 +105,7 @@ pub fn done(thread: &mut Thread, context: &mut UContext, at: AppPc) {
 }
 
 /// Whether it is `iret`: `popf` is translated.
-pub fn loads_flags(pc: u64) -> bool {
+pub(crate) fn loads_flags(pc: u64) -> bool {
     const IRET: u8 = 0xcf;
     let prefix = |byte: &&u8| matches!(byte, 0x40..=0x4f | 0x66);
     let bytes = peek::read_value::<[u8; 4]>(pc).unwrap_or_default();

@@ -11,8 +11,7 @@ use ppin_jit::MAX_TRACE_BYTES;
 use ppin_jit::origin::{self, Registers, Surroundings};
 use ppin_os::peek;
 use ppin_process::signal::departure::Departure;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// Lines of code that are looked at.
 const MOST: usize = 10_000;
@@ -36,7 +35,7 @@ impl Surroundings for Memory {
 /// The branch by which `departure` was made, with the registers before it; `after`
 /// are those behind it.
 #[must_use]
-pub fn find(departure: &Departure, after: &Registers) -> Option<(AppPc, Registers)> {
+pub(crate) fn find(departure: &Departure, after: &Registers) -> Option<(AppPc, Registers)> {
     let mut ahead = starts(&vm::lock(), departure);
     let mut seen: BTreeSet<AppPc> = ahead.iter().copied().collect();
     while let Some(pc) = ahead.pop_front() {

@@ -8,7 +8,7 @@ use ppin_process::thread::Thread;
 
 /// Lets the thread go on at app address `pc` by way of the VM. All app registers
 /// are in place in `context`.
-pub fn redirect(thread: &mut Thread, context: &mut UContext, pc: AppPc, ctx: Context) {
+pub(crate) fn redirect(thread: &mut Thread, context: &mut UContext, pc: AppPc, ctx: Context) {
     thread.resume_pc = pc.0;
     thread.resume_context = ctx.0;
     context.gregs[greg::RIP] = gate::cross(gate::resume_vm);

@@ -13,15 +13,13 @@ use super::waiting::deliver_waiting;
 use super::whereabouts::{Where, locate};
 use ppin_os::c;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_process::gate as glue;
-use ppin_process::signal::trap_flag::TRAP_FLAG;
-use ppin_process::signal::trap_flag::TRAP_TRACE;
+use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};
 use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
-use ppin_process::vm;
+use ppin_process::{gate, vm};
 
 /// Steps to the next boundary.
-pub fn begin(thread: &mut Thread, context: &mut UContext) {
+pub(crate) fn begin(thread: &mut Thread, context: &mut UContext) {
     thread.signals.stepping = true;
     go_on(thread, context);
 }
@@ -38,7 +36,7 @@ fn stop(thread: &mut Thread, context: &mut UContext) {
 }
 
 /// After one instruction under the trap flag.
-pub fn stepped(thread: &mut Thread, context: &mut UContext) {
+pub(crate) fn stepped(thread: &mut Thread, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
     let place = locate(thread, pc);
     if !matches!(place, Where::Vm) {
@@ -47,7 +45,7 @@ pub fn stepped(thread: &mut Thread, context: &mut UContext) {
     match place {
         Where::App(spot) if spot.boundary => at_boundary(thread, context, &spot),
         Where::App(_) | Where::Transit => {
-            thread.signals.trap_flag.standing |= glue::behind_call(pc);
+            thread.signals.trap_flag.standing |= gate::behind_call(pc);
             go_on(thread, context);
         }
         Where::Vm if thread.signals.stepping => stop(thread, context),
@@ -73,7 +71,7 @@ fn at_boundary(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
 }
 
 /// The app's own trap, behind an instruction of it.
-pub fn trap(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+pub(crate) fn trap(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     thread.signals.trap_flag.last = false;
     let info = SigInfo::fault(c::SIGTRAP, TRAP_TRACE, spot.pc.0);
     deliver::deliver(thread, context, &info, spot, true);

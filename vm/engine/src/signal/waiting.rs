@@ -7,7 +7,7 @@ use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
 
 /// Delivers the signal that waited, now that the app stands at `spot`.
-pub fn deliver_waiting(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
+pub(super) fn deliver_waiting(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     let info = thread.signals.waiting;
     thread.pending = 0;
     deliver::deliver(thread, context, &info, spot, false);

@@ -3,13 +3,14 @@
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
+use ppin_abi::spills::SpillSet;
 use ppin_process::gate::{self, Place};
 use ppin_process::thread::Thread;
 use ppin_process::translate::{self, Spot};
 use ppin_process::vm;
 
 /// Where a thread is, for a signal.
-pub enum Where {
+pub(crate) enum Where {
     /// In the cache, or as good as: the app's state is at hand.
     App(translate::Spot),
     /// Must run on to a boundary.
@@ -19,7 +20,7 @@ pub enum Where {
 }
 
 /// Where `thread` is, if it is at `pc`.
-pub fn locate(thread: &Thread, pc: u64) -> Where {
+pub(crate) fn locate(thread: &Thread, pc: u64) -> Where {
     let in_cache = |pc| translate::spot(&vm::lock(), pc);
     if !vm::is_runtime(pc) {
         return match in_cache(pc) {
@@ -43,7 +44,7 @@ pub fn locate(thread: &Thread, pc: u64) -> Where {
 
 /// State at the gate: before the call (or to be restarted), or behind it.
 #[must_use]
-pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
+pub(crate) fn gate_spot(thread: &Thread, done: bool) -> Spot {
     let record = thread.area.scratch[0];
     // SAFETY: the gate stored the address of the record it was entered with; its
     // code is not freed while the thread is in the gate.
@@ -60,7 +61,8 @@ pub fn gate_spot(thread: &Thread, done: bool) -> Spot {
         repeatable: true,
         inside: 0,
         block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
-        spilled: 0,
+        spilled: SpillSet::NONE,
+        flags_in_rax: false,
         context: Context(rec.context),
         // The call has been counted; if it is yet to run, it will be counted again.
         corrections: resume

@@ -4,10 +4,8 @@ use super::outcome::pass;
 use super::pages::Pages;
 use super::{around, killing};
 use alloc::vec::Vec;
-use ppin_os::Errno;
-use ppin_os::{c, mem, peek, place};
-use ppin_process::ours as holdings;
-use ppin_process::vm;
+use ppin_os::{Errno, c, mem, peek, place};
+use ppin_process::{ours, vm};
 use ppin_translate::changes;
 
 /// Whether the memory may read otherwise after that advice (madvise(2)).
@@ -23,7 +21,7 @@ fn drops(advice: usize) -> bool {
 }
 
 /// `madvise`.
-pub fn madvise(args: &[usize; 6]) -> isize {
+pub(super) fn madvise(args: &[usize; 6]) -> isize {
     let result = pass(c::__NR_madvise, args);
     if let Some(pages) = Pages::new(args[0], args[1]) {
         advised(pages, args[2]);
@@ -41,7 +39,7 @@ fn advised(pages: Pages, advice: usize) {
 
 /// `process_madvise`: one advice for many ranges, in their order up to the first that fails.
 /// The result is the number of bytes.
-pub fn process_madvise(args: &[usize; 6]) -> isize {
+pub(super) fn process_madvise(args: &[usize; 6]) -> isize {
     let vectors = vectors(args[1], args[2]);
     let ours = first_of_ours(&vectors);
     let concerns_us = ours.is_some() || drops(args[3]) && have_code(&vectors);
@@ -112,7 +110,7 @@ fn have_code(vectors: &[[usize; 2]]) -> bool {
 
 fn first_of_ours(vectors: &[[usize; 2]]) -> Option<usize> {
     let vm = vm::lock();
-    let is = |it: Pages| holdings::overlap(&vm, it.bounds().0, it.bounds().1);
+    let is = |it: Pages| ours::overlap(&vm, it.bounds().0, it.bounds().1);
     vectors.iter().position(|it| pages(it).is_some_and(is))
 }
 

@@ -2,21 +2,16 @@
 //! they act on its own part alone, and say what the kernel says of holes (in its mm/).
 
 use super::memory;
-use super::outcome;
-use super::outcome::pass;
+use super::outcome::{self, pass};
 use super::pages::{self, Pages};
 use alloc::vec::Vec;
-use ppin_os::Errno;
-use ppin_os::maps;
-use ppin_os::place;
-use ppin_os::{c, mem};
-use ppin_process::ours as holdings;
-use ppin_process::vm;
+use ppin_os::{Errno, c, maps, mem, place};
+use ppin_process::{ours, vm};
 
 /// The result of the call, made on what is the program's; `None`: nothing of ours lies there.
-pub fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
+pub(super) fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
     let pages = named(nr, args)?;
-    let pieces = pages.without(holdings::all(&vm::lock()))?;
+    let pieces = pages.without(ours::all(&vm::lock()))?;
     Some(match nr {
         c::__NR_munmap => each(&of_the_app(pieces), nr, args).unwrap_or(0),
         c::__NR_madvise if !ends_at_holes(args[2]) => {

@@ -1,8 +1,7 @@
 //! shmat(2).
 
 use super::locked;
-use super::outcome;
-use super::outcome::pass;
+use super::outcome::{self, pass};
 use super::pages::Pages;
 use ppin_os::{c, mem, raw};
 use ppin_process::vm;
@@ -14,7 +13,7 @@ const SHM_RND: usize = 0o20_000;
 const SHM_REMAP: usize = 0o40_000;
 
 /// What the segment is to be attached in place of.
-pub fn replaced(args: &[usize; 6]) -> Option<Pages> {
+pub(super) fn replaced(args: &[usize; 6]) -> Option<Pages> {
     let page = mem::PAGE as usize;
     let at = if args[2] & SHM_RND != 0 {
         args[1] & !(page - 1)
@@ -27,7 +26,7 @@ pub fn replaced(args: &[usize; 6]) -> Option<Pages> {
 }
 
 /// Makes the call.
-pub fn shmat(args: &[usize; 6]) -> isize {
+pub(super) fn shmat(args: &[usize; 6]) -> isize {
     if args[2] & SHM_REMAP != 0 {
         changes::release_all(&mut vm::lock());
     }

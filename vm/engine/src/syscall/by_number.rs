@@ -15,7 +15,7 @@ use ppin_process::gate::{table, vmcall};
 use ppin_process::thread::{Thread, reg};
 
 /// What becomes of the call that `thread` makes; the code behind it is at `resume`.
-pub fn decide(thread: &mut Thread, resume: u64) -> Outcome {
+pub(super) fn decide(thread: &mut Thread, resume: u64) -> Outcome {
     // Numbers with the x32 bit are no calls of ours; the kernel refuses them.
     let nr = thread.get(reg::RAX) as u32;
     let args = thread.syscall_args();

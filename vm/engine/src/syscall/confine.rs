@@ -9,13 +9,11 @@
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use ppin_os::filter::may;
-use ppin_os::userfault;
-use ppin_os::{c, filter, mem, peek, stock, time};
+use ppin_os::filter::{self, may};
+use ppin_os::{c, mem, peek, stock, time, userfault};
 use ppin_process::gate::vmcall;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 use ppin_seccomp::{Confinement, Filter, Insn, Rule};
 use ppin_translate::changes;
 
@@ -37,7 +35,7 @@ struct Wish {
 }
 
 /// Handles `seccomp` and `prctl(PR_SET_SECCOMP)`; [`vmcall::ABORTED`]: a signal goes first.
-pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
+pub(crate) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     let Some(wish) = wish(nr, args) else {
         return pass(nr, args);
     };
@@ -120,7 +118,7 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
     let next = filter::share(next);
     let me = thread.area.self_ptr;
     let mut before = Before::new();
-    for one in &vm.threads {
+    for one in vm.threads.addresses() {
         if wish.on_all || *one as u64 == me {
             // SAFETY: the list holds live threads, and the VM lock is held.
             let confined = unsafe { &(**one).area.filters };
@@ -143,7 +141,7 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
 fn leave(thread: &Thread, before: &Before, was_quiet: bool) {
     let mut vm = vm::lock();
     for (one, old) in before {
-        if vm.threads.contains(one) {
+        if vm.threads.addresses().contains(one) {
             // SAFETY: in the list, so it is alive.
             unsafe {
                 (**one)

@@ -10,9 +10,7 @@ use alloc::vec::Vec;
 use ppin_abi::boot::flag;
 use ppin_inject::Exec;
 use ppin_os::{c, peek};
-use ppin_process::signal::Actions;
-use ppin_process::signal::MAX_SIGNAL;
-use ppin_process::signal::bit;
+use ppin_process::signal::{Actions, MAX_SIGNAL, bit};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
@@ -20,7 +18,7 @@ use ppin_process::vm;
 const PATH_MAX: usize = 4096;
 
 /// Handles the call; returns only if the exec failed.
-pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let at = (nr == c::__NR_execveat).then_some((args[0] as i32, args[4] as u32));
     let first = usize::from(at.is_some());
     let path = path(args[first] as u64);

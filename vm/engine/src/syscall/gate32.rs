@@ -3,12 +3,11 @@
 use super::outcome::Outcome;
 use super::{exec, memory, process, sigcalls};
 use alloc::vec::Vec;
-use ppin_os::Errno;
-use ppin_os::{c, peek};
+use ppin_os::{Errno, c, peek};
 use ppin_process::thread::Thread;
 
 /// Makes the call. Its result is to go to rax.
-pub fn make(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(crate) fn make(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     match nr {
         c::__NR_exit
         | c::__NR_exit_group

@@ -21,7 +21,7 @@ const USAGE: u64 = 144;
 const EVENT: u64 = 32;
 
 /// Before the call is made.
-pub fn before(nr: u32, args: &[usize; 6]) {
+pub(super) fn before(nr: u32, args: &[usize; 6]) {
     let Some((low, high)) = vm::lock().code.guards.span() else {
         return;
     };

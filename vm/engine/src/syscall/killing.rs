@@ -9,15 +9,13 @@ use alloc::vec::Vec;
 use ppin_os::file::File;
 use ppin_os::{c, heap, proc, time};
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::vm::Locked;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Locked, Vm};
 
 /// Looks at a process that was hit, a millisecond apart.
 const PATIENCE: u32 = 1000;
 
 /// Handles the call.
-pub fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> Outcome {
     let sent = match nr {
         c::__NR_tgkill | c::__NR_rt_tgsigqueueinfo => args[2],
         _ => args[1],
@@ -35,7 +33,7 @@ pub fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> O
 }
 
 /// Makes the call, by which those of `hit` end or stop, while none of them has a lock of ours.
-pub fn with_locks(_: &Locked, nr: u32, args: &[usize; 6], hit: &[i32]) -> isize {
+pub(super) fn with_locks(_: &Locked, nr: u32, args: &[usize; 6], hit: &[i32]) -> isize {
     heap::with_heap_at_rest(|_| {
         let result = pass(nr, args);
         if result == 0 {
@@ -51,8 +49,7 @@ fn hit(vm: &Vm, thread: &Thread, nr: u32, args: &[usize; 6]) -> Vec<i32> {
         c::__NR_pidfd_send_signal => pid_of(args[0] as i32),
         _ => args[0] as i32,
     };
-    // SAFETY: the list holds live threads, and the VM lock is held.
-    let all = vm.threads.iter().map(|other| unsafe { &**other });
+    let all = vm.threads.all();
     let processes = all.filter(|other| other.borrowed_memory && other.tid != thread.tid);
     let pids = processes.map(|other| other.tid).filter(|pid| *pid != 0);
     // A group, or every process.
@@ -60,7 +57,7 @@ fn hit(vm: &Vm, thread: &Thread, nr: u32, args: &[usize; 6]) -> Vec<i32> {
 }
 
 /// The process that a descriptor stands for (pidfd_open(2)); 0 if that cannot be told.
-pub fn pid_of(fd: i32) -> i32 {
+pub(super) fn pid_of(fd: i32) -> i32 {
     const KEY: &str = "\nPid:\t";
     let info = File::open(&format!("/proc/self/fdinfo/{fd}"), c::O_RDONLY, 0)
         .and_then(|file| file.read_all(4096))

@@ -6,12 +6,10 @@
 //! does nothing but close and exit: at any other system call it is given up before
 //! the call is made. A daemon does not hold its caller's pipe open.
 
-use super::outcome::Outcome;
-use super::outcome::pass_interruptible;
+use super::outcome::{Outcome, pass_interruptible};
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::boot::flag;
-use ppin_os::Errno;
-use ppin_os::{c, call, file};
+use ppin_os::{Errno, c, call, file};
 use ppin_process::config::Config;
 use ppin_process::gate::table;
 use ppin_process::report::stderr;
@@ -22,7 +20,7 @@ use ppin_process::vm;
 static DUE: AtomicBool = AtomicBool::new(false);
 
 /// Decides whether closes are of interest.
-pub fn init(config: &Config) {
+pub(crate) fn init(config: &Config) {
     let stats = config.flags & flag::STATS != 0;
     let due = config.tool != "null" || stats || !config.log.is_empty();
     DUE.store(due, Ordering::Relaxed);
@@ -36,7 +34,7 @@ fn watch_closes() {
 }
 
 /// What becomes of a call, if that is decided here.
-pub fn decide(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Option<Outcome> {
+pub(crate) fn decide(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Option<Outcome> {
     let kept = stderr::duplicate();
     match nr {
         c::__NR_close if kept == Some(args[0] as i32) => Some(Outcome::Done(Errno::EBADF.raw())),

@@ -4,18 +4,15 @@
 
 use super::outcome::pass;
 use alloc::vec::Vec;
-use ppin_os::Errno;
-use ppin_os::budget;
 use ppin_os::limits::{HARD, Limit, SOFT, WIDENED, Widened};
 use ppin_os::maps::{self, MapEntry};
-use ppin_os::{c, peek, proc};
-use ppin_process::ours as holdings;
+use ppin_os::{Errno, budget, c, peek, proc};
+use ppin_process::ours;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// `setrlimit`, `getrlimit` and `prlimit64`.
-pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
+pub(crate) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     let (resource, new, old) = match nr {
         c::__NR_getrlimit => (args[0], None, Some(1)),
         c::__NR_setrlimit => (args[0], Some(1), None),
@@ -31,7 +28,7 @@ pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
 }
 
 /// The app was started under limits: they are widened if that is allowed.
-pub fn inherit(vm: &Vm) {
+pub(crate) fn inherit(vm: &Vm) {
     for limit in &WIDENED {
         let asked = limit.current();
         if budget::allowed(limit.resource, asked) == u64::MAX {
@@ -104,7 +101,7 @@ fn given_for(limit: &Widened, thread: &Thread, asked: Limit) -> Limit {
 /// How much of what this limit counts is ours.
 fn ours(limit: &Widened, vm: &Vm) -> u64 {
     let counts = |map: &&MapEntry| limit.resource == c::RLIMIT_AS || map.writable && !map.shared;
-    let holdings: Vec<_> = holdings::all(vm).collect();
+    let holdings: Vec<_> = ours::all(vm).collect();
     let is_ours = |map: &&MapEntry| {
         let at = map.start;
         holdings

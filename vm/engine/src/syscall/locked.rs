@@ -4,17 +4,13 @@
 //! would count ours, too, and refuse. So each mapping of the app's is locked for itself, and
 //! what is mapped later on as it is mapped.
 
-use super::outcome;
-use super::outcome::pass;
+use super::outcome::{self, pass};
 use super::pages::{self, Pages};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
-use ppin_os::Errno;
-use ppin_os::filter;
 use ppin_os::maps::{self, MapEntry};
-use ppin_os::{c, mem, proc, raw};
-use ppin_process::ours as holdings;
-use ppin_process::ours::Range;
+use ppin_os::{Errno, c, filter, mem, proc, raw};
+use ppin_process::ours::{self, Range};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
@@ -22,7 +18,7 @@ use ppin_process::vm;
 static FUTURE: AtomicU32 = AtomicU32::new(0);
 
 /// `mlockall` and `munlockall`.
-pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
+pub(crate) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     let flags = args[0] as u32;
     // (A filter may not allow what we would do instead.)
     let to_the_kernel =
@@ -65,7 +61,7 @@ fn lock_all(flags: u32) -> isize {
 
 fn of_the_app() -> Vec<Range> {
     let vm = vm::lock();
-    let ours: Vec<Range> = holdings::all(&vm).collect();
+    let ours: Vec<Range> = ours::all(&vm).collect();
     let is_ours = |at: u64| ours.iter().any(|(start, end)| (*start..*end).contains(&at));
     let all = maps::read().unwrap_or_default();
     let of_the_app = |map: &&MapEntry| !is_ours(map.start) && map.end <= pages::END;
@@ -108,7 +104,7 @@ fn lock((start, end): Range, flags: u32) -> bool {
 }
 
 /// mmap(2), with what the app has asked for all that comes.
-pub fn map(args: &[usize; 6]) -> isize {
+pub(crate) fn map(args: &[usize; 6]) -> isize {
     let future = FUTURE.load(Ordering::Relaxed);
     if future == 0 {
         return pass(c::__NR_mmap, args);
@@ -128,7 +124,7 @@ pub fn map(args: &[usize; 6]) -> isize {
 }
 
 /// brk(2).
-pub fn brk(args: &[usize; 6]) -> isize {
+pub(crate) fn brk(args: &[usize; 6]) -> isize {
     let future = FUTURE.load(Ordering::Relaxed);
     if future == 0 {
         return pass(c::__NR_brk, args);
@@ -143,7 +139,7 @@ pub fn brk(args: &[usize; 6]) -> isize {
 }
 
 /// The app has attached shared memory at `start`.
-pub fn attached(start: u64) {
+pub(crate) fn attached(start: u64) {
     let future = FUTURE.load(Ordering::Relaxed);
     if future == 0 {
         return;
@@ -155,12 +151,12 @@ pub fn attached(start: u64) {
 }
 
 /// This process is a forked child, which has locked nothing yet.
-pub fn forked() {
+pub(crate) fn forked() {
     FUTURE.store(0, Ordering::Relaxed);
 }
 
 /// The app goes on without us: the kernel does it for us.
-pub fn hand_over() {
+pub(crate) fn hand_over() {
     let future = FUTURE.load(Ordering::Relaxed);
     if future != 0 {
         // SAFETY: changes no memory.

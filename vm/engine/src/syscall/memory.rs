@@ -1,7 +1,6 @@
 //! Calls that change what is mapped: translations must follow.
 
-use super::outcome;
-use super::outcome::{Outcome, pass};
+use super::outcome::{self, Outcome, pass};
 use super::pages::Pages;
 use super::{advice, around, attached, locked};
 use crate::life::leave;
@@ -11,9 +10,8 @@ use ppin_os::descriptor::path_of;
 use ppin_os::file::stat_fd;
 use ppin_os::maps::MapEntry;
 use ppin_os::{c, mem, report, stock};
-use ppin_process::ours as holdings;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
+use ppin_process::{ours, vm};
 use ppin_translate::changes;
 
 const EXEC: usize = c::PROT_EXEC as usize;
@@ -24,8 +22,8 @@ const IN_OUR_PLACE: &str = "it changed the memory where ppin lay";
 
 /// Makes the call and brings translations up to date. One that puts something in the place of
 /// ours can be made only by a process that is left to itself.
-pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
-    let hit = |(start, end)| holdings::overlap(&vm::lock(), start, end);
+pub(super) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+    let hit = |(start, end)| ours::overlap(&vm::lock(), start, end);
     let replaced = replaced(nr, args).map(Pages::bounds).filter(|it| hit(*it));
     let Some((start, end)) = replaced else {
         let result = around::call(nr, args).unwrap_or_else(|| make(nr, args));
@@ -66,7 +64,7 @@ fn replaced(nr: u32, args: &[usize; 6]) -> Option<Pages> {
 
 fn is_ours(pages: Pages) -> bool {
     let (start, end) = pages.bounds();
-    holdings::overlap(&vm::lock(), start, end)
+    ours::overlap(&vm::lock(), start, end)
 }
 
 /// The app has made a mapping, or divided one. It may be about to use up all: code takes up as few
@@ -79,7 +77,7 @@ fn made() {
 }
 
 /// Makes the call, of which nothing concerns us.
-pub fn make(nr: u32, args: &[usize; 6]) -> isize {
+pub(super) fn make(nr: u32, args: &[usize; 6]) -> isize {
     if nr == c::__NR_munmap {
         stock::removed();
     } else {
@@ -102,7 +100,7 @@ pub fn make(nr: u32, args: &[usize; 6]) -> isize {
 
 /// What the call takes away is forgotten before, so that no other thread finds a
 /// translation of what is gone. Should the call fail, it is translated again.
-pub fn forget(pages: Option<Pages>) {
+pub(super) fn forget(pages: Option<Pages>) {
     if let Some((start, end)) = pages.map(Pages::bounds) {
         changes::range(&mut vm::lock(), start, end);
     }
@@ -233,7 +231,7 @@ fn mseal(args: &[usize; 6]) -> isize {
 static BREAK: AtomicU64 = AtomicU64::new(0);
 
 /// The program break may be elsewhere (prctl(2), `PR_SET_MM`).
-pub fn break_moved() {
+pub(super) fn break_moved() {
     BREAK.store(0, Ordering::Relaxed);
 }
 

@@ -2,8 +2,7 @@
 
 use super::outcome::pass;
 use crate::syscall::confine;
-use ppin_os::Errno;
-use ppin_os::{c, mem, proc};
+use ppin_os::{Errno, c, mem, proc};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
@@ -12,7 +11,7 @@ const ARCH_SET_FS: usize = 0x1002;
 const ARCH_GET_GS: usize = 0x1004;
 
 /// Handles the call.
-pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
+pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     match nr {
         c::__NR_rseq => ppin_translate::sequence::call(thread, args),
         c::__NR_seccomp => confine::handle(thread, nr, args),

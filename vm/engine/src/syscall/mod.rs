@@ -1,31 +1,31 @@
 //! System calls that the VM must know of. All others pass through the gate
-//! (`glue::syscall`) without entering the VM.
+//! ([`ppin_process::gate::syscall`]) without entering the VM.
 
 mod advice;
 mod around;
 mod attached;
 mod by_number;
-pub mod confine;
+pub(crate) mod confine;
 mod exec;
-pub mod gate32;
+pub(crate) mod gate32;
 mod kernel_writes;
 mod killing;
-pub mod last_words;
-pub mod limits;
-pub mod locked;
+pub(crate) mod last_words;
+pub(crate) mod limits;
+pub(crate) mod locked;
 mod memory;
 mod misc;
-pub mod old_calls;
+pub(crate) mod old_calls;
 mod opening;
-pub mod outcome;
+pub(crate) mod outcome;
 mod own_memory;
-pub mod pages;
+pub(crate) mod pages;
 mod process;
 mod sigcalls;
 mod suspend;
 mod tracing;
 mod trust;
-pub mod user_dispatch;
+pub(crate) mod user_dispatch;
 
 use outcome::{Outcome, in_use};
 
@@ -36,20 +36,18 @@ use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
 use ppin_process::gate::table;
-use ppin_process::thread::Thread;
-use ppin_process::thread::reg;
-use ppin_process::translate;
-use ppin_process::vm;
+use ppin_process::thread::{Thread, reg};
+use ppin_process::{translate, vm};
 use ppin_translate::changes;
 
 /// Fills the table.
-pub fn init(config: &ppin_process::config::Config) {
+pub(crate) fn init(config: &ppin_process::config::Config) {
     table::fill();
     last_words::init(config);
 }
 
 /// Handles the call at `thread.operand` (a `SyscallRec`).
-pub fn handle(thread: &mut Thread) -> CachePc {
+pub(crate) fn handle(thread: &mut Thread) -> CachePc {
     let record = thread.operand;
     // SAFETY: the gate passes the record of the code it was entered from.
     let rec = unsafe { (record as *const SyscallRec).read() };
@@ -78,7 +76,7 @@ pub fn handle(thread: &mut Thread) -> CachePc {
 }
 
 /// The app's `int 0x80` at `pc` is this call.
-pub fn by_old_gate(thread: &mut Thread, pc: AppPc, nr: u32, args: &[usize; 6]) -> CachePc {
+pub(crate) fn by_old_gate(thread: &mut Thread, pc: AppPc, nr: u32, args: &[usize; 6]) -> CachePc {
     let next = pc.wrapping_add(old_calls::length(pc.0));
     thread.resume_pc = next.0;
     thread.resume_context = Context::CANONICAL.0;
@@ -97,7 +95,7 @@ pub fn by_old_gate(thread: &mut Thread, pc: AppPc, nr: u32, args: &[usize; 6]) -
 
 /// A call through the gate gave -EFAULT. If that may be because we hold pages of code
 /// read-only, they are given back, and the call is made again.
-pub fn after_efault(thread: &mut Thread) -> CachePc {
+pub(crate) fn after_efault(thread: &mut Thread) -> CachePc {
     let record = thread.operand;
     // SAFETY: as in `handle`.
     let rec = unsafe { (record as *const SyscallRec).read() };

@@ -10,7 +10,7 @@ use ppin_process::vm;
 use ppin_translate::changes;
 
 /// How a call is made.
-pub enum Way {
+pub(crate) enum Way {
     /// By the instruction itself.
     Natively,
     /// As this 64-bit call.
@@ -49,7 +49,7 @@ const FOLLOWED: &[u32] = &[
 
 /// How to make the call with these registers, by hardware number.
 #[must_use]
-pub fn way(registers: &[u64; 16]) -> Way {
+pub(crate) fn way(registers: &[u64; 16]) -> Way {
     let (nr, args) = (registers[reg::RAX] as u32, arguments(registers));
     if let Some((_, twin)) = TWINS.iter().find(|(old, _)| *old == nr) {
         return Way::As(*twin, args);
@@ -105,7 +105,7 @@ fn map(addr: usize, len: usize, flags: usize) -> Way {
 
 /// Length of the instruction at `pc`, prefixes included.
 #[must_use]
-pub fn length(pc: u64) -> u64 {
+pub(crate) fn length(pc: u64) -> u64 {
     const INT: u8 = 0xcd;
     let bytes = peek::read_value::<[u8; 15]>(pc).unwrap_or_default();
     let prefixes = bytes.iter().position(|byte| *byte == INT);

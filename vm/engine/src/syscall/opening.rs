@@ -4,16 +4,14 @@
 use super::outcome::{Outcome, pass, pass_interruptible};
 use super::own_memory;
 use ppin_listing::{self as listing, map_files};
-use ppin_os::Errno;
-use ppin_os::userfault;
-use ppin_os::{c, descriptor, peek};
+use ppin_os::{Errno, c, descriptor, peek, userfault};
 use ppin_process::thread::Thread;
 
 /// Longest path (`PATH_MAX`).
 const LONGEST: usize = 4096;
 
 /// Makes the call, and looks at what was opened.
-pub fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     const EPERM: isize = Errno::EPERM.raw();
     let outcome = pass_interruptible(thread, nr, args);
     let fd = match outcome {
@@ -78,17 +76,17 @@ fn path(nr: u32, args: &[usize; 6]) -> Option<alloc::vec::Vec<u8>> {
 }
 
 /// The app reads a folder.
-pub fn read_folder(nr: u32, args: &[usize; 6]) -> isize {
+pub(super) fn read_folder(nr: u32, args: &[usize; 6]) -> isize {
     map_files::read(nr, args[0] as i32, args[1] as u64, || pass(nr, args))
 }
 
 /// The app asks a file something by ioctl(2); the result, if it is decided here.
-pub fn ask(args: &[usize; 6]) -> Option<isize> {
+pub(super) fn ask(args: &[usize; 6]) -> Option<isize> {
     listing::ask(args[0] as i32, args[1] as u32, args[2] as u64)
 }
 
 /// The app is about to read from a file.
-pub fn before_read(nr: u32, args: &[usize; 6]) {
+pub(super) fn before_read(nr: u32, args: &[usize; 6]) {
     let position = match nr {
         c::__NR_pread64 | c::__NR_preadv | c::__NR_preadv2 => Some(args[3] as u64),
         _ => None,

@@ -7,7 +7,7 @@ use ppin_process::thread::Thread;
 use ppin_process::vm;
 
 /// How a call handled by the VM ended.
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Result for rax.
     Done(isize),
     /// Not made: a signal goes first, then the app makes the call again.
@@ -20,13 +20,18 @@ pub enum Outcome {
 }
 
 /// Whether the cache address `code` lies in code that is there.
-pub fn in_use(vm: &vm::Vm, code: u64) -> bool {
+pub(crate) fn in_use(vm: &vm::Vm, code: u64) -> bool {
     vm.code.fresh_at(code).is_some() || vm.code.in_units(code)
 }
 
 /// A call that is none of the VM's business after all goes the usual way, if the code
 /// it returns to will still be there.
-pub fn through_gate(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(crate) fn through_gate(
+    thread: &mut Thread,
+    resume: u64,
+    nr: u32,
+    args: &[usize; 6],
+) -> Outcome {
     if !in_use(&vm::lock(), resume) {
         return pass_interruptible(thread, nr, args);
     }
@@ -36,13 +41,13 @@ pub fn through_gate(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]
 }
 
 /// Makes the call as the app asked for it.
-pub fn pass(nr: u32, args: &[usize; 6]) -> isize {
+pub(crate) fn pass(nr: u32, args: &[usize; 6]) -> isize {
     // SAFETY: the app's own call.
     unsafe { vmcall::plain(nr, args) }
 }
 
 /// The same, for calls that may sleep.
-pub fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(crate) fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     // SAFETY: the app's own call; no lock is held.
     match unsafe { vmcall::interruptible(thread, nr, args) } {
         vmcall::ABORTED => Outcome::Again,
@@ -52,18 +57,18 @@ pub fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcom
 
 /// The program has got a userfaultfd, or may get one. (Under a filter, what we would ask of it
 /// could end the program.)
-pub fn userfault_begins() {
+pub(crate) fn userfault_begins() {
     if !vm::lock().filtered {
         ppin_os::userfault::begin();
     }
 }
 
 /// Whether it is an address: not an error, nor what a filter makes of a call.
-pub fn ok(result: isize) -> bool {
+pub(crate) fn ok(result: isize) -> bool {
     !(-4095..0).contains(&result) && aligned(result as usize)
 }
 
 /// Whether it is the address of a page.
-pub fn aligned(addr: usize) -> bool {
+pub(crate) fn aligned(addr: usize) -> bool {
     (addr as u64).is_multiple_of(mem::PAGE)
 }

@@ -4,8 +4,7 @@
 //! Writes come here once a
 //! descriptor of that kind has been opened; which one it is, the kernel is asked.
 
-use super::outcome::Outcome;
-use super::outcome::pass_interruptible;
+use super::outcome::{Outcome, pass_interruptible};
 use alloc::format;
 use alloc::vec::Vec;
 use ppin_os::{c, descriptor, peek, proc};
@@ -18,14 +17,14 @@ use ppin_translate::changes;
 type Range = (u64, u64);
 
 /// The app has opened `fd` for writing.
-pub fn opened(fd: i32) {
+pub(super) fn opened(fd: i32) {
     if !table::watches_writes() && is_own_memory(fd) {
         table::watch_writes();
     }
 }
 
 /// A write, to any descriptor.
-pub fn write(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn write(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let fd = args[0] as i32;
     let start = is_own_memory(fd).then(|| position(nr, fd, args));
     let outcome = pass_interruptible(thread, nr, args);
@@ -61,21 +60,21 @@ fn position(nr: u32, fd: i32, args: &[usize; 6]) -> u64 {
 }
 
 /// process_vm_writev(2). It minds the protection, which we may have taken away.
-pub fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     if !is_ours(args[0] as i32) {
         return pass_interruptible(thread, nr, args);
     }
     let ranges = remote(args);
-    let settle = || {
+    let forget_written = || {
         let mut vm = vm::lock();
         for (start, end) in &ranges {
             changes::written(&mut vm, *start, *end);
         }
     };
-    settle();
+    forget_written();
     let outcome = pass_interruptible(thread, nr, args);
     // Another thread may have translated the old bytes meanwhile.
-    settle();
+    forget_written();
     outcome
 }
 

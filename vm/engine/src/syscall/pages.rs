@@ -4,11 +4,11 @@
 use ppin_os::mem::PAGE;
 
 /// Behind the last address of a program.
-pub const END: u64 = (1 << 47) - PAGE;
+pub(crate) const END: u64 = (1 << 47) - PAGE;
 
 /// Whole pages, at least one. The last ones may lie where no program has any.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Pages {
+pub(crate) struct Pages {
     start: u64,
     end: u64,
 }
@@ -17,7 +17,7 @@ impl Pages {
     /// What a call acts on. `None`: on nothing, since `start` lies within a page, or the length
     /// is 0 or wraps; the kernel refuses such calls, or does nothing.
     #[must_use]
-    pub fn new(start: usize, len: usize) -> Option<Self> {
+    pub(crate) fn new(start: usize, len: usize) -> Option<Self> {
         let (start, len) = (start as u64, len as u64);
         let end = start.checked_add(len.checked_next_multiple_of(PAGE)?)?;
         (start.is_multiple_of(PAGE) && start < end).then_some(Self { start, end })
@@ -25,38 +25,41 @@ impl Pages {
 
     /// The same for calls that begin with the page that `start` lies in.
     #[must_use]
-    pub fn around(start: usize, len: usize) -> Option<Self> {
+    pub(crate) fn around(start: usize, len: usize) -> Option<Self> {
         let within = start % PAGE as usize;
         Self::new(start - within, len.checked_add(within)?)
     }
 
     /// From `start` to before `end`, if there is a page between them.
     #[must_use]
-    pub fn between(start: u64, end: u64) -> Option<Self> {
+    pub(crate) fn between(start: u64, end: u64) -> Option<Self> {
         Self::new(start as usize, end.checked_sub(start)? as usize)
     }
 
     /// First address, and the one behind the last.
     #[must_use]
-    pub const fn bounds(self) -> (u64, u64) {
+    pub(crate) const fn bounds(self) -> (u64, u64) {
         (self.start, self.end)
     }
 
     /// Start and length, for the kernel.
     #[must_use]
-    pub const fn args(self) -> [usize; 2] {
+    pub(crate) const fn args(self) -> [usize; 2] {
         [self.start as usize, (self.end - self.start) as usize]
     }
 
     /// Whether a program may have all of it.
     #[must_use]
-    pub const fn is_user(self) -> bool {
+    pub(crate) const fn is_user(self) -> bool {
         self.end <= END
     }
 
     /// What is left of it without `holes`; `None`: all of it.
     #[must_use]
-    pub fn without(self, holes: impl Iterator<Item = (u64, u64)>) -> Option<alloc::vec::Vec<Self>> {
+    pub(crate) fn without(
+        self,
+        holes: impl Iterator<Item = (u64, u64)>,
+    ) -> Option<alloc::vec::Vec<Self>> {
         let within = |(start, end): &(u64, u64)| *start < self.end && self.start < *end;
         let mut holes: alloc::vec::Vec<_> = holes.filter(within).collect();
         if holes.is_empty() {

@@ -7,7 +7,7 @@ use ppin_os::c;
 use ppin_process::thread::Thread;
 
 /// Handles the call.
-pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     match nr {
         c::__NR_exit => exit::thread(thread, args[0] as i32),
         c::__NR_exit_group => exit::process(thread, args[0] as i32),

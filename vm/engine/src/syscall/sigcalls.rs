@@ -6,33 +6,19 @@ use crate::signal::compat;
 use crate::signal::inside::Inside;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
-use ppin_os::Errno;
-use ppin_os::c;
 use ppin_os::frame::{self, SigInfo, UContext, greg};
-use ppin_os::peek;
-use ppin_os::signals;
-use ppin_os::signals::KernelSigaction;
-use ppin_process::pending as held;
-use ppin_process::signal::Actions;
-use ppin_process::signal::DEFAULT;
-use ppin_process::signal::FAULTS;
-use ppin_process::signal::IGNORE;
-use ppin_process::signal::MAX_SIGNAL;
-use ppin_process::signal::UNCATCHABLE;
-use ppin_process::signal::alt::AltStack;
-use ppin_process::signal::alt::SS_AUTODISARM;
-use ppin_process::signal::alt::SS_DISABLE;
-use ppin_process::signal::alt::SS_ONSTACK;
-use ppin_process::signal::bit;
-use ppin_process::signal::default_kills;
-use ppin_process::signal::kernel_mask;
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{Errno, c, peek};
+use ppin_process::signal::alt::{AltStack, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
 use ppin_process::signal::trap_flag::TrapFlag;
-use ppin_process::thread::Thread;
-use ppin_process::thread::reg;
-use ppin_process::vm;
+use ppin_process::signal::{
+    Actions, DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, default_kills, kernel_mask,
+};
+use ppin_process::thread::{Thread, reg};
+use ppin_process::{pending, vm};
 
 /// Handles one of the first five.
-pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     match nr {
         c::__NR_rt_sigaction => Outcome::Done(sigaction(thread, args)),
         c::__NR_rt_sigprocmask => Outcome::Done(sigprocmask(thread, args)),
@@ -68,7 +54,7 @@ fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
         actions.0[signal as usize] = new;
         actions.install(signal);
         if new.handler == IGNORE && FAULTS & bit(signal) != 0 {
-            held::drop_ignored(&vm, process, signal);
+            pending::drop_ignored(&vm, process, signal);
         }
     }
     if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {
@@ -112,10 +98,10 @@ fn sigprocmask(thread: &mut Thread, args: &[usize; 6]) -> isize {
 
 /// Makes `mask` the app's. If a signal is waiting, the kernel keeps holding back the
 /// others until it is delivered.
-pub fn change_mask(thread: &mut Thread, mask: u64) {
+pub(super) fn change_mask(thread: &mut Thread, mask: u64) {
     thread.signals.mask = mask;
     // The kernel, too, takes these first.
-    held::release(thread);
+    pending::release(thread);
     if thread.pending == 0 {
         signals::set_mask(kernel_mask(mask));
     }
@@ -124,7 +110,7 @@ pub fn change_mask(thread: &mut Thread, mask: u64) {
 /// `rt_sigpending`: what we hold back for the app is pending, too.
 fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
     let result = super::outcome::pass(c::__NR_rt_sigpending, args);
-    let held = held::pending(thread);
+    let held = pending::pending(thread);
     let (at, size) = (args[0] as u64, args[1]);
     if result == 0 && held != 0 {
         let mut set = [0; 8];
@@ -140,7 +126,7 @@ fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
 
 /// `rt_sigtimedwait`, where our handlers would show: it waits for what we hold, or for
 /// signals that end the process, blocked or not, unless they are caught.
-pub fn timed_wait(thread: &mut Thread, args: &[usize; 6]) -> Option<Outcome> {
+pub(super) fn timed_wait(thread: &mut Thread, args: &[usize; 6]) -> Option<Outcome> {
     if args[3] != 8 {
         return None;
     }
@@ -148,7 +134,7 @@ pub fn timed_wait(thread: &mut Thread, args: &[usize; 6]) -> Option<Outcome> {
     let deadly = wanted & !thread.signals.mask & deadly(&thread.process().actions);
     thread.signals.awaited = wanted & FAULTS & thread.signals.mask;
     let slow = deadly != 0 || thread.signals.awaited != 0;
-    let outcome = slow.then(|| match held::take(thread, wanted) {
+    let outcome = slow.then(|| match pending::take(thread, wanted) {
         Some(info) => Outcome::Done(tell(&info, args[1])),
         None => wait_in_vm(thread, args, deadly),
     });
@@ -184,7 +170,7 @@ fn wait_in_vm(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
         crate::signal::fatal::doom(thread, &info);
         return Outcome::Done(Errno::EINTR.raw());
     }
-    Outcome::Done(tell(&held::meant(thread, &info), at))
+    Outcome::Done(tell(&pending::meant(thread, &info), at))
 }
 
 /// As the kernel leaves it where a signal ends the wait.
@@ -242,7 +228,7 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
     };
     thread.signals.mask = app.sigmask & !UNCATCHABLE;
     restore_stack(thread, &app);
-    held::release(thread);
+    pending::release(thread);
     thread.signals.trap_flag = TrapFlag::of(app.gregs[greg::FLAGS]);
     let pc = app.gregs[greg::RIP];
     if !app.is_64_bit() {

@@ -5,15 +5,13 @@
 //! of the signal that ends the wait.
 
 use super::outcome::{Outcome, pass_interruptible};
-use ppin_os::Errno;
-use ppin_os::{c, peek};
-use ppin_process::pending as held;
-use ppin_process::signal::UNCATCHABLE;
-use ppin_process::signal::kernel_mask;
+use ppin_os::{Errno, c, peek};
+use ppin_process::pending;
+use ppin_process::signal::{UNCATCHABLE, kernel_mask};
 use ppin_process::thread::Thread;
 
 /// Handles one of them.
-pub fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
+pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     match nr {
         c::__NR_rt_sigsuspend => wait(thread, nr, args, args[0], |args, set| args[0] = set),
         c::__NR_ppoll => wait(thread, nr, args, args[3], |args, set| args[3] = set),
@@ -70,7 +68,7 @@ fn pselect6(thread: &mut Thread, args: &[usize; 6]) -> Outcome {
 /// under that mask, and its frame restores the former one.
 fn with_mask(thread: &mut Thread, mask: u64, call: impl FnOnce(&Thread) -> Outcome) -> Outcome {
     let before = core::mem::replace(&mut thread.signals.mask, mask);
-    held::release(thread);
+    pending::release(thread);
     let outcome = call(thread);
     if thread.pending == 0 {
         thread.signals.mask = before;

@@ -2,8 +2,7 @@
 
 use super::killing;
 use super::outcome::{Outcome, through_gate};
-use crate::life::cannot_follow;
-use crate::life::leave;
+use crate::life::{cannot_follow, leave};
 use ppin_os::{c, peek};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
@@ -14,7 +13,7 @@ const PTRACE_SEIZE: usize = 0x4206;
 const PTRACE_INTERRUPT: usize = 0x4207;
 
 /// Handles the call.
-pub fn handle(thread: &mut Thread, resume: u64, args: &[usize; 6]) -> Outcome {
+pub(super) fn handle(thread: &mut Thread, resume: u64, args: &[usize; 6]) -> Outcome {
     match args[0] {
         PTRACE_TRACEME if !cannot_follow::is_traced() && leave::is_possible(thread) => {
             return Outcome::Natively(leave::TRACED);

@@ -8,7 +8,7 @@ use ppin_process::vm;
 const KEEP: u32 = u32::MAX;
 
 /// Makes the call. What has been learned so far is saved before, and nothing more after.
-pub fn give_up(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
+pub(super) fn give_up(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     // The memory of a vfork child is its parent's, who stays what it is.
     if !thread.borrowed_memory && !keeps_user(nr, args, user_ids()) {
         let mut vm = vm::lock();

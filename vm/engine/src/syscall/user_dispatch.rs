@@ -8,17 +8,12 @@
 
 use super::outcome::Outcome;
 use crate::signal::fatal;
-use ppin_os::Errno;
 use ppin_os::frame::SigInfo;
-use ppin_os::{c, peek, signals};
+use ppin_os::{Errno, c, peek, signals};
 use ppin_process::gate::table;
-use ppin_process::signal::DEFAULT;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::IGNORE;
-use ppin_process::signal::bit;
-use ppin_process::thread::Thread;
-use ppin_process::thread::reg;
+use ppin_process::signal::{DEFAULT, HOLD_ALL, IGNORE, bit};
 use ppin_process::thread::user_dispatch::UserDispatch;
+use ppin_process::thread::{Thread, reg};
 
 const OFF: usize = 0;
 const EXCLUSIVE: usize = 1;
@@ -28,7 +23,7 @@ const BLOCK: u8 = 1;
 const TASK_SIZE: usize = 0x7fff_ffff_f000;
 
 /// The app's `prctl`.
-pub fn set(thread: &mut Thread, args: &[usize; 6]) -> isize {
+pub(crate) fn set(thread: &mut Thread, args: &[usize; 6]) -> isize {
     let [_, mode, offset, len, selector, _] = *args;
     if mode == OFF {
         let result = ask_kernel(args, selector);
@@ -72,7 +67,7 @@ fn ask_kernel(args: &[usize; 6], selector: usize) -> isize {
 }
 
 /// What becomes of call `nr`, made just before `thread.resume_pc`, if it is not made.
-pub fn decide(thread: &mut Thread, nr: u32) -> Option<Outcome> {
+pub(crate) fn decide(thread: &mut Thread, nr: u32) -> Option<Outcome> {
     let setting = thread.user_dispatch;
     if setting.exempts(thread.resume_pc) {
         return None;

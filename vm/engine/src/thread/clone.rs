@@ -8,23 +8,16 @@
 use crate::life::leave::gather;
 use crate::syscall::pages;
 use alloc::vec::Vec;
-use ppin_os::Errno;
-use ppin_os::filter;
-use ppin_os::lock;
-use ppin_os::userfault;
-use ppin_os::{app_call, c, heap, mem, peek, proc, signals};
+use ppin_os::{Errno, app_call, c, filter, heap, lock, mem, peek, proc, signals, userfault};
 use ppin_process::gate::vmcall;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::NOTHING;
 use ppin_process::signal::held::Held;
-use ppin_process::signal::kernel_mask;
-use ppin_process::thread::Thread;
-use ppin_process::thread::reg;
-use ppin_process::vm;
+use ppin_process::signal::{HOLD_ALL, NOTHING, kernel_mask};
+use ppin_process::thread::{Thread, reg};
+use ppin_process::{counters, vm};
 
 /// A request in the form of clone3(2); shorter ones are widened to it.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub(crate) struct Request {
     /// `struct clone_args`: flags, pidfd, child_tid, parent_tid, exit_signal, stack,
     /// stack_size, tls, set_tid, set_tid_size, cgroup.
     words: [u64; 11],
@@ -48,13 +41,13 @@ const CLONE_CLEAR_SIGHAND: u64 = 1 << 32;
 impl Request {
     /// fork and vfork: the low byte of `flags` is the exit signal.
     #[must_use]
-    pub fn plain(flags: u64) -> Self {
+    pub(crate) fn plain(flags: u64) -> Self {
         Self::clone(&[flags as usize, 0, 0, 0, 0, 0])
     }
 
     /// clone(2): flags, stack, parent_tid, child_tid, tls.
     #[must_use]
-    pub fn clone(args: &[usize; 6]) -> Self {
+    pub(crate) fn clone(args: &[usize; 6]) -> Self {
         let [flags, stack, parent_tid, child_tid, tls, _] = args.map(|a| a as u64);
         let mut words = [0; 11];
         words[FLAGS] = flags & !0xff;
@@ -76,7 +69,7 @@ impl Request {
     ///
     /// # Errors
     /// The result for the app.
-    pub fn clone3(at: u64, size: usize) -> Result<Self, isize> {
+    pub(crate) fn clone3(at: u64, size: usize) -> Result<Self, isize> {
         const KNOWN: usize = 88;
         if size > mem::PAGE as usize {
             return Err(Errno::E2BIG.raw());
@@ -148,7 +141,7 @@ impl Request {
 
 /// Makes the call; returns in the parent (and in a child that has memory of its
 /// own) with the result for rax.
-pub fn run(thread: &mut Thread, request: &mut Request) -> isize {
+pub(crate) fn run(thread: &mut Thread, request: &mut Request) -> isize {
     if request.flag(c::CLONE_VM) {
         share(thread, request)
     } else {
@@ -216,13 +209,12 @@ fn in_child(thread: &mut Thread, stack: u64) {
     thread.signals.held = Held::NONE;
     thread.process().held = Held::NONE;
     let mut vm = vm::lock();
-    vm.threads.clear();
-    vm.threads.push(thread);
+    vm.threads.only(thread);
     vm.learn_filters();
     vm.forked();
     crate::syscall::locked::forked();
     vm.code.seal();
-    ppin_process::counters::reset(&mut vm, thread);
+    counters::reset(&mut vm, thread);
     let tool = vm.tool_ref();
     drop(vm);
     tool.fork_child(&crate::tools::host::EngineHost);
@@ -269,10 +261,10 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
 /// A structure for the child, in the list of threads.
 fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let mut vm = vm::lock();
-    let index = vm.next_thread;
+    let index = vm.threads.next_number();
     let child = Thread::create(
         index,
-        ppin_process::counters::reserve(vm.tool.image_counters()),
+        counters::reserve(vm.tool.image_counters()),
         parent.area.entry,
     )
     .ok()?;
@@ -305,9 +297,8 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     if request.clears_handlers {
         c.process().clear_handlers();
     }
-    vm.next_thread += 1;
     vm.log(format_args!("thread {index} begins"));
-    vm.threads.push(child);
+    vm.threads.add(child);
     Some(child)
 }
 
@@ -318,7 +309,13 @@ fn forget_dead() {
         let thread = unsafe { &***thread };
         thread.borrowed_memory && !thread.awaited && thread.tid != 0 && !proc::exists(thread.tid)
     };
-    let dead: Vec<_> = vm::lock().threads.iter().filter(gone).copied().collect();
+    let dead: Vec<_> = vm::lock()
+        .threads
+        .addresses()
+        .iter()
+        .filter(gone)
+        .copied()
+        .collect();
     for child in dead {
         // SAFETY: it has been waited for.
         unsafe { forget(child) };
@@ -336,9 +333,9 @@ unsafe fn forget(child: *mut Thread) {
     let tool = vm::lock().tool_ref();
     tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();
-    vm.threads.retain(|t| *t != child);
+    vm.threads.remove(child);
     vm.learn_filters();
-    vm.adopt_counts(c);
+    counters::retire(&mut vm, c);
     c.drop_process();
     if c.borrowed_memory {
         lock::end_sharing();
@@ -351,9 +348,9 @@ unsafe fn forget(child: *mut Thread) {
 /// First thing that a child does, on its VM stack.
 ///
 /// # Safety
-/// Reached from the glue only, with the structure made for this child.
+/// Reached from the gate only, with the structure made for this child.
 unsafe extern "C" fn start(thread: *mut ()) -> ! {
-    // SAFETY: the glue passes the structure made for this child.
+    // SAFETY: the gate passes the structure made for this child.
     let thread = unsafe { &mut *thread.cast::<Thread>() };
     thread.adopt();
     thread.process().tell_kernel();

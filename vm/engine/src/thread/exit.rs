@@ -4,17 +4,14 @@ use crate::life::end;
 use crate::life::leave::gather;
 use crate::syscall::outcome::Outcome;
 use ppin_api::ThreadId;
-use ppin_os::filter;
-use ppin_os::{app_call, c, proc, signals};
+use ppin_os::{app_call, c, filter, proc, signals};
 use ppin_process::gate::table;
-use ppin_process::signal::HOLD_ALL;
-use ppin_process::signal::NOTHING;
-use ppin_process::signal::kernel_mask;
+use ppin_process::signal::{HOLD_ALL, NOTHING, kernel_mask};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
 /// `exit`: this thread only, unless it is the last.
-pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
+pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
     if thread.borrowed_memory {
         leave(status);
     }
@@ -32,7 +29,7 @@ pub fn thread(thread: &mut Thread, status: i32) -> Outcome {
         let mut vm = vm::lock();
         let me: *mut Thread = thread;
         // What confines it is not forgotten: it has calls to make yet.
-        vm.threads.retain(|t| *t != me);
+        vm.threads.remove(me);
         ppin_process::counters::retire(&mut vm, thread);
         vm.log(format_args!("thread {} ends", thread.index));
         thread.map
@@ -57,7 +54,7 @@ fn leave(status: i32) -> ! {
 /// `exit_group`: the process. Who is first has the lock, and keeps it: saving takes longer
 /// than natively the end does, and no other thread may write, end the process otherwise or
 /// die of a signal meanwhile.
-pub fn process(thread: &mut Thread, status: i32) -> Outcome {
+pub(crate) fn process(thread: &mut Thread, status: i32) -> Outcome {
     if thread.borrowed_memory {
         proc::exit_group(status)
     }

@@ -1,4 +1,4 @@
 //! Threads: how they begin and end.
 
-pub mod clone;
-pub mod exit;
+pub(crate) mod clone;
+pub(crate) mod exit;

@@ -6,12 +6,11 @@ use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};
 use ppin_api::Call;
 use ppin_os::segment;
-use ppin_process::thread::Thread;
-use ppin_process::thread::reg;
+use ppin_process::thread::{Thread, reg};
 use ppin_process::vm;
 
 /// Called by the bridge on the VM stack; returns where emitted code goes on.
-pub unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
+pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
     // SAFETY: the bridge passes the running thread's structure.
     let thread = unsafe { &mut *thread };
     let record = thread.operand;

@@ -72,6 +72,6 @@ core::arch::global_asm!(
 
 /// Its address.
 #[must_use]
-pub fn address() -> u64 {
+pub(crate) fn address() -> u64 {
     bridge as *const () as usize as u64
 }

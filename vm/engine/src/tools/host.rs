@@ -1,25 +1,20 @@
-//! The engine's side of the tool API: the process as a tool sees it, its files and its
-//! report.
+//! The process as a tool sees it: counters, threads, images, files.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::fmt;
-use ppin_abi::boot::flag;
 use ppin_api::{
-    Counters, FileError, FileId, Files, Format, ImageId, ImageInfo, Images, Program, Report,
-    ThreadId, ThreadInfo, Threads,
+    Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, ThreadId, ThreadInfo,
+    Threads,
 };
 use ppin_os::{c, proc};
 use ppin_process::counters;
 use ppin_process::report::outlet;
 use ppin_process::report::program::program;
-use ppin_process::report::stats::Stats;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// What tools are given. Takes the VM lock as it needs it.
 #[derive(Debug)]
-pub struct EngineHost;
+pub(crate) struct EngineHost;
 
 /// Files opened for tools: paths, because no descriptor is held open in the app.
 static OPENED: ppin_os::lock::Mutex<Vec<String>> = ppin_os::lock::Mutex::new(Vec::new());
@@ -34,12 +29,7 @@ impl Counters for EngineHost {
 
     fn global_of(&self, thread: ThreadId, index: u32) -> u64 {
         let vm = vm::lock();
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let live = vm
-            .threads
-            .iter()
-            .map(|t| unsafe { &**t })
-            .find(|t| t.index == thread.0);
+        let live = vm.threads.all().find(|t| t.index == thread.0);
         let disp = u64::from(ppin_abi::area::counter_disp(index));
         live.map(|t| t.counter(disp))
             .or_else(|| ended_global(&vm, thread, index))
@@ -139,63 +129,8 @@ fn ended_global(vm: &Vm, thread: ThreadId, index: u32) -> Option<u64> {
 /// Number, kernel id and global counters of all threads, ended ones included.
 fn all_globals(vm: &Vm) -> Vec<(u32, i32, Vec<u64>)> {
     let mut all = vm.ended.threads.clone();
-    for thread in &vm.threads {
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let thread = unsafe { &**thread };
+    for thread in vm.threads.all() {
         all.push((thread.index, thread.tid, counters::globals(thread)));
     }
     all
-}
-
-struct Text {
-    text: String,
-    format: Format,
-}
-
-impl fmt::Write for Text {
-    fn write_str(&mut self, s: &str) -> fmt::Result {
-        self.text.push_str(s);
-        Ok(())
-    }
-}
-
-impl Report for Text {
-    fn format(&self) -> Format {
-        self.format
-    }
-}
-
-/// Lets the tool write its report. The VM lock is released meanwhile.
-pub fn tool_report(locked: &mut vm::Locked) {
-    let (tool, flags, output) = (
-        locked.tool_ref(),
-        locked.config.flags,
-        locked.config.output.clone(),
-    );
-    let format = if flags & flag::JSON != 0 {
-        Format::Json
-    } else {
-        Format::Human
-    };
-    let mut report = Text {
-        text: String::new(),
-        format,
-    };
-    locked.unlocked(|| tool.fini(&EngineHost, &mut report));
-    if !report.text.is_empty() {
-        outlet::deliver("the report", &output, &report.text);
-    }
-}
-
-/// Writes the statistics, if they were asked for.
-pub fn write_stats(vm: &Vm) {
-    if vm.config.flags & flag::STATS == 0 {
-        return;
-    }
-    let stats: &Stats = &vm.stats;
-    outlet::deliver(
-        "the statistics",
-        &vm.config.stats,
-        &stats.line(&vm.config, &program(), &vm.code),
-    );
 }

@@ -13,7 +13,8 @@ use super::siblings::NEAR;
 use super::string_code;
 use crate::target::Target;
 use alloc::collections::BTreeSet;
-use alloc::vec::{self, Vec};
+use alloc::vec;
+use alloc::vec::Vec;
 use ppin_abi::addr::ImageOff;
 use ppin_relocator::Fragment;
 

@@ -84,7 +84,7 @@ pub fn touch(at: u64, pending: &AtomicU64) {
 }
 
 /// Copies app memory at `from` into `to`; returns how many bytes could be read.
-pub fn read(from: u64, to: &mut [u8]) -> usize {
+pub(crate) fn read(from: u64, to: &mut [u8]) -> usize {
     // SAFETY: `to` is writable; a fault on the app's side ends the copy.
     let left = unsafe { peek_bytes(to.as_mut_ptr() as u64, from, to.len() as u64) };
     to.len() - left as usize

@@ -1,8 +1,7 @@
 //! Memory laid in for the time when none can be mapped any more.
 
-use crate::budget;
 use crate::errno::{Errno, Result};
-use crate::mem;
+use crate::{budget, mem};
 use core::sync::atomic::{AtomicU64, Ordering};
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -33,7 +32,7 @@ pub(crate) fn laid_in() -> u64 {
 ///
 /// # Errors
 /// There is not that much.
-pub fn take_some(len: u64) -> Result<u64> {
+pub(crate) fn take_some(len: u64) -> Result<u64> {
     take(len, budget::last(laid_in()))
 }
 

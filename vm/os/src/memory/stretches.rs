@@ -11,7 +11,7 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 static ABANDONED: AtomicUsize = AtomicUsize::new(0);
 
 /// The heap has got `start .. end`.
-pub fn note(start: usize, end: usize) {
+pub(crate) fn note(start: usize, end: usize) {
     let (used, abandoned) = (
         USED.load(Ordering::Relaxed),
         ABANDONED.load(Ordering::Relaxed),
@@ -27,7 +27,7 @@ pub fn note(start: usize, end: usize) {
 }
 
 /// All of them, abandoned or not.
-pub fn all() -> impl Iterator<Item = (u64, u64)> {
+pub(crate) fn all() -> impl Iterator<Item = (u64, u64)> {
     let load = |at: &AtomicUsize| at.load(Ordering::Relaxed) as u64;
     let used = USED.load(Ordering::Acquire);
     ALL[..used]
@@ -36,12 +36,12 @@ pub fn all() -> impl Iterator<Item = (u64, u64)> {
 }
 
 /// All that there is belongs to a heap of the past.
-pub fn abandon() {
+pub(crate) fn abandon() {
     ABANDONED.store(USED.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
 /// Whether a block at `at` does.
-pub fn is_abandoned(at: usize) -> bool {
+pub(crate) fn is_abandoned(at: usize) -> bool {
     let past = &ALL[..ABANDONED.load(Ordering::Relaxed)];
     let holds = |[from, to]: &[AtomicUsize; 2]| {
         (from.load(Ordering::Relaxed)..to.load(Ordering::Relaxed)).contains(&at)

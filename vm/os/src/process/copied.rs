@@ -24,7 +24,7 @@ pub(crate) fn mark(number: u32) {
 /// Whether the child of the fork that is under way has its copy of this memory: it maps the
 /// page, too, and the kernel does not copy any more.
 #[must_use]
-pub fn is_copied() -> bool {
+pub(crate) fn is_copied() -> bool {
     /// Of an entry (Documentation/admin-guide/mm/pagemap.rst).
     const PRESENT: u64 = 1 << 63;
     const EXCLUSIVE: u64 = 1 << 56;

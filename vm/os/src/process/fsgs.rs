@@ -31,7 +31,7 @@ pub fn quick_gs_base() -> Option<u64> {
 
 /// The base of the app's fs, if there is an instruction for it.
 #[must_use]
-pub fn quick_fs_base() -> Option<u64> {
+pub(crate) fn quick_fs_base() -> Option<u64> {
     are_usable().then(|| {
         let base;
         // SAFETY: only reads a register.

@@ -28,7 +28,7 @@ unsafe extern "C" {
     pub fn enter_first() -> !;
 }
 
-/// Address of a glue routine.
+/// Address of a routine of the gate.
 #[must_use]
 pub fn cross(routine: unsafe extern "C" fn()) -> u64 {
     routine as usize as u64

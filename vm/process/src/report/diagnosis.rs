@@ -17,9 +17,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::boot::{CacheMode, flag};
 use ppin_abi::record::{ExitRec, SyscallRec, TrapRec};
-use ppin_os::report;
-use ppin_os::signals::KernelSigaction;
-use ppin_os::{c, file, peek, signals};
+use ppin_os::signals::{self, KernelSigaction};
+use ppin_os::{c, file, peek, report};
 
 /// Seconds that the report may take.
 const PATIENCE: usize = 5;
@@ -75,8 +74,7 @@ fn set_alarm() {
 /// The thread on whose stack we are.
 fn running(vm: &Vm) -> Option<&Thread> {
     let here = core::ptr::from_ref(&vm) as u64;
-    // SAFETY: threads in the list are alive.
-    let mut threads = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let mut threads = vm.threads.all();
     threads.find(|thread| here.wrapping_sub(thread.map.0) < thread.map.1)
 }
 

@@ -10,19 +10,12 @@ use crate::words::name;
 use core::fmt::Arguments;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::AppPc;
-use ppin_os::Errno;
 
 /// Bytes that are gathered.
 const PIECE: usize = 32 << 10;
 
 /// Whether there is a log, for those who do not hold the VM.
 static ON: AtomicBool = AtomicBool::new(false);
-
-/// Why some lines are missing in the file.
-#[derive(Debug, Default)]
-pub struct Log {
-    lost: Option<Errno>,
-}
 
 /// Whether events are wanted.
 #[must_use]
@@ -73,7 +66,7 @@ impl Vm {
             && !self.filtered
             && let Err(e) = outlet::append(&self.config.log, text.as_bytes())
         {
-            self.log.lost = Some(e);
+            self.lost_log = Some(e);
         }
     }
 
@@ -81,7 +74,7 @@ impl Vm {
     pub fn end_log(&mut self) {
         self.log(format_args!("end"));
         self.write_log();
-        if let Some(e) = self.log.lost.take() {
+        if let Some(e) = self.lost_log.take() {
             let path = outlet::shown(&self.config.log);
             outlet::to_stderr(&alloc::format!(
                 "ppin: the log {path} is not complete: {e}\n"
@@ -95,7 +88,7 @@ impl Vm {
         if on() {
             self.code.journal.begin(self.config.started_ns);
         }
-        self.log.lost = None;
+        self.lost_log = None;
         self.log(format_args!("forked"));
     }
 }

@@ -32,11 +32,11 @@ pub struct SignalState {
     pub native_pc: u64,
     /// Cache address of its translation, which only says that there is none.
     pub native_entry: u64,
-    /// The thread was asked to leave (`leave`).
+    /// The thread was asked to leave.
     pub leaving: bool,
     /// The process is left to itself from the instruction on that is to run natively.
     pub departed: bool,
-    /// The leader of a common halt has asked this thread (`leave::gather`).
+    /// The leader of a common halt has asked this thread .
     pub asked: AtomicBool,
     /// It has halted.
     pub halted: AtomicBool,

@@ -18,8 +18,7 @@ use super::user_dispatch::UserDispatch;
 use crate::signal::stack::install_stack;
 use crate::signal::state::SignalState;
 use ppin_abi::area::{Area, ENTRIES, Rseq};
-use ppin_os::filter;
-use ppin_os::{mem, proc};
+use ppin_os::{filter, mem, proc};
 use ppin_seccomp::Action;
 
 /// Bytes of VM stack.
@@ -27,7 +26,7 @@ pub const VM_STACK: u64 = 256 << 10;
 /// Bytes of signal stack: several nested frames with all vector state.
 pub const SIGNAL_STACK: u64 = 128 << 10;
 
-/// See the module. Field order up to `vm_sp` is known to the glue.
+/// See the module. Field order up to `vm_sp` is known to the gate.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Thread {
@@ -61,7 +60,7 @@ pub struct Thread {
     pub borrowed_memory: bool,
     /// Its creator waits for its end or exec (`CLONE_VFORK`), and forgets it then.
     pub awaited: bool,
-    /// Cache generation that this thread was last seen to know (see `cache::evict`).
+    /// Cache generation that this thread was last seen to know (see [`ppin_codecache::fresh`]).
     pub epoch: u64,
     /// Selector of the app's gs.
     pub gs_selector: u16,
@@ -113,10 +112,11 @@ unsafe fn fence(page: u64) -> ppin_os::Result<()> {
     let args = |last: u32| [page as usize, mem::PAGE as usize, last as usize, 0, 0, 0];
     let may = |nr, args| filter::verdict(nr, &args) == Action::Allow;
     let guard = args(ppin_os::c::MADV_GUARD_INSTALL);
-    // SAFETY: the caller's promise.
-    if may(ppin_os::c::__NR_madvise, guard)
-        && unsafe { ppin_os::call(ppin_os::c::__NR_madvise, guard) }.is_ok()
-    {
+    let install = || {
+        // SAFETY: the caller's promise.
+        unsafe { ppin_os::call(ppin_os::c::__NR_madvise, guard) }
+    };
+    if may(ppin_os::c::__NR_madvise, guard) && install().is_ok() {
         return Ok(());
     }
     if !may(ppin_os::c::__NR_mprotect, args(mem::NONE)) {

@@ -18,7 +18,7 @@ const KILOBYTE: u64 = 8_000;
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
-pub struct Allowance {
+pub(super) struct Allowance {
     /// The run is there to explore: `ppin warm`.
     pub exploring: bool,
     /// Traces that may be translated though nothing has reached them.
@@ -29,7 +29,7 @@ pub struct Allowance {
 
 impl Allowance {
     /// For a run that ends now.
-    pub fn of_run(vm: &Vm) -> Self {
+    pub(super) fn of_run(vm: &Vm) -> Self {
         let spare = time::processor_ns() / SHARE;
         Self {
             exploring: vm.config.flags & flag::EXPLORE != 0,
@@ -39,7 +39,7 @@ impl Allowance {
     }
 
     /// For what is saved while the program runs on.
-    pub const fn in_passing() -> Self {
+    pub(super) const fn in_passing() -> Self {
         Self {
             exploring: false,
             traces: 0,
@@ -48,12 +48,12 @@ impl Allowance {
     }
 
     /// So many traces were translated.
-    pub fn translated(&mut self, traces: usize) {
+    pub(super) fn translated(&mut self, traces: usize) {
         self.traces = self.traces.saturating_sub(traces);
     }
 
     /// So many bytes were merged.
-    pub fn merged(&mut self, len: u64) {
+    pub(super) fn merged(&mut self, len: u64) {
         self.merge = self.merge.saturating_sub(len);
     }
 }

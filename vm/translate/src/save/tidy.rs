@@ -33,7 +33,7 @@ struct Neighbour {
 }
 
 /// What a new unit becomes: its bytes, and the files that it replaces.
-pub struct Tidied {
+pub(super) struct Tidied {
     /// Contents of the file to publish.
     pub bytes: Vec<u8>,
     /// Files to remove after that.
@@ -43,7 +43,13 @@ pub struct Tidied {
 /// Takes the newest of `names`, the units in `dir` in order, into the new unit `bytes` if
 /// there are many, up to `most` bytes of them.
 #[must_use]
-pub fn take_in(bytes: Vec<u8>, key: &Key, dir: &Folder, names: &[UnitName], most: u64) -> Tidied {
+pub(super) fn take_in(
+    bytes: Vec<u8>,
+    key: &Key,
+    dir: &Folder,
+    names: &[UnitName],
+    most: u64,
+) -> Tidied {
     if names.len() < MANY {
         return leave(bytes);
     }
@@ -69,7 +75,7 @@ fn merged(new: &[u8], key: &Key, neighbours: &[Neighbour]) -> Option<Vec<u8>> {
 
 /// Leaves the new unit as it is, and what was there.
 #[must_use]
-pub fn leave(bytes: Vec<u8>) -> Tidied {
+pub(super) fn leave(bytes: Vec<u8>) -> Tidied {
     Tidied {
         bytes,
         replaces: Vec::new(),
@@ -80,7 +86,12 @@ pub fn leave(bytes: Vec<u8>) -> Tidied {
 /// there is a new one to bear the mark, or if one is damaged (it is left for `ppin db
 /// verify` to find).
 #[must_use]
-pub fn take_all(new: Option<&[u8]>, key: &Key, dir: &Folder, names: &[UnitName]) -> Option<Tidied> {
+pub(super) fn take_all(
+    new: Option<&[u8]>,
+    key: &Key,
+    dir: &Folder,
+    names: &[UnitName],
+) -> Option<Tidied> {
     let all: Option<Vec<Neighbour>> = names.iter().map(|name| open(dir, name)).collect();
     let neighbours = all?;
     let size: usize = neighbours.iter().map(|n| n.mapped.bytes().len()).sum();
@@ -135,7 +146,7 @@ fn opened<'a>(key: &Key, neighbours: &'a [Neighbour]) -> Option<Vec<UnitFile<'a>
 
 /// Removes units that are copies of others, if there are very many: writers that began at
 /// the same time leave the same. Of equal ones, one of `first` stays.
-pub fn drop_copies(dir: &Folder, names: &mut Vec<UnitName>, first: Vec<UnitName>) {
+pub(super) fn drop_copies(dir: &Folder, names: &mut Vec<UnitName>, first: Vec<UnitName>) {
     if names.len() <= CROWD {
         return;
     }
@@ -162,7 +173,7 @@ fn checksum(dir: &Folder, name: &UnitName) -> Option<u64> {
 }
 
 /// Removes files that another has replaced.
-pub fn remove(dir: &Folder, names: &[String]) {
+pub(super) fn remove(dir: &Folder, names: &[String]) {
     for name in names {
         let _ = dir.remove(name);
     }

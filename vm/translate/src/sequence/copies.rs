@@ -12,13 +12,13 @@ use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::area::Rseq;
 use ppin_abi::context::Context;
+use ppin_abi::spills::SpillSet;
 use ppin_codecache::fresh::Kind;
 use ppin_jit::{BytesEnd, Request, Sequence, SequenceCode};
 use ppin_os::peek;
 use ppin_process::sequences::Copy;
 use ppin_process::thread::Thread;
-use ppin_process::translate;
-use ppin_process::translate::Spot;
+use ppin_process::translate::{self, Spot};
 use ppin_process::vm::Vm;
 use ppin_relocator::pc_flag;
 
@@ -231,7 +231,7 @@ pub fn let_go(vm: &Vm, thread: &Thread) {
 #[must_use]
 pub fn aborted(vm: &Vm, thread: &mut Thread, pc: u64) -> Option<Spot> {
     let copy = vm.rseq.copies.iter().rfind(|c| c.stub == pc)?;
-    let spilled = core::mem::take(&mut thread.area.rseq.spilled) as u8;
+    let spilled = SpillSet::at_home(core::mem::take(&mut thread.area.rseq.spilled) as u8);
     Some(Spot {
         spilled,
         ..Spot::at(copy.sequence.abort)

@@ -12,7 +12,7 @@ use ppin_process::vm::Vm;
 
 /// Where to enter copy `n` at `pc`. In the middle of something counted, or where code
 /// is compared at every entry, only the VM may go there.
-pub fn to(vm: &mut Vm, n: usize, pc: AppPc) -> Option<CachePc> {
+pub(super) fn to(vm: &mut Vm, n: usize, pc: AppPc) -> Option<CachePc> {
     let boundary = copies::boundary(vm, n, pc)?;
     let copy = &vm.rseq.copies[n];
     if let Some(landing) = copy.landings.iter().find(|landing| landing.0 == pc) {
@@ -61,7 +61,7 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
 }
 
 /// The copy that cache address `addr` belongs to, or that a landing there leads to.
-pub fn owner(vm: &Vm, addr: u64) -> Option<usize> {
+pub(super) fn owner(vm: &Vm, addr: u64) -> Option<usize> {
     let hot = copies::hot_of(vm, addr)?;
     let leads =
         |c: &ppin_process::sequences::Copy| c.hot == hot || c.landings.iter().any(|l| l.1 == hot);

@@ -3,9 +3,8 @@
 use super::learn;
 use ppin_abi::area::Rseq;
 use ppin_abi::boot::flag;
-use ppin_os::Errno;
 use ppin_os::frame::SigInfo;
-use ppin_os::{c, peek, segment};
+use ppin_os::{Errno, c, peek, segment};
 use ppin_process::gate::vmcall;
 use ppin_process::thread::Thread;
 use ppin_process::vm;

@@ -3,15 +3,12 @@
 use super::record::{Outcome, Record, Shared};
 use super::steps::{self, Role};
 use ppin_abi::addr::{AppPc, CachePc};
-use ppin_os::Errno;
-use ppin_os::maps;
-use ppin_os::{c, heap, mem, proc, raw, signals};
-use ppin_process::gate as glue;
+use ppin_os::{Errno, c, heap, maps, mem, proc, raw, signals};
+use ppin_process::gate;
 use ppin_process::signal::HOLD_ALL;
 use ppin_process::signal::trap_flag::TRAP_FLAG;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 use ppin_translate::sequence;
 
 /// Seconds that a sample may take.
@@ -19,7 +16,12 @@ const PATIENCE: u64 = 10;
 
 /// Makes both copies and waits for the verdict; in a copy, says where that one enters
 /// the cache.
-pub fn make(thread: &mut Thread, entry: CachePc, pc: AppPc, shared: &Shared) -> Option<CachePc> {
+pub(super) fn make(
+    thread: &mut Thread,
+    entry: CachePc,
+    pc: AppPc,
+    shared: &Shared,
+) -> Option<CachePc> {
     let before = signals::set_mask(HOLD_ALL);
     let guard = vm::lock();
     let child = heap::with_heap_at_rest(|_| copy());
@@ -73,7 +75,7 @@ fn in_native(thread: &mut Thread, entry: CachePc, pc: AppPc, record: *mut Record
     }
     steps::begin(Role::Native, record);
     thread.signals.native_pc = pc.0;
-    CachePc(glue::cross(glue::native_trap))
+    CachePc(gate::cross(gate::native_trap))
 }
 
 fn die_with_parent() {

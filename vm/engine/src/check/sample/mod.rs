@@ -35,14 +35,12 @@ use ppin_process::config::Config;
 use ppin_process::report::diagnosis;
 use ppin_process::sampling::{self, COUNTDOWN, is_on};
 use ppin_process::signal::native::Native;
-use ppin_process::thread::Reason;
-use ppin_process::thread::Thread;
+use ppin_process::thread::{Reason, Thread};
 use ppin_process::translate;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 use ppin_translate::sequence;
 use record::{Outcome, Record, Shared};
-pub use steps::{in_copy, left_cache, on_signal};
+pub(crate) use steps::{in_copy, left_cache, on_signal};
 
 /// Arrivals between two samples, on average, where time is the limit.
 const DENSE: u64 = 1000;
@@ -52,7 +50,7 @@ const ADVANCE_NS: u64 = 100_000_000;
 const SHARE: u64 = 3;
 
 /// Learns whether samples are wanted, before the first thread is made.
-pub fn init(config: &Config) {
+pub(crate) fn init(config: &Config) {
     if config.flags & flag::SAMPLE != 0 {
         vector::learn_layout();
         sampling::begin();
@@ -62,7 +60,7 @@ pub fn init(config: &Config) {
 /// The thread is about to enter the cache at `entry`: where it really goes on, which is
 /// elsewhere in a copy.
 #[inline]
-pub fn arrival(thread: &mut Thread, entry: CachePc) -> CachePc {
+pub(crate) fn arrival(thread: &mut Thread, entry: CachePc) -> CachePc {
     if is_on() { count(thread, entry) } else { entry }
 }
 

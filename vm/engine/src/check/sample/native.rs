@@ -3,10 +3,11 @@
 use super::record::{Difference, Outcome, Part, Place, Record};
 use super::vector;
 use crate::signal::native;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
 use ppin_os::frame::{UContext, greg};
 use ppin_os::{c, peek, proc};
-use ppin_process::gate as glue;
+use ppin_process::gate;
 use ppin_process::thread::Thread;
 
 /// CF, PF, AF, ZF, SF, DF, OF.
@@ -17,7 +18,7 @@ static AT: AtomicU32 = AtomicU32::new(0);
 
 /// At the trap from which it goes to its first instruction, or after an instruction
 /// (`stepped`), or at a fault, which the other copy did not have.
-pub fn on_signal(
+pub(super) fn on_signal(
     thread: &mut Thread,
     record: &mut Record,
     (signal, stepped): (u32, bool),
@@ -25,7 +26,7 @@ pub fn on_signal(
 ) {
     let pc = context.gregs[greg::RIP];
     let trapped = signal == c::SIGTRAP;
-    if trapped && glue::place(pc.wrapping_sub(1)) == glue::Place::NativeTrap {
+    if trapped && gate::place(pc.wrapping_sub(1)) == gate::Place::NativeTrap {
         return native::arrive(thread, context);
     }
     let at = AT.load(Relaxed);
@@ -79,7 +80,7 @@ fn conclude(record: &mut Record, context: &UContext) -> ! {
 
 /// With the place of the last instruction that stores to different memory.
 fn memory(record: &mut Record) -> Option<(u32, Found)> {
-    let different = record.settled().filter_map(|(stretch, ours)| {
+    let different = record.compared().filter_map(|(stretch, ours)| {
         (stretch.at..).zip(ours).find_map(|(at, ours)| {
             let native = peek::read_value::<u8>(at)?;
             let found = (Part::Memory, at, native.into(), (*ours).into());

@@ -3,11 +3,10 @@
 use super::vector::VECTOR;
 use core::fmt;
 use ppin_os::frame::{UContext, greg};
-use ppin_os::mem;
-use ppin_os::place;
+use ppin_os::{mem, place};
 
 /// Boundaries in a sample.
-pub const PLACES: usize = 250;
+pub(super) const PLACES: usize = 250;
 /// Stores in it.
 const STRETCHES: usize = 500;
 /// Bytes stored in it.
@@ -16,7 +15,7 @@ const BYTES: usize = 24 << 10;
 /// How far the copies have come; 0: nowhere, one could not be made or has died.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub enum Outcome {
+pub(super) enum Outcome {
     /// The translated code has been run.
     Translated = 1,
     /// The app's own code does the same.
@@ -28,7 +27,7 @@ pub enum Outcome {
 /// The app at a boundary.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Place {
+pub(super) struct Place {
     /// Instruction that comes next.
     pub pc: u64,
     /// The same in the cache.
@@ -45,7 +44,7 @@ pub struct Place {
 impl Place {
     /// As `context` has it.
     #[must_use]
-    pub fn of(context: &UContext, pc: u64, cache: u64, head: bool) -> Self {
+    pub(super) fn of(context: &UContext, pc: u64, cache: u64, head: bool) -> Self {
         Self {
             pc,
             cache,
@@ -59,7 +58,7 @@ impl Place {
 /// Memory that was stored to.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Stretch {
+pub(super) struct Stretch {
     /// Address.
     pub at: u64,
     /// Bytes.
@@ -71,7 +70,7 @@ pub struct Stretch {
 /// What is not the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub enum Part {
+pub(super) enum Part {
     /// The pc.
     Pc,
     /// A general register, by hardware number.
@@ -89,7 +88,7 @@ pub enum Part {
 /// See [`Part`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct Difference {
+pub(super) struct Difference {
     /// What it is.
     pub part: Part,
     /// Place at which it was noticed.
@@ -123,7 +122,7 @@ impl fmt::Display for Difference {
 
 /// See the module. All zero is the beginning.
 #[repr(C)]
-pub struct Record {
+pub(super) struct Record {
     /// An [`Outcome`].
     pub outcome: u32,
     places: u32,
@@ -141,24 +140,24 @@ pub struct Record {
 impl Record {
     /// The places noted.
     #[must_use]
-    pub fn places(&self) -> &[Place] {
+    pub(super) fn places(&self) -> &[Place] {
         &self.all_places[..self.places as usize]
     }
 
     /// One of them.
     #[must_use]
-    pub fn place(&self, number: u32) -> Place {
+    pub(super) fn place(&self, number: u32) -> Place {
         self.all_places[(number as usize).min(PLACES - 1)]
     }
 
     /// Instructions between them.
     #[must_use]
-    pub fn steps(&self) -> u32 {
+    pub(super) fn steps(&self) -> u32 {
         self.places.saturating_sub(1)
     }
 
     /// Notes a place; whether there is room for another one.
-    pub fn add_place(&mut self, place: Place) -> bool {
+    pub(super) fn add_place(&mut self, place: Place) -> bool {
         self.all_places[self.places as usize] = place;
         self.places += 1;
         (self.places as usize) < PLACES
@@ -166,7 +165,7 @@ impl Record {
 
     /// Notes that the instruction at the last place stores `len` bytes at `at`; whether
     /// there was room for it.
-    pub fn add_stretch(&mut self, at: u64, len: u64) -> bool {
+    pub(super) fn add_stretch(&mut self, at: u64, len: u64) -> bool {
         let room = BYTES - self.bytes as usize;
         if self.stretches as usize == STRETCHES || len > room as u64 {
             return false;
@@ -183,7 +182,7 @@ impl Record {
 
     /// The stretches noted, each with room for its bytes, but for those that the
     /// instruction at the last place may have changed already: it is not compared.
-    pub fn settled(&mut self) -> impl Iterator<Item = (Stretch, &mut [u8])> {
+    pub(super) fn compared(&mut self) -> impl Iterator<Item = (Stretch, &mut [u8])> {
         let last = self.places.saturating_sub(1);
         let all = &self.all_stretches[..self.stretches as usize];
         let mut rest = &mut self.all_bytes[..];
@@ -204,25 +203,25 @@ impl Record {
 }
 
 /// A record in memory that copies of the process share with it.
-pub struct Shared(*mut Record);
+pub(super) struct Shared(*mut Record);
 
 impl Shared {
     /// A fresh one; `None` without memory for it.
     #[must_use]
-    pub fn map() -> Option<Self> {
+    pub(super) fn map() -> Option<Self> {
         let at = place::anywhere_shared(size_of::<Record>() as u64, mem::RW).ok()?;
         Some(Self(at as *mut Record))
     }
 
     /// Its address.
     #[must_use]
-    pub fn at(&self) -> *mut Record {
+    pub(super) fn at(&self) -> *mut Record {
         self.0
     }
 
     /// What is in it, once the copies are gone.
     #[must_use]
-    pub fn get(&self) -> &Record {
+    pub(super) fn get(&self) -> &Record {
         // SAFETY: mapped as long as `self`, and zeroed or written as a Record: of its
         // fields only `Part` has forbidden values, and 0 is not one of them.
         unsafe { &*self.0 }

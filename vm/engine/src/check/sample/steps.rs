@@ -2,7 +2,8 @@
 
 use super::record::Record;
 use super::{native, translated};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
 use ppin_process::signal::trap_flag::TRAP_TRACE;
@@ -11,7 +12,7 @@ use ppin_process::thread::Thread;
 /// What this process is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
-pub enum Role {
+pub(super) enum Role {
     /// The program, or a child of it.
     Program = 0,
     /// The copy that runs translated code.
@@ -25,32 +26,32 @@ static RECORD: AtomicPtr<Record> = AtomicPtr::new(core::ptr::null_mut());
 static AVOIDED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 /// From now on this process is a copy.
-pub fn begin(role: Role, record: *mut Record) {
+pub(super) fn begin(role: Role, record: *mut Record) {
     RECORD.store(record, Relaxed);
     ROLE.store(role as u32, Relaxed);
 }
 
 /// Code in this range is not compared.
-pub fn avoid(range: (u64, u64)) {
+pub(super) fn avoid(range: (u64, u64)) {
     AVOIDED[0].store(range.0, Relaxed);
     AVOIDED[1].store(range.1, Relaxed);
 }
 
 /// See [`avoid`].
 #[must_use]
-pub fn is_avoided(pc: u64) -> bool {
+pub(super) fn is_avoided(pc: u64) -> bool {
     (AVOIDED[0].load(Relaxed)..AVOIDED[1].load(Relaxed)).contains(&pc)
 }
 
 /// Whether this process is a copy.
 #[must_use]
-pub fn in_copy() -> bool {
+pub(crate) fn in_copy() -> bool {
     ROLE.load(Relaxed) != Role::Program as u32
 }
 
 /// The VM has been entered: in a copy, that is the end of its stretch.
 #[inline]
-pub fn left_cache() {
+pub(crate) fn left_cache() {
     if in_copy() {
         translated::finish(record());
     }
@@ -64,7 +65,7 @@ fn record<'a>() -> &'a mut Record {
 }
 
 /// Every signal of a copy.
-pub fn on_signal(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
+pub(crate) fn on_signal(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
     let stepped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
     if let Some(resume) = peek::fixup(context.gregs[greg::RIP]).filter(|_| !stepped) {
         context.gregs[greg::RIP] = resume;

@@ -2,21 +2,21 @@
 
 use super::record::{Outcome, Place, Record};
 use super::{steps, vector};
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
 use ppin_abi::addr::AppPc;
 use ppin_jit::origin::Surroundings;
 use ppin_jit::stores::stores;
 use ppin_os::frame::{UContext, greg};
 use ppin_os::{peek, proc, segment};
 use ppin_process::thread::Thread;
-use ppin_process::translate;
-use ppin_process::vm;
+use ppin_process::{translate, vm};
 
 /// Traps that a stretch may take, in the cache and on the way to analysis routines.
 const TRAPS: u32 = 400_000;
 
 /// Segments of the app.
-pub struct Segments(pub u64);
+pub(super) struct Segments(pub u64);
 
 impl Surroundings for Segments {
     fn word(&self, address: u64) -> Option<u64> {
@@ -28,7 +28,7 @@ impl Surroundings for Segments {
 }
 
 /// After one instruction, or (`stepped` is false) at a fault, with which it ends.
-pub fn on_signal(thread: &Thread, record: &mut Record, stepped: bool, context: &UContext) {
+pub(super) fn on_signal(thread: &Thread, record: &mut Record, stepped: bool, context: &UContext) {
     static SEEN: AtomicU32 = AtomicU32::new(0);
     if !stepped || SEEN.fetch_add(1, Relaxed) > TRAPS {
         finish(record);
@@ -76,8 +76,8 @@ fn note(thread: &Thread, record: &mut Record, place: Place, context: &UContext) 
 }
 
 /// The stretch ends here: what was stored is shown to the other copy.
-pub fn finish(record: &mut Record) -> ! {
-    for (stretch, bytes) in record.settled() {
+pub(super) fn finish(record: &mut Record) -> ! {
+    for (stretch, bytes) in record.compared() {
         peek::read(stretch.at, bytes);
     }
     record.outcome = Outcome::Translated as u32;

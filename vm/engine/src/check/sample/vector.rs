@@ -2,11 +2,12 @@
 //! A component whose bit is clear is in its initial state, whatever its bytes are.
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::AtomicU32;
+use core::sync::atomic::Ordering::Relaxed;
 use ppin_os::peek;
 
 /// Bytes of the area that are kept: up to and with zmm31.
-pub const VECTOR: usize = 3072;
+pub(super) const VECTOR: usize = 3072;
 /// Bytes that every area has.
 const LEGACY: usize = 512;
 /// The software-reserved bytes (`_fpx_sw_bytes`): magic, then the size of all.
@@ -26,7 +27,7 @@ static SIZES: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
 /// Asks the processor where components lie: here, because it is slow, and an app may
 /// make it a fault later.
-pub fn learn_layout() {
+pub(super) fn learn_layout() {
     const XSAVE: u32 = 0xd;
     for (n, component) in EXTENDED.into_iter().enumerate() {
         let leaf = core::arch::x86_64::__cpuid_count(XSAVE, component);
@@ -36,7 +37,7 @@ pub fn learn_layout() {
 }
 
 /// Copies the area at `fpstate`.
-pub fn keep(fpstate: u64, to: &mut [u8; VECTOR]) {
+pub(super) fn keep(fpstate: u64, to: &mut [u8; VECTOR]) {
     let read = peek::read(fpstate, &mut to[..LEGACY]);
     let whole = if read == LEGACY && word(to, SOFTWARE) == MAGIC1 {
         (word(to, SOFTWARE + 4) as usize).clamp(LEGACY, VECTOR)
@@ -63,7 +64,7 @@ fn in_use(area: &[u8; VECTOR]) -> u32 {
 /// The first byte, by offset, in which the area at `fpstate` differs from `ours`: its
 /// value and ours.
 #[must_use]
-pub fn difference(fpstate: u64, ours: &[u8; VECTOR]) -> Option<(u64, u8, u8)> {
+pub(super) fn difference(fpstate: u64, ours: &[u8; VECTOR]) -> Option<(u64, u8, u8)> {
     let mut native = [0; VECTOR];
     keep(fpstate, &mut native);
     let masks = (in_use(&native), in_use(ours));

@@ -24,23 +24,23 @@ const LAST_STEPS: u32 = 100;
 
 /// Whether this asks us to leave.
 #[must_use]
-pub fn is_request(info: &SigInfo) -> bool {
+pub(crate) fn is_request(info: &SigInfo) -> bool {
     info.signo as u32 == c::SIGTRAP && info.code == REQUEST
 }
 
 /// What asks a thread to leave.
-pub fn request() -> SigInfo {
+pub(super) fn request() -> SigInfo {
     SigInfo::fault(c::SIGTRAP, REQUEST, proc::pid() as u64)
 }
 
 /// Says to others that this process was left.
-pub fn mark() {
+pub(super) fn mark() {
     let _ = mem::map_anon_at(MARK, mem::PAGE, mem::NONE);
 }
 
 /// Asks process `pid`, which the caller is about to trace, and waits until it was left;
 /// in vain if it does not run under ppin, cannot be left, or is stopped.
-pub fn ask(pid: i32) {
+pub(crate) fn ask(pid: i32) {
     if pid == proc::pid() || !runs_under_ppin(pid) {
         return;
     }
@@ -79,7 +79,7 @@ fn wait_while(looks: u32, going_on: impl Fn() -> bool) {
 
 /// Whether the process (or thread) that `/proc` shows there blocks all signals: with the program's own mask it gets the program's
 /// registers back, behind the mark. (The program may do so itself, too.)
-pub fn blocks_all(process: &str) -> bool {
+pub(super) fn blocks_all(process: &str) -> bool {
     const ALL: &[u8] = b"\nSigBlk:\tfffffffffffbfeff\n";
     let status = File::open(&format!("{process}/status"), c::O_RDONLY, 0)
         .and_then(|file| file.read_all(4096))

@@ -12,15 +12,13 @@ use super::ask;
 use alloc::format;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
-use ppin_os::dir;
 use ppin_os::file::File;
 use ppin_os::futex::{futex_wait, futex_wake_all};
-use ppin_os::{c, proc, signals, time};
+use ppin_os::{c, dir, proc, signals, time};
 use ppin_process::ours::Range;
 use ppin_process::signal::NOTHING;
 use ppin_process::thread::Thread;
-use ppin_process::vm;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// The leader's thread id; 0: nobody leads.
 static LEADER: AtomicI32 = AtomicI32::new(0);
@@ -39,7 +37,7 @@ const LAST_STEPS: u32 = 100;
 
 /// What a thread that was halted does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It goes on natively.
     Leave,
     /// So it does, until the leader's signal ends the process in a moment.
@@ -50,7 +48,7 @@ pub enum Verdict {
 
 /// Makes `thread` the leader, unless there is one.
 #[must_use]
-pub fn begin(thread: &Thread) -> bool {
+pub(crate) fn begin(thread: &Thread) -> bool {
     let free = LEADER.compare_exchange(0, thread.tid, Ordering::AcqRel, Ordering::Relaxed);
     if free.is_ok() {
         DECISION.store(UNDECIDED, Ordering::Release);
@@ -60,18 +58,18 @@ pub fn begin(thread: &Thread) -> bool {
 
 /// Whether a thread other than `thread` leads.
 #[must_use]
-pub fn is_led_by_another(thread: &Thread) -> bool {
+pub(crate) fn is_led_by_another(thread: &Thread) -> bool {
     ![0, thread.tid].contains(&LEADER.load(Ordering::Acquire))
 }
 
 /// This is the only thread of a forked child.
-pub fn forget() {
+pub(crate) fn forget() {
     LEADER.store(0, Ordering::Release);
 }
 
 /// The leader waits until all others have halted; `false`: some do not.
 #[must_use]
-pub fn halt_others(leader: &Thread) -> bool {
+pub(crate) fn halt_others(leader: &Thread) -> bool {
     let (mut left, mut patience) = (usize::MAX, PATIENCE);
     loop {
         let missing = ask_missing(leader);
@@ -110,8 +108,7 @@ fn ask_missing(leader: &Thread) -> usize {
 fn strangers(vm: &Vm) -> usize {
     let tasks = dir::list_dir("/proc/self/task").unwrap_or_default();
     let known = |tid: i32| {
-        // SAFETY: the list holds live threads, and the VM lock is held.
-        let mut all = vm.threads.iter().map(|thread| unsafe { (**thread).tid });
+        let mut all = vm.threads.all().map(|thread| thread.tid);
         all.any(|it| it == tid)
     };
     // The first thread stays in sight when it has ended before the others.
@@ -122,8 +119,7 @@ fn strangers(vm: &Vm) -> usize {
 
 /// Threads of the leader's process.
 fn others<'a>(vm: &'a Vm, leader: &Thread) -> impl Iterator<Item = &'a Thread> + use<'a> {
-    // SAFETY: the list holds live threads, and the VM lock is held.
-    let all = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let all = vm.threads.all();
     let leader = leader.tid;
     all.filter(move |thread| !thread.borrowed_memory && thread.tid != leader)
 }
@@ -131,7 +127,7 @@ fn others<'a>(vm: &'a Vm, leader: &Thread) -> impl Iterator<Item = &'a Thread> +
 /// In the handler of a thread that is not the leader, at a boundary: waits for the decision.
 /// All signals are blocked from here on.
 #[must_use]
-pub fn halt(thread: &Thread) -> Verdict {
+pub(crate) fn halt(thread: &Thread) -> Verdict {
     signals::set_mask(NOTHING);
     thread.signals.halted.store(true, Ordering::Release);
     loop {
@@ -153,7 +149,7 @@ fn decide(decision: u32) {
 }
 
 /// Lets all go on in the cache.
-pub fn stay(leader: &Thread) {
+pub(crate) fn stay(leader: &Thread) {
     decide(STAY);
     let halted = |thread: &Thread| thread.signals.halted.load(Ordering::Acquire);
     while others(&vm::lock(), leader).any(halted) {
@@ -164,7 +160,7 @@ pub fn stay(leader: &Thread) {
 
 /// Lets all go on natively, as `verdict` says, and waits for them to have the program's
 /// registers; `false`: some may not have them yet.
-pub fn leave(leader: &Thread, verdict: Verdict) -> bool {
+pub(crate) fn leave(leader: &Thread, verdict: Verdict) -> bool {
     decide(if verdict == Verdict::Die { DIE } else { LEAVE });
     let mut left: Vec<i32> = others(&vm::lock(), leader).map(|it| it.tid).collect();
     for _ in 0..LAST_STEPS {
@@ -180,7 +176,7 @@ pub fn leave(leader: &Thread, verdict: Verdict) -> bool {
 /// Memory from which the kernel may still read what the other threads have left to it: it
 /// takes their masks first, and their registers then.
 #[must_use]
-pub fn frames(leader: &Thread) -> Vec<Range> {
+pub(crate) fn frames(leader: &Thread) -> Vec<Range> {
     let map = |thread: &Thread| (thread.map.0, thread.map.0 + thread.map.1);
     others(&vm::lock(), leader).map(map).collect()
 }

@@ -11,8 +11,7 @@
 
 use alloc::vec::Vec;
 use ppin_os::frame::{self, UContext};
-use ppin_os::place;
-use ppin_os::{c, mem, raw};
+use ppin_os::{c, mem, place, raw};
 use ppin_process::ours::Range;
 
 unsafe extern "C" {
@@ -48,7 +47,7 @@ core::arch::global_asm!(
 
 /// A page with the last instructions, ready to be executed.
 #[derive(Debug)]
-pub struct LastSteps {
+pub(crate) struct LastSteps {
     start: u64,
     len: u64,
     list: u64,
@@ -61,7 +60,7 @@ impl LastSteps {
     /// Makes it for `context` and for the ranges of `ours` but those that are `kept`; its own
     /// place is left out. `None`: no memory, or it may not be executable.
     #[must_use]
-    pub fn new(context: &UContext, ours: &[Range], kept: &[Range]) -> Option<Self> {
+    pub(crate) fn new(context: &UContext, ours: &[Range], kept: &[Range]) -> Option<Self> {
         let (code, end) = (
             last_steps as *const () as u64,
             last_steps_end as *const () as u64,
@@ -100,7 +99,7 @@ impl LastSteps {
 
     /// Where it lies: start and end.
     #[must_use]
-    pub fn range(&self) -> Range {
+    pub(crate) fn range(&self) -> Range {
         (self.start, self.start + self.len)
     }
 
@@ -109,7 +108,7 @@ impl LastSteps {
     /// # Safety
     /// No other thread needs what is unmapped, signals are blocked, and the context is
     /// complete.
-    pub unsafe fn take(self) -> ! {
+    pub(crate) unsafe fn take(self) -> ! {
         // SAFETY: a copy of that routine lies at the start.
         let steps: unsafe extern "C" fn(u64, u64) -> ! =
             unsafe { core::mem::transmute(self.start as *const ()) };
@@ -135,7 +134,7 @@ unsafe fn copy(from: *const u8, to: u64, len: u64) {
 }
 
 /// Leaves memory out of core files.
-pub fn keep_out_of_core((start, end): Range) {
+pub(crate) fn keep_out_of_core((start, end): Range) {
     let args = [
         start as usize,
         (end - start) as usize,

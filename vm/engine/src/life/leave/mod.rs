@@ -13,65 +13,56 @@
 //! core file is left, too, just before ([`crate::signal::dump`]).
 
 mod ask;
-pub mod gather;
+pub(crate) mod gather;
 pub(crate) mod last_steps;
 
-pub use ask::{ask, is_request};
+pub(crate) use ask::{ask, is_request};
 use gather::Verdict;
 use ppin_os::signals;
 
 use crate::life::end;
 use crate::life::leave::last_steps::LastSteps;
-use crate::signal::deliver;
-use crate::signal::native;
+use crate::signal::{deliver, native};
 use crate::syscall::locked;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_process::gate as glue;
-use ppin_process::ours as holdings;
-use ppin_process::ours::Range;
-use ppin_process::pending as held;
-use ppin_process::signal::MAX_SIGNAL;
-use ppin_process::signal::NOTHING;
+use ppin_process::ours::{self, Range};
+use ppin_process::signal::{MAX_SIGNAL, NOTHING};
 use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
-use ppin_process::vm;
-use ppin_process::vm::Locked;
-use ppin_process::vm::Vm;
-use ppin_process::x87;
+use ppin_process::vm::{self, Locked, Vm};
+use ppin_process::{gate, pending, x87};
 use ppin_translate::changes;
 
 /// Why a process was left, for the statistics: a tracer.
-pub const TRACED: &str = "it was traced";
+pub(crate) const TRACED: &str = "it was traced";
 
 /// Whether the process of `thread` can be left, which has no other threads.
 #[must_use]
-pub fn is_possible(thread: &Thread) -> bool {
+pub(crate) fn is_possible(thread: &Thread) -> bool {
     let vm = vm::lock();
     vm.threads.len() == 1 && !thread.borrowed_memory && are_free(&vm)
 }
 
 /// Whether nothing binds the threads to the cache.
 fn are_free(vm: &Vm) -> bool {
-    // SAFETY: the list holds live threads, and the VM lock is held.
-    let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let mut all = vm.threads.all();
     let free = |it: &Thread| !it.user_dispatch.is_on() && filter::of(&it.area).is_none();
     vm.config.flags & flag::LOCKSTEP == 0 && all.all(free)
 }
 
 /// Whether all threads can leave together.
 fn is_possible_for_all(vm: &Vm) -> bool {
-    // SAFETY: as above.
-    let mut all = vm.threads.iter().map(|thread| unsafe { &**thread });
+    let mut all = vm.threads.all();
     all.all(|it| !it.borrowed_memory) && are_free(vm)
 }
 
 /// Leaves the process at the app's system call at `pc`, which is yet to be made: natively.
 /// The cache address to go on at.
-pub fn before_call(thread: &mut Thread, pc: AppPc, since: &str) -> CachePc {
+pub(crate) fn before_call(thread: &mut Thread, pc: AppPc, since: &str) -> CachePc {
     depart(&mut vm::lock(), since);
     thread.signals.departed = true;
     native::begin(thread, pc, CachePc(0))
@@ -79,7 +70,7 @@ pub fn before_call(thread: &mut Thread, pc: AppPc, since: &str) -> CachePc {
 
 /// A signal is about to be delivered to a thread that has been asked to leave, and
 /// stands at `spot`. `false`: it cannot; the request is void.
-pub fn instead_of_delivery(
+pub(crate) fn instead_of_delivery(
     thread: &mut Thread,
     context: &mut UContext,
     info: &SigInfo,
@@ -94,7 +85,7 @@ pub fn instead_of_delivery(
         return false;
     }
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
-    deliver::settle(thread, context, &spot);
+    deliver::put_right(thread, context, &spot);
     depart(&mut vm::lock(), TRACED);
     signals::set_mask(NOTHING);
     give_back_actions(thread);
@@ -119,25 +110,25 @@ fn all_halt(thread: &Thread) -> bool {
 /// The thread halts at `spot`, and goes on as the leader decides.
 fn with_others(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot) {
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
-    deliver::settle(thread, context, &spot);
+    deliver::put_right(thread, context, &spot);
     x87::correct_frame(context.fpstate);
     if gather::halt(thread) != Verdict::Stay {
         keep(thread, info);
         go(thread, context, spot.pc)
     }
     thread.signals.leaving = false;
-    let settled = spot.settled();
+    let spot = spot.put_right();
     if is_request(info) {
-        deliver::go_on(thread, context, &settled);
+        deliver::go_on(thread, context, &spot);
     } else {
-        deliver::deliver(thread, context, info, &settled, false);
+        deliver::deliver(thread, context, info, &spot, false);
     }
 }
 
 /// The thread, at `pc` in the program's state, is about to die of `info`, but another thread
 /// leads. If that one has all leave, the signal is delivered natively; if it dies, this one
 /// dies with it. `false`: it is this thread's turn, in memory that others need.
-pub fn dying_with_others(
+pub(crate) fn dying_with_others(
     thread: &mut Thread,
     context: &mut UContext,
     info: &SigInfo,
@@ -171,7 +162,7 @@ fn depart(vm: &mut Locked, since: &str) {
 
 /// In a handler of ours, all app registers in `context`: the app goes on at `pc` by
 /// itself.
-pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
+pub(crate) fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
     signals::set_mask(NOTHING);
     // Whoever has asked for it waits for the mark, and then for the program's own mask.
     ask::mark();
@@ -182,7 +173,7 @@ pub fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
 /// The last thread of ours goes, and with it our memory if it is `alone`.
 fn last_goes(thread: &mut Thread, context: &mut UContext, pc: AppPc, alone: bool) -> ! {
     make_native(thread, context, pc);
-    let ours: Vec<Range> = holdings::all(&vm::lock()).collect();
+    let ours: Vec<Range> = ours::all(&vm::lock()).collect();
     if alone && let Some(steps) = LastSteps::new(context, &ours, &gather::frames(thread)) {
         thread.lend_gs();
         // SAFETY: all signals are blocked, and nobody else runs our code.
@@ -205,11 +196,11 @@ fn restore(thread: &Thread, context: &UContext) -> ! {
     unsafe { frame.write(*context) };
     thread.lend_gs();
     // SAFETY: the kernel's own frame, edited.
-    unsafe { glue::sigreturn(frame) }
+    unsafe { gate::sigreturn(frame) }
 }
 
 /// Makes `context` the program's at `pc`; signals that we hold become the kernel's.
-pub fn make_native(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
+pub(crate) fn make_native(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
     queue_anew(thread);
     context.gregs[greg::RIP] = pc.0;
     let flags = &mut context.gregs[greg::FLAGS];
@@ -219,7 +210,7 @@ pub fn make_native(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
 }
 
 /// The kernel gets the dispositions of the program.
-pub fn give_back_actions(thread: &Thread) {
+pub(crate) fn give_back_actions(thread: &Thread) {
     let actions = &thread.process().actions;
     for signal in 1..=MAX_SIGNAL {
         // SAFETY: what the app itself has asked for.
@@ -232,5 +223,5 @@ fn queue_anew(thread: &mut Thread) {
     if core::mem::take(&mut thread.pending) != 0 {
         signals::queue_to_self(&thread.signals.waiting);
     }
-    held::hand_over(thread);
+    pending::hand_over(thread);
 }

@@ -1,7 +1,7 @@
 //! `ppin run` under strace or a debugger.
 //!
 //! A process has one tracer, and ppin must be that of the program for a moment. So
-//! where somebody traces us already, the program runs as our child, which is cloned so
+//! where another process traces us already, the program runs as our child, which is cloned so
 //! that a tracer who follows children does not get it, and we are to our caller what it
 //! is: signals that are sent to us go to it, we stop when it stops, and end as it ends.
 //! Signals of the terminal reach it by themselves, since it stays in our process group.
@@ -46,7 +46,7 @@ pub fn go(tracer: &str) -> Result<(), Failure> {
     }
 }
 
-/// fork(2), but nobody can have the child traced from its start (`CLONE_UNTRACED` of
+/// fork(2), but no tracer can have the child traced from its start (`CLONE_UNTRACED` of
 /// clone(2)). The child; `None` in it.
 fn fork_untraced() -> Result<Option<Pid>, Errno> {
     let flags = CLONE_UNTRACED | SIGCHLD;
@@ -91,7 +91,8 @@ fn stand_in(child: Pid, signals: &SignalFd) -> ! {
     }
 }
 
-/// What a process has sent goes to the child; what the kernel sends, it gets itself.
+/// Passes a signal on to the child if a process has sent it; the kernel's own reach the child
+/// directly.
 fn pass_on(child: Pid, info: &siginfo) {
     if info.ssi_code > 0 {
         return;
