@@ -2,8 +2,10 @@
 //! anything over.
 
 use crate::vm::{self, Vm};
-pub use ppin_codecache::Range;
 use ppin_os::{heap, place};
+
+/// Start and end.
+pub type Range = (u64, u64);
 
 /// All of them, in no order.
 pub fn all(vm: &Vm) -> impl Iterator<Item = Range> {
