@@ -20,12 +20,12 @@ extern crate std;
 const CANONICAL: Context = Context::CANONICAL;
 const IDENTITY: [u8; 32] = [0x11; 32];
 /// Hot bytes of which two do not fit into one group.
-const LARGE: usize = 12 << 10;
-const INT3: u8 = 0xcc;
+pub(super) const LARGE: usize = 12 << 10;
+pub(super) const INT3: u8 = 0xcc;
 
 /// A code cache and a database.
-struct Shelf {
-    world: World,
+pub(super) struct Shelf {
+    pub(super) world: World,
     library: Library,
     key: Key,
     _folder: tempfile::TempDir,
@@ -102,14 +102,14 @@ impl Shelf {
     }
 
     /// With a unit of these fragments, which nobody has asked for yet.
-    fn holding(fragments: &[(Fragment, u32)]) -> Self {
+    pub(super) fn holding(fragments: &[(Fragment, u32)]) -> Self {
         let mut shelf = Self::new();
         let bytes = shelf.freeze(fragments);
         shelf.publish(0, &bytes);
         shelf
     }
 
-    fn find(&mut self, offset: u64) -> Option<CachePc> {
+    pub(super) fn find(&mut self, offset: u64) -> Option<CachePc> {
         self.find_under(offset, CANONICAL)
     }
 
@@ -119,7 +119,7 @@ impl Shelf {
         world.code.find_persisted(library, pc, context)
     }
 
-    fn units(&self) -> &[Bound] {
+    pub(super) fn units(&self) -> &[Bound] {
         self.world.code.units.of(self.world.image)
     }
 
@@ -127,9 +127,17 @@ impl Shelf {
         self.world.code.figures.notes.join("\n")
     }
 
+    /// Where the fragment at `offset` is entered.
+    pub(super) fn entry(&self, offset: u64) -> CachePc {
+        let unit = &self.units()[0];
+        let found = unit.unit.lookup(ImageOff(offset as i32), CANONICAL);
+        let entry = found.expect("sound").expect("it is in the unit");
+        CachePc(unit.hot() + u64::from(entry.hot))
+    }
+
     /// Addresses of the branch field, the slot and the record of exit 0 of the fragment at
     /// `offset`.
-    fn exit(&self, offset: u64) -> (u64, u64, u64) {
+    pub(super) fn exit(&self, offset: u64) -> (u64, u64, u64) {
         let unit = &self.units()[0];
         let found = unit.unit.lookup(ImageOff(offset as i32), CANONICAL);
         let entry = found.expect("sound").expect("it is in the unit");
@@ -150,12 +158,12 @@ impl Shelf {
         (field + 4).wrapping_add_signed(i64::from(distance))
     }
 
-    fn slot(&self, offset: u64) -> u64 {
+    pub(super) fn slot(&self, offset: u64) -> u64 {
         // SAFETY: within the unit's mapping.
         unsafe { (self.exit(offset).1 as *const u64).read() }
     }
 
-    fn byte(&self, at: CachePc) -> u8 {
+    pub(super) fn byte(&self, at: CachePc) -> u8 {
         // SAFETY: within the unit's mapping.
         unsafe { (at.0 as *const u8).read_volatile() }
     }

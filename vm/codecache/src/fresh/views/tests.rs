@@ -74,8 +74,10 @@ fn only_what_is_used_is_copied() {
     put(&mut views, 0, 1);
     put(&mut views, 2 * mem::PAGE, 2);
     views.seal();
-    let used = [views.exec..views.exec + mem::PAGE];
-    views.writable(views.exec, &used).expect("there is memory");
+    let used = views.exec..views.exec + mem::PAGE;
+    views
+        .writable(views.exec, from_ref(&used))
+        .expect("there is memory");
     assert_eq!((got(&views, 0), got(&views, 2 * mem::PAGE)), (1, 0));
     views.free();
 }
