@@ -57,8 +57,9 @@ impl Writer<'_> {
         self.fragments();
         self.records(SectionId::Relocs, |piece| piece.fragment.relocs)?;
         self.records(SectionId::Exits, |piece| piece.fragment.exits)?;
-        self.records(SectionId::PcRows, |piece| piece.fragment.pc_map)?;
+        self.pc_rows()?;
         self.records(SectionId::Counts, |piece| piece.fragment.counts)?;
+        self.spill_sets();
         self.begin(SectionId::Tool);
         for piece in self.spec.fragments {
             self.out.extend_from_slice(piece.tool);
@@ -94,7 +95,8 @@ impl Writer<'_> {
     fn fragments(&mut self) {
         self.begin(SectionId::Fragments);
         let mut next = FragmentRec::default();
-        for (piece, &(hot, cold)) in self.spec.fragments.iter().zip(&self.plan.places) {
+        let fragments = self.spec.fragments.iter().zip(&self.plan.places);
+        for (number, (piece, &(hot, cold))) in fragments.enumerate() {
             let fragment = &piece.fragment;
             let this = FragmentRec {
                 head: fragment.head.0,
@@ -106,6 +108,7 @@ impl Writer<'_> {
                 cold,
                 cold_len: fragment.cold.len() as u32,
                 flags: piece.flags,
+                first_spill_set: self.plan.spills.first(number),
                 ..next
             };
             this.put(&mut self.out);
@@ -138,6 +141,25 @@ impl Writer<'_> {
             }
         }
         Ok(())
+    }
+
+    fn pc_rows(&mut self) -> Result<(), FreezeError> {
+        self.begin(SectionId::PcRows);
+        for (number, piece) in self.spec.fragments.iter().enumerate() {
+            for row in piece.fragment.pc_map {
+                let row = self.plan.spills.store(number, row);
+                let row = row.ok_or(FreezeError::Malformed { fragment: number })?;
+                row.put(&mut self.out);
+            }
+        }
+        Ok(())
+    }
+
+    fn spill_sets(&mut self) {
+        self.begin(SectionId::Spills);
+        for set in &self.plan.spills.sets {
+            self.out.extend_from_slice(&set.to_bytes());
+        }
     }
 
     /// Both code sections: copied, relocated, linked.

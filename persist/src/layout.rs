@@ -7,7 +7,8 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 ///
 /// 1: first version.
 /// 2: images are identified by build id and length; times of files mean nothing.
-pub const FORMAT_VERSION: u32 = 2;
+/// 3: any register may lie in any spill slot: sets of them are a table of their own.
+pub const FORMAT_VERSION: u32 = 3;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;
@@ -31,7 +32,7 @@ pub(crate) const MAX_TEXT: usize = 4096;
 pub(crate) const FILL: u8 = 0xcc;
 
 /// Number of sections.
-pub const SECTIONS: usize = 11;
+pub const SECTIONS: usize = 12;
 
 /// The sections, in file order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -51,14 +52,16 @@ pub enum SectionId {
     PcRows = 5,
     /// Counter additions, 16 bytes each.
     Counts = 6,
+    /// Sets of spilled registers, 8 bytes each.
+    Spills = 7,
     /// The tool's own records.
-    Tool = 7,
+    Tool = 8,
     /// Code.
-    Hot = 8,
+    Hot = 9,
     /// Stubs.
-    Cold = 9,
+    Cold = 10,
     /// Slots, 8 bytes each.
-    Slots = 10,
+    Slots = 11,
 }
 
 impl SectionId {
@@ -71,6 +74,7 @@ impl SectionId {
         Self::Exits,
         Self::PcRows,
         Self::Counts,
+        Self::Spills,
         Self::Tool,
         Self::Hot,
         Self::Cold,
@@ -84,7 +88,7 @@ impl SectionId {
             Self::Fragments => 64,
             Self::Relocs => 12,
             Self::Exits => 20,
-            Self::PcRows | Self::Slots => 8,
+            Self::PcRows | Self::Spills | Self::Slots => 8,
             Self::Tool | Self::Hot | Self::Cold => 1,
         }
     }
@@ -108,6 +112,7 @@ impl SectionId {
             Self::Exits => "exits",
             Self::PcRows => "pc map",
             Self::Counts => "counts",
+            Self::Spills => "spill sets",
             Self::Tool => "tool records",
             Self::Hot => "hot code",
             Self::Cold => "cold code",
@@ -117,7 +122,7 @@ impl SectionId {
 }
 
 /// Length of the fixed part of the head.
-pub const HEADER_LEN: usize = 336;
+pub const HEADER_LEN: usize = 352;
 
 /// Length of one entry of the group table.
 pub(crate) const GROUP_REC_LEN: usize = 24;

@@ -40,6 +40,7 @@ mod search;
 mod segments;
 mod slot;
 mod spec;
+mod spills;
 mod tables;
 mod thaw;
 pub mod trust;

@@ -4,6 +4,7 @@ use crate::layout::{CODE_ALIGN, GROUP, GROUP_REC_LEN, HEADER_LEN, MAX_FILE, PAGE
 use crate::layout::{MAX_TEXT, SECTIONS};
 use crate::record::{GroupRec, SectionRec};
 use crate::spec::{FreezeError, Piece, UnitSpec};
+use crate::spills::SpillTable;
 use alloc::vec::Vec;
 
 /// The layout of a unit.
@@ -17,6 +18,7 @@ pub(crate) struct Plan {
     pub groups: Vec<GroupRec>,
     pub head_len: u32,
     pub file_len: u32,
+    pub spills: SpillTable,
 }
 
 /// An entry point as one number that sorts by head, then by context.
@@ -51,7 +53,8 @@ impl Plan {
         if spec.image_path.len() > MAX_TEXT || spec.label.len() > MAX_TEXT {
             return Err(FreezeError::Text);
         }
-        let sizes = Sizes::measure(pieces)?;
+        let spills = spill_table(pieces)?;
+        let sizes = Sizes::measure(pieces, &spills)?;
         let index = sorted_index(pieces)?;
         let (hot_at, hot) = pack(pieces.iter().map(|piece| piece.fragment.hot.len()));
         let (cold_at, cold) = pack(pieces.iter().map(|piece| piece.fragment.cold.len()));
@@ -67,7 +70,7 @@ impl Plan {
             };
         }
         let places = hot_at.into_iter().zip(cold_at).collect();
-        Self::place(spec, places, index, &spans)
+        Self::place(spec, places, index, &spans, spills)
     }
 
     fn place(
@@ -75,6 +78,7 @@ impl Plan {
         places: Vec<(u32, u32)>,
         index: Vec<(EntryKey, u32)>,
         spans: &[Vec<Span>; SECTIONS],
+        spills: SpillTable,
     ) -> Result<Self, FreezeError> {
         let group_count: usize = spans.iter().map(Vec::len).sum();
         let text_len = spec.image_path.len() + spec.label.len();
@@ -103,6 +107,7 @@ impl Plan {
             groups,
             head_len: small(head_len as u64)?,
             file_len: small(at)?,
+            spills,
         })
     }
 }
@@ -133,15 +138,19 @@ struct Sizes {
     exits: u64,
     pc_rows: u64,
     counts: u64,
+    spills: u64,
     tool: u64,
 }
 
 impl Sizes {
-    fn measure(pieces: &[Piece<'_>]) -> Result<Self, FreezeError> {
+    fn measure(pieces: &[Piece<'_>], spills: &SpillTable) -> Result<Self, FreezeError> {
         if pieces.is_empty() {
             return Err(FreezeError::Empty);
         }
-        let mut sizes = Self::default();
+        let mut sizes = Self {
+            spills: spills.sets.len() as u64,
+            ..Self::default()
+        };
         for (number, piece) in pieces.iter().enumerate() {
             let fragment = &piece.fragment;
             if fragment.hot.is_empty() || fragment.slots.len() > usize::from(u16::MAX) + 1 {
@@ -166,11 +175,21 @@ impl Sizes {
             SectionId::Exits => self.exits,
             SectionId::PcRows => self.pc_rows,
             SectionId::Counts => self.counts,
+            SectionId::Spills => self.spills,
             SectionId::Tool => self.tool,
             SectionId::Hot | SectionId::Cold | SectionId::Slots => 0,
         };
         records * section.record_len() as u64
     }
+}
+
+fn spill_table(pieces: &[Piece<'_>]) -> Result<SpillTable, FreezeError> {
+    let mut table = SpillTable::default();
+    for (fragment, piece) in pieces.iter().enumerate() {
+        let added = table.add(piece.fragment.pc_map);
+        added.ok_or(FreezeError::Malformed { fragment })?;
+    }
+    Ok(table)
 }
 
 fn sorted_index(pieces: &[Piece<'_>]) -> Result<Vec<(EntryKey, u32)>, FreezeError> {

@@ -9,7 +9,7 @@ use crate::layout::{CHECKSUM_AT, GROUP_REC_LEN, HEADER_LEN, SECTIONS};
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
-use ppin_relocator::{CountRow, Exit, PcRow, Reloc, RelocKind, Section};
+use ppin_relocator::{CountRow, Exit, Reloc, RelocKind, Section};
 use rkyv::{Archive, Deserialize, Serialize};
 
 /// A section in the head.
@@ -102,7 +102,8 @@ pub(crate) struct FragmentRec {
     pub first_count: u32,
     pub first_tool_byte: u32,
     pub flags: u32,
-    pub reserved: u32,
+    /// First set of spilled registers that its rows may name; other fragments may share it.
+    pub first_spill_set: u32,
 }
 
 /// A relocation: offset in bits 0 to 27 of `place`, section in bit 28, kind above.
@@ -123,7 +124,8 @@ pub(crate) struct ExitRec {
     pub slot: u32,
 }
 
-/// A row of the pc map: offset in the low 24 bits, flags or mask above.
+/// A row of the pc map: offset in the low 24 bits, above them flags, or the number of a set
+/// of spilled registers.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PcRec {
     pub hot_flags: u32,
@@ -216,7 +218,6 @@ pub(crate) trait Stored: Sized {
 }
 
 const LOW28: u32 = (1 << 28) - 1;
-const LOW24: u32 = (1 << 24) - 1;
 const TOP_BIT: u32 = 1 << 31;
 
 impl Stored for Reloc {
@@ -280,26 +281,6 @@ impl Stored for Exit {
             branch: record.branch,
             stub: record.stub,
             slot: u16::try_from(record.slot).ok()?,
-        })
-    }
-}
-
-impl Stored for PcRow {
-    type Record = PcRec;
-
-    fn store(&self) -> Option<PcRec> {
-        (self.hot <= LOW24 && self.app <= LOW24).then_some(PcRec {
-            hot_flags: self.hot | u32::from(self.flags) << 24,
-            app_spilled: self.app | u32::from(self.spilled) << 24,
-        })
-    }
-
-    fn load(record: PcRec) -> Option<Self> {
-        Some(Self {
-            hot: record.hot_flags & LOW24,
-            app: record.app_spilled & LOW24,
-            spilled: (record.app_spilled >> 24) as u8,
-            flags: (record.hot_flags >> 24) as u8,
         })
     }
 }

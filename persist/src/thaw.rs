@@ -7,7 +7,7 @@ use crate::slot::SlotValue;
 use crate::spec::Piece;
 use crate::tables::FragmentInfo;
 use alloc::vec::Vec;
-use ppin_relocator::{Fragment, FragmentRef, SlotInit, normalise};
+use ppin_relocator::{Fragment, FragmentRef, PcRow, SlotInit, normalise};
 
 /// A fragment taken out of a unit, with all that was written with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -64,7 +64,7 @@ impl UnitFile<'_> {
             slots: self.slots(&info)?,
             relocs: unit.relocs(number)?.collect::<Result<_, _>>()?,
             exits: unit.exits(number)?.collect::<Result<_, _>>()?,
-            pc_map: unit.pc_rows(number)?.collect(),
+            pc_map: self.all_pc_rows(number)?,
             counts: unit.counts(number)?.collect(),
         };
         normalise(&mut fragment);
@@ -74,6 +74,18 @@ impl UnitFile<'_> {
             source_hash: source.hash,
             tool: unit.tool_record(number)?.to_vec(),
         })
+    }
+
+    /// The pc map of a fragment, if all its rows make sense.
+    fn all_pc_rows(&self, number: u32) -> Result<Vec<PcRow>, Reject> {
+        let unit = self.unit();
+        let rows: Vec<PcRow> = unit.pc_rows(number)?.collect();
+        let kept = unit.pair(number)?.records(SectionId::PcRows).len();
+        if rows.len() == kept {
+            Ok(rows)
+        } else {
+            Err(Reject::Record(SectionId::PcRows))
+        }
     }
 
     /// All fragments, in order.

@@ -9,6 +9,7 @@ use crate::layout::{GROUP, SectionId};
 use crate::plan::EntryKey;
 use crate::record::{HeaderRec, IndexRec, Record, SourceRec};
 use crate::search::{partition, read_at};
+use crate::spills::{self, Window};
 use crate::tables::{Entry, FragmentInfo, RecordPair, Records, Source};
 use crate::{Geometry, Key, Reject, head};
 use alloc::boxed::Box;
@@ -247,8 +248,16 @@ impl<'a> VerifiedUnit<'a> {
     /// # Errors
     /// The table is damaged.
     pub fn pc_rows(&self, number: u32) -> Result<impl Iterator<Item = PcRow> + use<'a>, Reject> {
-        let bytes = self.table_of(number, SectionId::PcRows)?;
-        Ok(Records::<PcRow>::new(bytes, SectionId::PcRows).flatten())
+        let pair = self.pair(number)?;
+        let bytes = self.records(SectionId::PcRows, pair.records(SectionId::PcRows))?;
+        let sets = Window::range(pair.this.first_spill_set, self.spill_sets());
+        let window = Window::new(self.records(SectionId::Spills, sets)?);
+        Ok(spills::rows(bytes, window).flatten())
+    }
+
+    /// Number of sets of spilled registers.
+    fn spill_sets(&self) -> u32 {
+        self.section(SectionId::Spills).len / SectionId::Spills.record_len() as u32
     }
 
     /// The row of the pc map for byte `offset` of fragment `number`.
@@ -372,7 +381,7 @@ impl<'a> VerifiedUnit<'a> {
     }
 
     /// Verifies what a run may read of hot group `group` once its code runs: records,
-    /// pc map and count rows of its fragments. A fault or a signal reads them when it
+    /// pc map and count rows of its fragments, and all sets of spilled registers. A fault or a signal reads them when it
     /// is too late to translate afresh.
     ///
     /// # Errors
@@ -394,6 +403,7 @@ impl<'a> VerifiedUnit<'a> {
         for section in [SectionId::PcRows, SectionId::Counts] {
             self.records(section, all.records(section))?;
         }
+        self.records(SectionId::Spills, 0..self.spill_sets())?;
         Ok(())
     }
 

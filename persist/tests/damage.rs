@@ -7,7 +7,8 @@ use ppin_abi::addr::ImageOff;
 use ppin_abi::area::LAYOUT_VERSION;
 use ppin_abi::context::Context;
 use ppin_persist::{
-    FORMAT_VERSION, FragmentInfo, Geometry, Key, KeyPart, Reject, SectionId, UnitFile, merge,
+    FORMAT_VERSION, FragmentInfo, Geometry, HEADER_LEN, Key, KeyPart, Reject, SectionId, UnitFile,
+    merge,
 };
 use ppin_relocator::{CountRow, PcRow};
 use proptest::prelude::*;
@@ -59,7 +60,7 @@ fn seal_groups(bytes: &mut [u8]) {
     let label = u16::from_le_bytes([bytes[158], bytes[159]]);
     let text = word(bytes, 152) as usize + usize::from(label);
     let head_len = word(bytes, 144) as usize;
-    for at in (336..head_len - text).step_by(24) {
+    for at in (HEADER_LEN..head_len - text).step_by(24) {
         let (start, len) = (word(bytes, at) as usize, word(bytes, at + 4) as usize);
         let sum = xxhash_rust::xxh3::xxh3_64(&bytes[start..start + len]);
         bytes[at + 8..at + 16].copy_from_slice(&sum.to_le_bytes());
@@ -186,6 +187,21 @@ fn damage_in_one_group_spares_the_others() {
         })
     ));
     assert!(file.unit().counts(fragments - 1).is_ok());
+}
+
+/// Right checksums, but a register lies where none can: no row is made of that.
+#[test]
+fn a_spill_set_that_makes_no_sense_is_refused() {
+    const STACK_POINTER: u8 = 4;
+    let mut bytes = frozen(&sample(12));
+    let (start, end) = find(&bytes, SectionId::Spills);
+    assert_eq!(end - start, 8, "all fragments need the same set");
+    bytes[start] = STACK_POINTER + 1;
+    seal_groups(&mut bytes);
+    let file = UnitFile::open(&bytes, None).unwrap();
+    let refused = Reject::Record(SectionId::PcRows);
+    assert_eq!(file.thaw(0), Err(refused));
+    assert_eq!(file.verify_all().err(), Some(refused));
 }
 
 /// What a run reads of a fragment after its code was admitted.

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
+use ppin_abi::spills::SpillSet;
 
 /// The code emitted for one trace under one static context.
 ///
@@ -121,6 +122,8 @@ pub mod pc_flag {
     /// Only comparing of the source has run behind the boundary, and at every byte of the row
     /// the registers and flags can be had from where the row says: as good as the boundary.
     pub const COMPARING: u8 = 16;
+    /// The app's arithmetic flags lie in rax, as `lahf; seto al` has left them there.
+    pub const FLAGS_IN_RAX: u8 = 32;
 }
 
 /// One stretch of hot code; a stretch ends where the next begins.
@@ -131,8 +134,8 @@ pub struct PcRow {
     /// App instruction it belongs to, in bytes from the head. A fault anywhere in
     /// the stretch is a fault of that instruction.
     pub app: u32,
-    /// Registers whose app value lies in the spill area (bits of `Spill`).
-    pub spilled: u8,
+    /// Registers whose app value lies in the spill area.
+    pub spilled: SpillSet,
     /// Bits of [`pc_flag`].
     pub flags: u8,
 }

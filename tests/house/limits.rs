@@ -33,4 +33,4 @@ pub const SIZES: Exceptions = &[];
 /// Percent of all lines.
 pub const SHARES: Exceptions = &[];
 /// Lines of source per test.
-pub const FEW_TESTS: Exceptions = &[("vm/codecache", 347)];
+pub const FEW_TESTS: Exceptions = &[];

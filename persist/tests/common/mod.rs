@@ -3,6 +3,7 @@
 
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_abi::spills::{SpillSet, SpillSlot};
 use ppin_persist::{Key, Piece, Thawed, UnitSpec, freeze};
 use ppin_relocator::{
     CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, normalise,
@@ -92,12 +93,26 @@ fn any_reloc(hot: usize, cold: usize, slots: usize) -> impl Strategy<Value = Rel
 }
 
 fn pc_row(hot: usize) -> impl Strategy<Value = PcRow> {
-    let parts = (0..hot as u32, 0..900u32, any::<u8>(), 0..4u8);
+    let parts = (0..hot as u32, 0..900u32, spill_set(), 0..4u8);
     parts.prop_map(|(hot, app, spilled, flags)| PcRow {
         hot,
         app,
         spilled,
         flags,
+    })
+}
+
+/// Registers in some slots, rarely the same ones.
+fn spill_set() -> impl Strategy<Value = SpillSet> {
+    let slot = (0..8usize, prop_oneof![0..4u8, 5..16u8]);
+    vec(slot, 0..3).prop_map(|lying| {
+        lying.into_iter().fold(
+            SpillSet::NONE,
+            |set, (slot, register)| match SpillSlot::new(slot) {
+                Some(slot) if set.slot_of(register).is_none() => set.with(slot, register),
+                _ => set,
+            },
+        )
     })
 }
 
@@ -227,7 +242,7 @@ fn sample_fragment(number: u32, count: u32) -> Thawed {
             .map(|row| PcRow {
                 hot: 8 * row,
                 app: 4 * row,
-                spilled: 2,
+                spilled: SpillSet::at_home(2),
                 flags: 1,
             })
             .collect(),

@@ -2,6 +2,7 @@
 
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_abi::spills::SpillSet;
 use ppin_persist::{Geometry, Key, MovedUnit, Piece, UnitFile, UnitSpec, freeze, merge};
 use ppin_relocator::{
     CountRow, Exit, Fragment, FragmentRef, PcRow, Reloc, RelocKind, Section, SlotInit,
@@ -110,7 +111,7 @@ fn fragment(number: i32) -> Fragment {
             .map(|row| PcRow {
                 hot: 8 * row,
                 app: row,
-                spilled: 3,
+                spilled: SpillSet::at_home(3),
                 flags: 1,
             })
             .collect(),

@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! gs:0x000  self            address of the area itself
-//! gs:0x008  spill[8]        app registers that emitted code borrowed (Spill)
+//! gs:0x008  spill[8]        app registers whose place emitted code has taken
 //! gs:0x048  entry[9]        addresses of runtime routines (Entry)
 //! gs:0x090  rseq            the thread's restartable sequences (Rseq)
 //! gs:0x0c8  app_gs_base     base that the app has given the gs segment
@@ -16,6 +16,8 @@
 //! gs:0x308  filters         what confines the thread's system calls
 //! ```
 
+use crate::spills::SPILL_SLOTS;
+pub use crate::spills::Spill;
 use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module or in [`crate::record`].
@@ -46,7 +48,8 @@ pub struct Rseq {
     pub against: u64,
     /// The same for addresses relative to the fs segment.
     pub against_fs: u64,
-    /// While a sequence runs: registers whose app value lies in the spill area.
+    /// While a sequence runs: registers whose app value lies at home in the spill area, as a
+    /// mask ([`Spill::bit`]).
     pub spilled: u64,
     /// App rcx, when a sequence was aborted with nothing spilled.
     pub rcx: u64,
@@ -77,8 +80,8 @@ impl Rseq {
 pub struct Area {
     /// Address of this structure.
     pub self_ptr: u64,
-    /// App register values, by [`Spill`].
-    pub spill: [u64; 8],
+    /// App register values, by slot.
+    pub spill: [u64; SPILL_SLOTS],
     /// Runtime routines, by [`Entry`].
     pub entry: [u64; ENTRIES],
     /// Restartable sequences.
@@ -106,48 +109,6 @@ const _: () = {
     assert!(offset_of!(Area, counters) == 0x100);
     assert!(offset_of!(Area, pace) == PACE as usize);
 };
-
-/// A spill slot and the app register that it holds while borrowed. A register is
-/// only ever spilled to its own slot, so a set of spilled registers is a bit mask.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-#[repr(u8)]
-pub enum Spill {
-    /// app rax
-    Rax = 0,
-    /// app rcx: the register by which emitted code speaks to the runtime
-    Rcx = 1,
-    /// app rdx
-    Rdx = 2,
-    /// app rbx
-    Rbx = 3,
-    /// app rsi
-    Rsi = 4,
-    /// app rdi
-    Rdi = 5,
-    /// app r8
-    R8 = 6,
-    /// app arithmetic flags, as `lahf; seto al` leaves them in rax
-    Flags = 7,
-}
-
-impl Spill {
-    /// Displacement from `gs`, in bytes.
-    #[must_use]
-    pub const fn disp(self) -> u32 {
-        0x08 + 8 * self as u32
-    }
-    /// Hardware number of its register; of rax for the flags.
-    #[must_use]
-    pub const fn register(self) -> u8 {
-        const NUMBERS: [u8; 8] = [0, 1, 2, 3, 6, 7, 8, 0];
-        NUMBERS[self as usize]
-    }
-    /// Its bit in [`crate::record`] and pc-map masks.
-    #[must_use]
-    pub const fn bit(self) -> u8 {
-        1 << self as u8
-    }
-}
 
 /// Runtime routines that emitted code jumps to as `jmp gs:[disp]`. What each
 /// expects is said in [`crate::record`]; all expect the app's other registers,

@@ -4,8 +4,9 @@
 //! compiler emits meet here: address types ([`addr`]), the per-thread area that
 //! emitted code reaches through `gs` ([`area`]), the records that emitted stubs
 //! hand to the VM ([`record`]), the static context of a fragment ([`context`]),
-//! the boot block that the launcher leaves for the runtime ([`boot`]), headers of ELF files ([`elf`]),
-//! words for errors ([`errno`]) and the place of our memory in the program's ([`room`]).
+//! the boot block that the launcher leaves for the runtime ([`boot`]), headers of ELF files
+//! ([`elf`]), words for errors ([`errno`]), where registers lie that code has borrowed
+//! ([`spills`]), and the place of our memory in the program's ([`room`]).
 //!
 //! Nothing here runs: plain data, no allocation, no operating system.
 #![no_std]
@@ -19,6 +20,7 @@ pub mod elf;
 pub mod errno;
 pub mod record;
 pub mod room;
+pub mod spills;
 
 /// Most app bytes that one trace covers; more are not looked at.
 pub const MAX_TRACE_BYTES: usize = 512;

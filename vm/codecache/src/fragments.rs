@@ -9,9 +9,6 @@ use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
 use ppin_relocator::Fragment;
 
-/// Start and end of a stretch of memory.
-pub type Range = (u64, u64);
-
 impl CodeCache {
     /// The fragment of this number.
     #[must_use]
@@ -127,24 +124,30 @@ impl CodeCache {
         self.fresh.limit = self.fresh.limit.min(limit);
     }
 
-    /// Memory that holds code in use: chunks of fresh code, then units.
-    pub fn ranges(&self) -> impl Iterator<Item = Range> {
+    /// Start and end of memory that holds code in use: chunks of fresh code, then units.
+    pub fn ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         let chunks = self.fresh.chunks.iter().map(|chunk| chunk.range());
         chunks.chain(self.units.all().map(|unit| unit.range()))
     }
 
-    /// Memory that is ours besides: retired code, and room for after a flush.
-    pub fn idle_ranges(&self) -> impl Iterator<Item = Range> {
+    /// Start and end of memory that is ours besides: room for after a flush, and retired code.
+    pub fn idle_ranges(&self) -> impl Iterator<Item = (u64, u64)> {
         let spare = self.fresh.spare.iter();
         let retired = self.fresh.retired.iter().flat_map(|it| it.chunks());
         spare.chain(retired).map(|chunk| chunk.range())
     }
 
-    /// The fragments of `image` that are in use and not saved, as `wanted` says of each.
+    /// The fragments of `image` that are in use and to be saved, as `wanted` says of each. What
+    /// may change where it is would be refused by the next run.
     #[must_use]
     pub fn unsaved(&self, image: ImageId, wanted: impl Fn(&Fresh) -> bool) -> Vec<FragmentId> {
         let all = self.fragments_of(image);
-        let unsaved = all.filter(|(_, fresh)| fresh.unsaved().is_some() && wanted(fresh));
+        let stays = |fresh: &Fresh| {
+            let start = fresh.pc().0;
+            let end = start + u64::from(fresh.code().source_len);
+            !self.images.may_change(start, end)
+        };
+        let unsaved = all.filter(|(_, f)| f.unsaved().is_some() && stays(f) && wanted(f));
         unsaved.map(|(id, _)| id).collect()
     }
 }

@@ -28,6 +28,8 @@ mod install;
 mod invalidate;
 mod journal;
 mod lookup;
+#[cfg(test)]
+mod model;
 pub mod room;
 pub mod spot;
 #[cfg(test)]
@@ -36,7 +38,6 @@ pub mod unit;
 
 pub use cache::CodeCache;
 pub use figures::{Figures, Spent};
-pub use fragments::Range;
 pub use install::{Full, Manner, Room};
 pub use invalidate::Dead;
 pub use journal::Journal;

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
+use ppin_abi::spills::SpillSet;
 use ppin_relocator::{CountRow, PcRow, pc_flag};
 
 /// Counter displacements from `gs`, and what to add to each.
@@ -25,7 +26,9 @@ pub struct Spot {
     /// The instruction begins a basic block on every path here.
     pub block_start: bool,
     /// Registers to be taken from the spill area.
-    pub spilled: u8,
+    pub spilled: SpillSet,
+    /// The arithmetic flags lie in rax ([`pc_flag::FLAGS_IN_RAX`]).
+    pub flags_in_rax: bool,
     /// The fragment's context.
     pub context: Context,
     /// What makes the counts exact.
@@ -43,7 +46,8 @@ impl Spot {
             repeatable: true,
             inside: 0,
             block_start: true,
-            spilled: 0,
+            spilled: SpillSet::NONE,
+            flags_in_rax: false,
             context: Context::CANONICAL,
             corrections: Vec::new(),
         }
@@ -54,7 +58,8 @@ impl Spot {
     pub fn put_right(&self) -> Self {
         Self {
             corrections: Vec::new(),
-            spilled: 0,
+            spilled: SpillSet::NONE,
+            flags_in_rax: false,
             ..self.clone()
         }
     }
@@ -92,7 +97,12 @@ pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
         repeatable: boundary || has(pc_flag::REPEATABLE) || comparing,
         inside: offset - row.hot,
         block_start: row.flags & pc_flag::BLOCK != 0,
-        spilled: if boundary { 0 } else { row.spilled },
+        spilled: if boundary {
+            SpillSet::NONE
+        } else {
+            row.spilled
+        },
+        flags_in_rax: !boundary && row.flags & pc_flag::FLAGS_IN_RAX != 0,
         context: maps.context,
         corrections: corrections(maps, offset, row.app),
     })

@@ -18,6 +18,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
+use ppin_abi::spills::SpillSet;
 use ppin_os::file::Stat;
 use ppin_os::maps::MapEntry;
 use ppin_os::mem::{self, PAGE};
@@ -35,6 +36,8 @@ const RECORD: u32 = 32;
 pub(crate) struct App {
     pub(crate) start: u64,
     pub(crate) len: u64,
+    /// What the app may do with it, as far as is known. (The test may.)
+    pub(crate) writable: bool,
 }
 
 impl App {
@@ -46,7 +49,11 @@ impl App {
         peek::never_fault();
         let (start, len) = (NEXT.fetch_add(APART, Ordering::Relaxed), pages * PAGE);
         mem::map_anon_at(start, len, mem::RWX).expect("nobody maps there");
-        let app = Self { start, len };
+        let app = Self {
+            start,
+            len,
+            writable: true,
+        };
         for at in (start..start + len).step_by(8) {
             app.write(at, &(at ^ 0x5a5a).to_le_bytes());
         }
@@ -72,7 +79,7 @@ impl App {
             end: self.start + self.len,
             path: "/test/app".into(),
             readable: true,
-            writable: true,
+            writable: self.writable,
             executable: true,
             ..MapEntry::default()
         }
@@ -111,7 +118,11 @@ impl World {
 
     /// With so many pages of app code, and so much room.
     pub(crate) fn with(pages: u64, limit: u64) -> Self {
-        let app = App::new(pages);
+        Self::of(App::new(pages), limit)
+    }
+
+    /// With this app code.
+    pub(crate) fn of(app: App, limit: u64) -> Self {
         let table = IblTable::new(Box::leak(Box::new(AtomicU64::new(0))));
         let mut code = CodeCache::new(limit, table);
         let image = add(&mut code, &app);
@@ -215,9 +226,9 @@ fn rows() -> Vec<PcRow> {
         flags,
     };
     alloc::vec![
-        row(0, 0, 0, pc_flag::BOUNDARY | pc_flag::BLOCK),
-        row(2, 0, 3, pc_flag::INSTRUCTION),
-        row(4, 1, 0, pc_flag::BOUNDARY),
+        row(0, 0, SpillSet::NONE, pc_flag::BOUNDARY | pc_flag::BLOCK),
+        row(2, 0, SpillSet::at_home(3), pc_flag::INSTRUCTION),
+        row(4, 1, SpillSet::NONE, pc_flag::BOUNDARY),
     ]
 }
 

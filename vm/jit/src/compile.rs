@@ -3,7 +3,8 @@
 use crate::analyse::flags::live_flags;
 use crate::decode::constants::{self, Constant};
 use crate::decode::{Ins, Kind};
-use crate::emit::{Emitter, ExitTo};
+use crate::emit::{Emitter, Source};
+use crate::form::{Form, InsId, Op};
 use crate::instrument::{self, Plan};
 use crate::lower::{self, Site};
 use crate::request::Request;
@@ -47,21 +48,24 @@ impl Chosen {
 #[must_use]
 pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -> Fragment {
     let selection = &chosen.0;
-    let mut emitter = Emitter::new(
-        request.pc,
-        request.image,
-        request.context,
-        selection.ins.len(),
-        selection.source_len as usize,
-    );
+    let mut form = Form::new(request.context, selection.ins.len());
     if let Some(trap) = selection.trap {
-        emitter.boundary(0);
-        lower::trap::emit(&mut emitter, request.pc, 0, trap, request.context);
+        lower::trap::lower(&mut form, request.pc, trap, request.context);
     } else {
-        let plan = instrument(request, selection, tool);
-        emit_trace(&mut emitter, request, selection, &plan);
-        emit_end(&mut emitter, selection, tool);
+        let mut plan = instrument(request, selection, tool);
+        lower_trace(&mut form, request, selection, &mut plan);
+        lower_end(&mut form, selection, tool);
     }
+    let mut emitter = Emitter::new(request.pc, request.image, request.context, &form);
+    if selection.trap.is_some() {
+        emitter.begin(0, false);
+    }
+    let source = Source {
+        ins: &selection.ins,
+        before: 0,
+        bytes: request.bytes,
+    };
+    emitter.emit(&mut form, &source, &mut 0);
     emitter.finish(selection.source_len, translated(selection))
 }
 
@@ -79,62 +83,57 @@ fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> 
     Plan::new(inserted, &selection.ins, &selection.stretches)
 }
 
-fn emit_trace(emitter: &mut Emitter, request: &Request<'_>, selection: &Selection, plan: &Plan) {
+fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, plan: &mut Plan) {
+    let image = request.image;
+    let compares = !selection.stretches.is_empty();
+    let watched = request.context.contains(Context::WATCHED);
     let mut block = !request.context.contains(Context::CONTINUATION);
     for (index, ins) in selection.ins.iter().enumerate() {
-        emitter.boundary(ins.offset);
-        if block {
-            emitter.block_start();
-        }
+        let id = InsId(index as u16);
+        form.push(Op::Begin { ins: id, block });
         block = matches!(ins.kind, Kind::CondJump | Kind::ShortJump);
-        compare(emitter, request, selection, index);
-        plan.emit_before(emitter, index, ins);
-        let site = Site {
-            ins,
-            bytes: &request.bytes[ins.offset as usize..ins.end() as usize],
-            executed: index as u32 + 1,
-        };
-        if request.context.contains(Context::WATCHED) && ins.stores_word() {
-            lower::rseq_store::emit(emitter, &site);
-        } else {
-            lower::emit(emitter, &site);
+        if compares {
+            compare(form, selection, index);
         }
-        plan.emit_after(emitter, index, ins);
+        plan.before(form, id);
+        let site = Site { id, ins, image };
+        if watched && ins.stores_word() {
+            lower::rseq_store::lower(form, &site);
+        } else {
+            lower::lower(form, &site);
+        }
+        plan.after(form, id);
     }
 }
 
 /// Where a stretch begins, its bytes are compared.
-fn compare(emitter: &mut Emitter, request: &Request<'_>, selection: &Selection, index: usize) {
+fn compare(form: &mut Form, selection: &Selection, index: usize) {
     let stretch = selection.stretches.iter().find(|s| s.start == index);
-    let Some(ins) = stretch.and_then(|s| selection.ins.get(s.clone())) else {
+    let Some(stretch) = stretch.filter(|s| !s.is_empty()) else {
         return;
     };
-    let (Some(first), Some(last)) = (ins.first(), ins.last()) else {
-        return;
-    };
+    let ins = &selection.ins[stretch.clone()];
+    let len: u32 = ins.iter().map(Ins::len).sum();
     let dead = live_flags(ins, &[]).first() == Some(&0);
-    let bytes = &request.bytes[first.offset as usize..last.end() as usize];
-    emitter.compare(first.pc(), first.offset, bytes, dead);
+    let last = InsId(stretch.end as u16 - 1);
+    lower::compare::lower(form, InsId(index as u16), last, len as usize, dead);
 }
 
 /// A trace whose last instruction goes on to the next one leaves to it.
-fn emit_end(emitter: &mut Emitter, selection: &Selection, tool: &dyn Tool) {
+fn lower_end(form: &mut Form, selection: &Selection, tool: &dyn Tool) {
     let Some(last) = selection.ins.last() else {
         return;
     };
     if last.kind.falls_through() || last.kind == Kind::Faulting {
-        let exit = ExitTo {
-            target: last.next(),
-            context: end_context(emitter, last, tool),
-            executed: selection.ins.len() as u32,
-        };
-        emitter.exit_jump(exit);
+        let ins = InsId(selection.ins.len() as u16 - 1);
+        let context = end_context(form, last, tool);
+        form.push(Op::ExitNext { ins, context });
     }
 }
 
 /// Behind a mere limit, the block goes on in the next trace.
-pub(crate) fn end_context(emitter: &Emitter, last: &Ins, tool: &dyn Tool) -> Context {
-    let context = emitter.exit_context();
+pub(crate) fn end_context(form: &Form, last: &Ins, tool: &dyn Tool) -> Context {
+    let context = form.exit_context();
     if !last.kind.ends_block() && tool.distinguishes_blocks() {
         context.with(Context::CONTINUATION)
     } else {

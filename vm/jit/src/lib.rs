@@ -9,12 +9,16 @@
 //!             v
 //!           instrument/ > what the tool inserts    it looks through the views of ppin-api
 //!             v
-//!             │            counts merged by block, placed by analyse/
-//!             v
-//!           lower/ ────> code for each kind of instruction, one file each
+//!           instrument/ > operations for it       counts merged by block, placed by analyse/
+//!           lower/ ────>  and for instructions    one rule a file
+//!             v            form/: operations on temporaries and app instructions
+//!           allocate/ ─> a register for each temporary, and where the app's is kept
 //!             v
 //!           emit/ ─────> sections, slots, relocations, exits, pc map ─> Fragment
 //! ```
+//! Beside them: operand/ (other forms of memory operands), sequence/ (restartable sequences,
+//! which are not traces but take the same way) and examine/ (answers about app code without
+//! translating it).
 //!
 //! Invariants: the same request and tool give the same bytes (no addresses, no hash
 //! order); app registers other than those named in a pc-map row are in place at
@@ -24,11 +28,13 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod allocate;
 mod analyse;
 mod compile;
 mod decode;
 mod emit;
 mod examine;
+mod form;
 mod instrument;
 mod lower;
 mod operand;

@@ -129,7 +129,7 @@ fn show_code(out: &mut String, fragment: &Fragment) {
 
 fn row_text(row: &PcRow) -> String {
     let letters = disasm::flag_letters(row.flags);
-    let spilled = disasm::spilled_names(row.spilled);
+    let spilled = disasm::kept_elsewhere(row);
     format!("+{}{letters} {spilled}", row.app)
 }
 

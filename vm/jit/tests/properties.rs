@@ -79,7 +79,7 @@ proptest! {
 
     #[test]
     fn fragments_are_sound((code, image, offset, context, unreadable) in input()) {
-        for tool in ["null", "counts", "opcodes", "calls"] {
+        for tool in ["null", "counts", "opcodes", "calls", "both"] {
             let request = Request {
                 pc: AppPc(image + offset),
                 image: ImageBase(image),
@@ -167,7 +167,7 @@ fn check_rows(fragment: &Fragment) {
     assert!(rows.windows(2).all(|pair| pair[0].app <= pair[1].app));
     assert!(rows.iter().all(|row| row.hot < fragment.hot.len() as u32));
     let boundaries = rows.iter().filter(|row| row.flags & pc_flag::BOUNDARY != 0);
-    assert!(boundaries.clone().all(|row| row.spilled == 0));
+    assert!(boundaries.clone().all(|row| row.spilled.is_empty()));
     assert_eq!(boundaries.count() as u32, fragment.instructions.max(1));
     for count in &fragment.counts {
         assert!(count.done <= fragment.hot.len() as u32);

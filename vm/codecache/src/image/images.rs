@@ -1,5 +1,6 @@
 //! All images, and the regions that they have.
 
+use super::home::Home;
 use super::image::{Image, ImageId, NOWHERE, Naming};
 use super::regions::{Region, cut, insert};
 use super::unlisted::SharedMemory;
@@ -48,6 +49,20 @@ impl Images {
         &self.all[id.0 as usize]
     }
 
+    /// Image by number, with the regions of all.
+    pub(crate) fn home(&self, id: ImageId) -> Home<'_> {
+        Home::new(self.get(id), self)
+    }
+
+    /// Whether code in `start .. end` may change without a call of the app's: the app may write
+    /// to it, or others through another mapping.
+    #[must_use]
+    pub fn may_change(&self, start: u64, end: u64) -> bool {
+        let first = self.regions.partition_point(|r| r.end <= start);
+        let here = self.regions[first..].iter().take_while(|r| r.start < end);
+        here.into_iter().any(|r| r.writable || r.shared)
+    }
+
     /// The tool's counters of image `id` lie at displacement `counters` from `gs`.
     pub fn set_counters(&mut self, id: ImageId, counters: u64) {
         self.get_mut(id).counters = counters;
@@ -80,7 +95,13 @@ impl Images {
         (0u32..).map(ImageId).zip(&self.all)
     }
 
-    /// The same, to work on.
+    /// Numbers of those that are not gone.
+    pub(crate) fn present(&self) -> Vec<ImageId> {
+        let present = self.iter().filter(|(_, image)| !image.gone);
+        present.map(|(id, _)| id).collect()
+    }
+
+    /// All images, to work on.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (ImageId, &mut Image)> {
         (0u32..).map(ImageId).zip(&mut self.all)
     }

@@ -5,17 +5,19 @@
 //! Regions are learned from the app's own `mmap` calls, and from the kernel's list
 //! when the app jumps to an address that we have not met.
 
-pub mod identity;
+mod home;
+pub(crate) mod identity;
 #[expect(
     clippy::module_inception,
     reason = "the folder holds what belongs to images"
 )]
 mod image;
 mod images;
-pub mod naming;
+pub(crate) mod naming;
 mod regions;
-pub mod unlisted;
+mod unlisted;
 
+pub(crate) use home::Home;
 pub use image::{Image, ImageId, Naming};
 pub use images::{Images, Named};
 pub use regions::Region;

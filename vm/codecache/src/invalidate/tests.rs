@@ -1,5 +1,5 @@
 use crate::fresh::Kind;
-use crate::testing::{World, add, fragment, trap};
+use crate::testing::{App, World, add, fragment, trap};
 use alloc::vec::Vec;
 use ppin_abi::context::Context;
 use ppin_os::mem::PAGE;
@@ -194,7 +194,9 @@ fn after_the_holder_of_the_lock_was_killed_nothing_is_held_or_found() {
 
 #[test]
 fn a_child_leaves_saving_to_its_parent() {
-    let mut world = World::new();
+    let mut app = App::new(1);
+    app.writable = false;
+    let mut world = World::of(app, 1 << 20);
     world.trace(0, 8, &[]);
     let unsaved = |world: &World| world.code.unsaved(world.image, |_| true).len();
     assert_eq!(unsaved(&world), 1);

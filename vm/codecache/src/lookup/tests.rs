@@ -1,4 +1,5 @@
 use crate::testing::World;
+use ppin_abi::spills::SpillSet;
 
 #[test]
 fn an_address_in_hot_or_cold_code_belongs_to_its_fragment() {
@@ -22,7 +23,7 @@ fn a_cache_address_stands_for_an_app_instruction() {
     let spot = |at: u64| world.code.spot(a.0 + at).expect("hot code");
     assert_eq!((spot(0).pc, spot(0).boundary), (world.pc(0x40), true));
     assert_eq!((spot(3).pc, spot(3).boundary), (world.pc(0x40), false));
-    assert_eq!((spot(3).spilled, spot(3).inside), (3, 1));
+    assert_eq!((spot(3).spilled, spot(3).inside), (SpillSet::at_home(3), 1));
     assert_eq!((spot(4).pc, spot(4).boundary), (world.pc(0x41), true));
     assert!(world.code.spot(a.0 + 8).is_none(), "behind the hot code");
     assert!(world.code.spot(world.fresh(a).space().cold).is_none());

@@ -1,4 +1,5 @@
 use super::*;
+use ppin_abi::spills::SpillSet;
 
 fn count(done: u32, app: u32, image: bool) -> CountRow {
     CountRow {
@@ -11,6 +12,7 @@ fn count(done: u32, app: u32, image: bool) -> CountRow {
 }
 
 fn maps(counts: Vec<CountRow>) -> Maps {
+    let rax = SpillSet::at_home(1);
     let row = |hot, app, spilled, flags| PcRow {
         hot,
         app,
@@ -22,9 +24,9 @@ fn maps(counts: Vec<CountRow>) -> Maps {
         context: Context::CANONICAL,
         hot: 0x8000,
         rows: alloc::vec![
-            row(4, 0, 1, pc_flag::BOUNDARY | pc_flag::BLOCK),
-            row(8, 0, 1, pc_flag::INSTRUCTION | pc_flag::REPEATABLE),
-            row(12, 3, 0, pc_flag::COMPARING),
+            row(4, 0, rax, pc_flag::BOUNDARY | pc_flag::BLOCK),
+            row(8, 0, rax, pc_flag::INSTRUCTION | pc_flag::REPEATABLE),
+            row(12, 3, SpillSet::NONE, pc_flag::COMPARING),
         ],
         counts,
         counters: 0x100,
@@ -40,13 +42,13 @@ fn rows_say_what_is_in_place() {
     assert!(begin.boundary && begin.block_start && begin.repeatable);
     assert_eq!(
         (begin.spilled, begin.inside),
-        (0, 0),
+        (SpillSet::NONE, 0),
         "registers are in place"
     );
     let inside = spot(5).expect("behind it");
     assert_eq!(
         (inside.boundary, inside.repeatable, inside.spilled),
-        (false, false, 1)
+        (false, false, SpillSet::at_home(1))
     );
     assert!(spot(8).is_some_and(|s| s.repeatable) && spot(9).is_some_and(|s| !s.repeatable));
     let comparing = spot(14).expect("a comparing row");
@@ -70,9 +72,15 @@ fn counts_in_advance_are_taken_back_and_those_in_arrears_made_good() {
 fn a_settled_spot_owes_nothing() {
     let maps = maps(alloc::vec![count(4, 0, false)]);
     let spot = spot_in(&maps, 0x8005).expect("in the code");
-    assert_eq!((spot.corrections.len(), spot.spilled), (1, 1));
+    assert_eq!(
+        (spot.corrections.len(), spot.spilled),
+        (1, SpillSet::at_home(1))
+    );
     let right = spot.put_right();
-    assert_eq!((right.corrections.len(), right.spilled), (0, 0));
+    assert_eq!(
+        (right.corrections.len(), right.spilled),
+        (0, SpillSet::NONE)
+    );
     assert_eq!((right.pc, right.code), (spot.pc, spot.code));
     assert!(Spot::at(AppPc(7)).boundary);
 }

@@ -3,7 +3,7 @@
 
 use super::bound::{Bound, Gate};
 use crate::figures::Figures;
-use crate::image::Image;
+use crate::image::Home;
 use crate::indirect::IblTable;
 use alloc::vec::Vec;
 use ppin_abi::MAX_TRACE_BYTES;
@@ -13,10 +13,10 @@ use ppin_persist::{CodeGroup, MovedUnit, Reject, SlotValue, source_hash, unit_fl
 
 impl Bound {
     /// Admits the group of cache address `addr`; `false` if it must not run.
-    pub fn admit_at(
+    pub(crate) fn admit_at(
         &mut self,
         addr: u64,
-        image: &Image,
+        image: Home<'_>,
         figures: &mut Figures,
         ibl: &mut IblTable,
     ) -> bool {
@@ -41,20 +41,19 @@ impl Bound {
     }
 
     /// Whether `addr` lies among the stubs.
-    #[must_use]
-    pub fn is_stub(&self, addr: u64) -> bool {
+    pub(crate) fn is_stub(&self, addr: u64) -> bool {
         self.geometry.cold.contains(&(addr - self.addr))
     }
 
     /// Admits every group, so that code of which some runs is one mapping.
-    pub fn join(&mut self, image: &Image, figures: &mut Figures, ibl: &mut IblTable) {
+    pub(crate) fn join(&mut self, image: Home<'_>, figures: &mut Figures, ibl: &mut IblTable) {
         if self.hot_gates.contains(&Gate::Open) {
             self.admit_all(image, figures, ibl);
         }
     }
 
     /// Admits every group, stubs included.
-    pub fn admit_all(&mut self, image: &Image, figures: &mut Figures, ibl: &mut IblTable) {
+    pub(crate) fn admit_all(&mut self, image: Home<'_>, figures: &mut Figures, ibl: &mut IblTable) {
         for n in 0..self.unit.hot_groups() {
             let start = self
                 .unit
@@ -74,7 +73,7 @@ impl Bound {
     fn open_hot(
         &mut self,
         group: &CodeGroup,
-        image: &Image,
+        image: Home<'_>,
         figures: &mut Figures,
         ibl: &mut IblTable,
     ) -> bool {
@@ -111,7 +110,7 @@ impl Bound {
     fn check_hot(
         &self,
         group: &CodeGroup,
-        image: &Image,
+        image: Home<'_>,
         figures: &mut Figures,
     ) -> Result<(), Reject> {
         self.unit.check_hot(
@@ -133,7 +132,7 @@ impl Bound {
         for source in self.unit.sources(group)? {
             figures.fragments_validated += 1;
             let start = source.head.at(image.base).0;
-            if image.is_off_limits(start, start + u64::from(source.len)) {
+            if image.forbids(start, start + u64::from(source.len)) {
                 return Err(Reject::Stale);
             }
             let app = buffer.get_mut(..source.len as usize).ok_or(Reject::Stale)?;
@@ -175,7 +174,7 @@ impl Bound {
     fn run_hot(
         &mut self,
         group: &CodeGroup,
-        image: &Image,
+        image: Home<'_>,
         figures: &mut Figures,
     ) -> Result<(), Reject> {
         self.rebase_slots(group, image, figures)?;
@@ -211,7 +210,7 @@ impl Bound {
     fn rebase_slots(
         &mut self,
         group: &CodeGroup,
-        image: &Image,
+        image: Home<'_>,
         figures: &mut Figures,
     ) -> Result<(), Reject> {
         let Some(range) = self.unit.slot_group(group.number) else {
@@ -228,7 +227,7 @@ impl Bound {
         Ok(())
     }
 
-    fn slot_value(&self, bits: u64, image: &Image) -> Result<u64, Reject> {
+    fn slot_value(&self, bits: u64, image: Home<'_>) -> Result<u64, Reject> {
         Ok(match SlotValue::decode(bits).ok_or(Reject::Impossible)? {
             SlotValue::App(off) => off.at(image.base).0,
             SlotValue::Cold(off) => self.cold() + u64::from(off),
@@ -238,7 +237,7 @@ impl Bound {
 
     /// Lets the stubs at `offset` run: they were verified with the code that uses
     /// them.
-    fn open_cold(&mut self, offset: u32, image: &Image, figures: &mut Figures) -> bool {
+    fn open_cold(&mut self, offset: u32, image: Home<'_>, figures: &mut Figures) -> bool {
         let Some(group) = self.unit.cold_group_at(offset) else {
             return false;
         };
@@ -253,14 +252,14 @@ impl Bound {
 
     /// With its code a group's stubs: later it might not be possible any more, as when the
     /// app has used up all mappings.
-    fn run_stubs(&mut self, group: &CodeGroup, image: &Image) -> Result<(), Reject> {
+    fn run_stubs(&mut self, group: &CodeGroup, image: Home<'_>) -> Result<(), Reject> {
         for cold in self.cold_groups_of(group)? {
             self.run_cold(&cold, image)?;
         }
         Ok(())
     }
 
-    fn run_cold(&mut self, group: &CodeGroup, image: &Image) -> Result<(), Reject> {
+    fn run_cold(&mut self, group: &CodeGroup, image: Home<'_>) -> Result<(), Reject> {
         if self.cold_open[group.number as usize] {
             return Ok(());
         }
@@ -275,7 +274,7 @@ impl Bound {
     }
 
     /// Indirect branches of earlier runs went to these: spare them the first miss.
-    fn prefill(&self, group: &CodeGroup, image: &Image, ibl: &mut IblTable) {
+    fn prefill(&self, group: &CodeGroup, image: Home<'_>, ibl: &mut IblTable) {
         for number in group.fragments.clone() {
             if let Ok(info) = self.unit.info(number)
                 && info.flags & unit_flag::INDIRECT_TARGET != 0

@@ -1,7 +1,7 @@
 //! A unit mapped for an image.
 
 use crate::figures::Figures;
-use crate::image::Image;
+use crate::image::Home;
 use crate::indirect::IblTable;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -112,11 +112,11 @@ impl Bound {
     }
 
     /// Cache address of the fragment for (`off`, `context`), its group admitted.
-    pub fn enter(
+    pub(crate) fn enter(
         &mut self,
         off: ImageOff,
         context: Context,
-        image: &Image,
+        image: Home<'_>,
         figures: &mut Figures,
         ibl: &mut IblTable,
     ) -> Option<CachePc> {

@@ -27,7 +27,7 @@ impl CodeCache {
         }
         let id = self.images.region(pc)?.image;
         self.ask(library, id);
-        let image = self.images.get(id);
+        let image = self.images.home(id);
         let off = pc.offset_from(image.base)?;
         let mut units = self.units.of_mut(id).iter_mut();
         let found =
@@ -41,7 +41,7 @@ impl CodeCache {
         let Some((id, _)) = self.units.at(addr) else {
             return false;
         };
-        let image = self.images.get(id);
+        let image = self.images.home(id);
         let unit = self.units.of_mut(id).iter_mut().find(|u| u.contains(addr));
         unit.is_some_and(|unit| {
             let admitted = unit.admit_at(addr, image, &mut self.figures, &mut self.ibl);
@@ -55,9 +55,10 @@ impl CodeCache {
 
     /// Admits everything, and maps nothing more.
     pub fn admit_all(&mut self) {
-        for (id, image) in self.images.iter_mut().filter(|(_, i)| !i.gone) {
-            image.asked = true;
+        for id in self.images.present() {
+            self.images.get_mut(id).asked = true;
             for unit in self.units.of_mut(id) {
+                let image = self.images.home(id);
                 unit.admit_all(image, &mut self.figures, &mut self.ibl);
             }
         }
@@ -66,8 +67,9 @@ impl CodeCache {
     /// The app may be about to use up all mappings: code takes up as few as possible from here
     /// on, and needs no more later.
     pub fn join_all(&mut self) {
-        for (id, image) in self.images.iter().filter(|(_, i)| !i.gone) {
+        for id in self.images.present() {
             for unit in self.units.of_mut(id) {
+                let image = self.images.home(id);
                 unit.join(image, &mut self.figures, &mut self.ibl);
             }
         }

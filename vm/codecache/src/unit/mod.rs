@@ -20,4 +20,6 @@ pub use library::Library;
 pub use units::Units;
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;

@@ -20,12 +20,12 @@ extern crate std;
 const CANONICAL: Context = Context::CANONICAL;
 const IDENTITY: [u8; 32] = [0x11; 32];
 /// Hot bytes of which two do not fit into one group.
-const LARGE: usize = 12 << 10;
-const INT3: u8 = 0xcc;
+pub(super) const LARGE: usize = 12 << 10;
+pub(super) const INT3: u8 = 0xcc;
 
 /// A code cache and a database.
-struct Shelf {
-    world: World,
+pub(super) struct Shelf {
+    pub(super) world: World,
     library: Library,
     key: Key,
     _folder: tempfile::TempDir,
@@ -37,7 +37,9 @@ impl Shelf {
     }
 
     fn with_flags(flags: u32) -> Self {
-        let mut world = World::new();
+        let mut app = App::new(8);
+        app.writable = false;
+        let mut world = World::of(app, 64 << 20);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().to_str().expect("plain text");
         let library = Library {
@@ -100,14 +102,14 @@ impl Shelf {
     }
 
     /// With a unit of these fragments, which nobody has asked for yet.
-    fn holding(fragments: &[(Fragment, u32)]) -> Self {
+    pub(super) fn holding(fragments: &[(Fragment, u32)]) -> Self {
         let mut shelf = Self::new();
         let bytes = shelf.freeze(fragments);
         shelf.publish(0, &bytes);
         shelf
     }
 
-    fn find(&mut self, offset: u64) -> Option<CachePc> {
+    pub(super) fn find(&mut self, offset: u64) -> Option<CachePc> {
         self.find_under(offset, CANONICAL)
     }
 
@@ -117,7 +119,7 @@ impl Shelf {
         world.code.find_persisted(library, pc, context)
     }
 
-    fn units(&self) -> &[Bound] {
+    pub(super) fn units(&self) -> &[Bound] {
         self.world.code.units.of(self.world.image)
     }
 
@@ -125,9 +127,17 @@ impl Shelf {
         self.world.code.figures.notes.join("\n")
     }
 
+    /// Where the fragment at `offset` is entered.
+    pub(super) fn entry(&self, offset: u64) -> CachePc {
+        let unit = &self.units()[0];
+        let found = unit.unit.lookup(ImageOff(offset as i32), CANONICAL);
+        let entry = found.expect("sound").expect("it is in the unit");
+        CachePc(unit.hot() + u64::from(entry.hot))
+    }
+
     /// Addresses of the branch field, the slot and the record of exit 0 of the fragment at
     /// `offset`.
-    fn exit(&self, offset: u64) -> (u64, u64, u64) {
+    pub(super) fn exit(&self, offset: u64) -> (u64, u64, u64) {
         let unit = &self.units()[0];
         let found = unit.unit.lookup(ImageOff(offset as i32), CANONICAL);
         let entry = found.expect("sound").expect("it is in the unit");
@@ -148,12 +158,12 @@ impl Shelf {
         (field + 4).wrapping_add_signed(i64::from(distance))
     }
 
-    fn slot(&self, offset: u64) -> u64 {
+    pub(super) fn slot(&self, offset: u64) -> u64 {
         // SAFETY: within the unit's mapping.
         unsafe { (self.exit(offset).1 as *const u64).read() }
     }
 
-    fn byte(&self, at: CachePc) -> u8 {
+    pub(super) fn byte(&self, at: CachePc) -> u8 {
         // SAFETY: within the unit's mapping.
         unsafe { (at.0 as *const u8).read_volatile() }
     }
@@ -388,6 +398,34 @@ fn of_copies_one_is_mapped() {
     }
     assert!(shelf.find(0).is_some() && shelf.find(0x40).is_some());
     assert_eq!(shelf.units().len(), 2);
+}
+
+#[test]
+fn kept_code_is_not_used_where_the_app_may_write_to_its_source() {
+    let mut shelf = Shelf::holding(&[large(0, &[PAGE]), large(PAGE, &[])]);
+    shelf.find(0).expect("nobody may write there");
+    let linked = shelf.branch(0);
+    // The app asks for the right to.
+    let (start, end) = (shelf.world.pc(PAGE).0, shelf.world.pc(2 * PAGE).0);
+    shelf.world.code.protected(start, end);
+    shelf.world.app.writable = true;
+    let mut entry = shelf.world.app.region();
+    (entry.start, entry.end, entry.offset) = (start, end, PAGE);
+    let named = shelf.world.code.images.name(&entry, Some(&FILE), false);
+    assert_eq!(
+        shelf.world.code.images.add(&entry, Some(FILE), named),
+        shelf.world.image
+    );
+    assert!(
+        !shelf.world.code.admit(linked),
+        "no guard would tell of a store"
+    );
+    assert_eq!(shelf.find(PAGE), None);
+    // Nor is it saved for others to find.
+    shelf.world.trace(PAGE, 8, &[]);
+    shelf.world.trace(0x80, 8, &[]);
+    let saved = shelf.world.code.unsaved(shelf.world.image, |_| true);
+    assert_eq!(saved.len(), 1);
 }
 
 #[test]

@@ -5,7 +5,6 @@ use super::whereabouts::gate_spot;
 use super::{compat, fatal};
 use crate::life::leave;
 use ppin_abi::addr::AppPc;
-use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
 use ppin_os::frame::{self, CONTEXT, INFO, Room, SigInfo, UContext, greg};
 use ppin_os::signals::KernelSigaction;
@@ -35,22 +34,12 @@ pub(crate) fn undo_interruption(thread: &Thread, context: &mut UContext) -> Opti
 
 /// Makes `context` and the counters say what the app's state is at `spot`.
 pub(crate) fn put_right(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
-    const REGISTERS: [(Spill, usize); 7] = [
-        (Spill::Rax, greg::RAX),
-        (Spill::Rcx, greg::RCX),
-        (Spill::Rdx, greg::RDX),
-        (Spill::Rbx, 11),
-        (Spill::Rsi, greg::RSI),
-        (Spill::Rdi, greg::RDI),
-        (Spill::R8, 0),
-    ];
-    if spot.spilled & Spill::Flags.bit() != 0 {
+    if spot.flags_in_rax {
         restore_flags(context);
     }
-    for (spill, register) in REGISTERS {
-        if spot.spilled & spill.bit() != 0 {
-            context.gregs[register] = thread.area.spill[spill as usize];
-        }
+    for (slot, register) in spot.spilled.iter() {
+        let value = thread.area.spill[slot.number()];
+        context.gregs[greg::BY_NUMBER[usize::from(register)]] = value;
     }
     translate::correct(thread, &spot.corrections);
     if !vm::is_runtime(context.gregs[greg::RIP]) {

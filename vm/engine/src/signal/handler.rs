@@ -6,7 +6,6 @@ use super::whereabouts::{Where, gate_spot, locate};
 use super::{deliver, fatal, native, step};
 use crate::check::sample;
 use crate::life::leave;
-use ppin_abi::area::Spill;
 use ppin_abi::boot::flag;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{Errno, c, peek};
@@ -239,7 +238,7 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
 /// holds the flags in rax. The VM looks why.
 fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) -> bool {
     let mut vm = vm::lock();
-    let comparing = |spot: &translate::Spot| spot.spilled & Spill::Flags.bit() != 0;
+    let comparing = |spot: &translate::Spot| spot.flags_in_rax;
     let Some(spot) = translate::spot(&vm, pc).filter(comparing) else {
         return false;
     };

@@ -3,6 +3,7 @@
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
+use ppin_abi::spills::SpillSet;
 use ppin_process::gate::{self, Place};
 use ppin_process::thread::Thread;
 use ppin_process::translate::{self, Spot};
@@ -60,7 +61,8 @@ pub(crate) fn gate_spot(thread: &Thread, done: bool) -> Spot {
         repeatable: true,
         inside: 0,
         block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
-        spilled: 0,
+        spilled: SpillSet::NONE,
+        flags_in_rax: false,
         context: Context(rec.context),
         // The call has been counted; if it is yet to run, it will be counted again.
         corrections: resume

@@ -49,6 +49,30 @@ impl Ins {
         AppPc(self.raw.near_branch_target())
     }
 
+    /// The number of its condition in the opcode, `7x` or `0f 8x`: iced numbers conditions
+    /// from 1, in another order.
+    pub(crate) fn condition(&self) -> u8 {
+        use iced_x86::ConditionCode as C;
+        match self.raw.condition_code() {
+            C::o | C::None => 0x0,
+            C::no => 0x1,
+            C::b => 0x2,
+            C::ae => 0x3,
+            C::e => 0x4,
+            C::ne => 0x5,
+            C::be => 0x6,
+            C::a => 0x7,
+            C::s => 0x8,
+            C::ns => 0x9,
+            C::p => 0xa,
+            C::np => 0xb,
+            C::l => 0xc,
+            C::ge => 0xd,
+            C::le => 0xe,
+            C::g => 0xf,
+        }
+    }
+
     /// Whether it is a store of 8 bytes, which may announce a restartable sequence.
     pub(crate) fn stores_word(&self) -> bool {
         let store = matches!(self.raw.code(), Code::Mov_rm64_r64 | Code::Mov_rm64_imm32);

@@ -19,45 +19,25 @@
 //! immediates, and rcx is spilled on the way out. No byte beyond the source is read.
 
 use super::fragment::Emitter;
+use crate::form::{COMPARED_AT_ONCE as WORD, ins_context};
 use crate::operand::absolute::Form;
 use dynasm::dynasm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::{Entry, PACE, Spill};
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
-use ppin_relocator::{RelocKind, pc_flag};
+use ppin_relocator::RelocKind;
 
-/// Compared at a time, if there are as many.
-const WORD: usize = 8;
 /// `jne rel32`
 const JNE: [u8; 2] = [0x0f, 0x85];
 /// `js rel32`
 const JS: [u8; 2] = [0x0f, 0x88];
 
-#[allow(
-    clippy::useless_conversion,
-    reason = "the assembler converts register numbers"
-)]
 impl Emitter {
     /// Leaves for the VM if the app's memory at `pc`, `app` bytes behind the head, does not
-    /// hold `bytes`.
-    pub(crate) fn compare(&mut self, pc: AppPc, app: u32, bytes: &[u8], flags_dead: bool) {
-        let by_rcx = bytes.len() >= WORD;
-        let spilled = Spill::Rax.bit() | if by_rcx { Spill::Rcx.bit() } else { 0 };
-        let block = self
-            .pc_map
-            .last()
-            .map_or(0, |row| row.flags & pc_flag::BLOCK);
-        let comparing = pc_flag::COMPARING | block;
-        self.save(Spill::Rax);
-        if by_rcx {
-            self.save_rcx();
-        }
-        self.row(app, spilled, comparing);
-        dynasm!(self.hot; .arch x64; lahf; seto al);
-        let spilled = spilled | Spill::Flags.bit();
-        self.row(app, spilled, comparing);
-        let changed = self.changed(pc, app, by_rcx);
+    /// hold `bytes`. `word`: rcx is spilled and compares.
+    pub(super) fn compare(&mut self, pc: AppPc, app: u32, bytes: &[u8], word: bool) {
+        let changed = self.changed(pc, app, word);
         self.pace(changed);
         for (at, len) in pieces(bytes.len()) {
             self.compare_piece(pc.wrapping_add(at as u64), &bytes[at..at + len]);
@@ -65,15 +45,6 @@ impl Emitter {
             self.hot.push_i32(0);
             self.relocate_hot(RelocKind::Cold(changed));
         }
-        self.row(app, spilled, 0);
-        if !flags_dead {
-            dynasm!(self.hot; .arch x64; add al, BYTE 127; sahf);
-        }
-        if by_rcx {
-            self.unspill_rcx();
-        }
-        self.unspill(Spill::Rax);
-        self.row(app, 0, pc_flag::INSTRUCTION);
     }
 
     /// Lets the VM look once in a while whether provisional code must compare itself at all.
@@ -90,7 +61,7 @@ impl Emitter {
 
     /// Cold code for when the app's memory holds something else; its offset.
     fn changed(&mut self, pc: AppPc, app: u32, rcx_spilled: bool) -> u32 {
-        let context = self.ins_context(app);
+        let context = ins_context(self.context, app);
         let record = self.trap_record(pc, Trap::Changed, context);
         let here = self.cold.here();
         let (spill_rax, spill_rcx) = (Spill::Rax.disp() as i32, Spill::Rcx.disp() as i32);

@@ -4,10 +4,12 @@
 //! gets its relocation: rewriting rules never compute a distance themselves.
 
 use super::asm::Asm;
+use crate::form::{Form, SequenceSlots};
 use crate::request;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_abi::spills::SpillSet;
 use ppin_relocator::{
     CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag,
 };
@@ -29,36 +31,37 @@ pub(crate) struct Emitter {
     pub(super) counts: Vec<CountRow>,
     /// The code may be left for the abort handler anywhere.
     pub(super) sequence: Option<InSequence>,
+    /// App instruction that the code at hand belongs to, in bytes from the head.
+    pub(super) app: u32,
+    /// Registers whose app value lies in the spill area.
+    pub(super) spilled: SpillSet,
+    /// Flags of rows to come ([`pc_flag`]).
+    pub(super) row_flags: u8,
     /// Spilled registers that the thread area names.
     pub(super) marked: u8,
+    /// Branches inside a sequence: their fields and the instructions that they lead to.
+    pub branches: Vec<(u32, usize)>,
+    /// Hot offset from which on the kernel may abort the sequence.
+    pub announced: u32,
 }
 
-/// What code in a sequence refers to.
+/// The restartable sequence that code belongs to.
 #[derive(Clone, Copy)]
 pub(crate) struct InSequence {
     /// Cold offset of the stub.
     pub abort: u32,
-    /// First of the slots that make up the descriptor of this code.
-    pub descriptor: u16,
-    /// Slot: what makes 0 with the address of the app's descriptor.
-    pub expected: u16,
-    /// From here on the kernel may abort.
-    pub(super) protected: bool,
+    pub slots: SequenceSlots,
 }
 
 /// Least length of the hot section, so that its entry can be patched.
 const MIN_HOT: usize = 8;
 
 impl Emitter {
-    pub(crate) fn new(
-        head: AppPc,
-        image: ImageBase,
-        context: Context,
-        instructions: usize,
-        source: usize,
-    ) -> Self {
+    /// An empty fragment, with room for what comes of `form`.
+    pub(crate) fn new(head: AppPc, image: ImageBase, context: Context, form: &Form) -> Self {
+        let ops = form.ops.len();
         Self {
-            hot: Asm::with_capacity(source + source / 2 + 32),
+            hot: Asm::with_capacity(6 * ops + 64),
             cold: Asm::with_capacity(128),
             image,
             head,
@@ -68,10 +71,15 @@ impl Emitter {
             slots: Vec::with_capacity(4),
             image_slot: None,
             exits: Vec::with_capacity(4),
-            pc_map: Vec::with_capacity(instructions + 4),
+            pc_map: Vec::with_capacity(ops / 2 + 8),
             counts: Vec::new(),
             sequence: None,
+            app: 0,
+            spilled: SpillSet::NONE,
+            row_flags: 0,
             marked: 0,
+            branches: Vec::new(),
+            announced: 0,
         }
     }
 
@@ -95,11 +103,6 @@ impl Emitter {
         }
     }
 
-    /// Address of offset 0 of the image.
-    pub(crate) fn image(&self) -> ImageBase {
-        self.image
-    }
-
     /// `pc` relative to the image. Trace selection lets nothing out of reach pass.
     pub(crate) fn off(&self, pc: AppPc) -> ImageOff {
         pc.offset_from(self.image).unwrap_or_default()
@@ -109,20 +112,6 @@ impl Emitter {
     /// absolute 32-bit addresses take the place of rip-relative ones.
     pub(crate) fn is_low(&self) -> bool {
         self.low
-    }
-
-    /// What an exit behind a control transfer may assume.
-    pub(crate) fn exit_context(&self) -> Context {
-        volatile_part(self.context)
-    }
-
-    /// What the instruction `app` bytes behind the head may assume.
-    pub(crate) fn ins_context(&self, app: u32) -> Context {
-        if app == 0 {
-            self.context
-        } else {
-            volatile_part(self.context)
-        }
     }
 
     /// A new slot.
@@ -166,45 +155,38 @@ impl Emitter {
         });
     }
 
-    /// The app instruction `app` bytes behind the head begins here, nothing of it
-    /// has run.
-    pub(crate) fn boundary(&mut self, app: u32) {
-        self.row(app, 0, pc_flag::BOUNDARY);
+    /// The app instruction `app` bytes behind the head begins here, nothing of it has run. It
+    /// begins a `block`.
+    pub(crate) fn begin(&mut self, app: u32, block: bool) {
+        let block = if block { pc_flag::BLOCK } else { 0 };
+        self.app = app;
+        self.row(pc_flag::BOUNDARY | block);
     }
 
-    /// The instruction whose boundary was noted last begins a basic block.
-    pub(crate) fn block_start(&mut self) {
-        if let Some(row) = self.pc_map.last_mut() {
-            row.flags |= pc_flag::BLOCK;
-        }
+    /// What is emitted next, its state still unknown, belongs to that instruction.
+    pub(crate) fn begin_inside(&mut self, app: u32) {
+        self.app = app;
     }
 
-    /// Hot code from here on belongs to the instruction at `app`, with `spilled`
-    /// registers in the thread area. Of several rows for one place the last counts.
-    pub(crate) fn row(&mut self, app: u32, spilled: u8, flags: u8) {
-        self.mark(spilled);
+    /// What follows belongs to the instruction `app` bytes behind the head.
+    pub(crate) fn belongs_to(&mut self, app: u32) {
+        self.app = app;
+        self.row(0);
+    }
+
+    /// Hot code from here on is as the state says. Of several rows for one place the last
+    /// counts.
+    pub(super) fn row(&mut self, flags: u8) {
+        self.mark();
         let hot = self.hot.here();
         if self.pc_map.last().is_some_and(|row| row.hot == hot) {
             self.pc_map.pop();
         }
         self.pc_map.push(PcRow {
             hot,
-            app,
-            spilled,
-            flags,
+            app: self.app,
+            spilled: self.spilled,
+            flags: flags | self.row_flags,
         });
-    }
-
-    /// An addition was just emitted that pays for the instruction at `row.app`.
-    pub(crate) fn count(&mut self, row: CountRow) {
-        self.counts.push(row);
-    }
-}
-
-fn volatile_part(context: Context) -> Context {
-    if context.contains(Context::VOLATILE) {
-        Context::VOLATILE
-    } else {
-        Context::CANONICAL
     }
 }

@@ -1,13 +1,21 @@
 //! Last stage: code, stubs, records and tables of one fragment.
 
 mod asm;
+mod branches;
 mod compare;
+mod encode;
+mod exits;
+mod flags;
 mod fragment;
+mod lifetimes;
+mod operands;
+mod ops;
 mod sequence;
 mod snippets;
 mod stubs;
+mod values;
+mod writer;
 
-pub(crate) use asm::Asm;
 pub(crate) use fragment::{Emitter, InSequence};
-pub(crate) use sequence::{FIELD, VALUE};
 pub(crate) use stubs::ExitTo;
+pub(crate) use writer::Source;

@@ -2,7 +2,7 @@
 //! each is drawn in [`ppin_abi::record`].
 
 use super::fragment::Emitter;
-use dynasm::dynasm;
+use core::mem::offset_of;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::{Entry, Spill};
 use ppin_abi::context::Context;
@@ -17,6 +17,29 @@ pub(crate) struct ExitTo {
     /// App instructions executed since the head when it is taken.
     pub executed: u32,
 }
+
+/// Length of the stub's `jmp [rip + slot]`.
+const JUMP_LEN: u32 = 6;
+
+/// The stub of an exit at a multiple of 4, up to its record (see [`ExitRec`]).
+#[rustfmt::skip] // an instruction a line
+const STUB: [u8; 32] = {
+    let [a, b, c, d] = Spill::Rcx.disp().to_le_bytes();
+    let [e, f, g, h] = Entry::LeaveExit.disp().to_le_bytes();
+    [
+        0xff, 0x25, 0, 0, 0, 0,                     // stub:  jmp [rip + slot]
+        0x65, 0x48, 0x89, 0x0c, 0x25, a, b, c, d,   // leave: mov gs:[Spill::Rcx], rcx
+        0x48, 0x8d, 0x0d, 10, 0, 0, 0,              //        lea rcx, [rip + record]
+        0x65, 0xff, 0x24, 0x25, e, f, g, h,         //        jmp gs:[Entry::LeaveExit]
+        0xcc, 0xcc,                                 // record
+    ]
+};
+
+const _: () = {
+    assert!(offset_of!(ExitRec, target) == 0 && offset_of!(ExitRec, context) == 4);
+    assert!(offset_of!(ExitRec, slot) == 8 && offset_of!(ExitRec, branch) == 12);
+    assert!(offset_of!(ExitRec, head) == 16 && offset_of!(ExitRec, executed) == 20);
+};
 
 impl Emitter {
     /// `jmp exit`
@@ -50,12 +73,10 @@ impl Emitter {
         self.cold.align(4);
         let stub = self.cold.here();
         self.relocate_hot(RelocKind::Cold(stub));
-
-        dynasm!(self.cold; .arch x64; jmp QWORD [rip + 0]);
-        let leave = self.cold.here();
+        self.cold.bytes(&STUB);
+        let leave = stub + JUMP_LEN;
         let slot = self.slot(SlotInit::Cold(leave));
         self.relocate_cold_at(leave - 4, 4, RelocKind::Slot(slot));
-        self.leave_exit();
         self.exit_record(to, slot, branch);
         self.exits.push(Exit {
             target: self.off(to.target),
@@ -66,47 +87,46 @@ impl Emitter {
         });
     }
 
-    /// The record follows directly, at the next multiple of 4.
-    fn leave_exit(&mut self) {
-        const LEA_AND_JMP: u32 = 7 + 8;
-        let spill = Spill::Rcx.disp() as i32;
-        let leave_exit = Entry::LeaveExit.disp() as i32;
-        dynasm!(self.cold; .arch x64; gs mov [DWORD spill], rcx);
-        let end = self.cold.here() + LEA_AND_JMP;
-        let distance = (8 + end.next_multiple_of(4) - end) as i32;
-        dynasm!(self.cold; .arch x64
-            ; lea rcx, [rip + distance]
-            ; gs jmp QWORD [DWORD leave_exit]
-        );
-    }
-
+    /// An `ExitRec`; its relative fields are written when it is placed.
     fn exit_record(&mut self, to: ExitTo, slot: u16, branch: u32) {
-        use core::mem::offset_of;
-        let record = self.begin_record();
+        let record = self.cold.here();
         let (target, head) = (self.off(to.target), self.off(self.head));
-        self.cold.push_i32(target.0);
-        self.cold.u32(to.context.0);
-        self.record_field(record, offset_of!(ExitRec, slot), RelocKind::Slot(slot));
-        self.record_field(record, offset_of!(ExitRec, branch), RelocKind::Hot(branch));
-        self.cold.push_i32(head.0);
-        self.cold.u32(to.executed);
+        let words = [
+            target.0.cast_unsigned(),
+            to.context.0,
+            0,
+            0,
+            head.0.cast_unsigned(),
+            to.executed,
+        ];
+        self.cold.words(&words);
+        let field = |offset: usize| (record + offset as u32, -(offset as i32));
+        let (at, bias) = field(offset_of!(ExitRec, slot));
+        self.relocate_cold_at(at, bias, RelocKind::Slot(slot));
+        let (at, bias) = field(offset_of!(ExitRec, branch));
+        self.relocate_cold_at(at, bias, RelocKind::Hot(branch));
     }
 
-    /// Cold offset of a `SyscallRec` whose `resume` is `hot`.
-    pub(crate) fn syscall_record(&mut self, pc: AppPc, next: AppPc, resume: u32) -> u32 {
+    /// Cold offset of a `SyscallRec` whose `resume` is `hot`, with the context behind it.
+    pub(super) fn syscall_record(
+        &mut self,
+        pc: AppPc,
+        next: AppPc,
+        resume: u32,
+        context: Context,
+    ) -> u32 {
         let record = self.begin_record();
         let (pc, next) = (self.off(pc), self.off(next));
-        let context = self.exit_context();
         self.cold.push_i32(pc.0);
         self.cold.push_i32(next.0);
-        let resume_at = core::mem::offset_of!(SyscallRec, resume);
+        let resume_at = offset_of!(SyscallRec, resume);
         self.record_field(record, resume_at, RelocKind::Hot(resume));
         self.cold.u32(context.0);
         record
     }
 
     /// Cold offset of a `TrapRec`.
-    pub(crate) fn trap_record(&mut self, pc: AppPc, trap: Trap, context: Context) -> u32 {
+    pub(super) fn trap_record(&mut self, pc: AppPc, trap: Trap, context: Context) -> u32 {
         let record = self.begin_record();
         let pc = self.off(pc);
         self.cold.push_i32(pc.0);
@@ -116,7 +136,7 @@ impl Emitter {
     }
 
     /// Cold offset of a `CallRec` whose `resume` is `hot`, with its arguments.
-    pub(crate) fn call_record(
+    pub(super) fn call_record(
         &mut self,
         pc: AppPc,
         routine: u16,
@@ -125,7 +145,7 @@ impl Emitter {
     ) -> u32 {
         let record = self.begin_record();
         let pc = self.off(pc);
-        let resume_at = core::mem::offset_of!(CallRec, resume);
+        let resume_at = offset_of!(CallRec, resume);
         self.record_field(record, resume_at, RelocKind::Hot(resume));
         self.cold.push_i32(pc.0);
         self.cold.bytes(&routine.to_le_bytes());

@@ -1,12 +1,14 @@
 //! Listings, for `ppin inspect` and for the compiler's own tests.
 
 use crate::decode::{InsReader, Kind, NoIns};
+use crate::form::Gpr;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use iced_x86::FastFormatter;
 use ppin_abi::addr::AppPc;
-use ppin_abi::area::{Entry, Spill};
+use ppin_abi::area::Entry;
+use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSet, SpillSlot};
 use ppin_relocator::{Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
 
 /// One instruction, or a few bytes that are none.
@@ -149,16 +151,6 @@ fn area_note(line: &Line) -> Option<String> {
         Entry::IblCall,
         Entry::Bridge,
     ];
-    const SPILLS: [Spill; 8] = [
-        Spill::Rax,
-        Spill::Rcx,
-        Spill::Rdx,
-        Spill::Rbx,
-        Spill::Rsi,
-        Spill::Rdi,
-        Spill::R8,
-        Spill::Flags,
-    ];
     let ins = InsReader::new(AppPc(0), &line.bytes).read().ok()?.raw;
     if ins.segment_prefix() != iced_x86::Register::GS
         || ins.memory_base() != iced_x86::Register::None
@@ -174,26 +166,43 @@ fn area_note(line: &Line) -> Option<String> {
         return Some(format!("counter {}", (disp - counters) / 8));
     }
     let entry = ENTRIES.iter().find(|entry| entry.disp() == disp);
-    let spill = SPILLS.iter().find(|spill| spill.disp() == disp);
     entry
         .map(|entry| format!("{entry:?}"))
-        .or_else(|| spill.map(|spill| format!("spill {spill:?}")))
+        .or_else(|| slot_note(disp))
 }
 
-/// Names of the registers in a row's `spilled` set.
+/// A spill slot, by whose home it is.
+fn slot_note(disp: u32) -> Option<String> {
+    let mut slots = (0..SPILL_SLOTS).filter_map(SpillSlot::new);
+    let slot = slots.find(|slot| slot.disp() == disp)?;
+    let home = Spill::ALL.into_iter().find(|home| home.slot() == slot);
+    Some(match home {
+        Some(home) => format!("spill {home:?}"),
+        None => format!("spill slot {}", slot.number()),
+    })
+}
+
+/// What of the app's is not in place in a row: names of registers, each with its slot unless
+/// it is at home, and the flags.
 #[must_use]
-pub fn spilled_names(spilled: u8) -> String {
-    const NAMES: [&str; 8] = ["rax", "rcx", "rdx", "rbx", "rsi", "rdi", "r8", "flags"];
-    let mut text = String::new();
-    for (bit, name) in NAMES.iter().enumerate() {
-        if spilled & (1 << bit) != 0 {
-            if !text.is_empty() {
-                text.push('+');
+pub fn kept_elsewhere(row: &PcRow) -> String {
+    let mut names: Vec<String> = row
+        .spilled
+        .iter()
+        .map(|(slot, register)| {
+            let name = Gpr::new(register).named();
+            let home = SpillSet::at_home(1 << slot.number());
+            if home.slot_of(register).is_some() {
+                format!("{name:?}").to_lowercase()
+            } else {
+                format!("{name:?}@{}", slot.number()).to_lowercase()
             }
-            text.push_str(name);
-        }
+        })
+        .collect();
+    if row.flags & pc_flag::FLAGS_IN_RAX != 0 {
+        names.push(String::from("flags"));
     }
-    text
+    names.join("+")
 }
 
 /// The flags of a row: `B` boundary, `B*` a boundary at which a block begins, `I` the
@@ -220,4 +229,24 @@ pub fn is_verbatim(pc: AppPc, bytes: &[u8]) -> bool {
     InsReader::new(pc, bytes)
         .read()
         .is_ok_and(|ins| ins.kind == Kind::Verbatim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registers_away_from_home_are_named_with_their_slot() {
+        let last = SpillSlot::new(7).unwrap();
+        let row = PcRow {
+            spilled: SpillSet::at_home(Spill::Rcx.bit()).with(last, 12),
+            flags: pc_flag::FLAGS_IN_RAX,
+            ..PcRow::default()
+        };
+        assert_eq!(kept_elsewhere(&row), "rcx+r12@7+flags");
+        assert_eq!(kept_elsewhere(&PcRow::default()), "");
+        assert_eq!(slot_note(last.disp()).unwrap(), "spill slot 7");
+        assert_eq!(slot_note(Spill::Rcx.disp()).unwrap(), "spill Rcx");
+        assert_eq!(slot_note(0), None);
+    }
 }

@@ -2,120 +2,78 @@
 //!
 //! ```text
 //! flags dead:  add qword gs:[counter], n
-//! flags live:  mov gs:[Spill::Rcx], rcx
-//!              mov rcx, gs:[counter]; lea rcx, [rcx + n]; mov gs:[counter], rcx
-//!              mov rcx, gs:[Spill::Rcx]
+//! flags live:  t = gs:[counter]; t = t + n; gs:[counter] = t      by lea
 //! ```
 //! Saving flags would cost more than all of this. Counters of an image lie at a
-//! distance that only the engine knows, in a slot: rcx holds it, and rdx counts.
+//! distance that only the engine knows, in a slot: another temporary holds it.
 
 use super::merge::{Addition, Group};
-use crate::decode::Ins;
-use crate::emit::{Asm, Emitter};
-use dynasm::dynasm;
-use ppin_abi::area::{Spill, counter_disp};
+use crate::form::{Cell, Form, Need, Op, RegSet, Temp, Width};
+use ppin_abi::area::counter_disp;
 use ppin_api::Counter;
 use ppin_relocator::CountRow;
 
-pub(super) fn emit(emitter: &mut Emitter, group: &Group, ins: &Ins) {
-    let images = group
-        .additions
-        .iter()
-        .any(|addition| matches!(addition.counter, Counter::Image(_)));
-    let rdx = images && !group.flags_dead;
-    let rcx = images || !group.flags_dead;
-    borrow(emitter, ins.offset, rcx, rdx);
-    if images {
-        emitter.load_image_counters();
+/// For so many parts of additions there is room at once.
+const ROOM: usize = 16;
+
+/// The additions of `group`. `free`: registers that it says need not be kept are not.
+pub(super) fn lower(form: &mut Form, group: &Group, free: bool) {
+    let free = if free { group.free } else { RegSet::NONE };
+    let any = Need::one_of(RegSet::ANY).or_free(free);
+    let image = |addition: &Addition| matches!(addition.counter, Counter::Image(_));
+    match (group.additions.iter().any(image), group.flags_dead) {
+        (false, true) => add_all(form, group, None, None),
+        (false, false) => {
+            let [value] = form.take([any]);
+            add_all(form, group, None, Some(value));
+            form.give(&[value]);
+        }
+        (true, true) => {
+            let [base] = form.take([any]);
+            add_all(form, group, Some(base), None);
+            form.give(&[base]);
+        }
+        (true, false) => {
+            let [base, value] = form.take([any; 2]);
+            add_all(form, group, Some(base), Some(value));
+            form.give(&[base, value]);
+        }
+    }
+}
+
+/// All additions of `group`; `base` is for where counters of the image are, and `value` for
+/// adding without flags.
+fn add_all(form: &mut Form, group: &Group, base: Option<Temp>, value: Option<Temp>) {
+    if let Some(base) = base {
+        form.push(Op::LoadCounters { to: base.into() });
     }
     for addition in &group.additions {
-        match (group.flags_dead, rdx) {
-            (true, _) => add(emitter, addition),
-            (false, false) => add_by_rcx(emitter, addition),
-            (false, true) => add_by_rdx(emitter, addition),
+        let (cell, amount) = (cell(addition.counter, base), addition.total);
+        match value {
+            None => form.push(Op::AddCell { cell, amount }),
+            Some(value) => add_by(form, value, cell, amount),
         }
-        rows(emitter, addition);
-    }
-    give_back(emitter, ins.offset, rcx, rdx);
-}
-
-fn borrow(emitter: &mut Emitter, app: u32, rcx: bool, rdx: bool) {
-    if rdx {
-        emitter.save_rdx();
-    }
-    if rcx {
-        emitter.save_rcx();
-        emitter.row(app, spilled(rcx, rdx), 0);
+        pay(form, addition);
     }
 }
 
-fn give_back(emitter: &mut Emitter, app: u32, rcx: bool, rdx: bool) {
-    if rdx {
-        emitter.unspill_rdx();
-    }
-    if rcx {
-        emitter.unspill_rcx();
-        emitter.row(app, 0, 0);
-    }
+fn add_by(form: &mut Form, value: Temp, cell: Cell, amount: i32) {
+    let (to, from, width) = (value.into(), value.into(), Width::W64);
+    form.push(Op::LoadCell { to, cell, width });
+    form.push(Op::Lea {
+        to,
+        base: to,
+        index: None,
+        disp: amount,
+    });
+    form.push(Op::StoreCell { cell, from, width });
 }
 
-fn spilled(rcx: bool, rdx: bool) -> u8 {
-    let bit = |spill: Spill, is: bool| if is { spill.bit() } else { 0 };
-    bit(Spill::Rcx, rcx) | bit(Spill::Rdx, rdx)
-}
-
-/// `add`, which destroys the flags; an image's counters are at `gs:[rcx + ...]`.
-fn add(emitter: &mut Emitter, addition: &Addition) {
-    let disp = disp(addition.counter);
-    let n = addition.total;
-    let hot = &mut emitter.hot;
-    if let Ok(n) = i8::try_from(n) {
-        return add_short(hot, addition.counter, disp, n);
-    }
-    match addition.counter {
-        Counter::Global(_) => dynasm!(hot; .arch x64; gs add QWORD [DWORD disp], n),
-        Counter::Image(_) => dynasm!(hot; .arch x64; gs add QWORD [DWORD rcx + disp], n),
-    }
-}
-
-/// With an immediate of 8 bits, a form that `dynasm!` does not choose.
-fn add_short(hot: &mut Asm, counter: Counter, disp: i32, n: i8) {
-    const GS_REX_ADD: [u8; 3] = [0x65, 0x48, 0x83];
-    hot.bytes(&GS_REX_ADD);
+fn cell(counter: Counter, base: Option<Temp>) -> Cell {
+    let disp = disp(counter);
     match counter {
-        Counter::Global(_) => hot.bytes(&[0x04, 0x25]),
-        Counter::Image(_) => hot.bytes(&[0x81]),
-    }
-    hot.push_i32(disp);
-    hot.push(n.cast_unsigned());
-}
-
-/// Only global counters come here.
-fn add_by_rcx(emitter: &mut Emitter, addition: &Addition) {
-    let disp = disp(addition.counter);
-    let hot = &mut emitter.hot;
-    dynasm!(hot; .arch x64; gs mov rcx, [DWORD disp]);
-    match i8::try_from(addition.total) {
-        Ok(n) => dynasm!(hot; .arch x64; lea rcx, [BYTE rcx + n]),
-        Err(_) => dynasm!(hot; .arch x64; lea rcx, [DWORD rcx + addition.total]),
-    }
-    dynasm!(hot; .arch x64; gs mov [DWORD disp], rcx);
-}
-
-fn add_by_rdx(emitter: &mut Emitter, addition: &Addition) {
-    let disp = disp(addition.counter);
-    let hot = &mut emitter.hot;
-    match addition.counter {
-        Counter::Global(_) => dynasm!(hot; .arch x64; gs mov rdx, [DWORD disp]),
-        Counter::Image(_) => dynasm!(hot; .arch x64; gs mov rdx, [DWORD rcx + disp]),
-    }
-    match i8::try_from(addition.total) {
-        Ok(n) => dynasm!(hot; .arch x64; lea rdx, [BYTE rdx + n]),
-        Err(_) => dynasm!(hot; .arch x64; lea rdx, [DWORD rdx + addition.total]),
-    }
-    match addition.counter {
-        Counter::Global(_) => dynasm!(hot; .arch x64; gs mov [DWORD disp], rdx),
-        Counter::Image(_) => dynasm!(hot; .arch x64; gs mov [DWORD rcx + disp], rdx),
+        Counter::Global(_) => Cell::at(disp),
+        Counter::Image(_) => Cell { base, disp },
     }
 }
 
@@ -127,15 +85,23 @@ fn disp(counter: Counter) -> i32 {
     }
 }
 
-fn rows(emitter: &mut Emitter, addition: &Addition) {
-    let done = emitter.hot.here();
-    for &(app, amount) in &addition.parts {
-        emitter.count(CountRow {
-            done,
-            counter: disp(addition.counter).cast_unsigned(),
-            image: matches!(addition.counter, Counter::Image(_)),
-            app,
-            amount,
-        });
+/// Says what the addition pays for, in the order of the code.
+fn pay(form: &mut Form, addition: &Addition) {
+    let first = form.counts.len();
+    if first == 0 {
+        form.counts.reserve(ROOM);
     }
+    let image = matches!(addition.counter, Counter::Image(_));
+    let counter = disp(addition.counter).cast_unsigned();
+    form.counts.extend(addition.parts().map(|part| CountRow {
+        done: 0,
+        counter,
+        image,
+        app: part.app,
+        amount: part.amount,
+    }));
+    let rows = &mut form.counts[first..];
+    rows.sort_unstable_by_key(|row| (row.app, row.amount));
+    let (first, len) = (first as u16, rows.len() as u16);
+    form.push(Op::Counted { first, len });
 }

@@ -1,7 +1,9 @@
 //! Merging the counts of each block.
 
 use crate::analyse::flags::live_flags;
+use crate::analyse::registers::overwritten;
 use crate::decode::{Ins, Kind};
+use crate::form::RegSet;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_api::Counter;
@@ -14,6 +16,8 @@ pub(super) struct Group {
     pub after: bool,
     /// Whether no arithmetic flag is alive there.
     pub flags_dead: bool,
+    /// Registers that need not be kept there.
+    pub free: RegSet,
     pub additions: Vec<Addition>,
 }
 
@@ -21,8 +25,24 @@ pub(super) struct Group {
 pub(super) struct Addition {
     pub counter: Counter,
     pub total: i32,
-    /// What it pays: app offset of the instruction and its part.
-    pub parts: Vec<(u32, u32)>,
+    /// What it pays.
+    pub first: Part,
+    /// And what else: nothing, as a rule, if blocks are counted.
+    pub more: Vec<Part>,
+}
+
+/// A part of an addition.
+#[derive(Clone, Copy)]
+pub(super) struct Part {
+    /// The instruction that it belongs to, in bytes from the head.
+    pub app: u32,
+    pub amount: u32,
+}
+
+impl Addition {
+    pub(super) fn parts(&self) -> impl Iterator<Item = Part> {
+        core::iter::once(self.first).chain(self.more.iter().copied())
+    }
 }
 
 /// The groups for `counts`, one for each block that has any.
@@ -42,7 +62,7 @@ pub(super) fn groups(
             .iter()
             .position(|ins| ins.kind.ends_block())
             .map_or(ins.len() - start, |last| last + 1);
-        let mut group = place(&live, start, start + len);
+        let mut group = place(&live, ins, start, start + len);
         group.collect(counts, ins, |count| {
             (start..start + len).contains(&block_entry(count, ins))
         });
@@ -63,12 +83,14 @@ fn block_entry(count: &CountInsertion, ins: &[Ins]) -> usize {
 }
 
 /// The cheapest place in the block `start..end`, with nothing in it yet.
-fn place(live: &[u32], start: usize, end: usize) -> Group {
+fn place(live: &[u32], ins: &[Ins], start: usize, end: usize) -> Group {
     let dead = (start..end).find(|&index| live[index] == 0);
+    let at = dead.unwrap_or(start);
     Group {
-        ins: dead.unwrap_or(start) as u32,
+        ins: at as u32,
         after: false,
         flags_dead: dead.is_some(),
+        free: overwritten(&ins[at]),
         additions: Vec::new(),
     }
 }
@@ -79,6 +101,7 @@ fn behind_the_end(counts: &[CountInsertion], ins: &[Ins]) -> Option<Group> {
         ins: ins.len().checked_sub(1)? as u32,
         after: true,
         flags_dead: false,
+        free: RegSet::NONE,
         additions: Vec::new(),
     };
     group.collect(counts, ins, |count| block_entry(count, ins) == ins.len());
@@ -95,26 +118,28 @@ impl Group {
         for count in counts.iter().filter(|count| belongs(count)) {
             self.add(count, ins[count.ins as usize].offset);
         }
-        for addition in &mut self.additions {
-            addition.parts.sort_unstable();
-        }
     }
 
     /// Joins an addition to the same counter, as long as its sum fits an immediate.
     fn add(&mut self, count: &CountInsertion, app: u32) {
         let amount = count.amount as i32;
+        let part = Part {
+            app,
+            amount: count.amount,
+        };
         let same = self.additions.iter_mut().find(|addition| {
             addition.counter == count.counter && addition.total.checked_add(amount).is_some()
         });
         match same {
             Some(addition) => {
                 addition.total += amount;
-                addition.parts.push((app, count.amount));
+                addition.more.push(part);
             }
             None => self.additions.push(Addition {
                 counter: count.counter,
                 total: amount,
-                parts: [(app, count.amount)].into(),
+                first: part,
+                more: Vec::new(),
             }),
         }
     }

@@ -1,4 +1,4 @@
-//! What a tool inserted, as code.
+//! What a tool inserted, as operations.
 //!
 //! Counts of one block are merged into as few additions as there are counters, put
 //! where they cost least: where no flag is alive if there is such a place in the
@@ -6,14 +6,14 @@
 //! for, so that a block left in the middle is corrected.
 
 mod argument;
-mod call;
 mod count;
 mod merge;
 mod operand;
 mod source;
 
 use crate::decode::Ins;
-use crate::emit::Emitter;
+use crate::form::{Form, InsId, Op, RegSet};
+use crate::lower::bridge;
 use alloc::vec::Vec;
 use core::ops::Range;
 use merge::Group;
@@ -21,7 +21,6 @@ use ppin_abi::addr::ImageBase;
 use ppin_abi::context::Context;
 use ppin_api::compiler::{CallInsertion, Insertions, Limits};
 use ppin_api::{Tool, Trace};
-use ppin_relocator::pc_flag;
 use source::Decoded;
 
 pub(crate) use argument::call_arg;
@@ -40,13 +39,16 @@ pub(crate) fn ask(tool: &dyn Tool, ins: &[Ins], image: ImageBase, context: Conte
     trace.into_insertions()
 }
 
-/// What is emitted around each instruction.
+/// What is inserted around each instruction, to be asked for in their order.
 #[derive(Default)]
 pub(crate) struct Plan {
     /// In order of their place.
     groups: Vec<Group>,
     /// In order of their place, then of insertion.
     calls: Vec<CallInsertion>,
+    /// Those that have had their turn.
+    groups_done: usize,
+    calls_done: usize,
 }
 
 impl Plan {
@@ -58,46 +60,62 @@ impl Plan {
         calls.sort_by_key(|call| (call.ins, call.after));
         let mut groups = merge::groups(&inserted.counts, ins, stretches);
         groups.sort_by_key(|group| (group.ins, group.after));
-        Self { groups, calls }
-    }
-
-    /// Emits what comes between the boundary of instruction `index` and itself.
-    pub(crate) fn emit_before(&self, emitter: &mut Emitter, index: usize, ins: &Ins) {
-        let (start, place) = (emitter.hot.here(), (index as u32, false));
-        self.emit_at(emitter, place, ins);
-        if emitter.hot.here() != start {
-            let called = self
-                .calls
-                .iter()
-                .any(|call| (call.ins, call.after) == place);
-            let repeatable = if called { 0 } else { pc_flag::REPEATABLE };
-            emitter.row(ins.offset, 0, pc_flag::INSTRUCTION | repeatable);
+        Self {
+            groups,
+            calls,
+            ..Self::default()
         }
     }
 
-    /// Emits what comes behind instruction `index`, before the next boundary.
-    pub(crate) fn emit_after(&self, emitter: &mut Emitter, index: usize, ins: &Ins) {
-        self.emit_at(emitter, (index as u32, true), ins);
+    /// What comes between the beginning of instruction `ins` and itself.
+    #[inline]
+    pub(crate) fn before(&mut self, form: &mut Form, ins: InsId) {
+        if self.is_done() {
+            return;
+        }
+        let (start, temps) = (form.ops.len(), form.needs.len());
+        let called = self.insert(form, ins, false);
+        if form.ops.len() != start {
+            let mut needs = (temps..form.needs.len()).map(|number| form.needs.at(number as u16));
+            let repeatable = !called && needs.all(|need| need.free == RegSet::NONE);
+            form.push(Op::Itself { repeatable });
+        }
     }
 
-    fn emit_at(&self, emitter: &mut Emitter, place: (u32, bool), ins: &Ins) {
-        let first = self
-            .groups
-            .partition_point(|group| (group.ins, group.after) < place);
-        for group in &self.groups[first..] {
-            if (group.ins, group.after) != place {
-                break;
-            }
-            count::emit(emitter, group, ins);
+    /// What comes behind instruction `ins`, before the next one begins.
+    #[inline]
+    pub(crate) fn after(&mut self, form: &mut Form, ins: InsId) {
+        if !self.is_done() {
+            self.insert(form, ins, true);
         }
-        let first = self
-            .calls
-            .partition_point(|call| (call.ins, call.after) < place);
-        for call in &self.calls[first..] {
-            if (call.ins, call.after) != place {
-                break;
-            }
-            call::emit(emitter, call, ins);
+    }
+
+    /// Whether nothing more is inserted.
+    fn is_done(&self) -> bool {
+        self.groups_done == self.groups.len() && self.calls_done == self.calls.len()
+    }
+
+    /// What comes before or behind `ins`; whether a routine is called there.
+    fn insert(&mut self, form: &mut Form, ins: InsId, after: bool) -> bool {
+        let place = (u32::from(ins.0), after);
+        let called = |plan: &Self| {
+            let call = plan.calls.get(plan.calls_done);
+            call.is_some_and(|call| (call.ins, call.after) == place)
+        };
+        // A routine may look at any register.
+        let free = !called(self);
+        while let Some(group) = self.groups.get(self.groups_done)
+            && (group.ins, group.after) == place
+        {
+            count::lower(form, group, free);
+            self.groups_done += 1;
         }
+        while called(self) {
+            let call = &self.calls[self.calls_done];
+            let args = call.args.iter().map(|value| call_arg(*value));
+            bridge::lower(form, ins, call.routine.0, args);
+            self.calls_done += 1;
+        }
+        !free
     }
 }

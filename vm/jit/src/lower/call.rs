@@ -9,10 +9,10 @@
 //! which would defeat the store forwarding that the return relies on.
 
 use super::site::Site;
-use crate::emit::Emitter;
+use crate::form::{Form, Op};
 
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
-    emitter.push_app_address(site.ins.next());
-    let exit = site.exit(emitter, site.ins.target());
-    emitter.exit_jump(exit);
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    let (ins, context) = (site.id, form.exit_context());
+    form.push(Op::PushNext { ins });
+    form.push(Op::ExitTaken { ins, context });
 }

@@ -15,44 +15,45 @@
 //! way of fs, which nothing looks at in between.
 
 use super::site::Site;
-use crate::emit::Emitter;
-use dynasm::dynasm;
+use crate::form::{Cell, Form, Gpr, Need, Op, Reg, RegSet, Width};
 use iced_x86::Code;
-use ppin_abi::area::{APP_GS_BASE, Spill};
+use ppin_abi::area::APP_GS_BASE;
 
-#[allow(
-    clippy::useless_conversion,
-    reason = "the assembler converts register numbers"
-)]
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
-    let r = site.ins.raw.op0_register().number() as u8;
-    let base = APP_GS_BASE as i32;
+const BASE: Cell = Cell::at(APP_GS_BASE as i32);
+const UPPER_HALF: Cell = Cell::at(APP_GS_BASE as i32 + 4);
+
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    let Some(register) = Gpr::holding(site.ins.raw.op0_register()) else {
+        return;
+    };
+    let (cell, app) = (BASE, Reg::App(register));
+    let load = |width| Op::LoadCell {
+        to: app,
+        cell,
+        width,
+    };
     match site.ins.raw.code() {
-        Code::Rdgsbase_r64 => dynasm!(emitter.hot; .arch x64; gs mov Rq(r), [DWORD base]),
-        Code::Rdgsbase_r32 => dynasm!(emitter.hot; .arch x64; gs mov Rd(r), [DWORD base]),
-        Code::Wrgsbase_r32 => dynasm!(emitter.hot; .arch x64
-            ; gs mov DWORD [DWORD base + 4], 0
-            ; gs mov [DWORD base], Rd(r)
-        ),
-        _ => write_checked(emitter, site.ins.offset, r),
+        Code::Rdgsbase_r64 => form.push(load(Width::W64)),
+        Code::Rdgsbase_r32 => form.push(load(Width::W32)),
+        Code::Wrgsbase_r32 => {
+            let (width, from) = (Width::W32, app);
+            form.push(Op::SetCell {
+                cell: UPPER_HALF,
+                value: 0,
+                width,
+            });
+            form.push(Op::StoreCell { cell, from, width });
+        }
+        _ => write_checked(form, app),
     }
 }
 
-#[allow(
-    clippy::useless_conversion,
-    reason = "the assembler converts register numbers"
-)]
-fn write_checked(emitter: &mut Emitter, app: u32, r: u8) {
-    let base = APP_GS_BASE as i32;
-    let scratch = if r == 1 { Spill::Rdx } else { Spill::Rcx };
-    let s = scratch.register();
-    emitter.save(scratch);
-    emitter.row(app, scratch.bit(), 0);
-    dynasm!(emitter.hot; .arch x64
-        ; rdfsbase Rq(s)
-        ; wrfsbase Rq(r)
-        ; wrfsbase Rq(s)
-        ; gs mov [DWORD base], Rq(r)
-    );
-    emitter.unspill(scratch);
+fn write_checked(form: &mut Form, from: Reg) {
+    let [own] = form.take([Need::one_of(RegSet::of(&[Gpr::RCX, Gpr::RDX]))]);
+    form.push(Op::ReadFs { to: own.into() });
+    form.push(Op::WriteFs { from });
+    form.push(Op::WriteFs { from: own.into() });
+    let (cell, width) = (BASE, Width::W64);
+    form.push(Op::StoreCell { cell, from, width });
+    form.give(&[own]);
 }

@@ -14,18 +14,28 @@
 //! rare; they run in their own place, with the app's gs in the CPU (`Trap::Segment`).
 
 use super::site::Site;
-use crate::emit::Emitter;
+use crate::form::{Cell, Form, Gpr, Need, Op, Width};
 use crate::operand::rebased;
+use ppin_abi::area::APP_GS_BASE;
 
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
-    // Trace selection has asked before.
-    let Some(form) = rebased::form(&site.ins.raw) else {
-        return;
-    };
-    emitter.save(form.scratch);
-    emitter.row(site.ins.offset, form.scratch.bit(), 0);
-    emitter.load_app_gs_base(form.scratch);
-    emitter.hot.bytes(&form.add_base);
-    emitter.hot.bytes(&form.code);
-    emitter.unspill(form.scratch);
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    let (ins, raw) = (site.id, &site.ins.raw);
+    // Trace selection has seen that there are some.
+    let [base] = form.take([Need::one_of(rebased::bases(raw))]);
+    let to = base.into();
+    form.push(Op::LoadCell {
+        to,
+        cell: Cell::at(APP_GS_BASE as i32),
+        width: Width::W64,
+    });
+    if let Some(own) = Gpr::holding(raw.memory_base()) {
+        form.push(Op::Lea {
+            to,
+            base: own.into(),
+            index: Some(to),
+            disp: 0,
+        });
+    }
+    form.push(Op::AppRebased { ins, base });
+    form.give(&[base]);
 }

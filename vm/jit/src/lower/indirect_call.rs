@@ -10,16 +10,15 @@
 //! The operand is read before the push, as the CPU does: `call [rsp + 8]` and
 //! `call rsp` see the old stack pointer, and a fault finds nothing pushed.
 
-use super::load_target;
 use super::site::Site;
-use crate::emit::Emitter;
-use ppin_abi::area::{Entry, Spill};
+use crate::form::{Form, Gpr, Need, Op};
+use ppin_abi::area::Entry;
 
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
-    let app = site.ins.offset;
-    emitter.save_rcx();
-    load_target::emit(emitter, site);
-    emitter.row(app, Spill::Rcx.bit(), 0);
-    emitter.push_app_address(site.ins.next());
-    emitter.jump_to(Entry::IblCall);
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    let ins = site.id;
+    let [target] = form.take([Need::fixed(Gpr::RCX)]);
+    let to = target.into();
+    form.push(Op::LoadTarget { to, ins });
+    form.push(Op::PushNext { ins });
+    form.jump(Entry::IblCall);
 }

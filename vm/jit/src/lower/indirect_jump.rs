@@ -7,15 +7,13 @@
 //!          jmp gs:[Entry::IblJmp]
 //! ```
 
-use super::load_target;
 use super::site::Site;
-use crate::emit::Emitter;
-use ppin_abi::area::{Entry, Spill};
+use crate::form::{Form, Gpr, Need, Op};
+use ppin_abi::area::Entry;
 
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
-    let app = site.ins.offset;
-    emitter.save_rcx();
-    load_target::emit(emitter, site);
-    emitter.row(app, Spill::Rcx.bit(), 0);
-    emitter.jump_to(Entry::IblJmp);
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    let [target] = form.take([Need::fixed(Gpr::RCX)]);
+    let to = target.into();
+    form.push(Op::LoadTarget { to, ins: site.id });
+    form.jump(Entry::IblJmp);
 }

@@ -6,9 +6,9 @@
 //! ```
 
 use super::site::Site;
-use crate::emit::Emitter;
+use crate::form::{Form, Op};
 
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
-    let exit = site.exit(emitter, site.ins.target());
-    emitter.exit_jump(exit);
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    let (ins, context) = (site.id, form.exit_context());
+    form.push(Op::ExitTaken { ins, context });
 }

@@ -1,54 +1,58 @@
-//! Rewriting: app instructions in a form that behaves alike in the cache. One
-//! file for each [`Kind`], each with what it turns into what.
+//! The rules: app instructions in a form that behaves alike in the cache. One file for each
+//! [`Kind`], each with what it turns into what.
+//!
+//! Rules name temporaries, not registers: they come before registers are given out, so that
+//! the allocator sees what all rules and insertions of a trace need.
 
+mod announce;
+pub(crate) mod bridge;
 mod call;
+pub(crate) mod compare;
 mod cond_jump;
 mod gs_base;
 mod gs_memory;
 mod indirect_call;
 mod indirect_jump;
 mod jump;
-mod load_target;
 mod pop_flags;
 mod ret;
 mod rip_relative;
+pub(crate) mod rseq_entry;
+pub(crate) mod rseq_landing;
 pub(crate) mod rseq_store;
-mod short_jump;
 mod site;
 mod syscall;
 mod transaction;
 pub(crate) mod trap;
 mod verbatim;
-pub(crate) mod within;
 mod x87_pointer;
 
 use crate::decode::Kind;
-use crate::emit::Emitter;
+use crate::form::{Form, ins_context};
 pub(crate) use site::Site;
 
-/// Emits the code for one instruction.
-pub(crate) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
+/// The operations for one instruction.
+pub(crate) fn lower(form: &mut Form, site: &Site<'_>) {
     match site.ins.kind {
-        Kind::Verbatim | Kind::Faulting => verbatim::emit(emitter, site),
-        Kind::RipRelative => rip_relative::emit(emitter, site),
-        Kind::PopFlags => pop_flags::emit(emitter, site),
-        Kind::GsMemory => gs_memory::emit(emitter, site),
-        Kind::GsBase => gs_base::emit(emitter, site),
-        Kind::Jump => jump::emit(emitter, site),
-        Kind::CondJump => cond_jump::emit(emitter, site),
-        Kind::ShortJump => short_jump::emit(emitter, site),
-        Kind::TransactionBegin => transaction::emit(emitter, site),
-        Kind::Call => call::emit(emitter, site),
-        Kind::IndirectJump => indirect_jump::emit(emitter, site),
-        Kind::IndirectCall => indirect_call::emit(emitter, site),
-        Kind::Ret => ret::emit(emitter, site),
-        Kind::Syscall => syscall::emit(emitter, site),
+        Kind::Verbatim | Kind::Faulting => verbatim::lower(form, site),
+        Kind::RipRelative => rip_relative::lower(form, site),
+        Kind::PopFlags => pop_flags::lower(form, site),
+        Kind::GsMemory => gs_memory::lower(form, site),
+        Kind::GsBase => gs_base::lower(form, site),
+        Kind::Jump => jump::lower(form, site),
+        Kind::CondJump | Kind::ShortJump => cond_jump::lower(form, site),
+        Kind::TransactionBegin => transaction::lower(form, site),
+        Kind::Call => call::lower(form, site),
+        Kind::IndirectJump => indirect_jump::lower(form, site),
+        Kind::IndirectCall => indirect_call::lower(form, site),
+        Kind::Ret => ret::lower(form, site),
+        Kind::Syscall => syscall::lower(form, site),
         Kind::Trap(trap) => {
-            let context = emitter.ins_context(site.ins.offset);
-            trap::emit(emitter, site.ins.pc(), site.ins.offset, trap, context);
+            let context = ins_context(form.context, site.ins.offset);
+            trap::lower(form, site.ins.pc(), trap, context);
         }
     }
     if let Some(field) = site.ins.x87_pointer.filter(|_| site.ins.kind.is_plain()) {
-        x87_pointer::emit(emitter, site, field);
+        x87_pointer::lower(form, site, field);
     }
 }

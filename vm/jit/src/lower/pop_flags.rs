@@ -8,9 +8,9 @@
 //! ```
 
 use super::site::Site;
-use crate::emit::Emitter;
+use crate::form::{Form, Op};
 
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
-    emitter.hot.bytes(site.bytes);
-    emitter.hot.nops(1);
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    form.copy(site.id);
+    form.push(Op::Nop);
 }

@@ -9,18 +9,21 @@
 //! ```
 
 use super::site::Site;
-use crate::emit::Emitter;
-use dynasm::dynasm;
+use crate::form::{Form, Gpr, Need, Op, Reg};
 use iced_x86::Code;
-use ppin_abi::area::{Entry, Spill};
+use ppin_abi::area::Entry;
 
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
-    emitter.save_rcx();
-    dynasm!(emitter.hot; .arch x64; pop rcx);
-    emitter.row(site.ins.offset, Spill::Rcx.bit(), 0);
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    let [target] = form.take([Need::fixed(Gpr::RCX)]);
+    form.push(Op::Pop { to: target.into() });
     if site.ins.raw.code() == Code::Retnq_imm16 {
-        let bytes = i32::from(site.ins.raw.immediate16());
-        dynasm!(emitter.hot; .arch x64; lea rsp, [DWORD rsp + bytes]);
+        let stack = Reg::App(Gpr::RSP);
+        form.push(Op::Lea {
+            to: stack,
+            base: stack,
+            index: None,
+            disp: i32::from(site.ins.raw.immediate16()),
+        });
     }
-    emitter.jump_to(Entry::IblRet);
+    form.jump(Entry::IblRet);
 }

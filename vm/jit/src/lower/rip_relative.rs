@@ -10,18 +10,8 @@
 //! image fits an absolute field instead.
 
 use super::site::Site;
-use crate::emit::Emitter;
-use crate::operand::absolute::{self, Form};
-use ppin_abi::addr::AppPc;
+use crate::form::{Form, Op};
 
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
-    let form = if emitter.is_low() {
-        absolute::convert(site.ins, site.bytes)
-    } else {
-        Form::copy(site.bytes, site.ins.disp_at)
-    };
-    // Trace selection has tried the conversion before.
-    if let Some(form) = form {
-        emitter.form(&form, AppPc(site.ins.raw.ip_rel_memory_address()));
-    }
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    form.push(Op::AppAimed { ins: site.id });
 }

@@ -9,21 +9,17 @@
 //! ```
 
 use super::site::Site;
-use crate::emit::Emitter;
+use crate::form::{Form, Gpr, Need, Op, Record, RegSet};
 use ppin_abi::area::Entry;
 
-/// Length of `lea rcx, [rip + record]; jmp gs:[entry]`.
-const GATE: u32 = 7 + 8;
-
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
-    let (pc, next) = (site.ins.pc(), site.ins.next());
-    let resume = emitter.hot.here() + GATE;
-    let record = emitter.syscall_record(pc, next, resume);
-    emitter.point_rcx_at(record);
-    emitter.jump_to(Entry::Syscall);
-    debug_assert_eq!(emitter.hot.here(), resume);
-    emitter.row(site.ins.offset, 0, 0);
-    emitter.load_app_address(next);
-    let exit = site.exit(emitter, next);
-    emitter.exit_jump(exit);
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    let (ins, context) = (site.id, form.exit_context());
+    let dead = RegSet::of(&[Gpr::RCX]);
+    let [record] = form.take([Need::fixed(Gpr::RCX).or_free(dead)]);
+    form.record(record, Record::Syscall { ins });
+    form.jump(Entry::Syscall);
+    form.gone(&[record]);
+    let to = Gpr::RCX.into();
+    form.push(Op::LoadNext { to, ins });
+    form.push(Op::ExitNext { ins, context });
 }

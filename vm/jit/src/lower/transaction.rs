@@ -8,11 +8,14 @@
 //! ```
 
 use super::site::Site;
-use crate::emit::Emitter;
-use dynasm::dynasm;
+use crate::form::{Form, Gpr, Op, Width};
 
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
-    dynasm!(emitter.hot; .arch x64; mov eax, 0);
-    let exit = site.exit(emitter, site.ins.target());
-    emitter.exit_jump(exit);
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    let (ins, context) = (site.id, form.exit_context());
+    form.push(Op::Set {
+        to: Gpr::RAX.into(),
+        value: 0,
+        width: Width::W32,
+    });
+    form.push(Op::ExitTaken { ins, context });
 }

@@ -7,16 +7,16 @@
 //!          jmp gs:[Entry::LeaveTrap]
 //! ```
 
-use crate::emit::Emitter;
+use crate::form::{Form, Gpr, Need, Record, Temp};
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
 
-/// Emits the trap of the instruction at `pc`, `app` bytes behind the head.
-pub(crate) fn emit(emitter: &mut Emitter, pc: AppPc, app: u32, trap: Trap, context: Context) {
-    let record = emitter.trap_record(pc, trap, context);
-    emitter.spill_rcx(app);
-    emitter.point_rcx_at(record);
-    emitter.jump_to(Entry::LeaveTrap);
+/// The trap of the instruction at `pc`; what speaks to the runtime.
+pub(crate) fn lower(form: &mut Form, pc: AppPc, trap: Trap, context: Context) -> Temp {
+    let [record] = form.take([Need::fixed(Gpr::RCX)]);
+    form.record(record, Record::Trap { pc, trap, context });
+    form.jump(Entry::LeaveTrap);
+    record
 }

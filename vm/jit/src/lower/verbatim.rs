@@ -7,8 +7,9 @@
 //! ```
 
 use super::site::Site;
-use crate::emit::Emitter;
+use crate::form::Form;
 
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>) {
-    emitter.hot.bytes(site.bytes);
+#[inline]
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    form.copy(site.id);
 }

@@ -9,23 +9,23 @@
 //!  resume:
 //! ```
 
+use super::bridge;
 use super::site::Site;
 use crate::decode::x87::PointerField;
-use crate::emit::Emitter;
+use crate::form::Form;
 use crate::instrument::{address, call_arg};
 use iced_x86::InstructionInfoFactory;
 use ppin_abi::record::X87_POINTER;
 use ppin_api::compiler::Value;
 
 /// Behind the instruction itself.
-pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>, field: PointerField) {
+pub(super) fn lower(form: &mut Form, site: &Site<'_>, field: PointerField) {
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info(&site.ins.raw);
-    let image = emitter.image();
     let address = info
         .used_memory()
         .first()
-        .and_then(|used| address(used, &site.ins.raw, image));
+        .and_then(|used| address(used, &site.ins.raw, site.image));
     let Some(address) = address else {
         return;
     };
@@ -35,5 +35,5 @@ pub(super) fn emit(emitter: &mut Emitter, site: &Site<'_>, field: PointerField) 
         constant(field.offset),
         constant(field.width),
     ];
-    emitter.bridge(site.ins.pc(), site.ins.offset, X87_POINTER, &args);
+    bridge::lower(form, site.id, X87_POINTER, args.into_iter());
 }

@@ -1,76 +1,62 @@
 //! From an operand in the gs segment to one on top of a register that holds the segment's
-//! base.
+//! base and the operand's.
 //!
 //! ```text
 //! Target:  op ..., gs:[base + index * scale + disp]
-//! Becomes: lea s, [base + s]                if there is a base; s: base of the segment
-//!          op ..., [s + index * scale + disp]
+//! Becomes: op ..., [s + index * scale + disp]
 //! ```
 
 use crate::decode::Ins;
+use crate::form::{Gpr, RegSet};
 use alloc::vec::Vec;
 use iced_x86::{
-    Code, Decoder, DecoderOptions, Encoder, Instruction, InstructionInfoFactory, MemoryOperand,
-    OpAccess, Register,
+    Code, Decoder, DecoderOptions, Encoder, Instruction, InstructionInfoFactory, OpAccess, Register,
 };
-use ppin_abi::area::Spill;
 
-/// Registers that may be borrowed, the first ones first.
-const SCRATCH: [(Register, Spill); 7] = [
-    (Register::RCX, Spill::Rcx),
-    (Register::RDX, Spill::Rdx),
-    (Register::RBX, Spill::Rbx),
-    (Register::RSI, Spill::Rsi),
-    (Register::RDI, Spill::Rdi),
-    (Register::RAX, Spill::Rax),
-    (Register::R8, Spill::R8),
+/// Registers that may take the base's place.
+const BASES: [Gpr; 7] = [
+    Gpr::RCX,
+    Gpr::RDX,
+    Gpr::RBX,
+    Gpr::RSI,
+    Gpr::RDI,
+    Gpr::RAX,
+    Gpr::R8,
 ];
-
-/// How one instruction is rewritten.
-pub(crate) struct Form {
-    pub scratch: Spill,
-    /// `lea s, [base + s]`, or nothing.
-    pub add_base: Vec<u8>,
-    /// The instruction itself.
-    pub code: Vec<u8>,
-}
 
 /// Whether there is a form.
 pub(crate) fn convertible(ins: &Ins) -> bool {
-    form(&ins.raw).is_some()
+    candidates(&ins.raw).next().is_some()
 }
 
-/// The form of `raw`, if it has one.
-pub(crate) fn form(raw: &Instruction) -> Option<Form> {
-    if !plain_address(raw) || pops_through_stack_pointer(raw) {
-        return None;
-    }
-    let used = used_registers(raw);
-    let mut free = SCRATCH.iter().filter(|(reg, _)| !used.contains(reg));
-    free.find_map(|(reg, spill)| form_with(raw, *reg, *spill))
+/// Registers by which `raw` has a form.
+pub(crate) fn bases(raw: &Instruction) -> RegSet {
+    candidates(raw).fold(RegSet::NONE, RegSet::with)
 }
 
-fn form_with(raw: &Instruction, scratch: Register, spill: Spill) -> Option<Form> {
-    let base = raw.memory_base();
-    let add_base = if base == Register::None {
-        Vec::new()
+fn candidates(raw: &Instruction) -> impl Iterator<Item = Gpr> {
+    let possible = plain_address(raw) && !pops_through_stack_pointer(raw);
+    let used = if possible {
+        used_registers(raw)
     } else {
-        let sum = MemoryOperand::with_base_index(base, scratch);
-        encode(&Instruction::with2(Code::Lea_r64_m, scratch, sum).ok()?)?
+        Vec::new()
     };
+    let mut bases = BASES.into_iter().filter(move |_| possible);
+    core::iter::from_fn(move || {
+        bases.find(|base| !used.contains(&base.named()) && form(raw, *base).is_some())
+    })
+}
+
+/// `raw` on top of `base`.
+pub(crate) fn form(raw: &Instruction, base: Gpr) -> Option<Vec<u8>> {
     let mut moved = *raw;
     moved.set_segment_prefix(Register::None);
-    moved.set_memory_base(scratch);
-    if base == Register::None {
+    moved.set_memory_base(base.named());
+    if raw.memory_base() == Register::None {
         // No base and any displacement: 8 stands for a sign-extended field.
         moved.set_memory_displ_size(8);
     }
-    let code = encode(&moved).filter(|code| means(code, &moved))?;
-    Some(Form {
-        scratch: spill,
-        add_base,
-        code,
-    })
+    encode(&moved).filter(|code| means(code, &moved))
 }
 
 /// A 64-bit address from registers and a displacement of 32 bits.

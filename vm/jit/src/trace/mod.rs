@@ -38,15 +38,15 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
     let mut ins = Vec::with_capacity(16);
     let mut branches = 0;
     while ins.len() < MAX_INS {
-        let next = match reader.read() {
-            Ok(next) => checked(next, request, bytes),
+        let mut next = match reader.read() {
+            Ok(next) => next,
             Err(reason) if ins.is_empty() => return undecoded(bytes, reason, request.end),
             Err(_) => break,
         };
+        check(&mut next, request, bytes);
         if !ins.is_empty() && (matches!(next.kind, Kind::Trap(_)) || runs_into(&next, request)) {
             break;
         }
-        let mut next = next;
         if next.x87_pointer.is_some()
             && x87::left_out(&next.raw, ins.iter().map(|ins: &Ins| &ins.raw))
         {
@@ -105,14 +105,13 @@ fn visible_bytes<'a>(request: &Request<'a>) -> &'a [u8] {
 }
 
 /// An instruction whose addresses cannot be expressed is left to the VM.
-pub(crate) fn checked(mut ins: Ins, request: &Request<'_>, bytes: &[u8]) -> Ins {
-    if ins.kind == Kind::GsMemory && !rebased::convertible(&ins) {
+pub(crate) fn check(ins: &mut Ins, request: &Request<'_>, bytes: &[u8]) {
+    if ins.kind == Kind::GsMemory && !rebased::convertible(ins) {
         ins.kind = Kind::Trap(Trap::Segment);
     }
-    if !within_reach(&ins, request, bytes) {
+    if !within_reach(ins, request, bytes) {
         ins.kind = Kind::Trap(Trap::Unsupported);
     }
-    ins
 }
 
 fn within_reach(ins: &Ins, request: &Request<'_>, bytes: &[u8]) -> bool {

@@ -21,6 +21,7 @@ use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::area::{Area, Entry, Rseq, Spill};
 use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
+use ppin_abi::spills::SpillSlot;
 use ppin_api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_relocator::{CountRow, Fragment, Placement, SlotInit, apply};
@@ -81,16 +82,6 @@ pub struct Machine {
     host: HostCode,
     _one_at_a_time: MutexGuard<'static, ()>,
 }
-
-const SPILLS: [Spill; 7] = [
-    Spill::Rax,
-    Spill::Rcx,
-    Spill::Rdx,
-    Spill::Rbx,
-    Spill::Rsi,
-    Spill::Rdi,
-    Spill::R8,
-];
 
 impl Machine {
     /// With the app near the cache, or in the lowest 2 GiB far from it.
@@ -283,7 +274,7 @@ impl Machine {
             }
         };
         if !fault {
-            end.state.regs[1] = self.spilled(Spill::Rcx);
+            end.state.regs[1] = self.spilled(Spill::Rcx.slot());
         }
         let side = self.side(fragment, exit, fault.then_some((hot as u32, pc)));
         (self.outcome(pc, &end), side)
@@ -292,10 +283,8 @@ impl Machine {
     /// Restores registers by the pc map; gives the app's pc.
     fn at_fault(&mut self, fragment: &Fragment, hot: u32, end: &mut Capture) -> u64 {
         let row = fragment.pc_map.iter().rfind(|row| row.hot <= hot).unwrap();
-        for spill in SPILLS {
-            if row.spilled & spill.bit() != 0 {
-                end.state.regs[usize::from(spill.register())] = self.spilled(spill);
-            }
+        for (slot, register) in row.spilled.iter() {
+            end.state.regs[usize::from(register)] = self.spilled(slot);
         }
         self.app() + CODE + u64::from(row.app)
     }
@@ -327,8 +316,8 @@ impl Machine {
         u64::from_le_bytes(self.near_bytes()[at..at + 8].try_into().unwrap())
     }
 
-    fn spilled(&mut self, spill: Spill) -> u64 {
-        self.area_word(spill.disp() as usize)
+    fn spilled(&mut self, slot: SpillSlot) -> u64 {
+        self.area_word(slot.disp() as usize)
     }
 
     /// Counters, corrected for the place `(hot, app pc)` of a fault.

@@ -112,6 +112,32 @@ impl Tool for Calls {
     }
 }
 
+/// Counts each instruction, and calls a routine before it and behind it.
+pub struct Both;
+
+impl Tool for Both {
+    fn name(&self) -> &'static str {
+        "both"
+    }
+    fn summary(&self) -> &'static str {
+        "counts and calls"
+    }
+    fn routines(&self) -> &'static [Routine] {
+        Calls.routines()
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        Counts.instrument(trace);
+        for (number, ins) in trace.ins().enumerate() {
+            // Some are without a call.
+            if number % 3 != 0 {
+                ins.insert_call(IPoint::Before, RoutineId(0), &[Arg::InsAddr])
+                    .unwrap();
+                let _ = ins.insert_call(IPoint::After, RoutineId(1), &[]);
+            }
+        }
+    }
+}
+
 /// The tool called `name`.
 pub fn tool(name: &str) -> &'static dyn Tool {
     match name {
@@ -119,6 +145,7 @@ pub fn tool(name: &str) -> &'static dyn Tool {
         "counts" => &Counts,
         "opcodes" => &Opcodes,
         "calls" => &Calls,
+        "both" => &Both,
         _ => panic!("no test tool {name}"),
     }
 }

@@ -194,3 +194,6 @@ impl Widened {
         [self.and(asked, ours)[SOFT].min(hard), hard]
     }
 }
+
+#[cfg(test)]
+mod tests;

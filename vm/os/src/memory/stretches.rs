@@ -49,3 +49,6 @@ pub(crate) fn is_abandoned(at: usize) -> bool {
     };
     past.iter().any(holds)
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 //! VM.
 //!
 //! The table is shared by all threads and open-addressed; [`ppin_codecache::indirect`] owns it.
-//! Flags are kept in the `lahf; seto al` form (see `Spill::Flags`).
+//! Flags are kept in the `lahf; seto al` form (as `pc_flag::FLAGS_IN_RAX` says of emitted code).
 
 use super::disp;
 

@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::area::Rseq;
 use ppin_abi::context::Context;
+use ppin_abi::spills::SpillSet;
 use ppin_codecache::fresh::Kind;
 use ppin_jit::{BytesEnd, Request, Sequence, SequenceCode};
 use ppin_os::peek;
@@ -231,7 +232,7 @@ pub fn clear_discarded(vm: &Vm, thread: &Thread) {
 #[must_use]
 pub fn aborted(vm: &Vm, thread: &mut Thread, pc: u64) -> Option<Spot> {
     let copy = vm.rseq.copies.iter().rfind(|c| c.stub == pc)?;
-    let spilled = core::mem::take(&mut thread.area.rseq.spilled) as u8;
+    let spilled = SpillSet::at_home(core::mem::take(&mut thread.area.rseq.spilled) as u8);
     Some(Spot {
         spilled,
         ..Spot::at(copy.sequence.abort)

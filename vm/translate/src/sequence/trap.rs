@@ -4,9 +4,9 @@
 use super::{copies, landings, learn};
 use crate::lookup::lookup;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
-use ppin_abi::area::Spill;
 use ppin_abi::context::Context;
 use ppin_abi::record::{Trap, TrapRec};
+use ppin_abi::spills::SpillSet;
 use ppin_os::{peek, report};
 use ppin_process::thread::{Thread, reg};
 use ppin_process::translate;
@@ -45,21 +45,12 @@ pub fn trap(thread: &mut Thread, rec: &TrapRec) -> Option<CachePc> {
 
 /// Handles an aborted sequence: restores spilled registers and continues at the abort handler.
 fn abort(vm: &mut Vm, thread: &mut Thread, handler: AppPc, context: Context) -> CachePc {
-    const SPILLS: [Spill; 7] = [
-        Spill::Rax,
-        Spill::Rcx,
-        Spill::Rdx,
-        Spill::Rbx,
-        Spill::Rsi,
-        Spill::Rdi,
-        Spill::R8,
-    ];
     let rseq = &mut thread.area.rseq;
-    let spilled = core::mem::take(&mut rseq.spilled) as u8;
+    let spilled = SpillSet::at_home(core::mem::take(&mut rseq.spilled) as u8);
     rseq.armed = 0;
     thread.regs.gpr[reg::RCX] = rseq.rcx;
-    for spill in SPILLS.into_iter().filter(|s| spilled & s.bit() != 0) {
-        thread.regs.gpr[usize::from(spill.register())] = thread.area.spill[spill as usize];
+    for (slot, register) in spilled.iter() {
+        thread.regs.gpr[usize::from(register)] = thread.area.spill[slot.number()];
     }
     lookup(vm, handler, context)
 }
@@ -140,7 +131,7 @@ impl StorePlace {
         let fresh = vm.code.fragment_at(record)?;
         let app = pc.0.wrapping_sub(fresh.pc().0) as u32;
         let mine = || fresh.code().pc_map.iter().filter(|row| row.app == app);
-        let offset = mine().rfind(|row| row.spilled != 0)?.hot;
+        let offset = mine().rfind(|row| !row.spilled.is_empty())?.hot;
         let start = |flags: u8| flags & pc_flag::BOUNDARY != 0 && flags & pc_flag::BLOCK != 0;
         let block_start = mine().any(|row| start(row.flags));
         Some(Self {

@@ -2,6 +2,7 @@
 
 use super::*;
 use ppin_abi::addr::ImageBase;
+use ppin_abi::spills::SpillSet;
 use ppin_cachedb::Access;
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_persist::{Key, LOW_IMAGE, Piece, UnitSpec, freeze, source_hash, tool_key};
@@ -131,7 +132,7 @@ fn every_doctored_part_is_found() {
             f.slots.push(ppin_relocator::SlotInit::App(ImageOff(7)))
         }),
         ("relocations", |f| f.relocs[0].pc_bias += 1),
-        ("pc map", |f| f.pc_map[1].spilled ^= 1),
+        ("pc map", |f| f.pc_map[1].spilled = SpillSet::at_home(0x7f)),
         ("extent", |f| f.instructions += 1),
     ];
     for (what, doctor) in doctors {

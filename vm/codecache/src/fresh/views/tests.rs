@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::App;
 use alloc::vec::Vec;
+use core::slice::from_ref;
 
 const LEN: u64 = 4 * mem::PAGE;
 
@@ -11,8 +12,10 @@ fn views(app: &App, make: fn(u64, u64) -> Result<Views>) -> Views {
 
 fn put(views: &mut Views, offset: u64, byte: u8) {
     let at = views.exec + offset;
-    let used = [views.exec..views.exec + LEN];
-    let to = views.writable(at, &used).expect("there is memory");
+    let used = views.exec..views.exec + LEN;
+    let to = views
+        .writable(at, from_ref(&used))
+        .expect("there is memory");
     // SAFETY: the view for writing.
     unsafe { (to as *mut u8).write_volatile(byte) };
 }
@@ -71,8 +74,10 @@ fn only_what_is_used_is_copied() {
     put(&mut views, 0, 1);
     put(&mut views, 2 * mem::PAGE, 2);
     views.seal();
-    let used = [views.exec..views.exec + mem::PAGE];
-    views.writable(views.exec, &used).expect("there is memory");
+    let used = views.exec..views.exec + mem::PAGE;
+    views
+        .writable(views.exec, from_ref(&used))
+        .expect("there is memory");
     assert_eq!((got(&views, 0), got(&views, 2 * mem::PAGE)), (1, 0));
     views.free();
 }
@@ -93,12 +98,12 @@ fn two_views_become_one_with_the_same_bytes() {
     let app = App::new(1);
     let mut views = views(&app, Views::at);
     put(&mut views, 3, 8);
-    let (exec, used) = (views.exec, [views.exec..views.exec + LEN]);
-    views.unify(&used).expect("the kernel allows it");
+    let (exec, used) = (views.exec, views.exec..views.exec + LEN);
+    views.unify(from_ref(&used)).expect("the kernel allows it");
     assert_eq!((got(&views, 3), views.write, views.exec), (8, exec, exec));
     assert_eq!(rights(exec), [(true, true)]);
     // Once is enough.
-    views.unify(&used).expect("nothing is to be done");
+    views.unify(from_ref(&used)).expect("nothing is to be done");
     views.free();
 }
 

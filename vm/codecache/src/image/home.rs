@@ -1,0 +1,32 @@
+//! An image, and what may become of its code where it is mapped.
+
+use super::image::Image;
+use super::images::Images;
+use core::ops::Deref;
+
+/// See the module.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Home<'a> {
+    image: &'a Image,
+    images: &'a Images,
+}
+
+impl<'a> Home<'a> {
+    pub(super) fn new(image: &'a Image, images: &'a Images) -> Self {
+        Self { image, images }
+    }
+
+    /// Whether persisted code made from `start .. end` must not run: it was put off limits, or
+    /// its source may change unseen. (Guards are set when code is translated.)
+    pub(crate) fn forbids(&self, start: u64, end: u64) -> bool {
+        self.image.is_off_limits(start, end) || self.images.may_change(start, end)
+    }
+}
+
+impl Deref for Home<'_> {
+    type Target = Image;
+
+    fn deref(&self) -> &Image {
+        self.image
+    }
+}

@@ -1,0 +1,364 @@
+//! Proves an allocation right, without looking at how it was made.
+//!
+//! The form is executed with symbols in place of numbers: each register and each spill slot
+//! holds the app's value of some register, the value of some temporary, or nothing that
+//! anybody knows. What is read must be there; wherever the app's instructions run, or other
+//! code is entered, the app's values must be.
+
+mod state;
+
+use super::Allocation;
+use crate::decode::{Ins, effects};
+use crate::form::uses::uses;
+use crate::form::{Form, Gpr, InsId, Label, Op, Record, Reg, Temp, Temps};
+use alloc::vec::Vec;
+use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedMemory, UsedRegister};
+use ppin_abi::area::Entry;
+use ppin_abi::record::Trap;
+use ppin_abi::spills::{Spill, SpillSlot};
+use state::{State, Value};
+
+/// What is wrong with an allocation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Wrong {
+    /// The operation, by its place in the form.
+    pub op: usize,
+    /// What it finds.
+    pub why: &'static str,
+}
+
+type Checked = Result<(), &'static str>;
+
+/// Checks the allocation of `form`, which is made from `ins`. `lost` are arithmetic flags that
+/// have been destroyed before it, and then those at its end.
+///
+/// # Errors
+/// The first operation that does not find what it needs.
+pub(crate) fn check(
+    form: &Form,
+    ins: &[Ins],
+    allocation: &Allocation,
+    lost: &mut u32,
+) -> Result<(), Wrong> {
+    let mut checker = Checker {
+        form,
+        ins,
+        allocation,
+        state: State::of_the_app(*lost),
+        reached: true,
+        returning: false,
+        arriving: Vec::new(),
+    };
+    for (op, operation) in form.ops.iter().enumerate() {
+        checker.op(operation).map_err(|why| Wrong { op, why })?;
+    }
+    let end = form.ops.len();
+    if checker.reached {
+        let whole = checker.state.whole();
+        whole.map_err(|why| Wrong { op: end, why })?;
+        *lost = checker.state.lost_flags;
+    }
+    Ok(())
+}
+
+struct Checker<'a> {
+    form: &'a Form,
+    ins: &'a [Ins],
+    allocation: &'a Allocation,
+    state: State,
+    /// Whether control gets here.
+    reached: bool,
+    /// The runtime is told to go on with the app's code at hand, to which lost flags mean
+    /// nothing.
+    returning: bool,
+    /// States that branches bring to labels.
+    arriving: Vec<(Label, State)>,
+}
+
+fn ensure(holds: bool, why: &'static str) -> Checked {
+    if holds { Ok(()) } else { Err(why) }
+}
+
+impl Checker<'_> {
+    fn op(&mut self, op: &Op) -> Checked {
+        if let Op::Label { label, live } = *op {
+            return self.label(label, live);
+        }
+        if !self.reached {
+            return Ok(());
+        }
+        self.operands(op)?;
+        match *op {
+            Op::Take { temps } => self.take(temps)?,
+            Op::Give { temps } => self.give(temps)?,
+            Op::Gone { temps } => self.gone(temps)?,
+            Op::Refill { temp } => self.refill(temp)?,
+            Op::Begin { .. } => self.state.whole()?,
+            Op::Plain { ins, .. } => {
+                self.state.whole()?;
+                self.app(ins)?;
+            }
+            Op::Itself { repeatable: true } => self.state.registers_in_place()?,
+            Op::App { ins } | Op::AppAimed { ins } | Op::AppRebased { ins, .. } => {
+                self.app(ins)?;
+            }
+            Op::IfZero { temp, to } => {
+                let register = self.allocation.register(temp);
+                ensure(
+                    register == Gpr::RCX,
+                    "a branch on another register than rcx",
+                )?;
+                self.arriving.push((to, self.state.clone()));
+            }
+            Op::Goto { to } | Op::GotoFar { to } => {
+                self.arriving.push((to, self.state.clone()));
+                self.reached = false;
+            }
+            Op::Abort => self.reached = false,
+            Op::Record { record, .. } => {
+                self.returning = match self.form.records[usize::from(record.0)] {
+                    Record::Trap { trap, .. } => trap == Trap::RseqStore,
+                    Record::Syscall { .. } => false,
+                    Record::Call { .. } => true,
+                };
+            }
+            Op::Jump { entry } => self.jump(entry)?,
+            _ => self.flags_and_exits(op)?,
+        }
+        Ok(())
+    }
+
+    fn flags_and_exits(&mut self, op: &Op) -> Checked {
+        let state = &mut self.state;
+        match *op {
+            Op::AddCell { .. } => state.lost_flags = effects::ARITHMETIC,
+            Op::SaveFlags { to } => {
+                let register = self.allocation.register(to);
+                ensure(register == Gpr::RAX, "flags are saved in rax only")?;
+                ensure(state.lost_flags == 0, "flags are saved that are lost")?;
+                state.flags_in = Some(to);
+            }
+            Op::CompareSource { flags, .. } => {
+                ensure(state.flags_in == Some(flags), "flags are not saved")?;
+                state.lost_flags = effects::ARITHMETIC;
+            }
+            Op::RestoreFlags { from, dead } => {
+                ensure(state.flags_in == Some(from), "flags were not saved there")?;
+                state.flags_in = None;
+                if !dead {
+                    state.lost_flags = 0;
+                }
+            }
+            Op::ExitIf { .. } | Op::Within { .. } => self.state.ready_to_leave()?,
+            Op::ExitTaken { .. } | Op::ExitNext { .. } | Op::JumpSlot { .. } => {
+                self.state.ready_to_leave()?;
+                self.reached = false;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Temporaries that are read have been written; registers of the app that are read have
+    /// the app's value, or it lies where it is kept, for `Move`.
+    fn operands(&mut self, op: &Op) -> Checked {
+        for used in uses(op) {
+            let register = match used.register {
+                Reg::Temp(temp) => {
+                    ensure(self.state.is_alive(temp), "the temporary is not alive")?;
+                    self.allocation.register(temp)
+                }
+                Reg::App(register) => register,
+            };
+            let value = match used.register {
+                Reg::Temp(temp) => Value::Temp(temp),
+                Reg::App(register) => Value::App(register),
+            };
+            if used.read {
+                let kept = matches!(op, Op::Move { .. }) && self.state.keeps(register);
+                let there = self.state.register(register) == value;
+                let app = matches!(used.register, Reg::App(_));
+                ensure(
+                    there || app && kept,
+                    "a register with another value is read",
+                )?;
+            }
+            if used.written {
+                if matches!(used.register, Reg::App(_)) {
+                    let there = self.state.register(register) == value;
+                    ensure(there, "a register of the app is written that is taken")?;
+                } else {
+                    self.before_written(op)?;
+                }
+                self.state.set(register, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Parts of app instructions read their operands before a temporary is written.
+    fn before_written(&self, op: &Op) -> Checked {
+        match *op {
+            Op::LoadTarget { ins, .. } => self.operand_in_place(ins, true),
+            Op::LeaOperand { ins, .. } => self.operand_in_place(ins, false),
+            _ => Ok(()),
+        }
+    }
+
+    fn operand_in_place(&self, ins: InsId, register_too: bool) -> Checked {
+        let raw = &self.ins[usize::from(ins.0)].raw;
+        let direct = if register_too {
+            raw.op0_register()
+        } else {
+            Register::None
+        };
+        let named = [raw.memory_base(), raw.memory_index(), direct];
+        for register in named.into_iter().filter_map(Gpr::holding) {
+            let there = self.state.register(register) == Value::App(register);
+            ensure(there, "an operand's register has another value")?;
+        }
+        Ok(())
+    }
+
+    /// The instruction itself: each register that it touches is the app's. One that it
+    /// overwrites as a whole may have been anything before.
+    fn app(&mut self, ins: InsId) -> Checked {
+        let raw = &self.ins[usize::from(ins.0)].raw;
+        let mut factory = InstructionInfoFactory::new();
+        let info = factory.info(raw);
+        let accesses = |memory: &UsedMemory| memory.access() != OpAccess::NoMemAccess;
+        let exact = self.state.kept_all(self.allocation);
+        let quiet = !info.used_memory().iter().any(accesses);
+        ensure(exact || quiet, "a fault would show a register that is lost")?;
+        let used = info.used_registers();
+        let named = |used: &UsedRegister| Gpr::holding(used.register());
+        for (used, register) in used.iter().filter_map(|used| Some((used, named(used)?))) {
+            let there = self.state.register(register) == Value::App(register);
+            let free = overwrites(used) && !self.state.is_taken(register, self.allocation);
+            let touched = !matches!(used.access(), OpAccess::None | OpAccess::NoMemAccess);
+            ensure(
+                there || free || !touched,
+                "the app's instruction finds another value",
+            )?;
+        }
+        let overwritten = used.iter().filter(|used| overwrites(used));
+        for register in overwritten.filter_map(named) {
+            self.state.set(register, Value::App(register));
+        }
+        let read = effects::flags_read(raw) & self.state.lost_flags;
+        ensure(read == 0, "flags are read that are lost")?;
+        self.state.lost_flags &= !effects::flags_killed(raw);
+        Ok(())
+    }
+
+    fn take(&mut self, temps: Temps) -> Checked {
+        for temp in temps.iter() {
+            let need = self.form.needs.at(temp.0);
+            let home = self.allocation.home(temp);
+            ensure(
+                need.one_of.contains(home.register),
+                "a register that does not do",
+            )?;
+            let app = Value::App(home.register);
+            let in_place = self.state.register(home.register) == app;
+            ensure(in_place, "a register is taken that is not the app's")?;
+            match home.kept {
+                None => ensure(need.free.contains(home.register), "a value is not kept")?,
+                Some(slot) => {
+                    let mut alive = self.state.alive.iter();
+                    let used = alive.any(|temp| self.allocation.home(*temp).kept == Some(slot));
+                    ensure(!used, "two values are kept in one slot")?;
+                    let at_home = owner(slot) == Some(home.register);
+                    let anywhere = self.form.sequence.is_none();
+                    ensure(at_home || anywhere, "not at home in a sequence")?;
+                    self.state.slots[slot.number()] = app;
+                }
+            }
+            self.state.alive.push(temp);
+        }
+        Ok(())
+    }
+
+    fn give(&mut self, temps: Temps) -> Checked {
+        for temp in temps.iter() {
+            let home = self.allocation.home(temp);
+            self.state.end(temp)?;
+            match home.kept {
+                Some(slot) => {
+                    let kept = self.state.slots[slot.number()];
+                    ensure(kept == Value::App(home.register), "another value was kept")?;
+                    self.state.set(home.register, kept);
+                }
+                None => self.state.set(home.register, Value::Unknown),
+            }
+        }
+        Ok(())
+    }
+
+    fn gone(&mut self, temps: Temps) -> Checked {
+        for temp in temps.iter() {
+            self.state.end(temp)?;
+            let register = self.allocation.register(temp);
+            self.state.set(register, Value::App(register));
+        }
+        Ok(())
+    }
+
+    fn refill(&mut self, temp: Temp) -> Checked {
+        let home = self.allocation.home(temp);
+        ensure(self.state.is_alive(temp), "the temporary is not alive")?;
+        let kept = home.kept.map(|slot| self.state.slots[slot.number()]);
+        ensure(
+            kept == Some(Value::App(home.register)),
+            "another value was kept",
+        )?;
+        self.state.set(home.register, Value::App(home.register));
+        Ok(())
+    }
+
+    /// The contract of all entries: rcx speaks to the runtime, and the app's lies at home; but
+    /// at a system call nobody needs it.
+    fn jump(&mut self, entry: Entry) -> Checked {
+        let rcx = self.state.register(Gpr::RCX);
+        ensure(matches!(rcx, Value::Temp(_)), "rcx says nothing")?;
+        for register in (0..16)
+            .map(Gpr::new)
+            .filter(|register| *register != Gpr::RCX)
+        {
+            let there = self.state.register(register) == Value::App(register);
+            ensure(there, "other code finds another value")?;
+        }
+        let home = self.state.slots[Spill::Rcx as usize];
+        let kept = home == Value::App(Gpr::RCX) || entry == Entry::Syscall;
+        ensure(kept, "rcx is not kept at home")?;
+        let flags = self.state.lost_flags == 0 || self.returning;
+        ensure(flags, "other code finds flags that are lost")?;
+        self.reached = matches!(entry, Entry::Bridge | Entry::Syscall);
+        Ok(())
+    }
+
+    fn label(&mut self, label: Label, live: Temps) -> Checked {
+        let arriving = self.arriving.iter().filter(|(to, _)| *to == label);
+        let mut states: Vec<State> = arriving.map(|(_, state)| state.clone()).collect();
+        states.extend(self.reached.then(|| self.state.clone()));
+        let mut states = states.into_iter();
+        let Some(first) = states.next() else {
+            return Ok(());
+        };
+        let merged = states.fold(first, State::merge);
+        self.state = merged.with_alive(live, self.allocation)?;
+        self.reached = true;
+        Ok(())
+    }
+}
+
+/// Whether nothing of the register's old value is left.
+fn overwrites(used: &UsedRegister) -> bool {
+    used.access() == OpAccess::Write && matches!(used.register().size(), 4 | 8)
+}
+
+/// The register whose home the slot is.
+fn owner(slot: SpillSlot) -> Option<Gpr> {
+    let owner = Spill::ALL.into_iter().find(|home| home.slot() == slot);
+    owner.map(|home| Gpr::new(home.register()))
+}

@@ -1,0 +1,199 @@
+//! Registers for temporaries.
+//!
+//! One pass over the form. Where temporaries are taken, each gets a register: one that need
+//! not be kept, if it has any such, else the first in [`ORDER`] whose app value is kept in a
+//! spill slot meanwhile. Nothing is chosen by chance, so the same form gets the same registers.
+//!
+//! [`check`] proves an allocation right; it is asked for each one in builds with debug
+//! assertions, which all tests are.
+
+pub(crate) mod check;
+#[cfg(test)]
+mod tests;
+
+use crate::form::uses::app_registers;
+use crate::form::{Few, Form, Gpr, Need, Op, RegSet, Temp, Temps};
+use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSlot};
+
+/// Where a temporary lives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Home {
+    /// Its register.
+    pub register: Gpr,
+    /// Where the app's value of that register is kept; `None`: nowhere, nobody needs it.
+    pub kept: Option<SpillSlot>,
+}
+
+const NOWHERE: Home = Home {
+    register: Gpr::RCX,
+    kept: None,
+};
+
+/// The homes of all temporaries of a form.
+#[derive(Clone, Debug)]
+pub(crate) struct Allocation(Few<Home>);
+
+impl Allocation {
+    /// Where `temp` lives.
+    pub(crate) fn home(&self, temp: Temp) -> Home {
+        self.0.at(temp.0)
+    }
+
+    /// The register of `temp`.
+    pub(crate) fn register(&self, temp: Temp) -> Gpr {
+        self.home(temp).register
+    }
+}
+
+/// Registers in the order in which they are chosen. Those with a spill slot of their own come
+/// first, rcx and rdx before all: short encodings, and rules want them anyway.
+const ORDER: [u8; 15] = [1, 2, 3, 6, 7, 0, 8, 9, 10, 11, 12, 13, 14, 15, 5];
+
+/// By register: the slot that is its home, if it has one.
+const HOMES: [Option<SpillSlot>; 16] = {
+    let mut homes = [None; 16];
+    let mut at = 0;
+    while at < Spill::ALL.len() {
+        let home = Spill::ALL[at];
+        homes[home.register() as usize] = Some(home.slot());
+        at += 1;
+    }
+    homes
+};
+
+/// Gives a register to each temporary of `form`.
+///
+/// # Panics
+/// More temporaries are alive somewhere than there are registers and spill slots: a mistake
+/// in the compiler.
+pub(crate) fn allocate(form: &Form) -> Allocation {
+    let mut allocator = Allocator {
+        form,
+        homes: Few::new(NOWHERE),
+        taken: RegSet::NONE,
+        slots: 0,
+    };
+    if form.needs.len() == 0 {
+        return Allocation(allocator.homes);
+    }
+    for (at, op) in form.ops.iter().enumerate() {
+        match *op {
+            Op::Take { temps } => allocator.take(at, temps),
+            Op::Give { temps } | Op::Gone { temps } => allocator.release(temps),
+            Op::Label { live, .. } => allocator.arrive(live),
+            _ => {}
+        }
+    }
+    Allocation(allocator.homes)
+}
+
+struct Allocator<'a> {
+    form: &'a Form,
+    homes: Few<Home>,
+    /// Registers of living temporaries.
+    taken: RegSet,
+    /// Slots in use, a bit for each.
+    slots: u8,
+}
+
+impl Allocator<'_> {
+    fn take(&mut self, at: usize, temps: Temps) {
+        let mut named = None;
+        for temp in temps.iter() {
+            let need = self.form.needs.at(temp.0);
+            let avoided = if need.one_of.is_single() {
+                RegSet::NONE
+            } else {
+                *named.get_or_insert_with(|| self.named(at, temps))
+            };
+            let Some(home) = self.choose(need, avoided) else {
+                panic!("no register for a temporary");
+            };
+            self.homes.push(home);
+            self.occupy(home);
+        }
+    }
+
+    fn choose(&self, need: Need, avoided: RegSet) -> Option<Home> {
+        let open = need.one_of.minus(self.taken).minus(avoided);
+        // An abort handler may look at any register.
+        let anywhere = self.form.sequence.is_none();
+        if let Some(register) = first(open.and(need.free)).filter(|_| anywhere) {
+            let kept = None;
+            return Some(Home { register, kept });
+        }
+        let mut candidates = open;
+        while let Some(register) = first(candidates) {
+            let kept = self.slot_for(register);
+            if kept.is_some() {
+                return Some(Home { register, kept });
+            }
+            candidates = candidates.minus(RegSet::NONE.with(register));
+        }
+        None
+    }
+
+    /// The register's own slot, else the last that nobody has. In a restartable sequence its
+    /// own one only: the thread area names no others to the abort handler.
+    fn slot_for(&self, register: Gpr) -> Option<SpillSlot> {
+        let own = HOMES[usize::from(register.number())];
+        let unused = |slot: &SpillSlot| self.slots & 1 << slot.number() == 0;
+        if own.is_some_and(|slot| unused(&slot)) || self.form.sequence.is_some() {
+            return own.filter(unused);
+        }
+        let mut slots = (0..SPILL_SLOTS).rev().filter_map(SpillSlot::new);
+        slots.find(unused)
+    }
+
+    /// Registers that operations behind `at` name, or must have, while `temps` live.
+    fn named(&self, at: usize, temps: Temps) -> RegSet {
+        let mut named = RegSet::NONE;
+        for op in &self.form.ops[at + 1..] {
+            match *op {
+                Op::Give { temps: ended } | Op::Gone { temps: ended } if ended == temps => break,
+                Op::Take { temps: inner } => {
+                    let needs = inner.iter().map(|temp| self.form.needs.at(temp.0));
+                    let fixed = needs.filter(|need| need.one_of.is_single());
+                    named = fixed.fold(named, |set, need| set.or(need.one_of));
+                }
+                _ => named = named.or(app_registers(op)),
+            }
+        }
+        named
+    }
+
+    fn occupy(&mut self, home: Home) {
+        self.taken = self.taken.with(home.register);
+        self.slots |= bit(home.kept);
+    }
+
+    fn release(&mut self, temps: Temps) {
+        for temp in temps.iter() {
+            let home = self.homes.at(temp.0);
+            self.taken = self.taken.minus(RegSet::NONE.with(home.register));
+            self.slots &= !bit(home.kept);
+        }
+    }
+
+    /// What lives behind a label is what its branches bring.
+    fn arrive(&mut self, live: Temps) {
+        self.taken = RegSet::NONE;
+        self.slots = 0;
+        for temp in live.iter() {
+            self.occupy(self.homes.at(temp.0));
+        }
+    }
+}
+
+fn bit(slot: Option<SpillSlot>) -> u8 {
+    slot.map_or(0, |slot| 1 << slot.number())
+}
+
+/// The first register of `set` in [`ORDER`].
+fn first(set: RegSet) -> Option<Gpr> {
+    if set == RegSet::NONE {
+        return None;
+    }
+    let mut order = ORDER.iter().map(|number| Gpr::new(*number));
+    order.find(|register| set.contains(*register))
+}

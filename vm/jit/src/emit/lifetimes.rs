@@ -1,0 +1,56 @@
+//! Where temporaries begin and end: the app's values go to spill slots and come back.
+
+use super::writer::Writer;
+use crate::form::{Temp, Temps};
+use ppin_abi::spills::SpillSet;
+
+impl Writer<'_> {
+    pub(super) fn take(&mut self, temps: Temps) {
+        let before = self.emitter.spilled;
+        for temp in temps.iter() {
+            let home = self.allocation.home(temp);
+            if let Some(slot) = home.kept {
+                self.emitter.save(home.register, slot);
+                let register = home.register.number();
+                self.emitter.spilled = self.emitter.spilled.with(slot, register);
+            }
+        }
+        self.row_unless(before);
+    }
+
+    pub(super) fn give(&mut self, temps: Temps) {
+        let before = self.emitter.spilled;
+        for temp in temps.iter().rev() {
+            self.refill(temp);
+            self.forget(temp);
+        }
+        self.row_unless(before);
+    }
+
+    pub(super) fn gone(&mut self, temps: Temps) {
+        for temp in temps.iter() {
+            self.forget(temp);
+        }
+        self.emitter.row(0);
+    }
+
+    pub(super) fn refill(&mut self, temp: Temp) {
+        let home = self.allocation.home(temp);
+        if let Some(slot) = home.kept {
+            self.emitter.fill(home.register, slot);
+        }
+    }
+
+    fn forget(&mut self, temp: Temp) {
+        if let Some(slot) = self.allocation.home(temp).kept {
+            self.emitter.spilled = self.emitter.spilled.without(slot);
+        }
+    }
+
+    /// A row, if what is spilled is not what was `before`.
+    fn row_unless(&mut self, before: SpillSet) {
+        if self.emitter.spilled != before {
+            self.emitter.row(0);
+        }
+    }
+}

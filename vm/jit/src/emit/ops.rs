@@ -1,0 +1,136 @@
+//! Operations to code: which method of the writer each one is.
+
+use super::encode::opcode;
+use super::fragment::Emitter;
+use super::writer::{Source, Writer};
+use crate::allocate::allocate;
+use crate::allocate::check::check;
+use crate::form::{Form, InsId, Op};
+use alloc::vec::Vec;
+use ppin_relocator::pc_flag;
+
+impl Emitter {
+    /// Gives registers to the temporaries of `form`, which was made from `source`, and emits
+    /// its code. `lost` are flags that have been destroyed before it, and then those at its
+    /// end.
+    pub(crate) fn emit(&mut self, form: &mut Form, source: &Source<'_>, lost: &mut u32) {
+        let allocation = allocate(form);
+        debug_assert_eq!(check(form, source.ins, &allocation, lost), Ok(()));
+        let counts = self.counts.len();
+        if counts == 0 {
+            core::mem::swap(&mut self.counts, &mut form.counts);
+        } else {
+            self.counts.append(&mut form.counts);
+        }
+        let mut writer = Writer {
+            emitter: self,
+            counts,
+            form,
+            allocation: &allocation,
+            source,
+            branches: Vec::new(),
+        };
+        for op in &form.ops {
+            writer.op(op);
+        }
+        debug_assert!(writer.branches.is_empty(), "a label is placed");
+    }
+}
+
+impl Writer<'_> {
+    #[rustfmt::skip] // a table
+    fn op(&mut self, op: &Op) {
+        match *op {
+            Op::Begin { ins, block } => self.begin(ins, block),
+            Op::Plain { ins, block } => self.plain(ins, block),
+            Op::App { ins } => self.copy(ins),
+            Op::AppAimed { ins } => self.aimed(ins),
+            Op::AppRebased { ins, base } => self.rebased(ins, base),
+            Op::Itself { repeatable } => self.itself(repeatable),
+            Op::Done { ins } => self.done(ins),
+            Op::Nop => self.emitter.hot.nops(1),
+            Op::Take { temps } => self.take(temps),
+            Op::Give { temps } => self.give(temps),
+            Op::Gone { temps } => self.gone(temps),
+            Op::Refill { temp } => self.refill(temp),
+            Op::Move { to, from } => self.assign(to, from),
+            Op::Set { to, value, width } => self.set(to, value, width),
+            Op::Swap { one, other } => self.swap(one, other),
+            Op::Lea { to, base, index, disp } => self.lea(to, base, index, disp),
+            Op::Load { to, base } => self.at(opcode::LOAD, to, base),
+            Op::Store { base, from } => self.at(opcode::STORE, from, base),
+            Op::Pop { to } => self.pop(to),
+            Op::LoadCell { to, cell, width } => self.cell(opcode::LOAD, cell, to, width),
+            Op::StoreCell { cell, from, width } => self.cell(opcode::STORE, cell, from, width),
+            Op::SetCell { cell, value, width } => self.set_cell(cell, value, width),
+            Op::AddCell { cell, amount } => self.add(cell, amount),
+            Op::Counted { first, len } => self.counted(first, len),
+            Op::LoadSlot { to, slot } => self.slot(opcode::LOAD, to, slot),
+            Op::LeaSlot { to, slot } => self.slot(opcode::LEA, to, slot),
+            Op::JumpSlot { slot } => self.jump_slot(slot),
+            Op::LoadCounters { to } => self.load_counters(to),
+            Op::LoadNext { to, ins } => self.load_next(to, ins),
+            Op::PushNext { ins } => self.push_next(ins),
+            Op::LoadTarget { to, ins } => self.load_target(to, ins),
+            Op::LeaOperand { to, ins } => self.lea_operand(to, ins),
+            Op::ReadFs { to } => self.fs_base(0, to),
+            Op::WriteFs { from } => self.fs_base(2, from),
+            Op::SaveFlags { .. } => self.save_flags(),
+            Op::RestoreFlags { dead, .. } => self.restore_flags(dead),
+            Op::Comparing { on } => self.comparing(on),
+            Op::CompareSource { first, last, word, .. } => self.compare_source(first, last, word),
+            Op::IfZero { to, .. } => self.if_zero(to),
+            Op::Goto { to } => self.goto(to),
+            Op::GotoFar { to } => self.goto_far(to),
+            Op::Label { label, live } => self.label(label, live),
+            Op::Record { to, record } => self.record(to, record),
+            Op::Jump { entry } => self.emitter.jump_to(entry),
+            Op::ExitTaken { ins, context } => self.exit_taken(ins, context),
+            Op::ExitIf { ins, context } => self.exit_if(ins, context),
+            Op::ExitNext { ins, context } => self.exit_next(ins, context),
+            Op::Within { ins, to } => self.within(ins, to),
+            Op::Announced => self.announced(),
+            Op::Abort => self.emitter.jump_to_abort(),
+        }
+    }
+
+    fn begin(&mut self, ins: InsId, block: bool) {
+        let offset = self.source.ins(ins).offset;
+        self.emitter.begin(offset, block);
+    }
+
+    fn plain(&mut self, ins: InsId, block: bool) {
+        let ins = self.source.ins(ins);
+        self.emitter.begin(ins.offset, block);
+        self.emitter.hot.bytes(self.source.bytes(ins));
+    }
+
+    fn copy(&mut self, ins: InsId) {
+        let bytes = self.source.bytes(self.source.ins(ins));
+        self.emitter.hot.bytes(bytes);
+    }
+
+    fn itself(&mut self, repeatable: bool) {
+        let repeatable = if repeatable { pc_flag::REPEATABLE } else { 0 };
+        self.emitter.row(pc_flag::INSTRUCTION | repeatable);
+    }
+
+    fn done(&mut self, ins: InsId) {
+        let end = self.source.ins(ins).end();
+        self.emitter.belongs_to(end);
+    }
+
+    /// Additions have just been made.
+    fn counted(&mut self, first: u16, len: u16) {
+        let done = self.emitter.hot.here();
+        let first = self.counts + usize::from(first);
+        for row in &mut self.emitter.counts[first..first + usize::from(len)] {
+            row.done = done;
+        }
+    }
+
+    /// The kernel may abort from here on.
+    fn announced(&mut self) {
+        self.emitter.announced = self.emitter.hot.here();
+    }
+}

@@ -1,0 +1,133 @@
+//! Values, cells of the thread area and slots.
+
+use super::encode::{Memory, opcode};
+use super::writer::Writer;
+use crate::form::{Cell, Gpr, InsId, Reg, Width};
+use ppin_relocator::RelocKind;
+
+impl Writer<'_> {
+    /// From a register of the app that is taken: from where it is kept.
+    pub(super) fn assign(&mut self, to: Reg, from: Reg) {
+        let (to, register) = (self.reg(to), self.reg(from));
+        let kept = match from {
+            Reg::App(register) => self.emitter.spilled.slot_of(register.number()),
+            Reg::Temp(_) => None,
+        };
+        match kept {
+            Some(slot) => self.emitter.fill(to, slot),
+            None => self.emitter.hot.registers(opcode::STORE, register, to),
+        }
+    }
+
+    pub(super) fn set(&mut self, to: Reg, value: i32, width: Width) {
+        let to = self.reg(to);
+        self.emitter.hot.set_register(wide(width), to, value);
+    }
+
+    pub(super) fn swap(&mut self, one: Reg, other: Reg) {
+        let (one, other) = (self.reg(one), self.reg(other));
+        self.emitter.hot.registers(opcode::XCHG, other, one);
+    }
+
+    pub(super) fn lea(&mut self, to: Reg, base: Reg, index: Option<Reg>, disp: i32) {
+        let memory = Memory {
+            gs: false,
+            base: Some(self.reg(base)),
+            index: index.map(|index| self.reg(index)),
+            disp,
+        };
+        let to = self.reg(to).number();
+        self.emitter.hot.memory(true, opcode::LEA, to, memory);
+    }
+
+    /// `op reg, [base]`
+    pub(super) fn at(&mut self, opcode: u8, reg: Reg, base: Reg) {
+        let (reg, base) = (self.reg(reg).number(), self.reg(base));
+        self.emitter.hot.memory(true, opcode, reg, Memory::at(base));
+    }
+
+    pub(super) fn pop(&mut self, to: Reg) {
+        let to = self.reg(to);
+        self.emitter.hot.pop(to);
+    }
+
+    /// `rdfsbase` (0) or `wrfsbase` (2)
+    pub(super) fn fs_base(&mut self, operation: u8, register: Reg) {
+        let register = self.reg(register);
+        self.emitter.hot.fs_base(operation, register);
+    }
+
+    /// `op reg, cell`
+    pub(super) fn cell(&mut self, opcode: u8, cell: Cell, reg: Reg, width: Width) {
+        let reg = self.reg(reg).number();
+        let hot = &mut self.emitter.hot;
+        match (cell.base, width) {
+            (None, Width::W64) => hot.cell(opcode, reg, cell.disp.cast_unsigned()),
+            _ => {
+                let memory = self.memory_of(cell);
+                self.emitter.hot.memory(wide(width), opcode, reg, memory);
+            }
+        }
+    }
+
+    fn memory_of(&self, cell: Cell) -> Memory {
+        Memory {
+            base: cell.base.map(|base| self.allocation.register(base)),
+            ..Memory::cell(cell.disp)
+        }
+    }
+
+    pub(super) fn set_cell(&mut self, cell: Cell, value: i32, width: Width) {
+        self.cell(opcode::SET, cell, PART_OF_OPCODE, width);
+        self.emitter.hot.push_i32(value);
+    }
+
+    pub(super) fn add(&mut self, cell: Cell, amount: i32) {
+        if let Ok(amount) = i8::try_from(amount) {
+            self.cell(opcode::ADD8, cell, PART_OF_OPCODE, Width::W64);
+            self.emitter.hot.push_i8(amount);
+        } else {
+            self.cell(opcode::ADD32, cell, PART_OF_OPCODE, Width::W64);
+            self.emitter.hot.push_i32(amount);
+        }
+    }
+
+    /// `op to, slot`
+    pub(super) fn slot(&mut self, opcode: u8, to: Reg, slot: u16) {
+        let to = self.reg(to).number();
+        let slot = RelocKind::Slot(slot);
+        self.emitter.rip(true, opcode, to, slot);
+    }
+
+    pub(super) fn load_counters(&mut self, to: Reg) {
+        let slot = self.emitter.image_counters_slot();
+        self.slot(opcode::LOAD, to, slot);
+    }
+
+    pub(super) fn load_next(&mut self, to: Reg, ins: InsId) {
+        let slot = self.slot_of_next(ins);
+        self.slot(opcode::LOAD, to, slot);
+    }
+
+    pub(super) fn push_next(&mut self, ins: InsId) {
+        let slot = RelocKind::Slot(self.slot_of_next(ins));
+        self.emitter.rip(false, opcode::INDIRECT, 6, slot);
+    }
+
+    fn slot_of_next(&mut self, ins: InsId) -> u16 {
+        let next = self.source.ins(ins).next();
+        self.emitter.app_slot(next)
+    }
+
+    pub(super) fn jump_slot(&mut self, slot: u16) {
+        let slot = RelocKind::Slot(slot);
+        self.emitter.rip(false, opcode::INDIRECT, 4, slot);
+    }
+}
+
+/// The register's field says which operation of the opcode it is: the first.
+const PART_OF_OPCODE: Reg = Reg::App(Gpr::RAX);
+
+const fn wide(width: Width) -> bool {
+    matches!(width, Width::W64)
+}

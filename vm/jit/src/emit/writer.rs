@@ -1,0 +1,64 @@
+//! What is at hand while a form becomes code.
+
+use super::fragment::Emitter;
+use crate::allocate::Allocation;
+use crate::decode::Ins;
+use crate::form::{Form, Gpr, InsId, Label, Reg};
+use alloc::vec::Vec;
+
+/// What a form was made from.
+#[derive(Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub ins: &'a [Ins],
+    /// Instructions of the fragment before these.
+    pub before: u32,
+    /// The app's bytes from the head on.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Source<'a> {
+    /// Nothing.
+    pub(crate) const NONE: Self = Self {
+        ins: &[],
+        before: 0,
+        bytes: &[],
+    };
+
+    pub(super) fn ins(&self, ins: InsId) -> &'a Ins {
+        &self.ins[usize::from(ins.0)]
+    }
+
+    pub(super) fn bytes(&self, ins: &Ins) -> &'a [u8] {
+        &self.bytes[ins.offset as usize..ins.end() as usize]
+    }
+}
+
+/// A branch to a label that is not placed yet; `end` is the hot offset behind it.
+#[derive(Clone, Copy)]
+pub(super) struct Branch {
+    pub to: Label,
+    pub end: u32,
+    pub near: bool,
+}
+
+/// One form on its way into a fragment.
+pub(super) struct Writer<'a> {
+    pub emitter: &'a mut Emitter,
+    pub form: &'a Form,
+    pub allocation: &'a Allocation,
+    pub source: &'a Source<'a>,
+    /// Where the additions of the form begin among those of the fragment.
+    pub counts: usize,
+    /// Branches to labels that are not placed yet.
+    pub branches: Vec<Branch>,
+}
+
+impl Writer<'_> {
+    /// The register of `reg`.
+    pub(super) fn reg(&self, reg: Reg) -> Gpr {
+        match reg {
+            Reg::App(register) => register,
+            Reg::Temp(temp) => self.allocation.register(temp),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The intermediate form: what stands between a chosen trace and its code.
+//!
+//! ```text
+//! Begin 0             mov [rdi], rax             an app instruction and what was inserted
+//!   Take t0             one of rcx, rdx, ...     before it, on temporaries
+//!   LoadCell t0         gs:[0x100]
+//!   Lea t0              t0 + 3
+//!   StoreCell           gs:[0x100], t0
+//!   Give t0
+//!   Itself
+//!   App 0                                        the instruction itself
+//! Begin 1             ret                        one that a rule has taken apart
+//!   Take t1             rcx
+//!   Pop t1
+//!   Jump IblRet
+//! ```
+//! Registers of the app hold the app's values, but for those that are given to temporaries
+//! between `Take` and `Give`. Which ones these are, and where the app's values are kept
+//! meanwhile, is not said here: [`crate::allocate`] decides it, and checks it.
+//!
+//! Tools' insertions (`instrument/`) and the rules for app instructions (`lower/`) write the
+//! form; `emit/` makes it code. It is made while the program waits: an operation is a few bytes, and
+//! the form of a trace one allocation as a rule.
+
+mod few;
+mod op;
+mod register;
+mod temp;
+pub(crate) mod uses;
+
+pub(crate) use few::Few;
+pub(crate) use op::{Cell, InsId, Label, Op, RecordId, Reg, Width};
+pub(crate) use register::{Gpr, RegSet};
+pub(crate) use temp::{Need, Temp, Temps};
+
+use alloc::vec::Vec;
+use core::ops::Range;
+use ppin_abi::addr::AppPc;
+use ppin_abi::area::Entry;
+use ppin_abi::context::Context;
+use ppin_abi::record::{CallArg, Trap};
+use ppin_relocator::CountRow;
+
+/// Bytes that are compared at a time where the source is compared, if there are as many.
+pub(crate) const COMPARED_AT_ONCE: usize = 8;
+
+/// Slots by which code in a restartable sequence knows descriptors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SequenceSlots {
+    /// First of the slots that make up the descriptor of this code.
+    pub descriptor: u16,
+    /// What makes 0 with the address of the app's descriptor.
+    pub expected: u16,
+    /// From here on the kernel may abort.
+    pub protected: bool,
+}
+
+/// What a record tells the VM.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Record {
+    /// The VM must raise a fault or explain itself.
+    Trap {
+        pc: AppPc,
+        trap: Trap,
+        context: Context,
+    },
+    /// A system call. It comes back behind the jump that follows.
+    Syscall { ins: InsId },
+    /// The call of a routine, with these of the form's arguments. Comes back likewise.
+    Call {
+        ins: InsId,
+        routine: u16,
+        args: Range<u32>,
+    },
+}
+
+/// The form of a trace, or of a part of one.
+pub(crate) struct Form {
+    pub ops: Vec<Op>,
+    /// What each temporary needs.
+    pub needs: Few<Need>,
+    pub records: Vec<Record>,
+    /// Arguments of calls.
+    pub args: Vec<CallArg>,
+    /// What additions pay for; where they are made is not known yet.
+    pub counts: Vec<CountRow>,
+    labels: u16,
+    /// What the fragment assumes on entry.
+    pub context: Context,
+    /// The restartable sequence that the code belongs to.
+    pub sequence: Option<SequenceSlots>,
+}
+
+impl Form {
+    /// An empty form, for some `instructions`.
+    pub(crate) fn new(context: Context, instructions: usize) -> Self {
+        Self {
+            ops: Vec::with_capacity(2 * instructions + 8),
+            needs: Few::new(Need::one_of(RegSet::NONE)),
+            records: Vec::new(),
+            args: Vec::new(),
+            counts: Vec::new(),
+            labels: 0,
+            context,
+            sequence: None,
+        }
+    }
+
+    /// Forgets all operations.
+    pub(crate) fn clear(&mut self) {
+        self.ops.clear();
+        self.needs.clear();
+        self.records.clear();
+        self.args.clear();
+        self.counts.clear();
+        self.labels = 0;
+    }
+
+    pub(crate) fn push(&mut self, op: Op) {
+        self.ops.push(op);
+    }
+
+    /// The instruction as it is.
+    pub(crate) fn copy(&mut self, ins: InsId) {
+        match self.ops.last_mut() {
+            Some(last) if matches!(last, Op::Begin { .. }) => {
+                let block = matches!(last, Op::Begin { block: true, .. });
+                *last = Op::Plain { ins, block };
+            }
+            _ => self.push(Op::App { ins }),
+        }
+    }
+
+    /// New temporaries, alive from here on.
+    pub(crate) fn take<const N: usize>(&mut self, needs: [Need; N]) -> [Temp; N] {
+        let first = self.needs.len() as u16;
+        for need in needs {
+            self.needs.push(need);
+        }
+        let temps = core::array::from_fn(|n| Temp(first + n as u16));
+        self.push(Op::Take {
+            temps: Temps::of(&temps),
+        });
+        temps
+    }
+
+    /// The end of `temps`, which were taken together.
+    pub(crate) fn give(&mut self, temps: &[Temp]) {
+        self.push(Op::Give {
+            temps: Temps::of(temps),
+        });
+    }
+
+    /// Their end: the runtime has put the app's values back.
+    pub(crate) fn gone(&mut self, temps: &[Temp]) {
+        self.push(Op::Gone {
+            temps: Temps::of(temps),
+        });
+    }
+
+    /// Jumps to a runtime routine.
+    pub(crate) fn jump(&mut self, entry: Entry) {
+        self.push(Op::Jump { entry });
+    }
+
+    /// A label, to be placed later.
+    pub(crate) fn label(&mut self) -> Label {
+        self.labels += 1;
+        Label(self.labels - 1)
+    }
+
+    /// Places `label`, where `live` are alive.
+    pub(crate) fn place(&mut self, label: Label, live: &[Temp]) {
+        self.push(Op::Label {
+            label,
+            live: Temps::of(live),
+        });
+    }
+
+    /// `to` = address of a new record.
+    pub(crate) fn record(&mut self, to: Temp, record: Record) {
+        self.records.push(record);
+        let record = RecordId(self.records.len() as u16 - 1);
+        self.push(Op::Record { to, record });
+    }
+
+    /// What an exit behind a control transfer may assume.
+    pub(crate) fn exit_context(&self) -> Context {
+        volatile_part(self.context)
+    }
+}
+
+/// What the instruction `app` bytes behind the head of a fragment with `context` may assume.
+pub(crate) fn ins_context(context: Context, app: u32) -> Context {
+    if app == 0 {
+        context
+    } else {
+        volatile_part(context)
+    }
+}
+
+fn volatile_part(context: Context) -> Context {
+    if context.contains(Context::VOLATILE) {
+        Context::VOLATILE
+    } else {
+        Context::CANONICAL
+    }
+}

@@ -1,0 +1,208 @@
+//! The operations of the intermediate form.
+
+use super::register::Gpr;
+use super::temp::{Temp, Temps};
+use ppin_abi::area::Entry;
+use ppin_abi::context::Context;
+
+/// Where an operation finds or leaves a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reg {
+    /// In a register of the app.
+    App(Gpr),
+    /// In a register that the allocator chooses.
+    Temp(Temp),
+}
+
+impl From<Temp> for Reg {
+    fn from(temp: Temp) -> Self {
+        Self::Temp(temp)
+    }
+}
+
+impl From<Gpr> for Reg {
+    fn from(register: Gpr) -> Self {
+        Self::App(register)
+    }
+}
+
+/// An instruction of the trace, by its place in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct InsId(pub u16);
+
+/// A record by which code speaks to the VM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RecordId(pub u16);
+
+/// A place that branches of inserted code lead to, always forward.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Label(pub u16);
+
+/// A cell of the thread area, by its displacement from `gs`; or, on top of a temporary, from
+/// where that points in the area.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Cell {
+    pub base: Option<Temp>,
+    pub disp: i32,
+}
+
+impl Cell {
+    /// The cell at `gs:[disp]`.
+    pub(crate) const fn at(disp: i32) -> Self {
+        Self { base: None, disp }
+    }
+}
+
+/// Bits of a register that an operation works on; the upper half becomes 0 with 32.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Width {
+    W32,
+    W64,
+}
+
+/// One operation. Where nothing else is said, it works on 64 bits, leaves the flags alone and
+/// cannot fault.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Op {
+    // The app's instructions.
+    /// An app instruction begins: nothing of it has run, all registers are the app's.
+    Begin { ins: InsId, block: bool },
+    /// Behind what was inserted before it: what follows is the instruction itself.
+    /// `repeatable`: an interruption here may go on from its beginning.
+    Itself { repeatable: bool },
+    /// What follows belongs to the instruction behind `ins`.
+    Done { ins: InsId },
+    /// The instruction as it is. May fault.
+    App { ins: InsId },
+    /// `Begin` and `App`, with nothing in between: most instructions are that.
+    Plain { ins: InsId, block: bool },
+    /// The instruction, its rip-relative operand aimed at the same address. May fault.
+    AppAimed { ins: InsId },
+    /// The instruction, with `base` in place of the gs segment and the base register of its
+    /// operand. May fault.
+    AppRebased { ins: InsId, base: Temp },
+    /// No operation.
+    Nop,
+
+    // Lifetimes. In between, the temporaries' registers are not the app's.
+    /// Gives registers to temporaries; what the app has in them is kept if need be.
+    Take { temps: Temps },
+    /// Ends their lives: the app's values are put back.
+    Give { temps: Temps },
+    /// Ends their lives: somebody else has put the app's values back, or nobody comes here.
+    Gone { temps: Temps },
+    /// The register of `temp` has the app's value again, which stays where it was kept, too.
+    Refill { temp: Temp },
+
+    // Moving values.
+    /// `to = from`. From a register of the app that is taken: from where it is kept.
+    Move { to: Reg, from: Reg },
+    /// `to = value`, sign-extended.
+    Set { to: Reg, value: i32, width: Width },
+    /// Exchanges two registers.
+    Swap { one: Reg, other: Reg },
+    /// `to = base + index + disp`
+    Lea {
+        to: Reg,
+        base: Reg,
+        index: Option<Reg>,
+        disp: i32,
+    },
+    /// `to = [base]`
+    Load { to: Reg, base: Reg },
+    /// `[base] = from`. May fault.
+    Store { base: Reg, from: Reg },
+    /// `to = [rsp]; rsp += 8`, the app's stack. May fault.
+    Pop { to: Reg },
+
+    // The thread area.
+    /// `to = cell`
+    LoadCell { to: Reg, cell: Cell, width: Width },
+    /// `cell = from`
+    StoreCell { cell: Cell, from: Reg, width: Width },
+    /// `cell = value`
+    SetCell {
+        cell: Cell,
+        value: i32,
+        width: Width,
+    },
+    /// `cell += amount`. Destroys the flags.
+    AddCell { cell: Cell, amount: i32 },
+    /// The additions `first .. first + len` of the form have been made.
+    Counted { first: u16, len: u16 },
+
+    // Slots of the fragment, and app addresses, which lie in slots.
+    /// `to` = contents of a slot.
+    LoadSlot { to: Reg, slot: u16 },
+    /// `to` = address of a slot.
+    LeaSlot { to: Reg, slot: u16 },
+    /// Jumps to the address in a slot.
+    JumpSlot { slot: u16 },
+    /// `to` = where the thread's counters of the image are, from `gs`.
+    LoadCounters { to: Reg },
+    /// `to` = app address of the instruction behind `ins`.
+    LoadNext { to: Reg, ins: InsId },
+    /// Pushes that address to the app's stack. May fault.
+    PushNext { ins: InsId },
+
+    // Operands of app instructions.
+    /// `to` = target of the indirect branch `ins`. May fault.
+    LoadTarget { to: Reg, ins: InsId },
+    /// `to` = address of the memory operand of `ins`, without its segment.
+    LeaOperand { to: Reg, ins: InsId },
+
+    // Segments.
+    /// `to` = base of fs.
+    ReadFs { to: Reg },
+    /// Base of fs = `from`. May fault.
+    WriteFs { from: Reg },
+
+    // Flags.
+    /// `to`, which is rax, keeps the arithmetic flags.
+    SaveFlags { to: Temp },
+    /// Puts them back from there; if they are `dead`, they are only given up.
+    RestoreFlags { from: Temp, dead: bool },
+
+    // Comparing the source.
+    /// Between two of these, registers and flags can be had from where they are kept at every
+    /// byte: as good as the instruction's beginning.
+    Comparing { on: bool },
+    /// Leaves for the VM if the app's memory is not what `first ..= last` were made from. The
+    /// flags are saved in `flags`; eight bytes at a time are compared by `word`.
+    CompareSource {
+        first: InsId,
+        last: InsId,
+        flags: Temp,
+        word: Option<Temp>,
+    },
+
+    // Control flow inside inserted code.
+    /// Goes to `to` if `temp`, which is rcx, is 0. Near.
+    IfZero { temp: Temp, to: Label },
+    /// Goes to `to`. Near.
+    Goto { to: Label },
+    /// Goes to `to`, over app instructions.
+    GotoFar { to: Label },
+    /// Where branches arrive; the temporaries `live` are alive then, no others.
+    Label { label: Label, live: Temps },
+
+    // Leaving the trace.
+    /// `to` = address of a record.
+    Record { to: Temp, record: RecordId },
+    /// A runtime routine, which may come back behind this.
+    Jump { entry: Entry },
+    /// Leaves for the target of the direct branch `ins`.
+    ExitTaken { ins: InsId, context: Context },
+    /// The same if its condition holds.
+    ExitIf { ins: InsId, context: Context },
+    /// Leaves for the instruction behind `ins`.
+    ExitNext { ins: InsId, context: Context },
+
+    // Restartable sequences.
+    /// The branch `ins`, to the instruction `to` of the same sequence.
+    Within { ins: InsId, to: InsId },
+    /// The kernel has been told of the sequence: it may abort from here on.
+    Announced,
+    /// Goes to the stub at which the kernel lets aborted threads go on.
+    Abort,
+}

@@ -1,0 +1,115 @@
+//! General registers and sets of them.
+
+use iced_x86::Register;
+
+/// A general register of 64 bits, by its hardware number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Gpr(u8);
+
+impl Gpr {
+    pub(crate) const RAX: Self = Self(0);
+    pub(crate) const RCX: Self = Self(1);
+    pub(crate) const RDX: Self = Self(2);
+    pub(crate) const RBX: Self = Self(3);
+    pub(crate) const RSP: Self = Self(4);
+    pub(crate) const RSI: Self = Self(6);
+    pub(crate) const RDI: Self = Self(7);
+    pub(crate) const R8: Self = Self(8);
+
+    /// The register with this hardware number, which is below 16.
+    pub(crate) const fn new(number: u8) -> Self {
+        Self(number & 15)
+    }
+
+    /// The general register that `register` is a part of, if there is one.
+    pub(crate) fn holding(register: Register) -> Option<Self> {
+        let full = register.full_register();
+        full.is_gpr64().then(|| Self::new(full.number() as u8))
+    }
+
+    /// Hardware number.
+    pub(crate) const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// As the decoder names it.
+    pub(crate) fn named(self) -> Register {
+        Register::RAX + u32::from(self.0)
+    }
+}
+
+/// A set of general registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct RegSet(u16);
+
+impl RegSet {
+    pub(crate) const NONE: Self = Self(0);
+    /// All but the stack pointer, which is never given away.
+    pub(crate) const ANY: Self = Self(!(1 << Gpr::RSP.0));
+
+    /// The set of `registers`.
+    pub(crate) const fn of(registers: &[Gpr]) -> Self {
+        let mut set = 0;
+        let mut at = 0;
+        while at < registers.len() {
+            set |= 1 << registers[at].0;
+            at += 1;
+        }
+        Self(set)
+    }
+
+    pub(crate) const fn contains(self, register: Gpr) -> bool {
+        self.0 & 1 << register.0 != 0
+    }
+
+    pub(crate) const fn with(self, register: Gpr) -> Self {
+        Self(self.0 | 1 << register.0)
+    }
+
+    pub(crate) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    pub(crate) const fn minus(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// Whether there is exactly one.
+    pub(crate) const fn is_single(self) -> bool {
+        self.0.is_power_of_two()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_numbers_agree() {
+        for number in 0..16 {
+            let register = Gpr::new(number);
+            assert_eq!(Gpr::holding(register.named()), Some(register));
+        }
+        assert_eq!(Gpr::holding(Register::CH), Some(Gpr::RCX));
+        assert_eq!(Gpr::holding(Register::R8D), Some(Gpr::R8));
+        assert_eq!(Gpr::holding(Register::XMM1), None);
+        assert_eq!(Gpr::holding(Register::RIP), None);
+    }
+
+    #[test]
+    fn sets() {
+        let set = RegSet::of(&[Gpr::RCX, Gpr::R8]);
+        assert!(set.contains(Gpr::RCX) && set.contains(Gpr::R8) && !set.contains(Gpr::RAX));
+        assert_eq!(
+            set.minus(RegSet::of(&[Gpr::R8])),
+            RegSet::NONE.with(Gpr::RCX)
+        );
+        assert_eq!(set.and(RegSet::of(&[Gpr::RSP])), RegSet::NONE);
+        assert!(set.minus(RegSet::of(&[Gpr::R8])).is_single() && !set.is_single());
+        assert!(!RegSet::ANY.contains(Gpr::RSP) && RegSet::ANY.contains(Gpr::R8));
+    }
+}

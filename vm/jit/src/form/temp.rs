@@ -1,0 +1,65 @@
+//! Temporaries: values of inserted code, in registers that the allocator chooses.
+
+use super::register::{Gpr, RegSet};
+
+/// A temporary.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Temp(pub u16);
+
+/// Some temporaries, one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Temps {
+    pub first: u16,
+    pub len: u16,
+}
+
+impl Temps {
+    /// `temps`, which were taken together.
+    pub(crate) fn of(temps: &[Temp]) -> Self {
+        let first = temps.first().map_or(0, |temp| temp.0);
+        debug_assert!((first..).zip(temps).all(|(number, temp)| number == temp.0));
+        Self {
+            first,
+            len: temps.len() as u16,
+        }
+    }
+
+    pub(crate) fn iter(self) -> impl DoubleEndedIterator<Item = Temp> {
+        (self.first..self.first + self.len).map(Temp)
+    }
+
+    pub(crate) fn contains(self, temp: Temp) -> bool {
+        (self.first..self.first + self.len).contains(&temp.0)
+    }
+}
+
+/// What a temporary needs of its register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Need {
+    /// One of these. Registers that operations name while the temporary lives are left out by
+    /// the allocator; those that app instructions touch in that time are not in it.
+    pub one_of: RegSet,
+    /// Of them, those that the app does not need any more, nor can anybody look at before
+    /// it writes to them: they need not be kept.
+    pub free: RegSet,
+}
+
+impl Need {
+    /// This very register.
+    pub(crate) const fn fixed(register: Gpr) -> Self {
+        Self::one_of(RegSet::NONE.with(register))
+    }
+
+    /// Any one of `registers`.
+    pub(crate) const fn one_of(registers: RegSet) -> Self {
+        Self {
+            one_of: registers,
+            free: RegSet::NONE,
+        }
+    }
+
+    /// The same, but registers of `free` need not be kept.
+    pub(crate) const fn or_free(self, free: RegSet) -> Self {
+        Self { free, ..self }
+    }
+}

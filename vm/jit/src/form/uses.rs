@@ -1,0 +1,126 @@
+//! Which registers an operation of inserted code names, and what for.
+//!
+//! App instructions name theirs themselves; of the operations that stand for a part of one
+//! (`AppRebased`, `LoadTarget`, `LeaOperand`) only what is named beside it is said here.
+
+use super::op::{Op, Reg};
+use super::register::RegSet;
+
+/// A register and what is done with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Use {
+    pub register: Reg,
+    pub read: bool,
+    pub written: bool,
+}
+
+fn reads(register: impl Into<Reg>) -> Option<Use> {
+    Some(Use {
+        register: register.into(),
+        read: true,
+        written: false,
+    })
+}
+
+fn writes(register: impl Into<Reg>) -> Option<Use> {
+    Some(Use {
+        register: register.into(),
+        read: false,
+        written: true,
+    })
+}
+
+fn both(register: impl Into<Reg>) -> Option<Use> {
+    Some(Use {
+        register: register.into(),
+        read: true,
+        written: true,
+    })
+}
+
+/// Registers that `op` names, those that it reads first.
+pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
+    let none = None;
+    let three: [Option<Use>; 3] = match *op {
+        Op::AppRebased { base, .. } => [reads(base), none, none],
+        Op::Move { to, from } => [reads(from), writes(to), none],
+        Op::Swap { one, other } => [both(one), both(other), none],
+        Op::Lea {
+            to, base, index, ..
+        } => [reads(base), index.and_then(reads), writes(to)],
+        Op::Load { to, base } => [reads(base), writes(to), none],
+        Op::Store { base, from } => [reads(base), reads(from), none],
+        Op::LoadCell { to, cell, .. } => [cell.base.and_then(reads), writes(to), none],
+        Op::StoreCell { cell, from, .. } => [cell.base.and_then(reads), reads(from), none],
+        Op::SetCell { cell, .. } | Op::AddCell { cell, .. } => {
+            [cell.base.and_then(reads), none, none]
+        }
+        Op::Set { to, .. }
+        | Op::Pop { to }
+        | Op::LoadSlot { to, .. }
+        | Op::LeaSlot { to, .. }
+        | Op::LoadCounters { to }
+        | Op::LoadNext { to, .. }
+        | Op::LoadTarget { to, .. }
+        | Op::LeaOperand { to, .. }
+        | Op::ReadFs { to } => [writes(to), none, none],
+        Op::WriteFs { from } => [reads(from), none, none],
+        Op::SaveFlags { to } | Op::Record { to, .. } => [writes(to), none, none],
+        Op::RestoreFlags { from, .. } => [both(from), none, none],
+        Op::CompareSource { flags, word, .. } => [reads(flags), word.and_then(writes), none],
+        Op::IfZero { temp, .. } => [reads(temp), none, none],
+        _ => [none, none, none],
+    };
+    three.into_iter().flatten()
+}
+
+/// Registers of the app that `op` names.
+pub(crate) fn app_registers(op: &Op) -> RegSet {
+    let app = |register: Reg| match register {
+        Reg::App(register) => RegSet::NONE.with(register),
+        Reg::Temp(_) => RegSet::NONE,
+    };
+    // What tools insert most is told apart by hand: this is asked for every count.
+    match *op {
+        Op::AddCell { .. } | Op::Counted { .. } | Op::LoadCounters { to: Reg::Temp(_) } => {
+            RegSet::NONE
+        }
+        Op::LoadCell { to, .. } => app(to),
+        Op::StoreCell { from, .. } => app(from),
+        _ => uses(op).fold(RegSet::NONE, |set, used| set.or(app(used.register))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Cell, Gpr, Temp};
+    use super::*;
+
+    #[test]
+    fn what_is_read_comes_first() {
+        let (to, index) = (Temp(0).into(), Some(Reg::App(Gpr::RAX)));
+        let lea = Op::Lea {
+            to,
+            base: to,
+            index,
+            disp: 0,
+        };
+        let all: Vec<Use> = uses(&lea).collect();
+        assert_eq!(all.len(), 3);
+        assert!(all[0].read && all[1].read && !all[1].written);
+        assert!(all[2].written && !all[2].read && all[2].register == to);
+        assert_eq!(app_registers(&lea), RegSet::NONE.with(Gpr::RAX));
+    }
+
+    #[test]
+    fn cells_on_top_of_a_temporary_read_it() {
+        let cell = Cell {
+            base: Some(Temp(3)),
+            disp: 8,
+        };
+        let add = Op::AddCell { cell, amount: 1 };
+        assert!(uses(&add).eq(reads(Temp(3))));
+        assert_eq!(uses(&Op::Nop).count(), 0);
+        assert_eq!(app_registers(&add), RegSet::NONE);
+    }
+}

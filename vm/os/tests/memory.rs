@@ -1,0 +1,125 @@
+//! Mappings, their places, and reads of memory that is not there.
+
+use ppin_os::mem::{self, PAGE};
+use ppin_os::{Errno, budget, peek, place, regions};
+
+/// So many pages of which the last cannot be touched.
+fn with_a_hole(pages: u64) -> u64 {
+    peek::never_fault();
+    let start = place::anywhere(pages * PAGE, mem::RW).expect("there is memory");
+    let last = start + (pages - 1) * PAGE;
+    // SAFETY: nothing lies there yet.
+    unsafe { mem::protect(last, PAGE, mem::NONE) }.expect("mapped just now");
+    start
+}
+
+#[test]
+fn a_read_ends_where_memory_does() {
+    let start = with_a_hole(3);
+    let end = start + 2 * PAGE;
+    let mut bytes = [1; 64];
+    assert_eq!(peek::read(end - 10, &mut bytes), 10);
+    assert_eq!((bytes[..10].to_vec(), bytes[10]), (vec![0; 10], 1));
+    assert_eq!(peek::read(end, &mut bytes), 0);
+    let mut long = vec![1; 3 * PAGE as usize];
+    assert_eq!(peek::read(start + 5, &mut long), 2 * PAGE as usize - 5);
+}
+
+#[test]
+fn values_are_there_whole_or_not_at_all() {
+    let end = with_a_hole(2) + PAGE;
+    assert!(peek::write_value(end - 8, &0x1122_3344_5566_7788_u64));
+    assert_eq!(
+        peek::read_value::<u64>(end - 8),
+        Some(0x1122_3344_5566_7788)
+    );
+    assert_eq!(peek::read_value::<u32>(end - 4), Some(0x1122_3344));
+    assert_eq!(peek::read_value::<u64>(end - 7), None);
+    assert_eq!(peek::read_value::<u8>(end), None);
+    assert!(peek::is_writable(end - 1));
+    assert_eq!(
+        peek::read_value::<u8>(end - 1),
+        Some(0x11),
+        "it is as it was"
+    );
+}
+
+#[test]
+fn strings_end_with_a_zero_before_memory_does() {
+    let end = with_a_hole(2) + PAGE;
+    assert!(peek::write(end - 4, b"ab\0c"));
+    assert_eq!(peek::c_string(end - 4, 100).as_deref(), Some(&b"ab\0"[..]));
+    assert_eq!(peek::c_string(end - 4, 2), None, "too long");
+    assert_eq!(peek::c_string(end - 1, 100), None, "it has no end");
+    assert_eq!(peek::c_string(end - 2, 100).as_deref(), Some(&b"\0"[..]));
+}
+
+#[test]
+fn mappings_of_ours_lie_where_they_belong_and_apart() {
+    let take = || place::anywhere(PAGE, mem::RW).expect("there is memory");
+    let (a, b) = (take(), take());
+    assert!(regions::is_private(a) && regions::is_private(b));
+    assert!(a.abs_diff(b) >= 2 * PAGE, "a page between them is free");
+    let (first, end) = place::claimed();
+    assert!(first <= a.min(b) && a.max(b) < end);
+}
+
+#[test]
+fn nothing_is_mapped_over_what_is_there() {
+    let start = place::anywhere(2 * PAGE, mem::RW).expect("there is memory");
+    let over = start + PAGE;
+    assert_eq!(
+        mem::map_anon_at(over, 2 * PAGE, mem::RW),
+        Err(Errno::EEXIST)
+    );
+    // SAFETY: nothing lies there.
+    unsafe { mem::unmap(over, PAGE) }.expect("mapped above");
+    assert_eq!(mem::map_anon_at(over, PAGE, mem::RW), Ok(over));
+}
+
+#[test]
+fn shared_memory_is_seen_at_two_places() {
+    let first = place::anywhere_shared(PAGE, mem::RW).expect("there is memory");
+    let second = place::anywhere(PAGE, mem::NONE).expect("there is memory");
+    // SAFETY: the target was mapped just now; a length of 0 leaves the source as it is.
+    unsafe { mem::remap(first, 0, PAGE, second) }.expect("shared memory");
+    assert!(peek::write(first, b"seen"));
+    assert_eq!(peek::read_value::<[u8; 4]>(second), Some(*b"seen"));
+}
+
+#[test]
+fn gaps_are_free_and_within_reach() {
+    let start = place::anywhere(PAGE, mem::RW).expect("there is memory");
+    let len = 16 * PAGE;
+    let gaps = place::gaps(start, start + PAGE, len);
+    assert!(!gaps.is_empty());
+    assert!(
+        gaps.iter()
+            .all(|at| place::reaches(*at, len, start, start + PAGE))
+    );
+    let got = gaps
+        .iter()
+        .find_map(|at| mem::map_anon_at(*at, len, mem::RW).ok());
+    assert!(got.is_some_and(|at| gaps.contains(&at)));
+}
+
+#[test]
+fn limits_that_allow_all_leave_all() {
+    let unlimited = [u64::MAX; 2];
+    let [space, data] = budget::LIMITS;
+    assert_eq!(budget::allowed(space, unlimited), u64::MAX);
+    // A soft limit of data that is 0 stands for the hard one.
+    assert_eq!(budget::allowed(data, [0, 1 << 30]), 1 << 30);
+    assert_eq!(budget::allowed(space, [0, 1 << 30]), 0);
+    assert_eq!(budget::last(100 << 20), 1 << 20);
+    assert_eq!(budget::last(1 << 20), 1 << 19);
+}
+
+#[test]
+fn pages_are_rounded_to() {
+    assert_eq!((mem::page_down(PAGE - 1), mem::page_down(PAGE)), (0, PAGE));
+    assert_eq!(
+        (mem::page_up(0), mem::page_up(1), mem::page_up(PAGE)),
+        (0, PAGE, PAGE)
+    );
+}
