@@ -4,14 +4,10 @@
 use crate::vm::{self, Vm};
 use ppin_os::{heap, place};
 
-<<<<<<< HEAD
 /// Start and end.
 pub type Range = (u64, u64);
 
-/// All of them, in no order.
-=======
 /// All ranges of the runtime's memory, in no order.
->>>>>>> w-words
 pub fn all(vm: &Vm) -> impl Iterator<Item = Range> {
     [vm::runtime(), place::claimed()]
         .into_iter()
