@@ -10,14 +10,12 @@ use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_abi::record::{ExitRec, Trap, TrapRec};
 use ppin_os::{filter, report, userfault};
+use ppin_process::gate::disp::scratch;
 use ppin_process::signal::departure::Departure;
 use ppin_process::thread::{Reason, Thread};
 use ppin_process::translate;
 use ppin_process::vm::{self, Locked, Vm};
 use ppin_translate::{changes, compile, lookup, sequence};
-
-/// Scratch word with the address that the last system call came back to.
-const RESUMED: usize = 1;
 
 /// Called by the gate on the VM stack, all app state saved in `thread`. Returns the
 /// cache address to go on at.
@@ -71,7 +69,7 @@ fn go_on(thread: &mut Thread) -> CachePc {
 
 /// How the thread has left the cache for `target`.
 fn departure(thread: &Thread, target: u64) -> Departure {
-    let resumed = thread.area.scratch[RESUMED];
+    let resumed = thread.area.scratch[scratch::SYS_RESUME];
     Departure::new(target, thread.target, resumed, thread.area.app_gs_base)
 }
 

@@ -9,8 +9,8 @@ use crate::filter;
 use crate::kernel::app_call;
 use ppin_seccomp::Action;
 
-/// Executes system call `nr` for the VM and returns the kernel's raw value. What the
-/// app's filters would not let through fails without being made.
+/// Executes system call `nr` for the VM and returns the kernel's raw value. A call that the app's
+/// filters would refuse is not made: it fails with the error of [`filter::error`].
 ///
 /// # Safety
 /// As the system call itself: pointers must be valid for what the kernel does.

@@ -1,12 +1,13 @@
-//! Which calls the VM may make for itself.
+//! Which system calls the VM may make for itself.
 //!
-//! Every call of the VM's own passes by [`verdict`] (see [`crate::call::raw`]); what the
-//! app's filters would not let through is not made, and fails for the VM alone. Calls
-//! made for the app go straight to the kernel: their verdict is the app's.
+//! Every call that the VM makes for itself asks [`verdict`] first (see [`crate::call::raw`]). A
+//! call that the app's filters would refuse is not made; it fails, and only the VM notices. Calls
+//! made for the app go straight to the kernel: the filter's verdict on them is the app's business.
 //!
-//! What confines a thread hangs on it. As long as all threads are confined alike, one
-//! place holds it for all; else the thread is found by gs, and where that is not ours
-//! (the app has it for an instruction), what any thread forbids is forbidden.
+//! Each thread's area points at the filters that confine the thread. While all threads are confined
+//! alike, one static holds their common filters. Otherwise the thread is found by its gs base.
+//! While gs holds the app's base (for the length of one app instruction), the thread is unknown,
+//! and a call that any thread's filters forbid is forbidden.
 
 use crate::errno::Errno;
 use crate::{c, copy, fsgs, regions};
@@ -15,27 +16,27 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use ppin_abi::area::Area;
 use ppin_seccomp::{ARCH_X86_64, Action, Call, Confinement};
 
-/// The address of what confines a thread; 0: nothing. What lies there is never freed, so that
-/// others may read it while the address is replaced; there are few.
+/// Address of the [`Confinement`] of a thread; 0: the thread is not confined. A `Confinement` is
+/// never freed, so that other threads may read it while the address is replaced. Few are ever made.
 pub type Shared = AtomicU64;
 
-/// Some thread is confined.
+/// Whether any thread is confined.
 static ANY: AtomicBool = AtomicBool::new(false);
-/// Not all of them alike.
+/// Whether the threads are confined differently.
 static MIXED: AtomicBool = AtomicBool::new(false);
-/// Some thread cannot wake others: then nobody may go to sleep.
+/// Whether the filters of some thread forbid to wake others (futex(2)): then no thread may sleep.
 static NOBODY_WAKES: AtomicBool = AtomicBool::new(false);
-/// What any of them forbids.
+/// All threads' filters together: they forbid what the filters of any thread forbid.
 static ALL: Shared = AtomicU64::new(0);
 /// The instruction pointer that filters see with a call.
 static CALLER: AtomicU64 = AtomicU64::new(0);
 
-/// From now on `ip` is the instruction pointer that filters see with a call of the runtime.
+/// Sets the instruction pointer that filters see with a call of the runtime.
 pub fn calls_come_from(ip: u64) {
     CALLER.store(ip, Ordering::Relaxed);
 }
 
-/// Makes `confinement` live for ever; its address.
+/// Moves `confinement` to memory that is never freed; returns its address.
 #[must_use]
 pub fn share(confinement: Confinement) -> u64 {
     Box::into_raw(Box::new(confinement)) as u64
@@ -47,22 +48,23 @@ fn read(shared: &Shared) -> Option<&'static Confinement> {
     unsafe { at.as_ref() }
 }
 
-/// What confines the thread whose area it is.
+/// The filters that confine `thread`.
 #[must_use]
 pub fn of(thread: &Area) -> Option<&'static Confinement> {
     read(&thread.filters)
 }
 
-/// For a child of `parent`.
+/// The filters that a child of `parent` starts with.
 #[must_use]
 pub fn inherited(parent: &Area) -> Shared {
     AtomicU64::new(parent.filters.load(Ordering::Acquire))
 }
 
-/// The threads are these, or are confined anew. `true`: from here on nobody may be able to wake
-/// others, so whoever sleeps must be woken now.
+/// Recomputes the common filters of `threads`, after a thread was added or a filter installed.
+/// Returns `true` if from now on threads may be unable to wake each other: the caller must wake all
+/// sleepers now.
 #[must_use]
-pub fn learn<'a>(threads: impl Iterator<Item = &'a Area> + Clone) -> bool {
+pub fn update<'a>(threads: impl Iterator<Item = &'a Area> + Clone) -> bool {
     let address = |thread: &Area| thread.filters.load(Ordering::Acquire);
     let first = threads.clone().next().map_or(0, address);
     let alike = threads.clone().all(|one| address(one) == first);
@@ -80,19 +82,19 @@ pub fn learn<'a>(threads: impl Iterator<Item = &'a Area> + Clone) -> bool {
     !NOBODY_WAKES.swap(!wakes, Ordering::AcqRel) && !wakes
 }
 
-/// Whether `confinement` lets the call pass.
+/// Whether `confinement` allows the call.
 #[must_use]
 pub fn may(confinement: &Confinement, nr: u32, args: &[usize; 6]) -> bool {
     confinement.verdict(&call(nr, args)) == Action::Allow
 }
 
-/// Whether sleepers must not count on being woken.
+/// Whether threads may be unable to wake others, so that none may sleep.
 #[must_use]
 pub fn nobody_wakes() -> bool {
     NOBODY_WAKES.load(Ordering::Acquire)
 }
 
-/// What any thread forbids.
+/// All threads' filters together (they forbid what those of any thread forbid).
 #[must_use]
 pub fn all() -> Option<&'static Confinement> {
     read(&ALL)
@@ -104,7 +106,7 @@ pub fn any() -> bool {
     ANY.load(Ordering::Relaxed)
 }
 
-/// What the app's filters would make of a call.
+/// The verdict of the app's filters on a call of the running thread.
 #[must_use]
 pub fn verdict(nr: u32, args: &[usize; 6]) -> Action {
     if any() {
@@ -114,7 +116,7 @@ pub fn verdict(nr: u32, args: &[usize; 6]) -> Action {
     }
 }
 
-/// The same for a call that does not depend on its arguments.
+/// Whether the app's filters allow call `nr`, for calls whose arguments do not matter.
 #[must_use]
 pub fn allows(nr: u32) -> bool {
     verdict(nr, &[0; 6]) == Action::Allow
@@ -130,7 +132,7 @@ fn judge(nr: u32, args: &[usize; 6]) -> Action {
     mine.map_or(Action::Allow, |it| it.verdict(&call(nr, args)))
 }
 
-/// A call of the runtime as filters see it.
+/// A call of the runtime, as the data that filters judge.
 #[must_use]
 pub fn call(nr: u32, args: &[usize; 6]) -> Call {
     Call {
@@ -141,7 +143,7 @@ pub fn call(nr: u32, args: &[usize; 6]) -> Call {
     }
 }
 
-/// The error that a call is said to have failed with instead of being made.
+/// The error to report for a call that was not made because of the verdict `refused`.
 #[must_use]
 pub fn error(refused: Action) -> Errno {
     match refused {
@@ -150,10 +152,11 @@ pub fn error(refused: Action) -> Errno {
     }
 }
 
-/// The running thread's area, if gs is ours: it begins with its own address.
+/// The running thread's area, if gs points at it. An area begins with its own address, by which it
+/// is recognised.
 fn this_thread() -> Option<&'static Area> {
     let base = fsgs::quick_gs_base()?;
     let ours = regions::is_private(base) && copy::word(base) == Some(base);
-    // SAFETY: a thread's area, in memory that nobody but the VM has; it is running.
+    // SAFETY: the area of the running thread, in memory that only the VM uses.
     ours.then(|| unsafe { &*(base as *const Area) })
 }

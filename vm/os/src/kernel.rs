@@ -1,7 +1,8 @@
 //! The `syscall` instruction.
 
 /// Executes system call `nr` without asking the app's filters: for calls that are the app's own,
-/// or must be made whatever comes of them. Returns the kernel's raw value.
+/// and for calls that must be made even if a filter kills the process for them. Returns the
+/// kernel's raw value.
 ///
 /// # Safety
 /// As the system call itself: pointers must be valid for what the kernel does.

@@ -1,15 +1,16 @@
-//! What the runtime asks of the kernel, and where it lies in the program's address space.
+//! The runtime's side of the operating system: system calls, memory and its places, files, threads,
+//! locks and signals.
 //!
 //! ```text
-//! kernel, filter, call     the system-call instruction; what the app's filters allow; calls of ours
-//! memory/                  mappings, their places, reserves for hard times, reads that may fault
+//! kernel, filter, call     the syscall instruction; what filters allow; the runtime's own calls
+//! memory/                  mappings, their places, reserves, reads that may fault
 //! files/                   files, folders, descriptors, the list of mappings
 //! process/                 processes, threads, signals, segments, locks, clocks
-//! errno, report            error numbers; the one line that ends a run
+//! errno, report            error numbers; the error line that ends a run
 //! ```
 //!
-//! Nothing here knows of the VM. What it must know of it (where calls come from, whether a
-//! signal waits) its callers hand over as values.
+//! This crate does not know the VM. What it needs from the VM (the pc that calls come from, whether
+//! a signal is pending) the callers pass in as values.
 //!
 //! # Safety
 //! A system call can do anything to memory, so the functions that make one say what their

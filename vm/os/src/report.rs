@@ -1,5 +1,4 @@
-//! What ppin itself has to say, and when: one line on descriptor 2, only when the
-//! run cannot go on.
+//! The error message of ppin itself: one line on descriptor 2, only when the run cannot go on.
 
 use crate::{file, proc};
 use core::fmt::{Arguments, Write};
@@ -10,7 +9,7 @@ pub const PPIN_FAILED: i32 = 125;
 /// Longest line.
 const LONGEST: usize = 2048;
 
-/// A line of text, not on the heap, which may be what has failed.
+/// A line of text. It is not on the heap, because the heap may be what has failed.
 struct Line {
     text: [u8; LONGEST],
     used: usize,
@@ -32,13 +31,13 @@ pub fn line(text: Arguments<'_>) {
         text: [0; LONGEST],
         used: 0,
     };
-    // What does not fit is cut off.
+    // Text that does not fit is cut off.
     let _ = write!(line, "{text}");
     line.text[line.used] = b'\n';
     let _ = file::write_all(2, &line.text[..=line.used]);
 }
 
-/// Says why the run cannot go on, and ends it.
+/// Prints why the run cannot go on, and ends the process.
 pub fn give_up(text: Arguments<'_>) -> ! {
     line(format_args!("ppin: {text}"));
     proc::exit_group(PPIN_FAILED)

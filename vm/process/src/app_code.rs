@@ -1,4 +1,4 @@
-//! Executable memory of the app, as it becomes known.
+//! Finds the executable memory of the app, and registers it with the code cache.
 
 use crate::counters;
 use crate::vm::{self, Vm};
@@ -7,8 +7,8 @@ use ppin_codecache::image::{ImageId, Region};
 use ppin_os::file::{File, Stat};
 use ppin_os::maps::MapEntry;
 
-/// Registers executable memory and tells the tool of new images. `doubtful`: it may be any
-/// piece of its file.
+/// Registers executable memory and names the image that it belongs to. `doubtful`: the mapping may
+/// be any piece of its file, not the first.
 pub fn add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>, doubtful: bool) -> ImageId {
     let before = vm.code.images.len();
     let named = vm.code.images.name(entry, file.as_ref(), doubtful);
@@ -22,8 +22,8 @@ pub fn add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>, doubtful: bool) ->
     id
 }
 
-/// The region of `pc`. An address that we have not met is looked for in the kernel's
-/// list: memory can become executable in ways that no call of ours showed.
+/// The region of `pc`. An unknown address is looked up in the kernel's list: memory can become
+/// executable in ways that no system call has shown to the VM.
 pub fn region(vm: &mut Vm, pc: AppPc) -> Option<Region> {
     if let Some(region) = vm.code.images.region(pc) {
         return Some(region);
@@ -36,8 +36,8 @@ pub fn region(vm: &mut Vm, pc: AppPc) -> Option<Region> {
     vm.code.images.region(pc)
 }
 
-/// Learns what is executable when the app starts.
-pub fn learn(vm: &mut Vm) {
+/// Registers all memory that is executable when the app starts.
+pub fn add_all(vm: &mut Vm) {
     for entry in ppin_os::maps::read().unwrap_or_default() {
         if entry.executable && !vm::is_runtime(entry.start) && entry.path != "[vsyscall]" {
             add_from_list(vm, &entry, false);

@@ -1,11 +1,11 @@
-//! What the launcher asked for, taken from the boot block.
+//! The run's configuration, as the launcher has put it into the boot block.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::boot::{BootHeader, CacheMode, RuntimeSpan, Str};
 
-/// See the module. Strings are copies: the block's memory is the runtime's own, but
-/// a followed exec builds a new block from these.
+/// Configuration of the run. Strings are copies: the boot block belongs to the runtime, but a
+/// followed exec builds a new block from these.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// How the database is used.
@@ -14,7 +14,8 @@ pub struct Config {
     pub flags: u32,
     /// Limit of fresh code in KiB, 0: default.
     pub cache_limit_kib: u32,
-    /// With `flag::SAMPLE`: one in so many arrivals is compared, 0: as time allows.
+    /// With `flag::SAMPLE`: compare one in so many entries into the cache; 0: as many as time
+    /// allows.
     pub check_every: u64,
     /// Bytes that the units of the database may take.
     pub db_cap: u64,
@@ -22,7 +23,7 @@ pub struct Config {
     pub db: String,
     /// Read-only databases behind it.
     pub db_stack: Vec<String>,
-    /// What the launcher has to say in the statistics, empty: nothing.
+    /// Note of the launcher for the statistics; empty: none.
     pub note: String,
     /// Tool name.
     pub tool: String,
@@ -38,7 +39,7 @@ pub struct Config {
     pub ppin: String,
     /// SHA-256 of the runtime.
     pub engine_id: [u8; 32],
-    /// Where the runtime lies in the ppin executable.
+    /// Position of the runtime in the ppin executable.
     pub runtime: RuntimeSpan,
     /// Identity of the ppin executable.
     pub ppin_ident: [u64; 3],
@@ -47,7 +48,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads the block.
+    /// Reads the configuration from the boot block.
     #[must_use]
     pub fn read(boot: &BootHeader) -> Self {
         let text = |s: Str| string(boot, s);
@@ -101,7 +102,7 @@ fn string(boot: &BootHeader, s: Str) -> String {
     if u64::from(s.at) + u64::from(s.len) > u64::from(boot.len) {
         return String::new();
     }
-    // SAFETY: the block is one readable stretch of `boot.len` bytes.
+    // SAFETY: the block is one readable piece of memory, `boot.len` bytes long.
     let bytes = unsafe {
         let start = core::ptr::from_ref(boot).cast::<u8>().add(s.at as usize);
         core::slice::from_raw_parts(start, s.len as usize)

@@ -1,4 +1,4 @@
-//! Tool counters: each thread counts for itself, sums are made when asked for.
+//! Tool counters: each thread has counters of its own, and sums are computed on demand.
 //!
 //! Global counters lie in the thread area, image counters behind the thread
 //! structure: one block per image, at the same displacement in every thread.
@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use ppin_abi::area::{GLOBAL_COUNTERS, counter_disp};
 use ppin_codecache::image::{Image, ImageId};
 
-/// Images for which room is reserved in each thread.
+/// Number of images whose counters have room reserved in each thread.
 pub const MAX_IMAGES: u64 = 512;
 
 /// Bytes of image counters that each thread needs.
@@ -35,7 +35,7 @@ pub fn globals(thread: &Thread) -> Vec<u64> {
         .collect()
 }
 
-/// Keeps what `thread`, which is about to end, has counted.
+/// Stores the counters of `thread`, which is about to end.
 pub fn retire(vm: &mut Vm, thread: &Thread) {
     let counts = globals(thread);
     if counts.iter().any(|count| *count != 0) {
@@ -62,7 +62,7 @@ pub fn image_total(vm: &Vm, image: &Image, index: u32) -> u64 {
     live + vm.ended.images.get(&disp).copied().unwrap_or(0)
 }
 
-/// A forked child counts from zero.
+/// Sets all counters to zero, in a forked child.
 pub fn reset(vm: &mut Vm, thread: &mut Thread) {
     vm.ended = Ended::default();
     thread.area.counters = [0; GLOBAL_COUNTERS];

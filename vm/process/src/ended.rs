@@ -1,9 +1,9 @@
-//! What threads that have ended had counted.
+//! Counters of threads that have ended.
 
 use alloc::vec::Vec;
 use hashbrown::HashMap;
 
-/// See the module.
+/// Counters of threads that have ended.
 #[derive(Debug, Default)]
 pub struct Ended {
     /// Global counters by thread number.

@@ -1,17 +1,18 @@
-//! The process as the VM knows it.
+//! State of the process and its threads, and the gate between the code cache and the VM.
 //!
 //! ```text
-//! vm           all that threads share, under one lock
+//! vm           the state that all threads share, under one lock
 //! thread/      a thread of the app, and the process that it belongs to
-//! signal/      their share of signal handling: masks, dispositions, what waits
+//! signal/      signal state: masks, dispositions, pending signals
 //! gate/        the assembly between cache and VM; which system calls enter the VM
-//! translate    from a cache address to the app state it stands for; x87: the same for the FPU
-//! app_code     executable memory, as it becomes known; ours: which addresses are ours
+//! translate    from a cache address to the app state; x87: the app's FPU instruction pointer
+//! app_code     executable memory of the app; ours: the runtime's own memory
 //! sequences    restartable sequences; counters, ended: what tools count; pending: held signals
-//! report/      reports, statistics, the log, last words; where they go
-//! config       what the launcher has asked for
+//! report/      reports, statistics, the log, crash reports; where they go
+//! config       the configuration that the launcher passes
 //! ```
-//! It decides nothing: what is done on a system call, a signal or a lookup is the engine's.
+//! This crate only holds state. The engine decides what is done on a system call, a signal or a
+//! lookup.
 #![no_std]
 extern crate alloc;
 

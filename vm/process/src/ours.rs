@@ -1,5 +1,5 @@
-//! Which addresses are ours: what a program must not find in its list of mappings, nor map
-//! anything over.
+//! The runtime's own memory: a program must not find it in its list of mappings, nor map anything
+//! over it.
 
 use crate::vm::{self, Vm};
 use ppin_os::{heap, place};
@@ -7,7 +7,7 @@ use ppin_os::{heap, place};
 /// Start and end.
 pub type Range = (u64, u64);
 
-/// All of them, in no order.
+/// All ranges of the runtime's memory, in no order.
 pub fn all(vm: &Vm) -> impl Iterator<Item = Range> {
     [vm::runtime(), place::claimed()]
         .into_iter()
@@ -16,7 +16,7 @@ pub fn all(vm: &Vm) -> impl Iterator<Item = Range> {
         .chain(vm.code.idle_ranges())
 }
 
-/// Whether anything of ours lies in `start .. end`.
+/// Whether any memory of the runtime lies in `start .. end`.
 #[must_use]
 pub fn overlap(vm: &Vm, start: u64, end: u64) -> bool {
     start < end && all(vm).any(|(first, last)| first < end && start < last)

@@ -1,4 +1,4 @@
-//! What is done with signals that are held: see [`crate::signal::held`].
+//! Keeping, taking and releasing held signals: see [`crate::signal::held`].
 
 use crate::signal::sets::{FAULTS, MAX_SIGNAL, bit};
 use crate::thread::{Process, Thread};
@@ -10,52 +10,54 @@ use ppin_os::signals::{self, SigSet};
 /// `tgkill`.
 const SI_TKILL: i32 = -6;
 
-/// Keeps `info`, which `thread` has got and blocks.
+/// Holds the signal of `info`, which has reached `thread` but which the app blocks.
 pub fn keep(thread: &mut Thread, info: &SigInfo) {
     if info.code != SI_TKILL {
         let vm = vm::lock();
         thread.process().held.put(info);
-        if let Some(tid) = taker(&vm, thread, bit(info.signo as u32)) {
+        if let Some(tid) = receiver(&vm, thread, bit(info.signo as u32)) {
             signals::raise_in(tid, info.signo as u32);
         }
-    } else if !is_a_call(thread, info) {
+    } else if !is_notification(thread, info) {
         thread.signals.held.put(info);
     }
 }
 
-/// Whether `info` only says that the process holds one for `thread`. It cannot be passed
-/// on as it is: the kernel lets nobody speak in its name to another thread.
-fn is_a_call(thread: &Thread, info: &SigInfo) -> bool {
+/// Whether `info` only notifies `thread` that the process holds a signal for it. The signal itself
+/// cannot be passed on: the kernel lets no thread send another one a signal with the kernel's
+/// `si_code`.
+fn is_notification(thread: &Thread, info: &SigInfo) -> bool {
     let sender = info.rest[0] as u32;
     let held = thread.process().held.set() & FAULTS & bit(info.signo as u32);
     held != 0 && info.code == SI_TKILL && sender == proc::pid() as u32
 }
 
-/// What `thread` has really got in getting `info`.
+/// The signal to deliver to `thread` for `info`: the one that the process holds, if `info` is only
+/// a notification of it; otherwise `info` itself.
 #[must_use]
-pub fn meant(thread: &mut Thread, info: &SigInfo) -> SigInfo {
+pub fn resolve_notification(thread: &mut Thread, info: &SigInfo) -> SigInfo {
     let process = thread.process();
-    let meant = is_a_call(thread, info)
+    let held = is_notification(thread, info)
         .then(vm::lock)
         .and_then(|_vm| process.held.take(bit(info.signo as u32)));
-    meant.unwrap_or(*info)
+    held.unwrap_or(*info)
 }
 
-/// A thread of the same process that would take a signal which `thread` blocks.
-fn taker(vm: &Vm, thread: &Thread, bit: SigSet) -> Option<i32> {
+/// A thread of the same process that does not block, or waits for, a signal that `thread` blocks.
+fn receiver(vm: &Vm, thread: &Thread, bit: SigSet) -> Option<i32> {
     let mut all = vm.threads.all();
     let takes = |t: &Thread| t.signals.mask & bit == 0 || t.signals.awaited & bit != 0;
     all.find(|t| t.tid != thread.tid && t.shares_process(thread) && takes(t))
         .map(|t| t.tid)
 }
 
-/// What is pending as far as `thread` is concerned.
+/// Signals held for `thread`, by itself or by its process.
 #[must_use]
 pub fn pending(thread: &Thread) -> SigSet {
     thread.signals.held.set() | thread.process().held.set()
 }
 
-/// Takes one of `wanted` out, the thread's own first.
+/// Removes and returns one held signal of `wanted`, the thread's own first.
 pub fn take(thread: &mut Thread, wanted: SigSet) -> Option<SigInfo> {
     if pending(thread) & wanted == 0 {
         return None;
@@ -65,8 +67,8 @@ pub fn take(thread: &mut Thread, wanted: SigSet) -> Option<SigInfo> {
     own.or_else(|| thread.process().held.take(wanted))
 }
 
-/// The app has opened its mask, or a signal that was in the way is delivered: what is
-/// held comes up again.
+/// Sends held signals again that `thread` no longer blocks: the app has changed its mask, or a
+/// signal that came first has been delivered.
 pub fn release(thread: &mut Thread) {
     while thread.pending == 0
         && let Some(info) = take(thread, !thread.signals.mask)
@@ -75,8 +77,8 @@ pub fn release(thread: &mut Thread) {
     }
 }
 
-/// All that is held is blocked in the kernel, too, which takes it over: the app executes
-/// another program, or goes on without us.
+/// Gives all held signals to the kernel, in which they are blocked: the app executes another
+/// program, or goes on natively.
 pub fn hand_over(thread: &mut Thread) {
     while let Some(info) = thread.signals.held.take(FAULTS) {
         signals::queue_to_thread(thread.tid, &info);
@@ -86,7 +88,7 @@ pub fn hand_over(thread: &mut Thread) {
     }
 }
 
-/// The app ignores `signal` from now on, and what is pending of it is dropped.
+/// Drops held instances of `signal`, which the app ignores from now on.
 pub fn drop_ignored(vm: &Vm, process: &mut Process, signal: u32) {
     debug_assert!(signal <= MAX_SIGNAL, "the caller has looked");
     process.held.forget(bit(signal));

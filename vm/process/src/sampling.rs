@@ -1,40 +1,41 @@
-//! Whether translations are compared with the processor now and then, and what came of it.
+//! `--check=sample`: whether translations are compared with native execution now and then, and the
+//! results so far.
 
 use core::fmt;
 use core::sync::atomic::AtomicBool;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// Index of the counter of arrivals in a thread's scratch words.
+/// Index of the countdown to the next sample in a thread's scratch words.
 pub const COUNTDOWN: usize = 5;
 
 static ON: AtomicBool = AtomicBool::new(false);
 
-/// Samples are wanted from here on.
+/// Turns sampling on.
 pub fn begin() {
     ON.store(true, Relaxed);
 }
 
-/// Whether samples are wanted.
+/// Whether sampling is on.
 #[must_use]
 pub fn is_on() -> bool {
     ON.load(Relaxed)
 }
 
-/// What came of it, for the statistics.
+/// Results of sampling, for the statistics.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
     /// Samples taken.
     pub sampled: u64,
-    /// Of these, the same in both copies; the rest came to nothing.
+    /// Samples in which both copies agreed. The others ended without a result.
     pub equal: u64,
     /// Instructions compared.
     pub instructions: u64,
-    /// Time they took.
+    /// Time that samples took, in nanoseconds.
     pub spent_ns: u64,
 }
 
 impl fmt::Display for Figures {
-    /// A member of the object, and the comma behind it; nothing if there is no checking.
+    /// Writes a member of the JSON object and a comma; nothing if sampling is off.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !is_on() {
             return Ok(());

@@ -1,52 +1,53 @@
-//! What is known of the process's restartable sequences (rseq(2)).
+//! Known restartable sequences of the process (rseq(2)), and their translations.
 
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 use ppin_jit::{MAX_TRACE_BYTES, Sequence};
 
-/// One translation. It is remembered after it has gone out of use, until its memory is
-/// given back.
+/// The translation of one sequence. It stays in the list when it is no longer used, until its
+/// memory is freed.
 #[derive(Debug)]
 pub struct Copy {
-    /// What is translated.
+    /// The sequence.
     pub sequence: Sequence,
     /// App address at which it begins.
     pub head: AppPc,
-    /// Under what assumptions.
+    /// Context of the translation.
     pub context: Context,
     /// Cache address at which it begins.
     pub hot: u64,
-    /// Where the kernel lets aborted threads go on.
+    /// Cache address at which the kernel resumes aborted threads.
     pub stub: u64,
-    /// Its `struct rseq_cs`.
+    /// Address of the `struct rseq_cs` for the translation.
     pub descriptor: u64,
-    /// Cell for what makes 0 with the address of the app's descriptor.
+    /// Address of a cell that holds the negated address of the app's descriptor.
     pub expected: u64,
-    /// Ways to instructions in it: app and cache addresses.
+    /// Entry points inside the translation: app and cache addresses.
     pub landings: Vec<(AppPc, u64)>,
-    /// In use.
+    /// Whether the translation is in use.
     pub live: bool,
 }
 
-/// What everyone on x86 registers with.
+/// The usual signature on x86.
 const SIGNATURE: [u8; 4] = 0x5305_3053_u32.to_le_bytes();
 
-/// All that is known of the process's sequences.
+/// Restartable sequences of the process, and their translations.
 #[derive(Debug, Default)]
 pub struct Sequences {
-    /// Those of the app.
+    /// The app's sequences.
     pub known: Vec<Sequence>,
-    /// Their translations.
+    /// Translations of the sequences.
     pub copies: Vec<Copy>,
     /// Signatures registered besides [`SIGNATURE`].
     pub signatures: Vec<[u8; 4]>,
-    /// Every store may announce one.
+    /// Whether stores are checked for the address of a `struct rseq_cs` (the app has registered an
+    /// rseq area).
     pub watching: bool,
 }
 
 impl Sequences {
-    /// Those that a trace at `pc` may run into.
+    /// Sequences that a trace at `pc` may reach.
     #[must_use]
     pub fn near(&self, pc: AppPc) -> Vec<Sequence> {
         let end = pc.0.saturating_add(MAX_TRACE_BYTES as u64);
@@ -54,7 +55,7 @@ impl Sequences {
         self.known.iter().filter(near).copied().collect()
     }
 
-    /// The fragment at `hot` is out of use: the ways into it that go with it.
+    /// Marks the translation at `hot` as out of use, and returns the entry points into it.
     pub fn discarded(&mut self, hot: u64) -> Vec<u64> {
         let mut landings = Vec::new();
         for copy in &mut self.copies {
@@ -67,20 +68,20 @@ impl Sequences {
         landings
     }
 
-    /// Code in `start .. end` has gone. (What has merely changed may still be a sequence, and
-    /// the code that announces it need not be translated again.)
+    /// Forgets sequences in `start .. end`, which was unmapped. (Code that was merely written to
+    /// may still be a sequence, and the code that announces it need not be translated again.)
     pub fn unmapped(&mut self, start: u64, end: u64) {
         self.known.retain(|s| s.end.0 <= start || s.start.0 >= end);
     }
 
-    /// All fresh code is forgotten.
+    /// Marks all translations as out of use, because all fresh code was flushed.
     pub fn forget_copies(&mut self) {
         for copy in &mut self.copies {
             copy.live = false;
         }
     }
 
-    /// Whether abort handlers have it in front.
+    /// Whether `signature` stands before abort handlers.
     #[must_use]
     pub fn is_signature(&self, signature: [u8; 4]) -> bool {
         signature == SIGNATURE || self.signatures.contains(&signature)

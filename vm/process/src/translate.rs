@@ -1,4 +1,4 @@
-//! From a cache address to the app state it stands for.
+//! Translates a cache address to the app state at it (DynamoRIO's state translation).
 
 use crate::thread::Thread;
 use crate::vm::Vm;
@@ -7,14 +7,14 @@ use ppin_abi::context::Context;
 
 pub use ppin_codecache::spot::{Corrections, Maps, Spot, corrections, spot_in};
 
-/// What app instruction `address` (hot code) belongs to.
+/// The app instruction that `address` (hot code) belongs to.
 #[must_use]
 pub fn spot(vm: &Vm, address: u64) -> Option<Spot> {
     vm.code.spot(address)
 }
 
-/// The state of an instruction at `pc` that was not translated but run natively, from
-/// the fragment at `entry` that stands for it.
+/// The app state of an instruction at `pc` that ran natively, since the fragment at `entry` only
+/// traps for it.
 #[must_use]
 pub fn spot_at_trap(vm: &Vm, entry: u64, pc: AppPc) -> Spot {
     let maps = vm.code.maps_at(entry);
@@ -25,7 +25,7 @@ pub fn spot_at_trap(vm: &Vm, entry: u64, pc: AppPc) -> Spot {
     }
 }
 
-/// Makes `corrections` to the counters of `thread`.
+/// Adds `corrections` to the counters of `thread`.
 pub fn correct(thread: &mut Thread, corrections: &Corrections) {
     for (disp, amount) in corrections {
         let cell = (thread.area.self_ptr + disp) as *mut i64;

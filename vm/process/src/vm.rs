@@ -1,8 +1,8 @@
 //! The state of the VM in one process, under one lock.
 //!
-//! The lock is held across no access to app memory that may sleep and no blocking
-//! call. A thread may die while it waits for it, never while it holds it: signals
-//! that arrive in the VM wait.
+//! The lock is not held across an access to app memory that may sleep, nor across a blocking call.
+//! A thread may die while it waits for the lock, but not while it holds it: signals that arrive in
+//! the VM wait.
 
 use crate::config::Config;
 use crate::report::stats::Stats;
@@ -15,11 +15,11 @@ use ppin_codecache::{CodeCache, Figures};
 use ppin_os::lock::{Guard, Mutex};
 use ppin_os::{Errno, filter, heap, proc};
 
-/// See the module.
+/// The state of the VM in one process. All access is under the VM lock.
 pub struct Vm {
-    /// What the launcher asked for.
+    /// The configuration that the launcher has passed.
     pub config: Config,
-    /// All code, and the app memory that it was made from.
+    /// The code cache, and the app images that its code was made from.
     pub code: CodeCache,
     /// The databases.
     pub library: Library,
@@ -29,14 +29,14 @@ pub struct Vm {
     pub ended: crate::ended::Ended,
     /// Restartable sequences.
     pub rseq: crate::sequences::Sequences,
-    /// Figures for `--stats`.
+    /// Statistics for `--stats`.
     pub stats: Stats,
-    /// Why some lines are missing in the file of `--log`.
-    pub lost_log: Option<Errno>,
+    /// The error because of which lines of `--log` were lost.
+    pub log_error: Option<Errno>,
     /// The tool.
     pub tool: &'static dyn Tool,
-    /// The process has written its report, or must not.
-    pub ended_already: bool,
+    /// The process has written its report, or must not write one.
+    pub report_done: bool,
     /// The app filters system calls: the VM makes none that the app did not ask for.
     pub filtered: bool,
 }
@@ -47,7 +47,7 @@ unsafe impl Send for Vm {}
 static VM: Mutex<Option<Vm>> = Mutex::new(None);
 static RUNTIME: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
-/// The right to use the VM.
+/// Access to the VM; the lock is released when this is dropped.
 pub struct Locked(Option<Guard<'static, Option<Vm>>>);
 
 impl core::ops::Deref for Locked {
@@ -69,21 +69,21 @@ impl core::ops::DerefMut for Locked {
     }
 }
 
-/// Waits for the VM.
+/// Waits for the VM lock. If its last holder died with it, the VM's state is rebuilt.
 #[must_use]
 pub fn lock() -> Locked {
     let (guard, over) = VM.lock_or_take_over();
     let mut locked = Locked(Some(guard));
-    // Who ended in good order had it to the end.
-    if over && !locked.ended_already {
-        locked.take_over();
+    // (A process that exits holds the lock to its end, with the VM consistent.)
+    if over && !locked.report_done {
+        locked.rebuild();
     }
     locked
 }
 
-/// For a last report: waits a little, then takes the VM as it is, whoever holds it.
+/// Takes the VM lock for a crash report: after a short wait even if a thread holds it.
 #[must_use]
-pub fn lock_at_any_price() -> Locked {
+pub fn lock_for_crash_report() -> Locked {
     const TRIES: u32 = 100;
     for _ in 0..TRIES {
         if let Some(guard) = VM.try_lock() {
@@ -96,7 +96,7 @@ pub fn lock_at_any_price() -> Locked {
 }
 
 impl Locked {
-    /// Runs `f`, which takes the lock itself, without it.
+    /// Releases the lock while `f` runs, which takes it itself.
     pub fn unlocked<T>(&mut self, f: impl FnOnce() -> T) -> T {
         self.0 = None;
         let result = f();
@@ -112,12 +112,12 @@ pub fn init(vm: Vm, runtime: (u64, u64)) {
     *VM.lock() = Some(vm);
 }
 
-/// The lock alone.
+/// The lock without the VM.
 pub fn word() -> &'static ppin_os::lock::Word {
     VM.word()
 }
 
-/// Lets all who wait for the lock look again.
+/// Wakes all threads that wait for the lock.
 pub fn wake_all() {
     VM.wake_all();
 }
@@ -125,10 +125,10 @@ pub fn wake_all() {
 /// Frees the lock in a forked child, whose parent held it for both.
 pub fn unlock_in_child() {
     VM.reset();
-    ppin_os::lock::alone();
+    ppin_os::lock::sharing_ended();
 }
 
-/// Where the runtime lies: start and end.
+/// Start and end of the runtime's image.
 #[must_use]
 pub fn runtime() -> (u64, u64) {
     (
@@ -137,14 +137,14 @@ pub fn runtime() -> (u64, u64) {
     )
 }
 
-/// Whether `pc` is the runtime's.
+/// Whether `pc` lies in the runtime's image.
 #[must_use]
 pub fn is_runtime(pc: u64) -> bool {
     let (start, end) = runtime();
     (start..end).contains(&pc)
 }
 
-/// A pc in words, for reports.
+/// A pc for reports: relative to the runtime's image if it lies there.
 #[must_use]
 pub fn describe(pc: u64) -> String {
     let base = RUNTIME[0].load(Ordering::Relaxed);
@@ -155,21 +155,21 @@ pub fn describe(pc: u64) -> String {
     }
 }
 
-/// Whether `pid` is a thread or process that runs in this memory.
-pub fn is_ours(pid: i32) -> bool {
+/// Whether `pid` is a thread or process that shares this memory.
+pub fn shares_memory(pid: i32) -> bool {
     pid == proc::pid() || lock().threads.all().any(|thread| thread.tid == pid)
 }
 
 impl Vm {
-    /// The tool, for callers that do not hold the lock: it lives as long as the VM,
-    /// and is not written to after it was configured.
+    /// The tool, for callers that do not keep the lock: it lives as long as the VM, and is not
+    /// written to after it was configured.
     #[must_use]
     pub fn tool_ref(&self) -> &'static dyn Tool {
         self.tool
     }
 
-    /// This process is a forked child: what its parent has done is not its own.
-    pub fn forked(&mut self) {
+    /// Resets the statistics, the log and the like in a forked child.
+    pub fn reset_after_fork(&mut self) {
         let time = &self.stats.time;
         let (start_ticks, start_ns) = (time.start_ticks, time.start_ns);
         self.stats = Stats::default();
@@ -178,23 +178,25 @@ impl Vm {
         self.stats.time.start_ns = start_ns;
         self.config.started_ns = ppin_os::time::monotonic_ns();
         self.code.leave_to_parent();
-        self.ended_already = false;
+        self.report_done = false;
         self.log_of_child();
     }
 
-    /// The threads are others, or are confined anew.
-    pub fn learn_filters(&self) {
-        if filter::learn(self.threads.all().map(|thread| &thread.area)) {
-            // The last opportunity.
+    /// Recomputes the threads' common filters, after a thread came or went, or a filter was
+    /// installed.
+    pub fn update_filters(&self) {
+        if filter::update(self.threads.all().map(|thread| &thread.area)) {
+            // After this, a filter may forbid to wake them.
             wake_all();
         }
     }
 
-    /// Who had the VM was killed, and may have left any of it half changed. (It was another
-    /// process: [`ppin_os::lock`].) What can be made again goes, and is not saved.
-    fn take_over(&mut self) {
-        // A list that was about to grow may still lie where it was freed.
-        heap::anew();
+    /// Rebuilds the VM after its lock's holder was killed, which may have left any of it half
+    /// changed. (The holder was another process: [`ppin_os::lock`].) All fresh code is dropped, and
+    /// not saved.
+    fn rebuild(&mut self) {
+        // A list that was being grown may still point at memory already freed.
+        heap::abandon();
         self.log(format_args!(
             "the holder of the lock is gone: all fresh code goes"
         ));

@@ -1,10 +1,10 @@
-//! Addresses in words.
+//! Names of app addresses, for messages.
 
 use crate::vm::Vm;
 use alloc::string::String;
 use ppin_abi::addr::AppPc;
 
-/// `pc` by its image.
+/// `pc` with its image and its offset in that, if known.
 #[must_use]
 pub fn name(vm: &Vm, pc: AppPc) -> String {
     let region = vm.code.images.region(pc);

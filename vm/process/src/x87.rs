@@ -1,14 +1,14 @@
-//! The address of the last x87 instruction, where the app can see it: in images that it
+//! The address of the last x87 instruction, where the app can see it: in FPU images that the app
 //! stores, and in signal frames.
 
 use crate::translate;
 use crate::vm::{self, Vm};
 use ppin_os::peek;
 
-/// In `fxsave64` images, and so in signal frames.
+/// Offset of the pointer in `fxsave64` images, and so in signal frames.
 const FXSAVE_POINTER: u64 = 8;
 
-/// Puts the pointer of `width` bytes at `at` right.
+/// Replaces the pointer of `width` bytes at `at`, a cache address, by the app's address.
 pub fn correct(at: u64, width: u64) {
     const HALF: u64 = 4;
     let stored = if width == HALF {
@@ -22,7 +22,8 @@ pub fn correct(at: u64, width: u64) {
     let Some(pointer) = app_pointer(&vm::lock(), stored, width) else {
         return;
     };
-    // The app has just written there; if it cannot any more, that is its own doing.
+    // The app has just written there. If the write fails now, another thread has changed the
+    // mapping.
     let _ = if width == HALF {
         peek::write_value(at, &(pointer as u32))
     } else {
@@ -30,14 +31,14 @@ pub fn correct(at: u64, width: u64) {
     };
 }
 
-/// The same for the vector state at `fpstate`, in a frame of ours.
+/// Replaces the pointer in the vector state at `fpstate`, in a frame of the VM.
 pub fn correct_frame(fpstate: u64) {
     if fpstate != 0 {
         correct(fpstate + FXSAVE_POINTER, 8);
     }
 }
 
-/// The app's address for `stored`, if that is one of an x87 instruction in the cache.
+/// The app's address for `stored`, if `stored` is the cache address of an x87 instruction.
 fn app_pointer(vm: &Vm, stored: u64, width: u64) -> Option<u64> {
     let full = if width == 8 {
         vm.code.in_cache(stored).then_some(stored)
@@ -48,8 +49,8 @@ fn app_pointer(vm: &Vm, stored: u64, width: u64) -> Option<u64> {
     Some(translate::spot(vm, at)?.pc.0)
 }
 
-/// Whether an x87 instruction is at `at`: a number that only looks like an address of
-/// ours is not likely to be one of those, too.
+/// Whether an x87 instruction is at `at`. A number that only looks like a cache address rarely
+/// passes this check.
 fn is_x87(at: u64) -> bool {
     let prefix = |byte: &&u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67);
     let bytes = peek::read_value::<[u8; 8]>(at).unwrap_or_default();
@@ -58,7 +59,7 @@ fn is_x87(at: u64) -> bool {
 }
 
 impl Vm {
-    /// The cache address of which `low` is the low half.
+    /// The cache address whose low half is `low`.
     fn with_low_half(&self, low: u32) -> Option<u64> {
         const HIGH: u64 = !0xffff_ffff;
         let starts = self.code.ranges().map(|range| range.0);

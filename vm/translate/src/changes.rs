@@ -49,7 +49,7 @@ fn is_live(vm: &Vm, region: &Region) -> bool {
     let inside = |addr: u64| (region.start..region.end).contains(&addr);
     let mut threads = vm.threads.all();
     threads.any(|t| {
-        let written = [t.rseq_call[0] as u64, t.cleared_at_exit];
+        let written = [t.rseq_call[0] as u64, t.clear_child_tid];
         inside(t.get(reg::RSP)) || written.into_iter().any(inside)
     })
 }

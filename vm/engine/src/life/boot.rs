@@ -17,7 +17,7 @@ use ppin_os::{budget, mem, place, proc, report, segment, signals, time};
 use ppin_process::config::Config;
 use ppin_process::counters;
 use ppin_process::report::stats::Stats;
-use ppin_process::signal::{Actions, NOTHING, kernel_mask, take_over};
+use ppin_process::signal::{Actions, HOLD_FAULTS_TOO, kernel_mask, take_over};
 use ppin_process::thread::{Process, Thread, Threads, reg};
 use ppin_process::vm::{self, Vm};
 use ppin_store::Store;
@@ -44,7 +44,7 @@ pub unsafe fn enter(
         ));
     }
     // Signals with the numbers of faults, too, may be pending from before the exec.
-    let mask = signals::set_mask(NOTHING);
+    let mask = signals::set_mask(HOLD_FAULTS_TOO);
     if ppin_os::auxv::has_segment_bases(boot.entry_sp) {
         segment::use_segment_bases();
     }
@@ -156,9 +156,9 @@ fn new_vm(
         ended: Default::default(),
         rseq: Default::default(),
         stats,
-        lost_log: None,
+        log_error: None,
         tool,
-        ended_already: false,
+        report_done: false,
         filtered: false,
     }
 }
@@ -195,10 +195,10 @@ fn library(config: &Config, tool: &dyn Tool) -> Library {
 }
 
 fn start(thread: &mut Thread) -> ! {
-    thread.adopt();
+    thread.make_current();
     thread.signals.alt.untouched = true;
     vm::lock().begin_log();
-    ppin_process::app_code::learn(&mut vm::lock());
+    ppin_process::app_code::add_all(&mut vm::lock());
     if budget::is_limited() {
         vm::lock().code.prepare_for_want();
         crate::syscall::limits::inherit(&vm::lock());

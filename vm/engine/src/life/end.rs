@@ -6,7 +6,7 @@ use ppin_process::vm::{Locked, Vm};
 
 /// The process is about to end or to execute another program.
 pub(crate) fn of_process(vm: &mut Locked) {
-    if core::mem::replace(&mut vm.ended_already, true) {
+    if core::mem::replace(&mut vm.report_done, true) {
         return;
     }
     descriptor::with_room(|| {
@@ -19,5 +19,5 @@ pub(crate) fn of_process(vm: &mut Locked) {
 
 /// An exec has failed after all: the process goes on.
 pub(crate) fn not_yet(vm: &mut Vm) {
-    vm.ended_already = false;
+    vm.report_done = false;
 }

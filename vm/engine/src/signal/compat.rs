@@ -46,7 +46,7 @@ pub(crate) fn go_on(thread: &mut Thread, context: &mut UContext) {
 
 /// The same, when the app's gs is not in place.
 pub(crate) fn resume(thread: &mut Thread, context: &mut UContext) {
-    thread.lend_gs();
+    thread.load_app_gs();
     go_on(thread, context);
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &m
     if trapped && !due && thread.pending == 0 && !context.is_64_bit() {
         return go_on(thread, context);
     }
-    thread.take_back_gs();
+    thread.save_app_gs();
     thread.signals.native = Native::Off;
     let spot = Spot::at(AppPc(context.gregs[greg::RIP]));
     if !trapped {

@@ -24,11 +24,10 @@ const PAGE_FAULT: u64 = 14;
 /// A system call was interrupted for our own sake: the state before it, from which it is
 /// made again.
 pub(crate) fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot> {
-    const NUMBER: usize = 2;
     let done = gate::place(context.gregs[greg::RIP]) == gate::Place::GateDone;
     let interrupted = done && context.gregs[greg::RAX] as isize == Errno::EINTR.raw();
     interrupted.then(|| {
-        context.gregs[greg::RAX] = thread.area.scratch[NUMBER];
+        context.gregs[greg::RAX] = thread.area.scratch[gate::disp::scratch::SYS_NR];
         gate_spot(thread, false)
     })
 }
@@ -83,7 +82,10 @@ pub(crate) fn deliver(
     spot: &Spot,
     fault: bool,
 ) {
-    if thread.signals.leaving && !fault && leave::instead_of_delivery(thread, context, info, spot) {
+    if thread.signals.leave_requested
+        && !fault
+        && leave::instead_of_delivery(thread, context, info, spot)
+    {
         return;
     }
     if leave::is_request(info) {
@@ -115,7 +117,7 @@ pub(crate) fn deliver(
             *address = g[greg::CR2];
         }
     }
-    let doomed = core::mem::take(&mut thread.signals.doomed);
+    let doomed = core::mem::take(&mut thread.signals.waiting_kills);
     if doomed || deadly && (blocked || action.handler == IGNORE) {
         return fatal::die(thread, context, spot.pc, info);
     }
@@ -123,7 +125,7 @@ pub(crate) fn deliver(
         pending::keep(thread, info);
         return go_on(thread, context, spot);
     }
-    let info = &pending::meant(thread, info);
+    let info = &pending::resolve_notification(thread, info);
     match action.handler {
         DEFAULT if default_kills(signal) => fatal::die(thread, context, spot.pc, info),
         DEFAULT | IGNORE => go_on(thread, context, spot),

@@ -21,7 +21,7 @@ use ppin_os::frame::{SigInfo, UContext};
 use ppin_os::signals::{self, KernelSigaction};
 use ppin_os::{c, filter, proc, raw};
 use ppin_process::ours::{self, Range};
-use ppin_process::signal::{DEFAULT, HOLD_ALL, NOTHING, bit};
+use ppin_process::signal::{DEFAULT, HOLD_ALL, HOLD_FAULTS_TOO, bit};
 use ppin_process::thread::Thread;
 use ppin_process::{vm, x87};
 use ppin_translate::changes;
@@ -83,7 +83,7 @@ fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
     end::of_process(&mut vm::lock());
     let halted = gather::halt_others(thread);
     changes::release_all(&mut vm::lock());
-    signals::set_mask(NOTHING);
+    signals::set_mask(HOLD_FAULTS_TOO);
     leave::give_back_actions(thread);
     make_default(info.signo as u32);
     let left = gather::leave(thread, gather::Verdict::Die);
@@ -108,12 +108,12 @@ fn make_default(signal: u32) {
 /// nobody else needs our memory.
 fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo, alone: bool) {
     let signal = info.signo as u32;
-    signals::set_mask(NOTHING);
+    signals::set_mask(HOLD_FAULTS_TOO);
     leave::make_native(thread, context, pc);
     context.sigmask = if thread.borrowed_memory {
         // The handlers are still ours.
         make_default(signal);
-        NOTHING
+        HOLD_FAULTS_TOO
     } else {
         context.sigmask
     } & !bit(signal);
@@ -127,7 +127,7 @@ fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo
     signals::queue_to_self(info);
     // Where a filter lets no signal be queued.
     signals::raise(signal);
-    thread.lend_gs();
+    thread.load_app_gs();
     // SAFETY: all signals are blocked; who else runs in this memory has left ours.
     unsafe { steps.take() }
 }

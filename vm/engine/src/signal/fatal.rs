@@ -12,14 +12,14 @@ use ppin_os::signals::{self, KernelSigaction};
 use ppin_os::{app_call, c, peek, proc};
 use ppin_process::report::diagnosis;
 use ppin_process::signal::restorer::returns_by_hand;
-use ppin_process::signal::{DEFAULT, HOLD_ALL, bit, left};
+use ppin_process::signal::{DEFAULT, HOLD_ALL, bit, kernel_kills};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
 /// The app dies of a fault where `context` stands: it is to happen again, blocked.
 /// `false`: not the way to go.
 pub(crate) fn repeat(thread: &Thread, signal: u32, context: &mut UContext) -> bool {
-    let way = left::is_kernels() && !returns_by_hand();
+    let way = kernel_kills::any() && !returns_by_hand();
     if way {
         if !thread.borrowed_memory {
             crate::life::end::of_process(&mut vm::lock());
@@ -61,15 +61,15 @@ pub(crate) fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: 
 }
 
 /// The same for a thread in the VM, which goes to its next boundary first.
-pub(crate) fn doom(thread: &mut Thread, info: &SigInfo) {
+pub(crate) fn kill_at_boundary(thread: &mut Thread, info: &SigInfo) {
     signals::set_mask(HOLD_ALL);
-    (thread.signals.waiting, thread.signals.doomed) = (*info, true);
+    (thread.signals.waiting, thread.signals.waiting_kills) = (*info, true);
     thread.pending = 1;
 }
 
 /// The same with nothing saved.
 fn die_now(thread: &Thread, signal: u32, info: &SigInfo) -> ! {
-    if left::is_kernels() {
+    if kernel_kills::any() {
         overflow(thread.signals.stack.0);
     }
     let default = KernelSigaction {
@@ -113,7 +113,7 @@ fn overflow(bottom: u64) -> ! {
 
 /// The app's frame for sigreturn cannot be read: the kernel forces SIGSEGV.
 pub(crate) fn no_stack(thread: &mut Thread) {
-    doom(thread, &SigInfo::fault(c::SIGSEGV, 0x80, 0));
+    kill_at_boundary(thread, &SigInfo::fault(c::SIGSEGV, 0x80, 0));
 }
 
 /// A fault inside ppin itself. The program's state is lost: say so, and die of it.

@@ -36,7 +36,7 @@ pub(crate) unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, conte
     }
     let fault = FAULTS & bit(signal) != 0 && info.code > 0;
     if leave::is_request(info) {
-        thread.signals.leaving = true;
+        thread.signals.leave_requested = true;
         if thread.pending != 0 {
             // It comes with the signal that waits.
             return;

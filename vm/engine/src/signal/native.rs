@@ -33,10 +33,10 @@ pub(crate) fn begin(thread: &mut Thread, pc: AppPc, entry: CachePc) -> CachePc {
 pub(crate) fn arrive(thread: &mut Thread, context: &mut UContext) {
     thread.signals.native = Native::There;
     thread.signals.stepping = false;
-    if thread.signals.departed {
+    if thread.signals.leave_at_native {
         leave::hand_over(thread, context, AppPc(thread.signals.native_pc))
     }
-    thread.lend_gs();
+    thread.load_app_gs();
     context.gregs[greg::RIP] = thread.signals.native_pc;
     context.gregs[greg::FLAGS] |= TRAP_FLAG;
 }
@@ -71,7 +71,7 @@ pub(crate) fn step(
         compat::step(thread, signal, info, context);
         return true;
     }
-    thread.take_back_gs();
+    thread.save_app_gs();
     thread.signals.native = Native::Off;
     if trapped {
         done(thread, context, AppPc(at));

@@ -13,6 +13,6 @@ pub(crate) fn redirect(thread: &mut Thread, context: &mut UContext, pc: AppPc, c
     thread.resume_context = ctx.0;
     context.gregs[greg::RIP] = gate::cross(gate::resume_vm);
     let flag = &mut thread.signals.trap_flag;
-    flag.standing = true;
+    flag.skip_next = true;
     context.gregs[greg::FLAGS] = flag.applied(context.gregs[greg::FLAGS]);
 }

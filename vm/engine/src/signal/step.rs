@@ -45,7 +45,7 @@ pub(crate) fn stepped(thread: &mut Thread, context: &mut UContext) {
     match place {
         Where::App(spot) if spot.boundary => at_boundary(thread, context, &spot),
         Where::App(_) | Where::Transit => {
-            thread.signals.trap_flag.standing |= gate::behind_call(pc);
+            thread.signals.trap_flag.skip_next |= gate::behind_call(pc);
             go_on(thread, context);
         }
         Where::Vm if thread.signals.stepping => stop(thread, context),
@@ -58,7 +58,7 @@ fn at_boundary(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     let flag = &mut thread.signals.trap_flag;
     // At the gate the system call is about to be made, or has been.
     let gate = vm::is_runtime(context.gregs[greg::RIP]);
-    let standing = core::mem::take(&mut flag.standing) || gate;
+    let standing = core::mem::take(&mut flag.skip_next) || gate;
     if flag.traps() && !standing {
         thread.signals.stepping = false;
         trap(thread, context, spot);
@@ -72,7 +72,7 @@ fn at_boundary(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
 
 /// The app's own trap, behind an instruction of it.
 pub(crate) fn trap(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
-    thread.signals.trap_flag.last = false;
+    thread.signals.trap_flag.one_more = false;
     let info = SigInfo::fault(c::SIGTRAP, TRAP_TRACE, spot.pc.0);
     deliver::deliver(thread, context, &info, spot, true);
 }
@@ -85,11 +85,11 @@ fn notice(thread: &mut Thread, context: &UContext) {
     let flag = &mut thread.signals.trap_flag;
     if flag.on {
         // We leave it set: it was the app that took it away.
-        flag.last = !set;
+        flag.one_more = !set;
         flag.on = set;
-    } else if !stepping && !flag.last || set && is(from, POPF) {
+    } else if !stepping && !flag.one_more || set && is(from, POPF) {
         flag.on = true;
-        flag.standing = true;
+        flag.skip_next = true;
     } else if is(from, PUSHF) {
         hide(context.gregs[greg::RSP]);
     }

@@ -45,7 +45,7 @@ pub(crate) fn locate(thread: &Thread, pc: u64) -> Where {
 /// State at the gate: before the call (or to be restarted), or behind it.
 #[must_use]
 pub(crate) fn gate_spot(thread: &Thread, done: bool) -> Spot {
-    let record = thread.area.scratch[0];
+    let record = thread.area.scratch[gate::disp::scratch::SYS_REC];
     // SAFETY: the gate stored the address of the record it was entered with; its
     // code is not freed while the thread is in the gate.
     let rec = unsafe { (record as *const SyscallRec).read() };

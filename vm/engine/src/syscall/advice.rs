@@ -117,5 +117,5 @@ fn first_of_ours(vectors: &[[usize; 2]]) -> Option<usize> {
 /// Whether `pidfd` stands for a process that runs in this memory.
 fn is_on_itself(pidfd: i32) -> bool {
     const SELF: [i32; 2] = [c::PIDFD_SELF_THREAD, c::PIDFD_SELF_THREAD_GROUP];
-    SELF.contains(&pidfd) || ppin_process::vm::is_ours(killing::pid_of(pidfd))
+    SELF.contains(&pidfd) || ppin_process::vm::shares_memory(killing::pid_of(pidfd))
 }

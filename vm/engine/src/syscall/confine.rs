@@ -126,7 +126,7 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
             before.push((*one, old));
         }
     }
-    vm.learn_filters();
+    vm.update_filters();
     let was_quiet = vm.filtered;
     // The memory of a vfork child is its parent's, whom nothing confines.
     if !thread.borrowed_memory {
@@ -151,7 +151,7 @@ fn leave(thread: &Thread, before: &Before, was_quiet: bool) {
             };
         }
     }
-    vm.learn_filters();
+    vm.update_filters();
     vm.filtered = was_quiet;
     if !was_quiet {
         vm.library.closed = false;
@@ -202,7 +202,7 @@ fn may_guard(next: &Confinement) -> bool {
 /// How handlers return and who ends the process; the kernel's dispositions follow.
 fn who_kills(thread: &Thread, returns: bool, dies: bool) {
     if ppin_process::signal::restorer::return_by_hand(!returns)
-        | ppin_process::signal::left::leave_to_kernel(!dies)
+        | ppin_process::signal::kernel_kills::set(!dies)
     {
         ppin_process::signal::take_over(&thread.process().actions);
     }

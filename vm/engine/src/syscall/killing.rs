@@ -34,7 +34,7 @@ pub(super) fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6
 
 /// Makes the call, by which those of `hit` end or stop, while none of them has a lock of ours.
 pub(super) fn with_locks(_: &Locked, nr: u32, args: &[usize; 6], hit: &[i32]) -> isize {
-    heap::with_heap_at_rest(|_| {
+    heap::with_heap_locked(|_| {
         let result = pass(nr, args);
         if result == 0 {
             hit.iter().for_each(|pid| wait_for(*pid));

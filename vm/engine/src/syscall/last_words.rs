@@ -65,14 +65,14 @@ fn keep() {
         )
     } {
         stderr::keep_duplicate(Some(fd as i32));
-        table::every();
+        table::watch_all();
     }
 }
 
 fn give_up(kept: i32) {
     // SAFETY: the duplicate is ours.
     let _ = unsafe { call(c::__NR_close, [kept as usize, 0, 0, 0, 0, 0]) };
-    table::some();
+    table::watch_needed();
     stderr::keep_duplicate(None);
     watch_closes();
 }

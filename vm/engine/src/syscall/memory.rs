@@ -70,7 +70,7 @@ fn is_ours(pages: Pages) -> bool {
 /// The app has made a mapping, or divided one. It may be about to use up all: code takes up as few
 /// as possible from then on.
 fn made() {
-    if stock::made() {
+    if stock::mapping_added() {
         vm::lock().code.join_all();
         stock::keep();
     }
@@ -79,7 +79,7 @@ fn made() {
 /// Makes the call, of which nothing concerns us.
 pub(super) fn make(nr: u32, args: &[usize; 6]) -> isize {
     if nr == c::__NR_munmap {
-        stock::removed();
+        stock::mapping_removed();
     } else {
         made();
     }

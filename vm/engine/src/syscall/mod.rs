@@ -35,6 +35,7 @@ use crate::signal::inside::Inside;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
+use ppin_process::gate::disp::scratch;
 use ppin_process::gate::table;
 use ppin_process::thread::{Thread, reg};
 use ppin_process::{translate, vm};
@@ -58,7 +59,7 @@ pub(crate) fn handle(thread: &mut Thread) -> CachePc {
     thread.resume_pc = ImageOff(rec.next).at(base).0;
     thread.resume_context = rec.context;
     // No trap is due behind a system call.
-    thread.signals.trap_flag.standing = true;
+    thread.signals.trap_flag.skip_next = true;
     let outcome = if thread.pending != 0 {
         Outcome::Again
     } else {
@@ -80,7 +81,7 @@ pub(crate) fn by_old_gate(thread: &mut Thread, pc: AppPc, nr: u32, args: &[usize
     let next = pc.wrapping_add(old_calls::length(pc.0));
     thread.resume_pc = next.0;
     thread.resume_context = Context::CANONICAL.0;
-    thread.signals.trap_flag.standing = true;
+    thread.signals.trap_flag.skip_next = true;
     let go_on = |pc| ppin_translate::lookup(&mut vm::lock(), pc, Context::CANONICAL);
     match gate32::make(thread, nr, args) {
         Outcome::Done(result) => {
@@ -100,9 +101,9 @@ pub(crate) fn after_efault(thread: &mut Thread) -> CachePc {
     // SAFETY: as in `handle`.
     let rec = unsafe { (record as *const SyscallRec).read() };
     let base = vm::lock().code.base_at(record);
-    thread.signals.trap_flag.standing = true;
+    thread.signals.trap_flag.skip_next = true;
     if thread.pending == 0 && changes::release_all(&mut vm::lock()) {
-        thread.regs.gpr[reg::RAX] = thread.area.scratch[2];
+        thread.regs.gpr[reg::RAX] = thread.area.scratch[scratch::SYS_NR];
         return again(
             thread,
             record.wrapping_add(i64::from(rec.resume) as u64),

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use ppin_os::{c, descriptor, peek, proc};
 use ppin_process::gate::table;
 use ppin_process::thread::Thread;
-use ppin_process::vm::{self, is_ours};
+use ppin_process::vm::{self, shares_memory};
 use ppin_translate::changes;
 
 /// Start and end of memory.
@@ -61,7 +61,7 @@ fn position(nr: u32, fd: i32, args: &[usize; 6]) -> u64 {
 
 /// process_vm_writev(2). It minds the protection, which we may have taken away.
 pub(super) fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
-    if !is_ours(args[0] as i32) {
+    if !shares_memory(args[0] as i32) {
         return pass_interruptible(thread, nr, args);
     }
     let ranges = remote(args);

@@ -167,10 +167,10 @@ fn wait_in_vm(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
         return outcome;
     };
     if deadly & bit(signal as u32) != 0 {
-        crate::signal::fatal::doom(thread, &info);
+        crate::signal::fatal::kill_at_boundary(thread, &info);
         return Outcome::Done(Errno::EINTR.raw());
     }
-    Outcome::Done(tell(&pending::meant(thread, &info), at))
+    Outcome::Done(tell(&pending::resolve_notification(thread, &info), at))
 }
 
 /// As the kernel leaves it where a signal ends the wait.

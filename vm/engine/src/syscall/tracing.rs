@@ -20,7 +20,7 @@ pub(super) fn handle(thread: &mut Thread, resume: u64, args: &[usize; 6]) -> Out
         }
         // Who uses this memory, too, cannot be left: a leak checker's tracer stops those.
         PTRACE_ATTACH | PTRACE_SEIZE | PTRACE_INTERRUPT
-            if ppin_process::vm::is_ours(args[1] as i32) =>
+            if ppin_process::vm::shares_memory(args[1] as i32) =>
         {
             return Outcome::Done(relative(args));
         }

@@ -54,7 +54,7 @@ pub(crate) fn set(thread: &mut Thread, args: &[usize; 6]) -> isize {
         len: len as u64,
         selector: selector as u64,
     };
-    table::every_for_good();
+    table::watch_all_for_good();
     0
 }
 
@@ -93,7 +93,7 @@ fn die(thread: &mut Thread, signal: u32) -> Outcome {
 }
 
 fn doomed(thread: &mut Thread, info: &SigInfo) -> Outcome {
-    fatal::doom(thread, info);
+    fatal::kill_at_boundary(thread, info);
     Outcome::Done(thread.get(reg::RAX) as isize)
 }
 

@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use ppin_os::{Errno, app_call, c, filter, heap, lock, mem, peek, proc, signals, userfault};
 use ppin_process::gate::vmcall;
 use ppin_process::signal::held::Held;
-use ppin_process::signal::{HOLD_ALL, NOTHING, kernel_mask};
+use ppin_process::signal::{HOLD_ALL, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::{Thread, reg};
 use ppin_process::{counters, vm};
 
@@ -175,7 +175,7 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let clears_handlers = request.clears_handlers;
     let before = signals::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
-    let result = heap::with_heap_at_rest(|heap| {
+    let result = heap::with_heap_locked(|heap| {
         // SAFETY: the child has its own copy of everything and goes on right here.
         userfault::fork([vm::word(), heap], || unsafe { app_call(nr, args) })
     });
@@ -184,7 +184,7 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
         in_child(thread, stack);
         if clears_handlers {
             thread.process().clear_handlers();
-            thread.process().tell_kernel();
+            thread.process().install_cleared();
         }
     } else {
         if result > 0 {
@@ -210,8 +210,8 @@ fn in_child(thread: &mut Thread, stack: u64) {
     thread.process().held = Held::NONE;
     let mut vm = vm::lock();
     vm.threads.only(thread);
-    vm.learn_filters();
-    vm.forked();
+    vm.update_filters();
+    vm.reset_after_fork();
     crate::syscall::locked::forked();
     vm.code.seal();
     counters::reset(&mut vm, thread);
@@ -229,7 +229,7 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
         let elsewhere =
             request.flag(c::CLONE_NEWPID) || crate::life::cannot_follow::pid_namespace_pending();
         let vm = vm::lock();
-        heap::with_heap_at_rest(|_| lock::begin_sharing(elsewhere));
+        heap::with_heap_locked(|_| lock::begin_sharing(elsewhere));
         drop(vm);
     }
     let Some(child) = prepare(thread, request) else {
@@ -244,7 +244,7 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
     let (nr, args) = kernel_call(request, Some((base, top - base)));
     // The child begins with its parent's gs and without a signal stack: not even faults
     // that others send may come before it has its own.
-    let before = signals::set_mask(NOTHING);
+    let before = signals::set_mask(HOLD_FAULTS_TOO);
     // SAFETY: the child starts on its own VM stack with its own structure.
     let result = unsafe { ppin_process::gate::clone(nr, args.as_ptr(), child.cast(), start) };
     signals::set_mask(HOLD_ALL);
@@ -289,10 +289,10 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
         c.signals.alt = parent.signals.alt;
     }
     if request.flag(c::CLONE_CHILD_CLEARTID) {
-        c.cleared_at_exit = request.words[CHILD_TID];
+        c.clear_child_tid = request.words[CHILD_TID];
     }
     c.borrowed_memory = !thread;
-    c.awaited = request.flag(c::CLONE_VFORK);
+    c.creator_waits = request.flag(c::CLONE_VFORK);
     c.set_process(parent, request.flag(c::CLONE_SIGHAND));
     if request.clears_handlers {
         c.process().clear_handlers();
@@ -307,7 +307,10 @@ fn forget_dead() {
     let gone = |thread: &&*mut Thread| {
         // SAFETY: the list holds what was made, and the VM lock is held.
         let thread = unsafe { &***thread };
-        thread.borrowed_memory && !thread.awaited && thread.tid != 0 && !proc::exists(thread.tid)
+        thread.borrowed_memory
+            && !thread.creator_waits
+            && thread.tid != 0
+            && !proc::exists(thread.tid)
     };
     let dead: Vec<_> = vm::lock()
         .threads
@@ -334,7 +337,7 @@ unsafe fn forget(child: *mut Thread) {
     tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();
     vm.threads.remove(child);
-    vm.learn_filters();
+    vm.update_filters();
     counters::retire(&mut vm, c);
     c.drop_process();
     if c.borrowed_memory {
@@ -352,8 +355,8 @@ unsafe fn forget(child: *mut Thread) {
 unsafe extern "C" fn start(thread: *mut ()) -> ! {
     // SAFETY: the gate passes the structure made for this child.
     let thread = unsafe { &mut *thread.cast::<Thread>() };
-    thread.adopt();
-    thread.process().tell_kernel();
+    thread.make_current();
+    thread.process().install_cleared();
     signals::set_mask(HOLD_ALL);
     let tool = vm::lock().tool_ref();
     tool.thread_start(

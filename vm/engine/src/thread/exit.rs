@@ -6,7 +6,7 @@ use crate::syscall::outcome::Outcome;
 use ppin_api::ThreadId;
 use ppin_os::{app_call, c, filter, proc, signals};
 use ppin_process::gate::table;
-use ppin_process::signal::{HOLD_ALL, NOTHING, kernel_mask};
+use ppin_process::signal::{HOLD_ALL, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
@@ -38,7 +38,7 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
         leave(status);
     }
     // The signal stack goes, too.
-    signals::set_mask(NOTHING);
+    signals::set_mask(HOLD_FAULTS_TOO);
     // SAFETY: nothing refers to the structure any more; the routine needs no stack.
     unsafe { ppin_process::gate::unmap_and_exit(base, len, status) }
 }
@@ -68,7 +68,7 @@ pub(crate) fn process(thread: &mut Thread, status: i32) -> Outcome {
     }
     if vm.threads.len() > 1 {
         // All calls of the others come by the lock from here on.
-        table::every();
+        table::watch_all();
     }
     end::of_process(&mut vm);
     proc::exit_group(status)

@@ -1,4 +1,4 @@
-//! Open files by their number, the app's too.
+//! Open files by descriptor number, those of the app included.
 
 use crate::c;
 use crate::call::call;
@@ -8,13 +8,14 @@ use alloc::format;
 use alloc::string::String;
 use core::ffi::CStr;
 
-/// Path behind descriptor `fd`, as the kernel tells it; empty if it does not.
+/// Path of the file that descriptor `fd` is open for (`/proc/self/fd`); empty if the kernel does
+/// not tell.
 #[must_use]
 pub fn path_of(fd: i32) -> String {
     link(&format!("/proc/self/fd/{fd}"))
 }
 
-/// Where the link at `path` leads; empty if that cannot be told.
+/// Target of the symbolic link at `path`; empty if it cannot be read.
 #[must_use]
 pub fn link(path: &str) -> String {
     let link = c_path(path);
@@ -32,23 +33,23 @@ pub fn link(path: &str) -> String {
     String::from_utf8_lossy(&buffer[..len]).into_owned()
 }
 
-/// Where it stands, in bytes from the start.
+/// File position of descriptor `fd`, in bytes from the start.
 ///
 /// # Errors
-/// The kernel's: it has no position.
+/// The kernel's: the file has no position (a pipe, a socket).
 pub fn position(fd: i32) -> Result<u64> {
     let args = [fd as usize, 0, c::SEEK_CUR as usize, 0, 0, 0];
     // SAFETY: only asks.
     unsafe { call(c::__NR_lseek, args) }.map(|at| at as u64)
 }
 
-/// Closes one that the app has just got.
+/// Closes descriptor `fd`, which the app has just got.
 pub fn close(fd: i32) {
-    // SAFETY: the caller knows whose descriptor it is.
+    // SAFETY: the caller knows who uses the descriptor.
     let _ = unsafe { call(c::__NR_close, [fd as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// Type of the file system that it lies on (statfs(2), `f_type`).
+/// Type of the file system that the file of `fd` lies on (statfs(2), `f_type`).
 ///
 /// # Errors
 /// The kernel's.
@@ -61,7 +62,7 @@ pub fn file_system(fd: i32) -> Result<u64> {
     Ok(info[0])
 }
 
-/// A file in memory alone.
+/// Makes a file that exists in memory only (memfd_create(2)).
 ///
 /// # Errors
 /// The kernel's.
@@ -73,7 +74,7 @@ pub fn in_memory(name: &CStr) -> Result<File> {
     Ok(File::from_fd(fd as i32))
 }
 
-/// Puts the open file of `from` in the place of what `fd` is open for.
+/// Makes descriptor `fd` refer to the open file of `from` (dup3(2)). Its close-on-exec flag stays.
 ///
 /// # Errors
 /// The kernel's.
@@ -83,12 +84,12 @@ pub fn replace(fd: i32, from: &File) -> Result<()> {
     let closes = unsafe { call(c::__NR_fcntl, asked) }? & c::FD_CLOEXEC as usize != 0;
     let flags = if closes { c::O_CLOEXEC as usize } else { 0 };
     let args = [from.fd() as usize, fd as usize, flags, 0, 0, 0];
-    // SAFETY: the caller knows whose descriptor `fd` is.
+    // SAFETY: the caller knows who uses `fd`.
     unsafe { call(c::__NR_dup3, args) }.map(drop)
 }
 
-/// Does work that needs descriptors, also where the app has all that it may have: its limit
-/// is higher meanwhile, if it can be.
+/// Runs `work`, which opens files, also where the app has used up its descriptors: the soft
+/// `RLIMIT_NOFILE` is raised meanwhile, if the hard limit allows it.
 pub fn with_room<T>(work: impl FnOnce() -> T) -> T {
     const NEEDED: u64 = 8;
     let limits = limits().filter(|[soft, hard]| soft < hard && is_full());
@@ -101,7 +102,7 @@ pub fn with_room<T>(work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Whether no file can be opened for want of a descriptor.
+/// Whether opening a file fails because all descriptors are in use.
 fn is_full() -> bool {
     matches!(File::open("/", c::O_PATH, 0), Err(Errno::EMFILE))
 }

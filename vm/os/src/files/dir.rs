@@ -17,7 +17,7 @@ pub fn list_dir(path: &str) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Names in an open directory, in no order; dot entries, too.
+/// Names in an open directory, dot entries included, in no order.
 ///
 /// # Errors
 /// The kernel's.

@@ -45,11 +45,12 @@ pub fn c_path(path: &str) -> Vec<u8> {
     bytes
 }
 
-/// From where on descriptors are out of the app's way (see `ppin_inject`).
+/// Descriptors from this number on are out of the app's way (see `ppin_inject`).
 pub const HIGH: usize = 56;
 
 impl File {
-    /// Moves the descriptor out of the app's way, and leaves it open for good.
+    /// Moves the descriptor to a number from [`HIGH`] on, and leaves it open until the process
+    /// ends.
     ///
     /// # Errors
     /// The kernel's; the descriptor is closed then.
@@ -76,7 +77,8 @@ impl File {
         Self::create_at(dir, path, flags, 0)
     }
 
-    /// The same with the mode of a file that is made.
+    /// Opens a terminated path relative to directory descriptor `dir`; a file that this creates
+    /// gets `mode`.
     ///
     /// # Errors
     /// The kernel's.
@@ -113,19 +115,19 @@ impl File {
         .is_ok()
     }
 
-    /// Takes over a descriptor of ours.
+    /// Takes ownership of descriptor `fd`, which the runtime has opened.
     #[must_use]
     pub fn from_fd(fd: i32) -> Self {
         Self(fd)
     }
 
-    /// The number.
+    /// The descriptor's number.
     #[must_use]
     pub fn fd(&self) -> i32 {
         self.0
     }
 
-    /// Its state.
+    /// State of the file.
     ///
     /// # Errors
     /// The kernel's.
@@ -133,7 +135,7 @@ impl File {
         stat_fd(self.0)
     }
 
-    /// Sets its `O_*` flags, those that can be changed (`F_SETFL` of fcntl(2)).
+    /// Sets those `O_*` flags of the open file that can be changed (`F_SETFL` of fcntl(2)).
     pub fn set_status(&self, flags: u32) {
         let args = [
             self.0 as usize,
@@ -184,11 +186,11 @@ impl File {
         write_all(self.0, bytes)
     }
 
-    /// Locks the file against others who ask (flock(2)), for as long as it is open; does
+    /// Takes the advisory lock of the file (flock(2)), which lasts until the file is closed. Does
     /// not wait.
     ///
     /// # Errors
-    /// The kernel's; somebody else has it.
+    /// The kernel's; `EAGAIN` if another process holds the lock.
     pub fn lock(&self) -> Result<()> {
         let args = [
             self.0 as usize,
@@ -202,14 +204,14 @@ impl File {
         unsafe { call(c::__NR_flock, args) }.map(drop)
     }
 
-    /// Reading begins anew.
+    /// Sets the file position to the start.
     pub fn rewind(&self) {
         let args = [self.0 as usize, 0, c::SEEK_SET as usize, 0, 0, 0];
         // SAFETY: no pointers.
         let _ = unsafe { call(c::__NR_lseek, args) };
     }
 
-    /// Sets its length.
+    /// Sets the length of the file.
     ///
     /// # Errors
     /// The kernel's.
@@ -229,8 +231,7 @@ impl File {
     /// # Errors
     /// The kernel's.
     pub fn set_mtime(&self, seconds: i64, nanos: u32) -> Result<()> {
-        const UTIME_OMIT: i64 = (1 << 30) - 2;
-        let times: [i64; 4] = [0, UTIME_OMIT, seconds, i64::from(nanos)];
+        let times: [i64; 4] = [0, i64::from(c::UTIME_OMIT), seconds, i64::from(nanos)];
         // SAFETY: two timespecs, as utimensat(2) wants; a null path means the descriptor.
         unsafe {
             call(
@@ -242,7 +243,7 @@ impl File {
     }
 }
 
-/// State of an open descriptor, the app's too.
+/// State of the file that descriptor `fd` is open for; the descriptor may be the app's.
 ///
 /// # Errors
 /// The kernel's.
@@ -259,7 +260,7 @@ pub fn stat_fd(fd: i32) -> Result<Stat> {
     Ok(state(&st))
 }
 
-/// State of what `path` names; of a symbolic link, its own.
+/// State of the file at `path`; a symbolic link is not followed.
 ///
 /// # Errors
 /// The kernel's.
@@ -267,7 +268,8 @@ pub fn stat_of(path: &str) -> Result<Stat> {
     stat_at(c::AT_FDCWD, path)
 }
 
-/// The same relative to directory descriptor `dir`.
+/// State of the file at `path`, relative to directory descriptor `dir`; a symbolic link is not
+/// followed.
 ///
 /// # Errors
 /// The kernel's.
@@ -323,8 +325,8 @@ pub fn write_all(fd: i32, mut bytes: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Whether this process may write a file of `len` bytes: beyond `RLIMIT_FSIZE` the write
-/// would not only fail, but be punished with a signal (setrlimit(2)).
+/// Whether this process may write a file of `len` bytes. A write beyond `RLIMIT_FSIZE` would not
+/// only fail, but also raise `SIGXFSZ` (setrlimit(2)).
 #[must_use]
 pub fn may_write(len: usize) -> bool {
     let mut limit = [u64::MAX; 2];
@@ -353,16 +355,21 @@ pub fn rename_at(dir: i32, from: &str, to: &str) -> Result<()> {
     unsafe { call(c::__NR_renameat, args) }.map(drop)
 }
 
-/// Whether files may be made in the directory `path` (access(2)).
+/// Whether files may be created in the directory `path` (access(2)).
 #[must_use]
 pub fn is_writable(path: &str) -> bool {
-    const W_OK: usize = 2;
     let path = c_path(path);
     // SAFETY: the path is terminated.
-    unsafe { call(c::__NR_access, [path.as_ptr() as usize, W_OK, 0, 0, 0, 0]) }.is_ok()
+    unsafe {
+        call(
+            c::__NR_access,
+            [path.as_ptr() as usize, c::W_OK as usize, 0, 0, 0, 0],
+        )
+    }
+    .is_ok()
 }
 
-/// Gives the open file `from` a name in directory descriptor `dir`; fails if it is taken.
+/// Links the open file `from` as `name` in directory descriptor `dir`; fails if the name exists.
 ///
 /// # Errors
 /// The kernel's.
@@ -394,7 +401,7 @@ pub fn unlink_at(dir: i32, name: &str) -> Result<()> {
     unsafe { call(c::__NR_unlinkat, args) }.map(drop)
 }
 
-/// Sets the modification time of `path` to now, if it is there.
+/// Sets the modification time of `path` to now, if the file exists.
 pub fn touch(path: &str) {
     let path = c_path(path);
     let times: [i64; 4] = [0, i64::from(c::UTIME_OMIT), 0, i64::from(c::UTIME_NOW)];
@@ -424,7 +431,8 @@ pub fn remove_dir(path: &str) {
     };
 }
 
-/// Creates a directory for the user only, and says whether it did; one that exists is fine.
+/// Creates a directory that only the user can enter. Returns whether it was created; a directory
+/// that exists is no error.
 ///
 /// # Errors
 /// The kernel's.
@@ -437,8 +445,8 @@ pub fn make_dir(path: &str) -> Result<bool> {
     }
 }
 
-/// Reads up to `max` bytes from where it stands: sequentially, since the files of /proc
-/// have no size and dislike odd offsets.
+/// Reads up to `max` bytes from the file position on: sequentially, since the files of /proc have
+/// no size and do not support arbitrary offsets.
 ///
 /// # Errors
 /// The kernel's.

@@ -20,7 +20,7 @@ impl Mapped {
         Ok(Self { addr, len })
     }
 
-    /// Its bytes. They may change if another process writes to the file.
+    /// The bytes of the file. They change if another process writes to the file.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: mapped readable for as long as self lives.

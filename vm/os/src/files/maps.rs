@@ -6,12 +6,12 @@ use crate::file::File;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// One line.
+/// One mapping: a line of the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapEntry {
     /// First address.
     pub start: u64,
-    /// Behind the last.
+    /// End: the address after the last byte.
     pub end: u64,
     /// Readable.
     pub readable: bool,
@@ -29,14 +29,14 @@ pub struct MapEntry {
     pub path: String,
 }
 
-/// Whether a path in the list stands for memory that a program fills itself: none, or
-/// the name it has given it (prctl(2), `PR_SET_VMA_ANON_NAME`).
+/// Whether `path`, as the list has it, stands for anonymous memory: it is empty, or a name that the
+/// program has given the memory (prctl(2), `PR_SET_VMA_ANON_NAME`).
 #[must_use]
 pub fn is_anonymous(path: &str) -> bool {
     path.is_empty() || path.starts_with("[anon:")
 }
 
-/// All mappings.
+/// All mappings of this process.
 ///
 /// # Errors
 /// `/proc` is missing.
@@ -44,10 +44,10 @@ pub fn read() -> Result<Vec<MapEntry>> {
     of("/proc/self/maps")
 }
 
-/// Those in the list at `path`, which may be that of another process.
+/// The mappings in the list at `path`, which may be the list of another process.
 ///
 /// # Errors
-/// It cannot be read.
+/// The list cannot be read.
 pub fn of(path: &str) -> Result<Vec<MapEntry>> {
     let text = File::open(path, c::O_RDONLY, 0)?.read_all(64 << 20)?;
     Ok(text.split(|b| *b == b'\n').filter_map(parse).collect())

@@ -1,53 +1,53 @@
-//! How much memory is ours: the one place that judges it.
+//! How much memory the runtime may take.
 //!
-//! Limits of memory (`RLIMIT_AS`, `RLIMIT_DATA`) count what is ours with what is the app's.
-//! The app may need all that it is allowed, so under a limit we live on a share of it: the
-//! heap grows to [`heap`] by itself, and where that is full, all fresh code is flushed
-//! ([`crate::heap::lasts`]), which frees what is known of it. Under a filter that forbids to map, the
-//! share is what was laid in. Only what cannot be done without is taken beyond.
+//! Memory limits (`RLIMIT_AS`, `RLIMIT_DATA`) count the runtime's memory with the app's. The app
+//! may need all that it is allowed, so under a limit the runtime takes a share only. The heap grows
+//! to [`heap`] without need. When it is full, all fresh code is flushed ([`crate::heap::lasts`]),
+//! which frees what the heap holds about that code. Under a filter that forbids mmap(2), the share
+//! is what was reserved before. Only allocations that cannot be avoided exceed the share.
 
 use crate::{c, proc};
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::room;
 
-/// Limits of memory.
+/// The limits that count memory.
 pub const LIMITS: [u32; 2] = [c::RLIMIT_AS, c::RLIMIT_DATA];
 
 const MIB: u64 = 1 << 20;
 const UNLIMITED: u64 = u64::MAX;
 
-/// The least limit met so far.
+/// Lowest limit seen so far.
 static LIMIT: AtomicU64 = AtomicU64::new(UNLIMITED);
-/// Bytes of the heap that the kernel was asked for.
+/// Bytes that the heap has got from the kernel.
 static HEAP: AtomicU64 = AtomicU64::new(0);
-/// Bytes of units that are mapped.
+/// Bytes of mapped units.
 static UNITS: AtomicU64 = AtomicU64::new(0);
 
-/// Takes note of the limits that the process has.
+/// Reads the memory limits of the process.
 pub fn learn() {
     LIMITS
         .into_iter()
         .for_each(|it| note_limit(it, proc::limits(it)));
 }
 
-/// A limit of the app's memory, soft and hard.
+/// Takes note of a memory limit of the app, soft and hard.
 pub fn note_limit(resource: u32, limit: [u64; 2]) {
     LIMIT.fetch_min(allowed(resource, limit), Ordering::Relaxed);
 }
 
-/// How many bytes that is.
+/// How many bytes a limit allows.
 #[must_use]
 pub fn allowed(resource: u32, [soft, hard]: [u64; 2]) -> u64 {
     room::allowed(resource == c::RLIMIT_DATA, soft, hard)
 }
 
-/// Whether a limit is known.
+/// Whether any memory limit is known.
 #[must_use]
 pub fn is_limited() -> bool {
     LIMIT.load(Ordering::Relaxed) != UNLIMITED
 }
 
-/// One of so many `parts` of what the limit allows, at least `least`.
+/// The limit divided by `parts`, but at least `least`.
 fn share(parts: u64, least: u64) -> u64 {
     match LIMIT.load(Ordering::Relaxed) {
         UNLIMITED => UNLIMITED,
@@ -55,29 +55,30 @@ fn share(parts: u64, least: u64) -> u64 {
     }
 }
 
-/// What the heap may grow to without need.
+/// Bytes that the heap may grow to without need.
 fn heap() -> u64 {
     share(8, 4 * MIB)
 }
 
-/// What fresh code may take. It is mapped twice, and for a while beside what was flushed.
+/// Bytes of fresh code. The memory is mapped twice, and after a flush the old code stays mapped
+/// beside the new for a while.
 #[must_use]
 pub fn code() -> u64 {
     share(32, MIB)
 }
 
-/// What units may take.
+/// Bytes that mapped units may take.
 fn units() -> u64 {
     share(8, 4 * MIB)
 }
 
-/// What is kept for need.
+/// Bytes to reserve under a limit, for allocations that cannot be avoided.
 #[must_use]
 pub fn reserve() -> u64 {
     share(16, 2 * MIB).min(8 * MIB)
 }
 
-/// What is laid in for the rest of a program's life, when it forbids itself to map.
+/// Bytes to reserve for the rest of a program's life, before its filter forbids mmap(2).
 #[must_use]
 pub fn for_life() -> u64 {
     share(4, 8 * MIB).min(256 * MIB)
@@ -89,28 +90,28 @@ pub fn unit_fits(len: u64) -> bool {
     UNITS.load(Ordering::Relaxed) + len <= units()
 }
 
-/// A unit was mapped.
+/// Notes that a unit of `len` bytes was mapped.
 pub fn unit_mapped(len: u64) {
     UNITS.fetch_add(len, Ordering::Relaxed);
 }
 
-/// It is not any more.
+/// Notes that a unit of `len` bytes was unmapped.
 pub fn unit_unmapped(len: u64) {
     UNITS.fetch_sub(len, Ordering::Relaxed);
 }
 
-/// Whether the heap may have `len` bytes more, if that can be helped.
+/// Whether the heap may grow by `len` bytes for an allocation that could be avoided.
 #[must_use]
 pub fn heap_may_grow(len: u64) -> bool {
     HEAP.load(Ordering::Relaxed) + len <= heap()
 }
 
-/// The kernel has given the heap `len` bytes more.
+/// Notes that the heap has got `len` more bytes from the kernel.
 pub fn heap_grows(len: u64) {
     HEAP.fetch_add(len, Ordering::Relaxed);
 }
 
-/// Of so many bytes laid in, those that only need may take.
+/// How many of `laid_in` reserved bytes are kept for allocations that cannot be avoided.
 #[must_use]
 pub fn last(laid_in: u64) -> u64 {
     MIB.min(laid_in / 2)

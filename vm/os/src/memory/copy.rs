@@ -1,15 +1,15 @@
 //! The instructions that touch app memory which may not be there.
 //!
-//! The copy is one `rep movsb`: if it faults, the signal handler sees the pc at
-//! [`peek_copy`] and moves it to [`peek_done`], where rcx says how much was left. A page that
-//! is on its way can be waited for ([`touch`]) until a signal comes.
+//! A copy is one `rep movsb` at [`peek_copy`]. If it faults, the signal handler moves the pc to
+//! [`peek_done`], where rcx holds the number of bytes not copied. [`touch`] waits for a page that
+//! the app itself brings (userfaultfd(2)), until a signal arrives.
 
 use core::sync::atomic::AtomicU64;
 
 unsafe extern "C" {
     /// The instruction that may fault.
     fn peek_copy();
-    /// The one after it.
+    /// The instruction after it.
     fn peek_done();
     fn peek_bytes(to: u64, from: u64, len: u64) -> u64;
     fn peek_touch(at: u64, pending: *const u64);
@@ -45,7 +45,7 @@ core::arch::global_asm!(
     ".hidden peek_storing",
     ".hidden peek_stored",
     "peek_store:",
-    // (Stays if it faults.)
+    // (The result if the store faults.)
     "mov eax, 1",
     "peek_storing:",
     "lock or byte ptr [rdi], 0",
@@ -54,7 +54,7 @@ core::arch::global_asm!(
     "ret",
 );
 
-/// If `pc` is one of those that may fault, where to go on instead.
+/// Where execution goes on after a fault at `pc`, if `pc` is an instruction here that may fault.
 #[must_use]
 pub fn fixup(pc: u64) -> Option<u64> {
     match pc {
@@ -64,7 +64,7 @@ pub fn fixup(pc: u64) -> Option<u64> {
     }
 }
 
-/// If a signal at `pc` would have to wait for a page, where to go on instead.
+/// Where execution goes on after a signal at `pc`, if the signal would otherwise wait for a page.
 #[must_use]
 pub fn abort(pc: u64) -> Option<u64> {
     let start = peek_touch as unsafe extern "C" fn(u64, *const u64) as usize as u64;
@@ -76,8 +76,8 @@ fn address(place: unsafe extern "C" fn()) -> u64 {
     place as *const () as u64
 }
 
-/// Reads the byte of app memory at `at`, so that it is there; gives up if that fails or as soon
-/// as a signal waits: `pending` is not 0 then.
+/// Reads the byte of app memory at `at`, so that its page is brought into memory. Gives up if the
+/// read faults, or as soon as a signal is pending (`pending` is not 0).
 pub fn touch(at: u64, pending: &AtomicU64) {
     // SAFETY: a fault on the app's side, or a signal, ends the attempt.
     unsafe { peek_touch(at, pending.as_ptr()) };
@@ -97,9 +97,9 @@ pub fn write(to: u64, bytes: &[u8]) -> bool {
     unsafe { peek_bytes(to, bytes.as_ptr() as u64, bytes.len() as u64) == 0 }
 }
 
-/// Writes to the byte at `at` what is there; whether that was possible.
+/// Writes the byte at `at` back to itself; returns whether it is writable.
 pub(crate) fn store(at: u64) -> bool {
-    // SAFETY: the value stays, and is read and written in one go; a fault ends it.
+    // SAFETY: one atomic instruction that keeps the value; a fault ends it.
     unsafe { peek_store(at) == 0 }
 }
 

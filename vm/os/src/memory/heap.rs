@@ -1,5 +1,5 @@
-//! The runtime's heap: chunks of anonymous memory near the runtime itself, far
-//! from where the kernel would put them, so that the app's layout stays its own.
+//! The runtime's heap: chunks of anonymous memory near the runtime's image. The kernel never
+//! chooses their addresses, so the app's own layout is as it would be natively.
 
 use crate::lock::Word;
 use crate::{budget, c, mem, proc, reserve, stretches};
@@ -14,33 +14,34 @@ use talc::source::Source;
 
 static HEAP: TalcLock<Lock, Grow> = TalcLock::new(Grow::NEW);
 
-/// Who holds the heap does not change it.
-static AT_REST: AtomicBool = AtomicBool::new(false);
-/// Who held it was killed while it changed it, or something that lies there.
-static IN_PIECES: AtomicBool = AtomicBool::new(false);
+/// The holder of the heap's lock does not change the heap (a fork is under way).
+static HELD_UNCHANGED: AtomicBool = AtomicBool::new(false);
+/// The lock's holder died in the middle of an update: the heap, or data on it, may be inconsistent.
+static INCONSISTENT: AtomicBool = AtomicBool::new(false);
 
-/// Address space taken at once, more than most runs ever need: later on the app may
-/// have used up its share of mappings. Pages count when they are touched.
+/// Size of the first chunk, more than most runs ever need: later on the app may have used up its
+/// share of mappings. Pages that are not touched cost nothing.
 const FIRST: usize = 16 << 20;
-/// Smallest chunk where that is not to be had (`ulimit -v`), and of growth.
+/// Smallest first chunk (under `ulimit -v`), and the unit of growth.
 const CHUNK: usize = 1 << 20;
-/// Where the first chunk goes, seen from the runtime's image.
+/// Distance of the first chunk from the runtime's image.
 const DISTANCE: usize = 256 << 20;
 
-/// Runs `fork` while no thread is inside the heap, so that the child inherits a
-/// consistent one, unlocked on both sides. It gets the lock, to lend it.
-pub fn with_heap_at_rest<T>(fork: impl FnOnce(&Word) -> T) -> T {
+/// Runs `fork` while this thread holds the heap's lock, so that the child inherits a consistent
+/// heap, unlocked in parent and child. `fork` gets the lock's word, to lend it.
+pub fn with_heap_locked<T>(fork: impl FnOnce(&Word) -> T) -> T {
     let guard = lock();
-    // SAFETY: it is not unlocked but by who has taken it.
+    // SAFETY: the word is only lent; the guard unlocks it.
     let word = &unsafe { MutexGuard::mutex(&guard).raw() }.0;
-    AT_REST.store(true, Ordering::Relaxed);
+    HELD_UNCHANGED.store(true, Ordering::Relaxed);
     let result = fork(word);
-    AT_REST.store(false, Ordering::Relaxed);
+    HELD_UNCHANGED.store(false, Ordering::Relaxed);
     drop(guard);
     result
 }
 
-/// Whether `len` bytes can be had in one piece, within our share of what the limits allow.
+/// Whether `len` bytes can be allocated in one piece, within the runtime's share of the memory
+/// limits.
 pub fn lasts(len: usize) -> bool {
     let Ok(layout) = Layout::from_size_align(len.max(1), 16) else {
         return false;
@@ -62,17 +63,17 @@ pub fn ranges() -> impl Iterator<Item = (u64, u64)> {
     stretches::all()
 }
 
-/// Begins a new heap.
-pub fn anew() {
-    IN_PIECES.store(true, Ordering::Relaxed);
+/// Marks the heap as inconsistent: at the next allocation it is abandoned, and a new one begins.
+pub fn abandon() {
+    INCONSISTENT.store(true, Ordering::Relaxed);
 }
 
-/// The heap, whole.
+/// The heap, locked; a new one if the old one was left inconsistent.
 fn lock() -> MutexGuard<'static, Lock, Talc<Grow, DefaultBinning>> {
     let mut talc = HEAP.lock();
-    if IN_PIECES.swap(false, Ordering::Relaxed) {
+    if INCONSISTENT.swap(false, Ordering::Relaxed) {
         stretches::abandon();
-        // SAFETY: the old value is in pieces, and owns nothing but what is abandoned.
+        // SAFETY: the old value is inconsistent, and owns nothing but abandoned memory.
         unsafe { (&raw mut *talc).write(Talc::new(Grow::NEW)) };
     }
     talc
@@ -82,8 +83,8 @@ fn lock() -> MutexGuard<'static, Lock, Talc<Grow, DefaultBinning>> {
 #[derive(Debug)]
 pub struct Heap;
 
-// SAFETY: as the allocator behind it, which is reached by one thread at a time; blocks of an
-// abandoned heap stay what they are.
+// SAFETY: the allocator behind it is used by one thread at a time; blocks of an abandoned heap stay
+// valid.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
@@ -94,7 +95,7 @@ unsafe impl GlobalAlloc for Heap {
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let mut talc = lock();
         if !stretches::is_abandoned(block as usize) {
-            // SAFETY: the caller's promise, and it is of this heap.
+            // SAFETY: the caller's promise, and the block is of this heap.
             unsafe { talc.deallocate(block, layout) };
         }
     }
@@ -102,7 +103,7 @@ unsafe impl GlobalAlloc for Heap {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         let mut talc = lock();
         let ours = !stretches::is_abandoned(block as usize);
-        // SAFETY: the caller's promise, and it is of this heap.
+        // SAFETY: the caller's promise, and the block is of this heap.
         if ours && unsafe { talc.try_realloc_in_place(block, layout, size) } {
             return block;
         }
@@ -120,12 +121,12 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
-/// Maps more memory when the heap is full.
+/// Source of memory that maps more when the heap is full.
 #[derive(Debug)]
 struct Grow {
     /// End of the newest chunk's heap and of its mapping.
     heap: Option<(NonNull<u8>, usize)>,
-    /// It could do without.
+    /// The allocation at hand could be avoided, so it stays within the runtime's share.
     wish: bool,
 }
 
@@ -163,7 +164,8 @@ unsafe impl Source for Grow {
     }
 }
 
-/// The first chunk. Where address space is limited, the app needs it more.
+/// Maps the first chunk. Where address space is limited, the app needs it more, so the chunk is
+/// small.
 fn first(size: usize) -> Option<(usize, usize)> {
     let size = if limited() { size } else { size.max(FIRST) };
     let chunk = map(first_place(), size, false).map(|start| (start, size));
@@ -180,8 +182,8 @@ fn first_place() -> usize {
     (here & !(CHUNK - 1)) + DISTANCE
 }
 
-/// Memory for the heap, near `hint` if the kernel may be asked. `wish`: not if we would
-/// go beyond our share by it, or come to the last that is laid in.
+/// Memory for the heap, near `hint` if mmap(2) is allowed. `wish`: fails rather than exceed the
+/// runtime's share, or take the last of the reserve.
 fn map(hint: usize, len: usize, wish: bool) -> Option<usize> {
     if wish && !budget::heap_may_grow(len as u64) {
         return None;
@@ -203,11 +205,11 @@ fn map_heap(hint: usize, len: usize) -> Option<usize> {
     let protection = mem::RW as usize;
     let flags = (c::MAP_PRIVATE | c::MAP_ANONYMOUS | c::MAP_NORESERVE) as usize;
     let args = [hint, len, protection, flags, usize::MAX, 0];
-    // SAFETY: a new mapping at a place that is free (a taken hint is not used).
+    // SAFETY: a new mapping at a free place (without `MAP_FIXED` the hint is ignored if taken).
     unsafe { mem::call_for_room(c::__NR_mmap, args, len as u64) }.ok()
 }
 
-/// The lock, which is taken over from processes that are gone.
+/// The heap's lock. It is taken over when its holder's process is gone.
 struct Lock(Word);
 
 // SAFETY: `Word::lock` returns to one thread at a time.
@@ -218,8 +220,8 @@ unsafe impl RawMutex for Lock {
     type GuardMarker = lock_api::GuardSend;
 
     fn lock(&self) {
-        if self.0.lock() && !AT_REST.swap(false, Ordering::Relaxed) {
-            IN_PIECES.store(true, Ordering::Relaxed);
+        if self.0.lock() && !HELD_UNCHANGED.swap(false, Ordering::Relaxed) {
+            INCONSISTENT.store(true, Ordering::Relaxed);
         }
     }
 

@@ -1,36 +1,37 @@
-//! Limits of memory (`RLIMIT_AS`, `RLIMIT_DATA`) that are wider than the app believes: the app
-//! means its own memory, the kernel counts ours, too.
+//! Memory limits (`RLIMIT_AS`, `RLIMIT_DATA`) that are wider in the kernel than the app believes:
+//! the app means its own memory, but the kernel counts the runtime's with it.
 
 use crate::call::raw;
 use crate::{budget, c, proc};
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// Place of the soft limit.
+/// Index of the soft limit in a [`Limit`].
 pub const SOFT: usize = 0;
-/// Place of the hard limit.
+/// Index of the hard limit in a [`Limit`].
 pub const HARD: usize = 1;
-/// What both are, in this order.
+/// Soft and hard limit, in this order.
 pub type Limit = [u64; 2];
 
-/// One limit that is wider than the app believes. Whoever has set another one since
-/// (somebody else; a vfork child, for itself) is believed instead.
+/// One limit that is wider than the app believes. If the kernel's value is not `given`, somebody
+/// else has set it since (another process, or a vfork child for itself), and the kernel's value
+/// counts.
 #[derive(Debug)]
 pub struct Widened {
     /// `RLIMIT_AS` or `RLIMIT_DATA`.
     pub resource: u32,
-    /// What the app has asked for.
+    /// The limit that the app has asked for.
     pub asked: [AtomicU64; 2],
-    /// What the kernel was told.
+    /// The limit that the kernel was given.
     pub given: [AtomicU64; 2],
 }
 
-/// Those of memory.
+/// The two memory limits.
 pub static WIDENED: [Widened; 2] = [
     Widened::none(budget::LIMITS[0]),
     Widened::none(budget::LIMITS[1]),
 ];
 
-/// The limits are the app's from here on: a program is about to be executed.
+/// Gives the kernel the limits that the app has asked for, since a program is about to be executed.
 pub fn narrow() {
     for limit in &WIDENED {
         let (asked, given) = (Widened::get(&limit.asked), Widened::get(&limit.given));
@@ -40,12 +41,13 @@ pub fn narrow() {
     }
 }
 
-/// It has not come to that. `borrowed`: this is a vfork child, whose limits are its own.
+/// Widens the limits again, since the exec failed. `borrowed`: this is a vfork child, whose limits
+/// are its own.
 pub fn widen_again(borrowed: bool) {
     for limit in &WIDENED {
         let (asked, given) = (Widened::get(&limit.asked), Widened::get(&limit.given));
         if given != asked && limit.current() == asked && !limit.set(given) {
-            // What was given up for good is not had again (setrlimit(2)).
+            // A hard limit that was lowered cannot be raised again (setrlimit(2)).
             let _ = limit.set([given[SOFT].min(asked[HARD]), asked[HARD]]);
             if !borrowed {
                 Widened::put(&limit.given, limit.current());
@@ -54,14 +56,14 @@ pub fn widen_again(borrowed: bool) {
     }
 }
 
-/// The kernel counts `len` bytes more of ours: whether it allows for them now. Not for a
-/// vfork child, whose limits are not those that are known here.
+/// Widens the limits by `len` bytes of the runtime's; returns whether the kernel agreed to any.
+/// Does nothing in a vfork child, whose limits are not those known here.
 pub fn raise(len: u64) -> bool {
     let wider = WIDENED.iter().filter(|it| it.is_wider());
     wider.filter(|limit| limit.raise(len)).count() != 0
 }
 
-/// How many bytes the app is allowed, as far as it knows.
+/// How many bytes the app is allowed by the limit that it knows.
 #[must_use]
 pub fn allowed(resource: u32) -> u64 {
     let known = WIDENED.iter().find(|it| it.resource == resource);
@@ -72,7 +74,7 @@ pub fn allowed(resource: u32) -> u64 {
     budget::allowed(resource, limit)
 }
 
-/// As the app knows them, by the names of proc_pid_limits(5).
+/// The limits that the app knows, by their names in proc_pid_limits(5).
 #[must_use]
 pub fn shown() -> [(&'static str, Limit); 2] {
     let [space, data] = WIDENED.each_ref().map(|it| it.as_asked(it.current()));
@@ -88,7 +90,7 @@ impl Widened {
         }
     }
 
-    /// What is stored.
+    /// Loads a stored limit.
     #[must_use]
     pub fn get(limit: &[AtomicU64; 2]) -> Limit {
         [SOFT, HARD].map(|part| limit[part].load(Ordering::Relaxed))
@@ -98,7 +100,8 @@ impl Widened {
         Self::get(&self.given) != Self::get(&self.asked) && proc::is_remembered()
     }
 
-    /// The hard limit follows where that is allowed.
+    /// Raises the limit by `len` bytes: the soft limit within the hard one if possible, otherwise
+    /// both where that is allowed.
     fn raise(&self, len: u64) -> bool {
         let given = Self::get(&self.given);
         let next = self.and(given, len);
@@ -114,7 +117,8 @@ impl Widened {
         raised.is_some()
     }
 
-    /// Both, and `more`; but a soft limit that stands for the hard one stays what it is.
+    /// `limit` plus `more` bytes. A soft limit that the kernel does not apply (the hard one counts
+    /// instead) stays unchanged.
     #[must_use]
     pub fn and(&self, limit: Limit, more: u64) -> Limit {
         let stands = budget::allowed(self.resource, limit) != limit[SOFT];
@@ -132,13 +136,13 @@ impl Widened {
         }
     }
 
-    /// The app has asked for `asked`, and the kernel was told `given`.
+    /// Notes that the app has asked for `asked`, and that the kernel was given `given`.
     pub fn note(&self, asked: Limit, given: Limit) {
         Self::put(&self.asked, asked);
         Self::put(&self.given, given);
     }
 
-    /// What the kernel says, in the app's terms.
+    /// The limit that the app believes in when the kernel has `kernel`.
     #[must_use]
     pub fn as_asked(&self, kernel: Limit) -> Limit {
         if kernel == Self::get(&self.given) {
@@ -148,7 +152,7 @@ impl Widened {
         }
     }
 
-    /// What the kernel says.
+    /// The kernel's limit.
     #[must_use]
     pub fn current(&self) -> Limit {
         let mut limit: Limit = [0; 2];
@@ -165,7 +169,7 @@ impl Widened {
         limit
     }
 
-    /// Tells the kernel; whether it agrees.
+    /// Sets the kernel's limit; returns whether the kernel agreed.
     #[must_use]
     pub fn set(&self, limit: Limit) -> bool {
         let args = [self.resource as usize, limit.as_ptr() as usize, 0, 0, 0, 0];
@@ -173,12 +177,13 @@ impl Widened {
         unsafe { raw(c::__NR_setrlimit, args) == 0 }
     }
 
-    /// `asked` and `ours` more. The hard limit is raised beyond what it is only if the app
-    /// asks for that, which the kernel may refuse.
+    /// `asked` plus `ours` bytes. The hard limit is raised beyond the kernel's only if the app asks
+    /// for that itself, which the kernel may refuse.
     #[must_use]
     pub fn wider(&self, asked: Limit, ours: u64) -> Limit {
         let kernel = self.current();
-        // Raised later on without a privilege, should we need more.
+        // The soft limit can be raised up to here later, without a privilege, if the runtime needs
+        // more.
         const MORE: u64 = 1 << 30;
         let hard = asked[HARD].saturating_add(ours).saturating_add(MORE);
         let hard = if asked[HARD] <= self.as_asked(kernel)[HARD] {

@@ -1,4 +1,4 @@
-//! Mappings.
+//! Mapping, unmapping, protecting and moving memory.
 
 use crate::call::call;
 use crate::errno::{Errno, Result};
@@ -10,27 +10,28 @@ pub use crate::page::{NONE, PAGE, R, RW, RWX, RX, page_down, page_up};
 /// Anonymous private memory at exactly `addr`, or an error if something is there.
 ///
 /// # Errors
-/// The kernel's; `EEXIST` (17) if the range is taken.
+/// The kernel's; `EEXIST` if the range is taken.
 pub fn map_anon_at(addr: u64, len: u64, prot: u32) -> Result<u64> {
     let flags = c::MAP_PRIVATE | c::MAP_ANONYMOUS | c::MAP_NORESERVE | c::MAP_FIXED_NOREPLACE;
     map(addr, len, prot, flags, -1, 0)
 }
 
-/// The same, shared with children and with further views of it (see [`remap`]).
+/// Anonymous shared memory at exactly `addr`, or an error if something is there. It is shared with
+/// children and with further views of it (see [`remap`]).
 ///
 /// # Errors
-/// The kernel's; `EEXIST` (17) if the range is taken.
+/// The kernel's; `EEXIST` if the range is taken.
 pub fn map_shared_at(addr: u64, len: u64, prot: u32) -> Result<u64> {
     let flags = c::MAP_SHARED | c::MAP_ANONYMOUS | c::MAP_NORESERVE | c::MAP_FIXED_NOREPLACE;
     map(addr, len, prot, flags, -1, 0)
 }
 
 /// A private mapping of a file at exactly `addr`, or an error if something is there. It is not
-/// accounted for (mmap(2), `MAP_NORESERVE`): pages that were writable for a while would stay
-/// marked so, and could not be one mapping with their neighbours again.
+/// accounted for (mmap(2), `MAP_NORESERVE`). Otherwise the kernel would mark pages that were
+/// writable for a while as accounted, and could not merge them with neighbouring mappings again.
 ///
 /// # Errors
-/// The kernel's; `EEXIST` (17) if the range is taken.
+/// The kernel's; `EEXIST` if the range is taken.
 pub fn map_file_at(addr: u64, len: u64, prot: u32, fd: i32) -> Result<u64> {
     map(
         addr,
@@ -42,7 +43,7 @@ pub fn map_file_at(addr: u64, len: u64, prot: u32, fd: i32) -> Result<u64> {
     )
 }
 
-/// A private read-only mapping of a file wherever the kernel likes.
+/// A private read-only mapping of a file at an address that the kernel chooses.
 ///
 /// # Errors
 /// The kernel's.
@@ -50,22 +51,23 @@ pub fn map_file(len: u64, fd: i32) -> Result<u64> {
     map(0, len, R, c::MAP_PRIVATE, fd, 0)
 }
 
-/// Filters of system calls know few flags of mmap: from here on only old ones are used.
+/// Uses only old flags of mmap(2) from now on: filters of system calls may not know newer ones.
 pub fn use_old_flags() {
     OLD_FLAGS.store(true, Ordering::Relaxed);
 }
 
 static OLD_FLAGS: AtomicBool = AtomicBool::new(false);
 
-/// The app asks the kernel to make executable what is readable (personality(2)): closed
-/// groups of persisted code may not be.
+/// Notes that the app has asked for `READ_IMPLIES_EXEC` (personality(2)): the kernel then makes
+/// readable memory executable. Closed groups of persisted code must not be.
 pub fn reading_implies_executing() {
     IMPLIED.store(true, Ordering::Relaxed);
 }
 
 static IMPLIED: AtomicBool = AtomicBool::new(false);
 
-/// Makes a call that maps or protects exactly as it says.
+/// Runs `make`, a call that maps or protects, without `READ_IMPLIES_EXEC`, so that memory gets
+/// exactly the rights `prot`.
 fn with_exact_rights<T>(prot: u32, make: impl FnOnce() -> Result<T>) -> Result<T> {
     if !IMPLIED.load(Ordering::Relaxed) || prot & c::PROT_EXEC != 0 {
         return make();
@@ -74,10 +76,10 @@ fn with_exact_rights<T>(prot: u32, make: impl FnOnce() -> Result<T>) -> Result<T
     // SAFETY: only asks.
     let persona = unsafe { call(c::__NR_personality, [QUERY, 0, 0, 0, 0, 0]) }?;
     let plain = persona & !(proc::READ_IMPLIES_EXEC as usize);
-    // SAFETY: it changes what later calls of this thread map, and is put back below.
+    // SAFETY: changes the rights that later calls of this thread give; restored below.
     unsafe { call(c::__NR_personality, [plain, 0, 0, 0, 0, 0]) }?;
     let made = make();
-    // SAFETY: what it was.
+    // SAFETY: restores the persona of before.
     let _ = unsafe { call(c::__NR_personality, [persona, 0, 0, 0, 0, 0]) };
     made
 }
@@ -108,8 +110,8 @@ fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<
     Ok(got)
 }
 
-/// Makes a call that may need `len` bytes, or one more mapping, than the process is allowed
-/// to have.
+/// Makes a call that may need `len` bytes, or one mapping, more than the process is allowed. If the
+/// call fails, the limits are raised or the spare mappings given up, and the call is repeated.
 ///
 /// # Safety
 /// As the call itself.
@@ -157,8 +159,8 @@ pub unsafe fn protect(addr: u64, len: u64, prot: u32) -> Result<()> {
     .map(drop)
 }
 
-/// Moves a mapping of `old_len` bytes to `to`, in place of what is there; shared memory
-/// of which 0 bytes are moved is seen at both places (mremap(2)).
+/// Moves a mapping of `old_len` bytes to `to`, replacing what is mapped there. With an `old_len` of
+/// 0, shared memory is mapped at both places (mremap(2)).
 ///
 /// # Safety
 /// Nothing may use the mapping at `to`, nor the old one if it is moved.

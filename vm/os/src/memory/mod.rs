@@ -1,5 +1,5 @@
-//! Memory: mappings and where they go, what is kept for hard times, the heap, and how memory
-//! of the app is read that may not be there.
+//! Memory: mappings and their places, limits and reserves, the heap, and reads of app memory that
+//! may fault.
 
 pub mod budget;
 pub(crate) mod copy;

@@ -1,4 +1,4 @@
-//! Touching app memory that may not be there: see [`crate::copy`].
+//! Access to app memory that may not be mapped: see [`crate::copy`].
 
 use crate::call::call;
 use crate::errno::Errno;
@@ -9,11 +9,12 @@ use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 pub use crate::copy::{abort, fixup, touch, write};
 
-/// Whether reads are the kernel's: see [`never_fault`].
+/// Whether the kernel does the reads: see [`never_fault`].
 static BY_KERNEL: AtomicBool = AtomicBool::new(false);
 
-/// From now on reads do not fault: a tracer that shares this memory would meet each fault as a
-/// stop, and wait for what the stopped one holds.
+/// Has the kernel do all reads from now on, so that they do not fault. A tracer that shares this
+/// memory would see each fault as a stop of its tracee, and wait for a lock that the stopped thread
+/// holds.
 pub fn never_fault() {
     BY_KERNEL.store(true, Ordering::Relaxed);
 }
@@ -28,8 +29,8 @@ pub fn read(from: u64, to: &mut [u8]) -> usize {
     copy::read(from, to)
 }
 
-/// The same by process_vm_readv(2), which copies nothing or a whole piece: page by page. `None`:
-/// the call is not to be had.
+/// Copies app memory at `from` into `to` with process_vm_readv(2), page by page, since the call
+/// copies a piece as a whole or not at all. `None`: the call is not available.
 fn read_by_kernel(from: u64, to: &mut [u8]) -> Option<usize> {
     let mut done = 0;
     while done < to.len() {
@@ -49,9 +50,9 @@ fn read_by_kernel(from: u64, to: &mut [u8]) -> Option<usize> {
     Some(done)
 }
 
-/// Reads a string of at most `most` bytes, its terminating zero included; `None` if it
-/// is longer or cannot be read. No page is touched behind that of the zero: to a
-/// debugger of the app a fault of ours would be one of the app.
+/// Reads a string of at most `most` bytes, its terminating zero included; `None` if it is longer or
+/// cannot be read. Touches no page after that of the zero: a debugger of the app would take a fault
+/// of the VM for one of the app.
 #[must_use]
 pub fn c_string(from: u64, most: usize) -> Option<Vec<u8>> {
     let mut text = Vec::new();
@@ -71,8 +72,8 @@ pub fn c_string(from: u64, most: usize) -> Option<Vec<u8>> {
     None
 }
 
-/// Whether the byte at `at`, which is not changed, can be written to by somebody whom no
-/// protection key keeps from it (pkeys(7)).
+/// Whether the byte at `at` is writable, protection keys aside (pkeys(7)). The byte keeps its
+/// value.
 #[must_use]
 pub fn is_writable(at: u64) -> bool {
     let keys = has_keys().then(|| {
@@ -111,7 +112,7 @@ fn read_keys() -> u32 {
 }
 
 fn write_keys(keys: u32) {
-    // SAFETY: the register exists; ours is memory without a key.
+    // SAFETY: the register exists; the VM's memory has no key.
     unsafe {
         core::arch::asm!("wrpkru", in("ecx") 0, in("eax") keys, in("edx") 0, options(nostack))
     };

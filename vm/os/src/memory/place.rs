@@ -1,4 +1,4 @@
-//! Mappings of ours, out of the app's way: see [`crate::regions`].
+//! Maps the runtime's memory out of the app's way: see [`crate::regions`].
 
 use crate::errno::{Errno, Result};
 use crate::regions::{LOW_CODE, holes};
@@ -14,11 +14,11 @@ pub use crate::regions::{
 
 /// The first address for private memory; moved by [`seed`].
 static FIRST_PRIVATE: AtomicU64 = AtomicU64::new(PRIVATE);
-/// The next one.
+/// The next address for private memory.
 static NEXT_PRIVATE: AtomicU64 = AtomicU64::new(PRIVATE);
 
-/// Moves private memory by a random number of pages (address-space randomisation
-/// is the app's choice, so the launcher's random bytes decide).
+/// Moves private memory by a random number of pages. Address-space randomisation is the app's
+/// choice, so the number comes from the launcher's random bytes.
 pub fn seed(random: u64) {
     let first = PRIVATE + ((random & 0xff_ffff) << 12);
     FIRST_PRIVATE.store(first, Ordering::Relaxed);
@@ -37,26 +37,26 @@ pub fn anywhere(len: u64, prot: u32) -> Result<u64> {
     }
 }
 
-/// Start and end of what [`anywhere`] has taken.
+/// Start and end of the addresses that [`anywhere`] has used.
 #[must_use]
 pub fn claimed() -> (u64, u64) {
     match FIRST_PRIVATE.load(Ordering::Relaxed) {
-        // The end was reached once.
+        // The whole region, since its end was reached once.
         PRIVATE => (PRIVATE, LOW_CODE),
         first => (first, NEXT_PRIVATE.load(Ordering::Relaxed)),
     }
 }
 
-/// A page where nothing is, nor will be: the one behind the last that [`anywhere`] has taken.
+/// A page that is and stays unmapped: the one after the last that [`anywhere`] has used.
 #[must_use]
 pub fn gap() -> u64 {
     NEXT_PRIVATE.load(Ordering::Relaxed) - mem::PAGE
 }
 
-/// [`anywhere`] with shared memory.
+/// Maps `len` bytes of shared anonymous memory, out of the app's way.
 ///
 /// # Errors
-/// As that.
+/// Those of [`anywhere`].
 pub fn anywhere_shared(len: u64, prot: u32) -> Result<u64> {
     somewhere(len, |addr, len| mem::map_shared_at(addr, len, prot))
 }
@@ -72,8 +72,8 @@ fn somewhere(len: u64, map: impl Fn(u64, u64) -> Result<u64>) -> Result<u64> {
     Err(Errno::ENOMEM)
 }
 
-/// The address behind the last one, and a page; from the start again at the end, since
-/// threads without number come and go.
+/// The address after the last mapping and one page. At the end of the region it starts again, since
+/// any number of threads come and go.
 fn next_private(len: u64) -> u64 {
     let addr = NEXT_PRIVATE.fetch_add(len + mem::PAGE, Ordering::Relaxed);
     if addr + len <= LOW_CODE {
@@ -84,9 +84,9 @@ fn next_private(len: u64) -> u64 {
     PRIVATE
 }
 
-/// Addresses for `len` bytes in the gaps that the kernel's list shows within reach of
-/// app addresses `start .. end`: for when the app itself has filled the usual stretch
-/// (a large heap below its libraries). The farthest come first, out of its way.
+/// Addresses for `len` bytes in the gaps that the kernel's list shows within reach of app addresses
+/// `start .. end`: for when the app itself has filled the usual region (a large heap below its
+/// libraries). The farthest come first, out of the app's way.
 #[must_use]
 pub fn gaps(start: u64, end: u64, len: u64) -> Vec<u64> {
     let maps = maps::read().unwrap_or_default();

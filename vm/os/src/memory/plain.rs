@@ -1,6 +1,6 @@
-//! Values that any bytes make.
+//! Types for which every bit pattern is a valid value.
 
-/// Types for which any bytes are a value.
+/// A type for which every bit pattern is a valid value.
 ///
 /// # Safety
 /// No padding that matters, no invalid bit patterns.

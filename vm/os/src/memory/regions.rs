@@ -1,25 +1,24 @@
-//! The regions of the address space where our mappings go.
+//! The regions of the address space for the runtime's mappings.
 //!
-//! The kernel hands out addresses from the top down, so the app's layout stays its
-//! own only if we never let the kernel choose for us. Private memory goes just below
-//! the stretch where the kernel loads position-independent executables (from
-//! 2/3 of the address space, `ELF_ET_DYN_BASE`, on): nothing else maps there by
-//! itself, the two great gaps that programs reserve terabytes in stay whole, and
-//! sanitizers, which claim fixed quarters of the address space for their shadows,
-//! all count it as the program's. Code goes near the image it was translated from,
-//! within reach of 32-bit displacements but well below the stretch that the app's own
-//! mappings fill first.
+//! The kernel hands out addresses from the top down, so the app's layout is as natively only if the
+//! runtime never lets the kernel choose for it. Private memory goes just below the region where the
+//! kernel loads position-independent executables (from 2/3 of the address space on,
+//! `ELF_ET_DYN_BASE`). Nothing else maps there by itself. The two great gaps in which programs
+//! reserve terabytes stay whole. Sanitizers, which claim fixed quarters of the address space for
+//! their shadows, all count the region as the program's. Code goes near the image it was translated
+//! from, within reach of 32-bit displacements but well below the region that the app's own mappings
+//! fill first.
 
 use crate::page;
 use ppin_abi::room::PRIVATE;
 
 /// Distance from an image base down to the nearest place for its code.
 pub const NEAREST: u64 = 0x4000_0000;
-/// Distance to the farthest.
+/// Distance from an image base down to the farthest place for its code.
 pub const FARTHEST: u64 = 0x7000_0000;
-/// Images below this address are addressed absolutely, from anywhere.
+/// Code reaches images below this address from anywhere, with absolute addresses.
 pub const LOW: u64 = 1 << 31;
-/// Where code of low images goes.
+/// Base of the region for code of low images.
 pub const LOW_CODE: u64 = 0x5540_0000_0000;
 
 /// Whether `addr` lies where [`crate::place::anywhere`] maps.
@@ -45,8 +44,8 @@ pub fn candidates(base: u64, len: u64, first: u64) -> impl Iterator<Item = u64> 
     })
 }
 
-/// What lies between the `mapped` spans in the part of memory where programs may map
-/// (the kernel's list ends with a page beyond it).
+/// The gaps between the `mapped` spans in the part of memory where programs may map (the kernel's
+/// list ends with a page beyond it).
 pub(crate) fn holes(mapped: &[(u64, u64)]) -> impl Iterator<Item = (u64, u64)> {
     const FIRST: u64 = 0x10_0000;
     const END: u64 = 0x7fff_ffff_f000;
@@ -58,7 +57,7 @@ pub(crate) fn holes(mapped: &[(u64, u64)]) -> impl Iterator<Item = (u64, u64)> {
         .filter(|(low, high)| low < high)
 }
 
-/// What 32-bit displacements reach, with something to spare.
+/// Reach of 32-bit displacements, with a margin.
 const REACH: u64 = 0x7c00_0000;
 
 /// Distances below the base of an image, which ends `extent` bytes above it, at which its

@@ -1,8 +1,7 @@
-//! Address space to give up. A process may have only so many mappings
-//! (`vm.max_map_count`), and its limits may allow it only so much memory. A program that
-//! has used up either goes on natively as if nothing were the matter; we need some for
-//! code that it comes to, and at a fork. So some is kept that serves for nothing but to be
-//! given back.
+//! Spare mappings to give up. A process may have only so many mappings (`vm.max_map_count`), and
+//! its limits may allow it only so much memory. A program that has used up either goes on natively
+//! without noticing. But the runtime needs some for code that the program still reaches, and at a
+//! fork. So it keeps mappings that serve no other purpose than to be unmapped then.
 
 use crate::c;
 use crate::call::call;
@@ -11,9 +10,9 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Bytes kept: room for copies of two chunks of code.
 pub(crate) const KEPT: u64 = 4 << 20;
 
-/// Where it is; 0: nowhere.
+/// Address of the spare mappings; 0: none are kept.
 static SPARE: AtomicU64 = AtomicU64::new(0);
-/// It has been given up.
+/// The spare mappings have been given up.
 static LOST: AtomicBool = AtomicBool::new(false);
 
 pub(crate) fn is_kept() -> bool {
@@ -24,13 +23,13 @@ pub(crate) fn is_lost() -> bool {
     LOST.load(Ordering::Relaxed)
 }
 
-/// It lies at `first` now.
+/// Notes that the spare mappings lie at `first`.
 pub(crate) fn kept_at(first: u64) {
     SPARE.store(first, Ordering::Relaxed);
     LOST.store(false, Ordering::Relaxed);
 }
 
-/// Gives it up; `false`: there is none.
+/// Unmaps the spare mappings; `false`: there are none.
 pub(crate) fn give_up() -> bool {
     let first = SPARE.swap(0, Ordering::Relaxed);
     if first == 0 {

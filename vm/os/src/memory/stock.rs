@@ -1,4 +1,4 @@
-//! What is laid in for hard times: memory for when none can be mapped any more
+//! What is kept for when memory or mappings run out: memory for when mmap(2) is no longer possible
 //! ([`crate::reserve`]), and mappings to give up ([`crate::spare`]).
 
 use crate::filter::may;
@@ -8,23 +8,23 @@ use core::sync::atomic::{AtomicI64, Ordering};
 use ppin_seccomp::Confinement;
 
 const LEAST: u64 = 1 << 20;
-/// Mappings of the app from which on it may be about to use up all; by default there are
-/// 65,530.
+/// With this many mappings the app may be about to use up all; by default it may have 65,530.
 const MANY: i64 = 16_384;
-/// Those whose pages differ in protection from their neighbours, so that each is a mapping
-/// of its own. A chunk of code takes three, and persisted code none that it has not got yet.
-const DIVIDED: u64 = 64 * PAGE;
+/// Size of the part of the spare memory whose pages alternate in protection, so that each is a
+/// mapping of its own. A chunk of code takes three mappings; persisted code needs none beyond those
+/// it has.
+const ALTERNATING: u64 = 64 * PAGE;
 
-/// What the app has mapped, roughly.
-static MADE: AtomicI64 = AtomicI64::new(0);
+/// Number of the app's mappings, roughly.
+static APP_MAPPINGS: AtomicI64 = AtomicI64::new(0);
 
-/// Lays in what a program's rest of life may take, if there is not enough yet; pages count
-/// when they are touched.
+/// Reserves memory for the rest of the program's life, unless enough is reserved already. Pages
+/// that are not touched cost nothing.
 pub fn fill() {
     fill_with(budget::for_life());
 }
 
-/// The same for a program that is limited: a full heap is the end.
+/// Reserves memory for a program under a memory limit, where a full heap would end the run.
 pub fn fill_under_limit() {
     fill_with(budget::reserve());
 }
@@ -38,13 +38,14 @@ fn fill_with(mut len: u64) {
     }
 }
 
-/// Whether the heap and threads can still get memory from the kernel under `next`.
+/// Whether a reserve is needed, because the filters `next` forbid the heap and threads to map
+/// memory.
 #[must_use]
 pub fn is_needed(next: &Confinement) -> bool {
     !may(next, c::__NR_mmap, &mapping(mem::RW))
 }
 
-/// A mapping as the VM asks for it under a filter.
+/// Arguments of an mmap(2) call as the VM makes it under a filter.
 #[must_use]
 pub fn mapping(protection: u32) -> [usize; 6] {
     let flags = c::MAP_PRIVATE | c::MAP_ANONYMOUS | c::MAP_NORESERVE;
@@ -52,19 +53,20 @@ pub fn mapping(protection: u32) -> [usize; 6] {
     [0, len, protection as usize, flags as usize, usize::MAX, 0]
 }
 
-/// The app has made a mapping, or divided one. `true`: it has so many by now that it may be about
-/// to use up all: what we can do without should go, and then spare ones be laid in ([`keep`]).
+/// Notes that the app has made a mapping, or split one. `true`: it has so many by now that it may
+/// be about to use up all. Then the caller should free what the VM can do without, and lay in spare
+/// mappings ([`keep`]).
 #[must_use]
-pub fn made() -> bool {
-    MADE.fetch_add(1, Ordering::Relaxed) == MANY
+pub fn mapping_added() -> bool {
+    APP_MAPPINGS.fetch_add(1, Ordering::Relaxed) == MANY
 }
 
-/// It has removed one.
-pub fn removed() {
-    MADE.fetch_sub(1, Ordering::Relaxed);
+/// Notes that the app has removed a mapping.
+pub fn mapping_removed() {
+    APP_MAPPINGS.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// Lays spare mappings in.
+/// Maps the spare mappings, if there are none.
 pub fn keep() {
     if spare::is_kept() {
         return;
@@ -72,15 +74,15 @@ pub fn keep() {
     let Ok(first) = place::anywhere(spare::KEPT, mem::NONE) else {
         return;
     };
-    for page in (first..first + DIVIDED).step_by(2 * PAGE as usize) {
+    for page in (first..first + ALTERNATING).step_by(2 * PAGE as usize) {
         // SAFETY: just mapped, and used by nobody.
         let _ = unsafe { mem::protect(page, PAGE, mem::R) };
     }
     spare::kept_at(first);
 }
 
-/// What has been made in their place is done with, or has taken another's: lays them in again,
-/// if they were given up.
+/// Maps the spare mappings again if they were given up: what took their place is gone, or has
+/// replaced another mapping.
 pub fn put_back() {
     if spare::is_lost() {
         keep();

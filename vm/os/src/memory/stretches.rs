@@ -1,16 +1,17 @@
-//! Where the heap lies, and which of that is abandoned: who was killed while it changed the
-//! heap has left its lists in pieces. Blocks in use stay what they are, and are not freed.
-//! Written to under the heap's lock.
+//! The pieces of memory that the heap has, and those of abandoned heaps. A heap is abandoned when a
+//! thread was killed while it changed the heap, since its lists may be inconsistent. Blocks of an
+//! abandoned heap stay valid, and are never freed. The list is written to under the heap's lock.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// Start and end; what does not fit is taken for the newest heap's.
+/// Start and end of each piece. A piece that does not fit into the list counts as the newest
+/// heap's.
 static ALL: [[AtomicUsize; 2]; 64] = [const { [AtomicUsize::new(0), AtomicUsize::new(0)] }; 64];
 static USED: AtomicUsize = AtomicUsize::new(0);
-/// The first so many are abandoned.
+/// Number of abandoned pieces; they come first.
 static ABANDONED: AtomicUsize = AtomicUsize::new(0);
 
-/// The heap has got `start .. end`.
+/// Notes that the heap has got `start .. end`.
 pub(crate) fn note(start: usize, end: usize) {
     let (used, abandoned) = (
         USED.load(Ordering::Relaxed),
@@ -26,7 +27,7 @@ pub(crate) fn note(start: usize, end: usize) {
     }
 }
 
-/// All of them, abandoned or not.
+/// All pieces, abandoned or not.
 pub(crate) fn all() -> impl Iterator<Item = (u64, u64)> {
     let load = |at: &AtomicUsize| at.load(Ordering::Relaxed) as u64;
     let used = USED.load(Ordering::Acquire);
@@ -35,12 +36,12 @@ pub(crate) fn all() -> impl Iterator<Item = (u64, u64)> {
         .map(move |[from, to]| (load(from), load(to)))
 }
 
-/// All that there is belongs to a heap of the past.
+/// Marks all pieces as abandoned.
 pub(crate) fn abandon() {
     ABANDONED.store(USED.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
-/// Whether a block at `at` does.
+/// Whether a block at `at` belongs to an abandoned heap.
 pub(crate) fn is_abandoned(at: usize) -> bool {
     let past = &ALL[..ABANDONED.load(Ordering::Relaxed)];
     let holds = |[from, to]: &[AtomicUsize; 2]| {

@@ -1,38 +1,40 @@
-//! Pages that the program itself brings (userfaultfd(2)). A thread of it is told of accesses
-//! to them, and of forks; who makes one of these waits in the kernel until that thread has
-//! been told. It may need the VM to get so far, so nobody waits for it with our locks.
+//! Pages that the program itself brings (userfaultfd(2)). One of its threads is told of accesses to
+//! such pages, and of forks. A thread that makes such an access or fork waits in the kernel until
+//! that thread has been told. The thread that is told may need the VM, so nobody may wait for it
+//! while holding the VM's locks.
 //!
-//! - Code is read as far as its pages are there ([`readable`]); the rest is waited for before
-//!   the VM is locked ([`bring`]).
-//! - A fork takes all locks for the sake of the child's copy of what they guard. As soon as
-//!   that copy is made, whoever waits for one of them takes it over ([`fork`], [`copied::is_copied`]).
+//! - Code is read up to the first page that is absent ([`readable`]). Absent pages are waited for
+//!   before the VM is locked ([`bring`]).
+//! - A fork holds all locks, so that the child's copy of the memory is consistent. As soon as that
+//!   copy exists, a thread that waits for one of the locks takes it over ([`fork`],
+//!   [`copied::is_copied`]).
 
 use crate::call::call;
 use crate::lock::Word;
 use crate::{c, copied, mem, peek};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-/// There is, or was, a userfaultfd.
+/// The program has, or had, a userfaultfd.
 static ON: AtomicBool = AtomicBool::new(false);
-/// Forks so far, of those that lend their locks.
+/// Number of forks so far that have lent their locks.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// Of the device by which one may be had (userfaultfd(2)).
+/// Name of the device that makes a userfaultfd (userfaultfd(2)).
 pub const DEVICE: &[u8] = b"userfaultfd";
 /// More than any instruction has bytes.
 const INSTRUCTION: u64 = 16;
 
-/// The program has got a userfaultfd, or may get one.
+/// Notes that the program has got a userfaultfd, or may get one.
 pub fn begin() {
     ON.store(true, Ordering::Relaxed);
 }
 
-/// From here on the program's filter would judge what we ask.
+/// Stops looking at pages, because the program's filter would judge the calls that this takes.
 pub fn end() {
     ON.store(false, Ordering::Relaxed);
 }
 
-/// Whether it has.
+/// Whether the program may have a userfaultfd.
 #[must_use]
 pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
@@ -50,7 +52,7 @@ pub fn readable(pc: u64, len: usize) -> usize {
     absent.map_or(len, |page| page.saturating_sub(pc) as usize)
 }
 
-/// Whether the page at `page` is in memory, or nobody could bring it (mincore(2)).
+/// Whether the page at `page` is in memory (mincore(2)), or cannot be asked for.
 fn is_there(page: u64) -> bool {
     let mut state = [1_u8];
     let args = [page as usize, 1, state.as_mut_ptr() as usize, 0, 0, 0];
@@ -59,13 +61,14 @@ fn is_there(page: u64) -> bool {
     state[0] & 1 != 0
 }
 
-/// Waits for the code of the instruction at app address `pc`, or for a signal (`pending` is not 0
-/// then); the caller has no lock.
+/// Waits until the code of the instruction at app address `pc` is in memory, or a signal is pending
+/// (`pending` is not 0). The caller holds no lock.
 pub fn bring(pc: u64, pending: &AtomicU64) {
     peek::touch(pc, pending);
 }
 
-/// The same, if it goes on in the next page.
+/// Waits, like [`bring`], for the page in which the instruction at `pc` may end, if that is the
+/// next one.
 pub fn bring_rest(pc: u64, pending: &AtomicU64) {
     let last = pc.wrapping_add(INSTRUCTION - 1);
     if mem::page_down(last) != mem::page_down(pc) {
@@ -73,7 +76,7 @@ pub fn bring_rest(pc: u64, pending: &AtomicU64) {
     }
 }
 
-/// Makes the fork, as `call` does; the caller holds `locks`, taken in this order, and has them
+/// Makes the fork by calling `call`. The caller holds `locks`, taken in this order, and holds them
 /// again afterwards.
 pub fn fork(locks: [&Word; 2], call: impl FnOnce() -> isize) -> isize {
     if !is_on() {
@@ -84,7 +87,8 @@ pub fn fork(locks: [&Word; 2], call: impl FnOnce() -> isize) -> isize {
     locks.iter().for_each(|lock| lock.lend(number));
     let result = call();
     if result != 0 {
-        // Who has taken over the first may be waiting for the second.
+        // Free both before taking either again: a thread that has taken over the first may be
+        // waiting for the second.
         locks.iter().for_each(|lock| lock.end_of_loan(number));
         locks.iter().for_each(|lock| _ = lock.lock());
     }

@@ -1,11 +1,12 @@
-//! What the kernel tells a new program about the machine (getauxval(3)), read from the
-//! program's first stack: `argc, argv.., 0, envp.., 0, (kind, value).., 0`.
+//! The auxiliary vector (getauxval(3)), which the kernel passes to a new program on its first
+//! stack: `argc, argv.., 0, envp.., 0, (kind, value).., 0`.
 
 use crate::peek;
+use linux_raw_sys::auxvec;
 
-const AT_NULL: u64 = 0;
-const AT_HWCAP2: u64 = 26;
-/// User code may use `rdgsbase` and `wrgsbase`.
+const AT_NULL: u64 = auxvec::AT_NULL as u64;
+const AT_HWCAP2: u64 = auxvec::AT_HWCAP2 as u64;
+/// Bit of `AT_HWCAP2`: user code may use `rdgsbase` and `wrgsbase`.
 const FSGSBASE: u64 = 2;
 
 /// Whether the instructions for segment bases may be used; `stack` is the stack

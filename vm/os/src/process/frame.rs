@@ -1,6 +1,6 @@
-//! The kernel's signal frame for x86-64 (arch/x86/include/uapi/asm/sigcontext.h,
-//! ucontext.h), read where the kernel wrote it for us and written where the kernel
-//! would have written it for the app.
+//! The kernel's signal frame for x86-64 (arch/x86/include/uapi/asm/sigcontext.h, ucontext.h). The
+//! VM reads frames that the kernel wrote for the VM's handler, and writes frames for the app as the
+//! kernel would have written them.
 //!
 //! ```text
 //! frame      address of the restorer
@@ -79,8 +79,8 @@ pub const INFO: u64 = CONTEXT + size_of::<UContext>() as u64;
 
 const _: () = assert!(size_of::<UContext>() == 304 && size_of::<SigInfo>() == 128);
 
-/// Bytes of vector state at `fpstate`, a frame the kernel wrote for us: what the
-/// software-reserved bytes say (`_fpx_sw_bytes` at 464), else plain fxsave.
+/// Bytes of vector state at `fpstate`, in a frame that the kernel wrote: the size in the
+/// software-reserved bytes (`_fpx_sw_bytes` at 464), otherwise that of plain fxsave.
 fn vector_len(fpstate: u64) -> u64 {
     const MAGIC1: u32 = 0x4650_5853;
     const FXSAVE: u64 = 512;
@@ -92,8 +92,8 @@ fn vector_len(fpstate: u64) -> u64 {
     }
 }
 
-/// Makes the vector state at `fpstate` (the kernel's, in our frame) the initial one,
-/// in which handlers begin. With an XSAVE header that is one word; mxcsr is loaded
+/// Resets the vector state at `fpstate`, in a frame that the kernel wrote for the VM, to the
+/// initial state, in which handlers begin. With an XSAVE header that is one word; mxcsr is loaded
 /// whatever the header says (SDM volume 1, 13.8).
 pub fn reset_vector_state(fpstate: u64) {
     const MXCSR: u64 = 24;
@@ -102,7 +102,8 @@ pub fn reset_vector_state(fpstate: u64) {
         return;
     }
     let put = |at: u64, value: u32| {
-        // SAFETY: our own frame, at least a legacy area long.
+        // SAFETY: a frame on the VM's signal stack, whose vector state holds a legacy area at
+        // least.
         unsafe { ((fpstate + at) as *mut u32).write(value) };
     };
     put(MXCSR, 0x1f80);
@@ -115,18 +116,18 @@ pub fn reset_vector_state(fpstate: u64) {
     }
 }
 
-/// Where a frame may lie.
+/// The part of a stack that a frame may use.
 #[derive(Debug)]
 pub struct Room {
-    /// Below this.
+    /// The frame ends below this address.
     pub top: u64,
-    /// Above this: the bottom of the alternate stack, where that is used.
+    /// The frame begins above this address: the bottom of the alternate stack, if that is used.
     pub bottom: u64,
 }
 
-/// Writes a frame into `room`. `context` is complete but for `fpstate`, which still
-/// points at the kernel's copy in our frame. Returns the frame's address, or `None`
-/// if the app's stack cannot hold it; nothing is written then if the room is too small.
+/// Writes a frame into `room`. `context` is complete but for `fpstate`, which still points at the
+/// kernel's copy in the VM's frame. Returns the frame's address, or `None` if the app's stack
+/// cannot hold it; if the room is too small, nothing is written.
 #[must_use]
 pub fn write(room: &Room, restorer: u64, context: &UContext, info: &SigInfo) -> Option<u64> {
     let mut context = *context;
@@ -151,7 +152,7 @@ pub fn vector_state<'a>(fpstate: u64) -> &'a [u8] {
     if fpstate == 0 {
         return &[];
     }
-    // SAFETY: the kernel wrote as many bytes there, in our own frame, which lives for as
-    // long as the handler.
+    // SAFETY: the kernel wrote as many bytes there, in the frame of the VM's handler, which lives
+    // for as long as the handler.
     unsafe { core::slice::from_raw_parts(fpstate as *const u8, vector_len(fpstate) as usize) }
 }

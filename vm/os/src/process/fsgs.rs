@@ -2,21 +2,21 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the instructions for segment bases may be used.
+/// Whether [`use_segment_bases`] was called.
 static SEGMENT_BASES: AtomicBool = AtomicBool::new(false);
 
-/// The instructions for segment bases may be used. They are not only quicker: a filter
-/// of system calls may know no arch_prctl.
+/// Uses the instructions for segment bases (`rdgsbase`, ...) from now on. They are quicker, and a
+/// filter of system calls may forbid arch_prctl(2).
 pub fn use_segment_bases() {
     SEGMENT_BASES.store(true, Ordering::Relaxed);
 }
 
-/// Whether they may.
+/// Whether the instructions for segment bases may be used.
 pub(crate) fn are_usable() -> bool {
     SEGMENT_BASES.load(Ordering::Relaxed)
 }
 
-/// The base of gs, if there is an instruction for it.
+/// The base of gs, if the CPU has an instruction to read it.
 #[must_use]
 pub fn quick_gs_base() -> Option<u64> {
     are_usable().then(|| {
@@ -29,7 +29,7 @@ pub fn quick_gs_base() -> Option<u64> {
     })
 }
 
-/// The base of the app's fs, if there is an instruction for it.
+/// The base of the app's fs, if the CPU has an instruction to read it.
 #[must_use]
 pub(crate) fn quick_fs_base() -> Option<u64> {
     are_usable().then(|| {

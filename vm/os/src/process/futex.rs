@@ -6,14 +6,14 @@ use crate::kernel::app_call;
 use crate::{c, filter};
 use core::sync::atomic::AtomicU32;
 
-/// Makes a futex call on a word of this process; whether it was a wait that took too long.
-/// A waiter may return at once; where nobody could wake it, it does.
+/// Makes a futex call on a word of this process; returns whether it was a wait that timed out. A
+/// wait may return at once, and does so while threads may be unable to wake each other.
 pub fn futex(word: &AtomicU32, operation: u32, value: u32) -> bool {
     if operation == c::FUTEX_WAIT && filter::nobody_wakes() {
         core::hint::spin_loop();
         return false;
     }
-    // Who is killed when it has been woken wakes nobody else: so all look now and then.
+    // Waits end after a while: a thread that is killed right after it was woken wakes no other.
     let a_moment: [u64; 2] = [0, 50_000_000];
     let timeout = if operation == c::FUTEX_WAIT {
         a_moment.as_ptr() as usize
@@ -33,7 +33,7 @@ pub fn futex(word: &AtomicU32, operation: u32, value: u32) -> bool {
     unsafe { raw(c::__NR_futex, args) == Errno::ETIMEDOUT.raw() }
 }
 
-/// Sleeps while `*word == value`; `true`: too long.
+/// Sleeps while `*word == value`; `true`: the wait timed out.
 pub fn futex_wait(word: &AtomicU32, value: u32) -> bool {
     futex(word, c::FUTEX_WAIT, value)
 }
@@ -43,7 +43,7 @@ pub fn futex_wake(word: &AtomicU32) {
     futex(word, c::FUTEX_WAKE, 1);
 }
 
-/// Wakes all sleepers, as long as that is possible.
+/// Wakes all sleepers, without asking the filters that may soon forbid it.
 pub fn futex_wake_all(word: &AtomicU32) {
     let operation = (c::FUTEX_WAKE | c::FUTEX_PRIVATE_FLAG) as usize;
     let args = [
@@ -54,6 +54,6 @@ pub fn futex_wake_all(word: &AtomicU32) {
         0,
         0,
     ];
-    // SAFETY: the word is only named.
+    // SAFETY: the call only uses the word's address.
     unsafe { app_call(c::__NR_futex, args) };
 }

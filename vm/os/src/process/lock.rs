@@ -1,9 +1,9 @@
-//! Sleeping locks on a futex that know who holds them. One guards the VM.
+//! Sleeping locks on a futex that record their holder. One of them guards the VM.
 //!
-//! Processes may share this memory without being threads of one another (clone(2) with
-//! `CLONE_VM`), and each may be killed at any instruction, with a lock in its hands. As long
-//! as there are such processes, the word holds the holder's thread id: who has waited for
-//! a while looks whether that one is gone, and takes the lock over.
+//! Processes may share this memory without being threads of one another (clone(2) with `CLONE_VM`),
+//! and each may be killed at any instruction, while it holds a lock. As long as there are such
+//! processes, the word of a lock holds the holder's thread id. A thread that has waited for a while
+//! checks whether the holder is gone, and if so takes the lock over.
 
 use crate::futex::{futex_wait, futex_wake, futex_wake_all};
 use crate::{copied, proc};
@@ -12,51 +12,50 @@ use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 const FREE: u32 = 0;
-/// The holder, where nobody needs to know; no thread has this id.
-const SOMEBODY: u32 = 1 << 30;
-/// The holder forks, and has lent the lock; beside the fork's number. No thread has such an
-/// id.
+/// A holder without a name, while nobody needs its id; no thread has this id.
+const UNNAMED: u32 = 1 << 30;
+/// Set beside the fork's number: the holder forks, and has lent the lock. No thread has such an id.
 const LENT: u32 = 1 << 29;
-/// Somebody waits; beside the holder.
+/// Set beside the holder: a thread waits for the lock.
 const CONTENDED: u32 = 1 << 31;
 
-/// Processes that share this memory without being threads.
+/// Number of processes that share this memory without being threads.
 static SHARING: AtomicU32 = AtomicU32::new(0);
-/// Some live in another pid namespace, where ids mean others.
-static NAMELESS: AtomicBool = AtomicBool::new(false);
+/// Some of these processes live in another pid namespace, so thread ids are ambiguous.
+static AMBIGUOUS_IDS: AtomicBool = AtomicBool::new(false);
 
-/// One process more may share this memory. The caller has all locks, so that whoever takes
-/// one from here on gives a name. `elsewhere`: it has a pid namespace of its own.
+/// Notes one more process that shares this memory. The caller holds all locks, so that each lock
+/// taken from now on names its holder. `elsewhere`: the process has a pid namespace of its own.
 pub fn begin_sharing(elsewhere: bool) {
-    NAMELESS.fetch_or(elsewhere, Ordering::Relaxed);
+    AMBIGUOUS_IDS.fetch_or(elsewhere, Ordering::Relaxed);
     SHARING.fetch_add(1, Ordering::Relaxed);
 }
 
-/// One of them is gone.
+/// Notes that one process that shared this memory is gone.
 pub fn end_sharing() {
     SHARING.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// This is a forked child, alone in its memory.
-pub fn alone() {
+/// Notes that no other process shares this memory: this is a forked child.
+pub fn sharing_ended() {
     SHARING.store(0, Ordering::Relaxed);
-    NAMELESS.store(false, Ordering::Relaxed);
+    AMBIGUOUS_IDS.store(false, Ordering::Relaxed);
 }
 
 fn are_named() -> bool {
-    SHARING.load(Ordering::Relaxed) != 0 && !NAMELESS.load(Ordering::Relaxed)
+    SHARING.load(Ordering::Relaxed) != 0 && !AMBIGUOUS_IDS.load(Ordering::Relaxed)
 }
 
-/// What this thread writes into a lock that it takes.
-fn me() -> u32 {
+/// The word of a lock that this thread holds.
+fn holder_word() -> u32 {
     let tid = if are_named() { proc::tid() } else { 0 };
     u32::try_from(tid)
         .ok()
         .filter(|tid| (1..LENT).contains(tid))
-        .unwrap_or(SOMEBODY)
+        .unwrap_or(UNNAMED)
 }
 
-/// A lock around nothing.
+/// A lock without a value.
 #[derive(Debug)]
 pub struct Word(AtomicU32);
 
@@ -68,9 +67,10 @@ impl Word {
         Self(AtomicU32::new(FREE))
     }
 
-    /// Waits for the lock; `true`: its holder is gone, and left what it guards as it was.
+    /// Waits for the lock; `true`: its holder died, and may have left what the lock guards
+    /// inconsistent.
     pub fn lock(&self) -> bool {
-        let me = me();
+        let me = holder_word();
         self.take(FREE, me).is_err() && self.wait(me)
     }
 
@@ -102,11 +102,11 @@ impl Word {
 
     /// Takes the lock, if it is free.
     pub fn try_lock(&self) -> bool {
-        self.take(FREE, me()).is_ok()
+        self.take(FREE, holder_word()).is_ok()
     }
 
-    /// The caller, who holds the lock, is about to fork: others may take it over when the
-    /// child has its copy of what the lock guards.
+    /// Lends the lock: the caller holds it and is about to fork. Others may take it over as soon as
+    /// the child has its copy of what the lock guards.
     pub fn lend(&self, fork: u32) {
         let lent = LENT | fork & (LENT - 1);
         let lend = |word| Some(lent | word & CONTENDED);
@@ -115,7 +115,7 @@ impl Word {
             .fetch_update(Ordering::Release, Ordering::Relaxed, lend);
     }
 
-    /// That fork is over: frees the lock, unless it has been taken over.
+    /// Frees the lock after the fork it was lent for, unless another thread has taken it over.
     pub fn end_of_loan(&self, fork: u32) {
         let lent = LENT | fork & (LENT - 1);
         let free = |from| {
@@ -127,7 +127,7 @@ impl Word {
         }
     }
 
-    /// Frees it; the caller holds it.
+    /// Frees the lock, which the caller holds.
     pub fn unlock(&self) {
         if self.0.swap(FREE, Ordering::Release) & CONTENDED != 0 {
             futex_wake(&self.0);
@@ -139,7 +139,7 @@ fn is_lent(holder: u32) -> bool {
     holder & LENT != 0
 }
 
-/// Whether the holder is known, and not among the living.
+/// Whether the holder is known, and its thread is gone.
 fn is_gone(holder: u32) -> bool {
     holder < LENT && are_named() && proc::is_gone(holder as i32)
 }
@@ -154,7 +154,7 @@ pub struct Mutex<T> {
 // SAFETY: the value is reached only by the thread that holds the lock.
 unsafe impl<T: Send> Sync for Mutex<T> {}
 
-/// The right to use the value; released when dropped.
+/// Access to the value; the lock is freed when this is dropped.
 #[derive(Debug)]
 pub struct Guard<'a, T>(&'a Mutex<T>);
 
@@ -172,7 +172,7 @@ impl<T> Mutex<T> {
         self.lock_or_take_over().0
     }
 
-    /// The same; `true`: who had it is gone, and left the value as it was.
+    /// Waits for the lock; `true`: its holder died, and may have left the value inconsistent.
     pub fn lock_or_take_over(&self) -> (Guard<'_, T>, bool) {
         let over = self.word.lock();
         (Guard(self), over)
@@ -188,13 +188,13 @@ impl<T> Mutex<T> {
         &self.word
     }
 
-    /// Wakes all who wait: soon nobody may be able to.
+    /// Wakes all threads that wait, because soon no thread may be able to.
     pub fn wake_all(&self) {
         futex_wake_all(&self.word.0);
     }
 
-    /// Makes the lock free whoever held it: for the only thread of a forked child,
-    /// whose parent held it across the fork on the child's behalf.
+    /// Frees the lock, whoever holds it: for the only thread of a forked child, whose parent held
+    /// it across the fork on the child's behalf.
     pub fn reset(&self) {
         self.word.0.store(FREE, Ordering::Release);
     }

@@ -6,24 +6,24 @@ use crate::errno::Errno;
 use crate::kernel::app_call;
 use core::sync::atomic::{AtomicI32, Ordering};
 
-/// Of personality(2): what the app maps readable is executable.
+/// Flag of personality(2): memory that the app maps readable is executable, too.
 pub const READ_IMPLIES_EXEC: u32 = 0x0040_0000;
 
-/// What [`pid`] was when this process began.
+/// Process id when this process began.
 static PID: AtomicI32 = AtomicI32::new(0);
 
-/// A new process begins.
+/// Remembers the process id, since a new process begins.
 pub fn remember_pid() {
     PID.store(pid(), Ordering::Relaxed);
 }
 
-/// Whether this is the process that was remembered, and not one that borrows its memory.
+/// Whether this is the remembered process, and not one that borrows its memory (a vfork child).
 #[must_use]
 pub fn is_remembered() -> bool {
     pid() == PID.load(Ordering::Relaxed)
 }
 
-/// Process id; where the kernel may not be asked, as remembered.
+/// Process id; the remembered one if a filter forbids to ask the kernel.
 #[must_use]
 pub fn pid() -> i32 {
     // SAFETY: no arguments.
@@ -42,23 +42,24 @@ pub fn tid() -> i32 {
     unsafe { raw(c::__NR_gettid, [0; 6]) as i32 }
 }
 
-/// Ends the process without a trace of ours. If a filter forbids even that, so be it.
+/// Ends the process silently, even if a filter forbids the call (the kernel then kills the
+/// process).
 pub fn exit_group(status: i32) -> ! {
     loop {
         // SAFETY: does not return.
         unsafe { app_call(c::__NR_exit_group, [status as usize, 0, 0, 0, 0, 0]) };
-        // SAFETY: neither does this, if it was the only one allowed.
+        // SAFETY: does not return either; a filter may allow only this call.
         unsafe { app_call(c::__NR_exit, [status as usize, 0, 0, 0, 0, 0]) };
     }
 }
 
-/// A soft limit (getrlimit(2)); nothing is known: 0.
+/// A soft limit (getrlimit(2)); 0 if it is unknown.
 #[must_use]
 pub fn limit(resource: u32) -> u64 {
     limits(resource)[0]
 }
 
-/// The soft and the hard limit.
+/// The soft and the hard limit (getrlimit(2)); zeros if they are unknown.
 #[must_use]
 pub fn limits(resource: u32) -> [u64; 2] {
     let mut limit = [0u64; 2];
@@ -68,8 +69,8 @@ pub fn limits(resource: u32) -> [u64; 2] {
     limit
 }
 
-/// What process or thread `pid` does, as a letter (proc_pid_stat(5)); `None`: it is gone.
-/// Uses no heap.
+/// State of process or thread `pid`, as a letter (proc_pid_stat(5)); `None`: it is gone. Uses no
+/// heap.
 #[must_use]
 pub fn state(pid: i32) -> Option<u8> {
     const LONGEST: usize = 64;
@@ -90,7 +91,7 @@ pub fn state(pid: i32) -> Option<u8> {
         read
     };
     let text = &text[..read.unwrap_or(0)];
-    // Behind the name, which may hold anything.
+    // The state follows the name, which may hold any character.
     let name_end = text.iter().rposition(|byte| *byte == b')')?;
     text.get(name_end + 2).copied()
 }
@@ -117,23 +118,22 @@ pub fn effective_user() -> u32 {
     (unsafe { raw(c::__NR_geteuid, [0; 6]) }) as u32
 }
 
-/// Whether there is a process or thread `pid`, alive or not yet waited for.
+/// Whether process or thread `pid` exists, alive or not yet waited for.
 #[must_use]
 pub fn exists(pid: i32) -> bool {
     // SAFETY: signal 0 only asks.
     unsafe { raw(c::__NR_kill, [pid as usize, 0, 0, 0, 0, 0]) != Errno::ESRCH.raw() }
 }
 
-/// Whether no process or thread `tid` of our pid namespace is alive; `false` where that
-/// cannot be told. (A zombie is not, and a thread that ends leaves none.)
+/// Whether no process or thread `tid` of this pid namespace is alive; `false` where that is
+/// unknown. (A zombie counts as gone; a thread that ends leaves no zombie.)
 #[must_use]
 pub fn is_gone(tid: i32) -> bool {
-    const POLLIN: u64 = 1;
     // SAFETY: names a process by its id.
     match unsafe { call(c::__NR_pidfd_open, [tid as usize, 0, 0, 0, 0, 0]) } {
         Ok(fd) => {
             // A `struct pollfd`: the descriptor, and what is asked for.
-            let mut poll = fd as u64 | POLLIN << 32;
+            let mut poll = fd as u64 | u64::from(c::POLLIN) << 32;
             let at = (&raw mut poll) as usize;
             // SAFETY: one structure of ours, and no time to wait; then a descriptor of ours.
             unsafe {

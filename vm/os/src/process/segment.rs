@@ -28,10 +28,10 @@ pub fn fs_base() -> u64 {
     fsgs::quick_fs_base().unwrap_or_else(|| ask_base(ARCH_GET_FS))
 }
 
-/// What the kernel knows (arch_prctl(2)).
+/// The base that the kernel returns (arch_prctl(2)).
 fn ask_base(which: usize) -> u64 {
     let mut base = 0u64;
-    // SAFETY: the two calls by which we come here store one word.
+    // SAFETY: `ARCH_GET_FS` and `ARCH_GET_GS` store one word.
     unsafe {
         raw(
             c::__NR_arch_prctl,

@@ -1,38 +1,38 @@
-//! The segments that a signal frame names (AMD manual volume 2, 4.4).
+//! The segment selectors in a signal frame (AMD manual volume 2, 4.4).
 
 use crate::frame::{UContext, greg};
 use crate::segment;
 
 /// Selector of the kernel's 64-bit code segment for programs.
 const CODE_64: u64 = 0x33;
-/// Selector of the kernel's data segment for programs, and where the stack's is.
+/// Selector of the kernel's data segment for programs, and the shift of ss in the frame's word.
 const STACK: u64 = 0x2b;
 const STACK_SHIFT: u32 = 48;
-/// Access rights that matter, of a descriptor: present, privilege, system, code, writable.
+/// The access rights of a descriptor that are compared: present, privilege, system, code, writable.
 const RIGHTS: u32 = 0xfa00;
 const WRITABLE_DATA: u32 = 0xf200;
 
 impl UContext {
-    /// Selector of its code segment.
+    /// Selector of the frame's code segment.
     #[must_use]
     pub fn code_segment(&self) -> u16 {
         self.gregs[greg::SEGMENTS] as u16
     }
 
-    /// Lets it go on in the code segment `selector`.
+    /// Sets the code segment that the frame returns to.
     pub fn set_code_segment(&mut self, selector: u16) {
         let segments = &mut self.gregs[greg::SEGMENTS];
         *segments = *segments & !0xffff | u64::from(selector);
     }
 
-    /// Whether its pc is one of 64-bit code.
+    /// Whether the frame's pc is in 64-bit code.
     #[must_use]
     pub fn is_64_bit(&self) -> bool {
         u64::from(self.code_segment()) | 3 == CODE_64
     }
 
-    /// Lets it go on in 64-bit code: all of ours is. A stack segment that cannot be loaded
-    /// is replaced, as the kernel does (`force_valid_ss`).
+    /// Makes the frame return to 64-bit code, as all code of the VM is. A stack segment that cannot
+    /// be loaded is replaced, as the kernel does (`force_valid_ss`).
     pub fn enter_64_bit(&mut self) {
         self.set_code_segment(CODE_64 as u16);
         if !self.has_stack_segment() {
@@ -41,7 +41,7 @@ impl UContext {
         }
     }
 
-    /// Whether its stack segment can be loaded: writable data of the program, present.
+    /// Whether the frame's stack segment can be loaded: writable data of the program, present.
     #[must_use]
     pub fn has_stack_segment(&self) -> bool {
         let selector = (self.gregs[greg::SEGMENTS] >> STACK_SHIFT) as u16;

@@ -1,4 +1,4 @@
-//! What the kernel tells of a signal (arch/x86/include/uapi/asm/siginfo.h).
+//! Signal information of the kernel (arch/x86/include/uapi/asm/siginfo.h).
 
 use crate::c;
 use crate::plain::Plain;
@@ -19,7 +19,7 @@ pub struct SigInfo {
 }
 
 impl SigInfo {
-    /// Nothing but zeroes.
+    /// All zero.
     pub const NONE: Self = Self {
         signo: 0,
         errno: 0,
@@ -31,8 +31,7 @@ impl SigInfo {
     /// Whether a filter of system calls sent it (seccomp(2), `SECCOMP_RET_TRAP`).
     #[must_use]
     pub fn is_from_filter(&self) -> bool {
-        const SYS_SECCOMP: i32 = 1;
-        self.signo as u32 == c::SIGSYS && self.code == SYS_SECCOMP
+        self.signo as u32 == c::SIGSYS && self.code == c::SYS_SECCOMP as i32
     }
 
     /// A fault as the kernel reports it.

@@ -47,11 +47,18 @@ pub unsafe fn sigaction(signal: u32, new: Option<&KernelSigaction>) -> Result<Ke
 /// Replaces the thread's signal mask and returns the old one.
 pub fn set_mask(mask: SigSet) -> SigSet {
     let mut old: SigSet = 0;
-    // SAFETY: both sets are ours; SIG_SETMASK is 2.
+    // SAFETY: both sets are valid.
     unsafe {
         raw(
             c::__NR_rt_sigprocmask,
-            [2, &raw const mask as usize, &raw mut old as usize, 8, 0, 0],
+            [
+                c::SIG_SETMASK as usize,
+                &raw const mask as usize,
+                &raw mut old as usize,
+                8,
+                0,
+                0,
+            ],
         )
     };
     old
@@ -85,7 +92,7 @@ pub fn pending() -> SigSet {
     set
 }
 
-/// Takes one signal of `set`, which are blocked, away from those that wait.
+/// Removes one pending signal of `set` from the queue; the signals of `set` are blocked.
 pub fn take_pending(set: SigSet) {
     let at_once = [0u64; 2];
     let args = [
@@ -96,7 +103,7 @@ pub fn take_pending(set: SigSet) {
         0,
         0,
     ];
-    // SAFETY: the set and a timespec of ours; nothing is told of the signal.
+    // SAFETY: the set and a timespec are the caller's; no siginfo is asked for.
     unsafe { raw(c::__NR_rt_sigtimedwait, args) };
 }
 
@@ -116,13 +123,13 @@ pub fn raise_in(thread: i32, signal: u32) {
     };
 }
 
-/// Sends a signal with this information to this thread.
+/// Sends the signal that `info` describes to this thread.
 pub fn queue_to_self(info: &SigInfo) {
     queue_to_thread(tid(), info);
 }
 
-/// Sends a signal with this information to a thread of this process; the kernel takes
-/// some only from the thread itself.
+/// Sends the signal that `info` describes to a thread of this process; the kernel accepts some
+/// kinds only from the thread itself.
 pub fn queue_to_thread(thread: i32, info: &SigInfo) {
     let args = [
         pid() as usize,
@@ -132,11 +139,11 @@ pub fn queue_to_thread(thread: i32, info: &SigInfo) {
         0,
         0,
     ];
-    // SAFETY: a siginfo of our own; within a process any code is allowed.
+    // SAFETY: a valid siginfo; within a process the kernel accepts any code.
     unsafe { raw(c::__NR_rt_tgsigqueueinfo, args) };
 }
 
-/// Sends a signal with this information to this process.
+/// Sends the signal that `info` describes to this process.
 pub fn queue_to_process(info: &SigInfo) {
     let args = [
         pid() as usize,
@@ -146,7 +153,7 @@ pub fn queue_to_process(info: &SigInfo) {
         0,
         0,
     ];
-    // SAFETY: as above.
+    // SAFETY: a valid siginfo; within a process the kernel accepts any code.
     unsafe { raw(c::__NR_rt_sigqueueinfo, args) };
 }
 

@@ -12,8 +12,8 @@ fn clock(id: u32) -> Option<(i64, i64)> {
     (asked == 0).then_some((ts[0], ts[1]))
 }
 
-/// CLOCK_MONOTONIC in nanoseconds; where the kernel may not be asked, as it was when it
-/// was last marked.
+/// CLOCK_MONOTONIC in nanoseconds; the value of the last [`mark`] if a filter forbids to ask the
+/// kernel.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     clock(c::CLOCK_MONOTONIC).map_or_else(
@@ -22,10 +22,10 @@ pub fn monotonic_ns() -> u64 {
     )
 }
 
-/// Ticks and nanoseconds of one moment.
+/// Ticks and nanoseconds at the same moment, as [`mark`] has stored them.
 static MARK: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
-/// Soon one of the clocks cannot be read: their relation is noted.
+/// Stores both clocks' values, because soon one of the clocks cannot be read.
 pub fn mark() {
     let now = [ticks(), monotonic_ns()];
     for (mark, value) in MARK.iter().zip(now) {
@@ -33,7 +33,8 @@ pub fn mark() {
     }
 }
 
-/// Ticks and nanoseconds of the same moment: now, if both can be had.
+/// Ticks and nanoseconds at the same moment: now if both clocks can be read, otherwise those of
+/// [`mark`].
 #[must_use]
 pub fn both() -> (u64, u64) {
     let marked = || {
@@ -48,7 +49,7 @@ pub fn both() -> (u64, u64) {
     }
 }
 
-/// Processor time of the process in nanoseconds; 0 where the kernel may not be asked.
+/// Processor time of the process in nanoseconds; 0 if a filter forbids to ask the kernel.
 #[must_use]
 pub fn processor_ns() -> u64 {
     let spent = clock(c::CLOCK_PROCESS_CPUTIME_ID);
@@ -58,7 +59,7 @@ pub fn processor_ns() -> u64 {
 /// The app has made reading the counter a fault (`PR_SET_TSC`).
 static FORBIDDEN: AtomicBool = AtomicBool::new(false);
 
-/// Says whether the counter may be read from now on.
+/// Sets whether the time stamp counter may be read from now on.
 pub fn allow_ticks(allowed: bool) {
     FORBIDDEN.store(!allowed, Ordering::Relaxed);
 }
@@ -80,7 +81,7 @@ pub fn real() -> (i64, i64) {
     clock(c::CLOCK_REALTIME).unwrap_or_default()
 }
 
-/// Gives other threads a millisecond.
+/// Sleeps for a millisecond, to let other threads run.
 pub fn sleep_a_millisecond() {
     let request: [u64; 2] = [0, 1_000_000];
     // SAFETY: a timespec of our own.

@@ -1,10 +1,12 @@
-//! Crossing between cache and VM: save everything the VM may clobber, switch to
-//! the VM stack, call what the thread area names, restore, go on.
+//! Context switch between the code cache and the VM: save all app state that the VM may clobber,
+//! switch to the VM stack, call the routine in the thread area; then restore the state and enter
+//! the cache.
 //!
-//! The runtime is compiled for SSE2 only, so general registers, flags and sixteen
-//! xmm are all there is to save; wider vector state stays where it is.
+//! The runtime is compiled for SSE2 only, so it suffices to save general registers, flags and
+//! sixteen xmm registers. Wider vector state stays in the registers.
 
 use super::disp;
+use crate::thread::Reason;
 use ppin_abi::area::Entry;
 
 unsafe extern "C" {
@@ -14,15 +16,15 @@ unsafe extern "C" {
     pub fn leave_trap();
     /// All app registers in place; goes on at the thread's `resume_pc`.
     pub fn resume_vm();
-    /// First of the instructions that restore app state behind the last look at
-    /// `pending`.
+    /// First of the instructions that restore app state after the last check of `pending`.
     pub fn enter_tail();
     /// End of them.
     pub fn enter_end();
-    /// An `int3` reached with all app registers in place when a signal waits: the
+    /// An `int3` that is reached with all app registers in place when a signal is pending: the
     /// kernel's frame for it holds the complete app state.
     pub fn deliver_trap();
-    /// The same, for an instruction that is to run in its own place.
+    /// An `int3` that is reached with all app registers in place when an app instruction is to run
+    /// natively, at its own address.
     pub fn native_trap();
     /// Enters the VM for the first time on this thread: loads `regs` and resumes.
     pub fn enter_first() -> !;
@@ -46,36 +48,36 @@ core::arch::global_asm!(
 
     "leave_exit:",
     "mov gs:[{operand}], rcx",
-    "mov qword ptr gs:[{reason}], 0",
+    "mov qword ptr gs:[{reason}], {exit}",
     "jmp 2f",
 
     "leave_trap:",
     "mov gs:[{operand}], rcx",
-    "mov qword ptr gs:[{reason}], 1",
+    "mov qword ptr gs:[{reason}], {trap}",
     "jmp 2f",
 
-    // System call for the VM: record in SYS_REC, app rcx and r11 dead.
+    // A system call that the VM handles: record in SYS_REC, app rcx and r11 dead.
     "leave_syscall:",
     "mov rcx, gs:[{sys_rec}]",
     "mov gs:[{operand}], rcx",
-    "mov qword ptr gs:[{reason}], 2",
+    "mov qword ptr gs:[{reason}], {syscall}",
     "jmp 3f",
 
-    // A call through the gate gave -EFAULT: record in SYS_REC, number in SYS_NR.
+    // A call made by the gate returned -EFAULT: record in SYS_REC, number in SYS_NR.
     "leave_efault:",
     "mov rcx, gs:[{sys_rec}]",
     "mov gs:[{operand}], rcx",
-    "mov qword ptr gs:[{reason}], 5",
+    "mov qword ptr gs:[{reason}], {efault}",
     "jmp 3f",
 
     // Indirect branch miss: rcx = app target, app rcx spilled.
     "leave_indirect:",
     "mov gs:[{operand}], rcx",
-    "mov qword ptr gs:[{reason}], 3",
+    "mov qword ptr gs:[{reason}], {indirect}",
     "jmp 2f",
 
     "resume_vm:",
-    "mov qword ptr gs:[{reason}], 4",
+    "mov qword ptr gs:[{reason}], {resume}",
     "jmp 3f",
 
     "2:",
@@ -151,8 +153,8 @@ core::arch::global_asm!(
     "movaps xmm14, [rdi + {xmm} + 224]",
     "movaps xmm15, [rdi + {xmm} + 240]",
     "ldmxcsr gs:[{mxcsr}]",
-    // The last look: a signal that comes before it is seen here, one that comes
-    // after it finds the pc in enter_tail and is stepped to the next boundary.
+    // The last check of `pending`. A signal that arrives before it is seen here. One that arrives
+    // after it finds the pc in enter_tail, and the thread is stepped to the next boundary.
     "cmp qword ptr gs:[{pending}], 0",
     "enter_tail:",
     "je 6f",
@@ -191,11 +193,17 @@ core::arch::global_asm!(
     // On the VM stack: dispatch for the state in `regs`, then enter the cache.
     "enter_first:",
     "mov rsp, gs:[{vm_sp}]",
-    "mov qword ptr gs:[{reason}], 4",
+    "mov qword ptr gs:[{reason}], {resume}",
     "mov rdi, gs:[0]",
     "call qword ptr gs:[{vm}]",
     "jmp enter_cache",
 
+    exit = const Reason::Exit as u64,
+    trap = const Reason::Trap as u64,
+    syscall = const Reason::Syscall as u64,
+    efault = const Reason::Efault as u64,
+    indirect = const Reason::Indirect as u64,
+    resume = const Reason::Resume as u64,
     operand = const disp::OPERAND,
     reason = const disp::REASON,
     sys_rec = const disp::SYS_REC,

@@ -3,6 +3,9 @@
 
 use crate::thread::Thread;
 use core::mem::offset_of;
+use ppin_abi::area::Area;
+use ppin_abi::spills::{SPILL_SLOTS, Spill};
+
 pub const GPR: usize = offset_of!(Thread, regs);
 pub const FLAGS: usize = GPR + 16 * 8;
 pub const MXCSR: usize = FLAGS + 8;
@@ -13,13 +16,31 @@ pub const TARGET: usize = offset_of!(Thread, target);
 pub const VM_SP: usize = offset_of!(Thread, vm_sp);
 pub const PENDING: usize = offset_of!(Thread, pending);
 pub const ENTERING: usize = offset_of!(Thread, entering);
-pub const SPILL_RAX: usize = 0x08;
-pub const SPILL_RCX: usize = 0x10;
-pub const SPILL_RDX: usize = 0x18;
-pub const SPILL_FLAGS: usize = 0x40;
-pub const SYS_REC: usize = 0xd0;
-pub const SYS_RESUME: usize = 0xd8;
-pub const SYS_NR: usize = 0xe0;
-pub const SAVED_TARGET: usize = 0xf0;
-pub const COUNTDOWN: usize = 0xd0 + 8 * crate::sampling::COUNTDOWN;
+pub const SPILL_RAX: usize = Spill::Rax.disp() as usize;
+pub const SPILL_RCX: usize = Spill::Rcx.disp() as usize;
+pub const SPILL_RDX: usize = Spill::Rdx.disp() as usize;
+/// The last spill slot: no register lies there while an indirect branch is looked up.
+pub const SPILL_FLAGS: usize = Spill::Rax.disp() as usize + 8 * (SPILL_SLOTS - 1);
+pub const SYS_REC: usize = scratch_word(scratch::SYS_REC);
+pub const SYS_RESUME: usize = scratch_word(scratch::SYS_RESUME);
+pub const SYS_NR: usize = scratch_word(scratch::SYS_NR);
+pub const SAVED_TARGET: usize = scratch_word(scratch::SAVED_TARGET);
+pub const COUNTDOWN: usize = scratch_word(crate::sampling::COUNTDOWN);
 const _: () = assert!(XMM.is_multiple_of(16));
+
+/// Uses of the scratch words in the thread area, by index.
+pub mod scratch {
+    /// Address of the `SyscallRec` of the last call through the gate.
+    pub const SYS_REC: usize = 0;
+    /// Cache address that the last system call returns to.
+    pub const SYS_RESUME: usize = 1;
+    /// Number of the last system call.
+    pub const SYS_NR: usize = 2;
+    /// Target of the indirect branch that is looked up.
+    pub const SAVED_TARGET: usize = 4;
+}
+
+/// Displacement of scratch word `index`.
+const fn scratch_word(index: usize) -> usize {
+    offset_of!(Thread, area) + offset_of!(Area, scratch) + size_of::<u64>() * index
+}

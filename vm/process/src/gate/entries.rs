@@ -1,10 +1,10 @@
-//! Runtime routines that emitted code and the gate reach by way of the thread area.
+//! Table of runtime routines, which emitted code and the gate call through the thread area.
 
 use super::{cross, ibl, syscall};
 use ppin_abi::area::{ENTRIES, Entry};
 
-/// The table of a thread area: `vm` is called when the cache is left, `analysis` by the bridge
-/// at `bridge`. `counted`: lookups of indirect branches are counted.
+/// The table of a thread area. `vm` is called when the cache is left, `analysis` by the bridge at
+/// `bridge`. `counted`: lookups of indirect branches are counted.
 #[must_use]
 pub fn entries(vm: u64, analysis: u64, bridge: u64, counted: bool) -> [u64; ENTRIES] {
     let mut table = [0; ENTRIES];

@@ -1,4 +1,4 @@
-//! Going back to the cache through a frame that the kernel reads: see
+//! Entering the cache through a signal frame that the kernel reads: see
 //! [`crate::signal::returning`].
 
 use super::cross::{cross, deliver_trap};
@@ -18,15 +18,15 @@ pub fn to(thread: &mut Thread, mut context: UContext, entry: u64) -> ! {
     context.stack = [thread.signals.stack.0, 0, thread.signals.stack.1];
     let frame = &raw mut context;
     compiler_fence(Ordering::SeqCst);
-    // SAFETY: a field of ours, which the handler reads.
+    // SAFETY: a field of this thread, which its signal handler reads.
     unsafe { ptr::write_volatile(&raw mut thread.signals.returning.0, frame as u64) };
     compiler_fence(Ordering::SeqCst);
-    // SAFETY: a field of ours, which the handler writes.
+    // SAFETY: a field of this thread, which its signal handler writes.
     if unsafe { ptr::read_volatile(&raw const thread.pending) } != 0 {
-        // SAFETY: just made.
+        // SAFETY: the frame just built.
         unsafe { turn_to_delivery(frame, cross(deliver_trap)) };
     }
-    // SAFETY: a complete frame; the kernel checks the vector state, and raises
-    // SIGSEGV as it would natively if that is spoilt.
+    // SAFETY: a complete frame; the kernel checks the vector state, and raises SIGSEGV as it would
+    // natively if that is corrupt.
     unsafe { sigreturn(frame) }
 }

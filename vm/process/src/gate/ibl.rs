@@ -1,5 +1,5 @@
-//! Indirect branch lookup: from an app address in rcx to its fragment, without
-//! entering the VM.
+//! Indirect branch lookup (IBL): finds the fragment for the app address in rcx without entering the
+//! VM.
 //!
 //! The table is shared by all threads and open-addressed; [`ppin_codecache::indirect`] owns it.
 //! Flags are kept in the `lahf; seto al` form (as `pc_flag::FLAGS_IN_RAX` says of emitted code).
@@ -10,9 +10,9 @@ unsafe extern "C" {
     /// Entry: app target in rcx, app rcx spilled. Hit: the fragment, with every
     /// register restored. Miss: the VM.
     pub fn ibl_start();
-    /// The same with every so many lookups sent to the VM (see [`crate::sampling`]).
+    /// Like [`ibl_start`], but every so many lookups enter the VM (see [`crate::sampling`]).
     pub fn ibl_counted();
-    /// Behind its last instruction.
+    /// The address after the last instruction.
     pub fn ibl_end();
 }
 

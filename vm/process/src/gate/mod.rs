@@ -1,11 +1,10 @@
-//! The gate between the cache and the VM, in assembly.
+//! The gate between the code cache and the VM, in assembly.
 //!
-//! Emitted code jumps to the routines of this folder through `gs` with the app's
-//! registers in place (but for rcx, see `ppin_abi::record`). Nothing here touches
-//! the app's stack. Which stretches may be interrupted where is what
-//! [`Place`] tells signal handlers.
+//! Emitted code jumps to the routines of this folder through `gs`, with the app's registers in
+//! place (except rcx, see `ppin_abi::record`). No routine here touches the app's stack. [`Place`]
+//! tells signal handlers what an interrupted pc in these routines means.
 //!
-//! Who enters the VM first says what is called when the cache is left ([`entries`]).
+//! The engine decides at start which routines are called when the cache is left ([`entries`]).
 
 pub mod cross;
 pub mod disp;

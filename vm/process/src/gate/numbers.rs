@@ -105,7 +105,8 @@ pub const LOOKUPS: &[u32] = &[
     c::__NR_readlinkat,
 ];
 
-/// Calls by which nothing becomes of code: the VM's only for this.
+/// Calls on ranges of memory that do not affect code. The VM handles them to hide its own memory
+/// from them.
 pub const RANGES: &[u32] = &[
     c::__NR_mlock,
     c::__NR_mlock2,
@@ -115,7 +116,7 @@ pub const RANGES: &[u32] = &[
     c::__NR_mbind,
 ];
 
-/// The calls that are meant.
+/// Calls by which the kernel writes data to app memory that it cannot deliver again.
 pub const FILLING: &[u32] = &[
     c::__NR_read,
     c::__NR_readv,

@@ -1,4 +1,4 @@
-//! What runtime addresses mean to signal handlers.
+//! Classifies runtime addresses for signal handlers.
 
 use super::{cross, ibl, syscall};
 
@@ -7,15 +7,15 @@ use super::{cross, ibl, syscall};
 pub enum Place {
     /// The `syscall` instruction of the gate, not executed or to be restarted.
     GateSyscall,
-    /// Behind it: the call is done.
+    /// After the `syscall` instruction of the gate: the call has been made.
     GateDone,
-    /// Runs on to the cache, the gate or the VM by itself: step through.
+    /// Assembly on its way to the cache, the gate or the VM: single-step through it.
     Transit,
-    /// The delivery trap: the cache was about to be entered, a signal waits.
+    /// The delivery trap: the VM was about to enter the cache, and a signal is pending.
     DeliveryTrap,
-    /// The trap of an instruction that is to run in its own place.
+    /// The trap before an app instruction that is to run natively, at its own address.
     NativeTrap,
-    /// Anything else: the VM.
+    /// All other addresses: the VM.
     Vm,
 }
 
@@ -44,7 +44,7 @@ pub fn place(pc: u64) -> Place {
     }
 }
 
-/// Whether `pc` lies behind the gate's system call, on the way back to the cache.
+/// Whether `pc` lies after the gate's system call, on the way back to the cache.
 #[must_use]
 pub fn behind_call(pc: u64) -> bool {
     let address = |f: unsafe extern "C" fn()| f as usize as u64;

@@ -1,5 +1,5 @@
-//! Routines that must not use the stack they run on: starting a child, returning
-//! from a signal through a frame of ours, and leaving a thread whose memory goes.
+//! Routines that must not use the stack they run on: starting a child, returning from a signal
+//! through a frame of the VM, and ending a thread whose stack is unmapped.
 
 use ppin_os::frame::UContext;
 
@@ -17,14 +17,14 @@ unsafe extern "C" {
         start: unsafe extern "C" fn(*mut ()) -> !,
     ) -> isize;
 
-    /// rt_sigreturn with `context` in the place of the frame's.
+    /// Calls rt_sigreturn with `context` as the frame's context.
     ///
     /// # Safety
     /// The context is complete.
     #[link_name = "ppin_sigreturn"]
     pub fn sigreturn(context: *const UContext) -> !;
 
-    /// munmap, then exit.
+    /// Unmaps memory (munmap(2)), then ends the thread (exit(2)).
     ///
     /// # Safety
     /// Nobody uses the memory, which may hold the stack.
@@ -63,8 +63,8 @@ core::arch::global_asm!(
     "and rsp, -16",
     "call r13",
     "ud2",
-    // The kernel takes the frame to begin 8 bytes below rsp, with the context 8
-    // bytes into it: rsp is the context's own address.
+    // The kernel expects the frame to begin 8 bytes below rsp, and the context 8 bytes after that:
+    // so rsp is the context's own address.
     "ppin_sigreturn:",
     "mov rsp, rdi",
     "mov eax, 15",

@@ -1,10 +1,10 @@
-//! The system gate: most calls are executed here, with the app's registers in
-//! place, so that the kernel sees (and restarts) what it would natively. Calls that
-//! the VM must know of are found by number in a table.
+//! The system call gate: most calls are executed here, with the app's registers in place, so that
+//! the kernel sees (and restarts) the same call as natively. A table by number says which calls
+//! enter the VM instead.
 //!
-//! App rcx and r11 are dead at a system call, and the app's flags must survive, so
-//! the table is looked up without arithmetic. Its index is the low 16 bits of eax:
-//! the numbers with the x32 bit fall on their plain twins.
+//! App rcx and r11 are dead at a system call, but the app's flags must survive, so the table is
+//! read without arithmetic. Its index is the low 16 bits of eax: numbers with the x32 bit use the
+//! entries of the numbers without it.
 
 use super::disp;
 
@@ -13,9 +13,9 @@ unsafe extern "C" {
     pub fn gate_start();
     /// The `syscall` instruction.
     pub fn gate_syscall();
-    /// Behind it.
+    /// The address after the `syscall` instruction.
     pub fn gate_done();
-    /// Behind the last instruction.
+    /// The address after the last instruction.
     pub fn gate_end();
 }
 
@@ -38,7 +38,7 @@ core::arch::global_asm!(
     "gate_syscall:",
     "syscall",
     "gate_done:",
-    // The kernel cannot write to code that we guard: -EFAULT is the VM's to judge.
+    // The kernel cannot write to code pages that the VM guards, so the VM looks at every -EFAULT.
     "lea rcx, [rax + 14]",
     "jrcxz 2f",
     "jmp qword ptr gs:[{resume}]",

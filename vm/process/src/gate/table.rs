@@ -1,4 +1,4 @@
-//! Which calls enter the VM: the gate ([`super::syscall`]) looks here by number.
+//! Table of the system calls that enter the VM; the gate ([`super::syscall`]) reads it by number.
 
 use super::numbers::{
     EXEC, FILLING, FOLDERS, KILLING, LOOKUPS, MEMORY, OPENING, OTHER, PROCESS, RANGES, READING,
@@ -9,26 +9,26 @@ use ppin_os::c;
 
 /// One byte per number: 0 if the gate makes the call, [`VM`] if the VM handles it.
 pub static SLOW: [AtomicU8; 1 << 16] = [const { AtomicU8::new(0) }; 1 << 16];
-/// The VM handles it.
+/// Value for a call that the VM handles.
 const VM: u8 = 1;
-/// The app has opened its own memory.
-static WRITES: AtomicBool = AtomicBool::new(false);
-/// It has made processes that share its memory.
-static KILLS: AtomicBool = AtomicBool::new(false);
-/// It has opened a list of its mappings.
-static READS: AtomicBool = AtomicBool::new(false);
-/// It has opened the folder of its mapped files.
-static SEES: AtomicBool = AtomicBool::new(false);
+/// The app has opened its own memory (`/proc/PID/mem`) for writing.
+static OWN_MEMORY_OPENED: AtomicBool = AtomicBool::new(false);
+/// The app has made processes that share its memory.
+static MEMORY_SHARED: AtomicBool = AtomicBool::new(false);
+/// The app has opened a list of its mappings.
+static LISTING_OPENED: AtomicBool = AtomicBool::new(false);
+/// The app has opened the folder of its mapped files (`/proc/PID/map_files`).
+static FOLDER_OPENED: AtomicBool = AtomicBool::new(false);
 /// Code that the app may write to is guarded.
-static FILLS: AtomicBool = AtomicBool::new(false);
-/// The gate lets none pass until [`some`].
-static EVERY: AtomicBool = AtomicBool::new(false);
-/// Some thread wants to see all of its calls; from then on the gate lets none pass.
-static ALL: AtomicBool = AtomicBool::new(false);
-/// More numbers than there are system calls: others fail whoever looks.
+static CODE_GUARDED: AtomicBool = AtomicBool::new(false);
+/// All calls enter the VM, until [`watch_needed`].
+static ALL_FOR_NOW: AtomicBool = AtomicBool::new(false);
+/// Some thread uses Syscall User Dispatch: all calls enter the VM for good.
+static ALL_FOR_GOOD: AtomicBool = AtomicBool::new(false);
+/// Upper bound of the system call numbers; higher ones fail without the VM.
 const NUMBERS: usize = 512;
 
-/// Lists the calls that the VM must know of.
+/// Enters the calls that the VM must handle into the table.
 pub fn fill() {
     let families = [
         MEMORY, RANGES, SIGNALS, SUSPENDING, PROCESS, EXEC, OPENING, OTHER,
@@ -42,13 +42,13 @@ pub fn fill() {
     if watches_writes() {
         watch_writes();
     }
-    if READS.load(Ordering::Relaxed) {
+    if LISTING_OPENED.load(Ordering::Relaxed) {
         watch_reads(true);
     }
-    if KILLS.load(Ordering::Relaxed) {
+    if MEMORY_SHARED.load(Ordering::Relaxed) {
         watch_kills();
     }
-    if SEES.load(Ordering::Relaxed) {
+    if FOLDER_OPENED.load(Ordering::Relaxed) {
         watch_folders();
     }
     if watches_fills() {
@@ -56,10 +56,10 @@ pub fn fill() {
     }
 }
 
-/// Lists all calls of [`READING`] and those that ask, or does not any more.
+/// Has the calls of [`READING`] and ioctl(2) enter the VM (`yes`), or no longer.
 pub fn watch_reads(yes: bool) {
-    READS.store(yes, Ordering::Relaxed);
-    let all = EVERY.load(Ordering::Relaxed) || ALL.load(Ordering::Relaxed);
+    LISTING_OPENED.store(yes, Ordering::Relaxed);
+    let all = ALL_FOR_NOW.load(Ordering::Relaxed) || ALL_FOR_GOOD.load(Ordering::Relaxed);
     for nr in READING {
         let slow = if yes || all || watches_fills() { VM } else { 0 };
         SLOW[*nr as usize].store(slow, Ordering::Relaxed);
@@ -68,28 +68,28 @@ pub fn watch_reads(yes: bool) {
     SLOW[c::__NR_ioctl as usize].store(asks, Ordering::Relaxed);
 }
 
-/// Lists all calls that read folders and follow paths, for good.
+/// Has calls that read folders or follow paths enter the VM, for good.
 pub fn watch_folders() {
-    SEES.store(true, Ordering::Relaxed);
+    FOLDER_OPENED.store(true, Ordering::Relaxed);
     list(FOLDERS);
     list(LOOKUPS);
 }
 
-/// Lists all calls of [`KILLING`], for good.
+/// Has the calls of [`KILLING`] enter the VM, for good.
 pub fn watch_kills() {
-    KILLS.store(true, Ordering::Relaxed);
+    MEMORY_SHARED.store(true, Ordering::Relaxed);
     list(KILLING);
 }
 
-/// Lists all calls of [`WRITING`], for good.
+/// Has the calls of [`WRITING`] enter the VM, for good.
 pub fn watch_writes() {
-    WRITES.store(true, Ordering::Relaxed);
+    OWN_MEMORY_OPENED.store(true, Ordering::Relaxed);
     list(WRITING);
 }
 
-/// Lists all calls of [`FILLING`], for good.
+/// Has the calls of [`FILLING`] enter the VM, for good.
 pub fn watch_fills() {
-    if FILLS.swap(true, Ordering::Relaxed) {
+    if CODE_GUARDED.swap(true, Ordering::Relaxed) {
         return;
     }
     list(FILLING);
@@ -97,12 +97,12 @@ pub fn watch_fills() {
 
 /// Whether [`watch_fills`] has been called.
 pub fn watches_fills() -> bool {
-    FILLS.load(Ordering::Relaxed)
+    CODE_GUARDED.load(Ordering::Relaxed)
 }
 
 /// Whether [`watch_writes`] has been called.
 pub fn watches_writes() -> bool {
-    WRITES.load(Ordering::Relaxed)
+    OWN_MEMORY_OPENED.load(Ordering::Relaxed)
 }
 
 fn list(numbers: &[u32]) {
@@ -111,27 +111,27 @@ fn list(numbers: &[u32]) {
     }
 }
 
-/// Lists one more.
+/// Has call `nr` enter the VM.
 pub fn watch(nr: u32) {
     SLOW[nr as usize].store(VM, Ordering::Relaxed);
 }
 
-/// Lists all numbers, until [`some`].
-pub fn every() {
-    EVERY.store(true, Ordering::Relaxed);
+/// Has all calls enter the VM, until [`watch_needed`].
+pub fn watch_all() {
+    ALL_FOR_NOW.store(true, Ordering::Relaxed);
     set(&SLOW[..NUMBERS], VM);
 }
 
-/// Lists all numbers for good.
-pub fn every_for_good() {
-    ALL.store(true, Ordering::Relaxed);
+/// Has all calls enter the VM, for good.
+pub fn watch_all_for_good() {
+    ALL_FOR_GOOD.store(true, Ordering::Relaxed);
     set(&SLOW, VM);
 }
 
-/// Back to those that the VM must know of.
-pub fn some() {
-    EVERY.store(false, Ordering::Relaxed);
-    if !ALL.load(Ordering::Relaxed) {
+/// Ends [`watch_all`]: only the calls that the VM must handle enter it.
+pub fn watch_needed() {
+    ALL_FOR_NOW.store(false, Ordering::Relaxed);
+    if !ALL_FOR_GOOD.load(Ordering::Relaxed) {
         set(&SLOW[..NUMBERS], 0);
         fill();
     }

@@ -1,14 +1,14 @@
-//! System calls that the VM makes on the app's behalf. A filter's verdict on one of
-//! them is the app's business; on any other call of the VM it is not ([`is_the_apps`]).
+//! System calls that the VM makes for the app. If a filter's verdict on one of them is a signal,
+//! the app gets it; a signal for any other call of the VM is hidden from the app ([`is_the_apps`]).
 //!
-//! Some may sleep. Between the look at `pending` and the `syscall` instruction a signal would be
-//! lost until the call returns; the handler therefore moves a pc in that window to
-//! the abort exit. This is the restart window of calls made from the VM.
+//! Some of these calls may sleep. A signal that arrives between the check of `pending` and the
+//! `syscall` instruction would be lost until the call returns. So the signal handler moves a pc in
+//! that window to the abort exit. This is the restart window of calls made from the VM.
 
 use super::disp;
 use crate::thread::Thread;
 
-/// The call was not made, or is to be restarted, because a signal waits.
+/// The call was not made, or is to be restarted, because a signal is pending.
 pub const ABORTED: isize = -512;
 
 unsafe extern "C" {
@@ -55,7 +55,7 @@ core::arch::global_asm!(
     pending = const disp::PENDING,
 );
 
-/// If a signal at `pc` would be lost in the window, where to go on instead.
+/// Where execution goes on after a signal at `pc`, if `pc` lies in the restart window.
 #[must_use]
 pub fn abort(pc: u64) -> Option<u64> {
     let address = |f: unsafe extern "C" fn()| f as usize as u64;
@@ -80,7 +80,7 @@ pub unsafe fn plain(nr: u32, args: &[usize; 6]) -> isize {
     unsafe { vmcall_plain(u64::from(nr), args.as_ptr()) }
 }
 
-/// Makes the call, or returns [`ABORTED`] if a signal waits.
+/// Makes the call, or returns [`ABORTED`] if a signal is pending.
 ///
 /// # Safety
 /// As the call itself; the VM lock must not be held.

@@ -1,11 +1,12 @@
-//! What is said when ppin itself fails: which app instruction it was about, in which
-//! fragment, where that came from, and how to repeat the run.
+//! The crash report of ppin itself: the app instruction that was executed, its fragment, where that
+//! came from, and how to repeat the run.
 //!
-//! Nothing is certain any more: the heap may be locked, the VM half changed. So the
-//! first line is out before anything is looked at, a second failure ends the report,
-//! and an alarm ends the process should it get stuck. The log gets it all, too: a program
-//! may have closed descriptor 2.
+//! No state is reliable at this point: the heap may be locked, the VM half changed. So the first
+//! line is written before any state is read, a second failure ends the report, and an alarm ends
+//! the process if the report hangs. The report also goes to the log: the program may have closed
+//! descriptor 2.
 
+use crate::gate::disp::scratch;
 use crate::signal::{DEFAULT, HOLD_ALL, bit};
 use crate::thread::{Reason, Thread};
 use crate::translate;
@@ -20,21 +21,21 @@ use ppin_abi::record::{ExitRec, SyscallRec, TrapRec};
 use ppin_os::signals::{self, KernelSigaction};
 use ppin_os::{c, file, peek, report};
 
-/// Seconds that the report may take.
-const PATIENCE: usize = 5;
-/// Longest command line that is repeated.
+/// Seconds until the alarm ends a hanging report.
+const TIMEOUT_SECONDS: usize = 5;
+/// Longest part of the command line that is shown, in bytes.
 const COMMAND: usize = 1500;
 
-/// Says `what` has failed, and what is known of it: at `pc` (unknown: somewhere in the VM)
-/// of `thread` (unknown: the one that runs on this stack).
+/// Prints `what` has failed and the crash report. `pc`: where (`None`: somewhere in the VM).
+/// `thread`: in which thread (`None`: the one that runs on this stack).
 pub fn say(what: Arguments<'_>, thread: Option<&Thread>, pc: Option<u64>) {
-    static SAID: AtomicBool = AtomicBool::new(false);
+    static REPORTED: AtomicBool = AtomicBool::new(false);
     report::line(what);
-    if SAID.swap(true, Ordering::Relaxed) {
+    if REPORTED.swap(true, Ordering::Relaxed) {
         return;
     }
     set_alarm();
-    let mut vm = vm::lock_at_any_price();
+    let mut vm = vm::lock_for_crash_report();
     vm.log(what);
     vm.write_log();
     let thread = thread.or_else(|| running(&vm));
@@ -53,7 +54,7 @@ pub fn say(what: Arguments<'_>, thread: Option<&Thread>, pc: Option<u64>) {
     );
 }
 
-/// One more line.
+/// Prints one line of the report, and logs it.
 fn tell(vm: &Vm, what: Arguments<'_>) {
     report::line(format_args!("ppin:   {what}"));
     vm.log_at_once(what);
@@ -67,11 +68,11 @@ fn set_alarm() {
     // SAFETY: no handler is installed.
     let _ = unsafe { signals::sigaction(c::SIGALRM, Some(&default)) };
     // SAFETY: takes a number.
-    let _ = unsafe { ppin_os::call(c::__NR_alarm, [PATIENCE, 0, 0, 0, 0, 0]) };
+    let _ = unsafe { ppin_os::call(c::__NR_alarm, [TIMEOUT_SECONDS, 0, 0, 0, 0, 0]) };
     signals::set_mask(HOLD_ALL & !bit(c::SIGALRM));
 }
 
-/// The thread on whose stack we are.
+/// The thread whose stack this code runs on.
 fn running(vm: &Vm) -> Option<&Thread> {
     let here = core::ptr::from_ref(&vm) as u64;
     let mut threads = vm.threads.all();
@@ -101,7 +102,7 @@ fn last_entry(vm: &Vm, thread: &Thread) -> String {
         r if (r == Reason::Syscall as u64 || r == Reason::Efault as u64) && known => {
             // SAFETY: as above.
             let rec = unsafe { (at as *const SyscallRec).read() };
-            let nr = thread.area.scratch[2];
+            let nr = thread.area.scratch[scratch::SYS_NR];
             alloc::format!("last in system call {nr} at {}", app(rec.pc))
         }
         r if r == Reason::Indirect as u64 => {
@@ -111,7 +112,7 @@ fn last_entry(vm: &Vm, thread: &Thread) -> String {
     }
 }
 
-/// The instruction and the fragment behind cache address `at`.
+/// Prints the app instruction and the fragment at cache address `at`.
 fn code(vm: &Vm, at: u64) {
     if let Some(spot) = translate::spot(vm, at) {
         let bytes = bytes(spot.pc);
@@ -123,7 +124,7 @@ fn code(vm: &Vm, at: u64) {
     tell(vm, format_args!("code at {at:#x}, {}", origin(vm, at)));
 }
 
-/// The fragment that holds `at`, and where it came from.
+/// Describes the fragment that holds `at`, and where it came from.
 fn origin(vm: &Vm, at: u64) -> String {
     if let Some(fresh) = vm.code.fragment_at(at) {
         let (head, count, context) = (
@@ -158,7 +159,7 @@ fn bytes(pc: AppPc) -> String {
     text
 }
 
-/// The command that led here, as a shell takes it.
+/// The command line that repeats this run, quoted for a shell.
 fn command(vm: &Vm) -> String {
     let config = &vm.config;
     let mut text = alloc::format!("ppin run -t {}", config.tool);

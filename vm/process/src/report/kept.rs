@@ -1,5 +1,5 @@
-//! Reports of a process that may not open files any more when they are due: what they
-//! need is opened before, if it may still be written to then.
+//! Report files of a process that will not be able to open files when its reports are due: they are
+//! opened in advance, if the filter still allows writing to them.
 
 use super::stderr;
 use crate::config::Config;
@@ -13,21 +13,21 @@ use ppin_os::lock::Mutex;
 use ppin_os::{c, proc};
 use ppin_seccomp::Confinement;
 
-/// How files of ours are opened for writing.
+/// Flags with which ppin opens its report files.
 pub const APPENDING: u32 = c::O_WRONLY | c::O_CREAT | c::O_APPEND | c::O_NONBLOCK | c::O_NOCTTY;
 
-/// Paths, and descriptors that write to them; high and close-on-exec.
+/// Paths of opened report files, and their descriptors, which are high and close-on-exec.
 static KEPT: Mutex<Vec<(String, i32)>> = Mutex::new(Vec::new());
-/// Descriptor 2 was what it was at start, and cannot change.
+/// Descriptor 2 is open for the same file as at start, and the filter forbids to change it.
 static STDERR_STANDS: AtomicBool = AtomicBool::new(false);
 
-/// Makes ready for `next`.
+/// Opens the files that will be needed under the filters `next`.
 pub fn keep(config: &Config, next: &Confinement) {
     let stats = config.flags & flag::STATS != 0;
     let output = config.tool != "null";
     for (path, _) in [(&config.output, output), (&config.stats, stats)]
         .into_iter()
-        // What the launcher was given open has no path.
+        // (A descriptor that the launcher has inherited has no path.)
         .filter(|(path, due)| *due && path.starts_with('/'))
     {
         keep_file(path, next);
@@ -64,7 +64,7 @@ fn keep_file(pattern: &str, next: &Confinement) {
     }
 }
 
-/// The descriptor that was kept for the file at `path`.
+/// The descriptor opened in advance for the file at `path`.
 #[must_use]
 pub fn descriptor(path: &str) -> Option<i32> {
     KEPT.lock()
@@ -73,7 +73,7 @@ pub fn descriptor(path: &str) -> Option<i32> {
         .map(|(_, fd)| *fd)
 }
 
-/// Whether descriptor 2 needs no look.
+/// Whether descriptor 2 is known to be unchanged.
 #[must_use]
 pub fn stderr_stands() -> bool {
     STDERR_STANDS.load(Ordering::Relaxed)

@@ -1,7 +1,7 @@
-//! `--log`: what the engine does, a line for each event, for those who look for a bug.
+//! `--log`: events of the engine, one line each, for debugging.
 //!
-//! Lines are gathered and appended to the file in pieces: nothing is held open, and
-//! several processes can write to one file.
+//! Lines are collected and appended to the file in pieces: no descriptor stays open, and several
+//! processes can write to one file.
 
 use super::outlet;
 use super::program::program;
@@ -11,20 +11,20 @@ use core::fmt::Arguments;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::AppPc;
 
-/// Bytes that are gathered.
+/// Bytes of collected lines from which on they are written.
 const PIECE: usize = 32 << 10;
 
-/// Whether there is a log, for those who do not hold the VM.
+/// Whether there is a log, for callers that do not hold the VM lock.
 static ON: AtomicBool = AtomicBool::new(false);
 
-/// Whether events are wanted.
+/// Whether events are logged.
 #[must_use]
 pub fn on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
 impl Vm {
-    /// Begins the log, if there is to be one.
+    /// Begins the log, if the configuration asks for one.
     pub fn begin_log(&mut self) {
         if self.config.log.is_empty() {
             return;
@@ -43,10 +43,10 @@ impl Vm {
         }
     }
 
-    /// Writes one that will be the last, or nearly.
+    /// Writes an event at once, because the process is about to end.
     pub fn log_at_once(&self, event: Arguments<'_>) {
         if let Some(line) = self.code.journal.line(event).filter(|_| !self.filtered) {
-            // There is no better place to complain to.
+            // An error cannot be reported anywhere else.
             let _ = outlet::append(&self.config.log, line.as_bytes());
         }
     }
@@ -59,22 +59,22 @@ impl Vm {
         }
     }
 
-    /// Writes what has been gathered.
+    /// Writes the collected lines.
     pub fn write_log(&mut self) {
         let text = self.code.journal.take();
         if !text.is_empty()
             && !self.filtered
             && let Err(e) = outlet::append(&self.config.log, text.as_bytes())
         {
-            self.lost_log = Some(e);
+            self.log_error = Some(e);
         }
     }
 
-    /// Writes the last of it, and says so on descriptor 2 if some of it is missing.
+    /// Writes the remaining lines, and a message to descriptor 2 if lines were lost.
     pub fn end_log(&mut self) {
         self.log(format_args!("end"));
         self.write_log();
-        if let Some(e) = self.lost_log.take() {
+        if let Some(e) = self.log_error.take() {
             let path = outlet::shown(&self.config.log);
             outlet::to_stderr(&alloc::format!(
                 "ppin: the log {path} is not complete: {e}\n"
@@ -82,13 +82,13 @@ impl Vm {
         }
     }
 
-    /// This process is a child: its parent writes what it has gathered.
+    /// Starts the log of a forked child: the collected lines are its parent's to write.
     pub fn log_of_child(&mut self) {
         let _ = self.code.journal.take();
         if on() {
             self.code.journal.begin(self.config.started_ns);
         }
-        self.lost_log = None;
+        self.log_error = None;
         self.log(format_args!("forked"));
     }
 }

@@ -1,4 +1,4 @@
-//! What is said: reports, statistics, the log, and last words when ppin itself fails.
+//! Output of ppin: tool reports, statistics, the log, and crash reports of ppin itself.
 
 pub mod diagnosis;
 pub mod kept;

@@ -1,11 +1,11 @@
-//! Where the report, the statistics and the log go, and what is done if they cannot.
+//! Destinations of the report, the statistics and the log, and the fallback if they cannot be
+//! written.
 //!
-//! The launcher has made sure before the program began that files can be written; no
-//! descriptor is held open in the program, so they are opened again when something is due.
-//! What cannot be written then (the disk is full, the folder is gone) goes to standard error
-//! behind a line that says why. Neither way changes how the program ends: no signal for a
-//! closed pipe or a file that is too large gets through, and nobody is waited for to open
-//! the other end of a FIFO.
+//! The launcher has checked before the program began that the files can be written. No descriptor
+//! stays open in the program, so the files are opened again when output is due. Output that cannot
+//! be written then (the disk is full, the folder is gone) goes to standard error, after a line with
+//! the reason. Neither way changes how the program ends: no signal for a closed pipe or for a file
+//! that is too large reaches it, and opening a FIFO does not wait for its reader.
 
 use super::kept::{self, APPENDING};
 use super::stderr;
@@ -14,8 +14,8 @@ use alloc::string::String;
 use ppin_os::file::{self, File};
 use ppin_os::{Errno, Result, c, signals};
 
-/// Writes `text` to `path` (appending, `%p` is the pid), or to descriptor 2 if there is no
-/// path, or it cannot be written. `what` it is stands in a message.
+/// Appends `text` to the file at `path` (`%p` is the pid), or to descriptor 2 if `path` is empty or
+/// cannot be written. `what` names the text in a message.
 pub fn deliver(what: &str, path: &str, text: &str) {
     if path.is_empty() {
         to_stderr(text);
@@ -29,7 +29,7 @@ pub fn deliver(what: &str, path: &str, text: &str) {
     }
 }
 
-/// The name of `path` for people.
+/// The name of `path` in messages.
 pub fn shown(path: &str) -> String {
     match Inherited::parse(path) {
         Some(inherited) => alloc::format!("descriptor {}", inherited.fd),
@@ -37,7 +37,7 @@ pub fn shown(path: &str) -> String {
     }
 }
 
-/// Makes sure that the file at `path` can be written, and makes it if it is missing.
+/// Checks that the file at `path` can be written, and creates it if it is missing.
 ///
 /// # Errors
 /// The kernel's.
@@ -60,7 +60,7 @@ pub fn append(path: &str, bytes: &[u8]) -> Result<()> {
     let path = kept::path(path);
     match File::open(&path, APPENDING, 0o666) {
         Ok(file) => {
-            // There is a reader, if it is a FIFO: from here on it may take its time.
+            // (A FIFO has a reader now: from here on, writes may wait for it.)
             file.set_status(c::O_APPEND);
             without_signals(|| file.write_all(bytes))
         }
@@ -71,18 +71,18 @@ pub fn append(path: &str, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Writes to descriptor 2, if that is still the file that it was at start.
+/// Writes to descriptor 2, if that is still open for the same file as at start.
 pub fn to_stderr(text: &str) {
     let closed = stderr::duplicate();
     let stands = || kept::stderr_stands() || stderr::is_the_first();
     if let Some(fd) = closed.or_else(|| stands().then_some(2)) {
-        // There is no better place to complain to.
+        // An error cannot be reported anywhere else.
         let _ = without_signals(|| file::write_all(fd, text.as_bytes()));
     }
 }
 
-/// A descriptor that the launcher was given and told to write to, as the text
-/// `fd:NUMBER:DEVICE:INODE`. The program may have put another file in its place.
+/// A descriptor that the launcher has inherited and was told to write to, in the form
+/// `fd:NUMBER:DEVICE:INODE`. The program may have replaced its file by another one.
 struct Inherited {
     fd: i32,
     file: (u64, u64),
@@ -105,16 +105,16 @@ impl Inherited {
     }
 }
 
-/// Does work that may write to a pipe without a reader, or beyond a limit of size: the
-/// signals that punish it are taken back.
+/// Runs `work`, which may write to a pipe without a reader, or beyond a size limit, and discards
+/// the signals that the kernel sends for that.
 fn without_signals<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    const PUNISHING: u64 = bit(c::SIGPIPE) | bit(c::SIGXFSZ);
+    const RAISED: u64 = bit(c::SIGPIPE) | bit(c::SIGXFSZ);
     let before = signals::mask();
     let waiting = signals::pending();
-    signals::set_mask(before | PUNISHING);
+    signals::set_mask(before | RAISED);
     let result = work();
     if result.is_err() {
-        signals::take_pending(PUNISHING & !waiting);
+        signals::take_pending(RAISED & !waiting);
     }
     signals::set_mask(before);
     result

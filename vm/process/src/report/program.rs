@@ -1,13 +1,13 @@
-//! Which program runs.
+//! Path of the running program.
 
 use alloc::string::String;
 use ppin_os::lock::Mutex;
 use ppin_os::{c, file};
 
-/// The program, while it could be asked for.
+/// Path of the program, stored while the kernel could be asked.
 static PROGRAM: Mutex<String> = Mutex::new(String::new());
 
-/// Soon it cannot be asked for any more.
+/// Stores the path, because a filter will soon forbid to ask for it.
 pub fn remember() {
     let now = program();
     *PROGRAM.lock() = now;

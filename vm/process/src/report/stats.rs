@@ -1,4 +1,4 @@
-//! Figures of one process, written as one JSON line at its end.
+//! Statistics of one process, written as one JSON line at its end.
 
 use crate::config::Config;
 use alloc::string::String;
@@ -8,12 +8,12 @@ use ppin_abi::boot::CacheMode;
 use ppin_codecache::CodeCache;
 use ppin_os::{proc, time};
 
-/// Time stamp ticks by what they were spent on.
+/// Clock values from the start of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Times {
-    /// Counter and CLOCK_MONOTONIC (ns) when the runtime began.
+    /// Time stamp counter when the runtime began.
     pub start_ticks: u64,
-    /// See above.
+    /// CLOCK_MONOTONIC (ns) when the runtime began.
     pub start_ns: u64,
     /// From the launcher's start of injection to the runtime's first instruction, in
     /// nanoseconds.
@@ -21,7 +21,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// Nanoseconds in so many `ticks`: the counter runs at the rate seen since the start.
+    /// Returns a function from ticks to nanoseconds. It uses the counter's rate since the start.
     fn nanoseconds(&self) -> impl Fn(u64) -> u64 {
         let (ticks, ns) = time::both();
         let ticks = ticks.saturating_sub(self.start_ticks);
@@ -30,16 +30,16 @@ impl Times {
     }
 }
 
-/// See the module. Keys are a contract (DESIGN: CLI).
+/// Statistics of one process. Their JSON keys are part of the command line's contract.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
-    /// Entries of the VM.
+    /// How often the VM was entered.
     pub vm_entries: u64,
-    /// Comparisons with the processor.
+    /// Results of `--check=sample`.
     pub check: crate::sampling::Figures,
-    /// Times.
+    /// Clock values from the start of the run.
     pub time: Times,
-    /// Children that ran natively, and why.
+    /// Programs that ran natively, and why.
     pub native: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Descriptor 2: whether it is still what it was, and what stands in for it.
+//! Descriptor 2: whether its file is still the one from the start, and the duplicate that replaces
+//! it.
 
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use ppin_os::file::{self, Stat};
@@ -21,7 +22,7 @@ pub fn remember() {
     }
 }
 
-/// Whether descriptor 2 is still the file that it was at start.
+/// Whether descriptor 2 is still open for the same file as at start.
 #[must_use]
 pub fn is_the_first() -> bool {
     let then = (
@@ -40,7 +41,7 @@ pub fn duplicate() -> Option<i32> {
     Some(DUPLICATE.load(Ordering::Relaxed)).filter(|fd| *fd >= 0)
 }
 
-/// From here on that is it.
+/// Sets the duplicate of descriptor 2 (`None`: there is none).
 pub fn keep_duplicate(fd: Option<i32>) {
     DUPLICATE.store(fd.unwrap_or(-1), Ordering::Relaxed);
 }

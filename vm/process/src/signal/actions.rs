@@ -1,16 +1,16 @@
-//! Dispositions: what the app has set, and what the kernel is told.
+//! Signal dispositions: those that the app has set, and those that the kernel is given.
 
-use super::left::is_left;
+use super::kernel_kills;
 use super::restorer::restorer;
 use super::sets::{DEFAULT, FAULTS, HOLD_ALL, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, default_kills};
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_os::c;
 use ppin_os::signals::{KernelSigaction, SigSet, sigaction};
 
-/// Address of what the kernel calls when a signal is delivered.
+/// Address of the VM's signal handler.
 static HANDLER: AtomicU64 = AtomicU64::new(0);
 
-/// Signals are handled at `address` from here on.
+/// Sets the address of the VM's signal handler.
 pub fn handled_at(address: u64) {
     HANDLER.store(address, Ordering::Relaxed);
 }
@@ -20,8 +20,8 @@ pub fn handled_at(address: u64) {
 pub struct Actions(pub [KernelSigaction; MAX_SIGNAL as usize + 1]);
 
 impl Actions {
-    /// Reads what exec left: defaults and ignored signals, of which the kernel does not know
-    /// those of `ignored`.
+    /// Reads the dispositions that exec has left: default, or ignored. `ignored` are ignored
+    /// signals that the kernel does not know as such.
     #[must_use]
     pub fn inherited(ignored: SigSet) -> Self {
         let mut actions = [KernelSigaction::default(); MAX_SIGNAL as usize + 1];
@@ -35,14 +35,14 @@ impl Actions {
         Self(actions)
     }
 
-    /// Signals that are ignored, though the kernel has our handler for them.
+    /// Signals that the app ignores, while the kernel has the VM's handler for them.
     #[must_use]
     pub fn ignored_faults(&self) -> SigSet {
         self.ignored_and_caught()[0] & FAULTS
     }
 
-    /// Has the kernel ignore `signals`, for a program that is about to be executed without
-    /// us. There must be no fault of ours until each is installed again.
+    /// Has the kernel ignore `signals`, for a program that is about to be executed natively. The VM
+    /// must not fault until each is installed again.
     pub fn leave_ignored(signals: SigSet) {
         let ignore = KernelSigaction {
             handler: IGNORE,
@@ -54,8 +54,8 @@ impl Actions {
         }
     }
 
-    /// Back to the defaults, but for ignored signals (the kernel's `flush_signal_handlers`);
-    /// the signals that were handled.
+    /// Resets all signals to the default, except ignored ones (the kernel's
+    /// `flush_signal_handlers`); returns the signals that had a handler.
     pub fn clear(&mut self) -> SigSet {
         let mut handled = 0;
         for (signal, action) in (0u32..).zip(&mut self.0).skip(1) {
@@ -86,23 +86,23 @@ impl Actions {
         ]
     }
 
-    /// Brings the kernel's disposition of `signal` in line with the app's.
+    /// Installs the kernel's disposition of `signal` that implements the app's.
     pub fn install(&self, signal: u32) {
         if UNCATCHABLE & bit(signal) != 0 {
             return;
         }
         let ours = kernel_action(signal, &self.0[signal as usize]);
-        // SAFETY: the handler is made to be one; dispositions of the app stay.
+        // SAFETY: the handler is the VM's signal handler, or one that the app has set.
         let _ = unsafe { sigaction(signal, Some(&ours)) };
     }
 }
 
-/// What the kernel is told for a disposition of the app.
+/// The kernel's disposition that implements `app`, the app's disposition of `signal`.
 fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
     const KEPT: u64 = (c::SA_RESTART | c::SA_NOCLDSTOP | c::SA_NOCLDWAIT) as u64;
     let needed = FAULTS & bit(signal) != 0;
     let kills = app.handler == DEFAULT && default_kills(signal);
-    let left = kills && is_left(signal);
+    let left = kills && kernel_kills::by(signal);
     let caught = app.handler > IGNORE || (kills && !left);
     if !caught && (left || !needed) {
         return KernelSigaction {
@@ -111,7 +111,7 @@ fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
             ..*app
         };
     }
-    // The handler itself looks at memory that may not be there.
+    // The handler itself may fault when it reads app memory.
     let nested = if needed { c::SA_NODEFER } else { 0 };
     let ours = u64::from(c::SA_SIGINFO | c::SA_ONSTACK | SA_RESTORER | nested);
     KernelSigaction {
@@ -124,8 +124,8 @@ fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
 
 const SA_RESTORER: u32 = 0x0400_0000;
 
-/// Takes over all signals of the process. `SIGPIPE` and friends with default action
-/// are caught too, so that the cache can be saved before the process dies.
+/// Installs the kernel's dispositions of all signals. Signals with a deadly default action (such as
+/// `SIGPIPE`) are caught, too, so that the cache can be saved before the process dies.
 pub fn take_over(actions: &Actions) {
     for signal in 1..=MAX_SIGNAL {
         let app = &actions.0[signal as usize];

@@ -10,10 +10,10 @@ pub struct AltStack {
     pub size: u64,
     /// `SS_AUTODISARM` is set.
     pub autodisarm: bool,
-    /// It was set with `SS_ONSTACK`, which means nothing but is shown in frames.
+    /// It was set with `SS_ONSTACK`, which has no effect but is shown in frames.
     pub marked: bool,
-    /// Neither set nor taken away since the program began: the kernel has no `SS_DISABLE`
-    /// on record then, which is shown in frames.
+    /// It was neither set nor disabled since the program began. The kernel then does not report
+    /// `SS_DISABLE`, which is visible in frames.
     pub untouched: bool,
 }
 
@@ -25,19 +25,20 @@ pub const SS_DISABLE: u32 = 2;
 pub const SS_AUTODISARM: u32 = 1 << 31;
 
 impl AltStack {
-    /// Whether `sp` is on it.
+    /// Whether `sp` lies on the alternate stack.
     #[must_use]
     pub fn holds(&self, sp: u64) -> bool {
         self.size != 0 && sp > self.base && sp - self.base <= self.size
     }
 
-    /// The same as far as the kernel cares: one that disarms itself is never in use.
+    /// Whether the kernel considers the alternate stack in use at `sp`: one that disarms itself
+    /// never is.
     #[must_use]
     pub fn in_use(&self, sp: u64) -> bool {
         self.holds(sp) && !self.autodisarm
     }
 
-    /// As the app has set it, for frames.
+    /// The `stack_t` of the app's setting, for signal frames.
     #[must_use]
     pub fn as_set(&self) -> [u64; 3] {
         let mode = match (self.size, self.marked) {
@@ -48,7 +49,7 @@ impl AltStack {
         [self.base, u64::from(mode | self.flag_bits()), self.size]
     }
 
-    /// As `sigaltstack` tells it to an app whose stack pointer is `sp`.
+    /// The `stack_t` that `sigaltstack` returns to an app whose stack pointer is `sp`.
     #[must_use]
     pub fn as_told(&self, sp: u64) -> [u64; 3] {
         let mode = match self.size {

@@ -1,22 +1,22 @@
-//! How a thread left the cache.
+//! The last exit of a thread from the code cache at an indirect branch.
 
-/// Where a thread was before it left the cache at an indirect branch.
+/// The last exit of a thread from the code cache at an indirect branch.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Departure {
-    /// The branch's target; 0: the cache was left otherwise.
+    /// The branch's target; 0: the exit was of another kind.
     pub target: u64,
     /// Cache address of the fragment that was entered last.
     pub entered: u64,
-    /// Where the last system call came back to.
+    /// Cache address to which the last system call returned.
     pub resumed: u64,
-    /// Base of its gs.
+    /// Base of the app's gs.
     pub gs_base: u64,
 }
 
 impl Departure {
-    /// The thread has left the cache for `target`. It had entered it last at `entered`, and its
-    /// last system call came back to `resumed`.
+    /// The thread has left the cache with the branch target `target`. It had last entered it at
+    /// `entered`, and its last system call returned to `resumed`.
     #[must_use]
     pub fn new(target: u64, entered: u64, resumed: u64, gs_base: u64) -> Self {
         Self {

@@ -1,15 +1,15 @@
-//! Signals with the numbers of faults, sent by somebody, while the app blocks them. The
-//! kernel does not know that they are blocked, since the cache needs the real ones: they
-//! arrive here, and are pending as the app sees it.
+//! Held signals: signals with the numbers of faults that were sent by a process while the app
+//! blocks them. The kernel cannot block these numbers, since the cache needs the real faults. So
+//! such signals reach the VM, which keeps them pending for the app.
 //!
-//! One sent to a thread stays with it. One sent to the process goes on to a thread that
-//! would take it; if there is none, the process holds it until one asks.
+//! A signal sent to a thread is held by the thread. A signal sent to the process goes to a thread
+//! that does not block it; if there is none, the process holds it until a thread takes it.
 
 use super::sets::{FAULTS, bit};
 use ppin_os::frame::SigInfo;
 use ppin_os::signals::SigSet;
 
-/// Some such signals, one of each number: they do not queue.
+/// Held signals, at most one of each number: they do not queue.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Held {
@@ -18,24 +18,24 @@ pub struct Held {
 }
 
 impl Held {
-    /// None.
+    /// No held signals.
     pub const NONE: Self = Self {
         set: 0,
         info: [SigInfo::NONE; FAULTS.count_ones() as usize],
     };
 
-    /// Those held.
+    /// The set of held signals.
     #[must_use]
     pub fn set(&self) -> SigSet {
         self.set
     }
 
-    /// Forgets those of `signals`.
+    /// Drops held signals of the set `signals`.
     pub fn forget(&mut self, signals: SigSet) {
         self.set &= !signals;
     }
 
-    /// Holds `info`, unless another of its number is held.
+    /// Holds the signal of `info`, unless one of its number is held already.
     pub fn put(&mut self, info: &SigInfo) {
         let bit = bit(info.signo as u32);
         if self.set & bit == 0 {
@@ -44,7 +44,7 @@ impl Held {
         }
     }
 
-    /// Takes the lowest of `wanted` out.
+    /// Removes and returns the held signal of `wanted` with the lowest number.
     pub fn take(&mut self, wanted: SigSet) -> Option<SigInfo> {
         let found = self.set & wanted;
         let lowest = found & found.wrapping_neg();

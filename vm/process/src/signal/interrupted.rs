@@ -1,4 +1,4 @@
-//! Where signals have interrupted the app.
+//! Interruptions of the app by signals.
 
 /// Where a signal interrupted the app.
 #[derive(Clone, Copy, Debug, Default)]
@@ -10,6 +10,6 @@ pub struct Interrupted {
     pub pc: u64,
     /// A cache address in the fragment that was running; 0: none was.
     pub code: u64,
-    /// It continues a basic block there.
+    /// The app was interrupted inside a basic block.
     pub continues: bool,
 }

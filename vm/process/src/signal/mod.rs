@@ -1,12 +1,11 @@
-//! A thread's and a process's share of signal handling: state only. What is done with it, the
-//! engine decides.
+//! Signal state of threads and processes. The engine decides how signals are handled.
 
 pub mod actions;
 pub mod alt;
 pub mod departure;
 pub mod held;
 pub mod interrupted;
-pub mod left;
+pub mod kernel_kills;
 pub mod native;
 pub mod restorer;
 pub mod returning;
@@ -17,6 +16,6 @@ pub mod trap_flag;
 
 pub use actions::{Actions, handled_at, take_over};
 pub use sets::{
-    DEFAULT, FAULTS, HOLD_ALL, IGNORE, MAX_SIGNAL, NOTHING, UNCATCHABLE, bit, default_kills,
-    dumps_core, kernel_mask,
+    DEFAULT, FAULTS, HOLD_ALL, HOLD_FAULTS_TOO, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit,
+    default_kills, dumps_core, kernel_mask,
 };

@@ -1,16 +1,16 @@
-//! An instruction that the CPU runs in its own place.
+//! Progress of an app instruction that runs natively, at its own address.
 
-/// How far the instruction is.
+/// Progress of an app instruction that runs natively, at its own address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum Native {
-    /// None is being run.
+    /// No instruction runs natively.
     #[default]
     Off = 0,
-    /// On the way to it.
+    /// The thread is on its way to the instruction.
     Approaching,
-    /// At it.
+    /// The thread executes the instruction.
     There,
-    /// Behind it, in code that is not of 64 bits.
+    /// The thread runs 32-bit or 16-bit code, to which the instruction has led.
     Compat,
 }

@@ -1,11 +1,11 @@
-//! The way out of our handlers, in assembly.
+//! Return from the VM's signal handler, in assembly.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_os::frame::UContext;
 
 unsafe extern "C" {
-    /// `sa_restorer` of our handlers.
+    /// `sa_restorer` of the VM's signal handler.
     pub fn restorer();
 }
 
@@ -19,9 +19,9 @@ core::arch::global_asm!(
     "mov eax, 15",
     "syscall",
     "ud2",
-    // Without the call: rsp is the context's address. Vector state first, as the kernel
-    // has laid it down (the magic number tells of more than fxsave knows), then a frame
-    // for iretq below, then the registers.
+    // Without rt_sigreturn: rsp is the context's address. First the vector state is restored, as
+    // the kernel has saved it (the magic number says that it is an XSAVE area). Then a frame for
+    // iretq is pushed, and the registers are loaded.
     "2:",
     "mov rbp, rsp",
     "mov rdi, [rbp + {fpstate}]",
@@ -62,16 +62,16 @@ core::arch::global_asm!(
     gregs = const offset_of!(UContext, gregs),
 );
 
-/// The app's filters would not let the kernel return from a handler. It is done by hand
-/// then, with all but the mask: signals stay blocked as they were for the handler.
+/// The app's filters forbid rt_sigreturn. The restorer then restores all but the mask itself:
+/// signals stay blocked as they were for the handler.
 static BY_HAND: AtomicBool = AtomicBool::new(false);
 
-/// Says which way handlers return; whether that is news.
+/// Sets whether handlers return without rt_sigreturn; returns whether that is a change.
 pub fn return_by_hand(by_hand: bool) -> bool {
     BY_HAND.swap(by_hand, Ordering::Relaxed) != by_hand
 }
 
-/// Whether handlers return without the kernel.
+/// Whether handlers return without rt_sigreturn.
 #[must_use]
 pub fn returns_by_hand() -> bool {
     BY_HAND.load(Ordering::Relaxed)

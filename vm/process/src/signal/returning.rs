@@ -1,10 +1,10 @@
-//! The way back from the app's handlers: the kernel restores the app's state from a
-//! frame of ours, at a cache address.
+//! Return from the app's signal handlers: the kernel restores the app's state from a frame of the
+//! VM, with a cache address as the pc.
 //!
-//! A signal that arrives when the frame is complete and the kernel has not read it yet
-//! would be lost until the next one: our handler therefore turns the frame to the
-//! delivery trap. Nothing is blocked meanwhile, which would take a system call that
-//! the app's filter may not know.
+//! A signal that arrives after the frame is complete, and before the kernel has read it, would stay
+//! undelivered until the next one. So the VM's signal handler makes the frame return to the
+//! delivery trap. Signals are not blocked meanwhile: that would take a system call that the app's
+//! filter may forbid.
 
 use super::sets::HOLD_ALL;
 use ppin_os::frame::{UContext, greg};
@@ -15,24 +15,24 @@ use ppin_os::frame::{UContext, greg};
 pub struct Returning(pub(crate) u64);
 
 impl Returning {
-    /// The VM was entered anew: a frame from the last time is gone.
+    /// Forgets the frame, because the VM was entered again.
     pub fn forget(&mut self) {
         self.0 = 0;
     }
 
-    /// A signal has arrived in the VM with the stack pointer `sp` and waits; `trap` is the
-    /// address of the delivery trap.
+    /// Makes the frame return to the delivery trap at `trap`, because a signal has arrived in the
+    /// VM with the stack pointer `sp` and is pending.
     pub fn hold(&self, sp: u64, trap: u64) {
-        // Stacks grow down: above the frame it is no longer, or not yet, in use.
+        // Stacks grow down: if `sp` is above the frame, the frame is not in use.
         if self.0 != 0 && sp <= self.0 {
-            // SAFETY: it lies on the VM stack of the interrupted thread, in use.
+            // SAFETY: the frame lies on the VM stack of the interrupted thread, in use.
             unsafe { turn_to_delivery(self.0 as *mut UContext, trap) };
         }
     }
 }
 
 /// # Safety
-/// `context` is a frame of ours.
+/// `context` is a frame of the VM.
 pub(crate) unsafe fn turn_to_delivery(context: *mut UContext, trap: u64) {
     // SAFETY: the caller's promise.
     unsafe {

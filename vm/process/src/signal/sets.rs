@@ -19,17 +19,17 @@ pub const FAULTS: SigSet =
 /// Signals that cannot be caught or blocked.
 pub const UNCATCHABLE: SigSet = bit(c::SIGKILL) | bit(c::SIGSTOP);
 
-/// What the kernel must have in place of an app's mask.
+/// The mask to install in the kernel for the app's mask `app`.
 #[must_use]
 pub const fn kernel_mask(app: SigSet) -> SigSet {
     app & !FAULTS
 }
 
-/// Everything that can wait.
+/// All signals but faults.
 pub const HOLD_ALL: SigSet = !FAULTS;
 
-/// Holds back faults, too: for moments in which a thread has no place to handle any.
-pub const NOTHING: SigSet = !0;
+/// All signals, faults included: for moments in which a thread cannot handle any.
+pub const HOLD_FAULTS_TOO: SigSet = !0;
 
 /// Whether the default action of `signal` ends the process (signal(7)).
 #[must_use]
@@ -48,7 +48,7 @@ pub const fn default_kills(signal: u32) -> bool {
     )
 }
 
-/// Whether the default action of `signal` is to leave a core file, too (signal(7)).
+/// Whether the default action of `signal` is to write a core file (signal(7)).
 #[must_use]
 pub const fn dumps_core(signal: u32) -> bool {
     matches!(

@@ -1,9 +1,9 @@
-//! The stack on which our handlers run.
+//! The stack on which the VM's signal handler runs.
 
 use super::state::SignalState;
 use ppin_os::c;
 
-/// Tells the kernel of the thread's signal stack.
+/// Installs the thread's signal stack in the kernel (sigaltstack(2)).
 pub fn install_stack(state: &SignalState) {
     let stack: [u64; 3] = [state.stack.0, 0, state.stack.1];
     // SAFETY: a stack_t (pointer, flags, size); the memory is the thread's own.

@@ -1,4 +1,4 @@
-//! A thread's share of signal handling. All zero is the state of a new thread.
+//! Signal state of a thread. All zero is the state of a new thread.
 
 use super::alt::AltStack;
 use super::departure::Departure;
@@ -11,38 +11,38 @@ use core::sync::atomic::AtomicBool;
 use ppin_os::frame::SigInfo;
 use ppin_os::signals::SigSet;
 
-/// Interruptions that are remembered for their return.
+/// Number of interruptions that are remembered.
 const INTERRUPTED: usize = 16;
 
-/// See the module.
+/// Signal state of a thread.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SignalState {
-    /// Our signal stack: lowest address, bytes.
+    /// The VM's signal stack: lowest address, bytes.
     pub stack: (u64, u64),
     /// The app's mask, faults included.
     pub mask: SigSet,
     /// The app's alternate stack.
     pub alt: AltStack,
-    /// The signal that waits; number 0: none.
+    /// The pending signal; number 0: none.
     pub waiting: SigInfo,
-    /// One app instruction is being run in its own place.
+    /// Progress of an app instruction that runs natively.
     pub native: Native,
-    /// Its address.
+    /// Address of the instruction that runs natively.
     pub native_pc: u64,
-    /// Cache address of its translation, which only says that there is none.
+    /// Cache address of the trap stub for that instruction.
     pub native_entry: u64,
-    /// The thread was asked to leave.
-    pub leaving: bool,
-    /// The process is left to itself from the instruction on that is to run natively.
-    pub departed: bool,
-    /// The leader of a common halt has asked this thread .
-    pub asked: AtomicBool,
-    /// It has halted.
+    /// Another process has asked that this process be left.
+    pub leave_requested: bool,
+    /// The process is left to itself at the instruction that is to run natively.
+    pub leave_at_native: bool,
+    /// The leader of a common halt has asked this thread to halt.
+    pub halt_requested: AtomicBool,
+    /// The thread has halted.
     pub halted: AtomicBool,
-    /// The signal that waits ends the process, whatever the program says of it.
-    pub doomed: bool,
-    /// The thread is being stepped to a boundary.
+    /// The pending signal ends the process, whatever its disposition.
+    pub waiting_kills: bool,
+    /// The thread is single-stepped to the next boundary.
     pub stepping: bool,
     /// Address of the instruction that is being stepped over; 0: unknown.
     pub stepped_from: u64,
@@ -52,16 +52,16 @@ pub struct SignalState {
     pub saved_mask: Option<SigSet>,
     /// Fault signals sent to the thread while the app blocks them.
     pub held: Held,
-    /// What it waits for in `rt_sigtimedwait`.
+    /// Signals that the thread waits for in `rt_sigtimedwait`.
     pub awaited: SigSet,
     /// Error code, trap number and address of the app's last fault: the kernel
     /// repeats them in every later frame.
     pub last_fault: [u64; 3],
     /// Faults since the VM was entered last.
     pub faults: u32,
-    /// It returns from a handler of the app.
+    /// The frame by which the thread returns from a handler of the app.
     pub returning: Returning,
-    /// How the thread left the cache last.
+    /// The thread's last exit from the cache.
     pub departure: Departure,
     interrupted: [Interrupted; INTERRUPTED],
     next: usize,
@@ -70,13 +70,13 @@ pub struct SignalState {
 impl SignalState {
     /// Remembers an interruption for the return from its frame.
     pub fn remember(&mut self, interrupted: Interrupted) {
-        // Whatever lay at its place is gone.
+        // An older frame at the same address no longer exists.
         let _ = self.recall(interrupted.frame);
         self.interrupted[self.next % INTERRUPTED] = interrupted;
         self.next = self.next.wrapping_add(1);
     }
 
-    /// What the frame at `frame` interrupted; forgets it.
+    /// Removes and returns the interruption whose frame is at `frame`.
     pub fn recall(&mut self, frame: u64) -> Option<Interrupted> {
         let mut all = self.interrupted.iter_mut();
         all.find(|i| i.frame == frame && frame != 0)

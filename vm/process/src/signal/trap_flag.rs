@@ -8,33 +8,33 @@ pub const TRAP_FLAG: u64 = 0x100;
 /// The app's trap flag.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TrapFlag {
-    /// It is on.
+    /// The app has set it.
     pub on: bool,
-    /// The next boundary is one that the app stands at already, or that no trap is due
-    /// at (behind a system call).
-    pub standing: bool,
-    /// It has been turned off by the instruction at hand, behind which a trap is due.
-    pub last: bool,
+    /// No trap is due at the next boundary: the app stands there already, or a system call precedes
+    /// it.
+    pub skip_next: bool,
+    /// The current instruction has cleared the flag; one more trap is due after it.
+    pub one_more: bool,
 }
 
 impl TrapFlag {
-    /// As it is in `flags`.
+    /// The state for app flags `flags`.
     #[must_use]
     pub const fn of(flags: u64) -> Self {
         Self {
             on: flags & TRAP_FLAG != 0,
-            standing: false,
-            last: false,
+            skip_next: false,
+            one_more: false,
         }
     }
 
-    /// Whether app instructions trap.
+    /// Whether a trap is due after the current app instruction.
     #[must_use]
     pub const fn traps(self) -> bool {
-        self.on || self.last
+        self.on || self.one_more
     }
 
-    /// What `flags` must be while the app runs.
+    /// The CPU's flags while the app runs with `flags`.
     #[must_use]
     pub const fn applied(self, flags: u64) -> u64 {
         flags & !TRAP_FLAG | if self.traps() { TRAP_FLAG } else { 0 }

@@ -1,6 +1,6 @@
-//! Threads of the app as the VM sees them, and what those of one process share.
+//! Threads of the app, and the state that threads of one process share.
 
-mod belonging;
+mod membership;
 mod process;
 mod regs;
 mod segment;

@@ -1,7 +1,7 @@
-//! A thread of the app as the VM sees it.
+//! The structure of one app thread.
 //!
-//! Everything of one thread lies in one mapping; `gs` points at [`Thread`], whose
-//! first field is the area that emitted code knows.
+//! All memory of one thread lies in one mapping. `gs` points at [`Thread`], whose first field is
+//! the area that emitted code accesses.
 //!
 //! ```text
 //! +0        guard page
@@ -26,31 +26,31 @@ pub const VM_STACK: u64 = 256 << 10;
 /// Bytes of signal stack: several nested frames with all vector state.
 pub const SIGNAL_STACK: u64 = 128 << 10;
 
-/// See the module. Field order up to `vm_sp` is known to the gate.
+/// The structure of one app thread. The gate's assembly knows the field order up to `vm_sp`.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Thread {
-    /// What emitted code reaches.
+    /// The area that emitted code accesses through gs.
     pub area: Area,
     /// App registers while in the VM.
     pub regs: Regs,
     /// xmm0 to xmm15 while in the VM.
     pub xmm: [[u64; 2]; 16],
-    /// A [`Reason`].
+    /// The [`Reason`] of the last VM entry.
     pub reason: u64,
-    /// Its operand.
+    /// Operand of the [`Reason`].
     pub operand: u64,
-    /// Where the VM goes when it leaves: a cache address.
+    /// Cache address at which the VM enters the cache.
     pub target: u64,
     /// Top of the VM stack.
     pub vm_sp: u64,
-    /// Nonzero: a signal waits to be delivered before the cache is entered.
+    /// Nonzero: a signal is pending, to be delivered before the cache is entered.
     pub pending: u64,
     /// Cache address that the VM was about to enter when `pending` turned it away.
     pub entering: u64,
     /// App pc for [`Reason::Resume`].
     pub resume_pc: u64,
-    /// Context with it.
+    /// Context of the translation for [`Reason::Resume`].
     pub resume_context: u32,
     /// Dense number of the thread, from 0.
     pub index: u32,
@@ -58,28 +58,29 @@ pub struct Thread {
     pub tid: i32,
     /// The process shares its memory with the one that created it (vfork).
     pub borrowed_memory: bool,
-    /// Its creator waits for its end or exec (`CLONE_VFORK`), and forgets it then.
-    pub awaited: bool,
+    /// Its creator waits for its end or exec (`CLONE_VFORK`), and then frees this structure.
+    pub creator_waits: bool,
     /// Cache generation that this thread was last seen to know (see [`ppin_codecache::fresh`]).
     pub epoch: u64,
     /// Selector of the app's gs.
     pub gs_selector: u16,
-    /// What the thread shares with the others of its process.
+    /// State shared with the other threads of its process.
     pub(super) process: *mut Process,
-    /// Signals.
+    /// Signal state.
     pub signals: SignalState,
-    /// Which of its calls the app wants to see.
+    /// The thread's Syscall User Dispatch.
     pub user_dispatch: UserDispatch,
-    /// What the app has registered for restartable sequences, and the flags to take it
-    /// back: address, length, flags, signature; address 0: nothing.
+    /// The app's rseq(2) registration with the flags that unregister it: address, length, flags,
+    /// signature; address 0: none.
     pub rseq_call: [usize; 4],
-    /// Where the kernel clears the thread's id when it ends; 0: nowhere, or unknown.
-    pub cleared_at_exit: u64,
-    /// The mapping that holds all this.
+    /// Address at which the kernel clears the thread's id when it ends (set_tid_address(2)); 0:
+    /// none, or unknown.
+    pub clear_child_tid: u64,
+    /// The mapping that holds the thread's memory: start, length.
     pub map: (u64, u64),
 }
 
-/// Where each part lies in a thread's mapping.
+/// Offsets of the parts in a thread's mapping.
 struct Layout {
     vm_top: u64,
     signal_stack: u64,
@@ -102,13 +103,13 @@ fn layout(counter_bytes: u64) -> Layout {
     }
 }
 
-/// Makes a guard page, unless a filter of the app's would not have it. Newer kernels need
-/// no mapping of its own for it (`MADV_GUARD_INSTALL`, madvise(2)): each process that shares
-/// this memory walks all mappings when it ends, and there may be thousands.
+/// Makes a guard page, unless a filter of the app forbids that. Newer kernels need no mapping of
+/// its own for it (`MADV_GUARD_INSTALL`, madvise(2)). That matters because each process that shares
+/// this memory walks all mappings when it ends, and there may be thousands of threads.
 ///
 /// # Safety
 /// As [`mem::protect`].
-unsafe fn fence(page: u64) -> ppin_os::Result<()> {
+unsafe fn make_guard_page(page: u64) -> ppin_os::Result<()> {
     let args = |last: u32| [page as usize, mem::PAGE as usize, last as usize, 0, 0, 0];
     let may = |nr, args| filter::verdict(nr, &args) == Action::Allow;
     let guard = args(ppin_os::c::MADV_GUARD_INSTALL);
@@ -147,8 +148,8 @@ impl Thread {
         let base = ppin_os::place::anywhere(l.len, mem::RW)?;
         // SAFETY: guard pages of a fresh mapping.
         unsafe {
-            fence(base)?;
-            fence(base + l.vm_top)?;
+            make_guard_page(base)?;
+            make_guard_page(base + l.vm_top)?;
         }
         let thread = (base + l.thread) as *mut Self;
         // SAFETY: fresh zero pages are a valid Thread (integers and plain arrays).
@@ -166,8 +167,8 @@ impl Thread {
         Ok(thread)
     }
 
-    /// Makes this the structure of the running thread.
-    pub fn adopt(&mut self) {
+    /// Makes this the structure of the running thread: sets gs, the thread id and the signal stack.
+    pub fn make_current(&mut self) {
         ppin_os::segment::set_gs_base(self.area.self_ptr);
         self.tid = proc::tid();
         install_stack(&self.signals);
@@ -200,10 +201,10 @@ impl Thread {
     }
 }
 
-/// The structure of the thread whose signal stack this is.
+/// The structure of the thread whose signal stack begins at `base`.
 ///
 /// # Safety
-/// It is the one that the kernel has put into a signal frame of ours, and the caller
+/// `base` is the signal stack that the kernel has put into a signal frame of the VM, and the caller
 /// holds no other reference to the structure.
 #[must_use]
 pub unsafe fn of_signal_stack<'a>(base: u64) -> &'a mut Thread {

@@ -1,18 +1,18 @@
-//! The threads that live, of all processes in this memory.
+//! The list of live threads, of all processes that share this memory.
 
 use super::thread::Thread;
 use alloc::vec::Vec;
 
-/// See the module. Under the lock of the VM.
+/// The list of live threads. It is protected by the VM lock.
 #[derive(Debug)]
 pub struct Threads {
     live: Vec<*mut Thread>,
-    /// Number of the next one.
+    /// Number of the next thread.
     next: u32,
 }
 
 impl Threads {
-    /// The first thread alone.
+    /// A list with only the first thread.
     #[must_use]
     pub fn new(first: *mut Thread) -> Self {
         Self {
@@ -21,43 +21,46 @@ impl Threads {
         }
     }
 
-    /// All of them.
+    /// All live threads.
     pub fn all(&self) -> impl Iterator<Item = &Thread> + Clone {
         // SAFETY: a thread is in the list from before it runs to its end, and the lock is held.
         self.live.iter().map(|thread| unsafe { &**thread })
     }
 
-    /// Where their structures lie.
+    /// Addresses of the threads' structures.
     #[must_use]
     pub fn addresses(&self) -> &[*mut Thread] {
         &self.live
     }
 
-    /// How many there are.
+    /// Number of live threads.
     #[must_use]
-    #[allow(clippy::len_without_is_empty, reason = "who asks is one of them")]
+    #[allow(
+        clippy::len_without_is_empty,
+        reason = "the list is never empty: the caller is in it"
+    )]
     pub fn len(&self) -> usize {
         self.live.len()
     }
 
-    /// The number that the next one will have.
+    /// The number of the next thread.
     #[must_use]
     pub fn next_number(&self) -> u32 {
         self.next
     }
 
-    /// One more, with the next number.
+    /// Adds a thread, which has the next number.
     pub fn add(&mut self, thread: *mut Thread) {
         self.next += 1;
         self.live.push(thread);
     }
 
-    /// One less.
+    /// Removes a thread.
     pub fn remove(&mut self, thread: *mut Thread) {
         self.live.retain(|other| *other != thread);
     }
 
-    /// This is a forked child, whose only thread is `thread`.
+    /// Empties the list but for `thread`, the only thread of a forked child.
     pub fn only(&mut self, thread: *mut Thread) {
         self.live.clear();
         self.live.push(thread);

@@ -1,26 +1,26 @@
-//! Syscall User Dispatch (prctl(2), `PR_SET_SYSCALL_USER_DISPATCH`): what a thread has asked for.
+//! Syscall User Dispatch (prctl(2), `PR_SET_SYSCALL_USER_DISPATCH`): the setting of a thread.
 
 /// A thread's setting; all zero: none. Children begin without.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct UserDispatch {
-    /// Calls may be handed back.
+    /// Calls may be dispatched back to the app.
     pub on: bool,
-    /// Calls from `start .. start + len` are not looked at.
+    /// Start of the code range whose calls always pass to the kernel.
     pub start: u64,
-    /// See above.
+    /// Length of that range.
     pub len: u64,
-    /// Address of the byte, 0: as if it said "block".
+    /// Address of the app's selector byte; 0: as if it said "block".
     pub selector: u64,
 }
 
 impl UserDispatch {
-    /// Whether some calls are handed back.
+    /// Whether some calls may be dispatched back to the app.
     #[must_use]
     pub const fn is_on(&self) -> bool {
         self.on
     }
 
-    /// Whether a call that comes back to `after` is not looked at.
+    /// Whether a call that returns to `after` always passes to the kernel.
     #[must_use]
     pub fn exempts(&self, after: u64) -> bool {
         !self.on || after.wrapping_sub(self.start) < self.len

@@ -24,7 +24,7 @@ pub(super) fn make(
 ) -> Option<CachePc> {
     let before = signals::set_mask(HOLD_ALL);
     let guard = vm::lock();
-    let child = heap::with_heap_at_rest(|_| copy());
+    let child = heap::with_heap_locked(|_| copy());
     if child == 0 {
         core::mem::forget(guard);
         vm::unlock_in_child();

@@ -16,7 +16,7 @@ use ppin_os::file::File;
 use ppin_os::futex::{futex_wait, futex_wake_all};
 use ppin_os::{c, dir, proc, signals, time};
 use ppin_process::ours::Range;
-use ppin_process::signal::NOTHING;
+use ppin_process::signal::HOLD_FAULTS_TOO;
 use ppin_process::thread::Thread;
 use ppin_process::vm::{self, Vm};
 
@@ -94,7 +94,7 @@ fn ask_missing(leader: &Thread) -> usize {
     let vm = vm::lock();
     let running = |thread: &&Thread| !thread.signals.halted.load(Ordering::Acquire);
     let ask = |thread: &Thread| {
-        if thread.tid != 0 && !thread.signals.asked.swap(true, Ordering::Relaxed) {
+        if thread.tid != 0 && !thread.signals.halt_requested.swap(true, Ordering::Relaxed) {
             signals::queue_to_thread(thread.tid, &ask::request());
         }
     };
@@ -128,7 +128,7 @@ fn others<'a>(vm: &'a Vm, leader: &Thread) -> impl Iterator<Item = &'a Thread> +
 /// All signals are blocked from here on.
 #[must_use]
 pub(crate) fn halt(thread: &Thread) -> Verdict {
-    signals::set_mask(NOTHING);
+    signals::set_mask(HOLD_FAULTS_TOO);
     thread.signals.halted.store(true, Ordering::Release);
     loop {
         match DECISION.load(Ordering::Acquire) {
@@ -138,7 +138,10 @@ pub(crate) fn halt(thread: &Thread) -> Verdict {
             _ => break,
         }
     }
-    thread.signals.asked.store(false, Ordering::Relaxed);
+    thread
+        .signals
+        .halt_requested
+        .store(false, Ordering::Relaxed);
     thread.signals.halted.store(false, Ordering::Release);
     Verdict::Stay
 }

@@ -30,7 +30,7 @@ use ppin_abi::boot::flag;
 use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_process::ours::{self, Range};
-use ppin_process::signal::{MAX_SIGNAL, NOTHING};
+use ppin_process::signal::{HOLD_FAULTS_TOO, MAX_SIGNAL};
 use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
 use ppin_process::vm::{self, Locked, Vm};
@@ -64,7 +64,7 @@ fn is_possible_for_all(vm: &Vm) -> bool {
 /// The cache address to go on at.
 pub(crate) fn before_call(thread: &mut Thread, pc: AppPc, since: &str) -> CachePc {
     depart(&mut vm::lock(), since);
-    thread.signals.departed = true;
+    thread.signals.leave_at_native = true;
     native::begin(thread, pc, CachePc(0))
 }
 
@@ -81,13 +81,13 @@ pub(crate) fn instead_of_delivery(
         return true;
     }
     if !all_halt(thread) {
-        thread.signals.leaving = false;
+        thread.signals.leave_requested = false;
         return false;
     }
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
     deliver::put_right(thread, context, &spot);
     depart(&mut vm::lock(), TRACED);
-    signals::set_mask(NOTHING);
+    signals::set_mask(HOLD_FAULTS_TOO);
     give_back_actions(thread);
     let alone = gather::leave(thread, Verdict::Leave);
     keep(thread, info);
@@ -116,7 +116,7 @@ fn with_others(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot
         keep(thread, info);
         go(thread, context, spot.pc)
     }
-    thread.signals.leaving = false;
+    thread.signals.leave_requested = false;
     let spot = spot.put_right();
     if is_request(info) {
         deliver::go_on(thread, context, &spot);
@@ -163,7 +163,7 @@ fn depart(vm: &mut Locked, since: &str) {
 /// In a handler of ours, all app registers in `context`: the app goes on at `pc` by
 /// itself.
 pub(crate) fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
-    signals::set_mask(NOTHING);
+    signals::set_mask(HOLD_FAULTS_TOO);
     // Whoever has asked for it waits for the mark, and then for the program's own mask.
     ask::mark();
     give_back_actions(thread);
@@ -175,7 +175,7 @@ fn last_goes(thread: &mut Thread, context: &mut UContext, pc: AppPc, alone: bool
     make_native(thread, context, pc);
     let ours: Vec<Range> = ours::all(&vm::lock()).collect();
     if alone && let Some(steps) = LastSteps::new(context, &ours, &gather::frames(thread)) {
-        thread.lend_gs();
+        thread.load_app_gs();
         // SAFETY: all signals are blocked, and nobody else runs our code.
         unsafe { steps.take() }
     }
@@ -194,7 +194,7 @@ fn restore(thread: &Thread, context: &UContext) -> ! {
     let frame = ((thread.vm_sp - size_of::<UContext>() as u64) & !15) as *mut UContext;
     // SAFETY: nothing lives on that stack while the thread is not in the VM.
     unsafe { frame.write(*context) };
-    thread.lend_gs();
+    thread.load_app_gs();
     // SAFETY: the kernel's own frame, edited.
     unsafe { gate::sigreturn(frame) }
 }

@@ -1,4 +1,4 @@
-//! To which process a thread belongs.
+//! The process that a thread belongs to.
 
 use super::process::Process;
 use super::thread::Thread;
@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 use ppin_inject::HelperSpace;
 
 impl Thread {
-    /// The process. Changes are made under the VM lock.
+    /// The thread's process. It is changed under the VM lock only.
     #[must_use]
     #[allow(clippy::mut_from_ref)]
     pub fn process<'a>(&self) -> &'a mut Process {
@@ -15,7 +15,7 @@ impl Thread {
         unsafe { &mut *self.process }
     }
 
-    /// Whether `other` is of the same process.
+    /// Whether `other` belongs to the same process.
     #[must_use]
     pub fn shares_process(&self, other: &Self) -> bool {
         self.process == other.process
@@ -37,8 +37,7 @@ impl Thread {
         }
     }
 
-    /// Waits until the helper of this child's exec, if there was one, has left our
-    /// memory.
+    /// Waits until the helper of this child's exec, if there was one, no longer uses this memory.
     pub fn finish_exec(&mut self) {
         let space = self.process().helper;
         if !space.is_null() {
@@ -60,17 +59,17 @@ impl Thread {
         Ok(process.helper)
     }
 
-    /// Gives up the process.
+    /// Ends the thread's share in its process; the last thread frees it.
     pub fn drop_process(&mut self) {
         let process = core::mem::replace(&mut self.process, core::ptr::null_mut());
         // SAFETY: this thread's share.
         let last = unsafe { (*process).threads.fetch_sub(1, Ordering::AcqRel) == 1 };
         if last {
-            // SAFETY: nobody else has it; it was made by Box::into_raw.
+            // SAFETY: no other thread refers to it; it was made by Box::into_raw.
             let process = unsafe { Box::from_raw(process) };
             if !process.helper.is_null() {
                 let len = ppin_os::mem::page_up(size_of::<HelperSpace>() as u64);
-                // SAFETY: the helper is gone.
+                // SAFETY: the helper no longer runs.
                 let _ = unsafe { ppin_os::mem::unmap(process.helper as u64, len) };
             }
         }
