@@ -3,7 +3,8 @@
 
 use crate::thread::Thread;
 use core::mem::offset_of;
-use ppin_abi::area::{Area, Spill};
+use ppin_abi::area::Area;
+use ppin_abi::spills::{SPILL_SLOTS, Spill};
 
 pub const GPR: usize = offset_of!(Thread, regs);
 pub const FLAGS: usize = GPR + 16 * 8;
@@ -18,7 +19,8 @@ pub const ENTERING: usize = offset_of!(Thread, entering);
 pub const SPILL_RAX: usize = Spill::Rax.disp() as usize;
 pub const SPILL_RCX: usize = Spill::Rcx.disp() as usize;
 pub const SPILL_RDX: usize = Spill::Rdx.disp() as usize;
-pub const SPILL_FLAGS: usize = Spill::Flags.disp() as usize;
+/// The last spill slot: no register lies there while an indirect branch is looked up.
+pub const SPILL_FLAGS: usize = Spill::Rax.disp() as usize + 8 * (SPILL_SLOTS - 1);
 pub const SYS_REC: usize = scratch_word(scratch::SYS_REC);
 pub const SYS_RESUME: usize = scratch_word(scratch::SYS_RESUME);
 pub const SYS_NR: usize = scratch_word(scratch::SYS_NR);
