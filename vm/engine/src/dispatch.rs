@@ -1,4 +1,4 @@
-//! The dispatcher: why the VM was entered, and where to go on.
+//! The dispatcher: finds out why the VM was entered, and where to enter the cache.
 
 use crate::check::{lockstep, sample};
 use crate::signal::{deliver, inside, native};
@@ -17,8 +17,8 @@ use ppin_process::translate;
 use ppin_process::vm::{self, Locked, Vm};
 use ppin_translate::{changes, compile, lookup, sequence};
 
-/// Called by the gate on the VM stack, all app state saved in `thread`. Returns the
-/// cache address to go on at.
+/// Called by the gate on the VM stack, with all app state saved in `thread`. Returns the cache
+/// address to enter.
 pub(crate) unsafe extern "C" fn vm_entry(thread: *mut Thread) -> u64 {
     // SAFETY: the gate passes the running thread's structure.
     dispatch(unsafe { &mut *thread }).0
@@ -67,16 +67,16 @@ fn go_on(thread: &mut Thread) -> CachePc {
     }
 }
 
-/// How the thread has left the cache for `target`.
+/// The thread's last exit from the cache, with the branch target `target`.
 fn departure(thread: &Thread, target: u64) -> Departure {
     let resumed = thread.area.scratch[scratch::SYS_RESUME];
     Departure::new(target, thread.target, resumed, thread.area.app_gs_base)
 }
 
-/// The thread is about to enter code that was in use at `epoch` or later: what was retired
-/// before may be freed once all threads have come by here. Not earlier, because the record
-/// by which this one left may lie in retired code; and not what another thread has retired
-/// since the entry was looked up.
+/// Notes that the thread is about to enter code that was in use at `epoch` or later. Code that was
+/// retired earlier may be freed when all threads have got here. It may not be freed before that,
+/// because the record by which this thread left the cache may lie in retired code. Code that
+/// another thread has retired since the entry was looked up is not freed yet.
 fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
     if thread.epoch != epoch {
         sequence::clear_discarded(vm, thread);
@@ -87,7 +87,7 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
     }
 }
 
-/// An unlinked exit: find its target and link it.
+/// Handles an unlinked exit: finds the target and links the exit to it.
 fn leave_exit(record: u64) -> CachePc {
     // SAFETY: stubs pass the address of their own record.
     let exit = unsafe { (record as *const ExitRec).read() };
@@ -102,7 +102,8 @@ fn leave_exit(record: u64) -> CachePc {
     entry
 }
 
-/// Links lead to code that is valid until we take them back.
+/// Whether a fragment may be linked to `entry`. The code behind a link must be valid until the link
+/// is removed.
 fn may_link(vm: &Vm, entry: CachePc) -> bool {
     if vm.config.flags & flag::LOCKSTEP != 0 {
         return false;
@@ -111,7 +112,7 @@ fn may_link(vm: &Vm, entry: CachePc) -> bool {
     fresh.is_none_or(|fresh| fresh.may_be_linked_at(entry))
 }
 
-/// An indirect branch that its table does not know.
+/// Handles an indirect branch whose target is not in the indirect-branch table.
 fn indirect(target: AppPc) -> CachePc {
     let mut vm = vm::lock();
     let entry = lookup(&mut vm, target, Context::CANONICAL);
@@ -121,7 +122,7 @@ fn indirect(target: AppPc) -> CachePc {
     entry
 }
 
-/// Translated code cannot go on by itself.
+/// Handles a trap: translated code that needs the VM to go on.
 fn trap(thread: &mut Thread) -> CachePc {
     // SAFETY: stubs pass the address of their own record.
     let rec = unsafe { (thread.operand as *const TrapRec).read() };
@@ -133,12 +134,12 @@ fn trap(thread: &mut Thread) -> CachePc {
     if rec.kind == Trap::Changed as u32 {
         return changed(&mut vm, thread, pc);
     }
-    let entry = look_again(&mut vm, thread, pc, Context(rec.context));
+    let entry = lookup_again(&mut vm, thread, pc, Context(rec.context));
     if rec.kind == Trap::Int80 as u32 {
         drop(vm);
         match old_calls::way(&thread.regs.gpr) {
             Way::Natively => {}
-            // A filter would judge it by its own architecture and number.
+            // (A filter would judge the call by its 32-bit architecture and number.)
             Way::As(nr, args) if filter::of(&thread.area).is_none() => {
                 return syscall::by_old_gate(thread, pc, nr, &args);
             }
@@ -148,22 +149,22 @@ fn trap(thread: &mut Thread) -> CachePc {
         }
         vm = vm::lock();
     }
-    // A signal may have come before the code has.
+    // (A signal may have ended the wait for the code's page.)
     let waits = userfault::is_on() && thread.pending != 0;
     if compile::is_trap_stub(&vm, entry) && !waits {
         return native::begin(thread, pc, entry);
     }
-    // What was wrong has been mended meanwhile: the new translation will simply run.
+    // The instruction can be translated by now: run the new translation.
     entry
 }
 
-/// The translation of `pc`, after one that could not go on: what could not be read then may
-/// have been on its way.
-fn look_again(vm: &mut Locked, thread: &mut Thread, pc: AppPc, context: Context) -> CachePc {
+/// Looks `pc` up again, after its translation has trapped: a page that could not be read then may
+/// be one that the program itself brings (userfaultfd(2)).
+fn lookup_again(vm: &mut Locked, thread: &mut Thread, pc: AppPc, context: Context) -> CachePc {
     if !userfault::is_on() {
         return lookup(vm, pc, context);
     }
-    // SAFETY: a field of ours, which the handler writes.
+    // SAFETY: a field of this thread, which its signal handler writes.
     let pending = unsafe { AtomicU64::from_ptr(&raw mut thread.pending) };
     vm.unlocked(|| userfault::bring(pc.0, pending));
     let entry = lookup(vm, pc, context);
@@ -174,10 +175,10 @@ fn look_again(vm: &mut Locked, thread: &mut Thread, pc: AppPc, context: Context)
     lookup(vm, pc, context)
 }
 
-/// The source of the fragment at hand is another now, from the instruction at `pc` on, or it is
-/// time to look whether the fragment must still compare it.
+/// Handles a trap of a fragment that compares its source: the source has changed from the
+/// instruction at `pc` on, or it is time to check whether the fragment must still compare it.
 fn changed(vm: &mut Vm, thread: &mut Thread, pc: AppPc) -> CachePc {
-    /// Comparisons take some nanoseconds each, this some thousand.
+    /// Comparisons between two checks: a comparison takes some nanoseconds, a check some thousand.
     const PACE: i64 = 1 << 15;
     let context = match inside::boundary_of(vm, thread.operand, pc) {
         Some(spot) => {
@@ -192,8 +193,8 @@ fn changed(vm: &mut Vm, thread: &mut Thread, pc: AppPc) -> CachePc {
     let entry = lookup(vm, pc, context);
     if let Some(id) = vm.code.fresh_at(thread.operand) {
         let fresh = vm.code.fragment(id);
-        // What comes before the change is kept as long as that is another each time: it may
-        // be what makes it.
+        // The part before the change is kept as long as each change is a different one: that part
+        // may be the code that makes the changes.
         let anew = vm.code.figures.traces_compiled != compiled;
         let stands = anew && pc != fresh.pc() || paused && compile::unchanged(fresh);
         if fresh.is_in_use() && fresh.entry() != entry && !stands {

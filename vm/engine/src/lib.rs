@@ -1,9 +1,9 @@
-//! What is done when the program makes a system call, gets a signal, begins and ends threads and
-//! processes, or comes to code that has no translation yet.
+//! The engine: reacts to system calls, signals, the start and end of threads and processes, and
+//! code without a translation.
 //!
 //! ```text
 //! dispatch    why the VM was entered, where to go on
-//! life/       from the injector's hand to the end; leaving a process to itself
+//! life/       start, exec and end of a process; leaving a process to itself
 //! syscall/    calls that the VM must know of, by family
 //! signal/     delivery, faults, single steps
 //! thread/     how threads begin and end
@@ -12,10 +12,10 @@
 //! ```
 //!
 //! # Safety
-//! Everything here shares an address space with a program that knows nothing of it.
-//! Three rules keep them apart: no libc and no thread-local storage of the app's is
-//! touched; memory of the app is read and written through [`ppin_os::peek`]; nothing is
-//! placed where the kernel would put the app's mappings ([`ppin_os::place`]).
+//! The engine shares an address space with a program that does not know of it. Three rules keep
+//! them apart. No libc and no thread-local storage of the app is touched. Memory of the app is read
+//! and written through [`ppin_os::peek`]. No mapping is placed where the kernel would put the app's
+//! ([`ppin_os::place`]).
 #![no_std]
 extern crate alloc;
 

@@ -1,10 +1,10 @@
-//! Lockstep (`ppin run --check`): at every entry into the cache the VM tells a tracer
-//! where the app is and how many instructions it has executed since the last time.
-//! The tracer steps a native process as far and compares.
+//! Lockstep (`ppin run --check`): at every entry into the cache the VM reports to a tracer where
+//! the app is, and how many instructions it has executed since the last report. The tracer steps a
+//! native process equally far and compares the two.
 //!
-//! Fragments are not linked meanwhile (`dispatch::may_link`), and code is not taken
-//! from the database, where links are part of the file. The tracer is the process
-//! that started us; a report is an `int3` with
+//! In this mode fragments are not linked (`dispatch::may_link`), and code is not taken from the
+//! database, where links are part of the file. The tracer is the process that started this one; a
+//! report is an `int3` with
 //!
 //! ```text
 //! rax  MAGIC
@@ -24,21 +24,20 @@ use ppin_process::thread::{Reason, Regs, Thread};
 use ppin_process::translate;
 use ppin_process::vm::{self, Vm};
 
-/// Tells a report from the app's own breakpoints.
+/// Distinguishes a report from the app's own breakpoints.
 pub(crate) const MAGIC: u64 = 0x7070_696e_7374_6570;
-/// The tracer finds the place by the pc alone.
+/// Instruction count if it is unknown: the tracer steps until it reaches the pc.
 pub(crate) const UNKNOWN: u64 = u64::MAX;
 
 const UNDECIDED: i32 = 0;
 const OFF: i32 = -1;
-/// Thread that reports, or one of the above.
+/// The thread that reports, or one of the two constants above.
 static REPORTER: AtomicI32 = AtomicI32::new(UNDECIDED);
-/// Instructions in the fragment entered last, and how many of them were behind the
-/// app then; UNKNOWN.
+/// Instructions in the fragment that was entered last; or UNKNOWN.
 static TOTAL: AtomicU64 = AtomicU64::new(UNKNOWN);
 static BEHIND: AtomicU64 = AtomicU64::new(0);
 
-/// What is known before the dispatcher decides where to go on.
+/// Facts about the last step, collected before the dispatcher decides where to go on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Step {
     executed: u64,
@@ -46,7 +45,7 @@ pub(crate) struct Step {
     call: Option<AppPc>,
 }
 
-/// On entry into the VM; `None` if there is nobody to tell.
+/// Called on VM entry; `None` if this thread does not report.
 #[inline]
 pub(crate) fn before(thread: &Thread) -> Option<Step> {
     if REPORTER.load(Relaxed) == OFF {
@@ -62,15 +61,15 @@ fn reporting() -> bool {
             REPORTER.store(OFF, Relaxed);
             return false;
         }
-        be_traced();
+        start_tracing();
         REPORTER.store(proc::tid(), Relaxed);
     }
     REPORTER.load(Relaxed) == proc::tid()
 }
 
-fn be_traced() {
+fn start_tracing() {
     const PTRACE_TRACEME: usize = 0;
-    // SAFETY: makes our parent our tracer.
+    // SAFETY: makes the parent process the tracer.
     let result = unsafe { ppin_os::raw(c::__NR_ptrace, [PTRACE_TRACEME, 0, 0, 0, 0, 0]) };
     if result != 0 {
         report::give_up(format_args!(
@@ -81,7 +80,7 @@ fn be_traced() {
 }
 
 fn step(thread: &Thread) -> Step {
-    // Not every way back into the cache comes by `after` (a return from a signal).
+    // (A return from a signal enters the cache without calling `after`.)
     let total = TOTAL.swap(UNKNOWN, Relaxed);
     let since = |executed: u64| match total {
         UNKNOWN => UNKNOWN,
@@ -117,16 +116,16 @@ fn step(thread: &Thread) -> Step {
     }
 }
 
-/// Whether the code has been left in the middle, since its source has changed.
+/// Whether the fragment was left in the middle, because its source has changed.
 fn changed(thread: &Thread) -> bool {
     // SAFETY: stubs pass the address of their own record.
     let rec = unsafe { (thread.operand as *const TrapRec).read() };
     rec.kind == Trap::Changed as u32
 }
 
-/// On the way into the cache at `entry`.
+/// Called before the cache is entered at `entry`.
 pub(crate) fn after(thread: &mut Thread, step: Step, entry: CachePc) {
-    // A forked child comes by here, too.
+    // (A forked child gets here, too.)
     if REPORTER.load(Relaxed) != proc::tid() {
         return;
     }
@@ -134,7 +133,7 @@ pub(crate) fn after(thread: &mut Thread, step: Step, entry: CachePc) {
     let Some(place) = place else { return };
     TOTAL.store(place.total, Relaxed);
     BEHIND.store(place.behind, Relaxed);
-    // A call that is made again has not been executed.
+    // A system call that will be repeated has not been executed.
     let again = step.call == Some(place.pc) && step.executed != UNKNOWN;
     let executed = if again {
         step.executed.wrapping_sub(1)
@@ -150,8 +149,8 @@ struct Place {
     behind: u64,
 }
 
-/// What `entry` is to the app; `None` if it is no app code (an instruction that runs
-/// natively, say).
+/// The app state that `entry` stands for; `None` if it is no app code (for instance the trap for an
+/// instruction that runs natively).
 fn place(vm: &Vm, thread: &Thread, step: &Step, entry: CachePc) -> Option<Place> {
     let fresh = vm.code.fragment_at(entry.0);
     let total = fresh.map_or(UNKNOWN, |fresh| u64::from(fresh.code().instructions));
@@ -165,7 +164,7 @@ fn place(vm: &Vm, thread: &Thread, step: &Step, entry: CachePc) -> Option<Place>
                 behind: 0,
             })
         }
-        // Behind a system call, which ends its fragment.
+        // After a system call, which ends its fragment.
         _ if step.call.is_some() => Some(Place {
             pc: AppPc(thread.resume_pc),
             total,
@@ -176,7 +175,7 @@ fn place(vm: &Vm, thread: &Thread, step: &Step, entry: CachePc) -> Option<Place>
 }
 
 fn tell(regs: *mut Regs, pc: AppPc, executed: u64) {
-    // SAFETY: the tracer stops us here and changes no register but through `regs`.
+    // SAFETY: the tracer stops this thread here and changes registers only through `regs`.
     unsafe {
         core::arch::asm!(
             "int3",

@@ -1,8 +1,8 @@
-//! Whether translations are right.
+//! Checks that translations do what the app's code does.
 //!
 //! ```text
-//! lockstep   telling a tracer where the app is (`run --check`)
-//! sample/    comparing with the processor now and then (`run --check=sample`)
+//! lockstep   reports each step to a tracer (`run --check`)
+//! sample/    compares short stretches with native execution (`run --check=sample`)
 //! ```
 
 pub(crate) mod lockstep;

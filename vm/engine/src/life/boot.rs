@@ -1,4 +1,4 @@
-//! From the injector's hand to the app's first instruction.
+//! Start-up: from the injector's jump to the app's first instruction.
 
 use crate::syscall;
 use crate::tools::host;
@@ -22,8 +22,8 @@ use ppin_process::thread::{Process, Thread, Threads, reg};
 use ppin_process::vm::{self, Vm};
 use ppin_store::Store;
 
-/// Runs the app from its first instruction, under the tool of the boot block's name.
-/// `tools` makes a tool by name; `runtime` is the runtime's own memory.
+/// Runs the app from its first instruction, under the tool that the boot block names. `tools` makes
+/// a tool by name; `runtime` is the range of the runtime's image.
 ///
 /// # Safety
 /// Called once, in a fresh process, on a stack of the runtime's own.
@@ -43,7 +43,7 @@ pub unsafe fn enter(
             e.0
         ));
     }
-    // Signals with the numbers of faults, too, may be pending from before the exec.
+    // Signals may be pending from before the exec, also with the numbers of faults.
     let mask = signals::set_mask(HOLD_FAULTS_TOO);
     if ppin_os::auxv::has_segment_bases(boot.entry_sp) {
         segment::use_segment_bases();
@@ -66,9 +66,9 @@ pub unsafe fn enter(
     start(thread)
 }
 
-/// Twelve bits are enough to spread our memory; the clock's low bits will do.
+/// A random number for the place of private memory. The clock's low bits are random enough.
 fn random() -> u64 {
-    if personality_fixed() {
+    if addresses_fixed() {
         0
     } else {
         time::monotonic_ns().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
@@ -76,7 +76,7 @@ fn random() -> u64 {
 }
 
 /// `setarch -R`: the same addresses at every run.
-fn personality_fixed() -> bool {
+fn addresses_fixed() -> bool {
     const ADDR_NO_RANDOMIZE: isize = 0x0004_0000;
     // SAFETY: only asks.
     let now = unsafe { ppin_os::raw(ppin_os::c::__NR_personality, [0xffff_ffff, 0, 0, 0, 0, 0]) };
@@ -101,7 +101,7 @@ fn configured(config: &Config, tools: fn(&str) -> Option<Box<dyn Tool>>) -> &'st
     Box::leak(tool)
 }
 
-/// What the gate calls.
+/// The routines that the gate calls.
 fn entries() -> [u64; ENTRIES] {
     let vm = crate::dispatch::vm_entry as *const () as usize as u64;
     let analysis = crate::tools::analysis::bridge_entry as *const () as usize as u64;
@@ -112,7 +112,7 @@ fn entries() -> [u64; ENTRIES] {
 fn first_thread(boot: &BootHeader, mask: u64, tool: &dyn Tool) -> &'static mut Thread {
     let thread = Thread::create(0, counters::reserve(tool.image_counters()), entries())
         .unwrap_or_else(|e| report::give_up(format_args!("no memory for the first thread ({e})")));
-    // SAFETY: fresh, and ours alone.
+    // SAFETY: just made, and known to no other code.
     let thread = unsafe { &mut *thread };
     thread.regs.gpr[reg::RSP] = boot.entry_sp;
     thread.regs.flags = 0x202;
@@ -123,7 +123,7 @@ fn first_thread(boot: &BootHeader, mask: u64, tool: &dyn Tool) -> &'static mut T
     thread
 }
 
-/// A code cache of the size that the launcher and the limits of memory allow.
+/// An empty code cache, of the size that the launcher and the memory limits allow.
 fn empty_cache(config: &Config) -> CodeCache {
     let limit = match config.cache_limit_kib {
         0 => DEFAULT_LIMIT,
@@ -163,7 +163,7 @@ fn new_vm(
     }
 }
 
-/// The databases that the launcher has named, and what decides what may be used of them.
+/// The databases that the launcher has named, and the data that decides which units can be used.
 fn library(config: &Config, tool: &dyn Tool) -> Library {
     let changes = |name: &str| {
         tool.knobs()

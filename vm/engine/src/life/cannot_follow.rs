@@ -1,5 +1,5 @@
-//! Why a program that is about to be executed cannot be followed, whatever it is: it
-//! runs natively then, and the statistics say so.
+//! Reasons why ppin cannot follow the execution of any program. The program then runs natively, and
+//! the statistics show the reason.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::room;
@@ -8,15 +8,15 @@ use ppin_os::file::{self, File};
 use ppin_os::{c, call};
 use ppin_process::vm;
 
-/// This process has asked for namespaces, which may await its children.
+/// This process has called unshare(2) or setns(2), so its children may get other namespaces.
 static UNSHARED: AtomicBool = AtomicBool::new(false);
 
-/// A call that may have made or chosen a namespace was made.
+/// Notes a call that may have made or joined a namespace.
 pub(crate) fn note_namespaces() {
     UNSHARED.store(true, Ordering::Relaxed);
 }
 
-/// The reason, if there is one.
+/// The reason why no program can be followed, if there is one.
 #[must_use]
 pub(crate) fn reason() -> Option<&'static str> {
     if !crate::life::inherited_filters::possible() {
@@ -31,15 +31,15 @@ pub(crate) fn reason() -> Option<&'static str> {
     if is_traced() {
         return Some("a debugger traces it");
     }
-    if !carrier_in_sight() {
+    if !carrier_is_reachable() {
         return Some("ppin's own executable is out of its sight");
     }
     pid_namespace_pending()
         .then_some("its helper would be the first process of a new PID namespace")
 }
 
-/// Whether this process has a tracer (ptrace(2)): there can be only one, and a debugger
-/// wants to see the program's own code.
+/// Whether this process has a tracer (ptrace(2)). A process can have only one, and a debugger wants
+/// to see the program's own code.
 #[must_use]
 pub(crate) fn is_traced() -> bool {
     const KEY: &[u8] = b"\nTracerPid:\t";
@@ -53,8 +53,8 @@ pub(crate) fn is_traced() -> bool {
     value.is_some_and(|digit| *digit != b'0')
 }
 
-/// Whether the file that holds the runtime is where it was: not so behind a chroot.
-fn carrier_in_sight() -> bool {
+/// Whether the file that holds the runtime is still at its path; after a chroot it is not.
+fn carrier_is_reachable() -> bool {
     let (path, ident) = {
         let vm = vm::lock();
         (vm.config.ppin.clone(), vm.config.ppin_ident)
@@ -63,8 +63,8 @@ fn carrier_in_sight() -> bool {
     stat.is_ok_and(|stat| stat.ino == ident[1])
 }
 
-/// After `unshare(CLONE_NEWPID)` children live in another namespace than their parent:
-/// the first of them is its init, and its end is that of all (pid_namespaces(7)).
+/// Whether new children get a PID namespace of their own, after `unshare(CLONE_NEWPID)`. The first
+/// of them is its init, and when it ends, all processes in the namespace end (pid_namespaces(7)).
 #[must_use]
 pub(crate) fn pid_namespace_pending() -> bool {
     if !UNSHARED.load(Ordering::Relaxed) {

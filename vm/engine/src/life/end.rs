@@ -1,10 +1,11 @@
-//! The end of a process, or of its fresh code: save, report.
+//! The end of a process: reports, and saving fresh code.
 
 use crate::tools::report;
 use ppin_os::descriptor;
 use ppin_process::vm::{Locked, Vm};
 
-/// The process is about to end or to execute another program.
+/// Reports and saves, because the process is about to end or to execute another program. Does
+/// nothing if that was done already.
 pub(crate) fn of_process(vm: &mut Locked) {
     if core::mem::replace(&mut vm.report_done, true) {
         return;
@@ -17,7 +18,7 @@ pub(crate) fn of_process(vm: &mut Locked) {
     });
 }
 
-/// An exec has failed after all: the process goes on.
-pub(crate) fn not_yet(vm: &mut Vm) {
+/// An exec has failed and the process goes on: its end will be reported later.
+pub(crate) fn not_reached(vm: &mut Vm) {
     vm.report_done = false;
 }

@@ -1,4 +1,4 @@
-//! Following an exec: which programs can be, and how.
+//! Following an exec: which programs can be followed, and how.
 
 use crate::life::cannot_follow;
 use alloc::ffi::CString;
@@ -9,20 +9,20 @@ use ppin_os::{c, call, limits, report, signals};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
-/// Interpreters in a row that the kernel follows.
+/// Nested script interpreters that the kernel follows.
 const SHEBANGS: u32 = 5;
 const ELF64: u8 = 2;
 const X86_64: u16 = 62;
 
-/// What will become of an exec.
+/// How an exec is handled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Plan {
-    /// The kernel will most likely refuse it (a search along PATH, a script without
-    /// an interpreter line): nothing ends here.
+    /// The kernel will most likely refuse it (a search along PATH, a script without an interpreter
+    /// line): the process is not expected to end.
     Refused,
     /// The program runs natively, for this reason.
     Native(&'static str),
-    /// The runtime goes along.
+    /// The program is followed: it runs under ppin, too.
     Follow,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn plan(at: Option<(i32, u32)>, path: &[u8]) -> Plan {
     Plan::Refused
 }
 
-/// Whether the kernel would execute it at all.
+/// Whether the kernel would allow to execute the file.
 fn executable(dir: i32, flags: u32, path: &[u8]) -> bool {
     const X_OK: usize = 1;
     let flags = flags & (c::AT_EMPTY_PATH | c::AT_SYMLINK_NOFOLLOW) | c::AT_EACCESS;
@@ -94,12 +94,12 @@ fn binary(head: &[u8], stat: &ppin_os::file::Stat, fd: &ppin_os::file::File) -> 
     cannot_follow::reason().map_or(Plan::Follow, Plan::Native)
 }
 
-/// Root gains nothing from its own setuid programs, and with all its capabilities nothing from
-/// those of others.
+/// Whether the process would gain privileges by executing the file. Root gains none from its own
+/// setuid programs, and with all its capabilities none from programs of other users.
 fn gains(stat: &ppin_os::file::Stat) -> bool {
     // SAFETY: no arguments.
     let uid = unsafe { ppin_os::raw(c::__NR_geteuid, [0; 6]) };
-    // SAFETY: the kernel reads and writes what was made for it.
+    // SAFETY: the function passes valid arguments for the calls that it makes.
     let asks = |nr, args| unsafe { ppin_os::raw(nr, args) };
     uid != 0 || stat.uid != 0 && !ppin_inject::sys::may_become_anybody(asks)
 }
@@ -115,8 +115,8 @@ fn interpreter(head: &[u8]) -> Option<Vec<u8>> {
     Some(path)
 }
 
-/// Executes with the runtime. Returns the error for the app; `None`: there is no helper
-/// to be had, nothing has happened.
+/// Executes a program under ppin. Returns the error for the app; `None`: the helper process could
+/// not be made, and nothing has happened.
 pub(crate) fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
     let space = thread.helper_space().ok()?;
     let config = vm::lock().config.clone();
@@ -151,8 +151,7 @@ pub(crate) fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
     let ours = signals::set_mask(thread.signals.mask);
     ppin_process::pending::hand_over(thread);
     limits::narrow();
-    // SAFETY: the space is this process's; the pointers are the app's own; the mask
-    // is the app's.
+    // SAFETY: the helper's memory is this process's; the pointers and the mask are the app's own.
     let failure = unsafe { launch(space, &launch_it) };
     limits::widen_again(thread.borrowed_memory);
     signals::set_mask(ours);

@@ -1,14 +1,14 @@
-//! Whether the runtime can go along into a program that inherits the filters.
+//! Whether a program that inherits the app's filters can run under ppin.
 //!
-//! It begins anew there and knows nothing of them. So it may go only if every call that
-//! it could ever make is allowed; filters that forbid a few dangerous calls, as those of
-//! containers do, let it in.
+//! The runtime starts afresh in that program and does not know the filters. So the program can be
+//! followed only if the filters allow every call that the runtime may make. Filters that forbid a
+//! few dangerous calls, such as those of containers, allow them all.
 
 use ppin_os::filter::{self, may};
 use ppin_os::{c, mem};
 use ppin_seccomp::Confinement;
 
-/// Whether no filter of any thread stands in the way.
+/// Whether all threads' filters allow the runtime's calls.
 #[must_use]
 pub(super) fn possible() -> bool {
     filter::all().is_none_or(lets_in)
@@ -19,7 +19,7 @@ fn lets_in(all: &Confinement) -> bool {
     plain && PARTICULAR.iter().all(|(nr, args)| may(all, *nr, args))
 }
 
-/// Calls of which no filter should mind the arguments.
+/// Calls that filters allow or forbid whatever their arguments are.
 #[rustfmt::skip]
 const PLAIN: &[u32] = &[
     c::__NR_openat, c::__NR_read, c::__NR_write, c::__NR_close, c::__NR_fstat, c::__NR_lseek,
@@ -49,7 +49,7 @@ const PR_SET_PTRACER: usize = 0x5961_6d61;
 const PRIVATE: u32 = c::MAP_PRIVATE | c::MAP_ANONYMOUS | c::MAP_NORESERVE;
 const EXACT: u32 = c::MAP_FIXED_NOREPLACE;
 
-/// Calls that some filters allow in part.
+/// Calls that some filters allow with certain arguments only.
 #[rustfmt::skip]
 const PARTICULAR: &[(u32, [usize; 6])] = &[
     (c::__NR_mmap, map(mem::RW, PRIVATE)),

@@ -1,11 +1,10 @@
-//! From the injector's hand to the end: how a process begins, executes other programs, and
-//! ends; how it is left to itself.
+//! Life of a process: its start, execution of other programs, its end, and leaving it to itself.
 //!
 //! ```text
 //! boot               from the injector to the app's first instruction
-//! follow             taking the runtime along over an exec; cannot_follow: why not
-//! inherited_filters  whether the runtime can go along into a program that inherits filters
-//! leave/             a process that is traced, or wants our addresses, goes on by itself
+//! follow             following an exec; cannot_follow: why that is impossible
+//! inherited_filters  whether a program that inherits filters can be followed
+//! leave/             a process that is traced, or maps over the runtime, goes on natively
 //! end                saving and reporting
 //! ```
 

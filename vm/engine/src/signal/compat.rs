@@ -1,10 +1,10 @@
 //! Code in segments of 32 or 16 bits: compatibility mode (AMD manual volume 2, 1.3),
 //! which a far branch, `iret` or the return from a signal handler leads to and from.
 //!
-//! Our compiler reads 64-bit code only, and tools know no other. So such code runs in its
-//! own place, one step after the other under the trap flag, until it comes back; signals
-//! are delivered between two steps. System calls go to the kernel as they are: those that
-//! the VM must know of are looked at before.
+//! The compiler translates 64-bit code only, and tools know no other. So code in such segments runs
+//! natively, single-stepped under the trap flag, until it returns to 64-bit code; signals are
+//! delivered between two steps. System calls go to the kernel as they are; those that the VM must
+//! handle are examined before.
 
 use super::waiting::deliver_waiting;
 use super::{deliver, flag_code, native, step};
@@ -24,11 +24,11 @@ use ppin_process::translate::Spot;
 use ppin_process::{gate, vm};
 use ppin_translate::changes;
 
-/// Selectors of segments in the program's own table (modify_ldt(2)).
+/// Selector bit of segments in the program's own table (modify_ldt(2)).
 const LOCAL: u64 = 4;
 
-/// The thread has come to such code, or goes on in it: the next step, at the state in
-/// `context`. The app's gs is in place.
+/// Prepares the next step of 32-bit or 16-bit code at the state in `context`. The app's gs is
+/// loaded.
 pub(crate) fn go_on(thread: &mut Thread, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
     if vm::lock().config.flags & flag::LOCKSTEP != 0 {
@@ -44,16 +44,16 @@ pub(crate) fn go_on(thread: &mut Thread, context: &mut UContext) {
     }
 }
 
-/// The same, when the app's gs is not in place.
+/// Like [`go_on`], when the app's gs is not loaded yet.
 pub(crate) fn resume(thread: &mut Thread, context: &mut UContext) {
     thread.load_app_gs();
     go_on(thread, context);
 }
 
-/// The app returns from a handler to such code, whose state is `context`. The kernel loads
-/// it, and finds what may be wrong with it.
+/// Returns from an app handler to 32-bit or 16-bit code with the state `context`. The kernel loads
+/// it, and checks it.
 pub(crate) fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
-    // With its gs in place none may come before the last step.
+    // With the app's gs loaded, no signal may arrive before the next step.
     signals::set_mask(HOLD_ALL);
     context.sigmask = if thread.pending == 0 {
         kernel_mask(thread.signals.mask)
@@ -66,7 +66,7 @@ pub(crate) fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
     unsafe { gate::sigreturn(&raw mut context) }
 }
 
-/// A fault or trap in such code, or behind the instruction that led to 64-bit code.
+/// Handles a fault or trap in such code, or after the instruction that led to 64-bit code.
 pub(crate) fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
     let from = thread.signals.native_pc;
     let trapped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
@@ -93,7 +93,8 @@ pub(crate) fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &m
     }
 }
 
-/// What the instruction at `from` did to the trap flag, or shows of it.
+/// Updates the app's trap flag if the instruction at `from` has loaded it, or hides the VM's if it
+/// has stored it.
 fn note_flag(thread: &mut Thread, context: &UContext, from: u64) {
     if flag_code::is(from, flag_code::POPF) || native::loads_flags(from) {
         thread.signals.trap_flag.on = context.gregs[greg::FLAGS] & TRAP_FLAG != 0;
@@ -132,7 +133,7 @@ fn is_system_call(pc: u64) -> bool {
     )
 }
 
-/// The kernel is about to make the call.
+/// Called before the kernel makes the system call.
 fn before_call(thread: &mut Thread, context: &UContext) {
     let registers = greg::BY_NUMBER.map(|register| context.gregs[register]);
     let filtered = filter::of(&thread.area).is_some();

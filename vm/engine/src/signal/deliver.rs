@@ -1,4 +1,4 @@
-//! Handing a signal to the app, as the kernel would have.
+//! Delivers signals to the app, with the frame that the kernel would have written.
 
 use super::redirect::redirect;
 use super::whereabouts::gate_spot;
@@ -21,7 +21,7 @@ const REDZONE: u64 = 128;
 const SI_KERNEL: i32 = 0x80;
 const PAGE_FAULT: u64 = 14;
 
-/// A system call was interrupted for our own sake: the state before it, from which it is
+/// If a system call was interrupted only for the VM: restores the state before it, from which it is
 /// made again.
 pub(crate) fn undo_interruption(thread: &Thread, context: &mut UContext) -> Option<Spot> {
     let done = gate::place(context.gregs[greg::RIP]) == gate::Place::GateDone;
@@ -32,7 +32,7 @@ pub(crate) fn undo_interruption(thread: &Thread, context: &mut UContext) -> Opti
     })
 }
 
-/// Makes `context` and the counters say what the app's state is at `spot`.
+/// Restores the app's state at `spot` in `context` and the counters.
 pub(crate) fn put_right(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     if spot.flags_in_rax {
         restore_flags(context);
@@ -45,7 +45,7 @@ pub(crate) fn put_right(thread: &mut Thread, context: &mut UContext, spot: &Spot
     if !vm::is_runtime(context.gregs[greg::RIP]) {
         return;
     }
-    // At the gate rcx and r11 hold what the kernel leaves there, but for the address.
+    // At the gate, rcx and r11 must hold the values that the kernel leaves in them.
     context.gregs[greg::RCX] = spot.pc.0;
     let flag = thread.signals.trap_flag;
     context.gregs[greg::R11] = flag.shown(context.gregs[greg::FLAGS]);
@@ -61,7 +61,7 @@ fn restore_flags(context: &mut UContext) {
     *flags = *flags & !(SHOWN_BY_LAHF | OVERFLOW) | rax >> 8 & SHOWN_BY_LAHF | overflow;
 }
 
-/// Context in which the instruction at `spot` is taken up again.
+/// Context in which the instruction at `spot` is translated again.
 #[must_use]
 pub(crate) fn continuation(vm: &Vm, spot: &Spot) -> Context {
     let volatile = Context(spot.context.0 & Context::VOLATILE.0);
@@ -73,8 +73,8 @@ pub(crate) fn continuation(vm: &Vm, spot: &Spot) -> Context {
     }
 }
 
-/// Delivers `info` to the app, which stands at `spot`; `context` is the kernel's
-/// frame for us and will be returned to. `fault`: raised by that instruction.
+/// Delivers `info` to the app, which stands at `spot`. `context` is the kernel's frame for the VM's
+/// handler, by which the thread returns. `fault`: the instruction at `spot` has raised the signal.
 pub(crate) fn deliver(
     thread: &mut Thread,
     context: &mut UContext,
@@ -113,12 +113,12 @@ pub(crate) fn deliver(
         let [err, trap, address] = &mut thread.signals.last_fault;
         (*err, *trap) = (g[greg::ERR], g[greg::TRAPNO]);
         if *trap == PAGE_FAULT {
-            // The kernel's may be left over from a fault of ours.
+            // (The kernel's value may be that of an earlier fault of the VM.)
             *address = g[greg::CR2];
         }
     }
-    let doomed = core::mem::take(&mut thread.signals.waiting_kills);
-    if doomed || deadly && (blocked || action.handler == IGNORE) {
+    let kills = core::mem::take(&mut thread.signals.waiting_kills);
+    if kills || deadly && (blocked || action.handler == IGNORE) {
         return fatal::die(thread, context, spot.pc, info);
     }
     if blocked && FAULTS & bit(signal) != 0 {
@@ -133,14 +133,15 @@ pub(crate) fn deliver(
     }
 }
 
-/// Whether what the kernel says of the fault was left over from a trap of ours: some
-/// signals are forced without a fault of the processor (a bad call of the vsyscall page).
+/// Whether the fault data in the frame are those of an earlier trap of the VM: the kernel forces
+/// some signals without a fault of the CPU (a bad call of the vsyscall page).
 fn is_stale(signal: u32, context: &UContext) -> bool {
     const TRAPS: [u64; 2] = [1, 3];
     signal != c::SIGTRAP && TRAPS.contains(&context.gregs[greg::TRAPNO])
 }
 
-/// A filter of system calls names the address of the call, which is ours.
+/// The `info` for the app: a signal from a filter holds the address of the system call, which is
+/// the gate's, so it is replaced by the app's.
 fn as_the_app_called(info: &SigInfo, spot: &Spot) -> SigInfo {
     let mut info = *info;
     if info.is_from_filter() {
@@ -149,8 +150,8 @@ fn as_the_app_called(info: &SigInfo, spot: &Spot) -> SigInfo {
     info
 }
 
-/// The kernel's mask for the app's; while a signal waits, no other may come. One that we
-/// hold and the app does not block is the next to wait.
+/// The mask to install in the kernel. If no signal is pending, a held one that the app does not
+/// block becomes pending. While a signal is pending, all others are blocked.
 fn open_mask(thread: &mut Thread) -> u64 {
     if thread.pending == 0
         && let Some(info) = pending::take(thread, !thread.signals.mask)
@@ -165,7 +166,7 @@ fn open_mask(thread: &mut Thread) -> u64 {
     }
 }
 
-/// Nothing to deliver after all.
+/// Lets the thread go on at `spot` without delivering a signal.
 pub(crate) fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     context.sigmask = open_mask(thread);
     if !context.is_64_bit() {
@@ -175,7 +176,7 @@ pub(crate) fn go_on(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     redirect(thread, context, spot.pc, ctx);
 }
 
-/// Writes the frame and turns the thread to the handler.
+/// Writes the app's frame and redirects the thread to the handler.
 fn push(
     thread: &mut Thread,
     context: &mut UContext,
@@ -223,7 +224,7 @@ fn no_stack(thread: &mut Thread, context: &mut UContext, signal: u32, spot: &Spo
     deliver(thread, context, &info, &spot.put_right(), true);
 }
 
-/// Registers, mask and disposition on entry of a handler.
+/// Sets registers, mask and disposition for entering a handler.
 fn enter_handler(
     thread: &mut Thread,
     context: &mut UContext,
@@ -259,8 +260,8 @@ fn enter_handler(
     redirect(thread, context, AppPc(action.handler), Context::CANONICAL);
 }
 
-/// The kernel's `get_sigframe`: a frame that does not fit on the alternate stack is not
-/// written at all.
+/// The part of the stack for the frame, as the kernel's `get_sigframe` chooses it: a frame that
+/// does not fit on the alternate stack is not written.
 fn room(thread: &Thread, sp: u64, action: &KernelSigaction) -> Room {
     let alt = &thread.signals.alt;
     let wanted = action.flags & u64::from(c::SA_ONSTACK) != 0;

@@ -1,14 +1,14 @@
-//! Core files that are the program's.
+//! Core files that show the program, not the runtime.
 //!
-//! The kernel writes what it finds: the registers that each thread entered it with last, and
-//! all memory. So before a process dies with a core file it is left to itself
-//! ([`crate::life::leave`]): its threads go on natively, the system calls they were waiting in are
-//! made again at the program's own addresses, our memory is unmapped, and the signal is
-//! delivered to the thread that dies as the kernel restores its registers.
+//! The kernel writes the registers with which each thread has entered it last, and all memory. So a
+//! process that dies with a core file is left to itself before ([`crate::life::leave`]). Its
+//! threads go on natively. The system calls they were waiting in are made again at the program's
+//! own addresses. The runtime's memory is unmapped. The signal is delivered to the dying thread
+//! when the kernel restores its registers.
 //!
-//! Where that cannot be had for all of it (a thread that waits for a vfork child, say), the
-//! rest is done as far as possible: our memory is left out of the file, and the dying thread
-//! has its own registers.
+//! Where that is not possible (a thread waits for a vfork child, say), the rest is done as far as
+//! possible: the runtime's memory is left out of the file, and the dying thread has the program's
+//! registers.
 
 use crate::life::end;
 use crate::life::leave::last_steps::{LastSteps, keep_out_of_core};
@@ -34,8 +34,8 @@ pub(crate) fn is_due(signal: u32) -> bool {
         && is_wanted(proc::limit(c::RLIMIT_CORE))
 }
 
-/// A program that reads cores from a pipe or socket gets them without regard to the limit,
-/// but for a limit of 1.
+/// Whether the limit allows a core file. A core that is piped or sent to a program is written
+/// whatever the limit is, except a limit of 1.
 fn is_wanted(limit: u64) -> bool {
     match limit {
         0 => takes_all(),
@@ -57,14 +57,14 @@ fn is_dumpable() -> bool {
     unsafe { raw(c::__NR_prctl, [PR_GET_DUMPABLE, 0, 0, 0, 0, 0]) != 0 }
 }
 
-/// Dies of the signal of `info`, the program standing at `pc` with the registers in
-/// `context`. Returns if that cannot be arranged.
+/// Ends the process by the signal of `info`, with the program at `pc` and its registers in
+/// `context`. Returns if that is impossible.
 pub(crate) fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
     let possible = filter::allows(c::__NR_rt_sigreturn) && filter::allows(c::__NR_munmap);
     if !possible || vm::lock().config.flags & flag::LOCKSTEP != 0 {
         return;
     }
-    // Faults are ours as long as the program's memory is read.
+    // (The VM still handles faults while it reads the program's memory.)
     signals::set_mask(HOLD_ALL);
     x87::correct_frame(context.fpstate);
     let alone = if thread.borrowed_memory {
@@ -72,13 +72,14 @@ pub(crate) fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: 
     } else if gather::begin(thread) {
         leave_together(thread, info)
     } else {
-        // Another thread dies, or has the process left; this one dies there, too.
+        // Another thread is dying, or has the process leave; this thread dies with it.
         leave::dying_with_others(thread, context, info, pc)
     };
     expire(thread, context, pc, info, alone);
 }
 
-/// Everything is saved, and the other threads go on natively; `false`: some may not.
+/// Saves, and lets the other threads go on natively; `false`: some may still use the runtime's
+/// memory.
 fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
     end::of_process(&mut vm::lock());
     let halted = gather::halt_others(thread);
@@ -104,14 +105,14 @@ fn make_default(signal: u32) {
     let _ = unsafe { signals::sigaction(signal, Some(&default)) };
 }
 
-/// The kernel gets the program's registers, and delivers the signal with them. `alone`:
-/// nobody else needs our memory.
+/// Lets the kernel load the program's registers and deliver the signal with them. `alone`: no other
+/// thread needs the runtime's memory.
 fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo, alone: bool) {
     let signal = info.signo as u32;
     signals::set_mask(HOLD_FAULTS_TOO);
     leave::make_native(thread, context, pc);
     context.sigmask = if thread.borrowed_memory {
-        // The handlers are still ours.
+        // (The dispositions are still the VM's.)
         make_default(signal);
         HOLD_FAULTS_TOO
     } else {
@@ -125,9 +126,9 @@ fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo
     ours.into_iter().for_each(keep_out_of_core);
     keep_out_of_core(steps.range());
     signals::queue_to_self(info);
-    // Where a filter lets no signal be queued.
+    // (In case a filter forbids to queue a signal.)
     signals::raise(signal);
     thread.load_app_gs();
-    // SAFETY: all signals are blocked; who else runs in this memory has left ours.
+    // SAFETY: all signals are blocked; other threads in this memory have left the runtime.
     unsafe { steps.take() }
 }

@@ -1,9 +1,9 @@
-//! The way into our handler, in assembly.
+//! Entry of the VM's signal handler, in assembly.
 
 use super::handler;
 
 unsafe extern "C" {
-    /// What the kernel calls.
+    /// The handler that the kernel calls.
     fn signal_entry();
 }
 
@@ -20,7 +20,7 @@ core::arch::global_asm!(
     handler = sym handler::on_signal,
 );
 
-/// Its address.
+/// Address of the handler.
 #[must_use]
 pub(crate) fn address() -> u64 {
     signal_entry as *const () as usize as u64

@@ -1,9 +1,9 @@
-//! The process dies of a signal: what was learned is saved first, then the kernel
-//! does what it would have done.
+//! Ends the process by a signal: new fragments are saved first, then the kernel takes the default
+//! action.
 //!
-//! A filter of system calls may leave us no way to do that. Then signals are left to
-//! the kernel beforehand, and a fault is repeated while the signal is blocked, which is
-//! deadly, too (`force_sig` in the kernel).
+//! A filter may forbid the calls for that. Then such signals are left to the kernel in advance, and
+//! a fault is repeated while its signal is blocked, which the kernel makes deadly, too
+//! (`force_sig`).
 
 use super::dump;
 use ppin_abi::addr::AppPc;
@@ -16,8 +16,8 @@ use ppin_process::signal::{DEFAULT, HOLD_ALL, bit, kernel_kills};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
-/// The app dies of a fault where `context` stands: it is to happen again, blocked.
-/// `false`: not the way to go.
+/// Arranges that a deadly fault at `context` is repeated with its signal blocked. `false`: that is
+/// not necessary.
 pub(crate) fn repeat(thread: &Thread, signal: u32, context: &mut UContext) -> bool {
     let way = kernel_kills::any() && !returns_by_hand();
     if way {
@@ -32,7 +32,7 @@ pub(crate) fn repeat(thread: &Thread, signal: u32, context: &mut UContext) -> bo
     way
 }
 
-/// Length of the trap instruction behind which `pc` lies.
+/// Length of the trap instruction that ends at `pc`.
 fn trap_len(pc: u64) -> u64 {
     const INT_3: [u8; 2] = [0xcd, 3];
     const ONE_BYTE: [u8; 2] = [0xcc, 0xf1];
@@ -43,10 +43,9 @@ fn trap_len(pc: u64) -> u64 {
     }
 }
 
-/// Ends the process by the signal of `info` as if by its default action, where the program
-/// stands at `pc` with the registers in `context`; like its exit
-/// ([`crate::thread::exit::process`]) with the lock held, unless a core file is to show
-/// all threads.
+/// Ends the process by the signal of `info` as if by its default action, with the program at `pc`
+/// and its registers in `context`. Like exit ([`crate::thread::exit::process`]) it keeps the VM
+/// lock, unless a core file is to show all threads.
 pub(crate) fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
     let signal = info.signo as u32;
     if dump::is_due(signal) {
@@ -60,14 +59,15 @@ pub(crate) fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: 
     die_now(thread, signal, info)
 }
 
-/// The same for a thread in the VM, which goes to its next boundary first.
+/// Ends the process by the signal of `info` when the thread, which is in the VM, reaches its next
+/// boundary.
 pub(crate) fn kill_at_boundary(thread: &mut Thread, info: &SigInfo) {
     signals::set_mask(HOLD_ALL);
     (thread.signals.waiting, thread.signals.waiting_kills) = (*info, true);
     thread.pending = 1;
 }
 
-/// The same with nothing saved.
+/// Ends the process by the signal without saving.
 fn die_now(thread: &Thread, signal: u32, info: &SigInfo) -> ! {
     if kernel_kills::any() {
         overflow(thread.signals.stack.0);
@@ -84,7 +84,7 @@ fn die_now(thread: &Thread, signal: u32, info: &SigInfo) -> ! {
     proc::exit_group(128 + signal as i32)
 }
 
-/// Ends the process by `signal`, by nothing but calls: all data of ours may be damaged.
+/// Ends the process by `signal` with system calls only: all data of the VM may be damaged.
 pub(crate) fn end_at_once(signal: u32) -> ! {
     let said = "ppin: internal error: memory of ppin's is damaged\n";
     let default = KernelSigaction::default();
@@ -92,7 +92,7 @@ pub(crate) fn end_at_once(signal: u32) -> ! {
     let mask = (&raw const mask) as usize;
     let call = |nr: u32, args: [usize; 3]| {
         let [a, b, c] = args;
-        // SAFETY: reads what is named here; there is no way back into the program.
+        // SAFETY: the arguments are valid; the program does not run any more.
         unsafe { app_call(nr, [a, b, c, size_of::<u64>(), 0, 0]) as usize }
     };
     call(c::__NR_write, [2, said.as_ptr() as usize, said.len()]);
@@ -103,11 +103,11 @@ pub(crate) fn end_at_once(signal: u32) -> ! {
     proc::exit_group(128 + signal as i32)
 }
 
-/// Dies of `SIGSEGV` without a call: a fault, and no room on the signal stack whose
-/// lowest address is `bottom`.
+/// Dies of `SIGSEGV` without a system call: by a fault when there is no room on the signal stack,
+/// whose lowest address is `bottom`.
 fn overflow(bottom: u64) -> ! {
     const ROOM: u64 = 512;
-    // SAFETY: nothing comes after it.
+    // SAFETY: does not return.
     unsafe { core::arch::asm!("mov rsp, {}", "hlt", in(reg) bottom + ROOM, options(noreturn)) }
 }
 
@@ -116,11 +116,12 @@ pub(crate) fn no_stack(thread: &mut Thread) {
     kill_at_boundary(thread, &SigInfo::fault(c::SIGSEGV, 0x80, 0));
 }
 
-/// A fault inside ppin itself. The program's state is lost: say so, and die of it.
+/// Handles a fault inside ppin itself. The program's state is lost: reports the fault, and dies of
+/// it.
 pub(crate) fn crash(thread: &mut Thread, signal: u32, info: &SigInfo, context: &UContext) {
     let pc = context.gregs[greg::RIP];
     if ppin_translate::sequence::rejected(thread, info) {
-        // The app's own doing after all.
+        // The app's own fault: the kernel rejects its rseq area.
         die_now(thread, signal, info);
     }
     let (code, address, place) = (info.code, info.rest[0], vm::describe(pc));

@@ -1,4 +1,4 @@
-//! Instructions by which a program sees or sets its trap flag.
+//! Instructions that read or set the trap flag.
 
 use ppin_os::peek;
 
@@ -15,11 +15,11 @@ pub(super) fn is(pc: u64, opcode: u8) -> bool {
     bytes[0] == opcode || bytes == [OPERAND_SIZE, opcode]
 }
 
-/// Takes our own trap flag out of the flags just pushed at `sp`.
+/// Clears the VM's trap flag in the flags just pushed at `sp`.
 pub(super) fn hide(sp: u64) {
     const SECOND: u64 = 1;
     if let Some(byte) = peek::read_value::<u8>(sp + SECOND) {
-        // It was written a moment ago.
+        // (The program has just written there.)
         let _ = peek::write_value(sp + SECOND, &(byte & !1));
     }
 }

@@ -1,4 +1,4 @@
-//! The one handler that the kernel knows, and its decision.
+//! The VM's signal handler, and its decision what to do with a signal.
 
 use super::redirect::redirect;
 use super::waiting::deliver_waiting;
@@ -20,15 +20,14 @@ use ppin_translate::{changes, sequence};
 /// `si_code` of what the kernel forces upon a thread.
 const SI_KERNEL: i32 = 0x80;
 
-/// Reached from `signal_entry`, on our signal stack.
+/// Called by `signal_entry`, on the VM's signal stack.
 ///
 /// # Safety
 /// Called by the kernel alone, with a frame of its own.
 pub(crate) unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, context: *mut UContext) {
     // SAFETY: the kernel's frame.
     let (info, context) = unsafe { (&mut *info, &mut *context) };
-    // Not by way of gs, which the app may have (see `thread::segment`).
-    // SAFETY: the thread adopted its signal stack before it unblocked signals.
+    // The thread is not found by gs, which may be the app's (see `thread::segment`).
     let thread = unsafe { ppin_process::thread::of_signal_stack(context.stack[0]) };
     let signal = signal as u32;
     if sample::in_copy() {
@@ -38,7 +37,7 @@ pub(crate) unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, conte
     if leave::is_request(info) {
         thread.signals.leave_requested = true;
         if thread.pending != 0 {
-            // It comes with the signal that waits.
+            // (The thread leaves when the pending signal is delivered.)
             return;
         }
     }
@@ -49,15 +48,16 @@ pub(crate) unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, conte
     }
 }
 
-/// A signal that has nothing to do with the instruction at hand.
+/// Handles a signal that the instruction at hand has not raised.
 fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
     if thread.signals.native == Native::Compat {
-        // Its next step is a boundary.
+        // (The next single step ends at a boundary.)
         return wait(thread, info, context);
     }
     if info.signo as u32 == c::SIGTRAP && own_trap(pc) {
-        // The two do not queue: the kernel has dropped the trap for the signal.
+        // The signal and the VM's trap have the same number and do not queue: the kernel has
+        // dropped the trap.
         wait(thread, info, context);
         return on_own_trap(thread, context, pc);
     }
@@ -85,23 +85,24 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
     }
 }
 
-/// Whether a signal can be delivered at `spot`. Behind counting it should be: the instruction
-/// may wait for its page (userfaultfd(2)), and steps over it would wait as long. Not where
-/// boundaries are counted themselves.
+/// Whether a signal can be delivered at `spot`. Inserted counting code before a repeatable
+/// instruction counts as a boundary, because the instruction may wait for its page
+/// (userfaultfd(2)), and single-stepping it would wait as long. This does not hold where boundaries
+/// are themselves counted.
 fn may_stop_at(thread: &Thread, spot: &translate::Spot) -> bool {
     let lockstep = || vm::lock().config.flags & flag::LOCKSTEP != 0;
     let stepped = || thread.signals.trap_flag.traps() || lockstep();
     spot.boundary || spot.repeatable && !stepped()
 }
 
-/// The app's filter has trapped a system call that the VM makes for itself: the app
-/// does not hear of it, and the VM does without.
+/// Whether the app's filter has trapped a system call that the VM makes for itself. The app gets no
+/// signal for it, and the call fails for the VM.
 fn refused_call(info: &SigInfo, pc: u64) -> bool {
     info.is_from_filter() && !vmcall::is_the_apps(pc)
 }
 
-/// Keeps the signal until a boundary; the kernel holds back the next ones, but for those
-/// with the numbers of faults, which are held here.
+/// Keeps the signal pending until a boundary. The kernel blocks further signals, except those with
+/// the numbers of faults, which are held here.
 fn wait(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
     if thread.pending == 0 {
         thread.signals.waiting = *info;
@@ -112,10 +113,10 @@ fn wait(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
     context.sigmask = HOLD_ALL;
 }
 
-/// A fault, or one of our own traps.
+/// Handles a fault, or one of the VM's own traps.
 fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
-    if signal != c::SIGTRAP && goes_round(thread, signal) {
+    if signal != c::SIGTRAP && keeps_faulting(thread, signal) {
         return fatal::crash(thread, signal, info, context);
     }
     if let Some(resume) = peek::fixup(pc) {
@@ -130,7 +131,8 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         return on_async(thread, info, context);
     }
     if info.code == SI_KERNEL && gate::place(pc) == Place::GateDone {
-        // The kernel's answer to the app's call, such as `uretprobe` out of place.
+        // A signal that the kernel sends for the app's system call, such as a misplaced
+        // `uretprobe`.
         let spot = gate_spot(thread, true);
         return deliver::deliver(thread, context, info, &spot, true);
     }
@@ -141,13 +143,13 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         return step::stepped(thread, context);
     }
     if vm::is_runtime(pc) && gate::place(pc) == Place::Vm {
-        // Not a place that may fault; and the VM lock may be held here.
+        // Code of the VM that must not fault; it may hold the VM lock.
         return fatal::crash(thread, signal, info, context);
     }
-    if signal == c::SIGTRAP && killed(thread, context, pc.wrapping_sub(1)) {
+    if signal == c::SIGTRAP && refused_entry(thread, context, pc.wrapping_sub(1)) {
         return;
     }
-    if signal == c::SIGSEGV && ours(thread, info, context, pc) {
+    if signal == c::SIGSEGV && cache_fault(thread, info, context, pc) {
         return;
     }
     if unreadable_source(thread, info, context, pc) {
@@ -156,10 +158,11 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     app_fault(thread, signal, info, context, pc);
 }
 
-/// Whether the same fault comes over and over, for all that is done about it: memory of ours
-/// is damaged. If it is damaged so that not even this can be told, the process ends.
-fn goes_round(thread: &mut Thread, signal: u32) -> bool {
-    /// More than the VM ever meets between two entries.
+/// Counts faults since the last VM entry; `true` if there are too many, because repairing the fault
+/// does not help: the VM's memory is damaged. If the damage prevents even the report, the process
+/// ends.
+fn keeps_faulting(thread: &mut Thread, signal: u32) -> bool {
+    /// More faults than ever occur between two VM entries.
     const MOST: u32 = 1 << 18;
     thread.signals.faults += 1;
     if thread.signals.faults > MOST {
@@ -168,13 +171,13 @@ fn goes_round(thread: &mut Thread, signal: u32) -> bool {
     thread.signals.faults == MOST
 }
 
-/// Whether another thread has taken away the program's own stack segment (modify_ldt(2)):
-/// the kernel cannot return to this one with it, wherever it is.
+/// Whether another thread has removed the program's own stack segment (modify_ldt(2)): the kernel
+/// cannot return to this thread with it.
 fn stack_segment_is_gone(signal: u32, info: &SigInfo, context: &UContext) -> bool {
     signal == c::SIGSEGV && info.code == SI_KERNEL && !context.has_stack_segment()
 }
 
-/// Whether a trap of the runtime's own lies just before `pc`.
+/// Whether one of the VM's own traps lies just before `pc`.
 fn own_trap(pc: u64) -> bool {
     matches!(
         gate::place(pc.wrapping_sub(1)),
@@ -190,10 +193,10 @@ fn on_own_trap(thread: &mut Thread, context: &mut UContext, pc: u64) {
     }
 }
 
-/// The VM turned away from the cache because a signal waits.
+/// Handles the delivery trap: the VM was about to enter the cache, and a signal is pending.
 fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
     if thread.signals.native != Native::Off {
-        // The one instruction first; the signal is delivered behind it.
+        // The native instruction runs first; the signal is delivered after it.
         return native::arrive(thread, context);
     }
     context.gregs[greg::RIP] = thread.entering;
@@ -203,13 +206,13 @@ fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
     }
 }
 
-/// Page faults by which the cache works: the first execution of a restored group,
-/// a store to guarded code.
-fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) -> bool {
+/// Handles the page faults that the cache relies on: the first execution of a restored group, and a
+/// store to guarded code. Returns whether it was one.
+fn cache_fault(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) -> bool {
     const PF_WRITE: u64 = 2;
     const PF_KEY: u64 = 32;
     if context.gregs[greg::ERR] & PF_KEY != 0 {
-        // The app's protection keys: we set none.
+        // (The VM sets no protection keys, so this is the app's fault.)
         return false;
     }
     let addr = info.rest[0];
@@ -225,7 +228,7 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
     if !(write && changes::store(&mut vm, addr, pc)) {
         return false;
     }
-    // The fragment at hand may be stale now: go on through the VM.
+    // The running fragment may be stale now: go on through the VM.
     if let Some(spot) = translate::spot(&vm, pc) {
         deliver::put_right(thread, context, &spot);
         let ctx = deliver::continuation(&vm, &spot);
@@ -234,8 +237,8 @@ fn ours(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) ->
     true
 }
 
-/// The fault of code that compares its source (`compare.rs` of the compiler): nothing else
-/// holds the flags in rax. The VM looks why.
+/// Handles a fault of code that compares its source (`compare.rs` of the compiler): no other code
+/// holds the flags in rax. The VM finds out the reason.
 fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: u64) -> bool {
     let mut vm = vm::lock();
     let comparing = |spot: &translate::Spot| spot.flags_in_rax;
@@ -249,8 +252,9 @@ fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext
     true
 }
 
-/// The entry of a persisted fragment whose source has changed: translate anew.
-fn killed(thread: &mut Thread, context: &mut UContext, entry: u64) -> bool {
+/// Handles the trap at the entry of a persisted fragment whose source has changed: it is translated
+/// again.
+fn refused_entry(thread: &mut Thread, context: &mut UContext, entry: u64) -> bool {
     let vm = vm::lock();
     let found = vm
         .code
@@ -265,7 +269,7 @@ fn killed(thread: &mut Thread, context: &mut UContext, entry: u64) -> bool {
     true
 }
 
-/// A fault of the app's own.
+/// Delivers a fault of the app itself.
 fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext, pc: u64) {
     thread.signals.stepping = false;
     let behind = signal == c::SIGTRAP && !is_int1(pc);
@@ -283,7 +287,7 @@ fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCo
         return fatal::crash(thread, signal, info, context);
     };
     if behind {
-        // A trap is reported behind the instruction.
+        // (A trap is reported after its instruction.)
         spot.pc = spot.pc.wrapping_add(u64::from(spot.inside) + 1);
     }
     let mut info = *info;
@@ -293,8 +297,8 @@ fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCo
     deliver::deliver(thread, context, &info, &spot, true);
 }
 
-/// Whether the thread stands at an `int1` in the cache. Its trap comes behind it, where
-/// a branch out of the fragment is, but some hypervisors report it at the instruction.
+/// Whether the thread stands at an `int1` in the cache. Its trap is raised after it, where a branch
+/// out of the fragment is, but some hypervisors report it at the instruction.
 fn is_int1(pc: u64) -> bool {
     const INT1: u8 = 0xf1;
     let prefix = |byte: &&u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf2 | 0xf3);
@@ -302,8 +306,8 @@ fn is_int1(pc: u64) -> bool {
     bytes.iter().find(|byte| !prefix(byte)) == Some(&INT1)
 }
 
-/// The same in a restartable sequence, which the kernel has aborted for it: the thread
-/// stands at `spot`, the abort handler.
+/// Delivers a fault of the app in a restartable sequence, which the kernel has aborted for it: the
+/// thread stands at `spot`, the abort handler.
 fn aborting_fault(
     thread: &mut Thread,
     signal: u32,

@@ -1,8 +1,8 @@
-//! Going on inside a fragment, at the app instruction at which it was left.
+//! Entering a fragment in the middle, at the app instruction at which it was left.
 //!
-//! A signal comes between any two instructions. If its return had to be translated
-//! from there, code would be made (and kept) that begins where the clock happened to
-//! strike, and other code on the next run.
+//! A signal may arrive between any two instructions. If the thread's return had to be translated
+//! from there, fragments would be made (and persisted) that begin at places which depend on time,
+//! and other ones in the next run.
 
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
@@ -16,7 +16,7 @@ use ppin_relocator::{PcRow, pc_flag};
 #[derive(Debug)]
 pub(crate) struct Inside {
     entry: CachePc,
-    /// Additions that the code before it has made for instructions behind it.
+    /// Counts that the code before the boundary has added for instructions after it.
     ahead: translate::Corrections,
 }
 
@@ -29,7 +29,7 @@ impl Inside {
             return None;
         }
         if ppin_translate::sequence::is_inside(vm, code) {
-            // Entered with care only.
+            // (Sequences are entered through `sequence::arrive` only.)
             return None;
         }
         let maps = vm.code.running_maps(code)?;
@@ -42,8 +42,8 @@ impl Inside {
         Some(Self { entry, ahead })
     }
 
-    /// Makes the counters of `thread`, which are exact, what the code expects;
-    /// its address.
+    /// Sets the counters of `thread`, which are exact, to what the code expects; returns the cache
+    /// address to enter.
     #[must_use]
     pub(crate) fn enter(self, thread: &mut Thread) -> CachePc {
         translate::correct(thread, &self.ahead);
@@ -64,7 +64,7 @@ fn row_of(maps: &Maps, pc: AppPc) -> Option<PcRow> {
     maps.rows.iter().filter(at).find(whole).copied()
 }
 
-/// The state at the boundary of `pc` in the fragment whose record lies at `record`.
+/// The app state at the boundary of `pc` in the fragment whose record lies at `record`.
 #[must_use]
 pub(crate) fn boundary_of(vm: &Vm, record: u64, pc: AppPc) -> Option<Spot> {
     let maps = vm.code.maps_at(vm.code.hot_of(record)?)?;

@@ -1,15 +1,14 @@
-//! Signals.
+//! Signal delivery.
 //!
-//! The kernel delivers every signal that the app handles (or dies of) to one
-//! handler of ours, on a stack of ours. What happens next depends on where the
-//! thread was ([`handler`]): at an app instruction boundary the app's frame is
-//! built at once ([`deliver`]); in inserted code or a transit routine the thread is
-//! single-stepped forward to the next boundary; in the VM the signal waits until
-//! the cache is about to be entered. While one waits, the kernel holds back all
-//! others, so one place for it is enough.
+//! The kernel delivers every signal that the app handles (or dies of) to the VM's signal handler,
+//! on a signal stack of the VM. The next step depends on where the thread was ([`handler`]). At an
+//! app instruction boundary the app's frame is built at once ([`deliver`]). In inserted code or a
+//! transit routine the thread is single-stepped to the next boundary. In the VM the signal is
+//! pending until the cache is about to be entered. While one signal is pending, the kernel blocks
+//! all others, so there is room for one only.
 //!
-//! The five synchronous fault signals are never blocked in the kernel: the cache
-//! needs them. The app's own wish is kept in [`ppin_process::signal::state::SignalState::mask`].
+//! The five synchronous fault signals are never blocked in the kernel, because the cache needs
+//! them. The app's own mask is kept in [`ppin_process::signal::state::SignalState::mask`].
 
 pub(crate) mod compat;
 pub(crate) mod deliver;

@@ -1,10 +1,10 @@
-//! Letting the CPU run one app instruction in its own place.
+//! Runs one app instruction natively, at its own address.
 //!
-//! What cannot be translated (bytes that our decoder does not know, memory that
-//! cannot be read or executed, far branches) is given to the CPU at its own address,
-//! with the trap flag set: either it faults there, exactly as natively, or the trap
-//! behind it brings us back. Meanwhile gs is the app's. Where it leads to code that is not
-//! of 64 bits, that runs natively, too ([`compat`]).
+//! An instruction that cannot be translated (bytes that the decoder does not know, memory that
+//! cannot be read or executed, far branches) is executed at its own address, with the trap flag
+//! set. It either faults there, exactly as natively, or the trap after it returns to the VM.
+//! Meanwhile gs is the app's. If it leads to code that is not 64-bit, that runs natively, too
+//! ([`compat`]).
 
 use super::redirect::redirect;
 use super::{compat, deliver, origin, step};
@@ -20,8 +20,8 @@ use ppin_process::translate::{self, Spot};
 use ppin_process::{gate, vm};
 use ppin_translate::changes;
 
-/// Arranges for the instruction at `pc`, whose translation is entered at `entry`, to
-/// run natively. The address to go on at.
+/// Arranges for the instruction at `pc`, whose translation is entered at `entry`, to run natively.
+/// Returns the address to go on at.
 pub(crate) fn begin(thread: &mut Thread, pc: AppPc, entry: CachePc) -> CachePc {
     thread.signals.native = Native::Approaching;
     thread.signals.native_pc = pc.0;
@@ -29,7 +29,7 @@ pub(crate) fn begin(thread: &mut Thread, pc: AppPc, entry: CachePc) -> CachePc {
     CachePc(gate::cross(gate::native_trap))
 }
 
-/// All app registers are in place: goes to the instruction.
+/// Called with all app registers in place: redirects the thread to the instruction.
 pub(crate) fn arrive(thread: &mut Thread, context: &mut UContext) {
     thread.signals.native = Native::There;
     thread.signals.stepping = false;
@@ -41,8 +41,7 @@ pub(crate) fn arrive(thread: &mut Thread, context: &mut UContext) {
     context.gregs[greg::FLAGS] |= TRAP_FLAG;
 }
 
-/// A fault or trap while an instruction runs natively; `false` if it has nothing to
-/// do with that.
+/// Handles a fault or trap while an instruction runs natively; `false` if it has another cause.
 pub(crate) fn step(
     thread: &mut Thread,
     signal: u32,
@@ -52,10 +51,10 @@ pub(crate) fn step(
     let at = context.gregs[greg::RIP];
     let trapped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
     if thread.signals.native == Native::Approaching {
-        // The app's own trap flag, or ours for a signal, which comes later now.
+        // The app's trap flag, or the VM's for a signal, which is delivered later now.
         return trapped && vm::is_runtime(at);
     }
-    if is_ours(signal, info, context) {
+    if stores_to_guarded(signal, info, context) {
         return true;
     }
     if thread.signals.native == Native::Compat {
@@ -63,7 +62,7 @@ pub(crate) fn step(
         return true;
     }
     if trapped && at == thread.signals.native_pc && thread.pending == 0 {
-        // One round of a repeated instruction.
+        // One iteration of a repeated instruction.
         context.gregs[greg::FLAGS] |= TRAP_FLAG;
         return true;
     }
@@ -77,21 +76,21 @@ pub(crate) fn step(
         done(thread, context, AppPc(at));
     } else {
         context.gregs[greg::FLAGS] &= !TRAP_FLAG;
-        let at = nowhere_to_go(thread, context).unwrap_or(at);
+        let at = undo_bad_branch(thread, context).unwrap_or(at);
         fault(thread, info, context, at);
     }
     true
 }
 
-/// Whether the instruction has stored to code that we guard: it is made again.
-fn is_ours(signal: u32, info: &SigInfo, context: &UContext) -> bool {
+/// Whether the instruction has stored to guarded code; it is then executed again.
+fn stores_to_guarded(signal: u32, info: &SigInfo, context: &UContext) -> bool {
     const WRITE: u64 = 2;
     const KEY: u64 = 32;
     let stores = signal == c::SIGSEGV && context.gregs[greg::ERR] & (WRITE | KEY) == WRITE;
     stores && changes::store(&mut vm::lock(), info.rest[0], context.gregs[greg::RIP])
 }
 
-/// The instruction has been executed, and leads to `at`.
+/// Called when the instruction has been executed, and leads to `at`.
 pub(crate) fn done(thread: &mut Thread, context: &mut UContext, at: AppPc) {
     let due = thread.signals.trap_flag.on;
     if loads_flags(thread.signals.native_pc) {
@@ -104,7 +103,7 @@ pub(crate) fn done(thread: &mut Thread, context: &mut UContext, at: AppPc) {
     }
 }
 
-/// Whether it is `iret`: `popf` is translated.
+/// Whether the instruction at `pc` is `iret`. (`popf` is translated.)
 pub(crate) fn loads_flags(pc: u64) -> bool {
     const IRET: u8 = 0xcf;
     let prefix = |byte: &&u8| matches!(byte, 0x40..=0x4f | 0x66);
@@ -112,10 +111,10 @@ pub(crate) fn loads_flags(pc: u64) -> bool {
     bytes.iter().find(|byte| !prefix(byte)) == Some(&IRET)
 }
 
-/// There is no instruction, and no address that could be fetched from: it is not
-/// canonical. So the app's own branch to it is at fault; if a handler or a return from
-/// one was aimed there, the kernel has done the jump, and the target is the pc.
-fn nowhere_to_go(thread: &Thread, context: &mut UContext) -> Option<u64> {
+/// Handles a fault at an address that is not canonical. The app's branch to it is at fault; the
+/// context becomes the state before the branch. If a signal handler or a return from one was aimed
+/// there, the kernel has jumped, and the target is the pc.
+fn undo_bad_branch(thread: &Thread, context: &mut UContext) -> Option<u64> {
     const GENERAL_PROTECTION: u64 = 13;
     let target = thread.signals.native_pc;
     let nothing = peek::read_value::<u8>(target).is_none();
@@ -125,9 +124,9 @@ fn nowhere_to_go(thread: &Thread, context: &mut UContext) -> Option<u64> {
     branch_to(thread, context, target)
 }
 
-/// Makes `context` the state before the branch that led to `target`.
+/// Sets `context` to the state before the branch that led to `target`.
 fn branch_to(thread: &Thread, context: &mut UContext, target: u64) -> Option<u64> {
-    /// Which the processor sets in the flags of a fault (SDM volume 3, 18.3.1.1).
+    /// The flag that the CPU sets in the flags of a fault (SDM volume 3, 18.3.1.1).
     const RESUME_FLAG: u64 = 1 << 16;
     let departure = &thread.signals.departure;
     if departure.target != target {
@@ -141,8 +140,7 @@ fn branch_to(thread: &Thread, context: &mut UContext, target: u64) -> Option<u64
     Some(pc.0)
 }
 
-/// The instruction has faulted in its own place: all but the counters is as it
-/// should be.
+/// Delivers a fault of the instruction. All state but the counters is the app's already.
 fn fault(thread: &mut Thread, info: &SigInfo, context: &mut UContext, at: u64) {
     let spot = translate::spot_at_trap(&vm::lock(), thread.signals.native_entry, AppPc(at));
     deliver::deliver(thread, context, info, &spot, true);

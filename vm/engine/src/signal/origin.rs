@@ -1,9 +1,8 @@
-//! The indirect branch that led to an address which cannot be jumped to.
+//! Finds the indirect branch that led to an address which cannot be jumped to.
 //!
-//! Processors raise the fault at the branch, before it has done anything. By then the
-//! translated branch has been left long ago, so the app's code is followed from the
-//! fragment that was entered last (all branches since were direct ones) to a branch
-//! that fits.
+//! The CPU raises the fault at the branch, before the branch has any effect. But the translated
+//! branch was left long ago. So the app's code is followed from the fragment that was entered last
+//! (all branches since were direct ones) to a branch that fits.
 
 use alloc::collections::{BTreeSet, VecDeque};
 use ppin_abi::addr::AppPc;
@@ -13,10 +12,10 @@ use ppin_os::peek;
 use ppin_process::signal::departure::Departure;
 use ppin_process::vm::{self, Vm};
 
-/// Lines of code that are looked at.
+/// Most stretches of straight code that are examined.
 const MOST: usize = 10_000;
 
-/// Memory and segments of a thread; its gs base.
+/// Memory and segments of a thread; holds its gs base.
 struct Memory(u64);
 
 impl Surroundings for Memory {
@@ -32,8 +31,7 @@ impl Surroundings for Memory {
     }
 }
 
-/// The branch by which `departure` was made, with the registers before it; `after`
-/// are those behind it.
+/// The branch of `departure`, with the registers before it; `after` are the registers after it.
 #[must_use]
 pub(crate) fn find(departure: &Departure, after: &Registers) -> Option<(AppPc, Registers)> {
     let mut ahead = starts(&vm::lock(), departure);

@@ -1,4 +1,4 @@
-//! Letting a thread go on elsewhere.
+//! Redirecting a thread.
 
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
@@ -6,8 +6,8 @@ use ppin_os::frame::{UContext, greg};
 use ppin_process::gate;
 use ppin_process::thread::Thread;
 
-/// Lets the thread go on at app address `pc` by way of the VM. All app registers
-/// are in place in `context`.
+/// Lets the thread go on at app address `pc` through the VM. All app registers are in place in
+/// `context`.
 pub(crate) fn redirect(thread: &mut Thread, context: &mut UContext, pc: AppPc, ctx: Context) {
     thread.resume_pc = pc.0;
     thread.resume_context = ctx.0;

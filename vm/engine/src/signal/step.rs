@@ -1,11 +1,11 @@
-//! Single steps: ours, towards the next boundary, and the app's own, if it has set its
-//! trap flag.
+//! Single steps: those of the VM to the next boundary, and the app's own, if it has set its trap
+//! flag.
 //!
-//! While the app's flag is on, so is the CPU's: every instruction in the cache traps.
-//! At a boundary behind a completed app instruction the app gets its `SIGTRAP`; all
-//! else is stepped over. The VM runs without the flag, which is kept with the other
-//! flags. Where a `popf` turns it on, the compiler has put a `nop` behind, so that
-//! the first trap comes before anything of the next instruction.
+//! While the app's flag is set, so is the CPU's: every instruction in the cache traps. At a
+//! boundary after a completed app instruction the app gets its `SIGTRAP`; other traps are stepped
+//! over. The VM runs with the flag clear; it is saved with the other flags. Where a `popf` sets it,
+//! the compiler has put a `nop` after it, so that the first trap comes before any code of the next
+//! instruction.
 
 use super::deliver;
 use super::flag_code::{POPF, PUSHF, hide, is};
@@ -35,12 +35,12 @@ fn stop(thread: &mut Thread, context: &mut UContext) {
     *flags = thread.signals.trap_flag.applied(*flags);
 }
 
-/// After one instruction under the trap flag.
+/// Called after one instruction under the trap flag.
 pub(crate) fn stepped(thread: &mut Thread, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
     let place = locate(thread, pc);
     if !matches!(place, Where::Vm) {
-        notice(thread, context);
+        note_effect(thread, context);
     }
     match place {
         Where::App(spot) if spot.boundary => at_boundary(thread, context, &spot),
@@ -49,14 +49,14 @@ pub(crate) fn stepped(thread: &mut Thread, context: &mut UContext) {
             go_on(thread, context);
         }
         Where::Vm if thread.signals.stepping => stop(thread, context),
-        // The VM takes the flag away by itself.
+        // (The VM clears the flag itself.)
         Where::Vm => {}
     }
 }
 
 fn at_boundary(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     let flag = &mut thread.signals.trap_flag;
-    // At the gate the system call is about to be made, or has been.
+    // At the gate, the system call is about to be made, or has been made.
     let gate = vm::is_runtime(context.gregs[greg::RIP]);
     let standing = core::mem::take(&mut flag.skip_next) || gate;
     if flag.traps() && !standing {
@@ -70,21 +70,21 @@ fn at_boundary(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     }
 }
 
-/// The app's own trap, behind an instruction of it.
+/// Delivers the app's own trap, after one of its instructions.
 pub(crate) fn trap(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     thread.signals.trap_flag.one_more = false;
     let info = SigInfo::fault(c::SIGTRAP, TRAP_TRACE, spot.pc.0);
     deliver::deliver(thread, context, &info, spot, true);
 }
 
-/// Learns what the instruction just made did to the flag.
-fn notice(thread: &mut Thread, context: &UContext) {
+/// Updates the trap flag state by the effect of the last instruction.
+fn note_effect(thread: &mut Thread, context: &UContext) {
     let set = context.gregs[greg::FLAGS] & TRAP_FLAG != 0;
     let from = core::mem::take(&mut thread.signals.stepped_from);
     let stepping = thread.signals.stepping;
     let flag = &mut thread.signals.trap_flag;
     if flag.on {
-        // We leave it set: it was the app that took it away.
+        // (The VM has left it set, so the app has cleared it.)
         flag.one_more = !set;
         flag.on = set;
     } else if !stepping && !flag.one_more || set && is(from, POPF) {

@@ -1,4 +1,4 @@
-//! A signal that waits for a boundary.
+//! Delivery of the pending signal at a boundary.
 
 use super::deliver;
 use ppin_os::frame::UContext;
@@ -6,7 +6,7 @@ use ppin_process::pending;
 use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
 
-/// Delivers the signal that waited, now that the app stands at `spot`.
+/// Delivers the pending signal, now that the app stands at `spot`.
 pub(super) fn deliver_waiting(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     let info = thread.signals.waiting;
     thread.pending = 0;

@@ -11,15 +11,15 @@ use ppin_process::vm;
 
 /// Where a thread is, for a signal.
 pub(crate) enum Where {
-    /// In the cache, or as good as: the app's state is at hand.
+    /// In the cache or at the gate: the app's state is known.
     App(translate::Spot),
-    /// Must run on to a boundary.
+    /// In code that must be stepped to a boundary.
     Transit,
     /// In the VM.
     Vm,
 }
 
-/// Where `thread` is, if it is at `pc`.
+/// Locates `thread`, whose pc is `pc`.
 pub(crate) fn locate(thread: &Thread, pc: u64) -> Where {
     let in_cache = |pc| translate::spot(&vm::lock(), pc);
     if !vm::is_runtime(pc) {
@@ -42,7 +42,7 @@ pub(crate) fn locate(thread: &Thread, pc: u64) -> Where {
     }
 }
 
-/// State at the gate: before the call (or to be restarted), or behind it.
+/// App state at the gate: before the system call (or where it is restarted), or after it (`done`).
 #[must_use]
 pub(crate) fn gate_spot(thread: &Thread, done: bool) -> Spot {
     let record = thread.area.scratch[gate::disp::scratch::SYS_REC];
@@ -64,7 +64,7 @@ pub(crate) fn gate_spot(thread: &Thread, done: bool) -> Spot {
         spilled: SpillSet::NONE,
         flags_in_rax: false,
         context: Context(rec.context),
-        // The call has been counted; if it is yet to run, it will be counted again.
+        // (The call has been counted already; if it is made again, it is counted again.)
         corrections: resume
             .filter(|_| !done)
             .map(|s| s.corrections)

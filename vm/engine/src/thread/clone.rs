@@ -1,9 +1,9 @@
 //! fork, vfork, clone, clone3.
 //!
-//! A child without its parent's memory is a copy of this process in the middle of
-//! the VM: it just goes on, on its own copy of the VM stack. A child *with* the
-//! parent's memory gets a [`Thread`] of its own first, and starts on that one's VM
-//! stack with all signals blocked; the stack that the app gave is its rsp later.
+//! A child with a copy of the memory is a copy of this process in the middle of the VM: it goes on,
+//! on its copy of the VM stack. A child in the *same* memory gets a [`Thread`] of its own first,
+//! and starts on that one's VM stack with all signals blocked; the stack that the app has passed
+//! becomes its rsp later.
 
 use crate::life::leave::gather;
 use crate::syscall::pages;
@@ -15,15 +15,16 @@ use ppin_process::signal::{HOLD_ALL, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::{Thread, reg};
 use ppin_process::{counters, vm};
 
-/// A request in the form of clone3(2); shorter ones are widened to it.
+/// A request in the form of clone3(2); requests of other calls are converted to it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     /// `struct clone_args`: flags, pidfd, child_tid, parent_tid, exit_signal, stack,
     /// stack_size, tls, set_tid, set_tid_size, cgroup.
     words: [u64; 11],
-    /// Bytes of it that the app gave; 0: it used another call.
+    /// Size of the structure that the app has passed; 0: it has used another call.
     size: usize,
-    /// `CLONE_CLEAR_SIGHAND`, which the kernel does not get: the handlers are ours.
+    /// `CLONE_CLEAR_SIGHAND`, which is not passed to the kernel, because the handlers there are the
+    /// VM's.
     clears_handlers: bool,
 }
 
@@ -35,7 +36,7 @@ const STACK_SIZE: usize = 6;
 const TLS: usize = 7;
 /// Smallest `struct clone_args`.
 const VER0: usize = 64;
-/// Beyond what clone(2) can pass.
+/// (A flag of clone3(2) only.)
 const CLONE_CLEAR_SIGHAND: u64 = 1 << 32;
 
 impl Request {
@@ -65,7 +66,7 @@ impl Request {
     }
 
     /// clone3(2), with the checks of the kernel's `copy_struct_from_user`, and those of its
-    /// `clone3_args_valid` for what we change.
+    /// `clone3_args_valid` for arguments that the VM changes.
     ///
     /// # Errors
     /// The result for the app.
@@ -81,7 +82,7 @@ impl Request {
         let unknown = size.saturating_sub(KNOWN);
         let read = peek::read(at.wrapping_add(KNOWN as u64), &mut bytes[..unknown]);
         if bytes[..read].iter().any(|b| *b != 0) {
-            // What lies behind that is not looked at.
+            // (The kernel reads no further in this case.)
             return Err(Errno::E2BIG.raw());
         }
         let size = size.min(KNOWN);
@@ -100,21 +101,20 @@ impl Request {
             clears_handlers,
         };
         let both = clears_handlers && request.flag(c::CLONE_SIGHAND);
-        if both || !request.has_a_stack() {
+        if both || !request.has_valid_stack() {
             return Err(request.refused());
         }
         Ok(request)
     }
 
-    /// Whether the kernel takes the stack for one: whole, or none.
-    fn has_a_stack(&self) -> bool {
+    /// Whether the stack is valid: address and size given, or neither.
+    fn has_valid_stack(&self) -> bool {
         let [stack, size] = [STACK, STACK_SIZE].map(|n| self.words[n]);
         let end = stack.checked_add(size).filter(|end| *end <= pages::END);
         (stack == 0) == (size == 0) && end.is_some()
     }
 
-    /// What the kernel says of a request with arguments that it does not take: it may find
-    /// fault with others first.
+    /// The kernel's error for a request with invalid arguments: it may find another error first.
     fn refused(&self) -> isize {
         let mut words = self.words;
         words[FLAGS] |= u64::from(self.clears_handlers) * CLONE_CLEAR_SIGHAND;
@@ -129,7 +129,7 @@ impl Request {
 
     /// The app's stack pointer for the child, 0: the parent's.
     fn stack(&self) -> u64 {
-        // (Of clone(2) it is the top.)
+        // (clone(2) takes the top of the stack.)
         let size = if self.size == 0 {
             0
         } else {
@@ -176,7 +176,7 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let before = signals::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
     let result = heap::with_heap_locked(|heap| {
-        // SAFETY: the child has its own copy of everything and goes on right here.
+        // SAFETY: the child has its own copy of all memory, and goes on from here.
         userfault::fork([vm::word(), heap], || unsafe { app_call(nr, args) })
     });
     if result == 0 {
@@ -196,7 +196,7 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     result
 }
 
-/// The child of a fork: one thread, nothing reported yet.
+/// Sets up the VM in the child of a fork: it has one thread, and nothing to report yet.
 fn in_child(thread: &mut Thread, stack: u64) {
     vm::unlock_in_child();
     if stack != 0 {
@@ -220,7 +220,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     tool.fork_child(&crate::tools::host::EngineHost);
 }
 
-/// A child in the same memory: a thread, or a process that will exec soon.
+/// Makes a child in the same memory: a thread, or a process that will exec soon.
 fn share(thread: &mut Thread, request: &mut Request) -> isize {
     let process = !request.flag(c::CLONE_THREAD);
     if process {
@@ -242,23 +242,22 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
     let (base, top) = unsafe { ((*child).map.0 + mem::PAGE, (*child).vm_sp) };
     let vfork = request.flag(c::CLONE_VFORK);
     let (nr, args) = kernel_call(request, Some((base, top - base)));
-    // The child begins with its parent's gs and without a signal stack: not even faults
-    // that others send may come before it has its own.
+    // The child begins with its parent's gs and without a signal stack: it must get no signal, not
+    // even one with the number of a fault, before it has its own.
     let before = signals::set_mask(HOLD_FAULTS_TOO);
     // SAFETY: the child starts on its own VM stack with its own structure.
     let result = unsafe { ppin_process::gate::clone(nr, args.as_ptr(), child.cast(), start) };
     signals::set_mask(HOLD_ALL);
     if result < 0 || vfork && process {
-        // A vfork child has exec'd or ended by now, or there was none. (A thread that was
-        // waited for has taken its structure along.)
-        // SAFETY: see above; the helper of its exec, if any, is waited for.
-        unsafe { forget(child) };
+        // A vfork child has executed a program or ended by now, or the call has failed. (A thread
+        // that was waited for has removed its structure.)
+        unsafe { free(child) };
     }
     signals::set_mask(before);
     result
 }
 
-/// A structure for the child, in the list of threads.
+/// Makes the child's structure and adds it to the list of threads.
 fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let mut vm = vm::lock();
     let index = vm.threads.next_number();
@@ -302,10 +301,10 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     Some(child)
 }
 
-/// Forgets children that were no threads of this process, and are gone.
+/// Frees the structures of dead children that were processes of their own in this memory.
 fn forget_dead() {
     let gone = |thread: &&*mut Thread| {
-        // SAFETY: the list holds what was made, and the VM lock is held.
+        // SAFETY: the list holds valid structures, and the VM lock is held.
         let thread = unsafe { &***thread };
         thread.borrowed_memory
             && !thread.creator_waits
@@ -321,16 +320,16 @@ fn forget_dead() {
         .collect();
     for child in dead {
         // SAFETY: it has been waited for.
-        unsafe { forget(child) };
+        unsafe { free(child) };
     }
 }
 
-/// Takes back the structure of a child that no longer uses this memory.
+/// Frees the structure of a child that no longer uses this memory.
 ///
 /// # Safety
 /// The child is gone.
-unsafe fn forget(child: *mut Thread) {
-    // SAFETY: the mapping is still there, and nobody else uses it.
+unsafe fn free(child: *mut Thread) {
+    // SAFETY: the mapping still exists, and no other code uses it.
     let c = unsafe { &mut *child };
     c.finish_exec();
     let tool = vm::lock().tool_ref();
@@ -344,11 +343,11 @@ unsafe fn forget(child: *mut Thread) {
         lock::end_sharing();
     }
     let (base, len) = c.map;
-    // SAFETY: as above.
+    // SAFETY: no code uses the mapping any more.
     let _ = unsafe { mem::unmap(base, len) };
 }
 
-/// First thing that a child does, on its VM stack.
+/// First routine of a child, on its VM stack.
 ///
 /// # Safety
 /// Reached from the gate only, with the structure made for this child.

@@ -1,4 +1,4 @@
-//! The end of a thread and of the process.
+//! The end of a thread, and of the process.
 
 use crate::life::end;
 use crate::life::leave::gather;
@@ -10,7 +10,7 @@ use ppin_process::signal::{HOLD_ALL, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
-/// `exit`: this thread only, unless it is the last.
+/// `exit`: ends this thread; the process, too, if it is the last thread.
 pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
     if thread.borrowed_memory {
         leave(status);
@@ -28,7 +28,7 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
     let (base, len) = {
         let mut vm = vm::lock();
         let me: *mut Thread = thread;
-        // What confines it is not forgotten: it has calls to make yet.
+        // (The thread's filters stay in force: it has system calls to make yet.)
         vm.threads.remove(me);
         ppin_process::counters::retire(&mut vm, thread);
         vm.log(format_args!("thread {} ends", thread.index));
@@ -37,13 +37,13 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
     if !filter::allows(c::__NR_munmap) {
         leave(status);
     }
-    // The signal stack goes, too.
+    // The signal stack is unmapped, too.
     signals::set_mask(HOLD_FAULTS_TOO);
     // SAFETY: nothing refers to the structure any more; the routine needs no stack.
     unsafe { ppin_process::gate::unmap_and_exit(base, len, status) }
 }
 
-/// `exit` without taking anything down: the memory is the parent's, or ends too.
+/// `exit` without freeing memory: the memory is the parent's, or ends with the process.
 fn leave(status: i32) -> ! {
     loop {
         // SAFETY: does not return.
@@ -51,9 +51,9 @@ fn leave(status: i32) -> ! {
     }
 }
 
-/// `exit_group`: the process. Who is first has the lock, and keeps it: saving takes longer
-/// than natively the end does, and no other thread may write, end the process otherwise or
-/// die of a signal meanwhile.
+/// `exit_group`: ends the process. The first thread to get here takes the VM lock and keeps it:
+/// saving takes longer than the native end would, and meanwhile no other thread may write output,
+/// end the process in another way, or die of a signal.
 pub(crate) fn process(thread: &mut Thread, status: i32) -> Outcome {
     if thread.borrowed_memory {
         proc::exit_group(status)
@@ -61,13 +61,13 @@ pub(crate) fn process(thread: &mut Thread, status: i32) -> Outcome {
     signals::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
     if gather::is_led_by_another(thread) {
-        // The process is about to die of a signal, or goes on natively.
+        // Another thread is about to have the process die of a signal, or go on natively.
         drop(vm);
         signals::set_mask(kernel_mask(thread.signals.mask));
         return Outcome::Again;
     }
     if vm.threads.len() > 1 {
-        // All calls of the others come by the lock from here on.
+        // (All system calls of the other threads wait for the lock from here on.)
         table::watch_all();
     }
     end::of_process(&mut vm);

@@ -1,5 +1,5 @@
-//! Calling analysis routines: the arguments that a `CallRec` describes, from the
-//! app's registers.
+//! Calls analysis routines with the arguments that a `CallRec` describes, computed from the app's
+//! registers.
 
 use crate::tools::host::EngineHost;
 use ppin_abi::addr::{ImageBase, ImageOff};
@@ -9,7 +9,7 @@ use ppin_os::segment;
 use ppin_process::thread::{Thread, reg};
 use ppin_process::vm;
 
-/// Called by the bridge on the VM stack; returns where emitted code goes on.
+/// Called by the bridge on the VM stack; returns the cache address to go on at.
 pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
     // SAFETY: the bridge passes the running thread's structure.
     let thread = unsafe { &mut *thread };
@@ -24,7 +24,7 @@ pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
     let mut args = [0; MAX_ARGS];
     for (n, value) in args.iter_mut().take(usize::from(rec.args)).enumerate() {
         let at = record + size_of::<CallRec>() as u64 + (n * size_of::<CallArg>()) as u64;
-        // SAFETY: as above.
+        // SAFETY: the arguments follow the record.
         *value = argument(thread, base, unsafe { &*(at as *const CallArg) });
     }
     if rec.routine == X87_POINTER {

@@ -1,6 +1,6 @@
-//! Calls from instrumented code to analysis routines.
+//! The bridge from instrumented code to analysis routines, in assembly.
 //!
-//! A bridge saves what the System V ABI lets a routine clobber, and every general
+//! The bridge saves the registers that the System V ABI lets a routine clobber, and every general
 //! register besides, because the arguments are computed from them.
 
 use ppin_abi::area::Entry;
@@ -70,7 +70,7 @@ core::arch::global_asm!(
     analysis = const Entry::Analysis.disp(),
 );
 
-/// Its address.
+/// Address of the bridge.
 #[must_use]
 pub(crate) fn address() -> u64 {
     bridge as *const () as usize as u64

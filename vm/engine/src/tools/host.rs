@@ -1,4 +1,4 @@
-//! The process as a tool sees it: counters, threads, images, files.
+//! The host services of the tool API: counters, threads, images, files.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -6,17 +6,17 @@ use ppin_api::{
     Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, ThreadId, ThreadInfo,
     Threads,
 };
-use ppin_os::{c, proc};
+use ppin_os::{Errno, c, proc};
 use ppin_process::counters;
 use ppin_process::report::outlet;
 use ppin_process::report::program::program;
 use ppin_process::vm::{self, Vm};
 
-/// What tools are given. Takes the VM lock as it needs it.
+/// Host services for tools. Each call takes the VM lock as it needs it.
 #[derive(Debug)]
 pub(crate) struct EngineHost;
 
-/// Files opened for tools: paths, because no descriptor is held open in the app.
+/// Paths of files opened for tools. No descriptor is kept open in the app.
 static OPENED: ppin_os::lock::Mutex<Vec<String>> = ppin_os::lock::Mutex::new(Vec::new());
 
 impl Counters for EngineHost {
@@ -95,7 +95,7 @@ impl Files for EngineHost {
             .lock()
             .get(file.0 as usize)
             .cloned()
-            .ok_or(FileError(9))?;
+            .ok_or(FileError(Errno::EBADF.0))?;
         outlet::append(&path, bytes).map_err(|e| FileError(e.0))
     }
 }
@@ -121,7 +121,7 @@ fn absolute(path: &str) -> String {
 
 fn ended_global(vm: &Vm, thread: ThreadId, index: u32) -> Option<u64> {
     let ended = &vm.ended.threads;
-    // Threads end in almost any order: few are searched from the end.
+    // The search begins at the end, where the threads are that have ended last.
     let found = ended.iter().rev().find(|(id, _, _)| *id == thread.0);
     found.map(|(_, _, counts)| counts[index as usize])
 }

@@ -1,10 +1,10 @@
 //! The engine's side of the tool API.
 //!
 //! ```text
-//! host       the process as a tool sees it: counters, threads, images, files
-//! report     what is told at the end
-//! analysis   calling analysis routines from translated code
-//! bridge     the way there, in assembly
+//! host       host services: counters, threads, images, files
+//! report     the tool's report and the statistics at the end
+//! analysis   calls analysis routines from translated code
+//! bridge     from translated code to analysis, in assembly
 //! ```
 
 pub(crate) mod analysis;

@@ -1,4 +1,4 @@
-//! What is told at the end: the tool's report, and the statistics.
+//! The tool's report and the statistics, at the end of a process.
 
 use super::host::EngineHost;
 use alloc::string::String;

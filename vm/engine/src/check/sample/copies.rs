@@ -1,4 +1,4 @@
-//! Making the copies, out of everybody's way.
+//! Makes the two copies of the process, hidden from the program and other processes.
 
 use super::record::{Outcome, Record, Shared};
 use super::steps::{self, Role};
@@ -11,11 +11,11 @@ use ppin_process::thread::Thread;
 use ppin_process::vm::{self, Vm};
 use ppin_translate::sequence;
 
-/// Seconds that a sample may take.
-const PATIENCE: u64 = 10;
+/// Seconds after which a copy is killed.
+const TIME_LIMIT_SECONDS: u64 = 10;
 
-/// Makes both copies and waits for the verdict; in a copy, says where that one enters
-/// the cache.
+/// Makes both copies and waits for the result. In a copy, returns the cache address that the copy
+/// enters.
 pub(super) fn make(
     thread: &mut Thread,
     entry: CachePc,
@@ -38,10 +38,10 @@ pub(super) fn make(
     None
 }
 
-/// A copy of this process with this thread alone: of its end nobody gets a signal, and
-/// no debugger of the program is told.
+/// Makes a copy of this process with only this thread. Its end sends no signal, and no debugger of
+/// the program is told of it.
 fn copy() -> isize {
-    // SAFETY: the child has its own copy of everything, and goes on right here.
+    // SAFETY: the child has its own copy of all memory, and goes on from here.
     unsafe { raw(c::__NR_clone, [c::CLONE_UNTRACED as usize, 0, 0, 0, 0, 0]) }
 }
 
@@ -51,7 +51,7 @@ fn wait(child: isize) {
     while unsafe { raw(c::__NR_wait4, args) } == Errno::EINTR.raw() {}
 }
 
-/// The native copy: has the other one go first.
+/// In the native copy: makes the translated copy and waits for it, then prepares to run natively.
 fn in_native(thread: &mut Thread, entry: CachePc, pc: AppPc, record: *mut Record) -> CachePc {
     die_with_parent();
     limit_time();
@@ -68,7 +68,7 @@ fn in_native(thread: &mut Thread, entry: CachePc, pc: AppPc, record: *mut Record
         return entry;
     }
     wait(child);
-    // SAFETY: the other copy is gone; the program only waits.
+    // SAFETY: the other copy has ended, and the program only waits.
     let found = unsafe { &*record };
     if found.outcome != Outcome::Translated as u32 || found.steps() == 0 {
         proc::exit_group(0);
@@ -89,7 +89,7 @@ fn die_with_parent() {
     };
 }
 
-/// However it may get stuck, a copy ends.
+/// Arms a timer that kills the copy if it hangs.
 fn limit_time() {
     let mut event = [0u64; 8];
     event[1] = u64::from(c::SIGKILL); // SIGEV_SIGNAL is 0
@@ -102,25 +102,25 @@ fn limit_time() {
         0,
         0,
     ];
-    // SAFETY: a sigevent and room for an id, both ours.
+    // SAFETY: a sigevent and room for an id, both on this stack.
     if unsafe { raw(c::__NR_timer_create, make) } == 0 {
-        let once = [0u64, 0, PATIENCE, 0];
+        let once = [0u64, 0, TIME_LIMIT_SECONDS, 0];
         let set = [timer as usize, 0, once.as_ptr() as usize, 0, 0, 0];
         // SAFETY: an itimerspec is two pairs of 64-bit numbers.
         unsafe { raw(c::__NR_timer_settime, set) };
     }
 }
 
-/// What other processes see, a copy must not write to; what they write, both copies
-/// would have to see at the same moment. So a stretch of code ends there; and at the vdso,
-/// which reads what the kernel changes all the time.
+/// Hides memory that is shared with other processes: a copy must not write to it, and both copies
+/// would have to read the same values from it. So a sample ends where such memory is accessed, and
+/// at the vdso, whose data the kernel changes all the time.
 fn hide_shared_memory(vm: &Vm, record: u64) {
     for entry in maps::read().unwrap_or_default() {
         if entry.path == "[vdso]" {
             steps::avoid((entry.start, entry.end));
         } else if entry.shared && entry.start != record && !vm.code.in_cache(entry.start) {
-            // SAFETY: this process is a copy that ends soon. Of our own memory only the
-            // second view of fresh code is among it, which is not written to here.
+            // SAFETY: this process is a copy that ends soon. Of the runtime's memory only the
+            // second view of fresh code is affected, which is not written to here.
             let _ = unsafe { mem::protect(entry.start, entry.end - entry.start, mem::NONE) };
         }
     }

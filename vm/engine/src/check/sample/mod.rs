@@ -1,25 +1,25 @@
-//! `ppin run --check=sample`: now and then, translated code against the processor.
+//! `ppin run --check=sample`: now and then compares translated code with native execution.
 //!
-//! Every so many *arrivals* (entries into the cache from the VM, and lookups of indirect
+//! After every so many *arrivals* (entries into the cache from the VM, and lookups of indirect
 //! branches, which [`ppin_process::gate::ibl`] counts) two copies of the process are made:
 //!
 //! ```text
-//! program   waits in the VM for the verdict, and goes on as if nothing had been
-//!  └ native      steps the app's own code as far, and compares     (native.rs)
+//! program   waits in the VM for the result, then goes on
+//!  └ native      steps the app's own code equally far, and compares (native.rs)
 //!     └ translated   steps the cache's code first, with all links,
 //!                    and notes the app's state at every boundary   (translated.rs)
 //! ```
-//! Both begin with the same registers and memory, and nobody else writes to theirs. Their
-//! steps are traps that [`on_signal`] takes; what they find is in a [`record::Record`],
-//! memory that the three share. Compared are the general registers at every
-//! instruction, flags wherever a fragment is entered, and in the end the x87 and vector
-//! registers and the memory stored to.
+//! Both copies begin with the same registers and memory, which no other process writes to. They are
+//! single-stepped; [`on_signal`] handles the traps. Results go to a [`record::Record`] in memory
+//! that the three processes share. The general registers are compared at every instruction, the
+//! flags wherever a fragment is entered, and at the end the x87 and vector registers and the memory
+//! stored to.
 //!
-//! A stretch ends where the cache is left, before an instruction that cannot be made
-//! twice (a system call, `rdtsc`; see `ppin_jit::stores`) or that announces a restartable
-//! sequence, in the vdso, and at memory shared with other processes, which is out of the
-//! copies' reach. So neither the world nor the program notices: copies make no call of the
-//! program's, are children that ordinary waits do not see, and hear no signals.
+//! A sample ends where the cache is left, before an instruction that cannot be executed twice (a
+//! system call, `rdtsc`; see `ppin_jit::stores`) or that announces a restartable sequence, in the
+//! vdso, and at memory shared with other processes, which the copies cannot access. So samples have
+//! no effect outside: the copies make no system call of the program, are children that ordinary
+//! waits do not see, and receive no signals.
 
 mod copies;
 mod native;
@@ -42,14 +42,13 @@ use ppin_translate::sequence;
 use record::{Outcome, Record, Shared};
 pub(crate) use steps::{in_copy, left_cache, on_signal};
 
-/// Arrivals between two samples, on average, where time is the limit.
+/// Average number of arrivals between two samples, when time is the limit.
 const DENSE: u64 = 1000;
-/// Time that samples may take in the beginning, and later for each unit of processor time
-/// of the process itself: others may wait for it, or run beside it.
+/// Time that samples may take at the start.
 const ADVANCE_NS: u64 = 100_000_000;
 const SHARE: u64 = 3;
 
-/// Learns whether samples are wanted, before the first thread is made.
+/// Turns sampling on if the configuration asks for it, before the first thread is made.
 pub(crate) fn init(config: &Config) {
     if config.flags & flag::SAMPLE != 0 {
         vector::learn_layout();
@@ -57,8 +56,8 @@ pub(crate) fn init(config: &Config) {
     }
 }
 
-/// The thread is about to enter the cache at `entry`: where it really goes on, which is
-/// elsewhere in a copy.
+/// Called before the thread enters the cache at `entry`; returns the address to enter, which is
+/// another one in a copy.
 #[inline]
 pub(crate) fn arrival(thread: &mut Thread, entry: CachePc) -> CachePc {
     if is_on() { count(thread, entry) } else { entry }
@@ -82,7 +81,8 @@ fn count(thread: &mut Thread, entry: CachePc) -> CachePc {
     sample(thread, entry, pc)
 }
 
-/// The app's pc, if the whole state of the app is at hand and nothing is under way.
+/// The app's pc, if the complete app state is known and no signal, trap or native instruction is
+/// being handled.
 fn suitable(vm: &Vm, thread: &Thread, entry: CachePc) -> Option<AppPc> {
     let signals = &thread.signals;
     let busy = thread.pending != 0
@@ -91,7 +91,7 @@ fn suitable(vm: &Vm, thread: &Thread, entry: CachePc) -> Option<AppPc> {
         || signals.stepping
         || signals.native != Native::Off
         || signals.trap_flag.traps()
-        // It would be told of the copies.
+        // (The userfaultfd would report the copies.)
         || userfault::is_on();
     if busy || vm.filtered || sequence::is_inside(vm, entry.0) {
         return None;
@@ -100,7 +100,7 @@ fn suitable(vm: &Vm, thread: &Thread, entry: CachePc) -> Option<AppPc> {
     spot.map(|spot| spot.pc)
 }
 
-/// A random number of arrivals, so that no loop keeps step with it.
+/// A random number of arrivals, so that samples do not always hit the same place of a loop.
 fn gap(every: u64) -> u64 {
     let random = time::ticks().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
     random % (2 * every)
@@ -135,7 +135,7 @@ fn sample(thread: &mut Thread, entry: CachePc, pc: AppPc) -> CachePc {
     entry
 }
 
-/// Translated code has done what the app's does not.
+/// Ends the program with a report: translated code has done something that the app's code does not.
 fn complain(thread: &Thread, record: &Record) -> ! {
     let difference = record.difference;
     let place = record.place(difference.place.saturating_sub(1));

@@ -1,4 +1,4 @@
-//! The copy that runs the app's own code and compares.
+//! The native copy: runs the app's own code and compares.
 
 use super::record::{Difference, Outcome, Part, Place, Record};
 use super::vector;
@@ -13,11 +13,11 @@ use ppin_process::thread::Thread;
 /// CF, PF, AF, ZF, SF, DF, OF.
 const FLAGS: u64 = 0xcd5;
 
-/// Place that it has come to.
+/// Number of the place that this copy has reached.
 static AT: AtomicU32 = AtomicU32::new(0);
 
-/// At the trap from which it goes to its first instruction, or after an instruction
-/// (`stepped`), or at a fault, which the other copy did not have.
+/// Handles a signal of the native copy: the trap before the first instruction, a single step
+/// (`stepped`), or a fault, which the translated copy did not have.
 pub(super) fn on_signal(
     thread: &mut Thread,
     record: &mut Record,
@@ -65,7 +65,7 @@ fn difference(native: &Place, ours: &Place) -> Option<Found> {
         })
 }
 
-/// At the last place: all that is left to compare.
+/// At the last place: compares vector state and memory.
 fn conclude(record: &mut Record, context: &UContext) -> ! {
     let last = record.steps();
     if let Some((at, native, ours)) = vector::difference(context.fpstate, &record.vector) {
@@ -78,7 +78,7 @@ fn conclude(record: &mut Record, context: &UContext) -> ! {
     proc::exit_group(0)
 }
 
-/// With the place of the last instruction that stores to different memory.
+/// The last difference in memory, with the number of the place whose instruction stored there.
 fn memory(record: &mut Record) -> Option<(u32, Found)> {
     let different = record.compared().filter_map(|(stretch, ours)| {
         (stretch.at..).zip(ours).find_map(|(at, ours)| {

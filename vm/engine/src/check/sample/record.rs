@@ -1,48 +1,48 @@
-//! What the copies tell each other and the program.
+//! The shared record in which the copies leave their results for each other and the program.
 
 use super::vector::VECTOR;
 use core::fmt;
 use ppin_os::frame::{UContext, greg};
 use ppin_os::{mem, place};
 
-/// Boundaries in a sample.
+/// Most instruction boundaries in a sample.
 pub(super) const PLACES: usize = 250;
-/// Stores in it.
+/// Most stores in a sample.
 const STRETCHES: usize = 500;
-/// Bytes stored in it.
+/// Most stored bytes in a sample.
 const BYTES: usize = 24 << 10;
 
-/// How far the copies have come; 0: nowhere, one could not be made or has died.
+/// How far the copies have got. 0: a copy could not be made or has died.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(super) enum Outcome {
     /// The translated code has been run.
     Translated = 1,
-    /// The app's own code does the same.
+    /// The app's own code has done the same.
     Same = 2,
-    /// It does not.
+    /// The app's own code has done something else.
     Different = 3,
 }
 
-/// The app at a boundary.
+/// The app state at an instruction boundary.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Place {
-    /// Instruction that comes next.
+    /// Address of the next instruction.
     pub pc: u64,
-    /// The same in the cache.
+    /// Cache address of the next instruction.
     pub cache: u64,
     /// General registers, in hardware order.
     pub gpr: [u64; 16],
     /// rflags.
     pub flags: u64,
-    /// 1: a fragment is entered here, so that all flags are in place, even those that
-    /// nobody will read.
+    /// 1: a fragment is entered here, so that all flags have their app values, even flags that no
+    /// instruction will read.
     pub head: u64,
 }
 
 impl Place {
-    /// As `context` has it.
+    /// The app state in `context`.
     #[must_use]
     pub(super) fn of(context: &UContext, pc: u64, cache: u64, head: bool) -> Self {
         Self {
@@ -67,7 +67,7 @@ pub(super) struct Stretch {
     pub place: u32,
 }
 
-/// What is not the same.
+/// The kind of a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(super) enum Part {
@@ -85,19 +85,19 @@ pub(super) enum Part {
     Fault,
 }
 
-/// See [`Part`].
+/// A difference between the copies.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(super) struct Difference {
-    /// What it is.
+    /// Kind of the difference.
     pub part: Part,
-    /// Place at which it was noticed.
+    /// Number of the place at which it was noticed.
     pub place: u32,
-    /// Which one.
+    /// Register number, offset, address or signal number, depending on `part`.
     pub which: u64,
-    /// The processor's.
+    /// Value in the native copy.
     pub native: u64,
-    /// That of translated code.
+    /// Value in the translated copy.
     pub ours: u64,
 }
 
@@ -120,7 +120,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// See the module. All zero is the beginning.
+/// The shared record. All zero is its initial state.
 #[repr(C)]
 pub(super) struct Record {
     /// An [`Outcome`].
@@ -128,7 +128,7 @@ pub(super) struct Record {
     places: u32,
     stretches: u32,
     bytes: u32,
-    /// With [`Outcome::Different`].
+    /// The difference, with [`Outcome::Different`].
     pub difference: Difference,
     /// Vector state at the last place.
     pub vector: [u8; VECTOR],
@@ -138,33 +138,33 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// The places noted.
+    /// All recorded places.
     #[must_use]
     pub(super) fn places(&self) -> &[Place] {
         &self.all_places[..self.places as usize]
     }
 
-    /// One of them.
+    /// Place `number`.
     #[must_use]
     pub(super) fn place(&self, number: u32) -> Place {
         self.all_places[(number as usize).min(PLACES - 1)]
     }
 
-    /// Instructions between them.
+    /// Number of instructions between the recorded places.
     #[must_use]
     pub(super) fn steps(&self) -> u32 {
         self.places.saturating_sub(1)
     }
 
-    /// Notes a place; whether there is room for another one.
+    /// Records a place; returns whether another one fits.
     pub(super) fn add_place(&mut self, place: Place) -> bool {
         self.all_places[self.places as usize] = place;
         self.places += 1;
         (self.places as usize) < PLACES
     }
 
-    /// Notes that the instruction at the last place stores `len` bytes at `at`; whether
-    /// there was room for it.
+    /// Records that the instruction at the last place stores `len` bytes at `at`; returns whether
+    /// there was room for that.
     pub(super) fn add_stretch(&mut self, at: u64, len: u64) -> bool {
         let room = BYTES - self.bytes as usize;
         if self.stretches as usize == STRETCHES || len > room as u64 {
@@ -180,8 +180,8 @@ impl Record {
         true
     }
 
-    /// The stretches noted, each with room for its bytes, but for those that the
-    /// instruction at the last place may have changed already: it is not compared.
+    /// The memory to compare, each piece with room for its bytes. Memory that the instruction at
+    /// the last place stores to is left out, because it may have changed already.
     pub(super) fn compared(&mut self) -> impl Iterator<Item = (Stretch, &mut [u8])> {
         let last = self.places.saturating_sub(1);
         let all = &self.all_stretches[..self.stretches as usize];
@@ -202,35 +202,35 @@ impl Record {
     }
 }
 
-/// A record in memory that copies of the process share with it.
+/// A [`Record`] in memory that the copies of the process share with it.
 pub(super) struct Shared(*mut Record);
 
 impl Shared {
-    /// A fresh one; `None` without memory for it.
+    /// Maps a new record; `None` if there is no memory.
     #[must_use]
     pub(super) fn map() -> Option<Self> {
         let at = place::anywhere_shared(size_of::<Record>() as u64, mem::RW).ok()?;
         Some(Self(at as *mut Record))
     }
 
-    /// Its address.
+    /// Address of the record.
     #[must_use]
     pub(super) fn at(&self) -> *mut Record {
         self.0
     }
 
-    /// What is in it, once the copies are gone.
+    /// The record, once the copies have ended.
     #[must_use]
     pub(super) fn get(&self) -> &Record {
-        // SAFETY: mapped as long as `self`, and zeroed or written as a Record: of its
-        // fields only `Part` has forbidden values, and 0 is not one of them.
+        // SAFETY: mapped as long as `self`, and zeroed or written as a Record. Of its fields only
+        // `Part` has invalid values, and 0 is valid.
         unsafe { &*self.0 }
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: nobody else in this process knows it.
+        // SAFETY: no other code in this process refers to it.
         let _ = unsafe { mem::unmap(self.0 as u64, size_of::<Record>() as u64) };
     }
 }

@@ -1,4 +1,4 @@
-//! The copies' handling of traps.
+//! Signal handling in the copies.
 
 use super::record::Record;
 use super::{native, translated};
@@ -9,7 +9,7 @@ use ppin_os::{c, peek};
 use ppin_process::signal::trap_flag::TRAP_TRACE;
 use ppin_process::thread::Thread;
 
-/// What this process is.
+/// Role of this process in a sample.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(super) enum Role {
@@ -17,7 +17,7 @@ pub(super) enum Role {
     Program = 0,
     /// The copy that runs translated code.
     Translated,
-    /// The copy that runs the app's own.
+    /// The copy that runs the app's own code.
     Native,
 }
 
@@ -25,19 +25,19 @@ static ROLE: AtomicU32 = AtomicU32::new(Role::Program as u32);
 static RECORD: AtomicPtr<Record> = AtomicPtr::new(core::ptr::null_mut());
 static AVOIDED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
-/// From now on this process is a copy.
+/// Sets the role of this process, which is a copy.
 pub(super) fn begin(role: Role, record: *mut Record) {
     RECORD.store(record, Relaxed);
     ROLE.store(role as u32, Relaxed);
 }
 
-/// Code in this range is not compared.
+/// Excludes code in `range` from comparison.
 pub(super) fn avoid(range: (u64, u64)) {
     AVOIDED[0].store(range.0, Relaxed);
     AVOIDED[1].store(range.1, Relaxed);
 }
 
-/// See [`avoid`].
+/// Whether `pc` is excluded from comparison.
 #[must_use]
 pub(super) fn is_avoided(pc: u64) -> bool {
     (AVOIDED[0].load(Relaxed)..AVOIDED[1].load(Relaxed)).contains(&pc)
@@ -49,7 +49,7 @@ pub(crate) fn in_copy() -> bool {
     ROLE.load(Relaxed) != Role::Program as u32
 }
 
-/// The VM has been entered: in a copy, that is the end of its stretch.
+/// Called on VM entry: in a copy, this ends the sample.
 #[inline]
 pub(crate) fn left_cache() {
     if in_copy() {
@@ -57,14 +57,14 @@ pub(crate) fn left_cache() {
     }
 }
 
-/// The record of this copy, whose only user it is at the moment.
+/// The record, which only this copy uses at the moment.
 fn record<'a>() -> &'a mut Record {
     // SAFETY: set by `begin`; the copies take turns, and the program waits. Callers are
     // the ends of the copy's few entries into the engine, and none holds it across one.
     unsafe { &mut *RECORD.load(Relaxed) }
 }
 
-/// Every signal of a copy.
+/// Handles every signal of a copy.
 pub(crate) fn on_signal(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
     let stepped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
     if let Some(resume) = peek::fixup(context.gregs[greg::RIP]).filter(|_| !stepped) {

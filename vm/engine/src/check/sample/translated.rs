@@ -1,4 +1,4 @@
-//! The copy that runs translated code and notes where the app is.
+//! The translated copy: runs translated code and records the app state at every boundary.
 
 use super::record::{Outcome, Place, Record};
 use super::{steps, vector};
@@ -12,10 +12,10 @@ use ppin_os::{peek, proc, segment};
 use ppin_process::thread::Thread;
 use ppin_process::{translate, vm};
 
-/// Traps that a stretch may take, in the cache and on the way to analysis routines.
+/// Most traps in a sample, those on the way to analysis routines included.
 const TRAPS: u32 = 400_000;
 
-/// Segments of the app.
+/// Memory and segments of the app; holds its gs base.
 pub(super) struct Segments(pub u64);
 
 impl Surroundings for Segments {
@@ -27,14 +27,15 @@ impl Surroundings for Segments {
     }
 }
 
-/// After one instruction, or (`stepped` is false) at a fault, with which it ends.
+/// Handles a signal of the translated copy: a single step, or (`stepped` is false) a fault, which
+/// ends the sample.
 pub(super) fn on_signal(thread: &Thread, record: &mut Record, stepped: bool, context: &UContext) {
     static SEEN: AtomicU32 = AtomicU32::new(0);
     if !stepped || SEEN.fetch_add(1, Relaxed) > TRAPS {
         finish(record);
     }
     let pc = context.gregs[greg::RIP];
-    // In the runtime somebody may hold the lock.
+    // (In the runtime a thread may hold the VM lock.)
     if !vm::is_runtime(pc)
         && let Some(place) = place(context, pc)
         && record.places().last().map(|last| last.pc) != Some(place.pc)
@@ -44,14 +45,14 @@ pub(super) fn on_signal(thread: &Thread, record: &mut Record, stepped: bool, con
     }
 }
 
-/// The app's place, if it is between two instructions.
+/// The app state, if `pc` is at an instruction boundary.
 fn place(context: &UContext, pc: u64) -> Option<Place> {
     let maps = vm::lock().code.maps_at(pc)?;
     let spot = translate::spot_in(&maps, pc).filter(|spot| spot.boundary)?;
     Some(Place::of(context, spot.pc.0, pc, maps.hot == pc))
 }
 
-/// Notes it; whether to go on.
+/// Records a place; returns whether the sample goes on.
 fn note(thread: &Thread, record: &mut Record, place: Place, context: &UContext) -> bool {
     vector::keep(context.fpstate, &mut record.vector);
     let mut bytes = [0; 15];
@@ -66,7 +67,7 @@ fn note(thread: &Thread, record: &mut Record, place: Place, context: &UContext) 
     );
     let room = record.add_place(place);
     let stored = stored.filter(|_| room && !steps::is_avoided(place.pc));
-    // Translated code announces its own sequences.
+    // A store that announces a sequence ends the sample: translated code stores another value.
     let announced = thread.area.rseq.field;
     let plain = |(at, len): &(u64, u64)| announced.wrapping_sub(*at) >= *len;
     stored.is_some_and(|all| {
@@ -75,7 +76,7 @@ fn note(thread: &Thread, record: &mut Record, place: Place, context: &UContext) 
     })
 }
 
-/// The stretch ends here: what was stored is shown to the other copy.
+/// Ends the sample: copies the stored memory into the record, for the native copy.
 pub(super) fn finish(record: &mut Record) -> ! {
     for (stretch, bytes) in record.compared() {
         peek::read(stretch.at, bytes);

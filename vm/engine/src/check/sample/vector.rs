@@ -1,19 +1,19 @@
-//! The x87 and vector registers in a signal frame: an XSAVE area (SDM volume 1, 13.4).
-//! A component whose bit is clear is in its initial state, whatever its bytes are.
+//! The x87 and vector registers in a signal frame: an XSAVE area (SDM volume 1, 13.4). A component
+//! whose bit is clear is in its initial state, whatever its bytes are.
 
 use core::ops::Range;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use ppin_os::peek;
 
-/// Bytes of the area that are kept: up to and with zmm31.
+/// Bytes of the area that are recorded: up to zmm31 inclusive.
 pub(super) const VECTOR: usize = 3072;
-/// Bytes that every area has.
+/// Bytes of the legacy area, which every area has.
 const LEGACY: usize = 512;
-/// The software-reserved bytes (`_fpx_sw_bytes`): magic, then the size of all.
+/// Offset of the software-reserved bytes (`_fpx_sw_bytes`): magic number, then the total size.
 const SOFTWARE: usize = 464;
 const MAGIC1: u32 = 0x4650_5853;
-/// Where XSTATE_BV is.
+/// Offset of XSTATE_BV.
 const COMPONENTS: usize = 512;
 /// x87 control word in the initial state.
 const INITIAL_CONTROL: u8 = 0x37f_u16.to_le_bytes()[0];
@@ -25,8 +25,8 @@ const EXTENDED: [u32; 4] = [2, 5, 6, 7];
 static OFFSETS: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 static SIZES: [AtomicU32; 4] = [const { AtomicU32::new(0) }; 4];
 
-/// Asks the processor where components lie: here, because it is slow, and an app may
-/// make it a fault later.
+/// Asks the CPU for the layout of components. This is done once at the start, because cpuid is
+/// slow, and an app may make it fault later.
 pub(super) fn learn_layout() {
     const XSAVE: u32 = 0xd;
     for (n, component) in EXTENDED.into_iter().enumerate() {
@@ -51,7 +51,7 @@ fn word(area: &[u8; VECTOR], at: usize) -> u32 {
     u32::from_le_bytes(core::array::from_fn(|n| area[at + n]))
 }
 
-/// Components in use; those that the area cannot hold are not.
+/// Components in use; components that the area cannot hold are not.
 fn in_use(area: &[u8; VECTOR]) -> u32 {
     const X87_AND_SSE: u32 = 3;
     if word(area, SOFTWARE) == MAGIC1 {
@@ -61,8 +61,8 @@ fn in_use(area: &[u8; VECTOR]) -> u32 {
     }
 }
 
-/// The first byte, by offset, in which the area at `fpstate` differs from `ours`: its
-/// value and ours.
+/// The first byte in which the area at `fpstate` differs from `ours`: its offset, its value in the
+/// area, and its value in `ours`.
 #[must_use]
 pub(super) fn difference(fpstate: u64, ours: &[u8; VECTOR]) -> Option<(u64, u8, u8)> {
     let mut native = [0; VECTOR];
@@ -91,11 +91,11 @@ fn initial(at: usize) -> u8 {
     }
 }
 
-/// Not a component: always there.
+/// Stands for mxcsr, which is no component and always valid.
 const MXCSR: u32 = 63;
 
-/// Components and where their bytes are. The pointers to the last x87 instruction and
-/// its operand are left out: signal frames show the cache's.
+/// Components and their byte ranges. The pointers to the last x87 instruction and its operand are
+/// left out, since signal frames show cache addresses there.
 fn compared() -> impl Iterator<Item = (u32, Range<usize>)> {
     const ST: usize = 32;
     const XMM: usize = 160;

@@ -1,8 +1,8 @@
-//! Asking another process that runs under ppin to be left to itself.
+//! Asks another process under ppin to be left to itself, so that it can be traced.
 //!
-//! The request is a `SIGTRAP`, which the runtime never blocks, with a code that no
-//! program uses. It must not reach a process that would die of it: the runtime shows in
-//! the kernel's list of mappings, and so does the mark of a process that was left.
+//! The request is a `SIGTRAP` (the runtime never blocks that) with a code that no program uses. It
+//! must not be sent to a process that would die of it. So the sender looks into the kernel's list
+//! of mappings: it shows the runtime, and also the mark of a process that was left.
 
 use alloc::format;
 use ppin_abi::room;
@@ -12,34 +12,34 @@ use ppin_os::maps::{self, MapEntry};
 use ppin_os::{c, dir, mem, proc, raw, time};
 use ppin_process::vm;
 
-/// `si_code` of a request; negative codes may be sent to others (rt_sigqueueinfo(2)).
+/// `si_code` of a request. A process may send negative codes to others (rt_sigqueueinfo(2)).
 const REQUEST: i32 = -0x7070;
-/// A page without permissions, between the runtime and the private memory
-/// (`ppin_abi::room`): the process was left.
+/// Address of the mark: a page without permissions, between the runtime and the private memory
+/// (`ppin_abi::room`), which says that the process was left.
 const MARK: u64 = room::PRIVATE - mem::PAGE;
-/// Looks at a process that was asked, a millisecond apart.
-const PATIENCE: u32 = 2000;
-/// The same for one that has set the mark.
+/// How often an asked process is examined, a millisecond apart.
+const MOST_LOOKS: u32 = 2000;
+/// How often a process that has set the mark is examined.
 const LAST_STEPS: u32 = 100;
 
-/// Whether this asks us to leave.
+/// Whether `info` is a request to leave this process.
 #[must_use]
 pub(crate) fn is_request(info: &SigInfo) -> bool {
     info.signo as u32 == c::SIGTRAP && info.code == REQUEST
 }
 
-/// What asks a thread to leave.
+/// Signal information of a request.
 pub(super) fn request() -> SigInfo {
     SigInfo::fault(c::SIGTRAP, REQUEST, proc::pid() as u64)
 }
 
-/// Says to others that this process was left.
+/// Sets the mark, by which other processes see that this one was left.
 pub(super) fn mark() {
     let _ = mem::map_anon_at(MARK, mem::PAGE, mem::NONE);
 }
 
-/// Asks process `pid`, which the caller is about to trace, and waits until it was left;
-/// in vain if it does not run under ppin, cannot be left, or is stopped.
+/// Asks process `pid`, which the caller is about to trace, to be left, and waits for that. Gives up
+/// if the process does not run under ppin, cannot be left, or is stopped.
 pub(crate) fn ask(pid: i32) {
     if pid == proc::pid() || !runs_under_ppin(pid) {
         return;
@@ -60,9 +60,9 @@ pub(crate) fn ask(pid: i32) {
     if unsafe { raw(c::__NR_rt_sigqueueinfo, args) } != 0 {
         return;
     }
-    wait_while(PATIENCE, || runs_under_ppin(pid));
+    wait_while(MOST_LOOKS, || runs_under_ppin(pid));
     wait_while(LAST_STEPS, || a_thread_blocks_all(pid));
-    // Into the system call again that the request has interrupted.
+    // (A process that slept goes back into the system call that the request has interrupted.)
     wait_while(LAST_STEPS, || {
         before == SLEEPS && proc::state(pid) == Some(RUNS)
     });
@@ -77,8 +77,9 @@ fn wait_while(looks: u32, going_on: impl Fn() -> bool) {
     }
 }
 
-/// Whether the process (or thread) that `/proc` shows there blocks all signals: with the program's own mask it gets the program's
-/// registers back, behind the mark. (The program may do so itself, too.)
+/// Whether the process or thread at the path `process` in `/proc` blocks all signals. A thread that
+/// leaves does so until the kernel gives it the program's registers and mask, after the mark was
+/// set. (The program may block all signals itself, too.)
 pub(super) fn blocks_all(process: &str) -> bool {
     const ALL: &[u8] = b"\nSigBlk:\tfffffffffffbfeff\n";
     let status = File::open(&format!("{process}/status"), c::O_RDONLY, 0)
@@ -87,7 +88,7 @@ pub(super) fn blocks_all(process: &str) -> bool {
     status.windows(ALL.len()).any(|window| window == ALL)
 }
 
-/// Whether some thread of the process does.
+/// Whether any thread of the process blocks all signals.
 fn a_thread_blocks_all(pid: i32) -> bool {
     let tasks = format!("/proc/{pid}/task");
     let threads = dir::list_dir(&tasks).unwrap_or_default();
@@ -96,7 +97,7 @@ fn a_thread_blocks_all(pid: i32) -> bool {
         .any(|tid| blocks_all(&format!("{tasks}/{tid}")))
 }
 
-/// Whether its code is in a cache, and it was not left.
+/// Whether the process runs under ppin and was not left.
 fn runs_under_ppin(pid: i32) -> bool {
     let ident = vm::lock().config.ppin_ident[1];
     let maps = maps::of(&format!("/proc/{pid}/maps")).unwrap_or_default();

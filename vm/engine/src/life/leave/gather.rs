@@ -1,12 +1,12 @@
-//! Halting all threads of the process in the program's own state.
+//! Halts all threads of the process in the program's own state.
 //!
-//! One thread leads. It asks each of the others by a signal; they come to an instruction
-//! boundary of the program as for any signal, and wait there, in our handler, with the
-//! program's registers in the kernel's frame. When all of them wait, the leader alone is
-//! awake. It lets them go on natively, or as before ([`Verdict`]).
+//! One thread is the leader. It sends a signal to each other thread. That thread goes to an
+//! instruction boundary of the program, as for any signal, and waits there in the VM's signal
+//! handler, with the program's registers in the kernel's frame. When all others wait, only the
+//! leader runs. It lets them go on natively, or in the cache ([`Verdict`]).
 //!
-//! Threads that run natively must not meet our dispositions, nor threads in the cache the
-//! program's: so nobody goes before all wait.
+//! No thread may go on before all wait: threads that run natively must not get the VM's signal
+//! dispositions, and threads in the cache must not get the program's.
 
 use super::ask;
 use alloc::format;
@@ -20,9 +20,9 @@ use ppin_process::signal::HOLD_FAULTS_TOO;
 use ppin_process::thread::Thread;
 use ppin_process::vm::{self, Vm};
 
-/// The leader's thread id; 0: nobody leads.
+/// The leader's thread id; 0: there is no leader.
 static LEADER: AtomicI32 = AtomicI32::new(0);
-/// What the leader has decided.
+/// The leader's decision.
 static DECISION: AtomicU32 = AtomicU32::new(UNDECIDED);
 
 const UNDECIDED: u32 = 0;
@@ -30,23 +30,23 @@ const LEAVE: u32 = 1;
 const STAY: u32 = 2;
 const DIE: u32 = 3;
 
-/// Milliseconds that may pass without another thread having halted.
+/// Milliseconds after which the leader gives up, if no further thread halts.
 const PATIENCE: u32 = 1000;
-/// Milliseconds that threads have to get from their halt to the program's code.
+/// Milliseconds that threads have for the way from their halt to the program's code.
 const LAST_STEPS: u32 = 100;
 
-/// What a thread that was halted does next.
+/// What a halted thread does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// It goes on natively.
+    /// The thread goes on natively.
     Leave,
-    /// So it does, until the leader's signal ends the process in a moment.
+    /// The thread goes on natively, until the leader's signal ends the process.
     Die,
-    /// It goes on in the cache.
+    /// The thread goes on in the cache.
     Stay,
 }
 
-/// Makes `thread` the leader, unless there is one.
+/// Makes `thread` the leader, unless there is one; returns whether it is.
 #[must_use]
 pub(crate) fn begin(thread: &Thread) -> bool {
     let free = LEADER.compare_exchange(0, thread.tid, Ordering::AcqRel, Ordering::Relaxed);
@@ -62,12 +62,12 @@ pub(crate) fn is_led_by_another(thread: &Thread) -> bool {
     ![0, thread.tid].contains(&LEADER.load(Ordering::Acquire))
 }
 
-/// This is the only thread of a forked child.
+/// Forgets the leader, in a forked child, which has one thread.
 pub(crate) fn forget() {
     LEADER.store(0, Ordering::Release);
 }
 
-/// The leader waits until all others have halted; `false`: some do not.
+/// Waits until all other threads have halted; `false`: some did not.
 #[must_use]
 pub(crate) fn halt_others(leader: &Thread) -> bool {
     let (mut left, mut patience) = (usize::MAX, PATIENCE);
@@ -89,7 +89,7 @@ pub(crate) fn halt_others(leader: &Thread) -> bool {
     }
 }
 
-/// Asks all that have not been asked; how many have yet to halt.
+/// Asks all threads that have not been asked; returns how many have not halted yet.
 fn ask_missing(leader: &Thread) -> usize {
     let vm = vm::lock();
     let running = |thread: &&Thread| !thread.signals.halted.load(Ordering::Acquire);
@@ -99,33 +99,33 @@ fn ask_missing(leader: &Thread) -> usize {
         }
     };
     match others(&vm, leader).filter(running).map(ask).count() {
-        0 => strangers(&vm),
+        0 => unlisted_threads(&vm),
         missing => missing,
     }
 }
 
-/// Threads of the process that are not in the list any more, and are about to end.
-fn strangers(vm: &Vm) -> usize {
+/// Number of threads of the process that are no longer in the VM's list, and are about to end.
+fn unlisted_threads(vm: &Vm) -> usize {
     let tasks = dir::list_dir("/proc/self/task").unwrap_or_default();
     let known = |tid: i32| {
         let mut all = vm.threads.all().map(|thread| thread.tid);
         all.any(|it| it == tid)
     };
-    // The first thread stays in sight when it has ended before the others.
+    // (The first thread stays in `/proc` if it ends before the others.)
     let runs = |tid: i32| !matches!(proc::state(tid), None | Some(b'Z' | b'X'));
     let ids = tasks.iter().filter_map(|name| name.parse().ok());
     ids.filter(|tid| !known(*tid) && runs(*tid)).count()
 }
 
-/// Threads of the leader's process.
+/// The other threads of the leader's process.
 fn others<'a>(vm: &'a Vm, leader: &Thread) -> impl Iterator<Item = &'a Thread> + use<'a> {
     let all = vm.threads.all();
     let leader = leader.tid;
     all.filter(move |thread| !thread.borrowed_memory && thread.tid != leader)
 }
 
-/// In the handler of a thread that is not the leader, at a boundary: waits for the decision.
-/// All signals are blocked from here on.
+/// Called in the signal handler of a thread that is not the leader, at a boundary: waits for the
+/// leader's decision. All signals are blocked from here on.
 #[must_use]
 pub(crate) fn halt(thread: &Thread) -> Verdict {
     signals::set_mask(HOLD_FAULTS_TOO);
@@ -151,7 +151,7 @@ fn decide(decision: u32) {
     futex_wake_all(&DECISION);
 }
 
-/// Lets all go on in the cache.
+/// Lets all threads go on in the cache.
 pub(crate) fn stay(leader: &Thread) {
     decide(STAY);
     let halted = |thread: &Thread| thread.signals.halted.load(Ordering::Acquire);
@@ -161,13 +161,13 @@ pub(crate) fn stay(leader: &Thread) {
     LEADER.store(0, Ordering::Release);
 }
 
-/// Lets all go on natively, as `verdict` says, and waits for them to have the program's
+/// Lets all threads go on natively, as `verdict` says, and waits until they have the program's
 /// registers; `false`: some may not have them yet.
 pub(crate) fn leave(leader: &Thread, verdict: Verdict) -> bool {
     decide(if verdict == Verdict::Die { DIE } else { LEAVE });
     let mut left: Vec<i32> = others(&vm::lock(), leader).map(|it| it.tid).collect();
     for _ in 0..LAST_STEPS {
-        left.retain(|tid| is_in_our_code(*tid));
+        left.retain(|tid| is_in_runtime(*tid));
         if left.is_empty() {
             return true;
         }
@@ -176,22 +176,22 @@ pub(crate) fn leave(leader: &Thread, verdict: Verdict) -> bool {
     false
 }
 
-/// Memory from which the kernel may still read what the other threads have left to it: it
-/// takes their masks first, and their registers then.
+/// Memory of the other threads, from which the kernel may still read their frames: it loads their
+/// masks first, and their registers after that.
 #[must_use]
 pub(crate) fn frames(leader: &Thread) -> Vec<Range> {
     let map = |thread: &Thread| (thread.map.0, thread.map.0 + thread.map.1);
     others(&vm::lock(), leader).map(map).collect()
 }
 
-/// Whether thread `tid` may still be in our code: it blocks all signals until the kernel
-/// gives it the program's registers. (The program may block them, too.)
-fn is_in_our_code(tid: i32) -> bool {
+/// Whether thread `tid` may still execute the runtime's code: it blocks all signals until the
+/// kernel gives it the program's registers. (The program may block them, too.)
+fn is_in_runtime(tid: i32) -> bool {
     let path = format!("/proc/self/task/{tid}");
     ask::blocks_all(&path) && !sleeps_elsewhere(&path)
 }
 
-/// Whether it sleeps in the program's code (proc_pid_syscall(5): the pc comes last).
+/// Whether the thread sleeps in the program's code (proc_pid_syscall(5): the pc comes last).
 fn sleeps_elsewhere(path: &str) -> bool {
     let text = File::open(&format!("{path}/syscall"), c::O_RDONLY, 0)
         .and_then(|file| file.read_all(4096))

@@ -1,13 +1,13 @@
-//! The last instructions of ours in a process that dies with a core file: all other memory
-//! of ours is unmapped, then the kernel gets the program's registers. They run in a page of
-//! their own, which also holds what they read:
+//! The runtime's last instructions in a process that is left: they unmap all other memory of the
+//! runtime, then the kernel loads the program's registers. They run in a page of their own, which
+//! also holds their data:
 //!
 //! ```text
 //! page      the instructions
 //!           start and length of each range to be unmapped; a length of 0 ends the list
 //!           the context, then the vector state (64-aligned)
 //! ```
-//! No stack is used. The kernel lists the page as a segment without contents.
+//! They use no stack. The kernel lists the page in a core file as a segment without contents.
 
 use alloc::vec::Vec;
 use ppin_os::frame::{self, UContext};
@@ -57,8 +57,8 @@ pub(crate) struct LastSteps {
 const ALIGN: u64 = 64;
 
 impl LastSteps {
-    /// Makes it for `context` and for the ranges of `ours` but those that are `kept`; its own
-    /// place is left out. `None`: no memory, or it may not be executable.
+    /// Prepares the page for `context` and for unmapping the ranges `ours` except `kept` and the
+    /// page itself. `None`: there is no memory, or it cannot be made executable.
     #[must_use]
     pub(crate) fn new(context: &UContext, ours: &[Range], kept: &[Range]) -> Option<Self> {
         let (code, end) = (
@@ -66,7 +66,7 @@ impl LastSteps {
             last_steps_end as *const () as u64,
         );
         let vector = frame::vector_state(context.fpstate);
-        // Each that is kept, the page among them, may cut a range in two; the list has an end.
+        // (Each kept range, and the page, may cut a range in two; a zero entry ends the list.)
         let list_len = 16 * (ours.len() + kept.len() + 2) as u64;
         let list_at = (end - code).next_multiple_of(16);
         let context_at = (list_at + list_len).next_multiple_of(16);
@@ -83,7 +83,7 @@ impl LastSteps {
         if !vector.is_empty() {
             context.fpstate = start + vector_at;
         }
-        // SAFETY: fresh memory, as long as was computed above; the code is the runtime's.
+        // SAFETY: fresh memory of the size computed above; the code is the runtime's.
         unsafe {
             copy(code as *const u8, start, end - code);
             copy(vector.as_ptr(), start + vector_at, vector.len() as u64);
@@ -97,19 +97,19 @@ impl LastSteps {
         Some(page)
     }
 
-    /// Where it lies: start and end.
+    /// Start and end of the page.
     #[must_use]
     pub(crate) fn range(&self) -> Range {
         (self.start, self.start + self.len)
     }
 
-    /// Takes the last steps.
+    /// Executes the last instructions.
     ///
     /// # Safety
-    /// No other thread needs what is unmapped, signals are blocked, and the context is
+    /// No other thread needs the memory that is unmapped, signals are blocked, and the context is
     /// complete.
     pub(crate) unsafe fn take(self) -> ! {
-        // SAFETY: a copy of that routine lies at the start.
+        // SAFETY: a copy of `last_steps` lies at the start of the page.
         let steps: unsafe extern "C" fn(u64, u64) -> ! =
             unsafe { core::mem::transmute(self.start as *const ()) };
         // SAFETY: the caller's promise.
@@ -117,7 +117,7 @@ impl LastSteps {
     }
 }
 
-/// What of `ranges` is not in `kept`.
+/// The parts of `ranges` that are not in `kept`.
 fn without(ranges: Vec<Range>, kept: &[Range]) -> Vec<Range> {
     kept.iter().fold(ranges, |ranges, &(low, high)| {
         let cut = |(from, to): Range| [(from, to.min(low)), (from.max(high), to)];
@@ -127,13 +127,13 @@ fn without(ranges: Vec<Range>, kept: &[Range]) -> Vec<Range> {
 }
 
 /// # Safety
-/// `len` bytes can be read there and written to at `to`, where nothing else looks.
+/// `len` bytes can be read at `from` and written at `to`, to which nothing refers.
 unsafe fn copy(from: *const u8, to: u64, len: u64) {
     // SAFETY: the caller's promise.
     unsafe { core::ptr::copy_nonoverlapping(from, to as *mut u8, len as usize) }
 }
 
-/// Leaves memory out of core files.
+/// Excludes memory from core files.
 pub(crate) fn keep_out_of_core((start, end): Range) {
     let args = [
         start as usize,
@@ -143,7 +143,7 @@ pub(crate) fn keep_out_of_core((start, end): Range) {
         0,
         0,
     ];
-    // SAFETY: changes nothing but what is dumped. (What is not mapped is passed over.)
+    // SAFETY: affects core files only. (Unmapped memory is ignored.)
     unsafe { raw(c::__NR_madvise, args) };
 }
 

@@ -1,16 +1,16 @@
-//! Leaving a process to itself: from here on it runs natively.
+//! Leaving a process to itself: from then on it runs natively.
 //!
-//! A tracer (ptrace(2)) reads and writes the registers and the code of its tracee, steps
-//! it and stops it at its system calls. It must meet the program's own, and none of the
-//! faults by which the cache works. So a process that has its parent trace it is left
-//! just before that call ([`before_call`]), and a program of ours that attaches to another
-//! one asks that to be left first ([`ask`]). The same goes for a process that is about to
-//! map something else where the runtime lies. What was learned is saved; the statistics say
-//! what happened. The runtime's memory stays, unused.
+//! A tracer (ptrace(2)) reads and writes the registers and the code of its tracee, steps it and
+//! stops it at its system calls. It must see the program's own registers and code, and none of the
+//! faults that the cache handles. So a process that has its parent trace it is left just before
+//! that call ([`before_call`]). A program under ppin that attaches to another process asks first
+//! that this process be left ([`ask`]). A process that is about to map something else where the
+//! runtime lies is left, too. New fragments are saved; the statistics record the event. Where the
+//! runtime's memory cannot be unmapped, it stays, unused.
 //!
-//! Threads leave together ([`gather`]). Only a process with memory of its own and no filter
-//! of system calls is left: the others keep running in the cache. A process that dies with a
-//! core file is left, too, just before ([`crate::signal::dump`]).
+//! All threads leave together ([`gather`]). A process is left only if its memory is its own and it
+//! has no filter of system calls; otherwise its threads stay in the cache. A process that dies with
+//! a core file is also left, just before ([`crate::signal::dump`]).
 
 mod ask;
 pub(crate) mod gather;
@@ -37,18 +37,18 @@ use ppin_process::vm::{self, Locked, Vm};
 use ppin_process::{gate, pending, x87};
 use ppin_translate::changes;
 
-/// Why a process was left, for the statistics: a tracer.
+/// Reason for the statistics: the process was traced.
 pub(crate) const TRACED: &str = "it was traced";
 
-/// Whether the process of `thread` can be left, which has no other threads.
+/// Whether the process of `thread` can be left, and has no other threads.
 #[must_use]
 pub(crate) fn is_possible(thread: &Thread) -> bool {
     let vm = vm::lock();
-    vm.threads.len() == 1 && !thread.borrowed_memory && are_free(&vm)
+    vm.threads.len() == 1 && !thread.borrowed_memory && may_leave(&vm)
 }
 
-/// Whether nothing binds the threads to the cache.
-fn are_free(vm: &Vm) -> bool {
+/// Whether no filter, Syscall User Dispatch or lockstep mode keeps the threads in the cache.
+fn may_leave(vm: &Vm) -> bool {
     let mut all = vm.threads.all();
     let free = |it: &Thread| !it.user_dispatch.is_on() && filter::of(&it.area).is_none();
     vm.config.flags & flag::LOCKSTEP == 0 && all.all(free)
@@ -57,19 +57,19 @@ fn are_free(vm: &Vm) -> bool {
 /// Whether all threads can leave together.
 fn is_possible_for_all(vm: &Vm) -> bool {
     let mut all = vm.threads.all();
-    all.all(|it| !it.borrowed_memory) && are_free(vm)
+    all.all(|it| !it.borrowed_memory) && may_leave(vm)
 }
 
-/// Leaves the process at the app's system call at `pc`, which is yet to be made: natively.
-/// The cache address to go on at.
+/// Leaves the process at the app's system call at `pc`, which it then makes natively. Returns the
+/// cache address to enter.
 pub(crate) fn before_call(thread: &mut Thread, pc: AppPc, since: &str) -> CachePc {
     depart(&mut vm::lock(), since);
     thread.signals.leave_at_native = true;
     native::begin(thread, pc, CachePc(0))
 }
 
-/// A signal is about to be delivered to a thread that has been asked to leave, and
-/// stands at `spot`. `false`: it cannot; the request is void.
+/// Called when a signal is about to be delivered to a thread at `spot` that was asked to leave.
+/// `false`: the process cannot be left, and the request is dropped.
 pub(crate) fn instead_of_delivery(
     thread: &mut Thread,
     context: &mut UContext,
@@ -92,10 +92,10 @@ pub(crate) fn instead_of_delivery(
     let alone = gather::leave(thread, Verdict::Leave);
     keep(thread, info);
     ask::mark();
-    last_goes(thread, context, spot.pc, alone)
+    go_last(thread, context, spot.pc, alone)
 }
 
-/// Whether `thread` leads, and all others have halted.
+/// Whether `thread` has become the leader, and all others have halted.
 fn all_halt(thread: &Thread) -> bool {
     if !is_possible_for_all(&vm::lock()) || !gather::begin(thread) {
         return false;
@@ -107,7 +107,7 @@ fn all_halt(thread: &Thread) -> bool {
     halted
 }
 
-/// The thread halts at `spot`, and goes on as the leader decides.
+/// Halts the thread at `spot`; it goes on as the leader decides.
 fn with_others(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot) {
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
     deliver::put_right(thread, context, &spot);
@@ -125,9 +125,10 @@ fn with_others(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot
     }
 }
 
-/// The thread, at `pc` in the program's state, is about to die of `info`, but another thread
-/// leads. If that one has all leave, the signal is delivered natively; if it dies, this one
-/// dies with it. `false`: it is this thread's turn, in memory that others need.
+/// Called when the thread, at `pc` in the program's state, is about to die of `info`, but another
+/// thread is the leader. If the leader has all threads leave, the signal is delivered natively. If
+/// the leader dies, this thread dies with it. `false`: this thread must die itself, while other
+/// threads use the memory.
 pub(crate) fn dying_with_others(
     thread: &mut Thread,
     context: &mut UContext,
@@ -142,7 +143,7 @@ pub(crate) fn dying_with_others(
     go(thread, context, pc)
 }
 
-/// What was about to be delivered waits, unless it was the request.
+/// Makes the signal of `info` pending again, unless it was the request.
 fn keep(thread: &mut Thread, info: &SigInfo) {
     if !is_request(info) {
         thread.signals.waiting = *info;
@@ -150,7 +151,7 @@ fn keep(thread: &mut Thread, info: &SigInfo) {
     }
 }
 
-/// All that is to be saved or said of the process.
+/// Saves and reports for the process, and lifts all guards.
 fn depart(vm: &mut Locked, since: &str) {
     let program = ppin_process::report::program::program();
     let note = alloc::format!("{program}: natively from the moment {since}");
@@ -160,46 +161,49 @@ fn depart(vm: &mut Locked, since: &str) {
     locked::hand_over();
 }
 
-/// In a handler of ours, all app registers in `context`: the app goes on at `pc` by
-/// itself.
+/// Called in the VM's signal handler, with all app registers in `context`: the app goes on natively
+/// at `pc`.
 pub(crate) fn hand_over(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
     signals::set_mask(HOLD_FAULTS_TOO);
-    // Whoever has asked for it waits for the mark, and then for the program's own mask.
+    // (The process that has asked waits for the mark, and then for the program's own mask.)
     ask::mark();
     give_back_actions(thread);
-    last_goes(thread, context, pc, true)
+    go_last(thread, context, pc, true)
 }
 
-/// The last thread of ours goes, and with it our memory if it is `alone`.
-fn last_goes(thread: &mut Thread, context: &mut UContext, pc: AppPc, alone: bool) -> ! {
+/// Lets the last thread go on natively, and unmaps the runtime's memory if no other thread may use
+/// it (`alone`).
+fn go_last(thread: &mut Thread, context: &mut UContext, pc: AppPc, alone: bool) -> ! {
     make_native(thread, context, pc);
     let ours: Vec<Range> = ours::all(&vm::lock()).collect();
     if alone && let Some(steps) = LastSteps::new(context, &ours, &gather::frames(thread)) {
         thread.load_app_gs();
-        // SAFETY: all signals are blocked, and nobody else runs our code.
+        // SAFETY: all signals are blocked, and no other thread runs the runtime's code.
         unsafe { steps.take() }
     }
     restore(thread, context)
 }
 
-/// The same for one of several threads.
+/// Lets one of several threads go on natively at `pc`.
 fn go(thread: &mut Thread, context: &mut UContext, pc: AppPc) -> ! {
     make_native(thread, context, pc);
     restore(thread, context)
 }
 
-/// Returns from the VM's stack, which is empty outside the VM: on a signal stack no other can
-/// be set, and newer kernels set it before they leave ours.
+/// Returns to the program by a frame on the VM's stack, which is empty outside the VM. The frame
+/// cannot lie on the signal stack: there the kernel lets no other signal stack be set, and newer
+/// kernels set it before they leave the current one.
 fn restore(thread: &Thread, context: &UContext) -> ! {
     let frame = ((thread.vm_sp - size_of::<UContext>() as u64) & !15) as *mut UContext;
-    // SAFETY: nothing lives on that stack while the thread is not in the VM.
+    // SAFETY: that stack is not in use while the thread is not in the VM.
     unsafe { frame.write(*context) };
     thread.load_app_gs();
     // SAFETY: the kernel's own frame, edited.
     unsafe { gate::sigreturn(frame) }
 }
 
-/// Makes `context` the program's at `pc`; signals that we hold become the kernel's.
+/// Makes `context` the program's own state at `pc`; pending and held signals are given to the
+/// kernel.
 pub(crate) fn make_native(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
     queue_anew(thread);
     context.gregs[greg::RIP] = pc.0;
@@ -209,16 +213,16 @@ pub(crate) fn make_native(thread: &mut Thread, context: &mut UContext, pc: AppPc
     context.stack = thread.signals.alt.as_set();
 }
 
-/// The kernel gets the dispositions of the program.
+/// Installs the program's own signal dispositions in the kernel.
 pub(crate) fn give_back_actions(thread: &Thread) {
     let actions = &thread.process().actions;
     for signal in 1..=MAX_SIGNAL {
-        // SAFETY: what the app itself has asked for.
+        // SAFETY: a disposition that the app itself has asked for.
         let _ = unsafe { signals::sigaction(signal, Some(&actions.0[signal as usize])) };
     }
 }
 
-/// Signals that we hold are the kernel's to deliver; all are blocked now.
+/// Gives pending and held signals to the kernel, which blocks all at the moment.
 fn queue_anew(thread: &mut Thread) {
     if core::mem::take(&mut thread.pending) != 0 {
         signals::queue_to_self(&thread.signals.waiting);
