@@ -8,7 +8,7 @@ use ppin_os::{Errno, c, mem, peek, place};
 use ppin_process::{ours, vm};
 use ppin_translate::changes;
 
-/// Whether the memory may read otherwise after that advice (madvise(2)).
+/// Whether the memory may read differently after that advice (madvise(2)).
 fn drops(advice: usize) -> bool {
     matches!(
         advice as u32,
@@ -29,7 +29,7 @@ pub(super) fn madvise(args: &[usize; 6]) -> isize {
     result
 }
 
-/// Forgets what the memory said before, if it may say something else now.
+/// Invalidates translations of the memory, if its contents may change.
 fn advised(pages: Pages, advice: usize) {
     let (start, end) = pages.bounds();
     if drops(advice) && vm::lock().code.images.overlaps(start, end) {
@@ -37,17 +37,17 @@ fn advised(pages: Pages, advice: usize) {
     }
 }
 
-/// `process_madvise`: one advice for many ranges, in their order up to the first that fails.
-/// The result is the number of bytes.
+/// `process_madvise`: one advice for many ranges, in order up to the first that fails. The result
+/// is the number of bytes.
 pub(super) fn process_madvise(args: &[usize; 6]) -> isize {
     let vectors = vectors(args[1], args[2]);
-    let ours = first_of_ours(&vectors);
-    let concerns_us = ours.is_some() || drops(args[3]) && have_code(&vectors);
-    if !concerns_us || !is_on_itself(args[0] as i32) {
+    let ours = first_with_runtime(&vectors);
+    let concerns_vm = ours.is_some() || drops(args[3]) && have_code(&vectors);
+    if !concerns_vm || !is_on_itself(args[0] as i32) {
         return pass(c::__NR_process_madvise, args);
     }
     let result = match ours {
-        Some(n) => before_ours(args, &vectors, n),
+        Some(n) => up_to_runtime(args, &vectors, n),
         None => pass(c::__NR_process_madvise, args),
     };
     for pages in vectors.iter().filter_map(pages) {
@@ -56,8 +56,9 @@ pub(super) fn process_madvise(args: &[usize; 6]) -> isize {
     result
 }
 
-/// The first `n` ranges, then the program's part of the next, which has a hole: ours.
-fn before_ours(args: &[usize; 6], vectors: &[[usize; 2]], n: usize) -> isize {
+/// Makes the call for the first `n` ranges, then for the program's part of the next one, in which
+/// the runtime's memory lies: to the program that is a hole.
+fn up_to_runtime(args: &[usize; 6], vectors: &[[usize; 2]], n: usize) -> isize {
     let hole = [[place::gap() as usize, mem::PAGE as usize]];
     let before = if n == 0 { &hole[..] } else { &vectors[..n] };
     let mut first = *args;
@@ -76,7 +77,7 @@ fn before_ours(args: &[usize; 6], vectors: &[[usize; 2]], n: usize) -> isize {
     result
 }
 
-/// The ranges, as long as the kernel takes them for; none if it takes none.
+/// The ranges, with the lengths that the kernel would use; none if it would reject them.
 fn vectors(at: usize, count: usize) -> Vec<[usize; 2]> {
     /// `UIO_MAXIOV`.
     const MOST: usize = 1024;
@@ -101,20 +102,20 @@ fn pages([start, len]: &[usize; 2]) -> Option<Pages> {
     Pages::new(*start, *len)
 }
 
-/// Whether translations may have been made of what is there.
+/// Whether translations may have been made from these ranges.
 fn have_code(vectors: &[[usize; 2]]) -> bool {
     let vm = vm::lock();
     let has = |it: Pages| vm.code.images.overlaps(it.bounds().0, it.bounds().1);
     vectors.iter().filter_map(pages).any(has)
 }
 
-fn first_of_ours(vectors: &[[usize; 2]]) -> Option<usize> {
+fn first_with_runtime(vectors: &[[usize; 2]]) -> Option<usize> {
     let vm = vm::lock();
     let is = |it: Pages| ours::overlap(&vm, it.bounds().0, it.bounds().1);
     vectors.iter().position(|it| pages(it).is_some_and(is))
 }
 
-/// Whether `pidfd` stands for a process that runs in this memory.
+/// Whether `pidfd` refers to a process that shares this memory.
 fn is_on_itself(pidfd: i32) -> bool {
     const SELF: [i32; 2] = [c::PIDFD_SELF_THREAD, c::PIDFD_SELF_THREAD_GROUP];
     SELF.contains(&pidfd) || ppin_process::vm::shares_memory(killing::pid_of(pidfd))

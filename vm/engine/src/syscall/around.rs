@@ -1,5 +1,5 @@
-//! Calls on a range of memory in which something of ours lies. To the program that is a hole:
-//! they act on its own part alone, and say what the kernel says of holes (in its mm/).
+//! Calls on a range of memory in which memory of the runtime lies. To the program that is a hole:
+//! the calls act on its own part only, and return what the kernel returns for holes (in its mm/).
 
 use super::memory;
 use super::outcome::{self, pass};
@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use ppin_os::{Errno, c, maps, mem, place};
 use ppin_process::{ours, vm};
 
-/// The result of the call, made on what is the program's; `None`: nothing of ours lies there.
+/// Makes the call on the program's part of the range; returns its result. `None`: no memory of the
+/// runtime lies in the range.
 pub(super) fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
     let pages = named(nr, args)?;
     let pieces = pages.without(ours::all(&vm::lock()))?;
@@ -30,7 +31,7 @@ pub(super) fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
         }
         c::__NR_mbind | c::__NR_mseal | c::__NR_remap_file_pages => on_a_hole(nr, args),
         c::__NR_mprotect | c::__NR_pkey_mprotect if args[2] as u32 & c::PROT_GROWSDOWN != 0 => {
-            // From the beginning of the first mapping that there is.
+            // (Acts from the start of the first mapping.)
             let first = of_the_app(pieces).into_iter().take(1).collect::<Vec<_>>();
             each(&first, nr, args).unwrap_or(Errno::ENOMEM.raw())
         }
@@ -38,7 +39,7 @@ pub(super) fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
     })
 }
 
-/// Whether madvise(2) looks at nothing behind the first hole.
+/// Whether madvise(2) with this advice stops at the first hole.
 fn ends_at_holes(advice: usize) -> bool {
     const MADV_HWPOISON: u32 = 100;
     const MADV_SOFT_OFFLINE: u32 = 101;
@@ -48,18 +49,18 @@ fn ends_at_holes(advice: usize) -> bool {
     )
 }
 
-/// Whether mbind(2) minds no holes.
+/// Whether mbind(2) with this mode ignores holes.
 fn is_default_policy(mode: usize) -> bool {
     /// `MPOL_MODE_FLAGS`.
     const FLAGS: u32 = 7 << 13;
     mode as u32 & !FLAGS == 0
 }
 
-/// The range that the call acts on, if it is one.
+/// The range that the call acts on; `None` if it acts on none.
 fn named(nr: u32, args: &[usize; 6]) -> Option<Pages> {
     const WITHIN: usize = mem::PAGE as usize - 1;
     match nr {
-        // Others are refused.
+        // (The kernel refuses other ranges.)
         c::__NR_munmap | c::__NR_mincore => Pages::new(args[0], args[1]).filter(|it| it.is_user()),
         c::__NR_mprotect
         | c::__NR_pkey_mprotect
@@ -74,7 +75,7 @@ fn named(nr: u32, args: &[usize; 6]) -> Option<Pages> {
     }
 }
 
-/// What mremap(2) unmaps of memory that it makes shorter.
+/// The part of the memory that mremap(2) unmaps when it shortens it.
 fn cut_off(args: &[usize; 6]) -> Option<Pages> {
     let [old, new] = [args[1], args[2]].map(|len| Pages::new(args[0], len));
     let (from, to) = (new?.bounds().1, old.filter(|it| it.is_user())?.bounds().1);
@@ -82,8 +83,8 @@ fn cut_off(args: &[usize; 6]) -> Option<Pages> {
     Pages::between(from, to).filter(|_| !moves)
 }
 
-/// Memory that is mapped, as far as the kernel tells: others of our threads may map more
-/// meanwhile, but not there.
+/// The mapped parts of `pieces`, by the kernel's list. (Other threads may map more meanwhile, but
+/// not over the runtime's memory.)
 fn of_the_app(pieces: Vec<Pages>) -> Vec<Pages> {
     let Ok(list) = maps::read() else {
         return pieces;
@@ -91,17 +92,18 @@ fn of_the_app(pieces: Vec<Pages>) -> Vec<Pages> {
     let within = |piece: &Pages| {
         let (start, end) = piece.bounds();
         let common = |map: &maps::MapEntry| Pages::between(map.start.max(start), map.end.min(end));
-        // (The list ends with a page of the kernel's.)
+        // (The last entry of the list is a page of the kernel.)
         let list = list.iter().filter(|map| map.end <= pages::END);
         list.filter_map(common).collect::<Vec<_>>()
     };
     pieces.iter().flat_map(within).collect()
 }
 
-/// Makes the call on each piece; the first result but success and holes.
+/// Makes the call on each piece; returns the first result that is neither success nor the error for
+/// holes.
 fn each(pieces: &[Pages], nr: u32, args: &[usize; 6]) -> Option<isize> {
     if pieces.is_empty() {
-        // The arguments may be wrong all the same.
+        // The arguments may still be invalid: the kernel checks them.
         let result = on_a_hole(nr, args);
         return Some(result).filter(|it| ![0, Errno::ENOMEM.raw()].contains(it));
     }
@@ -115,14 +117,14 @@ fn on(pages: Pages, nr: u32, args: &[usize; 6]) -> isize {
     memory::make(nr, &args)
 }
 
-/// The call on a page where nothing is.
+/// Makes the call on an unmapped page.
 fn on_a_hole(nr: u32, args: &[usize; 6]) -> isize {
     let mut args = *args;
     [args[0], args[1]] = [place::gap() as usize, mem::PAGE as usize];
     pass(nr, &args)
 }
 
-/// For calls that end at the first hole.
+/// Makes a call that stops at the first hole.
 fn up_to_the_hole(pieces: &[Pages], pages: Pages, nr: u32, args: &[usize; 6]) -> isize {
     let first = pieces.first();
     match first.filter(|piece| piece.bounds().0 == pages.bounds().0) {
@@ -134,7 +136,7 @@ fn up_to_the_hole(pieces: &[Pages], pages: Pages, nr: u32, args: &[usize; 6]) ->
     }
 }
 
-/// mremap(2), of nothing or to a shorter length.
+/// Makes mremap(2), from a hole or to a shorter length.
 fn remap(pieces: &[Pages], cut_off: Pages, args: &[usize; 6]) -> isize {
     if cut_off.bounds().0 == args[0] as u64 {
         let mut args = *args;

@@ -7,12 +7,12 @@ use ppin_os::{c, mem, raw};
 use ppin_process::vm;
 use ppin_translate::changes;
 
-/// At an address that is rounded down.
+/// `shmat` flag: the address is rounded down.
 const SHM_RND: usize = 0o20_000;
-/// In place of what is mapped there.
+/// `shmat` flag: existing mappings are replaced.
 const SHM_REMAP: usize = 0o40_000;
 
-/// What the segment is to be attached in place of.
+/// The memory that attaching the segment replaces.
 pub(super) fn replaced(args: &[usize; 6]) -> Option<Pages> {
     let page = mem::PAGE as usize;
     let at = if args[2] & SHM_RND != 0 {
@@ -32,7 +32,7 @@ pub(super) fn shmat(args: &[usize; 6]) -> isize {
     }
     let result = pass(c::__NR_shmat, args);
     if outcome::ok(result) {
-        // Executable parts are met when jumped to.
+        // (Executable parts are registered when the program jumps there.)
         locked::attached(result as u64);
         let size = size(args[0]).unwrap_or(1);
         if let Some((start, end)) = Pages::new(result as usize, size).map(Pages::bounds) {
@@ -42,10 +42,10 @@ pub(super) fn shmat(args: &[usize; 6]) -> isize {
     result
 }
 
-/// Bytes of segment `id`, if the kernel tells (shmctl(2)).
+/// Size of segment `id` in bytes, if the kernel tells (shmctl(2)).
 fn size(id: usize) -> Option<usize> {
     const IPC_STAT: usize = 2;
-    /// In words; `struct shmid64_ds` and its `shm_segsz`.
+    /// Size of `struct shmid64_ds` and offset of `shm_segsz`, in words.
     const WORDS: usize = 14;
     const SIZE: usize = 6;
     let mut about = [0_usize; WORDS];

@@ -1,4 +1,4 @@
-//! Which family a call belongs to.
+//! Dispatches system calls by number to their families.
 
 use super::outcome::{Outcome, through_gate};
 use super::{
@@ -14,9 +14,9 @@ use ppin_process::gate::numbers::{
 use ppin_process::gate::{table, vmcall};
 use ppin_process::thread::{Thread, reg};
 
-/// What becomes of the call that `thread` makes; the code behind it is at `resume`.
+/// Handles the call that `thread` makes; the code after it is at `resume`.
 pub(super) fn decide(thread: &mut Thread, resume: u64) -> Outcome {
-    // Numbers with the x32 bit are no calls of ours; the kernel refuses them.
+    // (The VM handles no numbers with the x32 bit; the kernel refuses them.)
     let nr = thread.get(reg::RAX) as u32;
     let args = thread.syscall_args();
     if let Some(outcome) = user_dispatch::decide(thread, nr) {

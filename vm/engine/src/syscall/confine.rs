@@ -1,11 +1,11 @@
-//! The app confines itself (seccomp(2)), and us with it.
+//! seccomp(2): the app confines itself, and the VM with it.
 //!
-//! A filter may end the program for one call that it does not expect. So its verdict is
-//! asked before every call of ours ([`own`]), and what will not be possible any more is
-//! done before it is installed: what is known is saved, persisted code is admitted,
-//! memory is laid in ([`reserve`]), and where protection cannot be changed, code that
-//! the app may write to is compared at every entry from then on. Under a filter that
-//! allows `read` and `write` alone, translation goes on without any call.
+//! A filter may end the program for one unexpected call. So its verdict is asked before every call
+//! of the VM ([`ppin_os::filter`]). Work that will be impossible later is done before the filter is
+//! installed: new fragments are saved, persisted code is admitted, memory is reserved
+//! ([`ppin_os::stock`]). If the filter forbids mprotect(2), code that the app may write to is
+//! compared at every entry from then on. Under a filter that allows only `read` and `write`,
+//! translation goes on without any system call.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -23,26 +23,26 @@ const TSYNC: usize = 1;
 const TSYNC_ESRCH: usize = 16;
 const WAIT_KILLABLE: usize = 32;
 
-/// What the app wants to impose on itself.
+/// The filter that the app wants to install.
 struct Wish {
     rule: Rule,
-    /// On all threads.
+    /// Install it on all threads.
     on_all: bool,
-    /// A positive result names a thread that stood in the way.
+    /// A positive result is the id of a thread that prevented it.
     may_name_a_thread: bool,
-    /// Who waits for a supervisor's answer is woken by nothing but death.
+    /// A thread that waits for a supervisor's answer can only be woken by a fatal signal.
     killable: bool,
 }
 
-/// Handles `seccomp` and `prctl(PR_SET_SECCOMP)`; [`vmcall::ABORTED`]: a signal goes first.
+/// Handles `seccomp` and `prctl(PR_SET_SECCOMP)`. [`vmcall::ABORTED`]: a signal must be delivered
+/// first.
 pub(crate) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     let Some(wish) = wish(nr, args) else {
         return pass(nr, args);
     };
-    let (before, was_quiet) = enter(thread, &wish);
-    // A signal that has come meanwhile may be one that ends the process, as it cannot
-    // later on.
-    // SAFETY: a field of ours, which the handler writes.
+    let (before, was_filtered) = enter(thread, &wish);
+    // A signal that has arrived meanwhile may end the process, which may be impossible under the
+    // filter.
     let waits = unsafe { core::ptr::read_volatile(&raw const thread.pending) } != 0;
     let result = if !waits {
         pass(nr, args)
@@ -50,7 +50,7 @@ pub(crate) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
         vmcall::ABORTED
     };
     if result < 0 || (wish.may_name_a_thread && result > 0) {
-        leave(thread, &before, was_quiet);
+        leave(thread, &before, was_filtered);
     }
     result
 }
@@ -97,11 +97,11 @@ fn program_at(at: u64) -> Option<Vec<Insn>> {
     insns.map(|bytes| bytes.map(Insn::from_bytes)).collect()
 }
 
-/// What each thread was confined by, in the order of the list.
+/// The old filters of each thread, in the order of the list.
 type Before = Vec<(*mut Thread, u64)>;
 
-/// Makes ready, and takes the wish for granted: the calls between the kernel's consent
-/// and our knowledge of it must not be made. Returns what was before.
+/// Prepares for the filter and treats it as installed: between the kernel's installation and the
+/// VM's knowledge of it, the VM must make no call that it forbids. Returns the old state.
 fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
     let mut vm = vm::lock();
     let next = filter::of(&thread.area)
@@ -112,7 +112,7 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
         prepare(&mut vm, thread, &next, wish.killable);
     }
     if matches!(wish.rule, Rule::Strict) {
-        // It forbids to read the counter, too.
+        // (Strict mode also forbids to read the time stamp counter.)
         time::allow_ticks(false);
     }
     let next = filter::share(next);
@@ -127,22 +127,22 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
         }
     }
     vm.update_filters();
-    let was_quiet = vm.filtered;
-    // The memory of a vfork child is its parent's, whom nothing confines.
+    let was_filtered = vm.filtered;
+    // (A vfork child shares its parent's memory, and the parent is not confined.)
     if !thread.borrowed_memory {
         (vm.library.closed, vm.filtered) = (true, true);
         mem::use_old_flags();
         userfault::end();
     }
-    (before, was_quiet)
+    (before, was_filtered)
 }
 
-/// The kernel has refused.
-fn leave(thread: &Thread, before: &Before, was_quiet: bool) {
+/// Restores the old state, because the kernel has refused the filter.
+fn leave(thread: &Thread, before: &Before, was_filtered: bool) {
     let mut vm = vm::lock();
     for (one, old) in before {
         if vm.threads.addresses().contains(one) {
-            // SAFETY: in the list, so it is alive.
+            // SAFETY: threads in the list are alive.
             unsafe {
                 (**one)
                     .area
@@ -152,14 +152,14 @@ fn leave(thread: &Thread, before: &Before, was_quiet: bool) {
         }
     }
     vm.update_filters();
-    vm.filtered = was_quiet;
-    if !was_quiet {
+    vm.filtered = was_filtered;
+    if !was_filtered {
         vm.library.closed = false;
-        who_kills(thread, true, true);
+        set_signal_ways(thread, true, true);
     }
 }
 
-/// All that must be done before `next` is in force.
+/// Does the work that must be done before the filters `next` are installed.
 fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
     ppin_translate::save::at_end(vm);
     vm.code.admit_all();
@@ -176,13 +176,14 @@ fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
         changes::give_up_guards(vm);
     }
     let returns = may(next, c::__NR_rt_sigreturn, &[0; 6]);
-    // To the kernel no signal with a handler is death.
-    let dies = !killable && DEATH.iter().all(|nr| may(next, *nr, &[0; 6]));
-    who_kills(thread, returns, dies);
+    // (A thread that waits killably is only woken if the kernel itself ends the process, not a
+    // handler.)
+    let dies = !killable && FATAL_CALLS.iter().all(|nr| may(next, *nr, &[0; 6]));
+    set_signal_ways(thread, returns, dies);
 }
 
-/// Calls by which a process dies of a signal ([`fatal`]).
-const DEATH: [u32; 5] = [
+/// The calls by which the VM ends the process with a signal ([`crate::signal::fatal`]).
+const FATAL_CALLS: [u32; 5] = [
     c::__NR_rt_sigaction,
     c::__NR_rt_sigprocmask,
     c::__NR_getpid,
@@ -190,7 +191,7 @@ const DEATH: [u32; 5] = [
     c::__NR_tgkill,
 ];
 
-/// Whether pages can be made read-only and given back.
+/// Whether guards can be set and lifted.
 fn may_guard(next: &Confinement) -> bool {
     let protect = |protection: u32| {
         let args = [0x1000, 0x1000, protection as usize, 0, 0, 0];
@@ -199,8 +200,9 @@ fn may_guard(next: &Confinement) -> bool {
     protect(mem::RX) && protect(mem::RWX)
 }
 
-/// How handlers return and who ends the process; the kernel's dispositions follow.
-fn who_kills(thread: &Thread, returns: bool, dies: bool) {
+/// Sets how signal handlers return and whether the kernel or the VM ends the process; installs the
+/// dispositions for that.
+fn set_signal_ways(thread: &Thread, returns: bool, dies: bool) {
     if ppin_process::signal::restorer::return_by_hand(!returns)
         | ppin_process::signal::kernel_kills::set(!dies)
     {

@@ -1,7 +1,7 @@
-//! execve and execveat: save, then take the runtime along into the new program.
+//! execve and execveat: saves and reports, then follows the new program.
 //!
-//! Programs that must not or cannot be instrumented (privileged, unreadable, 32-bit)
-//! run natively, with their privileges, and are reported.
+//! Programs that must not or cannot be instrumented (privileged, unreadable, 32-bit) run natively,
+//! with their privileges, and are listed in the statistics.
 
 use super::outcome::{Outcome, pass};
 use crate::life::end;
@@ -26,9 +26,9 @@ pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome
         .as_deref()
         .map_or(Plan::Refused, |path| follow::plan(at, path));
     if plan == Plan::Refused {
-        return Outcome::Done(as_it_is(thread, nr, args));
+        return Outcome::Done(pass_exec(thread, nr, args));
     }
-    // A vfork child notes it in its parent's statistics: the memory is the same.
+    // (A vfork child notes it in its parent's statistics: the memory is the same.)
     note_native(path.as_deref(), plan);
     if !thread.borrowed_memory {
         end::of_process(&mut vm::lock());
@@ -42,17 +42,17 @@ pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome
     Outcome::Done(result)
 }
 
-/// The app's exec as it is, under its own limits.
+/// Makes the app's exec natively, under the app's own limits.
 fn natively(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     ppin_os::limits::narrow();
-    let result = as_it_is(thread, nr, args);
+    let result = pass_exec(thread, nr, args);
     ppin_os::limits::widen_again(thread.borrowed_memory);
     result
 }
 
-/// The same for one that will fail: a hard limit given up is not had again. The new program
-/// inherits the app's own mask, and which signals it ignores.
-fn as_it_is(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
+/// Makes the app's exec natively, with the current limits: if it fails, a hard limit given up could
+/// not be raised again. The new program inherits the app's own mask and ignored signals.
+fn pass_exec(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     let ignored = thread.process().actions.ignored_faults();
     Actions::leave_ignored(ignored);
     let ours = ppin_os::signals::set_mask(thread.signals.mask);
@@ -74,8 +74,8 @@ fn exec_of(args: &[usize; 6], first: usize, at: Option<(i32, u32)>) -> Exec {
     }
 }
 
-/// The path with its terminating zero; `None` if it cannot be read (the kernel will
-/// say so).
+/// The path with its terminating zero; `None` if it cannot be read (the kernel will return the
+/// error).
 fn path(from: u64) -> Option<Vec<u8>> {
     peek::c_string(from, PATH_MAX)
 }

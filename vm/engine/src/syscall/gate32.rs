@@ -1,4 +1,4 @@
-//! Making the calls of the 32-bit table that the VM must follow: see [`super::old_calls`].
+//! Makes those calls of the 32-bit table that the VM must follow: see [`super::old_calls`].
 
 use super::outcome::Outcome;
 use super::{exec, memory, process, sigcalls};
@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ppin_os::{Errno, c, peek};
 use ppin_process::thread::Thread;
 
-/// Makes the call. Its result is to go to rax.
+/// Makes the call; its result goes to rax.
 pub(crate) fn make(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     match nr {
         c::__NR_exit
@@ -21,7 +21,7 @@ pub(crate) fn make(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     }
 }
 
-/// With lists of 64-bit pointers.
+/// Makes an exec, whose lists of 32-bit pointers are converted to 64-bit ones.
 fn execute(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let first = 1 + usize::from(nr == c::__NR_execveat);
     let [Some(words), Some(environment)] = [first, first + 1].map(|n| list(args[n] as u64)) else {
@@ -38,7 +38,7 @@ fn execute(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     exec::handle(thread, nr, &args)
 }
 
-/// The pointers at `at` with the final zero; none if `at` is 0. `None`: they cannot be read.
+/// The pointers at `at` with the final zero; empty if `at` is 0. `None`: they cannot be read.
 fn list(at: u64) -> Option<Vec<u64>> {
     const WORD: u64 = 4;
     let mut list = Vec::new();

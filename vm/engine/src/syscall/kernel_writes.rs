@@ -1,14 +1,14 @@
-//! Calls by which the kernel fills memory of the app's with what it then has no more: a
-//! message, a child's status. Most calls that meet code that we guard fail with `EFAULT` and
-//! are made again ([`super::after_efault`]); these would lose something or stop short, so
-//! what they may fill is given back before.
+//! Calls by which the kernel writes data to app memory that it cannot deliver again: a message, a
+//! child's status. Most calls on guarded code pages fail with `EFAULT` and are repeated
+//! ([`super::after_efault`]). These would lose data or stop short, so the guards on the memory that
+//! they may write to are lifted before.
 
 use alloc::vec::Vec;
 use ppin_os::{c, peek};
 use ppin_process::vm;
 use ppin_translate::changes;
 
-/// Start and length.
+/// Start and length of a piece of memory.
 type Piece = (u64, u64);
 
 /// `UIO_MAXIOV`.
@@ -20,7 +20,7 @@ const SIGINFO: u64 = 128;
 const USAGE: u64 = 144;
 const EVENT: u64 = 32;
 
-/// Before the call is made.
+/// Lifts the guards on memory that the call may write to.
 pub(super) fn before(nr: u32, args: &[usize; 6]) {
     let Some((low, high)) = vm::lock().code.guards.span() else {
         return;
@@ -33,7 +33,7 @@ pub(super) fn before(nr: u32, args: &[usize; 6]) {
     }
 }
 
-/// What it may fill.
+/// The memory that the call may write to.
 fn pieces(nr: u32, args: &[usize; 6]) -> Vec<Piece> {
     let [a, b, c, d, e, f] = args.map(|it| it as u64);
     match nr {
@@ -57,7 +57,7 @@ fn pieces(nr: u32, args: &[usize; 6]) -> Vec<Piece> {
     }
 }
 
-/// Those of `count` `struct iovec` at `at`.
+/// The memory named by `count` `struct iovec` at `at`.
 fn vectors(at: u64, count: u64) -> Vec<Piece> {
     const SIZE: u64 = 16;
     let vector = |n| peek::read_value::<[u64; 2]>(at.wrapping_add(SIZE * n));
@@ -65,7 +65,7 @@ fn vectors(at: u64, count: u64) -> Vec<Piece> {
     all.map(|[start, len]| (start, len)).collect()
 }
 
-/// Those of a `struct msghdr`, and itself.
+/// The memory named by the `struct msghdr` at `at`, and the structure itself.
 fn message(at: u64) -> Vec<Piece> {
     const SIZE: u64 = 56;
     let Some([name, _, iov, count, control, len, _]) = peek::read_value::<[u64; 7]>(at) else {
@@ -76,7 +76,7 @@ fn message(at: u64) -> Vec<Piece> {
     all
 }
 
-/// Those of `count` `struct mmsghdr` at `at`.
+/// The memory named by `count` `struct mmsghdr` at `at`, and the structures themselves.
 fn messages(at: u64, count: u64) -> Vec<Piece> {
     const SIZE: u64 = 64;
     let each = |n| message(at.wrapping_add(SIZE * n));

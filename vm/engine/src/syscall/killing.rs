@@ -1,7 +1,7 @@
 //! Killing and stopping processes that share this memory without being threads of this one
-//! (clone(2) with `CLONE_VM`). No handler can put these signals off, and who had a lock of
-//! ours then would keep it. So they are sent while the sender has the locks, and it keeps
-//! them until they have arrived.
+//! (clone(2) with `CLONE_VM`). No handler can postpone these signals, and a process that holds a
+//! lock of the VM when it is hit would keep it. So the sender holds the locks while it sends such a
+//! signal, until the signal has taken effect.
 
 use super::outcome::{Outcome, pass, through_gate};
 use alloc::format;
@@ -11,8 +11,8 @@ use ppin_os::{c, heap, proc, time};
 use ppin_process::thread::Thread;
 use ppin_process::vm::{self, Locked, Vm};
 
-/// Looks at a process that was hit, a millisecond apart.
-const PATIENCE: u32 = 1000;
+/// How often a process that was signalled is examined, a millisecond apart.
+const MOST_LOOKS: u32 = 1000;
 
 /// Handles the call.
 pub(super) fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6]) -> Outcome {
@@ -32,7 +32,8 @@ pub(super) fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6
     Outcome::Done(with_locks(&vm, nr, args, &hit))
 }
 
-/// Makes the call, by which those of `hit` end or stop, while none of them has a lock of ours.
+/// Makes the call, which ends or stops the processes `hit`, while none of them holds a lock of the
+/// VM.
 pub(super) fn with_locks(_: &Locked, nr: u32, args: &[usize; 6], hit: &[i32]) -> isize {
     heap::with_heap_locked(|_| {
         let result = pass(nr, args);
@@ -43,7 +44,7 @@ pub(super) fn with_locks(_: &Locked, nr: u32, args: &[usize; 6], hit: &[i32]) ->
     })
 }
 
-/// Which processes in this memory the call is directed at.
+/// The processes in this memory that the call is directed at.
 fn hit(vm: &Vm, thread: &Thread, nr: u32, args: &[usize; 6]) -> Vec<i32> {
     let target = match nr {
         c::__NR_pidfd_send_signal => pid_of(args[0] as i32),
@@ -52,11 +53,11 @@ fn hit(vm: &Vm, thread: &Thread, nr: u32, args: &[usize; 6]) -> Vec<i32> {
     let all = vm.threads.all();
     let processes = all.filter(|other| other.borrowed_memory && other.tid != thread.tid);
     let pids = processes.map(|other| other.tid).filter(|pid| *pid != 0);
-    // A group, or every process.
+    // (A target of 0 or below is a group, or every process.)
     pids.filter(|pid| target <= 0 || *pid == target).collect()
 }
 
-/// The process that a descriptor stands for (pidfd_open(2)); 0 if that cannot be told.
+/// The id of the process that a descriptor refers to (pidfd_open(2)); 0 if it is unknown.
 pub(super) fn pid_of(fd: i32) -> i32 {
     const KEY: &str = "\nPid:\t";
     let info = File::open(&format!("/proc/self/fdinfo/{fd}"), c::O_RDONLY, 0)
@@ -67,9 +68,9 @@ pub(super) fn pid_of(fd: i32) -> i32 {
     value.and_then(|pid| pid.parse().ok()).unwrap_or(0)
 }
 
-/// Waits until the process is dead or stopped. (The heap is not to be used here.)
+/// Waits until the process is dead or stopped. (Must not use the heap, whose lock is held.)
 fn wait_for(pid: i32) {
-    for _ in 0..PATIENCE {
+    for _ in 0..MOST_LOOKS {
         if !matches!(proc::state(pid), Some(b'R' | b'S' | b'D')) {
             return;
         }

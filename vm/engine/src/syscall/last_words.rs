@@ -1,10 +1,9 @@
-//! Reports on standard error, for programs that close it first.
+//! Keeps standard error for reports of programs that close it before they exit.
 //!
-//! Many programs (all of coreutils) close descriptors 1 and 2 just before they exit,
-//! to learn of write errors. A report that is due on descriptor 2 would be lost. So
-//! the close of 2 leaves a duplicate behind, which lives only as long as the process
-//! does nothing but close and exit: at any other system call it is given up before
-//! the call is made. A daemon does not hold its caller's pipe open.
+//! Many programs (all of coreutils) close descriptors 1 and 2 just before they exit, to notice
+//! write errors. A report that is due on descriptor 2 would be lost. So when the program closes
+//! descriptor 2, a duplicate is kept while the process does nothing but close and exit: it is
+//! closed before any other system call. So a daemon does not hold its caller's pipe open.
 
 use super::outcome::{Outcome, pass_interruptible};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -16,10 +15,10 @@ use ppin_process::report::stderr;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
-/// Whether a report may be due on descriptor 2: one that goes to a file falls back to it.
+/// Whether a report may be due on descriptor 2. (A report for a file falls back to it.)
 static DUE: AtomicBool = AtomicBool::new(false);
 
-/// Decides whether closes are of interest.
+/// Decides whether close(2) must enter the VM.
 pub(crate) fn init(config: &Config) {
     let stats = config.flags & flag::STATS != 0;
     let due = config.tool != "null" || stats || !config.log.is_empty();
@@ -33,7 +32,7 @@ fn watch_closes() {
     }
 }
 
-/// What becomes of a call, if that is decided here.
+/// Handles a call, if that is to be done here.
 pub(crate) fn decide(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Option<Outcome> {
     let kept = stderr::duplicate();
     match nr {
@@ -70,7 +69,7 @@ fn keep() {
 }
 
 fn give_up(kept: i32) {
-    // SAFETY: the duplicate is ours.
+    // SAFETY: the duplicate was made here.
     let _ = unsafe { call(c::__NR_close, [kept as usize, 0, 0, 0, 0, 0]) };
     table::watch_needed();
     stderr::keep_duplicate(None);

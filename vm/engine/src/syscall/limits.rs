@@ -1,6 +1,7 @@
-//! Limits of memory (`RLIMIT_AS`, `RLIMIT_DATA`). The app means its own memory, the kernel
-//! counts ours, too: so it is told as much more as we have, and the app is told what it has
-//! asked for. A program that is executed gets the app's limits.
+//! Calls that set and read memory limits (`RLIMIT_AS`, `RLIMIT_DATA`). The app means its own
+//! memory, but the kernel counts the runtime's with it. So the kernel is given a limit that is
+//! wider by the size of the runtime's memory, and the app is told the limit that it has asked for.
+//! A program that is executed gets the app's limits.
 
 use super::outcome::pass;
 use alloc::vec::Vec;
@@ -27,7 +28,7 @@ pub(crate) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     }
 }
 
-/// The app was started under limits: they are widened if that is allowed.
+/// Widens the limits that the app was started under, if that is allowed.
 pub(crate) fn inherit(vm: &Vm) {
     for limit in &WIDENED {
         let asked = limit.current();
@@ -43,8 +44,8 @@ pub(crate) fn inherit(vm: &Vm) {
     }
 }
 
-/// The app's call, with structures of ours in place of its own at the places of `args`
-/// that hold one.
+/// Makes the app's call, with structures of the VM in place of the app's in `args[new]` and
+/// `args[old]`.
 fn call(
     limit: &Widened,
     thread: &Thread,
@@ -84,8 +85,8 @@ fn call(
     }
 }
 
-/// What the kernel is told. Before, we take what we need: the app may use up what it
-/// leaves itlimit. (A vfork child limits itself alone, and has no memory of ours.)
+/// The limit to give to the kernel. Before that, the VM reserves the memory that it needs, because
+/// the app may use up the rest. (A vfork child only limits itself, and has no memory of the VM.)
 fn given_for(limit: &Widened, thread: &Thread, asked: Limit) -> Limit {
     let none = budget::allowed(limit.resource, asked) == u64::MAX;
     if none || asked[SOFT] > asked[HARD] || thread.borrowed_memory {
@@ -98,13 +99,13 @@ fn given_for(limit: &Widened, thread: &Thread, asked: Limit) -> Limit {
     limit.wider(asked, ours(limit, &vm))
 }
 
-/// How much of what this limit counts is ours.
+/// How many of the bytes that this limit counts are the runtime's.
 fn ours(limit: &Widened, vm: &Vm) -> u64 {
     let counts = |map: &&MapEntry| limit.resource == c::RLIMIT_AS || map.writable && !map.shared;
-    let holdings: Vec<_> = ours::all(vm).collect();
+    let runtime: Vec<_> = ours::all(vm).collect();
     let is_ours = |map: &&MapEntry| {
         let at = map.start;
-        holdings
+        runtime
             .iter()
             .any(|(start, end)| (*start..*end).contains(&at))
     };

@@ -1,8 +1,8 @@
-//! Memory that the app keeps resident as a whole (mlockall(2)).
+//! mlockall(2): all memory of the app is kept resident.
 //!
-//! The app means its own memory, and may keep as much as `RLIMIT_MEMLOCK` allows; the kernel
-//! would count ours, too, and refuse. So each mapping of the app's is locked for itself, and
-//! what is mapped later on as it is mapped.
+//! The app means its own memory, and may lock as much as `RLIMIT_MEMLOCK` allows; the kernel would
+//! also count the runtime's, and refuse. So each mapping of the app is locked by itself, and later
+//! mappings are locked when they are made.
 
 use super::outcome::{self, pass};
 use super::pages::{self, Pages};
@@ -14,13 +14,13 @@ use ppin_process::ours::{self, Range};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
-/// `MCL_FUTURE` and perhaps `MCL_ONFAULT`, of the last call; 0: what comes is not locked.
+/// `MCL_FUTURE` and perhaps `MCL_ONFAULT` of the last call; 0: new mappings are not locked.
 static FUTURE: AtomicU32 = AtomicU32::new(0);
 
 /// `mlockall` and `munlockall`.
 pub(crate) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     let flags = args[0] as u32;
-    // (A filter may not allow what we would do instead.)
+    // (A filter may forbid the calls made instead.)
     let to_the_kernel =
         filter::of(&thread.area).is_some() || nr == c::__NR_mlockall && !is_sound(flags);
     if to_the_kernel {
@@ -39,7 +39,7 @@ fn is_sound(flags: u32) -> bool {
 }
 
 fn lock_all(flags: u32) -> isize {
-    // SAFETY: locks nothing; says whether this process may.
+    // SAFETY: locks nothing; only asks whether this process may lock memory.
     let allowed = unsafe { raw(c::__NR_mlock, [0; 6]) };
     if allowed != 0 {
         return allowed;
@@ -53,7 +53,7 @@ fn lock_all(flags: u32) -> isize {
     let kept = if future { flags & !c::MCL_CURRENT } else { 0 };
     FUTURE.store(kept, Ordering::Relaxed);
     for range in mappings {
-        // What cannot be locked or brought in is left out, as the kernel does.
+        // (Memory that cannot be locked or read in is skipped, as the kernel does.)
         lock(range, flags);
     }
     0
@@ -69,19 +69,19 @@ fn of_the_app() -> Vec<Range> {
     ranges.map(|map| (map.start, map.end)).collect()
 }
 
-/// Whether the limit allows for all of them, or does not hold for this process.
+/// Whether the limit allows to lock all of `mappings`, or does not apply to this process.
 fn fits(mappings: &[Range]) -> bool {
     let limit = proc::limit(c::RLIMIT_MEMLOCK);
     let total: u64 = mappings.iter().map(|(start, end)| end - start).sum();
     total <= limit || may_exceed(limit)
 }
 
-/// Asks for more than is allowed, of which nothing is brought in.
+/// Tests whether this process may exceed the limit, by a locked mapping without access.
 fn may_exceed(limit: u64) -> bool {
     let len = mem::page_up(limit.saturating_add(mem::PAGE)) as usize;
     let flags = c::MAP_PRIVATE | c::MAP_ANONYMOUS | c::MAP_NORESERVE | c::MAP_LOCKED;
     let args = [0, len, c::PROT_NONE as usize, flags as usize, usize::MAX, 0];
-    // SAFETY: a new mapping, which nobody knows.
+    // SAFETY: a new mapping, which no code uses.
     let at = unsafe { raw(c::__NR_mmap, args) };
     if at < 0 && at > -4096 {
         return false;
@@ -103,7 +103,7 @@ fn lock((start, end): Range, flags: u32) -> bool {
     unsafe { raw(c::__NR_mlock2, args) == 0 }
 }
 
-/// mmap(2), with what the app has asked for all that comes.
+/// Makes mmap(2), and locks the mapping if the app has asked for that.
 pub(crate) fn map(args: &[usize; 6]) -> isize {
     let future = FUTURE.load(Ordering::Relaxed);
     if future == 0 {
@@ -123,7 +123,7 @@ pub(crate) fn map(args: &[usize; 6]) -> isize {
     result
 }
 
-/// brk(2).
+/// Makes brk(2), and locks new memory if the app has asked for that.
 pub(crate) fn brk(args: &[usize; 6]) -> isize {
     let future = FUTURE.load(Ordering::Relaxed);
     if future == 0 {
@@ -138,7 +138,7 @@ pub(crate) fn brk(args: &[usize; 6]) -> isize {
     after
 }
 
-/// The app has attached shared memory at `start`.
+/// Locks the shared memory that the app has attached at `start`, if it has asked for that.
 pub(crate) fn attached(start: u64) {
     let future = FUTURE.load(Ordering::Relaxed);
     if future == 0 {
@@ -150,12 +150,12 @@ pub(crate) fn attached(start: u64) {
     }
 }
 
-/// This process is a forked child, which has locked nothing yet.
+/// Forgets the app's request, in a forked child, which has locked nothing.
 pub(crate) fn forked() {
     FUTURE.store(0, Ordering::Relaxed);
 }
 
-/// The app goes on without us: the kernel does it for us.
+/// Passes the app's request to the kernel, because the app goes on natively.
 pub(crate) fn hand_over() {
     let future = FUTURE.load(Ordering::Relaxed);
     if future != 0 {

@@ -1,4 +1,4 @@
-//! Calls that change what is mapped: translations must follow.
+//! Calls that change mappings: translations of the memory are invalidated.
 
 use super::outcome::{self, Outcome, pass};
 use super::pages::Pages;
@@ -17,11 +17,11 @@ use ppin_translate::changes;
 const EXEC: usize = c::PROT_EXEC as usize;
 const WRITE: usize = c::PROT_WRITE as usize;
 
-/// Why a process was left.
-const IN_OUR_PLACE: &str = "it changed the memory where ppin lay";
+/// Reason for the statistics: the process maps over the runtime.
+const MAPPED_OVER_RUNTIME: &str = "it changed the memory where ppin lay";
 
-/// Makes the call and brings translations up to date. One that puts something in the place of
-/// ours can be made only by a process that is left to itself.
+/// Makes the call and updates translations. A call that maps something over the runtime's memory is
+/// possible only if the process is left to itself.
 pub(super) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let hit = |(start, end)| ours::overlap(&vm::lock(), start, end);
     let replaced = replaced(nr, args).map(Pages::bounds).filter(|it| hit(*it));
@@ -30,7 +30,7 @@ pub(super) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
         return Outcome::Done(result);
     };
     if leave::is_possible(thread) {
-        return Outcome::Natively(IN_OUR_PLACE);
+        return Outcome::Natively(MAPPED_OVER_RUNTIME);
     }
     report::give_up(format_args!(
         "the program changes memory at {start:#x}-{end:#x}, where ppin lies; run it without ppin \
@@ -38,9 +38,9 @@ pub(super) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     ))
 }
 
-/// What the call puts something else in place of, whatever is there, or moves away.
+/// The memory that the call replaces or moves away, whatever is mapped there.
 fn replaced(nr: u32, args: &[usize; 6]) -> Option<Pages> {
-    // (The other flag has precedence, and takes nothing away.)
+    // (`MAP_FIXED_NOREPLACE` has precedence, and replaces nothing.)
     const EXACT: u32 = c::MAP_FIXED | c::MAP_FIXED_NOREPLACE;
     const MOVED: u32 = c::MREMAP_FIXED | c::MREMAP_DONTUNMAP;
     let place = match nr {
@@ -49,7 +49,7 @@ fn replaced(nr: u32, args: &[usize; 6]) -> Option<Pages> {
             let exact = args[3] as u32 & c::MREMAP_FIXED != 0;
             let to = Pages::new(args[4], args[2]).filter(|_| exact);
             to.filter(|to| is_ours(*to)).or_else(|| {
-                // Several mappings at once, with holes between them.
+                // Moves several mappings at once, with holes between them.
                 let [from, kept] = [args[1], args[2]].map(|len| Pages::new(args[0], len));
                 let all = args[3] as u32 & MOVED != 0 && from == kept;
                 let from = from.filter(|_| all);
@@ -67,21 +67,21 @@ fn is_ours(pages: Pages) -> bool {
     ours::overlap(&vm::lock(), start, end)
 }
 
-/// The app has made a mapping, or divided one. It may be about to use up all: code takes up as few
-/// as possible from then on.
-fn made() {
+/// Notes that the app has made a mapping, or split one. If it may be about to use up all mappings,
+/// the code cache joins its own from then on.
+fn note_mapping_added() {
     if stock::mapping_added() {
         vm::lock().code.join_all();
         stock::keep();
     }
 }
 
-/// Makes the call, of which nothing concerns us.
+/// Makes the call, which touches no memory of the runtime.
 pub(super) fn make(nr: u32, args: &[usize; 6]) -> isize {
     if nr == c::__NR_munmap {
         stock::mapping_removed();
     } else {
-        made();
+        note_mapping_added();
     }
     match nr {
         c::__NR_mmap => mmap(args),
@@ -98,8 +98,8 @@ pub(super) fn make(nr: u32, args: &[usize; 6]) -> isize {
     }
 }
 
-/// What the call takes away is forgotten before, so that no other thread finds a
-/// translation of what is gone. Should the call fail, it is translated again.
+/// Invalidates memory before the call that removes it, so that no other thread finds a translation
+/// of code that is gone. If the call fails, the code is translated again.
 pub(super) fn forget(pages: Option<Pages>) {
     if let Some((start, end)) = pages.map(Pages::bounds) {
         changes::range(&mut vm::lock(), start, end);
@@ -122,7 +122,7 @@ fn mmap(args: &[usize; 6]) -> isize {
         return result;
     };
     if args[2] & EXEC != 0 {
-        learn(start, end, args);
+        register(start, end, args);
     }
     if is_shared(args) {
         let mut vm = vm::lock();
@@ -137,8 +137,8 @@ fn is_shared(args: &[usize; 6]) -> bool {
     args[3] as u32 & c::MAP_TYPE & c::MAP_SHARED != 0
 }
 
-/// New executable memory.
-fn learn(start: u64, end: u64, args: &[usize; 6]) {
+/// Registers new executable memory.
+fn register(start: u64, end: u64, args: &[usize; 6]) {
     let flags = args[3] as u32;
     let anonymous = flags & c::MAP_ANONYMOUS != 0;
     let fd = args[4] as i32;
@@ -170,18 +170,18 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     let writable = args[2] & WRITE != 0;
     let mut vm = vm::lock();
     let known = vm.code.images.overlaps(start, end);
-    // Bytes may be written while the memory is not executable: whatever was made from the
-    // range is taken out of use first, so that no other thread finds a translation of what
-    // is gone. What is not known is read from the kernel, or noted where the kernel does
-    // not tell any more.
+    // Bytes may be written while the memory is not executable. So translations of the range are
+    // taken out of use first, so that no other thread finds one of code that is gone. A range that
+    // is not known is read from the kernel's list later, or registered here if a filter forbids to
+    // read it.
     if known {
         changes::protected(&mut vm, start, end, executable);
     } else if !executable {
         drop(vm);
         return pass(nr, args);
     }
-    // The lock is held over the call: what another thread translates and guards before it
-    // would have lost its guard behind it.
+    // The lock is held during the call: code that another thread translates and guards before the
+    // call would lose its guard through it.
     let result = pass(nr, args);
     if executable && result == 0 {
         vm.code.images.unpark(start, end, writable);
@@ -217,8 +217,8 @@ fn remap_file_pages(args: &[usize; 6]) -> isize {
     result
 }
 
-/// Sealed memory keeps its protection (mseal(2)), ours as well: code there that the app may
-/// write to is compared from here on.
+/// Sealed memory keeps its protection (mseal(2)), that of guards as well. So code there that the
+/// app may write to is compared at every entry from now on.
 fn mseal(args: &[usize; 6]) -> isize {
     let mut vm = vm::lock();
     if let Some((start, end)) = Pages::new(args[0], args[1]).map(Pages::bounds) {
@@ -227,15 +227,15 @@ fn mseal(args: &[usize; 6]) -> isize {
     pass(c::__NR_mseal, args)
 }
 
-/// Where the program break was last; 0: unknown.
+/// The last known program break; 0: unknown.
 static BREAK: AtomicU64 = AtomicU64::new(0);
 
-/// The program break may be elsewhere (prctl(2), `PR_SET_MM`).
+/// Forgets the program break, which may have moved (prctl(2), `PR_SET_MM`).
 pub(super) fn break_moved() {
     BREAK.store(0, Ordering::Relaxed);
 }
 
-/// What it takes away may be code.
+/// Makes brk(2). Memory that it removes may hold code.
 fn brk(args: &[usize; 6]) -> isize {
     let mut before = BREAK.load(Ordering::Relaxed);
     if before == 0 && args[0] != 0 {
@@ -252,7 +252,7 @@ fn brk(args: &[usize; 6]) -> isize {
     result
 }
 
-/// Whether it is one: not an error, which only a filter makes of the call.
+/// Whether `result` is a program break, not an error: only a filter makes the call fail.
 fn ok_break(result: isize) -> bool {
     result > 0
 }

@@ -1,4 +1,4 @@
-//! Calls with one small rule each.
+//! Calls that need only a small rule each.
 
 use super::outcome::pass;
 use crate::syscall::confine;
@@ -33,12 +33,12 @@ pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
             }
             result
         }
-        _ => super::trust::give_up(thread, nr, args),
+        _ => super::trust::change_identity(thread, nr, args),
     }
 }
 
-/// What it makes executable by the way is met when it is jumped to. Our own mappings shall
-/// not become so.
+/// Handles personality(2). Memory that it makes executable is registered when the program jumps
+/// there. The runtime's mappings must not become executable.
 fn personality(args: &[usize; 6]) -> isize {
     let asked = args[0] as u32;
     if asked != u32::MAX && asked & proc::READ_IMPLIES_EXEC != 0 {
@@ -47,9 +47,9 @@ fn personality(args: &[usize; 6]) -> isize {
     pass(c::__NR_personality, args)
 }
 
-/// The CPU's gs is the runtime's: the app's is kept in the thread area.
+/// Handles arch_prctl(2). The CPU's gs is the runtime's; the app's is kept in the thread area.
 fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
-    /// Of user space, as the kernel's do_arch_prctl_64 has it.
+    /// End of user space, as the kernel's do_arch_prctl_64 has it.
     const LIMIT: usize = (1 << 47) - 4096;
     match args[0] {
         ARCH_GET_GS => {
@@ -82,7 +82,7 @@ fn prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
     const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
     const PR_SET_MDWE: usize = 65;
     if args[0] == PR_SET_MDWE {
-        // No memory becomes executable from here on, but by a new mapping.
+        // (From now on memory becomes executable only by a new mapping.)
         vm::lock().code.admit_all();
     }
     if args[0] == PR_SET_SYSCALL_USER_DISPATCH {

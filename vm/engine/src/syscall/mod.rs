@@ -1,4 +1,4 @@
-//! System calls that the VM must know of. All others pass through the gate
+//! System calls that the VM handles. All others pass through the gate
 //! ([`ppin_process::gate::syscall`]) without entering the VM.
 
 mod advice;
@@ -41,13 +41,13 @@ use ppin_process::thread::{Thread, reg};
 use ppin_process::{translate, vm};
 use ppin_translate::changes;
 
-/// Fills the table.
+/// Fills the table of the calls that enter the VM.
 pub(crate) fn init(config: &ppin_process::config::Config) {
     table::fill();
     last_words::init(config);
 }
 
-/// Handles the call at `thread.operand` (a `SyscallRec`).
+/// Handles the system call of the `SyscallRec` at `thread.operand`.
 pub(crate) fn handle(thread: &mut Thread) -> CachePc {
     let record = thread.operand;
     // SAFETY: the gate passes the record of the code it was entered from.
@@ -58,7 +58,7 @@ pub(crate) fn handle(thread: &mut Thread) -> CachePc {
     thread.regs.gpr[reg::R11] = thread.regs.flags;
     thread.resume_pc = ImageOff(rec.next).at(base).0;
     thread.resume_context = rec.context;
-    // No trap is due behind a system call.
+    // (No trap is due after a system call.)
     thread.signals.trap_flag.skip_next = true;
     let outcome = if thread.pending != 0 {
         Outcome::Again
@@ -76,7 +76,7 @@ pub(crate) fn handle(thread: &mut Thread) -> CachePc {
     }
 }
 
-/// The app's `int 0x80` at `pc` is this call.
+/// Handles the app's `int 0x80` at `pc`, which makes this call.
 pub(crate) fn by_old_gate(thread: &mut Thread, pc: AppPc, nr: u32, args: &[usize; 6]) -> CachePc {
     let next = pc.wrapping_add(old_calls::length(pc.0));
     thread.resume_pc = next.0;
@@ -94,8 +94,8 @@ pub(crate) fn by_old_gate(thread: &mut Thread, pc: AppPc, nr: u32, args: &[usize
     }
 }
 
-/// A call through the gate gave -EFAULT. If that may be because we hold pages of code
-/// read-only, they are given back, and the call is made again.
+/// Handles a call through the gate that has returned -EFAULT. If that may be because the VM holds
+/// pages of code read-only, their guards are lifted, and the call is made again.
 pub(crate) fn after_efault(thread: &mut Thread) -> CachePc {
     let record = thread.operand;
     // SAFETY: as in `handle`.
@@ -115,8 +115,8 @@ pub(crate) fn after_efault(thread: &mut Thread) -> CachePc {
     after(thread, record.wrapping_add(i64::from(rec.resume) as u64))
 }
 
-/// The code that called may have been flushed or invalidated meanwhile; then the
-/// next instruction is looked up.
+/// The cache address to go on at after a call. The code that made the call may have been flushed or
+/// invalidated meanwhile; then the next instruction is looked up.
 fn after(thread: &Thread, resume: u64) -> CachePc {
     let mut vm = vm::lock();
     if in_use(&vm, resume) {
@@ -126,8 +126,8 @@ fn after(thread: &Thread, resume: u64) -> CachePc {
     ppin_translate::lookup(&mut vm, AppPc(pc), Context(ctx))
 }
 
-/// Back to before the call: the boundary of the `syscall` instruction, where the
-/// waiting signal is delivered.
+/// The cache address at which the call is made again: the boundary of the `syscall` instruction,
+/// where the pending signal is delivered.
 fn again(thread: &mut Thread, resume: u64, pc: AppPc) -> CachePc {
     let mut vm = vm::lock();
     let spot = translate::spot(&vm, resume);

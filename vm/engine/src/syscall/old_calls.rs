@@ -1,7 +1,7 @@
 //! `int 0x80` in 64-bit code: the kernel's 32-bit call table
-//! (arch/x86/entry/syscalls/syscall_32.tbl). Most calls are none of the VM's business and
-//! run natively. Those that the VM must follow are made as their 64-bit twins, which do the
-//! same to a 64-bit process; a few have none and are refused.
+//! (arch/x86/entry/syscalls/syscall_32.tbl). Most calls do not concern the VM and run natively.
+//! Those that the VM must follow are made as the 64-bit calls that do the same to a 64-bit process;
+//! a few have no such call and are refused.
 
 use super::pages::Pages;
 use ppin_os::{c, peek};
@@ -15,7 +15,7 @@ pub(crate) enum Way {
     Natively,
     /// As this 64-bit call.
     As(u32, [usize; 6]),
-    /// Not at all: it would have to be followed.
+    /// Not at all: the VM would have to follow it, and cannot.
     Refused,
 }
 
@@ -82,7 +82,7 @@ fn arguments(registers: &[u64; 16]) -> [usize; 6] {
     [RBX, RCX, RDX, RSI, RDI, RBP].map(|register| registers[register] as u32 as usize)
 }
 
-/// Its last two arguments are in another order; thread-local storage is described by a
+/// clone: the last two arguments are in another order, and thread-local storage is described by a
 /// segment.
 fn clone(args: [usize; 6]) -> Way {
     let [flags, stack, parent_tid, _, child_tid, _] = args;
@@ -92,8 +92,8 @@ fn clone(args: [usize; 6]) -> Way {
     Way::As(c::__NR_clone, [flags, stack, parent_tid, child_tid, 0, 0])
 }
 
-/// The kernel chooses low addresses for it. What becomes executable is met when it is
-/// jumped to.
+/// mmap: the kernel chooses low addresses. Executable memory is registered when the program jumps
+/// there.
 fn map(addr: usize, len: usize, flags: usize) -> Way {
     let fixed = flags as u32 & c::MAP_FIXED != 0;
     if let Some(pages) = Pages::new(addr, len).filter(|_| fixed) {

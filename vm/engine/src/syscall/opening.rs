@@ -1,5 +1,5 @@
-//! Opening files, and reading some: there are files that tell of this process's memory
-//! ([`ppin_listing`]), and one is it ([`super::own_memory`]).
+//! Calls that open and read files. Some files of `/proc` describe this process's memory
+//! ([`ppin_listing`]), and `/proc/PID/mem` is this memory ([`super::own_memory`]).
 
 use super::outcome::{Outcome, pass, pass_interruptible};
 use super::own_memory;
@@ -10,7 +10,7 @@ use ppin_process::thread::Thread;
 /// Longest path (`PATH_MAX`).
 const LONGEST: usize = 4096;
 
-/// Makes the call, and looks at what was opened.
+/// Makes the call, and examines the file that was opened.
 pub(super) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     const EPERM: isize = Errno::EPERM.raw();
     let outcome = pass_interruptible(thread, nr, args);
@@ -45,7 +45,7 @@ pub(super) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     outcome
 }
 
-/// Whether what was opened, or would have been, is a link to something of ours.
+/// Whether the file that was opened, or would have been, is the link of a mapping of the runtime.
 fn is_link_of_ours(nr: u32, args: &[usize; 6], path: &[u8]) -> bool {
     let dir = match nr {
         c::__NR_open | c::__NR_creat => c::AT_FDCWD,
@@ -58,13 +58,13 @@ fn flags(nr: u32, args: &[usize; 6]) -> u32 {
     match nr {
         c::__NR_open => args[1] as u32,
         c::__NR_openat => args[2] as u32,
-        // `struct open_how` begins with them.
+        // `struct open_how` begins with the flags.
         c::__NR_openat2 => peek::read_value::<u64>(args[2] as u64).unwrap_or(0) as u32,
         _ => c::O_WRONLY,
     }
 }
 
-/// Without its terminating zero.
+/// The path, without its terminating zero.
 fn path(nr: u32, args: &[usize; 6]) -> Option<alloc::vec::Vec<u8>> {
     let at = match nr {
         c::__NR_open | c::__NR_creat => args[0],
@@ -75,22 +75,22 @@ fn path(nr: u32, args: &[usize; 6]) -> Option<alloc::vec::Vec<u8>> {
     Some(path)
 }
 
-/// The app reads a folder.
+/// Reads a folder for the app, without links of the runtime's mappings.
 pub(super) fn read_folder(nr: u32, args: &[usize; 6]) -> isize {
     map_files::read(nr, args[0] as i32, args[1] as u64, || pass(nr, args))
 }
 
-/// The app asks a file something by ioctl(2); the result, if it is decided here.
+/// Answers an ioctl(2) of the app; `None`: it is to be made as it is.
 pub(super) fn ask(args: &[usize; 6]) -> Option<isize> {
     listing::ask(args[0] as i32, args[1] as u32, args[2] as u64)
 }
 
-/// The app is about to read from a file.
+/// Called before the app reads from a file.
 pub(super) fn before_read(nr: u32, args: &[usize; 6]) {
     let position = match nr {
         c::__NR_pread64 | c::__NR_preadv | c::__NR_preadv2 => Some(args[3] as u64),
         _ => None,
     };
-    // preadv2 knows a position that stands for none.
+    // (For preadv2, position -1 means the file position.)
     listing::before_read(args[0] as i32, position.filter(|at| *at != u64::MAX));
 }

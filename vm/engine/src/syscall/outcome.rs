@@ -1,4 +1,4 @@
-//! How a call that the VM handles ends, and the ways to make it.
+//! Outcomes of calls that the VM handles, and the ways to make a call.
 
 use ppin_abi::addr::CachePc;
 use ppin_os::mem;
@@ -10,22 +10,22 @@ use ppin_process::vm;
 pub(crate) enum Outcome {
     /// Result for rax.
     Done(isize),
-    /// Not made: a signal goes first, then the app makes the call again.
+    /// Not made: a signal is delivered first, then the app makes the call again.
     Again,
-    /// The thread goes on somewhere else, at this cache address.
+    /// The thread goes on at this cache address.
     Elsewhere(CachePc),
-    /// The process is left to itself, and makes the call natively: from the moment that
-    /// this happened.
+    /// The process is left to itself, and makes the call natively. The text is the reason for the
+    /// statistics ("from the moment ...").
     Natively(&'static str),
 }
 
-/// Whether the cache address `code` lies in code that is there.
+/// Whether the cache address `code` lies in code that is in use.
 pub(crate) fn in_use(vm: &vm::Vm, code: u64) -> bool {
     vm.code.fresh_at(code).is_some() || vm.code.in_units(code)
 }
 
-/// A call that is none of the VM's business after all goes the usual way, if the code
-/// it returns to will still be there.
+/// Sends a call that does not concern the VM through the gate, if the code it returns to is still
+/// in use; otherwise makes it here.
 pub(crate) fn through_gate(
     thread: &mut Thread,
     resume: u64,
@@ -46,7 +46,7 @@ pub(crate) fn pass(nr: u32, args: &[usize; 6]) -> isize {
     unsafe { vmcall::plain(nr, args) }
 }
 
-/// The same, for calls that may sleep.
+/// Makes the call as the app asked for it, when it may sleep.
 pub(crate) fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     // SAFETY: the app's own call; no lock is held.
     match unsafe { vmcall::interruptible(thread, nr, args) } {
@@ -55,20 +55,20 @@ pub(crate) fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) ->
     }
 }
 
-/// The program has got a userfaultfd, or may get one. (Under a filter, what we would ask of it
-/// could end the program.)
+/// Notes that the program has got a userfaultfd, or may get one. (Under a filter this is not noted,
+/// because the calls it would take could end the program.)
 pub(crate) fn userfault_begins() {
     if !vm::lock().filtered {
         ppin_os::userfault::begin();
     }
 }
 
-/// Whether it is an address: not an error, nor what a filter makes of a call.
+/// Whether `result` is an address: not an error, nor another value that a filter returns.
 pub(crate) fn ok(result: isize) -> bool {
     !(-4095..0).contains(&result) && aligned(result as usize)
 }
 
-/// Whether it is the address of a page.
+/// Whether `addr` is the address of a page.
 pub(crate) fn aligned(addr: usize) -> bool {
     (addr as u64).is_multiple_of(mem::PAGE)
 }

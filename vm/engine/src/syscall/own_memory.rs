@@ -1,8 +1,8 @@
-//! Writes of a process to its own memory that pass by page protection: through a
-//! descriptor of `/proc/PID/mem`, and `process_vm_writev`.
+//! Writes of a process to its own memory that bypass page protection: through a descriptor of
+//! `/proc/PID/mem`, and `process_vm_writev`.
 //!
-//! Writes come here once a
-//! descriptor of that kind has been opened; which one it is, the kernel is asked.
+//! Writes enter the VM once such a descriptor has been opened; the kernel is asked for the file of
+//! each descriptor.
 
 use super::outcome::{Outcome, pass_interruptible};
 use alloc::format;
@@ -16,14 +16,14 @@ use ppin_translate::changes;
 /// Start and end of memory.
 type Range = (u64, u64);
 
-/// The app has opened `fd` for writing.
+/// Has writes enter the VM from now on, if `fd`, opened for writing, is the memory of this process.
 pub(super) fn opened(fd: i32) {
     if !table::watches_writes() && is_own_memory(fd) {
         table::watch_writes();
     }
 }
 
-/// A write, to any descriptor.
+/// Makes a write to any descriptor, and invalidates translations of memory that it changes.
 pub(super) fn write(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     let fd = args[0] as i32;
     let start = is_own_memory(fd).then(|| position(nr, fd, args));
@@ -35,7 +35,7 @@ pub(super) fn write(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     outcome
 }
 
-/// Whether `fd` is this process's `mem`, or one of its threads'.
+/// Whether `fd` is `/proc/PID/mem` of this process, or of one of its threads.
 fn is_own_memory(fd: i32) -> bool {
     if vm::lock().filtered {
         return false;
@@ -46,7 +46,7 @@ fn is_own_memory(fd: i32) -> bool {
         && (path.ends_with(&format!("/{pid}/mem")) || path.contains(&format!("/{pid}/task/")))
 }
 
-/// Where the write begins.
+/// The address at which the write begins.
 fn position(nr: u32, fd: i32, args: &[usize; 6]) -> u64 {
     const HERE: usize = usize::MAX;
     let given = match nr {
@@ -59,7 +59,7 @@ fn position(nr: u32, fd: i32, args: &[usize; 6]) -> u64 {
     descriptor::position(fd).unwrap_or(0)
 }
 
-/// process_vm_writev(2). It minds the protection, which we may have taken away.
+/// Makes process_vm_writev(2). It obeys page protection, so guards are lifted before.
 pub(super) fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     if !shares_memory(args[0] as i32) {
         return pass_interruptible(thread, nr, args);
@@ -73,12 +73,12 @@ pub(super) fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> 
     };
     forget_written();
     let outcome = pass_interruptible(thread, nr, args);
-    // Another thread may have translated the old bytes meanwhile.
+    // (Another thread may have translated the old bytes meanwhile.)
     forget_written();
     outcome
 }
 
-/// The memory that the call is to write to.
+/// The memory that the call writes to.
 fn remote(args: &[usize; 6]) -> Vec<Range> {
     /// `UIO_MAXIOV`.
     const MOST: usize = 1024;

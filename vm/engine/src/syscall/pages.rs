@@ -1,12 +1,12 @@
-//! Ranges of memory that the program names by start and length. Both are whatever it likes:
-//! sums wrap, ends lie beyond all memory.
+//! Ranges of memory that the program passes as start and length. Both may have any value: sums may
+//! wrap, ends may lie beyond all memory.
 
 use ppin_os::mem::PAGE;
 
-/// Behind the last address of a program.
+/// The address after the last one of a program.
 pub(crate) const END: u64 = (1 << 47) - PAGE;
 
-/// Whole pages, at least one. The last ones may lie where no program has any.
+/// A range of whole pages, at least one. It may end beyond the program's address space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pages {
     start: u64,
@@ -14,8 +14,8 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// What a call acts on. `None`: on nothing, since `start` lies within a page, or the length
-    /// is 0 or wraps; the kernel refuses such calls, or does nothing.
+    /// The pages that a call acts on. `None`: it acts on none, since `start` is not the start of a
+    /// page, or the length is 0 or wraps. The kernel refuses such calls, or does nothing.
     #[must_use]
     pub(crate) fn new(start: usize, len: usize) -> Option<Self> {
         let (start, len) = (start as u64, len as u64);
@@ -23,38 +23,38 @@ impl Pages {
         (start.is_multiple_of(PAGE) && start < end).then_some(Self { start, end })
     }
 
-    /// The same for calls that begin with the page that `start` lies in.
+    /// The pages of a call that rounds `start` down to a page.
     #[must_use]
     pub(crate) fn around(start: usize, len: usize) -> Option<Self> {
         let within = start % PAGE as usize;
         Self::new(start - within, len.checked_add(within)?)
     }
 
-    /// From `start` to before `end`, if there is a page between them.
+    /// The pages from `start` up to `end`; `None` if there are none.
     #[must_use]
     pub(crate) fn between(start: u64, end: u64) -> Option<Self> {
         Self::new(start as usize, end.checked_sub(start)? as usize)
     }
 
-    /// First address, and the one behind the last.
+    /// First address, and the one after the last.
     #[must_use]
     pub(crate) const fn bounds(self) -> (u64, u64) {
         (self.start, self.end)
     }
 
-    /// Start and length, for the kernel.
+    /// Start and length, as arguments of a system call.
     #[must_use]
     pub(crate) const fn args(self) -> [usize; 2] {
         [self.start as usize, (self.end - self.start) as usize]
     }
 
-    /// Whether a program may have all of it.
+    /// Whether all pages lie in the program's address space.
     #[must_use]
     pub(crate) const fn is_user(self) -> bool {
         self.end <= END
     }
 
-    /// What is left of it without `holes`; `None`: all of it.
+    /// The pages outside `holes`; `None`: no hole lies in the range.
     #[must_use]
     pub(crate) fn without(
         self,

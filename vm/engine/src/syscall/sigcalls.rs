@@ -28,7 +28,8 @@ pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome
     }
 }
 
-/// In the kernel's order: a new action stands even if the old one cannot be told.
+/// rt_sigaction, in the kernel's order: a new action stays set even if the old one cannot be
+/// written.
 fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
     let signal = args[0] as u32;
     if args[3] != 8 {
@@ -63,7 +64,7 @@ fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
     0
 }
 
-/// The kernel's `UAPI_SA_FLAGS`; others read back as 0.
+/// The kernel's `UAPI_SA_FLAGS`; other flags read back as 0.
 const KNOWN_FLAGS: u64 = {
     const SA_EXPOSE_TAGBITS: u32 = 0x800;
     const SA_RESTORER: u32 = 0x0400_0000;
@@ -96,18 +97,18 @@ fn sigprocmask(thread: &mut Thread, args: &[usize; 6]) -> isize {
     0
 }
 
-/// Makes `mask` the app's. If a signal is waiting, the kernel keeps holding back the
-/// others until it is delivered.
+/// Sets the app's mask. While a signal is pending, the kernel goes on blocking the others until it
+/// is delivered.
 pub(super) fn change_mask(thread: &mut Thread, mask: u64) {
     thread.signals.mask = mask;
-    // The kernel, too, takes these first.
+    // (The kernel also delivers pending signals first.)
     pending::release(thread);
     if thread.pending == 0 {
         signals::set_mask(kernel_mask(mask));
     }
 }
 
-/// `rt_sigpending`: what we hold back for the app is pending, too.
+/// `rt_sigpending`: held signals are pending, too.
 fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
     let result = super::outcome::pass(c::__NR_rt_sigpending, args);
     let held = pending::pending(thread);
@@ -124,8 +125,9 @@ fn sigpending(thread: &Thread, args: &[usize; 6]) -> isize {
     result
 }
 
-/// `rt_sigtimedwait`, where our handlers would show: it waits for what we hold, or for
-/// signals that end the process, blocked or not, unless they are caught.
+/// `rt_sigtimedwait`, where it cannot be left to the kernel: the app waits for signals that the VM
+/// may hold, or for signals that end the process, for which the kernel has the VM's handler.
+/// `None`: the kernel can make the call.
 pub(super) fn timed_wait(thread: &mut Thread, args: &[usize; 6]) -> Option<Outcome> {
     if args[3] != 8 {
         return None;
@@ -142,7 +144,7 @@ pub(super) fn timed_wait(thread: &mut Thread, args: &[usize; 6]) -> Option<Outco
     outcome
 }
 
-/// The result of a wait that `info` has ended, written to `at` if that is not null.
+/// The result of a wait that `info` has ended; `info` is written to `at` if that is not null.
 fn tell(info: &SigInfo, at: usize) -> isize {
     if at == 0 || peek::write_value(at as u64, info) {
         info.signo as isize
@@ -151,7 +153,7 @@ fn tell(info: &SigInfo, at: usize) -> isize {
     }
 }
 
-/// Signals that end the process.
+/// Signals whose disposition ends the process.
 fn deadly(actions: &Actions) -> u64 {
     (1..=MAX_SIGNAL)
         .filter(|s| default_kills(*s) && actions.0[*s as usize].handler == DEFAULT)
@@ -173,7 +175,7 @@ fn wait_in_vm(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
     Outcome::Done(tell(&pending::resolve_notification(thread, &info), at))
 }
 
-/// As the kernel leaves it where a signal ends the wait.
+/// `MINSIGSTKSZ` of the kernel.
 const MINSIGSTKSZ: u64 = 2048;
 
 fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
@@ -186,7 +188,7 @@ fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
         };
         match new_stack(base, flags as u32, size) {
             _ if old.in_use(sp) => return Errno::EPERM.raw(),
-            // No change, which needs no size.
+            // (Disabling a stack that was never set needs no size.)
             Err(ENOMEM) if old.untouched && [base, flags, size] == [0; 3] => {}
             Err(error) => return error,
             Ok(alt) => thread.signals.alt = alt,
@@ -218,8 +220,8 @@ fn new_stack(base: u64, flags: u32, size: u64) -> Result<AltStack, isize> {
     }
 }
 
-/// The app returns from a handler: the kernel restores the state from a frame that
-/// differs from the app's only in pc and mask.
+/// rt_sigreturn: the app returns from a handler. The kernel restores the state from a frame of the
+/// VM that differs from the app's in pc and mask only.
 fn sigreturn(thread: &mut Thread) -> Outcome {
     let at = thread.get(reg::RSP).wrapping_sub(8);
     let Some(app) = peek::read_value::<UContext>(at.wrapping_add(frame::CONTEXT)) else {
@@ -238,7 +240,8 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
     ppin_process::gate::go_back(thread, app, entry.0)
 }
 
-/// Where the app goes on at `pc` behind the handler whose frame was at `frame`.
+/// The cache address at which the app goes on at `pc`, after the handler whose frame was at
+/// `frame`.
 fn back_to(thread: &mut Thread, frame: u64, pc: AppPc) -> CachePc {
     let interrupted = thread.signals.recall(frame).filter(|i| i.pc == pc.0);
     let mut vm = vm::lock();
@@ -256,7 +259,7 @@ fn back_to(thread: &mut Thread, frame: u64, pc: AppPc) -> CachePc {
     ppin_translate::lookup(&mut vm, pc, ctx)
 }
 
-/// `restore_altstack`: errors are ignored, as in the kernel.
+/// The kernel's `restore_altstack`; errors are ignored, as there.
 fn restore_stack(thread: &mut Thread, app: &UContext) {
     let [base, flags, size] = app.stack;
     if thread.signals.alt.in_use(app.gregs[greg::RSP]) {

@@ -1,8 +1,8 @@
 //! Calls that wait with another signal mask: rt_sigsuspend, ppoll, pselect6,
 //! epoll_pwait.
 //!
-//! The mask that the kernel gets leaves faults open; the app's is kept for the frame
-//! of the signal that ends the wait.
+//! The mask for the kernel leaves faults unblocked; the app's is saved for the frame of the signal
+//! that ends the wait.
 
 use super::outcome::{Outcome, pass_interruptible};
 use ppin_os::{Errno, c, peek};
@@ -10,7 +10,7 @@ use ppin_process::pending;
 use ppin_process::signal::{UNCATCHABLE, kernel_mask};
 use ppin_process::thread::Thread;
 
-/// Handles one of them.
+/// Handles one of these calls.
 pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     match nr {
         c::__NR_rt_sigsuspend => wait(thread, nr, args, args[0], |args, set| args[0] = set),
@@ -20,7 +20,8 @@ pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome
     }
 }
 
-/// `set` is the app's pointer; `put` places ours.
+/// Makes the call with another mask. `set` is the app's pointer to it; `put` stores the VM's
+/// pointer in the arguments.
 fn wait(
     thread: &mut Thread,
     nr: u32,
@@ -42,12 +43,12 @@ fn wait(
     })
 }
 
-/// The mask cannot be read: the kernel says so, unless it finds something else first.
+/// The mask cannot be read: the kernel returns that error, unless it finds another one first.
 fn refused(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     pass_interruptible(thread, nr, args)
 }
 
-/// The sixth argument points to a pair of pointer and size.
+/// pselect6: the sixth argument points to a pair of pointer and size.
 fn pselect6(thread: &mut Thread, args: &[usize; 6]) -> Outcome {
     if args[5] == 0 {
         return pass_interruptible(thread, c::__NR_pselect6, args);
@@ -64,8 +65,8 @@ fn pselect6(thread: &mut Thread, args: &[usize; 6]) -> Outcome {
     })
 }
 
-/// While the call waits, `mask` is the app's; a signal that ends it is delivered
-/// under that mask, and its frame restores the former one.
+/// Makes `call` while `mask` is the app's mask. A signal that ends the wait is delivered under that
+/// mask, and its frame restores the former one.
 fn with_mask(thread: &mut Thread, mask: u64, call: impl FnOnce(&Thread) -> Outcome) -> Outcome {
     let before = core::mem::replace(&mut thread.signals.mask, mask);
     pending::release(thread);
@@ -76,7 +77,7 @@ fn with_mask(thread: &mut Thread, mask: u64, call: impl FnOnce(&Thread) -> Outco
     }
     thread.signals.saved_mask = Some(before);
     match outcome {
-        // The wait has ended by the signal, even if the kernel had not begun it.
+        // (The signal counts as having ended the wait, even if the kernel had not begun it.)
         Outcome::Again => Outcome::Done(Errno::EINTR.raw()),
         other => other,
     }

@@ -1,4 +1,4 @@
-//! ptrace(2): who is about to be traced is left to itself ([`crate::life::leave`]).
+//! ptrace(2): a process that is about to be traced is left to itself ([`crate::life::leave`]).
 
 use super::killing;
 use super::outcome::{Outcome, through_gate};
@@ -18,11 +18,12 @@ pub(super) fn handle(thread: &mut Thread, resume: u64, args: &[usize; 6]) -> Out
         PTRACE_TRACEME if !cannot_follow::is_traced() && leave::is_possible(thread) => {
             return Outcome::Natively(leave::TRACED);
         }
-        // Who uses this memory, too, cannot be left: a leak checker's tracer stops those.
+        // A process that shares this memory cannot be left: the tracer of a leak checker stops such
+        // threads.
         PTRACE_ATTACH | PTRACE_SEIZE | PTRACE_INTERRUPT
             if ppin_process::vm::shares_memory(args[1] as i32) =>
         {
-            return Outcome::Done(relative(args));
+            return Outcome::Done(trace_sharer(args));
         }
         PTRACE_ATTACH | PTRACE_SEIZE => leave::ask(args[1] as i32),
         _ => {}
@@ -30,9 +31,10 @@ pub(super) fn handle(thread: &mut Thread, resume: u64, args: &[usize; 6]) -> Out
     through_gate(thread, resume, c::__NR_ptrace, args)
 }
 
-/// Traces or stops one that shares this memory, where it has no lock that the tracer will need;
-/// nor is one of its faults, at which it would stop, ours from then on.
-fn relative(args: &[usize; 6]) -> isize {
+/// `ptrace` on a process that shares this memory: it is made while the tracee holds no lock of the
+/// VM that the tracer will need. From now on the VM's reads do not fault, since the tracee would
+/// stop at each fault.
+fn trace_sharer(args: &[usize; 6]) -> isize {
     let vm = vm::lock();
     peek::never_fault();
     let stopped = [args[1] as i32];

@@ -1,15 +1,16 @@
-//! Calls after which a process is not what it was when it opened the database.
+//! Calls that change the identity of a process, after which it must not use the database it has
+//! opened.
 
 use ppin_os::c;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
-/// "Leave it as it is", of the user ids that are set.
+/// The user id that means "do not change".
 const KEEP: u32 = u32::MAX;
 
-/// Makes the call. What has been learned so far is saved before, and nothing more after.
-pub(super) fn give_up(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
-    // The memory of a vfork child is its parent's, who stays what it is.
+/// Makes the call. New fragments are saved before it, and none after it.
+pub(super) fn change_identity(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
+    // (A vfork child runs in its parent's memory; the parent keeps its identity.)
     if !thread.borrowed_memory && !keeps_user(nr, args, user_ids()) {
         let mut vm = vm::lock();
         ppin_translate::save::at_end(&mut vm);
@@ -18,7 +19,7 @@ pub(super) fn give_up(thread: &Thread, nr: u32, args: &[usize; 6]) -> isize {
     super::outcome::pass(nr, args)
 }
 
-/// Whether the call sets user ids to what they are, as posix_spawn(3) does for
+/// Whether the call sets user ids to their current values, as posix_spawn(3) does for
 /// `POSIX_SPAWN_RESETIDS`; `ids`: real, effective and saved.
 fn keeps_user(nr: u32, args: &[usize; 6], ids: [u32; 3]) -> bool {
     let count = match nr {
@@ -35,7 +36,7 @@ fn keeps_user(nr: u32, args: &[usize; 6], ids: [u32; 3]) -> bool {
 fn user_ids() -> [u32; 3] {
     let mut ids = [0u32; 3];
     let [real, effective, saved] = ids.each_mut().map(|id| &raw mut *id as usize);
-    // SAFETY: the kernel stores three words of ours.
+    // SAFETY: the kernel writes three words of this array.
     let _ = unsafe { ppin_os::call(c::__NR_getresuid, [real, effective, saved, 0, 0, 0]) };
     ids
 }

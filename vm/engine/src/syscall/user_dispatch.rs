@@ -1,10 +1,10 @@
-//! Syscall User Dispatch (prctl(2), `PR_SET_SYSCALL_USER_DISPATCH`): calls from outside
-//! a range of code are handed back to the program as `SIGSYS`, while a byte of its own
-//! says so. Emulators of other systems live on it.
+//! Syscall User Dispatch (prctl(2), `PR_SET_SYSCALL_USER_DISPATCH`): calls from outside a range of
+//! code are dispatched back to the program as `SIGSYS`, while a byte of the program says so.
+//! Emulators of other systems use it.
 //!
-//! The kernel would go by the address of the call, which is the gate's. So from the
-//! first use on all calls of the process come by here, and the VM judges them by the
-//! address that the program called from.
+//! The kernel would judge by the address of the call, which is the gate's. So from the first use on
+//! all calls of the process enter the VM, which judges them by the address that the program called
+//! from.
 
 use super::outcome::Outcome;
 use crate::signal::fatal;
@@ -58,7 +58,7 @@ pub(crate) fn set(thread: &mut Thread, args: &[usize; 6]) -> isize {
     0
 }
 
-/// The kernel judges the arguments, with a byte of ours that lets all calls pass.
+/// Has the kernel check the arguments, with a byte of the VM that lets all calls pass.
 fn ask_kernel(args: &[usize; 6], selector: usize) -> isize {
     super::outcome::pass(
         c::__NR_prctl,
@@ -66,7 +66,7 @@ fn ask_kernel(args: &[usize; 6], selector: usize) -> isize {
     )
 }
 
-/// What becomes of call `nr`, made just before `thread.resume_pc`, if it is not made.
+/// Handles call `nr`, made just before `thread.resume_pc`, if it is not to be made.
 pub(crate) fn decide(thread: &mut Thread, nr: u32) -> Option<Outcome> {
     let setting = thread.user_dispatch;
     if setting.exempts(thread.resume_pc) {
@@ -86,18 +86,18 @@ pub(crate) fn decide(thread: &mut Thread, nr: u32) -> Option<Outcome> {
     Some(hand_back(thread, nr))
 }
 
-/// `force_exit_sig`: no handler is asked.
+/// Ends the process by `signal` without asking a handler (the kernel's `force_exit_sig`).
 fn die(thread: &mut Thread, signal: u32) -> Outcome {
     const SI_KERNEL: i32 = 0x80;
-    doomed(thread, &SigInfo::fault(signal, SI_KERNEL, 0))
+    die_of(thread, &SigInfo::fault(signal, SI_KERNEL, 0))
 }
 
-fn doomed(thread: &mut Thread, info: &SigInfo) -> Outcome {
+fn die_of(thread: &mut Thread, info: &SigInfo) -> Outcome {
     fatal::kill_at_boundary(thread, info);
     Outcome::Done(thread.get(reg::RAX) as isize)
 }
 
-/// `SIGSYS` behind the call, which has not been made: rax is as it was.
+/// Raises `SIGSYS` after the call, which was not made: rax keeps its value.
 fn hand_back(thread: &mut Thread, nr: u32) -> Outcome {
     const SYS_USER_DISPATCH: i32 = 2;
     const AUDIT_ARCH_X86_64: u64 = 0xc000_003e;
@@ -106,7 +106,7 @@ fn hand_back(thread: &mut Thread, nr: u32) -> Outcome {
     let handler = thread.process().actions.0[c::SIGSYS as usize].handler;
     let blocked = thread.signals.mask & bit(c::SIGSYS) != 0;
     if blocked || matches!(handler, DEFAULT | IGNORE) {
-        return doomed(thread, &info);
+        return die_of(thread, &info);
     }
     signals::set_mask(HOLD_ALL);
     if thread.pending != 0 {

@@ -168,7 +168,7 @@ fn kernel_call(request: &mut Request, stack: Option<(u64, u64)>) -> (u32, [usize
     )
 }
 
-/// A child with a copy of the memory.
+/// Makes a child with a copy of the memory.
 fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let stack = request.stack();
     let (nr, args) = kernel_call(request, None);
