@@ -10,7 +10,7 @@ use ppin_process::{ours, vm};
 
 const NAME: &[u8] = b"map_files";
 /// Longest path (`PATH_MAX`).
-const LONGEST: usize = 4096;
+const LONGEST: usize = c::PATH_MAX as usize;
 
 /// Whether a file opened by this path may be a `map_files` folder.
 #[must_use]

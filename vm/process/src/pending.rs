@@ -4,15 +4,12 @@ use crate::signal::sets::{FAULTS, MAX_SIGNAL, bit};
 use crate::thread::{Process, Thread};
 use crate::vm::{self, Vm};
 use ppin_os::frame::SigInfo;
-use ppin_os::proc;
 use ppin_os::signals::{self, SigSet};
-
-/// `tgkill`.
-const SI_TKILL: i32 = -6;
+use ppin_os::{c, proc};
 
 /// Holds the signal of `info`, which has reached `thread` but which the app blocks.
 pub fn keep(thread: &mut Thread, info: &SigInfo) {
-    if info.code != SI_TKILL {
+    if info.code != c::SI_TKILL {
         let vm = vm::lock();
         thread.process().held.put(info);
         if let Some(tid) = receiver(&vm, thread, bit(info.signo as u32)) {
@@ -29,7 +26,7 @@ pub fn keep(thread: &mut Thread, info: &SigInfo) {
 fn is_notification(thread: &Thread, info: &SigInfo) -> bool {
     let sender = info.rest[0] as u32;
     let held = thread.process().held.set() & FAULTS & bit(info.signo as u32);
-    held != 0 && info.code == SI_TKILL && sender == proc::pid() as u32
+    held != 0 && info.code == c::SI_TKILL && sender == proc::pid() as u32
 }
 
 /// The signal to deliver to `thread` for `info`: the one that the process holds, if `info` is only

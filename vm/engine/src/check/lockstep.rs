@@ -68,9 +68,9 @@ fn reporting() -> bool {
 }
 
 fn start_tracing() {
-    const PTRACE_TRACEME: usize = 0;
     // SAFETY: makes the parent process the tracer.
-    let result = unsafe { ppin_os::raw(c::__NR_ptrace, [PTRACE_TRACEME, 0, 0, 0, 0, 0]) };
+    let result =
+        unsafe { ppin_os::raw(c::__NR_ptrace, [c::PTRACE_TRACEME as usize, 0, 0, 0, 0, 0]) };
     if result != 0 {
         report::give_up(format_args!(
             "nobody is there to compare with (error {})",

@@ -3,6 +3,7 @@
 use crate::life::cannot_follow;
 use alloc::ffi::CString;
 use alloc::vec::Vec;
+use ppin_abi::elf;
 use ppin_inject::block::BootParams;
 use ppin_inject::{Exec, Launch, Step, launch};
 use ppin_os::{c, call, limits, report, signals};
@@ -11,8 +12,6 @@ use ppin_process::vm;
 
 /// Nested script interpreters that the kernel follows.
 const SHEBANGS: u32 = 5;
-const ELF64: u8 = 2;
-const X86_64: u16 = 62;
 
 /// How an exec is handled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,12 +52,11 @@ pub(crate) fn plan(at: Option<(i32, u32)>, path: &[u8]) -> Plan {
 
 /// Whether the kernel would allow to execute the file.
 fn executable(dir: i32, flags: u32, path: &[u8]) -> bool {
-    const X_OK: usize = 1;
     let flags = flags & (c::AT_EMPTY_PATH | c::AT_SYMLINK_NOFOLLOW) | c::AT_EACCESS;
     let args = [
         dir as isize as usize,
         path.as_ptr() as usize,
-        X_OK,
+        c::X_OK as usize,
         flags as usize,
         0,
         0,
@@ -76,18 +74,16 @@ fn open(dir: i32, flags: u32, path: &[u8]) -> Option<ppin_os::file::File> {
 }
 
 fn binary(head: &[u8], stat: &ppin_os::file::Stat, fd: &ppin_os::file::File) -> Plan {
-    const S_ISUID: u32 = 0o4000;
-    const S_ISGID: u32 = 0o2010;
-    if !head.starts_with(b"\x7fELF") {
+    // A set-group-id bit without the group's execute bit means mandatory locking.
+    const SETGID: u32 = c::S_ISGID | c::S_IXGRP;
+    if !head.starts_with(elf::MAGIC) {
         return Plan::Refused;
     }
-    let machine = head
-        .get(18..20)
-        .map_or(0, |m| u16::from_le_bytes([m[0], m[1]]));
-    if head.get(4) != Some(&ELF64) || machine != X86_64 {
+    let machine = elf::u16_at(head, 18).unwrap_or(0);
+    if head.get(4) != Some(&elf::CLASS_64) || machine != elf::X86_64 {
         return Plan::Native("it is not a 64-bit x86 program");
     }
-    let setuid = stat.mode & S_ISUID != 0 || stat.mode & S_ISGID == S_ISGID;
+    let setuid = stat.mode & c::S_ISUID != 0 || stat.mode & SETGID == SETGID;
     if (setuid || fd.has_capabilities()) && gains(stat) {
         return Plan::Native("it would lose its privileges");
     }

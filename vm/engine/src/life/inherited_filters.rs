@@ -44,8 +44,6 @@ const fn map(protection: u32, flags: u32) -> [usize; 6] {
     [0, 4096, protection as usize, flags as usize, usize::MAX, 0]
 }
 
-const PTRACE_SEIZE: usize = 0x4206;
-const PR_SET_PTRACER: usize = 0x5961_6d61;
 const PRIVATE: u32 = c::MAP_PRIVATE | c::MAP_ANONYMOUS | c::MAP_NORESERVE;
 const EXACT: u32 = c::MAP_FIXED_NOREPLACE;
 
@@ -65,7 +63,7 @@ const PARTICULAR: &[(u32, [usize; 6])] = &[
     (c::__NR_fcntl, args([0, c::F_DUPFD_CLOEXEC as usize, 56])),
     (c::__NR_fcntl, args([0, c::F_SETFD as usize, 0])),
     (c::__NR_clone, args([(c::CLONE_VM | c::CLONE_CHILD_CLEARTID) as usize, 0, 0])),
-    (c::__NR_ptrace, args([PTRACE_SEIZE, 0, 0])),
-    (c::__NR_prctl, args([PR_SET_PTRACER, 0, 0])),
+    (c::__NR_ptrace, args([c::PTRACE_SEIZE as usize, 0, 0])),
+    (c::__NR_prctl, args([c::PR_SET_PTRACER as usize, 0, 0])),
     (c::__NR_personality, args([0xffff_ffff, 0, 0])),
 ];

@@ -18,7 +18,7 @@ use ppin_process::vm::{self, Vm};
 use ppin_process::{gate, pending, x87};
 
 const REDZONE: u64 = 128;
-const SI_KERNEL: i32 = 0x80;
+const SI_KERNEL: i32 = c::SI_KERNEL as i32;
 const PAGE_FAULT: u64 = 14;
 
 /// If a system call was interrupted only for the VM: restores the state before it, from which it is

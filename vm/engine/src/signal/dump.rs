@@ -52,9 +52,8 @@ fn takes_all() -> bool {
 }
 
 fn is_dumpable() -> bool {
-    const PR_GET_DUMPABLE: usize = 3;
     // SAFETY: only asks.
-    unsafe { raw(c::__NR_prctl, [PR_GET_DUMPABLE, 0, 0, 0, 0, 0]) != 0 }
+    unsafe { raw(c::__NR_prctl, [c::PR_GET_DUMPABLE as usize, 0, 0, 0, 0, 0]) != 0 }
 }
 
 /// Ends the process by the signal of `info`, with the program at `pc` and its registers in

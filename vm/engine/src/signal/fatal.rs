@@ -113,7 +113,7 @@ fn overflow(bottom: u64) -> ! {
 
 /// The app's frame for sigreturn cannot be read: the kernel forces SIGSEGV.
 pub(crate) fn no_stack(thread: &mut Thread) {
-    kill_at_boundary(thread, &SigInfo::fault(c::SIGSEGV, 0x80, 0));
+    kill_at_boundary(thread, &SigInfo::fault(c::SIGSEGV, c::SI_KERNEL as i32, 0));
 }
 
 /// Handles a fault inside ppin itself. The program's state is lost: reports the fault, and dies of

@@ -18,7 +18,7 @@ use ppin_process::{translate, vm};
 use ppin_translate::{changes, sequence};
 
 /// `si_code` of what the kernel forces upon a thread.
-const SI_KERNEL: i32 = 0x80;
+const SI_KERNEL: i32 = c::SI_KERNEL as i32;
 
 /// Called by `signal_entry`, on the VM's signal stack.
 ///

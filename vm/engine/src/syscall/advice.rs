@@ -79,8 +79,7 @@ fn up_to_runtime(args: &[usize; 6], vectors: &[[usize; 2]], n: usize) -> isize {
 
 /// The ranges, with the lengths that the kernel would use; none if it would reject them.
 fn vectors(at: usize, count: usize) -> Vec<[usize; 2]> {
-    /// `UIO_MAXIOV`.
-    const MOST: usize = 1024;
+    const MOST: usize = c::UIO_MAXIOV as usize;
     const SIZE: u64 = 16;
     /// `MAX_RW_COUNT`, of all together.
     const TOTAL: usize = i32::MAX as usize & !(mem::PAGE as usize - 1);

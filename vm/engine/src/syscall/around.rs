@@ -41,11 +41,9 @@ pub(super) fn call(nr: u32, args: &[usize; 6]) -> Option<isize> {
 
 /// Whether madvise(2) with this advice stops at the first hole.
 fn ends_at_holes(advice: usize) -> bool {
-    const MADV_HWPOISON: u32 = 100;
-    const MADV_SOFT_OFFLINE: u32 = 101;
     matches!(
         advice as u32,
-        c::MADV_POPULATE_READ | c::MADV_POPULATE_WRITE | MADV_HWPOISON | MADV_SOFT_OFFLINE
+        c::MADV_POPULATE_READ | c::MADV_POPULATE_WRITE | c::MADV_HWPOISON | c::MADV_SOFT_OFFLINE
     )
 }
 

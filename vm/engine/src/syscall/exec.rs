@@ -15,7 +15,7 @@ use ppin_process::thread::Thread;
 use ppin_process::vm;
 
 /// Longest path that the kernel takes.
-const PATH_MAX: usize = 4096;
+const PATH_MAX: usize = c::PATH_MAX as usize;
 
 /// Handles the call; returns only if the exec failed.
 pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {

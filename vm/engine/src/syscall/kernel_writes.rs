@@ -11,8 +11,8 @@ use ppin_translate::changes;
 /// Start and length of a piece of memory.
 type Piece = (u64, u64);
 
-/// `UIO_MAXIOV`.
-const MOST: u64 = 1024;
+/// Most `struct iovec` that the kernel takes.
+const MOST: u64 = c::UIO_MAXIOV as u64;
 /// `sizeof(struct sockaddr_storage)`, of a `siginfo_t`, a `struct rusage` and a `struct
 /// io_event`.
 const ADDRESS: u64 = 128;

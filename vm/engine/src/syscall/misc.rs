@@ -6,10 +6,6 @@ use ppin_os::{Errno, c, mem, proc};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
-const ARCH_SET_GS: usize = 0x1001;
-const ARCH_SET_FS: usize = 0x1002;
-const ARCH_GET_GS: usize = 0x1004;
-
 /// Handles the call.
 pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     match nr {
@@ -52,20 +48,20 @@ fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
     /// End of user space, as the kernel's do_arch_prctl_64 has it.
     const LIMIT: usize = (1 << 47) - 4096;
     match args[0] {
-        ARCH_GET_GS => {
+        c::ARCH_GET_GS => {
             if ppin_os::peek::write_value(args[1] as u64, &thread.area.app_gs_base) {
                 0
             } else {
                 Errno::EFAULT.raw()
             }
         }
-        ARCH_SET_GS if args[1] >= LIMIT => Errno::EPERM.raw(),
-        ARCH_SET_GS => {
+        c::ARCH_SET_GS if args[1] >= LIMIT => Errno::EPERM.raw(),
+        c::ARCH_SET_GS => {
             thread.area.app_gs_base = args[1] as u64;
             thread.gs_selector = 0;
             0
         }
-        ARCH_SET_FS => {
+        c::ARCH_SET_FS => {
             let result = pass(c::__NR_arch_prctl, args);
             ppin_translate::sequence::segment_moved(thread);
             result
@@ -75,26 +71,20 @@ fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
 }
 
 fn prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
-    const PR_SET_SECCOMP: usize = 22;
-    const PR_SET_TSC: usize = 26;
-    const PR_SET_MM: usize = 35;
-    const PR_TSC_ENABLE: usize = 1;
-    const PR_SET_SYSCALL_USER_DISPATCH: usize = 59;
-    const PR_SET_MDWE: usize = 65;
-    if args[0] == PR_SET_MDWE {
+    if args[0] == c::PR_SET_MDWE as usize {
         // (From now on memory becomes executable only by a new mapping.)
         vm::lock().code.admit_all();
     }
-    if args[0] == PR_SET_SYSCALL_USER_DISPATCH {
+    if args[0] == c::PR_SET_SYSCALL_USER_DISPATCH as usize {
         return super::user_dispatch::set(thread, args);
     }
-    if args[0] == PR_SET_TSC {
-        ppin_os::time::allow_ticks(args[1] == PR_TSC_ENABLE);
+    if args[0] == c::PR_SET_TSC as usize {
+        ppin_os::time::allow_ticks(args[1] == c::PR_TSC_ENABLE as usize);
     }
-    if args[0] == PR_SET_MM {
+    if args[0] == c::PR_SET_MM as usize {
         super::memory::break_moved();
     }
-    if args[0] == PR_SET_SECCOMP {
+    if args[0] == c::PR_SET_SECCOMP as usize {
         return confine::handle(thread, c::__NR_prctl, args);
     }
     pass(c::__NR_prctl, args)

@@ -8,7 +8,7 @@ use ppin_os::{Errno, c, descriptor, peek, userfault};
 use ppin_process::thread::Thread;
 
 /// Longest path (`PATH_MAX`).
-const LONGEST: usize = 4096;
+const LONGEST: usize = c::PATH_MAX as usize;
 
 /// Makes the call, and examines the file that was opened.
 pub(super) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {

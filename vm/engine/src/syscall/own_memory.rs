@@ -80,8 +80,7 @@ pub(super) fn process_vm_writev(thread: &Thread, nr: u32, args: &[usize; 6]) -> 
 
 /// The memory that the call writes to.
 fn remote(args: &[usize; 6]) -> Vec<Range> {
-    /// `UIO_MAXIOV`.
-    const MOST: usize = 1024;
+    const MOST: usize = c::UIO_MAXIOV as usize;
     const SIZE: u64 = 16;
     (0..args[4].min(MOST) as u64)
         .map_while(|n| peek::read_value::<[u64; 2]>((args[3] as u64).wrapping_add(SIZE * n)))

@@ -67,9 +67,8 @@ fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
 /// The kernel's `UAPI_SA_FLAGS`; other flags read back as 0.
 const KNOWN_FLAGS: u64 = {
     const SA_EXPOSE_TAGBITS: u32 = 0x800;
-    const SA_RESTORER: u32 = 0x0400_0000;
     let first = c::SA_NOCLDSTOP | c::SA_NOCLDWAIT | c::SA_SIGINFO | c::SA_ONSTACK;
-    (first | c::SA_RESTART | c::SA_NODEFER | c::SA_RESETHAND | SA_EXPOSE_TAGBITS | SA_RESTORER)
+    (first | c::SA_RESTART | c::SA_NODEFER | c::SA_RESETHAND | SA_EXPOSE_TAGBITS | c::SA_RESTORER)
         as u64
 };
 
@@ -176,7 +175,7 @@ fn wait_in_vm(thread: &mut Thread, args: &[usize; 6], deadly: u64) -> Outcome {
 }
 
 /// `MINSIGSTKSZ` of the kernel.
-const MINSIGSTKSZ: u64 = 2048;
+const MINSIGSTKSZ: u64 = c::MINSIGSTKSZ as u64;
 
 fn sigaltstack(thread: &mut Thread, args: &[usize; 6]) -> isize {
     const ENOMEM: isize = Errno::ENOMEM.raw();

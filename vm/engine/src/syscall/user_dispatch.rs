@@ -15,8 +15,8 @@ use ppin_process::signal::{DEFAULT, HOLD_ALL, IGNORE, bit};
 use ppin_process::thread::user_dispatch::UserDispatch;
 use ppin_process::thread::{Thread, reg};
 
-const OFF: usize = 0;
-const EXCLUSIVE: usize = 1;
+const OFF: usize = c::PR_SYS_DISPATCH_OFF as usize;
+const EXCLUSIVE: usize = c::PR_SYS_DISPATCH_EXCLUSIVE_ON as usize;
 const ALLOW: u8 = 0;
 const BLOCK: u8 = 1;
 /// Above the last address of a program.
@@ -88,8 +88,7 @@ pub(crate) fn decide(thread: &mut Thread, nr: u32) -> Option<Outcome> {
 
 /// Ends the process by `signal` without asking a handler (the kernel's `force_exit_sig`).
 fn die(thread: &mut Thread, signal: u32) -> Outcome {
-    const SI_KERNEL: i32 = 0x80;
-    die_of(thread, &SigInfo::fault(signal, SI_KERNEL, 0))
+    die_of(thread, &SigInfo::fault(signal, c::SI_KERNEL as i32, 0))
 }
 
 fn die_of(thread: &mut Thread, info: &SigInfo) -> Outcome {
@@ -99,10 +98,8 @@ fn die_of(thread: &mut Thread, info: &SigInfo) -> Outcome {
 
 /// Raises `SIGSYS` after the call, which was not made: rax keeps its value.
 fn hand_back(thread: &mut Thread, nr: u32) -> Outcome {
-    const SYS_USER_DISPATCH: i32 = 2;
-    const AUDIT_ARCH_X86_64: u64 = 0xc000_003e;
-    let mut info = SigInfo::fault(c::SIGSYS, SYS_USER_DISPATCH, thread.resume_pc);
-    info.rest[1] = u64::from(nr) | AUDIT_ARCH_X86_64 << 32;
+    let mut info = SigInfo::fault(c::SIGSYS, c::SYS_USER_DISPATCH as i32, thread.resume_pc);
+    info.rest[1] = u64::from(nr) | u64::from(c::AUDIT_ARCH_X86_64) << 32;
     let handler = thread.process().actions.0[c::SIGSYS as usize].handler;
     let blocked = thread.signals.mask & bit(c::SIGSYS) != 0;
     if blocked || matches!(handler, DEFAULT | IGNORE) {

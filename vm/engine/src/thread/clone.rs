@@ -37,7 +37,7 @@ const TLS: usize = 7;
 /// Smallest `struct clone_args`.
 const VER0: usize = 64;
 /// (A flag of clone3(2) only.)
-const CLONE_CLEAR_SIGHAND: u64 = 1 << 32;
+const CLONE_CLEAR_SIGHAND: u64 = c::CLONE_CLEAR_SIGHAND;
 
 impl Request {
     /// fork and vfork: the low byte of `flags` is the exit signal.

@@ -8,10 +8,6 @@ pub use crate::fsgs::{
     write_gs_base,
 };
 
-const ARCH_SET_GS: usize = 0x1001;
-const ARCH_GET_FS: usize = 0x1003;
-const ARCH_GET_GS: usize = 0x1004;
-
 /// Sets the base of gs; its selector becomes 0.
 pub fn set_gs_base(base: u64) {
     if fsgs::are_usable() {
@@ -19,13 +15,18 @@ pub fn set_gs_base(base: u64) {
         return write_gs_base(base);
     }
     // SAFETY: gs belongs to the runtime.
-    unsafe { raw(c::__NR_arch_prctl, [ARCH_SET_GS, base as usize, 0, 0, 0, 0]) };
+    unsafe {
+        raw(
+            c::__NR_arch_prctl,
+            [c::ARCH_SET_GS, base as usize, 0, 0, 0, 0],
+        )
+    };
 }
 
 /// The base of the app's fs.
 #[must_use]
 pub fn fs_base() -> u64 {
-    fsgs::quick_fs_base().unwrap_or_else(|| ask_base(ARCH_GET_FS))
+    fsgs::quick_fs_base().unwrap_or_else(|| ask_base(c::ARCH_GET_FS))
 }
 
 /// The base that the kernel returns (arch_prctl(2)).
@@ -44,5 +45,5 @@ fn ask_base(which: usize) -> u64 {
 /// The base of gs.
 #[must_use]
 pub fn gs_base() -> u64 {
-    quick_gs_base().unwrap_or_else(|| ask_base(ARCH_GET_GS))
+    quick_gs_base().unwrap_or_else(|| ask_base(c::ARCH_GET_GS))
 }

@@ -113,7 +113,7 @@ fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
     }
     // The handler itself may fault when it reads app memory.
     let nested = if needed { c::SA_NODEFER } else { 0 };
-    let ours = u64::from(c::SA_SIGINFO | c::SA_ONSTACK | SA_RESTORER | nested);
+    let ours = u64::from(c::SA_SIGINFO | c::SA_ONSTACK | c::SA_RESTORER | nested);
     KernelSigaction {
         handler: HANDLER.load(Ordering::Relaxed),
         flags: ours | (app.flags & KEPT),
@@ -121,8 +121,6 @@ fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
         mask: HOLD_ALL,
     }
 }
-
-const SA_RESTORER: u32 = 0x0400_0000;
 
 /// Installs the kernel's dispositions of all signals. Signals with a deadly default action (such as
 /// `SIGPIPE`) are caught, too, so that the cache can be saved before the process dies.

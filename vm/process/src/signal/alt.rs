@@ -1,5 +1,7 @@
 //! The app's alternate signal stack.
 
+pub use ppin_os::c::{SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
+
 /// The app's alternate stack (sigaltstack(2)); size 0: none.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
@@ -16,13 +18,6 @@ pub struct AltStack {
     /// `SS_DISABLE`, which is visible in frames.
     pub untouched: bool,
 }
-
-/// `SS_ONSTACK`.
-pub const SS_ONSTACK: u32 = 1;
-/// `SS_DISABLE`.
-pub const SS_DISABLE: u32 = 2;
-/// `SS_AUTODISARM`.
-pub const SS_AUTODISARM: u32 = 1 << 31;
 
 impl AltStack {
     /// Whether `sp` lies on the alternate stack.

@@ -1,7 +1,7 @@
 //! The app's trap flag.
 
 /// `si_code` of a single step.
-pub const TRAP_TRACE: i32 = 2;
+pub const TRAP_TRACE: i32 = ppin_os::c::TRAP_TRACE as i32;
 /// TF in rflags.
 pub const TRAP_FLAG: u64 = 0x100;
 

@@ -94,7 +94,7 @@ fn clear_own_descriptor(thread: &Thread) {
 /// field names. The kernel reads it whenever it has interrupted the thread, in any code.
 #[must_use]
 pub fn rejected(thread: &Thread, info: &SigInfo) -> bool {
-    const SI_KERNEL: i32 = 0x80;
+    const SI_KERNEL: i32 = c::SI_KERNEL as i32;
     let by_kernel = info.signo as u32 == c::SIGSEGV && info.code == SI_KERNEL;
     let field = thread.area.rseq.field;
     let no_address = info.rest[0] == 0;

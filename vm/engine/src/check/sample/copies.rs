@@ -79,12 +79,18 @@ fn in_native(thread: &mut Thread, entry: CachePc, pc: AppPc, record: *mut Record
 }
 
 fn die_with_parent() {
-    const PR_SET_PDEATHSIG: usize = 1;
     // SAFETY: PR_SET_PDEATHSIG takes a number.
     unsafe {
         raw(
             c::__NR_prctl,
-            [PR_SET_PDEATHSIG, c::SIGKILL as usize, 0, 0, 0, 0],
+            [
+                c::PR_SET_PDEATHSIG as usize,
+                c::SIGKILL as usize,
+                0,
+                0,
+                0,
+                0,
+            ],
         )
     };
 }
