@@ -1,4 +1,4 @@
-//! What a program costs by the number of its run: ten runs from an empty database.
+//! Cost of a program by the number of its run: ten runs from an empty database.
 
 use crate::Options;
 use crate::measure::{Time, geometric_mean, median, run};

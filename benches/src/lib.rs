@@ -1,5 +1,5 @@
-//! Paired measurement of commands: each round runs every way of running a command once,
-//! so that a noisy moment hits all alike, and ratios are taken of medians.
+//! Paired measurement of commands: each round runs every way of running a command once, so that a
+//! disturbance hits all alike, and ratios are taken of medians.
 //!
 //! CPU time is what the kernel charges to the command and to all descendants that it
 //! waited for; the launcher's helper is one of them.
@@ -12,7 +12,7 @@ pub mod ways;
 use clap::Parser;
 use std::path::PathBuf;
 
-/// What both benchmarks can be told.
+/// Options of both benchmarks.
 #[derive(Parser, Debug, Clone)]
 pub struct Options {
     /// The ppin executable; by default the one beside this program.

@@ -14,7 +14,7 @@ pub struct Time {
     pub wall: f64,
 }
 
-/// Runs a command once, output thrown away. `None`: it failed.
+/// Runs a command once and discards its output. `None`: it has failed.
 pub fn run(mut command: Command) -> Option<Time> {
     command
         .stdin(Stdio::null())

@@ -55,7 +55,7 @@ pub struct Way {
 }
 
 impl Way {
-    /// Natively, and under ppin with a database that starts empty.
+    /// Two ways: natively, and under ppin with a database that starts empty.
     #[must_use]
     pub fn pair(options: &Options, scratch: &TempDir) -> [Way; 2] {
         ["native", "warm"].map(|name| {
@@ -77,7 +77,7 @@ impl Way {
         }
     }
 
-    /// Fills the database, if this way wants a filled one.
+    /// Fills the database, if this way measures warm runs.
     pub fn train(&self, job: &Job, dir: &Path) {
         if self.db.is_some() && !self.cold {
             for _ in 0..TRAINING {
@@ -178,7 +178,7 @@ fn find(name: &str) -> Option<PathBuf> {
     candidates(name).into_iter().next()
 }
 
-/// An ELF program along PATH: wrapper scripts are passed over.
+/// Path of an ELF program along PATH: wrapper scripts are skipped.
 fn find_elf(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Path::new(name).exists().then(|| name.into());

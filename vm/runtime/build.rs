@@ -1,5 +1,5 @@
-//! Links the runtime as a static PIE that needs nothing: no libc, no loader, no
-//! start files. Its relocations are applied by its own entry code.
+//! Links the runtime as a static PIE that depends on nothing: no libc, no loader, no start files.
+//! Its relocations are applied by its own entry code.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,6 +1,6 @@
-//! The injected ELF. It maps itself (see `ppin_inject::load`), brings what Rust
-//! expects of a platform (memory routines, heap, panic), and hands over to the
-//! engine. All logic lies in workspace crates, where it is tested.
+//! The injected ELF. It maps itself (see `ppin_inject::load`), provides the routines that Rust
+//! expects of a platform (memory routines, heap, panic), and calls the engine. All logic lies in
+//! workspace crates, where it is tested.
 #![no_std]
 #![no_main]
 

@@ -7,7 +7,7 @@
 
 use core::arch::asm;
 
-/// Below this, two overlapping words beat the start-up of a string instruction.
+/// Up to this length, copying two overlapping words is faster than a string instruction.
 const SMALL: usize = 16;
 
 /// # Safety

@@ -1,4 +1,5 @@
-//! The launcher's test: arrive, tidy up, and let the program run by itself.
+//! A runtime for the launcher's tests: it restores the program's first page and lets the program
+//! run natively.
 
 use core::arch::asm;
 use core::ops::Range;

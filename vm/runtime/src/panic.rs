@@ -1,6 +1,5 @@
-//! What a bug in ppin looks like from outside: a line on descriptor 2, the engine's
-//! account of where it was, and exit status 125. No unwinding; no allocation before the
-//! first line is out.
+//! The panic handler: a line on descriptor 2, the engine's crash report, and exit status 125. There
+//! is no unwinding, and no allocation before the first line is written.
 
 use core::fmt::Write;
 use core::panic::PanicInfo;
@@ -21,7 +20,7 @@ impl Write for Line {
     }
 }
 
-/// Whether it is the allocator that gave up: no bug, but the limits, or the machine.
+/// Whether the allocator has panicked: the cause is a memory limit or the machine, not a bug.
 fn is_want_of_memory(info: &PanicInfo<'_>) -> bool {
     const ALLOCATOR: &str = "library/alloc/src/alloc.rs";
     let place = info.location();
@@ -64,7 +63,7 @@ fn say(line: &mut Line) {
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}
 
-/// As above.
+/// Named by precompiled `core`, never called: panics abort.
 #[unsafe(no_mangle)]
 extern "C" fn _Unwind_Resume() -> ! {
     ppin_inject::sys::exit(125)

@@ -2,8 +2,8 @@
 
 use super::outcome::{Outcome, through_gate};
 use super::{
-    around, exec, kernel_writes, killing, last_words, memory, misc, opening, own_memory, process,
-    sigcalls, suspend, tracing, user_dispatch,
+    around, closed_stderr, exec, kernel_writes, killing, memory, misc, opening, own_memory,
+    process, sigcalls, suspend, tracing, user_dispatch,
 };
 use ppin_listing::map_files;
 use ppin_os::{c, filter};
@@ -25,7 +25,7 @@ pub(super) fn decide(thread: &mut Thread, resume: u64) -> Outcome {
     if filter::of(&thread.area).is_some_and(|it| it.verdict(&filter::call(nr, &args)).refuses()) {
         return through_gate(thread, resume, nr, &args);
     }
-    if let Some(outcome) = last_words::decide(thread, nr, &args) {
+    if let Some(outcome) = closed_stderr::decide(thread, nr, &args) {
         return outcome;
     }
     if table::watches_fills() && FILLING.contains(&nr) {

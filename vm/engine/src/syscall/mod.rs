@@ -5,12 +5,12 @@ mod advice;
 mod around;
 mod attached;
 mod by_number;
+pub(crate) mod closed_stderr;
 pub(crate) mod confine;
 mod exec;
 pub(crate) mod gate32;
 mod kernel_writes;
 mod killing;
-pub(crate) mod last_words;
 pub(crate) mod limits;
 pub(crate) mod locked;
 mod memory;
@@ -44,7 +44,7 @@ use ppin_translate::changes;
 /// Fills the table of the calls that enter the VM.
 pub(crate) fn init(config: &ppin_process::config::Config) {
     table::fill();
-    last_words::init(config);
+    closed_stderr::init(config);
 }
 
 /// Handles the system call of the `SyscallRec` at `thread.operand`.
