@@ -79,7 +79,7 @@ fn departure(thread: &Thread, target: u64) -> Departure {
 /// since the entry was looked up.
 fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
     if thread.epoch != epoch {
-        sequence::let_go(vm, thread);
+        sequence::clear_discarded(vm, thread);
         thread.epoch = epoch;
         let known = vm.threads.all().map(|t| t.epoch);
         let oldest = known.min().unwrap_or(0);
@@ -150,7 +150,7 @@ fn trap(thread: &mut Thread) -> CachePc {
     }
     // A signal may have come before the code has.
     let waits = userfault::is_on() && thread.pending != 0;
-    if compile::tells_only_of_trap(&vm, entry) && !waits {
+    if compile::is_trap_stub(&vm, entry) && !waits {
         return native::begin(thread, pc, entry);
     }
     // What was wrong has been mended meanwhile: the new translation will simply run.
@@ -167,7 +167,7 @@ fn look_again(vm: &mut Locked, thread: &mut Thread, pc: AppPc, context: Context)
     let pending = unsafe { AtomicU64::from_ptr(&raw mut thread.pending) };
     vm.unlocked(|| userfault::bring(pc.0, pending));
     let entry = lookup(vm, pc, context);
-    if !compile::tells_only_of_trap(vm, entry) {
+    if !compile::is_trap_stub(vm, entry) {
         return entry;
     }
     vm.unlocked(|| userfault::bring_rest(pc.0, pending));

@@ -1,14 +1,14 @@
-//! What a program reads of itself below `/proc/self`, as it would be without us.
+//! Files below `/proc/self` that describe the program, shown as they would be natively.
 //!
-//! Of its mappings (`maps` and `smaps`, proc_pid_maps(5); `smaps_rollup`, `numa_maps`,
-//! [`map_files`] and the questions of [`query`]) ours are left out, and pages whose
-//! code we guard (`ppin_codecache::guard`) are as writable as the program has made
-//! them: collectors and profilers go by this list. Sizes, sets of signals and limits
-//! (`status`, `stat`, `statm`, `limits`) are the program's.
+//! From the lists of mappings (`maps` and `smaps`, proc_pid_maps(5); `smaps_rollup`, `numa_maps`,
+//! [`map_files`] and the queries of [`query`]) the runtime's mappings are left out. Pages whose
+//! code the VM guards (`ppin_codecache::guard`) are shown as writable as the program has made them:
+//! garbage collectors and profilers rely on this list. Sizes, signal sets and limits (`status`,
+//! `stat`, `statm`, `limits`) are the program's.
 //!
-//! The kernel makes such a text when it is read, and so do we: a read from the start of
-//! the file finds a copy in its place, made in that moment. Other processes see all that
-//! there is.
+//! The kernel makes such a text when it is read. So does this crate: before a read from the start
+//! of the file, the descriptor is made to refer to a fresh copy. Other processes see the kernel's
+//! text.
 #![no_std]
 extern crate alloc;
 
@@ -23,4 +23,4 @@ mod rollup;
 mod sizes;
 mod status;
 
-pub use opened::{ask, before_read, is_named_so, opened};
+pub use opened::{ask, before_read, has_known_name, opened};

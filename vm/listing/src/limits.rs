@@ -1,13 +1,13 @@
-//! The text of `/proc/PID/limits`: limits of memory as the app knows them
+//! The text of `/proc/PID/limits`, with the memory limits that the app believes in
 //! (proc_pid_limits(5)).
 
 use alloc::format;
 use alloc::string::{String, ToString};
 
-/// A name, and the soft and the hard limit.
+/// Name, soft limit and hard limit.
 pub(crate) type Limit = (&'static str, [u64; 2]);
 
-/// The text with these in place of what it says of them.
+/// The text with `limits` in place of the kernel's values.
 #[must_use]
 pub(crate) fn native(text: &str, limits: &[Limit]) -> String {
     let line = |line: &str| {
@@ -17,7 +17,7 @@ pub(crate) fn native(text: &str, limits: &[Limit]) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// Name, limits and unit stand in columns.
+/// The line with the limits replaced. Name, limits and unit stand in columns.
 fn replaced(line: &str, (name, limits): &Limit) -> String {
     const LIMITS: core::ops::Range<usize> = 26..68;
     let [soft, hard] = limits.map(|limit| match limit {

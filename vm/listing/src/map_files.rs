@@ -1,7 +1,8 @@
-//! `/proc/PID/map_files`: a folder with a link for each mapping of a file, named by its
-//! addresses. Ours are not there: neither in what is read of the folder nor by name.
+//! `/proc/PID/map_files`: a folder with a link for each mapping of a file, named by its addresses.
+//! Links of the runtime's mappings are hidden, both from reads of the folder and from lookups by
+//! name.
 
-use crate::proc_files::{PROC, tells_of_us};
+use crate::proc_files::{PROC, describes_us};
 use alloc::vec::Vec;
 use ppin_os::{Errno, c, descriptor, peek};
 use ppin_process::gate::table;
@@ -11,7 +12,7 @@ const NAME: &[u8] = b"map_files";
 /// Longest path (`PATH_MAX`).
 const LONGEST: usize = 4096;
 
-/// Whether what is opened by this path may be such a folder.
+/// Whether a file opened by this path may be a `map_files` folder.
 #[must_use]
 pub fn may_be(path: &[u8]) -> bool {
     let name = last(path);
@@ -31,24 +32,24 @@ fn last(path: &[u8]) -> &[u8] {
     &path[start..]
 }
 
-/// The app has opened `fd` for such a folder: from here on reading and looking up is looked
-/// at.
+/// The app has opened `fd`. If it is a `map_files` folder of this process, the VM handles reads of
+/// folders and lookups from now on.
 pub fn opened(fd: i32) {
-    if is_ours(fd) {
+    if is_own_map_files(fd) {
         table::watch_folders();
     }
 }
 
 /// Whether `fd` is the `map_files` of this process.
-fn is_ours(fd: i32) -> bool {
+fn is_own_map_files(fd: i32) -> bool {
     let path = descriptor::path_of(fd);
-    path.ends_with("/map_files") && tells_of_us(&path) && descriptor::file_system(fd) == Ok(PROC)
+    path.ends_with("/map_files") && describes_us(&path) && descriptor::file_system(fd) == Ok(PROC)
 }
 
-/// The app reads the folder `fd`: makes the call by `read` until it gives something that is
-/// not ours, in the buffer at `at`.
+/// Reads the folder `fd` for the app: calls `read` until the buffer at `at` holds an entry that is
+/// not hidden, and removes the hidden ones.
 pub fn read(nr: u32, fd: i32, at: u64, mut read: impl FnMut() -> isize) -> isize {
-    let ours = is_ours(fd);
+    let ours = is_own_map_files(fd);
     loop {
         let len = read();
         if len <= 0 || !ours {
@@ -73,7 +74,7 @@ pub fn read(nr: u32, fd: i32, at: u64, mut read: impl FnMut() -> isize) -> isize
     }
 }
 
-/// The entries (getdents(2)) but those that are `hidden`.
+/// The directory entries (getdents(2)) without the `hidden` ones.
 fn without_ours(entries: &[u8], wide: bool, hidden: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     const LENGTH: usize = 16;
     let name_at = if wide { 19 } else { 18 };
@@ -91,7 +92,7 @@ fn without_ours(entries: &[u8], wide: bool, hidden: impl Fn(&[u8]) -> bool) -> V
     shown
 }
 
-/// Whether a link of that name would stand for something of ours.
+/// Whether a link of that name stands for a mapping of the runtime.
 fn is_hidden(name: &[u8]) -> bool {
     let hex = |text: &[u8]| u64::from_str_radix(core::str::from_utf8(text).ok()?, 16).ok();
     let mut parts = name.split(|byte| *byte == b'-').map(hex);
@@ -102,26 +103,26 @@ fn is_hidden(name: &[u8]) -> bool {
     ours::overlap(&vm::lock(), start, end)
 }
 
-/// Whether the path is that of a link of ours, seen from the folder `dir`.
+/// Whether `path`, relative to the folder `dir`, is the link of a mapping of the runtime.
 #[must_use]
 pub fn names_ours(dir: i32, path: &[u8]) -> bool {
     let name = last(path);
     let before = &path[..path.len() - name.len()];
     is_hidden(name)
         && match before {
-            b"" if dir == c::AT_FDCWD => here_is_ours(),
-            b"" => is_ours(dir),
+            b"" if dir == c::AT_FDCWD => cwd_is_map_files(),
+            b"" => is_own_map_files(dir),
             _ => last(before) == NAME,
         }
 }
 
-fn here_is_ours() -> bool {
+fn cwd_is_map_files() -> bool {
     const HERE: &str = "/proc/self/cwd";
     let path = descriptor::link(HERE);
-    path.ends_with("/map_files") && tells_of_us(&path)
+    path.ends_with("/map_files") && describes_us(&path)
 }
 
-/// The result of a lookup that is refused since nothing of that name is there.
+/// The result of a lookup of a hidden link; `None` if the lookup names something else.
 #[must_use]
 pub fn refusal(nr: u32, args: &[usize; 6]) -> Option<isize> {
     let plain = [

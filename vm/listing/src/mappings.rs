@@ -1,14 +1,13 @@
-//! The text of a list of mappings, as it would be without us (proc_pid_maps(5),
-//! proc_pid_smaps(5)).
+//! The text of a list of mappings, as it would be natively (proc_pid_maps(5), proc_pid_smaps(5)).
 //!
-//! An entry is a line, in smaps with lines of figures below it.
+//! An entry is one line; in smaps, lines of figures follow it.
 
 use alloc::format;
 use alloc::vec::Vec;
 use ppin_os::mem::PAGE;
 use ppin_process::ours::Range;
 
-/// An entry.
+/// An entry: one mapping, or a piece of one.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<'a> {
     pub start: u64,
@@ -18,8 +17,8 @@ pub(super) struct Entry<'a> {
     /// Device, inode, and the path behind blanks.
     pub rest: &'a [u8],
     figures: Vec<Figure<'a>>,
-    /// Some of it is guarded, and is shown writable.
-    mended: bool,
+    /// Some of its pages are guarded; they are shown as writable.
+    shown_writable: bool,
 }
 
 /// A line of figures.
@@ -27,19 +26,19 @@ pub(super) struct Entry<'a> {
 enum Figure<'a> {
     /// Name with colon, the number of kB, and the length of the line.
     Size(&'a [u8], u64, usize),
-    /// Any other.
+    /// Any other line.
     Verbatim(&'a [u8]),
 }
 
-/// The list without what lies in `hidden`; the pages `guarded` (ascending) are writable.
-/// What cannot be read is passed on as it is.
+/// The list without entries that lie in `hidden`, and with the pages `guarded` (ascending)
+/// writable. A list that cannot be parsed is returned unchanged.
 #[must_use]
 pub(crate) fn native(list: &[u8], hidden: &[Range], guarded: &[u64]) -> Vec<u8> {
     let Some(entries) = parse(list) else {
         return list.to_vec();
     };
     let shown = entries.into_iter().filter(|entry| !entry.lies_in(hidden));
-    let pieces = shown.flat_map(|entry| mended(entry, guarded));
+    let pieces = shown.flat_map(|entry| unguarded(entry, guarded));
     joined(pieces).iter().fold(Vec::new(), print)
 }
 
@@ -67,7 +66,7 @@ fn heading(line: &[u8]) -> Option<Entry<'_>> {
         offset: hex(fields.next()?)?,
         rest: fields.next()?,
         figures: Vec::new(),
-        mended: false,
+        shown_writable: false,
     })
 }
 
@@ -86,8 +85,8 @@ fn figure(line: &[u8]) -> Figure<'_> {
     }
 }
 
-/// The entry in pieces, those that are guarded writable.
-fn mended<'a>(entry: Entry<'a>, guarded: &[u64]) -> Vec<Entry<'a>> {
+/// The entry, cut into pieces so that guarded pages are writable and others are not.
+fn unguarded<'a>(entry: Entry<'a>, guarded: &[u64]) -> Vec<Entry<'a>> {
     let from = guarded.partition_point(|page| *page < entry.start);
     let to = guarded.partition_point(|page| *page < entry.end);
     let mut pieces: Vec<Entry> = Vec::new();
@@ -106,7 +105,7 @@ fn mended<'a>(entry: Entry<'a>, guarded: &[u64]) -> Vec<Entry<'a>> {
     pieces
 }
 
-/// What lies before `at` and from there on. Figures stay with the first piece.
+/// Cuts the entry at `at`: the pieces before and after. Figures stay with the first piece.
 fn cut(entry: Entry<'_>, at: u64) -> (Option<Entry<'_>>, Option<Entry<'_>>) {
     if at <= entry.start {
         return (None, Some(entry));
@@ -129,17 +128,17 @@ fn cut(entry: Entry<'_>, at: u64) -> (Option<Entry<'_>>, Option<Entry<'_>>) {
 
 fn writable(mut entry: Entry<'_>) -> Entry<'_> {
     entry.perms[1] = b'w';
-    entry.mended = true;
+    entry.shown_writable = true;
     entry
 }
 
 impl Entry<'_> {
-    /// Whether it begins in one of `ranges`.
+    /// Whether the entry begins in one of `ranges`.
     pub(crate) fn lies_in(&self, ranges: &[Range]) -> bool {
         ranges.iter().any(|r| (r.0..r.1).contains(&self.start))
     }
 
-    /// The figure of that name (with its colon), in kB; 0 if it has none.
+    /// The figure `name` (with its colon) in kB; 0 if there is none.
     pub(crate) fn figure(&self, name: &[u8]) -> u64 {
         let named = |figure: &Figure| match figure {
             Figure::Size(it, kb, _) if *it == name => Some(*kb),
@@ -148,7 +147,7 @@ impl Entry<'_> {
         self.figures.iter().find_map(named).unwrap_or(0)
     }
 
-    /// Whether a file is mapped, be it one without a name.
+    /// Whether the entry maps a file, with or without a name.
     pub(crate) fn is_of_a_file(&self) -> bool {
         !self.is_anonymous()
     }
@@ -158,15 +157,15 @@ impl Entry<'_> {
         inode == Some(b"0")
     }
 
-    /// Whether the kernel would have made one of `self` and `next`, which follows it.
+    /// Whether the kernel would have merged `self` and `next`, which follows it.
     fn continues_in(&self, next: &Self) -> bool {
         let place = self.is_anonymous() || self.offset + (self.end - self.start) == next.offset;
         let alike = self.perms == next.perms && self.rest == next.rest;
-        (self.mended || next.mended) && self.end == next.start && alike && place
+        (self.shown_writable || next.shown_writable) && self.end == next.start && alike && place
     }
 
     fn absorb(&mut self, next: &Self) {
-        (self.end, self.mended) = (next.end, true);
+        (self.end, self.shown_writable) = (next.end, true);
         for (mine, theirs) in self.figures.iter_mut().zip(&next.figures) {
             if let (Figure::Size(_, sum, _), Figure::Size(_, more, _)) = (mine, theirs) {
                 *sum += more;
@@ -175,7 +174,7 @@ impl Entry<'_> {
     }
 }
 
-/// What was one before we guarded pieces of it is one again.
+/// Joins entries that the VM's guards have split.
 fn joined<'a>(pieces: impl Iterator<Item = Entry<'a>>) -> Vec<Entry<'a>> {
     let mut entries: Vec<Entry> = Vec::new();
     for piece in pieces {

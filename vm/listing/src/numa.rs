@@ -1,13 +1,13 @@
-//! The text of `/proc/PID/numa_maps`: a line for each mapping with its start, its policy and
-//! words, some of them counts (numa_maps, proc(5)).
+//! The text of `/proc/PID/numa_maps`: a line for each mapping with its start, its policy and words,
+//! some of them counts (numa_maps, proc(5)).
 
 use crate::mappings::parse;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-/// The lines of the mappings in `maps`, the list as the program sees it. What the kernel has
-/// cut in pieces for us is one line with sums.
+/// The lines of the mappings in `maps`, the list as the program sees it. Mappings that the VM's
+/// guards have split become one line with sums.
 #[must_use]
 pub(crate) fn native(text: &str, maps: &[u8]) -> String {
     let shown = parse(maps).unwrap_or_default();
@@ -31,7 +31,7 @@ fn start(line: &str) -> Option<u64> {
     u64::from_str_radix(line.split(' ').next()?, 16).ok()
 }
 
-/// Adds the counts of `next` to those of `line`; other words are the first's.
+/// Adds the counts of `next` to those of `line`; other words stay those of `line`.
 fn sum(line: &str, next: &str) -> String {
     let mut words: Vec<String> = line.split(' ').map(str::to_string).collect();
     for word in next.split(' ') {
@@ -44,14 +44,14 @@ fn sum(line: &str, next: &str) -> String {
         });
         match known {
             Some((number, it)) => *it = format!("{name}={}", number + more),
-            // The size of pages comes last.
+            // The page size stays the last word.
             None => words.insert(words.len() - 1, word.to_string()),
         }
     }
     words.join(" ")
 }
 
-/// A word that can be added up.
+/// The name and number of a word that is a count.
 fn count(word: &str) -> Option<(String, u64)> {
     let (name, number) = word.split_once('=')?;
     let adds = !["kernelpagesize_kB", "mapmax", "file"].contains(&name);

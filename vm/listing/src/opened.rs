@@ -1,6 +1,6 @@
-//! Lists that the program has opened, and what they say when they are read.
+//! The `/proc` files that the program has opened, and the text that it reads from them.
 
-use crate::proc_files::{PROC, tells_of_us, whom};
+use crate::proc_files::{PROC, describes_us, subject};
 use crate::sizes::{self, Sizes};
 use crate::status::{self, Signals};
 use crate::{limits, mappings, numa, query, rollup};
@@ -16,22 +16,22 @@ use ppin_process::ours;
 use ppin_process::thread::Thread;
 use ppin_process::vm::{self, Vm};
 
-/// A list that the app has opened.
+/// A `/proc` file that the app has opened.
 struct Opened {
     fd: i32,
-    /// Where it was found.
+    /// Path of the file in `/proc`.
     path: String,
-    /// Of the file behind the descriptor, that it is still the same.
+    /// Inode of the file that the descriptor refers to, to notice when the app replaces it.
     inode: u64,
 }
 
 static OPENED: Mutex<Vec<Opened>> = Mutex::new(Vec::new());
 
-/// More than any list needs.
+/// Upper bound of the length of a text.
 const MOST: usize = 64 << 20;
-/// Whether the file of that name, wherever it lies, may be such a list.
+/// Whether `path` has the name of a file that this crate rewrites.
 #[must_use]
-pub fn is_named_so(path: &[u8]) -> bool {
+pub fn has_known_name(path: &[u8]) -> bool {
     const NAMES: [&[u8]; 8] = [
         b"maps",
         b"smaps",
@@ -46,12 +46,12 @@ pub fn is_named_so(path: &[u8]) -> bool {
     name.is_some_and(|name| NAMES.contains(&name))
 }
 
-/// The app has got descriptor `fd` for such a file. If it tells of this process, reading
-/// it is looked at.
+/// The app has opened `fd`, whose file has such a name. If the file describes this process, the VM
+/// handles reads from now on.
 pub fn opened(fd: i32) {
     let path = path_of(fd);
     if let Ok(inode) = inode(fd)
-        && tells_of_us(&path)
+        && describes_us(&path)
         && descriptor::file_system(fd) == Ok(PROC)
     {
         let mut lists = OPENED.lock();
@@ -65,8 +65,8 @@ fn inode(fd: i32) -> Result<u64> {
     file::stat_fd(fd).map(|stat| stat.ino)
 }
 
-/// The app is about to read from `fd` at `position`, or where it stands. A list that
-/// cannot be replaced (limits, filters) is read as it is.
+/// The app is about to read from `fd` at `position` (`None`: at the file position). A file that
+/// cannot be replaced (because of limits or filters) is read unchanged.
 pub fn before_read(fd: i32, position: Option<u64>) {
     let mut lists = OPENED.lock();
     let Some(n) = lists.iter().position(|list| list.fd == fd) else {
@@ -86,7 +86,7 @@ pub fn before_read(fd: i32, position: Option<u64>) {
     }
 }
 
-/// Puts a new copy in its place.
+/// Makes the descriptor refer to a fresh copy of the text.
 fn renew(list: &mut Opened) -> Result<()> {
     let copy = native(&list.path, read(&list.path)?);
     if !file::may_write(copy.len()) {
@@ -94,7 +94,7 @@ fn renew(list: &mut Opened) -> Result<()> {
     }
     let memory = descriptor::in_memory(c"maps")?;
     memory.write_all(&copy)?;
-    // What is opened anew is at its start, and for reading only.
+    // Opened again, the copy is read-only and at its start.
     let path = format!("/proc/self/fd/{}", memory.fd());
     let reading = File::open(&path, c::O_RDONLY, 0)?;
     descriptor::replace(list.fd, &reading)?;
@@ -105,7 +105,7 @@ fn renew(list: &mut Opened) -> Result<()> {
 const SMAPS: &str = "/proc/self/smaps";
 const MAPS: &str = "/proc/self/maps";
 
-/// The app asks a list by ioctl(2); the result, if it is decided here.
+/// Answers an ioctl(2) of the app on a list of mappings; `None`: the call is to be made as it is.
 pub fn ask(fd: i32, request: u32, at: u64) -> Option<isize> {
     if request != query::NUMBER {
         return None;
@@ -113,7 +113,7 @@ pub fn ask(fd: i32, request: u32, at: u64) -> Option<isize> {
     let path = opened_maps(fd)?;
     let list = File::open(&path, c::O_RDONLY, 0).ok()?;
     let args = [list.fd() as usize, request as usize, at as usize, 0, 0, 0];
-    // SAFETY: the app's own question, to another descriptor of the same file.
+    // SAFETY: the app's own query, on another descriptor of the same file.
     let ask = || unsafe { raw(c::__NR_ioctl, args) };
     let Some(question) = query::question(at) else {
         return Some(ask());
@@ -125,7 +125,7 @@ pub fn ask(fd: i32, request: u32, at: u64) -> Option<isize> {
     })
 }
 
-/// Path of the list of mappings behind `fd`, if it is one.
+/// Path of the list of mappings that `fd` refers to, if it is one.
 fn opened_maps(fd: i32) -> Option<String> {
     let lists = OPENED.lock();
     let list = lists.iter().find(|list| list.fd == fd)?;
@@ -145,12 +145,12 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
     if matches!(name, "maps" | "smaps") {
         return list(&text);
     }
-    // A name that is no UTF-8 may be in it.
+    // The text may hold a name that is not UTF-8.
     let text = match String::from_utf8(text) {
         Ok(text) => text,
         Err(other) => return other.into_bytes(),
     };
-    let signals = || whom(path).and_then(|tid| signals(&vm, tid));
+    let signals = || subject(path).and_then(|tid| signals(&vm, tid));
     let shown = match name {
         "status" => status::status(&text, signals().as_ref(), &ours(&vm)),
         "stat" => status::stat(&text, signals().as_ref(), &ours(&vm)),

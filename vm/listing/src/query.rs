@@ -1,8 +1,7 @@
-//! The question for one mapping that a descriptor of `/proc/PID/maps` answers
-//! (`PROCMAP_QUERY`, ioctl(2)).
+//! The query for one mapping on a descriptor of `/proc/PID/maps` (`PROCMAP_QUERY`, ioctl(2)).
 //!
-//! The kernel answers, but which mapping it is asked for is decided by the list as the
-//! program sees it: the list has no mapping of ours, and what we have cut in pieces is one.
+//! The kernel answers. Which mapping it is asked for is decided by the list as the program sees it:
+//! without the runtime's mappings, and with mappings whole that the VM's guards have split.
 
 use crate::mappings::{Entry, parse};
 use ppin_os::{Errno, peek};
@@ -12,7 +11,7 @@ pub(crate) const NUMBER: u32 = 0xc068_6611;
 
 /// The first words of `struct procmap_query`: size, flags, address.
 pub(crate) type Question = [u64; 3];
-/// Bytes from its start to the answer.
+/// Offset of the answer in the structure.
 const ANSWER: u64 = size_of::<Question>() as u64;
 
 const WRITABLE: u64 = 2;
@@ -20,7 +19,7 @@ const COVERING_OR_NEXT: u64 = 0x10;
 const FILE_BACKED: u64 = 0x20;
 const KNOWN: u64 = 0x3f;
 
-/// The question at `at`, if it is one that the kernel would look into.
+/// The query at `at`, if its size and flags are valid.
 #[must_use]
 pub(crate) fn question(at: u64) -> Option<Question> {
     let question: Question = peek::read_value(at)?;
@@ -28,7 +27,7 @@ pub(crate) fn question(at: u64) -> Option<Question> {
     (size >= ANSWER && flags & !KNOWN == 0).then_some(question)
 }
 
-/// Start, end and flags of the mapping asked for, in the `list` of mappings.
+/// Finds the mapping asked for in `list`: its start, end and flags.
 #[must_use]
 pub(crate) fn find(list: &[u8], [_, flags, address]: Question) -> Option<[u64; 3]> {
     const ALL: u64 = 0xf;
@@ -49,7 +48,7 @@ pub(crate) fn find(list: &[u8], [_, flags, address]: Question) -> Option<[u64; 3
     found.map(|it| [it.start, it.end, bits(it)])
 }
 
-/// Permissions as the answer has them.
+/// Permissions in the form of the answer's flags.
 fn bits(entry: &Entry) -> u64 {
     let letters = entry.perms.into_iter().zip(*b"rwxs");
     letters.enumerate().fold(0, |bits, (n, (is, letter))| {
@@ -57,8 +56,8 @@ fn bits(entry: &Entry) -> u64 {
     })
 }
 
-/// Asks the kernel by `ask` for the mapping at `found`, in the program's own structure at
-/// `at`, and puts right what the program knows otherwise. The result of the call.
+/// Asks the kernel with `ask` for the mapping at `found`, in the program's own structure at `at`,
+/// and corrects the start, end and flags that it shows. Returns the result of the call.
 pub(crate) fn answer(
     at: u64,
     question: Question,
@@ -74,7 +73,7 @@ pub(crate) fn answer(
         return Errno::EFAULT.raw();
     }
     if result == 0 {
-        // An older structure may end earlier.
+        // (A structure of an older version may end earlier.)
         for (n, (word, place)) in found.into_iter().zip([0u64, 8, 16]).enumerate() {
             let known = peek::read_value::<u64>(at + ANSWER + place);
             let differs = |it: u64| it != word && (n < 2 || (it ^ word) & WRITABLE != 0);
@@ -86,8 +85,8 @@ pub(crate) fn answer(
     result
 }
 
-/// The program has no such mapping. What else may be wrong with the question, the kernel
-/// says, if anything; what it tells of a mapping of ours is taken back.
+/// The result if the program has no such mapping. The kernel still checks the query, and its error
+/// counts. What it has written about a mapping of the runtime is undone.
 pub(crate) fn nothing(at: u64, [size, ..]: Question, ask: impl FnOnce() -> isize) -> isize {
     const LARGEST: u64 = 4096;
     let mut whole = alloc::vec![0; size.min(LARGEST) as usize];

@@ -1,5 +1,5 @@
-//! The text of `/proc/PID/smaps_rollup`: one entry that stands for all mappings, with sums of
-//! what `smaps` says of each (proc_pid_smaps(5)).
+//! The text of `/proc/PID/smaps_rollup`: one entry with the sums of all mappings' figures in
+//! `smaps` (proc_pid_smaps(5)).
 
 use crate::mappings::{Entry, parse};
 use crate::sizes::is_shared_memory;
@@ -7,7 +7,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use ppin_process::ours::Range;
 
-/// The text without what lies in `hidden`, by the list of `smaps`.
+/// The text without the figures of mappings in `hidden`, which `smaps` tells.
 #[must_use]
 pub(crate) fn native(text: &str, smaps: &[u8], hidden: &[Range]) -> String {
     let entries = parse(smaps).unwrap_or_default();
@@ -23,8 +23,8 @@ pub(crate) fn native(text: &str, smaps: &[u8], hidden: &[Range]) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// From the start of the first to the end of the last mapping; the kernel's own page beyond
-/// the program's memory does not count.
+/// The span from the first to the last mapping of the program; the kernel's own page beyond the
+/// program's memory does not count.
 fn span(line: &str, entries: &[Entry], hidden: &[Range]) -> Option<String> {
     let own = |it: &&Entry| !it.lies_in(hidden) && !it.rest.ends_with(b"[vsyscall]");
     let (first, last) = (entries.iter().find(own)?, entries.iter().rev().find(own)?);
@@ -32,7 +32,7 @@ fn span(line: &str, entries: &[Entry], hidden: &[Range]) -> Option<String> {
     Some(format!("{:08x}-{:08x} {behind}", first.start, last.end))
 }
 
-/// A figure without our part.
+/// A figure without the part of hidden mappings.
 fn less(line: &str, entries: &[Entry], hidden: &[Range]) -> Option<String> {
     let (name, value) = line.trim_end().split_once(':')?;
     let kb: u64 = value.strip_suffix(" kB")?.trim().parse().ok()?;
@@ -46,7 +46,7 @@ fn less(line: &str, entries: &[Entry], hidden: &[Range]) -> Option<String> {
     Some(format!("{name}:{:width$} kB\n", kb.saturating_sub(ours)))
 }
 
-/// What `entry` adds to the figure `name`. Three are not in `smaps`: `Pss` by kind.
+/// The part of `entry` in the figure `name`. Three figures (`Pss` by kind) are not in `smaps`.
 fn part(entry: &Entry, name: &str) -> u64 {
     let pss = entry.figure(b"Pss:");
     let anonymous = pss.min(entry.figure(b"Anonymous:"));

@@ -1,11 +1,11 @@
-//! How much of a process is ours, in the terms of `/proc/PID/status` and `statm`
+//! Sizes of the runtime's part of the process, in the terms of `/proc/PID/status` and `statm`
 //! (proc_pid_status(5)).
 
 use crate::mappings::{Entry, parse};
 use ppin_os::mem::PAGE;
 use ppin_process::ours::Range;
 
-/// In kB, each a part of what the kernel counts for the process.
+/// Sizes in kB, each a part of the kernel's figure for the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sizes {
     /// All mappings (`VmSize`).
@@ -23,7 +23,7 @@ pub(crate) struct Sizes {
 }
 
 impl Sizes {
-    /// All that is resident (`VmRSS`).
+    /// All resident memory (`VmRSS`).
     #[must_use]
     pub(crate) fn resident(&self) -> i64 {
         self.anonymous + self.file + self.shared
@@ -49,7 +49,7 @@ impl Sizes {
     }
 }
 
-/// Whether device, inode and path are those of shared memory.
+/// Whether `rest` (device, inode and path of an entry) is that of shared memory.
 pub(super) fn is_shared_memory(rest: &[u8]) -> bool {
     let path = rest.iter().position(|byte| *byte == b'/');
     path.is_some_and(|at| {
@@ -59,8 +59,8 @@ pub(super) fn is_shared_memory(rest: &[u8]) -> bool {
     })
 }
 
-/// The part that lies in `hidden`, by the list of `smaps`. Of the `guarded` pages the
-/// kernel believes that they are code which nobody may write to.
+/// The sizes of mappings in `hidden`, by the list of `smaps`. The kernel counts the `guarded` pages
+/// as code, although the program has made them writable.
 #[must_use]
 pub(crate) fn of(smaps: &[u8], hidden: &[Range], guarded: usize) -> Sizes {
     let entries = parse(smaps).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! The text of `/proc/PID/status`, `stat` and `statm` as it would be without us
-//! (proc_pid_status(5), proc_pid_stat(5), proc_pid_statm(5)).
+//! The text of `/proc/PID/status`, `stat` and `statm` as it would be natively (proc_pid_status(5),
+//! proc_pid_stat(5), proc_pid_statm(5)).
 
 use crate::sizes::Sizes;
 use alloc::format;
@@ -8,18 +8,18 @@ use alloc::vec::Vec;
 use ppin_os::mem::PAGE;
 use ppin_os::signals::SigSet;
 
-/// What signals are to the app.
+/// Signal sets as the app knows them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Signals {
-    /// Of the thread.
+    /// Signals that the thread blocks.
     pub blocked: SigSet,
-    /// Dispositions of the process.
+    /// Signals that the process ignores.
     pub ignored: SigSet,
-    /// The same, those that have a handler.
+    /// Signals for which the process has a handler.
     pub caught: SigSet,
-    /// Held back for the thread, which the kernel does not know as pending.
+    /// Signals that the VM holds for the thread, which the kernel does not show as pending.
     pub held: SigSet,
-    /// The same for the process.
+    /// Signals that the VM holds for the process.
     pub held_for_all: SigSet,
 }
 
@@ -65,7 +65,7 @@ fn set(key: &str, value: &str, signals: &Signals) -> Option<String> {
     Some(format!("{shown:016x}"))
 }
 
-/// `/proc/PID/stat`: fields behind the name, which is in parentheses and may hold any.
+/// `/proc/PID/stat`: fields after the name, which is in parentheses and may hold any character.
 #[must_use]
 pub(crate) fn stat(text: &str, signals: Option<&Signals>, ours: &Sizes) -> String {
     const STATE: usize = 3;
@@ -81,7 +81,7 @@ pub(crate) fn stat(text: &str, signals: Option<&Signals>, ours: &Sizes) -> Strin
 
 /// Field `n`, as proc_pid_stat(5) counts.
 fn field(n: usize, value: &str, signals: Option<&Signals>, ours: &Sizes) -> Option<String> {
-    /// Sets of signals as these fields have them.
+    /// The signals that these fields show.
     const CLASSIC: SigSet = (1 << 31) - 1;
     let number: i64 = value.parse().ok()?;
     match n {
@@ -103,8 +103,7 @@ fn pages(kb: i64) -> i64 {
     kb / (PAGE as i64 >> 10)
 }
 
-/// `/proc/PID/statm`: all, resident, of that shared, the program's code, nothing, data
-/// with the stack, nothing; in pages.
+/// `/proc/PID/statm`, in pages: total, resident, shared part of that, code, 0, data with stack, 0.
 #[must_use]
 pub(crate) fn statm(text: &str, ours: &Sizes) -> String {
     let (file, data) = (ours.file + ours.shared, ours.data);

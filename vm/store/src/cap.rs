@@ -1,8 +1,8 @@
 //! Keeping the database below its cap (`ppin_persist::evict`).
 //!
-//! A run that has written adds to the file that tells how much the database has grown. Only
-//! when that says that the cap may be passed, all of it is counted, and what is of least use
-//! goes. Who else has the lock does that already.
+//! A run that has written units adds to the file that records how much the database has grown. Only
+//! when the file says that the cap may be exceeded, all units are counted, and the least useful are
+//! removed. If another process holds the lock, it is doing that already.
 
 use crate::trusted::judged;
 use crate::{Folder, Store, identity};
@@ -20,35 +20,35 @@ use ppin_persist::{Geometry, Head};
 /// Identity of an image (`ppin_persist::identity`).
 pub type Identity = [u8; 32];
 
-/// Units of an image.
+/// The folder with the units of an image.
 struct Found {
-    /// Their folder, under the database.
+    /// Path of the folder, relative to the database.
     relative: String,
     image: Identity,
     bytes: u64,
     used: (i64, u32),
 }
 
-/// What a run that has written knows of the database that it has written to.
+/// Facts about the run and the database that it has written to.
 #[derive(Debug)]
 pub struct Written<'a> {
     /// The database.
     pub db: &'a str,
     /// Bytes that its units may take.
     pub cap: u64,
-    /// Identities of the images that the run uses: they stay.
+    /// Identities of the images that the run uses; their units are not removed.
     pub needed: BTreeSet<Identity>,
 }
 
-/// At the end of a run: what it has written is counted. `used` gives the folders of the units
-/// that the run uses, relative to the database.
+/// Counts what the run has written, at its end, and keeps the database below its cap. `used`
+/// returns the folders of the units that the run uses, relative to the database.
 pub fn keep(store: &mut Store, written: &Written<'_>, used: impl FnOnce() -> Vec<String>) {
     let bytes = core::mem::take(&mut store.written);
     if bytes == 0 {
         return;
     }
     if core::mem::take(&mut store.began) {
-        // What is used along with a new image is as new.
+        // Units used together with those of a new image count as used now.
         for folder in used() {
             file::touch(&format!("{}/{folder}", written.db));
         }
@@ -58,7 +58,7 @@ pub fn keep(store: &mut Store, written: &Written<'_>, used: impl FnOnce() -> Vec
     }
 }
 
-/// Notes the growth; whether the cap may be passed, or nothing is known yet.
+/// Adds the growth to the file; returns whether the cap may be exceeded, or the size is unknown.
 fn may_be_above(store: &mut Store, written: &Written<'_>, bytes: u64) -> bool {
     let added = evict::growth(bytes) as usize;
     let Some((file, before)) = growth_file(store, written.db) else {
@@ -71,14 +71,14 @@ fn may_be_above(store: &mut Store, written: &Written<'_>, bytes: u64) -> bool {
     before == 0 || after > written.cap / evict::GROWTH_UNIT
 }
 
-/// The file, and its length.
+/// The growth file, and its length.
 fn growth_file(store: &mut Store, db: &str) -> Option<(File, u64)> {
     let file = store.own_file(db, GROWTH, c::O_APPEND)?;
     let len = file.stat().ok()?.size;
     Some((file, len))
 }
 
-/// Counts everything, and makes room if it is too much.
+/// Counts all units, and removes some if they exceed the cap.
 fn look(store: &mut Store, written: &Written<'_>) {
     let db = written.db;
     let Some(lock) = store.own_file(db, TIDY_LOCK, 0) else {
@@ -143,13 +143,13 @@ fn choose(store: &mut Store, written: &Written<'_>, all: &[Found]) -> Vec<usize>
     evict::choose(&candidates, written.cap)
 }
 
-/// Whether the image's file is gone, or has become another.
+/// Whether the image's file is gone, or another image is at its path.
 fn is_dead(store: &mut Store, db: &str, found: &Found) -> bool {
     let Some(path) = store
         .folder(db, &found.relative)
         .and_then(|dir| image_path(&dir))
     else {
-        // Nothing readable.
+        // No unit is readable.
         return true;
     };
     if !path.starts_with('/') {
@@ -161,7 +161,7 @@ fn is_dead(store: &mut Store, db: &str, found: &Found) -> bool {
     }
 }
 
-/// Path of the image as one of its units says.
+/// Path of the image, from the head of one of its units.
 fn image_path(dir: &Folder) -> Option<String> {
     const MOSTLY: usize = 4096;
     dir.unit_names().iter().rev().find_map(|name| {
@@ -187,14 +187,14 @@ fn remove(store: &mut Store, db: &str, found: &Found) {
     }
     let path = format!("{db}/{}", found.relative);
     file::remove_dir(&path);
-    // The folder above it goes with the last.
+    // The folder above is removed with the last folder in it.
     if let Some((above, _)) = path.rsplit_once('/') {
         file::remove_dir(above);
     }
 }
 
 impl Store {
-    /// Opens a file of the database's own folder for writing, or makes it.
+    /// Opens or creates a file in the database's own folder for writing.
     fn own_file(&mut self, db: &str, name: &str, flags: u32) -> Option<File> {
         if !self.leads(db, "") {
             return None;

@@ -1,4 +1,4 @@
-//! A folder of units that is open.
+//! An open folder of units.
 
 use crate::fault::Fault;
 use crate::trusted::{judged, open_file, tag};
@@ -11,15 +11,16 @@ use ppin_os::{Errno, Result as SysResult, c, dir, time};
 use ppin_persist::paths::{FILE_MODE, TEMPORARY, UnitName, is_left_behind};
 use ppin_persist::trust::Kind;
 
-/// See the module. Files are reached from it, whatever happens to its path.
+/// An open folder of units. Files are opened relative to it, so that a change of its path does no
+/// harm.
 #[derive(Debug)]
 pub struct Folder {
     dir: File,
-    /// For words.
+    /// Path for messages.
     path: String,
     user: u32,
     stat: Stat,
-    /// It has been read to its end.
+    /// Whether the folder has been read to its end.
     listed: Cell<bool>,
 }
 
@@ -27,7 +28,7 @@ impl Folder {
     pub(crate) fn open(path: &str, user: u32) -> Result<Self, Fault> {
         let flags = c::O_RDONLY | c::O_DIRECTORY | c::O_NOFOLLOW;
         let dir = File::open(path, flags, 0).map_err(|e| match file::stat_of(path) {
-            // Of a link, too, the kernel says that it is no directory.
+            // (The kernel also says of a symbolic link that it is no directory.)
             Ok(stat) => judged(Kind::Folder, &stat, user)
                 .err()
                 .unwrap_or_else(|| e.into()),
@@ -44,19 +45,19 @@ impl Folder {
         })
     }
 
-    /// Its path, for words.
+    /// Path of the folder, for messages.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Its state when it was opened.
+    /// State of the folder when it was opened.
     #[must_use]
     pub fn stat(&self) -> &Stat {
         &self.stat
     }
 
-    /// Sets its modification time to now.
+    /// Sets the folder's modification time to now.
     pub fn touch(&self) {
         let _ = self.dir.set_mtime(0, c::UTIME_NOW);
     }
@@ -64,12 +65,12 @@ impl Folder {
     /// Opens a file for reading, if it may be trusted.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason why it is not used.
     pub fn open_file(&self, name: &str) -> Result<(File, Stat), Fault> {
         open_file(self.dir.fd(), name, self.user)
     }
 
-    /// All names.
+    /// All names in the folder.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         if self.listed.replace(true) {
@@ -78,7 +79,7 @@ impl Folder {
         dir::list(&self.dir).unwrap_or_default()
     }
 
-    /// Names of its units, in the order in which they are consulted.
+    /// Names of the units in the folder, in the order in which they are searched.
     #[must_use]
     pub fn unit_names(&self) -> Vec<UnitName> {
         let names = self.names();
@@ -90,8 +91,8 @@ impl Folder {
         units
     }
 
-    /// Makes the file `name` of `bytes`, whole or not at all. It is written without a name, so
-    /// that nothing is left of it if the process is killed meanwhile.
+    /// Writes the file `name` with the contents `bytes`, completely or not at all. It is written
+    /// without a name first, so that no part of it stays if the process is killed meanwhile.
     ///
     /// # Errors
     /// The kernel's; nothing is left behind.
@@ -99,7 +100,7 @@ impl Folder {
         if !file::may_write(bytes.len()) {
             return Err(Errno::EFBIG);
         }
-        // Not every file system knows files without names.
+        // (Not every file system supports files without names.)
         let Ok(file) = self.create(".", c::O_TMPFILE) else {
             return self.publish_renamed(name, bytes);
         };
@@ -108,8 +109,8 @@ impl Folder {
         named.or_else(|_| self.publish_renamed(name, bytes))
     }
 
-    /// The same by way of a temporary name, in place of what has the name. The lock tells
-    /// others that the writer lives.
+    /// Publishes a file by way of a temporary name, replacing a file of the same name. The lock on
+    /// it tells others that the writer is alive.
     fn publish_renamed(&self, name: &str, bytes: &[u8]) -> SysResult<()> {
         let temporary = format!("{TEMPORARY}{:016x}", tag());
         let file = self.create(&temporary, c::O_CREAT | c::O_EXCL | c::O_NOFOLLOW)?;
@@ -128,7 +129,7 @@ impl Folder {
         File::create_at(self.dir.fd(), &file::c_path(name), flags, FILE_MODE)
     }
 
-    /// Removes what writers that are dead have left here.
+    /// Removes temporary files that killed writers have left in the folder.
     pub fn sweep(&self) {
         let (now, _) = time::real();
         let mut names = self.names();
@@ -145,7 +146,7 @@ impl Folder {
         })
     }
 
-    /// Length of a file; of what cannot be used, 0.
+    /// Length of a file; 0 if it cannot be read.
     #[must_use]
     pub fn size_of(&self, name: &str) -> u64 {
         file::stat_at(self.dir.fd(), name).map_or(0, |stat| stat.size)

@@ -1,4 +1,4 @@
-//! Which image a file is: see [`ppin_persist::identity`].
+//! Identities of image files: see [`ppin_persist::identity`].
 
 use ppin_os::c;
 use ppin_os::file::{File, Stat};
@@ -12,7 +12,7 @@ pub fn of_path(path: &str) -> Option<[u8; 32]> {
     of_open(&file, &stat)
 }
 
-/// Identity of the file at `path` if it still is the one in state `stat`.
+/// Identity of the file at `path`, if its state is still `stat`.
 #[must_use]
 pub fn of_file(path: &str, stat: &Stat) -> Option<[u8; 32]> {
     let file = File::open(path, c::O_RDONLY | c::O_NONBLOCK, 0).ok()?;

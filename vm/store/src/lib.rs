@@ -1,10 +1,10 @@
-//! Folders and files of the databases, as far as they may be trusted.
+//! Access to the folders and files of the databases that may be trusted.
 //!
-//! The rule is `ppin_persist::trust`'s: ours or root's, nobody else may write, no symbolic
-//! link from the database down, and nothing but directories and regular files. The folders
-//! that lead to units are judged once in a run, from the top down; the folder of an image's
-//! units and every file are judged by what was opened. What is refused is said once in the
-//! statistics. No descriptor outlives the work that it was opened for.
+//! The rule is `ppin_persist::trust`'s: owned by the user or by root, writable by no other user, no
+//! symbolic link from the database down, and only directories and regular files. The folders that
+//! lead to units are judged once in a run, from the top down. The folder of an image's units and
+//! every file are judged when they are open. A refusal is reported once in the statistics. Each
+//! descriptor is closed when its work is done.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -29,26 +29,25 @@ use ppin_persist::trust::Kind;
 use trusted::judged;
 pub use trusted::tag;
 
-/// What this run has found out about folders.
+/// Verdicts of this run about folders, and counts of what it has written.
 #[derive(Debug, Default)]
 pub struct Store {
     /// Effective user when the first folder was judged.
     user: Option<u32>,
-    /// Folders that are there, and whether they are trusted.
+    /// Folders that exist, and whether they are trusted.
     judged: Vec<(String, bool)>,
-    /// What was refused and has not been said yet.
+    /// Refusals that are not yet reported.
     refused: Vec<String>,
     /// Bytes of units written and not counted yet.
     written: u64,
-    /// A folder of units was begun.
+    /// Whether this run has created a folder of units.
     began: bool,
     /// The time when it was first asked for, in seconds.
     now: Option<i64>,
 }
 
 impl Store {
-    /// The folder `relative` of database `db`, open; `None` if it is not there or must not
-    /// be used.
+    /// Opens the folder `relative` of database `db`; `None` if it is missing or must not be used.
     pub fn folder(&mut self, db: &str, relative: &str) -> Option<Folder> {
         let above = relative.rsplit_once('/').map_or("", |(above, _)| above);
         let path = format!("{db}/{relative}");
@@ -65,13 +64,13 @@ impl Store {
         }
     }
 
-    /// The same; what is missing is made.
+    /// Opens the folder `relative` of database `db`, and creates folders that are missing.
     ///
     /// # Errors
-    /// What cannot be made or must not be used, and why, in one sentence.
+    /// What cannot be created or must not be used, and why, in one sentence.
     pub fn make_folder(&mut self, db: &str, relative: &str) -> Result<Folder, String> {
         for step in steps(db, relative) {
-            // The database itself is there, or is not ours to make.
+            // (The database's own folder is never created here.)
             if step != db {
                 let made = file::make_dir(&step);
                 self.began |= made.map_err(|e| format!("cannot make the folder {step} ({e})"))?;
@@ -85,12 +84,12 @@ impl Store {
         Folder::open(&path, user).map_err(|fault| format!("{path}: {fault}"))
     }
 
-    /// What was refused since this was last asked, in words.
+    /// Messages about refusals since the last call.
     pub fn refusals(&mut self) -> Vec<String> {
         core::mem::take(&mut self.refused)
     }
 
-    /// So many bytes of units were written.
+    /// Notes that `len` bytes of units were written.
     pub fn wrote(&mut self, len: usize) {
         self.written += len as u64;
     }
@@ -101,7 +100,7 @@ impl Store {
         self.written != 0
     }
 
-    /// Notes that what lies in `folder` is used, at most once a day.
+    /// Notes that the units in `folder` are used, at most once a day.
     pub fn note_use(&mut self, folder: &Folder) {
         let now = *self.now.get_or_insert_with(|| time::real().0);
         if is_due(folder.stat().mtime.0, now) {
@@ -109,7 +108,7 @@ impl Store {
         }
     }
 
-    /// Whether all folders from `db` down to `relative` are there and trusted.
+    /// Whether all folders from `db` down to `relative` exist and are trusted.
     fn leads(&mut self, db: &str, relative: &str) -> bool {
         steps(db, relative).iter().all(|step| self.trusts(step))
     }
@@ -137,7 +136,8 @@ impl Store {
             .map(|(_, verdict)| *verdict)
     }
 
-    /// What is missing may still come; the rest is said, and not tried again.
+    /// Notes a refusal. A missing folder may still be created; other faults are reported, and the
+    /// path is not tried again.
     fn refuse(&mut self, path: &str, fault: &Fault) {
         if matches!(fault, Fault::Missing) {
             return;

@@ -1,4 +1,4 @@
-//! Translating: from app bytes to a fragment in the cache.
+//! Translates app bytes to a fragment in the code cache.
 
 use crate::flush::flush;
 use crate::{changes, predictable, sequence};
@@ -14,8 +14,9 @@ use ppin_os::{peek, time, userfault};
 use ppin_process::vm::Vm;
 use ppin_relocator::Fragment;
 
-/// Translates `pc` and returns the fragment's entry. `None`: from here on all stores are watched
-/// for restartable sequences, so it must be sought under that assumption.
+/// Translates `pc` and returns the fragment's entry. `None`: the translation has found that all
+/// stores must be watched for restartable sequences. Then the caller must look `pc` up again, under
+/// that assumption.
 pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let started = time::ticks();
     let region = ppin_process::app_code::region(vm, pc);
@@ -26,10 +27,10 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let mut context = context;
     if let Some(region) = region.filter(|r| r.writable) {
         let first = request(pc, base, context, (&buffer[..len], end), &sequences);
-        // No page is guarded that the trace does not touch.
+        // Guard only the pages that the trace is made from.
         let likely = ppin_jit::choose(&first).source_len() as usize;
-        context = context.with(watched(vm, &region, pc, likely));
-        // What was read before the guard stood may be old already.
+        context = context.with(ensure_watched(vm, &region, pc, likely));
+        // Bytes that were read before the guard was set may have changed since.
         (len, end) = fetch_steady(vm, region, pc, likely, &mut buffer);
     }
     let mut request = request(pc, base, context, (&buffer[..len], end), &sequences);
@@ -66,7 +67,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     Some(entry)
 }
 
-/// To translate the trace at `pc`, of which so much can be read.
+/// The request to translate the trace at `pc` from the bytes that could be read.
 fn request<'a>(
     pc: AppPc,
     image: ImageBase,
@@ -85,7 +86,7 @@ fn request<'a>(
     }
 }
 
-/// As [`fetch`], but no more than what is guarded of `likely` bytes.
+/// Fetches app bytes like [`fetch`], but only as many of the `likely` bytes as are guarded.
 fn fetch_steady(
     vm: &Vm,
     region: Region,
@@ -101,8 +102,9 @@ fn fetch_steady(
     (len, end)
 }
 
-/// Has changes of the `len` bytes at `pc` noticed; what must be assumed of code there.
-fn watched(vm: &mut Vm, region: &Region, pc: AppPc, len: usize) -> Context {
+/// Makes sure that changes of the `len` bytes at `pc` are noticed; returns what a translation of
+/// them must assume.
+fn ensure_watched(vm: &mut Vm, region: &Region, pc: AppPc, len: usize) -> Context {
     changes::watch(vm, region, pc.0, len as u64);
     if vm.code.guards.is_volatile(pc.0) {
         vm.code.guards.assumed(pc.0, region.shared)
@@ -111,7 +113,7 @@ fn watched(vm: &mut Vm, region: &Region, pc: AppPc, len: usize) -> Context {
     }
 }
 
-/// What `fragment` is made for.
+/// The kind of `fragment`.
 fn kind_of(fragment: &Fragment, in_sequence: bool) -> Kind {
     match (fragment.instructions, in_sequence) {
         (0, _) => Kind::Trap,
@@ -120,16 +122,16 @@ fn kind_of(fragment: &Fragment, in_sequence: bool) -> Kind {
     }
 }
 
-/// The translation of `pc` that was in use before, if memory holds again, or still, what it
-/// was made from: generators of code take the right to execute it away from all they have
-/// made whenever they add to it, and write beside what is executed.
+/// Takes a dormant translation of `pc` into use again, if memory still (or again) holds the bytes
+/// it was made from. JIT compilers remove the execute permission of all their code whenever they
+/// add to it, and write beside the code that is executed.
 pub fn wake(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let id = vm.code.dormant(pc, context)?;
     let fresh = vm.code.fragment(id);
     let (image, len) = (fresh.image(), u64::from(fresh.code().source_len));
     let region = ppin_process::app_code::region(vm, pc).filter(|r| r.image == image)?;
     let inside = pc.0 + len <= region.end && vm.rseq.near(pc).is_empty();
-    if !inside || !guarded(vm, &region, pc, len, context) {
+    if !inside || !ensure_noticed(vm, &region, pc, len, context) {
         return None;
     }
     let fresh = vm.code.fragment(id);
@@ -143,9 +145,9 @@ pub fn wake(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     same.then_some(entry)
 }
 
-/// Sees to it that changes of the source are noticed, before it is read; `false` if code
-/// with these assumptions does not do.
-fn guarded(vm: &mut Vm, region: &Region, pc: AppPc, len: u64, context: Context) -> bool {
+/// Makes sure that changes of the source are noticed, before it is read; `false` if a translation
+/// with the assumptions of `context` cannot be used.
+fn ensure_noticed(vm: &mut Vm, region: &Region, pc: AppPc, len: u64, context: Context) -> bool {
     if context.contains(Context::VOLATILE) {
         return true;
     }
@@ -155,13 +157,13 @@ fn guarded(vm: &mut Vm, region: &Region, pc: AppPc, len: u64, context: Context) 
     !vm.code.guards.is_volatile(pc.0) && vm.code.guards.steady(pc.0, len) == len
 }
 
-/// Reads code at `pc` as far as it is there; how many bytes.
+/// Reads the code at `pc` that is in memory; returns the number of bytes.
 fn read(pc: AppPc, buffer: &mut [u8]) -> usize {
     let len = userfault::readable(pc.0, buffer.len());
     peek::read(pc.0, &mut buffer[..len])
 }
 
-/// App bytes from `pc` on, and why they end.
+/// Reads app bytes from `pc` on; returns their number and why they end.
 fn fetch(region: Option<Region>, pc: AppPc, buffer: &mut [u8]) -> (usize, BytesEnd) {
     let Some(region) = region else {
         return (0, BytesEnd::Unreadable);
@@ -192,7 +194,7 @@ pub fn unchanged(fresh: &Fresh) -> bool {
     read(fresh.pc(), &mut now) == now.len() && *now == *fresh.source()
 }
 
-/// Gives `fragment` a place and makes it known; a full cache is flushed first.
+/// Installs `fragment` in the code cache, which is flushed first if it is full.
 pub fn install(
     vm: &mut Vm,
     image: ImageId,
@@ -217,8 +219,8 @@ pub fn install(
     vm.code.install(room, (image, pc), fragment, source, kind)
 }
 
-/// Whether `entry` is code that only says that its source cannot be translated.
+/// Whether `entry` is a trap stub for an instruction that cannot be translated.
 #[must_use]
-pub fn tells_only_of_trap(vm: &Vm, entry: CachePc) -> bool {
+pub fn is_trap_stub(vm: &Vm, entry: CachePc) -> bool {
     vm.code.fragment_at(entry.0).is_some_and(Fresh::is_trap)
 }

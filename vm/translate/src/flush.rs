@@ -1,9 +1,9 @@
-//! The cache is full.
+//! Flush of the code cache.
 
 use crate::save;
 use ppin_process::vm::Vm;
 
-/// Saves what is new, then forgets all fresh code.
+/// Saves new fragments, then removes all fresh code from the cache.
 pub(crate) fn flush(vm: &mut Vm) {
     vm.code.figures.flushes += 1;
     vm.log(format_args!("the cache is full: all fresh code goes"));

@@ -1,14 +1,13 @@
-//! From an app address to code that may run.
+//! From an app address to a translation in the code cache.
 //!
 //! ```text
-//! lookup       known, restored, or made now
+//! lookup       finds, restores or makes a translation
 //! compile      from app bytes to a fragment in the cache
 //! sequence/    restartable sequences, which are translated in one piece
-//! changes      the app's code has changed: what depends on it besides the code cache
-//! save/        fresh fragments become unit files; flush: the cache is full
+//! changes      invalidation when the app's code changes
+//! save/        fresh fragments become unit files; flush: empties a full cache
 //! ```
-//! All of it is done under the lock of the VM. No signal and no system call of the app's is
-//! known here.
+//! All functions here run under the VM lock. Signals and the app's system calls are the engine's.
 #![no_std]
 extern crate alloc;
 

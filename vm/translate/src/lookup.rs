@@ -1,4 +1,4 @@
-//! The translation of an app address: known, restored, or made now.
+//! Lookup of a translation: in the code cache, in the database, or made now.
 
 use crate::{changes, compile, sequence};
 use ppin_abi::addr::{AppPc, CachePc};
@@ -6,7 +6,8 @@ use ppin_abi::context::Context;
 use ppin_codecache::image::Region;
 use ppin_process::vm::Vm;
 
-/// The translation of `pc` under `context`: known, restored, or made now.
+/// Returns the translation of `pc` under `context`: from the code cache, from the database, or made
+/// now.
 pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     let context = effective(vm, pc, context);
     if let Some(entry) = sequence::entry(vm, pc, context) {
@@ -22,22 +23,23 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     if let Some(entry) = compile::wake(vm, pc, context) {
         return entry;
     }
-    if let Some(entry) = find(vm, pc, context) {
+    if let Some(entry) = find_persisted(vm, pc, context) {
         let at = entry.0;
         vm.log_at(format_args!("kept code at {at:#x} for"), pc);
         return entry;
     }
-    // At most twice: what is watched is watched for good.
+    // (Recurses once at most: after that, stores are watched for good.)
     compile::compile(vm, pc, context).unwrap_or_else(|| lookup(vm, pc, context))
 }
 
-/// The persisted translation of `pc`.
-fn find(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+/// The translation of `pc` in the database's units.
+fn find_persisted(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let Vm { code, library, .. } = vm;
     code.find_persisted(library, pc, context)
 }
 
-/// Code that may change unseen is translated with more assumptions.
+/// The context for `pc`: code whose changes the VM cannot notice is translated with more
+/// assumptions.
 fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
     let context = context.without(Context::CAREFUL.with(Context::WATCHED));
     let context = if vm.rseq.watching {

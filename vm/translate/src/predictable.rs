@@ -1,11 +1,12 @@
-//! Traces whose results can be foretold, for a tracer that steps a native process beside this one.
+//! Traces with predictable results, for a tracer that steps a native process in lockstep with this
+//! one.
 
 use ppin_api::Tool;
 use ppin_jit::{Chosen, Request};
 use ppin_relocator::Fragment;
 
-/// Translates so that an instruction whose result nobody can foretell is the last of its trace:
-/// the tracer can hand over the result then.
+/// Ends a trace at an instruction whose result is unpredictable (such as `rdtsc`), so that the
+/// tracer can copy the result after it.
 pub(crate) fn compile(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -> Fragment {
     if let Some(end) = unpredictable(request.bytes) {
         let cut = Request {
@@ -13,7 +14,7 @@ pub(crate) fn compile(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
             ..*request
         };
         let fragment = ppin_jit::compile(&cut, tool);
-        // The bytes may have been a part of another instruction.
+        // (The bytes found may have been part of another instruction.)
         if fragment.instructions != 0 {
             return fragment;
         }

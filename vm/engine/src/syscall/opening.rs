@@ -39,7 +39,7 @@ pub(super) fn handle(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     }
     if path.ends_with(userfault::DEVICE) {
         super::outcome::userfault_begins();
-    } else if !writes && listing::is_named_so(&path) {
+    } else if !writes && listing::has_known_name(&path) {
         listing::opened(fd as i32);
     }
     outcome

@@ -1,27 +1,27 @@
-//! What a run may spend on later runs: a fiftieth of the processor time that it has taken.
+//! How much a run may spend on later runs: a fiftieth of the processor time that it has used.
 //!
-//! Exploring a program thoroughly costs several times its start. Whoever waits for the
+//! Exploring a program thoroughly costs several times its start-up. The user who waits for the
 //! program must not wait for that, so it is left to `ppin warm`.
 
 use ppin_abi::boot::flag;
 use ppin_os::time;
 use ppin_process::vm::Vm;
 
-/// Share of the processor time: one part of so many.
+/// The run may spend one part in so many of its processor time.
 const SHARE: u64 = 50;
-/// What translating and writing one trace costs, in nanoseconds.
+/// Cost of translating and writing one trace, in nanoseconds.
 const TRACE: u64 = 10_000;
-/// Merging may always take so long, in nanoseconds.
+/// Time that merging may always take, in nanoseconds.
 const MERGE: u64 = 1_000_000;
-/// Nanoseconds in which a kilobyte of units is merged.
+/// Cost of merging a kilobyte of units, in nanoseconds.
 const KILOBYTE: u64 = 8_000;
 
-/// See the module.
+/// How much a run may spend on later runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowance {
-    /// The run is there to explore: `ppin warm`.
+    /// The run's purpose is to explore: `ppin warm`.
     pub exploring: bool,
-    /// Traces that may be translated though nothing has reached them.
+    /// Number of traces that may be translated although they were not executed.
     pub traces: usize,
     /// Bytes of units that may be merged.
     pub merge: u64,
@@ -38,7 +38,7 @@ impl Allowance {
         }
     }
 
-    /// For what is saved while the program runs on.
+    /// For saving while the program goes on.
     pub(super) const fn in_passing() -> Self {
         Self {
             exploring: false,
@@ -47,12 +47,12 @@ impl Allowance {
         }
     }
 
-    /// So many traces were translated.
+    /// Notes that `traces` traces were translated.
     pub(super) fn translated(&mut self, traces: usize) {
         self.traces = self.traces.saturating_sub(traces);
     }
 
-    /// So many bytes were merged.
+    /// Notes that `len` bytes were merged.
     pub(super) fn merged(&mut self, len: u64) {
         self.merge = self.merge.saturating_sub(len);
     }

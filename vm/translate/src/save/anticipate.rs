@@ -1,7 +1,8 @@
-//! Translating what was nearly executed: what lies beside the traces that a run had to
-//! translate is translated, too, before units are frozen, since the next run is likely to come
-//! by there. [`ppin_offline::explore`] says which traces those are. A run does so within its
-//! [`Allowance`]; one that explores (`ppin warm`) until the image is marked as explored.
+//! Translates neighbours of executed traces ahead of time. Before units are frozen, the neighbours
+//! of the traces that a run had to translate are translated, too, since the next run is likely to
+//! reach them. [`ppin_offline::explore`] decides which traces those are. An ordinary run stays
+//! within its [`Allowance`]; a run that explores (`ppin warm`) goes on until the image is marked as
+//! explored.
 
 use super::allowance::Allowance;
 use super::freeze::{self, Explorer, savable};
@@ -19,10 +20,11 @@ use ppin_persist::paths::unit_dir;
 use ppin_process::vm::Vm;
 use ppin_relocator::Fragment;
 
-/// Room that must be left in the cache, more than any trace takes.
+/// Bytes that must be free in the cache, more than any trace takes.
 const ROOM: u64 = 4 << 20;
 
-/// Freezes everything fresh at the end of a process, and what is likely to be needed next time.
+/// Freezes all fresh fragments at the end of a process, and traces that the next run is likely to
+/// need.
 pub fn at_end(vm: &mut Vm) {
     let allowance = &mut Allowance::of_run(vm);
     let beside = Beside {
@@ -34,9 +36,9 @@ pub fn at_end(vm: &mut Vm) {
     freeze::all(vm, allowance, &beside);
 }
 
-/// What lies beside the traces of this run.
+/// Explorer that adds the neighbours of this run's traces.
 struct Beside {
-    /// The process's own file, in a run that explores.
+    /// Path of the program, in a run that explores.
     program: String,
 }
 
@@ -50,10 +52,10 @@ impl Explorer for Beside {
     }
 }
 
-/// Adds the neighbours of the image's traces; whether that were all. `program`: the
-/// process's own file, in a run that explores.
+/// Adds the neighbours of the image's traces; returns whether all were added. `program`: path of
+/// the program, in a run that explores.
 fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance) -> bool {
-    // What is watched for sequences could not be saved.
+    // (Code whose stores are watched for sequences cannot be saved.)
     let possible = has_room(vm) && !vm.rseq.watching;
     if !possible || !allowance.exploring && allowance.traces == 0 {
         return false;
@@ -90,14 +92,14 @@ fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
     approach == Approach::AllBranches && vm.code.fragments() < most
 }
 
-/// Whether another trace fits in without a flush, which would take away those that are
-/// being added to.
+/// Whether another trace fits into the cache without a flush, which would remove the traces whose
+/// neighbours are added.
 fn has_room(vm: &Vm) -> bool {
     vm.code.has_room(ROOM) && !vm.code.is_short(vm.filtered)
 }
 
-/// Whether an image without fresh traces shall be explored all the same: that of `program`.
-/// Not a library: what another program runs of it would lie scattered among what none does.
+/// Whether an image without fresh traces shall still be explored: only that of `program`. A library
+/// is not: traces that other programs need would lie scattered among traces that no program needs.
 fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     let image = vm.code.images.get(id);
     let own = !program.is_empty() && image.path == program;
@@ -111,7 +113,7 @@ fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     })
 }
 
-/// Translates what `search` asks for.
+/// Translates the targets that `search` asks for.
 fn follow(vm: &mut Vm, id: ImageId, mut search: Search, most: usize) {
     while let Some(wave) = search.wave() {
         let targets = wave.into_iter();
@@ -122,14 +124,14 @@ fn follow(vm: &mut Vm, id: ImageId, mut search: Search, most: usize) {
     }
 }
 
-/// Translates `target` if it lies in the image, has no translation, and the cache has room
-/// and fewer than `most` fragments; the fresh fragment that is there.
+/// Translates `target` if it lies in the image, has no translation, and the cache has room and
+/// fewer than `most` fragments. Returns the fresh fragment of `target`.
 fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<FragmentId> {
     let pc = target.off.at(vm.code.images.get(id).base);
     let here = vm.code.images.region(pc).is_some_and(|r| r.image == id);
     let room = vm.code.fragments() < most && has_room(vm);
     if here && room && !is_known(vm, id, pc, target) {
-        // (Nothing else may be learned of sequences now.)
+        // (No sequence may be discovered any more, so the result can be ignored.)
         let _ = compile::compile(vm, pc, target.context);
     }
     vm.code.known(pc, target.context).filter(|_| here)
@@ -145,7 +147,7 @@ fn has(units: &[Bound], target: Target) -> bool {
         .any(|unit| unit.has(target.off, target.context))
 }
 
-/// Where executed traces of earlier runs may lead and nothing is translated yet.
+/// Exits of traces executed in earlier runs whose targets have no translation yet.
 fn siblings_of(vm: &Vm, id: ImageId, fresh: &[FragmentId], approach: Approach) -> Vec<Target> {
     let near: &[ImageOff] = &heads(vm, fresh);
     let heads = match approach {
@@ -160,7 +162,7 @@ fn siblings_of(vm: &Vm, id: ImageId, fresh: &[FragmentId], approach: Approach) -
     explore::siblings(near, exits, |target| has(units, *target))
 }
 
-/// Where the fragments begin, ascending.
+/// Heads of the fragments, ascending.
 fn heads(vm: &Vm, fragments: &[FragmentId]) -> Vec<ImageOff> {
     let mut heads: Vec<ImageOff> = codes(vm, fragments).map(|code| code.head).collect();
     heads.sort_unstable();

@@ -1,6 +1,6 @@
-//! Freezing: fresh fragments of each image become a new unit file.
+//! Freezing: writes the fresh fragments of each image to a new unit file.
 //!
-//! Nothing here fails the program: what cannot be saved is a note.
+//! An error does not affect the program: it becomes a note in the statistics.
 
 use super::allowance::Allowance;
 use super::tidy;
@@ -19,18 +19,18 @@ use ppin_process::vm::Vm;
 use ppin_relocator::{Fragment, FragmentRef, RelocKind};
 use ppin_store::{self as store, Folder};
 
-/// Adds to an image what later runs are likely to need, before it is frozen.
+/// Adds traces to an image that later runs are likely to need, before it is frozen.
 pub(super) trait Explorer {
-    /// Whether an image without fresh traces shall be explored all the same.
+    /// Whether an image without fresh traces shall still be explored.
     fn is_due(&self, vm: &mut Vm, id: ImageId) -> bool;
-    /// Adds neighbours of the image's traces; whether that were all.
+    /// Adds neighbours of the image's traces; returns whether all were added.
     fn explore(&self, vm: &mut Vm, id: ImageId, allowance: &mut Allowance) -> bool;
 }
 
-/// Nothing is added.
-pub(super) struct AsItIs;
+/// Explorer that adds no traces.
+pub(super) struct AddNothing;
 
-impl Explorer for AsItIs {
+impl Explorer for AddNothing {
     fn is_due(&self, _: &mut Vm, _: ImageId) -> bool {
         false
     }
@@ -40,7 +40,8 @@ impl Explorer for AsItIs {
     }
 }
 
-/// Freezes everything fresh, and uses the new units at once: the cache is about to be flushed.
+/// Freezes all fresh fragments and maps the new units at once, because the cache is about to be
+/// flushed.
 pub fn in_passing(vm: &mut Vm) {
     if !vm.library.may_save() {
         return;
@@ -49,7 +50,7 @@ pub fn in_passing(vm: &mut Vm) {
     let allowance = &mut Allowance::in_passing();
     for id in vm.code.images.ids() {
         remove_damaged(vm, id);
-        if let Some((key, dir, name)) = freeze(vm, id, allowance, &AsItIs) {
+        if let Some((key, dir, name)) = freeze(vm, id, allowance, &AddNothing) {
             vm.code.map_unit(&vm.library, id, &key, &dir, &name);
         }
     }
@@ -57,7 +58,7 @@ pub fn in_passing(vm: &mut Vm) {
     vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
 }
 
-/// Freezes everything fresh; nothing will be frozen for a long time, or ever again.
+/// Freezes all fresh fragments, for the last time in this process or for a long time.
 pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explorer) {
     if !vm.library.may_save() {
         return;
@@ -72,10 +73,10 @@ pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explor
     vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
 }
 
-/// The same while the process runs on, as it is.
+/// Freezes all fresh fragments while the process goes on, without exploring.
 pub fn in_run(vm: &mut Vm) {
     let allowance = &mut Allowance::of_run(vm);
-    all(vm, allowance, &AsItIs);
+    all(vm, allowance, &AddNothing);
 }
 
 /// Key of an image's units.
@@ -120,19 +121,20 @@ fn remove_damaged(vm: &mut Vm, id: ImageId) {
     let Some(key) = key_of(vm, id) else {
         return;
     };
-    // What lies in a database that is only read has no namesake here.
+    // (A damaged unit of a read-only database has no namesake in the folder written to.)
     if let Some(dir) = vm.library.own_folder(&paths::unit_dir(&key)) {
         let names: Vec<String> = names.iter().map(UnitName::file_name).collect();
         tidy::remove(&dir, &names);
     }
 }
 
-/// Freezes the fresh fragments of one image, or of one that is being unmapped.
+/// Freezes the fresh fragments of one image, which may be about to be unmapped.
 pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, Folder, UnitName)> {
-    freeze(vm, id, &mut Allowance::in_passing(), &AsItIs)
+    freeze(vm, id, &mut Allowance::in_passing(), &AddNothing)
 }
 
-/// The same, with what the explorer adds as far as the allowance goes.
+/// Freezes the fresh fragments of one image, with the traces that `explorer` adds within the
+/// allowance.
 fn freeze(
     vm: &mut Vm,
     id: ImageId,
@@ -171,7 +173,7 @@ fn freeze(
     }
 }
 
-/// Memory that it takes to write these fragments and to take small neighbours in.
+/// Memory needed to write these fragments and to merge small units with them.
 fn work(vm: &Vm, fresh: &[FragmentId]) -> usize {
     const ROOM: usize = 1 << 20;
     const TIMES: usize = 8;
@@ -185,12 +187,12 @@ fn work(vm: &Vm, fresh: &[FragmentId]) -> usize {
 /// A unit to be written.
 struct Draft {
     key: Key,
-    /// Where it will lie, if there is something already.
+    /// The folder of the image's units, if it exists.
     dir: Option<Folder>,
-    /// What is there.
+    /// Names of the units in the folder.
     names: Vec<UnitName>,
     name: UnitName,
-    /// All neighbours of what it and those before it hold have been looked at.
+    /// All neighbours of the traces in this unit and those before it have been explored.
     explored: bool,
 }
 
@@ -218,7 +220,7 @@ impl Draft {
     }
 }
 
-/// Numbers of the image's fragments that may be frozen, in order of first execution.
+/// The image's fragments that may be frozen, in order of first execution.
 pub(super) fn savable(vm: &Vm, id: ImageId) -> Vec<FragmentId> {
     let image = vm.code.images.get(id);
     if !image.may_be_kept() {
@@ -231,8 +233,8 @@ pub(super) fn savable(vm: &Vm, id: ImageId) -> Vec<FragmentId> {
     vm.code.unsaved(id, wanted)
 }
 
-/// What another process has published since this image was asked for, a sibling by fork above
-/// all, is neither saved nor explored from again.
+/// Marks fragments as saved that another process, such as a sibling by fork, has published since
+/// this image was looked up. They are neither saved nor explored from again.
 fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
     let Some(dir) = &draft.dir else {
         return;
@@ -254,14 +256,14 @@ fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
     }
 }
 
-/// Bytes from the image base up to which its code refers to what is its own.
+/// Bytes above the image base within which the image's code refers to its own addresses.
 fn extent(image: &Image) -> u64 {
     let mapped = image.span.1.saturating_sub(image.base.0);
     mapped.max(image.file.map_or(0, |stat| stat.size))
 }
 
-/// Bytes below the image at which this unit's code shall lie: images and their units
-/// get different ones, so that they seldom collide.
+/// Displacement of this unit's code below the image. Images and their units get different
+/// displacements, so that they seldom collide.
 fn displacement(image: &Image, key: &Key, seq: u32) -> i64 {
     let low = image.base.0 < place::LOW;
     let (near, far) = place::distances(if low { 0 } else { extent(image) });
@@ -275,8 +277,8 @@ fn displacement(image: &Image, key: &Key, seq: u32) -> i64 {
     -(distance as i64)
 }
 
-/// Whether the code can be kept wherever units of its image lie. What is translated ahead
-/// may be no code at all, and refer to anything.
+/// Whether the code can be placed wherever units of its image may lie. Bytes translated ahead of
+/// time may be no code at all, and refer to any address.
 fn is_movable(image: &Image, code: &Fragment) -> bool {
     let distances = place::distances(extent(image));
     code.relocs.iter().all(|reloc| match reloc.kind {
@@ -288,7 +290,7 @@ fn is_movable(image: &Image, code: &Fragment) -> bool {
     })
 }
 
-/// Writes it, to `dir` if that is there already; the folder that it lies in.
+/// Writes the unit, to `dir` if that exists already; returns the folder that it lies in.
 fn write(
     vm: &mut Vm,
     id: ImageId,
@@ -313,7 +315,7 @@ fn write(
         },
         Ok,
     )?;
-    // What will hardly grow any more is worth the work of making it one.
+    // Units that will hardly grow any more are merged into one.
     let whole = (draft.explored && !reached)
         .then(|| tidy::take_all(new.as_deref(), key, &dir, names))
         .flatten();
@@ -334,7 +336,7 @@ fn write(
     Ok(dir)
 }
 
-/// The unit file of `fresh` alone.
+/// The contents of a unit file with only the fragments `fresh`.
 fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[FragmentId]) -> Result<Vec<u8>, String> {
     let image = vm.code.images.get(id);
     let pieces: Vec<Piece<'_>> = fresh

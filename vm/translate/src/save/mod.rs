@@ -1,4 +1,4 @@
-//! Saving: fresh fragments of each image become a new unit file.
+//! Saving: writes the fresh fragments of each image to a new unit file.
 
 mod allowance;
 mod anticipate;

@@ -1,9 +1,9 @@
-//! Keeping an image's units few.
+//! Keeps the number of an image's units small.
 //!
-//! A new unit lies beside the others: writing it costs what is new. When there are many,
-//! the newest of them are merged with it, as far as the run's allowance goes; large ones
-//! are left alone. So each fragment is rewritten seldom, and an image keeps a handful of
-//! large units and a few small ones. The verbs make one of all.
+//! A new unit is added beside the others, so that writing it costs as much as its own fragments.
+//! When there are many units, the newest are merged with it, within the run's allowance; large ones
+//! stay alone. So each fragment is rewritten seldom, and an image keeps a handful of large units
+//! and a few small ones. `ppin db` verbs merge all units into one.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -15,10 +15,10 @@ use ppin_store::Folder;
 
 /// Units that an image may have before small ones are merged.
 const MANY: usize = 8;
-/// Merging fewer is not worth it.
+/// Smallest number of units that is worth merging.
 const WORTH: usize = 4;
 
-/// Units that an image may have before copies are sought.
+/// Units that an image may have before copies are looked for.
 const CROWD: usize = 32;
 /// Units that are compared in one run, which takes some 10 ms.
 const LOOKED_AT: usize = 2000;
@@ -26,13 +26,13 @@ const LOOKED_AT: usize = 2000;
 /// Bytes of units that are merged in about 50 ms.
 const MUCH: usize = 6 << 20;
 
-/// A unit to be taken in.
+/// A unit to be merged.
 struct Neighbour {
     name: String,
     mapped: Mapped,
 }
 
-/// What a new unit becomes: its bytes, and the files that it replaces.
+/// The result of tidying: the bytes of the new unit, and the files that it replaces.
 pub(super) struct Tidied {
     /// Contents of the file to publish.
     pub bytes: Vec<u8>,
@@ -40,8 +40,8 @@ pub(super) struct Tidied {
     pub replaces: Vec<String>,
 }
 
-/// Takes the newest of `names`, the units in `dir` in order, into the new unit `bytes` if
-/// there are many, up to `most` bytes of them.
+/// Merges the newest of `names`, the units in `dir` in order, into the new unit `bytes` if there
+/// are many, up to `most` bytes of them.
 #[must_use]
 pub(super) fn take_in(
     bytes: Vec<u8>,
@@ -66,14 +66,14 @@ pub(super) fn take_in(
     }
 }
 
-/// One unit of all; `None` if one is damaged, or they do not fit together.
+/// Merges all into one unit; `None` if one is damaged, or they do not fit together.
 fn merged(new: &[u8], key: &Key, neighbours: &[Neighbour]) -> Option<Vec<u8>> {
     let mut all = opened(key, neighbours)?;
     all.push(UnitFile::open(new, Some(key)).ok()?);
     Some(merge(&all).ok()?.bytes)
 }
 
-/// Leaves the new unit as it is, and what was there.
+/// Keeps the new unit and the existing ones unchanged.
 #[must_use]
 pub(super) fn leave(bytes: Vec<u8>) -> Tidied {
     Tidied {
@@ -82,9 +82,9 @@ pub(super) fn leave(bytes: Vec<u8>) -> Tidied {
     }
 }
 
-/// Makes one explored unit of all, `new` among them; `None` if that would take long and
-/// there is a new one to bear the mark, or if one is damaged (it is left for `ppin db
-/// verify` to find).
+/// Merges all units, `new` among them, into one marked as explored. `None` if that would take long
+/// and there is a new unit to carry the mark, or if one is damaged (it is left for `ppin db verify`
+/// to find).
 #[must_use]
 pub(super) fn take_all(
     new: Option<&[u8]>,
@@ -138,14 +138,14 @@ fn choose(dir: &Folder, names: &[UnitName], most: u64) -> Vec<Neighbour> {
     chosen
 }
 
-/// All of them; `None` if a head is damaged. Merging verifies the rest.
+/// Opens all units; `None` if a head is damaged. Merging verifies the rest.
 fn opened<'a>(key: &Key, neighbours: &'a [Neighbour]) -> Option<Vec<UnitFile<'a>>> {
     let open = |neighbour: &'a Neighbour| UnitFile::open(neighbour.mapped.bytes(), Some(key)).ok();
     neighbours.iter().map(open).collect()
 }
 
-/// Removes units that are copies of others, if there are very many: writers that began at
-/// the same time leave the same. Of equal ones, one of `first` stays.
+/// Removes units that are copies of others, if there are very many: runs that began at the same
+/// time write equal units. Of equal ones, one of `first` stays.
 pub(super) fn drop_copies(dir: &Folder, names: &mut Vec<UnitName>, first: Vec<UnitName>) {
     if names.len() <= CROWD {
         return;
@@ -164,7 +164,7 @@ pub(super) fn drop_copies(dir: &Folder, names: &mut Vec<UnitName>, first: Vec<Un
     remove(dir, &copies);
 }
 
-/// What a unit's head says of the contents of the whole file.
+/// The checksum of the whole file's contents, from the unit's head.
 fn checksum(dir: &Folder, name: &UnitName) -> Option<u64> {
     let (file, stat) = dir.open_file(&name.file_name()).ok()?;
     let mut head = [0; HEADER_LEN];
@@ -172,7 +172,7 @@ fn checksum(dir: &Folder, name: &UnitName) -> Option<u64> {
     ppin_persist::head_checksum(&head[..read], stat.size)
 }
 
-/// Removes files that another has replaced.
+/// Removes unit files that another one has replaced.
 pub(super) fn remove(dir: &Folder, names: &[String]) {
     for name in names {
         let _ = dir.remove(name);

@@ -1,8 +1,8 @@
-//! Translations of sequences.
+//! Translations of restartable sequences.
 //!
-//! A sequence is entered at its head: the store that announces it, if that is the
-//! instruction before its start, else its start. At other instructions it is entered by
-//! way of a [landing](super::landings), or through the VM: nothing is linked to them.
+//! A sequence is entered at its head: the store that announces it, if that is the instruction
+//! before its start, otherwise its start. At other instructions it is entered through a
+//! [landing](super::landings), or through the VM: no fragment is linked to them.
 
 use super::{landings, learn};
 use crate::changes;
@@ -28,7 +28,7 @@ pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
         return None;
     }
     let (sequence, head) = head(vm, pc)?;
-    // A sequence runs in one piece: the VM compares.
+    // A sequence runs in one piece, so the VM compares its source, not the emitted code.
     let blind = Context::CAREFUL.without(Context::VOLATILE);
     let context = context.without(blind);
     let n = match live(vm, &sequence, pc, context) {
@@ -42,7 +42,7 @@ pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     landings::to(vm, n, pc)
 }
 
-/// The sequence of `pc`, and where a translation for it begins.
+/// The sequence that `pc` belongs to, and the head of a translation for it.
 fn head(vm: &Vm, pc: AppPc) -> Option<(Sequence, AppPc)> {
     const LONGEST_STORE: u64 = 15;
     if let Some(sequence) = vm.rseq.known.iter().rfind(|s| s.holds(pc)) {
@@ -55,7 +55,7 @@ fn head(vm: &Vm, pc: AppPc) -> Option<(Sequence, AppPc)> {
     ppin_jit::announces(pc, &bytes[..len], sequence.start).then_some((*sequence, pc))
 }
 
-/// A translation in use in which `pc` can be entered.
+/// The index of a translation in use that `pc` can be entered in.
 fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option<usize> {
     let fits = |c: &Copy| {
         let head = c.head == pc || pc > sequence.start;
@@ -72,7 +72,7 @@ fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option
     Some(n)
 }
 
-/// Where the instruction at `pc` begins in copy `n`.
+/// Cache address of the instruction at `pc` in copy `n`.
 pub(super) fn boundary(vm: &Vm, n: usize, pc: AppPc) -> Option<CachePc> {
     let copy = &vm.rseq.copies[n];
     let rows = &vm.code.fragment_at(copy.hot)?.code().pc_map;
@@ -83,7 +83,7 @@ pub(super) fn boundary(vm: &Vm, n: usize, pc: AppPc) -> Option<CachePc> {
     Some(CachePc(copy.hot + u64::from(row.hot)))
 }
 
-/// Number of a new translation of `sequence` from `head` on.
+/// Translates `sequence` from `head` on; returns the index of the new copy.
 fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> Option<usize> {
     let region = ppin_process::app_code::region(vm, head)?;
     let len = (sequence.end.0 - head.0) as usize;
@@ -128,10 +128,10 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
     Some(vm.rseq.copies.len() - 1)
 }
 
-/// Makes 0 with no address.
+/// A value for [`Copy::expected`] that no address matches.
 const NOTHING: u64 = Rseq::NONE.against;
 
-/// Fills in what the kernel is told. The cell of what is expected matches nothing yet.
+/// Fills in the descriptor for the kernel. The cell of the expected address matches no address yet.
 fn describe(copy: &Copy, code: &SequenceCode) {
     let len = code.range.end - code.range.start;
     let start = copy.hot + u64::from(code.range.start);
@@ -143,14 +143,14 @@ fn describe(copy: &Copy, code: &SequenceCode) {
     }
 }
 
-/// Copies whose memory has been given back.
+/// Forgets copies whose memory has been freed.
 fn forget_freed(vm: &mut Vm) {
     let mut copies = core::mem::take(&mut vm.rseq.copies);
     copies.retain(|copy| copy.live || vm.code.in_cache(copy.hot));
     vm.rseq.copies = copies;
 }
 
-/// From here on the app's descriptor of copy `n` is expected at `address`.
+/// Sets the address at which the app's descriptor of copy `n` is expected.
 pub(super) fn expect(vm: &Vm, n: usize, address: u64) {
     use core::sync::atomic::{AtomicU64, Ordering};
     // SAFETY: a slot of a fragment in use, an aligned cell.
@@ -170,14 +170,14 @@ pub fn is_inside(vm: &Vm, addr: u64) -> bool {
     !vm.rseq.copies.is_empty() && at(vm, addr).is_some()
 }
 
-/// Where the fragment that holds `addr` is entered.
+/// Entry of the fragment that holds `addr`.
 pub(super) fn hot_of(vm: &Vm, addr: u64) -> Option<u64> {
     vm.code.fragment_at(addr).map(|fresh| fresh.entry().0)
 }
 
-/// The thread is about to enter the cache at `entry`, maybe in the middle of a sequence:
-/// if that is announced, it is this translation that the kernel must know. What the
-/// counts hold for instructions from there on has not been added.
+/// Prepares for entering the cache at `entry`, which may lie inside a sequence. If the app has set
+/// `rseq_cs` to the sequence's descriptor, it is replaced by the descriptor of this translation.
+/// Counts that the code before `entry` adds for later instructions are added here.
 pub fn arrive(vm: &mut Vm, thread: &mut Thread, entry: CachePc) {
     if vm.rseq.copies.is_empty() {
         return;
@@ -201,7 +201,7 @@ pub fn arrive(vm: &mut Vm, thread: &mut Thread, entry: CachePc) {
     }
 }
 
-/// The sequence whose descriptor, the app's or ours, lies at `address`.
+/// The sequence whose descriptor, the app's or a translation's, lies at `address`.
 pub(super) fn described(vm: &mut Vm, address: u64) -> Option<Sequence> {
     if address == 0 {
         return None;
@@ -211,9 +211,10 @@ pub(super) fn described(vm: &mut Vm, address: u64) -> Option<Sequence> {
         .or_else(|| learn::descriptor(vm, address))
 }
 
-/// The thread has seen a flush: what its field still says of code that may be freed now
-/// is taken back, as the kernel does when it finds the thread elsewhere.
-pub fn let_go(vm: &Vm, thread: &Thread) {
+/// Clears the thread's `rseq_cs` if it names a discarded translation, whose memory may be freed now
+/// that the thread has seen the flush. The kernel also clears it when it finds the thread outside
+/// the sequence.
+pub fn clear_discarded(vm: &Vm, thread: &Thread) {
     let field = thread.area.rseq.field;
     if field == 0 || vm.rseq.copies.is_empty() {
         return;
@@ -221,13 +222,13 @@ pub fn let_go(vm: &Vm, thread: &Thread) {
     let value = peek::read_value(field).unwrap_or(0);
     let gone: Vec<_> = vm.rseq.copies.iter().filter(|c| !c.live).collect();
     if gone.iter().any(|c| c.descriptor == value) {
-        // It could be read a moment ago; if not, there is nothing to take back.
+        // (If the field cannot be written any more, it need not be cleared.)
         let _ = peek::write_value(field, &0_u64);
     }
 }
 
-/// The app's state if a fault has had the kernel abort a sequence: the thread stands at
-/// its stub.
+/// The app's state, if the kernel has aborted a sequence because of a fault: the pc is at the
+/// translation's stub.
 #[must_use]
 pub fn aborted(vm: &Vm, thread: &mut Thread, pc: u64) -> Option<Spot> {
     let copy = vm.rseq.copies.iter().rfind(|c| c.stub == pc)?;

@@ -1,4 +1,4 @@
-//! Ways into the middle of a translated sequence, for what returns to it or branches
+//! Landings: entry points inside a translated sequence, for code that returns to it or branches
 //! there (`ppin_jit`, `sequence/landing.rs`).
 
 use super::copies;
@@ -10,8 +10,8 @@ use ppin_jit::{BytesEnd, LandingSlot, Request, compile_landing};
 use ppin_process::translate;
 use ppin_process::vm::Vm;
 
-/// Where to enter copy `n` at `pc`. In the middle of something counted, or where code
-/// is compared at every entry, only the VM may go there.
+/// Cache address at which copy `n` is entered at `pc`. Where counts are pending, or where code is
+/// compared at every entry, this is not a landing: only the VM may enter there.
 pub(super) fn to(vm: &mut Vm, n: usize, pc: AppPc) -> Option<CachePc> {
     let boundary = copies::boundary(vm, n, pc)?;
     let copy = &vm.rseq.copies[n];
@@ -42,7 +42,7 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
     let epoch = vm.code.epoch();
     let hot = compile::install(vm, region.image, pc, fragment, &[], Kind::Sequence).0;
     if vm.code.epoch() != epoch {
-        // Making room has flushed the copy itself.
+        // Making room has flushed the copy of the sequence, too.
         return copies::entry(vm, pc, context);
     }
     let slots = vm.code.fragment_at(hot)?.space().slots;
@@ -60,7 +60,7 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
     Some(CachePc(hot))
 }
 
-/// The copy that cache address `addr` belongs to, or that a landing there leads to.
+/// The index of the copy that cache address `addr` lies in, or that the landing there leads to.
 pub(super) fn owner(vm: &Vm, addr: u64) -> Option<usize> {
     let hot = copies::hot_of(vm, addr)?;
     let leads =

@@ -1,4 +1,4 @@
-//! Finding out which code is a restartable sequence.
+//! Discovery of restartable sequences in the app's code.
 
 use crate::{changes, save};
 use ppin_abi::addr::AppPc;
@@ -7,14 +7,14 @@ use ppin_os::peek;
 use ppin_process::thread::Thread;
 use ppin_process::vm::Vm;
 
-/// Longest sequence: the code of one lies in one piece.
+/// Longest sequence that is accepted, in bytes.
 const LONGEST: u64 = 4096;
-/// How far from its code a number is looked at as an address: farther ones are numbers,
-/// and memory that is not there is not looked at for nothing.
+/// Largest distance from its code at which a constant is taken for an address. Farther values are
+/// numbers; reading memory at them would be in vain.
 const NEAR: u64 = 256 << 20;
 
-/// Looks at what a trace at `pc` computes without looking at registers. Whether it names
-/// a sequence: such a trace must be seen in every run.
+/// Examines the constants that a trace at `pc` computes. Returns whether the trace names a
+/// sequence: such a trace must be translated in every run.
 pub fn discover(vm: &mut Vm, pc: AppPc, chosen: &Chosen) -> bool {
     let mut found = false;
     for constant in chosen.constants() {
@@ -31,7 +31,7 @@ pub fn discover(vm: &mut Vm, pc: AppPc, chosen: &Chosen) -> bool {
     found
 }
 
-/// The address that a constant may be.
+/// The address that a constant may stand for.
 fn address(pc: AppPc, constant: Constant) -> Option<u64> {
     let near = |address: &u64| address.abs_diff(pc.0) < NEAR;
     match constant {
@@ -41,14 +41,14 @@ fn address(pc: AppPc, constant: Constant) -> Option<u64> {
     }
 }
 
-/// The sequence that a `struct rseq_cs` at `address` describes, made known.
+/// The sequence that a `struct rseq_cs` at `address` describes; it is added to the known ones.
 pub(super) fn descriptor(vm: &mut Vm, address: u64) -> Option<Sequence> {
     const ALIGNED: u64 = 8;
     if address == 0 || !address.is_multiple_of(ALIGNED) {
         return None;
     }
     let [kind, start, len, abort] = peek::read_value::<[u64; 4]>(address)?;
-    // Version and flags: there is one version, and the kernel accepts no flag.
+    // Version and flags must be 0: there is one version, and the kernel accepts no flag.
     if kind != 0 || len == 0 || len > LONGEST {
         return None;
     }
@@ -71,8 +71,8 @@ pub(super) fn descriptor(vm: &mut Vm, address: u64) -> Option<Sequence> {
     Some(sequence)
 }
 
-/// Notes `sequence`, and takes what was translated of it as something else out of use,
-/// also in units. Of several at one place the last is meant: code may have been replaced.
+/// Adds `sequence` to the known ones, and discards other translations of its code, also in units.
+/// If several sequences overlap, the last one counts: code may have been replaced.
 fn learn(vm: &mut Vm, sequence: Sequence) {
     let overlaps = |s: &Sequence| s.start < sequence.end && sequence.start < s.end;
     let known = &mut vm.rseq.known;
@@ -86,16 +86,16 @@ fn learn(vm: &mut Vm, sequence: Sequence) {
         format_args!("restartable sequence up to {end:#x} at"),
         start,
     );
-    // A trace that ends right before it may be the one that announces it.
-    take_back(vm, start.0 - 1, end);
+    // (A trace that ends right before the sequence may announce it.)
+    discard_code(vm, start.0 - 1, end);
 }
 
-fn take_back(vm: &mut Vm, start: u64, end: u64) {
+fn discard_code(vm: &mut Vm, start: u64, end: u64) {
     vm.code.images.put_off_limits(start, end);
     changes::fragments(vm, start, end);
 }
 
-/// Whether `address` looks like code that a descriptor is to be made for.
+/// Whether `address` looks like an abort handler for which the app will build a descriptor.
 fn is_abort_handler(vm: &Vm, address: u64) -> bool {
     if vm.code.images.region(AppPc(address)).is_none() {
         return false;
@@ -106,7 +106,7 @@ fn is_abort_handler(vm: &Vm, address: u64) -> bool {
     ours && !vm.rseq.known.iter().any(known)
 }
 
-/// From here on every store may announce a sequence: all code is translated anew.
+/// Watches all stores for restartable sequences from now on: all code is translated again.
 pub(super) fn watch(vm: &mut Vm) {
     if vm.rseq.watching {
         return;
@@ -117,10 +117,10 @@ pub(super) fn watch(vm: &mut Vm) {
     vm.rseq.watching = true;
     save::in_run(vm);
     vm.library.closed = true;
-    take_back(vm, 0, u64::MAX);
+    discard_code(vm, 0, u64::MAX);
 }
 
-/// On entry into the VM: the thread may have announced a sequence by a descriptor whose
+/// Called on VM entry: checks whether the thread has announced a sequence by a descriptor whose
 /// address came from memory.
 pub fn announced_unseen(vm: &mut Vm, thread: &Thread) {
     let field = thread.area.rseq.field;

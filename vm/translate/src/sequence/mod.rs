@@ -9,13 +9,13 @@
 //! store announces the translation (`ppin_jit`, `lower/rseq_store.rs`). Then the kernel
 //! aborts when it would have done so natively, and whatever registers the app had.
 //!
-//! Which code is a sequence is found out from the app's descriptors ([`learn`]): they are
-//! met as constants of the code that announces them, before it runs for the first time.
-//! Programs that build descriptors as they run take the address of an abort handler,
-//! which shows by its signature; or they register with a signature of their own. In these
+//! Sequences are discovered by the app's descriptors ([`learn`]): the addresses of descriptors are
+//! constants of the code that announces them, and are seen before that code runs for the first
+//! time. Programs that build descriptors at run time use the address of an abort handler, which is
+//! recognised by its signature; or they register with a signature of their own. In these programs
 //! all stores of 8 bytes are watched (`Context::WATCHED`).
 //!
-//! Nothing of this is persisted, and a program without sequences pays nothing.
+//! Translations of sequences are not persisted. A program without sequences pays nothing.
 
 mod copies;
 mod landings;
@@ -23,7 +23,7 @@ mod learn;
 mod registration;
 mod trap;
 
-pub use copies::{aborted, arrive, entry, is_inside, let_go};
+pub use copies::{aborted, arrive, clear_discarded, entry, is_inside};
 pub use learn::{announced_unseen, discover};
 pub use registration::{call, forget, rejected, segment_moved};
 pub use trap::trap;

@@ -1,4 +1,4 @@
-//! The call `rseq`: the kernel does what it is asked, with the app's own structure.
+//! The system call rseq(2): it is made for the app, with the app's own structure.
 
 use super::learn;
 use ppin_abi::area::Rseq;
@@ -20,7 +20,7 @@ pub fn call(thread: &mut Thread, args: &[usize; 6]) -> isize {
     }
     let unregister = args[2] == UNREGISTER;
     if unregister {
-        take_back(thread);
+        clear_own_descriptor(thread);
     }
     // SAFETY: the app's own call.
     let result = unsafe { vmcall::plain(c::__NR_rseq, args) };
@@ -37,8 +37,8 @@ pub fn call(thread: &mut Thread, args: &[usize; 6]) -> isize {
     result
 }
 
-/// A process that is stepped, as in lockstep, is interrupted at every instruction and
-/// would never complete a sequence: there, the kernel seems to know none.
+/// The result in lockstep mode, as if the kernel did not know rseq(2). A process that is
+/// single-stepped is interrupted at every instruction and would never complete a sequence.
 fn refuse(args: &[usize; 6]) -> isize {
     const SIZE: usize = 32;
     let valid = args[0].is_multiple_of(SIZE) && args[1] == SIZE && args[2] <= UNREGISTER;
@@ -49,7 +49,7 @@ fn refuse(args: &[usize; 6]) -> isize {
     }
 }
 
-/// The app's fs segment has got a base.
+/// Recomputes the fs-relative address of the field, after the app has set the fs base.
 pub fn segment_moved(thread: &mut Thread) {
     if thread.area.rseq.field != 0 {
         let inside = thread.area.rseq.field.wrapping_sub(segment::fs_base());
@@ -57,7 +57,8 @@ pub fn segment_moved(thread: &mut Thread) {
     }
 }
 
-/// Descriptors with another signature than the usual one may have been passed by.
+/// Adds a signature. If it is not the usual one, descriptors with it may have been missed, so
+/// stores are watched from now on.
 fn note_signature(signature: [u8; 4]) {
     let mut vm = vm::lock();
     if !vm.rseq.is_signature(signature) {
@@ -66,29 +67,31 @@ fn note_signature(signature: [u8; 4]) {
     }
 }
 
-/// In a copy of the process that nobody but us will see: the kernel forgets what the app
-/// registered, and changes nothing there from now on. Whether that worked.
+/// Unregisters the app's structure in the kernel, in a copy of the process that `--check` has made,
+/// so that the kernel does not write to it. Returns whether that worked.
 pub fn forget(thread: &Thread) -> bool {
     let [at, len, flags, signature] = thread.rseq_call;
-    // SAFETY: takes the registration back, as the app may.
+    // SAFETY: undoes the app's registration with the app's own arguments.
     at == 0 || unsafe { ppin_os::raw(c::__NR_rseq, [at, len, flags, signature, 0, 0]) } == 0
 }
 
-/// The app keeps the structure: nothing of ours stays in it.
-fn take_back(thread: &Thread) {
+/// Clears the field if it names a translation's descriptor, because the app unregisters the
+/// structure and keeps its memory.
+fn clear_own_descriptor(thread: &Thread) {
     let field = thread.area.rseq.field;
     let vm = vm::lock();
     if field != 0
         && let Some(value) = peek::read_value::<u64>(field)
         && vm.rseq.copies.iter().any(|c| c.descriptor == value)
     {
-        // It has just been read; if it cannot be written, nobody has written it.
+        // (The field has just been read. If it cannot be written, the VM has not written to it
+        // either.)
         let _ = peek::write_value(field, &0_u64);
     }
 }
 
-/// Whether the kernel may have sent `info` because it rejects what the thread's field
-/// points at: it looks there whenever it has interrupted the thread, wherever that was.
+/// Whether the kernel may have sent `info` because it rejects the descriptor that the thread's
+/// field names. The kernel reads it whenever it has interrupted the thread, in any code.
 #[must_use]
 pub fn rejected(thread: &Thread, info: &SigInfo) -> bool {
     const SI_KERNEL: i32 = 0x80;

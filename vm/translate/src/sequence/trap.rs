@@ -1,4 +1,4 @@
-//! Leaving translated sequences for the VM: aborted, or with a descriptor that the code
+//! Traps of translated sequences: a sequence was aborted, or its code has met a descriptor that it
 //! does not know.
 
 use super::{copies, landings, learn};
@@ -13,7 +13,7 @@ use ppin_process::translate;
 use ppin_process::vm::{self, Vm};
 use ppin_relocator::pc_flag;
 
-/// Handles the trap `rec` at `thread.operand` if it is one of ours.
+/// Handles the trap `rec` at `thread.operand`, if it is one of a sequence.
 pub fn trap(thread: &mut Thread, rec: &TrapRec) -> Option<CachePc> {
     let is = |kind: Trap| rec.kind == kind as u32;
     if !(is(Trap::RseqAbort)
@@ -43,8 +43,7 @@ pub fn trap(thread: &mut Thread, rec: &TrapRec) -> Option<CachePc> {
     })
 }
 
-/// The kernel has aborted a sequence. Registers are what they were, if need be from
-/// where they were kept.
+/// Handles an aborted sequence: restores spilled registers and continues at the abort handler.
 fn abort(vm: &mut Vm, thread: &mut Thread, handler: AppPc, context: Context) -> CachePc {
     let rseq = &mut thread.area.rseq;
     let spilled = SpillSet::at_home(core::mem::take(&mut rseq.spilled) as u8);
@@ -56,11 +55,11 @@ fn abort(vm: &mut Vm, thread: &mut Thread, handler: AppPc, context: Context) -> 
     lookup(vm, handler, context)
 }
 
-/// The app is about to store something to its field at `pc`. If the store belongs to the
-/// sequence that it announces, it is made there; else it is made here.
+/// Handles a store of the app to its field at `pc`. If the store belongs to the sequence that it
+/// announces, the translated sequence makes it; otherwise it is made here.
 fn store(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> CachePc {
     let value = thread.area.rseq.value;
-    let left = Left::at(vm, thread.operand, pc);
+    let left = StorePlace::at(vm, thread.operand, pc);
     let sequence = learn::descriptor(vm, value);
     let context = left
         .as_ref()
@@ -70,7 +69,7 @@ fn store(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
         && let Some(n) = landings::owner(vm, entry.0)
         && vm.rseq.copies[n].sequence == sequence
     {
-        settle(thread, left.as_ref(), 0);
+        correct_counters(thread, left.as_ref(), 0);
         copies::expect(vm, n, value);
         return entry;
     }
@@ -80,11 +79,11 @@ fn store(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
     if !peek::write_value(thread.area.rseq.field, &value) {
         report::give_up(format_args!("{pc}: the thread's rseq area is not writable"))
     }
-    settle(thread, left.as_ref(), len);
+    correct_counters(thread, left.as_ref(), len);
     lookup(vm, pc.wrapping_add(u64::from(len)), behind(vm, context))
 }
 
-/// The context of what follows an instruction that ends no block.
+/// The context of the code after an instruction that does not end its block.
 fn behind(vm: &Vm, context: Context) -> Context {
     let context = context.without(Context::CONTINUATION);
     if vm.tool.distinguishes_blocks() {
@@ -94,8 +93,8 @@ fn behind(vm: &Vm, context: Context) -> Context {
     }
 }
 
-/// The head of a sequence, or a landing in it, has found something in the field that it
-/// does not know.
+/// Handles a descriptor in the field that the head of a sequence, or a landing in it, does not
+/// know.
 fn enter(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> CachePc {
     let hot = copies::hot_of(vm, thread.operand);
     let (Some(n), Some(hot)) = (landings::owner(vm, thread.operand), hot) else {
@@ -110,24 +109,24 @@ fn enter(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
         return CachePc(hot);
     }
     if ours && sequence != Some(vm.rseq.copies[n].sequence) {
-        // Long left: the kernel would have found that out some time.
+        // (The thread has left that sequence; the kernel would clear the field when it notices.)
         let _ = peek::write_value(field, &0_u64);
     }
-    // `copies::arrive` sees to the rest.
+    // (`copies::arrive` replaces the descriptor.)
     copies::boundary(vm, n, pc).unwrap_or(CachePc(hot))
 }
 
-/// Where a store was left in the middle of a fragment.
-struct Left {
+/// The place inside a fragment at which a store has trapped.
+struct StorePlace {
     maps: translate::Maps,
-    /// Hot offset of the row it was left from.
+    /// Hot offset of the pc-map row of the trap.
     offset: u32,
-    /// App bytes from the head.
+    /// App bytes from the fragment's head to the store.
     app: u32,
     block_start: bool,
 }
 
-impl Left {
+impl StorePlace {
     fn at(vm: &Vm, record: u64, pc: AppPc) -> Option<Self> {
         let fresh = vm.code.fragment_at(record)?;
         let app = pc.0.wrapping_sub(fresh.pc().0) as u32;
@@ -143,7 +142,7 @@ impl Left {
         })
     }
 
-    /// In which the store is taken up again.
+    /// The context in which the store is translated again.
     fn context(&self, vm: &Vm, context: Context) -> Context {
         let context = context.without(Context::CONTINUATION);
         let goes_on = self.app == 0 && self.maps.context.contains(Context::CONTINUATION);
@@ -155,8 +154,8 @@ impl Left {
     }
 }
 
-/// Counts exactly what has run: up to the store, or with the `done` bytes of it.
-fn settle(thread: &mut Thread, left: Option<&Left>, done: u32) {
+/// Corrects the counters to what has run: up to the store, or including its `done` bytes.
+fn correct_counters(thread: &mut Thread, left: Option<&StorePlace>, done: u32) {
     if let Some(left) = left {
         let app = left.app + done;
         let corrections = translate::corrections(&left.maps, left.offset, app);
