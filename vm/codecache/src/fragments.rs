@@ -29,7 +29,7 @@ impl CodeCache {
     }
 
     /// The fragments of `image`, in the order they were made.
-    pub fn fragments_of(
+    pub(crate) fn fragments_of(
         &self,
         image: ImageId,
     ) -> impl Iterator<Item = (FragmentId, &Fresh)> + use<'_> {

@@ -62,7 +62,7 @@ impl CodeCache {
     }
 
     /// Gives every page back that may be ours: a guard may have been left half made.
-    pub fn release_doubtful(&mut self) {
+    pub(crate) fn release_doubtful(&mut self) {
         self.guards.doubt();
         for page in self.guards.pages() {
             self.guards.release(page, Store::ToCode, time::ticks());

@@ -9,7 +9,7 @@
 //! guard/       pages held read-only so that stores to app code are noticed
 //! invalidate   taking code out of use when the app's changes; says what died
 //! indirect     the table of indirect branches
-//! lookup, spot what a cache address stands for
+//! lookup, spot what a cache address stands for; room: whether more will fit
 //! figures      what has been done; journal: what is being done
 //! ```
 //!

@@ -87,21 +87,21 @@ impl Image {
 
     /// Whether it stands for addresses without memory.
     #[must_use]
-    pub fn is_nowhere(&self) -> bool {
+    pub(crate) fn is_nowhere(&self) -> bool {
         self.path == NOWHERE
     }
 
     /// Whether code can be placed near it: not so near addresses without memory, nor near
     /// those of the kernel, whose vsyscall page programs may call.
     #[must_use]
-    pub fn has_surroundings(&self) -> bool {
+    pub(crate) fn has_surroundings(&self) -> bool {
         const KERNEL: u64 = 1 << 47;
         !self.is_nowhere() && self.base.0 < KERNEL
     }
 
     /// Whether persisted code made from `start .. end` must not be used.
     #[must_use]
-    pub fn is_off_limits(&self, start: u64, end: u64) -> bool {
+    pub(crate) fn is_off_limits(&self, start: u64, end: u64) -> bool {
         self.off_limits.iter().any(|r| r.0 < end && start < r.1)
     }
 }

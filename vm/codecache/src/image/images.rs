@@ -57,7 +57,7 @@ impl Images {
     /// Whether code in `start .. end` may change without a call of the app's: the app may write
     /// to it, or others through another mapping.
     #[must_use]
-    pub fn may_change(&self, start: u64, end: u64) -> bool {
+    pub(crate) fn may_change(&self, start: u64, end: u64) -> bool {
         let first = self.regions.partition_point(|r| r.end <= start);
         let here = self.regions[first..].iter().take_while(|r| r.start < end);
         here.into_iter().any(|r| r.writable || r.shared)
@@ -212,7 +212,7 @@ impl Images {
 
     /// The range is about to be protected anew: it cannot be executed until
     /// [`Images::unpark`].
-    pub fn park(&mut self, start: u64, end: u64) {
+    pub(crate) fn park(&mut self, start: u64, end: u64) {
         let lost = cut(&mut self.regions, start, end);
         self.parked.extend(lost);
     }
@@ -237,7 +237,7 @@ impl Images {
 
     /// Whether anything is parked in the range.
     #[must_use]
-    pub fn is_parked(&self, start: u64, end: u64) -> bool {
+    pub(crate) fn is_parked(&self, start: u64, end: u64) -> bool {
         self.parked.iter().any(|r| r.start < end && start < r.end)
     }
 
@@ -251,7 +251,7 @@ impl Images {
     }
 
     /// Images of which no region is left, marked as gone by this call.
-    pub fn reap(&mut self) -> Vec<ImageId> {
+    pub(crate) fn reap(&mut self) -> Vec<ImageId> {
         let mut gone = Vec::new();
         for id in core::mem::take(&mut self.losing) {
             let image = &mut self.all[id.0 as usize];

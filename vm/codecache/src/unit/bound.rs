@@ -41,7 +41,12 @@ pub struct Bound {
 impl Bound {
     /// A unit whose file is mapped at `addr`, nothing admitted yet.
     #[must_use]
-    pub fn new(name: UnitName, unit: VerifiedUnit<'static>, addr: u64, geometry: Geometry) -> Self {
+    pub(crate) fn new(
+        name: UnitName,
+        unit: VerifiedUnit<'static>,
+        addr: u64,
+        geometry: Geometry,
+    ) -> Self {
         let hot_gates = alloc::vec![Gate::Closed; unit.hot_groups() as usize];
         let cold_open = alloc::vec![false; unit.cold_groups() as usize];
         Self {
@@ -59,7 +64,7 @@ impl Bound {
 
     /// Whether part of it was found damaged.
     #[must_use]
-    pub fn is_damaged(&self) -> bool {
+    pub(crate) fn is_damaged(&self) -> bool {
         self.damaged
     }
 
@@ -136,7 +141,7 @@ impl Bound {
     /// Takes fragments made from app bytes in `start .. end` out of use, and returns
     /// their entries. Those in groups that are not admitted will be compared first;
     /// the others get a breakpoint at their entry, since links in the file lead there.
-    pub fn kill(&mut self, start: u64, end: u64, base: ImageBase) -> Vec<(AppPc, u64)> {
+    pub(crate) fn kill(&mut self, start: u64, end: u64, base: ImageBase) -> Vec<(AppPc, u64)> {
         let mut dead = Vec::new();
         for group in (0..self.unit.hot_groups()).filter_map(|n| self.unit.hot_group(n)) {
             if self.hot_gates[group.number as usize] != Gate::Open {

@@ -17,7 +17,7 @@ impl Units {
     }
 
     /// The same, to work on.
-    pub fn of_mut(&mut self, id: ImageId) -> &mut [Bound] {
+    pub(crate) fn of_mut(&mut self, id: ImageId) -> &mut [Bound] {
         self.0
             .get_mut(id.0 as usize)
             .map_or(&mut [], Vec::as_mut_slice)
