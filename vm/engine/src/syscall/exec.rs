@@ -38,7 +38,7 @@ pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome
         .then(|| follow::exec(thread, exec_of(args, first, at)))
         .flatten();
     let result = followed.unwrap_or_else(|| natively(thread, nr, args));
-    end::not_yet(&mut vm::lock());
+    end::not_reached(&mut vm::lock());
     Outcome::Done(result)
 }
 
