@@ -24,25 +24,31 @@ pub(crate) struct SpillTable {
     windows: BTreeMap<Vec<SpillSet>, u32>,
     /// By fragment: first set of its window, and their number.
     of: Vec<(u32, u8)>,
+    /// The window at hand, in memory that serves for each.
+    window: Vec<SpillSet>,
 }
 
 impl SpillTable {
     /// Adds the window of the next fragment, whose pc map is `rows`. `None`: it is too long.
     pub(crate) fn add(&mut self, rows: &[PcRow]) -> Option<()> {
-        let window = window(rows);
-        let len = u8::try_from(window.len()).ok()?;
-        let first = match self.windows.get(&window) {
+        self.window.clear();
+        collect(rows, &mut self.window);
+        let len = u8::try_from(self.window.len()).ok()?;
+        let first = match self.windows.get(self.window.as_slice()) {
+            _ if len == 0 => 0,
             Some(first) => *first,
-            None if window.is_empty() => 0,
-            None => {
-                let first = u32::try_from(self.sets.len()).ok()?;
-                self.sets.extend_from_slice(&window);
-                self.windows.insert(window, first);
-                first
-            }
+            None => self.begin()?,
         };
         self.of.push((first, len));
         Some(())
+    }
+
+    /// Adds the window at hand to the sets; its first.
+    fn begin(&mut self) -> Option<u32> {
+        let first = u32::try_from(self.sets.len()).ok()?;
+        self.sets.extend_from_slice(&self.window);
+        self.windows.insert(self.window.clone(), first);
+        Some(first)
     }
 
     /// First set of the window of `fragment`.
@@ -50,12 +56,20 @@ impl SpillTable {
         self.of[fragment].0
     }
 
-    /// The record of a row of `fragment`; `None`: a number does not fit.
-    pub(crate) fn store(&self, fragment: usize, row: &PcRow) -> Option<PcRec> {
+    /// By what number rows of `fragment` name a set of its window.
+    fn number(&self, fragment: usize, set: SpillSet) -> u32 {
         let (first, len) = self.of[fragment];
         let window = &self.sets[first as usize..][..usize::from(len)];
-        let named = window.iter().position(|set| *set == row.spilled);
-        let number = named.map_or(0, |at| at as u32 + 1);
+        let named = window.iter().position(|known| *known == set);
+        named.map_or(0, |at| at as u32 + 1)
+    }
+
+    /// The record of a row of `fragment`; `None`: a number does not fit.
+    pub(crate) fn store(&self, fragment: usize, row: &PcRow) -> Option<PcRec> {
+        let number = match row.spilled.is_empty() {
+            true => 0,
+            false => self.number(fragment, row.spilled),
+        };
         let fits = row.hot <= LOW24 && row.app <= LOW24;
         fits.then_some(PcRec {
             hot_flags: row.hot | u32::from(row.flags) << 24,
@@ -65,14 +79,12 @@ impl SpillTable {
 }
 
 /// The sets that `rows` need, but the empty one.
-fn window(rows: &[PcRow]) -> Vec<SpillSet> {
-    let mut sets = Vec::new();
+fn collect(rows: &[PcRow], sets: &mut Vec<SpillSet>) {
     for row in rows {
         if !row.spilled.is_empty() && !sets.contains(&row.spilled) {
             sets.push(row.spilled);
         }
     }
-    sets
 }
 
 /// The window of a fragment in a file.

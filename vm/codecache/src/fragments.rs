@@ -3,7 +3,6 @@
 use crate::cache::CodeCache;
 use crate::fresh::{FragmentId, Fresh, Reached};
 use crate::image::ImageId;
-use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
@@ -139,15 +138,18 @@ impl CodeCache {
 
     /// The fragments of `image` that are in use and to be saved, as `wanted` says of each. What
     /// may change where it is would be refused by the next run.
-    #[must_use]
-    pub fn unsaved(&self, image: ImageId, wanted: impl Fn(&Fresh) -> bool) -> Vec<FragmentId> {
+    pub fn unsaved(
+        &self,
+        image: ImageId,
+        wanted: impl Fn(&Fresh) -> bool,
+    ) -> impl Iterator<Item = FragmentId> {
         let all = self.fragments_of(image);
-        let stays = |fresh: &Fresh| {
+        let stays = move |fresh: &Fresh| {
             let start = fresh.pc().0;
             let end = start + u64::from(fresh.code().source_len);
             !self.images.may_change(start, end)
         };
-        let unsaved = all.filter(|(_, f)| f.unsaved().is_some() && stays(f) && wanted(f));
-        unsaved.map(|(id, _)| id).collect()
+        let unsaved = all.filter(move |(_, f)| f.unsaved().is_some() && stays(f) && wanted(f));
+        unsaved.map(|(id, _)| id)
     }
 }

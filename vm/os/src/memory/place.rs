@@ -8,9 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::room::PRIVATE;
 
 pub use crate::regions::LOW_CODE as CODE_OF_LOW;
-pub use crate::regions::{
-    FARTHEST, LOW, NEAREST, candidates, distances, is_private, reaches, reaches_from,
-};
+pub use crate::regions::{FARTHEST, LOW, NEAREST, candidates, distances, is_private, reaches};
 
 /// The first address for private memory; moved by [`seed`].
 static FIRST_PRIVATE: AtomicU64 = AtomicU64::new(PRIVATE);

@@ -10,6 +10,7 @@
 //! fill first.
 
 use crate::page;
+use core::ops::Range;
 use ppin_abi::room::PRIVATE;
 
 /// Distance from an image base down to the nearest place for its code.
@@ -71,11 +72,13 @@ pub fn distances(extent: u64) -> (u64, u64) {
     (near.min(farthest - farthest / 4), farthest)
 }
 
-/// Whether code at any of these distances below `base` reaches the app address `at`.
+/// App addresses that code at any of these `distances` below `base` reaches. (It reaches those
+/// below [`LOW`], too.)
 #[must_use]
-pub fn reaches_from(base: u64, distances: (u64, u64), at: u64) -> bool {
-    let from = |distance| reaches(base.wrapping_sub(distance), 0, at, at.saturating_add(1));
-    from(distances.0) && from(distances.1)
+pub fn reached_from(base: u64, distances: (u64, u64)) -> Range<u64> {
+    let places = [distances.0, distances.1].map(|distance| base.wrapping_sub(distance));
+    let (lowest, highest) = (places[0].min(places[1]), places[0].max(places[1]));
+    highest.saturating_sub(REACH - 1)..lowest.saturating_add(REACH - 1)
 }
 
 /// Whether code at `cache .. cache + len` reaches all of `start .. end` (app) with
@@ -91,7 +94,7 @@ pub fn reaches(cache: u64, len: u64, start: u64, end: u64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{FARTHEST, NEAREST, distances, holes, reaches_from};
+    use super::{FARTHEST, NEAREST, distances, holes, reached_from};
     use alloc::vec::Vec;
 
     #[test]
@@ -101,12 +104,12 @@ mod tests {
             let (near, far) = distances(extent);
             assert!(0 < near && near < far && far <= FARTHEST, "{extent:#x}");
             for at in [BASE, BASE + extent, BASE - near] {
-                assert!(reaches_from(BASE, (near, far), at), "{extent:#x}");
+                assert!(reached_from(BASE, (near, far)).contains(&at), "{extent:#x}");
             }
         }
         let usual = distances(100 << 20);
         assert_eq!((usual.0 > NEAREST, usual.1), (true, FARTHEST));
-        assert!(!reaches_from(BASE, usual, BASE + (600 << 20)));
+        assert!(!reached_from(BASE, usual).contains(&(BASE + (600 << 20))));
     }
 
     #[test]

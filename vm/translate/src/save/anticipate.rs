@@ -71,7 +71,7 @@ fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance
 }
 
 fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
-    let fresh = savable(vm, id);
+    let fresh: Vec<FragmentId> = savable(vm, id).collect();
     let image = vm.code.images.get(id);
     let situation = Situation {
         exploring: allowance.exploring,
@@ -149,11 +149,13 @@ fn has(units: &[Bound], target: Target) -> bool {
 
 /// Exits of traces executed in earlier runs whose targets have no translation yet.
 fn siblings_of(vm: &Vm, id: ImageId, fresh: &[FragmentId], approach: Approach) -> Vec<Target> {
+    if approach == Approach::StringCode {
+        return Vec::new();
+    }
     let near: &[ImageOff] = &heads(vm, fresh);
     let heads = match approach {
-        Approach::StringCode => return Vec::new(),
-        Approach::NearBranches => near,
         Approach::AllBranches => &[],
+        _ => near,
     };
     let units = vm.code.units.of(id);
     let exits = units.iter();

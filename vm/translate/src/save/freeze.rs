@@ -7,6 +7,8 @@ use super::tidy;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::ops::Range;
+use ppin_abi::addr::ImageBase;
 use ppin_abi::context::Context;
 use ppin_codecache::fresh::{FragmentId, Fresh, Reached};
 use ppin_codecache::image::{Image, ImageId};
@@ -144,13 +146,14 @@ fn freeze(
     if !vm.library.may_save() {
         return None;
     }
-    if savable(vm, id).is_empty() && !explorer.is_due(vm, id) {
+    let nothing = savable(vm, id).next().is_none();
+    if nothing && !explorer.is_due(vm, id) {
         return None;
     }
     let mut draft = Draft::new(vm, id)?;
     forget_published(vm, id, &draft);
     draft.explored = explorer.explore(vm, id, allowance);
-    let fresh = savable(vm, id);
+    let fresh: Vec<FragmentId> = savable(vm, id).collect();
     if fresh.is_empty() && (!draft.explored || draft.names.is_empty()) {
         return None;
     }
@@ -221,14 +224,12 @@ impl Draft {
 }
 
 /// The image's fragments that may be frozen, in order of first execution.
-pub(super) fn savable(vm: &Vm, id: ImageId) -> Vec<FragmentId> {
+pub(super) fn savable(vm: &Vm, id: ImageId) -> impl Iterator<Item = FragmentId> {
     let image = vm.code.images.get(id);
-    if !image.may_be_kept() {
-        return Vec::new();
-    }
-    let wanted = |f: &Fresh| {
-        f.context().without(Context::CONTINUATION) == Context::CANONICAL
-            && is_movable(image, f.code())
+    let (kept, reach) = (image.may_be_kept(), Reach::of(image));
+    let wanted = move |f: &Fresh| {
+        kept && f.context().without(Context::CONTINUATION) == Context::CANONICAL
+            && reach.holds_all_of(f.code())
     };
     vm.code.unsaved(id, wanted)
 }
@@ -246,7 +247,7 @@ fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
         let Some(unit) = vm.code.peek_unit(dir, &name, &draft.key, id) else {
             continue;
         };
-        for number in savable(vm, id) {
+        for number in savable(vm, id).collect::<Vec<_>>() {
             let code = vm.code.fragment(number).code();
             if unit.has(code.head, code.context) {
                 vm.code.mark_saved(number);
@@ -277,17 +278,34 @@ fn displacement(image: &Image, key: &Key, seq: u32) -> i64 {
     -(distance as i64)
 }
 
-/// Whether the code can be placed wherever units of its image may lie. Bytes translated ahead of
+/// App addresses that code reaches wherever units of an image may lie. Bytes translated ahead of
 /// time may be no code at all, and refer to any address.
-fn is_movable(image: &Image, code: &Fragment) -> bool {
-    let distances = place::distances(extent(image));
-    code.relocs.iter().all(|reloc| match reloc.kind {
-        RelocKind::App(off) => {
-            let at = off.at(image.base).0;
-            image.base.0 < place::LOW || place::reaches_from(image.base.0, distances, at)
+struct Reach {
+    base: ImageBase,
+    /// Addresses within reach of all of these places.
+    places: Range<u64>,
+}
+
+impl Reach {
+    fn of(image: &Image) -> Self {
+        let distances = place::distances(extent(image));
+        Self {
+            base: image.base,
+            places: regions::reached_from(image.base.0, distances),
         }
-        _ => true,
-    })
+    }
+
+    fn holds_all_of(&self, code: &Fragment) -> bool {
+        let mut relocs = code.relocs.iter();
+        self.base.0 < place::LOW
+            || relocs.all(|reloc| match reloc.kind {
+                RelocKind::App(off) => {
+                    let at = off.at(self.base).0;
+                    at < place::LOW || self.places.contains(&at)
+                }
+                _ => true,
+            })
+    }
 }
 
 /// Writes the unit, to `dir` if that exists already; returns the folder that it lies in.
