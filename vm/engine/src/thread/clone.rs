@@ -251,6 +251,7 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
     if result < 0 || vfork && process {
         // A vfork child has executed a program or ended by now, or the call has failed. (A thread
         // that was waited for has removed its structure.)
+        // SAFETY: nobody runs with the structure any more; the helper of its exec is waited for.
         unsafe { free(child) };
     }
     signals::set_mask(before);
