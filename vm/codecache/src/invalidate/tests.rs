@@ -198,7 +198,7 @@ fn a_child_leaves_saving_to_its_parent() {
     app.writable = false;
     let mut world = World::of(app, 1 << 20);
     world.trace(0, 8, &[]);
-    let unsaved = |world: &World| world.code.unsaved(world.image, |_| true).len();
+    let unsaved = |world: &World| world.code.unsaved(world.image, |_| true).count();
     assert_eq!(unsaved(&world), 1);
     world.code.leave_to_parent();
     assert_eq!(unsaved(&world), 0);

@@ -424,7 +424,11 @@ fn kept_code_is_not_used_where_the_app_may_write_to_its_source() {
     // Nor is it saved for others to find.
     shelf.world.trace(PAGE, 8, &[]);
     shelf.world.trace(0x80, 8, &[]);
-    let saved = shelf.world.code.unsaved(shelf.world.image, |_| true);
+    let saved: Vec<_> = shelf
+        .world
+        .code
+        .unsaved(shelf.world.image, |_| true)
+        .collect();
     assert_eq!(saved.len(), 1);
 }
 

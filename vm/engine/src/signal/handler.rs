@@ -28,7 +28,7 @@ pub(crate) unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, conte
     // SAFETY: the kernel's frame.
     let (info, context) = unsafe { (&mut *info, &mut *context) };
     // The thread is not found by gs, which may be the app's (see `thread::segment`).
-    // SAFETY: the thread installed its signal stack before it unblocked signals.
+    // SAFETY: the thread adopted its signal stack before it unblocked signals.
     let thread = unsafe { ppin_process::thread::of_signal_stack(context.stack[0]) };
     let signal = signal as u32;
     if sample::in_copy() {

@@ -43,7 +43,7 @@ pub(crate) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> isize {
     let (before, was_filtered) = enter(thread, &wish);
     // A signal that has arrived meanwhile may end the process, which may be impossible under the
     // filter.
-    // SAFETY: a field of this thread, which its signal handler writes.
+    // SAFETY: a field of the thread's own structure, which the handler writes.
     let waits = unsafe { core::ptr::read_volatile(&raw const thread.pending) } != 0;
     let result = if !waits {
         pass(nr, args)

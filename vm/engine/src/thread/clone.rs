@@ -251,7 +251,7 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
     if result < 0 || vfork && process {
         // A vfork child has executed a program or ended by now, or the call has failed. (A thread
         // that was waited for has removed its structure.)
-        // SAFETY: the child is gone; the helper of its exec, if any, is waited for.
+        // SAFETY: nobody runs with the structure any more; the helper of its exec is waited for.
         unsafe { free(child) };
     }
     signals::set_mask(before);
