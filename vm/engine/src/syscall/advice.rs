@@ -1,7 +1,7 @@
 //! madvise(2), and process_madvise(2) of a process on itself.
 
 use super::outcome::pass;
-use super::pages::Pages;
+use super::pages::{self, Pages};
 use super::{around, killing};
 use alloc::vec::Vec;
 use ppin_os::{Errno, c, mem, peek, place};
@@ -40,7 +40,7 @@ fn advised(pages: Pages, advice: usize) {
 /// `process_madvise`: one advice for many ranges, in order up to the first that fails. The result
 /// is the number of bytes.
 pub(super) fn process_madvise(args: &[usize; 6]) -> isize {
-    let vectors = vectors(args[1], args[2]);
+    let vectors = vectors(args);
     let ours = first_with_runtime(&vectors);
     let concerns_vm = ours.is_some() || drops(args[3]) && have_code(&vectors);
     if !concerns_vm || !is_on_itself(args[0] as i32) {
@@ -78,7 +78,8 @@ fn up_to_runtime(args: &[usize; 6], vectors: &[[usize; 2]], n: usize) -> isize {
 }
 
 /// The ranges, with the lengths that the kernel would use; none if it would reject them.
-fn vectors(at: usize, count: usize) -> Vec<[usize; 2]> {
+fn vectors(args: &[usize; 6]) -> Vec<[usize; 2]> {
+    let (at, count) = (args[1], args[2]);
     const MOST: usize = c::UIO_MAXIOV as usize;
     const SIZE: u64 = 16;
     /// `MAX_RW_COUNT`, of all together.
@@ -89,12 +90,26 @@ fn vectors(at: usize, count: usize) -> Vec<[usize; 2]> {
     }
     let read = |n| peek::read_value::<[u64; 2]>((at as u64).wrapping_add(SIZE * n));
     let all: Option<Vec<_>> = (0..count as u64).map(read).collect();
+    let all = all.filter(|all| !are_refused(args, all));
     let mut cut = |[start, len]: [u64; 2]| {
         let len = left.min(len as usize);
         left -= len;
         [start as usize, len]
     };
     all.unwrap_or_default().into_iter().map(&mut cut).collect()
+}
+
+/// Whether the kernel refuses these ranges as they are, before it shortens them: a length is
+/// negative, or a range ends where the kernel does not let one end.
+fn are_refused(args: &[usize; 6], ranges: &[[u64; 2]]) -> bool {
+    const NO_ADVICE: usize = i32::MAX as usize;
+    let negative = |[_, len]: &[u64; 2]| *len > isize::MAX as u64;
+    let beyond = |[start, len]: &[u64; 2]| start.saturating_add(*len) > pages::END;
+    let mut asked = *args;
+    asked[3] = NO_ADVICE;
+    // (Ranges are looked at before the advice is.)
+    let refuses = || pass(c::__NR_process_madvise, &asked) == Errno::EFAULT.raw();
+    ranges.iter().any(negative) || ranges.iter().any(beyond) && refuses()
 }
 
 fn pages([start, len]: &[usize; 2]) -> Option<Pages> {
