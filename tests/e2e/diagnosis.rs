@@ -35,7 +35,17 @@ fn waiting(scratch: &Scratch) -> Child {
         .unwrap()
         .read_exact(&mut line)
         .unwrap();
+    // The way back to the next read has to be translated first, under a lock.
+    while !reads(child.id()) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
     child
+}
+
+/// Whether process `pid` sleeps in read(2), whose number is 0.
+fn reads(pid: u32) -> bool {
+    let call = std::fs::read_to_string(format!("/proc/{pid}/syscall"));
+    call.is_ok_and(|call| call.starts_with("0 "))
 }
 
 /// Makes `pid` go on at `pc`.
