@@ -4,6 +4,7 @@ use super::calls::{argument, calls};
 use super::{Process, Sample};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::area::counter_disp;
+use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{MAX_ARGS, X87_POINTER};
 use ppin_api::{Call, ImageId, ThreadId, Tool};
 use ppin_jit::{BytesEnd, Request, compile};
@@ -60,6 +61,7 @@ fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
         end: BytesEnd::Limit,
         max_source: None,
         sequences: &[],
+        optimize: Optimize::ALL,
     };
     compile(&request, tool)
 }

@@ -7,6 +7,7 @@ mod common;
 
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_jit::{BytesEnd, Request, Sequence, compile, compile_sequence, disasm};
 use ppin_relocator::{Fragment, PcRow, Section};
 use std::fmt::Write as _;
@@ -69,6 +70,7 @@ impl Input {
             end: self.end,
             max_source: self.max_source,
             sequences: &[],
+            optimize: Optimize::ALL,
         };
         let tool = common::tool(&self.tool);
         match &self.sequence {

@@ -3,8 +3,9 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageBase;
+use ppin_abi::optimize::Optimize;
 use ppin_os::regions;
-use ppin_persist::{Key, LOW_IMAGE, tool_key};
+use ppin_persist::{Key, options, tool_key};
 use ppin_store::{Folder, Store};
 
 /// See the module.
@@ -28,6 +29,8 @@ pub struct Library {
     pub tool: String,
     /// Those of its knobs that change code, with their values, a line each, sorted.
     pub knobs: String,
+    /// Mechanisms of the compiler that are on.
+    pub optimize: Optimize,
 }
 
 impl Library {
@@ -46,15 +49,11 @@ impl Library {
     /// The key of the units of an image based at `base`.
     #[must_use]
     pub fn key(&self, image: [u8; 32], base: ImageBase) -> Key {
-        let options: &[u8] = if base.0 < regions::LOW {
-            LOW_IMAGE
-        } else {
-            b""
-        };
+        let options = options(base.0 < regions::LOW, self.optimize);
         Key {
             image,
             engine: self.engine,
-            tool: tool_key(self.tool.as_bytes(), self.knobs.as_bytes(), options),
+            tool: tool_key(self.tool.as_bytes(), self.knobs.as_bytes(), &options),
         }
     }
 

@@ -191,6 +191,7 @@ fn library(config: &Config, tool: &dyn Tool) -> Library {
         engine: config.engine_id,
         tool: config.tool.clone(),
         knobs: knobs.join("\n"),
+        optimize: config.optimize,
     }
 }
 

@@ -20,6 +20,7 @@ use super::host_code::{self, HostCode};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::area::{Area, Entry, Rseq, Spill};
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_abi::record::ExitRec;
 use ppin_abi::spills::SpillSlot;
 use ppin_api::Tool;
@@ -205,6 +206,7 @@ impl Machine {
             end: BytesEnd::Limit,
             max_source: None,
             sequences: &[],
+            optimize: Optimize::ALL,
         };
         compile(&request, tool)
     }
