@@ -11,29 +11,26 @@
 //! gs:0x090  rseq            the thread's restartable sequences (Rseq)
 //! gs:0x0c8  app_gs_base     base that the app has given the gs segment
 //! gs:0x0d0  scratch[6]      for runtime routines written in assembly
-//! gs:0x100  counters[64]    global tool counters, one u64 each
-//! gs:0x300  pace            comparisons before the VM looks at what compares itself
-//! gs:0x308  filters         what confines the thread's system calls
+//! gs:0x100  pace            comparisons before the VM looks at what compares itself
+//! gs:0x108  filters         what confines the thread's system calls
 //! ```
+//! Tools' counters follow behind the engine's structure ([`crate::counters`]).
 
 use crate::spills::SPILL_SLOTS;
 pub use crate::spills::Spill;
 use core::sync::atomic::AtomicU64;
 
-/// Counts changes of anything in this module or in [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 5;
+/// Counts changes of anything in this module, in [`crate::counters`] or in [`crate::record`].
+pub const LAYOUT_VERSION: u32 = 6;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
 
 /// Displacement from `gs` of [`Area::pace`].
-pub const PACE: u32 = 0x300;
+pub const PACE: u32 = 0x100;
 
 /// Displacement from `gs` of [`Area::rseq`].
 pub const RSEQ: u32 = 0x90;
-
-/// Number of global tool counters.
-pub const GLOBAL_COUNTERS: usize = 64;
 
 /// Room for runtime routines.
 pub const ENTRIES: usize = 9;
@@ -90,8 +87,6 @@ pub struct Area {
     pub app_gs_base: u64,
     /// For the runtime's own assembly.
     pub scratch: [u64; 6],
-    /// Global tool counters of this thread; summed over threads for reports.
-    pub counters: [u64; GLOBAL_COUNTERS],
     /// Comparisons of provisional code (`Context::PROVISIONAL`) that are left before it leaves
     /// for the VM.
     pub pace: i64,
@@ -106,7 +101,6 @@ const _: () = {
     assert!(offset_of!(Area, rseq) == RSEQ as usize);
     assert!(offset_of!(Area, app_gs_base) == APP_GS_BASE as usize);
     assert!(offset_of!(Area, scratch) == 0xd0);
-    assert!(offset_of!(Area, counters) == 0x100);
     assert!(offset_of!(Area, pace) == PACE as usize);
 };
 
@@ -142,10 +136,4 @@ impl Entry {
     pub const fn disp(self) -> u32 {
         0x48 + 8 * self as u32
     }
-}
-
-/// Displacement from `gs` of global counter `index` (below [`GLOBAL_COUNTERS`]).
-#[must_use]
-pub const fn counter_disp(index: u32) -> u32 {
-    0x100 + 8 * index
 }

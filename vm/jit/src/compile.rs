@@ -80,7 +80,14 @@ fn translated(selection: &Selection) -> u32 {
 /// Lets the tool look at the trace.
 fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> Plan {
     let inserted = instrument::ask(tool, &selection.ins, request.image, request.context);
-    Plan::new(inserted, &selection.ins, &selection.stretches)
+    let cells = request.cells(tool);
+    Plan::new(
+        inserted,
+        cells,
+        request.image,
+        &selection.ins,
+        &selection.stretches,
+    )
 }
 
 fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, plan: &mut Plan) {

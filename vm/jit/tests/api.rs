@@ -26,6 +26,9 @@ impl<F: Fn(&Trace<'_>) + Send + Sync + 'static> Tool for Ask<F> {
     fn summary(&self) -> &'static str {
         "asks"
     }
+    fn global_counters(&self) -> u32 {
+        70
+    }
     fn image_counters(&self) -> u32 {
         10
     }

@@ -60,7 +60,7 @@ pub unsafe fn enter(
     syscall::init(&config);
     let code = empty_cache(&config);
     let tool = configured(&config, tools);
-    let thread = first_thread(boot, mask, tool);
+    let thread = first_thread(boot, mask, counters::reserve(tool, config.optimize));
     let vm = new_vm(config, tool, arrived, thread, code);
     vm::init(vm, (runtime.start, runtime.end));
     start(thread)
@@ -109,8 +109,8 @@ fn entries() -> [u64; ENTRIES] {
     ppin_process::gate::entries(vm, analysis, bridge, ppin_process::sampling::is_on())
 }
 
-fn first_thread(boot: &BootHeader, mask: u64, tool: &dyn Tool) -> &'static mut Thread {
-    let thread = Thread::create(0, counters::reserve(tool.image_counters()), entries())
+fn first_thread(boot: &BootHeader, mask: u64, counter_bytes: u64) -> &'static mut Thread {
+    let thread = Thread::create(0, counter_bytes, entries())
         .unwrap_or_else(|e| report::give_up(format_args!("no memory for the first thread ({e})")));
     // SAFETY: just made, and known to no other code.
     let thread = unsafe { &mut *thread };

@@ -21,17 +21,15 @@ static OPENED: ppin_os::lock::Mutex<Vec<String>> = ppin_os::lock::Mutex::new(Vec
 
 impl Counters for EngineHost {
     fn global_total(&self, index: u32) -> u64 {
-        all_globals(&vm::lock())
-            .iter()
-            .map(|(_, _, counts)| counts[index as usize])
-            .sum()
+        let all = all_globals(&vm::lock());
+        let counts = all.iter().filter_map(|(_, _, all)| all.get(index as usize));
+        counts.sum()
     }
 
     fn global_of(&self, thread: ThreadId, index: u32) -> u64 {
         let vm = vm::lock();
         let live = vm.threads.all().find(|t| t.index == thread.0);
-        let disp = u64::from(ppin_abi::area::counter_disp(index));
-        live.map(|t| t.counter(disp))
+        live.map(|t| counters::global(t, counters::cells(&vm), index))
             .or_else(|| ended_global(&vm, thread, index))
             .unwrap_or(0)
     }
@@ -123,14 +121,15 @@ fn ended_global(vm: &Vm, thread: ThreadId, index: u32) -> Option<u64> {
     let ended = &vm.ended.threads;
     // The search begins at the end, where the threads are that have ended last.
     let found = ended.iter().rev().find(|(id, _, _)| *id == thread.0);
-    found.map(|(_, _, counts)| counts[index as usize])
+    found?.2.get(index as usize).copied()
 }
 
 /// Number, kernel id and global counters of all threads, ended ones included.
 fn all_globals(vm: &Vm) -> Vec<(u32, i32, Vec<u64>)> {
     let mut all = vm.ended.threads.clone();
+    let cells = counters::cells(vm);
     for thread in vm.threads.all() {
-        all.push((thread.index, thread.tid, counters::globals(thread)));
+        all.push((thread.index, thread.tid, counters::globals(thread, cells)));
     }
     all
 }

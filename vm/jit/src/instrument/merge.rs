@@ -1,5 +1,6 @@
 //! Merging the counts of each block.
 
+use super::colour::Colours;
 use crate::analyse::flags::live_flags;
 use crate::analyse::registers::overwritten;
 use crate::decode::{Ins, Kind};
@@ -18,6 +19,8 @@ pub(super) struct Group {
     pub flags_dead: bool,
     /// Registers that need not be kept there.
     pub free: RegSet,
+    /// Which of their cells the global counters are added to in.
+    pub colour: u32,
     pub additions: Vec<Addition>,
 }
 
@@ -50,11 +53,9 @@ pub(super) fn groups(
     counts: &[CountInsertion],
     ins: &[Ins],
     stretches: &[Range<usize>],
+    mut colours: Colours,
 ) -> Vec<Group> {
     let mut groups = Vec::new();
-    if counts.is_empty() {
-        return groups;
-    }
     let live = live_flags(ins, stretches);
     let mut start = 0;
     while start < ins.len() {
@@ -66,10 +67,13 @@ pub(super) fn groups(
         group.collect(counts, ins, |count| {
             (start..start + len).contains(&block_entry(count, ins))
         });
-        groups.extend((!group.additions.is_empty()).then_some(group));
+        if !group.additions.is_empty() {
+            group.colour = colours.choose(ins[start].pc());
+            groups.push(group);
+        }
         start += len;
     }
-    groups.extend(behind_the_end(counts, ins));
+    groups.extend(behind_the_end(counts, ins, &mut colours));
     groups
 }
 
@@ -91,21 +95,28 @@ fn place(live: &[u32], ins: &[Ins], start: usize, end: usize) -> Group {
         after: false,
         flags_dead: dead.is_some(),
         free: overwritten(&ins[at]),
+        colour: 0,
         additions: Vec::new(),
     }
 }
 
 /// Counts behind a branch that is the last instruction.
-fn behind_the_end(counts: &[CountInsertion], ins: &[Ins]) -> Option<Group> {
+fn behind_the_end(counts: &[CountInsertion], ins: &[Ins], colours: &mut Colours) -> Option<Group> {
+    let last = ins.last()?;
     let mut group = Group {
-        ins: ins.len().checked_sub(1)? as u32,
+        ins: ins.len() as u32 - 1,
         after: true,
         flags_dead: false,
         free: RegSet::NONE,
+        colour: 0,
         additions: Vec::new(),
     };
     group.collect(counts, ins, |count| block_entry(count, ins) == ins.len());
-    (!group.additions.is_empty()).then_some(group)
+    if group.additions.is_empty() {
+        return None;
+    }
+    group.colour = colours.choose(last.next());
+    Some(group)
 }
 
 impl Group {

@@ -113,7 +113,13 @@ impl Builder<'_> {
             return self.leave(from, &only);
         }
         let inserted = instrument::ask(self.tool, &ins, self.request.image, context);
-        let mut plan = Plan::new(inserted, &ins, &[]);
+        let mut plan = Plan::new(
+            inserted,
+            self.request.cells(self.tool),
+            self.request.image,
+            &ins,
+            &[],
+        );
         let mut block = !context.contains(Context::CONTINUATION);
         for (n, one) in ins.iter().enumerate() {
             let id = InsId(n as u16);

@@ -9,7 +9,7 @@
 //!           guard page
 //!           signal stack    the kernel's alternate stack for our handlers
 //!           Thread          page aligned
-//!           image counters  reserved, touched as tools count
+//!           counters        the tool's, reserved, touched as it counts (`crate::counters`)
 //! ```
 
 use super::process::Process;
@@ -18,6 +18,7 @@ use super::user_dispatch::UserDispatch;
 use crate::signal::stack::install_stack;
 use crate::signal::state::SignalState;
 use ppin_abi::area::{Area, ENTRIES, Rseq};
+use ppin_abi::counters::CELLS;
 use ppin_os::{filter, mem, proc};
 use ppin_seccomp::Action;
 
@@ -85,20 +86,21 @@ struct Layout {
     vm_top: u64,
     signal_stack: u64,
     thread: u64,
-    counters: u64,
     len: u64,
 }
+
+/// Counters lie where emitted code expects them.
+const _: () = assert!(size_of::<Thread>() <= CELLS as usize);
 
 fn layout(counter_bytes: u64) -> Layout {
     let vm_top = mem::PAGE + VM_STACK;
     let signal_stack = vm_top + mem::PAGE;
     let thread = signal_stack + SIGNAL_STACK;
-    let counters = thread + mem::page_up(size_of::<Thread>() as u64);
+    let counters = thread + u64::from(CELLS);
     Layout {
         vm_top,
         signal_stack,
         thread,
-        counters,
         len: counters + mem::page_up(counter_bytes),
     }
 }
@@ -128,14 +130,7 @@ unsafe fn make_guard_page(page: u64) -> ppin_os::Result<()> {
 }
 
 impl Thread {
-    /// Distance from `gs` to the image counters.
-    #[must_use]
-    pub fn counters_disp() -> u64 {
-        let l = layout(0);
-        l.counters - l.thread
-    }
-
-    /// Maps a new thread structure with `counter_bytes` of image counters.
+    /// Maps a new thread structure with `counter_bytes` of counters.
     ///
     /// # Errors
     /// No memory.
