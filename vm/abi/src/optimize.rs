@@ -10,11 +10,11 @@ use core::fmt;
 pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
-pub const MECHANISMS: [(&str, Optimize, &str); 1] = [(
-    "counters",
-    Optimize::COUNTERS,
-    "a tool's counter has many cells in each thread, which are summed for reports",
-)];
+#[rustfmt::skip] // a table
+pub const MECHANISMS: [(&str, Optimize, &str); 2] = [
+    ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
+    ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
+];
 
 /// There is no such mechanism, or a word is none at all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +23,8 @@ pub struct Unknown<'a>(pub &'a str);
 impl Optimize {
     /// Counters have many cells in each thread.
     pub const COUNTERS: Self = Self(1 << 0);
+    /// `and`, `or`, `xor` and `test` write AF, too. Off by itself where the processor does not.
+    pub const FLAGS: Self = Self(1 << 1);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);
@@ -41,6 +43,12 @@ impl Optimize {
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
+    }
+
+    /// Without the mechanisms of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// The bits as they travel in the boot block.
@@ -79,7 +87,7 @@ impl Optimize {
         Some(if word.starts_with('+') {
             Self(self.0 | mechanism.0)
         } else {
-            Self(self.0 & !mechanism.0)
+            self.without(*mechanism)
         })
     }
 }
@@ -119,7 +127,7 @@ mod tests {
 
     #[test]
     fn words_are_applied_in_their_order() {
-        let without = Optimize::from_bits(!Optimize::COUNTERS.bits());
+        let without = Optimize::ALL.without(Optimize::COUNTERS);
         assert_eq!(Optimize::parse("all"), Ok(Optimize::ALL));
         assert_eq!(Optimize::parse("none"), Ok(Optimize::NONE));
         assert_eq!(Optimize::parse("-counters"), Ok(without));

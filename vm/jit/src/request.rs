@@ -2,9 +2,7 @@
 
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
-use ppin_abi::counters::Cells;
 use ppin_abi::optimize::Optimize;
-use ppin_api::Tool;
 
 pub use ppin_abi::MAX_TRACE_BYTES;
 
@@ -61,13 +59,6 @@ pub struct Request<'a> {
     pub sequences: &'a [Sequence],
     /// Mechanisms that are on.
     pub optimize: Optimize,
-}
-
-impl Request<'_> {
-    /// The cells of the tool's global counters.
-    pub(crate) fn cells(&self, tool: &dyn Tool) -> Cells {
-        Cells::new(tool.global_counters(), self.optimize)
-    }
 }
 
 /// Whether an image is so low that absolute 32-bit addresses reach it.

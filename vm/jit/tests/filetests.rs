@@ -23,6 +23,7 @@ struct Input {
     tool: String,
     bytes: Vec<u8>,
     sequence: Option<Sequence>,
+    optimize: Optimize,
 }
 
 fn parse(text: &str) -> Input {
@@ -35,6 +36,7 @@ fn parse(text: &str) -> Input {
         tool: "null".into(),
         bytes: Vec::new(),
         sequence: None,
+        optimize: Optimize::ALL,
     };
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or("").trim();
@@ -55,6 +57,7 @@ impl Input {
             "max_source" => self.max_source = Some(number(value) as u32),
             "tool" => self.tool = value.into(),
             "end" if value == "unreadable" => self.end = BytesEnd::Unreadable,
+            "optimize" => self.optimize = Optimize::parse(value).unwrap(),
             "sequence" => self.sequence = Some(sequence(value)),
             "bytes" => self.bytes.extend(value.split_whitespace().map(hex_byte)),
             _ => panic!("unknown line: {key} {value}"),
@@ -70,7 +73,7 @@ impl Input {
             end: self.end,
             max_source: self.max_source,
             sequences: &[],
-            optimize: Optimize::ALL,
+            optimize: self.optimize,
         };
         let tool = common::tool(&self.tool);
         match &self.sequence {

@@ -8,12 +8,13 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::area::ENTRIES;
 use ppin_abi::boot::{BootHeader, MAGIC};
+use ppin_abi::optimize::Optimize;
 use ppin_api::{ThreadId, Tool};
 use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::DEFAULT_LIMIT;
 use ppin_codecache::indirect::{IblTable, TABLE};
 use ppin_codecache::unit::Library;
-use ppin_os::{budget, mem, place, proc, report, segment, signals, time};
+use ppin_os::{budget, mem, place, proc, processor, report, segment, signals, time};
 use ppin_process::config::Config;
 use ppin_process::counters;
 use ppin_process::report::stats::Stats;
@@ -49,7 +50,10 @@ pub unsafe fn enter(
         segment::use_segment_bases();
     }
     budget::learn();
-    let config = Config::read(boot);
+    let mut config = Config::read(boot);
+    if !processor::logic_writes_af() {
+        config.optimize = config.optimize.without(Optimize::FLAGS);
+    }
     ppin_process::report::stderr::remember();
     proc::remember_pid();
     ppin_process::signal::handled_at(crate::signal::entry::address());

@@ -8,7 +8,7 @@
 //! distance that only the engine knows, in a slot: another temporary holds it.
 
 use super::merge::{Addition, Group};
-use crate::form::{Cell, Form, Need, Op, RegSet, Temp, Width};
+use crate::form::{Cell, Form, Gpr, Need, Op, RegSet, Temp, Width};
 use ppin_abi::counters::Cells;
 use ppin_api::Counter;
 use ppin_relocator::CountRow;
@@ -17,23 +17,32 @@ use ppin_relocator::CountRow;
 const ROOM: usize = 16;
 
 /// The additions of `group`. `free`: registers that it says need not be kept are not.
+///
+/// Else those are borrowed that compiled code uses least: where memory behind `gs` is not renamed,
+/// the app waits for a register that comes back, but only if it needs it soon.
 pub(super) fn lower(form: &mut Form, group: &Group, cells: Cells, free: bool) {
     let free = if free { group.free } else { RegSet::NONE };
-    let any = Need::one_of(RegSet::ANY).or_free(free);
+    // An abort handler knows where few registers lie.
+    let sequence = form.sequence.is_some();
+    let or = |seldom| {
+        let borrowed = if sequence { RegSet::ANY } else { seldom };
+        Need::one_of(borrowed.or(free)).or_free(free)
+    };
+    let (value, base) = (or(RegSet::of(&[Gpr::R11])), or(RegSet::of(&[Gpr::R10])));
     match (group.additions.iter().any(is_image), group.flags_dead) {
         (false, true) => add_all(form, group, cells, None, None),
         (false, false) => {
-            let [value] = form.take([any]);
+            let [value] = form.take([value]);
             add_all(form, group, cells, None, Some(value));
             form.give(&[value]);
         }
         (true, true) => {
-            let [base] = form.take([any]);
+            let [base] = form.take([base]);
             add_all(form, group, cells, Some(base), None);
             form.give(&[base]);
         }
         (true, false) => {
-            let [base, value] = form.take([any; 2]);
+            let [base, value] = form.take([base, value]);
             add_all(form, group, cells, Some(base), Some(value));
             form.give(&[base, value]);
         }

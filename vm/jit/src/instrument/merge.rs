@@ -1,12 +1,10 @@
 //! Merging the counts of each block.
 
 use super::colour::Colours;
-use crate::analyse::flags::live_flags;
 use crate::analyse::registers::overwritten;
 use crate::decode::{Ins, Kind};
 use crate::form::RegSet;
 use alloc::vec::Vec;
-use core::ops::Range;
 use ppin_api::Counter;
 use ppin_api::compiler::CountInsertion;
 
@@ -48,22 +46,22 @@ impl Addition {
     }
 }
 
-/// The groups for `counts`, one for each block that has any.
+/// The groups for `counts`, one for each block that has any. `live`: the flags alive before each
+/// instruction.
 pub(super) fn groups(
     counts: &[CountInsertion],
     ins: &[Ins],
-    stretches: &[Range<usize>],
+    live: &[u32],
     mut colours: Colours,
 ) -> Vec<Group> {
     let mut groups = Vec::new();
-    let live = live_flags(ins, stretches);
     let mut start = 0;
     while start < ins.len() {
         let len = ins[start..]
             .iter()
             .position(|ins| ins.kind.ends_block())
             .map_or(ins.len() - start, |last| last + 1);
-        let mut group = place(&live, ins, start, start + len);
+        let mut group = place(live, ins, start, start + len);
         group.collect(counts, ins, |count| {
             (start..start + len).contains(&block_entry(count, ins))
         });
@@ -86,10 +84,12 @@ fn block_entry(count: &CountInsertion, ins: &[Ins]) -> usize {
     index + usize::from(count.after && branch)
 }
 
-/// The cheapest place in the block `start..end`, with nothing in it yet.
+/// The cheapest place in the block `start..end`, with nothing in it yet: where no flag is alive,
+/// else where a register need not be kept.
 fn place(live: &[u32], ins: &[Ins], start: usize, end: usize) -> Group {
     let dead = (start..end).find(|&index| live[index] == 0);
-    let at = dead.unwrap_or(start);
+    let free = || (start..end).find(|&index| overwritten(&ins[index]) != RegSet::NONE);
+    let at = dead.or_else(free).unwrap_or(start);
     Group {
         ins: at as u32,
         after: false,

@@ -12,9 +12,11 @@ mod merge;
 mod operand;
 mod source;
 
+use crate::analyse::flags::live_flags;
 use crate::decode::Ins;
 use crate::form::{Form, InsId, Op, RegSet};
 use crate::lower::bridge;
+use crate::request::Request;
 use alloc::vec::Vec;
 use colour::Colours;
 use core::ops::Range;
@@ -30,7 +32,7 @@ pub(crate) use argument::call_arg;
 pub(crate) use operand::address;
 
 /// Lets `tool` look at a trace that consists of `ins`; what it inserts.
-pub(crate) fn ask(tool: &dyn Tool, ins: &[Ins], image: ImageBase, context: Context) -> Insertions {
+fn ask(tool: &dyn Tool, ins: &[Ins], image: ImageBase, context: Context) -> Insertions {
     let source = Decoded::new(ins, image);
     let limits = Limits {
         global_counters: tool.global_counters().min(GLOBAL_COUNTERS),
@@ -56,14 +58,17 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// A plan for `inserted`, whose global counters have these `cells`.
+    /// A plan for what `tool` inserts into the instructions `ins` of a trace that is entered in
+    /// `context`.
     pub(crate) fn new(
-        inserted: Insertions,
-        cells: Cells,
-        image: ImageBase,
+        request: &Request<'_>,
+        context: Context,
+        tool: &dyn Tool,
         ins: &[Ins],
         stretches: &[Range<usize>],
     ) -> Self {
+        let inserted = ask(tool, ins, request.image, context);
+        let cells = Cells::new(tool.global_counters(), request.optimize);
         let mut plan = Self {
             groups: Vec::new(),
             calls: inserted.calls,
@@ -75,8 +80,9 @@ impl Plan {
             plan.calls.sort_by_key(|call| (call.ins, call.after));
         }
         if !inserted.counts.is_empty() {
-            let colours = Colours::new(cells, image);
-            plan.groups = merge::groups(&inserted.counts, ins, stretches, colours);
+            let colours = Colours::new(cells, request.image);
+            let live = live_flags(ins, stretches, request.optimize);
+            plan.groups = merge::groups(&inserted.counts, ins, &live, colours);
             plan.groups.sort_by_key(|group| (group.ins, group.after));
         }
         plan
