@@ -5,6 +5,7 @@ use alloc::string::String;
 use core::fmt;
 use ppin_abi::boot::flag;
 use ppin_api::{Format, Report};
+use ppin_process::counters;
 use ppin_process::report::outlet;
 use ppin_process::report::program::program;
 use ppin_process::report::stats::Stats;
@@ -59,6 +60,6 @@ pub(crate) fn write_stats(vm: &Vm) {
     outlet::deliver(
         "the statistics",
         &vm.config.stats,
-        &stats.line(&vm.config, &program(), &vm.code),
+        &stats.line(&vm.config, &program(), &vm.code, counters::cells(vm)),
     );
 }
