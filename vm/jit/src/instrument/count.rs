@@ -23,26 +23,29 @@ const ROOM: usize = 16;
 pub(super) fn lower(form: &mut Form, group: &Group, cells: Cells, free: bool) {
     let free = if free { group.free } else { RegSet::NONE };
     // An abort handler knows where few registers lie.
-    let sequence = form.sequence.is_some();
-    let or = |seldom| {
-        let borrowed = if sequence { RegSet::ANY } else { seldom };
-        Need::one_of(borrowed.or(free)).or_free(free)
+    let borrowed = if form.sequence.is_some() {
+        RegSet::ANY
+    } else {
+        RegSet::of(&[Gpr::R11, Gpr::R10])
     };
-    let (value, base) = (or(RegSet::of(&[Gpr::R11])), or(RegSet::of(&[Gpr::R10])));
-    match (group.additions.iter().any(is_image), group.flags_dead) {
+    let any = Need::one_of(borrowed.or(free)).or_free(free);
+    match (
+        group.additions.iter().any(Addition::is_image),
+        group.flags_dead,
+    ) {
         (false, true) => add_all(form, group, cells, None, None),
         (false, false) => {
-            let [value] = form.take([value]);
+            let [value] = form.take([any]);
             add_all(form, group, cells, None, Some(value));
             form.give(&[value]);
         }
         (true, true) => {
-            let [base] = form.take([base]);
+            let [base] = form.take([any]);
             add_all(form, group, cells, Some(base), None);
             form.give(&[base]);
         }
         (true, false) => {
-            let [base, value] = form.take([base, value]);
+            let [base, value] = form.take([any; 2]);
             add_all(form, group, cells, Some(base), Some(value));
             form.give(&[base, value]);
         }
@@ -57,7 +60,7 @@ fn add_all(form: &mut Form, group: &Group, cells: Cells, base: Option<Temp>, val
     }
     for addition in &group.additions {
         let disp = disp(addition.counter, cells, group.colour);
-        let base = base.filter(|_| is_image(addition));
+        let base = base.filter(|_| addition.is_image());
         let (cell, amount) = (Cell { base, disp }, addition.total);
         match value {
             None => form.push(Op::AddCell { cell, amount }),
@@ -79,10 +82,6 @@ fn add_by(form: &mut Form, value: Temp, cell: Cell, amount: i32) {
     form.push(Op::StoreCell { cell, from, width });
 }
 
-const fn is_image(addition: &Addition) -> bool {
-    matches!(addition.counter, Counter::Image(_))
-}
-
 /// From gs, or from the image's block of counters.
 fn disp(counter: Counter, cells: Cells, colour: u32) -> i32 {
     match counter {
@@ -97,7 +96,7 @@ fn pay(form: &mut Form, addition: &Addition, disp: i32) {
     if first == 0 {
         form.counts.reserve(ROOM);
     }
-    let image = is_image(addition);
+    let image = addition.is_image();
     let counter = disp.cast_unsigned();
     form.counts.extend(addition.parts().map(|part| CountRow {
         done: 0,
