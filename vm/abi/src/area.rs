@@ -7,12 +7,16 @@
 //! ```text
 //! gs:0x000  self            address of the area itself
 //! gs:0x008  spill[8]        app registers whose place emitted code has taken
-//! gs:0x048  entry[9]        addresses of runtime routines (Entry)
-//! gs:0x090  rseq            the thread's restartable sequences (Rseq)
+//! gs:0x048  entry[16]       addresses of runtime routines (Entry), and room for more
 //! gs:0x0c8  app_gs_base     base that the app has given the gs segment
 //! gs:0x0d0  scratch[6]      for runtime routines written in assembly
 //! gs:0x100  pace            comparisons before the VM looks at what compares itself
 //! gs:0x108  filters         what confines the thread's system calls
+//! gs:0x110  rseq            the thread's restartable sequences (Rseq)
+//! gs:0x148  countdown       lookups of `near` that may fail before the VM is asked
+//! gs:0x150  jump            where an indirect jump is about to go
+//! gs:0x180  returns[8192]   where translated calls expect to be returned to
+//! gs:0x10180 near[4096]     targets of indirect jumps and calls (Near)
 //! ```
 //! Tools' counters follow behind the engine's structure ([`crate::counters`]).
 
@@ -21,7 +25,7 @@ pub use crate::spills::Spill;
 use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::counters`] or in [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 6;
+pub const LAYOUT_VERSION: u32 = 7;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -30,10 +34,16 @@ pub const APP_GS_BASE: u32 = 0xc8;
 pub const PACE: u32 = 0x100;
 
 /// Displacement from `gs` of [`Area::rseq`].
-pub const RSEQ: u32 = 0x90;
+pub const RSEQ: u32 = 0x110;
 
 /// Room for runtime routines.
-pub const ENTRIES: usize = 9;
+pub const ENTRIES: usize = 16;
+
+/// Displacement from `gs` of [`Area::returns`].
+pub const RETURNS: u32 = 0x180;
+
+/// Entries of [`Area::returns`]: one for each word of 64 KiB of stack.
+pub const RETURN_ENTRIES: usize = 0x10000 / 8;
 
 /// What emitted code must know of the thread's registration with rseq(2).
 #[derive(Clone, Copy, Debug)]
@@ -81,8 +91,6 @@ pub struct Area {
     pub spill: [u64; SPILL_SLOTS],
     /// Runtime routines, by [`Entry`].
     pub entry: [u64; ENTRIES],
-    /// Restartable sequences.
-    pub rseq: Rseq,
     /// Base of the app's own gs segment.
     pub app_gs_base: u64,
     /// For the runtime's own assembly.
@@ -92,7 +100,73 @@ pub struct Area {
     pub pace: i64,
     /// Address of what confines the thread's system calls (seccomp(2)); 0: nothing.
     pub filters: AtomicU64,
+    /// Restartable sequences.
+    pub rseq: Rseq,
+    /// Lookups of `near` that may fail before the VM is asked.
+    pub near_countdown: u64,
+    /// Cache address at which an indirect jump is about to go on.
+    pub jump: u64,
+    reserved: [u64; 5],
+    /// Return cache: by the low 16 bits of the stack pointer, in bytes, the cache address behind
+    /// the translated call that has put its return address there last. The app may have put
+    /// another there since, so the code there compares. 0: none.
+    pub returns: [AtomicU64; RETURN_ENTRIES],
+    /// By the low bits of an app address the cache address where an indirect jump or call goes
+    /// on. Written to by this thread alone, in the VM; others may only take a tag away.
+    pub near: [Near; NEAR_ENTRIES],
 }
+
+/// An entry of [`Area::near`].
+#[derive(Debug)]
+#[repr(C)]
+pub struct Near {
+    /// What makes 0 with the app address ([`Near::tag`]); [`Near::NO_TAG`]: none.
+    pub tag: AtomicU64,
+    /// Cache address.
+    pub target: AtomicU64,
+}
+
+impl Near {
+    /// The tag of an entry that holds nothing: no branch goes to address 0, whose entry is the
+    /// first, unless that has another tag ([`Near::NO_TAG_OF_FIRST`]).
+    pub const NO_TAG: u64 = 0;
+    /// What takes its place in the first entry.
+    pub const NO_TAG_OF_FIRST: u64 = 1;
+
+    /// The tag of app address `pc`.
+    #[must_use]
+    pub const fn tag(pc: u64) -> u64 {
+        pc.wrapping_neg()
+    }
+
+    /// The entry of app address `pc`.
+    #[must_use]
+    pub const fn index(pc: u64) -> usize {
+        pc as usize % NEAR_ENTRIES
+    }
+
+    /// The tag of entry `index` when it holds nothing.
+    #[must_use]
+    pub const fn no_tag(index: usize) -> u64 {
+        if index == 0 {
+            Self::NO_TAG_OF_FIRST
+        } else {
+            Self::NO_TAG
+        }
+    }
+}
+
+/// Displacement from `gs` of [`Area::near_countdown`].
+pub const NEAR_COUNTDOWN: u32 = 0x148;
+
+/// Displacement from `gs` of [`Area::jump`].
+pub const JUMP: u32 = 0x150;
+
+/// Displacement from `gs` of [`Area::near`]. Its targets lie 8 bytes behind the tags.
+pub const NEAR: u32 = 0x10180;
+
+/// Entries of [`Area::near`]. Emitted code takes 16 times the low 12 bits of a target as offset.
+pub const NEAR_ENTRIES: usize = 4096;
 
 const _: () = {
     use core::mem::offset_of;
@@ -102,6 +176,11 @@ const _: () = {
     assert!(offset_of!(Area, app_gs_base) == APP_GS_BASE as usize);
     assert!(offset_of!(Area, scratch) == 0xd0);
     assert!(offset_of!(Area, pace) == PACE as usize);
+    assert!(offset_of!(Area, near_countdown) == NEAR_COUNTDOWN as usize);
+    assert!(offset_of!(Area, jump) == JUMP as usize);
+    assert!(offset_of!(Area, returns) == RETURNS as usize);
+    assert!(offset_of!(Area, near) == NEAR as usize);
+    assert!(size_of::<Near>() == 16);
 };
 
 /// Runtime routines that emitted code jumps to as `jmp gs:[disp]`. What each
@@ -116,7 +195,9 @@ pub enum Entry {
     LeaveTrap = 1,
     /// System call. rcx = `SyscallRec`; app rcx and r11 are dead there.
     Syscall = 2,
-    /// Return, target app address in rcx, app rcx spilled, rsp already popped.
+    /// Return, target app address in rcx, app rcx spilled, rsp already popped. Goes on behind the
+    /// translated call, as [`Area::returns`] says, with rcx unchanged, rdx destroyed, both spilled
+    /// at home, and the cache address in place of the target at `[rsp - 8]`.
     IblRet = 3,
     /// Indirect jump, target app address in rcx, app rcx spilled.
     IblJmp = 4,
@@ -128,6 +209,12 @@ pub enum Entry {
     Vm = 7,
     /// What a bridge calls, likewise.
     Analysis = 8,
+    /// A return has come to the wrong call: rcx = the call's return address minus the target,
+    /// rdx = the call's return address; both are spilled at home.
+    ReturnedElsewhere = 9,
+    /// [`Area::near`] does not say where an indirect jump goes on: rcx = target plus the entry's
+    /// tag, rdx = the entry's tag; rax, rcx and rdx are spilled at home.
+    NotNear = 10,
 }
 
 impl Entry {

@@ -18,7 +18,7 @@ pub struct CodeCache {
     /// Fresh code.
     pub(crate) fresh: FreshCode,
     /// Indirect branches.
-    pub(crate) ibl: IblTable,
+    pub ibl: IblTable,
     /// Pages of app code that we made read-only.
     pub guards: Guards,
     /// What has been done.

@@ -11,7 +11,11 @@
 //! ever (removed, it has no target: whoever has just read the tag must not find that of
 //! another), and a table that is replaced stays mapped.
 
+mod near;
+
 use core::sync::atomic::{AtomicU64, Ordering};
+use near::NearTables;
+use ppin_abi::area::Area;
 use ppin_os::mem;
 use ppin_os::place;
 
@@ -36,6 +40,8 @@ pub struct IblTable {
     /// Where lookups find the address of the first entry.
     current: &'static AtomicU64,
     misses: u64,
+    /// The threads' own tables, which say the same of fewer targets.
+    near: NearTables,
 }
 
 fn cell(addr: u64) -> &'static AtomicU64 {
@@ -75,7 +81,11 @@ impl IblTable {
     pub fn new(current: &'static AtomicU64) -> Self {
         let table = create(FIRST).expect("no memory for the indirect-branch table");
         current.store(table, Ordering::Release);
-        Self { current, misses: 0 }
+        Self {
+            current,
+            misses: 0,
+            near: NearTables::default(),
+        }
     }
 
     fn table(&self) -> u64 {
@@ -128,8 +138,35 @@ impl IblTable {
         }
     }
 
+    /// A thread begins, whose own table is empty.
+    ///
+    /// # Safety
+    /// The area stays mapped until [`IblTable::remove_thread`], and its table is of zeroes.
+    pub unsafe fn add_thread(&mut self, area: *const Area) {
+        // SAFETY: the caller's promise.
+        let area: &'static Area = unsafe { &*area };
+        self.near.add(&area.near);
+    }
+
+    /// A thread ends.
+    pub fn remove_thread(&mut self, area: &Area) {
+        self.near.remove(&area.near);
+    }
+
+    /// This process is a forked child, whose only thread has `area`.
+    pub fn keep_only_thread(&mut self, area: &Area) {
+        self.near.keep_only(&area.near);
+    }
+
+    /// Lets the thread with `area`, which is in the VM, find `target` for app address `tag` by
+    /// itself.
+    pub fn bring_near(&mut self, area: &Area, tag: u64, target: u64) {
+        self.near.put(&area.near, tag, target);
+    }
+
     /// Makes the branch to app address `tag` miss, if it led to `target`.
     pub(crate) fn remove_one(&mut self, tag: u64, target: u64) {
+        self.near.forget(tag);
         if let Some(entry) = probe(self.table(), tag)
             && cell(entry + 8).load(Ordering::Relaxed) == target
             && cell(entry).load(Ordering::Relaxed) == tag
@@ -140,6 +177,7 @@ impl IblTable {
 
     /// Makes every branch miss.
     pub(crate) fn clear(&mut self) {
+        self.near.clear();
         self.remove(1, u64::MAX);
     }
 

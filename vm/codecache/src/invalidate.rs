@@ -17,6 +17,15 @@ use ppin_os::time;
 /// Entries of fresh fragments that were taken out of use.
 pub type Dead = Vec<u64>;
 
+/// What has gone with app memory.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Gone {
+    /// What was taken out of use.
+    pub dead: Dead,
+    /// Start and end of each unit that was unmapped.
+    pub units: Vec<(u64, u64)>,
+}
+
 impl CodeCache {
     /// Code at `pc` is sought: if it has been volatile for long enough, what compares itself
     /// there is taken out of use, and it will be guarded.
@@ -176,19 +185,20 @@ impl CodeCache {
 
     /// The app has unmapped or replaced `start .. end`, or made it not executable. (What is to
     /// be saved of [`CodeCache::leaving`] images has been.)
-    pub fn gone(&mut self, start: u64, end: u64) -> Dead {
-        let mut dead = Dead::new();
+    pub fn gone(&mut self, start: u64, end: u64) -> Gone {
+        let mut gone = Gone::default();
         if self.has_code(start, end) {
-            dead = self.kill_made_from(start, end);
+            gone.dead = self.kill_made_from(start, end);
             self.images.remove(start, end);
             for id in self.images.reap() {
-                for (from, to) in self.units.release(id) {
-                    self.fresh.forget(from, to);
-                }
+                gone.units.extend(self.units.release(id));
+            }
+            for (from, to) in &gone.units {
+                self.fresh.forget(*from, *to);
             }
         }
         self.guards.forget(start, end);
-        dead
+        gone
     }
 
     /// The app is about to set the protection of `start .. end` anew, executable. Code of files:

@@ -39,5 +39,5 @@ pub mod unit;
 pub use cache::CodeCache;
 pub use figures::{Figures, Spent};
 pub use install::{Full, Manner, Room};
-pub use invalidate::Dead;
+pub use invalidate::{Dead, Gone};
 pub use journal::Journal;

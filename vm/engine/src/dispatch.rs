@@ -10,9 +10,10 @@ use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_abi::record::{ExitRec, Trap, TrapRec};
 use ppin_os::{filter, report, userfault};
-use ppin_process::gate::disp::scratch;
+use ppin_process::gate::{self, disp::scratch};
+use ppin_process::sampling;
 use ppin_process::signal::departure::Departure;
-use ppin_process::thread::{Reason, Thread};
+use ppin_process::thread::{NEAR_PERIOD, Reason, Thread};
 use ppin_process::translate;
 use ppin_process::vm::{self, Locked, Vm};
 use ppin_translate::{changes, compile, lookup, sequence};
@@ -55,7 +56,7 @@ fn go_on(thread: &mut Thread) -> CachePc {
     }
     match thread.reason() {
         Reason::Exit => leave_exit(thread.operand),
-        Reason::Indirect => indirect(AppPc(thread.operand)),
+        Reason::Indirect => indirect(thread),
         Reason::Syscall => syscall::handle(thread),
         Reason::Efault => syscall::after_efault(thread),
         Reason::Trap => trap(thread),
@@ -81,6 +82,7 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
     if thread.epoch != epoch {
         sequence::clear_discarded(vm, thread);
         thread.epoch = epoch;
+        gate::ret::forget(&thread.area, 1, u64::MAX);
         let known = vm.threads.all().map(|t| t.epoch);
         let oldest = known.min().unwrap_or(0);
         vm.code.reclaim(oldest);
@@ -113,13 +115,26 @@ fn may_link(vm: &Vm, entry: CachePc) -> bool {
 }
 
 /// Handles an indirect branch whose target is not in the indirect-branch table.
-fn indirect(target: AppPc) -> CachePc {
+fn indirect(thread: &mut Thread) -> CachePc {
+    let target = AppPc(thread.operand);
     let mut vm = vm::lock();
     let entry = lookup(&mut vm, target, Context::CANONICAL);
     if may_link(&vm, entry) {
         vm.code.link_indirect(target, entry);
+        bring_near(&mut vm, thread, target, entry);
     }
     entry
+}
+
+/// Lets the thread find `entry` by itself, if that is why it has asked: the table of all threads
+/// knows the target.
+fn bring_near(vm: &mut Vm, thread: &mut Thread, target: AppPc, entry: CachePc) {
+    if thread.area.near_countdown == 0 {
+        thread.area.near_countdown = NEAR_PERIOD;
+        if !sampling::is_on() {
+            vm.code.ibl.bring_near(&thread.area, target.0, entry.0);
+        }
+    }
 }
 
 /// Handles a trap: translated code that needs the VM to go on.

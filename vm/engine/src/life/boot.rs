@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::area::ENTRIES;
-use ppin_abi::boot::{BootHeader, MAGIC};
+use ppin_abi::boot::{BootHeader, MAGIC, flag};
 use ppin_abi::optimize::Optimize;
 use ppin_api::{ThreadId, Tool};
 use ppin_codecache::CodeCache;
@@ -17,6 +17,7 @@ use ppin_codecache::unit::Library;
 use ppin_os::{budget, mem, place, proc, processor, report, segment, signals, time};
 use ppin_process::config::Config;
 use ppin_process::counters;
+use ppin_process::gate::{self, Lookups};
 use ppin_process::report::stats::Stats;
 use ppin_process::signal::{Actions, HOLD_FAULTS_TOO, kernel_mask, take_over};
 use ppin_process::thread::{Process, Thread, Threads, reg};
@@ -62,9 +63,9 @@ pub unsafe fn enter(
     ppin_os::filter::calls_come_from(gate);
     crate::check::sample::init(&config);
     syscall::init(&config);
-    let code = empty_cache(&config);
     let tool = configured(&config, tools);
-    let thread = first_thread(boot, mask, counters::reserve(tool, config.optimize));
+    let thread = first_thread(boot, &config, mask, tool);
+    let code = empty_cache(&config, thread);
     let vm = new_vm(config, tool, arrived, thread, code);
     vm::init(vm, (runtime.start, runtime.end));
     start(thread)
@@ -105,16 +106,29 @@ fn configured(config: &Config, tools: fn(&str) -> Option<Box<dyn Tool>>) -> &'st
     Box::leak(tool)
 }
 
-/// The routines that the gate calls.
-fn entries() -> [u64; ENTRIES] {
+/// The routines that the gate calls, and those for indirect branches.
+fn entries(config: &Config) -> [u64; ENTRIES] {
+    let lookups = if ppin_process::sampling::is_on() {
+        Lookups::Counted
+    } else if config.flags & flag::LOCKSTEP != 0 {
+        Lookups::All
+    } else {
+        Lookups::Plain
+    };
     let vm = crate::dispatch::vm_entry as *const () as usize as u64;
     let analysis = crate::tools::analysis::bridge_entry as *const () as usize as u64;
     let bridge = crate::tools::bridge::address();
-    ppin_process::gate::entries(vm, analysis, bridge, ppin_process::sampling::is_on())
+    gate::entries(vm, analysis, bridge, lookups)
 }
 
-fn first_thread(boot: &BootHeader, mask: u64, counter_bytes: u64) -> &'static mut Thread {
-    let thread = Thread::create(0, counter_bytes, entries())
+fn first_thread(
+    boot: &BootHeader,
+    config: &Config,
+    mask: u64,
+    tool: &dyn Tool,
+) -> &'static mut Thread {
+    let counters = counters::reserve(tool, config.optimize);
+    let thread = Thread::create(0, counters, entries(config))
         .unwrap_or_else(|e| report::give_up(format_args!("no memory for the first thread ({e})")));
     // SAFETY: just made, and known to no other code.
     let thread = unsafe { &mut *thread };
@@ -128,13 +142,15 @@ fn first_thread(boot: &BootHeader, mask: u64, counter_bytes: u64) -> &'static mu
 }
 
 /// An empty code cache, of the size that the launcher and the memory limits allow.
-fn empty_cache(config: &Config) -> CodeCache {
+fn empty_cache(config: &Config, thread: &Thread) -> CodeCache {
     let limit = match config.cache_limit_kib {
         0 => DEFAULT_LIMIT,
         kib => u64::from(kib) << 10,
     };
     let limit = limit.min(budget::code()).max(16 * mem::PAGE);
     let mut code = CodeCache::new(limit, IblTable::new(&TABLE));
+    // SAFETY: a new area, which is removed from there before it is unmapped.
+    unsafe { code.ibl.add_thread(&thread.area) };
     if !config.note.is_empty() {
         code.figures.note(config.note.clone());
     }
@@ -214,5 +230,5 @@ fn start(thread: &mut Thread) -> ! {
     take_over(&thread.process().actions);
     signals::set_mask(kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.
-    unsafe { ppin_process::gate::enter_first() }
+    unsafe { gate::enter_first() }
 }

@@ -120,7 +120,7 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if signal != c::SIGTRAP && keeps_faulting(thread, signal) {
         return fatal::crash(thread, signal, info, context);
     }
-    if let Some(resume) = peek::fixup(pc) {
+    if let Some(resume) = peek::fixup(pc).or_else(|| gate::ret::fixup(pc)) {
         context.gregs[greg::RIP] = resume;
         return;
     }
@@ -153,10 +153,27 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if signal == c::SIGSEGV && cache_fault(thread, info, context, pc) {
         return;
     }
-    if unreadable_source(thread, info, context, pc) {
+    if unreadable_source(thread, info, context, pc) || lost_return(thread, context, pc) {
         return;
     }
     app_fault(thread, signal, info, context, pc);
+}
+
+/// Whether the thread has returned to where nothing is, as its return cache has said: see
+/// [`gate::ret::returned_to_nowhere`]. (The app's own code never runs at its own address here.)
+fn lost_return(thread: &Thread, context: &mut UContext, pc: u64) -> bool {
+    if vm::is_runtime(pc) || vm::lock().code.in_cache(pc) {
+        return false;
+    }
+    let (rsp, mut below) = (context.gregs[greg::RSP], [0; 8]);
+    if peek::read(rsp.wrapping_sub(8), &mut below) < below.len() {
+        return false;
+    }
+    let below = u64::from_le_bytes(below);
+    let resume = gate::ret::returned_to_nowhere(&thread.area, pc, rsp, below);
+    resume
+        .map(|resume| context.gregs[greg::RIP] = resume)
+        .is_some()
 }
 
 /// Counts faults since the last VM entry; `true` if there are too many, because repairing the fault

@@ -210,6 +210,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     thread.process().held = Held::NONE;
     let mut vm = vm::lock();
     vm.threads.only(thread);
+    vm.code.ibl.keep_only_thread(&thread.area);
     vm.update_filters();
     vm.reset_after_fork();
     crate::syscall::locked::forked();
@@ -299,6 +300,8 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     }
     vm.log(format_args!("thread {index} begins"));
     vm.threads.add(child);
+    // SAFETY: a new area, which is removed from there before it is unmapped.
+    unsafe { vm.code.ibl.add_thread(&c.area) };
     Some(child)
 }
 
@@ -337,6 +340,7 @@ unsafe fn free(child: *mut Thread) {
     tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();
     vm.threads.remove(child);
+    vm.code.ibl.remove_thread(&c.area);
     vm.update_filters();
     counters::retire(&mut vm, c);
     c.drop_process();

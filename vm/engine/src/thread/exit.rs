@@ -30,6 +30,7 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
         let me: *mut Thread = thread;
         // (The thread's filters stay in force: it has system calls to make yet.)
         vm.threads.remove(me);
+        vm.code.ibl.remove_thread(&thread.area);
         ppin_process::counters::retire(&mut vm, thread);
         vm.log(format_args!("thread {} ends", thread.index));
         thread.map

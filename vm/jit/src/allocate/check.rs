@@ -7,10 +7,10 @@
 
 mod state;
 
-use super::Allocation;
+use super::{Allocation, HOMES, Home};
 use crate::decode::{Ins, effects};
 use crate::form::uses::uses;
-use crate::form::{Form, Gpr, InsId, Label, Op, Record, Reg, Temp, Temps};
+use crate::form::{Form, Gpr, InsId, Label, Living, Op, Record, Reg, Temp, Temps};
 use alloc::vec::Vec;
 use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedMemory, UsedRegister};
 use ppin_abi::area::Entry;
@@ -81,8 +81,10 @@ fn ensure(holds: bool, why: &'static str) -> Checked {
 
 impl Checker<'_> {
     fn op(&mut self, op: &Op) -> Checked {
-        if let Op::Label { label, live } = *op {
-            return self.label(label, live);
+        match *op {
+            Op::Label { label, live } => return self.label(label, live),
+            Op::Returned { temps } => return self.returned(temps),
+            _ => {}
         }
         if !self.reached {
             return Ok(());
@@ -90,6 +92,10 @@ impl Checker<'_> {
         self.operands(op)?;
         match *op {
             Op::Take { temps } => self.take(temps)?,
+            Op::CallOver { to } => {
+                self.arriving.push((to, self.state.clone()));
+                self.reached = false;
+            }
             Op::Give { temps } => self.give(temps)?,
             Op::Gone { temps } => self.gone(temps)?,
             Op::Refill { temp } => self.refill(temp)?,
@@ -150,7 +156,10 @@ impl Checker<'_> {
                 }
             }
             Op::ExitIf { .. } | Op::Within { .. } => self.state.ready_to_leave()?,
-            Op::ExitTaken { .. } | Op::ExitNext { .. } | Op::JumpSlot { .. } => {
+            Op::ExitTaken { .. }
+            | Op::ExitNext { .. }
+            | Op::JumpSlot { .. }
+            | Op::JumpCell { .. } => {
                 self.state.ready_to_leave()?;
                 self.reached = false;
             }
@@ -279,6 +288,21 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// The contract of returns: rcx and rdx are the runtime's, and kept at home.
+    fn returned(&mut self, temps: Temps) -> Checked {
+        ensure(!self.reached, "control gets there without a return")?;
+        self.reached = true;
+        self.state = State::of_the_app(0);
+        self.take(temps)?;
+        for (temp, named) in temps.iter().zip([Gpr::RCX, Gpr::RDX]) {
+            let Home { register, kept } = self.allocation.home(temp);
+            ensure(register == named, "not the register of a return")?;
+            ensure(kept.and_then(owner) == Some(named), "not kept at home")?;
+            self.state.set(register, Value::Temp(temp));
+        }
+        Ok(())
+    }
+
     fn give(&mut self, temps: Temps) -> Checked {
         for temp in temps.iter() {
             let home = self.allocation.home(temp);
@@ -321,23 +345,30 @@ impl Checker<'_> {
     fn jump(&mut self, entry: Entry) -> Checked {
         let rcx = self.state.register(Gpr::RCX);
         ensure(matches!(rcx, Value::Temp(_)), "rcx says nothing")?;
-        for register in (0..16)
-            .map(Gpr::new)
-            .filter(|register| *register != Gpr::RCX)
-        {
+        let speaks = |register| match entry {
+            Entry::ReturnedElsewhere => [Gpr::RCX, Gpr::RDX].contains(&register),
+            Entry::NotNear => [Gpr::RCX, Gpr::RAX, Gpr::RDX].contains(&register),
+            _ => register == Gpr::RCX,
+        };
+        for register in (0..16).map(Gpr::new) {
             let there = self.state.register(register) == Value::App(register);
-            ensure(there, "other code finds another value")?;
+            ensure(there || speaks(register), "other code finds another value")?;
+            let home = HOMES[usize::from(register.number())];
+            let kept =
+                home.is_some_and(|slot| self.state.slots[slot.number()] == Value::App(register));
+            let needed = speaks(register) && entry != Entry::Syscall;
+            ensure(
+                kept || !needed,
+                "what speaks to the runtime is not kept at home",
+            )?;
         }
-        let home = self.state.slots[Spill::Rcx as usize];
-        let kept = home == Value::App(Gpr::RCX) || entry == Entry::Syscall;
-        ensure(kept, "rcx is not kept at home")?;
         let flags = self.state.lost_flags == 0 || self.returning;
         ensure(flags, "other code finds flags that are lost")?;
         self.reached = matches!(entry, Entry::Bridge | Entry::Syscall);
         Ok(())
     }
 
-    fn label(&mut self, label: Label, live: Temps) -> Checked {
+    fn label(&mut self, label: Label, live: Living) -> Checked {
         let arriving = self.arriving.iter().filter(|(to, _)| *to == label);
         let mut states: Vec<State> = arriving.map(|(_, state)| state.clone()).collect();
         states.extend(self.reached.then(|| self.state.clone()));

@@ -12,7 +12,7 @@ pub(crate) mod check;
 mod tests;
 
 use crate::form::uses::app_registers;
-use crate::form::{Few, Form, Gpr, Need, Op, RegSet, Temp, Temps};
+use crate::form::{Few, Form, Gpr, Living, Need, Op, RegSet, Temp, Temps};
 use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSlot};
 
 /// Where a temporary lives.
@@ -79,7 +79,7 @@ pub(crate) fn allocate(form: &Form) -> Allocation {
     }
     for (at, op) in form.ops.iter().enumerate() {
         match *op {
-            Op::Take { temps } => allocator.take(at, temps),
+            Op::Take { temps } | Op::Returned { temps } => allocator.take(at, temps),
             Op::Give { temps } | Op::Gone { temps } => allocator.release(temps),
             Op::Label { live, .. } => allocator.arrive(live),
             _ => {}
@@ -177,7 +177,7 @@ impl Allocator<'_> {
     }
 
     /// What lives behind a label is what its branches bring.
-    fn arrive(&mut self, live: Temps) {
+    fn arrive(&mut self, live: Living) {
         self.taken = RegSet::NONE;
         self.slots = 0;
         for temp in live.iter() {

@@ -1,7 +1,7 @@
 //! Control flow inside inserted code.
 
 use super::writer::{Branch, Writer};
-use crate::form::{Label, Temps};
+use crate::form::{Label, Living};
 use ppin_abi::spills::SpillSet;
 use ppin_relocator::RelocKind;
 
@@ -15,7 +15,15 @@ impl Writer<'_> {
     }
 
     pub(super) fn goto_far(&mut self, to: Label) {
-        self.emitter.hot.bytes(&[0xe9]);
+        self.near(0xe9, to);
+    }
+
+    pub(super) fn call_over(&mut self, to: Label) {
+        self.near(0xe8, to);
+    }
+
+    fn near(&mut self, opcode: u8, to: Label) {
+        self.emitter.hot.bytes(&[opcode]);
         self.emitter.hot.push_i32(0);
         self.branch(to, true);
     }
@@ -31,7 +39,7 @@ impl Writer<'_> {
     }
 
     /// Aims the branches to `label` here. What is spilled is what they bring.
-    pub(super) fn label(&mut self, label: Label, live: Temps) {
+    pub(super) fn label(&mut self, label: Label, live: Living) {
         let here = self.emitter.hot.here();
         for branch in self.branches.extract_if(.., |branch| branch.to == label) {
             if branch.near {

@@ -19,6 +19,8 @@ pub(super) mod opcode {
     pub(crate) const ADD8: u8 = 0x83;
     /// `add r/m, imm32`, likewise
     pub(crate) const ADD32: u8 = 0x81;
+    /// `pop m`, with 0 in place of the register
+    pub(crate) const POP: u8 = 0x8f;
     /// `jmp m` with 4, `push m` with 6 in place of the register
     pub(crate) const INDIRECT: u8 = 0xff;
 }
@@ -185,6 +187,29 @@ impl Asm {
         self.push(0x58 | to.number() & 7);
     }
 
+    /// `lea to32, [from * 8]`
+    pub(super) fn eightfold(&mut self, to: Gpr, from: Gpr) {
+        const EIGHT: u8 = 3 << 6;
+        debug_assert!(from != Gpr::RSP, "no index register");
+        self.rex(false, to.number() >> 3 << 2 | from.number() >> 3 << 1);
+        let modrm = (to.number() & 7) << 3 | SIB;
+        let sib = EIGHT | (from.number() & 7) << 3 | NONE;
+        self.bytes(&[opcode::LEA, modrm, sib, 0, 0, 0, 0]);
+    }
+
+    /// `movzx to32, from16`
+    pub(super) fn low_half(&mut self, to: Gpr, from: Gpr) {
+        self.rex(false, to.number() >> 3 << 2 | from.number() >> 3);
+        let registers = (to.number() & 7) << 3 | from.number() & 7;
+        self.bytes(&[0x0f, 0xb7, 0b11 << 6 | registers]);
+    }
+
+    /// `not to`
+    pub(super) fn not(&mut self, to: Gpr) {
+        self.rex(true, to.number() >> 3);
+        self.bytes(&[0xf7, 0b11 << 6 | 2 << 3 | to.number() & 7]);
+    }
+
     /// `rdfsbase` (0) or `wrfsbase` (2)
     pub(super) fn fs_base(&mut self, operation: u8, register: Gpr) {
         self.push(0xf3);
@@ -252,6 +277,8 @@ mod tests {
         }
         let jump = decoded(|asm| asm.memory(false, opcode::INDIRECT, 4, cell));
         assert_eq!((jump.code(), jump.len()), (Code::Jmp_rm64, 8));
+        let pop = decoded(|asm| asm.memory(false, opcode::POP, 0, cell));
+        assert_eq!((pop.code(), pop.len()), (Code::Pop_rm64, 8));
     }
 
     #[test]
@@ -265,6 +292,24 @@ mod tests {
     }
 
     #[test]
+    fn eight_times_a_register() {
+        let indices = || all().filter(|from| *from != Gpr::RSP);
+        for (to, from) in all().flat_map(|to| indices().map(move |from| (to, from))) {
+            let ins = decoded(|asm| asm.eightfold(to, from));
+            assert_eq!(ins.code(), Code::Lea_r32_m);
+            assert_eq!(ins.op0_register().full_register(), to.named());
+            assert_eq!(
+                (ins.memory_base(), ins.memory_index()),
+                (Register::None, from.named())
+            );
+            assert_eq!(
+                (ins.memory_index_scale(), ins.memory_displacement64()),
+                (8, 0)
+            );
+        }
+    }
+
+    #[test]
     fn one_register() {
         for to in all() {
             let name = to.named();
@@ -274,6 +319,8 @@ mod tests {
                 ins.code()
             };
             assert_eq!(of(&|asm| asm.pop(to)), Code::Pop_r64);
+            assert_eq!(of(&|asm| asm.not(to)), Code::Not_rm64);
+            assert_eq!(of(&|asm| asm.low_half(to, Gpr::RSP)), Code::Movzx_r32_rm16);
             assert_eq!(
                 of(&|asm| asm.set_register(true, to, -1)),
                 Code::Mov_rm64_imm32

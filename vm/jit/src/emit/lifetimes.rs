@@ -18,6 +18,18 @@ impl Writer<'_> {
         self.row_unless(before);
     }
 
+    /// As [`Writer::take`], but the app's values are kept already.
+    pub(super) fn returned(&mut self, temps: Temps) {
+        for temp in temps.iter() {
+            let home = self.allocation.home(temp);
+            if let Some(slot) = home.kept {
+                let register = home.register.number();
+                self.emitter.spilled = self.emitter.spilled.with(slot, register);
+            }
+        }
+        self.emitter.row(0);
+    }
+
     pub(super) fn give(&mut self, temps: Temps) {
         let before = self.emitter.spilled;
         for temp in temps.iter().rev() {

@@ -47,9 +47,10 @@ impl Emitter {
         self.relocate_hot_at(start + field, pc_bias, kind);
     }
 
-    /// A new slot for an app address.
+    /// A slot for an app address: one for each address.
     pub(super) fn app_slot(&mut self, pc: AppPc) -> u16 {
-        let off = self.off(pc);
-        self.slot(SlotInit::App(off))
+        let init = SlotInit::App(self.off(pc));
+        let known = self.slots.iter().position(|slot| *slot == init);
+        known.map_or_else(|| self.slot(init), |slot| slot as u16)
     }
 }

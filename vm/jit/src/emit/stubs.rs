@@ -58,10 +58,12 @@ impl Emitter {
         (start + opcode_len).wrapping_neg() % 4
     }
 
-    /// Pads, so that the rel32 field can be patched in one aligned store.
+    /// Pads, so that the rel32 field can be patched in one aligned store: by prefixes that mean
+    /// nothing to a branch, since a `nop` would be one instruction more to run.
     fn branch(&mut self, opcode: &[u8], to: ExitTo) {
+        const CS: u8 = 0x2e;
         let padding = self.branch_padding(self.hot.here(), opcode.len() as u32);
-        self.hot.nops(padding);
+        self.hot.bytes(&[CS; 4][..padding as usize]);
         self.hot.bytes(opcode);
         self.hot.push_i32(0);
         self.exit_stub(to);

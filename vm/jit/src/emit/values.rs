@@ -51,6 +51,44 @@ impl Writer<'_> {
         self.emitter.hot.pop(to);
     }
 
+    pub(super) fn not(&mut self, to: Reg) {
+        let to = self.reg(to);
+        self.emitter.hot.not(to);
+    }
+
+    /// ```text
+    /// lea   to32, [from * 8]
+    /// lea   to32, [to + to]
+    /// movzx to32, to16
+    /// ```
+    pub(super) fn near_index(&mut self, to: Reg, from: Reg) {
+        let (to, from) = (self.reg(to), self.reg(from));
+        let hot = &mut self.emitter.hot;
+        hot.eightfold(to, from);
+        let twice = Memory {
+            index: Some(to),
+            ..Memory::at(to)
+        };
+        hot.memory(false, opcode::LEA, to.number(), twice);
+        hot.low_half(to, to);
+    }
+
+    /// `movzx to32, sp`
+    pub(super) fn stack_index(&mut self, to: Reg) {
+        let to = self.reg(to);
+        self.emitter.hot.low_half(to, Gpr::RSP);
+    }
+
+    /// `mov [rsp - 8], from`
+    pub(super) fn store_below(&mut self, from: Reg) {
+        let memory = Memory {
+            disp: -8,
+            ..Memory::at(Gpr::RSP)
+        };
+        let from = self.reg(from).number();
+        self.emitter.hot.memory(true, opcode::STORE, from, memory);
+    }
+
     /// `rdfsbase` (0) or `wrfsbase` (2)
     pub(super) fn fs_base(&mut self, operation: u8, register: Reg) {
         let register = self.reg(register);
@@ -114,9 +152,21 @@ impl Writer<'_> {
         self.emitter.rip(false, opcode::INDIRECT, 6, slot);
     }
 
+    /// `pop cell`
+    pub(super) fn pop_cell(&mut self, cell: Cell) {
+        let memory = self.memory_of(cell);
+        self.emitter.hot.memory(false, opcode::POP, 0, memory);
+    }
+
     fn slot_of_next(&mut self, ins: InsId) -> u16 {
         let next = self.source.ins(ins).next();
         self.emitter.app_slot(next)
+    }
+
+    /// `jmp cell`
+    pub(super) fn jump_cell(&mut self, cell: Cell) {
+        let memory = self.memory_of(cell);
+        self.emitter.hot.memory(false, opcode::INDIRECT, 4, memory);
     }
 
     pub(super) fn jump_slot(&mut self, slot: u16) {

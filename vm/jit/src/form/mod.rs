@@ -31,7 +31,7 @@ pub(crate) mod uses;
 pub(crate) use few::Few;
 pub(crate) use op::{Cell, InsId, Label, Op, RecordId, Reg, Width};
 pub(crate) use register::{Gpr, RegSet};
-pub(crate) use temp::{Need, Temp, Temps};
+pub(crate) use temp::{Living, Need, Temp, Temps};
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -137,15 +137,28 @@ impl Form {
 
     /// New temporaries, alive from here on.
     pub(crate) fn take<const N: usize>(&mut self, needs: [Need; N]) -> [Temp; N] {
-        let first = self.needs.len() as u16;
-        for need in needs {
-            self.needs.push(need);
-        }
-        let temps = core::array::from_fn(|n| Temp(first + n as u16));
+        let temps = self.add(needs);
         self.push(Op::Take {
             temps: Temps::of(&temps),
         });
         temps
+    }
+
+    /// New temporaries with which returns arrive (see [`Op::Returned`]).
+    pub(crate) fn returned(&mut self, needs: [Need; 2]) -> [Temp; 2] {
+        let temps = self.add(needs);
+        self.push(Op::Returned {
+            temps: Temps::of(&temps),
+        });
+        temps
+    }
+
+    fn add<const N: usize>(&mut self, needs: [Need; N]) -> [Temp; N] {
+        let first = self.needs.len() as u16;
+        for need in needs {
+            self.needs.push(need);
+        }
+        core::array::from_fn(|n| Temp(first + n as u16))
     }
 
     /// The end of `temps`, which were taken together.
@@ -155,7 +168,7 @@ impl Form {
         });
     }
 
-    /// Their end: the runtime has put the app's values back.
+    /// Their end: the runtime has put the app's values back, or nobody comes here.
     pub(crate) fn gone(&mut self, temps: &[Temp]) {
         self.push(Op::Gone {
             temps: Temps::of(temps),
@@ -177,7 +190,7 @@ impl Form {
     pub(crate) fn place(&mut self, label: Label, live: &[Temp]) {
         self.push(Op::Label {
             label,
-            live: Temps::of(live),
+            live: Living::of(live),
         });
     }
 

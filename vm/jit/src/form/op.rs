@@ -1,7 +1,7 @@
 //! The operations of the intermediate form.
 
 use super::register::Gpr;
-use super::temp::{Temp, Temps};
+use super::temp::{Living, Temp, Temps};
 use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
 
@@ -115,6 +115,14 @@ pub(crate) enum Op {
     /// `to = [rsp]; rsp += 8`, the app's stack. May fault.
     Pop { to: Reg },
 
+    /// `to` = low 16 bits of the app's stack pointer
+    StackIndex { to: Reg },
+    /// `to = !to`
+    Not { to: Reg },
+    /// `to` = 16 times the low 12 bits of `from`: where its entry is among those of
+    /// [`ppin_abi::area::Area::near`].
+    NearIndex { to: Reg, from: Reg },
+
     // The thread area.
     /// `to = cell`
     LoadCell { to: Reg, cell: Cell, width: Width },
@@ -144,6 +152,10 @@ pub(crate) enum Op {
     LoadNext { to: Reg, ins: InsId },
     /// Pushes that address to the app's stack. May fault.
     PushNext { ins: InsId },
+    /// Pops from the app's stack what `CallOver` has pushed, to `cell`.
+    PopCell { cell: Cell },
+    /// `[rsp - 8] = from`, where a return address has been popped.
+    StoreBelow { from: Reg },
 
     // Operands of app instructions.
     /// `to` = target of the indirect branch `ins`. May fault.
@@ -183,12 +195,20 @@ pub(crate) enum Op {
     Goto { to: Label },
     /// Goes to `to`, over app instructions.
     GotoFar { to: Label },
+    /// Goes to `to` by a `call` of the CPU, which pushes to the app's stack and tells the CPU
+    /// where returns come to: behind this. May fault.
+    CallOver { to: Label },
+    /// Returns come here: the first of `temps`, which is rcx, is the app address to which the app
+    /// returns, and the second, which is rdx, anything. The app's values of both are at home.
+    Returned { temps: Temps },
     /// Where branches arrive; the temporaries `live` are alive then, no others.
-    Label { label: Label, live: Temps },
+    Label { label: Label, live: Living },
 
     // Leaving the trace.
     /// `to` = address of a record.
     Record { to: Temp, record: RecordId },
+    /// Jumps to the address in a cell, which is the translation of where the app goes.
+    JumpCell { cell: Cell },
     /// A runtime routine, which may come back behind this.
     Jump { entry: Entry },
     /// Leaves for the target of the direct branch `ins`.

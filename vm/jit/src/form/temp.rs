@@ -33,6 +33,29 @@ impl Temps {
     }
 }
 
+/// The temporaries that are alive somewhere: up to two [`Temps`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Living([Temps; 2]);
+
+impl Living {
+    /// `temps`, ascending, with at most one gap.
+    pub(crate) fn of(temps: &[Temp]) -> Self {
+        let follows = |one: &Temp, next: &Temp| one.0 + 1 == next.0;
+        let mut runs = temps.chunk_by(follows).map(Temps::of);
+        let both = [(); 2].map(|()| runs.next().unwrap_or(Temps::of(&[])));
+        debug_assert!(runs.next().is_none(), "one gap at most");
+        Self(both)
+    }
+
+    pub(crate) fn iter(self) -> impl Iterator<Item = Temp> {
+        self.0.into_iter().flat_map(Temps::iter)
+    }
+
+    pub(crate) fn contains(self, temp: Temp) -> bool {
+        self.0.iter().any(|temps| temps.contains(temp))
+    }
+}
+
 /// What a temporary needs of its register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Need {

@@ -50,6 +50,9 @@ pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
         } => [reads(base), index.and_then(reads), writes(to)],
         Op::Load { to, base } => [reads(base), writes(to), none],
         Op::Store { base, from } => [reads(base), reads(from), none],
+        Op::StoreBelow { from } => [reads(from), none, none],
+        Op::Not { to } => [both(to), none, none],
+        Op::NearIndex { to, from } => [reads(from), writes(to), none],
         Op::LoadCell { to, cell, .. } => [cell.base.and_then(reads), writes(to), none],
         Op::StoreCell { cell, from, .. } => [cell.base.and_then(reads), reads(from), none],
         Op::SetCell { cell, .. } | Op::AddCell { cell, .. } => {
@@ -63,7 +66,9 @@ pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
         | Op::LoadNext { to, .. }
         | Op::LoadTarget { to, .. }
         | Op::LeaOperand { to, .. }
+        | Op::StackIndex { to }
         | Op::ReadFs { to } => [writes(to), none, none],
+        Op::PopCell { cell } => [cell.base.and_then(reads), none, none],
         Op::WriteFs { from } => [reads(from), none, none],
         Op::SaveFlags { to } | Op::Record { to, .. } => [writes(to), none, none],
         Op::RestoreFlags { from, .. } => [both(from), none, none],

@@ -5,14 +5,21 @@
 //! Becomes: push qword [rip + slot]          the app's return address
 //!          jmp exit                         rel32, aligned
 //! ```
+//! with more around the push where returns are paired ([`super::paired`]).
+//!
 //! The pushed value is loaded from a slot, not built on the stack in two stores,
 //! which would defeat the store forwarding that the return relies on.
 
+use super::paired;
 use super::site::Site;
 use crate::form::{Form, Op};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let (ins, context) = (site.id, form.exit_context());
-    form.push(Op::PushNext { ins });
+    if paired::allowed(form) {
+        paired::push_return(form, site, &[]);
+    } else {
+        form.push(Op::PushNext { ins });
+    }
     form.push(Op::ExitTaken { ins, context });
 }

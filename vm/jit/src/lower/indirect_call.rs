@@ -5,12 +5,14 @@
 //! Becomes: mov gs:[Spill::Rcx], rcx
 //!          mov rcx, operand
 //!          push qword [rip + slot]          the app's return address
-//!          jmp gs:[Entry::IblCall]
+//!          jmp gs:[Entry::IblCall]          or in line ([`super::near`])
 //! ```
 //! The operand is read before the push, as the CPU does: `call [rsp + 8]` and
-//! `call rsp` see the old stack pointer, and a fault finds nothing pushed.
+//! `call rsp` see the old stack pointer, and a fault finds nothing pushed. Where returns are
+//! paired, there is more around the push ([`super::paired`]).
 
 use super::site::Site;
+use super::{near, paired};
 use crate::form::{Form, Gpr, Need, Op};
 use ppin_abi::area::Entry;
 
@@ -19,6 +21,10 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
     let to = target.into();
     form.push(Op::LoadTarget { to, ins });
-    form.push(Op::PushNext { ins });
-    form.jump(Entry::IblCall);
+    if paired::allowed(form) {
+        paired::push_return(form, site, &[target]);
+    } else {
+        form.push(Op::PushNext { ins });
+    }
+    near::jump(form, target, Entry::IblCall);
 }

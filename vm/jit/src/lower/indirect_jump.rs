@@ -4,9 +4,10 @@
 //! Target:  jmp operand
 //! Becomes: mov gs:[Spill::Rcx], rcx
 //!          mov rcx, operand
-//!          jmp gs:[Entry::IblJmp]
+//!          jmp gs:[Entry::IblJmp]          or in line ([`super::near`])
 //! ```
 
+use super::near;
 use super::site::Site;
 use crate::form::{Form, Gpr, Need, Op};
 use ppin_abi::area::Entry;
@@ -15,5 +16,5 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
     let to = target.into();
     form.push(Op::LoadTarget { to, ins: site.id });
-    form.jump(Entry::IblJmp);
+    near::jump(form, target, Entry::IblJmp);
 }

@@ -14,6 +14,8 @@ mod gs_memory;
 mod indirect_call;
 mod indirect_jump;
 mod jump;
+mod near;
+mod paired;
 mod pop_flags;
 mod ret;
 mod rip_relative;

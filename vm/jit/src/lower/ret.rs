@@ -5,8 +5,10 @@
 //! Becomes: mov gs:[Spill::Rcx], rcx
 //!          pop rcx
 //!          lea rsp, [rsp + n]               if n is not 0; leaves the flags alone
-//!          jmp gs:[Entry::IblRet]
+//!          jmp gs:[Entry::IblRet]          or IblJmp, if n is not 0
 //! ```
+//! The runtime's `ret` takes the word that has been popped from the stack. Behind `ret n` that is
+//! not the word below rsp, and such a return is a mere jump.
 
 use super::site::Site;
 use crate::form::{Form, Gpr, Need, Op, Reg};
@@ -25,5 +27,6 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
             disp: i32::from(site.ins.raw.immediate16()),
         });
     }
-    form.jump(Entry::IblRet);
+    let pairs = site.ins.raw.code() == Code::Retnq && form.sequence.is_none();
+    form.jump(if pairs { Entry::IblRet } else { Entry::IblJmp });
 }

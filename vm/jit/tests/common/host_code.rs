@@ -2,7 +2,7 @@
 
 use super::capture::{Launch, State};
 use dynasmrt::{DynasmApi as _, dynasm};
-use ppin_abi::area::{Area, Entry, Spill};
+use ppin_abi::area::{Area, ENTRIES, Entry, Spill};
 use std::mem::offset_of;
 
 /// In the area: where `enter` jumps to.
@@ -16,7 +16,7 @@ pub struct HostCode {
     pub enter: extern "sysv64" fn(*mut Launch),
     pub finish: u64,
     /// By [`Entry`]: an `int3` for each way to leave for good.
-    pub routines: [u64; 8],
+    pub routines: [u64; ENTRIES],
     _code: dynasmrt::ExecutableBuffer,
 }
 
@@ -32,7 +32,9 @@ pub fn assemble() -> HostCode {
     let syscall = emit_syscall(&mut code);
     let bridge = emit_bridge(&mut code);
     let traps = code.offset();
-    dynasm!(code; .arch x64; int3; int3; int3; int3; int3; int3; int3; int3);
+    for _ in 0..ENTRIES {
+        dynasm!(code; .arch x64; int3);
+    }
     let code = code.finalize().unwrap();
     let traps = code.ptr(traps) as u64;
     let mut routines = std::array::from_fn(|index| traps + index as u64);

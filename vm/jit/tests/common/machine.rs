@@ -20,7 +20,7 @@ use super::host_code::{self, HostCode};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::area::{Area, Entry, Rseq, Spill};
 use ppin_abi::context::Context;
-use ppin_abi::counters::Cells;
+use ppin_abi::counters::{CELLS, Cells};
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::ExitRec;
 use ppin_abi::spills::SpillSlot;
@@ -45,10 +45,10 @@ const COLD: u64 = 0x8000;
 const SLOTS: u64 = 0x10000;
 const AREA: u64 = 0x14000;
 /// From the area, as the engine would have it.
-const IMAGE_COUNTERS: u64 = 0x5000;
+const IMAGE_COUNTERS: u64 = CELLS as u64 + 0x4000;
 /// Global counters of all tools that have any.
 pub const GLOBALS: u32 = 4;
-const NEAR_LEN: usize = 0x20000;
+const NEAR_LEN: usize = 0x40000;
 const RSP: usize = 4;
 const ARITHMETIC: u64 = 0x8d5;
 const DIRECTION: u64 = 0x400;
@@ -275,14 +275,36 @@ impl Machine {
             exit = self.at_exit(&mut end);
             match exit {
                 Some(rec) => self.app().wrapping_add_signed(i64::from(rec.target)),
-                None => end.state.regs[1],
+                None => self.target(&end),
             }
         };
         if !fault {
-            end.state.regs[1] = self.spilled(Spill::Rcx.slot());
+            self.refill(&mut end);
         }
         let side = self.side(fragment, exit, fault.then_some((hot as u32, pc)));
         (self.outcome(pc, &end), side)
+    }
+
+    /// App address to which an indirect branch goes.
+    fn target(&self, end: &Capture) -> u64 {
+        let [_, rcx, rdx, ..] = end.state.regs;
+        if end.pc == self.host.routines[Entry::NotNear as usize] {
+            rcx.wrapping_sub(rdx)
+        } else {
+            rcx
+        }
+    }
+
+    /// Restores the registers by which the code speaks to the runtime.
+    fn refill(&mut self, end: &mut Capture) {
+        let all: &[Spill] = if end.pc == self.host.routines[Entry::NotNear as usize] {
+            &[Spill::Rax, Spill::Rcx, Spill::Rdx]
+        } else {
+            &[Spill::Rcx]
+        };
+        for spill in all {
+            end.state.regs[usize::from(spill.register())] = self.spilled(spill.slot());
+        }
     }
 
     /// Restores registers by the pc map; gives the app's pc.

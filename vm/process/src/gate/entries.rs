@@ -1,24 +1,37 @@
 //! Table of runtime routines, which emitted code and the gate call through the thread area.
 
-use super::{cross, ibl, syscall};
+use super::{cross, ibl, ret, syscall};
 use ppin_abi::area::{ENTRIES, Entry};
 
+/// How indirect branches are looked up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lookups {
+    /// Returns by the return cache, others in the table.
+    Plain,
+    /// All in the table, and every so many enter the VM (see [`crate::sampling`]).
+    Counted,
+    /// All in the table: the VM must see each that it does not hold.
+    All,
+}
+
 /// The table of a thread area. `vm` is called when the cache is left, `analysis` by the bridge at
-/// `bridge`. `counted`: lookups of indirect branches are counted.
+/// `bridge`.
 #[must_use]
-pub fn entries(vm: u64, analysis: u64, bridge: u64, counted: bool) -> [u64; ENTRIES] {
+pub fn entries(vm: u64, analysis: u64, bridge: u64, lookups: Lookups) -> [u64; ENTRIES] {
     let mut table = [0; ENTRIES];
     let mut set =
         |entry: Entry, f: unsafe extern "C" fn()| table[entry as usize] = f as usize as u64;
     set(Entry::LeaveExit, cross::leave_exit);
     set(Entry::LeaveTrap, cross::leave_trap);
     set(Entry::Syscall, syscall::gate_start);
-    let lookup = if counted {
-        ibl::ibl_counted
-    } else {
-        ibl::ibl_start
+    set(Entry::NotNear, ibl::not_near);
+    set(Entry::ReturnedElsewhere, ret::returned_elsewhere);
+    let (lookup, ret) = match lookups {
+        Lookups::Plain => (ibl::ibl_start as _, ret::ret_start as _),
+        Lookups::Counted => (ibl::ibl_counted as _, ibl::ibl_counted as _),
+        Lookups::All => (ibl::ibl_start as _, ibl::ibl_start as _),
     };
-    set(Entry::IblRet, lookup);
+    set(Entry::IblRet, ret);
     set(Entry::IblJmp, lookup);
     set(Entry::IblCall, lookup);
     table[Entry::Bridge as usize] = bridge;

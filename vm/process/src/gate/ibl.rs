@@ -5,6 +5,7 @@
 //! Flags are kept in the `lahf; seto al` form (as `pc_flag::FLAGS_IN_RAX` says of emitted code).
 
 use super::disp;
+use ppin_abi::area::{Entry, NEAR_COUNTDOWN};
 
 unsafe extern "C" {
     /// Entry: app target in rcx, app rcx spilled. Hit: the fragment, with every
@@ -12,6 +13,8 @@ unsafe extern "C" {
     pub fn ibl_start();
     /// Like [`ibl_start`], but every so many lookups enter the VM (see [`crate::sampling`]).
     pub fn ibl_counted();
+    /// Entry: see [`ppin_abi::area::Entry::NotNear`].
+    pub fn not_near();
     /// The address after the last instruction.
     pub fn ibl_end();
 }
@@ -19,7 +22,8 @@ unsafe extern "C" {
 core::arch::global_asm!(
     ".text",
     ".balign 64",
-    ".globl ibl_start, ibl_counted, ibl_end",
+    ".globl ibl_start, ibl_counted, ibl_end, not_near",
+    ".hidden not_near",
     ".hidden ibl_start", ".hidden ibl_counted", ".hidden ibl_end",
     "ibl_start:",
     "mov gs:[{rax}], rax",
@@ -70,6 +74,18 @@ core::arch::global_asm!(
     "5:",
     "mov rcx, gs:[{saved_target}]",
     "jmp leave_indirect",
+    "not_near:",                    // flags stay as they are
+    "not rdx",
+    "lea rcx, [rcx + rdx + 1]",
+    "mov gs:[{saved_target}], rcx",
+    "mov rax, gs:[{rax}]",
+    "mov rdx, gs:[{rdx}]",
+    "mov rcx, gs:[{near_countdown}]",
+    "lea rcx, [rcx - 1]",
+    "mov gs:[{near_countdown}], rcx",
+    "jrcxz 5b",
+    "mov rcx, gs:[{saved_target}]",
+    "jmp gs:[{ibl_jmp}]",
     "ibl_end:",
     rax = const disp::SPILL_RAX,
     rcx = const disp::SPILL_RCX,
@@ -78,6 +94,8 @@ core::arch::global_asm!(
     target = const disp::TARGET,
     saved_target = const disp::SAVED_TARGET,
     countdown = const disp::COUNTDOWN,
+    near_countdown = const NEAR_COUNTDOWN,
+    ibl_jmp = const Entry::IblJmp.disp(),
     golden = const ppin_codecache::indirect::GOLDEN,
     shift = const ppin_codecache::indirect::SHIFT,
     table = sym ppin_codecache::indirect::TABLE,

@@ -13,13 +13,14 @@ mod go_back;
 pub mod ibl;
 pub mod numbers;
 mod place;
+pub mod ret;
 mod stackless;
 pub mod syscall;
 pub mod table;
 pub mod vmcall;
 
 pub use cross::{cross, deliver_trap, enter_first, native_trap, resume_vm};
-pub use entries::entries;
+pub use entries::{Lookups, entries};
 pub use go_back::to as go_back;
 pub use place::{Place, behind_call, place};
 pub use stackless::{clone, sigreturn, unmap_and_exit};

@@ -22,6 +22,10 @@ use ppin_abi::counters::CELLS;
 use ppin_os::{filter, mem, proc};
 use ppin_seccomp::Action;
 
+/// Of so many indirect jumps that the thread's own table does not know one is put there: which one
+/// is a matter of chance, so those that are made often are known soon.
+pub const NEAR_PERIOD: u64 = 64;
+
 /// Bytes of VM stack.
 pub const VM_STACK: u64 = 256 << 10;
 /// Bytes of signal stack: several nested frames with all vector state.
@@ -152,6 +156,7 @@ impl Thread {
             (*thread).area.self_ptr = thread as u64;
             (*thread).area.entry = entries;
             (*thread).area.rseq = Rseq::NONE;
+            (*thread).area.near_countdown = NEAR_PERIOD;
             (*thread).vm_sp = base + l.vm_top;
             (*thread).index = index;
             (*thread).regs.mxcsr = 0x1f80;

@@ -1,7 +1,7 @@
 //! What registers and spill slots hold while an allocation is checked.
 
 use super::super::Allocation;
-use crate::form::{Gpr, Temp, Temps};
+use crate::form::{Gpr, Living, Temp};
 use alloc::vec::Vec;
 use ppin_abi::spills::SPILL_SLOTS;
 
@@ -130,7 +130,7 @@ impl State {
     /// the app's.
     pub(super) fn with_alive(
         mut self,
-        live: Temps,
+        live: Living,
         allocation: &Allocation,
     ) -> Result<Self, &'static str> {
         for temp in live.iter() {

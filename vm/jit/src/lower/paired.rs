@@ -1,0 +1,85 @@
+//! Calls that the CPU sees as calls, so that it predicts where their returns go.
+//!
+//! The CPU remembers where each `call` stands, and expects the next `ret` behind it. An app call
+//! contains such a `call`, so the app's return can be a `ret` of the CPU as well. The address
+//! that it pushes goes to the return cache ([`ppin_abi::area::Area::returns`]), and the app's
+//! return address takes its place on the stack.
+//!
+//! ```text
+//!       call over
+//!       mov [rsp - 8], rcx               a return comes here, for app address rcx
+//!       mov rdx, [rip + slot]            the app's return address
+//!       not rcx
+//!       lea rcx, [rcx + rdx + 1]         0 if it is the same
+//!       jrcxz same
+//!       jmp gs:[Entry::ReturnedElsewhere]
+//! same: (rcx and rdx are the app's again)
+//!       jmp exit                         to the instruction behind the call
+//! over: mov gs:[Spill::Rax], rax
+//!       movzx eax, sp
+//!       pop gs:[rax + RETURNS]           to the return cache
+//!       mov rax, gs:[Spill::Rax]
+//!       push qword [rip + slot]
+//! ```
+//! The cache goes by the place on the stack: so recursion does not overwrite what outer calls
+//! have put there, and each call finds its own, though there may be several translations of it.
+//!
+//! No byte of the stack that a native call does not write to is written to, and what is left
+//! there when the return has been made is what a native call leaves.
+
+use super::site::Site;
+use crate::form::{Cell, Form, Gpr, Need, Op, Reg, Temp};
+use ppin_abi::area::{Entry, RETURNS};
+use ppin_abi::context::Context;
+
+/// Whether calls may be paired in `form`. Code that may change, and restartable sequences, are
+/// left alone: they are rare, and more is checked in them.
+pub(super) fn allowed(form: &Form) -> bool {
+    let plain = form.context.without(Context::CONTINUATION) == Context::CANONICAL;
+    plain && form.sequence.is_none()
+}
+
+/// Pushes the app's return address. `alive` are the temporaries that live on meanwhile.
+pub(super) fn push_return(form: &mut Form, site: &Site<'_>, alive: &[Temp]) {
+    let over = form.label();
+    form.push(Op::CallOver { to: over });
+    form.gone(alive);
+    returned(form, site);
+    form.place(over, alive);
+    let [index] = form.take([Need::fixed(Gpr::RAX)]);
+    form.push(Op::StackIndex { to: index.into() });
+    let (base, disp) = (Some(index), RETURNS as i32);
+    form.push(Op::PopCell {
+        cell: Cell { base, disp },
+    });
+    form.give(&[index]);
+    form.push(Op::PushNext { ins: site.id });
+}
+
+fn returned(form: &mut Form, site: &Site<'_>) {
+    let same = form.label();
+    let temps = form.returned([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
+    let [target, word] = temps;
+    let (to, base) = (Reg::from(target), Reg::from(word));
+    form.push(Op::StoreBelow { from: to });
+    form.push(Op::LoadNext {
+        to: base,
+        ins: site.id,
+    });
+    form.push(Op::Not { to });
+    form.push(Op::Lea {
+        to,
+        base: to,
+        index: Some(base),
+        disp: 1,
+    });
+    form.push(Op::IfZero {
+        temp: target,
+        to: same,
+    });
+    form.jump(Entry::ReturnedElsewhere);
+    form.place(same, &temps);
+    form.give(&temps);
+    let (ins, context) = (site.id, form.exit_context());
+    form.push(Op::ExitNext { ins, context });
+}
