@@ -8,7 +8,7 @@
 use crate::life::leave::gather;
 use crate::syscall::pages;
 use alloc::vec::Vec;
-use ppin_os::{Errno, app_call, c, filter, heap, lock, mem, peek, proc, signals, userfault};
+use ppin_os::{Errno, Permit, c, filter, heap, lock, mem, peek, proc, signals, userfault};
 use ppin_process::gate::vmcall;
 use ppin_process::signal::held::Held;
 use ppin_process::signal::{HOLD_ALL, HOLD_FAULTS_TOO, kernel_mask};
@@ -176,8 +176,10 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let before = signals::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
     let result = heap::with_heap_locked(|heap| {
-        // SAFETY: the child has its own copy of all memory, and goes on from here.
-        userfault::fork([vm::word(), heap], || unsafe { app_call(nr, args) })
+        userfault::fork([vm::word(), heap], || {
+            // SAFETY: the child has its own copy of all memory, and goes on from here.
+            unsafe { Permit::for_the_app(nr, args).execute() }
+        })
     });
     if result == 0 {
         core::mem::forget(vm);

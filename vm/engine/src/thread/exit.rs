@@ -4,7 +4,7 @@ use crate::life::end;
 use crate::life::leave::gather;
 use crate::syscall::outcome::Outcome;
 use ppin_api::ThreadId;
-use ppin_os::{app_call, c, filter, proc, signals};
+use ppin_os::{Kernel, Permit, c, proc, signals};
 use ppin_process::gate::table;
 use ppin_process::signal::{HOLD_ALL, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::Thread;
@@ -34,7 +34,7 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
         vm.log(format_args!("thread {} ends", thread.index));
         thread.map
     };
-    if !filter::allows(c::__NR_munmap) {
+    if !Kernel::of_this_thread().allows(c::__NR_munmap) {
         leave(status);
     }
     // The signal stack is unmapped, too.
@@ -45,9 +45,10 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
 
 /// `exit` without freeing memory: the memory is the parent's, or ends with the process.
 fn leave(status: i32) -> ! {
+    let args = [status as usize, 0, 0, 0, 0, 0];
     loop {
         // SAFETY: does not return.
-        unsafe { app_call(c::__NR_exit, [status as usize, 0, 0, 0, 0, 0]) };
+        unsafe { Permit::for_the_app(c::__NR_exit, args).execute() };
     }
 }
 

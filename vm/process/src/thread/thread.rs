@@ -18,8 +18,7 @@ use super::user_dispatch::UserDispatch;
 use crate::signal::stack::install_stack;
 use crate::signal::state::SignalState;
 use ppin_abi::area::{Area, ENTRIES, Rseq};
-use ppin_os::{filter, mem, proc};
-use ppin_seccomp::Action;
+use ppin_os::{Kernel, mem, proc};
 
 /// Bytes of VM stack.
 pub const VM_STACK: u64 = 256 << 10;
@@ -111,7 +110,8 @@ fn layout(counter_bytes: u64) -> Layout {
 /// As [`mem::protect`].
 unsafe fn make_guard_page(page: u64) -> ppin_os::Result<()> {
     let args = |last: u32| [page as usize, mem::PAGE as usize, last as usize, 0, 0, 0];
-    let may = |nr, args| filter::verdict(nr, &args) == Action::Allow;
+    let kernel = Kernel::of_this_thread();
+    let may = |nr, args| kernel.permit(nr, args).is_ok();
     let guard = args(ppin_os::c::MADV_GUARD_INSTALL);
     let install = || {
         // SAFETY: the caller's promise.
