@@ -12,7 +12,7 @@ use ppin_api::{ThreadId, Tool};
 use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::DEFAULT_LIMIT;
 use ppin_codecache::indirect::{IblTable, TABLE};
-use ppin_codecache::unit::Library;
+use ppin_codecache::unit::{Databases, Library};
 use ppin_os::{budget, mem, place, proc, report, segment, signals, time};
 use ppin_process::config::Config;
 use ppin_process::counters;
@@ -20,7 +20,6 @@ use ppin_process::report::stats::Stats;
 use ppin_process::signal::{Actions, HOLD_FAULTS_TOO, kernel_mask, take_over};
 use ppin_process::thread::{Process, Thread, Threads, reg};
 use ppin_process::vm::{self, Vm};
-use ppin_store::Store;
 
 /// Runs the app from its first instruction, under the tool that the boot block names. `tools` makes
 /// a tool by name; `runtime` is the range of the runtime's image.
@@ -178,20 +177,18 @@ fn library(config: &Config, tool: &dyn Tool) -> Library {
         .filter(chosen)
         .collect();
     knobs.sort_unstable();
-    Library {
-        store: Store::default(),
-        databases: core::iter::once(&config.db)
+    Library::new(Databases {
+        paths: core::iter::once(&config.db)
             .chain(&config.db_stack)
             .cloned()
             .collect(),
         reads: config.reads(),
         writes: config.writes(),
-        closed: false,
         flags: config.flags,
         engine: config.engine_id,
         tool: config.tool.clone(),
         knobs: knobs.join("\n"),
-    }
+    })
 }
 
 fn start(thread: &mut Thread) -> ! {

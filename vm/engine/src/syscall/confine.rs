@@ -131,7 +131,8 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
     let was_filtered = vm.filtered;
     // (A vfork child shares its parent's memory, and the parent is not confined.)
     if !thread.borrowed_memory {
-        (vm.library.closed, vm.filtered) = (true, true);
+        vm.library.close();
+        vm.filtered = true;
         mem::use_old_flags();
         userfault::end();
     }
@@ -155,7 +156,7 @@ fn leave(thread: &Thread, before: &Before, was_filtered: bool) {
     vm.update_filters();
     vm.filtered = was_filtered;
     if !was_filtered {
-        vm.library.closed = false;
+        vm.library.reopen();
         set_signal_ways(thread, true, true);
     }
 }

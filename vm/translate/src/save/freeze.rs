@@ -88,7 +88,7 @@ fn key_of(vm: &mut Vm, id: ImageId) -> Option<Key> {
 
 /// Keeps the database below its cap, if this run has added to it.
 fn keep_cap(vm: &mut Vm) {
-    if !vm.library.store.has_written() {
+    if !vm.library.store_mut().has_written() {
         return;
     }
     let Vm {
@@ -111,7 +111,7 @@ fn keep_cap(vm: &mut Vm) {
         })
         .collect();
     let folders = || keys.iter().flatten().map(paths::unit_dir).collect();
-    store::cap::keep(&mut library.store, &written, folders);
+    store::cap::keep(library.store_mut(), &written, folders);
 }
 
 /// Removes units of the image that this run has found damaged.
@@ -325,14 +325,8 @@ fn write(
     let how = |id: &FragmentId| vm.code.fragment(*id).unsaved();
     let reached = fresh.iter().any(|id| how(id) != Some(Reached::Never));
     let Draft { key, names, .. } = draft;
-    let dir = dir.map_or_else(
-        || {
-            vm.library
-                .store
-                .make_folder(&vm.config.db, &paths::unit_dir(key))
-        },
-        Ok,
-    )?;
+    let make = || vm.library.make_own_folder(&paths::unit_dir(key));
+    let dir = dir.map_or_else(make, Ok)?;
     // Units that will hardly grow any more are merged into one.
     let whole = (draft.explored && !reached)
         .then(|| tidy::take_all(new.as_deref(), key, &dir, names))
@@ -349,7 +343,7 @@ fn write(
     dir.publish(&draft.name.file_name(), bytes)
         .map_err(|e| format!("{}: cannot write to it ({e})", dir.path()))?;
     tidy::remove(&dir, &tidied.replaces);
-    vm.library.store.wrote(bytes.len());
+    vm.library.store_mut().wrote(bytes.len());
     dir.sweep();
     Ok(dir)
 }

@@ -116,7 +116,7 @@ pub(super) fn watch(vm: &mut Vm) {
     ));
     vm.rseq.watching = true;
     save::in_run(vm);
-    vm.library.closed = true;
+    vm.library.close();
     discard_code(vm, 0, u64::MAX);
 }
 
