@@ -42,7 +42,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
         request.sequences = &sequences;
         chosen = ppin_jit::choose(&request);
     }
-    if vm.rseq.watching && !context.contains(Context::WATCHED) {
+    if vm.rseq.is_watching() && !context.contains(Context::WATCHED) {
         return None;
     }
     let fragment = if vm.config.flags & flag::LOCKSTEP != 0 {

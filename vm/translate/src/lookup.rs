@@ -42,7 +42,7 @@ fn find_persisted(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
 /// assumptions.
 fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
     let context = context.without(Context::CAREFUL.with(Context::WATCHED));
-    let context = if vm.rseq.watching {
+    let context = if vm.rseq.is_watching() {
         context.with(Context::WATCHED)
     } else {
         context

@@ -56,7 +56,7 @@ impl Explorer for Beside {
 /// the program, in a run that explores.
 fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance) -> bool {
     // (Code whose stores are watched for sequences cannot be saved.)
-    let possible = has_room(vm) && !vm.rseq.watching;
+    let possible = has_room(vm) && !vm.rseq.is_watching();
     if !possible || !allowance.exploring && allowance.traces == 0 {
         return false;
     }

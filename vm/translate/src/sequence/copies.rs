@@ -24,7 +24,7 @@ use ppin_relocator::pc_flag;
 
 /// The translation of `pc` under `context`, if it belongs to a sequence.
 pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
-    if vm.rseq.known.is_empty() {
+    if vm.rseq.known() == 0 {
         return None;
     }
     let (sequence, head) = head(vm, pc)?;
@@ -35,7 +35,7 @@ pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
         Some(n) => n,
         None => translate(vm, sequence, head, context)?,
     };
-    let copy = &vm.rseq.copies[n];
+    let copy = vm.rseq.copy(n);
     if copy.head == pc {
         return Some(CachePc(copy.hot));
     }
@@ -45,25 +45,20 @@ pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
 /// The sequence that `pc` belongs to, and the head of a translation for it.
 fn head(vm: &Vm, pc: AppPc) -> Option<(Sequence, AppPc)> {
     const LONGEST_STORE: u64 = 15;
-    if let Some(sequence) = vm.rseq.known.iter().rfind(|s| s.holds(pc)) {
-        return Some((*sequence, sequence.start));
+    if let Some(sequence) = vm.rseq.holding(pc) {
+        return Some((sequence, sequence.start));
     }
-    let ahead = |s: &&Sequence| s.start > pc && s.start.0 - pc.0 <= LONGEST_STORE;
-    let sequence = vm.rseq.known.iter().rfind(ahead)?;
+    let sequence = vm.rseq.ahead(pc, LONGEST_STORE)?;
     let mut bytes = [0; LONGEST_STORE as usize];
     let len = peek::read(pc.0, &mut bytes);
-    ppin_jit::announces(pc, &bytes[..len], sequence.start).then_some((*sequence, pc))
+    ppin_jit::announces(pc, &bytes[..len], sequence.start).then_some((sequence, pc))
 }
 
 /// The index of a translation in use that `pc` can be entered in.
 fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option<usize> {
-    let fits = |c: &Copy| {
-        let head = c.head == pc || pc > sequence.start;
-        c.live && c.sequence == *sequence && c.context == context && head
-    };
-    let n = vm.rseq.copies.iter().position(fits)?;
+    let n = vm.rseq.live(sequence, pc, context)?;
     if context.contains(Context::VOLATILE) {
-        let id = vm.code.fresh_at(vm.rseq.copies[n].hot)?;
+        let id = vm.code.fresh_at(vm.rseq.copy(n).hot)?;
         if !compile::unchanged(vm.code.fragment(id)) {
             changes::discard(vm, id);
             return None;
@@ -74,7 +69,7 @@ fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option
 
 /// Cache address of the instruction at `pc` in copy `n`.
 pub(super) fn boundary(vm: &Vm, n: usize, pc: AppPc) -> Option<CachePc> {
-    let copy = &vm.rseq.copies[n];
+    let copy = vm.rseq.copy(n);
     let rows = &vm.code.fragment_at(copy.hot)?.code().pc_map;
     let app = pc.0.wrapping_sub(copy.head.0);
     let row = rows
@@ -124,8 +119,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
     );
     vm.code.figures.traces_compiled += 1;
     forget_freed(vm);
-    vm.rseq.copies.push(copy);
-    Some(vm.rseq.copies.len() - 1)
+    Some(vm.rseq.add(copy))
 }
 
 /// A value for [`Copy::expected`] that no address matches.
@@ -145,29 +139,28 @@ fn describe(copy: &Copy, code: &SequenceCode) {
 
 /// Forgets copies whose memory has been freed.
 fn forget_freed(vm: &mut Vm) {
-    let mut copies = core::mem::take(&mut vm.rseq.copies);
-    copies.retain(|copy| copy.live || vm.code.in_cache(copy.hot));
-    vm.rseq.copies = copies;
+    let unused = vm.rseq.out_of_use();
+    let freed: Vec<u64> = unused.filter(|hot| !vm.code.in_cache(*hot)).collect();
+    vm.rseq.forget(&freed);
 }
 
 /// Sets the address at which the app's descriptor of copy `n` is expected.
 pub(super) fn expect(vm: &Vm, n: usize, address: u64) {
     use core::sync::atomic::{AtomicU64, Ordering};
     // SAFETY: a slot of a fragment in use, an aligned cell.
-    let cell = unsafe { AtomicU64::from_ptr(vm.rseq.copies[n].expected as *mut u64) };
+    let cell = unsafe { AtomicU64::from_ptr(vm.rseq.copy(n).expected as *mut u64) };
     cell.store(address.wrapping_neg(), Ordering::Relaxed);
 }
 
 /// The copy that holds cache address `addr`, hot or cold.
 pub(super) fn at(vm: &Vm, addr: u64) -> Option<usize> {
-    let hot = hot_of(vm, addr)?;
-    vm.rseq.copies.iter().position(|c| c.live && c.hot == hot)
+    vm.rseq.at(hot_of(vm, addr)?)
 }
 
 /// Whether cache address `addr` lies in the translation of a sequence.
 #[must_use]
 pub fn is_inside(vm: &Vm, addr: u64) -> bool {
-    !vm.rseq.copies.is_empty() && at(vm, addr).is_some()
+    vm.rseq.has_copies() && at(vm, addr).is_some()
 }
 
 /// Entry of the fragment that holds `addr`.
@@ -179,10 +172,10 @@ pub(super) fn hot_of(vm: &Vm, addr: u64) -> Option<u64> {
 /// `rseq_cs` to the sequence's descriptor, it is replaced by the descriptor of this translation.
 /// Counts that the code before `entry` adds for later instructions are added here.
 pub fn arrive(vm: &mut Vm, thread: &mut Thread, entry: CachePc) {
-    if vm.rseq.copies.is_empty() {
+    if !vm.rseq.has_copies() {
         return;
     }
-    let Some(n) = at(vm, entry.0).filter(|n| vm.rseq.copies[*n].hot != entry.0) else {
+    let Some(n) = at(vm, entry.0).filter(|n| vm.rseq.copy(*n).hot != entry.0) else {
         return;
     };
     if let Some(spot) = translate::spot(vm, entry.0) {
@@ -195,8 +188,8 @@ pub fn arrive(vm: &mut Vm, thread: &mut Thread, entry: CachePc) {
         return;
     }
     let value = peek::read_value(field).unwrap_or(0);
-    let own = vm.rseq.copies[n].descriptor;
-    if described(vm, value) == Some(vm.rseq.copies[n].sequence) && peek::write_value(field, &own) {
+    let own = vm.rseq.copy(n).descriptor;
+    if described(vm, value) == Some(vm.rseq.copy(n).sequence) && peek::write_value(field, &own) {
         thread.area.rseq.armed = 1;
     }
 }
@@ -206,7 +199,7 @@ pub(super) fn described(vm: &mut Vm, address: u64) -> Option<Sequence> {
     if address == 0 {
         return None;
     }
-    let ours = vm.rseq.copies.iter().find(|c| c.descriptor == address);
+    let ours = vm.rseq.of_descriptor(address);
     ours.map(|c| c.sequence)
         .or_else(|| learn::descriptor(vm, address))
 }
@@ -216,12 +209,11 @@ pub(super) fn described(vm: &mut Vm, address: u64) -> Option<Sequence> {
 /// the sequence.
 pub fn clear_discarded(vm: &Vm, thread: &Thread) {
     let field = thread.area.rseq.field;
-    if field == 0 || vm.rseq.copies.is_empty() {
+    if field == 0 || !vm.rseq.has_copies() {
         return;
     }
     let value = peek::read_value(field).unwrap_or(0);
-    let gone: Vec<_> = vm.rseq.copies.iter().filter(|c| !c.live).collect();
-    if gone.iter().any(|c| c.descriptor == value) {
+    if vm.rseq.is_discarded(value) {
         // (If the field cannot be written any more, it need not be cleared.)
         let _ = peek::write_value(field, &0_u64);
     }
@@ -231,7 +223,7 @@ pub fn clear_discarded(vm: &Vm, thread: &Thread) {
 /// translation's stub.
 #[must_use]
 pub fn aborted(vm: &Vm, thread: &mut Thread, pc: u64) -> Option<Spot> {
-    let copy = vm.rseq.copies.iter().rfind(|c| c.stub == pc)?;
+    let copy = vm.rseq.of_stub(pc)?;
     let spilled = SpillSet::at_home(core::mem::take(&mut thread.area.rseq.spilled) as u8);
     Some(Spot {
         spilled,

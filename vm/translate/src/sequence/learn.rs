@@ -72,15 +72,10 @@ pub(super) fn descriptor(vm: &mut Vm, address: u64) -> Option<Sequence> {
 }
 
 /// Adds `sequence` to the known ones, and discards other translations of its code, also in units.
-/// If several sequences overlap, the last one counts: code may have been replaced.
 fn learn(vm: &mut Vm, sequence: Sequence) {
-    let overlaps = |s: &Sequence| s.start < sequence.end && sequence.start < s.end;
-    let known = &mut vm.rseq.known;
-    if known.iter().rfind(|s| overlaps(s)) == Some(&sequence) {
+    if !vm.rseq.learn(sequence) {
         return;
     }
-    known.retain(|s| *s != sequence);
-    known.push(sequence);
     let (start, end) = (sequence.start, sequence.end.0);
     vm.log_at(
         format_args!("restartable sequence up to {end:#x} at"),
@@ -102,19 +97,18 @@ fn is_abort_handler(vm: &Vm, address: u64) -> bool {
     }
     let signature = peek::read_value::<[u8; 4]>(address.wrapping_sub(4));
     let ours = signature.is_some_and(|signature| vm.rseq.is_signature(signature));
-    let known = |s: &Sequence| s.abort == AppPc(address);
-    ours && !vm.rseq.known.iter().any(known)
+    ours && !vm.rseq.aborts_at(AppPc(address))
 }
 
 /// Watches all stores for restartable sequences from now on: all code is translated again.
 pub(super) fn watch(vm: &mut Vm) {
-    if vm.rseq.watching {
+    if vm.rseq.is_watching() {
         return;
     }
     vm.log(format_args!(
         "all stores are watched for restartable sequences"
     ));
-    vm.rseq.watching = true;
+    vm.rseq.begin_watching();
     save::in_run(vm);
     vm.library.close();
     discard_code(vm, 0, u64::MAX);
@@ -124,15 +118,15 @@ pub(super) fn watch(vm: &mut Vm) {
 /// address came from memory.
 pub fn announced_unseen(vm: &mut Vm, thread: &Thread) {
     let field = thread.area.rseq.field;
-    if field == 0 || vm.rseq.watching {
+    if field == 0 || vm.rseq.is_watching() {
         return;
     }
     let value = peek::read_value::<u64>(field).filter(|value| *value != 0);
     let Some(value) = value.filter(|value| !vm.code.in_cache(*value)) else {
         return;
     };
-    let before = vm.rseq.known.len();
-    if descriptor(vm, value).is_some() && vm.rseq.known.len() != before {
+    let before = vm.rseq.known();
+    if descriptor(vm, value).is_some() && vm.rseq.known() != before {
         watch(vm);
     }
 }

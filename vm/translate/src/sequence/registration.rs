@@ -62,7 +62,7 @@ pub fn segment_moved(thread: &mut Thread) {
 fn note_signature(signature: [u8; 4]) {
     let mut vm = vm::lock();
     if !vm.rseq.is_signature(signature) {
-        vm.rseq.signatures.push(signature);
+        vm.rseq.add_signature(signature);
         learn::watch(&mut vm);
     }
 }
@@ -82,7 +82,7 @@ fn clear_own_descriptor(thread: &Thread) {
     let vm = vm::lock();
     if field != 0
         && let Some(value) = peek::read_value::<u64>(field)
-        && vm.rseq.copies.iter().any(|c| c.descriptor == value)
+        && vm.rseq.of_descriptor(value).is_some()
     {
         // (The field has just been read. If it cannot be written, the VM has not written to it
         // either.)

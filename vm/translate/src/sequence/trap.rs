@@ -67,7 +67,7 @@ fn store(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
     if let Some(sequence) = sequence
         && let Some(entry) = copies::entry(vm, pc, context)
         && let Some(n) = landings::owner(vm, entry.0)
-        && vm.rseq.copies[n].sequence == sequence
+        && vm.rseq.copy(n).sequence == sequence
     {
         correct_counters(thread, left.as_ref(), 0);
         copies::expect(vm, n, value);
@@ -102,13 +102,13 @@ fn enter(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
     };
     let field = thread.area.rseq.field;
     let value = peek::read_value(field).unwrap_or(0);
-    let ours = vm.rseq.copies.iter().any(|c| c.descriptor == value);
+    let ours = vm.rseq.of_descriptor(value).is_some();
     let sequence = copies::described(vm, value);
-    if sequence == Some(vm.rseq.copies[n].sequence) && !ours {
+    if sequence == Some(vm.rseq.copy(n).sequence) && !ours {
         copies::expect(vm, n, value);
         return CachePc(hot);
     }
-    if ours && sequence != Some(vm.rseq.copies[n].sequence) {
+    if ours && sequence != Some(vm.rseq.copy(n).sequence) {
         // (The thread has left that sequence; the kernel would clear the field when it notices.)
         let _ = peek::write_value(field, &0_u64);
     }
