@@ -38,17 +38,12 @@ pub fn globals(thread: &Thread) -> Vec<u64> {
 /// Stores the counters of `thread`, which is about to end.
 pub fn retire(vm: &mut Vm, thread: &Thread) {
     let counts = globals(thread);
-    if counts.iter().any(|count| *count != 0) {
-        vm.ended.threads.push((thread.index, thread.tid, counts));
-    }
+    vm.ended.add_thread((thread.index, thread.tid, counts));
     let per_image = vm.tool.image_counters();
     for (_, image) in vm.code.images.iter() {
         for i in 0..u64::from(per_image) {
             let disp = image.counters + 8 * i;
-            let value = thread.counter(disp);
-            if value != 0 {
-                *vm.ended.images.entry(disp).or_default() += value;
-            }
+            vm.ended.add_to_image(disp, thread.counter(disp));
         }
     }
 }
@@ -59,7 +54,7 @@ pub fn image_total(vm: &Vm, image: &Image, index: u32) -> u64 {
     let disp = image.counters + 8 * u64::from(index);
     // SAFETY: the list holds live threads, and the VM lock is held.
     let live: u64 = vm.threads.all().map(|t| t.counter(disp)).sum();
-    live + vm.ended.images.get(&disp).copied().unwrap_or(0)
+    live + vm.ended.of_image(disp)
 }
 
 /// Sets all counters to zero, in a forked child.
