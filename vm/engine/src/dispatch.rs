@@ -30,7 +30,7 @@ fn dispatch(thread: &mut Thread) -> CachePc {
     thread.signals.faults = 0;
     let epoch = {
         let mut vm = vm::lock();
-        vm.stats.vm_entries += 1;
+        vm.stats_mut().entered();
         sequence::announced_unseen(&mut vm, thread);
         vm.code.epoch()
     };

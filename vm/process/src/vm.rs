@@ -5,7 +5,9 @@
 //! the VM wait.
 
 use crate::config::Config;
+use crate::ended::Ended;
 use crate::report::stats::Stats;
+use crate::sequences::Sequences;
 use crate::thread::Threads;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -26,19 +28,19 @@ pub struct Vm {
     /// Live threads.
     pub threads: Threads,
     /// Counter values of threads that have ended, by displacement.
-    pub ended: crate::ended::Ended,
+    pub ended: Ended,
     /// Restartable sequences.
-    pub rseq: crate::sequences::Sequences,
+    pub rseq: Sequences,
     /// Statistics for `--stats`.
-    pub stats: Stats,
+    stats: Stats,
     /// The error because of which lines of `--log` were lost.
-    pub log_error: Option<Errno>,
+    log_error: Option<Errno>,
     /// The tool.
     pub tool: &'static dyn Tool,
     /// The process has written its report, or must not write one.
-    pub report_done: bool,
+    report_done: bool,
     /// The app filters system calls: the VM makes none that the app did not ask for.
-    pub filtered: bool,
+    filtered: bool,
 }
 
 // SAFETY: the raw pointers are to thread mappings; all use is under the lock.
@@ -161,6 +163,81 @@ pub fn shares_memory(pid: i32) -> bool {
 }
 
 impl Vm {
+    /// The VM at the start of a process.
+    #[must_use]
+    pub fn new(
+        config: Config,
+        tool: &'static dyn Tool,
+        (code, library): (CodeCache, Library),
+        threads: Threads,
+        stats: Stats,
+    ) -> Self {
+        Self {
+            config,
+            code,
+            library,
+            threads,
+            ended: Ended::default(),
+            rseq: Sequences::default(),
+            stats,
+            log_error: None,
+            tool,
+            report_done: false,
+            filtered: false,
+        }
+    }
+
+    /// Statistics.
+    #[must_use]
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Statistics, to add to them.
+    pub fn stats_mut(&mut self) -> &mut Stats {
+        &mut self.stats
+    }
+
+    /// Notes that lines of the log were lost because of `e`.
+    pub(crate) fn lines_were_lost(&mut self, e: Errno) {
+        self.log_error = Some(e);
+    }
+
+    /// The error because of which lines of the log were lost, once.
+    pub(crate) fn take_lost_lines(&mut self) -> Option<Errno> {
+        self.log_error.take()
+    }
+
+    /// Notes that the process reports now; `false` if it has done so.
+    pub fn begin_report(&mut self) -> bool {
+        !core::mem::replace(&mut self.report_done, true)
+    }
+
+    /// The process goes on after its report, and will report again.
+    pub fn report_again(&mut self) {
+        self.report_done = false;
+    }
+
+    /// Whether the app filters system calls.
+    #[must_use]
+    pub fn is_filtered(&self) -> bool {
+        self.filtered
+    }
+
+    /// The app is about to filter system calls. Nothing is saved any more.
+    pub fn confine(&mut self) {
+        self.library.close();
+        self.filtered = true;
+    }
+
+    /// Takes [`Self::confine`] back; `before`: whether calls were filtered before it.
+    pub fn restore_confinement(&mut self, before: bool) {
+        self.filtered = before;
+        if !before {
+            self.library.reopen();
+        }
+    }
+
     /// The tool, for callers that do not keep the lock: it lives as long as the VM, and is not
     /// written to after it was configured.
     #[must_use]
@@ -170,12 +247,8 @@ impl Vm {
 
     /// Resets the statistics, the log and the like in a forked child.
     pub fn reset_after_fork(&mut self) {
-        let time = &self.stats.time;
-        let (start_ticks, start_ns) = (time.start_ticks, time.start_ns);
-        self.stats = Stats::default();
+        self.stats = self.stats.of_child();
         self.code.figures = Figures::default();
-        self.stats.time.start_ticks = start_ticks;
-        self.stats.time.start_ns = start_ns;
         self.config.started_ns = ppin_os::time::monotonic_ns();
         self.code.leave_to_parent();
         self.report_done = false;

@@ -204,10 +204,10 @@ pub fn install(
     kind: Kind,
 ) -> CachePc {
     let manner = Manner {
-        filtered: vm.filtered,
+        filtered: vm.is_filtered(),
         shuffled: vm.config.flags & flag::SHUFFLE != 0,
     };
-    if vm.code.wants_flush(vm.filtered) {
+    if vm.code.wants_flush(vm.is_filtered()) {
         flush(vm);
     }
     let room = loop {

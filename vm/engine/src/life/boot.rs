@@ -143,23 +143,9 @@ fn new_vm(
     thread: *mut Thread,
     code: CodeCache,
 ) -> Vm {
-    let mut stats = Stats::default();
-    stats.time.start_ticks = time::ticks();
-    stats.time.start_ns = arrived;
-    stats.time.inject = arrived.saturating_sub(config.started_ns);
-    Vm {
-        library: library(&config, tool),
-        config,
-        code,
-        threads: Threads::new(thread),
-        ended: Default::default(),
-        rseq: Default::default(),
-        stats,
-        log_error: None,
-        tool,
-        report_done: false,
-        filtered: false,
-    }
+    let stats = Stats::begun(config.started_ns, arrived);
+    let library = library(&config, tool);
+    Vm::new(config, tool, (code, library), Threads::new(thread), stats)
 }
 
 /// The databases that the launcher has named, and the data that decides which units can be used.

@@ -128,11 +128,10 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
         }
     }
     vm.update_filters();
-    let was_filtered = vm.filtered;
+    let was_filtered = vm.is_filtered();
     // (A vfork child shares its parent's memory, and the parent is not confined.)
     if !thread.borrowed_memory {
-        vm.library.close();
-        vm.filtered = true;
+        vm.confine();
         mem::use_old_flags();
         userfault::end();
     }
@@ -154,9 +153,8 @@ fn leave(thread: &Thread, before: &Before, was_filtered: bool) {
         }
     }
     vm.update_filters();
-    vm.filtered = was_filtered;
+    vm.restore_confinement(was_filtered);
     if !was_filtered {
-        vm.library.reopen();
         set_signal_ways(thread, true, true);
     }
 }

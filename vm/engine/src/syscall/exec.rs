@@ -83,9 +83,7 @@ fn path(from: u64) -> Option<Vec<u8>> {
 fn note_native(path: Option<&[u8]>, plan: Plan) {
     if let (Some(path), Plan::Native(reason)) = (path, plan) {
         let path = alloc::string::String::from_utf8_lossy(&path[..path.len() - 1]);
-        vm::lock()
-            .stats
-            .native
-            .push(alloc::format!("{path}: {reason}"));
+        let note = alloc::format!("{path}: {reason}");
+        vm::lock().stats_mut().ran_natively(note);
     }
 }

@@ -126,7 +126,7 @@ fn mmap(args: &[usize; 6]) -> isize {
     }
     if is_shared(args) {
         let mut vm = vm::lock();
-        if vm.filtered {
+        if vm.is_filtered() {
             vm.code.images.add_shared(start, end);
         }
     }
@@ -185,7 +185,7 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     let result = pass(nr, args);
     if executable && result == 0 {
         vm.code.images.unpark(start, end, writable);
-        if vm.filtered {
+        if vm.is_filtered() {
             let entry = vm.code.images.unlisted(start, end, writable);
             ppin_process::app_code::add(&mut vm, &entry, None, false);
         }
@@ -210,7 +210,7 @@ fn remap_file_pages(args: &[usize; 6]) -> isize {
     forget(pages);
     let result = pass(c::__NR_remap_file_pages, args);
     let mut vm = vm::lock();
-    if vm.filtered && executable && result == 0 {
+    if vm.is_filtered() && executable && result == 0 {
         let entry = vm.code.images.unlisted(start, end, true);
         ppin_process::app_code::add(&mut vm, &entry, None, false);
     }

@@ -58,7 +58,7 @@ pub(crate) fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) ->
 /// Notes that the program has got a userfaultfd, or may get one. (Under a filter this is not noted,
 /// because the calls it would take could end the program.)
 pub(crate) fn userfault_begins() {
-    if !vm::lock().filtered {
+    if !vm::lock().is_filtered() {
         ppin_os::userfault::begin();
     }
 }

@@ -7,7 +7,6 @@ use ppin_abi::boot::flag;
 use ppin_api::{Format, Report};
 use ppin_process::report::outlet;
 use ppin_process::report::program::program;
-use ppin_process::report::stats::Stats;
 use ppin_process::vm::{Locked, Vm};
 
 struct Text {
@@ -55,10 +54,9 @@ pub(crate) fn write_stats(vm: &Vm) {
     if vm.config.flags & flag::STATS == 0 {
         return;
     }
-    let stats: &Stats = &vm.stats;
     outlet::deliver(
         "the statistics",
         &vm.config.stats,
-        &stats.line(&vm.config, &program(), &vm.code),
+        &vm.stats().line(&vm.config, &program(), &vm.code),
     );
 }

@@ -45,7 +45,12 @@ impl Vm {
 
     /// Writes an event at once, because the process is about to end.
     pub fn log_at_once(&self, event: Arguments<'_>) {
-        if let Some(line) = self.code.journal.line(event).filter(|_| !self.filtered) {
+        if let Some(line) = self
+            .code
+            .journal
+            .line(event)
+            .filter(|_| !self.is_filtered())
+        {
             // An error cannot be reported anywhere else.
             let _ = outlet::append(&self.config.log, line.as_bytes());
         }
@@ -63,10 +68,10 @@ impl Vm {
     pub fn write_log(&mut self) {
         let text = self.code.journal.take();
         if !text.is_empty()
-            && !self.filtered
+            && !self.is_filtered()
             && let Err(e) = outlet::append(&self.config.log, text.as_bytes())
         {
-            self.log_error = Some(e);
+            self.lines_were_lost(e);
         }
     }
 
@@ -74,7 +79,7 @@ impl Vm {
     pub fn end_log(&mut self) {
         self.log(format_args!("end"));
         self.write_log();
-        if let Some(e) = self.log_error.take() {
+        if let Some(e) = self.take_lost_lines() {
             let path = outlet::shown(&self.config.log);
             outlet::to_stderr(&alloc::format!(
                 "ppin: the log {path} is not complete: {e}\n"
@@ -88,7 +93,7 @@ impl Vm {
         if on() {
             self.code.journal.begin(self.config.started_ns);
         }
-        self.log_error = None;
+        let _ = self.take_lost_lines();
         self.log(format_args!("forked"));
     }
 }

@@ -95,7 +95,7 @@ fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
 /// Whether another trace fits into the cache without a flush, which would remove the traces whose
 /// neighbours are added.
 fn has_room(vm: &Vm) -> bool {
-    vm.code.has_room(ROOM) && !vm.code.is_short(vm.filtered)
+    vm.code.has_room(ROOM) && !vm.code.is_short(vm.is_filtered())
 }
 
 /// Whether an image without fresh traces shall still be explored: only that of `program`. A library

@@ -157,7 +157,7 @@ fn freeze(
     if fresh.is_empty() && (!draft.explored || draft.names.is_empty()) {
         return None;
     }
-    if !room::lasts(vm.filtered, work(vm, &fresh)) {
+    if !room::lasts(vm.is_filtered(), work(vm, &fresh)) {
         vm.code
             .figures
             .note(String::from("not saved: too little memory"));

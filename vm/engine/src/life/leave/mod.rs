@@ -155,7 +155,7 @@ fn keep(thread: &mut Thread, info: &SigInfo) {
 fn depart(vm: &mut Locked, since: &str) {
     let program = ppin_process::report::program::program();
     let note = alloc::format!("{program}: natively from the moment {since}");
-    vm.stats.native.push(note);
+    vm.stats_mut().ran_natively(note);
     end::of_process(vm);
     changes::release_all(vm);
     locked::hand_over();
