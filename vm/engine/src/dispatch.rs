@@ -81,7 +81,7 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
     if thread.epoch != epoch {
         sequence::clear_discarded(vm, thread);
         thread.epoch = epoch;
-        let known = vm.threads.all().map(|t| t.epoch);
+        let known = vm.threads().all().map(|t| t.epoch);
         let oldest = known.min().unwrap_or(0);
         vm.code.reclaim(oldest);
     }
@@ -105,7 +105,7 @@ fn leave_exit(record: u64) -> CachePc {
 /// Whether a fragment may be linked to `entry`. The code behind a link must be valid until the link
 /// is removed.
 fn may_link(vm: &Vm, entry: CachePc) -> bool {
-    if vm.config.flags & flag::LOCKSTEP != 0 {
+    if vm.config().flags & flag::LOCKSTEP != 0 {
         return false;
     }
     let fresh = vm.code.fragment_at(entry.0);

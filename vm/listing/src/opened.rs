@@ -169,7 +169,7 @@ fn ours(vm: &Vm) -> Sizes {
 }
 
 fn signals(vm: &Vm, tid: i32) -> Option<Signals> {
-    let mut threads = vm.threads.all();
+    let mut threads = vm.threads().all();
     let thread = threads.find(|thread: &&Thread| thread.tid == tid)?;
     let process = thread.process();
     let [ignored, caught] = process.actions.ignored_and_caught();

@@ -14,7 +14,7 @@ pub fn add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>, doubtful: bool) ->
     let named = vm.code.images.name(entry, file.as_ref(), doubtful);
     let id = vm.code.images.add(entry, file, named);
     if vm.code.images.len() != before {
-        let counters = counters::block(id, vm.tool.image_counters());
+        let counters = counters::block(id, vm.tool().image_counters());
         vm.code.images.set_counters(id, counters);
         let (path, base) = (&entry.path, vm.code.images.get(id).base);
         vm.log(format_args!("image {path} at {:#x}", base.0));

@@ -42,7 +42,7 @@ pub fn resolve_notification(thread: &mut Thread, info: &SigInfo) -> SigInfo {
 
 /// A thread of the same process that does not block, or waits for, a signal that `thread` blocks.
 fn receiver(vm: &Vm, thread: &Thread, bit: SigSet) -> Option<i32> {
-    let mut all = vm.threads.all();
+    let mut all = vm.threads().all();
     let takes = |t: &Thread| t.signals.mask & bit == 0 || t.signals.awaited & bit != 0;
     all.find(|t| t.tid != thread.tid && t.shares_process(thread) && takes(t))
         .map(|t| t.tid)
@@ -89,7 +89,7 @@ pub fn hand_over(thread: &mut Thread) {
 pub fn drop_ignored(vm: &Vm, process: &mut Process, signal: u32) {
     debug_assert!(signal <= MAX_SIGNAL, "the caller has looked");
     process.held.forget(bit(signal));
-    for thread in vm.threads.addresses() {
+    for thread in vm.threads().addresses() {
         // SAFETY: the list holds live threads, and the VM lock is held.
         let thread = unsafe { &mut **thread };
         if core::ptr::eq(thread.process(), process) {

@@ -12,6 +12,7 @@ use crate::thread::Threads;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_api::Tool;
+use ppin_codecache::image::Images;
 use ppin_codecache::unit::Library;
 use ppin_codecache::{CodeCache, Figures};
 use ppin_os::lock::{Guard, Mutex};
@@ -20,23 +21,23 @@ use ppin_os::{Errno, filter, heap, proc};
 /// The state of the VM in one process. All access is under the VM lock.
 pub struct Vm {
     /// The configuration that the launcher has passed.
-    pub config: Config,
+    config: Config,
     /// The code cache, and the app images that its code was made from.
     pub code: CodeCache,
     /// The databases.
-    pub library: Library,
+    library: Library,
     /// Live threads.
-    pub threads: Threads,
+    threads: Threads,
     /// Counter values of threads that have ended, by displacement.
-    pub ended: Ended,
+    ended: Ended,
     /// Restartable sequences.
-    pub rseq: Sequences,
+    rseq: Sequences,
     /// Statistics for `--stats`.
     stats: Stats,
     /// The error because of which lines of `--log` were lost.
     log_error: Option<Errno>,
     /// The tool.
-    pub tool: &'static dyn Tool,
+    tool: &'static dyn Tool,
     /// The process has written its report, or must not write one.
     report_done: bool,
     /// The app filters system calls: the VM makes none that the app did not ask for.
@@ -238,10 +239,70 @@ impl Vm {
         }
     }
 
-    /// The tool, for callers that do not keep the lock: it lives as long as the VM, and is not
-    /// written to after it was configured.
+    /// The configuration that the launcher has passed.
     #[must_use]
-    pub fn tool_ref(&self) -> &'static dyn Tool {
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The databases.
+    #[must_use]
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// The databases, to use their folders.
+    pub fn library_mut(&mut self) -> &mut Library {
+        &mut self.library
+    }
+
+    /// The code cache, to restore and save its code, and the databases for it.
+    pub fn code_and_library(&mut self) -> (&mut CodeCache, &mut Library) {
+        (&mut self.code, &mut self.library)
+    }
+
+    /// Live threads.
+    #[must_use]
+    pub fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    /// Live threads, to add or remove one.
+    pub fn threads_mut(&mut self) -> &mut Threads {
+        &mut self.threads
+    }
+
+    /// Counters of threads that have ended.
+    #[must_use]
+    pub fn ended(&self) -> &Ended {
+        &self.ended
+    }
+
+    /// Counters of threads that have ended, to change them.
+    pub(crate) fn ended_mut(&mut self) -> &mut Ended {
+        &mut self.ended
+    }
+
+    /// Counters of threads that have ended, to add to them, and the images that they may be of.
+    pub(crate) fn ended_and_images(&mut self) -> (&mut Ended, &Images) {
+        (&mut self.ended, &self.code.images)
+    }
+
+    /// Restartable sequences.
+    #[must_use]
+    pub fn rseq(&self) -> &Sequences {
+        &self.rseq
+    }
+
+    /// Restartable sequences, to learn and translate them.
+    pub fn rseq_mut(&mut self) -> &mut Sequences {
+        &mut self.rseq
+    }
+
+    /// The tool. It lives as long as the VM, and is not written to after it was configured, so
+    /// callers need not keep the lock.
+    #[must_use]
+    pub fn tool(&self) -> &'static dyn Tool {
         self.tool
     }
 

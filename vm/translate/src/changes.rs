@@ -12,7 +12,7 @@ use ppin_process::vm::Vm;
 /// Discards the landings that lead into the `dead` fragments of restartable sequences.
 fn discard_landings(vm: &mut Vm, mut dead: Dead) {
     while let Some(hot) = dead.pop() {
-        for landing in vm.rseq.discarded(hot) {
+        for landing in vm.rseq_mut().discarded(hot) {
             let id = vm.code.fresh_at(landing);
             dead.extend(id.map(|id| vm.code.discard(id)));
         }
@@ -48,7 +48,7 @@ pub fn watch(vm: &mut Vm, region: &Region, pc: u64, len: u64) {
 /// the thread (its rseq area, its id), or if it holds such a structure.
 fn is_live(vm: &Vm, region: &Region) -> bool {
     let inside = |addr: u64| (region.start..region.end).contains(&addr);
-    let mut threads = vm.threads.all();
+    let mut threads = vm.threads().all();
     threads.any(|t| {
         let written = [t.rseq_call[0] as u64, t.clear_child_tid];
         inside(t.get(reg::RSP)) || written.into_iter().any(inside)
@@ -117,7 +117,7 @@ pub fn range(vm: &mut Vm, start: u64, end: u64) {
         for id in vm.code.leaving(start, end) {
             save::freeze_image(vm, id);
         }
-        vm.rseq.unmapped(start, end);
+        vm.rseq_mut().unmapped(start, end);
     }
     let dead = vm.code.gone(start, end);
     discard_landings(vm, dead);

@@ -23,7 +23,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let mut buffer = [0; MAX_TRACE_BYTES];
     let (mut len, mut end) = fetch(region, pc, &mut buffer);
     let (image, base) = image_of(vm, region, pc);
-    let sequences = vm.rseq.near(pc);
+    let sequences = vm.rseq().near(pc);
     let mut context = context;
     if let Some(region) = region.filter(|r| r.writable) {
         let first = request(pc, base, context, (&buffer[..len], end), &sequences);
@@ -36,19 +36,19 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let mut request = request(pc, base, context, (&buffer[..len], end), &sequences);
     let mut chosen = ppin_jit::choose(&request);
     let names_sequence = sequence::discover(vm, pc, &chosen);
-    let sequences = vm.rseq.near(pc);
+    let sequences = vm.rseq().near(pc);
     let inside = sequences.iter().any(|sequence| sequence.holds(pc));
     if sequences != request.sequences {
         request.sequences = &sequences;
         chosen = ppin_jit::choose(&request);
     }
-    if vm.rseq.is_watching() && !context.contains(Context::WATCHED) {
+    if vm.rseq().is_watching() && !context.contains(Context::WATCHED) {
         return None;
     }
-    let fragment = if vm.config.flags & flag::LOCKSTEP != 0 {
-        predictable::compile(&request, &chosen, vm.tool)
+    let fragment = if vm.config().flags & flag::LOCKSTEP != 0 {
+        predictable::compile(&request, &chosen, vm.tool())
     } else {
-        ppin_jit::compile_chosen(&request, &chosen, vm.tool)
+        ppin_jit::compile_chosen(&request, &chosen, vm.tool())
     };
     let kind = kind_of(&fragment, names_sequence || inside);
     if let Some(entry) = vm.code.same_trap(pc, &fragment) {
@@ -130,7 +130,7 @@ pub fn wake(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let fresh = vm.code.fragment(id);
     let (image, len) = (fresh.image(), u64::from(fresh.code().source_len));
     let region = ppin_process::app_code::region(vm, pc).filter(|r| r.image == image)?;
-    let inside = pc.0 + len <= region.end && vm.rseq.near(pc).is_empty();
+    let inside = pc.0 + len <= region.end && vm.rseq().near(pc).is_empty();
     if !inside || !ensure_noticed(vm, &region, pc, len, context) {
         return None;
     }
@@ -205,7 +205,7 @@ pub fn install(
 ) -> CachePc {
     let manner = Manner {
         filtered: vm.is_filtered(),
-        shuffled: vm.config.flags & flag::SHUFFLE != 0,
+        shuffled: vm.config().flags & flag::SHUFFLE != 0,
     };
     if vm.code.wants_flush(vm.is_filtered()) {
         flush(vm);

@@ -9,5 +9,5 @@ pub(crate) fn flush(vm: &mut Vm) {
     vm.log(format_args!("the cache is full: all fresh code goes"));
     save::in_passing(vm);
     vm.code.flush();
-    vm.rseq.forget_copies();
+    vm.rseq_mut().forget_copies();
 }

@@ -34,7 +34,7 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
 
 /// The translation of `pc` in the database's units.
 fn find_persisted(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
-    let Vm { code, library, .. } = vm;
+    let (code, library) = vm.code_and_library();
     code.find_persisted(library, pc, context)
 }
 
@@ -42,7 +42,7 @@ fn find_persisted(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
 /// assumptions.
 fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
     let context = context.without(Context::CAREFUL.with(Context::WATCHED));
-    let context = if vm.rseq.is_watching() {
+    let context = if vm.rseq().is_watching() {
         context.with(Context::WATCHED)
     } else {
         context

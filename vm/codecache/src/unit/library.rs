@@ -1,10 +1,12 @@
 //! The databases that a process may use, and under which key.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageBase;
 use ppin_os::regions;
 use ppin_persist::{Key, LOW_IMAGE, tool_key};
+use ppin_store::cap::{self, Identity, Written};
 use ppin_store::{Folder, Store};
 
 /// The databases of a run, as the launcher has named them, and what decides which of their units can
@@ -64,9 +66,32 @@ impl Library {
         self.closed = false;
     }
 
-    /// What is known of the databases' folders.
-    pub fn store_mut(&mut self) -> &mut Store {
+    /// What is known of the databases' folders, to use them.
+    pub(super) fn store_mut(&mut self) -> &mut Store {
         &mut self.store
+    }
+
+    /// Notes that a unit of `len` bytes was written.
+    pub fn wrote(&mut self, len: usize) {
+        self.store.wrote(len);
+    }
+
+    /// Whether the run has written a unit.
+    #[must_use]
+    pub fn has_written(&self) -> bool {
+        self.store.has_written()
+    }
+
+    /// Keeps the database that may be written to below `cap` bytes ([`cap::keep`]).
+    pub fn keep_below(
+        &mut self,
+        cap: u64,
+        needed: BTreeSet<Identity>,
+        used: impl FnOnce() -> Vec<String>,
+    ) {
+        let db = self.databases.paths.first().map_or("", String::as_str);
+        let written = Written { db, cap, needed };
+        cap::keep(&mut self.store, &written, used);
     }
 
     /// The key of the units of an image based at `base`.

@@ -57,7 +57,7 @@ pub(crate) fn before(thread: &Thread) -> Option<Step> {
 #[cold]
 fn reporting() -> bool {
     if REPORTER.load(Relaxed) == UNDECIDED {
-        if vm::lock().config.flags & flag::LOCKSTEP == 0 {
+        if vm::lock().config().flags & flag::LOCKSTEP == 0 {
             REPORTER.store(OFF, Relaxed);
             return false;
         }

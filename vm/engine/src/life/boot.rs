@@ -186,7 +186,7 @@ fn start(thread: &mut Thread) -> ! {
         vm::lock().code.prepare_for_want();
         crate::syscall::limits::inherit(&vm::lock());
     }
-    let tool = vm::lock().tool_ref();
+    let tool = vm::lock().tool();
     tool.start(&host::EngineHost);
     tool.thread_start(&host::EngineHost, ThreadId(0));
     take_over(&thread.process().actions);

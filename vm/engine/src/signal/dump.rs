@@ -61,7 +61,7 @@ fn is_dumpable() -> bool {
 pub(crate) fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
     let kernel = Kernel::of_this_thread();
     let possible = kernel.allows(c::__NR_rt_sigreturn) && kernel.allows(c::__NR_munmap);
-    if !possible || vm::lock().config.flags & flag::LOCKSTEP != 0 {
+    if !possible || vm::lock().config().flags & flag::LOCKSTEP != 0 {
         return;
     }
     // (The VM still handles faults while it reads the program's memory.)
@@ -90,7 +90,7 @@ fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
     let left = gather::leave(thread, gather::Verdict::Die);
     let shared = {
         let vm = vm::lock();
-        let mut all = vm.threads.all();
+        let mut all = vm.threads().all();
         all.any(|it| it.borrowed_memory)
     };
     halted && left && !shared

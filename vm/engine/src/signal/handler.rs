@@ -91,7 +91,7 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
 /// (userfaultfd(2)), and single-stepping it would wait as long. This does not hold where boundaries
 /// are themselves counted.
 fn may_stop_at(thread: &Thread, spot: &translate::Spot) -> bool {
-    let lockstep = || vm::lock().config.flags & flag::LOCKSTEP != 0;
+    let lockstep = || vm::lock().config().flags & flag::LOCKSTEP != 0;
     let stepped = || thread.signals.trap_flag.traps() || lockstep();
     spot.boundary || spot.repeatable && !stepped()
 }

@@ -25,7 +25,7 @@ impl Inside {
     /// address `code`, if that may still run.
     #[must_use]
     pub(crate) fn find(vm: &Vm, code: u64, pc: AppPc) -> Option<Self> {
-        if vm.config.flags & flag::LOCKSTEP != 0 {
+        if vm.config().flags & flag::LOCKSTEP != 0 {
             return None;
         }
         if ppin_translate::sequence::is_inside(vm, code) {

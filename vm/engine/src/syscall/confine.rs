@@ -119,7 +119,7 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
     let next = filter::share(next);
     let me = thread.area.self_ptr;
     let mut before = Before::new();
-    for one in vm.threads.addresses() {
+    for one in vm.threads().addresses() {
         if wish.on_all || *one as u64 == me {
             // SAFETY: the list holds live threads, and the VM lock is held.
             let confined = unsafe { &(**one).area.filters };
@@ -142,7 +142,7 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
 fn leave(thread: &Thread, before: &Before, was_filtered: bool) {
     let mut vm = vm::lock();
     for (one, old) in before {
-        if vm.threads.addresses().contains(one) {
+        if vm.threads().addresses().contains(one) {
             // SAFETY: threads in the list are alive.
             unsafe {
                 (**one)
@@ -166,7 +166,7 @@ fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
     vm.code.images.learn_shared();
     time::mark();
     ppin_process::report::program::remember();
-    ppin_process::report::kept::keep(&vm.config, next);
+    ppin_process::report::kept::keep(&vm.config(), next);
     if stock::is_needed(next) {
         stock::fill();
     }

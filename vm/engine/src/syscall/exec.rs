@@ -33,7 +33,7 @@ pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome
     if !thread.borrowed_memory {
         end::of_process(&mut vm::lock());
     }
-    let wanted = vm::lock().config.flags & flag::FOLLOW != 0;
+    let wanted = vm::lock().config().flags & flag::FOLLOW != 0;
     let followed = (wanted && plan == Plan::Follow)
         .then(|| follow::exec(thread, exec_of(args, first, at)))
         .flatten();

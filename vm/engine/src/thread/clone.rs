@@ -211,13 +211,13 @@ fn in_child(thread: &mut Thread, stack: u64) {
     thread.signals.held = Held::NONE;
     thread.process().held = Held::NONE;
     let mut vm = vm::lock();
-    vm.threads.only(thread);
+    vm.threads_mut().only(thread);
     vm.update_filters();
     vm.reset_after_fork();
     crate::syscall::locked::forked();
     vm.code.seal();
     counters::reset(&mut vm, thread);
-    let tool = vm.tool_ref();
+    let tool = vm.tool();
     drop(vm);
     tool.fork_child(&crate::tools::host::EngineHost);
 }
@@ -263,10 +263,10 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
 /// Makes the child's structure and adds it to the list of threads.
 fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let mut vm = vm::lock();
-    let index = vm.threads.next_number();
+    let index = vm.threads().next_number();
     let child = Thread::create(
         index,
-        counters::reserve(vm.tool.image_counters()),
+        counters::reserve(vm.tool().image_counters()),
         parent.area.entry,
     )
     .ok()?;
@@ -300,7 +300,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
         c.process().clear_handlers();
     }
     vm.log(format_args!("thread {index} begins"));
-    vm.threads.add(child);
+    vm.threads_mut().add(child);
     Some(child)
 }
 
@@ -315,7 +315,7 @@ fn forget_dead() {
             && !proc::exists(thread.tid)
     };
     let dead: Vec<_> = vm::lock()
-        .threads
+        .threads()
         .addresses()
         .iter()
         .filter(gone)
@@ -335,10 +335,10 @@ unsafe fn free(child: *mut Thread) {
     // SAFETY: the mapping still exists, and no other code uses it.
     let c = unsafe { &mut *child };
     c.finish_exec();
-    let tool = vm::lock().tool_ref();
+    let tool = vm::lock().tool();
     tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();
-    vm.threads.remove(child);
+    vm.threads_mut().remove(child);
     vm.update_filters();
     counters::retire(&mut vm, c);
     c.drop_process();
@@ -360,7 +360,7 @@ unsafe extern "C" fn start(thread: *mut ()) -> ! {
     thread.make_current();
     thread.process().install_cleared();
     signals::set_mask(HOLD_ALL);
-    let tool = vm::lock().tool_ref();
+    let tool = vm::lock().tool();
     tool.thread_start(
         &crate::tools::host::EngineHost,
         ppin_api::ThreadId(thread.index),

@@ -17,7 +17,7 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
     }
     let (last, tool) = {
         let vm = vm::lock();
-        (vm.threads.len() == 1, vm.tool_ref())
+        (vm.threads().len() == 1, vm.tool())
     };
     tool.thread_fini(&crate::tools::host::EngineHost, ThreadId(thread.index));
     if last {
@@ -29,7 +29,7 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
         let mut vm = vm::lock();
         let me: *mut Thread = thread;
         // (The thread's filters stay in force: it has system calls to make yet.)
-        vm.threads.remove(me);
+        vm.threads_mut().remove(me);
         ppin_process::counters::retire(&mut vm, thread);
         vm.log(format_args!("thread {} ends", thread.index));
         thread.map
@@ -67,7 +67,7 @@ pub(crate) fn process(thread: &mut Thread, status: i32) -> Outcome {
         signals::set_mask(kernel_mask(thread.signals.mask));
         return Outcome::Again;
     }
-    if vm.threads.len() > 1 {
+    if vm.threads().len() > 1 {
         // (All system calls of the other threads wait for the lock from here on.)
         table::watch_all();
     }

@@ -29,10 +29,10 @@ impl Counters for EngineHost {
 
     fn global_of(&self, thread: ThreadId, index: u32) -> u64 {
         let vm = vm::lock();
-        let live = vm.threads.all().find(|t| t.index == thread.0);
+        let live = vm.threads().all().find(|t| t.index == thread.0);
         let disp = u64::from(ppin_abi::area::counter_disp(index));
         live.map(|t| t.counter(disp))
-            .or_else(|| vm.ended.global(thread.0, index))
+            .or_else(|| vm.ended().global(thread.0, index))
             .unwrap_or(0)
     }
 
@@ -121,8 +121,8 @@ fn absolute(path: &str) -> String {
 
 /// Number, kernel id and global counters of all threads, ended ones included.
 fn all_globals(vm: &Vm) -> Vec<(u32, i32, Vec<u64>)> {
-    let mut all = vm.ended.threads().to_vec();
-    for thread in vm.threads.all() {
+    let mut all = vm.ended().threads().to_vec();
+    for thread in vm.threads().all() {
         all.push((thread.index, thread.tid, counters::globals(thread)));
     }
     all

@@ -75,7 +75,7 @@ fn set_alarm() {
 /// The thread whose stack this code runs on.
 fn running(vm: &Vm) -> Option<&Thread> {
     let here = core::ptr::from_ref(&vm) as u64;
-    let mut threads = vm.threads.all();
+    let mut threads = vm.threads().all();
     threads.find(|thread| here.wrapping_sub(thread.map.0) < thread.map.1)
 }
 
@@ -161,7 +161,7 @@ fn bytes(pc: AppPc) -> String {
 
 /// The command line that repeats this run, quoted for a shell.
 fn command(vm: &Vm) -> String {
-    let config = &vm.config;
+    let config = &vm.config();
     let mut text = alloc::format!("ppin run -t {}", config.tool);
     for knob in &config.knobs {
         let _ = write!(text, " --knob {}", quoted(knob));

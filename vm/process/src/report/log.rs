@@ -26,12 +26,12 @@ pub fn on() -> bool {
 impl Vm {
     /// Begins the log, if the configuration asks for one.
     pub fn begin_log(&mut self) {
-        if self.config.log.is_empty() {
+        if self.config().log.is_empty() {
             return;
         }
         ON.store(true, Ordering::Relaxed);
-        self.code.journal.begin(self.config.started_ns);
-        let (tool, program) = (self.config.tool.clone(), program());
+        self.code.journal.begin(self.config().started_ns);
+        let (tool, program) = (self.config().tool.clone(), program());
         self.log(format_args!("start of {program} under {tool}"));
     }
 
@@ -52,7 +52,7 @@ impl Vm {
             .filter(|_| !self.is_filtered())
         {
             // An error cannot be reported anywhere else.
-            let _ = outlet::append(&self.config.log, line.as_bytes());
+            let _ = outlet::append(&self.config().log, line.as_bytes());
         }
     }
 
@@ -69,7 +69,7 @@ impl Vm {
         let text = self.code.journal.take();
         if !text.is_empty()
             && !self.is_filtered()
-            && let Err(e) = outlet::append(&self.config.log, text.as_bytes())
+            && let Err(e) = outlet::append(&self.config().log, text.as_bytes())
         {
             self.lines_were_lost(e);
         }
@@ -80,7 +80,7 @@ impl Vm {
         self.log(format_args!("end"));
         self.write_log();
         if let Some(e) = self.take_lost_lines() {
-            let path = outlet::shown(&self.config.log);
+            let path = outlet::shown(&self.config().log);
             outlet::to_stderr(&alloc::format!(
                 "ppin: the log {path} is not complete: {e}\n"
             ));
@@ -91,7 +91,7 @@ impl Vm {
     pub fn log_of_child(&mut self) {
         let _ = self.code.journal.take();
         if on() {
-            self.code.journal.begin(self.config.started_ns);
+            self.code.journal.begin(self.config().started_ns);
         }
         let _ = self.take_lost_lines();
         self.log(format_args!("forked"));

@@ -32,7 +32,7 @@ impl Allowance {
     pub(super) fn of_run(vm: &Vm) -> Self {
         let spare = time::processor_ns() / SHARE;
         Self {
-            exploring: vm.config.flags & flag::EXPLORE != 0,
+            exploring: vm.config().flags & flag::EXPLORE != 0,
             traces: (spare / TRACE) as usize,
             merge: bytes(spare.max(MERGE)),
         }

@@ -56,7 +56,7 @@ impl Explorer for Beside {
 /// the program, in a run that explores.
 fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance) -> bool {
     // (Code whose stores are watched for sequences cannot be saved.)
-    let possible = has_room(vm) && !vm.rseq.is_watching();
+    let possible = has_room(vm) && !vm.rseq().is_watching();
     if !possible || !allowance.exploring && allowance.traces == 0 {
         return false;
     }
@@ -106,9 +106,9 @@ fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     if !own || image.is_explored() || !image.may_be_kept() {
         return false;
     }
-    let key = vm.code.key_of(&vm.library, id);
+    let key = freeze::key_of(vm, id);
     key.is_some_and(|key| {
-        let dir = alloc::format!("{}/{}", vm.config.db, unit_dir(&key));
+        let dir = alloc::format!("{}/{}", vm.config().db, unit_dir(&key));
         file::is_writable(&dir)
     })
 }

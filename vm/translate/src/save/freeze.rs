@@ -45,7 +45,7 @@ impl Explorer for AddNothing {
 /// Freezes all fresh fragments and maps the new units at once, because the cache is about to be
 /// flushed.
 pub fn in_passing(vm: &mut Vm) {
-    if !vm.library.may_save() {
+    if !vm.library().may_save() {
         return;
     }
     let started = time::ticks();
@@ -53,16 +53,17 @@ pub fn in_passing(vm: &mut Vm) {
     for id in vm.code.images.ids() {
         remove_damaged(vm, id);
         if let Some((key, dir, name)) = freeze(vm, id, allowance, &AddNothing) {
-            vm.code.map_unit(&vm.library, id, &key, &dir, &name);
+            let (code, library) = vm.code_and_library();
+            code.map_unit(library, id, &key, &dir, &name);
         }
     }
-    vm.code.note_refusals(&mut vm.library);
+    note_refusals(vm);
     vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
 }
 
 /// Freezes all fresh fragments, for the last time in this process or for a long time.
 pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explorer) {
-    if !vm.library.may_save() {
+    if !vm.library().may_save() {
         return;
     }
     let started = time::ticks();
@@ -71,7 +72,7 @@ pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explor
         freeze(vm, id, allowance, explorer);
     }
     keep_cap(vm);
-    vm.code.note_refusals(&mut vm.library);
+    note_refusals(vm);
     vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
 }
 
@@ -82,27 +83,26 @@ pub fn in_run(vm: &mut Vm) {
 }
 
 /// Key of an image's units.
-fn key_of(vm: &mut Vm, id: ImageId) -> Option<Key> {
-    vm.code.key_of(&vm.library, id)
+pub(super) fn key_of(vm: &mut Vm, id: ImageId) -> Option<Key> {
+    let (code, library) = vm.code_and_library();
+    code.key_of(library, id)
+}
+
+/// Notes for the statistics which folders could not be used.
+fn note_refusals(vm: &mut Vm) {
+    let (code, library) = vm.code_and_library();
+    code.note_refusals(library);
 }
 
 /// Keeps the database below its cap, if this run has added to it.
 fn keep_cap(vm: &mut Vm) {
-    if !vm.library.store_mut().has_written() {
+    if !vm.library().has_written() {
         return;
     }
-    let Vm {
-        code,
-        library,
-        config,
-        ..
-    } = vm;
+    let cap = vm.config().db_cap;
+    let (code, library) = vm.code_and_library();
     let needed = code.images.iter().filter_map(|(_, image)| image.identity());
-    let written = store::cap::Written {
-        db: &config.db,
-        cap: config.db_cap,
-        needed: needed.collect(),
-    };
+    let needed = needed.collect();
     let ids = code.images.ids();
     let keys: Vec<Option<Key>> = ids
         .map(|id| match code.units.of(id) {
@@ -111,7 +111,7 @@ fn keep_cap(vm: &mut Vm) {
         })
         .collect();
     let folders = || keys.iter().flatten().map(paths::unit_dir).collect();
-    store::cap::keep(library.store_mut(), &written, folders);
+    library.keep_below(cap, needed, folders);
 }
 
 /// Removes units of the image that this run has found damaged.
@@ -124,7 +124,7 @@ fn remove_damaged(vm: &mut Vm, id: ImageId) {
         return;
     };
     // (A damaged unit of a read-only database has no namesake in the folder written to.)
-    if let Some(dir) = vm.library.own_folder(&paths::unit_dir(&key)) {
+    if let Some(dir) = vm.library_mut().own_folder(&paths::unit_dir(&key)) {
         let names: Vec<String> = names.iter().map(UnitName::file_name).collect();
         tidy::remove(&dir, &names);
     }
@@ -143,7 +143,7 @@ fn freeze(
     allowance: &mut Allowance,
     explorer: &impl Explorer,
 ) -> Option<(Key, Folder, UnitName)> {
-    if !vm.library.may_save() {
+    if !vm.library().may_save() {
         return None;
     }
     let nothing = savable(vm, id).next().is_none();
@@ -202,8 +202,9 @@ struct Draft {
 impl Draft {
     /// The next unit of the image.
     fn new(vm: &mut Vm, id: ImageId) -> Option<Self> {
-        let key = vm.code.key_to_save(&vm.library, id)?;
-        let dir = vm.library.own_folder(&paths::unit_dir(&key));
+        let (code, library) = vm.code_and_library();
+        let key = code.key_to_save(library, id)?;
+        let dir = vm.library_mut().own_folder(&paths::unit_dir(&key));
         let mut names = dir.as_ref().map(Folder::unit_names).unwrap_or_default();
         let seq = names.last().map_or(0, |n| n.seq.saturating_add(1));
         if let Some(dir) = &dir {
@@ -325,7 +326,7 @@ fn write(
     let how = |id: &FragmentId| vm.code.fragment(*id).unsaved();
     let reached = fresh.iter().any(|id| how(id) != Some(Reached::Never));
     let Draft { key, names, .. } = draft;
-    let make = || vm.library.make_own_folder(&paths::unit_dir(key));
+    let make = || vm.library_mut().make_own_folder(&paths::unit_dir(key));
     let dir = dir.map_or_else(make, Ok)?;
     // Units that will hardly grow any more are merged into one.
     let whole = (draft.explored && !reached)
@@ -343,7 +344,7 @@ fn write(
     dir.publish(&draft.name.file_name(), bytes)
         .map_err(|e| format!("{}: cannot write to it ({e})", dir.path()))?;
     tidy::remove(&dir, &tidied.replaces);
-    vm.library.store_mut().wrote(bytes.len());
+    vm.library_mut().wrote(bytes.len());
     dir.sweep();
     Ok(dir)
 }
@@ -386,6 +387,6 @@ fn unit_flags(fresh: &Fresh) -> u32 {
 
 /// The tool's name and knobs, a line each: what `ppin db verify --recompile` needs.
 fn label(vm: &Vm) -> String {
-    let lines = core::iter::once(&vm.config.tool).chain(&vm.config.knobs);
+    let lines = core::iter::once(&vm.config().tool).chain(&vm.config().knobs);
     lines.map(String::as_str).collect::<Vec<_>>().join("\n")
 }

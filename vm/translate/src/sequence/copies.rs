@@ -24,7 +24,7 @@ use ppin_relocator::pc_flag;
 
 /// The translation of `pc` under `context`, if it belongs to a sequence.
 pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
-    if vm.rseq.known() == 0 {
+    if vm.rseq().known() == 0 {
         return None;
     }
     let (sequence, head) = head(vm, pc)?;
@@ -35,7 +35,7 @@ pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
         Some(n) => n,
         None => translate(vm, sequence, head, context)?,
     };
-    let copy = vm.rseq.copy(n);
+    let copy = vm.rseq().copy(n);
     if copy.head == pc {
         return Some(CachePc(copy.hot));
     }
@@ -45,10 +45,10 @@ pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
 /// The sequence that `pc` belongs to, and the head of a translation for it.
 fn head(vm: &Vm, pc: AppPc) -> Option<(Sequence, AppPc)> {
     const LONGEST_STORE: u64 = 15;
-    if let Some(sequence) = vm.rseq.holding(pc) {
+    if let Some(sequence) = vm.rseq().holding(pc) {
         return Some((sequence, sequence.start));
     }
-    let sequence = vm.rseq.ahead(pc, LONGEST_STORE)?;
+    let sequence = vm.rseq().ahead(pc, LONGEST_STORE)?;
     let mut bytes = [0; LONGEST_STORE as usize];
     let len = peek::read(pc.0, &mut bytes);
     ppin_jit::announces(pc, &bytes[..len], sequence.start).then_some((sequence, pc))
@@ -56,9 +56,9 @@ fn head(vm: &Vm, pc: AppPc) -> Option<(Sequence, AppPc)> {
 
 /// The index of a translation in use that `pc` can be entered in.
 fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option<usize> {
-    let n = vm.rseq.live(sequence, pc, context)?;
+    let n = vm.rseq().live(sequence, pc, context)?;
     if context.contains(Context::VOLATILE) {
-        let id = vm.code.fresh_at(vm.rseq.copy(n).hot)?;
+        let id = vm.code.fresh_at(vm.rseq().copy(n).hot)?;
         if !compile::unchanged(vm.code.fragment(id)) {
             changes::discard(vm, id);
             return None;
@@ -69,7 +69,7 @@ fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option
 
 /// Cache address of the instruction at `pc` in copy `n`.
 pub(super) fn boundary(vm: &Vm, n: usize, pc: AppPc) -> Option<CachePc> {
-    let copy = vm.rseq.copy(n);
+    let copy = vm.rseq().copy(n);
     let rows = &vm.code.fragment_at(copy.hot)?.code().pc_map;
     let app = pc.0.wrapping_sub(copy.head.0);
     let row = rows
@@ -96,7 +96,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
         max_source: None,
         sequences: &[],
     };
-    let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool);
+    let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool());
     let fragment = code.fragment.clone();
     let hot = install(vm, region.image, head, fragment, &bytes, Kind::Sequence).0;
     let space = vm.code.fragment_at(hot)?.space();
@@ -119,7 +119,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
     );
     vm.code.figures.traces_compiled += 1;
     forget_freed(vm);
-    Some(vm.rseq.add(copy))
+    Some(vm.rseq_mut().add(copy))
 }
 
 /// A value for [`Copy::expected`] that no address matches.
@@ -139,28 +139,28 @@ fn describe(copy: &Copy, code: &SequenceCode) {
 
 /// Forgets copies whose memory has been freed.
 fn forget_freed(vm: &mut Vm) {
-    let unused = vm.rseq.out_of_use();
+    let unused = vm.rseq().out_of_use();
     let freed: Vec<u64> = unused.filter(|hot| !vm.code.in_cache(*hot)).collect();
-    vm.rseq.forget(&freed);
+    vm.rseq_mut().forget(&freed);
 }
 
 /// Sets the address at which the app's descriptor of copy `n` is expected.
 pub(super) fn expect(vm: &Vm, n: usize, address: u64) {
     use core::sync::atomic::{AtomicU64, Ordering};
     // SAFETY: a slot of a fragment in use, an aligned cell.
-    let cell = unsafe { AtomicU64::from_ptr(vm.rseq.copy(n).expected as *mut u64) };
+    let cell = unsafe { AtomicU64::from_ptr(vm.rseq().copy(n).expected as *mut u64) };
     cell.store(address.wrapping_neg(), Ordering::Relaxed);
 }
 
 /// The copy that holds cache address `addr`, hot or cold.
 pub(super) fn at(vm: &Vm, addr: u64) -> Option<usize> {
-    vm.rseq.at(hot_of(vm, addr)?)
+    vm.rseq().at(hot_of(vm, addr)?)
 }
 
 /// Whether cache address `addr` lies in the translation of a sequence.
 #[must_use]
 pub fn is_inside(vm: &Vm, addr: u64) -> bool {
-    vm.rseq.has_copies() && at(vm, addr).is_some()
+    vm.rseq().has_copies() && at(vm, addr).is_some()
 }
 
 /// Entry of the fragment that holds `addr`.
@@ -172,10 +172,10 @@ pub(super) fn hot_of(vm: &Vm, addr: u64) -> Option<u64> {
 /// `rseq_cs` to the sequence's descriptor, it is replaced by the descriptor of this translation.
 /// Counts that the code before `entry` adds for later instructions are added here.
 pub fn arrive(vm: &mut Vm, thread: &mut Thread, entry: CachePc) {
-    if !vm.rseq.has_copies() {
+    if !vm.rseq().has_copies() {
         return;
     }
-    let Some(n) = at(vm, entry.0).filter(|n| vm.rseq.copy(*n).hot != entry.0) else {
+    let Some(n) = at(vm, entry.0).filter(|n| vm.rseq().copy(*n).hot != entry.0) else {
         return;
     };
     if let Some(spot) = translate::spot(vm, entry.0) {
@@ -188,8 +188,8 @@ pub fn arrive(vm: &mut Vm, thread: &mut Thread, entry: CachePc) {
         return;
     }
     let value = peek::read_value(field).unwrap_or(0);
-    let own = vm.rseq.copy(n).descriptor;
-    if described(vm, value) == Some(vm.rseq.copy(n).sequence) && peek::write_value(field, &own) {
+    let own = vm.rseq().copy(n).descriptor;
+    if described(vm, value) == Some(vm.rseq().copy(n).sequence) && peek::write_value(field, &own) {
         thread.area.rseq.armed = 1;
     }
 }
@@ -199,7 +199,7 @@ pub(super) fn described(vm: &mut Vm, address: u64) -> Option<Sequence> {
     if address == 0 {
         return None;
     }
-    let ours = vm.rseq.of_descriptor(address);
+    let ours = vm.rseq().of_descriptor(address);
     ours.map(|c| c.sequence)
         .or_else(|| learn::descriptor(vm, address))
 }
@@ -209,11 +209,11 @@ pub(super) fn described(vm: &mut Vm, address: u64) -> Option<Sequence> {
 /// the sequence.
 pub fn clear_discarded(vm: &Vm, thread: &Thread) {
     let field = thread.area.rseq.field;
-    if field == 0 || !vm.rseq.has_copies() {
+    if field == 0 || !vm.rseq().has_copies() {
         return;
     }
     let value = peek::read_value(field).unwrap_or(0);
-    if vm.rseq.is_discarded(value) {
+    if vm.rseq().is_discarded(value) {
         // (If the field cannot be written any more, it need not be cleared.)
         let _ = peek::write_value(field, &0_u64);
     }
@@ -223,7 +223,7 @@ pub fn clear_discarded(vm: &Vm, thread: &Thread) {
 /// translation's stub.
 #[must_use]
 pub fn aborted(vm: &Vm, thread: &mut Thread, pc: u64) -> Option<Spot> {
-    let copy = vm.rseq.of_stub(pc)?;
+    let copy = vm.rseq().of_stub(pc)?;
     let spilled = SpillSet::at_home(core::mem::take(&mut thread.area.rseq.spilled) as u8);
     Some(Spot {
         spilled,

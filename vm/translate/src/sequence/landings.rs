@@ -14,7 +14,7 @@ use ppin_process::vm::Vm;
 /// compared at every entry, this is not a landing: only the VM may enter there.
 pub(super) fn to(vm: &mut Vm, n: usize, pc: AppPc) -> Option<CachePc> {
     let boundary = copies::boundary(vm, n, pc)?;
-    let copy = vm.rseq.copy(n);
+    let copy = vm.rseq().copy(n);
     if let Some(landing) = copy.landings.iter().find(|landing| landing.0 == pc) {
         return Some(CachePc(landing.1));
     }
@@ -27,7 +27,7 @@ pub(super) fn to(vm: &mut Vm, n: usize, pc: AppPc) -> Option<CachePc> {
 
 fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> {
     let region = vm.code.images.region(pc)?;
-    let copy = vm.rseq.copy(n);
+    let copy = vm.rseq().copy(n);
     let (descriptor, expected, context) = (copy.descriptor, copy.expected, copy.context);
     let request = Request {
         pc,
@@ -56,11 +56,11 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
     fill(LandingSlot::Against, descriptor.wrapping_neg());
     fill(LandingSlot::Expected, expected);
     vm.code.figures.traces_compiled += 1;
-    vm.rseq.add_landing(n, pc, hot);
+    vm.rseq_mut().add_landing(n, pc, hot);
     Some(CachePc(hot))
 }
 
 /// The index of the copy that cache address `addr` lies in, or that the landing there leads to.
 pub(super) fn owner(vm: &Vm, addr: u64) -> Option<usize> {
-    vm.rseq.owner(copies::hot_of(vm, addr)?)
+    vm.rseq().owner(copies::hot_of(vm, addr)?)
 }

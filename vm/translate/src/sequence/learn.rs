@@ -58,7 +58,7 @@ pub(super) fn descriptor(vm: &mut Vm, address: u64) -> Option<Sequence> {
     let signature = peek::read_value::<[u8; 4]>(abort.wrapping_sub(4))?;
     let sane = end <= region.end && !(start..end).contains(&abort);
     let reach = AppPc(abort).offset_from(base).is_some();
-    if !sane || !reach || !vm.rseq.is_signature(signature) {
+    if !sane || !reach || !vm.rseq().is_signature(signature) {
         return None;
     }
     let sequence = Sequence {
@@ -73,7 +73,7 @@ pub(super) fn descriptor(vm: &mut Vm, address: u64) -> Option<Sequence> {
 
 /// Adds `sequence` to the known ones, and discards other translations of its code, also in units.
 fn learn(vm: &mut Vm, sequence: Sequence) {
-    if !vm.rseq.learn(sequence) {
+    if !vm.rseq_mut().learn(sequence) {
         return;
     }
     let (start, end) = (sequence.start, sequence.end.0);
@@ -96,21 +96,21 @@ fn is_abort_handler(vm: &Vm, address: u64) -> bool {
         return false;
     }
     let signature = peek::read_value::<[u8; 4]>(address.wrapping_sub(4));
-    let ours = signature.is_some_and(|signature| vm.rseq.is_signature(signature));
-    ours && !vm.rseq.aborts_at(AppPc(address))
+    let ours = signature.is_some_and(|signature| vm.rseq().is_signature(signature));
+    ours && !vm.rseq().aborts_at(AppPc(address))
 }
 
 /// Watches all stores for restartable sequences from now on: all code is translated again.
 pub(super) fn watch(vm: &mut Vm) {
-    if vm.rseq.is_watching() {
+    if vm.rseq().is_watching() {
         return;
     }
     vm.log(format_args!(
         "all stores are watched for restartable sequences"
     ));
-    vm.rseq.begin_watching();
+    vm.rseq_mut().begin_watching();
     save::in_run(vm);
-    vm.library.close();
+    vm.library_mut().close();
     discard_code(vm, 0, u64::MAX);
 }
 
@@ -118,15 +118,15 @@ pub(super) fn watch(vm: &mut Vm) {
 /// address came from memory.
 pub fn announced_unseen(vm: &mut Vm, thread: &Thread) {
     let field = thread.area.rseq.field;
-    if field == 0 || vm.rseq.is_watching() {
+    if field == 0 || vm.rseq().is_watching() {
         return;
     }
     let value = peek::read_value::<u64>(field).filter(|value| *value != 0);
     let Some(value) = value.filter(|value| !vm.code.in_cache(*value)) else {
         return;
     };
-    let before = vm.rseq.known();
-    if descriptor(vm, value).is_some() && vm.rseq.known() != before {
+    let before = vm.rseq().known();
+    if descriptor(vm, value).is_some() && vm.rseq().known() != before {
         watch(vm);
     }
 }

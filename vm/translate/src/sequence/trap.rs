@@ -67,7 +67,7 @@ fn store(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
     if let Some(sequence) = sequence
         && let Some(entry) = copies::entry(vm, pc, context)
         && let Some(n) = landings::owner(vm, entry.0)
-        && vm.rseq.copy(n).sequence == sequence
+        && vm.rseq().copy(n).sequence == sequence
     {
         correct_counters(thread, left.as_ref(), 0);
         copies::expect(vm, n, value);
@@ -86,7 +86,7 @@ fn store(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
 /// The context of the code after an instruction that does not end its block.
 fn behind(vm: &Vm, context: Context) -> Context {
     let context = context.without(Context::CONTINUATION);
-    if vm.tool.distinguishes_blocks() {
+    if vm.tool().distinguishes_blocks() {
         context.with(Context::CONTINUATION)
     } else {
         context
@@ -102,13 +102,13 @@ fn enter(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
     };
     let field = thread.area.rseq.field;
     let value = peek::read_value(field).unwrap_or(0);
-    let ours = vm.rseq.of_descriptor(value).is_some();
+    let ours = vm.rseq().of_descriptor(value).is_some();
     let sequence = copies::described(vm, value);
-    if sequence == Some(vm.rseq.copy(n).sequence) && !ours {
+    if sequence == Some(vm.rseq().copy(n).sequence) && !ours {
         copies::expect(vm, n, value);
         return CachePc(hot);
     }
-    if ours && sequence != Some(vm.rseq.copy(n).sequence) {
+    if ours && sequence != Some(vm.rseq().copy(n).sequence) {
         // (The thread has left that sequence; the kernel would clear the field when it notices.)
         let _ = peek::write_value(field, &0_u64);
     }
@@ -146,7 +146,7 @@ impl StorePlace {
     fn context(&self, vm: &Vm, context: Context) -> Context {
         let context = context.without(Context::CONTINUATION);
         let goes_on = self.app == 0 && self.maps.context.contains(Context::CONTINUATION);
-        if vm.tool.distinguishes_blocks() && (goes_on || !self.block_start) {
+        if vm.tool().distinguishes_blocks() && (goes_on || !self.block_start) {
             context.with(Context::CONTINUATION)
         } else {
             context

@@ -73,7 +73,7 @@ fn count(thread: &mut Thread, entry: CachePc) -> CachePc {
     let Some(pc) = suitable(&vm::lock(), thread, entry) else {
         return entry;
     };
-    let every = vm::lock().config.check_every;
+    let every = vm::lock().config().check_every;
     thread.area.scratch[COUNTDOWN] = gap(if every == 0 { DENSE } else { every });
     if every == 0 && !in_time(&vm::lock()) {
         return entry;
