@@ -7,6 +7,7 @@ use crate::image::Images;
 use crate::indirect::IblTable;
 use crate::journal::Journal;
 use crate::unit::Units;
+use alloc::string::String;
 
 /// All code of one process. One lock guards it.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub struct CodeCache {
     /// Pages of app code that we made read-only.
     pub guards: Guards,
     /// What has been done.
-    pub figures: Figures,
+    pub(crate) figures: Figures,
     /// What is being done, a line for each event.
     pub journal: Journal,
 }
@@ -41,6 +42,45 @@ impl CodeCache {
             figures: Figures::default(),
             journal: Journal::default(),
         }
+    }
+
+    /// What has been done.
+    #[must_use]
+    pub fn figures(&self) -> &Figures {
+        &self.figures
+    }
+
+    /// Counts a trace whose translation took `ticks`.
+    pub fn count_compiled(&mut self, ticks: u64) {
+        self.figures.traces_compiled += 1;
+        self.figures.spent.compile += ticks;
+    }
+
+    /// The traces compiled since there were `compiled` were not executed: the next run is likely to
+    /// need them.
+    pub fn count_anticipated(&mut self, compiled: u64) {
+        let all = core::mem::replace(&mut self.figures.traces_compiled, compiled);
+        self.figures.traces_anticipated += all - compiled;
+    }
+
+    /// Counts a flush because the cache is full.
+    pub fn count_flush(&mut self) {
+        self.figures.flushes += 1;
+    }
+
+    /// Adds `ticks` to the time spent on freezing and writing units.
+    pub fn add_time_to_persist(&mut self, ticks: u64) {
+        self.figures.spent.persist += ticks;
+    }
+
+    /// Notes why something persisted was not used, or nothing was saved.
+    pub fn note(&mut self, reason: String) {
+        self.figures.note(reason);
+    }
+
+    /// Forgets what has been done, in a forked child.
+    pub fn forget_figures(&mut self) {
+        self.figures = Figures::default();
     }
 
     /// Forgets all fresh code, whose memory may be in use for a while. What was to be saved has

@@ -32,7 +32,7 @@ fn dispatch(thread: &mut Thread) -> CachePc {
         let mut vm = vm::lock();
         vm.stats_mut().entered();
         sequence::announced_unseen(&mut vm, thread);
-        vm.code.epoch()
+        vm.code().epoch()
     };
     let step = lockstep::before(thread);
     let entry = go_on(thread);
@@ -83,7 +83,7 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
         thread.epoch = epoch;
         let known = vm.threads().all().map(|t| t.epoch);
         let oldest = known.min().unwrap_or(0);
-        vm.code.reclaim(oldest);
+        vm.code_mut().reclaim(oldest);
     }
 }
 
@@ -92,12 +92,12 @@ fn leave_exit(record: u64) -> CachePc {
     // SAFETY: stubs pass the address of their own record.
     let exit = unsafe { (record as *const ExitRec).read() };
     let mut vm = vm::lock();
-    let target = ImageOff(exit.target).at(vm.code.base_at(record));
+    let target = ImageOff(exit.target).at(vm.code().base_at(record));
     let entry = lookup(&mut vm, target, Context(exit.context));
     // A flush may have retired the exit's own code.
-    let in_use = vm.code.fresh_at(record).is_some() || vm.code.in_units(record);
+    let in_use = vm.code().fresh_at(record).is_some() || vm.code().in_units(record);
     if in_use && may_link(&vm, entry) {
-        vm.code.link(record, &exit, entry);
+        vm.code_mut().link(record, &exit, entry);
     }
     entry
 }
@@ -108,7 +108,7 @@ fn may_link(vm: &Vm, entry: CachePc) -> bool {
     if vm.config().flags & flag::LOCKSTEP != 0 {
         return false;
     }
-    let fresh = vm.code.fragment_at(entry.0);
+    let fresh = vm.code().fragment_at(entry.0);
     fresh.is_none_or(|fresh| fresh.may_be_linked_at(entry))
 }
 
@@ -117,7 +117,7 @@ fn indirect(target: AppPc) -> CachePc {
     let mut vm = vm::lock();
     let entry = lookup(&mut vm, target, Context::CANONICAL);
     if may_link(&vm, entry) {
-        vm.code.link_indirect(target, entry);
+        vm.code_mut().link_indirect(target, entry);
     }
     entry
 }
@@ -130,7 +130,7 @@ fn trap(thread: &mut Thread) -> CachePc {
         return entry;
     }
     let mut vm = vm::lock();
-    let pc = ImageOff(rec.pc).at(vm.code.base_at(thread.operand));
+    let pc = ImageOff(rec.pc).at(vm.code().base_at(thread.operand));
     if rec.kind == Trap::Changed as u32 {
         return changed(&mut vm, thread, pc);
     }
@@ -189,13 +189,13 @@ fn changed(vm: &mut Vm, thread: &mut Thread, pc: AppPc) -> CachePc {
     };
     let paused = thread.area.pace < 0;
     thread.area.pace = PACE;
-    let compiled = vm.code.figures.traces_compiled;
+    let compiled = vm.code().figures().traces_compiled;
     let entry = lookup(vm, pc, context);
-    if let Some(id) = vm.code.fresh_at(thread.operand) {
-        let fresh = vm.code.fragment(id);
+    if let Some(id) = vm.code().fresh_at(thread.operand) {
+        let fresh = vm.code().fragment(id);
         // The part before the change is kept as long as each change is a different one: that part
         // may be the code that makes the changes.
-        let anew = vm.code.figures.traces_compiled != compiled;
+        let anew = vm.code().figures().traces_compiled != compiled;
         let stands = anew && pc != fresh.pc() || paused && compile::unchanged(fresh);
         if fresh.is_in_use() && fresh.entry() != entry && !stands {
             changes::discard(vm, id);

@@ -12,8 +12,8 @@ pub fn all(vm: &Vm) -> impl Iterator<Item = Range> {
     [vm::runtime(), place::claimed()]
         .into_iter()
         .chain(heap::ranges())
-        .chain(vm.code.ranges())
-        .chain(vm.code.idle_ranges())
+        .chain(vm.code().ranges())
+        .chain(vm.code().idle_ranges())
 }
 
 /// Whether any memory of the runtime lies in `start .. end`.

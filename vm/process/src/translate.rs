@@ -10,14 +10,14 @@ pub use ppin_codecache::spot::{Corrections, Maps, Spot, corrections, spot_in};
 /// The app instruction that `address` (hot code) belongs to.
 #[must_use]
 pub fn spot(vm: &Vm, address: u64) -> Option<Spot> {
-    vm.code.spot(address)
+    vm.code().spot(address)
 }
 
 /// The app state of an instruction at `pc` that ran natively, since the fragment at `entry` only
 /// traps for it.
 #[must_use]
 pub fn spot_at_trap(vm: &Vm, entry: u64, pc: AppPc) -> Spot {
-    let maps = vm.code.maps_at(entry);
+    let maps = vm.code().maps_at(entry);
     Spot {
         context: maps.as_ref().map_or(Context::CANONICAL, |m| m.context),
         corrections: maps.map_or_else(Corrections::new, |m| corrections(&m, u32::MAX, 0)),

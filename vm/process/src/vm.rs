@@ -12,9 +12,9 @@ use crate::thread::Threads;
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_api::Tool;
+use ppin_codecache::CodeCache;
 use ppin_codecache::image::Images;
 use ppin_codecache::unit::Library;
-use ppin_codecache::{CodeCache, Figures};
 use ppin_os::lock::{Guard, Mutex};
 use ppin_os::{Errno, filter, heap, proc};
 
@@ -23,7 +23,7 @@ pub struct Vm {
     /// The configuration that the launcher has passed.
     config: Config,
     /// The code cache, and the app images that its code was made from.
-    pub code: CodeCache,
+    code: CodeCache,
     /// The databases.
     library: Library,
     /// Live threads.
@@ -245,6 +245,17 @@ impl Vm {
         &self.config
     }
 
+    /// The code cache, and the app images that its code was made from.
+    #[must_use]
+    pub fn code(&self) -> &CodeCache {
+        &self.code
+    }
+
+    /// The code cache, to change it.
+    pub fn code_mut(&mut self) -> &mut CodeCache {
+        &mut self.code
+    }
+
     /// The databases.
     #[must_use]
     pub fn library(&self) -> &Library {
@@ -309,7 +320,7 @@ impl Vm {
     /// Resets the statistics, the log and the like in a forked child.
     pub fn reset_after_fork(&mut self) {
         self.stats = self.stats.of_child();
-        self.code.figures = Figures::default();
+        self.code.forget_figures();
         self.config.started_ns = ppin_os::time::monotonic_ns();
         self.code.leave_to_parent();
         self.report_done = false;

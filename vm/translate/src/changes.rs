@@ -13,21 +13,21 @@ use ppin_process::vm::Vm;
 fn discard_landings(vm: &mut Vm, mut dead: Dead) {
     while let Some(hot) = dead.pop() {
         for landing in vm.rseq_mut().discarded(hot) {
-            let id = vm.code.fresh_at(landing);
-            dead.extend(id.map(|id| vm.code.discard(id)));
+            let id = vm.code().fresh_at(landing);
+            dead.extend(id.map(|id| vm.code_mut().discard(id)));
         }
     }
 }
 
 /// Takes fragment `id` out of use.
 pub fn discard(vm: &mut Vm, id: FragmentId) {
-    let dead = vm.code.discard(id);
+    let dead = vm.code_mut().discard(id);
     discard_landings(vm, alloc::vec![dead]);
 }
 
 /// Code at `pc` is looked up: see [`ppin_codecache::CodeCache::come_back`].
 pub fn come_back(vm: &mut Vm, pc: u64) {
-    let dead = vm.code.come_back(pc);
+    let dead = vm.code_mut().come_back(pc);
     discard_landings(vm, dead);
 }
 
@@ -37,8 +37,8 @@ pub fn watch(vm: &mut Vm, region: &Region, pc: u64, len: u64) {
         return;
     }
     let live = is_live(vm, region);
-    vm.code.watch(region, pc, len, live);
-    if vm.code.guards.span().is_some() {
+    vm.code_mut().watch(region, pc, len, live);
+    if vm.code().guards.span().is_some() {
         table::watch_fills();
     }
 }
@@ -57,35 +57,35 @@ fn is_live(vm: &Vm, region: &Region) -> bool {
 
 /// Lifts all guards, so that the kernel can write to the pages; `false` if there are none.
 pub fn release_all(vm: &mut Vm) -> bool {
-    let any = vm.code.guards.guarded(0, u64::MAX).next().is_some();
-    let dead = vm.code.release_all();
+    let any = vm.code().guards.guarded(0, u64::MAX).next().is_some();
+    let dead = vm.code_mut().release_all();
     discard_landings(vm, dead);
     any
 }
 
 /// Lifts all guards for good, since a filter will soon forbid to set and lift them.
 pub fn give_up_guards(vm: &mut Vm) {
-    let dead = vm.code.give_up_guards();
+    let dead = vm.code_mut().give_up_guards();
     discard_landings(vm, dead);
 }
 
 /// Lifts the guards in `start .. end`, to which the kernel is about to write.
 pub fn give_back(vm: &mut Vm, start: u64, end: u64) {
-    let dead = vm.code.give_back(start, end);
+    let dead = vm.code_mut().give_back(start, end);
     discard_landings(vm, dead);
 }
 
 /// Invalidates translations of `start .. end`, to which the kernel writes or has written for the
 /// app.
 pub fn written(vm: &mut Vm, start: u64, end: u64) {
-    let dead = vm.code.written(start, end);
+    let dead = vm.code_mut().written(start, end);
     discard_landings(vm, dead);
 }
 
 /// Handles a store of the app to `addr` from cache address `pc` that has faulted. Returns whether a
 /// guard was the cause; the store can then be repeated.
 pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
-    let (ours, dead) = vm.code.store(addr, pc);
+    let (ours, dead) = vm.code_mut().store(addr, pc);
     discard_landings(vm, dead);
     ours
 }
@@ -93,42 +93,42 @@ pub fn store(vm: &mut Vm, addr: u64, pc: u64) -> bool {
 /// Handles a fault of emitted code that compares its source at `pc` and could not read it at
 /// `addr`.
 pub fn unreadable(vm: &mut Vm, pc: u64, addr: u64) {
-    let dead = vm.code.unreadable(pc, addr);
+    let dead = vm.code_mut().unreadable(pc, addr);
     discard_landings(vm, dead);
 }
 
 /// Lifts the guards in `start .. end` for good, because the app is about to seal the memory
 /// (mseal(2)).
 pub fn unguard(vm: &mut Vm, start: u64, end: u64) {
-    let dead = vm.code.unguard(start, end);
+    let dead = vm.code_mut().unguard(start, end);
     discard_landings(vm, dead);
 }
 
 /// Discards fragments made from app bytes in `start .. end`. Guards stay.
 pub fn fragments(vm: &mut Vm, start: u64, end: u64) {
-    let dead = vm.code.kill_made_from(start, end);
+    let dead = vm.code_mut().kill_made_from(start, end);
     discard_landings(vm, dead);
 }
 
 /// Invalidates `start .. end`, which the app unmaps or replaces, or makes not executable. New
 /// fragments of images there are saved first.
 pub fn range(vm: &mut Vm, start: u64, end: u64) {
-    if vm.code.has_code(start, end) {
-        for id in vm.code.leaving(start, end) {
+    if vm.code().has_code(start, end) {
+        for id in vm.code().leaving(start, end) {
             save::freeze_image(vm, id);
         }
         vm.rseq_mut().unmapped(start, end);
     }
-    let dead = vm.code.gone(start, end);
+    let dead = vm.code_mut().gone(start, end);
     discard_landings(vm, dead);
 }
 
 /// Updates translations of `start .. end`, whose protection the app is about to change. Code of
 /// files is invalidated if it will not be executable; generated code is taken out of use.
 pub fn protected(vm: &mut Vm, start: u64, end: u64, executable: bool) {
-    if vm.code.images.has_files(start, end) && !executable {
+    if vm.code().images.has_files(start, end) && !executable {
         return range(vm, start, end);
     }
-    let dead = vm.code.protected(start, end);
+    let dead = vm.code_mut().protected(start, end);
     discard_landings(vm, dead);
 }

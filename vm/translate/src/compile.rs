@@ -51,7 +51,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
         ppin_jit::compile_chosen(&request, &chosen, vm.tool())
     };
     let kind = kind_of(&fragment, names_sequence || inside);
-    if let Some(entry) = vm.code.same_trap(pc, &fragment) {
+    if let Some(entry) = vm.code().same_trap(pc, &fragment) {
         return Some(entry);
     }
     let source = &buffer[..(fragment.source_len as usize).min(len)];
@@ -62,8 +62,8 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
         format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
         pc,
     );
-    vm.code.figures.traces_compiled += 1;
-    vm.code.figures.spent.compile += time::ticks().saturating_sub(started);
+    let ticks = time::ticks().saturating_sub(started);
+    vm.code_mut().count_compiled(ticks);
     Some(entry)
 }
 
@@ -95,8 +95,8 @@ fn fetch_steady(
     buffer: &mut [u8],
 ) -> (usize, BytesEnd) {
     let (len, end) = fetch(Some(region), pc, buffer);
-    let steady = vm.code.guards.steady(pc.0, likely as u64) as usize;
-    if !vm.code.guards.is_volatile(pc.0) && steady < len {
+    let steady = vm.code().guards.steady(pc.0, likely as u64) as usize;
+    if !vm.code().guards.is_volatile(pc.0) && steady < len {
         return (steady, BytesEnd::Limit);
     }
     (len, end)
@@ -106,8 +106,8 @@ fn fetch_steady(
 /// them must assume.
 fn ensure_watched(vm: &mut Vm, region: &Region, pc: AppPc, len: usize) -> Context {
     changes::watch(vm, region, pc.0, len as u64);
-    if vm.code.guards.is_volatile(pc.0) {
-        vm.code.guards.assumed(pc.0, region.shared)
+    if vm.code().guards.is_volatile(pc.0) {
+        vm.code().guards.assumed(pc.0, region.shared)
     } else {
         Context::CANONICAL
     }
@@ -126,21 +126,21 @@ fn kind_of(fragment: &Fragment, in_sequence: bool) -> Kind {
 /// it was made from. JIT compilers remove the execute permission of all their code whenever they
 /// add to it, and write beside the code that is executed.
 pub fn wake(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
-    let id = vm.code.dormant(pc, context)?;
-    let fresh = vm.code.fragment(id);
+    let id = vm.code().dormant(pc, context)?;
+    let fresh = vm.code().fragment(id);
     let (image, len) = (fresh.image(), u64::from(fresh.code().source_len));
     let region = ppin_process::app_code::region(vm, pc).filter(|r| r.image == image)?;
     let inside = pc.0 + len <= region.end && vm.rseq().near(pc).is_empty();
     if !inside || !ensure_noticed(vm, &region, pc, len, context) {
         return None;
     }
-    let fresh = vm.code.fragment(id);
+    let fresh = vm.code().fragment(id);
     let mut now = alloc::vec![0; len as usize];
     let same =
         read(pc, &mut now) == now.len() && ppin_persist::source_hash(&now) == fresh.source_hash();
     let entry = fresh.entry();
     if same {
-        vm.code.wake(id);
+        vm.code_mut().wake(id);
     }
     same.then_some(entry)
 }
@@ -154,7 +154,7 @@ fn ensure_noticed(vm: &mut Vm, region: &Region, pc: AppPc, len: u64, context: Co
     if region.writable {
         changes::watch(vm, region, pc.0, len);
     }
-    !vm.code.guards.is_volatile(pc.0) && vm.code.guards.steady(pc.0, len) == len
+    !vm.code().guards.is_volatile(pc.0) && vm.code().guards.steady(pc.0, len) == len
 }
 
 /// Reads the code at `pc` that is in memory; returns the number of bytes.
@@ -183,8 +183,8 @@ fn fetch(region: Option<Region>, pc: AppPc, buffer: &mut [u8]) -> (usize, BytesE
 /// The image of a region; code outside every region (about to fault) is given an
 /// image of its own page.
 fn image_of(vm: &mut Vm, region: Option<Region>, pc: AppPc) -> (ImageId, ImageBase) {
-    let image = region.map_or_else(|| vm.code.images.nowhere(pc), |r| r.image);
-    (image, vm.code.images.get(image).base)
+    let image = region.map_or_else(|| vm.code_mut().images.nowhere(pc), |r| r.image);
+    (image, vm.code().images.get(image).base)
 }
 
 /// Whether the app bytes of a volatile fragment are still those it was made from.
@@ -207,20 +207,21 @@ pub fn install(
         filtered: vm.is_filtered(),
         shuffled: vm.config().flags & flag::SHUFFLE != 0,
     };
-    if vm.code.wants_flush(vm.is_filtered()) {
+    if vm.code().wants_flush(vm.is_filtered()) {
         flush(vm);
     }
     let room = loop {
-        match vm.code.make_room(image, &fragment, manner) {
+        match vm.code_mut().make_room(image, &fragment, manner) {
             Ok(room) => break room,
             Err(Full) => flush(vm),
         }
     };
-    vm.code.install(room, (image, pc), fragment, source, kind)
+    vm.code_mut()
+        .install(room, (image, pc), fragment, source, kind)
 }
 
 /// Whether `entry` is a trap stub for an instruction that cannot be translated.
 #[must_use]
 pub fn is_trap_stub(vm: &Vm, entry: CachePc) -> bool {
-    vm.code.fragment_at(entry.0).is_some_and(Fresh::is_trap)
+    vm.code().fragment_at(entry.0).is_some_and(Fresh::is_trap)
 }

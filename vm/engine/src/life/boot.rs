@@ -131,7 +131,7 @@ fn empty_cache(config: &Config) -> CodeCache {
     let limit = limit.min(budget::code()).max(16 * mem::PAGE);
     let mut code = CodeCache::new(limit, IblTable::new(&TABLE));
     if !config.note.is_empty() {
-        code.figures.note(config.note.clone());
+        code.note(config.note.clone());
     }
     code
 }
@@ -183,7 +183,7 @@ fn start(thread: &mut Thread) -> ! {
     vm::lock().begin_log();
     ppin_process::app_code::add_all(&mut vm::lock());
     if budget::is_limited() {
-        vm::lock().code.prepare_for_want();
+        vm::lock().code_mut().prepare_for_want();
         crate::syscall::limits::inherit(&vm::lock());
     }
     let tool = vm::lock().tool();

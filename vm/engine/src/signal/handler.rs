@@ -218,9 +218,9 @@ fn cache_fault(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: 
     }
     let addr = info.rest[0];
     let mut vm = vm::lock();
-    if addr == pc && vm.code.in_units(pc) {
-        if !vm.code.admit(pc) {
-            let (target, ctx) = vm.code.entry_of_refused(pc);
+    if addr == pc && vm.code().in_units(pc) {
+        if !vm.code_mut().admit(pc) {
+            let (target, ctx) = vm.code().entry_of_refused(pc);
             redirect(thread, context, target, ctx);
         }
         return true;
@@ -258,14 +258,14 @@ fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext
 fn refused_entry(thread: &mut Thread, context: &mut UContext, entry: u64) -> bool {
     let vm = vm::lock();
     let found = vm
-        .code
+        .code()
         .unit_at(entry)
         .filter(|(_, unit)| unit.is_killed(entry));
     let Some((image, unit)) = found else {
         return false;
     };
     unit.unlink_refused();
-    let (pc, ctx) = unit.entry_at(entry, vm.code.images.get(image).base);
+    let (pc, ctx) = unit.entry_at(entry, vm.code().images.get(image).base);
     redirect(thread, context, pc, ctx);
     true
 }

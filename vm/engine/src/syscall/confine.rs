@@ -162,16 +162,16 @@ fn leave(thread: &Thread, before: &Before, was_filtered: bool) {
 /// Does the work that must be done before the filters `next` are installed.
 fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
     ppin_translate::save::at_end(vm);
-    vm.code.admit_all();
-    vm.code.images.learn_shared();
+    vm.code_mut().admit_all();
+    vm.code_mut().images.learn_shared();
     time::mark();
     ppin_process::report::program::remember();
-    ppin_process::report::kept::keep(&vm.config(), next);
+    ppin_process::report::kept::keep(vm.config(), next);
     if stock::is_needed(next) {
         stock::fill();
     }
     let mappable = may(next, c::__NR_mmap, &stock::mapping(mem::RWX));
-    vm.code.lay_in(!mappable);
+    vm.code_mut().lay_in(!mappable);
     if !may_guard(next) {
         changes::give_up_guards(vm);
     }

@@ -21,7 +21,7 @@ pub(crate) enum Outcome {
 
 /// Whether the cache address `code` lies in code that is in use.
 pub(crate) fn in_use(vm: &vm::Vm, code: u64) -> bool {
-    vm.code.fresh_at(code).is_some() || vm.code.in_units(code)
+    vm.code().fresh_at(code).is_some() || vm.code().in_units(code)
 }
 
 /// Sends a call that does not concern the VM through the gate, if the code it returns to is still

@@ -190,7 +190,7 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
         }
     } else {
         if result > 0 {
-            vm.code.seal();
+            vm.code_mut().seal();
         }
         drop(vm);
     }
@@ -215,7 +215,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     vm.update_filters();
     vm.reset_after_fork();
     crate::syscall::locked::forked();
-    vm.code.seal();
+    vm.code_mut().seal();
     counters::reset(&mut vm, thread);
     let tool = vm.tool();
     drop(vm);
@@ -282,7 +282,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     }
     c.resume_pc = parent.resume_pc;
     c.resume_context = parent.resume_context;
-    c.epoch = vm.code.epoch();
+    c.epoch = vm.code().epoch();
     c.area.filters = filter::inherited(&parent.area);
     c.signals.mask = parent.signals.mask;
     c.signals.trap_flag = parent.signals.trap_flag;

@@ -38,7 +38,7 @@ impl Counters for EngineHost {
 
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
         let vm = vm::lock();
-        let known = vm.code.images.iter().nth(image.0 as usize);
+        let known = vm.code().images.iter().nth(image.0 as usize);
         known.map_or(0, |(_, i)| counters::image_total(&vm, i, index))
     }
 }
@@ -59,7 +59,7 @@ impl Threads for EngineHost {
 impl Images for EngineHost {
     fn images(&self) -> Vec<ImageInfo> {
         let vm = vm::lock();
-        vm.code
+        vm.code()
             .images
             .iter()
             .map(|(id, i)| ImageInfo {

@@ -43,7 +43,11 @@ pub fn say(what: Arguments<'_>, thread: Option<&Thread>, pc: Option<u64>) {
         tell(&vm, format_args!("{}", last_entry(&vm, thread)));
     }
     let place = [pc, thread.map(|t| t.operand), thread.map(|t| t.entering)];
-    match place.into_iter().flatten().find(|at| vm.code.in_cache(*at)) {
+    match place
+        .into_iter()
+        .flatten()
+        .find(|at| vm.code().in_cache(*at))
+    {
         Some(at) => code(&vm, at),
         None => tell(&vm, format_args!("in no translated code")),
     }
@@ -82,8 +86,8 @@ fn running(vm: &Vm) -> Option<&Thread> {
 /// Why the VM was entered last.
 fn last_entry(vm: &Vm, thread: &Thread) -> String {
     let at = thread.operand;
-    let app = |off: i32| name(vm, ImageOff(off).at(vm.code.base_at(at)));
-    let known = vm.code.in_cache(at);
+    let app = |off: i32| name(vm, ImageOff(off).at(vm.code().base_at(at)));
+    let known = vm.code().in_cache(at);
     match thread.reason {
         r if r == Reason::Exit as u64 && known => {
             // SAFETY: the address of a record in the cache.
@@ -126,7 +130,7 @@ fn code(vm: &Vm, at: u64) {
 
 /// Describes the fragment that holds `at`, and where it came from.
 fn origin(vm: &Vm, at: u64) -> String {
-    if let Some(fresh) = vm.code.fragment_at(at) {
+    if let Some(fresh) = vm.code().fragment_at(at) {
         let (head, count, context) = (
             name(vm, fresh.pc()),
             fresh.code().instructions,
@@ -136,11 +140,11 @@ fn origin(vm: &Vm, at: u64) -> String {
             "fragment of {head}, {count} instructions, context {context}, made by this run"
         );
     }
-    match vm.code.unit_at(at) {
+    match vm.code().unit_at(at) {
         Some((image, unit)) => alloc::format!(
             "fragment of {}, from unit {}",
-            vm.code.maps_at(at).map_or_else(
-                || vm.code.images.get(image).path.clone(),
+            vm.code().maps_at(at).map_or_else(
+                || vm.code().images.get(image).path.clone(),
                 |maps| name(vm, maps.head)
             ),
             unit.name().file_name()

@@ -30,15 +30,16 @@ impl Vm {
             return;
         }
         ON.store(true, Ordering::Relaxed);
-        self.code.journal.begin(self.config().started_ns);
+        let started = self.config().started_ns;
+        self.code_mut().journal.begin(started);
         let (tool, program) = (self.config().tool.clone(), program());
         self.log(format_args!("start of {program} under {tool}"));
     }
 
     /// Notes an event.
     pub fn log(&mut self, event: Arguments<'_>) {
-        self.code.journal.note(event);
-        if self.code.journal.len() > PIECE {
+        self.code_mut().journal.note(event);
+        if self.code().journal.len() > PIECE {
             self.write_log();
         }
     }
@@ -46,7 +47,7 @@ impl Vm {
     /// Writes an event at once, because the process is about to end.
     pub fn log_at_once(&self, event: Arguments<'_>) {
         if let Some(line) = self
-            .code
+            .code()
             .journal
             .line(event)
             .filter(|_| !self.is_filtered())
@@ -66,7 +67,7 @@ impl Vm {
 
     /// Writes the collected lines.
     pub fn write_log(&mut self) {
-        let text = self.code.journal.take();
+        let text = self.code_mut().journal.take();
         if !text.is_empty()
             && !self.is_filtered()
             && let Err(e) = outlet::append(&self.config().log, text.as_bytes())
@@ -89,9 +90,10 @@ impl Vm {
 
     /// Starts the log of a forked child: the collected lines are its parent's to write.
     pub fn log_of_child(&mut self) {
-        let _ = self.code.journal.take();
+        let _ = self.code_mut().journal.take();
         if on() {
-            self.code.journal.begin(self.config().started_ns);
+            let started = self.config().started_ns;
+            self.code_mut().journal.begin(started);
         }
         let _ = self.take_lost_lines();
         self.log(format_args!("forked"));

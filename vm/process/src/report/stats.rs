@@ -97,7 +97,7 @@ impl Stats {
     /// The JSON line.
     #[must_use]
     pub fn line(&self, config: &Config, program: &str, code: &CodeCache) -> String {
-        let (figures, ibl_misses) = (&code.figures, code.indirect_misses());
+        let (figures, ibl_misses) = (code.figures(), code.indirect_misses());
         let mode = match config.cache_mode {
             CacheMode::ReadWrite => "rw",
             CacheMode::ReadOnly => "ro",

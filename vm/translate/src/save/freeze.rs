@@ -50,7 +50,7 @@ pub fn in_passing(vm: &mut Vm) {
     }
     let started = time::ticks();
     let allowance = &mut Allowance::in_passing();
-    for id in vm.code.images.ids() {
+    for id in vm.code().images.ids() {
         remove_damaged(vm, id);
         if let Some((key, dir, name)) = freeze(vm, id, allowance, &AddNothing) {
             let (code, library) = vm.code_and_library();
@@ -58,7 +58,8 @@ pub fn in_passing(vm: &mut Vm) {
         }
     }
     note_refusals(vm);
-    vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
+    let ticks = time::ticks().saturating_sub(started);
+    vm.code_mut().add_time_to_persist(ticks);
 }
 
 /// Freezes all fresh fragments, for the last time in this process or for a long time.
@@ -67,13 +68,14 @@ pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explor
         return;
     }
     let started = time::ticks();
-    for id in vm.code.images.ids() {
+    for id in vm.code().images.ids() {
         remove_damaged(vm, id);
         freeze(vm, id, allowance, explorer);
     }
     keep_cap(vm);
     note_refusals(vm);
-    vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
+    let ticks = time::ticks().saturating_sub(started);
+    vm.code_mut().add_time_to_persist(ticks);
 }
 
 /// Freezes all fresh fragments while the process goes on, without exploring.
@@ -116,7 +118,7 @@ fn keep_cap(vm: &mut Vm) {
 
 /// Removes units of the image that this run has found damaged.
 fn remove_damaged(vm: &mut Vm, id: ImageId) {
-    let names = vm.code.take_damaged(id);
+    let names = vm.code_mut().take_damaged(id);
     if names.is_empty() {
         return;
     }
@@ -158,19 +160,18 @@ fn freeze(
         return None;
     }
     if !room::lasts(vm.is_filtered(), work(vm, &fresh)) {
-        vm.code
-            .figures
+        vm.code_mut()
             .note(String::from("not saved: too little memory"));
         return None;
     }
     let dir = draft.dir.take();
     match write(vm, id, &draft, dir, &fresh, allowance) {
         Ok(dir) => {
-            fresh.iter().for_each(|id| vm.code.mark_saved(*id));
+            fresh.iter().for_each(|id| vm.code_mut().mark_saved(*id));
             Some((draft.key, dir, draft.name))
         }
         Err(reason) => {
-            vm.code.figures.note(format!("not saved: {reason}"));
+            vm.code_mut().note(format!("not saved: {reason}"));
             None
         }
     }
@@ -181,7 +182,7 @@ fn work(vm: &Vm, fresh: &[FragmentId]) -> usize {
     const ROOM: usize = 1 << 20;
     const TIMES: usize = 8;
     let len = |id: &FragmentId| {
-        let code = vm.code.fragment(*id).code();
+        let code = vm.code().fragment(*id).code();
         code.hot.len() + code.cold.len()
     };
     ROOM + TIMES * fresh.iter().map(len).sum::<usize>()
@@ -208,7 +209,7 @@ impl Draft {
         let mut names = dir.as_ref().map(Folder::unit_names).unwrap_or_default();
         let seq = names.last().map_or(0, |n| n.seq.saturating_add(1));
         if let Some(dir) = &dir {
-            let ours = vm.code.units.of(id).iter().map(Bound::name).collect();
+            let ours = vm.code().units.of(id).iter().map(Bound::name).collect();
             tidy::drop_copies(dir, &mut names, ours);
         }
         Some(Self {
@@ -226,13 +227,13 @@ impl Draft {
 
 /// The image's fragments that may be frozen, in order of first execution.
 pub(super) fn savable(vm: &Vm, id: ImageId) -> impl Iterator<Item = FragmentId> {
-    let image = vm.code.images.get(id);
+    let image = vm.code().images.get(id);
     let (kept, reach) = (image.may_be_kept(), Reach::of(image));
     let wanted = move |f: &Fresh| {
         kept && f.context().without(Context::CONTINUATION) == Context::CANONICAL
             && reach.holds_all_of(f.code())
     };
-    vm.code.unsaved(id, wanted)
+    vm.code().unsaved(id, wanted)
 }
 
 /// Marks fragments as saved that another process, such as a sibling by fork, has published since
@@ -242,16 +243,16 @@ fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
         return;
     };
     for name in worth_opening(dir, draft.names.clone()) {
-        if vm.code.units.of(id).iter().any(|u| u.name() == name) {
+        if vm.code().units.of(id).iter().any(|u| u.name() == name) {
             continue;
         }
-        let Some(unit) = vm.code.peek_unit(dir, &name, &draft.key, id) else {
+        let Some(unit) = vm.code().peek_unit(dir, &name, &draft.key, id) else {
             continue;
         };
         for number in savable(vm, id).collect::<Vec<_>>() {
-            let code = vm.code.fragment(number).code();
+            let code = vm.code().fragment(number).code();
             if unit.has(code.head, code.context) {
-                vm.code.mark_saved(number);
+                vm.code_mut().mark_saved(number);
             }
         }
         unit.unmap();
@@ -323,7 +324,7 @@ fn write(
     } else {
         Some(encode(vm, id, draft, fresh)?)
     };
-    let how = |id: &FragmentId| vm.code.fragment(*id).unsaved();
+    let how = |id: &FragmentId| vm.code().fragment(*id).unsaved();
     let reached = fresh.iter().any(|id| how(id) != Some(Reached::Never));
     let Draft { key, names, .. } = draft;
     let make = || vm.library_mut().make_own_folder(&paths::unit_dir(key));
@@ -351,11 +352,11 @@ fn write(
 
 /// The contents of a unit file with only the fragments `fresh`.
 fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[FragmentId]) -> Result<Vec<u8>, String> {
-    let image = vm.code.images.get(id);
+    let image = vm.code().images.get(id);
     let pieces: Vec<Piece<'_>> = fresh
         .iter()
         .map(|n| {
-            let fresh = vm.code.fragment(*n);
+            let fresh = vm.code().fragment(*n);
             Piece {
                 fragment: FragmentRef::from(fresh.code()),
                 flags: unit_flags(fresh),

@@ -58,8 +58,8 @@ fn head(vm: &Vm, pc: AppPc) -> Option<(Sequence, AppPc)> {
 fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option<usize> {
     let n = vm.rseq().live(sequence, pc, context)?;
     if context.contains(Context::VOLATILE) {
-        let id = vm.code.fresh_at(vm.rseq().copy(n).hot)?;
-        if !compile::unchanged(vm.code.fragment(id)) {
+        let id = vm.code().fresh_at(vm.rseq().copy(n).hot)?;
+        if !compile::unchanged(vm.code().fragment(id)) {
             changes::discard(vm, id);
             return None;
         }
@@ -70,7 +70,7 @@ fn live(vm: &mut Vm, sequence: &Sequence, pc: AppPc, context: Context) -> Option
 /// Cache address of the instruction at `pc` in copy `n`.
 pub(super) fn boundary(vm: &Vm, n: usize, pc: AppPc) -> Option<CachePc> {
     let copy = vm.rseq().copy(n);
-    let rows = &vm.code.fragment_at(copy.hot)?.code().pc_map;
+    let rows = &vm.code().fragment_at(copy.hot)?.code().pc_map;
     let app = pc.0.wrapping_sub(copy.head.0);
     let row = rows
         .iter()
@@ -89,7 +89,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
     }
     let request = Request {
         pc: head,
-        image: vm.code.images.get(region.image).base,
+        image: vm.code().images.get(region.image).base,
         context,
         bytes: &bytes,
         end: BytesEnd::Limit,
@@ -99,7 +99,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
     let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool());
     let fragment = code.fragment.clone();
     let hot = install(vm, region.image, head, fragment, &bytes, Kind::Sequence).0;
-    let space = vm.code.fragment_at(hot)?.space();
+    let space = vm.code().fragment_at(hot)?.space();
     let slot = |n: u16| space.slots + 8 * u64::from(n);
     let copy = Copy {
         sequence,
@@ -117,7 +117,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
         format_args!("restartable sequence translated to {hot:#x}:"),
         head,
     );
-    vm.code.figures.traces_compiled += 1;
+    vm.code_mut().count_compiled(0);
     forget_freed(vm);
     Some(vm.rseq_mut().add(copy))
 }
@@ -140,7 +140,7 @@ fn describe(copy: &Copy, code: &SequenceCode) {
 /// Forgets copies whose memory has been freed.
 fn forget_freed(vm: &mut Vm) {
     let unused = vm.rseq().out_of_use();
-    let freed: Vec<u64> = unused.filter(|hot| !vm.code.in_cache(*hot)).collect();
+    let freed: Vec<u64> = unused.filter(|hot| !vm.code().in_cache(*hot)).collect();
     vm.rseq_mut().forget(&freed);
 }
 
@@ -165,7 +165,7 @@ pub fn is_inside(vm: &Vm, addr: u64) -> bool {
 
 /// Entry of the fragment that holds `addr`.
 pub(super) fn hot_of(vm: &Vm, addr: u64) -> Option<u64> {
-    vm.code.fragment_at(addr).map(|fresh| fresh.entry().0)
+    vm.code().fragment_at(addr).map(|fresh| fresh.entry().0)
 }
 
 /// Prepares for entering the cache at `entry`, which may lie inside a sequence. If the app has set

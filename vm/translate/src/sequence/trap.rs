@@ -25,7 +25,7 @@ pub fn trap(thread: &mut Thread, rec: &TrapRec) -> Option<CachePc> {
     }
     let mut locked = vm::lock();
     let vm = &mut *locked;
-    let pc = ImageOff(rec.pc).at(vm.code.base_at(thread.operand));
+    let pc = ImageOff(rec.pc).at(vm.code().base_at(thread.operand));
     let context = Context(rec.context);
     if is(Trap::RseqUnsupported) {
         report::give_up(format_args!(
@@ -128,14 +128,14 @@ struct StorePlace {
 
 impl StorePlace {
     fn at(vm: &Vm, record: u64, pc: AppPc) -> Option<Self> {
-        let fresh = vm.code.fragment_at(record)?;
+        let fresh = vm.code().fragment_at(record)?;
         let app = pc.0.wrapping_sub(fresh.pc().0) as u32;
         let mine = || fresh.code().pc_map.iter().filter(|row| row.app == app);
         let offset = mine().rfind(|row| !row.spilled.is_empty())?.hot;
         let start = |flags: u8| flags & pc_flag::BOUNDARY != 0 && flags & pc_flag::BLOCK != 0;
         let block_start = mine().any(|row| start(row.flags));
         Some(Self {
-            maps: vm.code.maps_at(fresh.entry().0)?,
+            maps: vm.code().maps_at(fresh.entry().0)?,
             offset,
             app,
             block_start,
