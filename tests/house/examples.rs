@@ -2,6 +2,7 @@
 
 use crate::check;
 use crate::crates::{Crate, Kind, Root};
+use crate::fields;
 use crate::house::House;
 use crate::parse;
 use crate::safety::undocumented;
@@ -289,4 +290,14 @@ fn a_dependency_that_no_crate_asks_for_is_found() {
         of_workspace(workspace, &manifests).collect::<Vec<_>>(),
         ["left"]
     );
+}
+
+#[test]
+fn fields_that_other_files_reach_are_found() {
+    let text = "pub struct A { a: u8, pub b: u8, pub(crate) c: u8 } struct B(u8, pub u8); mod m {}";
+    let open = |name| fields::open(text, name).expect("it is there");
+    assert_eq!(open("A"), ["b", "c"]);
+    assert_eq!(open("B"), ["1"]);
+    assert_eq!(fields::open("pub struct C { a: u8 }", "C"), Some(vec![]));
+    assert_eq!(fields::open(text, "C"), None);
 }

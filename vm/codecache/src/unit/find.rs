@@ -77,13 +77,13 @@ impl CodeCache {
 
     /// Maps the image's units, the first time one of its addresses is sought.
     fn ask(&mut self, library: &mut Library, id: ImageId) {
-        if self.images.get(id).asked || !library.databases.reads {
+        if self.images.get(id).asked || !library.databases().reads {
             return;
         }
         let started = time::ticks();
         self.images.get_mut(id).asked = true;
         if let Some(key) = self.key_of(library, id) {
-            for n in 0..library.databases.paths.len() {
+            for n in 0..library.databases().paths.len() {
                 self.map_units(library, id, &key, n);
                 self.note_refusals(library);
                 if n == 0 {
@@ -157,7 +157,7 @@ impl CodeCache {
             key,
             image,
             self.units.of(id),
-            library.databases.flags,
+            library.databases().flags,
         ) {
             Ok(unit) => {
                 self.figures.units_mapped += u64::from(unit.is_some());

@@ -34,7 +34,7 @@ pub struct Databases {
 pub struct Library {
     /// What is known of the databases' folders.
     store: Store,
-    pub(super) databases: Databases,
+    databases: Databases,
     /// Nothing may be saved any more (trust given up, borrowed memory).
     closed: bool,
 }
@@ -48,6 +48,11 @@ impl Library {
             databases,
             closed: false,
         }
+    }
+
+    /// The databases, as the launcher has named them.
+    pub(super) fn databases(&self) -> &Databases {
+        &self.databases
     }
 
     /// Whether something may be saved now.
