@@ -57,3 +57,28 @@ fn add_from_list(vm: &mut Vm, entry: &MapEntry, doubtful: bool) {
         .filter(|s| entry.inode != 0 && s.ino == entry.inode);
     add(vm, entry, stat, doubtful);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use ppin_os::{mem, peek, place};
+
+    #[test]
+    fn memory_that_became_executable_unseen_is_found_in_the_kernels_list() {
+        peek::never_fault();
+        let mut vm = testing::vm();
+        let code = place::anywhere(mem::PAGE, mem::RWX).expect("there is memory");
+        let data = place::anywhere(mem::PAGE, mem::RW).expect("there is memory");
+        assert!(vm.code().images.region(AppPc(code)).is_none());
+        let found = region(&mut vm, AppPc(code + 8)).expect("it is executable");
+        assert!((found.start..found.end).contains(&code) && found.writable);
+        assert!(region(&mut vm, AppPc(data)).is_none());
+        let images = vm.code().images.len();
+        assert_eq!(
+            region(&mut vm, AppPc(code)).map(|r| r.image),
+            Some(found.image)
+        );
+        assert_eq!(vm.code().images.len(), images, "it is known now");
+    }
+}

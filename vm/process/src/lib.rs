@@ -27,6 +27,8 @@ pub mod report;
 pub mod sampling;
 pub mod sequences;
 pub mod signal;
+#[cfg(test)]
+mod testing;
 pub mod thread;
 pub mod translate;
 pub mod vm;

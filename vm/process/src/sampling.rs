@@ -65,3 +65,24 @@ impl fmt::Display for Figures {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    #[test]
+    fn samples_without_a_result_count_as_skipped() {
+        let mut figures = Figures::default();
+        assert_eq!(format!("{figures}"), "", "sampling is off");
+        figures.add(Some(40), 7);
+        figures.add(None, 5);
+        figures.add(Some(2), 1);
+        begin();
+        let text = format!("{figures}");
+        ON.store(false, Relaxed);
+        let expected =
+            r#""check":{"sampled":3,"equal":2,"skipped":1,"instructions":42,"time_ns":13},"#;
+        assert_eq!(text, expected);
+    }
+}

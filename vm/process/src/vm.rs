@@ -276,3 +276,45 @@ impl Vm {
         self.rseq.forget_copies();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use ppin_abi::boot::flag;
+
+    #[test]
+    fn a_process_reports_once_unless_it_goes_on() {
+        let mut vm = testing::vm();
+        assert!(vm.begin_report() && !vm.begin_report());
+        vm.report_again();
+        assert!(vm.begin_report());
+    }
+
+    #[test]
+    fn nothing_is_saved_while_the_app_filters_calls() {
+        let mut vm = testing::vm();
+        assert!(vm.library().may_save() && !vm.is_filtered());
+        vm.confine();
+        assert!(!vm.library().may_save() && vm.is_filtered());
+        vm.restore_confinement(true);
+        assert!(
+            !vm.library().may_save() && vm.is_filtered(),
+            "an older filter"
+        );
+        vm.restore_confinement(false);
+        assert!(vm.library().may_save() && !vm.is_filtered());
+    }
+
+    #[test]
+    fn a_forked_child_has_done_nothing_yet() {
+        let mut vm = testing::vm();
+        vm.config.flags = flag::STATS;
+        vm.begin_report();
+        vm.code.count_flush();
+        vm.stats.ran_natively("x".into());
+        vm.reset_after_fork();
+        let line = vm.stats.line(&vm.config, "p", &vm.code);
+        assert!(line.contains("\"flushes\":0") && line.contains("\"native_children\":[]"));
+        assert!(vm.config.started_ns > 0 && vm.begin_report());
+    }
+}

@@ -69,3 +69,18 @@ impl Vm {
             .find(|address| self.code().in_cache(*address))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x87_instructions_are_known_behind_prefixes() {
+        peek::never_fault();
+        let is = |bytes: [u8; 8]| is_x87(bytes.as_ptr() as u64);
+        assert!(is([0xd9, 0x05, 0, 0, 0, 0, 0, 0]) && is([0x9b, 0, 0, 0, 0, 0, 0, 0]));
+        assert!(is([0x65, 0x67, 0x41, 0xdd, 0, 0, 0, 0]), "gs, addr32, rex");
+        assert!(!is([0x0f, 0xd9, 0, 0, 0, 0, 0, 0]) && !is([0x65; 8]));
+        assert!(!is_x87(0x10), "nothing is there");
+    }
+}

@@ -197,3 +197,38 @@ fn quoted(word: &str) -> String {
     }
     alloc::format!("'{}'", word.replace('\'', "'\\''"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        assert_eq!(quoted("a-b_c./:=+,@%9"), "a-b_c./:=+,@%9");
+        assert_eq!(
+            [quoted(""), quoted("a b"), quoted("$x")],
+            ["''", "'a b'", "'$x'"]
+        );
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+
+    #[test]
+    fn the_command_repeats_what_the_run_was_given() {
+        let mut config = testing::config();
+        config.tool = "bbcount".into();
+        config.knobs = alloc::vec!["by=a b".into()];
+        (config.flags, config.check_every) = (flag::SAMPLE, 100);
+        let said = |config| command(&testing::vm_of(config, testing::thread(0)));
+        let text = said(config.clone());
+        let start = "ppin run -t bbcount --knob 'by=a b' --cache off --check=sample:100 -- ";
+        assert!(text.starts_with(start), "{text}");
+        (config.cache_mode, config.db, config.flags) = (CacheMode::ReadWrite, "/d b".into(), 0);
+        config.knobs.clear();
+        let text = said(config);
+        assert!(
+            text.starts_with("ppin run -t bbcount --db '/d b' -- "),
+            "{text}"
+        );
+    }
+}

@@ -99,3 +99,77 @@ impl Vm {
         self.log(format_args!("forked"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use crate::testing;
+    use crate::vm::Vm;
+    use alloc::string::{String, ToString};
+    use std::path::Path;
+
+    /// A VM that logs to `file`.
+    fn logging(file: &Path) -> Vm {
+        let mut config = testing::config();
+        config.log = file.to_str().expect("plain").to_string();
+        let mut vm = testing::vm_of(config, testing::thread(0));
+        vm.begin_log();
+        vm
+    }
+
+    fn events(file: &Path) -> String {
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let event = |line: &str| String::from(line.splitn(3, ' ').last().unwrap_or_default());
+        let events: alloc::vec::Vec<String> = text.lines().map(event).collect();
+        events.join("; ")
+    }
+
+    #[test]
+    fn lines_are_collected_and_written_in_order() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("log");
+        let mut vm = logging(&file);
+        vm.log(format_args!("one"));
+        assert_eq!(events(&file), "", "nothing is written yet");
+        vm.log_at_once(format_args!("urgent"));
+        vm.end_log();
+        let all = events(&file);
+        assert!(
+            all.starts_with("urgent; start of ") && all.ends_with("; one; end"),
+            "{all}"
+        );
+    }
+
+    #[test]
+    fn a_confined_process_opens_no_file() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("log");
+        let mut vm = logging(&file);
+        vm.confine();
+        vm.log_at_once(format_args!("urgent"));
+        vm.end_log();
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_child_leaves_the_collected_lines_to_its_parent() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("log");
+        let mut vm = logging(&file);
+        vm.log(format_args!("the parent's"));
+        vm.log_of_child();
+        vm.end_log();
+        assert_eq!(events(&file), "forked; end");
+    }
+
+    #[test]
+    fn many_lines_are_written_before_the_end() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let file = dir.path().join("log");
+        let mut vm = logging(&file);
+        for n in 0..super::PIECE / 20 {
+            vm.log(format_args!("event number {n:010}"));
+        }
+        assert!(events(&file).contains("event number 0000000001;"));
+    }
+}

@@ -80,7 +80,8 @@ fn the_instruction_before_a_sequence_is_near_enough_to_announce_it() {
 fn unmapped_sequences_are_forgotten() {
     let mut all = with(&[ONE, sequence(0x1020, 0x1030)], &[]);
     all.unmapped(0, ONE.start.0);
-    assert_eq!(all.known(), 2, "before them");
+    all.unmapped(0x1030, 0x2000);
+    assert_eq!(all.known(), 2, "before and behind them");
     all.unmapped(ONE.end.0 - 1, ONE.end.0);
     assert_eq!(all.holding(ONE.start), None);
     assert!(all.holding(ONE.end).is_some(), "it begins there");

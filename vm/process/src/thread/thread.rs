@@ -211,3 +211,54 @@ pub unsafe fn of_signal_stack<'a>(base: u64) -> &'a mut Thread {
     // SAFETY: a thread's structure lies behind its signal stack.
     unsafe { &mut *((base + SIGNAL_STACK) as *mut Thread) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use ppin_os::peek;
+
+    /// Whether the page at `page` can be read.
+    fn is_there(page: u64) -> bool {
+        peek::never_fault();
+        peek::read(page, &mut [0]) == 1
+    }
+
+    #[test]
+    fn guard_pages_end_the_stacks_of_a_thread() {
+        let thread = testing::thread(3);
+        let (start, len) = thread.map;
+        let l = layout(0);
+        assert!(!is_there(start) && !is_there(start + l.vm_top));
+        let parts = [mem::PAGE, l.vm_top - 8, l.signal_stack, l.thread, l.len - 1];
+        assert!(parts.iter().all(|at| is_there(start + at)));
+        assert_eq!((thread.vm_sp, len), (start + l.vm_top, l.len));
+    }
+
+    #[test]
+    fn a_thread_is_found_by_its_signal_stack_and_its_own_address() {
+        let thread = testing::thread(4);
+        let (base, _) = thread.signals.stack;
+        assert_eq!(thread.area.self_ptr, core::ptr::from_ref(&*thread) as u64);
+        // SAFETY: the thread's own stack; the other reference is not used meanwhile.
+        let found = unsafe { of_signal_stack(base) };
+        assert_eq!(found.index, 4);
+    }
+
+    #[test]
+    fn counters_lie_behind_the_thread_in_pages_of_their_own() {
+        let bytes = 3 * mem::PAGE - 8;
+        let thread = Thread::create(0, bytes, [0; ENTRIES]).expect("there is memory");
+        // SAFETY: just made.
+        let thread = unsafe { &mut *thread };
+        let last = Thread::counters_disp() + bytes - 8;
+        assert!(Thread::counters_disp().is_multiple_of(mem::PAGE));
+        assert!(Thread::counters_disp() >= size_of::<Thread>() as u64);
+        assert_eq!(thread.counter(last), 0);
+        let end = thread.map.0 + thread.map.1;
+        assert_eq!(
+            end,
+            thread.area.self_ptr + Thread::counters_disp() + 3 * mem::PAGE
+        );
+    }
+}
