@@ -18,6 +18,7 @@ pub const PURE: &[&str] = &[
     "vm/jit",
     "vm/offline",
     "vm/process",
+    "vm/translate",
     "persist",
     "relocator",
     "tools/api",

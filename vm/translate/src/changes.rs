@@ -132,3 +132,96 @@ pub fn protected(vm: &mut Vm, start: u64, end: u64, executable: bool) {
     let dead = vm.code_mut().protected(start, end);
     discard_landings(vm, dead);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{NOP, RET, World};
+    use ppin_abi::context::Context;
+    use ppin_codecache::fresh::Fresh;
+    use ppin_os::mem::PAGE;
+
+    /// Whether code at the world's `offset` is in use.
+    fn is_known(world: &World, offset: u64) -> bool {
+        let known = world.vm.code().known(world.pc(offset), Context::CANONICAL);
+        known.is_some_and(|id| Fresh::is_in_use(world.vm.code().fragment(id)))
+    }
+
+    #[test]
+    fn a_store_of_the_app_discards_what_was_made_from_the_page() {
+        let mut world = World::writable();
+        world.put(0, &[NOP, RET]);
+        world.put(PAGE, &[RET]);
+        world.look_up(0);
+        world.look_up(PAGE);
+        let start = world.start;
+        assert!(!store(&mut world.vm, start + 2 * PAGE, 0), "not guarded");
+        assert!(store(&mut world.vm, start + 8, 0));
+        assert!(!is_known(&world, 0) && is_known(&world, PAGE));
+    }
+
+    #[test]
+    fn what_the_kernel_writes_discards_the_code_there() {
+        let mut world = World::writable();
+        world.put(0, &[RET]);
+        world.look_up(0);
+        let start = world.start;
+        written(&mut world.vm, start + 64, start + 65);
+        assert!(!is_known(&world, 0), "its page was given back");
+        crate::testing::write(start, &[NOP, RET]);
+        assert_eq!(world.len_at(0), 2);
+    }
+
+    #[test]
+    fn pages_that_the_kernel_writes_to_at_any_moment_are_not_guarded() {
+        let mut world = World::writable();
+        let start = world.start;
+        for offset in [0, PAGE, 2 * PAGE] {
+            world.put(offset, &[RET]);
+        }
+        let volatile = |world: &mut World, offset| {
+            let entry = world.look_up(offset);
+            world.fresh(entry).context().contains(Context::VOLATILE)
+        };
+        assert!(!volatile(&mut world, 0));
+        world.thread.regs.gpr[reg::RSP] = start + 8;
+        assert!(volatile(&mut world, PAGE), "a stack");
+        world.thread.regs.gpr[reg::RSP] = 0;
+        world.thread.clear_child_tid = start + 8;
+        assert!(
+            volatile(&mut world, 2 * PAGE),
+            "a thread's id is cleared there"
+        );
+    }
+
+    #[test]
+    fn without_guards_all_code_compares_itself() {
+        let mut world = World::writable();
+        world.put(0, &[RET]);
+        world.look_up(0);
+        assert!(release_all(&mut world.vm) && !release_all(&mut world.vm));
+        assert!(!is_known(&world, 0));
+        world.look_up(0);
+        assert!(is_known(&world, 0), "it was guarded again");
+        give_up_guards(&mut world.vm);
+        let entry = world.look_up(0);
+        assert!(world.fresh(entry).context().contains(Context::VOLATILE));
+        assert!(!release_all(&mut world.vm));
+    }
+
+    #[test]
+    fn unmapped_code_is_forgotten() {
+        let mut world = World::read_only();
+        world.put(0, &[RET]);
+        world.put(PAGE, &[RET]);
+        world.look_up(0);
+        world.look_up(PAGE);
+        let start = world.start;
+        range(&mut world.vm, start, start + PAGE);
+        assert!(!is_known(&world, 0) && is_known(&world, PAGE));
+        assert!(world.vm.code().images.region(world.pc(0)).is_none());
+        fragments(&mut world.vm, start + PAGE, start + PAGE + 1);
+        assert!(!is_known(&world, PAGE));
+        assert!(world.vm.code().images.region(world.pc(PAGE)).is_some());
+    }
+}

@@ -225,3 +225,121 @@ pub fn install(
 pub fn is_trap_stub(vm: &Vm, entry: CachePc) -> bool {
     vm.code().fragment_at(entry.0).is_some_and(Fresh::is_trap)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{NOP, PAGES, RET, World};
+    use ppin_os::mem::PAGE;
+
+    #[test]
+    fn a_trace_ends_where_memory_does() {
+        let mut world = World::read_only();
+        let end = PAGES * PAGE;
+        world.put(end - 3, &[NOP; 3]);
+        assert_eq!(world.len_at(end - 3), 3);
+        let trap = world.look_up(end);
+        assert!(is_trap_stub(&world.vm, trap) && world.fresh(trap).is_trap());
+        let inside = world.look_up(end - 3);
+        assert!(!is_trap_stub(&world.vm, inside));
+    }
+
+    #[test]
+    fn a_trace_does_not_leave_executable_memory() {
+        let mut world = World::read_only();
+        let (start, end) = (world.start + PAGE, world.start + PAGES * PAGE);
+        changes::range(&mut world.vm, start, end);
+        world.put(PAGE - 2, &[NOP, NOP, NOP, RET]);
+        assert_eq!(world.len_at(PAGE - 2), 2);
+    }
+
+    #[test]
+    fn an_instruction_that_is_cut_off_is_left_out() {
+        let mut world = World::read_only();
+        let end = PAGES * PAGE;
+        world.put(end - 4, &[NOP, 0xe9, 0, 0]);
+        assert_eq!(world.len_at(end - 4), 1);
+        let trap = world.look_up(end - 3);
+        assert!(is_trap_stub(&world.vm, trap));
+    }
+
+    #[test]
+    fn one_trap_stub_serves_an_address_in_every_context() {
+        let mut world = World::read_only();
+        let pc = world.pc(PAGES * PAGE);
+        let entry = compile(&mut world.vm, pc, Context::CANONICAL);
+        let fragments = world.vm.code().fragments();
+        assert_eq!(compile(&mut world.vm, pc, Context::CANONICAL), entry);
+        assert_eq!(world.vm.code().fragments(), fragments);
+    }
+
+    #[test]
+    fn the_pages_of_a_trace_are_guarded_and_no_others() {
+        let mut world = World::writable();
+        world.put(PAGE - 2, &[NOP, NOP, NOP, RET]);
+        world.put(4 * PAGE, &[RET]);
+        world.look_up(PAGE - 2);
+        world.look_up(4 * PAGE);
+        let start = world.start;
+        let pages: alloc::vec::Vec<u64> = world.vm.code().guards.pages();
+        assert_eq!(pages, [0, 1, 4].map(|n| start + n * PAGE));
+    }
+
+    #[test]
+    fn a_trace_stops_before_a_page_that_cannot_be_guarded() {
+        let mut world = World::writable();
+        world.put(PAGE, &[NOP, RET]);
+        world.look_up(PAGE);
+        // The app goes on to change it, and so it is not guarded any more.
+        for n in 0..64 {
+            world.put(PAGE + 1, &[RET, n]);
+            world.look_up(PAGE);
+        }
+        assert!(world.vm.code().guards.is_volatile(world.start + PAGE));
+        world.put(PAGE - 20, &[NOP; 20]);
+        assert_eq!(world.len_at(PAGE - 20), 20);
+        let entry = world.look_up(PAGE);
+        assert!(world.fresh(entry).context().contains(Context::VOLATILE));
+    }
+
+    #[test]
+    fn code_that_was_protected_anew_is_used_again_if_it_is_the_same() {
+        let mut world = World::writable();
+        world.put(0, &[NOP, RET]);
+        world.put(64, &[NOP, RET]);
+        let (one, two) = (world.look_up(0), world.look_up(64));
+        let (start, end) = (world.start, world.start + PAGE);
+        changes::protected(&mut world.vm, start, end, true);
+        world.put(64, &[RET]);
+        let compiled = world.compiled();
+        assert_eq!(world.look_up(0), one);
+        assert_eq!(world.compiled(), compiled, "it was woken");
+        assert_ne!(world.look_up(64), two);
+        assert_eq!(world.compiled(), compiled + 1);
+    }
+
+    #[test]
+    fn a_full_cache_is_flushed_and_goes_on() {
+        let mut world = World::read_only();
+        world.vm.code_mut().lower_limit(64 << 10);
+        let len = PAGES * PAGE;
+        world.put(0, &alloc::vec![RET; len as usize]);
+        for offset in 0..len / 4 {
+            let entry = world.look_up(4 * offset);
+            assert_eq!(world.fresh(entry).pc(), world.pc(4 * offset));
+        }
+        assert!(world.vm.code().figures().flushes > 0);
+        assert!((world.vm.code().fragments() as u64) < len / 4);
+    }
+
+    #[test]
+    fn stores_that_become_watched_meanwhile_send_the_caller_back() {
+        let mut world = World::read_only();
+        world.put(0, &[RET]);
+        let pc = world.pc(0);
+        world.vm.rseq_mut().begin_watching();
+        assert_eq!(compile(&mut world.vm, pc, Context::CANONICAL), None);
+        let watched = compile(&mut world.vm, pc, Context::WATCHED);
+        assert!(watched.is_some());
+    }
+}

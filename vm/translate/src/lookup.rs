@@ -63,3 +63,55 @@ fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
     };
     context.with(assumed)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{RET, World};
+
+    #[test]
+    fn a_trace_is_translated_once() {
+        let mut world = World::read_only();
+        world.put(0, &[0x90, 0x90, RET]);
+        let entry = world.look_up(0);
+        assert_eq!(world.look_up(0), entry);
+        assert_ne!(world.look_up(1), entry);
+        assert_eq!(world.compiled(), 2);
+        assert_eq!(world.fresh(entry).context(), Context::CANONICAL);
+    }
+
+    #[test]
+    fn assumptions_of_the_caller_do_not_outlive_their_reason() {
+        let mut world = World::read_only();
+        world.put(0, &[RET]);
+        let pc = world.pc(0);
+        let asked = Context::CAREFUL
+            .with(Context::WATCHED)
+            .with(Context::CONTINUATION);
+        let entry = lookup(&mut world.vm, pc, asked);
+        assert_eq!(world.fresh(entry).context(), Context::CONTINUATION);
+    }
+
+    #[test]
+    fn code_that_compares_itself_is_made_again_only_if_it_has_changed() {
+        let mut world = World::writable();
+        crate::changes::give_up_guards(&mut world.vm);
+        world.put(0, &[0x90, RET]);
+        let entry = world.look_up(0);
+        assert!(world.fresh(entry).context().contains(Context::VOLATILE));
+        assert_eq!(world.look_up(0), entry);
+        world.put(0, &[RET]);
+        let changed = world.look_up(0);
+        assert_ne!(changed, entry);
+        assert_eq!(world.fresh(changed).code().source_len, 1);
+    }
+
+    #[test]
+    fn while_stores_are_watched_all_code_is() {
+        let mut world = World::read_only();
+        world.put(0, &[RET]);
+        world.vm.rseq_mut().begin_watching();
+        let entry = world.look_up(0);
+        assert_eq!(world.fresh(entry).context(), Context::WATCHED);
+    }
+}

@@ -61,3 +61,33 @@ impl Allowance {
 const fn bytes(nanoseconds: u64) -> u64 {
     (nanoseconds << 10) / KILOBYTE
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_spent_is_not_allowed_any_more() {
+        let mut rest = Allowance {
+            exploring: false,
+            traces: 10,
+            merge: 1000,
+        };
+        rest.translated(4);
+        rest.merged(300);
+        assert_eq!((rest.traces, rest.merge), (6, 700));
+        rest.translated(7);
+        rest.merged(701);
+        assert_eq!((rest.traces, rest.merge), (0, 0));
+    }
+
+    #[test]
+    fn a_program_that_goes_on_merges_for_a_millisecond() {
+        let passing = Allowance::in_passing();
+        assert!(!passing.exploring && passing.traces == 0);
+        assert_eq!(passing.merge * KILOBYTE / 1024, MERGE);
+        let world = crate::testing::World::with_flags(flag::EXPLORE);
+        let at_end = Allowance::of_run(&world.vm);
+        assert!(at_end.exploring && at_end.merge >= passing.merge);
+    }
+}

@@ -230,3 +230,115 @@ pub fn aborted(vm: &Vm, thread: &mut Thread, pc: u64) -> Option<Spot> {
         ..Spot::at(copy.sequence.abort)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::World;
+    use crate::testing::sequence::{ABORT, ANNOUNCED, DESCRIPTOR, LEN, START, world};
+
+    /// A world whose sequence was met and entered; the entry.
+    fn entered() -> (World, CachePc) {
+        let mut world = world();
+        world.look_up(ANNOUNCED);
+        let entry = world.look_up(START);
+        (world, entry)
+    }
+
+    fn words(at: u64) -> [u64; 4] {
+        peek::read_value(at).expect("it is there")
+    }
+
+    #[test]
+    fn a_translation_has_a_descriptor_of_its_own() {
+        let (mut world, entry) = entered();
+        let copy = world.vm.rseq().copy(0);
+        assert_eq!(copy.hot, entry.0);
+        let [kind, start, len, abort] = words(copy.descriptor);
+        assert_eq!((kind, abort), (0, copy.stub));
+        let of = |address| hot_of(&world.vm, address);
+        assert_eq!([start, start + len - 1, abort].map(of), [Some(entry.0); 3]);
+        assert_eq!(world.look_up(START), entry, "it is translated once");
+    }
+
+    #[test]
+    fn a_sequence_is_entered_inside_by_a_landing() {
+        let (mut world, entry) = entered();
+        let inside = world.look_up(START + 1);
+        assert_ne!(inside, entry);
+        assert_eq!(landings::owner(&world.vm, inside.0), Some(0));
+        assert_eq!(world.look_up(START + 1), inside);
+        let behind = world.look_up(START + LEN);
+        assert_eq!(landings::owner(&world.vm, behind.0), None, "it is over");
+        let pc = |offset| AppPc(world.start + offset);
+        assert!(boundary(&world.vm, 0, pc(START + 1)).is_some());
+        assert!(
+            boundary(&world.vm, 0, pc(START + 2)).is_none(),
+            "inside an instruction"
+        );
+    }
+
+    #[test]
+    fn a_discarded_sequence_takes_its_landings_along() {
+        let (mut world, entry) = entered();
+        let inside = world.look_up(START + 1);
+        let id = world.vm.code().fresh_at(entry.0).expect("it is fresh");
+        changes::discard(&mut world.vm, id);
+        assert!(!world.fresh(entry).is_in_use() && !world.fresh(inside).is_in_use());
+        assert_ne!(world.look_up(START), entry);
+    }
+
+    #[test]
+    fn an_aborted_sequence_goes_on_at_its_handler() {
+        let (world, _) = entered();
+        let copy = world.vm.rseq().copy(0);
+        world.thread.area.rseq.spilled = 1;
+        let spot = aborted(&world.vm, world.thread, copy.stub).expect("its stub");
+        assert_eq!(spot.pc, AppPc(world.start + ABORT));
+        assert_eq!(spot.spilled, SpillSet::at_home(1));
+        assert_eq!(world.thread.area.rseq.spilled, 0, "they are the caller's");
+        assert!(aborted(&world.vm, world.thread, copy.hot).is_none());
+    }
+
+    #[test]
+    fn a_thread_inside_names_the_descriptor_of_the_translation() {
+        let (mut world, entry) = entered();
+        let (vm, field) = (&mut world.vm, world.start + 0x800);
+        let own = vm.rseq().copy(0).descriptor;
+        let inside = boundary(vm, 0, AppPc(world.start + START + 1)).expect("an instruction");
+        world.thread.area.rseq.field = field;
+        let set = |value: u64| crate::testing::write(field, &value.to_le_bytes());
+        let get = || peek::read_value::<u64>(field).expect("it is there");
+        let apps = world.start + DESCRIPTOR;
+        set(apps);
+        arrive(vm, world.thread, entry);
+        assert_eq!(
+            (get(), world.thread.area.rseq.armed),
+            (apps, 0),
+            "its head does that"
+        );
+        arrive(vm, world.thread, inside);
+        assert_eq!((get(), world.thread.area.rseq.armed), (own, 1));
+        set(0);
+        arrive(vm, world.thread, inside);
+        assert_eq!(
+            (get(), world.thread.area.rseq.armed),
+            (0, 0),
+            "not announced"
+        );
+    }
+
+    #[test]
+    fn a_descriptor_out_of_use_is_cleared() {
+        let (mut world, entry) = entered();
+        let (field, own) = (world.start + 0x800, world.vm.rseq().copy(0).descriptor);
+        world.thread.area.rseq.field = field;
+        crate::testing::write(field, &own.to_le_bytes());
+        clear_discarded(&world.vm, world.thread);
+        assert_eq!(peek::read_value(field), Some(own), "it is in use");
+        let id = world.vm.code().fresh_at(entry.0).expect("it is fresh");
+        changes::discard(&mut world.vm, id);
+        clear_discarded(&world.vm, world.thread);
+        assert_eq!(peek::read_value(field), Some(0_u64));
+    }
+}

@@ -100,3 +100,18 @@ pub fn rejected(thread: &Thread, info: &SigInfo) -> bool {
     let no_address = info.rest[0] == 0;
     by_kernel && no_address && field != 0 && peek::read_value::<u64>(field) != Some(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_lockstep_the_kernel_seems_to_know_no_rseq() {
+        let refused = |at, len, flags| refuse(&[at, len, flags, 0, 0, 0]);
+        assert_eq!(refused(64, 32, 0), Errno::ENOSYS.raw());
+        assert_eq!(refused(64, 32, UNREGISTER), Errno::ENOSYS.raw());
+        for wrong in [refused(63, 32, 0), refused(64, 31, 0), refused(64, 32, 2)] {
+            assert_eq!(wrong, Errno::EINVAL.raw());
+        }
+    }
+}

@@ -162,3 +162,79 @@ fn correct_counters(thread: &mut Thread, left: Option<&StorePlace>, done: u32) {
         translate::correct(thread, &corrections);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sequence::{ABORT, ANNOUNCED, DESCRIPTOR, START, world};
+    use crate::testing::{RET, write};
+
+    #[test]
+    fn an_aborted_sequence_has_its_registers_back() {
+        let mut world = world();
+        let handler = world.pc(ABORT);
+        let (vm, thread) = (&mut world.vm, &mut *world.thread);
+        thread.area.rseq.spilled = 0b1001;
+        thread.area.rseq.armed = 1;
+        thread.area.rseq.rcx = 77;
+        let home: alloc::vec::Vec<_> = SpillSet::at_home(0b1001).iter().collect();
+        for (slot, register) in &home {
+            thread.area.spill[slot.number()] = 100 + u64::from(*register);
+        }
+        let entry = abort(vm, thread, handler, Context::CANONICAL);
+        for (_, register) in &home {
+            assert_eq!(
+                thread.get(usize::from(*register)),
+                100 + u64::from(*register)
+            );
+        }
+        assert_eq!(home.len(), 2);
+        let rest = (
+            thread.get(reg::RCX),
+            thread.area.rseq.spilled,
+            thread.area.rseq.armed,
+        );
+        let rcx = home.iter().any(|(_, r)| usize::from(*r) == reg::RCX);
+        assert_eq!(rest, (if rcx { 101 } else { 77 }, 0, 0));
+        assert_eq!(world.fresh(entry).pc(), handler);
+    }
+
+    /// `mov [rdi], rax; ret` in front of a sequence that it may announce.
+    const STORE: u64 = START - 3;
+
+    #[test]
+    fn a_store_that_announces_nothing_is_made_by_the_vm() {
+        let mut world = world();
+        world.put(STORE + 0x40, &[0x48, 0x89, 0x07, RET]);
+        let (pc, field) = (world.pc(STORE + 0x40), world.start + 0x800);
+        write(field, &[0xff; 8]);
+        world.thread.operand = world.look_up(STORE + 0x40).0;
+        world.thread.area.rseq.field = field;
+        world.thread.area.rseq.value = 0x1234_5678;
+        let entry = store(&mut world.vm, world.thread, pc, Context::CANONICAL);
+        assert_eq!(peek::read_value(field), Some(0x1234_5678_u64));
+        assert_eq!(
+            world.fresh(entry).pc(),
+            pc.wrapping_add(3),
+            "behind the store"
+        );
+    }
+
+    #[test]
+    fn a_store_that_announces_a_sequence_is_made_by_its_translation() {
+        let mut world = world();
+        world.put(STORE, &[0x48, 0x89, 0x07]);
+        world.look_up(ANNOUNCED);
+        let (pc, field) = (world.pc(STORE), world.start + 0x800);
+        let descriptor = world.start + DESCRIPTOR;
+        write(field, &[0; 8]);
+        world.thread.operand = world.look_up(STORE).0;
+        world.thread.area.rseq.field = field;
+        world.thread.area.rseq.value = descriptor;
+        let entry = store(&mut world.vm, world.thread, pc, Context::CANONICAL);
+        assert_eq!(peek::read_value(field), Some(0_u64), "not by the VM");
+        let n = landings::owner(&world.vm, entry.0).expect("a translation");
+        let expected = world.vm.rseq().copy(n).expected;
+        assert_eq!(peek::read_value(expected), Some(descriptor.wrapping_neg()));
+    }
+}
