@@ -13,19 +13,19 @@ use alloc::string::String;
 #[derive(Debug)]
 pub struct CodeCache {
     /// Executable memory of the app.
-    pub images: Images,
+    pub(crate) images: Images,
     /// Persisted code.
-    pub units: Units,
+    pub(crate) units: Units,
     /// Fresh code.
     pub(crate) fresh: FreshCode,
     /// Indirect branches.
     pub(crate) ibl: IblTable,
     /// Pages of app code that we made read-only.
-    pub guards: Guards,
+    pub(crate) guards: Guards,
     /// What has been done.
     pub(crate) figures: Figures,
     /// What is being done, a line for each event.
-    pub journal: Journal,
+    pub(crate) journal: Journal,
 }
 
 impl CodeCache {
@@ -42,6 +42,40 @@ impl CodeCache {
             figures: Figures::default(),
             journal: Journal::default(),
         }
+    }
+
+    /// Executable memory of the app.
+    #[must_use]
+    pub fn images(&self) -> &Images {
+        &self.images
+    }
+
+    /// Executable memory of the app, to make more of it known.
+    pub fn images_mut(&mut self) -> &mut Images {
+        &mut self.images
+    }
+
+    /// Persisted code.
+    #[must_use]
+    pub fn units(&self) -> &Units {
+        &self.units
+    }
+
+    /// Pages of app code that are read-only because of the VM.
+    #[must_use]
+    pub fn guards(&self) -> &Guards {
+        &self.guards
+    }
+
+    /// The journal.
+    #[must_use]
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// The journal, to write to it.
+    pub fn journal_mut(&mut self) -> &mut Journal {
+        &mut self.journal
     }
 
     /// What has been done.

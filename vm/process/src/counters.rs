@@ -63,7 +63,7 @@ pub fn reset(vm: &mut Vm, thread: &mut Thread) {
     *vm.ended_mut() = Ended::default();
     thread.area.counters = [0; GLOBAL_COUNTERS];
     let per_image = u64::from(vm.tool().image_counters());
-    for (_, image) in vm.code().images.iter() {
+    for (_, image) in vm.code().images().iter() {
         for i in 0..per_image {
             let cell = (thread.area.self_ptr + image.counters + 8 * i) as *mut u64;
             // SAFETY: inside this thread's counter reservation.

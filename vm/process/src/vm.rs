@@ -223,7 +223,7 @@ impl Vm {
 
     /// Counters of threads that have ended, to add to them, and the images that they may be of.
     pub(crate) fn ended_and_images(&mut self) -> (&mut Ended, &Images) {
-        (&mut self.ended, &self.code.images)
+        (&mut self.ended, self.code.images())
     }
 
     /// Restartable sequences.

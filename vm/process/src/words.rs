@@ -7,8 +7,8 @@ use ppin_abi::addr::AppPc;
 /// `pc` with its image and its offset in that, if known.
 #[must_use]
 pub fn name(vm: &Vm, pc: AppPc) -> String {
-    let region = vm.code().images.region(pc);
-    match region.map(|region| vm.code().images.get(region.image)) {
+    let region = vm.code().images().region(pc);
+    match region.map(|region| vm.code().images().get(region.image)) {
         Some(image) if !image.path.is_empty() => {
             alloc::format!(
                 "{pc} ({}+{:#x})",
@@ -38,8 +38,12 @@ mod tests {
             ..MapEntry::default()
         };
         app_code::add(&mut vm, &entry, None, false);
-        let base = vm.code().images.region(AppPc(entry.start)).expect("added");
-        let base = vm.code().images.get(base.image).base.0;
+        let base = vm
+            .code()
+            .images()
+            .region(AppPc(entry.start))
+            .expect("added");
+        let base = vm.code().images().get(base.image).base.0;
         let text = name(&vm, AppPc(entry.start + 0x10));
         let offset = entry.start + 0x10 - base;
         assert_eq!(

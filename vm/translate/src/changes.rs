@@ -38,7 +38,7 @@ pub fn watch(vm: &mut Vm, region: &Region, pc: u64, len: u64) {
     }
     let live = is_live(vm, region);
     vm.code_mut().watch(region, pc, len, live);
-    if vm.code().guards.span().is_some() {
+    if vm.code().guards().span().is_some() {
         table::watch_fills();
     }
 }
@@ -57,7 +57,7 @@ fn is_live(vm: &Vm, region: &Region) -> bool {
 
 /// Lifts all guards, so that the kernel can write to the pages; `false` if there are none.
 pub fn release_all(vm: &mut Vm) -> bool {
-    let any = vm.code().guards.guarded(0, u64::MAX).next().is_some();
+    let any = vm.code().guards().guarded(0, u64::MAX).next().is_some();
     let dead = vm.code_mut().release_all();
     discard_landings(vm, dead);
     any
@@ -126,7 +126,7 @@ pub fn range(vm: &mut Vm, start: u64, end: u64) {
 /// Updates translations of `start .. end`, whose protection the app is about to change. Code of
 /// files is invalidated if it will not be executable; generated code is taken out of use.
 pub fn protected(vm: &mut Vm, start: u64, end: u64, executable: bool) {
-    if vm.code().images.has_files(start, end) && !executable {
+    if vm.code().images().has_files(start, end) && !executable {
         return range(vm, start, end);
     }
     let dead = vm.code_mut().protected(start, end);
@@ -219,9 +219,9 @@ mod tests {
         let start = world.start;
         range(&mut world.vm, start, start + PAGE);
         assert!(!is_known(&world, 0) && is_known(&world, PAGE));
-        assert!(world.vm.code().images.region(world.pc(0)).is_none());
+        assert!(world.vm.code().images().region(world.pc(0)).is_none());
         fragments(&mut world.vm, start + PAGE, start + PAGE + 1);
         assert!(!is_known(&world, PAGE));
-        assert!(world.vm.code().images.region(world.pc(PAGE)).is_some());
+        assert!(world.vm.code().images().region(world.pc(PAGE)).is_some());
     }
 }

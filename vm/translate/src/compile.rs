@@ -95,8 +95,8 @@ fn fetch_steady(
     buffer: &mut [u8],
 ) -> (usize, BytesEnd) {
     let (len, end) = fetch(Some(region), pc, buffer);
-    let steady = vm.code().guards.steady(pc.0, likely as u64) as usize;
-    if !vm.code().guards.is_volatile(pc.0) && steady < len {
+    let steady = vm.code().guards().steady(pc.0, likely as u64) as usize;
+    if !vm.code().guards().is_volatile(pc.0) && steady < len {
         return (steady, BytesEnd::Limit);
     }
     (len, end)
@@ -106,8 +106,8 @@ fn fetch_steady(
 /// them must assume.
 fn ensure_watched(vm: &mut Vm, region: &Region, pc: AppPc, len: usize) -> Context {
     changes::watch(vm, region, pc.0, len as u64);
-    if vm.code().guards.is_volatile(pc.0) {
-        vm.code().guards.assumed(pc.0, region.shared)
+    if vm.code().guards().is_volatile(pc.0) {
+        vm.code().guards().assumed(pc.0, region.shared)
     } else {
         Context::CANONICAL
     }
@@ -154,7 +154,7 @@ fn ensure_noticed(vm: &mut Vm, region: &Region, pc: AppPc, len: u64, context: Co
     if region.writable {
         changes::watch(vm, region, pc.0, len);
     }
-    !vm.code().guards.is_volatile(pc.0) && vm.code().guards.steady(pc.0, len) == len
+    !vm.code().guards().is_volatile(pc.0) && vm.code().guards().steady(pc.0, len) == len
 }
 
 /// Reads the code at `pc` that is in memory; returns the number of bytes.
@@ -183,8 +183,8 @@ fn fetch(region: Option<Region>, pc: AppPc, buffer: &mut [u8]) -> (usize, BytesE
 /// The image of a region; code outside every region (about to fault) is given an
 /// image of its own page.
 fn image_of(vm: &mut Vm, region: Option<Region>, pc: AppPc) -> (ImageId, ImageBase) {
-    let image = region.map_or_else(|| vm.code_mut().images.nowhere(pc), |r| r.image);
-    (image, vm.code().images.get(image).base)
+    let image = region.map_or_else(|| vm.code_mut().images_mut().nowhere(pc), |r| r.image);
+    (image, vm.code().images().get(image).base)
 }
 
 /// Whether the app bytes of a volatile fragment are still those it was made from.
@@ -281,7 +281,7 @@ mod tests {
         world.look_up(PAGE - 2);
         world.look_up(4 * PAGE);
         let start = world.start;
-        let pages: alloc::vec::Vec<u64> = world.vm.code().guards.pages();
+        let pages: alloc::vec::Vec<u64> = world.vm.code().guards().pages();
         assert_eq!(pages, [0, 1, 4].map(|n| start + n * PAGE));
     }
 
@@ -295,7 +295,7 @@ mod tests {
             world.put(PAGE + 1, &[RET, n]);
             world.look_up(PAGE);
         }
-        assert!(world.vm.code().guards.is_volatile(world.start + PAGE));
+        assert!(world.vm.code().guards().is_volatile(world.start + PAGE));
         world.put(PAGE - 20, &[NOP; 20]);
         assert_eq!(world.len_at(PAGE - 20), 20);
         let entry = world.look_up(PAGE);

@@ -50,11 +50,11 @@ fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
     let shared = ppin_process::app_code::region(vm, pc).filter(|r: &Region| r.shared);
     if shared.is_none() {
         changes::come_back(vm, pc.0);
-        if !vm.code().guards.is_volatile(pc.0) {
+        if !vm.code().guards().is_volatile(pc.0) {
             return context;
         }
     }
-    let assumed = vm.code().guards.assumed(pc.0, shared.is_some());
+    let assumed = vm.code().guards().assumed(pc.0, shared.is_some());
     let aliased = assumed.contains(Context::COMPARED) && shared.is_some_and(|r| !r.writable);
     let assumed = if aliased {
         assumed.with(Context::ALIASED)

@@ -115,7 +115,7 @@ impl World {
         let at = self.start + offset;
         let page = mem::page_down(at);
         let code = self.vm.code();
-        if code.guards.guarded(page, page + 1).next().is_some() {
+        if code.guards().guarded(page, page + 1).next().is_some() {
             assert!(crate::changes::store(&mut self.vm, at, 0), "a guard");
         }
         write(at, bytes);

@@ -265,7 +265,7 @@ fn refused_entry(thread: &mut Thread, context: &mut UContext, entry: u64) -> boo
         return false;
     };
     unit.unlink_refused();
-    let (pc, ctx) = unit.entry_at(entry, vm.code().images.get(image).base);
+    let (pc, ctx) = unit.entry_at(entry, vm.code().images().get(image).base);
     redirect(thread, context, pc, ctx);
     true
 }

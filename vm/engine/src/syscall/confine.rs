@@ -163,7 +163,7 @@ fn leave(thread: &Thread, before: &Before, was_filtered: bool) {
 fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
     ppin_translate::save::at_end(vm);
     vm.code_mut().admit_all();
-    vm.code_mut().images.learn_shared();
+    vm.code_mut().images_mut().learn_shared();
     time::mark();
     ppin_process::report::program::remember();
     ppin_process::report::kept::keep(vm.config(), next);

@@ -38,7 +38,7 @@ impl Counters for EngineHost {
 
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
         let vm = vm::lock();
-        let known = vm.code().images.iter().nth(image.0 as usize);
+        let known = vm.code().images().iter().nth(image.0 as usize);
         known.map_or(0, |(_, i)| counters::image_total(&vm, i, index))
     }
 }
@@ -60,7 +60,7 @@ impl Images for EngineHost {
     fn images(&self) -> Vec<ImageInfo> {
         let vm = vm::lock();
         vm.code()
-            .images
+            .images()
             .iter()
             .map(|(id, i)| ImageInfo {
                 id: ImageId(id.0),

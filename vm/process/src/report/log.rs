@@ -31,15 +31,15 @@ impl Vm {
         }
         ON.store(true, Ordering::Relaxed);
         let started = self.config().started_ns;
-        self.code_mut().journal.begin(started);
+        self.code_mut().journal_mut().begin(started);
         let (tool, program) = (self.config().tool.clone(), program());
         self.log(format_args!("start of {program} under {tool}"));
     }
 
     /// Notes an event.
     pub fn log(&mut self, event: Arguments<'_>) {
-        self.code_mut().journal.note(event);
-        if self.code().journal.len() > PIECE {
+        self.code_mut().journal_mut().note(event);
+        if self.code().journal().len() > PIECE {
             self.write_log();
         }
     }
@@ -48,7 +48,7 @@ impl Vm {
     pub fn log_at_once(&self, event: Arguments<'_>) {
         if let Some(line) = self
             .code()
-            .journal
+            .journal()
             .line(event)
             .filter(|_| !self.is_filtered())
         {
@@ -67,7 +67,7 @@ impl Vm {
 
     /// Writes the collected lines.
     pub fn write_log(&mut self) {
-        let text = self.code_mut().journal.take();
+        let text = self.code_mut().journal_mut().take();
         if !text.is_empty()
             && !self.is_filtered()
             && let Err(e) = outlet::append(&self.config().log, text.as_bytes())
@@ -90,10 +90,10 @@ impl Vm {
 
     /// Starts the log of a forked child: the collected lines are its parent's to write.
     pub fn log_of_child(&mut self) {
-        let _ = self.code_mut().journal.take();
+        let _ = self.code_mut().journal_mut().take();
         if on() {
             let started = self.config().started_ns;
-            self.code_mut().journal.begin(started);
+            self.code_mut().journal_mut().begin(started);
         }
         let _ = self.take_lost_lines();
         self.log(format_args!("forked"));

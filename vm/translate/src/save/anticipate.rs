@@ -71,12 +71,12 @@ fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance
 
 fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
     let fresh: Vec<FragmentId> = savable(vm, id).collect();
-    let image = vm.code().images.get(id);
+    let image = vm.code().images().get(id);
     let situation = Situation {
         exploring: allowance.exploring,
         own: image.path == program,
         fresh: fresh.len(),
-        known: vm.code().units.of(id).iter().map(Bound::fragments).sum(),
+        known: vm.code().units().of(id).iter().map(Bound::fragments).sum(),
         allowed: allowance.traces,
     };
     let most = vm.code().fragments() + situation.most();
@@ -100,7 +100,7 @@ fn has_room(vm: &Vm) -> bool {
 /// Whether an image without fresh traces shall still be explored: only that of `program`. A library
 /// is not: traces that other programs need would lie scattered among traces that no program needs.
 fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
-    let image = vm.code().images.get(id);
+    let image = vm.code().images().get(id);
     let own = !program.is_empty() && image.path == program;
     if !own || image.is_explored() || !image.may_be_kept() {
         return false;
@@ -126,8 +126,8 @@ fn follow(vm: &mut Vm, id: ImageId, mut search: Search, most: usize) {
 /// Translates `target` if it lies in the image, has no translation, and the cache has room and
 /// fewer than `most` fragments. Returns the fresh fragment of `target`.
 fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<FragmentId> {
-    let pc = target.off.at(vm.code().images.get(id).base);
-    let here = vm.code().images.region(pc).is_some_and(|r| r.image == id);
+    let pc = target.off.at(vm.code().images().get(id).base);
+    let here = vm.code().images().region(pc).is_some_and(|r| r.image == id);
     let room = vm.code().fragments() < most && has_room(vm);
     if here && room && !is_known(vm, id, pc, target) {
         // (No sequence may be discovered any more, so the result can be ignored.)
@@ -137,7 +137,7 @@ fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<Fr
 }
 
 fn is_known(vm: &Vm, id: ImageId, pc: AppPc, target: Target) -> bool {
-    vm.code().known(pc, target.context).is_some() || has(vm.code().units.of(id), target)
+    vm.code().known(pc, target.context).is_some() || has(vm.code().units().of(id), target)
 }
 
 fn has(units: &[Bound], target: Target) -> bool {
@@ -156,7 +156,7 @@ fn siblings_of(vm: &Vm, id: ImageId, fresh: &[FragmentId], approach: Approach) -
         Approach::AllBranches => &[],
         _ => near,
     };
-    let units = vm.code().units.of(id);
+    let units = vm.code().units().of(id);
     let exits = units.iter();
     let exits = exits.flat_map(|unit| unit.executed_exits(heads, explore::NEAR));
     let exits = exits.map(|(head, off, context)| (head, Target { off, context }));

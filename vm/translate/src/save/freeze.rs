@@ -50,7 +50,7 @@ pub fn in_passing(vm: &mut Vm) {
     }
     let started = time::ticks();
     let allowance = &mut Allowance::in_passing();
-    for id in vm.code().images.ids() {
+    for id in vm.code().images().ids() {
         remove_damaged(vm, id);
         if let Some((key, dir, name)) = freeze(vm, id, allowance, &AddNothing) {
             let (code, library) = vm.code_and_library();
@@ -68,7 +68,7 @@ pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explor
         return;
     }
     let started = time::ticks();
-    for id in vm.code().images.ids() {
+    for id in vm.code().images().ids() {
         remove_damaged(vm, id);
         freeze(vm, id, allowance, explorer);
     }
@@ -103,11 +103,14 @@ fn keep_cap(vm: &mut Vm) {
     }
     let cap = vm.config().db_cap;
     let (code, library) = vm.code_and_library();
-    let needed = code.images.iter().filter_map(|(_, image)| image.identity());
+    let needed = code
+        .images()
+        .iter()
+        .filter_map(|(_, image)| image.identity());
     let needed = needed.collect();
-    let ids = code.images.ids();
+    let ids = code.images().ids();
     let keys: Vec<Option<Key>> = ids
-        .map(|id| match code.units.of(id) {
+        .map(|id| match code.units().of(id) {
             [] => None,
             _ => code.key_of(library, id),
         })
@@ -209,7 +212,7 @@ impl Draft {
         let mut names = dir.as_ref().map(Folder::unit_names).unwrap_or_default();
         let seq = names.last().map_or(0, |n| n.seq.saturating_add(1));
         if let Some(dir) = &dir {
-            let ours = vm.code().units.of(id).iter().map(Bound::name).collect();
+            let ours = vm.code().units().of(id).iter().map(Bound::name).collect();
             tidy::drop_copies(dir, &mut names, ours);
         }
         Some(Self {
@@ -227,7 +230,7 @@ impl Draft {
 
 /// The image's fragments that may be frozen, in order of first execution.
 pub(super) fn savable(vm: &Vm, id: ImageId) -> impl Iterator<Item = FragmentId> {
-    let image = vm.code().images.get(id);
+    let image = vm.code().images().get(id);
     let (kept, reach) = (image.may_be_kept(), Reach::of(image));
     let wanted = move |f: &Fresh| {
         kept && f.context().without(Context::CONTINUATION) == Context::CANONICAL
@@ -243,7 +246,7 @@ fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
         return;
     };
     for name in worth_opening(dir, draft.names.clone()) {
-        if vm.code().units.of(id).iter().any(|u| u.name() == name) {
+        if vm.code().units().of(id).iter().any(|u| u.name() == name) {
             continue;
         }
         let Some(unit) = vm.code().peek_unit(dir, &name, &draft.key, id) else {
@@ -352,7 +355,7 @@ fn write(
 
 /// The contents of a unit file with only the fragments `fresh`.
 fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[FragmentId]) -> Result<Vec<u8>, String> {
-    let image = vm.code().images.get(id);
+    let image = vm.code().images().get(id);
     let pieces: Vec<Piece<'_>> = fresh
         .iter()
         .map(|n| {

@@ -158,7 +158,7 @@ fn what_a_sibling_has_saved_is_not_saved_again() {
     let mut third = disk.run();
     third.look_up(CODE);
     let image = third.image;
-    let units = third.vm.code().units.of(image).iter();
+    let units = third.vm.code().units().of(image).iter();
     let sizes: Vec<u32> = units.map(|unit| unit.fragments()).collect();
     assert_eq!(sizes, [1, 1]);
 }
@@ -212,7 +212,7 @@ fn a_run_that_explores_adds_the_other_sides_of_branches() {
     assert!(explorer.vm.code().figures().traces_anticipated > 0);
     let later = run(&disk, &[CODE, TARGET]);
     assert_eq!(later.compiled(), 0);
-    let units = later.vm.code().units.of(later.image).iter();
+    let units = later.vm.code().units().of(later.image).iter();
     let exits = units.flat_map(|unit| unit.executed_exits(&[], 0));
     let mut heads: Vec<i32> = exits.map(|(head, _, _)| head.0).collect();
     heads.dedup();

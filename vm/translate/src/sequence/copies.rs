@@ -89,7 +89,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
     }
     let request = Request {
         pc: head,
-        image: vm.code().images.get(region.image).base,
+        image: vm.code().images().get(region.image).base,
         context,
         bytes: &bytes,
         end: BytesEnd::Limit,

@@ -26,12 +26,12 @@ pub(super) fn to(vm: &mut Vm, n: usize, pc: AppPc) -> Option<CachePc> {
 }
 
 fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> {
-    let region = vm.code().images.region(pc)?;
+    let region = vm.code().images().region(pc)?;
     let copy = vm.rseq().copy(n);
     let (descriptor, expected, context) = (copy.descriptor, copy.expected, copy.context);
     let request = Request {
         pc,
-        image: vm.code().images.get(region.image).base,
+        image: vm.code().images().get(region.image).base,
         context,
         bytes: &[],
         end: BytesEnd::Limit,

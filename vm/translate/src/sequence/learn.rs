@@ -52,8 +52,8 @@ pub(super) fn descriptor(vm: &mut Vm, address: u64) -> Option<Sequence> {
     if kind != 0 || len == 0 || len > LONGEST {
         return None;
     }
-    let region = vm.code().images.region(AppPc(start))?;
-    let base = vm.code().images.get(region.image).base;
+    let region = vm.code().images().region(AppPc(start))?;
+    let base = vm.code().images().get(region.image).base;
     let end = start + len;
     let signature = peek::read_value::<[u8; 4]>(abort.wrapping_sub(4))?;
     let sane = end <= region.end && !(start..end).contains(&abort);
@@ -86,13 +86,13 @@ fn learn(vm: &mut Vm, sequence: Sequence) {
 }
 
 fn discard_code(vm: &mut Vm, start: u64, end: u64) {
-    vm.code_mut().images.put_off_limits(start, end);
+    vm.code_mut().images_mut().put_off_limits(start, end);
     changes::fragments(vm, start, end);
 }
 
 /// Whether `address` looks like an abort handler for which the app will build a descriptor.
 fn is_abort_handler(vm: &Vm, address: u64) -> bool {
-    if vm.code().images.region(AppPc(address)).is_none() {
+    if vm.code().images().region(AppPc(address)).is_none() {
         return false;
     }
     let signature = peek::read_value::<[u8; 4]>(address.wrapping_sub(4));
