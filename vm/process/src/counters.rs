@@ -38,17 +38,13 @@ pub fn globals(thread: &Thread) -> Vec<u64> {
 /// Stores the counters of `thread`, which is about to end.
 pub fn retire(vm: &mut Vm, thread: &Thread) {
     let counts = globals(thread);
-    if counts.iter().any(|count| *count != 0) {
-        vm.ended.threads.push((thread.index, thread.tid, counts));
-    }
-    let per_image = vm.tool.image_counters();
-    for (_, image) in vm.code.images.iter() {
+    let per_image = vm.tool().image_counters();
+    let (ended, images) = vm.ended_and_images();
+    ended.add_thread((thread.index, thread.tid, counts));
+    for (_, image) in images.iter() {
         for i in 0..u64::from(per_image) {
             let disp = image.counters + 8 * i;
-            let value = thread.counter(disp);
-            if value != 0 {
-                *vm.ended.images.entry(disp).or_default() += value;
-            }
+            ended.add_to_image(disp, thread.counter(disp));
         }
     }
 }
@@ -58,16 +54,16 @@ pub fn retire(vm: &mut Vm, thread: &Thread) {
 pub fn image_total(vm: &Vm, image: &Image, index: u32) -> u64 {
     let disp = image.counters + 8 * u64::from(index);
     // SAFETY: the list holds live threads, and the VM lock is held.
-    let live: u64 = vm.threads.all().map(|t| t.counter(disp)).sum();
-    live + vm.ended.images.get(&disp).copied().unwrap_or(0)
+    let live: u64 = vm.threads().all().map(|t| t.counter(disp)).sum();
+    live + vm.ended().of_image(disp)
 }
 
 /// Sets all counters to zero, in a forked child.
 pub fn reset(vm: &mut Vm, thread: &mut Thread) {
-    vm.ended = Ended::default();
+    *vm.ended_mut() = Ended::default();
     thread.area.counters = [0; GLOBAL_COUNTERS];
-    let per_image = u64::from(vm.tool.image_counters());
-    for (_, image) in vm.code.images.iter() {
+    let per_image = u64::from(vm.tool().image_counters());
+    for (_, image) in vm.code().images().iter() {
         for i in 0..per_image {
             let cell = (thread.area.self_ptr + image.counters + 8 * i) as *mut u64;
             // SAFETY: inside this thread's counter reservation.
