@@ -23,7 +23,7 @@ const PLAN: &[(&str, &[&str])] = &[
     ("vm/process",      &["vm/abi", "vm/seccomp", "vm/os", "vm/inject", "vm/codecache", "vm/jit", "tools/api"]),
     ("vm/translate",    &["vm/abi", "vm/os", "vm/store", "vm/codecache", "vm/jit", "vm/offline", "vm/process", "relocator", "persist", "tools/api"]),
     ("vm/listing",      &["vm/os", "vm/process"]),
-    ("vm/engine",       &["vm/abi", "vm/seccomp", "vm/os", "vm/store", "vm/inject", "vm/codecache", "vm/jit", "vm/process", "vm/translate", "vm/listing", "relocator", "tools/api"]),
+    ("vm/engine",       &["vm/abi", "vm/seccomp", "vm/os", "vm/inject", "vm/codecache", "vm/jit", "vm/process", "vm/translate", "vm/listing", "relocator", "tools/api"]),
     ("tools/sdk",       &["tools/api"]),
     ("tools/testing",   &["vm/abi", "vm/jit", "relocator", "tools/api"]),
     ("tools/null",      &["tools/api", "tools/sdk"]),

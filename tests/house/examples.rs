@@ -2,6 +2,7 @@
 
 use crate::check;
 use crate::crates::{Crate, Kind, Root};
+use crate::fields;
 use crate::house::House;
 use crate::parse;
 use crate::safety::undocumented;
@@ -289,4 +290,15 @@ fn a_dependency_that_no_crate_asks_for_is_found() {
         of_workspace(workspace, &manifests).collect::<Vec<_>>(),
         ["left"]
     );
+}
+
+#[test]
+fn fields_that_other_files_reach_are_found() {
+    let text = "pub struct A { a: u8, pub b: u8, pub(crate) c: u8 } struct B(u8, pub u8); mod m {}";
+    let open = |name| fields::open(text, name, fields::is_seen);
+    assert_eq!(open("A"), Some(vec!["b".into(), "c".into()]));
+    assert_eq!(open("B"), Some(vec!["1".into()]));
+    assert_eq!([open("m"), open("C")], [None, None]);
+    let public = fields::open(text, "A", fields::is_public);
+    assert_eq!(public, Some(vec!["b".into()]));
 }

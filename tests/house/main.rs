@@ -1,6 +1,6 @@
 //! Checks the plan of the house on the sources themselves: no large circles of files, crates
 //! of a size that a reader can hold in mind, arrows that point down, tests where logic is
-//! pure, and a reason for every `unsafe`.
+//! pure, state that only its own file changes, and a reason for every `unsafe`.
 //!
 //! `cargo test -p ppin-tests --test house -- --nocapture numbers` prints what is measured; with
 //! `PPIN_HOUSE=vm/engine`, also the arrows of the circles in that crate.
@@ -10,6 +10,7 @@ mod attributes;
 mod check;
 mod code;
 mod crates;
+mod fields;
 mod graph;
 mod house;
 mod imports;
@@ -56,6 +57,11 @@ fn pure_crates_have_their_tests() {
 #[test]
 fn no_static_holds_code() {
     check::report(&check::hidden_calls(House::ours()));
+}
+
+#[test]
+fn state_is_changed_by_its_own_methods() {
+    check::report(&fields::complaints());
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::cache::CodeCache;
 use crate::fresh::{FragmentId, Fresh, Reached};
 use crate::image::ImageId;
 use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::area::Area;
 use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
 use ppin_relocator::Fragment;
@@ -88,6 +89,30 @@ impl CodeCache {
             let directory = &mut self.fresh.directory;
             directory.mark_reached(id, Reached::Indirectly);
         }
+    }
+
+    /// Lets the thread with `area`, which is in the VM, find `entry` for `target` by itself.
+    pub fn bring_near(&mut self, area: &Area, target: AppPc, entry: CachePc) {
+        self.ibl.bring_near(area, target.0, entry.0);
+    }
+
+    /// A thread begins, whose own table of indirect jumps is empty.
+    ///
+    /// # Safety
+    /// The area stays mapped until [`CodeCache::end_thread`], and its table is of zeroes.
+    pub unsafe fn begin_thread(&mut self, area: *const Area) {
+        // SAFETY: the caller's promise.
+        unsafe { self.ibl.add_thread(area) };
+    }
+
+    /// A thread ends.
+    pub fn end_thread(&mut self, area: &Area) {
+        self.ibl.remove_thread(area);
+    }
+
+    /// This process is a forked child, whose only thread has `area`.
+    pub fn keep_only_thread(&mut self, area: &Area) {
+        self.ibl.keep_only_thread(area);
     }
 
     /// Indirect branches that the table did not know.

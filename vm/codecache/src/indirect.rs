@@ -142,25 +142,25 @@ impl IblTable {
     ///
     /// # Safety
     /// The area stays mapped until [`IblTable::remove_thread`], and its table is of zeroes.
-    pub unsafe fn add_thread(&mut self, area: *const Area) {
+    pub(crate) unsafe fn add_thread(&mut self, area: *const Area) {
         // SAFETY: the caller's promise.
         let area: &'static Area = unsafe { &*area };
         self.near.add(&area.near);
     }
 
     /// A thread ends.
-    pub fn remove_thread(&mut self, area: &Area) {
+    pub(crate) fn remove_thread(&mut self, area: &Area) {
         self.near.remove(&area.near);
     }
 
     /// This process is a forked child, whose only thread has `area`.
-    pub fn keep_only_thread(&mut self, area: &Area) {
+    pub(crate) fn keep_only_thread(&mut self, area: &Area) {
         self.near.keep_only(&area.near);
     }
 
     /// Lets the thread with `area`, which is in the VM, find `target` for app address `tag` by
     /// itself.
-    pub fn bring_near(&mut self, area: &Area, tag: u64, target: u64) {
+    pub(crate) fn bring_near(&mut self, area: &Area, tag: u64, target: u64) {
         self.near.put(&area.near, tag, target);
     }
 

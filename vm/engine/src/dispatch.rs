@@ -31,9 +31,9 @@ fn dispatch(thread: &mut Thread) -> CachePc {
     thread.signals.faults = 0;
     let epoch = {
         let mut vm = vm::lock();
-        vm.stats.vm_entries += 1;
+        vm.stats_mut().entered();
         sequence::announced_unseen(&mut vm, thread);
-        vm.code.epoch()
+        vm.code().epoch()
     };
     let step = lockstep::before(thread);
     let entry = go_on(thread);
@@ -83,9 +83,9 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
         sequence::clear_discarded(vm, thread);
         thread.epoch = epoch;
         gate::ret::forget(&thread.area, 1, u64::MAX);
-        let known = vm.threads.all().map(|t| t.epoch);
+        let known = vm.threads().all().map(|t| t.epoch);
         let oldest = known.min().unwrap_or(0);
-        vm.code.reclaim(oldest);
+        vm.code_mut().reclaim(oldest);
     }
 }
 
@@ -94,12 +94,12 @@ fn leave_exit(record: u64) -> CachePc {
     // SAFETY: stubs pass the address of their own record.
     let exit = unsafe { (record as *const ExitRec).read() };
     let mut vm = vm::lock();
-    let target = ImageOff(exit.target).at(vm.code.base_at(record));
+    let target = ImageOff(exit.target).at(vm.code().base_at(record));
     let entry = lookup(&mut vm, target, Context(exit.context));
     // A flush may have retired the exit's own code.
-    let in_use = vm.code.fresh_at(record).is_some() || vm.code.in_units(record);
+    let in_use = vm.code().fresh_at(record).is_some() || vm.code().in_units(record);
     if in_use && may_link(&vm, entry) {
-        vm.code.link(record, &exit, entry);
+        vm.code_mut().link(record, &exit, entry);
     }
     entry
 }
@@ -107,10 +107,10 @@ fn leave_exit(record: u64) -> CachePc {
 /// Whether a fragment may be linked to `entry`. The code behind a link must be valid until the link
 /// is removed.
 fn may_link(vm: &Vm, entry: CachePc) -> bool {
-    if vm.config.flags & flag::LOCKSTEP != 0 {
+    if vm.config().flags & flag::LOCKSTEP != 0 {
         return false;
     }
-    let fresh = vm.code.fragment_at(entry.0);
+    let fresh = vm.code().fragment_at(entry.0);
     fresh.is_none_or(|fresh| fresh.may_be_linked_at(entry))
 }
 
@@ -120,7 +120,7 @@ fn indirect(thread: &mut Thread) -> CachePc {
     let mut vm = vm::lock();
     let entry = lookup(&mut vm, target, Context::CANONICAL);
     if may_link(&vm, entry) {
-        vm.code.link_indirect(target, entry);
+        vm.code_mut().link_indirect(target, entry);
         bring_near(&mut vm, thread, target, entry);
     }
     entry
@@ -132,7 +132,7 @@ fn bring_near(vm: &mut Vm, thread: &mut Thread, target: AppPc, entry: CachePc) {
     if thread.area.near_countdown == 0 {
         thread.area.near_countdown = NEAR_PERIOD;
         if !sampling::is_on() {
-            vm.code.ibl.bring_near(&thread.area, target.0, entry.0);
+            vm.code_mut().bring_near(&thread.area, target, entry);
         }
     }
 }
@@ -145,7 +145,7 @@ fn trap(thread: &mut Thread) -> CachePc {
         return entry;
     }
     let mut vm = vm::lock();
-    let pc = ImageOff(rec.pc).at(vm.code.base_at(thread.operand));
+    let pc = ImageOff(rec.pc).at(vm.code().base_at(thread.operand));
     if rec.kind == Trap::Changed as u32 {
         return changed(&mut vm, thread, pc);
     }
@@ -204,13 +204,13 @@ fn changed(vm: &mut Vm, thread: &mut Thread, pc: AppPc) -> CachePc {
     };
     let paused = thread.area.pace < 0;
     thread.area.pace = PACE;
-    let compiled = vm.code.figures.traces_compiled;
+    let compiled = vm.code().figures().traces_compiled;
     let entry = lookup(vm, pc, context);
-    if let Some(id) = vm.code.fresh_at(thread.operand) {
-        let fresh = vm.code.fragment(id);
+    if let Some(id) = vm.code().fresh_at(thread.operand) {
+        let fresh = vm.code().fragment(id);
         // The part before the change is kept as long as each change is a different one: that part
         // may be the code that makes the changes.
-        let anew = vm.code.figures.traces_compiled != compiled;
+        let anew = vm.code().figures().traces_compiled != compiled;
         let stands = anew && pc != fresh.pc() || paused && compile::unchanged(fresh);
         if fresh.is_in_use() && fresh.entry() != entry && !stands {
             changes::discard(vm, id);

@@ -141,7 +141,7 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
     let vm = vm::lock();
     let name = path.rsplit('/').next().unwrap_or_default();
     let hidden: Vec<_> = ours::all(&vm).collect();
-    let list = |text: &[u8]| mappings::native(text, &hidden, &vm.code.guards.pages());
+    let list = |text: &[u8]| mappings::native(text, &hidden, &vm.code().guards().pages());
     if matches!(name, "maps" | "smaps") {
         return list(&text);
     }
@@ -165,11 +165,11 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
 fn ours(vm: &Vm) -> Sizes {
     let hidden: Vec<_> = ours::all(vm).collect();
     let smaps = read(SMAPS).unwrap_or_default();
-    sizes::of(&smaps, &hidden, vm.code.guards.pages().len())
+    sizes::of(&smaps, &hidden, vm.code().guards().pages().len())
 }
 
 fn signals(vm: &Vm, tid: i32) -> Option<Signals> {
-    let mut threads = vm.threads.all();
+    let mut threads = vm.threads().all();
     let thread = threads.find(|thread: &&Thread| thread.tid == tid)?;
     let process = thread.process();
     let [ignored, caught] = process.actions.ignored_and_caught();

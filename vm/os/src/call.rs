@@ -1,24 +1,22 @@
-//! System calls of the runtime itself, each judged by the app's filters first.
+//! System calls of the runtime itself, each permitted by the app's filters first.
 //!
 //! # Safety
 //! A system call can do anything to memory, so [`call`] is unsafe and the wrappers
 //! in this crate say what their callers owe.
 
 use crate::errno::{Result, check};
-use crate::filter;
-use crate::kernel::app_call;
-use ppin_seccomp::Action;
+use crate::kernel::Kernel;
 
 /// Executes system call `nr` for the VM and returns the kernel's raw value. A call that the app's
-/// filters would refuse is not made: it fails with the error of [`filter::error`].
+/// filters would refuse is not made: it fails with the error of [`Kernel::permit`].
 ///
 /// # Safety
 /// As the system call itself: pointers must be valid for what the kernel does.
 pub unsafe fn raw(nr: u32, args: [usize; 6]) -> isize {
-    match filter::verdict(nr, &args) {
+    match Kernel::of_this_thread().permit(nr, args) {
         // SAFETY: the caller's promise.
-        Action::Allow => unsafe { app_call(nr, args) },
-        refused => filter::error(refused).raw(),
+        Ok(permit) => unsafe { permit.execute() },
+        Err(refused) => refused.raw(),
     }
 }
 

@@ -1,15 +1,14 @@
-//! Which system calls the VM may make for itself.
+//! The app's seccomp filters: which of them confine which thread.
 //!
-//! Every call that the VM makes for itself asks [`verdict`] first (see [`crate::call::raw`]). A
-//! call that the app's filters would refuse is not made; it fails, and only the VM notices. Calls
-//! made for the app go straight to the kernel: the filter's verdict on them is the app's business.
+//! Every call that the VM makes for itself is judged by them first ([`crate::kernel::Kernel`]). A
+//! call that they would refuse is not made; it fails, and only the VM notices. Calls made for the
+//! app go straight to the kernel: the filter's verdict on them is the app's business.
 //!
 //! Each thread's area points at the filters that confine the thread. While all threads are confined
 //! alike, one static holds their common filters. Otherwise the thread is found by its gs base.
 //! While gs holds the app's base (for the length of one app instruction), the thread is unknown,
 //! and a call that any thread's filters forbid is forbidden.
 
-use crate::errno::Errno;
 use crate::{c, copy, fsgs, regions};
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -106,30 +105,18 @@ pub fn any() -> bool {
     ANY.load(Ordering::Relaxed)
 }
 
-/// The verdict of the app's filters on a call of the running thread.
-#[must_use]
-pub fn verdict(nr: u32, args: &[usize; 6]) -> Action {
-    if any() {
-        judge(nr, args)
-    } else {
-        Action::Allow
-    }
-}
-
-/// Whether the app's filters allow call `nr`, for calls whose arguments do not matter.
-#[must_use]
-pub fn allows(nr: u32) -> bool {
-    verdict(nr, &[0; 6]) == Action::Allow
+/// The filters that judge the calls of the running thread.
+pub(crate) fn of_this_thread() -> Option<&'static Confinement> {
+    if any() { find_own() } else { None }
 }
 
 #[cold]
-fn judge(nr: u32, args: &[usize; 6]) -> Action {
-    let mine = if MIXED.load(Ordering::Relaxed) {
+fn find_own() -> Option<&'static Confinement> {
+    if MIXED.load(Ordering::Relaxed) {
         this_thread().map_or_else(|| read(&ALL), of)
     } else {
         read(&ALL)
-    };
-    mine.map_or(Action::Allow, |it| it.verdict(&call(nr, args)))
+    }
 }
 
 /// A call of the runtime, as the data that filters judge.
@@ -140,15 +127,6 @@ pub fn call(nr: u32, args: &[usize; 6]) -> Call {
         arch: ARCH_X86_64,
         ip: CALLER.load(Ordering::Relaxed),
         args: args.map(|arg| arg as u64),
-    }
-}
-
-/// The error to report for a call that was not made because of the verdict `refused`.
-#[must_use]
-pub fn error(refused: Action) -> Errno {
-    match refused {
-        Action::Error(number) => Errno(i32::from(number)),
-        _ => Errno::ENOSYS,
     }
 }
 

@@ -2,7 +2,7 @@
 //! locks and signals.
 //!
 //! ```text
-//! kernel, filter, call     the syscall instruction; what filters allow; the runtime's own calls
+//! kernel, filter, call     the syscall instruction and its permits; filters; the runtime's own calls
 //! memory/                  mappings, their places, reserves, reads that may fault
 //! files/                   files, folders, descriptors, the list of mappings
 //! process/                 processes, threads, signals, segments, locks, clocks
@@ -31,7 +31,7 @@ pub mod report;
 pub use call::{call, raw};
 pub use errno::{Errno, Result, check};
 pub use files::{descriptor, dir, file, mapped, maps};
-pub use kernel::app_call;
+pub use kernel::{Kernel, Permit};
 pub use memory::{budget, heap, limits, mem, page, peek, place, plain, regions, stock, userfault};
 use memory::{copy, reserve, spare, stretches};
 pub use process::{auxv, frame, futex, lock, proc, processor, segment, siginfo, signals, time};

@@ -10,13 +10,16 @@ use ppin_os::maps::MapEntry;
 /// Registers executable memory and names the image that it belongs to. `doubtful`: the mapping may
 /// be any piece of its file, not the first.
 pub fn add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>, doubtful: bool) -> ImageId {
-    let before = vm.code.images.len();
-    let named = vm.code.images.name(entry, file.as_ref(), doubtful);
-    let id = vm.code.images.add(entry, file, named);
-    if vm.code.images.len() != before {
+    let before = vm.code().images().len();
+    let named = vm
+        .code_mut()
+        .images_mut()
+        .name(entry, file.as_ref(), doubtful);
+    let id = vm.code_mut().images_mut().add(entry, file, named);
+    if vm.code().images().len() != before {
         let counters = counters::block(vm, id);
-        vm.code.images.set_counters(id, counters);
-        let (path, base) = (&entry.path, vm.code.images.get(id).base);
+        vm.code_mut().images_mut().set_counters(id, counters);
+        let (path, base) = (&entry.path, vm.code().images().get(id).base);
         vm.log(format_args!("image {path} at {:#x}", base.0));
     }
     id
@@ -25,7 +28,7 @@ pub fn add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>, doubtful: bool) ->
 /// The region of `pc`. An unknown address is looked up in the kernel's list: memory can become
 /// executable in ways that no system call has shown to the VM.
 pub fn region(vm: &mut Vm, pc: AppPc) -> Option<Region> {
-    if let Some(region) = vm.code.images.region(pc) {
+    if let Some(region) = vm.code().images().region(pc) {
         return Some(region);
     }
     let maps = ppin_os::maps::read().ok()?;
@@ -33,7 +36,7 @@ pub fn region(vm: &mut Vm, pc: AppPc) -> Option<Region> {
         .iter()
         .find(|m| (m.start..m.end).contains(&pc.0) && m.executable)?;
     add_from_list(vm, entry, true);
-    vm.code.images.region(pc)
+    vm.code().images().region(pc)
 }
 
 /// Registers all memory that is executable when the app starts.
@@ -56,4 +59,29 @@ fn add_from_list(vm: &mut Vm, entry: &MapEntry, doubtful: bool) {
         .ok()
         .filter(|s| entry.inode != 0 && s.ino == entry.inode);
     add(vm, entry, stat, doubtful);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use ppin_os::{mem, peek, place};
+
+    #[test]
+    fn memory_that_became_executable_unseen_is_found_in_the_kernels_list() {
+        peek::never_fault();
+        let mut vm = testing::vm();
+        let code = place::anywhere(mem::PAGE, mem::RWX).expect("there is memory");
+        let data = place::anywhere(mem::PAGE, mem::RW).expect("there is memory");
+        assert!(vm.code().images().region(AppPc(code)).is_none());
+        let found = region(&mut vm, AppPc(code + 8)).expect("it is executable");
+        assert!((found.start..found.end).contains(&code) && found.writable);
+        assert!(region(&mut vm, AppPc(data)).is_none());
+        let images = vm.code().images().len();
+        assert_eq!(
+            region(&mut vm, AppPc(code)).map(|r| r.image),
+            Some(found.image)
+        );
+        assert_eq!(vm.code().images().len(), images, "it is known now");
+    }
 }

@@ -113,3 +113,71 @@ fn string(boot: &BootHeader, s: Str) -> String {
     };
     String::from_utf8_lossy(bytes).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::boxed::Box;
+    use ppin_abi::boot::BOOTSTRAP_MAX;
+
+    /// A boot block with texts behind the header.
+    #[repr(C)]
+    struct Block {
+        header: BootHeader,
+        texts: [u8; 16],
+    }
+
+    fn block(texts: [u8; 16]) -> Box<Block> {
+        // SAFETY: integers only.
+        let mut block: Box<Block> = Box::new(unsafe { core::mem::zeroed() });
+        block.texts = texts;
+        block.header.len = size_of::<Block>() as u32;
+        block
+    }
+
+    const fn text(at: u32, len: u32) -> Str {
+        Str {
+            at: size_of::<BootHeader>() as u32 + at,
+            len,
+        }
+    }
+
+    #[test]
+    fn texts_are_read_from_the_block_and_lists_divided() {
+        let mut boot = block(*b"/db/one:/db/two:");
+        boot.header.db = text(0, 7);
+        boot.header.db_stack = text(0, 16);
+        let config = Config::read(&boot.header);
+        assert_eq!((&*config.db, &*config.tool), ("/db/one", ""));
+        assert_eq!(config.db_stack, ["/db/one", "/db/two"]);
+        assert!(boot.header.saved.len() == BOOTSTRAP_MAX && config.reads() && config.writes());
+    }
+
+    #[test]
+    fn a_text_that_leaves_the_block_is_empty() {
+        let mut boot = block([b'x'; 16]);
+        boot.header.db = text(1, 15);
+        boot.header.tool = text(1, 16);
+        boot.header.note = text(u32::MAX / 2, u32::MAX);
+        let config = Config::read(&boot.header);
+        assert_eq!(
+            (config.db.len(), &*config.tool, &*config.note),
+            (15, "", "")
+        );
+    }
+
+    #[test]
+    fn a_database_is_used_as_the_mode_says() {
+        let mut boot = block([b'x'; 16]);
+        boot.header.db = text(0, 1);
+        let uses = [0, 1, 2].map(|mode| {
+            boot.header.cache_mode = mode;
+            let config = Config::read(&boot.header);
+            (config.reads(), config.writes())
+        });
+        assert_eq!(uses, [(true, true), (true, false), (false, false)]);
+        (boot.header.cache_mode, boot.header.db) = (0, Str::default());
+        let config = Config::read(&boot.header);
+        assert!(!config.reads() && !config.writes(), "there is none");
+    }
+}

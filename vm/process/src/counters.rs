@@ -26,7 +26,7 @@ pub fn reserve(tool: &dyn Tool, optimize: Optimize) -> u64 {
 /// The cells of the global counters in each thread.
 #[must_use]
 pub fn cells(vm: &Vm) -> Cells {
-    Cells::new(vm.tool.global_counters(), vm.config.optimize)
+    Cells::new(vm.tool().global_counters(), vm.config().optimize)
 }
 
 /// Displacement of the counters of image `id`. Images beyond [`MAX_IMAGES`] share
@@ -34,7 +34,7 @@ pub fn cells(vm: &Vm) -> Cells {
 #[must_use]
 pub fn block(vm: &Vm, id: ImageId) -> u64 {
     let n = u64::from(id.0).min(MAX_IMAGES - 1);
-    u64::from(CELLS) + cells(vm).bytes() + 8 * u64::from(vm.tool.image_counters()) * n
+    u64::from(CELLS) + cells(vm).bytes() + 8 * u64::from(vm.tool().image_counters()) * n
 }
 
 /// Global counter `index` of `thread`; 0 if there is none.
@@ -54,17 +54,13 @@ pub fn globals(thread: &Thread, cells: Cells) -> Vec<u64> {
 /// Stores the counters of `thread`, which is about to end.
 pub fn retire(vm: &mut Vm, thread: &Thread) {
     let counts = globals(thread, cells(vm));
-    if counts.iter().any(|count| *count != 0) {
-        vm.ended.threads.push((thread.index, thread.tid, counts));
-    }
-    let per_image = vm.tool.image_counters();
-    for (_, image) in vm.code.images.iter() {
+    let per_image = vm.tool().image_counters();
+    let (ended, images) = vm.ended_and_images();
+    ended.add_thread((thread.index, thread.tid, counts));
+    for (_, image) in images.iter() {
         for i in 0..u64::from(per_image) {
             let disp = image.counters + 8 * i;
-            let value = thread.counter(disp);
-            if value != 0 {
-                *vm.ended.images.entry(disp).or_default() += value;
-            }
+            ended.add_to_image(disp, thread.counter(disp));
         }
     }
 }
@@ -74,19 +70,19 @@ pub fn retire(vm: &mut Vm, thread: &Thread) {
 pub fn image_total(vm: &Vm, image: &Image, index: u32) -> u64 {
     let disp = image.counters + 8 * u64::from(index);
     // SAFETY: the list holds live threads, and the VM lock is held.
-    let live: u64 = vm.threads.all().map(|t| t.counter(disp)).sum();
-    live + vm.ended.images.get(&disp).copied().unwrap_or(0)
+    let live: u64 = vm.threads().all().map(|t| t.counter(disp)).sum();
+    live + vm.ended().of_image(disp)
 }
 
 /// Sets all counters to zero, in a forked child.
 pub fn reset(vm: &mut Vm, thread: &mut Thread) {
-    vm.ended = Ended::default();
+    *vm.ended_mut() = Ended::default();
     let cells = cells(vm);
     for index in 0..cells.counters() {
         cells.of(index).for_each(|disp| clear(thread, disp.into()));
     }
-    let per_image = u64::from(vm.tool.image_counters());
-    for (_, image) in vm.code.images.iter() {
+    let per_image = u64::from(vm.tool().image_counters());
+    for (_, image) in vm.code().images().iter() {
         (0..per_image).for_each(|i| clear(thread, image.counters + 8 * i));
     }
 }
@@ -99,5 +95,57 @@ fn clear(thread: &mut Thread, disp: u64) {
         if cell.read() != 0 {
             cell.write(0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use crate::translate::correct;
+
+    /// Adds `amount` to two cells of counter `index`.
+    fn count(thread: &mut Thread, cells: Cells, index: u32, amount: i64) {
+        let [first, last] = [0, cells.colours() - 1].map(|c| u64::from(cells.disp(index, c)));
+        correct(
+            thread,
+            &[(first, amount), (last, amount)].into_iter().collect(),
+        );
+    }
+
+    #[test]
+    fn a_counter_is_the_sum_of_its_cells() {
+        let mut vm = testing::vm();
+        let (thread, cells) = (testing::thread(1), cells(&vm));
+        assert!(cells.colours() > 1);
+        count(thread, cells, 0, 3);
+        count(thread, cells, 1, 5);
+        assert_eq!(globals(thread, cells), [6, 10]);
+        assert_eq!(global(thread, cells, 2), 0, "there are two");
+        retire(&mut vm, thread);
+        assert_eq!(
+            [vm.ended().global(1, 0), vm.ended().global(1, 1)],
+            [Some(6), Some(10)]
+        );
+        assert_eq!(vm.ended().global(1, 2), None);
+    }
+
+    #[test]
+    fn a_forked_child_counts_from_zero() {
+        let mut vm = testing::vm();
+        let (thread, cells) = (testing::thread(1), cells(&vm));
+        count(thread, cells, 1, 5);
+        retire(&mut vm, testing::thread(2));
+        reset(&mut vm, thread);
+        assert_eq!(globals(thread, cells), [0, 0]);
+        assert!(vm.ended().threads().is_empty());
+    }
+
+    #[test]
+    fn images_have_counters_behind_the_cells() {
+        let vm = testing::vm();
+        let first = block(&vm, ImageId(0));
+        assert_eq!(first, u64::from(CELLS) + cells(&vm).bytes());
+        assert_eq!(block(&vm, ImageId(1)), first, "the tool has none");
     }
 }

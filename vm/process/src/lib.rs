@@ -1,7 +1,7 @@
 //! State of the process and its threads, and the gate between the code cache and the VM.
 //!
 //! ```text
-//! vm           the state that all threads share, under one lock
+//! vm           the state that all threads share; vm/locked: its lock
 //! thread/      a thread of the app, and the process that it belongs to
 //! signal/      signal state: masks, dispositions, pending signals
 //! gate/        the assembly between cache and VM; which system calls enter the VM
@@ -27,6 +27,8 @@ pub mod report;
 pub mod sampling;
 pub mod sequences;
 pub mod signal;
+#[cfg(test)]
+mod testing;
 pub mod thread;
 pub mod translate;
 pub mod vm;

@@ -42,7 +42,7 @@ pub fn resolve_notification(thread: &mut Thread, info: &SigInfo) -> SigInfo {
 
 /// A thread of the same process that does not block, or waits for, a signal that `thread` blocks.
 fn receiver(vm: &Vm, thread: &Thread, bit: SigSet) -> Option<i32> {
-    let mut all = vm.threads.all();
+    let mut all = vm.threads().all();
     let takes = |t: &Thread| t.signals.mask & bit == 0 || t.signals.awaited & bit != 0;
     all.find(|t| t.tid != thread.tid && t.shares_process(thread) && takes(t))
         .map(|t| t.tid)
@@ -89,11 +89,87 @@ pub fn hand_over(thread: &mut Thread) {
 pub fn drop_ignored(vm: &Vm, process: &mut Process, signal: u32) {
     debug_assert!(signal <= MAX_SIGNAL, "the caller has looked");
     process.held.forget(bit(signal));
-    for thread in vm.threads.addresses() {
+    for thread in vm.threads().addresses() {
         // SAFETY: the list holds live threads, and the VM lock is held.
         let thread = unsafe { &mut **thread };
         if core::ptr::eq(thread.process(), process) {
             thread.signals.held.forget(bit(signal));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn info(signo: u32, code: i32, sender: u32) -> SigInfo {
+        let mut info = SigInfo::NONE;
+        (info.signo, info.code) = (signo as i32, code);
+        info.rest[0] = u64::from(sender) as _;
+        info
+    }
+
+    #[test]
+    fn a_signal_sent_to_a_thread_is_held_by_it() {
+        let thread = testing::thread(0);
+        keep(thread, &info(c::SIGSEGV, c::SI_TKILL, 1));
+        assert_eq!(thread.signals.held.set(), bit(c::SIGSEGV));
+        assert_eq!(thread.process().held.set(), 0);
+    }
+
+    #[test]
+    fn a_notification_stands_for_the_signal_of_the_process() {
+        let thread = testing::thread(0);
+        let own = proc::pid() as u32;
+        let told = info(c::SIGBUS, c::SI_TKILL, own);
+        assert!(!is_notification(thread, &told), "nothing is held");
+        thread.process().held.put(&info(c::SIGBUS, 0, 7));
+        assert!(is_notification(thread, &told));
+        assert!(!is_notification(
+            thread,
+            &info(c::SIGBUS, c::SI_TKILL, own + 1)
+        ));
+        assert!(!is_notification(
+            thread,
+            &info(c::SIGSEGV, c::SI_TKILL, own)
+        ));
+        keep(thread, &told);
+        assert_eq!(thread.signals.held.set(), 0, "it is no signal of its own");
+        assert_eq!(pending(thread), bit(c::SIGBUS));
+    }
+
+    #[test]
+    fn a_process_wide_signal_goes_to_a_thread_that_takes_it() {
+        let [first, second, stranger] = [0, 1, 2].map(testing::thread);
+        let mut vm = testing::vm_of(testing::config(), first);
+        let signal = bit(c::SIGFPE);
+        second.drop_process();
+        second.set_process(first, true);
+        vm.add_thread(second);
+        vm.add_thread(stranger);
+        second.signals.mask = signal;
+        assert_eq!(receiver(&vm, first, signal), None, "another process's");
+        second.signals.awaited = signal;
+        assert_eq!(receiver(&vm, first, signal), Some(second.tid));
+        (second.signals.mask, second.signals.awaited) = (0, 0);
+        assert_eq!(receiver(&vm, first, signal), Some(second.tid));
+    }
+
+    #[test]
+    fn what_the_app_ignores_is_dropped_from_all_threads_of_the_process() {
+        let [mine, beside, other] = [0, 1, 2].map(testing::thread);
+        let mut vm = testing::vm_of(testing::config(), mine);
+        beside.drop_process();
+        beside.set_process(mine, true);
+        vm.add_thread(beside);
+        vm.add_thread(other);
+        for thread in [&mut *mine, beside, other] {
+            thread.signals.held.put(&info(c::SIGILL, 0, 1));
+        }
+        mine.process().held.put(&info(c::SIGILL, 0, 1));
+        drop_ignored(&vm, mine.process(), c::SIGILL);
+        let left = [mine, beside, other].map(|thread| pending(thread));
+        assert_eq!(left, [0, 0, bit(c::SIGILL)]);
     }
 }

@@ -25,13 +25,30 @@ pub fn is_on() -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
     /// Samples taken.
-    pub sampled: u64,
+    sampled: u64,
     /// Samples in which both copies agreed. The others ended without a result.
-    pub equal: u64,
+    equal: u64,
     /// Instructions compared.
-    pub instructions: u64,
+    instructions: u64,
     /// Time that samples took, in nanoseconds.
-    pub spent_ns: u64,
+    spent_ns: u64,
+}
+
+impl Figures {
+    /// Adds a sample that took `ns` nanoseconds. `agreed`: instructions that were equal; `None`: the
+    /// sample ended without a result.
+    pub fn add(&mut self, agreed: Option<u64>, ns: u64) {
+        self.sampled += 1;
+        self.equal += u64::from(agreed.is_some());
+        self.instructions += agreed.unwrap_or(0);
+        self.spent_ns += ns;
+    }
+
+    /// Time that samples took, in nanoseconds.
+    #[must_use]
+    pub fn spent_ns(&self) -> u64 {
+        self.spent_ns
+    }
 }
 
 impl fmt::Display for Figures {
@@ -46,5 +63,26 @@ impl fmt::Display for Figures {
             "\"check\":{{\"sampled\":{},\"equal\":{},\"skipped\":{skipped},\"instructions\":{},\"time_ns\":{}}},",
             self.sampled, self.equal, self.instructions, self.spent_ns
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    #[test]
+    fn samples_without_a_result_count_as_skipped() {
+        let mut figures = Figures::default();
+        assert_eq!(format!("{figures}"), "", "sampling is off");
+        figures.add(Some(40), 7);
+        figures.add(None, 5);
+        figures.add(Some(2), 1);
+        begin();
+        let text = format!("{figures}");
+        ON.store(false, Relaxed);
+        let expected =
+            r#""check":{"sampled":3,"equal":2,"skipped":1,"instructions":42,"time_ns":13},"#;
+        assert_eq!(text, expected);
     }
 }

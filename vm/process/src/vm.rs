@@ -4,128 +4,58 @@
 //! A thread may die while it waits for the lock, but not while it holds it: signals that arrive in
 //! the VM wait.
 
+mod locked;
+
 use crate::config::Config;
+use crate::ended::Ended;
 use crate::report::stats::Stats;
-use crate::thread::Threads;
+use crate::sequences::Sequences;
+use crate::thread::{Thread, Threads};
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
+pub use locked::{Locked, lock, lock_for_crash_report, unlock_in_child, wake_all, word};
 use ppin_api::Tool;
+use ppin_codecache::CodeCache;
+use ppin_codecache::image::Images;
 use ppin_codecache::unit::Library;
-use ppin_codecache::{CodeCache, Figures};
-use ppin_os::lock::{Guard, Mutex};
 use ppin_os::{Errno, filter, heap, proc};
 
 /// The state of the VM in one process. All access is under the VM lock.
 pub struct Vm {
     /// The configuration that the launcher has passed.
-    pub config: Config,
+    config: Config,
     /// The code cache, and the app images that its code was made from.
-    pub code: CodeCache,
+    code: CodeCache,
     /// The databases.
-    pub library: Library,
+    library: Library,
     /// Live threads.
-    pub threads: Threads,
+    threads: Threads,
     /// Counter values of threads that have ended, by displacement.
-    pub ended: crate::ended::Ended,
+    ended: Ended,
     /// Restartable sequences.
-    pub rseq: crate::sequences::Sequences,
+    rseq: Sequences,
     /// Statistics for `--stats`.
-    pub stats: Stats,
+    stats: Stats,
     /// The error because of which lines of `--log` were lost.
-    pub log_error: Option<Errno>,
+    log_error: Option<Errno>,
     /// The tool.
-    pub tool: &'static dyn Tool,
+    tool: &'static dyn Tool,
     /// The process has written its report, or must not write one.
-    pub report_done: bool,
+    report_done: bool,
     /// The app filters system calls: the VM makes none that the app did not ask for.
-    pub filtered: bool,
+    filtered: bool,
 }
 
 // SAFETY: the raw pointers are to thread mappings; all use is under the lock.
 unsafe impl Send for Vm {}
 
-static VM: Mutex<Option<Vm>> = Mutex::new(None);
 static RUNTIME: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
-
-/// Access to the VM; the lock is released when this is dropped.
-pub struct Locked(Option<Guard<'static, Option<Vm>>>);
-
-impl core::ops::Deref for Locked {
-    type Target = Vm;
-    fn deref(&self) -> &Vm {
-        self.0
-            .as_ref()
-            .and_then(|guard| guard.as_ref())
-            .expect("the VM is initialised at boot")
-    }
-}
-
-impl core::ops::DerefMut for Locked {
-    fn deref_mut(&mut self) -> &mut Vm {
-        self.0
-            .as_mut()
-            .and_then(|guard| guard.as_mut())
-            .expect("the VM is initialised at boot")
-    }
-}
-
-/// Waits for the VM lock. If its last holder died with it, the VM's state is rebuilt.
-#[must_use]
-pub fn lock() -> Locked {
-    let (guard, over) = VM.lock_or_take_over();
-    let mut locked = Locked(Some(guard));
-    // (A process that exits holds the lock to its end, with the VM consistent.)
-    if over && !locked.report_done {
-        locked.rebuild();
-    }
-    locked
-}
-
-/// Takes the VM lock for a crash report: after a short wait even if a thread holds it.
-#[must_use]
-pub fn lock_for_crash_report() -> Locked {
-    const TRIES: u32 = 100;
-    for _ in 0..TRIES {
-        if let Some(guard) = VM.try_lock() {
-            return Locked(Some(guard));
-        }
-        ppin_os::time::sleep_a_millisecond();
-    }
-    VM.reset();
-    lock()
-}
-
-impl Locked {
-    /// Releases the lock while `f` runs, which takes it itself.
-    pub fn unlocked<T>(&mut self, f: impl FnOnce() -> T) -> T {
-        self.0 = None;
-        let result = f();
-        self.0 = lock().0;
-        result
-    }
-}
 
 /// Sets up the VM; `runtime` is the range of the runtime's own code and data.
 pub fn init(vm: Vm, runtime: (u64, u64)) {
     RUNTIME[0].store(runtime.0, Ordering::Relaxed);
     RUNTIME[1].store(runtime.1, Ordering::Relaxed);
-    *VM.lock() = Some(vm);
-}
-
-/// The lock without the VM.
-pub fn word() -> &'static ppin_os::lock::Word {
-    VM.word()
-}
-
-/// Wakes all threads that wait for the lock.
-pub fn wake_all() {
-    VM.wake_all();
-}
-
-/// Frees the lock in a forked child, whose parent held it for both.
-pub fn unlock_in_child() {
-    VM.reset();
-    ppin_os::lock::sharing_ended();
+    locked::put(vm);
 }
 
 /// Start and end of the runtime's image.
@@ -161,21 +91,182 @@ pub fn shares_memory(pid: i32) -> bool {
 }
 
 impl Vm {
-    /// The tool, for callers that do not keep the lock: it lives as long as the VM, and is not
-    /// written to after it was configured.
+    /// The VM at the start of a process.
     #[must_use]
-    pub fn tool_ref(&self) -> &'static dyn Tool {
+    pub fn new(
+        config: Config,
+        tool: &'static dyn Tool,
+        (code, library): (CodeCache, Library),
+        threads: Threads,
+        stats: Stats,
+    ) -> Self {
+        let mut code = code;
+        for thread in threads.all() {
+            // SAFETY: a new structure; see `remove_thread`.
+            unsafe { code.begin_thread(&raw const thread.area) };
+        }
+        Self {
+            config,
+            code,
+            library,
+            threads,
+            ended: Ended::default(),
+            rseq: Sequences::default(),
+            stats,
+            log_error: None,
+            tool,
+            report_done: false,
+            filtered: false,
+        }
+    }
+
+    /// Statistics.
+    #[must_use]
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// Statistics, to add to them.
+    pub fn stats_mut(&mut self) -> &mut Stats {
+        &mut self.stats
+    }
+
+    /// Notes that lines of the log were lost because of `e`.
+    pub(crate) fn lines_were_lost(&mut self, e: Errno) {
+        self.log_error = Some(e);
+    }
+
+    /// The error because of which lines of the log were lost, once.
+    pub(crate) fn take_lost_lines(&mut self) -> Option<Errno> {
+        self.log_error.take()
+    }
+
+    /// Notes that the process reports now; `false` if it has done so.
+    pub fn begin_report(&mut self) -> bool {
+        !core::mem::replace(&mut self.report_done, true)
+    }
+
+    /// The process goes on after its report, and will report again.
+    pub fn report_again(&mut self) {
+        self.report_done = false;
+    }
+
+    /// Whether the app filters system calls.
+    #[must_use]
+    pub fn is_filtered(&self) -> bool {
+        self.filtered
+    }
+
+    /// The app is about to filter system calls. Nothing is saved any more.
+    pub fn confine(&mut self) {
+        self.library.close();
+        self.filtered = true;
+    }
+
+    /// Takes [`Self::confine`] back; `before`: whether calls were filtered before it.
+    pub fn restore_confinement(&mut self, before: bool) {
+        self.filtered = before;
+        if !before {
+            self.library.reopen();
+        }
+    }
+
+    /// The configuration that the launcher has passed.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The code cache, and the app images that its code was made from.
+    #[must_use]
+    pub fn code(&self) -> &CodeCache {
+        &self.code
+    }
+
+    /// The code cache, to change it.
+    pub fn code_mut(&mut self) -> &mut CodeCache {
+        &mut self.code
+    }
+
+    /// The databases.
+    #[must_use]
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// The databases, to use their folders.
+    pub fn library_mut(&mut self) -> &mut Library {
+        &mut self.library
+    }
+
+    /// The code cache, to restore and save its code, and the databases for it.
+    pub fn code_and_library(&mut self) -> (&mut CodeCache, &mut Library) {
+        (&mut self.code, &mut self.library)
+    }
+
+    /// Live threads.
+    #[must_use]
+    pub fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    /// Adds a thread, which has the next number.
+    pub fn add_thread(&mut self, thread: &mut Thread) {
+        // SAFETY: a thread's structure is new, and is removed here before it is unmapped.
+        unsafe { self.code.begin_thread(&raw const thread.area) };
+        self.threads.add(thread);
+    }
+
+    /// Removes a thread.
+    pub fn remove_thread(&mut self, thread: &mut Thread) {
+        self.code.end_thread(&thread.area);
+        self.threads.remove(thread);
+    }
+
+    /// Removes all threads but `thread`, the only one of a forked child.
+    pub fn keep_only_thread(&mut self, thread: &mut Thread) {
+        self.code.keep_only_thread(&thread.area);
+        self.threads.only(thread);
+    }
+
+    /// Counters of threads that have ended.
+    #[must_use]
+    pub fn ended(&self) -> &Ended {
+        &self.ended
+    }
+
+    /// Counters of threads that have ended, to change them.
+    pub(crate) fn ended_mut(&mut self) -> &mut Ended {
+        &mut self.ended
+    }
+
+    /// Counters of threads that have ended, to add to them, and the images that they may be of.
+    pub(crate) fn ended_and_images(&mut self) -> (&mut Ended, &Images) {
+        (&mut self.ended, self.code.images())
+    }
+
+    /// Restartable sequences.
+    #[must_use]
+    pub fn rseq(&self) -> &Sequences {
+        &self.rseq
+    }
+
+    /// Restartable sequences, to learn and translate them.
+    pub fn rseq_mut(&mut self) -> &mut Sequences {
+        &mut self.rseq
+    }
+
+    /// The tool. It lives as long as the VM, and is not written to after it was configured, so
+    /// callers need not keep the lock.
+    #[must_use]
+    pub fn tool(&self) -> &'static dyn Tool {
         self.tool
     }
 
     /// Resets the statistics, the log and the like in a forked child.
     pub fn reset_after_fork(&mut self) {
-        let time = &self.stats.time;
-        let (start_ticks, start_ns) = (time.start_ticks, time.start_ns);
-        self.stats = Stats::default();
-        self.code.figures = Figures::default();
-        self.stats.time.start_ticks = start_ticks;
-        self.stats.time.start_ns = start_ns;
+        self.stats = self.stats.of_child();
+        self.code.forget_figures();
         self.config.started_ns = ppin_os::time::monotonic_ns();
         self.code.leave_to_parent();
         self.report_done = false;
@@ -202,5 +293,49 @@ impl Vm {
         ));
         self.code.start_over();
         self.rseq.forget_copies();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use ppin_abi::boot::flag;
+
+    #[test]
+    fn a_process_reports_once_unless_it_goes_on() {
+        let mut vm = testing::vm();
+        assert!(vm.begin_report() && !vm.begin_report());
+        vm.report_again();
+        assert!(vm.begin_report());
+    }
+
+    #[test]
+    fn nothing_is_saved_while_the_app_filters_calls() {
+        let mut vm = testing::vm();
+        assert!(vm.library().may_save() && !vm.is_filtered());
+        vm.confine();
+        assert!(!vm.library().may_save() && vm.is_filtered());
+        vm.restore_confinement(true);
+        assert!(
+            !vm.library().may_save() && vm.is_filtered(),
+            "an older filter"
+        );
+        vm.restore_confinement(false);
+        assert!(vm.library().may_save() && !vm.is_filtered());
+    }
+
+    #[test]
+    fn a_forked_child_has_done_nothing_yet() {
+        let mut vm = testing::vm();
+        vm.config.flags = flag::STATS;
+        vm.begin_report();
+        vm.code.count_flush();
+        vm.stats.ran_natively("x".into());
+        vm.reset_after_fork();
+        let line = vm
+            .stats
+            .line(&vm.config, "p", &vm.code, crate::counters::cells(&vm));
+        assert!(line.contains("\"flushes\":0") && line.contains("\"native_children\":[]"));
+        assert!(vm.config.started_ns > 0 && vm.begin_report());
     }
 }

@@ -41,7 +41,7 @@ pub fn correct_frame(fpstate: u64) {
 /// The app's address for `stored`, if `stored` is the cache address of an x87 instruction.
 fn app_pointer(vm: &Vm, stored: u64, width: u64) -> Option<u64> {
     let full = if width == 8 {
-        vm.code.in_cache(stored).then_some(stored)
+        vm.code().in_cache(stored).then_some(stored)
     } else {
         vm.with_low_half(stored as u32)
     };
@@ -62,10 +62,25 @@ impl Vm {
     /// The cache address whose low half is `low`.
     fn with_low_half(&self, low: u32) -> Option<u64> {
         const HIGH: u64 = !0xffff_ffff;
-        let starts = self.code.ranges().map(|range| range.0);
+        let starts = self.code().ranges().map(|range| range.0);
         starts
             .flat_map(|start| [start & HIGH, (start & HIGH) + (1 << 32)])
             .map(|high| high | u64::from(low))
-            .find(|address| self.code.in_cache(*address))
+            .find(|address| self.code().in_cache(*address))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn x87_instructions_are_known_behind_prefixes() {
+        peek::never_fault();
+        let is = |bytes: [u8; 8]| is_x87(bytes.as_ptr() as u64);
+        assert!(is([0xd9, 0x05, 0, 0, 0, 0, 0, 0]) && is([0x9b, 0, 0, 0, 0, 0, 0, 0]));
+        assert!(is([0x65, 0x67, 0x41, 0xdd, 0, 0, 0, 0]), "gs, addr32, rex");
+        assert!(!is([0x0f, 0xd9, 0, 0, 0, 0, 0, 0]) && !is([0x65; 8]));
+        assert!(!is_x87(0x10), "nothing is there");
     }
 }

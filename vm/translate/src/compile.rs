@@ -24,8 +24,8 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let mut buffer = [0; MAX_TRACE_BYTES];
     let (mut len, mut end) = fetch(region, pc, &mut buffer);
     let (image, base) = image_of(vm, region, pc);
-    let sequences = vm.rseq.near(pc);
-    let optimize = vm.config.optimize;
+    let sequences = vm.rseq().near(pc);
+    let optimize = vm.config().optimize;
     let mut context = context;
     if let Some(region) = region.filter(|r| r.writable) {
         let first = request(
@@ -50,22 +50,22 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     );
     let mut chosen = ppin_jit::choose(&request);
     let names_sequence = sequence::discover(vm, pc, &chosen);
-    let sequences = vm.rseq.near(pc);
+    let sequences = vm.rseq().near(pc);
     let inside = sequences.iter().any(|sequence| sequence.holds(pc));
     if sequences != request.sequences {
         request.sequences = &sequences;
         chosen = ppin_jit::choose(&request);
     }
-    if vm.rseq.watching && !context.contains(Context::WATCHED) {
+    if vm.rseq().is_watching() && !context.contains(Context::WATCHED) {
         return None;
     }
-    let fragment = if vm.config.flags & flag::LOCKSTEP != 0 {
-        predictable::compile(&request, &chosen, vm.tool)
+    let fragment = if vm.config().flags & flag::LOCKSTEP != 0 {
+        predictable::compile(&request, &chosen, vm.tool())
     } else {
-        ppin_jit::compile_chosen(&request, &chosen, vm.tool)
+        ppin_jit::compile_chosen(&request, &chosen, vm.tool())
     };
     let kind = kind_of(&fragment, names_sequence || inside);
-    if let Some(entry) = vm.code.same_trap(pc, &fragment) {
+    if let Some(entry) = vm.code().same_trap(pc, &fragment) {
         return Some(entry);
     }
     let source = &buffer[..(fragment.source_len as usize).min(len)];
@@ -76,8 +76,8 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
         format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
         pc,
     );
-    vm.code.figures.traces_compiled += 1;
-    vm.code.figures.spent.compile += time::ticks().saturating_sub(started);
+    let ticks = time::ticks().saturating_sub(started);
+    vm.code_mut().count_compiled(ticks);
     Some(entry)
 }
 
@@ -110,8 +110,8 @@ fn fetch_steady(
     buffer: &mut [u8],
 ) -> (usize, BytesEnd) {
     let (len, end) = fetch(Some(region), pc, buffer);
-    let steady = vm.code.guards.steady(pc.0, likely as u64) as usize;
-    if !vm.code.guards.is_volatile(pc.0) && steady < len {
+    let steady = vm.code().guards().steady(pc.0, likely as u64) as usize;
+    if !vm.code().guards().is_volatile(pc.0) && steady < len {
         return (steady, BytesEnd::Limit);
     }
     (len, end)
@@ -121,8 +121,8 @@ fn fetch_steady(
 /// them must assume.
 fn ensure_watched(vm: &mut Vm, region: &Region, pc: AppPc, len: usize) -> Context {
     changes::watch(vm, region, pc.0, len as u64);
-    if vm.code.guards.is_volatile(pc.0) {
-        vm.code.guards.assumed(pc.0, region.shared)
+    if vm.code().guards().is_volatile(pc.0) {
+        vm.code().guards().assumed(pc.0, region.shared)
     } else {
         Context::CANONICAL
     }
@@ -141,21 +141,21 @@ fn kind_of(fragment: &Fragment, in_sequence: bool) -> Kind {
 /// it was made from. JIT compilers remove the execute permission of all their code whenever they
 /// add to it, and write beside the code that is executed.
 pub fn wake(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
-    let id = vm.code.dormant(pc, context)?;
-    let fresh = vm.code.fragment(id);
+    let id = vm.code().dormant(pc, context)?;
+    let fresh = vm.code().fragment(id);
     let (image, len) = (fresh.image(), u64::from(fresh.code().source_len));
     let region = ppin_process::app_code::region(vm, pc).filter(|r| r.image == image)?;
-    let inside = pc.0 + len <= region.end && vm.rseq.near(pc).is_empty();
+    let inside = pc.0 + len <= region.end && vm.rseq().near(pc).is_empty();
     if !inside || !ensure_noticed(vm, &region, pc, len, context) {
         return None;
     }
-    let fresh = vm.code.fragment(id);
+    let fresh = vm.code().fragment(id);
     let mut now = alloc::vec![0; len as usize];
     let same =
         read(pc, &mut now) == now.len() && ppin_persist::source_hash(&now) == fresh.source_hash();
     let entry = fresh.entry();
     if same {
-        vm.code.wake(id);
+        vm.code_mut().wake(id);
     }
     same.then_some(entry)
 }
@@ -169,7 +169,7 @@ fn ensure_noticed(vm: &mut Vm, region: &Region, pc: AppPc, len: u64, context: Co
     if region.writable {
         changes::watch(vm, region, pc.0, len);
     }
-    !vm.code.guards.is_volatile(pc.0) && vm.code.guards.steady(pc.0, len) == len
+    !vm.code().guards().is_volatile(pc.0) && vm.code().guards().steady(pc.0, len) == len
 }
 
 /// Reads the code at `pc` that is in memory; returns the number of bytes.
@@ -198,8 +198,8 @@ fn fetch(region: Option<Region>, pc: AppPc, buffer: &mut [u8]) -> (usize, BytesE
 /// The image of a region; code outside every region (about to fault) is given an
 /// image of its own page.
 fn image_of(vm: &mut Vm, region: Option<Region>, pc: AppPc) -> (ImageId, ImageBase) {
-    let image = region.map_or_else(|| vm.code.images.nowhere(pc), |r| r.image);
-    (image, vm.code.images.get(image).base)
+    let image = region.map_or_else(|| vm.code_mut().images_mut().nowhere(pc), |r| r.image);
+    (image, vm.code().images().get(image).base)
 }
 
 /// Whether the app bytes of a volatile fragment are still those it was made from.
@@ -219,23 +219,142 @@ pub fn install(
     kind: Kind,
 ) -> CachePc {
     let manner = Manner {
-        filtered: vm.filtered,
-        shuffled: vm.config.flags & flag::SHUFFLE != 0,
+        filtered: vm.is_filtered(),
+        shuffled: vm.config().flags & flag::SHUFFLE != 0,
     };
-    if vm.code.wants_flush(vm.filtered) {
+    if vm.code().wants_flush(vm.is_filtered()) {
         flush(vm);
     }
     let room = loop {
-        match vm.code.make_room(image, &fragment, manner) {
+        match vm.code_mut().make_room(image, &fragment, manner) {
             Ok(room) => break room,
             Err(Full) => flush(vm),
         }
     };
-    vm.code.install(room, (image, pc), fragment, source, kind)
+    vm.code_mut()
+        .install(room, (image, pc), fragment, source, kind)
 }
 
 /// Whether `entry` is a trap stub for an instruction that cannot be translated.
 #[must_use]
 pub fn is_trap_stub(vm: &Vm, entry: CachePc) -> bool {
-    vm.code.fragment_at(entry.0).is_some_and(Fresh::is_trap)
+    vm.code().fragment_at(entry.0).is_some_and(Fresh::is_trap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{NOP, PAGES, RET, World};
+    use ppin_os::mem::PAGE;
+
+    #[test]
+    fn a_trace_ends_where_memory_does() {
+        let mut world = World::read_only();
+        let end = PAGES * PAGE;
+        world.put(end - 3, &[NOP; 3]);
+        assert_eq!(world.len_at(end - 3), 3);
+        let trap = world.look_up(end);
+        assert!(is_trap_stub(&world.vm, trap) && world.fresh(trap).is_trap());
+        let inside = world.look_up(end - 3);
+        assert!(!is_trap_stub(&world.vm, inside));
+    }
+
+    #[test]
+    fn a_trace_does_not_leave_executable_memory() {
+        let mut world = World::read_only();
+        let (start, end) = (world.start + PAGE, world.start + PAGES * PAGE);
+        changes::range(&mut world.vm, start, end);
+        world.put(PAGE - 2, &[NOP, NOP, NOP, RET]);
+        assert_eq!(world.len_at(PAGE - 2), 2);
+    }
+
+    #[test]
+    fn an_instruction_that_is_cut_off_is_left_out() {
+        let mut world = World::read_only();
+        let end = PAGES * PAGE;
+        world.put(end - 4, &[NOP, 0xe9, 0, 0]);
+        assert_eq!(world.len_at(end - 4), 1);
+        let trap = world.look_up(end - 3);
+        assert!(is_trap_stub(&world.vm, trap));
+    }
+
+    #[test]
+    fn one_trap_stub_serves_an_address_in_every_context() {
+        let mut world = World::read_only();
+        let pc = world.pc(PAGES * PAGE);
+        let entry = compile(&mut world.vm, pc, Context::CANONICAL);
+        let fragments = world.vm.code().fragments();
+        assert_eq!(compile(&mut world.vm, pc, Context::CANONICAL), entry);
+        assert_eq!(world.vm.code().fragments(), fragments);
+    }
+
+    #[test]
+    fn the_pages_of_a_trace_are_guarded_and_no_others() {
+        let mut world = World::writable();
+        world.put(PAGE - 2, &[NOP, NOP, NOP, RET]);
+        world.put(4 * PAGE, &[RET]);
+        world.look_up(PAGE - 2);
+        world.look_up(4 * PAGE);
+        let start = world.start;
+        let pages: alloc::vec::Vec<u64> = world.vm.code().guards().pages();
+        assert_eq!(pages, [0, 1, 4].map(|n| start + n * PAGE));
+    }
+
+    #[test]
+    fn a_trace_stops_before_a_page_that_cannot_be_guarded() {
+        let mut world = World::writable();
+        world.put(PAGE, &[NOP, RET]);
+        world.look_up(PAGE);
+        // The app goes on to change it, and so it is not guarded any more.
+        for n in 0..64 {
+            world.put(PAGE + 1, &[RET, n]);
+            world.look_up(PAGE);
+        }
+        assert!(world.vm.code().guards().is_volatile(world.start + PAGE));
+        world.put(PAGE - 20, &[NOP; 20]);
+        assert_eq!(world.len_at(PAGE - 20), 20);
+        let entry = world.look_up(PAGE);
+        assert!(world.fresh(entry).context().contains(Context::VOLATILE));
+    }
+
+    #[test]
+    fn code_that_was_protected_anew_is_used_again_if_it_is_the_same() {
+        let mut world = World::writable();
+        world.put(0, &[NOP, RET]);
+        world.put(64, &[NOP, RET]);
+        let (one, two) = (world.look_up(0), world.look_up(64));
+        let (start, end) = (world.start, world.start + PAGE);
+        changes::protected(&mut world.vm, start, end, true);
+        world.put(64, &[RET]);
+        let compiled = world.compiled();
+        assert_eq!(world.look_up(0), one);
+        assert_eq!(world.compiled(), compiled, "it was woken");
+        assert_ne!(world.look_up(64), two);
+        assert_eq!(world.compiled(), compiled + 1);
+    }
+
+    #[test]
+    fn a_full_cache_is_flushed_and_goes_on() {
+        let mut world = World::read_only();
+        world.vm.code_mut().lower_limit(64 << 10);
+        let len = PAGES * PAGE;
+        world.put(0, &alloc::vec![RET; len as usize]);
+        for offset in 0..len / 4 {
+            let entry = world.look_up(4 * offset);
+            assert_eq!(world.fresh(entry).pc(), world.pc(4 * offset));
+        }
+        assert!(world.vm.code().figures().flushes > 0);
+        assert!((world.vm.code().fragments() as u64) < len / 4);
+    }
+
+    #[test]
+    fn stores_that_become_watched_meanwhile_send_the_caller_back() {
+        let mut world = World::read_only();
+        world.put(0, &[RET]);
+        let pc = world.pc(0);
+        world.vm.rseq_mut().begin_watching();
+        assert_eq!(compile(&mut world.vm, pc, Context::CANONICAL), None);
+        let watched = compile(&mut world.vm, pc, Context::WATCHED);
+        assert!(watched.is_some());
+    }
 }

@@ -18,5 +18,7 @@ mod lookup;
 mod predictable;
 pub mod save;
 pub mod sequence;
+#[cfg(test)]
+mod testing;
 
 pub use lookup::lookup;

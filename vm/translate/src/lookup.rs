@@ -13,8 +13,8 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     if let Some(entry) = sequence::entry(vm, pc, context) {
         return entry;
     }
-    if let Some(id) = vm.code.known(pc, context) {
-        let fresh = vm.code.fragment(id);
+    if let Some(id) = vm.code().known(pc, context) {
+        let fresh = vm.code().fragment(id);
         if !context.contains(Context::VOLATILE) || compile::unchanged(fresh) {
             return fresh.entry();
         }
@@ -34,7 +34,7 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
 
 /// The translation of `pc` in the database's units.
 fn find_persisted(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
-    let Vm { code, library, .. } = vm;
+    let (code, library) = vm.code_and_library();
     code.find_persisted(library, pc, context)
 }
 
@@ -42,7 +42,7 @@ fn find_persisted(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
 /// assumptions.
 fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
     let context = context.without(Context::CAREFUL.with(Context::WATCHED));
-    let context = if vm.rseq.watching {
+    let context = if vm.rseq().is_watching() {
         context.with(Context::WATCHED)
     } else {
         context
@@ -50,11 +50,11 @@ fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
     let shared = ppin_process::app_code::region(vm, pc).filter(|r: &Region| r.shared);
     if shared.is_none() {
         changes::come_back(vm, pc.0);
-        if !vm.code.guards.is_volatile(pc.0) {
+        if !vm.code().guards().is_volatile(pc.0) {
             return context;
         }
     }
-    let assumed = vm.code.guards.assumed(pc.0, shared.is_some());
+    let assumed = vm.code().guards().assumed(pc.0, shared.is_some());
     let aliased = assumed.contains(Context::COMPARED) && shared.is_some_and(|r| !r.writable);
     let assumed = if aliased {
         assumed.with(Context::ALIASED)
@@ -62,4 +62,56 @@ fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
         assumed
     };
     context.with(assumed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{RET, World};
+
+    #[test]
+    fn a_trace_is_translated_once() {
+        let mut world = World::read_only();
+        world.put(0, &[0x90, 0x90, RET]);
+        let entry = world.look_up(0);
+        assert_eq!(world.look_up(0), entry);
+        assert_ne!(world.look_up(1), entry);
+        assert_eq!(world.compiled(), 2);
+        assert_eq!(world.fresh(entry).context(), Context::CANONICAL);
+    }
+
+    #[test]
+    fn assumptions_of_the_caller_do_not_outlive_their_reason() {
+        let mut world = World::read_only();
+        world.put(0, &[RET]);
+        let pc = world.pc(0);
+        let asked = Context::CAREFUL
+            .with(Context::WATCHED)
+            .with(Context::CONTINUATION);
+        let entry = lookup(&mut world.vm, pc, asked);
+        assert_eq!(world.fresh(entry).context(), Context::CONTINUATION);
+    }
+
+    #[test]
+    fn code_that_compares_itself_is_made_again_only_if_it_has_changed() {
+        let mut world = World::writable();
+        crate::changes::give_up_guards(&mut world.vm);
+        world.put(0, &[0x90, RET]);
+        let entry = world.look_up(0);
+        assert!(world.fresh(entry).context().contains(Context::VOLATILE));
+        assert_eq!(world.look_up(0), entry);
+        world.put(0, &[RET]);
+        let changed = world.look_up(0);
+        assert_ne!(changed, entry);
+        assert_eq!(world.fresh(changed).code().source_len, 1);
+    }
+
+    #[test]
+    fn while_stores_are_watched_all_code_is() {
+        let mut world = World::read_only();
+        world.put(0, &[RET]);
+        world.vm.rseq_mut().begin_watching();
+        let entry = world.look_up(0);
+        assert_eq!(world.fresh(entry).context(), Context::WATCHED);
+    }
 }

@@ -77,13 +77,13 @@ impl CodeCache {
 
     /// Maps the image's units, the first time one of its addresses is sought.
     fn ask(&mut self, library: &mut Library, id: ImageId) {
-        if self.images.get(id).asked || !library.reads {
+        if self.images.get(id).asked || !library.databases().reads {
             return;
         }
         let started = time::ticks();
         self.images.get_mut(id).asked = true;
         if let Some(key) = self.key_of(library, id) {
-            for n in 0..library.databases.len() {
+            for n in 0..library.databases().paths.len() {
                 self.map_units(library, id, &key, n);
                 self.note_refusals(library);
                 if n == 0 {
@@ -106,7 +106,7 @@ impl CodeCache {
 
     /// Says in the statistics and the journal what was refused.
     pub fn note_refusals(&mut self, library: &mut Library) {
-        for reason in library.store.refusals() {
+        for reason in library.store_mut().refusals() {
             self.journal.note(format_args!("{reason}"));
             self.figures.note(reason);
         }
@@ -151,7 +151,14 @@ impl CodeCache {
     ) {
         let file = name.file_name();
         let image = self.images.get(id);
-        match map::open(dir, name, key, image, self.units.of(id), library.flags) {
+        match map::open(
+            dir,
+            name,
+            key,
+            image,
+            self.units.of(id),
+            library.databases().flags,
+        ) {
             Ok(unit) => {
                 self.figures.units_mapped += u64::from(unit.is_some());
                 unit.into_iter().for_each(|unit| self.units.add(id, unit));

@@ -1,26 +1,25 @@
 //! The databases that a process may use, and under which key.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::optimize::Optimize;
 use ppin_os::regions;
 use ppin_persist::{Key, options, tool_key};
+use ppin_store::cap::{self, Identity, Written};
 use ppin_store::{Folder, Store};
 
-/// See the module.
+/// The databases of a run, as the launcher has named them, and what decides which of their units can
+/// be used.
 #[derive(Debug)]
-pub struct Library {
-    /// What is known of their folders.
-    pub store: Store,
+pub struct Databases {
     /// Paths: first the one that may be written to, then those that are only read.
-    pub databases: Vec<String>,
+    pub paths: Vec<String>,
     /// Units may be read.
     pub reads: bool,
-    /// Units may be written, as far as the launcher is concerned.
+    /// Units may be written.
     pub writes: bool,
-    /// Nothing may be saved any more (trust given up, borrowed memory).
-    pub closed: bool,
     /// Bits of `ppin_abi::boot::flag`.
     pub flags: u32,
     /// SHA-256 of the runtime.
@@ -33,33 +32,91 @@ pub struct Library {
     pub optimize: Optimize,
 }
 
+/// See the module.
+#[derive(Debug)]
+pub struct Library {
+    /// What is known of the databases' folders.
+    store: Store,
+    databases: Databases,
+    /// Nothing may be saved any more (trust given up, borrowed memory).
+    closed: bool,
+}
+
 impl Library {
+    /// A library of which nothing has been read.
+    #[must_use]
+    pub fn new(databases: Databases) -> Self {
+        Self {
+            store: Store::default(),
+            databases,
+            closed: false,
+        }
+    }
+
+    /// The databases, as the launcher has named them.
+    pub(super) fn databases(&self) -> &Databases {
+        &self.databases
+    }
+
     /// Whether something may be saved now.
     #[must_use]
     pub fn may_save(&self) -> bool {
-        self.writes && !self.closed
+        self.databases.writes && !self.closed
     }
 
-    /// The database that may be written to; empty: none.
+    /// From here on nothing may be saved.
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// Takes [`Self::close`] back.
+    pub fn reopen(&mut self) {
+        self.closed = false;
+    }
+
+    /// What is known of the databases' folders, to use them.
+    pub(super) fn store_mut(&mut self) -> &mut Store {
+        &mut self.store
+    }
+
+    /// Notes that a unit of `len` bytes was written.
+    pub fn wrote(&mut self, len: usize) {
+        self.store.wrote(len);
+    }
+
+    /// Whether the run has written a unit.
     #[must_use]
-    pub fn own(&self) -> &str {
-        self.databases.first().map_or("", String::as_str)
+    pub fn has_written(&self) -> bool {
+        self.store.has_written()
+    }
+
+    /// Keeps the database that may be written to below `cap` bytes ([`cap::keep`]).
+    pub fn keep_below(
+        &mut self,
+        cap: u64,
+        needed: BTreeSet<Identity>,
+        used: impl FnOnce() -> Vec<String>,
+    ) {
+        let db = self.databases.paths.first().map_or("", String::as_str);
+        let written = Written { db, cap, needed };
+        cap::keep(&mut self.store, &written, used);
     }
 
     /// The key of the units of an image based at `base`.
     #[must_use]
     pub fn key(&self, image: [u8; 32], base: ImageBase) -> Key {
-        let options = options(base.0 < regions::LOW, self.optimize);
+        let run = &self.databases;
+        let options = options(base.0 < regions::LOW, run.optimize);
         Key {
             image,
-            engine: self.engine,
-            tool: tool_key(self.tool.as_bytes(), self.knobs.as_bytes(), &options),
+            engine: run.engine,
+            tool: tool_key(run.tool.as_bytes(), run.knobs.as_bytes(), &options),
         }
     }
 
     /// The folder `relative` of database number `n`, which is used from here on.
     pub(crate) fn folder(&mut self, n: usize, relative: &str) -> Option<Folder> {
-        let dir = self.store.folder(&self.databases[n], relative)?;
+        let dir = self.store.folder(&self.databases.paths[n], relative)?;
         if n == 0 && self.may_save() {
             self.store.note_use(&dir);
         }
@@ -68,7 +125,16 @@ impl Library {
 
     /// The folder `relative` of the database that may be written to.
     pub fn own_folder(&mut self, relative: &str) -> Option<Folder> {
-        let own = self.databases.first()?;
+        let own = self.databases.paths.first()?;
         self.store.folder(own, relative)
+    }
+
+    /// Makes the folder `relative` of the database that may be written to, unless it exists.
+    ///
+    /// # Errors
+    /// The reason for the statistics.
+    pub fn make_own_folder(&mut self, relative: &str) -> Result<Folder, String> {
+        let own = self.databases.paths.first().map_or("", String::as_str);
+        self.store.make_folder(own, relative)
     }
 }

@@ -16,7 +16,7 @@ mod unlink;
 
 pub use bound::Bound;
 pub use find::worth_opening;
-pub use library::Library;
+pub use library::{Databases, Library};
 pub use units::Units;
 
 #[cfg(test)]

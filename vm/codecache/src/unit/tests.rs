@@ -1,6 +1,6 @@
 //! Units frozen from fragments made by hand, mapped for memory of the test's own.
 
-use super::{Bound, Library};
+use super::{Bound, Databases, Library};
 use crate::testing::{App, FILE, World, fragment};
 use crate::{fresh::Kind, image::ImageId};
 use alloc::string::String;
@@ -14,7 +14,7 @@ use ppin_os::mem::PAGE;
 use ppin_persist::paths::{UnitName, unit_dir};
 use ppin_persist::{Key, Piece, UnitSpec, freeze, source_hash, unit_flag};
 use ppin_relocator::{Fragment, FragmentRef, Reloc, RelocKind, Section};
-use ppin_store::{Folder, Store};
+use ppin_store::Folder;
 
 extern crate std;
 
@@ -43,18 +43,16 @@ impl Shelf {
         let mut world = World::of(app, 64 << 20);
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().to_str().expect("plain text");
-        let library = Library {
-            store: Store::default(),
-            databases: alloc::vec![String::from(path)],
+        let library = Library::new(Databases {
+            paths: alloc::vec![String::from(path)],
             reads: true,
             writes: true,
-            closed: false,
             flags,
             engine: [0x22; 32],
             tool: String::new(),
             knobs: String::new(),
             optimize: Optimize::ALL,
-        };
+        });
         let image = world.code.images.get_mut(world.image);
         image.identity = Some(IDENTITY);
         let key = library.key(IDENTITY, image.base);
@@ -67,8 +65,7 @@ impl Shelf {
     }
 
     fn folder(&mut self) -> Folder {
-        let own = String::from(self.library.own());
-        let made = self.library.store.make_folder(&own, &unit_dir(&self.key));
+        let made = self.library.make_own_folder(&unit_dir(&self.key));
         made.expect("the folder can be made")
     }
 

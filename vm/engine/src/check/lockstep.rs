@@ -57,7 +57,7 @@ pub(crate) fn before(thread: &Thread) -> Option<Step> {
 #[cold]
 fn reporting() -> bool {
     if REPORTER.load(Relaxed) == UNDECIDED {
-        if vm::lock().config.flags & flag::LOCKSTEP == 0 {
+        if vm::lock().config().flags & flag::LOCKSTEP == 0 {
             REPORTER.store(OFF, Relaxed);
             return false;
         }
@@ -102,7 +102,7 @@ fn step(thread: &Thread) -> Step {
         r if r == Reason::Syscall as u64 || r == Reason::Efault as u64 => {
             // SAFETY: the gate passes the record of the code it was entered from.
             let rec = unsafe { (thread.operand as *const SyscallRec).read() };
-            let base = vm::lock().code.base_at(thread.operand);
+            let base = vm::lock().code().base_at(thread.operand);
             Step {
                 call: Some(ImageOff(rec.pc).at(base)),
                 ..nothing
@@ -152,7 +152,7 @@ struct Place {
 /// The app state that `entry` stands for; `None` if it is no app code (for instance the trap for an
 /// instruction that runs natively).
 fn place(vm: &Vm, thread: &Thread, step: &Step, entry: CachePc) -> Option<Place> {
-    let fresh = vm.code.fragment_at(entry.0);
+    let fresh = vm.code().fragment_at(entry.0);
     let total = fresh.map_or(UNKNOWN, |fresh| u64::from(fresh.code().instructions));
     let spot = translate::spot(vm, entry.0);
     match spot {

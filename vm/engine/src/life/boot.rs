@@ -13,7 +13,7 @@ use ppin_api::{ThreadId, Tool};
 use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::DEFAULT_LIMIT;
 use ppin_codecache::indirect::{IblTable, TABLE};
-use ppin_codecache::unit::Library;
+use ppin_codecache::unit::{Databases, Library};
 use ppin_os::{budget, mem, place, proc, processor, report, segment, signals, time};
 use ppin_process::config::Config;
 use ppin_process::counters;
@@ -22,7 +22,6 @@ use ppin_process::report::stats::Stats;
 use ppin_process::signal::{Actions, HOLD_FAULTS_TOO, kernel_mask, take_over};
 use ppin_process::thread::{Process, Thread, Threads, reg};
 use ppin_process::vm::{self, Vm};
-use ppin_store::Store;
 
 /// Runs the app from its first instruction, under the tool that the boot block names. `tools` makes
 /// a tool by name; `runtime` is the range of the runtime's image.
@@ -65,7 +64,7 @@ pub unsafe fn enter(
     syscall::init(&config);
     let tool = configured(&config, tools);
     let thread = first_thread(boot, &config, mask, tool);
-    let code = empty_cache(&config, thread);
+    let code = empty_cache(&config);
     let vm = new_vm(config, tool, arrived, thread, code);
     vm::init(vm, (runtime.start, runtime.end));
     start(thread)
@@ -142,17 +141,15 @@ fn first_thread(
 }
 
 /// An empty code cache, of the size that the launcher and the memory limits allow.
-fn empty_cache(config: &Config, thread: &Thread) -> CodeCache {
+fn empty_cache(config: &Config) -> CodeCache {
     let limit = match config.cache_limit_kib {
         0 => DEFAULT_LIMIT,
         kib => u64::from(kib) << 10,
     };
     let limit = limit.min(budget::code()).max(16 * mem::PAGE);
     let mut code = CodeCache::new(limit, IblTable::new(&TABLE));
-    // SAFETY: a new area, which is removed from there before it is unmapped.
-    unsafe { code.ibl.add_thread(&thread.area) };
     if !config.note.is_empty() {
-        code.figures.note(config.note.clone());
+        code.note(config.note.clone());
     }
     code
 }
@@ -164,23 +161,9 @@ fn new_vm(
     thread: *mut Thread,
     code: CodeCache,
 ) -> Vm {
-    let mut stats = Stats::default();
-    stats.time.start_ticks = time::ticks();
-    stats.time.start_ns = arrived;
-    stats.time.inject = arrived.saturating_sub(config.started_ns);
-    Vm {
-        library: library(&config, tool),
-        config,
-        code,
-        threads: Threads::new(thread),
-        ended: Default::default(),
-        rseq: Default::default(),
-        stats,
-        log_error: None,
-        tool,
-        report_done: false,
-        filtered: false,
-    }
+    let stats = Stats::begun(config.started_ns, arrived);
+    let library = library(&config, tool);
+    Vm::new(config, tool, (code, library), Threads::new(thread), stats)
 }
 
 /// The databases that the launcher has named, and the data that decides which units can be used.
@@ -198,21 +181,19 @@ fn library(config: &Config, tool: &dyn Tool) -> Library {
         .filter(chosen)
         .collect();
     knobs.sort_unstable();
-    Library {
-        store: Store::default(),
-        databases: core::iter::once(&config.db)
+    Library::new(Databases {
+        paths: core::iter::once(&config.db)
             .chain(&config.db_stack)
             .cloned()
             .collect(),
         reads: config.reads(),
         writes: config.writes(),
-        closed: false,
         flags: config.flags,
         engine: config.engine_id,
         tool: config.tool.clone(),
         knobs: knobs.join("\n"),
         optimize: config.optimize,
-    }
+    })
 }
 
 fn start(thread: &mut Thread) -> ! {
@@ -221,10 +202,10 @@ fn start(thread: &mut Thread) -> ! {
     vm::lock().begin_log();
     ppin_process::app_code::add_all(&mut vm::lock());
     if budget::is_limited() {
-        vm::lock().code.prepare_for_want();
+        vm::lock().code_mut().prepare_for_want();
         crate::syscall::limits::inherit(&vm::lock());
     }
-    let tool = vm::lock().tool_ref();
+    let tool = vm::lock().tool();
     tool.start(&host::EngineHost);
     tool.thread_start(&host::EngineHost, ThreadId(0));
     take_over(&thread.process().actions);

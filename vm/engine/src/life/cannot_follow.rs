@@ -57,7 +57,7 @@ pub(crate) fn is_traced() -> bool {
 fn carrier_is_reachable() -> bool {
     let (path, ident) = {
         let vm = vm::lock();
-        (vm.config.ppin.clone(), vm.config.ppin_ident)
+        (vm.config().ppin.clone(), vm.config().ppin_ident)
     };
     let stat = File::open(&path, c::O_RDONLY, 0).and_then(|file| file.stat());
     stat.is_ok_and(|stat| stat.ino == ident[1])

@@ -7,7 +7,7 @@ use ppin_process::vm::{Locked, Vm};
 /// Reports and saves, because the process is about to end or to execute another program. Does
 /// nothing if that was done already.
 pub(crate) fn of_process(vm: &mut Locked) {
-    if core::mem::replace(&mut vm.report_done, true) {
+    if !vm.begin_report() {
         return;
     }
     descriptor::with_room(|| {
@@ -20,5 +20,5 @@ pub(crate) fn of_process(vm: &mut Locked) {
 
 /// An exec has failed and the process goes on: its end will be reported later.
 pub(crate) fn not_reached(vm: &mut Vm) {
-    vm.report_done = false;
+    vm.report_again();
 }

@@ -115,7 +115,7 @@ fn interpreter(head: &[u8]) -> Option<Vec<u8>> {
 /// not be made, and nothing has happened.
 pub(crate) fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
     let space = thread.helper_space().ok()?;
-    let config = vm::lock().config.clone();
+    let config = vm::lock().config().clone();
     let knobs = config.knobs.join("\n");
     let stack = config.db_stack.join(":");
     let carrier = CString::new(config.ppin.as_bytes()).ok()?;

@@ -31,7 +31,7 @@ const LOCAL: u64 = 4;
 /// loaded.
 pub(crate) fn go_on(thread: &mut Thread, context: &mut UContext) {
     let pc = context.gregs[greg::RIP];
-    if vm::lock().config.flags & flag::LOCKSTEP != 0 {
+    if vm::lock().config().flags & flag::LOCKSTEP != 0 {
         give_up(format_args!(
             "the program has switched to 32-bit code at {pc:#x}, which --check cannot compare"
         ));
@@ -140,7 +140,7 @@ fn before_call(thread: &mut Thread, context: &UContext) {
     match old_calls::way(&registers) {
         Way::Natively => {}
         Way::As(c::__NR_exit_group, _) => end::of_process(&mut vm::lock()),
-        Way::As(c::__NR_exit, _) if vm::lock().threads.len() == 1 => {
+        Way::As(c::__NR_exit, _) if vm::lock().threads().len() == 1 => {
             end::of_process(&mut vm::lock());
         }
         Way::As(c::__NR_munmap | c::__NR_mprotect | c::__NR_madvise, args) if !filtered => {

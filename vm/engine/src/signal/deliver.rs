@@ -66,7 +66,7 @@ fn restore_flags(context: &mut UContext) {
 pub(crate) fn continuation(vm: &Vm, spot: &Spot) -> Context {
     let volatile = Context(spot.context.0 & Context::VOLATILE.0);
     let head = spot.block_start && !spot.context.contains(Context::CONTINUATION);
-    if head || !vm.tool.distinguishes_blocks() {
+    if head || !vm.tool().distinguishes_blocks() {
         volatile
     } else {
         volatile.with(Context::CONTINUATION)

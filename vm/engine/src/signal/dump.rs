@@ -19,7 +19,7 @@ use ppin_abi::boot::flag;
 use ppin_os::file::File;
 use ppin_os::frame::{SigInfo, UContext};
 use ppin_os::signals::{self, KernelSigaction};
-use ppin_os::{c, filter, proc, raw};
+use ppin_os::{Kernel, c, proc, raw};
 use ppin_process::ours::{self, Range};
 use ppin_process::signal::{DEFAULT, HOLD_ALL, HOLD_FAULTS_TOO, bit};
 use ppin_process::thread::Thread;
@@ -59,8 +59,9 @@ fn is_dumpable() -> bool {
 /// Ends the process by the signal of `info`, with the program at `pc` and its registers in
 /// `context`. Returns if that is impossible.
 pub(crate) fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo) {
-    let possible = filter::allows(c::__NR_rt_sigreturn) && filter::allows(c::__NR_munmap);
-    if !possible || vm::lock().config.flags & flag::LOCKSTEP != 0 {
+    let kernel = Kernel::of_this_thread();
+    let possible = kernel.allows(c::__NR_rt_sigreturn) && kernel.allows(c::__NR_munmap);
+    if !possible || vm::lock().config().flags & flag::LOCKSTEP != 0 {
         return;
     }
     // (The VM still handles faults while it reads the program's memory.)
@@ -89,7 +90,7 @@ fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
     let left = gather::leave(thread, gather::Verdict::Die);
     let shared = {
         let vm = vm::lock();
-        let mut all = vm.threads.all();
+        let mut all = vm.threads().all();
         all.any(|it| it.borrowed_memory)
     };
     halted && left && !shared

@@ -91,7 +91,7 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
 /// (userfaultfd(2)), and single-stepping it would wait as long. This does not hold where boundaries
 /// are themselves counted.
 fn may_stop_at(thread: &Thread, spot: &translate::Spot) -> bool {
-    let lockstep = || vm::lock().config.flags & flag::LOCKSTEP != 0;
+    let lockstep = || vm::lock().config().flags & flag::LOCKSTEP != 0;
     let stepped = || thread.signals.trap_flag.traps() || lockstep();
     spot.boundary || spot.repeatable && !stepped()
 }
@@ -162,7 +162,7 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
 /// Whether the thread has returned to where nothing is, as its return cache has said: see
 /// [`gate::ret::returned_to_nowhere`]. (The app's own code never runs at its own address here.)
 fn lost_return(thread: &Thread, context: &mut UContext, pc: u64) -> bool {
-    if vm::is_runtime(pc) || vm::lock().code.in_cache(pc) {
+    if vm::is_runtime(pc) || vm::lock().code().in_cache(pc) {
         return false;
     }
     let (rsp, mut below) = (context.gregs[greg::RSP], [0; 8]);
@@ -235,9 +235,9 @@ fn cache_fault(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: 
     }
     let addr = info.rest[0];
     let mut vm = vm::lock();
-    if addr == pc && vm.code.in_units(pc) {
-        if !vm.code.admit(pc) {
-            let (target, ctx) = vm.code.entry_of_refused(pc);
+    if addr == pc && vm.code().in_units(pc) {
+        if !vm.code_mut().admit(pc) {
+            let (target, ctx) = vm.code().entry_of_refused(pc);
             redirect(thread, context, target, ctx);
         }
         return true;
@@ -275,14 +275,14 @@ fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext
 fn refused_entry(thread: &mut Thread, context: &mut UContext, entry: u64) -> bool {
     let vm = vm::lock();
     let found = vm
-        .code
+        .code()
         .unit_at(entry)
         .filter(|(_, unit)| unit.is_killed(entry));
     let Some((image, unit)) = found else {
         return false;
     };
     unit.unlink_refused();
-    let (pc, ctx) = unit.entry_at(entry, vm.code.images.get(image).base);
+    let (pc, ctx) = unit.entry_at(entry, vm.code().images().get(image).base);
     redirect(thread, context, pc, ctx);
     true
 }

@@ -25,14 +25,14 @@ impl Inside {
     /// address `code`, if that may still run.
     #[must_use]
     pub(crate) fn find(vm: &Vm, code: u64, pc: AppPc) -> Option<Self> {
-        if vm.config.flags & flag::LOCKSTEP != 0 {
+        if vm.config().flags & flag::LOCKSTEP != 0 {
             return None;
         }
         if ppin_translate::sequence::is_inside(vm, code) {
             // (Sequences are entered through `sequence::arrive` only.)
             return None;
         }
-        let maps = vm.code.running_maps(code)?;
+        let maps = vm.code().running_maps(code)?;
         let row = boundary(&maps, pc)?;
         let mut ahead = translate::corrections(&maps, row.hot, row.app);
         for (_, amount) in &mut ahead {
@@ -67,7 +67,7 @@ fn row_of(maps: &Maps, pc: AppPc) -> Option<PcRow> {
 /// The app state at the boundary of `pc` in the fragment whose record lies at `record`.
 #[must_use]
 pub(crate) fn boundary_of(vm: &Vm, record: u64, pc: AppPc) -> Option<Spot> {
-    let maps = vm.code.maps_at(vm.code.hot_of(record)?)?;
+    let maps = vm.code().maps_at(vm.code().hot_of(record)?)?;
     let row = row_of(&maps, pc)?;
     translate::spot_in(&maps, maps.hot + u64::from(row.hot))
 }

@@ -26,7 +26,7 @@ pub(crate) fn locate(thread: &Thread, pc: u64) -> Where {
         return match in_cache(pc) {
             Some(spot) => Where::App(spot),
             // Cold code: stubs on their way to the runtime.
-            None if vm::lock().code.in_cache(pc) => Where::Transit,
+            None if vm::lock().code().in_cache(pc) => Where::Transit,
             None => Where::Vm,
         };
     }
@@ -50,7 +50,7 @@ pub(crate) fn gate_spot(thread: &Thread, done: bool) -> Spot {
     // code is not freed while the thread is in the gate.
     let rec = unsafe { (record as *const SyscallRec).read() };
     let vm = vm::lock();
-    let base = vm.code.base_at(record);
+    let base = vm.code().base_at(record);
     let code = record.wrapping_add(i64::from(rec.resume) as u64);
     let resume = translate::spot(&vm, code);
     let off = ImageOff(if done { rec.next } else { rec.pc });

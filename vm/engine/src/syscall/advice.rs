@@ -32,7 +32,7 @@ pub(super) fn madvise(args: &[usize; 6]) -> isize {
 /// Invalidates translations of the memory, if its contents may change.
 fn advised(pages: Pages, advice: usize) {
     let (start, end) = pages.bounds();
-    if drops(advice) && vm::lock().code.images.overlaps(start, end) {
+    if drops(advice) && vm::lock().code().images().overlaps(start, end) {
         changes::fragments(&mut vm::lock(), start, end);
     }
 }
@@ -119,7 +119,7 @@ fn pages([start, len]: &[usize; 2]) -> Option<Pages> {
 /// Whether translations may have been made from these ranges.
 fn have_code(vectors: &[[usize; 2]]) -> bool {
     let vm = vm::lock();
-    let has = |it: Pages| vm.code.images.overlaps(it.bounds().0, it.bounds().1);
+    let has = |it: Pages| vm.code().images().overlaps(it.bounds().0, it.bounds().1);
     vectors.iter().filter_map(pages).any(has)
 }
 

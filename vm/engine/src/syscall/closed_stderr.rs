@@ -53,7 +53,7 @@ pub(crate) fn decide(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Option<
 }
 
 fn keep() {
-    if vm::lock().threads.len() != 1 || !stderr::is_the_first() {
+    if vm::lock().threads().len() != 1 || !stderr::is_the_first() {
         return;
     }
     // SAFETY: duplicates a descriptor.

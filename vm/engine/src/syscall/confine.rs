@@ -119,7 +119,7 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
     let next = filter::share(next);
     let me = thread.area.self_ptr;
     let mut before = Before::new();
-    for one in vm.threads.addresses() {
+    for one in vm.threads().addresses() {
         if wish.on_all || *one as u64 == me {
             // SAFETY: the list holds live threads, and the VM lock is held.
             let confined = unsafe { &(**one).area.filters };
@@ -128,10 +128,10 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
         }
     }
     vm.update_filters();
-    let was_filtered = vm.filtered;
+    let was_filtered = vm.is_filtered();
     // (A vfork child shares its parent's memory, and the parent is not confined.)
     if !thread.borrowed_memory {
-        (vm.library.closed, vm.filtered) = (true, true);
+        vm.confine();
         mem::use_old_flags();
         userfault::end();
     }
@@ -142,7 +142,7 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
 fn leave(thread: &Thread, before: &Before, was_filtered: bool) {
     let mut vm = vm::lock();
     for (one, old) in before {
-        if vm.threads.addresses().contains(one) {
+        if vm.threads().addresses().contains(one) {
             // SAFETY: threads in the list are alive.
             unsafe {
                 (**one)
@@ -153,9 +153,8 @@ fn leave(thread: &Thread, before: &Before, was_filtered: bool) {
         }
     }
     vm.update_filters();
-    vm.filtered = was_filtered;
+    vm.restore_confinement(was_filtered);
     if !was_filtered {
-        vm.library.closed = false;
         set_signal_ways(thread, true, true);
     }
 }
@@ -163,16 +162,16 @@ fn leave(thread: &Thread, before: &Before, was_filtered: bool) {
 /// Does the work that must be done before the filters `next` are installed.
 fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
     ppin_translate::save::at_end(vm);
-    vm.code.admit_all();
-    vm.code.images.learn_shared();
+    vm.code_mut().admit_all();
+    vm.code_mut().images_mut().learn_shared();
     time::mark();
     ppin_process::report::program::remember();
-    ppin_process::report::kept::keep(&vm.config, next);
+    ppin_process::report::kept::keep(vm.config(), next);
     if stock::is_needed(next) {
         stock::fill();
     }
     let mappable = may(next, c::__NR_mmap, &stock::mapping(mem::RWX));
-    vm.code.lay_in(!mappable);
+    vm.code_mut().lay_in(!mappable);
     if !may_guard(next) {
         changes::give_up_guards(vm);
     }

@@ -33,7 +33,7 @@ pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome
     if !thread.borrowed_memory {
         end::of_process(&mut vm::lock());
     }
-    let wanted = vm::lock().config.flags & flag::FOLLOW != 0;
+    let wanted = vm::lock().config().flags & flag::FOLLOW != 0;
     let followed = (wanted && plan == Plan::Follow)
         .then(|| follow::exec(thread, exec_of(args, first, at)))
         .flatten();
@@ -83,9 +83,7 @@ fn path(from: u64) -> Option<Vec<u8>> {
 fn note_native(path: Option<&[u8]>, plan: Plan) {
     if let (Some(path), Plan::Native(reason)) = (path, plan) {
         let path = alloc::string::String::from_utf8_lossy(&path[..path.len() - 1]);
-        vm::lock()
-            .stats
-            .native
-            .push(alloc::format!("{path}: {reason}"));
+        let note = alloc::format!("{path}: {reason}");
+        vm::lock().stats_mut().ran_natively(note);
     }
 }

@@ -22,7 +22,7 @@ const EVENT: u64 = 32;
 
 /// Lifts the guards on memory that the call may write to.
 pub(super) fn before(nr: u32, args: &[usize; 6]) {
-    let Some((low, high)) = vm::lock().code.guards.span() else {
+    let Some((low, high)) = vm::lock().code().guards().span() else {
         return;
     };
     let guarded = |piece: &Piece| piece.0 < high && low < piece.0.saturating_add(piece.1);

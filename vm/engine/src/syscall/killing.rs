@@ -50,7 +50,7 @@ fn hit(vm: &Vm, thread: &Thread, nr: u32, args: &[usize; 6]) -> Vec<i32> {
         c::__NR_pidfd_send_signal => pid_of(args[0] as i32),
         _ => args[0] as i32,
     };
-    let all = vm.threads.all();
+    let all = vm.threads().all();
     let processes = all.filter(|other| other.borrowed_memory && other.tid != thread.tid);
     let pids = processes.map(|other| other.tid).filter(|pid| *pid != 0);
     // (A target of 0 or below is a group, or every process.)

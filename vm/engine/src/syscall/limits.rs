@@ -94,8 +94,8 @@ fn given_for(limit: &Widened, thread: &Thread, asked: Limit) -> Limit {
     }
     let mut vm = vm::lock();
     budget::note_limit(limit.resource, asked);
-    vm.code.lower_limit(budget::code());
-    vm.code.prepare_for_want();
+    vm.code_mut().lower_limit(budget::code());
+    vm.code_mut().prepare_for_want();
     limit.wider(asked, ours(limit, &vm))
 }
 

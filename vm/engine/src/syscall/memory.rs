@@ -71,7 +71,7 @@ fn is_ours(pages: Pages) -> bool {
 /// the code cache joins its own from then on.
 fn note_mapping_added() {
     if stock::mapping_added() {
-        vm::lock().code.join_all();
+        vm::lock().code_mut().join_all();
         stock::keep();
     }
 }
@@ -126,8 +126,8 @@ fn mmap(args: &[usize; 6]) -> isize {
     }
     if is_shared(args) {
         let mut vm = vm::lock();
-        if vm.filtered {
-            vm.code.images.add_shared(start, end);
+        if vm.is_filtered() {
+            vm.code_mut().images_mut().add_shared(start, end);
         }
     }
     result
@@ -169,7 +169,7 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     let executable = args[2] & EXEC != 0;
     let writable = args[2] & WRITE != 0;
     let mut vm = vm::lock();
-    let known = vm.code.images.overlaps(start, end);
+    let known = vm.code().images().overlaps(start, end);
     // Bytes may be written while the memory is not executable. So translations of the range are
     // taken out of use first, so that no other thread finds one of code that is gone. A range that
     // is not known is read from the kernel's list later, or registered here if a filter forbids to
@@ -184,9 +184,9 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     // call would lose its guard through it.
     let result = pass(nr, args);
     if executable && result == 0 {
-        vm.code.images.unpark(start, end, writable);
-        if vm.filtered {
-            let entry = vm.code.images.unlisted(start, end, writable);
+        vm.code_mut().images_mut().unpark(start, end, writable);
+        if vm.is_filtered() {
+            let entry = vm.code().images().unlisted(start, end, writable);
             ppin_process::app_code::add(&mut vm, &entry, None, false);
         }
     }
@@ -206,12 +206,12 @@ fn remap_file_pages(args: &[usize; 6]) -> isize {
     const WITHIN: usize = mem::PAGE as usize - 1;
     let pages = Pages::new(args[0] & !WITHIN, args[1] & !WITHIN);
     let (start, end) = pages.map_or((0, 0), Pages::bounds);
-    let executable = vm::lock().code.images.overlaps(start, end);
+    let executable = vm::lock().code().images().overlaps(start, end);
     forget(pages);
     let result = pass(c::__NR_remap_file_pages, args);
     let mut vm = vm::lock();
-    if vm.filtered && executable && result == 0 {
-        let entry = vm.code.images.unlisted(start, end, true);
+    if vm.is_filtered() && executable && result == 0 {
+        let entry = vm.code().images().unlisted(start, end, true);
         ppin_process::app_code::add(&mut vm, &entry, None, false);
     }
     result

@@ -53,7 +53,7 @@ pub(crate) fn handle(thread: &mut Thread) -> CachePc {
     // SAFETY: the gate passes the record of the code it was entered from.
     let rec = unsafe { (record as *const SyscallRec).read() };
     let resume = record.wrapping_add(i64::from(rec.resume) as u64);
-    let base = vm::lock().code.base_at(record);
+    let base = vm::lock().code().base_at(record);
     thread.regs.gpr[reg::RCX] = ImageOff(rec.next).at(base).0;
     thread.regs.gpr[reg::R11] = thread.regs.flags;
     thread.resume_pc = ImageOff(rec.next).at(base).0;
@@ -100,7 +100,7 @@ pub(crate) fn after_efault(thread: &mut Thread) -> CachePc {
     let record = thread.operand;
     // SAFETY: as in `handle`.
     let rec = unsafe { (record as *const SyscallRec).read() };
-    let base = vm::lock().code.base_at(record);
+    let base = vm::lock().code().base_at(record);
     thread.signals.trap_flag.skip_next = true;
     if thread.pending == 0 && changes::release_all(&mut vm::lock()) {
         thread.regs.gpr[reg::RAX] = thread.area.scratch[scratch::SYS_NR];

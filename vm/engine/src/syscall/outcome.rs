@@ -21,7 +21,7 @@ pub(crate) enum Outcome {
 
 /// Whether the cache address `code` lies in code that is in use.
 pub(crate) fn in_use(vm: &vm::Vm, code: u64) -> bool {
-    vm.code.fresh_at(code).is_some() || vm.code.in_units(code)
+    vm.code().fresh_at(code).is_some() || vm.code().in_units(code)
 }
 
 /// Sends a call that does not concern the VM through the gate, if the code it returns to is still
@@ -58,7 +58,7 @@ pub(crate) fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) ->
 /// Notes that the program has got a userfaultfd, or may get one. (Under a filter this is not noted,
 /// because the calls it would take could end the program.)
 pub(crate) fn userfault_begins() {
-    if !vm::lock().filtered {
+    if !vm::lock().is_filtered() {
         ppin_os::userfault::begin();
     }
 }

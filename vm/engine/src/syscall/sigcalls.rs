@@ -250,7 +250,7 @@ fn back_to(thread: &mut Thread, frame: u64, pc: AppPc) -> CachePc {
         return inside.enter(thread);
     }
     let continues = interrupted.is_some_and(|i| i.continues);
-    let ctx = if continues && vm.tool.distinguishes_blocks() {
+    let ctx = if continues && vm.tool().distinguishes_blocks() {
         Context::CONTINUATION
     } else {
         Context::CANONICAL

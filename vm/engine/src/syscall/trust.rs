@@ -14,7 +14,7 @@ pub(super) fn change_identity(thread: &Thread, nr: u32, args: &[usize; 6]) -> is
     if !thread.borrowed_memory && !keeps_user(nr, args, user_ids()) {
         let mut vm = vm::lock();
         ppin_translate::save::at_end(&mut vm);
-        vm.library.closed = true;
+        vm.library_mut().close();
     }
     super::outcome::pass(nr, args)
 }

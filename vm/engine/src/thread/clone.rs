@@ -8,7 +8,7 @@
 use crate::life::leave::gather;
 use crate::syscall::pages;
 use alloc::vec::Vec;
-use ppin_os::{Errno, app_call, c, filter, heap, lock, mem, peek, proc, signals, userfault};
+use ppin_os::{Errno, Permit, c, filter, heap, lock, mem, peek, proc, signals, userfault};
 use ppin_process::gate::vmcall;
 use ppin_process::signal::held::Held;
 use ppin_process::signal::{HOLD_ALL, HOLD_FAULTS_TOO, kernel_mask};
@@ -176,8 +176,10 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let before = signals::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
     let result = heap::with_heap_locked(|heap| {
-        // SAFETY: the child has its own copy of all memory, and goes on from here.
-        userfault::fork([vm::word(), heap], || unsafe { app_call(nr, args) })
+        userfault::fork([vm::word(), heap], || {
+            // SAFETY: the child has its own copy of all memory, and goes on from here.
+            unsafe { Permit::for_the_app(nr, args).execute() }
+        })
     });
     if result == 0 {
         core::mem::forget(vm);
@@ -188,7 +190,7 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
         }
     } else {
         if result > 0 {
-            vm.code.seal();
+            vm.code_mut().seal();
         }
         drop(vm);
     }
@@ -209,14 +211,13 @@ fn in_child(thread: &mut Thread, stack: u64) {
     thread.signals.held = Held::NONE;
     thread.process().held = Held::NONE;
     let mut vm = vm::lock();
-    vm.threads.only(thread);
-    vm.code.ibl.keep_only_thread(&thread.area);
+    vm.keep_only_thread(thread);
     vm.update_filters();
     vm.reset_after_fork();
     crate::syscall::locked::forked();
-    vm.code.seal();
+    vm.code_mut().seal();
     counters::reset(&mut vm, thread);
-    let tool = vm.tool_ref();
+    let tool = vm.tool();
     drop(vm);
     tool.fork_child(&crate::tools::host::EngineHost);
 }
@@ -262,10 +263,10 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
 /// Makes the child's structure and adds it to the list of threads.
 fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let mut vm = vm::lock();
-    let index = vm.threads.next_number();
+    let index = vm.threads().next_number();
     let child = Thread::create(
         index,
-        counters::reserve(vm.tool, vm.config.optimize),
+        counters::reserve(vm.tool(), vm.config().optimize),
         parent.area.entry,
     )
     .ok()?;
@@ -281,7 +282,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     }
     c.resume_pc = parent.resume_pc;
     c.resume_context = parent.resume_context;
-    c.epoch = vm.code.epoch();
+    c.epoch = vm.code().epoch();
     c.area.filters = filter::inherited(&parent.area);
     c.signals.mask = parent.signals.mask;
     c.signals.trap_flag = parent.signals.trap_flag;
@@ -299,9 +300,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
         c.process().clear_handlers();
     }
     vm.log(format_args!("thread {index} begins"));
-    vm.threads.add(child);
-    // SAFETY: a new area, which is removed from there before it is unmapped.
-    unsafe { vm.code.ibl.add_thread(&c.area) };
+    vm.add_thread(c);
     Some(child)
 }
 
@@ -316,7 +315,7 @@ fn forget_dead() {
             && !proc::exists(thread.tid)
     };
     let dead: Vec<_> = vm::lock()
-        .threads
+        .threads()
         .addresses()
         .iter()
         .filter(gone)
@@ -336,11 +335,10 @@ unsafe fn free(child: *mut Thread) {
     // SAFETY: the mapping still exists, and no other code uses it.
     let c = unsafe { &mut *child };
     c.finish_exec();
-    let tool = vm::lock().tool_ref();
+    let tool = vm::lock().tool();
     tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();
-    vm.threads.remove(child);
-    vm.code.ibl.remove_thread(&c.area);
+    vm.remove_thread(c);
     vm.update_filters();
     counters::retire(&mut vm, c);
     c.drop_process();
@@ -362,7 +360,7 @@ unsafe extern "C" fn start(thread: *mut ()) -> ! {
     thread.make_current();
     thread.process().install_cleared();
     signals::set_mask(HOLD_ALL);
-    let tool = vm::lock().tool_ref();
+    let tool = vm::lock().tool();
     tool.thread_start(
         &crate::tools::host::EngineHost,
         ppin_api::ThreadId(thread.index),

@@ -4,7 +4,7 @@ use crate::life::end;
 use crate::life::leave::gather;
 use crate::syscall::outcome::Outcome;
 use ppin_api::ThreadId;
-use ppin_os::{app_call, c, filter, proc, signals};
+use ppin_os::{Kernel, Permit, c, proc, signals};
 use ppin_process::gate::table;
 use ppin_process::signal::{HOLD_ALL, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::Thread;
@@ -17,7 +17,7 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
     }
     let (last, tool) = {
         let vm = vm::lock();
-        (vm.threads.len() == 1, vm.tool_ref())
+        (vm.threads().len() == 1, vm.tool())
     };
     tool.thread_fini(&crate::tools::host::EngineHost, ThreadId(thread.index));
     if last {
@@ -27,15 +27,13 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
     signals::set_mask(HOLD_ALL);
     let (base, len) = {
         let mut vm = vm::lock();
-        let me: *mut Thread = thread;
         // (The thread's filters stay in force: it has system calls to make yet.)
-        vm.threads.remove(me);
-        vm.code.ibl.remove_thread(&thread.area);
+        vm.remove_thread(thread);
         ppin_process::counters::retire(&mut vm, thread);
         vm.log(format_args!("thread {} ends", thread.index));
         thread.map
     };
-    if !filter::allows(c::__NR_munmap) {
+    if !Kernel::of_this_thread().allows(c::__NR_munmap) {
         leave(status);
     }
     // The signal stack is unmapped, too.
@@ -46,9 +44,10 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
 
 /// `exit` without freeing memory: the memory is the parent's, or ends with the process.
 fn leave(status: i32) -> ! {
+    let args = [status as usize, 0, 0, 0, 0, 0];
     loop {
         // SAFETY: does not return.
-        unsafe { app_call(c::__NR_exit, [status as usize, 0, 0, 0, 0, 0]) };
+        unsafe { Permit::for_the_app(c::__NR_exit, args).execute() };
     }
 }
 
@@ -67,7 +66,7 @@ pub(crate) fn process(thread: &mut Thread, status: i32) -> Outcome {
         signals::set_mask(kernel_mask(thread.signals.mask));
         return Outcome::Again;
     }
-    if vm.threads.len() > 1 {
+    if vm.threads().len() > 1 {
         // (All system calls of the other threads wait for the lock from here on.)
         table::watch_all();
     }

@@ -19,7 +19,7 @@ pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
     let rec = unsafe { (record as *const CallRec).read() };
     let (base, tool) = {
         let vm = vm::lock();
-        (vm.code.base_at(record), vm.tool_ref())
+        (vm.code().base_at(record), vm.tool())
     };
     let mut args = [0; MAX_ARGS];
     for (n, value) in args.iter_mut().take(usize::from(rec.args)).enumerate() {

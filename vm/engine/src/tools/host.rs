@@ -28,15 +28,15 @@ impl Counters for EngineHost {
 
     fn global_of(&self, thread: ThreadId, index: u32) -> u64 {
         let vm = vm::lock();
-        let live = vm.threads.all().find(|t| t.index == thread.0);
+        let live = vm.threads().all().find(|t| t.index == thread.0);
         live.map(|t| counters::global(t, counters::cells(&vm), index))
-            .or_else(|| ended_global(&vm, thread, index))
+            .or_else(|| vm.ended().global(thread.0, index))
             .unwrap_or(0)
     }
 
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
         let vm = vm::lock();
-        let known = vm.code.images.iter().nth(image.0 as usize);
+        let known = vm.code().images().iter().nth(image.0 as usize);
         known.map_or(0, |(_, i)| counters::image_total(&vm, i, index))
     }
 }
@@ -57,8 +57,8 @@ impl Threads for EngineHost {
 impl Images for EngineHost {
     fn images(&self) -> Vec<ImageInfo> {
         let vm = vm::lock();
-        vm.code
-            .images
+        vm.code()
+            .images()
             .iter()
             .map(|(id, i)| ImageInfo {
                 id: ImageId(id.0),
@@ -117,18 +117,11 @@ fn absolute(path: &str) -> String {
     }
 }
 
-fn ended_global(vm: &Vm, thread: ThreadId, index: u32) -> Option<u64> {
-    let ended = &vm.ended.threads;
-    // The search begins at the end, where the threads are that have ended last.
-    let found = ended.iter().rev().find(|(id, _, _)| *id == thread.0);
-    found?.2.get(index as usize).copied()
-}
-
 /// Number, kernel id and global counters of all threads, ended ones included.
 fn all_globals(vm: &Vm) -> Vec<(u32, i32, Vec<u64>)> {
-    let mut all = vm.ended.threads.clone();
+    let mut all = vm.ended().threads().to_vec();
     let cells = counters::cells(vm);
-    for thread in vm.threads.all() {
+    for thread in vm.threads().all() {
         all.push((thread.index, thread.tid, counters::globals(thread, cells)));
     }
     all

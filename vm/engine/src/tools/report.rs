@@ -8,7 +8,6 @@ use ppin_api::{Format, Report};
 use ppin_process::counters;
 use ppin_process::report::outlet;
 use ppin_process::report::program::program;
-use ppin_process::report::stats::Stats;
 use ppin_process::vm::{Locked, Vm};
 
 struct Text {
@@ -32,9 +31,9 @@ impl Report for Text {
 /// Lets the tool write its report. The VM lock is released meanwhile.
 pub(crate) fn tool_report(locked: &mut Locked) {
     let (tool, flags, output) = (
-        locked.tool_ref(),
-        locked.config.flags,
-        locked.config.output.clone(),
+        locked.tool(),
+        locked.config().flags,
+        locked.config().output.clone(),
     );
     let format = if flags & flag::JSON != 0 {
         Format::Json
@@ -53,13 +52,13 @@ pub(crate) fn tool_report(locked: &mut Locked) {
 
 /// Writes the statistics, if they were asked for.
 pub(crate) fn write_stats(vm: &Vm) {
-    if vm.config.flags & flag::STATS == 0 {
+    if vm.config().flags & flag::STATS == 0 {
         return;
     }
-    let stats: &Stats = &vm.stats;
     outlet::deliver(
         "the statistics",
-        &vm.config.stats,
-        &stats.line(&vm.config, &program(), &vm.code, counters::cells(vm)),
+        &vm.config().stats,
+        &vm.stats()
+            .line(vm.config(), &program(), vm.code(), counters::cells(vm)),
     );
 }

@@ -2,7 +2,7 @@
 
 use crate::call::raw;
 use crate::errno::Errno;
-use crate::kernel::app_call;
+use crate::kernel::Permit;
 use crate::{c, filter};
 use core::sync::atomic::AtomicU32;
 
@@ -55,5 +55,5 @@ pub fn futex_wake_all(word: &AtomicU32) {
         0,
     ];
     // SAFETY: the call only uses the word's address.
-    unsafe { app_call(c::__NR_futex, args) };
+    unsafe { Permit::despite_filters(c::__NR_futex, args).execute() };
 }

@@ -137,3 +137,27 @@ pub const FILLING: &[u32] = &[
     c::__NR_process_vm_readv,
     c::__NR_vmsplice,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn no_call_belongs_to_two_families_that_handle_it() {
+        let families = [
+            MEMORY, RANGES, SIGNALS, SUSPENDING, PROCESS, EXEC, OPENING, OTHER, KILLING, FOLDERS,
+            WRITING,
+        ];
+        let mut all: Vec<u32> = families.concat();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+
+    #[test]
+    fn reading_fills_memory() {
+        assert!(READING.iter().all(|nr| FILLING.contains(nr)));
+    }
+}

@@ -142,3 +142,49 @@ fn set(numbers: &[AtomicU8], slow: u8) {
         byte.store(slow, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn enters(nr: u32) -> bool {
+        SLOW[nr as usize].load(Ordering::Relaxed) == VM
+    }
+
+    /// The table is one for the process: a single test.
+    #[test]
+    fn calls_enter_the_vm_as_long_as_one_reason_holds() {
+        fill();
+        assert!(enters(c::__NR_mmap) && enters(c::__NR_ptrace));
+        assert!(
+            ![c::__NR_read, c::__NR_getpid, c::__NR_kill]
+                .iter()
+                .any(|nr| enters(*nr))
+        );
+
+        watch_reads(true);
+        assert!(enters(c::__NR_read) && enters(c::__NR_ioctl));
+        watch_reads(false);
+        assert!(!enters(c::__NR_read) && !enters(c::__NR_ioctl));
+
+        watch_kills();
+        watch_all();
+        assert!(enters(c::__NR_getpid));
+        watch_reads(false);
+        assert!(enters(c::__NR_read), "all calls still enter it");
+        watch_needed();
+        assert!(!enters(c::__NR_getpid) && enters(c::__NR_kill) && enters(c::__NR_mmap));
+
+        watch_fills();
+        watch_reads(true);
+        watch_reads(false);
+        assert!(
+            enters(c::__NR_read) && !enters(c::__NR_ioctl),
+            "reads fill memory"
+        );
+
+        watch_all_for_good();
+        watch_needed();
+        assert!(enters(c::__NR_getpid) && enters(u32::from(u16::MAX)));
+    }
+}

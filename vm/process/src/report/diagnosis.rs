@@ -44,7 +44,11 @@ pub fn say(what: Arguments<'_>, thread: Option<&Thread>, pc: Option<u64>) {
         tell(&vm, format_args!("{}", last_entry(&vm, thread)));
     }
     let place = [pc, thread.map(|t| t.operand), thread.map(|t| t.entering)];
-    match place.into_iter().flatten().find(|at| vm.code.in_cache(*at)) {
+    match place
+        .into_iter()
+        .flatten()
+        .find(|at| vm.code().in_cache(*at))
+    {
         Some(at) => code(&vm, at),
         None => tell(&vm, format_args!("in no translated code")),
     }
@@ -76,15 +80,15 @@ fn set_alarm() {
 /// The thread whose stack this code runs on.
 fn running(vm: &Vm) -> Option<&Thread> {
     let here = core::ptr::from_ref(&vm) as u64;
-    let mut threads = vm.threads.all();
+    let mut threads = vm.threads().all();
     threads.find(|thread| here.wrapping_sub(thread.map.0) < thread.map.1)
 }
 
 /// Why the VM was entered last.
 fn last_entry(vm: &Vm, thread: &Thread) -> String {
     let at = thread.operand;
-    let app = |off: i32| name(vm, ImageOff(off).at(vm.code.base_at(at)));
-    let known = vm.code.in_cache(at);
+    let app = |off: i32| name(vm, ImageOff(off).at(vm.code().base_at(at)));
+    let known = vm.code().in_cache(at);
     match thread.reason {
         r if r == Reason::Exit as u64 && known => {
             // SAFETY: the address of a record in the cache.
@@ -127,7 +131,7 @@ fn code(vm: &Vm, at: u64) {
 
 /// Describes the fragment that holds `at`, and where it came from.
 fn origin(vm: &Vm, at: u64) -> String {
-    if let Some(fresh) = vm.code.fragment_at(at) {
+    if let Some(fresh) = vm.code().fragment_at(at) {
         let (head, count, context) = (
             name(vm, fresh.pc()),
             fresh.code().instructions,
@@ -137,11 +141,11 @@ fn origin(vm: &Vm, at: u64) -> String {
             "fragment of {head}, {count} instructions, context {context}, made by this run"
         );
     }
-    match vm.code.unit_at(at) {
+    match vm.code().unit_at(at) {
         Some((image, unit)) => alloc::format!(
             "fragment of {}, from unit {}",
-            vm.code.maps_at(at).map_or_else(
-                || vm.code.images.get(image).path.clone(),
+            vm.code().maps_at(at).map_or_else(
+                || vm.code().images().get(image).path.clone(),
                 |maps| name(vm, maps.head)
             ),
             unit.name().file_name()
@@ -162,7 +166,7 @@ fn bytes(pc: AppPc) -> String {
 
 /// The command line that repeats this run, quoted for a shell.
 fn command(vm: &Vm) -> String {
-    let config = &vm.config;
+    let config = &vm.config();
     let mut text = alloc::format!("ppin run -t {}", config.tool);
     for knob in &config.knobs {
         let _ = write!(text, " --knob {}", quoted(knob));
@@ -196,4 +200,39 @@ fn quoted(word: &str) -> String {
         return String::from(word);
     }
     alloc::format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        assert_eq!(quoted("a-b_c./:=+,@%9"), "a-b_c./:=+,@%9");
+        assert_eq!(
+            [quoted(""), quoted("a b"), quoted("$x")],
+            ["''", "'a b'", "'$x'"]
+        );
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+
+    #[test]
+    fn the_command_repeats_what_the_run_was_given() {
+        let mut config = testing::config();
+        config.tool = "bbcount".into();
+        config.knobs = alloc::vec!["by=a b".into()];
+        (config.flags, config.check_every) = (flag::SAMPLE, 100);
+        let said = |config| command(&testing::vm_of(config, testing::thread(0)));
+        let text = said(config.clone());
+        let start = "ppin run -t bbcount --knob 'by=a b' --cache off --check=sample:100 -- ";
+        assert!(text.starts_with(start), "{text}");
+        (config.cache_mode, config.db, config.flags) = (CacheMode::ReadWrite, "/d b".into(), 0);
+        config.knobs.clear();
+        let text = said(config);
+        assert!(
+            text.starts_with("ppin run -t bbcount --db '/d b' -- "),
+            "{text}"
+        );
+    }
 }

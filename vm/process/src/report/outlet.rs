@@ -119,3 +119,72 @@ fn without_signals<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     signals::set_mask(before);
     result
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    /// How the launcher names an inherited descriptor.
+    fn named(file: &impl AsRawFd) -> (String, u64) {
+        let fd = file.as_raw_fd();
+        let (dev, ino) = stderr::identity(fd).expect("it is open");
+        (alloc::format!("fd:{fd}:{dev}:"), ino)
+    }
+
+    #[test]
+    fn an_inherited_descriptor_is_written_to_while_it_is_that_file() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("out");
+        let file = std::fs::File::create(&path).expect("a file");
+        let (name, ino) = named(&file);
+        assert_eq!(append(&alloc::format!("{name}{ino}"), b"text"), Ok(()));
+        let other = alloc::format!("{name}{}", ino + 1);
+        assert_eq!(append(&other, b"more"), Err(Errno::EBADF));
+        assert_eq!(std::fs::read(&path).expect("it is there"), b"text");
+        assert_eq!(
+            shown(&other),
+            alloc::format!("descriptor {}", file.as_raw_fd())
+        );
+    }
+
+    #[test]
+    fn what_only_looks_like_a_descriptor_is_a_path() {
+        for path in ["fd:3:1", "fd:x:1:2", "fd:3:1:2x", "/fd:3:1:2"] {
+            assert!(Inherited::parse(path).is_none(), "{path}");
+            assert_eq!(shown(path), path);
+        }
+    }
+
+    #[test]
+    fn a_pipe_without_a_reader_raises_no_signal() {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let default = signals::KernelSigaction::default();
+        // SAFETY: no handler. (The signal would end this process.)
+        let _ = unsafe { signals::sigaction(c::SIGPIPE, Some(&default)) };
+        let (name, ino) = named(&writer);
+        let before = signals::mask();
+        assert_eq!(append(&alloc::format!("{name}{ino}"), b"x"), Err(Errno(32)));
+        assert_eq!(signals::mask(), before);
+    }
+
+    #[test]
+    fn the_pid_stands_in_the_name_of_a_file() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let pattern = alloc::format!("{}/%p.%p", dir.path().display());
+        assert_eq!(
+            append(&pattern, b"a").and_then(|()| append(&pattern, b"b")),
+            Ok(())
+        );
+        let pid = std::process::id();
+        let path = dir.path().join(alloc::format!("{pid}.{pid}"));
+        assert_eq!(std::fs::read(path).expect("it is there"), b"ab");
+        let missing = alloc::format!("{}/no/file", dir.path().display());
+        assert_eq!(
+            [append(&missing, b"a"), check(&missing)],
+            [Err(Errno::ENOENT); 2]
+        );
+    }
+}

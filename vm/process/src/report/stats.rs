@@ -1,6 +1,7 @@
 //! Statistics of one process, written as one JSON line at its end.
 
 use crate::config::Config;
+use crate::sampling;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
@@ -11,14 +12,14 @@ use ppin_os::{proc, time};
 
 /// Clock values from the start of the run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Times {
+struct Times {
     /// Time stamp counter when the runtime began.
-    pub start_ticks: u64,
+    start_ticks: u64,
     /// CLOCK_MONOTONIC (ns) when the runtime began.
-    pub start_ns: u64,
+    start_ns: u64,
     /// From the launcher's start of injection to the runtime's first instruction, in
     /// nanoseconds.
-    pub inject: u64,
+    inject: u64,
 }
 
 impl Times {
@@ -35,20 +36,69 @@ impl Times {
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
     /// How often the VM was entered.
-    pub vm_entries: u64,
+    vm_entries: u64,
     /// Results of `--check=sample`.
-    pub check: crate::sampling::Figures,
+    check: sampling::Figures,
     /// Clock values from the start of the run.
-    pub time: Times,
+    time: Times,
     /// Programs that ran natively, and why.
-    pub native: Vec<String>,
+    native: Vec<String>,
 }
 
 impl Stats {
+    /// Statistics of a run whose injection began at `injected` and whose runtime began at `arrived`
+    /// (CLOCK_MONOTONIC, ns), just now.
+    #[must_use]
+    pub fn begun(injected: u64, arrived: u64) -> Self {
+        let time = Times {
+            start_ticks: time::ticks(),
+            start_ns: arrived,
+            inject: arrived.saturating_sub(injected),
+        };
+        Self {
+            time,
+            ..Self::default()
+        }
+    }
+
+    /// Statistics of a forked child: it has done nothing yet, and was not injected.
+    #[must_use]
+    pub fn of_child(&self) -> Self {
+        let time = Times {
+            inject: 0,
+            ..self.time
+        };
+        Self {
+            time,
+            ..Self::default()
+        }
+    }
+
+    /// Counts an entry of the VM.
+    pub fn entered(&mut self) {
+        self.vm_entries += 1;
+    }
+
+    /// Counts a sample: see [`sampling::Figures::add`].
+    pub fn checked(&mut self, agreed: Option<u64>, ns: u64) {
+        self.check.add(agreed, ns);
+    }
+
+    /// Results of `--check=sample`.
+    #[must_use]
+    pub fn check(&self) -> &sampling::Figures {
+        &self.check
+    }
+
+    /// Notes that a program ran natively, and why.
+    pub fn ran_natively(&mut self, note: String) {
+        self.native.push(note);
+    }
+
     /// The JSON line.
     #[must_use]
     pub fn line(&self, config: &Config, program: &str, code: &CodeCache, cells: Cells) -> String {
-        let (figures, ibl_misses) = (&code.figures, code.indirect_misses());
+        let (figures, ibl_misses) = (code.figures(), code.indirect_misses());
         let mode = match config.cache_mode {
             CacheMode::ReadWrite => "rw",
             CacheMode::ReadOnly => "ro",

@@ -132,3 +132,73 @@ pub fn take_over(actions: &Actions) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Dispositions with these handlers.
+    fn actions(handlers: &[(u32, u64)]) -> Actions {
+        let mut actions = Actions([KernelSigaction::default(); MAX_SIGNAL as usize + 1]);
+        for (signal, handler) in handlers {
+            actions.0[*signal as usize].handler = *handler;
+        }
+        actions
+    }
+
+    const MINE: u64 = 0x40_1000;
+
+    #[test]
+    fn signals_are_ignored_or_caught_as_the_app_says() {
+        let all = actions(&[
+            (c::SIGSEGV, IGNORE),
+            (c::SIGCHLD, IGNORE),
+            (c::SIGUSR1, MINE),
+        ]);
+        let ignored = bit(c::SIGSEGV) | bit(c::SIGCHLD);
+        assert_eq!(all.ignored_and_caught(), [ignored, bit(c::SIGUSR1)]);
+        assert_eq!(all.ignored_faults(), bit(c::SIGSEGV));
+    }
+
+    #[test]
+    fn clearing_keeps_what_is_ignored() {
+        let mut all = actions(&[(c::SIGHUP, IGNORE), (c::SIGUSR1, MINE), (MAX_SIGNAL, MINE)]);
+        all.0[c::SIGHUP as usize].flags = 7;
+        assert_eq!(all.clear(), bit(c::SIGUSR1) | bit(MAX_SIGNAL));
+        assert_eq!(all.ignored_and_caught(), [bit(c::SIGHUP), 0]);
+        assert_eq!(all.0[c::SIGHUP as usize].flags, 0);
+    }
+
+    /// What the kernel is given for `signal` with the app's handler and flags.
+    fn given(signal: u32, handler: u64, flags: u32) -> KernelSigaction {
+        handled_at(0x77_0000);
+        let app = KernelSigaction {
+            handler,
+            flags: flags.into(),
+            ..KernelSigaction::default()
+        };
+        kernel_action(signal, &app)
+    }
+
+    #[test]
+    fn deadly_signals_faults_and_handlers_go_to_the_vm() {
+        let ours = |signal, handler| given(signal, handler, 0).handler == 0x77_0000;
+        assert!(ours(c::SIGUSR1, MINE) && ours(c::SIGTERM, DEFAULT));
+        assert!(ours(c::SIGSEGV, IGNORE), "the cache needs its faults");
+        assert!(!ours(c::SIGTERM, IGNORE) && !ours(c::SIGCHLD, DEFAULT));
+    }
+
+    #[test]
+    fn the_kernel_keeps_the_flags_that_it_acts_upon() {
+        let flags = c::SA_RESTART | c::SA_ONSTACK | c::SA_NODEFER;
+        let caught = given(c::SIGUSR1, MINE, flags).flags as u32;
+        assert_eq!(caught & c::SA_RESTART, c::SA_RESTART);
+        assert_eq!(caught & c::SA_NODEFER, 0, "handlers of the VM do not nest");
+        assert_eq!(
+            given(c::SIGSEGV, MINE, 0).flags as u32 & c::SA_NODEFER,
+            c::SA_NODEFER
+        );
+        let left = given(c::SIGCHLD, IGNORE, c::SA_NOCLDWAIT | c::SA_NODEFER);
+        assert_eq!(left.flags as u32, c::SA_NOCLDWAIT);
+    }
+}

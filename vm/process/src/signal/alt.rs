@@ -58,3 +58,63 @@ impl AltStack {
         u32::from(self.autodisarm) * SS_AUTODISARM
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STACK: AltStack = AltStack {
+        base: 0x1000,
+        size: 0x800,
+        autodisarm: false,
+        marked: false,
+        untouched: false,
+    };
+
+    #[test]
+    fn a_stack_holds_its_top_but_not_its_base() {
+        assert_eq!(
+            [0x1000, 0x1001, 0x1800, 0x1801].map(|sp| STACK.holds(sp)),
+            [false, true, true, false]
+        );
+        assert!(!AltStack::default().holds(0), "there is none");
+    }
+
+    #[test]
+    fn what_frames_show_is_not_what_the_call_returns() {
+        let flags = |words: [u64; 3]| words[1] as u32;
+        assert_eq!(flags(STACK.as_told(0x1400)), SS_ONSTACK);
+        assert_eq!([flags(STACK.as_told(0x900)), flags(STACK.as_set())], [0, 0]);
+        let marked = AltStack {
+            marked: true,
+            ..STACK
+        };
+        assert_eq!(
+            [flags(marked.as_told(0x900)), flags(marked.as_set())],
+            [0, SS_ONSTACK]
+        );
+    }
+
+    #[test]
+    fn a_stack_that_disarms_itself_is_never_in_use() {
+        let stack = AltStack {
+            autodisarm: true,
+            ..STACK
+        };
+        assert!(stack.holds(0x1400) && !stack.in_use(0x1400));
+        assert_eq!(stack.as_told(0x1400)[1] as u32, SS_AUTODISARM);
+    }
+
+    #[test]
+    fn a_disabled_stack_is_reported_in_frames_once_it_was_touched() {
+        let never = AltStack {
+            untouched: true,
+            ..AltStack::default()
+        };
+        assert_eq!(
+            [never.as_set()[1], never.as_told(0)[1]],
+            [0, u64::from(SS_DISABLE)]
+        );
+        assert_eq!(AltStack::default().as_set()[1] as u32, SS_DISABLE);
+    }
+}

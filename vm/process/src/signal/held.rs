@@ -56,3 +56,40 @@ impl Held {
         (FAULTS & (bit - 1)).count_ones() as usize
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use ppin_os::c;
+
+    fn info(signo: u32, code: i32) -> SigInfo {
+        let mut info = SigInfo::NONE;
+        (info.signo, info.code) = (signo as i32, code);
+        info
+    }
+
+    #[test]
+    fn the_first_of_each_number_is_held_and_the_lowest_taken_first() {
+        let mut held = Held::NONE;
+        for (n, signo) in (0..).zip([c::SIGSEGV, c::SIGILL, c::SIGSEGV, c::SIGTRAP]) {
+            held.put(&info(signo, n));
+        }
+        let taken: Vec<_> = core::iter::from_fn(|| held.take(FAULTS))
+            .map(|info| (info.signo as u32, info.code))
+            .collect();
+        assert_eq!(taken, [(c::SIGILL, 1), (c::SIGTRAP, 3), (c::SIGSEGV, 0)]);
+        assert_eq!(held.set(), 0);
+    }
+
+    #[test]
+    fn only_what_is_wanted_is_taken_or_forgotten() {
+        let mut held = Held::NONE;
+        held.put(&info(c::SIGBUS, 0));
+        held.put(&info(c::SIGFPE, 0));
+        assert!(held.take(bit(c::SIGSEGV)).is_none());
+        held.forget(bit(c::SIGBUS));
+        assert_eq!(held.set(), bit(c::SIGFPE));
+        assert_eq!(held.take(FAULTS).map(|i| i.signo as u32), Some(c::SIGFPE));
+    }
+}

@@ -40,3 +40,24 @@ pub(crate) unsafe fn turn_to_delivery(context: *mut UContext, trap: u64) {
         (&raw mut (*context).sigmask).write_volatile(HOLD_ALL);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::boxed::Box;
+
+    #[test]
+    fn only_a_frame_in_use_is_turned_to_the_delivery_trap() {
+        // SAFETY: integers only.
+        let frame: Box<UContext> = Box::new(unsafe { core::mem::zeroed() });
+        let at = Box::into_raw(frame);
+        // SAFETY: the box above.
+        let read = || unsafe { ((*at).gregs[greg::RIP], (*at).sigmask) };
+        let returning = Returning(at as u64);
+        returning.hold(at as u64 + 1, 0x77);
+        assert_eq!(read().0, 0, "the stack has been unwound over it");
+        Returning::default().hold(0, 0x77);
+        returning.hold(at as u64 - 64, 0x77);
+        assert_eq!(read(), (0x77, HOLD_ALL), "no other signal comes before");
+    }
+}

@@ -83,3 +83,43 @@ impl SignalState {
             .map(core::mem::take)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    fn at(frame: u64, pc: u64) -> Interrupted {
+        Interrupted {
+            frame,
+            pc,
+            ..Interrupted::default()
+        }
+    }
+
+    #[test]
+    fn an_interruption_is_recalled_once_by_its_frame() {
+        let state = &mut testing::thread(0).signals;
+        state.remember(at(0x100, 1));
+        state.remember(at(0x200, 2));
+        assert_eq!(state.recall(0x100).map(|i| i.pc), Some(1));
+        assert!(state.recall(0x100).is_none() && state.recall(0).is_none());
+        state.remember(at(0x200, 3));
+        assert_eq!(
+            state.recall(0x200).map(|i| i.pc),
+            Some(3),
+            "the newer frame"
+        );
+        assert!(state.recall(0x200).is_none(), "the older one is gone");
+    }
+
+    #[test]
+    fn the_oldest_interruption_is_forgotten_first() {
+        let state = &mut testing::thread(0).signals;
+        for n in 1..=INTERRUPTED as u64 + 1 {
+            state.remember(at(n, n));
+        }
+        assert!(state.recall(1).is_none());
+        assert!((2..=INTERRUPTED as u64 + 1).all(|n| state.recall(n).is_some()));
+    }
+}

@@ -46,3 +46,22 @@ impl TrapFlag {
         flags & !TRAP_FLAG | if self.on { TRAP_FLAG } else { 0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_more_trap_is_due_after_the_flag_was_cleared() {
+        let cleared = TrapFlag {
+            one_more: true,
+            ..TrapFlag::of(0x202)
+        };
+        assert!(cleared.traps() && !cleared.on);
+        assert_eq!(cleared.applied(0x202), 0x302, "the CPU traps");
+        assert_eq!(cleared.shown(0x302), 0x202, "the app does not see it");
+        let set = TrapFlag::of(0x302);
+        assert_eq!([set.applied(0x202), set.shown(0x202)], [0x302; 2]);
+        assert_eq!(TrapFlag::default().applied(0x302), 0x202);
+    }
+}

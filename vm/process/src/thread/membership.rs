@@ -75,3 +75,39 @@ impl Thread {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::thread;
+    use core::sync::atomic::Ordering;
+    use ppin_os::peek;
+
+    #[test]
+    fn a_thread_shares_its_process_and_a_child_has_a_copy() {
+        let [parent, one, two] = [0, 1, 2].map(thread);
+        one.drop_process();
+        two.drop_process();
+        parent.process().actions.0[1].handler = 77;
+        one.set_process(parent, true);
+        two.set_process(parent, false);
+        assert!(one.shares_process(parent) && !two.shares_process(parent));
+        assert_eq!(parent.process().threads.load(Ordering::Relaxed), 2);
+        one.process().actions.0[1].handler = 88;
+        assert_eq!(
+            [parent, two].map(|t| t.process().actions.0[1].handler),
+            [88, 77]
+        );
+    }
+
+    #[test]
+    fn a_process_outlives_its_first_thread() {
+        peek::never_fault();
+        let [first, second] = [0, 1].map(thread);
+        second.drop_process();
+        second.set_process(first, true);
+        let helper = first.helper_space().expect("there is memory") as u64;
+        first.drop_process();
+        assert_eq!(second.process().threads.load(Ordering::Relaxed), 1);
+        assert_eq!(peek::read(helper, &mut [0]), 1, "its memory is in use");
+    }
+}

@@ -19,8 +19,7 @@ use crate::signal::stack::install_stack;
 use crate::signal::state::SignalState;
 use ppin_abi::area::{Area, ENTRIES, Rseq};
 use ppin_abi::counters::CELLS;
-use ppin_os::{filter, mem, proc};
-use ppin_seccomp::Action;
+use ppin_os::{Kernel, mem, proc};
 
 /// Of so many indirect jumps that the thread's own table does not know one is put there: which one
 /// is a matter of chance, so those that are made often are known soon.
@@ -117,7 +116,8 @@ fn layout(counter_bytes: u64) -> Layout {
 /// As [`mem::protect`].
 unsafe fn make_guard_page(page: u64) -> ppin_os::Result<()> {
     let args = |last: u32| [page as usize, mem::PAGE as usize, last as usize, 0, 0, 0];
-    let may = |nr, args| filter::verdict(nr, &args) == Action::Allow;
+    let kernel = Kernel::of_this_thread();
+    let may = |nr, args| kernel.permit(nr, args).is_ok();
     let guard = args(ppin_os::c::MADV_GUARD_INSTALL);
     let install = || {
         // SAFETY: the caller's promise.
@@ -210,4 +210,54 @@ impl Thread {
 pub unsafe fn of_signal_stack<'a>(base: u64) -> &'a mut Thread {
     // SAFETY: a thread's structure lies behind its signal stack.
     unsafe { &mut *((base + SIGNAL_STACK) as *mut Thread) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use ppin_os::peek;
+
+    /// Whether the page at `page` can be read.
+    fn is_there(page: u64) -> bool {
+        peek::never_fault();
+        peek::read(page, &mut [0]) == 1
+    }
+
+    #[test]
+    fn guard_pages_end_the_stacks_of_a_thread() {
+        let thread = Thread::create(3, 0, [0; ENTRIES]).expect("there is memory");
+        // SAFETY: just made.
+        let thread = unsafe { &mut *thread };
+        let (start, len) = thread.map;
+        let l = layout(0);
+        assert!(!is_there(start) && !is_there(start + l.vm_top));
+        let parts = [mem::PAGE, l.vm_top - 8, l.signal_stack, l.thread, l.len - 1];
+        assert!(parts.iter().all(|at| is_there(start + at)));
+        assert_eq!((thread.vm_sp, len), (start + l.vm_top, l.len));
+    }
+
+    #[test]
+    fn a_thread_is_found_by_its_signal_stack_and_its_own_address() {
+        let thread = testing::thread(4);
+        let (base, _) = thread.signals.stack;
+        assert_eq!(thread.area.self_ptr, core::ptr::from_ref(&*thread) as u64);
+        // SAFETY: the thread's own stack; the other reference is not used meanwhile.
+        let found = unsafe { of_signal_stack(base) };
+        assert_eq!(found.index, 4);
+    }
+
+    #[test]
+    fn counters_lie_behind_the_thread_in_pages_of_their_own() {
+        let bytes = 3 * mem::PAGE - 8;
+        let thread = Thread::create(0, bytes, [0; ENTRIES]).expect("there is memory");
+        // SAFETY: just made.
+        let thread = unsafe { &mut *thread };
+        let cells = u64::from(CELLS);
+        assert!(cells.is_multiple_of(mem::PAGE));
+        let last = cells + bytes - 8;
+        assert_eq!(thread.counter(last), 0);
+        let end = thread.map.0 + thread.map.1;
+        assert_eq!(end, thread.area.self_ptr + cells + 3 * mem::PAGE);
+    }
 }

@@ -66,3 +66,24 @@ impl Threads {
         self.live.push(thread);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::thread;
+
+    #[test]
+    fn threads_are_numbered_in_the_order_in_which_they_are_added() {
+        let [one, two, three] = [0, 1, 2].map(|n| core::ptr::from_mut(thread(n)));
+        let mut all = Threads::new(one);
+        assert_eq!(all.next_number(), 1);
+        all.add(two);
+        all.remove(two);
+        assert_eq!(all.next_number(), 2, "no number is used twice");
+        all.add(three);
+        assert_eq!(all.addresses(), [one, three]);
+        all.only(three);
+        assert_eq!(all.all().map(|t| t.index).collect::<Vec<_>>(), [2]);
+        assert_eq!([all.len(), all.next_number() as usize], [1, 3]);
+    }
+}

@@ -26,3 +26,23 @@ impl UserDispatch {
         !self.on || after.wrapping_sub(self.start) < self.len
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::UserDispatch;
+
+    #[test]
+    fn calls_inside_the_range_are_exempt() {
+        let range = UserDispatch {
+            on: true,
+            start: 0x1000,
+            len: 0x10,
+            selector: 0,
+        };
+        let exempt = [0xfff, 0x1000, 0x100f, 0x1010].map(|after| range.exempts(after));
+        assert_eq!(exempt, [false, true, true, false]);
+        assert!(UserDispatch::default().exempts(0x5000), "it is off");
+        let none = UserDispatch { len: 0, ..range };
+        assert!(!none.exempts(0x1000));
+    }
+}

@@ -32,7 +32,7 @@ impl Allowance {
     pub(super) fn of_run(vm: &Vm) -> Self {
         let spare = time::processor_ns() / SHARE;
         Self {
-            exploring: vm.config.flags & flag::EXPLORE != 0,
+            exploring: vm.config().flags & flag::EXPLORE != 0,
             traces: (spare / TRACE) as usize,
             merge: bytes(spare.max(MERGE)),
         }
@@ -60,4 +60,34 @@ impl Allowance {
 
 const fn bytes(nanoseconds: u64) -> u64 {
     (nanoseconds << 10) / KILOBYTE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_spent_is_not_allowed_any_more() {
+        let mut rest = Allowance {
+            exploring: false,
+            traces: 10,
+            merge: 1000,
+        };
+        rest.translated(4);
+        rest.merged(300);
+        assert_eq!((rest.traces, rest.merge), (6, 700));
+        rest.translated(7);
+        rest.merged(701);
+        assert_eq!((rest.traces, rest.merge), (0, 0));
+    }
+
+    #[test]
+    fn a_program_that_goes_on_merges_for_a_millisecond() {
+        let passing = Allowance::in_passing();
+        assert!(!passing.exploring && passing.traces == 0);
+        assert_eq!(passing.merge * KILOBYTE / 1024, MERGE);
+        let world = crate::testing::World::with_flags(flag::EXPLORE);
+        let at_end = Allowance::of_run(&world.vm);
+        assert!(at_end.exploring && at_end.merge >= passing.merge);
+    }
 }

@@ -56,31 +56,30 @@ impl Explorer for Beside {
 /// the program, in a run that explores.
 fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance) -> bool {
     // (Code whose stores are watched for sequences cannot be saved.)
-    let possible = has_room(vm) && !vm.rseq.watching;
+    let possible = has_room(vm) && !vm.rseq().is_watching();
     if !possible || !allowance.exploring && allowance.traces == 0 {
         return false;
     }
-    let compiled = vm.code.figures.traces_compiled;
-    let first = vm.code.fragments();
+    let compiled = vm.code().figures().traces_compiled;
+    let first = vm.code().fragments();
     let all = add(vm, id, program, *allowance);
-    allowance.translated(vm.code.fragments() - first);
-    vm.code.mark_anticipated(first);
-    vm.code.figures.traces_anticipated += vm.code.figures.traces_compiled - compiled;
-    vm.code.figures.traces_compiled = compiled;
+    allowance.translated(vm.code().fragments() - first);
+    vm.code_mut().mark_anticipated(first);
+    vm.code_mut().count_anticipated(compiled);
     all
 }
 
 fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
     let fresh: Vec<FragmentId> = savable(vm, id).collect();
-    let image = vm.code.images.get(id);
+    let image = vm.code().images().get(id);
     let situation = Situation {
         exploring: allowance.exploring,
         own: image.path == program,
         fresh: fresh.len(),
-        known: vm.code.units.of(id).iter().map(Bound::fragments).sum(),
+        known: vm.code().units().of(id).iter().map(Bound::fragments).sum(),
         allowed: allowance.traces,
     };
-    let most = vm.code.fragments() + situation.most();
+    let most = vm.code().fragments() + situation.most();
     let approach = situation.approach();
     let siblings = siblings_of(vm, id, &fresh, approach);
     let codes = codes(vm, &fresh);
@@ -89,26 +88,26 @@ fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
         _ => Search::beside(codes, siblings),
     };
     follow(vm, id, search, most);
-    approach == Approach::AllBranches && vm.code.fragments() < most
+    approach == Approach::AllBranches && vm.code().fragments() < most
 }
 
 /// Whether another trace fits into the cache without a flush, which would remove the traces whose
 /// neighbours are added.
 fn has_room(vm: &Vm) -> bool {
-    vm.code.has_room(ROOM) && !vm.code.is_short(vm.filtered)
+    vm.code().has_room(ROOM) && !vm.code().is_short(vm.is_filtered())
 }
 
 /// Whether an image without fresh traces shall still be explored: only that of `program`. A library
 /// is not: traces that other programs need would lie scattered among traces that no program needs.
 fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
-    let image = vm.code.images.get(id);
+    let image = vm.code().images().get(id);
     let own = !program.is_empty() && image.path == program;
     if !own || image.is_explored() || !image.may_be_kept() {
         return false;
     }
-    let key = vm.code.key_of(&vm.library, id);
+    let key = freeze::key_of(vm, id);
     key.is_some_and(|key| {
-        let dir = alloc::format!("{}/{}", vm.config.db, unit_dir(&key));
+        let dir = alloc::format!("{}/{}", vm.config().db, unit_dir(&key));
         file::is_writable(&dir)
     })
 }
@@ -127,18 +126,18 @@ fn follow(vm: &mut Vm, id: ImageId, mut search: Search, most: usize) {
 /// Translates `target` if it lies in the image, has no translation, and the cache has room and
 /// fewer than `most` fragments. Returns the fresh fragment of `target`.
 fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<FragmentId> {
-    let pc = target.off.at(vm.code.images.get(id).base);
-    let here = vm.code.images.region(pc).is_some_and(|r| r.image == id);
-    let room = vm.code.fragments() < most && has_room(vm);
+    let pc = target.off.at(vm.code().images().get(id).base);
+    let here = vm.code().images().region(pc).is_some_and(|r| r.image == id);
+    let room = vm.code().fragments() < most && has_room(vm);
     if here && room && !is_known(vm, id, pc, target) {
         // (No sequence may be discovered any more, so the result can be ignored.)
         let _ = compile::compile(vm, pc, target.context);
     }
-    vm.code.known(pc, target.context).filter(|_| here)
+    vm.code().known(pc, target.context).filter(|_| here)
 }
 
 fn is_known(vm: &Vm, id: ImageId, pc: AppPc, target: Target) -> bool {
-    vm.code.known(pc, target.context).is_some() || has(vm.code.units.of(id), target)
+    vm.code().known(pc, target.context).is_some() || has(vm.code().units().of(id), target)
 }
 
 fn has(units: &[Bound], target: Target) -> bool {
@@ -157,7 +156,7 @@ fn siblings_of(vm: &Vm, id: ImageId, fresh: &[FragmentId], approach: Approach) -
         Approach::AllBranches => &[],
         _ => near,
     };
-    let units = vm.code.units.of(id);
+    let units = vm.code().units().of(id);
     let exits = units.iter();
     let exits = exits.flat_map(|unit| unit.executed_exits(heads, explore::NEAR));
     let exits = exits.map(|(head, off, context)| (head, Target { off, context }));
@@ -173,5 +172,5 @@ fn heads(vm: &Vm, fragments: &[FragmentId]) -> Vec<ImageOff> {
 
 /// The code of `fragments`.
 fn codes<'a>(vm: &'a Vm, fragments: &'a [FragmentId]) -> impl Iterator<Item = &'a Fragment> {
-    fragments.iter().map(|id| vm.code.fragment(*id).code())
+    fragments.iter().map(|id| vm.code().fragment(*id).code())
 }

@@ -45,34 +45,37 @@ impl Explorer for AddNothing {
 /// Freezes all fresh fragments and maps the new units at once, because the cache is about to be
 /// flushed.
 pub fn in_passing(vm: &mut Vm) {
-    if !vm.library.may_save() {
+    if !vm.library().may_save() {
         return;
     }
     let started = time::ticks();
     let allowance = &mut Allowance::in_passing();
-    for id in vm.code.images.ids() {
+    for id in vm.code().images().ids() {
         remove_damaged(vm, id);
         if let Some((key, dir, name)) = freeze(vm, id, allowance, &AddNothing) {
-            vm.code.map_unit(&vm.library, id, &key, &dir, &name);
+            let (code, library) = vm.code_and_library();
+            code.map_unit(library, id, &key, &dir, &name);
         }
     }
-    vm.code.note_refusals(&mut vm.library);
-    vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
+    note_refusals(vm);
+    let ticks = time::ticks().saturating_sub(started);
+    vm.code_mut().add_time_to_persist(ticks);
 }
 
 /// Freezes all fresh fragments, for the last time in this process or for a long time.
 pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explorer) {
-    if !vm.library.may_save() {
+    if !vm.library().may_save() {
         return;
     }
     let started = time::ticks();
-    for id in vm.code.images.ids() {
+    for id in vm.code().images().ids() {
         remove_damaged(vm, id);
         freeze(vm, id, allowance, explorer);
     }
     keep_cap(vm);
-    vm.code.note_refusals(&mut vm.library);
-    vm.code.figures.spent.persist += time::ticks().saturating_sub(started);
+    note_refusals(vm);
+    let ticks = time::ticks().saturating_sub(started);
+    vm.code_mut().add_time_to_persist(ticks);
 }
 
 /// Freezes all fresh fragments while the process goes on, without exploring.
@@ -82,41 +85,43 @@ pub fn in_run(vm: &mut Vm) {
 }
 
 /// Key of an image's units.
-fn key_of(vm: &mut Vm, id: ImageId) -> Option<Key> {
-    vm.code.key_of(&vm.library, id)
+pub(super) fn key_of(vm: &mut Vm, id: ImageId) -> Option<Key> {
+    let (code, library) = vm.code_and_library();
+    code.key_of(library, id)
+}
+
+/// Notes for the statistics which folders could not be used.
+fn note_refusals(vm: &mut Vm) {
+    let (code, library) = vm.code_and_library();
+    code.note_refusals(library);
 }
 
 /// Keeps the database below its cap, if this run has added to it.
 fn keep_cap(vm: &mut Vm) {
-    if !vm.library.store.has_written() {
+    if !vm.library().has_written() {
         return;
     }
-    let Vm {
-        code,
-        library,
-        config,
-        ..
-    } = vm;
-    let needed = code.images.iter().filter_map(|(_, image)| image.identity());
-    let written = store::cap::Written {
-        db: &config.db,
-        cap: config.db_cap,
-        needed: needed.collect(),
-    };
-    let ids = code.images.ids();
+    let cap = vm.config().db_cap;
+    let (code, library) = vm.code_and_library();
+    let needed = code
+        .images()
+        .iter()
+        .filter_map(|(_, image)| image.identity());
+    let needed = needed.collect();
+    let ids = code.images().ids();
     let keys: Vec<Option<Key>> = ids
-        .map(|id| match code.units.of(id) {
+        .map(|id| match code.units().of(id) {
             [] => None,
             _ => code.key_of(library, id),
         })
         .collect();
     let folders = || keys.iter().flatten().map(paths::unit_dir).collect();
-    store::cap::keep(&mut library.store, &written, folders);
+    library.keep_below(cap, needed, folders);
 }
 
 /// Removes units of the image that this run has found damaged.
 fn remove_damaged(vm: &mut Vm, id: ImageId) {
-    let names = vm.code.take_damaged(id);
+    let names = vm.code_mut().take_damaged(id);
     if names.is_empty() {
         return;
     }
@@ -124,7 +129,7 @@ fn remove_damaged(vm: &mut Vm, id: ImageId) {
         return;
     };
     // (A damaged unit of a read-only database has no namesake in the folder written to.)
-    if let Some(dir) = vm.library.own_folder(&paths::unit_dir(&key)) {
+    if let Some(dir) = vm.library_mut().own_folder(&paths::unit_dir(&key)) {
         let names: Vec<String> = names.iter().map(UnitName::file_name).collect();
         tidy::remove(&dir, &names);
     }
@@ -143,7 +148,7 @@ fn freeze(
     allowance: &mut Allowance,
     explorer: &impl Explorer,
 ) -> Option<(Key, Folder, UnitName)> {
-    if !vm.library.may_save() {
+    if !vm.library().may_save() {
         return None;
     }
     let nothing = savable(vm, id).next().is_none();
@@ -157,20 +162,19 @@ fn freeze(
     if fresh.is_empty() && (!draft.explored || draft.names.is_empty()) {
         return None;
     }
-    if !room::lasts(vm.filtered, work(vm, &fresh)) {
-        vm.code
-            .figures
+    if !room::lasts(vm.is_filtered(), work(vm, &fresh)) {
+        vm.code_mut()
             .note(String::from("not saved: too little memory"));
         return None;
     }
     let dir = draft.dir.take();
     match write(vm, id, &draft, dir, &fresh, allowance) {
         Ok(dir) => {
-            fresh.iter().for_each(|id| vm.code.mark_saved(*id));
+            fresh.iter().for_each(|id| vm.code_mut().mark_saved(*id));
             Some((draft.key, dir, draft.name))
         }
         Err(reason) => {
-            vm.code.figures.note(format!("not saved: {reason}"));
+            vm.code_mut().note(format!("not saved: {reason}"));
             None
         }
     }
@@ -181,7 +185,7 @@ fn work(vm: &Vm, fresh: &[FragmentId]) -> usize {
     const ROOM: usize = 1 << 20;
     const TIMES: usize = 8;
     let len = |id: &FragmentId| {
-        let code = vm.code.fragment(*id).code();
+        let code = vm.code().fragment(*id).code();
         code.hot.len() + code.cold.len()
     };
     ROOM + TIMES * fresh.iter().map(len).sum::<usize>()
@@ -202,12 +206,13 @@ struct Draft {
 impl Draft {
     /// The next unit of the image.
     fn new(vm: &mut Vm, id: ImageId) -> Option<Self> {
-        let key = vm.code.key_to_save(&vm.library, id)?;
-        let dir = vm.library.own_folder(&paths::unit_dir(&key));
+        let (code, library) = vm.code_and_library();
+        let key = code.key_to_save(library, id)?;
+        let dir = vm.library_mut().own_folder(&paths::unit_dir(&key));
         let mut names = dir.as_ref().map(Folder::unit_names).unwrap_or_default();
         let seq = names.last().map_or(0, |n| n.seq.saturating_add(1));
         if let Some(dir) = &dir {
-            let ours = vm.code.units.of(id).iter().map(Bound::name).collect();
+            let ours = vm.code().units().of(id).iter().map(Bound::name).collect();
             tidy::drop_copies(dir, &mut names, ours);
         }
         Some(Self {
@@ -225,13 +230,13 @@ impl Draft {
 
 /// The image's fragments that may be frozen, in order of first execution.
 pub(super) fn savable(vm: &Vm, id: ImageId) -> impl Iterator<Item = FragmentId> {
-    let image = vm.code.images.get(id);
+    let image = vm.code().images().get(id);
     let (kept, reach) = (image.may_be_kept(), Reach::of(image));
     let wanted = move |f: &Fresh| {
         kept && f.context().without(Context::CONTINUATION) == Context::CANONICAL
             && reach.holds_all_of(f.code())
     };
-    vm.code.unsaved(id, wanted)
+    vm.code().unsaved(id, wanted)
 }
 
 /// Marks fragments as saved that another process, such as a sibling by fork, has published since
@@ -241,16 +246,16 @@ fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
         return;
     };
     for name in worth_opening(dir, draft.names.clone()) {
-        if vm.code.units.of(id).iter().any(|u| u.name() == name) {
+        if vm.code().units().of(id).iter().any(|u| u.name() == name) {
             continue;
         }
-        let Some(unit) = vm.code.peek_unit(dir, &name, &draft.key, id) else {
+        let Some(unit) = vm.code().peek_unit(dir, &name, &draft.key, id) else {
             continue;
         };
         for number in savable(vm, id).collect::<Vec<_>>() {
-            let code = vm.code.fragment(number).code();
+            let code = vm.code().fragment(number).code();
             if unit.has(code.head, code.context) {
-                vm.code.mark_saved(number);
+                vm.code_mut().mark_saved(number);
             }
         }
         unit.unmap();
@@ -322,17 +327,11 @@ fn write(
     } else {
         Some(encode(vm, id, draft, fresh)?)
     };
-    let how = |id: &FragmentId| vm.code.fragment(*id).unsaved();
+    let how = |id: &FragmentId| vm.code().fragment(*id).unsaved();
     let reached = fresh.iter().any(|id| how(id) != Some(Reached::Never));
     let Draft { key, names, .. } = draft;
-    let dir = dir.map_or_else(
-        || {
-            vm.library
-                .store
-                .make_folder(&vm.config.db, &paths::unit_dir(key))
-        },
-        Ok,
-    )?;
+    let make = || vm.library_mut().make_own_folder(&paths::unit_dir(key));
+    let dir = dir.map_or_else(make, Ok)?;
     // Units that will hardly grow any more are merged into one.
     let whole = (draft.explored && !reached)
         .then(|| tidy::take_all(new.as_deref(), key, &dir, names))
@@ -349,18 +348,18 @@ fn write(
     dir.publish(&draft.name.file_name(), bytes)
         .map_err(|e| format!("{}: cannot write to it ({e})", dir.path()))?;
     tidy::remove(&dir, &tidied.replaces);
-    vm.library.store.wrote(bytes.len());
+    vm.library_mut().wrote(bytes.len());
     dir.sweep();
     Ok(dir)
 }
 
 /// The contents of a unit file with only the fragments `fresh`.
 fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[FragmentId]) -> Result<Vec<u8>, String> {
-    let image = vm.code.images.get(id);
+    let image = vm.code().images().get(id);
     let pieces: Vec<Piece<'_>> = fresh
         .iter()
         .map(|n| {
-            let fresh = vm.code.fragment(*n);
+            let fresh = vm.code().fragment(*n);
             Piece {
                 fragment: FragmentRef::from(fresh.code()),
                 flags: unit_flags(fresh),
@@ -392,6 +391,6 @@ fn unit_flags(fresh: &Fresh) -> u32 {
 
 /// What `ppin db verify --recompile` needs.
 fn label(vm: &Vm) -> String {
-    let config = &vm.config;
+    let config = vm.config();
     ppin_offline::Label::of_run(&config.tool, &config.knobs, config.optimize).to_string()
 }

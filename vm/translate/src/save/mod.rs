@@ -7,3 +7,6 @@ mod tidy;
 
 pub use anticipate::at_end;
 pub use freeze::{freeze_image, in_passing, in_run};
+
+#[cfg(test)]
+mod tests;

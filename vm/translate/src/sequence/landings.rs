@@ -14,7 +14,7 @@ use ppin_process::vm::Vm;
 /// compared at every entry, this is not a landing: only the VM may enter there.
 pub(super) fn to(vm: &mut Vm, n: usize, pc: AppPc) -> Option<CachePc> {
     let boundary = copies::boundary(vm, n, pc)?;
-    let copy = &vm.rseq.copies[n];
+    let copy = vm.rseq().copy(n);
     if let Some(landing) = copy.landings.iter().find(|landing| landing.0 == pc) {
         return Some(CachePc(landing.1));
     }
@@ -26,27 +26,27 @@ pub(super) fn to(vm: &mut Vm, n: usize, pc: AppPc) -> Option<CachePc> {
 }
 
 fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> {
-    let region = vm.code.images.region(pc)?;
-    let copy = &vm.rseq.copies[n];
+    let region = vm.code().images().region(pc)?;
+    let copy = vm.rseq().copy(n);
     let (descriptor, expected, context) = (copy.descriptor, copy.expected, copy.context);
     let request = Request {
         pc,
-        image: vm.code.images.get(region.image).base,
+        image: vm.code().images().get(region.image).base,
         context,
         bytes: &[],
         end: BytesEnd::Limit,
         max_source: None,
         sequences: &[],
-        optimize: vm.config.optimize,
+        optimize: vm.config().optimize,
     };
     let fragment = compile_landing(&request, (copy.sequence.end.0 - pc.0) as u32);
-    let epoch = vm.code.epoch();
+    let epoch = vm.code().epoch();
     let hot = compile::install(vm, region.image, pc, fragment, &[], Kind::Sequence).0;
-    if vm.code.epoch() != epoch {
+    if vm.code().epoch() != epoch {
         // Making room has flushed the copy of the sequence, too.
         return copies::entry(vm, pc, context);
     }
-    let slots = vm.code.fragment_at(hot)?.space().slots;
+    let slots = vm.code().fragment_at(hot)?.space().slots;
     let fill = |slot: LandingSlot, word: u64| {
         let cell = slots + 8 * u64::from(slot as u16);
         // SAFETY: a slot of a fragment that nobody has entered yet.
@@ -56,15 +56,12 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
     fill(LandingSlot::Descriptor, descriptor);
     fill(LandingSlot::Against, descriptor.wrapping_neg());
     fill(LandingSlot::Expected, expected);
-    vm.code.figures.traces_compiled += 1;
-    vm.rseq.copies[n].landings.push((pc, hot));
+    vm.code_mut().count_compiled(0);
+    vm.rseq_mut().add_landing(n, pc, hot);
     Some(CachePc(hot))
 }
 
 /// The index of the copy that cache address `addr` lies in, or that the landing there leads to.
 pub(super) fn owner(vm: &Vm, addr: u64) -> Option<usize> {
-    let hot = copies::hot_of(vm, addr)?;
-    let leads =
-        |c: &ppin_process::sequences::Copy| c.hot == hot || c.landings.iter().any(|l| l.1 == hot);
-    vm.rseq.copies.iter().position(|c| c.live && leads(c))
+    vm.rseq().owner(copies::hot_of(vm, addr)?)
 }

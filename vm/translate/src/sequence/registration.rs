@@ -15,7 +15,7 @@ const FIELD: u64 = 8;
 
 /// Makes the call for the app.
 pub fn call(thread: &mut Thread, args: &[usize; 6]) -> isize {
-    if vm::lock().config.flags & flag::LOCKSTEP != 0 {
+    if vm::lock().config().flags & flag::LOCKSTEP != 0 {
         return refuse(args);
     }
     let unregister = args[2] == UNREGISTER;
@@ -61,8 +61,8 @@ pub fn segment_moved(thread: &mut Thread) {
 /// stores are watched from now on.
 fn note_signature(signature: [u8; 4]) {
     let mut vm = vm::lock();
-    if !vm.rseq.is_signature(signature) {
-        vm.rseq.signatures.push(signature);
+    if !vm.rseq().is_signature(signature) {
+        vm.rseq_mut().add_signature(signature);
         learn::watch(&mut vm);
     }
 }
@@ -82,7 +82,7 @@ fn clear_own_descriptor(thread: &Thread) {
     let vm = vm::lock();
     if field != 0
         && let Some(value) = peek::read_value::<u64>(field)
-        && vm.rseq.copies.iter().any(|c| c.descriptor == value)
+        && vm.rseq().of_descriptor(value).is_some()
     {
         // (The field has just been read. If it cannot be written, the VM has not written to it
         // either.)
@@ -99,4 +99,19 @@ pub fn rejected(thread: &Thread, info: &SigInfo) -> bool {
     let field = thread.area.rseq.field;
     let no_address = info.rest[0] == 0;
     by_kernel && no_address && field != 0 && peek::read_value::<u64>(field) != Some(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_lockstep_the_kernel_seems_to_know_no_rseq() {
+        let refused = |at, len, flags| refuse(&[at, len, flags, 0, 0, 0]);
+        assert_eq!(refused(64, 32, 0), Errno::ENOSYS.raw());
+        assert_eq!(refused(64, 32, UNREGISTER), Errno::ENOSYS.raw());
+        for wrong in [refused(63, 32, 0), refused(64, 31, 0), refused(64, 32, 2)] {
+            assert_eq!(wrong, Errno::EINVAL.raw());
+        }
+    }
 }

@@ -25,7 +25,7 @@ pub fn trap(thread: &mut Thread, rec: &TrapRec) -> Option<CachePc> {
     }
     let mut locked = vm::lock();
     let vm = &mut *locked;
-    let pc = ImageOff(rec.pc).at(vm.code.base_at(thread.operand));
+    let pc = ImageOff(rec.pc).at(vm.code().base_at(thread.operand));
     let context = Context(rec.context);
     if is(Trap::RseqUnsupported) {
         report::give_up(format_args!(
@@ -67,7 +67,7 @@ fn store(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
     if let Some(sequence) = sequence
         && let Some(entry) = copies::entry(vm, pc, context)
         && let Some(n) = landings::owner(vm, entry.0)
-        && vm.rseq.copies[n].sequence == sequence
+        && vm.rseq().copy(n).sequence == sequence
     {
         correct_counters(thread, left.as_ref(), 0);
         copies::expect(vm, n, value);
@@ -86,7 +86,7 @@ fn store(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
 /// The context of the code after an instruction that does not end its block.
 fn behind(vm: &Vm, context: Context) -> Context {
     let context = context.without(Context::CONTINUATION);
-    if vm.tool.distinguishes_blocks() {
+    if vm.tool().distinguishes_blocks() {
         context.with(Context::CONTINUATION)
     } else {
         context
@@ -102,13 +102,13 @@ fn enter(vm: &mut Vm, thread: &mut Thread, pc: AppPc, context: Context) -> Cache
     };
     let field = thread.area.rseq.field;
     let value = peek::read_value(field).unwrap_or(0);
-    let ours = vm.rseq.copies.iter().any(|c| c.descriptor == value);
+    let ours = vm.rseq().of_descriptor(value).is_some();
     let sequence = copies::described(vm, value);
-    if sequence == Some(vm.rseq.copies[n].sequence) && !ours {
+    if sequence == Some(vm.rseq().copy(n).sequence) && !ours {
         copies::expect(vm, n, value);
         return CachePc(hot);
     }
-    if ours && sequence != Some(vm.rseq.copies[n].sequence) {
+    if ours && sequence != Some(vm.rseq().copy(n).sequence) {
         // (The thread has left that sequence; the kernel would clear the field when it notices.)
         let _ = peek::write_value(field, &0_u64);
     }
@@ -128,14 +128,14 @@ struct StorePlace {
 
 impl StorePlace {
     fn at(vm: &Vm, record: u64, pc: AppPc) -> Option<Self> {
-        let fresh = vm.code.fragment_at(record)?;
+        let fresh = vm.code().fragment_at(record)?;
         let app = pc.0.wrapping_sub(fresh.pc().0) as u32;
         let mine = || fresh.code().pc_map.iter().filter(|row| row.app == app);
         let offset = mine().rfind(|row| !row.spilled.is_empty())?.hot;
         let start = |flags: u8| flags & pc_flag::BOUNDARY != 0 && flags & pc_flag::BLOCK != 0;
         let block_start = mine().any(|row| start(row.flags));
         Some(Self {
-            maps: vm.code.maps_at(fresh.entry().0)?,
+            maps: vm.code().maps_at(fresh.entry().0)?,
             offset,
             app,
             block_start,
@@ -146,7 +146,7 @@ impl StorePlace {
     fn context(&self, vm: &Vm, context: Context) -> Context {
         let context = context.without(Context::CONTINUATION);
         let goes_on = self.app == 0 && self.maps.context.contains(Context::CONTINUATION);
-        if vm.tool.distinguishes_blocks() && (goes_on || !self.block_start) {
+        if vm.tool().distinguishes_blocks() && (goes_on || !self.block_start) {
             context.with(Context::CONTINUATION)
         } else {
             context
@@ -160,5 +160,81 @@ fn correct_counters(thread: &mut Thread, left: Option<&StorePlace>, done: u32) {
         let app = left.app + done;
         let corrections = translate::corrections(&left.maps, left.offset, app);
         translate::correct(thread, &corrections);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sequence::{ABORT, ANNOUNCED, DESCRIPTOR, START, world};
+    use crate::testing::{RET, write};
+
+    #[test]
+    fn an_aborted_sequence_has_its_registers_back() {
+        let mut world = world();
+        let handler = world.pc(ABORT);
+        let (vm, thread) = (&mut world.vm, &mut *world.thread);
+        thread.area.rseq.spilled = 0b1001;
+        thread.area.rseq.armed = 1;
+        thread.area.rseq.rcx = 77;
+        let home: alloc::vec::Vec<_> = SpillSet::at_home(0b1001).iter().collect();
+        for (slot, register) in &home {
+            thread.area.spill[slot.number()] = 100 + u64::from(*register);
+        }
+        let entry = abort(vm, thread, handler, Context::CANONICAL);
+        for (_, register) in &home {
+            assert_eq!(
+                thread.get(usize::from(*register)),
+                100 + u64::from(*register)
+            );
+        }
+        assert_eq!(home.len(), 2);
+        let rest = (
+            thread.get(reg::RCX),
+            thread.area.rseq.spilled,
+            thread.area.rseq.armed,
+        );
+        let rcx = home.iter().any(|(_, r)| usize::from(*r) == reg::RCX);
+        assert_eq!(rest, (if rcx { 101 } else { 77 }, 0, 0));
+        assert_eq!(world.fresh(entry).pc(), handler);
+    }
+
+    /// `mov [rdi], rax; ret` in front of a sequence that it may announce.
+    const STORE: u64 = START - 3;
+
+    #[test]
+    fn a_store_that_announces_nothing_is_made_by_the_vm() {
+        let mut world = world();
+        world.put(STORE + 0x40, &[0x48, 0x89, 0x07, RET]);
+        let (pc, field) = (world.pc(STORE + 0x40), world.start + 0x800);
+        write(field, &[0xff; 8]);
+        world.thread.operand = world.look_up(STORE + 0x40).0;
+        world.thread.area.rseq.field = field;
+        world.thread.area.rseq.value = 0x1234_5678;
+        let entry = store(&mut world.vm, world.thread, pc, Context::CANONICAL);
+        assert_eq!(peek::read_value(field), Some(0x1234_5678_u64));
+        assert_eq!(
+            world.fresh(entry).pc(),
+            pc.wrapping_add(3),
+            "behind the store"
+        );
+    }
+
+    #[test]
+    fn a_store_that_announces_a_sequence_is_made_by_its_translation() {
+        let mut world = world();
+        world.put(STORE, &[0x48, 0x89, 0x07]);
+        world.look_up(ANNOUNCED);
+        let (pc, field) = (world.pc(STORE), world.start + 0x800);
+        let descriptor = world.start + DESCRIPTOR;
+        write(field, &[0; 8]);
+        world.thread.operand = world.look_up(STORE).0;
+        world.thread.area.rseq.field = field;
+        world.thread.area.rseq.value = descriptor;
+        let entry = store(&mut world.vm, world.thread, pc, Context::CANONICAL);
+        assert_eq!(peek::read_value(field), Some(0_u64), "not by the VM");
+        let n = landings::owner(&world.vm, entry.0).expect("a translation");
+        let expected = world.vm.rseq().copy(n).expected;
+        assert_eq!(peek::read_value(expected), Some(descriptor.wrapping_neg()));
     }
 }

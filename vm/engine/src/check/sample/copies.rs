@@ -124,7 +124,7 @@ fn hide_shared_memory(vm: &Vm, record: u64) {
     for entry in maps::read().unwrap_or_default() {
         if entry.path == "[vdso]" {
             steps::avoid((entry.start, entry.end));
-        } else if entry.shared && entry.start != record && !vm.code.in_cache(entry.start) {
+        } else if entry.shared && entry.start != record && !vm.code().in_cache(entry.start) {
             // SAFETY: this process is a copy that ends soon. Of the runtime's memory only the
             // second view of fresh code is affected, which is not written to here.
             let _ = unsafe { mem::protect(entry.start, entry.end - entry.start, mem::NONE) };

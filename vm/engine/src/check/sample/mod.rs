@@ -73,7 +73,7 @@ fn count(thread: &mut Thread, entry: CachePc) -> CachePc {
     let Some(pc) = suitable(&vm::lock(), thread, entry) else {
         return entry;
     };
-    let every = vm::lock().config.check_every;
+    let every = vm::lock().config().check_every;
     thread.area.scratch[COUNTDOWN] = gap(if every == 0 { DENSE } else { every });
     if every == 0 && !in_time(&vm::lock()) {
         return entry;
@@ -93,7 +93,7 @@ fn suitable(vm: &Vm, thread: &Thread, entry: CachePc) -> Option<AppPc> {
         || signals.trap_flag.traps()
         // (The userfaultfd would report the copies.)
         || userfault::is_on();
-    if busy || vm.filtered || sequence::is_inside(vm, entry.0) {
+    if busy || vm.is_filtered() || sequence::is_inside(vm, entry.0) {
         return None;
     }
     let spot = translate::spot(vm, entry.0).filter(|spot| spot.boundary);
@@ -107,13 +107,13 @@ fn gap(every: u64) -> u64 {
 }
 
 fn in_time(vm: &Vm) -> bool {
-    vm.stats.check.spent_ns < ADVANCE_NS + SHARE * time::processor_ns()
+    vm.stats().check().spent_ns() < ADVANCE_NS + SHARE * time::processor_ns()
 }
 
 fn sample(thread: &mut Thread, entry: CachePc, pc: AppPc) -> CachePc {
     let started = time::monotonic_ns();
     let Some(shared) = Shared::map() else {
-        vm::lock().stats.check.sampled += 1;
+        vm::lock().stats_mut().checked(None, 0);
         return entry;
     };
     if let Some(entry) = copies::make(thread, entry, pc, &shared) {
@@ -125,13 +125,10 @@ fn sample(thread: &mut Thread, entry: CachePc, pc: AppPc) -> CachePc {
         complain(thread, record);
     }
     let mut vm = vm::lock();
-    let figures = &mut vm.stats.check;
-    figures.sampled += 1;
-    if record.outcome == Outcome::Same as u32 {
-        figures.equal += 1;
-        figures.instructions += u64::from(record.steps());
-    }
-    figures.spent_ns += time::monotonic_ns().saturating_sub(started);
+    let same = record.outcome == Outcome::Same as u32;
+    let agreed = same.then(|| u64::from(record.steps()));
+    let spent = time::monotonic_ns().saturating_sub(started);
+    vm.stats_mut().checked(agreed, spent);
     entry
 }
 

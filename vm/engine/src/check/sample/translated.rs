@@ -47,7 +47,7 @@ pub(super) fn on_signal(thread: &Thread, record: &mut Record, stepped: bool, con
 
 /// The app state, if `pc` is at an instruction boundary.
 fn place(context: &UContext, pc: u64) -> Option<Place> {
-    let maps = vm::lock().code.maps_at(pc)?;
+    let maps = vm::lock().code().maps_at(pc)?;
     let spot = translate::spot_in(&maps, pc).filter(|spot| spot.boundary)?;
     Some(Place::of(context, spot.pc.0, pc, maps.hot == pc))
 }

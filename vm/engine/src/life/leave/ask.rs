@@ -99,7 +99,7 @@ fn a_thread_blocks_all(pid: i32) -> bool {
 
 /// Whether the process runs under ppin and was not left.
 fn runs_under_ppin(pid: i32) -> bool {
-    let ident = vm::lock().config.ppin_ident[1];
+    let ident = vm::lock().config().ppin_ident[1];
     let maps = maps::of(&format!("/proc/{pid}/maps")).unwrap_or_default();
     let ours = |m: &MapEntry| m.executable && m.inode == ident && m.start < MARK;
     maps.iter().any(ours) && !maps.iter().any(|m| (m.start..m.end).contains(&MARK))

@@ -108,7 +108,7 @@ fn ask_missing(leader: &Thread) -> usize {
 fn unlisted_threads(vm: &Vm) -> usize {
     let tasks = dir::list_dir("/proc/self/task").unwrap_or_default();
     let known = |tid: i32| {
-        let mut all = vm.threads.all().map(|thread| thread.tid);
+        let mut all = vm.threads().all().map(|thread| thread.tid);
         all.any(|it| it == tid)
     };
     // (The first thread stays in `/proc` if it ends before the others.)
@@ -119,7 +119,7 @@ fn unlisted_threads(vm: &Vm) -> usize {
 
 /// The other threads of the leader's process.
 fn others<'a>(vm: &'a Vm, leader: &Thread) -> impl Iterator<Item = &'a Thread> + use<'a> {
-    let all = vm.threads.all();
+    let all = vm.threads().all();
     let leader = leader.tid;
     all.filter(move |thread| !thread.borrowed_memory && thread.tid != leader)
 }

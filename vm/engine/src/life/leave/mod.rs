@@ -44,19 +44,19 @@ pub(crate) const TRACED: &str = "it was traced";
 #[must_use]
 pub(crate) fn is_possible(thread: &Thread) -> bool {
     let vm = vm::lock();
-    vm.threads.len() == 1 && !thread.borrowed_memory && may_leave(&vm)
+    vm.threads().len() == 1 && !thread.borrowed_memory && may_leave(&vm)
 }
 
 /// Whether no filter, Syscall User Dispatch or lockstep mode keeps the threads in the cache.
 fn may_leave(vm: &Vm) -> bool {
-    let mut all = vm.threads.all();
+    let mut all = vm.threads().all();
     let free = |it: &Thread| !it.user_dispatch.is_on() && filter::of(&it.area).is_none();
-    vm.config.flags & flag::LOCKSTEP == 0 && all.all(free)
+    vm.config().flags & flag::LOCKSTEP == 0 && all.all(free)
 }
 
 /// Whether all threads can leave together.
 fn is_possible_for_all(vm: &Vm) -> bool {
-    let mut all = vm.threads.all();
+    let mut all = vm.threads().all();
     all.all(|it| !it.borrowed_memory) && may_leave(vm)
 }
 
@@ -155,7 +155,7 @@ fn keep(thread: &mut Thread, info: &SigInfo) {
 fn depart(vm: &mut Locked, since: &str) {
     let program = ppin_process::report::program::program();
     let note = alloc::format!("{program}: natively from the moment {since}");
-    vm.stats.native.push(note);
+    vm.stats_mut().ran_natively(note);
     end::of_process(vm);
     changes::release_all(vm);
     locked::hand_over();
