@@ -151,6 +151,7 @@ mod tests {
             "run -t icount --knob a=b --db x --db y --stats=f -o r --no-follow true -x -h",
             "run --color never --format json --stats -- true",
             "run --check=sample:9 --stats -- true",
+            "run --optimize=-counters -- true",
         ] {
             let quick = quick_run(&words(text)).unwrap();
             let whole = Cli::try_parse_from(words(&format!("ppin {text}"))).unwrap();

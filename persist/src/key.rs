@@ -1,6 +1,9 @@
 //! The key of a unit: engine, tool and image.
 
+use alloc::string::ToString;
+use alloc::vec::Vec;
 use ppin_abi::area::LAYOUT_VERSION;
+use ppin_abi::optimize::Optimize;
 use sha2::{Digest, Sha256};
 
 /// Identity of a unit: code is reused only where all three agree. The versions of
@@ -11,7 +14,7 @@ pub struct Key {
     pub image: [u8; 32],
     /// SHA-256 of the runtime that translated it.
     pub engine: [u8; 32],
-    /// [`tool_key`] of the tool, its knobs and the options that change code.
+    /// [`tool_key`] of the tool, its knobs and the [`options`] that change code.
     pub tool: [u8; 32],
 }
 
@@ -32,13 +35,26 @@ impl Key {
     }
 }
 
-/// The option under which code of images below 2 GiB is kept: it holds absolute addresses,
-/// and lies where distances would not reach. A program may have mapped the same file both
-/// there and above.
-pub const LOW_IMAGE: &[u8] = b"low";
+/// The options of the engine that change code, as [`tool_key`] takes them.
+///
+/// Code of images below 2 GiB (`low`) is kept under an option of its own: it holds absolute
+/// addresses, and lies where distances would not reach. A program may have mapped the same file
+/// both there and above. Mechanisms that are off are named.
+#[must_use]
+pub fn options(low: bool, optimize: Optimize) -> Vec<u8> {
+    let mut text = Vec::new();
+    if low {
+        text.extend_from_slice(b"low");
+    }
+    if optimize != Optimize::ALL {
+        text.push(b'\n');
+        text.extend_from_slice(optimize.to_string().as_bytes());
+    }
+    text
+}
 
 /// Identity of a tool as far as it changes code: `name`, the knobs (`name=value`
-/// lines, already in canonical order) and the engine options that change code.
+/// lines, already in canonical order) and the [`options`] of the engine.
 /// Lengths are hashed before contents, so that no two triples run together.
 #[must_use]
 pub fn tool_key(name: &[u8], knobs: &[u8], options: &[u8]) -> [u8; 32] {
@@ -59,6 +75,17 @@ mod tests {
     fn parts_of_a_tool_key_do_not_run_together() {
         assert_ne!(tool_key(b"ab", b"c", b""), tool_key(b"a", b"bc", b""));
         assert_ne!(tool_key(b"a", b"b", b""), tool_key(b"a", b"", b"b"));
+    }
+
+    #[test]
+    fn every_option_gives_a_key_of_its_own() {
+        let options =
+            [false, true].map(|low| [Optimize::ALL, Optimize::NONE].map(|set| options(low, set)));
+        let all = options.as_flattened();
+        assert!(all[0].is_empty());
+        for (n, one) in all.iter().enumerate() {
+            assert!(!all[..n].contains(one), "{one:?}");
+        }
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub struct UnitSpec<'a> {
     pub image_base: ImageBase,
     /// The image's path, for people to read.
     pub image_path: &'a [u8],
-    /// The tool and its knobs, for people to read.
+    /// The tool, its knobs and the mechanisms that were off, for people to read.
     pub label: &'a [u8],
     /// The other sides of the branches in this unit and in those before it have been
     /// looked at: a run that adds nothing need not do it.

@@ -197,6 +197,23 @@ fn later_runs_compile_hardly_anything(ppin: &Ppin, cmd: &Cmd, runs: usize, scrat
     assert!(100 * late <= cold.compiled(), "{late} late: {cold:?}");
 }
 
+/// What the compiler's mechanisms make is kept apart, and made again with the same ones.
+#[test]
+fn every_choice_of_mechanisms_has_a_cache_of_its_own() {
+    let exe = Guest::load("flow/calls.c").build("pie");
+    let exe = exe.expect("the compiler makes PIEs");
+    let scratch = Scratch::new();
+    let all = Ppin::new(&scratch.db()).with(&["-t", "bbcount", "-o", "/dev/null"]);
+    let none = all.with(&["--optimize=none"]);
+    let by_name = all.with(&["--optimize=all"]);
+    let cmd = Cmd::new(&exe);
+    for ppin in [&all, &none] {
+        later_runs_compile_hardly_anything(ppin, &cmd, 2, &scratch);
+    }
+    assert!(stats_run(&by_name, &cmd, scratch.path()).1.is_warm());
+    assert_is_made_again(&none);
+}
+
 /// Nobody who waits for a program waits for ppin's learning: a run translates beside what it
 /// had to translate, and the rest is for `ppin warm`.
 #[test]

@@ -49,6 +49,24 @@ fn what_was_taken_from_disk_is_counted() {
     );
 }
 
+/// A counter has many cells in each thread, unless that is switched off.
+#[test]
+fn the_memory_of_counters_is_told() {
+    let scratch = Scratch::new();
+    let bytes = |options: &[&str]| {
+        let file = scratch.path().join("counters");
+        let option = format!("--stats={}", file.display());
+        let ppin = Ppin::new(&scratch.db()).with(&[&option, "-o", "/dev/null"]);
+        ppin.with(options).wrap(&Cmd::new("/bin/true")).run();
+        let told = Stats::one(&file).number("counter_bytes");
+        fs::remove_file(&file).unwrap();
+        told
+    };
+    assert_eq!(bytes(&["-t", "null"]), 0);
+    assert_eq!(bytes(&["-t", "bbcount"]), 4096);
+    assert_eq!(bytes(&["-t", "bbcount", "--optimize=-counters"]), 8);
+}
+
 /// The keys are a contract: what is written is what the README explains.
 #[test]
 fn the_readme_tells_of_every_key() {

@@ -2,6 +2,7 @@
 //! come the parser, `--help`, the manual pages and the shell completions.
 
 mod engine;
+pub mod optimize;
 mod print;
 mod run;
 mod shared;

@@ -1,7 +1,8 @@
 //! Options of `ppin run`.
 
-use super::{Cache, Check, EngineOption, Format};
+use super::{Cache, Check, EngineOption, Format, optimize};
 use clap::Args;
+use ppin_abi::optimize::Optimize;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -17,6 +18,10 @@ pub struct Run {
     /// Set a knob of the tool (see `ppin tool doc`)
     #[arg(long, value_name = "NAME=VALUE", value_parser = knob)]
     pub knob: Vec<(String, String)>,
+    /// Mechanisms of the compiler
+    #[arg(long, value_name = "LIST", require_equals = true, default_value = "all",
+          value_parser = optimize::list, help = optimize::help())]
+    pub optimize: Optimize,
     /// Database directory; given again, read-only databases beneath the first
     #[arg(long, value_name = "DIR")]
     pub db: Vec<PathBuf>,

@@ -123,6 +123,7 @@ fn params(args: &Run, database: &Choice) -> BootParams<'static> {
         flags: flags(args),
         cache_limit_kib: args.engine_option.iter().find_map(limit).unwrap_or(0),
         check_every: check_every(args),
+        optimize: args.optimize,
         engine_id: runtime::ENGINE_ID,
         ..BootParams::EMPTY
     }

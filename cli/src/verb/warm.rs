@@ -6,9 +6,10 @@
 
 use crate::database::path_of;
 use crate::failure::{FAILED, Failure, NO, YES, failed};
-use crate::options::Format;
+use crate::options::{Format, optimize};
 use crate::text::count;
 use clap::Args;
+use ppin_abi::optimize::Optimize;
 use ppin_cachedb::{Access, Database};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -30,6 +31,10 @@ pub struct Warm {
     /// Set a knob of the tool (see `ppin tool doc`)
     #[arg(long, value_name = "NAME=VALUE")]
     pub knob: Vec<String>,
+    /// Mechanisms of the compiler
+    #[arg(long, value_name = "LIST", require_equals = true, default_value = "all",
+          value_parser = optimize::list, help = optimize::help())]
+    pub optimize: Optimize,
     /// Database directory [default: $PPIN_DB, else $XDG_CACHE_HOME/ppin, else ~/.cache/ppin]
     #[arg(long, value_name = "DIR")]
     pub db: Option<PathBuf>,
@@ -98,6 +103,7 @@ fn command(args: &Warm, stats: &std::path::Path) -> Result<Command, Failure> {
     option.push(stats);
     let mut command = Command::new("/proc/self/exe");
     command.args(["run", "--engine-option", "explore", "-o", "/dev/null"]);
+    command.arg(format!("--optimize={}", args.optimize));
     command.args(["-t", &args.tool, "--db"]);
     command.arg(path_of(args.db.as_deref())?).arg(option);
     if let Some(size) = args.max_size {

@@ -22,7 +22,7 @@ pub enum IPoint {
 /// A counter, of 64 bits, one per thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Counter {
-    /// One of [`ppin_abi::area::GLOBAL_COUNTERS`] for the whole process.
+    /// One for the whole process, of as many as [`crate::Tool::global_counters`] says.
     Global(u32),
     /// One for each image, of as many as [`crate::Tool::image_counters`] says;
     /// that of the image which holds the instruction.

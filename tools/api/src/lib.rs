@@ -52,6 +52,7 @@ pub use knob::Knob;
 pub use opcode::{OPCODES, Opcode};
 pub use operand::{Access, Address, MemoryOperand, Segment};
 pub use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
+pub use ppin_abi::counters::GLOBAL_COUNTERS;
 pub use register::Reg;
 pub use report::{Format, Report};
 pub use routine::{Call, Routine, RoutineFn};

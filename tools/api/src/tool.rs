@@ -42,6 +42,12 @@ pub trait Tool: Any + Send + Sync {
         false
     }
 
+    /// Number of [`crate::Counter::Global`] counters that it has, at most
+    /// [`crate::GLOBAL_COUNTERS`]. The fewer, the cheaper each addition.
+    fn global_counters(&self) -> u32 {
+        0
+    }
+
     /// Number of [`crate::Counter::Image`] counters that each image needs.
     fn image_counters(&self) -> u32 {
         0

@@ -30,6 +30,10 @@ impl Tool for Bbcount {
         true
     }
 
+    fn global_counters(&self) -> u32 {
+        1
+    }
+
     fn instrument(&self, trace: &Trace<'_>) {
         for bbl in trace.bbls().filter(|bbl| !bbl.is_continuation()) {
             bbl.first()

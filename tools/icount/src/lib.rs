@@ -24,6 +24,10 @@ impl Tool for Icount {
         "counts executed instructions"
     }
 
+    fn global_counters(&self) -> u32 {
+        1
+    }
+
     /// The additions of a block are merged into one, so there is no need to count
     /// by blocks here.
     fn instrument(&self, trace: &Trace<'_>) {

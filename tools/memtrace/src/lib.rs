@@ -89,6 +89,10 @@ impl Tool for Memtrace {
         Ok(())
     }
 
+    fn global_counters(&self) -> u32 {
+        UNTOLD + 1
+    }
+
     fn routines(&self) -> &'static [Routine] {
         ROUTINES
     }

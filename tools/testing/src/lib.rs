@@ -10,6 +10,7 @@
 //! impl Tool for Pushes {
 //!     fn name(&self) -> &'static str { "pushes" }
 //!     fn summary(&self) -> &'static str { "counts pushes" }
+//!     fn global_counters(&self) -> u32 { 1 }
 //!     fn instrument(&self, trace: &Trace<'_>) {
 //!         for ins in trace.ins().filter(|ins| ins.opcode().to_string() == "push") {
 //!             ins.insert_count(IPoint::Before, Counter::Global(0), 1).unwrap();

@@ -3,9 +3,10 @@
 use super::calls::{argument, calls};
 use super::{Process, Sample};
 use ppin_abi::addr::ImageOff;
-use ppin_abi::area::counter_disp;
+use ppin_abi::counters::Cells;
+use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{MAX_ARGS, X87_POINTER};
-use ppin_api::{Call, ImageId, ThreadId, Tool};
+use ppin_api::{Call, Tool};
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_relocator::{CountRow, Fragment};
 
@@ -19,7 +20,7 @@ impl Process {
     pub fn run(&self, tool: &dyn Tool, sample: &Sample) {
         let fragment = translate(tool, sample);
         for row in &fragment.counts {
-            self.count(row, sample.thread, sample.image);
+            self.count(row, tool, sample);
         }
         // The engine's own routine is no part of the tool.
         for call in calls(&fragment)
@@ -39,13 +40,13 @@ impl Process {
         }
     }
 
-    fn count(&self, row: &CountRow, thread: ThreadId, image: ImageId) {
+    fn count(&self, row: &CountRow, tool: &dyn Tool, sample: &Sample) {
         let amount = u64::from(row.amount);
+        let cells = Cells::new(tool.global_counters(), Optimize::ALL);
         if row.image {
-            self.count_image(image, row.counter / 8, amount);
-        } else {
-            let index = (row.counter - counter_disp(0)) / 8;
-            self.count_global(thread, index, amount);
+            self.count_image(sample.image, row.counter / 8, amount);
+        } else if let Some(index) = cells.counter_at(row.counter) {
+            self.count_global(sample.thread, index, amount);
         }
     }
 }
@@ -60,6 +61,7 @@ fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
         end: BytesEnd::Limit,
         max_source: None,
         sequences: &[],
+        optimize: Optimize::ALL,
     };
     compile(&request, tool)
 }

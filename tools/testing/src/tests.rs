@@ -23,6 +23,10 @@ impl Tool for Keeper {
         &[KEEP]
     }
 
+    fn global_counters(&self) -> u32 {
+        4
+    }
+
     fn instrument(&self, trace: &Trace<'_>) {
         for ins in trace.ins() {
             for (n, _) in ins.memory_operands().iter().enumerate() {

@@ -10,41 +10,38 @@
 //! gs:0x048  entry[16]       addresses of runtime routines (Entry), and room for more
 //! gs:0x0c8  app_gs_base     base that the app has given the gs segment
 //! gs:0x0d0  scratch[6]      for runtime routines written in assembly
-//! gs:0x100  counters[64]    global tool counters, one u64 each
-//! gs:0x300  pace            comparisons before the VM looks at what compares itself
-//! gs:0x308  filters         what confines the thread's system calls
-//! gs:0x310  rseq            the thread's restartable sequences (Rseq)
-//! gs:0x348  countdown       lookups of `near` that may fail before the VM is asked
-//! gs:0x350  arrival         where the thread has arrived last, other than by direct branches
-//! gs:0x358  arrival_before  the same, before the last return
-//! gs:0x380  returns[8192]   where translated calls expect to be returned to
-//! gs:0x10380 near[4096]     targets of indirect jumps and calls (Near)
+//! gs:0x100  pace            comparisons before the VM looks at what compares itself
+//! gs:0x108  filters         what confines the thread's system calls
+//! gs:0x110  rseq            the thread's restartable sequences (Rseq)
+//! gs:0x148  countdown       lookups of `near` that may fail before the VM is asked
+//! gs:0x150  arrival         where the thread has arrived last, other than by direct branches
+//! gs:0x158  arrival_before  the same, before the last return
+//! gs:0x180  returns[8192]   where translated calls expect to be returned to
+//! gs:0x10180 near[4096]     targets of indirect jumps and calls (Near)
 //! ```
+//! Tools' counters follow behind the engine's structure ([`crate::counters`]).
 
 use crate::spills::SPILL_SLOTS;
 pub use crate::spills::Spill;
 use core::sync::atomic::AtomicU64;
 
-/// Counts changes of anything in this module or in [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 6;
+/// Counts changes of anything in this module, in [`crate::counters`] or in [`crate::record`].
+pub const LAYOUT_VERSION: u32 = 7;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
 
 /// Displacement from `gs` of [`Area::pace`].
-pub const PACE: u32 = 0x300;
+pub const PACE: u32 = 0x100;
 
 /// Displacement from `gs` of [`Area::rseq`].
-pub const RSEQ: u32 = 0x310;
-
-/// Number of global tool counters.
-pub const GLOBAL_COUNTERS: usize = 64;
+pub const RSEQ: u32 = 0x110;
 
 /// Room for runtime routines.
 pub const ENTRIES: usize = 16;
 
 /// Displacement from `gs` of [`Area::returns`].
-pub const RETURNS: u32 = 0x380;
+pub const RETURNS: u32 = 0x180;
 
 /// Entries of [`Area::returns`]: one for each word of 64 KiB of stack.
 pub const RETURN_ENTRIES: usize = 0x10000 / 8;
@@ -99,8 +96,6 @@ pub struct Area {
     pub app_gs_base: u64,
     /// For the runtime's own assembly.
     pub scratch: [u64; 6],
-    /// Global tool counters of this thread; summed over threads for reports.
-    pub counters: [u64; GLOBAL_COUNTERS],
     /// Comparisons of provisional code (`Context::PROVISIONAL`) that are left before it leaves
     /// for the VM.
     pub pace: i64,
@@ -168,16 +163,16 @@ impl Near {
 }
 
 /// Displacement from `gs` of [`Area::near_countdown`].
-pub const NEAR_COUNTDOWN: u32 = 0x348;
+pub const NEAR_COUNTDOWN: u32 = 0x148;
 
 /// Displacement from `gs` of [`Area::arrival`].
-pub const ARRIVAL: u32 = 0x350;
+pub const ARRIVAL: u32 = 0x150;
 
 /// Displacement from `gs` of [`Area::arrival_before`].
-pub const ARRIVAL_BEFORE: u32 = 0x358;
+pub const ARRIVAL_BEFORE: u32 = 0x158;
 
 /// Displacement from `gs` of [`Area::near`]. Its targets lie 8 bytes behind the tags.
-pub const NEAR: u32 = 0x10380;
+pub const NEAR: u32 = 0x10180;
 
 /// Entries of [`Area::near`]. Emitted code takes 16 times [`Near::index`] as offset.
 pub const NEAR_ENTRIES: usize = 4096;
@@ -189,7 +184,6 @@ const _: () = {
     assert!(offset_of!(Area, rseq) == RSEQ as usize);
     assert!(offset_of!(Area, app_gs_base) == APP_GS_BASE as usize);
     assert!(offset_of!(Area, scratch) == 0xd0);
-    assert!(offset_of!(Area, counters) == 0x100);
     assert!(offset_of!(Area, pace) == PACE as usize);
     assert!(offset_of!(Area, near_countdown) == NEAR_COUNTDOWN as usize);
     assert!(offset_of!(Area, arrival) == ARRIVAL as usize);
@@ -239,10 +233,4 @@ impl Entry {
     pub const fn disp(self) -> u32 {
         0x48 + 8 * self as u32
     }
-}
-
-/// Displacement from `gs` of global counter `index` (below [`GLOBAL_COUNTERS`]).
-#[must_use]
-pub const fn counter_disp(index: u32) -> u32 {
-    0x100 + 8 * index
 }

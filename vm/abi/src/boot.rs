@@ -6,7 +6,7 @@
 //! Fixed header, then strings: all offsets are from the start of the block.
 
 /// First bytes of a block; the last digit counts incompatible changes.
-pub const MAGIC: [u8; 8] = *b"ppboot04";
+pub const MAGIC: [u8; 8] = *b"ppboot05";
 
 /// Bytes of app memory that the bootstrap may overwrite, at the start of the page
 /// that holds the app's first instruction.
@@ -99,6 +99,8 @@ pub struct BootHeader {
     pub ignored: u64,
     /// Bytes that the units of the database may take.
     pub db_cap: u64,
+    /// Mechanisms of the compiler that are on ([`crate::optimize::Optimize::bits`]).
+    pub optimize: u64,
     /// Database directory (absolute), empty: none.
     pub db: Str,
     /// Tool name.

@@ -2,10 +2,10 @@
 //!
 //! The launcher, the injected runtime, the compiler and the code that the
 //! compiler emits meet here: address types ([`addr`]), the per-thread area that
-//! emitted code reaches through `gs` ([`area`]), the records that emitted stubs
+//! emitted code reaches through `gs` ([`area`]) and the counters behind it ([`counters`]), the records that emitted stubs
 //! hand to the VM ([`record`]), the static context of a fragment ([`context`]),
-//! the boot block that the launcher leaves for the runtime ([`boot`]), headers of ELF files
-//! ([`elf`]), words for errors ([`errno`]), where registers lie that code has borrowed
+//! the boot block that the launcher leaves for the runtime ([`boot`]), the mechanisms of the
+//! compiler that can be switched off ([`optimize`]), headers of ELF files ([`elf`]), words for errors ([`errno`]), where registers lie that code has borrowed
 //! ([`spills`]), and the place of our memory in the program's ([`room`]).
 //!
 //! Nothing here runs: plain data, no allocation, no operating system.
@@ -16,8 +16,10 @@ pub mod addr;
 pub mod area;
 pub mod boot;
 pub mod context;
+pub mod counters;
 pub mod elf;
 pub mod errno;
+pub mod optimize;
 pub mod record;
 pub mod room;
 pub mod spills;

@@ -8,6 +8,7 @@ use crate::sys::Kernel;
 use core::mem::size_of;
 use linux_raw_sys::general::{__NR_clock_gettime, CLOCK_MONOTONIC, iovec};
 use ppin_abi::boot::{BOOTSTRAP_MAX, BootHeader, CacheMode, MAGIC, Str};
+use ppin_abi::optimize::Optimize;
 
 /// Parts of the boot block that the launcher decides; the rest of the header is filled in here and by H.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +26,8 @@ pub struct BootParams<'a> {
     pub ignored: u64,
     /// Bytes that the units of the database may take.
     pub db_cap: u64,
+    /// Mechanisms of the compiler that are on.
+    pub optimize: Optimize,
     /// SHA-256 of the runtime ELF.
     pub engine_id: [u8; 32],
     /// Tracer that the app has declared itself, 0: none.
@@ -58,6 +61,7 @@ impl BootParams<'_> {
         check_every: 0,
         ignored: 0,
         db_cap: 0,
+        optimize: Optimize::ALL,
         engine_id: [0; 32],
         ptracer: 0,
         db: b"",
@@ -120,6 +124,7 @@ impl<'a> BootParams<'a> {
             check_every: self.check_every,
             ignored: self.ignored,
             db_cap: self.db_cap,
+            optimize: self.optimize.bits(),
             db,
             tool,
             knobs,
@@ -181,7 +186,7 @@ fn bytes_of(header: &BootHeader) -> &[u8] {
 /// Fields without padding between them; whoever adds one adds it here.
 const _: () = assert!(
     size_of::<BootHeader>()
-        == 8 + 4 * 4 + 8 * 4 + 4 * 2 + 8 + 32 + 16 + 24 + 8 * 3 + 8 * STRINGS + BOOTSTRAP_MAX
+        == 8 + 4 * 4 + 8 * 4 + 4 * 2 + 8 + 32 + 16 + 24 + 8 * 4 + 8 * STRINGS + BOOTSTRAP_MAX
 );
 
 fn now<K: Kernel>(kernel: &mut K) -> u64 {

@@ -5,7 +5,7 @@ use crate::decode::constants::{self, Constant};
 use crate::decode::{Ins, Kind};
 use crate::emit::{Emitter, Source};
 use crate::form::{Form, InsId, Op};
-use crate::instrument::{self, Plan};
+use crate::instrument::Plan;
 use crate::lower::{self, Site};
 use crate::request::Request;
 use crate::trace::{Selection, select};
@@ -48,7 +48,7 @@ impl Chosen {
 #[must_use]
 pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -> Fragment {
     let selection = &chosen.0;
-    let mut form = Form::new(request.context, selection.ins.len());
+    let mut form = Form::new(request.context, request.optimize, selection.ins.len());
     if let Some(trap) = selection.trap {
         lower::trap::lower(&mut form, request.pc, trap, request.context);
     } else {
@@ -79,8 +79,8 @@ fn translated(selection: &Selection) -> u32 {
 
 /// Lets the tool look at the trace.
 fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> Plan {
-    let inserted = instrument::ask(tool, &selection.ins, request.image, request.context);
-    Plan::new(inserted, &selection.ins, &selection.stretches)
+    let (ins, stretches) = (&selection.ins, &selection.stretches);
+    Plan::new(request, request.context, tool, ins, stretches)
 }
 
 fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, plan: &mut Plan) {
@@ -114,7 +114,7 @@ fn compare(form: &mut Form, selection: &Selection, index: usize) {
     };
     let ins = &selection.ins[stretch.clone()];
     let len: u32 = ins.iter().map(Ins::len).sum();
-    let dead = live_flags(ins, &[]).first() == Some(&0);
+    let dead = live_flags(ins, &[], form.optimize).first() == Some(&0);
     let last = InsId(stretch.end as u16 - 1);
     lower::compare::lower(form, InsId(index as u16), last, len as usize, dead);
 }

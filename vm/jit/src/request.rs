@@ -2,6 +2,7 @@
 
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 
 pub use ppin_abi::MAX_TRACE_BYTES;
 
@@ -56,6 +57,8 @@ pub struct Request<'a> {
     pub max_source: Option<u32>,
     /// Restartable sequences nearby, which a trace does not run into.
     pub sequences: &'a [Sequence],
+    /// Mechanisms that are on.
+    pub optimize: Optimize,
 }
 
 /// Whether an image is so low that absolute 32-bit addresses reach it.

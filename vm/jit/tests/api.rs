@@ -6,6 +6,7 @@ use common::capture::State;
 use common::machine::{CODE, Machine};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{ArgKind, NO_REG};
 use ppin_api::{
     Arg, Category, Counter, IPoint, MAX_AMOUNT, Refused, Routine, RoutineId, Tool, Trace,
@@ -24,6 +25,9 @@ impl<F: Fn(&Trace<'_>) + Send + Sync + 'static> Tool for Ask<F> {
     }
     fn summary(&self) -> &'static str {
         "asks"
+    }
+    fn global_counters(&self) -> u32 {
+        70
     }
     fn image_counters(&self) -> u32 {
         10
@@ -49,6 +53,7 @@ fn ask(bytes: &[u8], check: impl Fn(&Trace<'_>) + Send + Sync + 'static) {
         end: BytesEnd::Limit,
         max_source: None,
         sequences: &[],
+        optimize: Optimize::ALL,
     };
     let _ = compile(&request, &Ask(check));
 }

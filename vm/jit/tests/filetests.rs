@@ -7,6 +7,7 @@ mod common;
 
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_jit::{BytesEnd, Request, Sequence, compile, compile_sequence, disasm};
 use ppin_relocator::{Fragment, PcRow, Section};
 use std::fmt::Write as _;
@@ -22,6 +23,7 @@ struct Input {
     tool: String,
     bytes: Vec<u8>,
     sequence: Option<Sequence>,
+    optimize: Optimize,
 }
 
 fn parse(text: &str) -> Input {
@@ -34,6 +36,7 @@ fn parse(text: &str) -> Input {
         tool: "null".into(),
         bytes: Vec::new(),
         sequence: None,
+        optimize: Optimize::ALL,
     };
     for line in text.lines() {
         let line = line.split('#').next().unwrap_or("").trim();
@@ -54,6 +57,7 @@ impl Input {
             "max_source" => self.max_source = Some(number(value) as u32),
             "tool" => self.tool = value.into(),
             "end" if value == "unreadable" => self.end = BytesEnd::Unreadable,
+            "optimize" => self.optimize = Optimize::parse(value).unwrap(),
             "sequence" => self.sequence = Some(sequence(value)),
             "bytes" => self.bytes.extend(value.split_whitespace().map(hex_byte)),
             _ => panic!("unknown line: {key} {value}"),
@@ -69,6 +73,7 @@ impl Input {
             end: self.end,
             max_source: self.max_source,
             sequences: &[],
+            optimize: self.optimize,
         };
         let tool = common::tool(&self.tool);
         match &self.sequence {

@@ -4,6 +4,7 @@ mod common;
 
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, compile};
 use ppin_relocator::{Fragment, Placement, RelocKind, Section, SlotInit, apply, pc_flag};
 use proptest::prelude::*;
@@ -88,6 +89,7 @@ proptest! {
                 end: if unreadable { BytesEnd::Unreadable } else { BytesEnd::Limit },
                 max_source: None,
                 sequences: &[],
+                optimize: Optimize::ALL,
             };
             let fragment = compile(&request, common::tool(tool));
             check(&fragment, code.len());

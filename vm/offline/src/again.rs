@@ -7,6 +7,7 @@ use crate::translate::Translator;
 use crate::workers::Workers;
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageBase;
+use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
 use ppin_persist::{Thawed, UnitFile, source_hash};
 use ppin_relocator::{Fragment, normalise};
@@ -28,11 +29,11 @@ pub fn compare(
     unit: &UnitFile<'_>,
     traces: &[Thawed],
     file: &[u8],
-    tool: &dyn Tool,
+    (tool, optimize): (&dyn Tool, Optimize),
     workers: &impl Workers,
 ) -> Vec<Verdict> {
     let image = Image::new(file, base(unit));
-    let translator = Translator::new(&image, tool);
+    let translator = Translator::new(&image, tool, optimize);
     workers.map(traces, |kept| verdict(kept, &image, &translator))
 }
 
@@ -75,12 +76,13 @@ fn difference(kept: &Fragment, made: &Fragment) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::image::tests::{AT, file};
+    use crate::label::Label;
     use crate::tool::{NoTool, tool_of};
     use crate::walk::walk;
     use crate::workers::Alone;
     use ppin_abi::addr::ImageOff;
     use ppin_abi::context::Context;
-    use ppin_persist::{Key, Piece, UnitSpec, freeze, tool_key};
+    use ppin_persist::{Key, Piece, UnitSpec, freeze, options, tool_key};
     use ppin_relocator::FragmentRef;
 
     /// push; je 4; call 9; pop; ret; 9: lea rax, [rip + 0]; jmp 0
@@ -91,13 +93,24 @@ mod tests {
 
     /// A unit of all that the code at [`AT`] leads to, made for `tool` and labelled so.
     fn unit(file: &[u8], tool: &str, label: &str) -> Vec<u8> {
+        let parsed = Label::parse(label.as_bytes());
+        let optimize = parsed
+            .optimize
+            .as_deref()
+            .map_or(Ok(Optimize::ALL), Optimize::parse);
+        let optimize = optimize.unwrap_or(Optimize::ALL);
         let image = Image::new(file, BASE);
         let made_for = ppin_tools::by_name(tool).unwrap();
         let root = Target {
             off: ImageOff(AT as i32),
             context: Context::CANONICAL,
         };
-        let mut made = walk(&Translator::new(&image, &*made_for), [root], 100, &Alone);
+        let mut made = walk(
+            &Translator::new(&image, &*made_for, optimize),
+            [root],
+            100,
+            &Alone,
+        );
         assert!(made.len() > 1);
         made.iter_mut().for_each(normalise);
         let source = |code: &Fragment| image.bytes_at(code.head, code.source_len).unwrap();
@@ -112,7 +125,7 @@ mod tests {
             key: Key {
                 image: [1; 32],
                 engine: [2; 32],
-                tool: tool_key(tool.as_bytes(), b"", b""),
+                tool: tool_key(tool.as_bytes(), b"", &options(false, optimize)),
             },
             displacement: -0x1000_0000,
             image_base: BASE,
@@ -127,7 +140,13 @@ mod tests {
     fn verdicts(unit: &[u8], file: &[u8], tool: &str) -> Vec<Verdict> {
         let unit = UnitFile::open(unit, None).unwrap();
         let tool = ppin_tools::by_name(tool).unwrap();
-        compare(&unit, &unit.thaw_all().unwrap(), file, &*tool, &Alone)
+        compare(
+            &unit,
+            &unit.thaw_all().unwrap(),
+            file,
+            (&*tool, Optimize::ALL),
+            &Alone,
+        )
     }
 
     #[test]
@@ -159,9 +178,15 @@ mod tests {
         let found = |label| {
             let unit = unit(&file, "bbcount", label);
             let unit = UnitFile::open(&unit, None).unwrap();
-            tool_of(&unit, &ppin_tools::by_name).map(|tool| tool.name())
+            tool_of(&unit, &ppin_tools::by_name).map(|(tool, set)| (tool.name(), set))
         };
-        assert_eq!(found("bbcount"), Ok("bbcount"));
+        assert_eq!(found("bbcount"), Ok(("bbcount", Optimize::ALL)));
+        assert_eq!(
+            found("bbcount\n--optimize=none"),
+            Ok(("bbcount", Optimize::NONE))
+        );
+        let other = found("bbcount\n--optimize=+other");
+        assert!(matches!(other, Err(NoTool::Mechanism(_))), "{other:?}");
         assert_eq!(found("other"), Err(NoTool::Unknown("other".into())));
         assert_eq!(found("icount"), Err(NoTool::OtherKnobs("icount".into())));
         let refused = found("bbcount\nknob=1");

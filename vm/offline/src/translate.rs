@@ -2,6 +2,7 @@
 
 use crate::image::Image;
 use crate::target::Target;
+use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_relocator::Fragment;
@@ -11,13 +12,18 @@ use ppin_relocator::Fragment;
 pub struct Translator<'a> {
     image: &'a Image<'a>,
     tool: &'a dyn Tool,
+    optimize: Optimize,
 }
 
 impl<'a> Translator<'a> {
-    /// Code of `image`, instrumented by `tool`.
+    /// Code of `image`, instrumented by `tool`, by these mechanisms.
     #[must_use]
-    pub const fn new(image: &'a Image<'a>, tool: &'a dyn Tool) -> Self {
-        Self { image, tool }
+    pub const fn new(image: &'a Image<'a>, tool: &'a dyn Tool, optimize: Optimize) -> Self {
+        Self {
+            image,
+            tool,
+            optimize,
+        }
     }
 
     /// The fragment for `target`; `None` if no code lies there, or none that can be
@@ -45,6 +51,7 @@ impl<'a> Translator<'a> {
             end: BytesEnd::Limit,
             max_source: most,
             sequences: &[],
+            optimize: self.optimize,
         }
     }
 }

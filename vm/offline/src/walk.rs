@@ -39,6 +39,7 @@ mod tests {
     use crate::workers::{Alone, Threads};
     use ppin_abi::addr::{ImageBase, ImageOff};
     use ppin_abi::context::Context;
+    use ppin_abi::optimize::Optimize;
     use proptest::prelude::*;
 
     const BASE: ImageBase = ImageBase(0x5555_5555_4000);
@@ -53,7 +54,12 @@ mod tests {
     fn walked(file: &[u8], tool: &str, root: Target, most: usize) -> Vec<Fragment> {
         let image = Image::new(file, BASE);
         let tool = ppin_tools::by_name(tool).unwrap();
-        walk(&Translator::new(&image, &*tool), [root], most, &Alone)
+        walk(
+            &Translator::new(&image, &*tool, Optimize::ALL),
+            [root],
+            most,
+            &Alone,
+        )
     }
 
     fn heads(fragments: &[Fragment]) -> Vec<usize> {
@@ -94,7 +100,7 @@ mod tests {
         let file = std::fs::read("/proc/self/exe").unwrap();
         let image = Image::new(&file, BASE);
         let tool = ppin_tools::by_name("bbcount").unwrap();
-        let translator = Translator::new(&image, &*tool);
+        let translator = Translator::new(&image, &*tool, Optimize::ALL);
         let segments = ppin_persist::Segments::of_file(&file).unwrap();
         let entry = u64::from_le_bytes(file[24..32].try_into().unwrap());
         let first = segments.address(0);
@@ -137,7 +143,7 @@ mod tests {
             let roots = [root, target(start.unsigned_abs() as usize % file.len())];
             let image = Image::new(&file, BASE);
             let tool = ppin_tools::by_name("null").unwrap();
-            let found = walk(&Translator::new(&image, &*tool), roots, 50, &Alone);
+            let found = walk(&Translator::new(&image, &*tool, Optimize::ALL), roots, 50, &Alone);
             prop_assert!(found.iter().all(|code| image.code_from(code.head).is_some()));
         }
     }

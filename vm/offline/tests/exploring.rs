@@ -2,6 +2,7 @@
 
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_offline::explore::{Search, siblings};
 use ppin_offline::{Image, Target, Translator};
 use ppin_relocator::Fragment;
@@ -69,7 +70,7 @@ proptest! {
         let file = file(&code);
         let image = Image::new(&file, BASE);
         let tool = ppin_tools::by_name("bbcount").unwrap();
-        let translator = Translator::new(&image, &*tool);
+        let translator = Translator::new(&image, &*tool, Optimize::ALL);
         let fresh: Vec<Fragment> = heads
             .iter()
             .filter_map(|head| translator.fragment(target(AT + head)))
@@ -102,7 +103,7 @@ fn the_other_side_of_a_branch_is_found() {
     let file = file(&[0x74, 3, 0xc3, 0x90, 0x90, 0xc3]);
     let image = Image::new(&file, BASE);
     let tool = ppin_tools::by_name("null").unwrap();
-    let translator = Translator::new(&image, &*tool);
+    let translator = Translator::new(&image, &*tool, Optimize::ALL);
     let fresh = translator.fragment(target(AT)).unwrap();
     let (made, _) = explore(
         &translator,

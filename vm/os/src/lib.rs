@@ -34,5 +34,5 @@ pub use files::{descriptor, dir, file, mapped, maps};
 pub use kernel::{Kernel, Permit};
 pub use memory::{budget, heap, limits, mem, page, peek, place, plain, regions, stock, userfault};
 use memory::{copy, reserve, spare, stretches};
-pub use process::{auxv, frame, futex, lock, proc, segment, siginfo, signals, time};
+pub use process::{auxv, frame, futex, lock, proc, processor, segment, siginfo, signals, time};
 use process::{copied, fsgs};

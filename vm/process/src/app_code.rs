@@ -17,7 +17,7 @@ pub fn add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>, doubtful: bool) ->
         .name(entry, file.as_ref(), doubtful);
     let id = vm.code_mut().images_mut().add(entry, file, named);
     if vm.code().images().len() != before {
-        let counters = counters::block(id, vm.tool().image_counters());
+        let counters = counters::block(vm, id);
         vm.code_mut().images_mut().set_counters(id, counters);
         let (path, base) = (&entry.path, vm.code().images().get(id).base);
         vm.log(format_args!("image {path} at {:#x}", base.0));

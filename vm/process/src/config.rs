@@ -3,6 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::boot::{BootHeader, CacheMode, RuntimeSpan, Str};
+use ppin_abi::optimize::Optimize;
 
 /// Configuration of the run. Strings are copies: the boot block belongs to the runtime, but a
 /// followed exec builds a new block from these.
@@ -19,6 +20,8 @@ pub struct Config {
     pub check_every: u64,
     /// Bytes that the units of the database may take.
     pub db_cap: u64,
+    /// Mechanisms of the compiler that are on.
+    pub optimize: Optimize,
     /// Database directory, empty: none.
     pub db: String,
     /// Read-only databases behind it.
@@ -69,6 +72,7 @@ impl Config {
             cache_limit_kib: boot.cache_limit_kib,
             check_every: boot.check_every,
             db_cap: boot.db_cap,
+            optimize: Optimize::from_bits(boot.optimize),
             db: text(boot.db),
             db_stack: list(boot.db_stack, ':'),
             note: text(boot.note),

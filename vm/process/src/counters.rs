@@ -1,43 +1,59 @@
 //! Tool counters: each thread has counters of its own, and sums are computed on demand.
 //!
-//! Global counters lie in the thread area, image counters behind the thread
-//! structure: one block per image, at the same displacement in every thread.
+//! They lie behind the thread structure. First come the cells of the global counters, each of
+//! which is the sum of its cells; then the image counters, one block per image, at the same
+//! displacement in every thread.
 
 use crate::ended::Ended;
 use crate::thread::Thread;
 use crate::vm::Vm;
 use alloc::vec::Vec;
-use ppin_abi::area::{GLOBAL_COUNTERS, counter_disp};
+use ppin_abi::counters::{CELLS, Cells};
+use ppin_abi::optimize::Optimize;
+use ppin_api::Tool;
 use ppin_codecache::image::{Image, ImageId};
 
 /// Number of images whose counters have room reserved in each thread.
 pub const MAX_IMAGES: u64 = 512;
 
-/// Bytes of image counters that each thread needs.
+/// Bytes of counters that each thread needs.
 #[must_use]
-pub fn reserve(per_image: u32) -> u64 {
-    8 * u64::from(per_image) * MAX_IMAGES
+pub fn reserve(tool: &dyn Tool, optimize: Optimize) -> u64 {
+    let cells = Cells::new(tool.global_counters(), optimize);
+    cells.bytes() + 8 * u64::from(tool.image_counters()) * MAX_IMAGES
+}
+
+/// The cells of the global counters in each thread.
+#[must_use]
+pub fn cells(vm: &Vm) -> Cells {
+    Cells::new(vm.tool().global_counters(), vm.config().optimize)
 }
 
 /// Displacement of the counters of image `id`. Images beyond [`MAX_IMAGES`] share
 /// the last block.
 #[must_use]
-pub fn block(id: ImageId, per_image: u32) -> u64 {
+pub fn block(vm: &Vm, id: ImageId) -> u64 {
     let n = u64::from(id.0).min(MAX_IMAGES - 1);
-    Thread::counters_disp() + 8 * u64::from(per_image) * n
+    u64::from(CELLS) + cells(vm).bytes() + 8 * u64::from(vm.tool().image_counters()) * n
 }
 
-/// Global counters of `thread`.
+/// Global counter `index` of `thread`; 0 if there is none.
 #[must_use]
-pub fn globals(thread: &Thread) -> Vec<u64> {
-    (0..GLOBAL_COUNTERS as u32)
-        .map(|i| thread.counter(u64::from(counter_disp(i))))
-        .collect()
+pub fn global(thread: &Thread, cells: Cells, index: u32) -> u64 {
+    let values = cells.of(index).map(|disp| thread.counter(u64::from(disp)));
+    values.fold(0, u64::wrapping_add)
+}
+
+/// All global counters of `thread`.
+#[must_use]
+pub fn globals(thread: &Thread, cells: Cells) -> Vec<u64> {
+    let all = 0..cells.counters();
+    all.map(|index| global(thread, cells, index)).collect()
 }
 
 /// Stores the counters of `thread`, which is about to end.
 pub fn retire(vm: &mut Vm, thread: &Thread) {
-    let counts = globals(thread);
+    let counts = globals(thread, cells(vm));
     let per_image = vm.tool().image_counters();
     let (ended, images) = vm.ended_and_images();
     ended.add_thread((thread.index, thread.tid, counts));
@@ -61,17 +77,75 @@ pub fn image_total(vm: &Vm, image: &Image, index: u32) -> u64 {
 /// Sets all counters to zero, in a forked child.
 pub fn reset(vm: &mut Vm, thread: &mut Thread) {
     *vm.ended_mut() = Ended::default();
-    thread.area.counters = [0; GLOBAL_COUNTERS];
+    let cells = cells(vm);
+    for index in 0..cells.counters() {
+        cells.of(index).for_each(|disp| clear(thread, disp.into()));
+    }
     let per_image = u64::from(vm.tool().image_counters());
     for (_, image) in vm.code().images().iter() {
-        for i in 0..per_image {
-            let cell = (thread.area.self_ptr + image.counters + 8 * i) as *mut u64;
-            // SAFETY: inside this thread's counter reservation.
-            unsafe {
-                if cell.read() != 0 {
-                    cell.write(0);
-                }
-            }
+        (0..per_image).for_each(|i| clear(thread, image.counters + 8 * i));
+    }
+}
+
+/// Sets the counter at `disp` to zero. One that is zero is not written: its page may be shared.
+fn clear(thread: &mut Thread, disp: u64) {
+    let cell = (thread.area.self_ptr + disp) as *mut u64;
+    // SAFETY: inside this thread's counter reservation.
+    unsafe {
+        if cell.read() != 0 {
+            cell.write(0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use crate::translate::correct;
+
+    /// Adds `amount` to two cells of counter `index`.
+    fn count(thread: &mut Thread, cells: Cells, index: u32, amount: i64) {
+        let [first, last] = [0, cells.colours() - 1].map(|c| u64::from(cells.disp(index, c)));
+        correct(
+            thread,
+            &[(first, amount), (last, amount)].into_iter().collect(),
+        );
+    }
+
+    #[test]
+    fn a_counter_is_the_sum_of_its_cells() {
+        let mut vm = testing::vm();
+        let (thread, cells) = (testing::thread(1), cells(&vm));
+        assert!(cells.colours() > 1);
+        count(thread, cells, 0, 3);
+        count(thread, cells, 1, 5);
+        assert_eq!(globals(thread, cells), [6, 10]);
+        assert_eq!(global(thread, cells, 2), 0, "there are two");
+        retire(&mut vm, thread);
+        assert_eq!(
+            [vm.ended().global(1, 0), vm.ended().global(1, 1)],
+            [Some(6), Some(10)]
+        );
+        assert_eq!(vm.ended().global(1, 2), None);
+    }
+
+    #[test]
+    fn a_forked_child_counts_from_zero() {
+        let mut vm = testing::vm();
+        let (thread, cells) = (testing::thread(1), cells(&vm));
+        count(thread, cells, 1, 5);
+        retire(&mut vm, testing::thread(2));
+        reset(&mut vm, thread);
+        assert_eq!(globals(thread, cells), [0, 0]);
+        assert!(vm.ended().threads().is_empty());
+    }
+
+    #[test]
+    fn images_have_counters_behind_the_cells() {
+        let vm = testing::vm();
+        let first = block(&vm, ImageId(0));
+        assert_eq!(first, u64::from(CELLS) + cells(&vm).bytes());
+        assert_eq!(block(&vm, ImageId(1)), first, "the tool has none");
     }
 }

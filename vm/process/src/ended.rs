@@ -40,7 +40,7 @@ impl Ended {
     #[must_use]
     pub fn global(&self, number: u32, index: u32) -> Option<u64> {
         let found = self.threads.iter().rev().find(|(id, _, _)| *id == number);
-        found.map(|(_, _, counts)| counts[index as usize])
+        found?.2.get(index as usize).copied()
     }
 
     /// The image counter at displacement `disp`.

@@ -1,6 +1,7 @@
 //! What the tests of this crate share: a VM of the test's own, with one thread that does not run.
 
 use crate::config::Config;
+use crate::counters;
 use crate::report::stats::Stats;
 use crate::signal::Actions;
 use crate::thread::{Process, Thread, Threads};
@@ -10,12 +11,13 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::AtomicU64;
 use ppin_abi::boot::{CacheMode, RuntimeSpan};
+use ppin_abi::optimize::Optimize;
 use ppin_api::{Tool, Trace};
 use ppin_codecache::CodeCache;
 use ppin_codecache::indirect::IblTable;
 use ppin_codecache::unit::{Databases, Library};
 
-/// A tool that inserts nothing.
+/// A tool that inserts nothing, with two counters.
 pub(crate) struct NoTool;
 
 impl Tool for NoTool {
@@ -25,6 +27,10 @@ impl Tool for NoTool {
 
     fn summary(&self) -> &'static str {
         "inserts nothing"
+    }
+
+    fn global_counters(&self) -> u32 {
+        2
     }
 
     fn instrument(&self, _: &Trace<'_>) {}
@@ -38,6 +44,7 @@ pub(crate) fn config() -> Config {
         cache_limit_kib: 0,
         check_every: 0,
         db_cap: 0,
+        optimize: Optimize::ALL,
         db: String::new(),
         db_stack: Vec::new(),
         note: String::new(),
@@ -56,7 +63,8 @@ pub(crate) fn config() -> Config {
 
 /// Thread number `index`, with a process of its own. (Its memory is never freed.)
 pub(crate) fn thread(index: u32) -> &'static mut Thread {
-    let thread = Thread::create(index, 0, [0; _]).expect("there is memory");
+    let thread = Thread::create(index, counters::reserve(&NoTool, Optimize::ALL), [0; _])
+        .expect("there is memory");
     // SAFETY: just made, and known to no other code.
     let thread = unsafe { &mut *thread };
     thread.tid = 1000 + index as i32;
@@ -75,6 +83,7 @@ pub(crate) fn vm_of(config: Config, thread: &mut Thread) -> Vm {
         engine: [0; 32],
         tool: String::new(),
         knobs: String::new(),
+        optimize: Optimize::ALL,
     });
     let code = CodeCache::new(1 << 20, table);
     let stats = Stats::begun(0, 0);

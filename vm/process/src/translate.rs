@@ -38,16 +38,15 @@ pub fn correct(thread: &mut Thread, corrections: &Corrections) {
 mod tests {
     use super::*;
     use crate::testing;
-    use ppin_abi::area::counter_disp;
+    use ppin_abi::counters::CELLS;
 
     #[test]
     fn corrections_are_added_to_the_counters_of_the_thread() {
         let [thread, other] = [0, 1].map(testing::thread);
-        let disp = |n| u64::from(counter_disp(n));
-        thread.area.counters[1] = 5;
+        let disp = |n: u64| u64::from(CELLS) + 8 * n;
         correct(
             thread,
-            &[(disp(1), -3), (disp(2), 4), (disp(2), 1)]
+            &[(disp(1), 5), (disp(1), -3), (disp(2), 4), (disp(2), 1)]
                 .into_iter()
                 .collect(),
         );

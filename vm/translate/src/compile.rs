@@ -7,6 +7,7 @@ use ppin_codecache::fresh::{Fresh, Kind};
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_codecache::image::{ImageId, Region};
 use ppin_codecache::{Full, Manner};
 use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
@@ -24,16 +25,29 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let (mut len, mut end) = fetch(region, pc, &mut buffer);
     let (image, base) = image_of(vm, region, pc);
     let sequences = vm.rseq().near(pc);
+    let optimize = vm.config().optimize;
     let mut context = context;
     if let Some(region) = region.filter(|r| r.writable) {
-        let first = request(pc, base, context, (&buffer[..len], end), &sequences);
+        let first = request(
+            pc,
+            base,
+            context,
+            (&buffer[..len], end),
+            (&sequences, optimize),
+        );
         // Guard only the pages that the trace is made from.
         let likely = ppin_jit::choose(&first).source_len() as usize;
         context = context.with(ensure_watched(vm, &region, pc, likely));
         // Bytes that were read before the guard was set may have changed since.
         (len, end) = fetch_steady(vm, region, pc, likely, &mut buffer);
     }
-    let mut request = request(pc, base, context, (&buffer[..len], end), &sequences);
+    let mut request = request(
+        pc,
+        base,
+        context,
+        (&buffer[..len], end),
+        (&sequences, optimize),
+    );
     let mut chosen = ppin_jit::choose(&request);
     let names_sequence = sequence::discover(vm, pc, &chosen);
     let sequences = vm.rseq().near(pc);
@@ -73,7 +87,7 @@ fn request<'a>(
     image: ImageBase,
     context: Context,
     (bytes, end): (&'a [u8], BytesEnd),
-    sequences: &'a [Sequence],
+    (sequences, optimize): (&'a [Sequence], Optimize),
 ) -> Request<'a> {
     Request {
         pc,
@@ -83,6 +97,7 @@ fn request<'a>(
         end,
         max_source: None,
         sequences,
+        optimize,
     }
 }
 

@@ -9,6 +9,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::{CacheMode, RuntimeSpan};
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_api::{Tool, Trace};
 use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::Fresh;
@@ -333,6 +334,7 @@ fn config(db: Option<&Path>, flags: u32) -> Config {
         cache_limit_kib: 0,
         check_every: 0,
         db_cap: 1 << 40,
+        optimize: Optimize::ALL,
         db,
         db_stack: Vec::new(),
         note: String::new(),
@@ -358,5 +360,6 @@ fn library(config: &Config) -> Library {
         engine: config.engine_id,
         tool: config.tool.clone(),
         knobs: String::new(),
+        optimize: Optimize::ALL,
     })
 }

@@ -71,6 +71,7 @@ pub fn check(args: &Run) -> Result<u8, Failure> {
         "lockstep",
     ]);
     run.args(["-o", "/dev/null", "-t", &args.tool]);
+    run.arg(format!("--optimize={}", args.optimize));
     for (name, value) in &args.knob {
         run.arg("--knob").arg(format!("{name}={value}"));
     }

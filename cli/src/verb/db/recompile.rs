@@ -151,14 +151,14 @@ fn verdicts(file: &UnitFile<'_>, images: &mut Images) -> Result<Vec<Judged>, Str
     if key.engine != ENGINE_ID {
         return Err("made by another build of ppin".to_owned());
     }
-    let tool = tool_of(file, &ppin_tools::by_name).map_err(|why| why.to_string())?;
+    let (tool, optimize) = tool_of(file, &ppin_tools::by_name).map_err(|why| why.to_string())?;
     let path = image_path(file);
     let entry = images.entry((path.to_owned(), key.image));
     let read = entry.or_insert_with(|| source::image(path, &key.image));
     let image = read.as_ref().map_err(Clone::clone)?;
     // What is damaged is not for this verb to tell.
     let traces = file.thaw_all().unwrap_or_default();
-    let verdicts = again::compare(file, &traces, image, &*tool, &Threads::all());
+    let verdicts = again::compare(file, &traces, image, (&*tool, optimize), &Threads::all());
     let codes = traces.iter().map(|thawed| &thawed.fragment);
     let judged = codes.zip(verdicts).map(|(c, v)| (c.head, c.context, v));
     Ok(judged.collect())

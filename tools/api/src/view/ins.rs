@@ -8,7 +8,6 @@ use crate::operand::MemoryOperand;
 use crate::source::Category;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
-use ppin_abi::area::GLOBAL_COUNTERS;
 use ppin_abi::record::MAX_ARGS;
 
 /// An instruction of a trace: what it is, and the place to insert at.
@@ -119,7 +118,7 @@ impl<'t> Ins<'t> {
     ) -> Result<(), Refused> {
         let after = self.is_after(point)?;
         let limit = match counter {
-            Counter::Global(_) => GLOBAL_COUNTERS as u32,
+            Counter::Global(_) => self.sight.limits.global_counters,
             Counter::Image(_) => self.sight.limits.image_counters,
         };
         let (Counter::Global(number) | Counter::Image(number)) = counter;

@@ -8,6 +8,8 @@ use ppin_abi::addr::ImageBase;
 /// How much a tool has declared: insertions beyond it are refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Limits {
+    /// Global counters.
+    pub global_counters: u32,
     /// Counters of each image.
     pub image_counters: u32,
     /// Analysis routines.

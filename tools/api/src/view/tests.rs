@@ -12,6 +12,7 @@ use proptest::prelude::*;
 
 const IMAGE: ImageBase = ImageBase(0x10_0000);
 const LIMITS: Limits = Limits {
+    global_counters: 5,
     image_counters: 3,
     routines: 2,
 };
@@ -188,7 +189,7 @@ proptest! {
         let trace = Trace::new(&source, IMAGE, false, LIMITS);
         let (counter, limit) = match image {
             true => (Counter::Image(number), LIMITS.image_counters),
-            false => (Counter::Global(number), ppin_abi::area::GLOBAL_COUNTERS as u32),
+            false => (Counter::Global(number), LIMITS.global_counters),
         };
         let ins = trace.ins().next().unwrap();
         let granted = ins.insert_count(IPoint::Anywhere, counter, amount).is_ok();

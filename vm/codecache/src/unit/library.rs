@@ -4,8 +4,9 @@ use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageBase;
+use ppin_abi::optimize::Optimize;
 use ppin_os::regions;
-use ppin_persist::{Key, LOW_IMAGE, tool_key};
+use ppin_persist::{Key, options, tool_key};
 use ppin_store::cap::{self, Identity, Written};
 use ppin_store::{Folder, Store};
 
@@ -27,6 +28,8 @@ pub struct Databases {
     pub tool: String,
     /// Those of its knobs that change code, with their values, a line each, sorted.
     pub knobs: String,
+    /// Mechanisms of the compiler that are on.
+    pub optimize: Optimize,
 }
 
 /// See the module.
@@ -102,16 +105,12 @@ impl Library {
     /// The key of the units of an image based at `base`.
     #[must_use]
     pub fn key(&self, image: [u8; 32], base: ImageBase) -> Key {
-        let options: &[u8] = if base.0 < regions::LOW {
-            LOW_IMAGE
-        } else {
-            b""
-        };
         let run = &self.databases;
+        let options = options(base.0 < regions::LOW, run.optimize);
         Key {
             image,
             engine: run.engine,
-            tool: tool_key(run.tool.as_bytes(), run.knobs.as_bytes(), options),
+            tool: tool_key(run.tool.as_bytes(), run.knobs.as_bytes(), &options),
         }
     }
 

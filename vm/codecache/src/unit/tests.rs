@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_abi::record::ExitRec;
 use ppin_os::mem::PAGE;
 use ppin_persist::paths::{UnitName, unit_dir};
@@ -50,6 +51,7 @@ impl Shelf {
             engine: [0x22; 32],
             tool: String::new(),
             knobs: String::new(),
+            optimize: Optimize::ALL,
         });
         let image = world.code.images.get_mut(world.image);
         image.identity = Some(IDENTITY);

@@ -8,12 +8,13 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::area::ENTRIES;
 use ppin_abi::boot::{BootHeader, MAGIC, flag};
+use ppin_abi::optimize::Optimize;
 use ppin_api::{ThreadId, Tool};
 use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::DEFAULT_LIMIT;
 use ppin_codecache::indirect::{IblTable, TABLE};
 use ppin_codecache::unit::{Databases, Library};
-use ppin_os::{budget, mem, place, proc, report, segment, signals, time};
+use ppin_os::{budget, mem, place, proc, processor, report, segment, signals, time};
 use ppin_process::config::Config;
 use ppin_process::counters;
 use ppin_process::gate::{self, Lookups};
@@ -49,7 +50,10 @@ pub unsafe fn enter(
         segment::use_segment_bases();
     }
     budget::learn();
-    let config = Config::read(boot);
+    let mut config = Config::read(boot);
+    if !processor::logic_writes_af() {
+        config.optimize = config.optimize.without(Optimize::FLAGS);
+    }
     ppin_process::report::stderr::remember();
     proc::remember_pid();
     ppin_process::signal::handled_at(crate::signal::entry::address());
@@ -122,7 +126,8 @@ fn first_thread(
     mask: u64,
     tool: &dyn Tool,
 ) -> &'static mut Thread {
-    let thread = Thread::create(0, counters::reserve(tool.image_counters()), entries(config))
+    let counters = counters::reserve(tool, config.optimize);
+    let thread = Thread::create(0, counters, entries(config))
         .unwrap_or_else(|e| report::give_up(format_args!("no memory for the first thread ({e})")));
     // SAFETY: just made, and known to no other code.
     let thread = unsafe { &mut *thread };
@@ -187,6 +192,7 @@ fn library(config: &Config, tool: &dyn Tool) -> Library {
         engine: config.engine_id,
         tool: config.tool.clone(),
         knobs: knobs.join("\n"),
+        optimize: config.optimize,
     })
 }
 

@@ -266,7 +266,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let index = vm.threads().next_number();
     let child = Thread::create(
         index,
-        counters::reserve(vm.tool().image_counters()),
+        counters::reserve(vm.tool(), vm.config().optimize),
         parent.area.entry,
     )
     .ok()?;

@@ -21,17 +21,15 @@ static OPENED: ppin_os::lock::Mutex<Vec<String>> = ppin_os::lock::Mutex::new(Vec
 
 impl Counters for EngineHost {
     fn global_total(&self, index: u32) -> u64 {
-        all_globals(&vm::lock())
-            .iter()
-            .map(|(_, _, counts)| counts[index as usize])
-            .sum()
+        let all = all_globals(&vm::lock());
+        let counts = all.iter().filter_map(|(_, _, all)| all.get(index as usize));
+        counts.sum()
     }
 
     fn global_of(&self, thread: ThreadId, index: u32) -> u64 {
         let vm = vm::lock();
         let live = vm.threads().all().find(|t| t.index == thread.0);
-        let disp = u64::from(ppin_abi::area::counter_disp(index));
-        live.map(|t| t.counter(disp))
+        live.map(|t| counters::global(t, counters::cells(&vm), index))
             .or_else(|| vm.ended().global(thread.0, index))
             .unwrap_or(0)
     }
@@ -122,8 +120,9 @@ fn absolute(path: &str) -> String {
 /// Number, kernel id and global counters of all threads, ended ones included.
 fn all_globals(vm: &Vm) -> Vec<(u32, i32, Vec<u64>)> {
     let mut all = vm.ended().threads().to_vec();
+    let cells = counters::cells(vm);
     for thread in vm.threads().all() {
-        all.push((thread.index, thread.tid, counters::globals(thread)));
+        all.push((thread.index, thread.tid, counters::globals(thread, cells)));
     }
     all
 }

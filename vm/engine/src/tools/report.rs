@@ -5,6 +5,7 @@ use alloc::string::String;
 use core::fmt;
 use ppin_abi::boot::flag;
 use ppin_api::{Format, Report};
+use ppin_process::counters;
 use ppin_process::report::outlet;
 use ppin_process::report::program::program;
 use ppin_process::vm::{Locked, Vm};
@@ -57,6 +58,7 @@ pub(crate) fn write_stats(vm: &Vm) {
     outlet::deliver(
         "the statistics",
         &vm.config().stats,
-        &vm.stats().line(vm.config(), &program(), vm.code()),
+        &vm.stats()
+            .line(vm.config(), &program(), vm.code(), counters::cells(vm)),
     );
 }

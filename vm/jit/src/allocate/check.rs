@@ -256,7 +256,7 @@ impl Checker<'_> {
         }
         let read = effects::flags_read(raw) & self.state.lost_flags;
         ensure(read == 0, "flags are read that are lost")?;
-        self.state.lost_flags &= !effects::flags_killed(raw);
+        self.state.lost_flags &= !effects::flags_killed(raw, self.form.optimize);
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use crate::form::{Cell, InsId, Record, Reg, SequenceSlots, Width};
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_abi::record::Trap;
 use proptest::prelude::*;
 
@@ -47,7 +48,7 @@ fn piece() -> impl Strategy<Value = Piece> {
 
 /// A form of these pieces, each before an instruction of `count`.
 fn form(pieces: &[Piece], sequence: bool) -> Form {
-    let mut form = Form::new(Context::CANONICAL, pieces.len());
+    let mut form = Form::new(Context::CANONICAL, Optimize::ALL, pieces.len());
     form.sequence = sequence.then_some(SequenceSlots {
         descriptor: 0,
         expected: 0,
@@ -194,7 +195,7 @@ proptest! {
 
 /// One temporary, in `register`, around `ops`, before and behind an instruction.
 fn around(register: Gpr, ops: &[Op]) -> Form {
-    let mut form = Form::new(Context::CANONICAL, 1);
+    let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
     let [temp] = form.take([Need::fixed(register)]);
     let (to, slot) = (temp.into(), 0);
     form.push(Op::LoadSlot { to, slot });
@@ -234,7 +235,7 @@ fn an_instruction_that_touches_a_taken_register_is_found() {
 
 #[test]
 fn a_value_that_was_never_written_is_found() {
-    let mut form = Form::new(Context::CANONICAL, 1);
+    let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
     let [temp] = form.take([Need::one_of(RegSet::ANY)]);
     let (cell, from, width) = (Cell::at(8), temp.into(), Width::W64);
     form.push(Op::StoreCell { cell, from, width });
@@ -266,7 +267,7 @@ fn flags_that_are_destroyed_must_be_dead() {
     // cmp eax, ecx; then adc eax, eax
     let ins = read(&[0x39, 0xc8, 0x11, 0xc0]);
     for (number, fine) in [(0, true), (1, false)] {
-        let mut form = Form::new(Context::CANONICAL, 1);
+        let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
         add(&mut form);
         form.push(Op::App { ins: InsId(number) });
         let (ins_id, context) = (InsId(number), Context::CANONICAL);
@@ -276,7 +277,7 @@ fn flags_that_are_destroyed_must_be_dead() {
         });
         assert_eq!(right(&form, &ins, &allocate(&form)), fine, "{number}");
     }
-    let mut form = Form::new(Context::CANONICAL, 1);
+    let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
     add(&mut form);
     let mut lost = 0;
     check(&form, &ins, &allocate(&form), &mut lost).unwrap();
@@ -289,7 +290,7 @@ fn a_register_that_the_next_instruction_overwrites_need_not_be_kept() {
     let ins = read(&[0x89, 0xc1, 0x01, 0xc1]);
     let free = RegSet::of(&[Gpr::RCX]);
     for (number, fine) in [(0, true), (1, false)] {
-        let mut form = Form::new(Context::CANONICAL, 1);
+        let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
         let [temp] = form.take([Need::one_of(RegSet::ANY).or_free(free)]);
         let (to, slot) = (temp.into(), 0);
         form.push(Op::LoadSlot { to, slot });
@@ -307,7 +308,7 @@ fn what_may_fault_shows_all_registers() {
     let ins = read(&[0x48, 0x8b, 0x08]);
     let free = RegSet::of(&[Gpr::RCX]);
     for need in [Need::fixed(Gpr::RCX), Need::fixed(Gpr::RCX).or_free(free)] {
-        let mut form = Form::new(Context::CANONICAL, 1);
+        let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
         let [temp] = form.take([need]);
         let (to, slot) = (temp.into(), 0);
         form.push(Op::LoadSlot { to, slot });
@@ -321,7 +322,7 @@ fn what_may_fault_shows_all_registers() {
 #[test]
 fn in_a_sequence_all_registers_are_kept_at_home() {
     let free = RegSet::of(&[Gpr::RCX]);
-    let mut form = Form::new(Context::CANONICAL, 1);
+    let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
     form.sequence = Some(SequenceSlots {
         descriptor: 0,
         expected: 0,
@@ -345,7 +346,7 @@ fn in_a_sequence_all_registers_are_kept_at_home() {
 
 #[test]
 fn registers_without_a_home_lie_in_the_last_slot() {
-    let mut form = Form::new(Context::CANONICAL, 1);
+    let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
     let temps = form.take([Need::one_of(RegSet::ANY); 8]);
     form.give(&temps);
     let allocation = allocate(&form);
@@ -357,7 +358,7 @@ fn registers_without_a_home_lie_in_the_last_slot() {
 #[test]
 #[should_panic(expected = "no register for a temporary")]
 fn more_than_there_are_slots_is_a_mistake() {
-    let mut form = Form::new(Context::CANONICAL, 1);
+    let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
     let temps = form.take([Need::one_of(RegSet::ANY); 9]);
     form.give(&temps);
     let _ = allocate(&form);
@@ -366,7 +367,7 @@ fn more_than_there_are_slots_is_a_mistake() {
 #[test]
 fn the_runtime_is_spoken_to_by_rcx_with_the_apps_at_home() {
     let trap = |register: Gpr| {
-        let mut form = Form::new(Context::CANONICAL, 1);
+        let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
         let [record] = form.take([Need::fixed(register)]);
         let (pc, context) = (AppPc(0), Context::CANONICAL);
         let trap = Trap::Undecodable;
@@ -389,7 +390,7 @@ fn the_runtime_is_spoken_to_by_rcx_with_the_apps_at_home() {
 #[test]
 fn branches_bring_what_lives_at_their_label() {
     let branch = |kept_over: bool| {
-        let mut form = Form::new(Context::CANONICAL, 1);
+        let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
         let [temp] = form.take([Need::fixed(Gpr::RCX)]);
         let (to, slot) = (temp.into(), 0);
         form.push(Op::LoadSlot { to, slot });

@@ -8,10 +8,11 @@ use crate::decode::{Ins, effects};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_abi::optimize::Optimize;
 
 /// For each instruction, the flags ([`effects::ARITHMETIC`]) alive before it. Behind each
 /// of the `stretches`, all are.
-pub(crate) fn live_flags(ins: &[Ins], stretches: &[Range<usize>]) -> Vec<u32> {
+pub(crate) fn live_flags(ins: &[Ins], stretches: &[Range<usize>], optimize: Optimize) -> Vec<u32> {
     let mut before = vec![effects::ARITHMETIC; ins.len()];
     let mut live = effects::ARITHMETIC;
     let mut ends = stretches.iter().map(|s| s.end).rev().peekable();
@@ -20,7 +21,7 @@ pub(crate) fn live_flags(ins: &[Ins], stretches: &[Range<usize>]) -> Vec<u32> {
             live = effects::ARITHMETIC;
         }
         live = if ins.kind.is_plain() {
-            live & !effects::flags_killed(&ins.raw) | effects::flags_read(&ins.raw)
+            live & !effects::flags_killed(&ins.raw, optimize) | effects::flags_read(&ins.raw)
         } else {
             effects::ARITHMETIC
         };
@@ -36,9 +37,13 @@ mod tests {
     use ppin_abi::addr::AppPc;
 
     fn dead_before(bytes: &[u8]) -> Vec<bool> {
+        dead_with(bytes, Optimize::NONE)
+    }
+
+    fn dead_with(bytes: &[u8], optimize: Optimize) -> Vec<bool> {
         let mut reader = InsReader::new(AppPc(0x1000), bytes);
         let ins: Vec<_> = core::iter::from_fn(|| reader.read().ok()).collect();
-        live_flags(&ins, &[])
+        live_flags(&ins, &[], optimize)
             .iter()
             .map(|&live| live == 0)
             .collect()
@@ -57,6 +62,31 @@ mod tests {
     fn undefined_flags_are_not_killed() {
         // test eax, eax leaves AF undefined
         assert_eq!(dead_before(&[0x85, 0xc0]), [false]);
+    }
+
+    #[test]
+    fn logic_instructions_write_the_undefined_one_where_that_is_known() {
+        // test eax, eax; xor eax, eax; and eax, 1; or al, 1
+        for code in [
+            &[0x85, 0xc0][..],
+            &[0x31, 0xc0],
+            &[0x83, 0xe0, 1],
+            &[0x0c, 1],
+        ] {
+            assert_eq!(dead_with(code, Optimize::FLAGS), [true]);
+            assert_eq!(
+                dead_with(code, Optimize::ALL.without(Optimize::FLAGS)),
+                [false]
+            );
+        }
+        // bsf eax, ecx; imul eax, ecx; shl eax, 2
+        for code in [
+            &[0x0f, 0xbc, 0xc1][..],
+            &[0x0f, 0xaf, 0xc1],
+            &[0xc1, 0xe0, 2],
+        ] {
+            assert_eq!(dead_with(code, Optimize::FLAGS), [false]);
+        }
     }
 
     #[test]
@@ -87,7 +117,7 @@ mod tests {
         let code = [0x90, 0x39, 0xc8];
         let mut reader = InsReader::new(AppPc(0x1000), &code);
         let ins: Vec<_> = core::iter::from_fn(|| reader.read().ok()).collect();
-        let dead = |stretches: &[Range<usize>]| live_flags(&ins, stretches)[0] == 0;
+        let dead = |stretches: &[Range<usize>]| live_flags(&ins, stretches, Optimize::ALL)[0] == 0;
         assert!(dead(&[]));
         assert!(dead(core::slice::from_ref(&(0..2))));
         assert!(!dead(&[0..1, 1..2]));

@@ -4,6 +4,7 @@
 use iced_x86::{
     Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, RflagsBits,
 };
+use ppin_abi::optimize::Optimize;
 
 /// OF, SF, ZF, AF, CF and PF.
 pub(crate) const ARITHMETIC: u32 = RflagsBits::OF
@@ -19,13 +20,24 @@ pub(crate) fn flags_read(raw: &Instruction) -> u32 {
 }
 
 /// Arithmetic flags whose old values are certainly gone behind the instruction.
-/// Undefined flags are not: the CPU does something with them that apps may rely on.
-pub(crate) fn flags_killed(raw: &Instruction) -> u32 {
+/// Undefined flags are not: the CPU does something with them that apps may rely on. With
+/// [`Optimize::FLAGS`] it is known to write AF in logic instructions.
+pub(crate) fn flags_killed(raw: &Instruction, optimize: Optimize) -> u32 {
     if may_do_nothing(raw) {
         return 0;
     }
     let written = raw.rflags_written() | raw.rflags_cleared() | raw.rflags_set();
-    written & !raw.rflags_undefined() & ARITHMETIC
+    let known = if optimize.has(Optimize::FLAGS) && is_logic(raw) {
+        RflagsBits::AF
+    } else {
+        RflagsBits::NONE
+    };
+    (written & !raw.rflags_undefined() | known) & ARITHMETIC
+}
+
+fn is_logic(raw: &Instruction) -> bool {
+    use Mnemonic::{And, Or, Test, Xor};
+    matches!(raw.mnemonic(), And | Or | Test | Xor)
 }
 
 /// With a count of 0, which may come from a register, these leave the flags alone.

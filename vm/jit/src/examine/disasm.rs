@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use iced_x86::FastFormatter;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Entry;
+use ppin_abi::counters::CELLS;
 use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSet, SpillSlot};
 use ppin_relocator::{Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
 
@@ -158,12 +159,11 @@ fn area_note(line: &Line) -> Option<String> {
         return None;
     }
     let disp = ins.memory_displacement32();
-    let counters = ppin_abi::area::counter_disp(0);
     if disp == ppin_abi::area::PACE {
         return Some(String::from("pace"));
     }
-    if disp >= counters {
-        return Some(format!("counter {}", (disp - counters) / 8));
+    if disp >= CELLS {
+        return Some(format!("counter cell {}", (disp - CELLS) / 8));
     }
     let entry = ENTRIES.iter().find(|entry| entry.disp() == disp);
     entry

@@ -38,6 +38,7 @@ use core::ops::Range;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{CallArg, Trap};
 use ppin_relocator::CountRow;
 
@@ -87,13 +88,15 @@ pub(crate) struct Form {
     labels: u16,
     /// What the fragment assumes on entry.
     pub context: Context,
+    /// Mechanisms that are on.
+    pub optimize: Optimize,
     /// The restartable sequence that the code belongs to.
     pub sequence: Option<SequenceSlots>,
 }
 
 impl Form {
     /// An empty form, for some `instructions`.
-    pub(crate) fn new(context: Context, instructions: usize) -> Self {
+    pub(crate) fn new(context: Context, optimize: Optimize, instructions: usize) -> Self {
         Self {
             ops: Vec::with_capacity(2 * instructions + 8),
             needs: Few::new(Need::one_of(RegSet::NONE)),
@@ -102,6 +105,7 @@ impl Form {
             counts: Vec::new(),
             labels: 0,
             context,
+            optimize,
             sequence: None,
         }
     }

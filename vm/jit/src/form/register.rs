@@ -15,6 +15,8 @@ impl Gpr {
     pub(crate) const RSI: Self = Self(6);
     pub(crate) const RDI: Self = Self(7);
     pub(crate) const R8: Self = Self(8);
+    pub(crate) const R10: Self = Self(10);
+    pub(crate) const R11: Self = Self(11);
 
     /// The register with this hardware number, which is below 16.
     pub(crate) const fn new(number: u8) -> Self {

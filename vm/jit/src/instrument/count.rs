@@ -8,8 +8,8 @@
 //! distance that only the engine knows, in a slot: another temporary holds it.
 
 use super::merge::{Addition, Group};
-use crate::form::{Cell, Form, Need, Op, RegSet, Temp, Width};
-use ppin_abi::area::counter_disp;
+use crate::form::{Cell, Form, Gpr, Need, Op, RegSet, Temp, Width};
+use ppin_abi::counters::Cells;
 use ppin_api::Counter;
 use ppin_relocator::CountRow;
 
@@ -17,25 +17,36 @@ use ppin_relocator::CountRow;
 const ROOM: usize = 16;
 
 /// The additions of `group`. `free`: registers that it says need not be kept are not.
-pub(super) fn lower(form: &mut Form, group: &Group, free: bool) {
+///
+/// Else those are borrowed that compiled code uses least: where memory behind `gs` is not renamed,
+/// the app waits for a register that comes back, but only if it needs it soon.
+pub(super) fn lower(form: &mut Form, group: &Group, cells: Cells, free: bool) {
     let free = if free { group.free } else { RegSet::NONE };
-    let any = Need::one_of(RegSet::ANY).or_free(free);
-    let image = |addition: &Addition| matches!(addition.counter, Counter::Image(_));
-    match (group.additions.iter().any(image), group.flags_dead) {
-        (false, true) => add_all(form, group, None, None),
+    // An abort handler knows where few registers lie.
+    let borrowed = if form.sequence.is_some() {
+        RegSet::ANY
+    } else {
+        RegSet::of(&[Gpr::R11, Gpr::R10])
+    };
+    let any = Need::one_of(borrowed.or(free)).or_free(free);
+    match (
+        group.additions.iter().any(Addition::is_image),
+        group.flags_dead,
+    ) {
+        (false, true) => add_all(form, group, cells, None, None),
         (false, false) => {
             let [value] = form.take([any]);
-            add_all(form, group, None, Some(value));
+            add_all(form, group, cells, None, Some(value));
             form.give(&[value]);
         }
         (true, true) => {
             let [base] = form.take([any]);
-            add_all(form, group, Some(base), None);
+            add_all(form, group, cells, Some(base), None);
             form.give(&[base]);
         }
         (true, false) => {
             let [base, value] = form.take([any; 2]);
-            add_all(form, group, Some(base), Some(value));
+            add_all(form, group, cells, Some(base), Some(value));
             form.give(&[base, value]);
         }
     }
@@ -43,17 +54,19 @@ pub(super) fn lower(form: &mut Form, group: &Group, free: bool) {
 
 /// All additions of `group`; `base` is for where counters of the image are, and `value` for
 /// adding without flags.
-fn add_all(form: &mut Form, group: &Group, base: Option<Temp>, value: Option<Temp>) {
+fn add_all(form: &mut Form, group: &Group, cells: Cells, base: Option<Temp>, value: Option<Temp>) {
     if let Some(base) = base {
         form.push(Op::LoadCounters { to: base.into() });
     }
     for addition in &group.additions {
-        let (cell, amount) = (cell(addition.counter, base), addition.total);
+        let disp = disp(addition.counter, cells, group.colour);
+        let base = base.filter(|_| addition.is_image());
+        let (cell, amount) = (Cell { base, disp }, addition.total);
         match value {
             None => form.push(Op::AddCell { cell, amount }),
             Some(value) => add_by(form, value, cell, amount),
         }
-        pay(form, addition);
+        pay(form, addition, disp);
     }
 }
 
@@ -69,30 +82,22 @@ fn add_by(form: &mut Form, value: Temp, cell: Cell, amount: i32) {
     form.push(Op::StoreCell { cell, from, width });
 }
 
-fn cell(counter: Counter, base: Option<Temp>) -> Cell {
-    let disp = disp(counter);
-    match counter {
-        Counter::Global(_) => Cell::at(disp),
-        Counter::Image(_) => Cell { base, disp },
-    }
-}
-
 /// From gs, or from the image's block of counters.
-fn disp(counter: Counter) -> i32 {
+fn disp(counter: Counter, cells: Cells, colour: u32) -> i32 {
     match counter {
-        Counter::Global(index) => counter_disp(index) as i32,
+        Counter::Global(index) => cells.disp(index, colour) as i32,
         Counter::Image(index) => 8 * index as i32,
     }
 }
 
 /// Says what the addition pays for, in the order of the code.
-fn pay(form: &mut Form, addition: &Addition) {
+fn pay(form: &mut Form, addition: &Addition, disp: i32) {
     let first = form.counts.len();
     if first == 0 {
         form.counts.reserve(ROOM);
     }
-    let image = matches!(addition.counter, Counter::Image(_));
-    let counter = disp(addition.counter).cast_unsigned();
+    let image = addition.is_image();
+    let counter = disp.cast_unsigned();
     form.counts.extend(addition.parts().map(|part| CountRow {
         done: 0,
         counter,

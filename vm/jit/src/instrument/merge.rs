@@ -1,6 +1,6 @@
 //! Merging the counts of each block.
 
-use crate::analyse::flags::live_flags;
+use super::colour::Colours;
 use crate::analyse::registers::overwritten;
 use crate::decode::{Ins, Kind};
 use crate::form::RegSet;
@@ -10,6 +10,7 @@ use ppin_api::Counter;
 use ppin_api::compiler::CountInsertion;
 
 /// Additions made at one place.
+#[derive(Default)]
 pub(super) struct Group {
     /// Index of the instruction before or behind which they are made.
     pub ins: u32,
@@ -18,6 +19,8 @@ pub(super) struct Group {
     pub flags_dead: bool,
     /// Registers that need not be kept there.
     pub free: RegSet,
+    /// Which of their cells the global counters are added to in.
+    pub colour: u32,
     pub additions: Vec<Addition>,
 }
 
@@ -40,36 +43,43 @@ pub(super) struct Part {
 }
 
 impl Addition {
+    /// Whether it is made to a counter of the image.
+    pub(super) const fn is_image(&self) -> bool {
+        matches!(self.counter, Counter::Image(_))
+    }
+
     pub(super) fn parts(&self) -> impl Iterator<Item = Part> {
         core::iter::once(self.first).chain(self.more.iter().copied())
     }
 }
 
-/// The groups for `counts`, one for each block that has any.
+/// The groups for `counts`, one for each block that has any. `live`: the flags alive before each
+/// instruction.
 pub(super) fn groups(
     counts: &[CountInsertion],
     ins: &[Ins],
-    stretches: &[Range<usize>],
+    live: &[u32],
+    mut colours: Colours,
 ) -> Vec<Group> {
     let mut groups = Vec::new();
-    if counts.is_empty() {
-        return groups;
-    }
-    let live = live_flags(ins, stretches);
     let mut start = 0;
     while start < ins.len() {
         let len = ins[start..]
             .iter()
             .position(|ins| ins.kind.ends_block())
             .map_or(ins.len() - start, |last| last + 1);
-        let mut group = place(&live, ins, start, start + len);
+        let mut group = Group::default();
         group.collect(counts, ins, |count| {
             (start..start + len).contains(&block_entry(count, ins))
         });
-        groups.extend((!group.additions.is_empty()).then_some(group));
+        if !group.additions.is_empty() {
+            group.place(live, ins, start..start + len);
+            group.colour = colours.choose(ins[start].pc());
+            groups.push(group);
+        }
         start += len;
     }
-    groups.extend(behind_the_end(counts, ins));
+    groups.extend(behind_the_end(counts, ins, &mut colours));
     groups
 }
 
@@ -82,33 +92,40 @@ fn block_entry(count: &CountInsertion, ins: &[Ins]) -> usize {
     index + usize::from(count.after && branch)
 }
 
-/// The cheapest place in the block `start..end`, with nothing in it yet.
-fn place(live: &[u32], ins: &[Ins], start: usize, end: usize) -> Group {
-    let dead = (start..end).find(|&index| live[index] == 0);
-    let at = dead.unwrap_or(start);
-    Group {
-        ins: at as u32,
-        after: false,
-        flags_dead: dead.is_some(),
-        free: overwritten(&ins[at]),
-        additions: Vec::new(),
-    }
-}
-
 /// Counts behind a branch that is the last instruction.
-fn behind_the_end(counts: &[CountInsertion], ins: &[Ins]) -> Option<Group> {
+fn behind_the_end(counts: &[CountInsertion], ins: &[Ins], colours: &mut Colours) -> Option<Group> {
+    let last = ins.last()?;
     let mut group = Group {
-        ins: ins.len().checked_sub(1)? as u32,
+        ins: ins.len() as u32 - 1,
         after: true,
-        flags_dead: false,
-        free: RegSet::NONE,
-        additions: Vec::new(),
+        ..Group::default()
     };
     group.collect(counts, ins, |count| block_entry(count, ins) == ins.len());
-    (!group.additions.is_empty()).then_some(group)
+    if group.additions.is_empty() {
+        return None;
+    }
+    group.colour = colours.choose(last.next());
+    Some(group)
 }
 
 impl Group {
+    /// Chooses the cheapest place in a block that has nothing in it yet: where no flag is alive and
+    /// a register need not be kept, if one is needed; else where no flag is; else where no register
+    /// is.
+    fn place(&mut self, live: &[u32], ins: &[Ins], block: Range<usize>) {
+        let dead = |index: &usize| live[*index] == 0;
+        let free = |index: &usize| overwritten(&ins[*index]) != RegSet::NONE;
+        let needs_base = self.additions.iter().any(Addition::is_image);
+        let both = || block.clone().find(|index| dead(index) && free(index));
+        let found = needs_base.then(both).flatten();
+        let found = found.or_else(|| block.clone().find(dead));
+        let found = found.or_else(|| block.clone().find(free));
+        let at = found.unwrap_or(block.start);
+        self.ins = at as u32;
+        self.flags_dead = dead(&at);
+        self.free = overwritten(&ins[at]);
+    }
+
     fn collect(
         &mut self,
         counts: &[CountInsertion],

@@ -6,19 +6,24 @@
 //! for, so that a block left in the middle is corrected.
 
 mod argument;
+mod colour;
 mod count;
 mod merge;
 mod operand;
 mod source;
 
+use crate::analyse::flags::live_flags;
 use crate::decode::Ins;
 use crate::form::{Form, InsId, Op, RegSet};
 use crate::lower::bridge;
+use crate::request::Request;
 use alloc::vec::Vec;
+use colour::Colours;
 use core::ops::Range;
 use merge::Group;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::context::Context;
+use ppin_abi::counters::{Cells, GLOBAL_COUNTERS};
 use ppin_api::compiler::{CallInsertion, Insertions, Limits};
 use ppin_api::{Tool, Trace};
 use source::Decoded;
@@ -27,9 +32,10 @@ pub(crate) use argument::call_arg;
 pub(crate) use operand::address;
 
 /// Lets `tool` look at a trace that consists of `ins`; what it inserts.
-pub(crate) fn ask(tool: &dyn Tool, ins: &[Ins], image: ImageBase, context: Context) -> Insertions {
+fn ask(tool: &dyn Tool, ins: &[Ins], image: ImageBase, context: Context) -> Insertions {
     let source = Decoded::new(ins, image);
     let limits = Limits {
+        global_counters: tool.global_counters().min(GLOBAL_COUNTERS),
         image_counters: tool.image_counters(),
         routines: tool.routines().len(),
     };
@@ -40,31 +46,46 @@ pub(crate) fn ask(tool: &dyn Tool, ins: &[Ins], image: ImageBase, context: Conte
 }
 
 /// What is inserted around each instruction, to be asked for in their order.
-#[derive(Default)]
 pub(crate) struct Plan {
     /// In order of their place.
     groups: Vec<Group>,
     /// In order of their place, then of insertion.
     calls: Vec<CallInsertion>,
+    cells: Cells,
     /// Those that have had their turn.
     groups_done: usize,
     calls_done: usize,
 }
 
 impl Plan {
-    pub(crate) fn new(inserted: Insertions, ins: &[Ins], stretches: &[Range<usize>]) -> Self {
-        if inserted.is_empty() {
-            return Self::default();
+    /// A plan for what `tool` inserts into the instructions `ins` of a trace that is entered in
+    /// `context`.
+    pub(crate) fn new(
+        request: &Request<'_>,
+        context: Context,
+        tool: &dyn Tool,
+        ins: &[Ins],
+        stretches: &[Range<usize>],
+    ) -> Self {
+        let inserted = ask(tool, ins, request.image, context);
+        let cells = Cells::new(tool.global_counters(), request.optimize);
+        let mut plan = Self {
+            groups: Vec::new(),
+            calls: inserted.calls,
+            cells,
+            groups_done: 0,
+            calls_done: 0,
+        };
+        if !plan.calls.is_empty() {
+            plan.calls.sort_by_key(|call| (call.ins, call.after));
         }
-        let mut calls = inserted.calls;
-        calls.sort_by_key(|call| (call.ins, call.after));
-        let mut groups = merge::groups(&inserted.counts, ins, stretches);
-        groups.sort_by_key(|group| (group.ins, group.after));
-        Self {
-            groups,
-            calls,
-            ..Self::default()
+        if !inserted.counts.is_empty() {
+            let colours = Colours::new(cells, request.image);
+            let live = live_flags(ins, stretches, request.optimize);
+            plan.groups = merge::groups(&inserted.counts, ins, &live, colours);
+            plan.groups.sort_by_key(|group| (group.ins, group.after));
         }
+        plan
     }
 
     /// What comes between the beginning of instruction `ins` and itself.
@@ -107,7 +128,7 @@ impl Plan {
         while let Some(group) = self.groups.get(self.groups_done)
             && (group.ins, group.after) == place
         {
-            count::lower(form, group, free);
+            count::lower(form, group, self.cells, free);
             self.groups_done += 1;
         }
         while called(self) {

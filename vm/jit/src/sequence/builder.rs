@@ -5,7 +5,7 @@ use crate::compile::end_context;
 use crate::decode::{Ins, Kind};
 use crate::emit::{Emitter, ExitTo, InSequence, Source};
 use crate::form::{Form, InsId, Op, Record};
-use crate::instrument::{self, Plan};
+use crate::instrument::Plan;
 use crate::lower::{self, Site};
 use crate::request::{Request, Sequence};
 use alloc::vec;
@@ -39,7 +39,7 @@ pub fn compile_sequence(
     tool: &dyn Tool,
 ) -> SequenceCode {
     let ins = read(request);
-    let mut form = Form::new(request.context, ins.len());
+    let mut form = Form::new(request.context, request.optimize, ins.len());
     let mut emitter = Emitter::new(request.pc, request.image, request.context, &form);
     let state = emitter.begin_sequence(sequence, form.exit_context());
     form.sequence = Some(state.slots);
@@ -112,8 +112,7 @@ impl Builder<'_> {
         {
             return self.leave(from, &only);
         }
-        let inserted = instrument::ask(self.tool, &ins, self.request.image, context);
-        let mut plan = Plan::new(inserted, &ins, &[]);
+        let mut plan = Plan::new(self.request, context, self.tool, &ins, &[]);
         let mut block = !context.contains(Context::CONTINUATION);
         for (n, one) in ins.iter().enumerate() {
             let id = InsId(n as u16);

@@ -33,7 +33,7 @@ const SLOTS: Slots = Slots {
 /// The way to `request.pc`; it depends on `source_len` bytes of the app.
 #[must_use]
 pub fn compile_landing(request: &Request<'_>, source_len: u32) -> Fragment {
-    let mut form = Form::new(request.context, 8);
+    let mut form = Form::new(request.context, request.optimize, 8);
     let record = Record::Trap {
         pc: request.pc,
         trap: Trap::RseqEntry,

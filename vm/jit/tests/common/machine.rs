@@ -12,7 +12,7 @@
 //! near  0x00000   hot
 //!     + 0x08000   cold
 //!     + 0x10000   slots
-//!     + 0x14000   thread area (gs) and image counters
+//!     + 0x14000   thread area (gs) and counters
 //! ```
 
 use super::capture::{CAPTURE, Capture, LAUNCH, State, catch_signals, map};
@@ -20,6 +20,8 @@ use super::host_code::{self, HostCode};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::area::{Area, Entry, Rseq, Spill};
 use ppin_abi::context::Context;
+use ppin_abi::counters::{CELLS, Cells};
+use ppin_abi::optimize::Optimize;
 use ppin_abi::record::ExitRec;
 use ppin_abi::spills::SpillSlot;
 use ppin_api::Tool;
@@ -43,8 +45,10 @@ const COLD: u64 = 0x8000;
 const SLOTS: u64 = 0x10000;
 const AREA: u64 = 0x14000;
 /// From the area, as the engine would have it.
-const IMAGE_COUNTERS: u64 = size_of::<Area>() as u64 + 0x1000;
-const NEAR_LEN: usize = 0x3c000;
+const IMAGE_COUNTERS: u64 = CELLS as u64 + 0x4000;
+/// Global counters of all tools that have any.
+pub const GLOBALS: u32 = 4;
+const NEAR_LEN: usize = 0x40000;
 const RSP: usize = 4;
 const ARITHMETIC: u64 = 0x8d5;
 const DIRECTION: u64 = 0x400;
@@ -205,6 +209,7 @@ impl Machine {
             end: BytesEnd::Limit,
             max_source: None,
             sequences: &[],
+            optimize: Optimize::ALL,
         };
         compile(&request, tool)
     }
@@ -350,7 +355,7 @@ impl Machine {
         fault: Option<(u32, u64)>,
     ) -> Side {
         let mut side = Side {
-            global: (0..4).map(|i| self.area_word(0x100 + 8 * i)).collect(),
+            global: (0..GLOBALS).map(|index| self.global(index)).collect(),
             image: (0..ppin_api::OPCODES as usize)
                 .map(|i| self.area_word(IMAGE_COUNTERS as usize + 8 * i))
                 .collect(),
@@ -366,6 +371,17 @@ impl Machine {
         }
         side
     }
+
+    fn global(&mut self, index: u32) -> u64 {
+        cells()
+            .of(index)
+            .map(|disp| self.area_word(disp as usize))
+            .sum()
+    }
+}
+
+fn cells() -> Cells {
+    Cells::new(GLOBALS, Optimize::ALL)
 }
 
 impl Side {
@@ -375,7 +391,8 @@ impl Side {
         let counter = if row.image {
             &mut self.image[row.counter as usize / 8]
         } else {
-            &mut self.global[(row.counter as usize - 0x100) / 8]
+            let index = cells().counter_at(row.counter).expect("a cell");
+            &mut self.global[index as usize]
         };
         let paid = hot >= row.done;
         let executed = row.app < app;

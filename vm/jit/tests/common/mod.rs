@@ -33,6 +33,9 @@ impl Tool for Counts {
     fn distinguishes_blocks(&self) -> bool {
         true
     }
+    fn global_counters(&self) -> u32 {
+        machine::GLOBALS
+    }
     fn instrument(&self, trace: &Trace<'_>) {
         for bbl in trace.bbls() {
             for ins in bbl.ins() {
@@ -121,6 +124,9 @@ impl Tool for Both {
     }
     fn summary(&self) -> &'static str {
         "counts and calls"
+    }
+    fn global_counters(&self) -> u32 {
+        machine::GLOBALS
     }
     fn routines(&self) -> &'static [Routine] {
         Calls.routines()

@@ -7,6 +7,7 @@ pub(crate) mod fsgs;
 pub mod futex;
 pub mod lock;
 pub mod proc;
+pub mod processor;
 pub mod segment;
 pub(crate) mod segments;
 pub mod siginfo;

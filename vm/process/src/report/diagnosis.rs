@@ -17,6 +17,7 @@ use core::fmt::{Arguments, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::boot::{CacheMode, flag};
+use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{ExitRec, SyscallRec, TrapRec};
 use ppin_os::signals::{self, KernelSigaction};
 use ppin_os::{c, file, peek, report};
@@ -169,6 +170,9 @@ fn command(vm: &Vm) -> String {
     let mut text = alloc::format!("ppin run -t {}", config.tool);
     for knob in &config.knobs {
         let _ = write!(text, " --knob {}", quoted(knob));
+    }
+    if config.optimize != Optimize::ALL {
+        let _ = write!(text, " --optimize={}", config.optimize);
     }
     match config.cache_mode {
         CacheMode::Off => text.push_str(" --cache off"),

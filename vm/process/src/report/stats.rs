@@ -6,6 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 use ppin_abi::boot::CacheMode;
+use ppin_abi::counters::Cells;
 use ppin_codecache::CodeCache;
 use ppin_os::{proc, time};
 
@@ -96,7 +97,7 @@ impl Stats {
 
     /// The JSON line.
     #[must_use]
-    pub fn line(&self, config: &Config, program: &str, code: &CodeCache) -> String {
+    pub fn line(&self, config: &Config, program: &str, code: &CodeCache, cells: Cells) -> String {
         let (figures, ibl_misses) = (code.figures(), code.indirect_misses());
         let mode = match config.cache_mode {
             CacheMode::ReadWrite => "rw",
@@ -113,7 +114,7 @@ impl Stats {
             "{{\"pid\":{},\"program\":{},\"traces_compiled\":{},\"traces_reused\":{},\"traces_looked_up\":{},\"traces_anticipated\":{},\
              \"fragments_validated\":{},\"relocations_applied\":{},\"units_mapped\":{},\
              \"vm_entries\":{},\"code_bytes_new\":{},\"code_bytes_reused\":{},\"ibl_misses\":{},\
-             \"flushes\":{},\"time_ns\":{{\"inject\":{},\"load\":{},\"relocate\":{},\"compile\":{},\
+             \"flushes\":{},\"counter_bytes\":{},\"time_ns\":{{\"inject\":{},\"load\":{},\"relocate\":{},\"compile\":{},\
              \"persist\":{},\"vm\":{busy},\"total\":{}}},\"cache\":{{\"mode\":\"{mode}\",\"hit\":{},\
              \"reject_reasons\":{}}},{}\"native_children\":{}}}",
             proc::pid(),
@@ -130,6 +131,7 @@ impl Stats {
             figures.code_bytes_reused,
             ibl_misses,
             figures.flushes,
+            cells.bytes(),
             self.time.inject,
             load,
             relocate,

@@ -9,7 +9,7 @@
 //!           guard page
 //!           signal stack    the kernel's alternate stack for our handlers
 //!           Thread          page aligned
-//!           image counters  reserved, touched as tools count
+//!           counters        the tool's, reserved, touched as it counts (`crate::counters`)
 //! ```
 
 use super::process::Process;
@@ -18,6 +18,7 @@ use super::user_dispatch::UserDispatch;
 use crate::signal::stack::install_stack;
 use crate::signal::state::SignalState;
 use ppin_abi::area::{Area, ENTRIES, Rseq};
+use ppin_abi::counters::CELLS;
 use ppin_os::{Kernel, mem, proc};
 
 /// Of so many indirect jumps that the thread's own table does not know one is put there: which one
@@ -88,20 +89,21 @@ struct Layout {
     vm_top: u64,
     signal_stack: u64,
     thread: u64,
-    counters: u64,
     len: u64,
 }
+
+/// Counters lie where emitted code expects them.
+const _: () = assert!(size_of::<Thread>() <= CELLS as usize);
 
 fn layout(counter_bytes: u64) -> Layout {
     let vm_top = mem::PAGE + VM_STACK;
     let signal_stack = vm_top + mem::PAGE;
     let thread = signal_stack + SIGNAL_STACK;
-    let counters = thread + mem::page_up(size_of::<Thread>() as u64);
+    let counters = thread + u64::from(CELLS);
     Layout {
         vm_top,
         signal_stack,
         thread,
-        counters,
         len: counters + mem::page_up(counter_bytes),
     }
 }
@@ -132,14 +134,7 @@ unsafe fn make_guard_page(page: u64) -> ppin_os::Result<()> {
 }
 
 impl Thread {
-    /// Distance from `gs` to the image counters.
-    #[must_use]
-    pub fn counters_disp() -> u64 {
-        let l = layout(0);
-        l.counters - l.thread
-    }
-
-    /// Maps a new thread structure with `counter_bytes` of image counters.
+    /// Maps a new thread structure with `counter_bytes` of counters.
     ///
     /// # Errors
     /// No memory.
@@ -231,7 +226,9 @@ mod tests {
 
     #[test]
     fn guard_pages_end_the_stacks_of_a_thread() {
-        let thread = testing::thread(3);
+        let thread = Thread::create(3, 0, [0; ENTRIES]).expect("there is memory");
+        // SAFETY: just made.
+        let thread = unsafe { &mut *thread };
         let (start, len) = thread.map;
         let l = layout(0);
         assert!(!is_there(start) && !is_there(start + l.vm_top));
@@ -256,14 +253,11 @@ mod tests {
         let thread = Thread::create(0, bytes, [0; ENTRIES]).expect("there is memory");
         // SAFETY: just made.
         let thread = unsafe { &mut *thread };
-        let last = Thread::counters_disp() + bytes - 8;
-        assert!(Thread::counters_disp().is_multiple_of(mem::PAGE));
-        assert!(Thread::counters_disp() >= size_of::<Thread>() as u64);
+        let cells = u64::from(CELLS);
+        assert!(cells.is_multiple_of(mem::PAGE));
+        let last = cells + bytes - 8;
         assert_eq!(thread.counter(last), 0);
         let end = thread.map.0 + thread.map.1;
-        assert_eq!(
-            end,
-            thread.area.self_ptr + Thread::counters_disp() + 3 * mem::PAGE
-        );
+        assert_eq!(end, thread.area.self_ptr + cells + 3 * mem::PAGE);
     }
 }

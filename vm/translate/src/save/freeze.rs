@@ -389,8 +389,8 @@ fn unit_flags(fresh: &Fresh) -> u32 {
     }
 }
 
-/// The tool's name and knobs, a line each: what `ppin db verify --recompile` needs.
+/// What `ppin db verify --recompile` needs.
 fn label(vm: &Vm) -> String {
-    let lines = core::iter::once(&vm.config().tool).chain(&vm.config().knobs);
-    lines.map(String::as_str).collect::<Vec<_>>().join("\n")
+    let config = vm.config();
+    ppin_offline::Label::of_run(&config.tool, &config.knobs, config.optimize).to_string()
 }

@@ -2,10 +2,11 @@
 
 use super::*;
 use ppin_abi::addr::ImageBase;
+use ppin_abi::optimize::Optimize;
 use ppin_abi::spills::SpillSet;
 use ppin_cachedb::Access;
 use ppin_jit::{BytesEnd, Request, compile};
-use ppin_persist::{Key, LOW_IMAGE, Piece, UnitSpec, freeze, source_hash, tool_key};
+use ppin_persist::{Key, Piece, UnitSpec, freeze, options, source_hash, tool_key};
 use ppin_relocator::{Fragment, FragmentRef};
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
@@ -56,6 +57,7 @@ impl World {
             end: BytesEnd::Limit,
             max_source: None,
             sequences: &[],
+            optimize: Optimize::ALL,
         };
         compile(&request, &*ppin_tools::by_name(self.tool).unwrap())
     }
@@ -69,13 +71,11 @@ impl World {
             source_hash: source_hash(source),
             tool: &[],
         }];
-        let (options, displacement) = if base.0 < 1 << 31 {
-            (LOW_IMAGE, 0x2000_0000)
-        } else {
-            (&b""[..], -0x1000_0000)
-        };
+        let low = base.0 < 1 << 31;
+        let displacement = if low { 0x2000_0000 } else { -0x1000_0000 };
+        let options = options(low, Optimize::ALL);
         let key = Key {
-            tool: tool_key(self.tool.as_bytes(), b"", options),
+            tool: tool_key(self.tool.as_bytes(), b"", &options),
             ..self.key
         };
         let spec = UnitSpec {

@@ -1,0 +1,178 @@
+//! The compiler's mechanisms that can be switched off, each for itself.
+//!
+//! Which of them are on decides what code is made, so the set belongs to the key of a unit, and
+//! its text to the unit's label. A new mechanism is one line of [`MECHANISMS`].
+
+use core::fmt;
+
+/// A set of mechanisms.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Optimize(u64);
+
+/// All mechanisms, each with its name on the command line and what it does.
+#[rustfmt::skip] // a table
+pub const MECHANISMS: [(&str, Optimize, &str); 2] = [
+    ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
+    ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
+];
+
+/// There is no such mechanism, or a word is none at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unknown<'a>(pub &'a str);
+
+impl Optimize {
+    /// Counters have many cells in each thread.
+    pub const COUNTERS: Self = Self(1 << 0);
+    /// `and`, `or`, `xor` and `test` write AF, too. Off by itself where the processor does not.
+    pub const FLAGS: Self = Self(1 << 1);
+
+    /// No mechanism.
+    pub const NONE: Self = Self(0);
+
+    /// All mechanisms.
+    pub const ALL: Self = {
+        let (mut all, mut n) = (0, 0);
+        while n < MECHANISMS.len() {
+            all |= MECHANISMS[n].1.0;
+            n += 1;
+        }
+        Self(all)
+    };
+
+    /// Whether all mechanisms of `other` are on.
+    #[must_use]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Without the mechanisms of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The bits as they travel in the boot block.
+    #[must_use]
+    pub const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// From the boot block; bits that mean nothing are dropped.
+    #[must_use]
+    pub const fn from_bits(bits: u64) -> Self {
+        Self(bits & Self::ALL.0)
+    }
+
+    /// Reads a comma list: `+NAME` or `-NAME`, each added to or taken from all mechanisms. The
+    /// first word may be `all` or `none` instead.
+    ///
+    /// # Errors
+    /// The first word that is none of these.
+    pub fn parse(text: &str) -> Result<Self, Unknown<'_>> {
+        let mut set = Self::ALL;
+        for (place, word) in text.split(',').enumerate() {
+            set = match (place, word) {
+                (0, "all") => Self::ALL,
+                (0, "none") => Self::NONE,
+                _ => set.changed(word).ok_or(Unknown(word))?,
+            };
+        }
+        Ok(set)
+    }
+
+    /// The set after one `+NAME` or `-NAME`.
+    fn changed(self, word: &str) -> Option<Self> {
+        let name = word.strip_prefix(['+', '-'])?;
+        let (_, mechanism, _) = MECHANISMS.iter().find(|(known, ..)| *known == name)?;
+        Some(if word.starts_with('+') {
+            Self(self.0 | mechanism.0)
+        } else {
+            self.without(*mechanism)
+        })
+    }
+}
+
+/// The shortest list that [`Optimize::parse`] reads as this set: `all`, or what is off.
+impl fmt::Display for Optimize {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::ALL {
+            return f.write_str("all");
+        }
+        let off = MECHANISMS.iter().filter(|(_, one, _)| !self.has(*one));
+        for (place, (name, ..)) in off.enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma}-{name}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Unknown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = self.0;
+        write!(f, "{word:?} is neither +NAME nor -NAME; the mechanisms are")?;
+        for (place, (name, ..)) in MECHANISMS.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma} {name}")?;
+        }
+        f.write_str(" (first may stand all or none)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn words_are_applied_in_their_order() {
+        let without = Optimize::ALL.without(Optimize::COUNTERS);
+        assert_eq!(Optimize::parse("all"), Ok(Optimize::ALL));
+        assert_eq!(Optimize::parse("none"), Ok(Optimize::NONE));
+        assert_eq!(Optimize::parse("-counters"), Ok(without));
+        assert_eq!(
+            Optimize::parse("none,+counters"),
+            Ok(Optimize::from_bits(Optimize::COUNTERS.bits()))
+        );
+        assert_eq!(Optimize::parse("-counters,+counters"), Ok(Optimize::ALL));
+    }
+
+    #[test]
+    fn other_words_are_refused_with_the_names_that_there_are() {
+        for (text, word) in [
+            ("", ""),
+            ("counters", "counters"),
+            ("-counters,none", "none"),
+            ("none,+nothing", "+nothing"),
+            ("-", "-"),
+            ("-counters,", ""),
+        ] {
+            let refused = Optimize::parse(text).unwrap_err();
+            assert_eq!(refused, Unknown(word), "{text}");
+            let said = refused.to_string();
+            assert!(MECHANISMS.iter().all(|(name, ..)| said.contains(name)));
+            assert!(!said.contains('\n'));
+        }
+    }
+
+    #[test]
+    fn every_set_is_read_back_from_its_text_and_from_its_bits() {
+        for bits in 0..=Optimize::ALL.bits() {
+            let set = Optimize::from_bits(bits);
+            assert_eq!(Optimize::parse(&set.to_string()), Ok(set));
+            assert_eq!(Optimize::from_bits(set.bits()), set);
+        }
+        assert_eq!(Optimize::from_bits(u64::MAX), Optimize::ALL);
+    }
+
+    #[test]
+    fn each_mechanism_has_a_bit_and_a_name_of_its_own() {
+        for (place, (name, one, does)) in MECHANISMS.iter().enumerate() {
+            assert_eq!(one.bits(), 1 << place);
+            assert!(!does.is_empty());
+            assert!(name.bytes().all(|b| b.is_ascii_lowercase()));
+            assert!(!MECHANISMS[..place].iter().any(|(other, ..)| other == name));
+        }
+    }
+}
