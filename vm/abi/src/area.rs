@@ -14,7 +14,8 @@
 //! gs:0x108  filters         what confines the thread's system calls
 //! gs:0x110  rseq            the thread's restartable sequences (Rseq)
 //! gs:0x148  countdown       lookups of `near` that may fail before the VM is asked
-//! gs:0x150  jump            where an indirect jump is about to go
+//! gs:0x150  arrival         where the thread has arrived last, other than by direct branches
+//! gs:0x158  arrival_before  the same, before the last return
 //! gs:0x180  returns[8192]   where translated calls expect to be returned to
 //! gs:0x10180 near[4096]     targets of indirect jumps and calls (Near)
 //! ```
@@ -104,9 +105,12 @@ pub struct Area {
     pub rseq: Rseq,
     /// Lookups of `near` that may fail before the VM is asked.
     pub near_countdown: u64,
-    /// Cache address at which an indirect jump is about to go on.
-    pub jump: u64,
-    reserved: [u64; 5],
+    /// Where the thread has arrived last, other than by direct branches: cache address of what the
+    /// VM, or an indirect jump or call, went to, or app address of a return.
+    pub arrival: u64,
+    /// The arrival before the last return, which may yet fail.
+    pub arrival_before: u64,
+    reserved: [u64; 4],
     /// Return cache: by the low 16 bits of the stack pointer, in bytes, the cache address behind
     /// the translated call that has put its return address there last. The app may have put
     /// another there since, so the code there compares. 0: none.
@@ -142,7 +146,9 @@ impl Near {
     /// The entry of app address `pc`.
     #[must_use]
     pub const fn index(pc: u64) -> usize {
-        pc as usize % NEAR_ENTRIES
+        // Functions begin at multiples of 16: higher bits must tell them apart.
+        let second_byte = pc >> 8 & 0xff;
+        pc.wrapping_add(second_byte) as usize % NEAR_ENTRIES
     }
 
     /// The tag of entry `index` when it holds nothing.
@@ -159,13 +165,16 @@ impl Near {
 /// Displacement from `gs` of [`Area::near_countdown`].
 pub const NEAR_COUNTDOWN: u32 = 0x148;
 
-/// Displacement from `gs` of [`Area::jump`].
-pub const JUMP: u32 = 0x150;
+/// Displacement from `gs` of [`Area::arrival`].
+pub const ARRIVAL: u32 = 0x150;
+
+/// Displacement from `gs` of [`Area::arrival_before`].
+pub const ARRIVAL_BEFORE: u32 = 0x158;
 
 /// Displacement from `gs` of [`Area::near`]. Its targets lie 8 bytes behind the tags.
 pub const NEAR: u32 = 0x10180;
 
-/// Entries of [`Area::near`]. Emitted code takes 16 times the low 12 bits of a target as offset.
+/// Entries of [`Area::near`]. Emitted code takes 16 times [`Near::index`] as offset.
 pub const NEAR_ENTRIES: usize = 4096;
 
 const _: () = {
@@ -177,7 +186,8 @@ const _: () = {
     assert!(offset_of!(Area, scratch) == 0xd0);
     assert!(offset_of!(Area, pace) == PACE as usize);
     assert!(offset_of!(Area, near_countdown) == NEAR_COUNTDOWN as usize);
-    assert!(offset_of!(Area, jump) == JUMP as usize);
+    assert!(offset_of!(Area, arrival) == ARRIVAL as usize);
+    assert!(offset_of!(Area, arrival_before) == ARRIVAL_BEFORE as usize);
     assert!(offset_of!(Area, returns) == RETURNS as usize);
     assert!(offset_of!(Area, near) == NEAR as usize);
     assert!(size_of::<Near>() == 16);

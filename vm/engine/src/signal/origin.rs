@@ -1,7 +1,7 @@
 //! Finds the indirect branch that led to an address which cannot be jumped to.
 //!
 //! The CPU raises the fault at the branch, before the branch has any effect. But the translated
-//! branch was left long ago. So the app's code is followed from the fragment that was entered last
+//! branch was left long ago. So the app's code is followed from where the thread arrived last
 //! (all branches since were direct ones) to a branch that fits.
 
 use alloc::collections::{BTreeSet, VecDeque};
@@ -58,8 +58,8 @@ pub(crate) fn find(departure: &Departure, after: &Registers) -> Option<(AppPc, R
 
 fn starts(vm: &Vm, departure: &Departure) -> VecDeque<AppPc> {
     let at = |address| ppin_process::translate::spot(vm, address).map(|spot| spot.pc);
-    [departure.entered, departure.resumed]
-        .into_iter()
-        .filter_map(at)
-        .collect()
+    // A return has left its app address.
+    let arrival = at(departure.arrival).unwrap_or(AppPc(departure.arrival));
+    let resumed = at(departure.resumed);
+    core::iter::once(arrival).chain(resumed).collect()
 }

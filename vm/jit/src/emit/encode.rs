@@ -197,6 +197,13 @@ impl Asm {
         self.bytes(&[opcode::LEA, modrm, sib, 0, 0, 0, 0]);
     }
 
+    /// `movzx to32, ch`; `to` is one of the first eight, since there is no `ch` behind a REX prefix.
+    pub(super) fn second_byte_of_rcx(&mut self, to: Gpr) {
+        const CH: u8 = 5;
+        debug_assert!(to.number() < 8, "not encodable");
+        self.bytes(&[0x0f, 0xb6, 0b11 << 6 | to.number() << 3 | CH]);
+    }
+
     /// `movzx to32, from16`
     pub(super) fn low_half(&mut self, to: Gpr, from: Gpr) {
         self.rex(false, to.number() >> 3 << 2 | from.number() >> 3);

@@ -57,19 +57,24 @@ impl Writer<'_> {
     }
 
     /// ```text
-    /// lea   to32, [from * 8]
+    /// movzx to32, ch
+    /// lea   to32, [from + to]
+    /// lea   to32, [to * 8]
     /// lea   to32, [to + to]
     /// movzx to32, to16
     /// ```
     pub(super) fn near_index(&mut self, to: Reg, from: Reg) {
         let (to, from) = (self.reg(to), self.reg(from));
+        debug_assert!(from == Gpr::RCX, "its second byte has a name");
         let hot = &mut self.emitter.hot;
-        hot.eightfold(to, from);
-        let twice = Memory {
+        let sum = |base| Memory {
             index: Some(to),
-            ..Memory::at(to)
+            ..Memory::at(base)
         };
-        hot.memory(false, opcode::LEA, to.number(), twice);
+        hot.second_byte_of_rcx(to);
+        hot.memory(false, opcode::LEA, to.number(), sum(from));
+        hot.eightfold(to, to);
+        hot.memory(false, opcode::LEA, to.number(), sum(to));
         hot.low_half(to, to);
     }
 

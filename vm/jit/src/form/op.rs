@@ -119,8 +119,7 @@ pub(crate) enum Op {
     StackIndex { to: Reg },
     /// `to = !to`
     Not { to: Reg },
-    /// `to` = 16 times the low 12 bits of `from`: where its entry is among those of
-    /// [`ppin_abi::area::Area::near`].
+    /// `to` = 16 times [`ppin_abi::area::Near::index`] of `from`, which is rcx.
     NearIndex { to: Reg, from: Reg },
 
     // The thread area.

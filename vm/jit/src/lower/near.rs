@@ -4,7 +4,9 @@
 //! ```text
 //!        mov gs:[Spill::Rax], rax
 //!        mov gs:[Spill::Rdx], rdx
-//!        lea eax, [rcx * 8]               16 times the low 12 bits of the target
+//!        movzx eax, ch                    16 times the entry's number (Near::index)
+//!        lea eax, [rcx + rax]
+//!        lea eax, [rax * 8]
 //!        lea eax, [rax + rax]
 //!        movzx eax, ax
 //!        mov rdx, gs:[rax + NEAR]         the tag, which makes 0 with its app address
@@ -12,15 +14,15 @@
 //!        jrcxz found
 //!        jmp gs:[Entry::NotNear]
 //! found: mov rdx, gs:[rax + NEAR + 8]     the cache address
-//!        mov gs:[JUMP], rdx
+//!        mov gs:[ARRIVAL], rdx
 //!        (rax, rcx and rdx are the app's again)
-//!        jmp gs:[JUMP]
+//!        jmp gs:[ARRIVAL]
 //! ```
 //! No instruction of it touches the flags.
 
 use super::paired;
 use crate::form::{Cell, Form, Gpr, Need, Op, Reg, Temp, Width};
-use ppin_abi::area::{Entry, JUMP, NEAR};
+use ppin_abi::area::{ARRIVAL, Entry, NEAR};
 
 /// Goes on at the translation of app address `target`, which is rcx. `otherwise` is the routine
 /// that does the same where no code in line is wanted.
@@ -39,14 +41,14 @@ pub(super) fn jump(form: &mut Form, target: Temp, otherwise: Entry) {
     form.place(found, &[target, index, word]);
     load(form, word, index, NEAR + 8);
     form.push(Op::StoreCell {
-        cell: Cell::at(JUMP as i32),
+        cell: Cell::at(ARRIVAL as i32),
         from: word.into(),
         width: Width::W64,
     });
     form.give(&[index, word]);
     form.give(&[target]);
     form.push(Op::JumpCell {
-        cell: Cell::at(JUMP as i32),
+        cell: Cell::at(ARRIVAL as i32),
     });
 }
 

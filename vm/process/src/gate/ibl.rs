@@ -5,7 +5,7 @@
 //! Flags are kept in the `lahf; seto al` form (as `pc_flag::FLAGS_IN_RAX` says of emitted code).
 
 use super::disp;
-use ppin_abi::area::{Entry, NEAR_COUNTDOWN};
+use ppin_abi::area::{ARRIVAL, Entry, NEAR_COUNTDOWN};
 
 unsafe extern "C" {
     /// Entry: app target in rcx, app rcx spilled. Hit: the fragment, with every
@@ -91,7 +91,7 @@ core::arch::global_asm!(
     rcx = const disp::SPILL_RCX,
     rdx = const disp::SPILL_RDX,
     flags = const disp::SPILL_FLAGS,
-    target = const disp::TARGET,
+    target = const ARRIVAL,
     saved_target = const disp::SAVED_TARGET,
     countdown = const disp::COUNTDOWN,
     near_countdown = const NEAR_COUNTDOWN,

@@ -5,7 +5,7 @@
 
 use super::disp;
 use core::sync::atomic::Ordering;
-use ppin_abi::area::{Area, RETURN_ENTRIES, RETURNS};
+use ppin_abi::area::{ARRIVAL, ARRIVAL_BEFORE, Area, RETURN_ENTRIES, RETURNS};
 
 unsafe extern "C" {
     /// Entry: app target in rcx, app rcx spilled, the target just popped from the app's stack.
@@ -31,6 +31,9 @@ core::arch::global_asm!(
     ".hidden ret_read_only", ".hidden returned_elsewhere", ".hidden ret_end",
     "ret_start:",
     "mov gs:[{rdx}], rdx",
+    "mov rdx, gs:[{arrival}]",
+    "mov gs:[{before}], rdx",
+    "mov gs:[{arrival}], rcx",
     "movzx edx, sp",
     "ret_push:",
     "push qword ptr gs:[rdx + {returns} - 8]",
@@ -50,6 +53,8 @@ core::arch::global_asm!(
     "ret_end:",
     rdx = const disp::SPILL_RDX,
     returns = const RETURNS,
+    arrival = const ARRIVAL,
+    before = const ARRIVAL_BEFORE,
 );
 
 fn address(routine: unsafe extern "C" fn()) -> u64 {
