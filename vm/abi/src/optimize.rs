@@ -11,9 +11,11 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 2] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 4] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
+    ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
+    ("indirect", Optimize::INDIRECT, "indirect jumps and calls look up their target in line"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -25,6 +27,11 @@ impl Optimize {
     pub const COUNTERS: Self = Self(1 << 0);
     /// `and`, `or`, `xor` and `test` write AF, too. Off by itself where the processor does not.
     pub const FLAGS: Self = Self(1 << 1);
+
+    /// Returns are paired with calls, so that the processor predicts them.
+    pub const RETURNS: Self = Self(1 << 2);
+    /// Indirect jumps and calls look up their target in line.
+    pub const INDIRECT: Self = Self(1 << 3);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

@@ -117,7 +117,7 @@ mod tests {
         let (mut tables, own, other) = (NearTables::default(), table(), table());
         tables.add(own);
         tables.add(other);
-        let same_place = 0x1000 + NEAR_ENTRIES as u64;
+        let same_place = 0x1000 + 0x1_0000;
         tables.put(own, 0x1000, 7);
         assert_eq!(found(own, 0x1000), Some(7));
         assert_eq!((found(own, same_place), found(other, 0x1000)), (None, None));
@@ -137,7 +137,7 @@ mod tests {
             tables.put(table, 0x2001, 9);
         }
         tables.forget(0x1000);
-        tables.forget(0x3001);
+        tables.forget(0x1_2001);
         for table in [own, other] {
             assert_eq!(
                 (found(table, 0x1000), found(table, 0x2001)),

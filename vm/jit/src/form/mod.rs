@@ -201,6 +201,13 @@ impl Form {
         self.push(Op::Record { to, record });
     }
 
+    /// Whether it is ordinary code: such that may change, and restartable sequences, get no
+    /// mechanisms that run through several fragments, since more is checked in them.
+    pub(crate) fn is_ordinary(&self) -> bool {
+        let context = self.context.without(Context::CONTINUATION);
+        context == Context::CANONICAL && self.sequence.is_none()
+    }
+
     /// What an exit behind a control transfer may assume.
     pub(crate) fn exit_context(&self) -> Context {
         volatile_part(self.context)

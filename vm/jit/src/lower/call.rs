@@ -16,7 +16,7 @@ use crate::form::{Form, Op};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let (ins, context) = (site.id, form.exit_context());
-    if paired::allowed(form) {
+    if paired::is_on(form) {
         paired::push_return(form, site, &[]);
     } else {
         form.push(Op::PushNext { ins });

@@ -30,13 +30,11 @@
 use super::site::Site;
 use crate::form::{Cell, Form, Gpr, Need, Op, Reg, Temp};
 use ppin_abi::area::{Entry, RETURNS};
-use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 
-/// Whether calls may be paired in `form`. Code that may change, and restartable sequences, are
-/// left alone: they are rare, and more is checked in them.
-pub(super) fn allowed(form: &Form) -> bool {
-    let plain = form.context.without(Context::CONTINUATION) == Context::CANONICAL;
-    plain && form.sequence.is_none()
+/// Whether calls are paired in `form`.
+pub(super) fn is_on(form: &Form) -> bool {
+    form.optimize.has(Optimize::RETURNS) && form.is_ordinary()
 }
 
 /// Pushes the app's return address. `alive` are the temporaries that live on meanwhile.

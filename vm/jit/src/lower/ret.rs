@@ -14,6 +14,7 @@ use super::site::Site;
 use crate::form::{Form, Gpr, Need, Op, Reg};
 use iced_x86::Code;
 use ppin_abi::area::Entry;
+use ppin_abi::optimize::Optimize;
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
@@ -27,6 +28,7 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
             disp: i32::from(site.ins.raw.immediate16()),
         });
     }
-    let pairs = site.ins.raw.code() == Code::Retnq && form.sequence.is_none();
+    let pairs = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
+    let pairs = pairs && site.ins.raw.code() == Code::Retnq;
     form.jump(if pairs { Entry::IblRet } else { Entry::IblJmp });
 }
