@@ -149,6 +149,20 @@ fn opcodemix_adds_up() {
     }
 }
 
+/// Code of no image has counters of its own: a forked child, which sets all of them to zero, goes
+/// on, and so does the program.
+#[test]
+fn opcodemix_counts_beside_code_that_comes_and_goes() {
+    let exe = Guest::load("code/protected_anew.c").build("pie");
+    let exe = exe.expect("the compiler makes PIEs");
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db()).with(&["--no-follow"]);
+    let report = scratch.path().join("report.%p");
+    let path = report.to_str().expect("UTF-8 path");
+    let ppin = ppin.with(&["-t", "opcodemix", "-o", path]);
+    assert_eq!(ppin.wrap(&Cmd::new(&exe)).run(), Cmd::new(&exe).run());
+}
+
 /// Threads: what each counts adds up to the total, cold and warm.
 #[test]
 fn threads_add_up() {

@@ -17,12 +17,26 @@ pub fn add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>, doubtful: bool) ->
         .name(entry, file.as_ref(), doubtful);
     let id = vm.code_mut().images_mut().add(entry, file, named);
     if vm.code().images().len() != before {
-        let counters = counters::block(vm, id);
-        vm.code_mut().images_mut().set_counters(id, counters);
+        give_counters(vm, id);
         let (path, base) = (&entry.path, vm.code().images().get(id).base);
         vm.log(format_args!("image {path} at {:#x}", base.0));
     }
     id
+}
+
+/// The image of code outside every region: one of its page.
+pub fn nowhere(vm: &mut Vm, pc: AppPc) -> ImageId {
+    let before = vm.code().images().len();
+    let id = vm.code_mut().images_mut().nowhere(pc);
+    if vm.code().images().len() != before {
+        give_counters(vm, id);
+    }
+    id
+}
+
+fn give_counters(vm: &mut Vm, id: ImageId) {
+    let counters = counters::block(vm, id);
+    vm.code_mut().images_mut().set_counters(id, counters);
 }
 
 /// The region of `pc`. An unknown address is looked up in the kernel's list: memory can become

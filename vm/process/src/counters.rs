@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use ppin_abi::counters::{CELLS, Cells};
 use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
-use ppin_codecache::image::{Image, ImageId};
+use ppin_codecache::image::ImageId;
 
 /// Number of images whose counters have room reserved in each thread.
 pub const MAX_IMAGES: u64 = 512;
@@ -51,24 +51,32 @@ pub fn globals(thread: &Thread, cells: Cells) -> Vec<u64> {
     all.map(|index| global(thread, cells, index)).collect()
 }
 
+/// Displacements of all image counters in use. (There may be more images than blocks.)
+fn of_images(vm: &Vm) -> impl Iterator<Item = u64> + use<> {
+    let blocks = (vm.code().images().len() as u64).min(MAX_IMAGES);
+    let (first, count) = (block(vm, ImageId(0)), u64::from(vm.tool().image_counters()));
+    (0..blocks * count).map(move |n| first + 8 * n)
+}
+
 /// Stores the counters of `thread`, which is about to end.
 pub fn retire(vm: &mut Vm, thread: &Thread) {
     let counts = globals(thread, cells(vm));
-    let per_image = vm.tool().image_counters();
-    let (ended, images) = vm.ended_and_images();
+    let of_images = of_images(vm);
+    let ended = vm.ended_mut();
     ended.add_thread((thread.index, thread.tid, counts));
-    for (_, image) in images.iter() {
-        for i in 0..u64::from(per_image) {
-            let disp = image.counters + 8 * i;
-            ended.add_to_image(disp, thread.counter(disp));
-        }
+    for disp in of_images {
+        ended.add_to_image(disp, thread.counter(disp));
     }
 }
 
-/// Image counter `index`, over all threads.
+/// Image counter `index` of image `id`, over all threads. Counts of images that share a block are
+/// all given for the first of them.
 #[must_use]
-pub fn image_total(vm: &Vm, image: &Image, index: u32) -> u64 {
-    let disp = image.counters + 8 * u64::from(index);
+pub fn image_total(vm: &Vm, id: ImageId, index: u32) -> u64 {
+    if u64::from(id.0) >= MAX_IMAGES {
+        return 0;
+    }
+    let disp = block(vm, id) + 8 * u64::from(index);
     // SAFETY: the list holds live threads, and the VM lock is held.
     let live: u64 = vm.threads().all().map(|t| t.counter(disp)).sum();
     live + vm.ended().of_image(disp)
@@ -81,10 +89,7 @@ pub fn reset(vm: &mut Vm, thread: &mut Thread) {
     for index in 0..cells.counters() {
         cells.of(index).for_each(|disp| clear(thread, disp.into()));
     }
-    let per_image = u64::from(vm.tool().image_counters());
-    for (_, image) in vm.code().images().iter() {
-        (0..per_image).for_each(|i| clear(thread, image.counters + 8 * i));
-    }
+    of_images(vm).for_each(|disp| clear(thread, disp));
 }
 
 /// Sets the counter at `disp` to zero. One that is zero is not written: its page may be shared.
@@ -101,8 +106,10 @@ fn clear(thread: &mut Thread, disp: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::app_code;
     use crate::testing;
     use crate::translate::correct;
+    use ppin_abi::addr::AppPc;
 
     /// Adds `amount` to two cells of counter `index`.
     fn count(thread: &mut Thread, cells: Cells, index: u32, amount: i64) {
@@ -143,9 +150,34 @@ mod tests {
 
     #[test]
     fn images_have_counters_behind_the_cells() {
-        let vm = testing::vm();
-        let first = block(&vm, ImageId(0));
+        let mut vm = testing::vm();
+        let thread = testing::thread(1);
+        let [first, second] = [0, 1].map(|id| block(&vm, ImageId(id)));
         assert_eq!(first, u64::from(CELLS) + cells(&vm).bytes());
-        assert_eq!(block(&vm, ImageId(1)), first, "the tool has none");
+        assert_eq!(second, first + 8 * u64::from(vm.tool().image_counters()));
+        // Code of no image has counters, too.
+        let id = app_code::nowhere(&mut vm, AppPc(0x1000));
+        assert_eq!(vm.code().images().get(id).counters, block(&vm, id));
+        correct(thread, &[(first + 8, 5)].into_iter().collect());
+        retire(&mut vm, thread);
+        assert_eq!([0, 1].map(|index| image_total(&vm, id, index)), [0, 5]);
+        reset(&mut vm, thread);
+        assert_eq!(image_total(&vm, id, 1) + thread.counter(first + 8), 0);
+        assert_ne!(thread.area.self_ptr, 0, "nothing else is reset");
+    }
+
+    #[test]
+    fn images_without_a_block_of_their_own_share_the_last() {
+        let mut vm = testing::vm();
+        let thread = testing::thread(1);
+        let count = MAX_IMAGES + 2;
+        let pages = (1..=count).map(|n| AppPc(n << 12));
+        let ids: Vec<ImageId> = pages.map(|pc| app_code::nowhere(&mut vm, pc)).collect();
+        let [last, beyond] = [3, 1].map(|n| ids[ids.len() - n]);
+        assert_eq!(block(&vm, last), block(&vm, beyond));
+        correct(thread, &[(block(&vm, beyond), 7)].into_iter().collect());
+        retire(&mut vm, thread);
+        let totals = ids.iter().map(|id| image_total(&vm, *id, 0));
+        assert_eq!(totals.sum::<u64>(), 7);
     }
 }

@@ -17,7 +17,7 @@ use ppin_codecache::CodeCache;
 use ppin_codecache::indirect::IblTable;
 use ppin_codecache::unit::{Databases, Library};
 
-/// A tool that inserts nothing, with two counters.
+/// A tool that inserts nothing, with two counters, and three of each image.
 pub(crate) struct NoTool;
 
 impl Tool for NoTool {
@@ -31,6 +31,10 @@ impl Tool for NoTool {
 
     fn global_counters(&self) -> u32 {
         2
+    }
+
+    fn image_counters(&self) -> u32 {
+        3
     }
 
     fn instrument(&self, _: &Trace<'_>) {}

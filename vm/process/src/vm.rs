@@ -16,7 +16,6 @@ use core::sync::atomic::{AtomicU64, Ordering};
 pub use locked::{Locked, lock, lock_for_crash_report, unlock_in_child, wake_all, word};
 use ppin_api::Tool;
 use ppin_codecache::CodeCache;
-use ppin_codecache::image::Images;
 use ppin_codecache::unit::Library;
 use ppin_os::{Errno, filter, heap, proc};
 
@@ -238,11 +237,6 @@ impl Vm {
     /// Counters of threads that have ended, to change them.
     pub(crate) fn ended_mut(&mut self) -> &mut Ended {
         &mut self.ended
-    }
-
-    /// Counters of threads that have ended, to add to them, and the images that they may be of.
-    pub(crate) fn ended_and_images(&mut self) -> (&mut Ended, &Images) {
-        (&mut self.ended, self.code.images())
     }
 
     /// Restartable sequences.

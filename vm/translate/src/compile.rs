@@ -198,7 +198,7 @@ fn fetch(region: Option<Region>, pc: AppPc, buffer: &mut [u8]) -> (usize, BytesE
 /// The image of a region; code outside every region (about to fault) is given an
 /// image of its own page.
 fn image_of(vm: &mut Vm, region: Option<Region>, pc: AppPc) -> (ImageId, ImageBase) {
-    let image = region.map_or_else(|| vm.code_mut().images_mut().nowhere(pc), |r| r.image);
+    let image = region.map_or_else(|| ppin_process::app_code::nowhere(vm, pc), |r| r.image);
     (image, vm.code().images().get(image).base)
 }
 

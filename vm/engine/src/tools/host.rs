@@ -36,8 +36,12 @@ impl Counters for EngineHost {
 
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
         let vm = vm::lock();
-        let known = vm.code().images().iter().nth(image.0 as usize);
-        known.map_or(0, |(_, i)| counters::image_total(&vm, i, index))
+        let known = (image.0 as usize) < vm.code().images().len();
+        if known {
+            counters::image_total(&vm, ppin_codecache::image::ImageId(image.0), index)
+        } else {
+            0
+        }
     }
 }
 
