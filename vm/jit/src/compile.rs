@@ -91,7 +91,7 @@ fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, pl
     for (index, ins) in selection.ins.iter().enumerate() {
         let id = InsId(index as u16);
         form.push(Op::Begin { ins: id, block });
-        block = matches!(ins.kind, Kind::CondJump | Kind::ShortJump);
+        block = matches!(ins.kind, Kind::CondJump | Kind::ShortJump) || ins.kind.is_call();
         if compares {
             compare(form, selection, index);
         }
@@ -124,11 +124,13 @@ fn lower_end(form: &mut Form, selection: &Selection, tool: &dyn Tool) {
     let Some(last) = selection.ins.last() else {
         return;
     };
-    if last.kind.falls_through() || last.kind == Kind::Faulting {
+    let returns = last.kind.is_call() && form.pairs_returns();
+    if last.kind.falls_through() || last.kind == Kind::Faulting || returns {
         let ins = InsId(selection.ins.len() as u16 - 1);
         let context = end_context(form, last, tool);
         form.push(Op::ExitNext { ins, context });
     }
+    form.append_tail();
 }
 
 /// Behind a mere limit, the block goes on in the next trace.

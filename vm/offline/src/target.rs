@@ -31,8 +31,10 @@ impl Target {
             off: exit.target,
             context: exit.context,
         });
-        let returns = code.slots.iter().filter_map(|slot| match slot {
-            SlotInit::App(off) => Some(Self {
+        let inside = code.head.0..code.head.0.saturating_add_unsigned(code.source_len);
+        let returns = code.slots.iter().filter_map(move |slot| match slot {
+            // Returns that are paired come back into the trace.
+            SlotInit::App(off) if !inside.contains(&off.0) => Some(Self {
                 off: *off,
                 context: Context::CANONICAL,
             }),

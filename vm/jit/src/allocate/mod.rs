@@ -77,6 +77,9 @@ pub(crate) fn allocate(form: &Form) -> Allocation {
     if form.needs.len() == 0 {
         return Allocation(allocator.homes);
     }
+    for _ in 0..form.needs.len() {
+        allocator.homes.push(NOWHERE);
+    }
     for (at, op) in form.ops.iter().enumerate() {
         match *op {
             Op::Take { temps } | Op::Returned { temps } => allocator.take(at, temps),
@@ -110,7 +113,7 @@ impl Allocator<'_> {
             let Some(home) = self.choose(need, avoided) else {
                 panic!("no register for a temporary");
             };
-            self.homes.push(home);
+            self.homes.set(temp.0, home);
             self.occupy(home);
         }
     }

@@ -59,6 +59,11 @@ impl Kind {
         self.is_plain() || matches!(self, Self::CondJump | Self::ShortJump)
     }
 
+    /// Whether it is a call: control comes back behind it, as a rule.
+    pub(crate) const fn is_call(self) -> bool {
+        matches!(self, Self::Call | Self::IndirectCall)
+    }
+
     /// Whether it has a fixed target beside its successor.
     pub(crate) const fn is_direct_branch(self) -> bool {
         matches!(

@@ -48,6 +48,7 @@ impl Writer<'_> {
             Op::AppRebased { ins, base } => self.rebased(ins, base),
             Op::Itself { repeatable } => self.itself(repeatable),
             Op::Done { ins } => self.done(ins),
+            Op::Inside { ins } => self.inside(ins),
             Op::Nop => self.emitter.hot.nops(1),
             Op::Take { temps } => self.take(temps),
             Op::Give { temps } => self.give(temps),
@@ -126,6 +127,11 @@ impl Writer<'_> {
     fn done(&mut self, ins: InsId) {
         let end = self.source.ins(ins).end();
         self.emitter.belongs_to(end);
+    }
+
+    fn inside(&mut self, ins: InsId) {
+        let start = self.source.ins(ins).offset;
+        self.emitter.belongs_to(start);
     }
 
     /// Additions have just been made.

@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use iced_x86::FastFormatter;
 use ppin_abi::addr::AppPc;
-use ppin_abi::area::Entry;
+use ppin_abi::area::{ARRIVAL, Entry, NEAR, RETURNS};
 use ppin_abi::counters::CELLS;
 use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSet, SpillSlot};
 use ppin_relocator::{Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
@@ -141,9 +141,11 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
     }
 }
 
+const NEAR_TARGET: u32 = NEAR + 8;
+
 /// Names the field of the thread area that an inserted instruction uses.
 fn area_note(line: &Line) -> Option<String> {
-    const ENTRIES: [Entry; 7] = [
+    const ENTRIES: [Entry; 9] = [
         Entry::LeaveExit,
         Entry::LeaveTrap,
         Entry::Syscall,
@@ -151,14 +153,26 @@ fn area_note(line: &Line) -> Option<String> {
         Entry::IblJmp,
         Entry::IblCall,
         Entry::Bridge,
+        Entry::ReturnedElsewhere,
+        Entry::NotNear,
     ];
     let ins = InsReader::new(AppPc(0), &line.bytes).read().ok()?.raw;
-    if ins.segment_prefix() != iced_x86::Register::GS
-        || ins.memory_base() != iced_x86::Register::None
-    {
+    if ins.segment_prefix() != iced_x86::Register::GS {
         return None;
     }
     let disp = ins.memory_displacement32();
+    if ins.memory_base() != iced_x86::Register::None {
+        let table = match disp {
+            RETURNS => "return cache",
+            NEAR => "near: tag",
+            NEAR_TARGET => "near: target",
+            _ => return None,
+        };
+        return Some(String::from(table));
+    }
+    if disp == ARRIVAL {
+        return Some(String::from("arrival"));
+    }
     if disp == ppin_abi::area::PACE {
         return Some(String::from("pace"));
     }

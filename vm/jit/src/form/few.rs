@@ -31,6 +31,16 @@ impl<T: Copy> Few<T> {
         self.len += 1;
     }
 
+    /// Replaces the item with this number, which there is.
+    pub(crate) fn set(&mut self, number: u16, item: T) {
+        let number = usize::from(number);
+        debug_assert!(number < self.len, "an item that there is");
+        match self.first.get_mut(number) {
+            Some(place) => *place = item,
+            None => self.more[number - IN_PLACE] = item,
+        }
+    }
+
     /// The item with this number, which there is.
     pub(crate) fn at(&self, number: u16) -> T {
         let number = usize::from(number);
@@ -65,6 +75,13 @@ mod tests {
             assert_eq!(few.len(), 3 * IN_PLACE);
             for number in 0..3 * IN_PLACE as u16 {
                 assert_eq!(few.at(number), round + number);
+            }
+            for number in [0, IN_PLACE as u16, 2 * IN_PLACE as u16] {
+                few.set(number, 7);
+                assert_eq!(
+                    (few.at(number), few.at(number + 1)),
+                    (7, round + number + 1)
+                );
             }
             few.clear();
             assert_eq!(few.len(), 0);

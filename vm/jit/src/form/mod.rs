@@ -33,6 +33,7 @@ pub(crate) use op::{Cell, InsId, Label, Op, RecordId, Reg, Width};
 pub(crate) use register::{Gpr, RegSet};
 pub(crate) use temp::{Living, Need, Temp, Temps};
 
+use crate::request::{is_ordinary, pairs_returns};
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::AppPc;
@@ -78,6 +79,8 @@ pub(crate) enum Record {
 /// The form of a trace, or of a part of one.
 pub(crate) struct Form {
     pub ops: Vec<Op>,
+    /// What comes behind all of them.
+    tail: Vec<Op>,
     /// What each temporary needs.
     pub needs: Few<Need>,
     pub records: Vec<Record>,
@@ -99,6 +102,7 @@ impl Form {
     pub(crate) fn new(context: Context, optimize: Optimize, instructions: usize) -> Self {
         Self {
             ops: Vec::with_capacity(2 * instructions + 8),
+            tail: Vec::new(),
             needs: Few::new(Need::one_of(RegSet::NONE)),
             records: Vec::new(),
             args: Vec::new(),
@@ -113,6 +117,7 @@ impl Form {
     /// Forgets all operations.
     pub(crate) fn clear(&mut self) {
         self.ops.clear();
+        self.tail.clear();
         self.needs.clear();
         self.records.clear();
         self.args.clear();
@@ -201,11 +206,29 @@ impl Form {
         self.push(Op::Record { to, record });
     }
 
-    /// Whether it is ordinary code: such that may change, and restartable sequences, get no
-    /// mechanisms that run through several fragments, since more is checked in them.
-    pub(crate) fn is_ordinary(&self) -> bool {
-        let context = self.context.without(Context::CONTINUATION);
-        context == Context::CANONICAL && self.sequence.is_none()
+    /// Whether indirect jumps and calls look up their target in line. Not in restartable sequences,
+    /// as [`Form::pairs_returns`].
+    pub(crate) fn looks_up_in_line(&self) -> bool {
+        let on = self.optimize.has(Optimize::INDIRECT) && is_ordinary(self.context);
+        on && self.sequence.is_none()
+    }
+
+    /// Whether calls and returns are paired.
+    pub(crate) fn pairs_returns(&self) -> bool {
+        pairs_returns(self.context, self.optimize) && self.sequence.is_none()
+    }
+
+    /// What `write` adds for `ins` comes behind all the rest, where only branches get.
+    pub(crate) fn aside(&mut self, ins: InsId, write: impl FnOnce(&mut Self)) {
+        core::mem::swap(&mut self.ops, &mut self.tail);
+        self.push(Op::Inside { ins });
+        write(self);
+        core::mem::swap(&mut self.ops, &mut self.tail);
+    }
+
+    /// Ends the form: behind it stands what was put aside.
+    pub(crate) fn append_tail(&mut self) {
+        self.ops.append(&mut self.tail);
     }
 
     /// What an exit behind a control transfer may assume.

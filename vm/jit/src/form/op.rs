@@ -72,6 +72,8 @@ pub(crate) enum Op {
     Itself { repeatable: bool },
     /// What follows belongs to the instruction behind `ins`.
     Done { ins: InsId },
+    /// What follows belongs to `ins`, of which a part has run.
+    Inside { ins: InsId },
     /// The instruction as it is. May fault.
     App { ins: InsId },
     /// `Begin` and `App`, with nothing in between: most instructions are that.

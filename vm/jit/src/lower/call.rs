@@ -1,4 +1,4 @@
-//! Calls of a fixed target. They end the trace.
+//! Calls of a fixed target. They end the trace, unless returns are paired.
 //!
 //! ```text
 //! Target:  call target
@@ -16,10 +16,7 @@ use crate::form::{Form, Op};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let (ins, context) = (site.id, form.exit_context());
-    if paired::is_on(form) {
-        paired::push_return(form, site, &[]);
-    } else {
-        form.push(Op::PushNext { ins });
-    }
-    form.push(Op::ExitTaken { ins, context });
+    paired::call(form, site, &[], |form| {
+        form.push(Op::ExitTaken { ins, context });
+    });
 }

@@ -21,10 +21,7 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
     let to = target.into();
     form.push(Op::LoadTarget { to, ins });
-    if paired::is_on(form) {
-        paired::push_return(form, site, &[target]);
-    } else {
-        form.push(Op::PushNext { ins });
-    }
-    near::jump(form, target, Entry::IblCall);
+    paired::call(form, site, &[target], |form| {
+        near::jump(form, target, Entry::IblCall);
+    });
 }

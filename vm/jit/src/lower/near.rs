@@ -22,12 +22,11 @@
 
 use crate::form::{Cell, Form, Gpr, Need, Op, Reg, Temp, Width};
 use ppin_abi::area::{ARRIVAL, Entry, NEAR};
-use ppin_abi::optimize::Optimize;
 
 /// Goes on at the translation of app address `target`, which is rcx. `otherwise` is the routine
 /// that does the same where no code in line is wanted.
 pub(super) fn jump(form: &mut Form, target: Temp, otherwise: Entry) {
-    if !form.optimize.has(Optimize::INDIRECT) || !form.is_ordinary() {
+    if !form.looks_up_in_line() {
         return form.jump(otherwise);
     }
     let [index, word] = form.take([Need::fixed(Gpr::RAX), Need::fixed(Gpr::RDX)]);

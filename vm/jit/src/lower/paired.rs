@@ -14,7 +14,7 @@
 //!       jrcxz same
 //!       jmp gs:[Entry::ReturnedElsewhere]
 //! same: (rcx and rdx are the app's again)
-//!       jmp exit                         to the instruction behind the call
+//!       ...                              what follows the call; behind the whole trace:
 //! over: mov gs:[Spill::Rax], rax
 //!       movzx eax, sp
 //!       pop gs:[rax + RETURNS]           to the return cache
@@ -30,20 +30,34 @@
 use super::site::Site;
 use crate::form::{Cell, Form, Gpr, Need, Op, Reg, Temp};
 use ppin_abi::area::{Entry, RETURNS};
-use ppin_abi::optimize::Optimize;
 
-/// Whether calls are paired in `form`.
-pub(super) fn is_on(form: &Form) -> bool {
-    form.optimize.has(Optimize::RETURNS) && form.is_ordinary()
-}
-
-/// Pushes the app's return address. `alive` are the temporaries that live on meanwhile.
-pub(super) fn push_return(form: &mut Form, site: &Site<'_>, alive: &[Temp]) {
+/// The call of `site`, from where its operand has been read: pushes the app's return address, and
+/// leaves as `leave` says. `alive` are the temporaries that live on until then.
+pub(super) fn call(
+    form: &mut Form,
+    site: &Site<'_>,
+    alive: &[Temp],
+    leave: impl FnOnce(&mut Form),
+) {
+    let ins = site.id;
+    if !form.pairs_returns() {
+        form.push(Op::PushNext { ins });
+        return leave(form);
+    }
     let over = form.label();
     form.push(Op::CallOver { to: over });
     form.gone(alive);
     returned(form, site);
-    form.place(over, alive);
+    form.aside(ins, |form| {
+        form.place(over, alive);
+        note_return(form);
+        form.push(Op::PushNext { ins });
+        leave(form);
+    });
+}
+
+/// Moves what the CPU has pushed to the return cache.
+fn note_return(form: &mut Form) {
     let [index] = form.take([Need::fixed(Gpr::RAX)]);
     form.push(Op::StackIndex { to: index.into() });
     let (base, disp) = (Some(index), RETURNS as i32);
@@ -51,9 +65,9 @@ pub(super) fn push_return(form: &mut Form, site: &Site<'_>, alive: &[Temp]) {
         cell: Cell { base, disp },
     });
     form.give(&[index]);
-    form.push(Op::PushNext { ins: site.id });
 }
 
+/// Where returns come to: behind the call.
 fn returned(form: &mut Form, site: &Site<'_>) {
     let same = form.label();
     let temps = form.returned([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
@@ -78,6 +92,5 @@ fn returned(form: &mut Form, site: &Site<'_>) {
     form.jump(Entry::ReturnedElsewhere);
     form.place(same, &temps);
     form.give(&temps);
-    let (ins, context) = (site.id, form.exit_context());
-    form.push(Op::ExitNext { ins, context });
+    form.push(Op::Done { ins: site.id });
 }

@@ -28,7 +28,7 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
             disp: i32::from(site.ins.raw.immediate16()),
         });
     }
-    let pairs = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
-    let pairs = pairs && site.ins.raw.code() == Code::Retnq;
+    let on = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
+    let pairs = on && site.ins.raw.code() == Code::Retnq;
     form.jump(if pairs { Entry::IblRet } else { Entry::IblJmp });
 }

@@ -7,7 +7,7 @@
 
 use crate::decode::{Ins, InsReader, Kind, MAX_INS_LEN, NoIns, effects, x87};
 use crate::operand::{absolute, rebased};
-use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request, is_low};
+use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request, is_low, pairs_returns};
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::AppPc;
@@ -53,8 +53,12 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
             next.x87_pointer = None;
         }
         ins.push(next);
-        branches += usize::from(matches!(next.kind, Kind::CondJump | Kind::ShortJump));
-        if !next.kind.falls_through() || branches == MAX_BRANCHES || stops(&next, request) {
+        let returns = next.kind.is_call() && pairs_returns(request.context, request.optimize);
+        branches += usize::from(returns || matches!(next.kind, Kind::CondJump | Kind::ShortJump));
+        if !(next.kind.falls_through() || returns)
+            || branches == MAX_BRANCHES
+            || stops(&next, request)
+        {
             break;
         }
     }
