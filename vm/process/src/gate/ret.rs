@@ -34,9 +34,10 @@ core::arch::global_asm!(
     "mov rdx, gs:[{arrival}]",
     "mov gs:[{before}], rdx",
     "mov gs:[{arrival}], rcx",
-    "movzx edx, sp",
+    "lea edx, [rsp - 8]",
+    "movzx edx, dx",
     "ret_push:",
-    "push qword ptr gs:[rdx + {returns} - 8]",
+    "push qword ptr gs:[rdx + {returns}]",
     "ret",
 
     "ret_unpaired:",
@@ -76,10 +77,8 @@ pub fn returned_to_nowhere(area: &Area, pc: u64, rsp: u64, below: u64) -> Option
     if pc != below {
         return None;
     }
-    let index = (rsp as usize % (8 * RETURN_ENTRIES)).checked_sub(8);
-    if let Some(entry) = index.and_then(|index| area.returns.get(index / 8)) {
-        entry.store(address(ret_unpaired), Ordering::Relaxed);
-    }
+    let index = rsp.wrapping_sub(8) as usize / 8 % RETURN_ENTRIES;
+    area.returns[index].store(address(ret_unpaired), Ordering::Relaxed);
     Some(address(ret_unpaired))
 }
 
