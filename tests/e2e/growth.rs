@@ -87,7 +87,7 @@ fn a_month_of_development_stays_below_the_cap_and_warm() {
     for cmd in daily.iter().chain(&daily) {
         run(&ppin, cmd, scratch.path());
     }
-    let cap = bytes(&db) + 300_000;
+    let cap = bytes(&db) + 200_000;
     let ppin = ppin.with(&["--max-size", &cap.to_string()]);
     let mut built = 0;
     let mut mapped = Vec::new();

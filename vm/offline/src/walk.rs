@@ -68,11 +68,11 @@ mod tests {
     }
 
     #[test]
-    fn branches_calls_and_return_points_are_followed() {
+    fn branches_and_calls_are_followed() {
         let code = [
             0x74, 4, // 0: je 6
             0xe8, 3, 0, 0, 0,    // 2: call 10; 6 is inside
-            0xc3, // 7: ret
+            0xc3, // 7: ret, behind the call in its trace
             0x90, 0x90, // 8
             0xeb, 0xf4, // 10: jmp 0
         ];
@@ -80,7 +80,7 @@ mod tests {
         let found = walked(&file, "null", target(AT), 100);
         let mut places = heads(&found);
         places.sort_unstable();
-        assert_eq!(places, [0, 6, 7, 10]);
+        assert_eq!(places, [0, 6, 10]);
         assert_eq!(heads(&walked(&file, "null", target(AT), 1)), [0]);
     }
 

@@ -51,9 +51,7 @@ pub unsafe fn enter(
     }
     budget::learn();
     let mut config = Config::read(boot);
-    if !processor::logic_writes_af() {
-        config.optimize = config.optimize.without(Optimize::FLAGS);
-    }
+    config.optimize = possible(&config);
     ppin_process::report::stderr::remember();
     proc::remember_pid();
     ppin_process::signal::handled_at(crate::signal::entry::address());
@@ -68,6 +66,19 @@ pub unsafe fn enter(
     let vm = new_vm(config, tool, arrived, thread, code);
     vm::init(vm, (runtime.start, runtime.end));
     start(thread)
+}
+
+/// The mechanisms of the compiler that are wanted and possible.
+fn possible(config: &Config) -> Optimize {
+    let mut optimize = config.optimize;
+    if !processor::logic_writes_af() {
+        optimize = optimize.without(Optimize::FLAGS);
+    }
+    if config.flags & flag::LOCKSTEP != 0 {
+        // Each entry must begin a trace: instructions are counted from there.
+        optimize = optimize.without(Optimize::RETURNS);
+    }
+    optimize
 }
 
 /// A random number for the place of private memory. The clock's low bits are random enough.
