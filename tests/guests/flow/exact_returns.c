@@ -1,13 +1,14 @@
 // What calls and returns leave on the stack, to the last word: nothing is written below the
 // return address, which stays where it was when it has been used. Stacks of one word, stacks that
 // cannot be written to, tables of return addresses that are run through twice, two stacks that
-// agree in their low bits, and flags that a function returns in.
+// agree in their low bits, calls from each place in 64 KiB of stack, and flags that a function
+// returns in.
 //@ variants: pie static
 #include "guest.h"
 #include <sys/mman.h>
 
 extern u64 below(void), behind(void), lowest(u64 *top), on_table(u64 *table), flags(u64 carry);
-extern u64 flags_elsewhere(u64 carry), turn(u64 *other, u64 value);
+extern u64 flags_elsewhere(u64 carry), turn(u64 *other, u64 value), from_place(u64 bytes);
 extern char table_1[], table_2[], table_end[];
 asm(".text\n"
     // The word below a callee's return address is what the caller left there.
@@ -23,6 +24,9 @@ asm(".text\n"
     "table_1: inc %rax; ret\n"
     "table_2: shl $4, %rax; ret\n"
     "table_end: mov %r8, %rsp; ret\n"
+    // A call from a place some bytes further down.
+    "from_place: mov %rsp, %r8; sub %rdi, %rsp; call 5f; mov %r8, %rsp; ret\n"
+    "5: lea 1(%rdi), %rax; ret\n"
     // A function that returns the carry flag.
     "flags: call 6f; setc %al; movzx %al, %eax; ret\n"
     "6: bt $0, %rdi; ret\n"
@@ -49,6 +53,7 @@ int main(void) {
     u64 *top = (u64 *)((u64)map + size + ((u64)&size & (size - 1) & ~15ul));
     *--top = 0, *--top = (u64)second, *--top = 0, *--top = 0;
     other = (u64)top;
+    for (u64 bytes = 0; bytes < size + 256; bytes += 8) SAME(from_place(bytes), bytes + 1);
     u64 sum = 0;
     for (u64 i = 0; i < 3000; i++) {
         SAME(below(), 77);
