@@ -225,6 +225,8 @@ pub enum Entry {
     /// [`Area::near`] does not say where an indirect jump goes on: rcx = target plus the entry's
     /// tag, rdx = the entry's tag; rax, rcx and rdx are spilled at home.
     NotNear = 10,
+    /// What entries of [`Area::returns`] lead to that say nothing: the return is looked up.
+    Unpaired = 11,
 }
 
 impl Entry {

@@ -145,23 +145,23 @@ impl IblTable {
     pub(crate) unsafe fn add_thread(&mut self, area: *const Area) {
         // SAFETY: the caller's promise.
         let area: &'static Area = unsafe { &*area };
-        self.near.add(&area.near);
+        self.near.add(area);
     }
 
     /// A thread ends.
     pub(crate) fn remove_thread(&mut self, area: &Area) {
-        self.near.remove(&area.near);
+        self.near.remove(area);
     }
 
     /// This process is a forked child, whose only thread has `area`.
     pub(crate) fn keep_only_thread(&mut self, area: &Area) {
-        self.near.keep_only(&area.near);
+        self.near.keep_only(area);
     }
 
     /// Lets the thread with `area`, which is in the VM, find `target` for app address `tag` by
     /// itself.
     pub(crate) fn bring_near(&mut self, area: &Area, tag: u64, target: u64) {
-        self.near.put(&area.near, tag, target);
+        self.near.put(area, tag, target);
     }
 
     /// Makes the branch to app address `tag` miss, if it led to `target`.
@@ -175,9 +175,15 @@ impl IblTable {
         }
     }
 
+    /// No return comes to cache addresses in `start .. end` any more.
+    pub(crate) fn forget_returns(&self, start: u64, end: u64) {
+        self.near.forget_returns(start, end);
+    }
+
     /// Makes every branch miss.
     pub(crate) fn clear(&mut self) {
         self.near.clear();
+        self.near.forget_returns(1, u64::MAX);
         self.remove(1, u64::MAX);
     }
 

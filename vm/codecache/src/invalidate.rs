@@ -150,17 +150,37 @@ impl CodeCache {
             "translations of {start:#x}-{end:#x} are not used any more"
         ));
         let ids = self.fresh.directory.take(start, end);
-        let dead = ids.into_iter().map(|id| self.discard(id)).collect();
-        for (pc, entry) in self.units.kill(&self.images, start, end) {
+        let dead: Dead = ids.into_iter().map(|id| self.take_out(id)).collect();
+        self.forget_returns(dead.iter().copied());
+        let kept = self.units.kill(&self.images, start, end);
+        self.forget_returns(kept.iter().map(|(_, entry)| *entry));
+        for (pc, entry) in kept {
             self.fresh.unlink(entry);
             self.ibl.remove_one(pc.0, entry);
         }
         dead
     }
 
+    /// No call that is under way returns to the fragments with these `entries`, whose traces go on
+    /// behind calls. Fragments between them are looked up once more, which does no harm.
+    fn forget_returns(&self, entries: impl Iterator<Item = u64> + Clone) {
+        /// Bytes of hot code that no fragment exceeds.
+        const LONGEST: u64 = 1 << 16;
+        if let (Some(first), Some(last)) = (entries.clone().min(), entries.max()) {
+            self.ibl.forget_returns(first, last + LONGEST);
+        }
+    }
+
     /// Takes fragment `id` out of the directory, the links and the indirect-branch table; its
     /// entry.
     pub fn discard(&mut self, id: FragmentId) -> u64 {
+        let hot = self.take_out(id);
+        self.forget_returns(core::iter::once(hot));
+        hot
+    }
+
+    /// [`CodeCache::discard`], but for calls that are under way.
+    fn take_out(&mut self, id: FragmentId) -> u64 {
         let fresh = self.fragment(id);
         let (pc, hot) = (fresh.pc().0, fresh.entry().0);
         self.fresh.unlink(hot);

@@ -1,12 +1,12 @@
-//! The threads' own tables of indirect jumps and calls ([`ppin_abi::area::Near`]), which emitted
-//! code reads without a lock.
+//! The threads' own tables, which emitted code reads without a lock: of indirect jumps and calls
+//! ([`ppin_abi::area::Near`]), and of where calls are returned to.
 //!
 //! Only its own thread adds to a table, while it is in the VM. So an entry whose tag has been read
 //! keeps its target until the thread has gone there. Others take tags away.
 
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering;
-use ppin_abi::area::{NEAR_ENTRIES, Near};
+use ppin_abi::area::{Area, Entry, NEAR_ENTRIES, Near};
 
 /// A thread's table.
 type Table = [Near; NEAR_ENTRIES];
@@ -17,37 +17,37 @@ pub(super) struct NearTables(Vec<Known>);
 
 #[derive(Debug)]
 struct Known {
-    table: &'static Table,
+    area: &'static Area,
     /// Something has been put into it. The pages of one that is empty stay untouched.
     used: bool,
 }
 
 impl NearTables {
     /// A new, empty table: only its first entry is marked as such.
-    pub(super) fn add(&mut self, table: &'static Table) {
-        free(table, 0);
+    pub(super) fn add(&mut self, area: &'static Area) {
+        free(&area.near, 0);
         let used = false;
-        self.0.push(Known { table, used });
+        self.0.push(Known { area, used });
     }
 
-    /// `table` is about to go.
-    pub(super) fn remove(&mut self, table: &Table) {
-        self.0.retain(|known| !core::ptr::eq(known.table, table));
+    /// The tables in `area` are about to go.
+    pub(super) fn remove(&mut self, area: &Area) {
+        self.0.retain(|known| !core::ptr::eq(known.area, area));
     }
 
     /// All others have gone.
-    pub(super) fn keep_only(&mut self, table: &Table) {
-        self.0.retain(|known| core::ptr::eq(known.table, table));
+    pub(super) fn keep_only(&mut self, area: &Area) {
+        self.0.retain(|known| core::ptr::eq(known.area, area));
     }
 
-    /// Lets jumps of the thread that `table` belongs to go from `pc` to `target`.
-    pub(super) fn put(&mut self, table: &Table, pc: u64, target: u64) {
+    /// Lets jumps of the thread that `area` belongs to go from `pc` to `target`.
+    pub(super) fn put(&mut self, area: &Area, pc: u64, target: u64) {
         let mut tables = self.0.iter_mut();
-        let Some(known) = tables.find(|known| core::ptr::eq(known.table, table)) else {
+        let Some(known) = tables.find(|known| core::ptr::eq(known.area, area)) else {
             return;
         };
         known.used = true;
-        let entry = &table[Near::index(pc)];
+        let entry = &area.near[Near::index(pc)];
         entry.target.store(target, Ordering::Relaxed);
         entry.tag.store(Near::tag(pc), Ordering::Relaxed);
     }
@@ -72,7 +72,20 @@ impl NearTables {
 
     fn used(&self) -> impl Iterator<Item = &'static Table> {
         let used = self.0.iter().filter(|known| known.used);
-        used.map(|known| known.table)
+        used.map(|known| &known.area.near)
+    }
+
+    /// No return comes to cache addresses in `start .. end` any more. A call may be under way whose
+    /// trace goes on behind it, with code that is not the app's any more.
+    pub(super) fn forget_returns(&self, start: u64, end: u64) {
+        for area in self.0.iter().map(|known| known.area) {
+            let unpaired = area.entry[Entry::Unpaired as usize];
+            for entry in &area.returns {
+                if (start..end).contains(&entry.load(Ordering::Relaxed)) {
+                    entry.store(unpaired, Ordering::Relaxed);
+                }
+            }
+        }
     }
 }
 
@@ -86,19 +99,17 @@ fn free(table: &Table, index: usize) {
 mod tests {
     use super::*;
     use alloc::boxed::Box;
-    use core::sync::atomic::AtomicU64;
+    use core::mem::MaybeUninit;
 
-    fn table() -> &'static Table {
-        let empty = || Near {
-            tag: AtomicU64::new(0),
-            target: AtomicU64::new(0),
-        };
-        Box::leak(Box::new(core::array::from_fn(|_| empty())))
+    fn table() -> &'static Area {
+        let area: Box<MaybeUninit<Area>> = Box::new_zeroed();
+        // SAFETY: it consists of integers.
+        Box::leak(unsafe { area.assume_init() })
     }
 
     /// What emitted code finds.
-    fn found(table: &Table, pc: u64) -> Option<u64> {
-        let entry = &table[Near::index(pc)];
+    fn found(area: &Area, pc: u64) -> Option<u64> {
+        let entry = &area.near[Near::index(pc)];
         let same = entry.tag.load(Ordering::Relaxed).wrapping_add(pc) == 0;
         same.then(|| entry.target.load(Ordering::Relaxed))
     }
@@ -162,5 +173,22 @@ mod tests {
         tables.remove(own);
         tables.put(own, 0x1000, 7);
         assert_eq!(found(own, 0x1000), None);
+    }
+
+    #[test]
+    fn returns_to_code_that_has_gone_are_looked_up() {
+        let (mut tables, own, other) = (NearTables::default(), table(), table());
+        for area in [own, other] {
+            tables.add(area);
+            for (entry, to) in area.returns.iter().zip([0x1000, 0x1fff, 0x2000, 0xfff]) {
+                entry.store(to, Ordering::Relaxed);
+            }
+        }
+        tables.forget_returns(0x1000, 0x2000);
+        for area in [own, other] {
+            let unpaired = area.entry[Entry::Unpaired as usize];
+            let left = [0, 1, 2, 3].map(|n: usize| area.returns[n].load(Ordering::Relaxed));
+            assert_eq!(left, [unpaired, unpaired, 0x2000, 0xfff]);
+        }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn find(departure: &Departure, after: &Registers) -> Option<(AppPc, R
 fn starts(vm: &Vm, departure: &Departure) -> VecDeque<AppPc> {
     let at = |address| ppin_process::translate::spot(vm, address).map(|spot| spot.pc);
     // A return has left its app address.
-    let arrival = at(departure.arrival).unwrap_or(AppPc(departure.arrival));
-    let resumed = at(departure.resumed);
-    core::iter::once(arrival).chain(resumed).collect()
+    let app = |address| (!vm.code().in_cache(address)).then_some(AppPc(address));
+    let arrival = at(departure.arrival).or_else(|| app(departure.arrival));
+    arrival.into_iter().chain(at(departure.resumed)).collect()
 }

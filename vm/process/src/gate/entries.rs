@@ -24,6 +24,7 @@ pub fn entries(vm: u64, analysis: u64, bridge: u64, lookups: Lookups) -> [u64; E
     set(Entry::LeaveExit, cross::leave_exit);
     set(Entry::LeaveTrap, cross::leave_trap);
     set(Entry::Syscall, syscall::gate_start);
+    set(Entry::Unpaired, ret::ret_unpaired);
     set(Entry::NotNear, ibl::not_near);
     set(Entry::ReturnedElsewhere, ret::returned_elsewhere);
     let (lookup, ret) = match lookups {

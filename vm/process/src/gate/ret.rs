@@ -14,7 +14,7 @@ unsafe extern "C" {
     /// writable.
     fn ret_push();
     /// The cache says nothing about the target in rcx; rcx and rdx are spilled.
-    fn ret_unpaired();
+    pub fn ret_unpaired();
     /// The same, where nothing has been pushed.
     fn ret_read_only();
     /// The cache was wrong: see [`ppin_abi::area::Entry::ReturnedElsewhere`].
