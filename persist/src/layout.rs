@@ -8,7 +8,7 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 /// 1: first version.
 /// 2: images are identified by build id and length; times of files mean nothing.
 /// 3: any register may lie in any spill slot: sets of them are a table of their own.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;

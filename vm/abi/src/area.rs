@@ -219,8 +219,8 @@ pub enum Entry {
     Vm = 7,
     /// What a bridge calls, likewise.
     Analysis = 8,
-    /// A return has come to the wrong call: rcx = the call's return address minus the target,
-    /// rdx = the call's return address; both are spilled at home.
+    /// A return has come to the wrong call: rdx = a complement, rcx = the target plus that plus 1;
+    /// both are spilled at home.
     ReturnedElsewhere = 9,
     /// [`Area::near`] does not say where an indirect jump goes on: rcx = target plus the entry's
     /// tag, rdx = the entry's tag; rax, rcx and rdx are spilled at home.

@@ -58,6 +58,7 @@ impl CodeCache {
 
     /// Takes a dormant fragment into use.
     pub fn wake(&mut self, id: FragmentId) {
+        self.fragment(id).landings().open();
         self.fresh.directory.wake(id);
     }
 
@@ -94,6 +95,11 @@ impl CodeCache {
     /// Lets the thread with `area`, which is in the VM, find `entry` for `target` by itself.
     pub fn bring_near(&mut self, area: &Area, target: AppPc, entry: CachePc) {
         self.ibl.bring_near(area, target.0, entry.0);
+    }
+
+    /// Forgets where calls of the thread with `area` are returned to.
+    pub fn forget_returns(&self, area: &Area) {
+        self.ibl.forget_returns_of(area);
     }
 
     /// A thread begins, whose own table of indirect jumps is empty.

@@ -13,6 +13,7 @@
 
 mod near;
 
+use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 use near::NearTables;
 use ppin_abi::area::Area;
@@ -71,6 +72,9 @@ fn create(entries: u64) -> Option<u64> {
     cell(base).store(entries - 1, Ordering::Relaxed);
     Some(base + 16)
 }
+
+/// All cache addresses.
+const ALL: Range<u64> = 1..u64::MAX;
 
 impl IblTable {
     /// An empty table, whose address lookups find in `current`: in a process, [`TABLE`].
@@ -177,13 +181,18 @@ impl IblTable {
 
     /// No return comes to cache addresses in `start .. end` any more.
     pub(crate) fn forget_returns(&self, start: u64, end: u64) {
-        self.near.forget_returns(start, end);
+        self.near.forget_returns(start..end);
+    }
+
+    /// No return of the thread with `area` comes to the cache any more, until it has called again.
+    pub(crate) fn forget_returns_of(&self, area: &Area) {
+        near::forget_returns(area, &ALL);
     }
 
     /// Makes every branch miss.
     pub(crate) fn clear(&mut self) {
         self.near.clear();
-        self.near.forget_returns(1, u64::MAX);
+        self.near.forget_returns(ALL);
         self.remove(1, u64::MAX);
     }
 

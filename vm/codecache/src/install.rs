@@ -220,6 +220,7 @@ fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u6
     for (slot, init) in slots.iter_mut().zip(&fragment.slots) {
         *slot = match init {
             SlotInit::App(off) => off.at(place.image).0,
+            SlotInit::Complement(off) => !off.at(place.image).0,
             SlotInit::Cold(off) => place.cold + u64::from(*off),
             SlotInit::ImageCounters => counters,
         };

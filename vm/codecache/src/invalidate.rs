@@ -17,15 +17,6 @@ use ppin_os::time;
 /// Entries of fresh fragments that were taken out of use.
 pub type Dead = Vec<u64>;
 
-/// What has gone with app memory.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Gone {
-    /// What was taken out of use.
-    pub dead: Dead,
-    /// Start and end of each unit that was unmapped.
-    pub units: Vec<(u64, u64)>,
-}
-
 impl CodeCache {
     /// Code at `pc` is sought: if it has been volatile for long enough, what compares itself
     /// there is taken out of use, and it will be guarded.
@@ -150,39 +141,20 @@ impl CodeCache {
             "translations of {start:#x}-{end:#x} are not used any more"
         ));
         let ids = self.fresh.directory.take(start, end);
-        let dead: Dead = ids.into_iter().map(|id| self.take_out(id)).collect();
-        self.forget_returns(dead.iter().copied());
-        let kept = self.units.kill(&self.images, start, end);
-        self.forget_returns(kept.iter().map(|(_, entry)| *entry));
-        for (pc, entry) in kept {
+        let dead = ids.into_iter().map(|id| self.discard(id)).collect();
+        for (pc, entry) in self.units.kill(&self.images, start, end) {
             self.fresh.unlink(entry);
             self.ibl.remove_one(pc.0, entry);
         }
         dead
     }
 
-    /// No call that is under way returns to the fragments with these `entries`, whose traces go on
-    /// behind calls. Fragments between them are looked up once more, which does no harm.
-    fn forget_returns(&self, entries: impl Iterator<Item = u64> + Clone) {
-        /// Bytes of hot code that no fragment exceeds.
-        const LONGEST: u64 = 1 << 16;
-        if let (Some(first), Some(last)) = (entries.clone().min(), entries.max()) {
-            self.ibl.forget_returns(first, last + LONGEST);
-        }
-    }
-
-    /// Takes fragment `id` out of the directory, the links and the indirect-branch table; its
-    /// entry.
+    /// Takes fragment `id` out of the directory, the links and the indirect-branch table, and lets
+    /// no return come back into it; its entry.
     pub fn discard(&mut self, id: FragmentId) -> u64 {
-        let hot = self.take_out(id);
-        self.forget_returns(core::iter::once(hot));
-        hot
-    }
-
-    /// [`CodeCache::discard`], but for calls that are under way.
-    fn take_out(&mut self, id: FragmentId) -> u64 {
         let fresh = self.fragment(id);
         let (pc, hot) = (fresh.pc().0, fresh.entry().0);
+        fresh.landings().shut();
         self.fresh.unlink(hot);
         self.ibl.remove_one(pc, hot);
         self.fresh.directory.kill(id);
@@ -205,20 +177,20 @@ impl CodeCache {
 
     /// The app has unmapped or replaced `start .. end`, or made it not executable. (What is to
     /// be saved of [`CodeCache::leaving`] images has been.)
-    pub fn gone(&mut self, start: u64, end: u64) -> Gone {
-        let mut gone = Gone::default();
+    pub fn gone(&mut self, start: u64, end: u64) -> Dead {
+        let mut dead = Dead::new();
         if self.has_code(start, end) {
-            gone.dead = self.kill_made_from(start, end);
+            dead = self.kill_made_from(start, end);
             self.images.remove(start, end);
             for id in self.images.reap() {
-                gone.units.extend(self.units.release(id));
-            }
-            for (from, to) in &gone.units {
-                self.fresh.forget(*from, *to);
+                for (from, to) in self.units.release(id) {
+                    self.fresh.forget(from, to);
+                    self.ibl.forget_returns(from, to);
+                }
             }
         }
         self.guards.forget(start, end);
-        gone
+        dead
     }
 
     /// The app is about to set the protection of `start .. end` anew, executable. Code of files:

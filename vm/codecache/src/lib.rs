@@ -27,6 +27,7 @@ pub mod indirect;
 mod install;
 mod invalidate;
 mod journal;
+mod landing;
 mod lookup;
 #[cfg(test)]
 mod model;
@@ -39,5 +40,5 @@ pub mod unit;
 pub use cache::CodeCache;
 pub use figures::{Figures, Spent};
 pub use install::{Full, Manner, Room};
-pub use invalidate::{Dead, Gone};
+pub use invalidate::Dead;
 pub use journal::Journal;

@@ -10,7 +10,7 @@ use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_abi::record::{ExitRec, Trap, TrapRec};
 use ppin_os::{filter, report, userfault};
-use ppin_process::gate::{self, disp::scratch};
+use ppin_process::gate::disp::scratch;
 use ppin_process::sampling;
 use ppin_process::signal::departure::Departure;
 use ppin_process::thread::{NEAR_PERIOD, Reason, Thread};
@@ -90,7 +90,7 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
     if thread.epoch != epoch {
         sequence::clear_discarded(vm, thread);
         thread.epoch = epoch;
-        gate::ret::forget(&thread.area, 1, u64::MAX);
+        vm.code().forget_returns(&thread.area);
         let known = vm.threads().all().map(|t| t.epoch);
         let oldest = known.min().unwrap_or(0);
         vm.code_mut().reclaim(oldest);

@@ -5,7 +5,7 @@ use crate::save;
 use ppin_codecache::Dead;
 use ppin_codecache::fresh::FragmentId;
 use ppin_codecache::image::Region;
-use ppin_process::gate::{ret, table};
+use ppin_process::gate::table;
 use ppin_process::thread::reg;
 use ppin_process::vm::Vm;
 
@@ -119,12 +119,8 @@ pub fn range(vm: &mut Vm, start: u64, end: u64) {
         }
         vm.rseq_mut().unmapped(start, end);
     }
-    let gone = vm.code_mut().gone(start, end);
-    for (from, to) in gone.units {
-        let areas = vm.threads().all().map(|thread| &thread.area);
-        areas.for_each(|area| ret::forget(area, from, to));
-    }
-    discard_landings(vm, gone.dead);
+    let dead = vm.code_mut().gone(start, end);
+    discard_landings(vm, dead);
 }
 
 /// Updates translations of `start .. end`, whose protection the app is about to change. Code of

@@ -9,6 +9,7 @@
 
 use super::arena::Space;
 use crate::image::ImageId;
+use crate::landing::Landings;
 use crate::spot::Maps;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -100,6 +101,8 @@ pub struct Fresh {
     code: Fragment,
     /// Length of its hot section, which `code` may have lost.
     hot_len: u32,
+    /// Number of its slots, likewise.
+    slots: u16,
     image: ImageId,
     pc: AppPc,
     space: Space,
@@ -124,6 +127,7 @@ impl Fresh {
         let volatile = code.context.contains(Context::VOLATILE);
         let mut fresh = Self {
             hot_len: code.hot.len() as u32,
+            slots: code.slots.len() as u16,
             code,
             image,
             pc,
@@ -264,6 +268,15 @@ impl Fresh {
     pub(super) fn mark_reached(&mut self, reached: Reached) {
         if let Some(trace) = self.state.trace_mut() {
             trace.reached = reached;
+        }
+    }
+
+    /// Where returns come back into it.
+    pub(crate) fn landings(&self) -> Landings {
+        let slots = self.space.slots;
+        Landings {
+            slots: slots..slots + 8 * u64::from(self.slots),
+            source: self.pc.0..self.pc.0 + u64::from(self.code.source_len),
         }
     }
 

@@ -5,6 +5,7 @@
 //! keeps its target until the thread has gone there. Others take tags away.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 use core::sync::atomic::Ordering;
 use ppin_abi::area::{Area, Entry, NEAR_ENTRIES, Near};
 
@@ -75,16 +76,20 @@ impl NearTables {
         used.map(|known| &known.area.near)
     }
 
-    /// No return comes to cache addresses in `start .. end` any more. A call may be under way whose
-    /// trace goes on behind it, with code that is not the app's any more.
-    pub(super) fn forget_returns(&self, start: u64, end: u64) {
-        for area in self.0.iter().map(|known| known.area) {
-            let unpaired = area.entry[Entry::Unpaired as usize];
-            for entry in &area.returns {
-                if (start..end).contains(&entry.load(Ordering::Relaxed)) {
-                    entry.store(unpaired, Ordering::Relaxed);
-                }
-            }
+    /// No return comes to `code` any more, which is about to go.
+    pub(super) fn forget_returns(&self, code: Range<u64>) {
+        let areas = self.0.iter().map(|known| known.area);
+        areas.for_each(|area| forget_returns(area, &code));
+    }
+}
+
+/// No return of the thread with `area` comes to `code` any more.
+pub(super) fn forget_returns(area: &Area, code: &Range<u64>) {
+    let unpaired = area.entry[Entry::Unpaired as usize];
+    // Entries that say nothing are not written to: their pages stay untouched.
+    for entry in &area.returns {
+        if code.contains(&entry.load(Ordering::Relaxed)) {
+            entry.store(unpaired, Ordering::Relaxed);
         }
     }
 }
@@ -184,7 +189,7 @@ mod tests {
                 entry.store(to, Ordering::Relaxed);
             }
         }
-        tables.forget_returns(0x1000, 0x2000);
+        tables.forget_returns(0x1000..0x2000);
         for area in [own, other] {
             let unpaired = area.entry[Entry::Unpaired as usize];
             let left = [0, 1, 2, 3].map(|n: usize| area.returns[n].load(Ordering::Relaxed));

@@ -132,7 +132,7 @@ fn memory_that_is_unmapped_takes_its_image_and_its_code_along() {
     let (start, end) = (world.app.start, world.app.start + world.app.len);
     assert_eq!(world.code.leaving(start, end), [world.image]);
     assert!(world.code.leaving(start, end - 1).is_empty());
-    assert_eq!(world.code.gone(start, start + PAGE).dead, [a.0]);
+    assert_eq!(world.code.gone(start, start + PAGE), [a.0]);
     assert!(world.code.has_code(start, end) && !world.code.has_code(start, start + PAGE));
     world.code.gone(start + PAGE, end);
     assert!(!world.code.has_code(start, end));

@@ -230,6 +230,7 @@ impl Bound {
     fn slot_value(&self, bits: u64, image: Home<'_>) -> Result<u64, Reject> {
         Ok(match SlotValue::decode(bits).ok_or(Reject::Impossible)? {
             SlotValue::App(off) => off.at(image.base).0,
+            SlotValue::Complement(off) => !off.at(image.base).0,
             SlotValue::Cold(off) => self.cold() + u64::from(off),
             SlotValue::ImageCounters => image.counters,
         })

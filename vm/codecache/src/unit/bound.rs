@@ -3,6 +3,7 @@
 use crate::figures::Figures;
 use crate::image::Home;
 use crate::indirect::IblTable;
+use crate::landing::Landings;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -11,7 +12,7 @@ use ppin_abi::context::Context;
 use ppin_os::budget;
 use ppin_os::mem;
 use ppin_persist::paths::UnitName;
-use ppin_persist::{Geometry, VerifiedUnit, unit_flag};
+use ppin_persist::{FragmentInfo, Geometry, VerifiedUnit, unit_flag};
 
 /// Whether a group may run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -154,6 +155,7 @@ impl Bound {
             {
                 let pc = info.head.at(base);
                 if pc.0 < end && pc.0 + u64::from(info.source_len) > start {
+                    self.landings(&info, pc).shut();
                     dead.push((pc, self.hot() + u64::from(info.hot.start)));
                     self.killed.push(info.hot.start);
                 }
@@ -163,6 +165,15 @@ impl Bound {
             break_at(*entry);
         }
         dead
+    }
+
+    /// Where returns come back into a fragment at `pc`, which is admitted.
+    fn landings(&self, info: &FragmentInfo, pc: AppPc) -> Landings {
+        let slot = |number: u32| self.addr + self.geometry.slots.start + 8 * u64::from(number);
+        Landings {
+            slots: slot(info.slots.start)..slot(info.slots.end),
+            source: pc.0..pc.0 + u64::from(info.source_len),
+        }
     }
 
     /// Whether `addr` is the entry of a killed fragment.

@@ -211,12 +211,6 @@ impl Asm {
         self.bytes(&[0x0f, 0xb7, 0b11 << 6 | registers]);
     }
 
-    /// `not to`
-    pub(super) fn not(&mut self, to: Gpr) {
-        self.rex(true, to.number() >> 3);
-        self.bytes(&[0xf7, 0b11 << 6 | 2 << 3 | to.number() & 7]);
-    }
-
     /// `rdfsbase` (0) or `wrfsbase` (2)
     pub(super) fn fs_base(&mut self, operation: u8, register: Gpr) {
         self.push(0xf3);
@@ -326,7 +320,6 @@ mod tests {
                 ins.code()
             };
             assert_eq!(of(&|asm| asm.pop(to)), Code::Pop_r64);
-            assert_eq!(of(&|asm| asm.not(to)), Code::Not_rm64);
             assert_eq!(of(&|asm| asm.low_half(to, Gpr::RSP)), Code::Movzx_r32_rm16);
             assert_eq!(
                 of(&|asm| asm.set_register(true, to, -1)),

@@ -47,10 +47,15 @@ impl Emitter {
         self.relocate_hot_at(start + field, pc_bias, kind);
     }
 
-    /// A slot for an app address: one for each address.
+    /// A new slot for an app address.
     pub(super) fn app_slot(&mut self, pc: AppPc) -> u16 {
-        let init = SlotInit::App(self.off(pc));
-        let known = self.slots.iter().position(|slot| *slot == init);
-        known.map_or_else(|| self.slot(init), |slot| slot as u16)
+        let off = self.off(pc);
+        self.slot(SlotInit::App(off))
+    }
+
+    /// A new slot for the complement of an app address to which a call is returned.
+    pub(super) fn return_slot(&mut self, pc: AppPc) -> u16 {
+        let off = self.off(pc);
+        self.slot(SlotInit::Complement(off))
     }
 }

@@ -51,11 +51,6 @@ impl Writer<'_> {
         self.emitter.hot.pop(to);
     }
 
-    pub(super) fn not(&mut self, to: Reg) {
-        let to = self.reg(to);
-        self.emitter.hot.not(to);
-    }
-
     /// ```text
     /// movzx to32, ch
     /// lea   to32, [from + to]
@@ -149,6 +144,12 @@ impl Writer<'_> {
 
     pub(super) fn load_next(&mut self, to: Reg, ins: InsId) {
         let slot = self.slot_of_next(ins);
+        self.slot(opcode::LOAD, to, slot);
+    }
+
+    pub(super) fn load_return(&mut self, to: Reg, ins: InsId) {
+        let next = self.source.ins(ins).next();
+        let slot = self.emitter.return_slot(next);
         self.slot(opcode::LOAD, to, slot);
     }
 

@@ -129,6 +129,7 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
         RelocKind::AppAbs32(off) => format!("absolute app {:#x}", off.0),
         RelocKind::Slot(slot) => match fragment.slots.get(usize::from(slot)) {
             Some(SlotInit::App(off)) => format!("slot {slot}: app {:#x}", off.0),
+            Some(SlotInit::Complement(off)) => format!("slot {slot}: not app {:#x}", off.0),
             Some(SlotInit::Cold(cold)) => format!("slot {slot}: cold {cold:#x}"),
             Some(SlotInit::ImageCounters) => format!("slot {slot}: image counters"),
             None => format!("slot {slot}: missing"),

@@ -119,8 +119,6 @@ pub(crate) enum Op {
 
     /// `to` = low 16 bits of the app's stack pointer
     StackIndex { to: Reg },
-    /// `to = !to`
-    Not { to: Reg },
     /// `to` = 16 times [`ppin_abi::area::Near::index`] of `from`, which is rcx.
     NearIndex { to: Reg, from: Reg },
 
@@ -151,6 +149,9 @@ pub(crate) enum Op {
     LoadCounters { to: Reg },
     /// `to` = app address of the instruction behind `ins`.
     LoadNext { to: Reg, ins: InsId },
+    /// `to` = the complement of that address, which nobody else has: who takes the code out of use
+    /// changes it, so that returns do not come back.
+    LoadReturn { to: Reg, ins: InsId },
     /// Pushes that address to the app's stack. May fault.
     PushNext { ins: InsId },
     /// Pops from the app's stack what `CallOver` has pushed, to `cell`.

@@ -51,7 +51,6 @@ pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
         Op::Load { to, base } => [reads(base), writes(to), none],
         Op::Store { base, from } => [reads(base), reads(from), none],
         Op::StoreBelow { from } => [reads(from), none, none],
-        Op::Not { to } => [both(to), none, none],
         Op::NearIndex { to, from } => [reads(from), writes(to), none],
         Op::LoadCell { to, cell, .. } => [cell.base.and_then(reads), writes(to), none],
         Op::StoreCell { cell, from, .. } => [cell.base.and_then(reads), reads(from), none],
@@ -64,6 +63,7 @@ pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
         | Op::LeaSlot { to, .. }
         | Op::LoadCounters { to }
         | Op::LoadNext { to, .. }
+        | Op::LoadReturn { to, .. }
         | Op::LoadTarget { to, .. }
         | Op::LeaOperand { to, .. }
         | Op::StackIndex { to }

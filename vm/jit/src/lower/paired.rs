@@ -8,8 +8,7 @@
 //! ```text
 //!       call over
 //!       mov [rsp - 8], rcx               a return comes here, for app address rcx
-//!       mov rdx, [rip + slot]            the app's return address
-//!       not rcx
+//!       mov rdx, [rip + slot]            the complement of the app's return address
 //!       lea rcx, [rcx + rdx + 1]         0 if it is the same
 //!       jrcxz same
 //!       jmp gs:[Entry::ReturnedElsewhere]
@@ -23,6 +22,9 @@
 //! ```
 //! The cache goes by the place on the stack: so recursion does not overwrite what outer calls
 //! have put there, and each call finds its own, though there may be several translations of it.
+//!
+//! What follows the call may be taken out of use while the call is under way, its source having
+//! changed. Then the slot that is compared with is changed, too, and the return is looked up.
 //!
 //! No byte of the stack that a native call does not write to is written to, and what is left
 //! there when the return has been made is what a native call leaves.
@@ -74,11 +76,10 @@ fn returned(form: &mut Form, site: &Site<'_>) {
     let [target, word] = temps;
     let (to, base) = (Reg::from(target), Reg::from(word));
     form.push(Op::StoreBelow { from: to });
-    form.push(Op::LoadNext {
+    form.push(Op::LoadReturn {
         to: base,
         ins: site.id,
     });
-    form.push(Op::Not { to });
     form.push(Op::Lea {
         to,
         base: to,

@@ -253,6 +253,7 @@ impl Machine {
         for (index, slot) in fragment.slots.iter().enumerate() {
             let value = match slot {
                 SlotInit::App(off) => app.wrapping_add_signed(i64::from(off.0)),
+                SlotInit::Complement(off) => !app.wrapping_add_signed(i64::from(off.0)),
                 SlotInit::Cold(off) => cold + u64::from(*off),
                 SlotInit::ImageCounters => IMAGE_COUNTERS,
             };

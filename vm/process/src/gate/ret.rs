@@ -47,8 +47,8 @@ core::arch::global_asm!(
     "jmp ibl_start",
 
     "returned_elsewhere:",
-    "not rcx",
-    "lea rcx, [rcx + rdx + 1]",
+    "not rdx",
+    "lea rcx, [rcx + rdx]",
     "mov rdx, gs:[{rdx}]",
     "jmp ibl_start",
     "ret_end:",
@@ -80,14 +80,4 @@ pub fn returned_to_nowhere(area: &Area, pc: u64, rsp: u64, below: u64) -> Option
     let index = rsp.wrapping_sub(8) as usize / 8 % RETURN_ENTRIES;
     area.returns[index].store(address(ret_unpaired), Ordering::Relaxed);
     Some(address(ret_unpaired))
-}
-
-/// Forgets where calls in code at `start .. end` expect to be returned to.
-pub fn forget(area: &Area, start: u64, end: u64) {
-    // What is empty is not written to: its pages stay untouched.
-    for entry in &area.returns {
-        if (start..end).contains(&entry.load(Ordering::Relaxed)) {
-            entry.store(address(ret_unpaired), Ordering::Relaxed);
-        }
-    }
 }
