@@ -5,8 +5,9 @@ use crate::error::{Error, Refusal};
 use crate::files::{Disk, Files};
 use crate::scan::{self, Scan};
 use crate::trust;
-use ppin_persist::paths::CATALOG;
-use std::ffi::OsString;
+use ppin_persist::paths::{CATALOG, default_database};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Rights on a database.
@@ -32,14 +33,12 @@ pub struct Database {
 /// specification wants.
 #[must_use]
 pub fn default_path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let path = |name| {
-        variable(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let cache = || path("XDG_CACHE_HOME").filter(|path| path.is_absolute());
-    let home = || path("HOME").map(|home| home.join(".cache"));
-    path("PPIN_DB").or_else(|| cache().or_else(home).map(|cache| cache.join("ppin")))
+    let values = ["PPIN_DB", "XDG_CACHE_HOME", "HOME"].map(|name| (name, variable(name)));
+    let path = default_database(|name| {
+        let known = values.iter().find(|(known, _)| known.as_bytes() == name);
+        known?.1.as_ref().map(|value| value.as_bytes())
+    });
+    path.map(|parts| OsStr::from_bytes(&parts.concat()).into())
 }
 
 impl Database {

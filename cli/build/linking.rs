@@ -1,9 +1,14 @@
-//! Links the `ppin` executable without shared libraries: it starts anew in front of every
-//! program, and the loader's work would be a quarter of the whole.
+//! Links the `ppin` executable with an entry of its own, and without shared libraries: it starts
+//! anew in front of every program, and the loader's work would be a quarter of the whole.
 
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
+
+/// The kernel enters the executable at this symbol (`cli/src/entry.rs`).
+pub fn enter_at(symbol: &str) {
+    println!("cargo::rustc-link-arg-bins=-Wl,-e,{symbol}");
+}
 
 /// The linker finds scripts of ours in `folder` that name the archives in place of the
 /// shared libraries which rustc asks for. Where the C library comes without archives, ppin

@@ -28,6 +28,7 @@ fn main() {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let root = here.parent().expect("the workspace holds this package");
     let out = PathBuf::from(variable("OUT_DIR"));
+    linking::enter_at("ppin_start");
     linking::link_statically(&out.join("archives"));
     let built = nested::build(root, &nested::target_dir(&out));
     watch::rerun_if_changed(root, &built.dep_info);

@@ -1,6 +1,7 @@
 //! The `ppin` command.
 //!
 //! ```text
+//! entry       where the process begins; the plain case of `run` ends there (`vm/launcher`)
 //! args        the command line: verbs with their options, and how it is read
 //! options/    options that verbs share, below all of them
 //! verb/       what each verb does, one file or folder per verb
@@ -24,7 +25,6 @@
 
 mod args;
 mod database;
-#[cfg(not(test))]
 mod entry;
 mod failure;
 mod mapped;

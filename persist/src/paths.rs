@@ -30,6 +30,20 @@ pub const FILE_MODE: u32 = 0o600;
 /// First byte of temporary names.
 pub const TEMPORARY: &str = ".tmp-";
 
+/// The user's own database, in parts of its path; `variable` gives environment variables.
+#[must_use]
+pub fn default_database<'a>(variable: impl Fn(&[u8]) -> Option<&'a [u8]>) -> Option<[&'a [u8]; 2]> {
+    let set = |name: &[u8]| variable(name).filter(|value| !value.is_empty());
+    if let Some(path) = set(b"PPIN_DB") {
+        return Some([path, b""]);
+    }
+    // The XDG base directory specification ignores relative paths.
+    match set(b"XDG_CACHE_HOME").filter(|path| path.starts_with(b"/")) {
+        Some(cache) => Some([cache, b"/ppin"]),
+        None => Some([set(b"HOME")?, b"/.cache/ppin"]),
+    }
+}
+
 /// Whether a temporary file or an empty directory, last changed at `ctime` (seconds), was
 /// left behind by a writer that was killed: none takes an hour.
 #[must_use]

@@ -328,3 +328,37 @@ fn under_gdb_the_program_runs_as_a_child() {
     );
     assert!(outcome.errors().contains(NOTE), "{outcome:?}");
 }
+
+/// A plain command line is understood before the C library has been started, all others later.
+#[test]
+fn plain_and_other_command_lines_start_programs_alike() {
+    let scratch = Scratch::new();
+    let local = file(
+        &scratch,
+        "local",
+        &fs::read("/bin/echo").expect("echo"),
+        0o755,
+    );
+    let plain = Ppin::new(&scratch.db());
+    let other = plain.with(&["--format", "human"]);
+    plain.wrap(&Cmd::new("true")).run_ok();
+    let folder = scratch.path();
+    for native in [
+        Cmd::new("env").env("A", "1").env("EMPTY", ""),
+        Cmd::new("ls").args(["-a", "--", "-t"]).cwd(folder),
+        Cmd::new("./local").args(["x"]).cwd(folder),
+        Cmd::new("local").env("PATH", ":/usr/bin").cwd(folder),
+        Cmd::new("local").env("PATH", "/usr/bin").cwd(folder),
+        Cmd::new("sh").args(["-c", "kill -TERM $$"]),
+        Cmd::new("sh").args(["-c", "umask; ulimit -a; exit 3"]),
+        Cmd::new("/no/such/program"),
+        Cmd::new(folder),
+        Cmd::new(""),
+    ] {
+        let [first, second] = [&plain, &other].map(|ppin| ppin.wrap(&native).run());
+        assert_eq!(first.ended, second.ended, "{}", native.shell());
+        assert_eq!(first.text(), second.text(), "{}", native.shell());
+        assert_eq!(first.errors(), second.errors(), "{}", native.shell());
+    }
+    assert!(local.exists());
+}

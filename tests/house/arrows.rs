@@ -10,11 +10,13 @@ use std::collections::BTreeMap;
 #[rustfmt::skip] // a table: a line per crate
 const PLAN: &[(&str, &[&str])] = &[
     ("vm/abi",          &[]),
+    ("vm/memory",       &[]),
     ("vm/seccomp",      &[]),
     ("relocator",       &["vm/abi"]),
     ("vm/os",           &["vm/abi", "vm/seccomp"]),
     ("vm/inject",       &["vm/abi"]),
     ("persist",         &["vm/abi", "relocator"]),
+    ("vm/launcher",     &["vm/abi", "vm/inject", "persist"]),
     ("vm/store",        &["vm/os", "persist"]),
     ("tools/api",       &["vm/abi"]),
     ("vm/codecache",    &["vm/abi", "vm/os", "vm/store", "relocator", "persist"]),
@@ -32,9 +34,9 @@ const PLAN: &[(&str, &[&str])] = &[
     ("tools/opcodemix", &["tools/api", "tools/sdk"]),
     ("tools/memtrace",  &["tools/api", "tools/sdk"]),
     ("tools/bundled",   &["tools/api", "tools/sdk", "tools/null", "tools/icount", "tools/bbcount", "tools/opcodemix", "tools/memtrace"]),
-    ("vm/runtime",      &["vm/abi", "vm/os", "vm/inject", "vm/process", "vm/engine", "tools/bundled"]),
+    ("vm/runtime",      &["vm/abi", "vm/memory", "vm/os", "vm/inject", "vm/process", "vm/engine", "tools/bundled"]),
     ("cachedb",         &["vm/abi", "relocator", "persist"]),
-    ("cli",             &["vm/abi", "vm/inject", "vm/offline", "relocator", "persist", "cachedb", "tools/api", "tools/sdk", "tools/bundled"]),
+    ("cli",             &["vm/abi", "vm/memory", "vm/inject", "vm/launcher", "vm/offline", "relocator", "persist", "cachedb", "tools/api", "tools/sdk", "tools/bundled"]),
     ("benches",         &[]),
     ("tests",           &[]),
 ];

@@ -15,7 +15,7 @@ fn main() {
         "-Wl,-z,nopack-relative-relocs",
         "-Wl,--build-id=none",
         "-Wl,--no-eh-frame-hdr",
-        "-Wl,-e,_start",
+        "-Wl,-e,runtime_start",
     ] {
         println!("cargo::rustc-link-arg-bins={arg}");
     }

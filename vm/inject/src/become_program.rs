@@ -1,21 +1,12 @@
-//! Launching from a process of our own, which has nothing to lose: the safe face of
-//! [`crate::launch`] for the command line.
-//!
-//! # Safety
-//!
-//! [`Become::launch`] uses one static helper space. It takes it only once at a time:
-//! a launch that returns has waited for its helper.
+//! The safe face of [`crate::launch`] for a command line that owns its words.
 #![allow(unsafe_code)]
 
 use crate::block::BootParams;
-use crate::launch::{Exec, Failure, Launch, launch};
-use crate::space::HelperSpace;
+use crate::launch::{Exec, Failure, Launch};
+use crate::launch_once;
 use alloc::ffi::CString;
 use alloc::vec::Vec;
-use core::cell::UnsafeCell;
 use core::ffi::CStr;
-use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::boot::RuntimeSpan;
 
 /// The environment that this process was started with, word for word: entries
@@ -51,14 +42,6 @@ pub struct Become<'a> {
     pub environ: Environ,
 }
 
-struct Space(UnsafeCell<MaybeUninit<HelperSpace>>);
-
-// SAFETY: guarded by `BUSY`.
-unsafe impl Sync for Space {}
-
-static SPACE: Space = Space(UnsafeCell::new(MaybeUninit::zeroed()));
-static BUSY: AtomicBool = AtomicBool::new(false);
-
 impl Become<'_> {
     /// Becomes the program. Returns only if that failed.
     ///
@@ -81,10 +64,7 @@ impl Become<'_> {
             ident: None,
             exec,
         };
-        assert!(!BUSY.swap(true, Ordering::Acquire), "one launch at a time");
-        // SAFETY: the space is ours alone (see the module); all pointers are alive.
-        let failure = unsafe { launch(SPACE.0.get().cast(), &request) };
-        BUSY.store(false, Ordering::Release);
-        failure
+        // SAFETY: all of them are alive.
+        unsafe { launch_once(&request) }
     }
 }

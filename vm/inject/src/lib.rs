@@ -41,6 +41,7 @@ mod guarded;
 mod helper;
 mod launch;
 pub mod load;
+mod once;
 #[cfg(test)]
 mod order;
 mod plant;
@@ -55,4 +56,5 @@ mod word;
 pub use become_program::{Become, Environ};
 pub use embedded::embedded_span;
 pub use launch::{Exec, Failure, Launch, Step, launch, launch_with};
+pub use once::launch_once;
 pub use space::HelperSpace;

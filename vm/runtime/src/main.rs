@@ -1,4 +1,4 @@
-//! The injected ELF. It maps itself (see `ppin_inject::load`), provides the routines that Rust
+//! The injected ELF. It maps itself (see `ppin_inject::load`), provides what Rust
 //! expects of a platform (memory routines, heap, panic), and calls the engine. All logic lies in
 //! workspace crates, where it is tested.
 #![no_std]
@@ -6,9 +6,10 @@
 
 extern crate alloc;
 
+use ppin_memory as _;
+
 #[cfg(feature = "engine")]
 mod engine;
-mod memory;
 #[cfg(feature = "native-smoke")]
 mod native;
 mod panic;
@@ -24,6 +25,6 @@ static HEAP: ppin_os::heap::Heap = ppin_os::heap::Heap;
 /// The ELF's entry; reached from the bootstrap, not from the kernel.
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
-unsafe extern "C" fn _start() -> ! {
+unsafe extern "C" fn runtime_start() -> ! {
     core::arch::naked_asm!("jmp {}", sym ppin_inject::load::start::<Program>)
 }

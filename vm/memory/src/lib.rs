@@ -4,16 +4,22 @@
 //!
 //! Contracts are C's. Bodies are string instructions and small asm loops, because
 //! a loop written in Rust may be compiled into a call of the routine itself.
+//!
+//! Who links this crate has these routines instead of the C library's, which chooses its own by
+//! processor when it is started: before that, they cannot be called.
+#![no_std]
 
 use core::arch::asm;
 
 /// Up to this length, copying two overlapping words is faster than a string instruction.
 const SMALL: usize = 16;
 
+/// Copies `len` bytes; the two places do not overlap.
+///
 /// # Safety
 /// As C's.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
+pub unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
     // SAFETY: the caller's contract; both words lie within `len`.
     unsafe {
         if (8..=SMALL).contains(&len) {
@@ -32,10 +38,12 @@ unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, len: usize) -> *mut u8
     to
 }
 
+/// Copies `len` bytes; the two places may overlap.
+///
 /// # Safety
 /// As C's.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
+pub unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
     if (to as usize).wrapping_sub(from as usize) >= len {
         // SAFETY: a forward copy never reads what it has written.
         return unsafe { memcpy(to, from, len) };
@@ -66,10 +74,12 @@ unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *mut u
     to
 }
 
+/// Fills `len` bytes.
+///
 /// # Safety
 /// As C's.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn memset(to: *mut u8, byte: i32, len: usize) -> *mut u8 {
+pub unsafe extern "C" fn memset(to: *mut u8, byte: i32, len: usize) -> *mut u8 {
     // SAFETY: the caller's contract.
     unsafe {
         asm!(
@@ -81,10 +91,12 @@ unsafe extern "C" fn memset(to: *mut u8, byte: i32, len: usize) -> *mut u8 {
     to
 }
 
+/// Compares `len` bytes: less than 0, 0, or greater.
+///
 /// # Safety
 /// As C's.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn memcmp(left: *const u8, right: *const u8, len: usize) -> i32 {
+pub unsafe extern "C" fn memcmp(left: *const u8, right: *const u8, len: usize) -> i32 {
     let mut at = 0;
     // SAFETY: the caller's contract; `at + 8 <= len`.
     unsafe {
@@ -112,18 +124,22 @@ unsafe extern "C" fn memcmp(left: *const u8, right: *const u8, len: usize) -> i3
     0
 }
 
+/// Compares `len` bytes: 0 if they are the same.
+///
 /// # Safety
 /// As C's.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn bcmp(left: *const u8, right: *const u8, len: usize) -> i32 {
+pub unsafe extern "C" fn bcmp(left: *const u8, right: *const u8, len: usize) -> i32 {
     // SAFETY: the caller's contract.
     unsafe { memcmp(left, right, len) }
 }
 
+/// Bytes before the first that is 0.
+///
 /// # Safety
 /// As C's.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn strlen(text: *const u8) -> usize {
+pub unsafe extern "C" fn strlen(text: *const u8) -> usize {
     let end: *const u8;
     // SAFETY: the caller's contract.
     unsafe {

@@ -1,0 +1,84 @@
+//! Which database is meant, and whether it may be used.
+
+use crate::kernel;
+use crate::path::Path;
+use crate::stack::Stack;
+use core::ffi::CStr;
+use ppin_persist::paths::default_database;
+use ppin_persist::trust::{Kind, judge};
+
+/// The database `named`, or else the user's own. `None`: it is not there yet, or may not be used,
+/// or is named in a way that must be understood first.
+pub(crate) fn find(stack: &Stack, named: Option<&CStr>) -> Option<Path> {
+    let path = match named {
+        Some(path) => Path::of(&[path.to_bytes()]),
+        None => Path::of(&default_database(|name| {
+            stack.variable(name).map(CStr::to_bytes)
+        })?),
+    };
+    path.filter(|path| is_plain(path.bytes()) && is_sound(path))
+}
+
+/// Whether the path is absolute, text, and as short as can be.
+fn is_plain(path: &[u8]) -> bool {
+    let mut parts = path.split(|byte| *byte == b'/');
+    let absolute = parts.next() == Some(b"") && path.len() > 1;
+    let text = core::str::from_utf8(path).is_ok_and(|text| !text.contains([':', '\n']));
+    absolute && text && parts.all(|part| !matches!(part, b"" | b"." | b".."))
+}
+
+fn is_sound(path: &Path) -> bool {
+    let status = kernel::status(path.text(), false);
+    status.is_some_and(|found| {
+        let user = kernel::effective_user();
+        judge(Kind::Folder, found.mode, found.owner, user).is_ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stack::tests::Made;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn paths_that_need_thought_are_left_alone() {
+        assert!(is_plain(b"/a") && is_plain(b"/a/b.c/..d"));
+        for path in [
+            &b""[..],
+            b"/",
+            b"a",
+            b"./a",
+            b"/a/",
+            b"/a//b",
+            b"/a/../b",
+            b"/./a",
+            b"/a:b",
+            b"/a\nb",
+            b"/\xff",
+        ] {
+            assert!(!is_plain(path), "{path:?}");
+        }
+    }
+
+    #[test]
+    fn a_sound_database_that_is_there_is_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let (home, base) = (folder.path().join("home"), folder.path().to_str().unwrap());
+        let database = home.join(".cache/ppin");
+        fs::create_dir_all(&database).unwrap();
+        let set = |mode| fs::set_permissions(&database, Permissions::from_mode(mode)).unwrap();
+        let variable = format!("HOME={base}/home");
+        let found = || {
+            let made = Made::new(&["ppin"], &[&variable]);
+            find(&made.stack(), None).map(|path| path.text().to_str().unwrap().to_owned())
+        };
+        set(0o700);
+        assert_eq!(found().as_deref(), database.to_str());
+        set(0o722);
+        assert_eq!(found(), None);
+        fs::remove_dir(&database).unwrap();
+        assert_eq!(found(), None);
+    }
+}

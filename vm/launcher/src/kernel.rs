@@ -1,0 +1,116 @@
+//! System calls.
+//!
+//! # Safety
+//!
+//! Each call reads strings that end with 0, and writes at most the buffer that it is given. What is
+//! executed has its arguments and environment from [`crate::Stack`], which vouches for them.
+#![allow(unsafe_code)]
+
+use core::ffi::CStr;
+use core::mem::MaybeUninit;
+use ppin_inject::sys::nr::{
+    __NR_close, __NR_faccessat2, __NR_geteuid, __NR_newfstatat, __NR_openat, __NR_prlimit64,
+    __NR_read, __NR_readlink, AT_EACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW, O_CLOEXEC, O_NONBLOCK,
+    O_RDONLY, RLIMIT_AS, RLIMIT_DATA, X_OK, rlimit64, stat,
+};
+use ppin_inject::sys::{Args, check, syscall};
+use ppin_inject::{Launch, launch_once};
+
+const HERE: usize = AT_FDCWD as usize;
+/// File type in `st_mode` (inode(7)), and that of regular files.
+const TYPE: u32 = 0o170_000;
+const REGULAR: u32 = 0o100_000;
+
+/// What stat(2) says of a file.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Status {
+    pub mode: u32,
+    pub owner: u32,
+}
+
+impl Status {
+    pub(crate) const fn is_file(self) -> bool {
+        self.mode & TYPE == REGULAR
+    }
+}
+
+/// A limit of memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Limit {
+    AddressSpace,
+    Data,
+}
+
+fn call(number: u32, args: Args) -> Option<usize> {
+    // SAFETY: see the module.
+    check(unsafe { syscall(number, args) }).ok()
+}
+
+fn at(text: &CStr) -> usize {
+    text.as_ptr() as usize
+}
+
+/// The status of the file at `path`; `follow`: of what a symbolic link leads to.
+pub(crate) fn status(path: &CStr, follow: bool) -> Option<Status> {
+    let mut found = MaybeUninit::<stat>::uninit();
+    let flags = if follow {
+        0
+    } else {
+        AT_SYMLINK_NOFOLLOW as usize
+    };
+    let to = found.as_mut_ptr() as usize;
+    call(__NR_newfstatat, [HERE, at(path), to, flags, 0, 0])?;
+    // SAFETY: the call has filled it.
+    let found = unsafe { found.assume_init() };
+    Some(Status {
+        mode: found.st_mode,
+        owner: found.st_uid,
+    })
+}
+
+/// Whether the effective user may execute the file at `path`.
+pub(crate) fn may_execute(path: &CStr) -> bool {
+    let args = [HERE, at(path), X_OK as usize, AT_EACCESS as usize, 0, 0];
+    call(__NR_faccessat2, args).is_some()
+}
+
+/// Reads the first bytes of the file at `path`; how many.
+pub(crate) fn read_head(path: &CStr, head: &mut [u8]) -> Option<usize> {
+    let flags = (O_RDONLY | O_NONBLOCK | O_CLOEXEC) as usize;
+    let file = call(__NR_openat, [HERE, at(path), flags, 0, 0, 0])?;
+    let to = head.as_mut_ptr() as usize;
+    let len = call(__NR_read, [file, to, head.len(), 0, 0, 0]);
+    call(__NR_close, [file, 0, 0, 0, 0, 0]);
+    len
+}
+
+/// Reads where the symbolic link at `path` leads to; how many bytes.
+pub(crate) fn read_link(path: &CStr, to: &mut [u8]) -> Option<usize> {
+    let args = [at(path), to.as_mut_ptr() as usize, to.len(), 0, 0, 0];
+    call(__NR_readlink, args)
+}
+
+/// The effective user id.
+pub(crate) fn effective_user() -> u32 {
+    call(__NR_geteuid, [0; 6]).unwrap_or_default() as u32
+}
+
+/// The soft and the hard limit.
+pub(crate) fn limit(limit: Limit) -> Option<(u64, u64)> {
+    let number = match limit {
+        Limit::AddressSpace => RLIMIT_AS,
+        Limit::Data => RLIMIT_DATA,
+    };
+    let mut found = MaybeUninit::<rlimit64>::uninit();
+    let to = found.as_mut_ptr() as usize;
+    call(__NR_prlimit64, [0, number as usize, 0, to, 0, 0])?;
+    // SAFETY: the call has filled it.
+    let found = unsafe { found.assume_init() };
+    Some((found.rlim_cur, found.rlim_max))
+}
+
+/// Becomes a program. Returns if that fails.
+pub(crate) fn execute(program: &Launch<'_>) {
+    // SAFETY: see the module.
+    let _ = unsafe { launch_once(program) };
+}

@@ -1,0 +1,100 @@
+//! The plain case of `ppin run`, before the C library has been started.
+//!
+//! Starting the C library takes longer than all that `ppin run` has to do: it asks the processor
+//! for its caches and features, which a virtual machine answers slowly. So the executable is
+//! entered here. A plain command line is
+//!
+//! ```text
+//! ppin [run] [-t TOOL] [--db DIR] [--] PROGRAM ARGS...
+//! ```
+//! for an ELF program without privileges, a tool without knobs, and a database that is there. All
+//! else is left to the whole of `ppin run`: [`launch`] returns, nothing has been changed and
+//! nothing has been said. So this crate explains no error, and decides nothing that the whole of
+//! `ppin run` would decide differently.
+//!
+//! ```text
+//! stack      what the kernel has put on the stack: arguments and environment
+//! words      the command line
+//! program    which file is meant, and whether it may be instrumented
+//! database   which database is meant, and whether it may be used
+//! process    whether this process can carry the runtime
+//! path       paths of bounded length
+//! kernel     the system calls of all these
+//! ```
+//! No allocation, no thread-local storage, and no function of the C library: those that it chooses
+//! by processor cannot be called before it has been started. The executable has memory routines of
+//! its own (`ppin_memory`).
+#![cfg_attr(not(test), no_std)]
+#![deny(unsafe_code)]
+
+mod database;
+mod kernel;
+mod path;
+mod process;
+mod program;
+mod stack;
+mod words;
+
+use path::Path;
+use ppin_abi::boot::{CacheMode, RuntimeSpan, flag};
+use ppin_inject::block::BootParams;
+use ppin_inject::{Exec, Launch};
+use ppin_persist::evict::DEFAULT_CAP;
+
+pub use stack::Stack;
+
+/// By this name the kernel lets us open our own executable, wherever it lies.
+const OWN: &core::ffi::CStr = c"/proc/self/exe";
+
+/// What the executable carries.
+#[derive(Clone, Copy, Debug)]
+pub struct Carried<'a> {
+    /// SHA-256 of the runtime ELF.
+    pub engine_id: [u8; 32],
+    /// Where the runtime ELF lies in the executable's file.
+    pub runtime: RuntimeSpan,
+    /// Tools that take no knobs.
+    pub tools: &'a [&'a [u8]],
+}
+
+/// Becomes the program that a plain command line asks for. Returns if it is not plain, or if
+/// anything fails; the process is as it was.
+pub fn launch(stack: &Stack, carried: &Carried<'_>) {
+    let _ = attempt(stack, carried);
+}
+
+fn attempt(stack: &Stack, carried: &Carried<'_>) -> Option<()> {
+    let plain = words::plain(stack, carried.tools)?;
+    if stack.variable(b"PPIN_MAX_SIZE").is_some() {
+        return None;
+    }
+    let program = program::find(stack, plain.program)?;
+    let database = database::find(stack, plain.database)?;
+    let ppin = Path::of_link(OWN)?;
+    if !process::can_carry() {
+        return None;
+    }
+    let request = Launch {
+        boot: BootParams {
+            cache_mode: CacheMode::ReadWrite,
+            flags: flag::FOLLOW,
+            db_cap: DEFAULT_CAP,
+            engine_id: carried.engine_id,
+            db: database.bytes(),
+            tool: plain.tool,
+            ppin: ppin.bytes(),
+            ..BootParams::EMPTY
+        },
+        carrier: OWN,
+        runtime: carried.runtime,
+        ident: None,
+        exec: Exec {
+            at: None,
+            path: program.text().as_ptr().cast(),
+            argv: stack.arguments_from(plain.first),
+            envp: stack.environment(),
+        },
+    };
+    kernel::execute(&request);
+    None
+}

@@ -1,0 +1,137 @@
+//! Plain command lines.
+
+use crate::stack::Stack;
+use core::ffi::CStr;
+
+/// The tool of a run that names none: it does nothing.
+const NO_TOOL: &[u8] = b"null";
+
+/// A command line that is understood here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Plain<'a> {
+    /// Name of the tool.
+    pub tool: &'a [u8],
+    /// The database that was named.
+    pub database: Option<&'a CStr>,
+    /// The program as it was named.
+    pub program: &'a CStr,
+    /// Its place among the words.
+    pub first: usize,
+}
+
+/// The command line of the process, if it is plain; `tools` are those that take no knobs.
+pub(crate) fn plain<'a>(stack: &'a Stack, tools: &[&[u8]]) -> Option<Plain<'a>> {
+    let mut options = Options::default();
+    let first = options.read(stack, first_option(stack)?)?;
+    let tool = options.tool.map_or(NO_TOOL, CStr::to_bytes);
+    let program = stack.argument(first)?;
+    let is_plain = tools.contains(&tool) && !program.is_empty();
+    is_plain.then_some(Plain {
+        tool,
+        database: options.database,
+        program,
+        first,
+    })
+}
+
+/// Where the options of `run` begin. Pin's users leave the verb away before `-t`.
+fn first_option(stack: &Stack) -> Option<usize> {
+    match stack.argument(1)?.to_bytes() {
+        b"run" => Some(2),
+        b"-t" => Some(1),
+        _ => None,
+    }
+}
+
+/// Options that have been read.
+#[derive(Default)]
+struct Options<'a> {
+    tool: Option<&'a CStr>,
+    database: Option<&'a CStr>,
+}
+
+impl<'a> Options<'a> {
+    /// Reads options from the one at `at` on; the place of the program. `None`: one is not plain.
+    fn read(&mut self, stack: &'a Stack, mut at: usize) -> Option<usize> {
+        loop {
+            match stack.argument(at)?.to_bytes() {
+                b"-t" => set(&mut self.tool, stack.argument(at + 1)?)?,
+                b"--db" => set(&mut self.database, stack.argument(at + 1)?)?,
+                b"--" => return Some(at + 1),
+                word if word.starts_with(b"-") => return None,
+                _ => return Some(at),
+            }
+            at += 2;
+        }
+    }
+}
+
+/// Takes an option's value. Given twice, it means something else, or is wrong; so is a value that
+/// looks like an option.
+fn set<'a>(option: &mut Option<&'a CStr>, value: &'a CStr) -> Option<()> {
+    let fits = option.is_none() && !value.to_bytes().starts_with(b"-");
+    fits.then(|| *option = Some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stack::tests::Made;
+
+    const TOOLS: [&[u8]; 2] = [b"null", b"icount"];
+
+    /// Tool, database and place of the program, if the line is plain.
+    fn read(line: &str) -> Option<(String, Option<String>, usize)> {
+        let words: Vec<_> = line.split(' ').collect();
+        let made = Made::new(&words, &[]);
+        let stack = made.stack();
+        let plain = plain(&stack, &TOOLS)?;
+        assert_eq!(plain.program.to_str(), Ok(words[plain.first]));
+        let database = plain.database.map(|path| path.to_str().unwrap().to_owned());
+        let tool = String::from_utf8(plain.tool.to_vec()).unwrap();
+        Some((tool, database, plain.first))
+    }
+
+    #[test]
+    fn plain_lines_are_understood() {
+        let null = || "null".to_owned();
+        assert_eq!(read("ppin run true"), Some((null(), None, 2)));
+        assert_eq!(read("ppin run -- true -x"), Some((null(), None, 3)));
+        assert_eq!(
+            read("ppin run --db d ls -t"),
+            Some((null(), Some("d".into()), 4))
+        );
+        let icount = || "icount".to_owned();
+        assert_eq!(read("ppin -t icount -- ls"), Some((icount(), None, 4)));
+        assert_eq!(
+            read("ppin run --db d -t icount ls --db x"),
+            Some((icount(), Some("d".into()), 6))
+        );
+        assert_eq!(read("ppin run -- -x"), Some((null(), None, 3)));
+    }
+
+    #[test]
+    fn all_others_are_left_alone() {
+        for line in [
+            "ppin",
+            "ppin run",
+            "ppin run --",
+            "ppin run -t",
+            "ppin run -t icount",
+            "ppin run -t nothing ls",
+            "ppin run -t icount -t icount ls",
+            "ppin run --db a --db b ls",
+            "ppin run --db -- ls",
+            "ppin run --db=d ls",
+            "ppin run -ticount ls",
+            "ppin run --stats ls",
+            "ppin run -h",
+            "ppin run ",
+            "ppin --db d ls",
+            "ppin tool list",
+            "ppin --version",
+        ] {
+            assert_eq!(read(line), None, "{line}");
+        }
+    }
+}
