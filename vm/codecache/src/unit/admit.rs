@@ -1,15 +1,19 @@
 //! Admission: what must hold before a group of persisted code runs, and what is done
 //! to it then.
 
-use super::bound::{Bound, Gate};
+use super::bound::{Bound, ColdGate, Gate};
 use crate::figures::Figures;
 use crate::image::Home;
 use crate::indirect::IblTable;
 use alloc::vec::Vec;
+use core::ops::Range;
 use ppin_abi::MAX_TRACE_BYTES;
 use ppin_abi::context::Context;
 use ppin_os::{mem, peek, time};
 use ppin_persist::{CodeGroup, MovedUnit, Reject, SlotValue, source_hash, unit_flag};
+
+/// Most groups that are admitted ahead of the one that is needed.
+const MOST_AHEAD: u32 = 15;
 
 impl Bound {
     /// Admits the group of cache address `addr`; `false` if it must not run.
@@ -36,7 +40,7 @@ impl Bound {
         match self.hot_gates[group.number as usize] {
             Gate::Open => true,
             Gate::Refused => false,
-            Gate::Closed => self.open_hot(&group, image, figures, ibl),
+            Gate::Closed => self.open_run(group.number, image, figures, ibl),
         }
     }
 
@@ -70,34 +74,81 @@ impl Bound {
         }
     }
 
-    fn open_hot(
+    /// Admits group `first`, which is closed, and some behind it: code lies in the order in which
+    /// it was first executed, so where one group follows another, the next will, too. Each is
+    /// verified by itself; all become executable at once. Whether `first` may run.
+    fn open_run(
         &mut self,
-        group: &CodeGroup,
+        first: u32,
         image: Home<'_>,
         figures: &mut Figures,
         ibl: &mut IblTable,
     ) -> bool {
         let started = time::ticks();
-        let opened = self
-            .check_hot(group, image, figures)
-            .and_then(|()| self.run_stubs(group, image))
-            .and_then(|()| self.run_hot(group, image, figures));
-        let gate = match opened {
-            Ok(()) => Gate::Open,
-            Err(e) => {
-                figures.note(alloc::format!("{}: {e}", image.path));
-                self.damaged |= e.is_damage();
-                Gate::Refused
-            }
-        };
-        self.hot_gates[group.number as usize] = gate;
-        if gate == Gate::Open {
-            figures.traces_reused += group.fragments.len() as u64;
-            self.prefill(group, image, ibl);
-            self.unlink_admitted(group);
+        let last = first + self.open_before(first).min(MOST_AHEAD);
+        let ready = (first..=last).map_while(|number| self.prepare(number, image, figures));
+        let ready: Vec<CodeGroup> = ready.collect();
+        let opened = self.let_run(&ready);
+        for group in &ready {
+            self.conclude(group, opened, image, figures, ibl);
         }
         figures.spent.relocate += time::ticks().saturating_sub(started);
-        gate == Gate::Open
+        self.hot_gates[first as usize] == Gate::Open
+    }
+
+    /// Number of groups that are open directly before group `number`.
+    fn open_before(&self, number: u32) -> u32 {
+        let before = self.hot_gates[..number as usize].iter().rev();
+        before.take_while(|gate| **gate == Gate::Open).count() as u32
+    }
+
+    /// Verifies a closed group and makes it fit its place; `None` if it is refused, or is none.
+    fn prepare(
+        &mut self,
+        number: u32,
+        image: Home<'_>,
+        figures: &mut Figures,
+    ) -> Option<CodeGroup> {
+        let group = self.unit.hot_group(number)?;
+        if self.hot_gates[number as usize] != Gate::Closed {
+            return None;
+        }
+        let ready = self
+            .check_hot(&group, image, figures)
+            .and_then(|()| self.fix_stubs(&group, image))
+            .and_then(|()| self.fix_hot(&group, image, figures));
+        match ready {
+            Ok(()) => Some(group),
+            Err(e) => {
+                self.refuse(number, e, image, figures);
+                None
+            }
+        }
+    }
+
+    fn refuse(&mut self, number: u32, why: Reject, image: Home<'_>, figures: &mut Figures) {
+        figures.note(alloc::format!("{}: {why}", image.path));
+        self.damaged |= why.is_damage();
+        self.hot_gates[number as usize] = Gate::Refused;
+    }
+
+    /// What follows from an attempt to let a prepared group run.
+    fn conclude(
+        &mut self,
+        group: &CodeGroup,
+        opened: Result<(), Reject>,
+        image: Home<'_>,
+        figures: &mut Figures,
+        ibl: &mut IblTable,
+    ) {
+        if let Err(e) = opened {
+            return self.refuse(group.number, e, image, figures);
+        }
+        self.hot_gates[group.number as usize] = Gate::Open;
+        figures.code_bytes_reused += u64::from(group.len);
+        figures.traces_reused += group.fragments.len() as u64;
+        self.prefill(group, image, ibl);
+        self.unlink_admitted(group);
     }
 
     fn group_bytes(&self, section: u64, group: &CodeGroup) -> &[u8] {
@@ -125,7 +176,7 @@ impl Bound {
                 self.bytes(start + u64::from(slots.start)..start + u64::from(slots.end)),
             )?;
         }
-        for cold in self.cold_groups_of(group)? {
+        for cold in self.cold_groups_of(&group.fragments)? {
             self.check_cold(&cold)?;
         }
         let mut buffer = [0; MAX_TRACE_BYTES];
@@ -145,7 +196,7 @@ impl Bound {
     }
 
     fn check_cold(&self, cold: &CodeGroup) -> Result<(), Reject> {
-        if self.cold_open[cold.number as usize] {
+        if self.cold_gates[cold.number as usize] != ColdGate::Closed {
             return Ok(());
         }
         self.unit.check_cold(
@@ -154,10 +205,10 @@ impl Bound {
         )
     }
 
-    /// The cold groups that hold the stubs of a hot group's fragments.
-    fn cold_groups_of(&self, group: &CodeGroup) -> Result<Vec<CodeGroup>, Reject> {
-        let first = self.unit.info(group.fragments.start)?;
-        let last = self.unit.info(group.fragments.end.saturating_sub(1))?;
+    /// The cold groups that hold the stubs of `fragments`.
+    fn cold_groups_of(&self, fragments: &Range<u32>) -> Result<Vec<CodeGroup>, Reject> {
+        let first = self.unit.info(fragments.start)?;
+        let last = self.unit.info(fragments.end.saturating_sub(1))?;
         let number = |off: u32| self.unit.cold_group_at(off).map(|g| g.number);
         let (Some(start), Some(end)) = (
             number(first.cold.start),
@@ -170,28 +221,36 @@ impl Bound {
             .collect())
     }
 
-    /// Rebases the slots, fixes the code if it lies elsewhere, and lets it run.
-    fn run_hot(
+    /// Rebases the slots, and fixes the code if it lies elsewhere.
+    fn fix_hot(
         &mut self,
         group: &CodeGroup,
         image: Home<'_>,
         figures: &mut Figures,
     ) -> Result<(), Reject> {
         self.rebase_slots(group, image, figures)?;
-        let start = self.hot() + u64::from(group.offset);
         if !self.geometry.fits(self.hot(), image.base) {
+            let start = self.hot() + u64::from(group.offset);
             let moved = MovedUnit::new(&self.unit, self.hot(), image.base);
             figures.relocations_applied +=
                 u64::from(fix(start, group.len, |bytes| moved.fix_hot(group, bytes))?);
         }
-        figures.code_bytes_reused += u64::from(group.len);
-        self.let_run(start, group)
+        Ok(())
     }
 
-    /// With the first group the tables before it, which nothing leads to: a mapping less.
-    fn let_run(&self, start: u64, group: &CodeGroup) -> Result<(), Reject> {
-        let before = if group.offset == 0 { self.addr } else { start };
-        make_executable(before, (start - before) as u32 + group.len)
+    /// Lets groups that lie one behind the other run, with their stubs: later it might not be
+    /// possible any more, as when the app has used up all mappings.
+    fn let_run(&mut self, groups: &[CodeGroup]) -> Result<(), Reject> {
+        let (Some(first), Some(last)) = (groups.first(), groups.last()) else {
+            return Ok(());
+        };
+        let fragments = first.fragments.start..last.fragments.end;
+        self.run_cold(&self.cold_groups_of(&fragments)?)?;
+        let start = self.hot() + u64::from(first.offset);
+        let end = self.hot() + u64::from(last.offset) + u64::from(last.len);
+        // With the first group the tables before it, which nothing leads to: a mapping less.
+        let start = if first.offset == 0 { self.addr } else { start };
+        make_executable(start, end - start)
     }
 
     /// Slots stay as they are in the file until code is admitted that has some.
@@ -244,33 +303,44 @@ impl Bound {
         };
         let opened = self
             .check_cold(&group)
-            .and_then(|()| self.run_cold(&group, image));
+            .and_then(|()| self.fix_cold(&group, image))
+            .and_then(|()| self.run_cold(&[group]));
         if let Err(e) = &opened {
             figures.note(alloc::format!("{}: {e}", image.path));
         }
         opened.is_ok()
     }
 
-    /// With its code a group's stubs: later it might not be possible any more, as when the
-    /// app has used up all mappings.
-    fn run_stubs(&mut self, group: &CodeGroup, image: Home<'_>) -> Result<(), Reject> {
-        for cold in self.cold_groups_of(group)? {
-            self.run_cold(&cold, image)?;
-        }
-        Ok(())
+    /// Fixes the stubs of a group if they lie elsewhere.
+    fn fix_stubs(&mut self, group: &CodeGroup, image: Home<'_>) -> Result<(), Reject> {
+        let stubs = self.cold_groups_of(&group.fragments)?;
+        stubs.iter().try_for_each(|cold| self.fix_cold(cold, image))
     }
 
-    fn run_cold(&mut self, group: &CodeGroup, image: Home<'_>) -> Result<(), Reject> {
-        if self.cold_open[group.number as usize] {
+    fn fix_cold(&mut self, group: &CodeGroup, image: Home<'_>) -> Result<(), Reject> {
+        if self.cold_gates[group.number as usize] != ColdGate::Closed {
             return Ok(());
         }
-        let start = self.cold() + u64::from(group.offset);
         if !self.geometry.fits(self.hot(), image.base) {
+            let start = self.cold() + u64::from(group.offset);
             let moved = MovedUnit::new(&self.unit, self.hot(), image.base);
             fix(start, group.len, |bytes| moved.fix_cold(group, bytes))?;
         }
-        make_executable(start, group.len)?;
-        self.cold_open[group.number as usize] = true;
+        self.cold_gates[group.number as usize] = ColdGate::Ready;
+        Ok(())
+    }
+
+    /// Lets stubs run: `groups`, which are ready, in their order.
+    fn run_cold(&mut self, groups: &[CodeGroup]) -> Result<(), Reject> {
+        let closed = |group: &&CodeGroup| self.cold_gates[group.number as usize] != ColdGate::Open;
+        let (Some(first), Some(last)) = (groups.iter().find(closed), groups.iter().rfind(closed))
+        else {
+            return Ok(());
+        };
+        let start = self.cold() + u64::from(first.offset);
+        let end = self.cold() + u64::from(last.offset) + u64::from(last.len);
+        make_executable(start, end - start)?;
+        self.cold_gates[first.number as usize..=last.number as usize].fill(ColdGate::Open);
         Ok(())
     }
 
@@ -302,7 +372,7 @@ fn fix(
     write(unsafe { core::slice::from_raw_parts_mut(start as *mut u8, len as usize) })
 }
 
-fn make_executable(start: u64, len: u32) -> Result<(), Reject> {
-    // SAFETY: nobody writes to the group from here on.
-    unsafe { mem::protect(start, u64::from(len), mem::RX) }.map_err(|_| Reject::Forbidden)
+fn make_executable(start: u64, len: u64) -> Result<(), Reject> {
+    // SAFETY: nobody writes to these groups from here on.
+    unsafe { mem::protect(start, len, mem::RX) }.map_err(|_| Reject::Forbidden)
 }

@@ -22,6 +22,15 @@ pub(super) enum Gate {
     Refused,
 }
 
+/// Whether a group of stubs may run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ColdGate {
+    Closed,
+    /// Verified, and fixed where it lies.
+    Ready,
+    Open,
+}
+
 /// See the module.
 #[derive(Debug)]
 pub struct Bound {
@@ -30,7 +39,7 @@ pub struct Bound {
     pub(super) addr: u64,
     pub(super) geometry: Geometry,
     pub(super) hot_gates: Vec<Gate>,
-    pub(super) cold_open: Vec<bool>,
+    pub(super) cold_gates: Vec<ColdGate>,
     /// Whether slots can be written to.
     pub(super) slots_open: bool,
     /// Hot offsets of fragments whose app bytes have changed since.
@@ -49,14 +58,14 @@ impl Bound {
         geometry: Geometry,
     ) -> Self {
         let hot_gates = alloc::vec![Gate::Closed; unit.hot_groups() as usize];
-        let cold_open = alloc::vec![false; unit.cold_groups() as usize];
+        let cold_gates = alloc::vec![ColdGate::Closed; unit.cold_groups() as usize];
         Self {
             name,
             unit,
             addr,
             geometry,
             hot_gates,
-            cold_open,
+            cold_gates,
             slots_open: false,
             killed: Vec::new(),
             damaged: false,
