@@ -29,7 +29,9 @@ pub const GOLDEN: i32 = 0x9e37_79b1_u32 as i32;
 /// See [`GOLDEN`].
 pub const SHIFT: u32 = 10;
 
-const FIRST: u64 = 4096;
+/// Entries of the first table. It is written to all over, so a program that has few targets must not
+/// touch many pages for them.
+const FIRST: u64 = 1024;
 /// Target of a removed entry: the lookup misses.
 const NOWHERE: u64 = 0;
 /// Entries behind the mask's reach, so that a probe needs no wrap.

@@ -3,8 +3,9 @@
 use crate::kernel;
 use core::ffi::CStr;
 
-/// Bytes of the longest path, its end included (`PATH_MAX`, limits.h).
-const MOST: usize = 4096;
+/// Bytes of the longest path, its end included. Longer ones (`PATH_MAX` is 4,096) are rare, and
+/// each path would touch a page of the stack.
+const MOST: usize = 512;
 
 /// A path.
 #[derive(Clone, Debug)]

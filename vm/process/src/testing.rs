@@ -72,7 +72,7 @@ pub(crate) fn thread(index: u32) -> &'static mut Thread {
     // SAFETY: just made, and known to no other code.
     let thread = unsafe { &mut *thread };
     thread.tid = 1000 + index as i32;
-    thread.begin_process(Process::new(Actions::inherited(0)));
+    thread.begin_process(Process::new(Actions::DEFAULT));
     thread
 }
 

@@ -19,7 +19,7 @@ use ppin_process::config::Config;
 use ppin_process::counters;
 use ppin_process::gate::{self, Lookups};
 use ppin_process::report::stats::Stats;
-use ppin_process::signal::{Actions, HOLD_FAULTS_TOO, kernel_mask, take_over};
+use ppin_process::signal::{Actions, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::{Process, Thread, Threads, reg};
 use ppin_process::vm::{self, Vm};
 
@@ -65,7 +65,7 @@ pub unsafe fn enter(
     let code = empty_cache(&config);
     let vm = new_vm(config, tool, arrived, thread, code);
     vm::init(vm, (runtime.start, runtime.end));
-    start(thread)
+    start(thread, boot.ignored)
 }
 
 /// The mechanisms of the compiler that are wanted and possible.
@@ -147,7 +147,7 @@ fn first_thread(
     thread.resume_pc = boot.entry_pc;
     thread.epoch = 1;
     thread.signals.mask = mask;
-    thread.begin_process(Process::new(Actions::inherited(boot.ignored)));
+    thread.begin_process(Process::new(Actions::DEFAULT));
     thread
 }
 
@@ -207,7 +207,8 @@ fn library(config: &Config, tool: &dyn Tool) -> Library {
     })
 }
 
-fn start(thread: &mut Thread) -> ! {
+/// Takes over the process and enters the program. `ignored`: see [`BootHeader::ignored`].
+fn start(thread: &mut Thread, ignored: u64) -> ! {
     thread.make_current();
     thread.signals.alt.untouched = true;
     vm::lock().begin_log();
@@ -219,7 +220,7 @@ fn start(thread: &mut Thread) -> ! {
     let tool = vm::lock().tool();
     tool.start(&host::EngineHost);
     tool.thread_start(&host::EngineHost, ThreadId(0));
-    take_over(&thread.process().actions);
+    thread.process().actions = Actions::taken_over(ignored);
     signals::set_mask(kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.
     unsafe { gate::enter_first() }

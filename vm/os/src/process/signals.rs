@@ -24,6 +24,16 @@ pub struct KernelSigaction {
     pub mask: SigSet,
 }
 
+impl KernelSigaction {
+    /// The default one of each signal.
+    pub const DEFAULT: Self = Self {
+        handler: 0,
+        flags: 0,
+        restorer: 0,
+        mask: 0,
+    };
+}
+
 /// Sets (if `new`) and gets the disposition of `signal`.
 ///
 /// # Safety

@@ -20,19 +20,36 @@ pub fn handled_at(address: u64) {
 pub struct Actions(pub [KernelSigaction; MAX_SIGNAL as usize + 1]);
 
 impl Actions {
-    /// Reads the dispositions that exec has left: default, or ignored. `ignored` are ignored
-    /// signals that the kernel does not know as such.
+    /// All default.
+    pub const DEFAULT: Self = Self([KernelSigaction::DEFAULT; MAX_SIGNAL as usize + 1]);
+
+    /// Takes over the dispositions that exec has left: default, or ignored. `ignored` are ignored
+    /// signals that the kernel does not know as such. The kernel's dispositions are installed; to
+    /// install one also tells what was there. Signals must be blocked.
     #[must_use]
-    pub fn inherited(ignored: SigSet) -> Self {
-        let mut actions = [KernelSigaction::default(); MAX_SIGNAL as usize + 1];
-        for (signal, action) in (0u32..).zip(&mut actions).skip(1) {
-            // SAFETY: only asks.
-            *action = unsafe { sigaction(signal, None) }.unwrap_or_default();
-            if ignored & bit(signal) != 0 {
-                action.handler = IGNORE;
-            }
+    pub fn taken_over(ignored: SigSet) -> Self {
+        let mut actions = Self::DEFAULT;
+        for signal in 1..=MAX_SIGNAL {
+            actions.take(signal, ignored & bit(signal) != 0);
         }
-        Self(actions)
+        actions
+    }
+
+    fn take(&mut self, signal: u32, ignored: bool) {
+        let ours = kernel_action(signal, &KernelSigaction::DEFAULT);
+        let changes = ours.handler != DEFAULT && UNCATCHABLE & bit(signal) == 0;
+        let new = Some(&ours).filter(|_| changes);
+        // SAFETY: the handler is the VM's signal handler.
+        let found = unsafe { sigaction(signal, new) }.unwrap_or_default();
+        let app = &mut self.0[signal as usize];
+        *app = found;
+        if ignored {
+            app.handler = IGNORE;
+        }
+        if app.handler == IGNORE {
+            // What has arrived since goes, too, as if it had been ignored all the time.
+            self.install(signal);
+        }
     }
 
     /// Signals that the app ignores, while the kernel has the VM's handler for them.
