@@ -19,6 +19,13 @@ use std::process::Command;
 /// Says that this process is called in place of rustc; its value is the workspace's root.
 const ROOT: &str = "PPIN_RUNTIME_ROOT";
 
+/// The runtime hashes a few hundred bytes at its start. To ask the processor whether it can do that
+/// faster takes longer than the hash, where a virtual machine answers.
+const SMALL_SHA2: [&str; 2] = [
+    "--cfg=sha2_backend=\"soft\"",
+    "--cfg=sha2_backend_soft=\"compact\"",
+];
+
 /// Lets `cargo` call this executable instead of rustc. Cargo keeps what it has compiled
 /// while the flags are the same: one of them tells how this file was when it did. The
 /// variable also stands for flags in the user's configuration, which do not get here.
@@ -26,9 +33,10 @@ pub fn stand_in(cargo: &mut Command, root: &Path) {
     let own = env::current_exe().expect("a build script knows its own path");
     let text = Sha256::digest(include_str!("rustc.rs"));
     let version: String = text[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-    let flag = format!("--cfg=ppin_rustc=\"{version}\"");
+    let own_version = format!("--cfg=ppin_rustc=\"{version}\"");
+    let flags = [&own_version, SMALL_SHA2[0], SMALL_SHA2[1]].join("\x1f");
     cargo.env("RUSTC_WRAPPER", own).env(ROOT, root);
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flag);
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags);
 }
 
 /// Whether this process is called in place of rustc.

@@ -318,7 +318,7 @@ fn thread() -> &'static mut Thread {
     let thread = Thread::create(0, 0, [0; _]).expect("there is memory");
     // SAFETY: just made, and known to no other code.
     let thread = unsafe { &mut *thread };
-    thread.begin_process(Process::new(Actions::inherited(0)));
+    thread.begin_process(Process::new(Actions::DEFAULT));
     thread
 }
 

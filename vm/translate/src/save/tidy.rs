@@ -13,10 +13,11 @@ use ppin_persist::paths::UnitName;
 use ppin_persist::{HEADER_LEN, Key, UnitFile, merge, merge_as};
 use ppin_store::Folder;
 
-/// Units that an image may have before small ones are merged.
-const MANY: usize = 8;
+/// Units that an image may have before small ones are merged: each costs every start that opens it
+/// some 8 us.
+const MANY: usize = 4;
 /// Smallest number of units that is worth merging.
-const WORTH: usize = 4;
+const WORTH: usize = 3;
 
 /// Units that an image may have before copies are looked for.
 const CROWD: usize = 32;
