@@ -22,6 +22,30 @@ fn stats_run(ppin: &Ppin, cmd: &Cmd, dir: &Path) -> (Outcome, Stats) {
     (outcome, Stats::one(&file))
 }
 
+/// The children of a shell run code that it never runs itself. What the first of them had to ask
+/// the VM for, the others find done.
+#[test]
+fn forked_children_profit_from_those_before_them() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let script = "for n in 1 2 3 4 5 6; do (echo $n); done";
+    let cmd = Cmd::new("/bin/sh").args(["-c", script]);
+    for _ in 0..3 {
+        ppin.wrap(&cmd).run_ok();
+    }
+    let file = scratch.path().join("stats");
+    let counted = ppin.with(&[&format!("--stats={}", file.display())]);
+    let outcome = counted.wrap(&cmd).run_ok();
+    assert_eq!(outcome.text(), "1\n2\n3\n4\n5\n6\n");
+    // Each child reports when it ends, and the shell waits for it.
+    let all = Stats::read(&file);
+    let entries: Vec<u64> = all.iter().map(|stats| stats.number("vm_entries")).collect();
+    let [first, .., last, _shell] = entries[..] else {
+        panic!("seven processes: {entries:?}");
+    };
+    assert!(2 * last < first, "{entries:?}");
+}
+
 /// Name, size, inode and mtime of every file below a folder.
 fn listing(dir: &Path) -> BTreeMap<String, (u64, u64, i64, i64)> {
     let mut found = BTreeMap::new();

@@ -11,6 +11,7 @@ use ppin_abi::context::Context;
 use ppin_abi::record::{ExitRec, Trap, TrapRec};
 use ppin_os::{filter, report, userfault};
 use ppin_process::gate::disp::scratch;
+use ppin_process::hints::Hint;
 use ppin_process::sampling;
 use ppin_process::signal::departure::Departure;
 use ppin_process::thread::{NEAR_PERIOD, Reason, Thread};
@@ -108,8 +109,17 @@ fn leave_exit(record: u64) -> CachePc {
     let in_use = vm.code().fresh_at(record).is_some() || vm.code().in_units(record);
     if in_use && may_link(&vm, entry) {
         vm.code_mut().link(record, &exit, entry);
+        note(&vm, Hint::Exit(record), entry);
     }
     entry
+}
+
+/// Tells the parent, if this is a forked child, what was asked for; in the parent `entry` can be
+/// found, too, if it lies in a unit.
+fn note(vm: &Vm, hint: Hint, entry: CachePc) {
+    if vm.code().in_units(entry.0) {
+        vm.hints().note(hint);
+    }
 }
 
 /// Whether a fragment may be linked to `entry`. The code behind a link must be valid until the link
@@ -129,6 +139,7 @@ fn indirect(thread: &mut Thread) -> CachePc {
     let entry = lookup(&mut vm, target, Context::CANONICAL);
     if may_link(&vm, entry) {
         vm.code_mut().link_indirect(target, entry);
+        note(&vm, Hint::Indirect(target.0), entry);
         bring_near(&mut vm, thread, target, entry);
     }
     entry

@@ -7,6 +7,7 @@
 //! gate/        the assembly between cache and VM; which system calls enter the VM
 //! translate    from a cache address to the app state; x87: the app's FPU instruction pointer
 //! app_code     executable memory of the app; ours: the runtime's own memory
+//! hints        what forked children had to ask for, told to their parent
 //! sequences    restartable sequences; counters, ended: what tools count; pending: held signals
 //! report/      reports, statistics, the log, crash reports; where they go
 //! config       the configuration that the launcher passes
@@ -21,6 +22,7 @@ pub mod config;
 pub mod counters;
 pub mod ended;
 pub mod gate;
+pub mod hints;
 pub mod ours;
 pub mod pending;
 pub mod report;

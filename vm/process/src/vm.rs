@@ -8,6 +8,7 @@ mod locked;
 
 use crate::config::Config;
 use crate::ended::Ended;
+use crate::hints::Hints;
 use crate::report::stats::Stats;
 use crate::sequences::Sequences;
 use crate::thread::{Thread, Threads};
@@ -33,6 +34,8 @@ pub struct Vm {
     ended: Ended,
     /// Restartable sequences.
     rseq: Sequences,
+    /// What forked children had to ask for.
+    hints: Hints,
     /// Statistics for `--stats`.
     stats: Stats,
     /// The error because of which lines of `--log` were lost.
@@ -111,6 +114,7 @@ impl Vm {
             threads,
             ended: Ended::default(),
             rseq: Sequences::default(),
+            hints: Hints::default(),
             stats,
             log_error: None,
             tool,
@@ -250,6 +254,17 @@ impl Vm {
         &mut self.rseq
     }
 
+    /// What forked children had to ask for.
+    #[must_use]
+    pub fn hints(&self) -> &Hints {
+        &self.hints
+    }
+
+    /// What forked children had to ask for, to take it.
+    pub fn hints_mut(&mut self) -> &mut Hints {
+        &mut self.hints
+    }
+
     /// The tool. It lives as long as the VM, and is not written to after it was configured, so
     /// callers need not keep the lock.
     #[must_use]
@@ -259,6 +274,7 @@ impl Vm {
 
     /// Resets the statistics, the log and the like in a forked child.
     pub fn reset_after_fork(&mut self) {
+        self.hints.in_child();
         self.stats = self.stats.of_child();
         self.code.forget_figures();
         self.config.started_ns = ppin_os::time::monotonic_ns();

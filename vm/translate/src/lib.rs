@@ -5,6 +5,7 @@
 //! compile      from app bytes to a fragment in the cache
 //! sequence/    restartable sequences, which are translated in one piece
 //! changes      invalidation when the app's code changes
+//! hints        what forked children had to ask for is done ahead
 //! save/        fresh fragments become unit files; flush: empties a full cache
 //! ```
 //! All functions here run under the VM lock. Signals and the app's system calls are the engine's.
@@ -14,6 +15,7 @@ extern crate alloc;
 pub mod changes;
 pub mod compile;
 mod flush;
+pub mod hints;
 mod lookup;
 mod predictable;
 pub mod save;

@@ -32,6 +32,19 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
     compile::compile(vm, pc, context).unwrap_or_else(|| lookup(vm, pc, context))
 }
 
+/// The translation of `pc` under `context` in the database's units, if code there is as ordinary
+/// as `context` says and nothing else takes its place.
+pub(crate) fn persisted(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+    let other = effective(vm, pc, context) != context
+        || sequence::entry(vm, pc, context).is_some()
+        || vm.code().known(pc, context).is_some();
+    if other {
+        None
+    } else {
+        find_persisted(vm, pc, context)
+    }
+}
+
 /// The translation of `pc` in the database's units.
 fn find_persisted(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let (code, library) = vm.code_and_library();

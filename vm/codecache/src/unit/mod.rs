@@ -6,6 +6,7 @@
 //! faults.
 
 mod admit;
+mod ahead;
 mod bound;
 mod find;
 mod library;
@@ -14,6 +15,7 @@ mod map;
 mod units;
 mod unlink;
 
+pub use ahead::KnownExit;
 pub use bound::Bound;
 pub use find::worth_opening;
 pub use library::{Databases, Library};

@@ -149,6 +149,13 @@ impl Shelf {
         )
     }
 
+    /// Addresses in the unit at which there is the record of an exit, and where that goes.
+    fn exit_at_every_address(&self) -> Vec<(u64, AppPc)> {
+        let (start, end) = self.units()[0].range();
+        let found = (start..end).filter_map(|at| Some((at, self.world.code.exit_at(at)?.target)));
+        found.collect()
+    }
+
     /// Where the branch of exit 0 of the fragment at `offset` leads.
     fn branch(&self, offset: u64) -> u64 {
         let (field, _, _) = self.exit(offset);
@@ -484,4 +491,29 @@ fn units_tell_what_they_hold_and_where_their_exits_lead() {
     );
     let (start, end) = unit.range();
     assert!(unit.contains(start) && !unit.contains(end) && end - start >= PAGE);
+}
+
+#[test]
+fn an_exit_is_known_by_the_address_of_its_record_and_by_no_other() {
+    let mut shelf = Shelf::holding(&[small(0, &[0x40]), small(0x80, &[0xc0])]);
+    shelf.find(0).expect("kept");
+    let records = [0, 0x80].map(|offset| (shelf.exit(offset).2, shelf.world.pc(offset + 0x40)));
+    assert_eq!(shelf.exit_at_every_address(), records);
+    for nowhere in [0, 1, u64::MAX] {
+        assert_eq!(shelf.world.code.exit_at(nowhere), None);
+        shelf.world.code.admit_ahead(nowhere);
+    }
+}
+
+#[test]
+fn a_group_is_admitted_ahead_if_it_may_run() {
+    let mut shelf = Shelf::holding(&[large(0, &[]), large(0x40, &[])]);
+    shelf.find(0).expect("kept");
+    let reused = |shelf: &Shelf| shelf.world.code.figures.traces_reused;
+    let before = reused(&shelf);
+    let other = shelf.entry(0x40).0;
+    shelf.world.code.admit_ahead(other);
+    assert_eq!(reused(&shelf), before + 1);
+    shelf.world.code.admit_ahead(other);
+    assert_eq!(reused(&shelf), before + 1, "it is open");
 }

@@ -10,6 +10,7 @@ use ppin_abi::boot::flag;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{Errno, c, peek};
 use ppin_process::gate::{self, Place, vmcall};
+use ppin_process::hints::Hint;
 use ppin_process::signal::native::Native;
 use ppin_process::signal::trap_flag::TRAP_TRACE;
 use ppin_process::signal::{FAULTS, HOLD_ALL, bit};
@@ -239,6 +240,8 @@ fn cache_fault(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: 
         if !vm.code_mut().admit(pc) {
             let (target, ctx) = vm.code().entry_of_refused(pc);
             redirect(thread, context, target, ctx);
+        } else {
+            vm.hints().note(Hint::Group(pc));
         }
         return true;
     }

@@ -8,12 +8,15 @@
 use crate::life::leave::gather;
 use crate::syscall::pages;
 use alloc::vec::Vec;
+use ppin_abi::boot::flag;
 use ppin_os::{Errno, Permit, c, filter, heap, lock, mem, peek, proc, signals, userfault};
+use ppin_process::counters;
 use ppin_process::gate::vmcall;
 use ppin_process::signal::held::Held;
 use ppin_process::signal::{HOLD_ALL, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::{Thread, reg};
-use ppin_process::{counters, vm};
+use ppin_process::vm::{self, Vm};
+use ppin_translate::hints;
 
 /// A request in the form of clone3(2); requests of other calls are converted to it.
 #[derive(Clone, Copy, Debug)]
@@ -175,6 +178,7 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let clears_handlers = request.clears_handlers;
     let before = signals::set_mask(HOLD_ALL);
     let mut vm = vm::lock();
+    learn(&mut vm);
     let result = heap::with_heap_locked(|heap| {
         userfault::fork([vm::word(), heap], || {
             // SAFETY: the child has its own copy of all memory, and goes on from here.
@@ -196,6 +200,16 @@ fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     }
     signals::set_mask(before);
     result
+}
+
+/// Does for the next child what earlier ones had to ask for.
+fn learn(vm: &mut Vm) {
+    // The VM makes no calls that the app did not ask for under filters of its own, and each entry
+    // begins a trace where instructions are counted from there.
+    if !vm.is_filtered() && vm.config().flags & flag::LOCKSTEP == 0 {
+        hints::follow(vm);
+        vm.hints_mut().before_fork();
+    }
 }
 
 /// Sets up the VM in the child of a fork: it has one thread, and nothing to report yet.

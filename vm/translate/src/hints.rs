@@ -1,0 +1,35 @@
+//! Follows the hints of forked children: admits, links and looks up what they had to ask for.
+//!
+//! A hint is not believed: a child may be hostile. Each is looked up as if this process had come
+//! there itself, but nothing is translated for it.
+
+use crate::lookup::persisted;
+use ppin_abi::addr::AppPc;
+use ppin_abi::context::Context;
+use ppin_process::hints::Hint;
+use ppin_process::vm::Vm;
+
+/// Follows what children have noted since the last time.
+pub fn follow(vm: &mut Vm) {
+    for hint in vm.hints_mut().take() {
+        match hint {
+            Hint::Group(addr) => vm.code_mut().admit_ahead(addr),
+            Hint::Exit(record) => link(vm, record),
+            Hint::Indirect(pc) => link_indirect(vm, AppPc(pc)),
+        }
+    }
+}
+
+fn link(vm: &mut Vm, record: u64) {
+    if let Some(exit) = vm.code().exit_at(record)
+        && let Some(entry) = persisted(vm, exit.target, exit.context)
+    {
+        vm.code_mut().link(record, &exit.record, entry);
+    }
+}
+
+fn link_indirect(vm: &mut Vm, target: AppPc) {
+    if let Some(entry) = persisted(vm, target, Context::CANONICAL) {
+        vm.code_mut().link_indirect(target, entry);
+    }
+}
