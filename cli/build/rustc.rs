@@ -21,10 +21,7 @@ const ROOT: &str = "PPIN_RUNTIME_ROOT";
 
 /// The runtime hashes a few hundred bytes at its start. To ask the processor whether it can do that
 /// faster takes longer than the hash, where a virtual machine answers.
-const SMALL_SHA2: [&str; 2] = [
-    "--cfg=sha2_backend=\"soft\"",
-    "--cfg=sha2_backend_soft=\"compact\"",
-];
+const SOFT_SHA2: &str = "--cfg=sha2_backend=\"soft\"";
 
 /// Lets `cargo` call this executable instead of rustc. Cargo keeps what it has compiled
 /// while the flags are the same: one of them tells how this file was when it did. The
@@ -34,7 +31,7 @@ pub fn stand_in(cargo: &mut Command, root: &Path) {
     let text = Sha256::digest(include_str!("rustc.rs"));
     let version: String = text[..8].iter().map(|byte| format!("{byte:02x}")).collect();
     let own_version = format!("--cfg=ppin_rustc=\"{version}\"");
-    let flags = [&own_version, SMALL_SHA2[0], SMALL_SHA2[1]].join("\x1f");
+    let flags = [&own_version, SOFT_SHA2].join("\x1f");
     cargo.env("RUSTC_WRAPPER", own).env(ROOT, root);
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags);
 }

@@ -11,7 +11,8 @@ use ppin_persist::trust::{Kind, judge};
 /// or is named in a way that must be understood first.
 pub(crate) fn find(stack: &Stack, named: Option<&CStr>) -> Option<Path> {
     let path = match named {
-        Some(path) => Path::of(&[path.to_bytes()]),
+        Some(path) if path.to_bytes().starts_with(b"/") => Path::of(&[path.to_bytes()]),
+        Some(path) => Path::of(&[Path::of_directory()?.bytes(), b"/", path.to_bytes()]),
         None => Path::of(&default_database(|name| {
             stack.variable(name).map(CStr::to_bytes)
         })?),
@@ -60,6 +61,21 @@ mod tests {
         ] {
             assert!(!is_plain(path), "{path:?}");
         }
+    }
+
+    #[test]
+    fn a_relative_path_is_sought_in_the_current_directory() {
+        let here = std::env::current_dir().unwrap();
+        let folder = tempfile::tempdir_in(&here).unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
+        let name = folder.path().file_name().unwrap().to_str().unwrap();
+        let name = std::ffi::CString::new(name).unwrap();
+        let made = Made::new(&["ppin"], &[]);
+        let found = find(&made.stack(), Some(&name)).unwrap();
+        assert_eq!(
+            found.text().to_str().unwrap(),
+            folder.path().to_str().unwrap()
+        );
     }
 
     #[test]

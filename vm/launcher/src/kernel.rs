@@ -9,9 +9,9 @@
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
 use ppin_inject::sys::nr::{
-    __NR_close, __NR_faccessat2, __NR_geteuid, __NR_newfstatat, __NR_openat, __NR_prlimit64,
-    __NR_read, __NR_readlink, AT_EACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW, O_CLOEXEC, O_NONBLOCK,
-    O_RDONLY, RLIMIT_AS, RLIMIT_DATA, X_OK, rlimit64, stat,
+    __NR_close, __NR_faccessat2, __NR_getcwd, __NR_geteuid, __NR_newfstatat, __NR_openat,
+    __NR_prlimit64, __NR_read, __NR_readlink, AT_EACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW, O_CLOEXEC,
+    O_NONBLOCK, O_RDONLY, RLIMIT_AS, RLIMIT_DATA, X_OK, rlimit64, stat,
 };
 use ppin_inject::sys::{Args, check, syscall};
 use ppin_inject::{Launch, launch_once};
@@ -88,6 +88,13 @@ pub(crate) fn read_head(path: &CStr, head: &mut [u8]) -> Option<usize> {
 pub(crate) fn read_link(path: &CStr, to: &mut [u8]) -> Option<usize> {
     let args = [at(path), to.as_mut_ptr() as usize, to.len(), 0, 0, 0];
     call(__NR_readlink, args)
+}
+
+/// Writes the path of the current directory, with the byte that ends it; how many bytes. It does
+/// not begin with a slash if the directory cannot be reached from the root.
+pub(crate) fn current_directory(to: &mut [u8]) -> Option<usize> {
+    let args = [to.as_mut_ptr() as usize, to.len(), 0, 0, 0, 0];
+    call(__NR_getcwd, args)
 }
 
 /// The effective user id.

@@ -44,6 +44,14 @@ impl Path {
         (path.len < MOST - 1).then_some(path)
     }
 
+    /// The current directory.
+    pub(crate) fn of_directory() -> Option<Self> {
+        let mut path = Self::EMPTY;
+        // The kernel counts the byte that ends it.
+        path.len = kernel::current_directory(&mut path.bytes)?.checked_sub(1)?;
+        Some(path)
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
