@@ -39,7 +39,7 @@ mod tests {
     fn every_tool_is_found_by_its_name() {
         for tool in all() {
             let found = by_name(tool.name()).unwrap();
-            assert_eq!(found.summary(), tool.summary());
+            assert_eq!(found.about(), tool.about());
         }
         assert!(by_name("nothing").is_none());
     }

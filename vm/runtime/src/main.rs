@@ -8,7 +8,6 @@ extern crate alloc;
 
 #[cfg(feature = "engine")]
 mod engine;
-mod memory;
 #[cfg(feature = "native-smoke")]
 mod native;
 mod panic;
@@ -17,6 +16,8 @@ mod panic;
 use engine::Engine as Program;
 #[cfg(all(feature = "native-smoke", not(feature = "engine")))]
 use native::Native as Program;
+
+ppin_door::c_names!();
 
 #[global_allocator]
 static HEAP: ppin_os::heap::Heap = ppin_os::heap::Heap;

@@ -1,19 +1,23 @@
-//! The memory routines that compiled Rust calls by their C names.
+//! The memory routines that compiled Rust calls by their C names, for objects that are linked
+//! without a C library: tools, and the runtime. [`crate::c_names`] gives them the names.
 //!
 //! # Safety
 //!
 //! Contracts are C's. Bodies are string instructions and small asm loops, because
 //! a loop written in Rust may be compiled into a call of the routine itself.
 
+#![allow(unsafe_code)]
+
 use core::arch::asm;
 
 /// Up to this length, copying two overlapping words is faster than a string instruction.
 const SMALL: usize = 16;
 
+/// C's `memcpy`.
+///
 /// # Safety
 /// As C's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
+pub unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
     // SAFETY: the caller's contract; both words lie within `len`.
     unsafe {
         if (8..=SMALL).contains(&len) {
@@ -32,10 +36,11 @@ unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, len: usize) -> *mut u8
     to
 }
 
+/// C's `memmove`.
+///
 /// # Safety
 /// As C's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
+pub unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
     if (to as usize).wrapping_sub(from as usize) >= len {
         // SAFETY: a forward copy never reads what it has written.
         return unsafe { memcpy(to, from, len) };
@@ -66,10 +71,11 @@ unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *mut u
     to
 }
 
+/// C's `memset`.
+///
 /// # Safety
 /// As C's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memset(to: *mut u8, byte: i32, len: usize) -> *mut u8 {
+pub unsafe extern "C" fn memset(to: *mut u8, byte: i32, len: usize) -> *mut u8 {
     // SAFETY: the caller's contract.
     unsafe {
         asm!(
@@ -81,10 +87,11 @@ unsafe extern "C" fn memset(to: *mut u8, byte: i32, len: usize) -> *mut u8 {
     to
 }
 
+/// C's `memcmp`.
+///
 /// # Safety
 /// As C's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn memcmp(left: *const u8, right: *const u8, len: usize) -> i32 {
+pub unsafe extern "C" fn memcmp(left: *const u8, right: *const u8, len: usize) -> i32 {
     let mut at = 0;
     // SAFETY: the caller's contract; `at + 8 <= len`.
     unsafe {
@@ -112,18 +119,20 @@ unsafe extern "C" fn memcmp(left: *const u8, right: *const u8, len: usize) -> i3
     0
 }
 
+/// C's `bcmp`.
+///
 /// # Safety
 /// As C's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn bcmp(left: *const u8, right: *const u8, len: usize) -> i32 {
+pub unsafe extern "C" fn bcmp(left: *const u8, right: *const u8, len: usize) -> i32 {
     // SAFETY: the caller's contract.
     unsafe { memcmp(left, right, len) }
 }
 
+/// C's `strlen`.
+///
 /// # Safety
 /// As C's.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn strlen(text: *const u8) -> usize {
+pub unsafe extern "C" fn strlen(text: *const u8) -> usize {
     let end: *const u8;
     // SAFETY: the caller's contract.
     unsafe {
@@ -138,4 +147,30 @@ unsafe extern "C" fn strlen(text: *const u8) -> usize {
         );
     }
     end as usize - text as usize
+}
+
+/// Gives the routines their names of C, in an executable or shared object that is linked without
+/// a C library. Other objects do not see the names.
+#[macro_export]
+macro_rules! c_names {
+    () => {
+        core::arch::global_asm!(
+            ".pushsection .text.ppin_c_names, \"ax\"",
+            ".globl memcpy, memmove, memset, memcmp, bcmp, strlen",
+            ".hidden memcpy, memmove, memset, memcmp, bcmp, strlen",
+            "memcpy: jmp {memcpy}",
+            "memmove: jmp {memmove}",
+            "memset: jmp {memset}",
+            "memcmp: jmp {memcmp}",
+            "bcmp: jmp {bcmp}",
+            "strlen: jmp {strlen}",
+            ".popsection",
+            memcpy = sym $crate::memory::memcpy,
+            memmove = sym $crate::memory::memmove,
+            memset = sym $crate::memory::memset,
+            memcmp = sym $crate::memory::memcmp,
+            bcmp = sym $crate::memory::bcmp,
+            strlen = sym $crate::memory::strlen,
+        );
+    };
 }
