@@ -1,4 +1,5 @@
-//! The runtime ELF that this executable carries.
+//! What this executable carries for programs: the runtime ELF, and the objects of the bundled
+//! tools.
 
 use ppin_abi::boot::RuntimeSpan;
 
@@ -11,7 +12,31 @@ static RUNTIME: &Pages<[u8]> = &Pages(*include_bytes!(concat!(env!("OUT_DIR"), "
 /// SHA-256 of the runtime ELF: the engine's identity in the keys of persisted code.
 pub const ENGINE_ID: [u8; 32] = include!(concat!(env!("OUT_DIR"), "/engine_id.in"));
 
-/// Where it lies in this executable.
+/// A tool that comes with ppin.
+pub struct Bundled {
+    /// Its name, as its own description has it.
+    pub name: &'static str,
+    pages: &'static Pages<[u8]>,
+    /// SHA-256 of its object.
+    pub hash: [u8; 32],
+}
+
+impl Bundled {
+    /// Its object.
+    pub fn bytes(&self) -> &'static [u8] {
+        &self.pages.0
+    }
+
+    /// Where that lies in this executable.
+    pub fn span(&self) -> Option<RuntimeSpan> {
+        ppin_inject::embedded_span(self.bytes())
+    }
+}
+
+/// The bundled tools, by name.
+pub static TOOLS: &[Bundled] = &include!(concat!(env!("OUT_DIR"), "/tools.in"));
+
+/// Where the runtime lies in this executable.
 pub fn span() -> Option<RuntimeSpan> {
     ppin_inject::embedded_span(&RUNTIME.0)
 }

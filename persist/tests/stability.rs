@@ -26,7 +26,7 @@ const GOLDEN: (u32, usize, u64) = (3, 29472, 0x21cb_50d3_b6fd_45c4);
 
 #[test]
 fn keys_are_what_they_always_were() {
-    let tool = tool_key(b"bbcount", b"a=1\nb=2", b"");
+    let tool = tool_key(&[([5; 32], "a=1\nb=2".into())], b"");
     assert_eq!(ppin_persist::paths::to_hex(&tool[..8]), TOOL);
 }
 

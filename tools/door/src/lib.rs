@@ -46,4 +46,4 @@ mod several;
 pub mod table;
 
 pub use outside::{Plugged, opcodes};
-pub use several::{Several, TooMany, joined};
+pub use several::{Several, TooMany, identity, joined};

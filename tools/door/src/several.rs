@@ -18,6 +18,7 @@ use ppin_api::{
     About, Call, Counter, GLOBAL_COUNTERS, Host, ImageInfo, Report, Routine, RoutineId, ThreadId,
     Tool, ToolImage, Trace,
 };
+use ppin_plugin::Chosen;
 use shifted::Shifted;
 
 /// Any number of configured tools. None of them: what translation alone does, under the name
@@ -113,6 +114,17 @@ pub fn joined(mut tools: Vec<Box<dyn Tool>>) -> Result<Box<dyn Tool>, TooMany> {
         return Ok(only);
     }
     Ok(Box::new(Several::new(tools)?))
+}
+
+/// What the key of persisted code holds of `tool`, which was chosen so: the hash of its object,
+/// and the knobs that change what it inserts.
+#[must_use]
+pub fn identity(chosen: &Chosen, tool: &dyn Tool) -> ([u8; 32], String) {
+    let changes = |name: &str| {
+        let mut knobs = tool.knobs().iter();
+        knobs.any(|knob| knob.changes_code && knob.name == name)
+    };
+    (chosen.hash, chosen.changing(changes))
 }
 
 fn about(parts: &[Part]) -> &'static About {

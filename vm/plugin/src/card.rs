@@ -47,13 +47,25 @@ impl Card {
     /// # Errors
     /// Why the object is not a tool that this ppin can run.
     pub fn read(object: &Object<'_>, opcodes: u64) -> Result<Self, Refusal> {
-        // At base 0 an address is an offset.
         let mut memory = alloc::vec![0; object.span() as usize];
         object.lay_out(&mut memory, 0);
+        Self::of_laid_out(object, opcodes, &memory, 0)
+    }
+
+    /// The same, of an object that was laid out in `memory` for address `base`.
+    ///
+    /// # Errors
+    /// Those of [`Self::read`].
+    pub fn of_laid_out(
+        object: &Object<'_>,
+        opcodes: u64,
+        memory: &[u8],
+        base: u64,
+    ) -> Result<Self, Refusal> {
         let at = usize::try_from(object.door()).map_err(|_| Refusal::NoDoor)?;
         let table = memory.get(at..).ok_or(Refusal::NoDoor)?;
-        let table = judged(table, object, opcodes)?;
-        let reader = Reader { memory: &memory };
+        let table = judged(table, object, opcodes, base)?;
+        let reader = Reader { memory, base };
         Ok(Self {
             name: reader.name(table, door::AT_NAME)?,
             summary: reader.text(table, door::AT_SUMMARY)?,
@@ -63,7 +75,12 @@ impl Card {
 }
 
 /// The door's own bytes, if its version is ours and its functions are code.
-fn judged<'m>(table: &'m [u8], object: &Object<'_>, opcodes: u64) -> Result<&'m [u8], Refusal> {
+fn judged<'m>(
+    table: &'m [u8],
+    object: &Object<'_>,
+    opcodes: u64,
+    base: u64,
+) -> Result<&'m [u8], Refusal> {
     if !object.door().is_multiple_of(8) || !table.starts_with(&door::MAGIC) {
         return Err(Refusal::NoDoor);
     }
@@ -79,7 +96,7 @@ fn judged<'m>(table: &'m [u8], object: &Object<'_>, opcodes: u64) -> Result<&'m 
     }
     let functions = table.get(door::AT_FUNCTIONS..).unwrap_or_default();
     let mut functions = functions.chunks(8).map(|word| u64_at(word, 0));
-    match functions.all(|at| at.is_some_and(|at| object.is_code(at))) {
+    match functions.all(|at| at.is_some_and(|at| object.is_code(at.wrapping_sub(base)))) {
         true => Ok(table),
         false => Err(Refusal::Card("a function is not code")),
     }
@@ -88,6 +105,7 @@ fn judged<'m>(table: &'m [u8], object: &Object<'_>, opcodes: u64) -> Result<&'m 
 /// Reads data that the door points to.
 struct Reader<'m> {
     memory: &'m [u8],
+    base: u64,
 }
 
 impl<'m> Reader<'m> {
@@ -95,6 +113,7 @@ impl<'m> Reader<'m> {
         if len == 0 {
             return Ok(&[]);
         }
+        let at = at.wrapping_sub(self.base);
         let range = at.checked_add(len).map(|end| at as usize..end as usize);
         let bytes = range.and_then(|range| self.memory.get(range));
         bytes.ok_or(Refusal::Card("a text lies outside the object"))

@@ -6,6 +6,7 @@
 //! laid_out  segments in memory, relocated to an address
 //! card      name, summary and knobs, read from the door without running the tool
 //! door      where the door keeps what is read here
+//! chosen    the tools of a run, as texts carry them
 //! refusal   why a file is refused, in a sentence
 //! ```
 //!
@@ -19,6 +20,7 @@
 extern crate alloc;
 
 mod card;
+pub mod chosen;
 pub mod door;
 mod dynamic;
 mod laid_out;
@@ -26,6 +28,7 @@ mod object;
 mod refusal;
 
 pub use card::{Card, KnobCard};
+pub use chosen::Chosen;
 pub use laid_out::Protection;
 pub use object::{MAX_FILE, Object, Rights, Segment};
 pub use refusal::Refusal;

@@ -52,8 +52,7 @@ pub(crate) fn config() -> Config {
         db: String::new(),
         db_stack: Vec::new(),
         note: String::new(),
-        tool: String::from("none"),
-        knobs: Vec::new(),
+        tools: Vec::new(),
         output: String::new(),
         stats: String::new(),
         log: String::new(),
@@ -85,8 +84,7 @@ pub(crate) fn vm_of(config: Config, thread: &mut Thread) -> Vm {
         writes: true,
         flags: 0,
         engine: [0; 32],
-        tool: String::new(),
-        knobs: String::new(),
+        tools: Vec::new(),
         optimize: Optimize::ALL,
     });
     let code = CodeCache::new(1 << 20, table);

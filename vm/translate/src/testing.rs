@@ -338,8 +338,7 @@ fn config(db: Option<&Path>, flags: u32) -> Config {
         db,
         db_stack: Vec::new(),
         note: String::new(),
-        tool: String::from("none"),
-        knobs: Vec::new(),
+        tools: Vec::new(),
         output: String::new(),
         stats: String::new(),
         log: String::new(),
@@ -358,8 +357,7 @@ fn library(config: &Config) -> Library {
         writes: true,
         flags: config.flags,
         engine: config.engine_id,
-        tool: config.tool.clone(),
-        knobs: String::new(),
+        tools: Vec::new(),
         optimize: Optimize::ALL,
     })
 }
