@@ -45,5 +45,8 @@ mod outside;
 mod several;
 pub mod table;
 
+#[cfg(test)]
+mod tests;
+
 pub use outside::{Plugged, opcodes};
 pub use several::{Several, TooMany, identity, joined};

@@ -68,11 +68,13 @@ fn filled_in(text: &str, name: &str, sdk: &str) -> String {
         .replace("\"../testing\"", &quoted(&testing.to_string_lossy()))
 }
 
-/// `my-tool` becomes `MyTool`.
+/// `my-tool` becomes `MyTool`, and `counter` becomes `CounterTool`: the API has types of many
+/// plain words.
 fn type_name(name: &str) -> String {
     let words = name.split(['-', '_']).filter(|word| !word.is_empty());
+    let words = words.filter(|word| *word != "tool");
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
-    words.map(capital).collect()
+    words.map(capital).collect::<String>() + "Tool"
 }
 
 fn is_name(name: &str) -> bool {
@@ -122,8 +124,9 @@ mod tests {
         for name in ["", "1a", "A", "a b", "a/b", "-a", "ä"] {
             assert!(!is_name(name), "{name}");
         }
-        assert_eq!(type_name("my-big_tool2"), "MyBigTool2");
-        assert_eq!(type_name("a--b_"), "AB");
+        assert_eq!(type_name("my-tool"), "MyTool");
+        assert_eq!(type_name("my-big_counter2"), "MyBigCounter2Tool");
+        assert_eq!(type_name("a--b_"), "ABTool");
     }
 
     #[test]

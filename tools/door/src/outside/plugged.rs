@@ -45,14 +45,26 @@ impl Plugged {
     ) -> Self {
         // SAFETY: the caller's contract; the door lies there.
         let door = unsafe { &*((base + object.door()) as *const Door) };
+        let about = about::about(card);
+        let image = (base, read_only(object, base));
+        Self::through(door, about, image, services)
+    }
+
+    /// The tool behind `door`, whose object lies at a base, with these read-only pieces.
+    pub(crate) fn through(
+        door: &Door,
+        about: &'static About,
+        (base, pieces): (u64, Vec<(u64, &'static [u8])>),
+        services: &'static Services,
+    ) -> Self {
         let functions = door.functions;
         let mut tool = Self {
-            about: about::about(card),
+            about,
             this: (functions.open)(services),
             functions,
             routines: &[],
             base,
-            pieces: read_only(object, base),
+            pieces,
         };
         tool.learn_routines();
         tool
