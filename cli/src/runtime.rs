@@ -58,16 +58,19 @@ mod tests {
 
     /// Where it was built must not be in its bytes: they are its identity.
     #[test]
-    fn the_runtime_names_no_folder_of_this_machine() {
+    fn runtime_and_tools_name_no_folder_of_this_machine() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
         let cargo = env::var_os("CARGO_HOME").map(PathBuf::from).or(home);
         let folders = [here.parent().map(Path::to_owned), cargo];
         let words = folders.iter().flatten().map(|path| path.as_os_str());
         for word in words.chain(["registry/src".as_ref(), "rustlib/src".as_ref()]) {
-            let mut places = RUNTIME.0.windows(word.len());
-            let found = places.any(|bytes| bytes == word.as_encoded_bytes());
-            assert!(!found, "{}", word.display());
+            let tools = TOOLS.iter().map(Bundled::bytes);
+            for carried in tools.chain([&RUNTIME.0]) {
+                let mut places = carried.windows(word.len());
+                let found = places.any(|bytes| bytes == word.as_encoded_bytes());
+                assert!(!found, "{}", word.display());
+            }
         }
         // Names of source files, for messages about failures, are there.
         let place = b"vm/engine/src/";

@@ -68,7 +68,8 @@ impl Tool for MyTool {
         let _ = match report.format() {
             Format::Human => {
                 let (part, share) = (Grouped(part), Share { part, whole });
-                let text = format_args!("  {part} of {} branches taken ({share})\n", Grouped(whole));
+                let text =
+                    format_args!("  {part} of {} branches taken ({share})\n", Grouped(whole));
                 report::human(self, host, report, text)
             }
             Format::Json => report::json(self, host, report, |o| {

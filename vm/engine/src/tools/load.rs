@@ -41,8 +41,8 @@ pub(crate) struct Loaded {
 }
 
 /// Loads the tools of the run. `carrier` is the ppin executable.
-pub(crate) fn load(chosen: &[Chosen], carrier: &File) -> Loaded {
-    let contents: Vec<_> = chosen.iter().map(|tool| contents(tool, carrier)).collect();
+pub(crate) fn load(chosen: &[Chosen], carrier: File) -> Loaded {
+    let contents = contents(chosen, carrier);
     let objects: Vec<_> = contents.iter().zip(chosen).map(parsed).collect();
     let room: u64 = objects.iter().map(Object::span).sum();
     let mut base = room_for(room);
@@ -76,14 +76,27 @@ fn room_for(len: u64) -> u64 {
     }
 }
 
-/// The bytes of the tool's object, those that the run was started with.
-fn contents(tool: &Chosen, carrier: &File) -> Vec<u8> {
-    let read = match Chosen::is_path(&tool.name) {
-        true => by_path(&tool.name),
-        false => bundled(tool.place, carrier),
+/// The bytes of the tools' objects. The carrier is closed before another file is opened: the
+/// program may be allowed one more descriptor only.
+fn contents(chosen: &[Chosen], carrier: File) -> Vec<Vec<u8>> {
+    let carried = |tool: &Chosen| match Chosen::is_path(&tool.name) {
+        true => Vec::new(),
+        false => bundled(tool.place, &carrier).unwrap_or_else(|why| refuse(tool, &why)),
     };
-    let bytes = read.unwrap_or_else(|why| refuse(tool, &why));
-    if Chosen::is_path(&tool.name) && ppin_persist::object_hash(&bytes) != tool.hash {
+    let mut contents: Vec<_> = chosen.iter().map(carried).collect();
+    drop(carrier);
+    for (tool, bytes) in chosen.iter().zip(&mut contents) {
+        if Chosen::is_path(&tool.name) {
+            *bytes = unchanged(tool);
+        }
+    }
+    contents
+}
+
+/// The bytes of the file of a tool, those that the run was started with.
+fn unchanged(tool: &Chosen) -> Vec<u8> {
+    let bytes = by_path(&tool.name).unwrap_or_else(|why| refuse(tool, &why));
+    if ppin_persist::object_hash(&bytes) != tool.hash {
         refuse(tool, &"it has changed since the run was started");
     }
     bytes
