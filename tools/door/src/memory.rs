@@ -150,7 +150,8 @@ pub unsafe extern "C" fn strlen(text: *const u8) -> usize {
 }
 
 /// Gives the routines their names of C, in an executable or shared object that is linked without
-/// a C library. Other objects do not see the names.
+/// a C library. Other objects do not see the names. Two more names are wanted by precompiled
+/// `core`, and never called, since panics abort: `rust_eh_personality` and `_Unwind_Resume`.
 #[macro_export]
 macro_rules! c_names {
     () => {
@@ -158,12 +159,16 @@ macro_rules! c_names {
             ".pushsection .text.ppin_c_names, \"ax\"",
             ".globl memcpy, memmove, memset, memcmp, bcmp, strlen",
             ".hidden memcpy, memmove, memset, memcmp, bcmp, strlen",
+            ".globl rust_eh_personality, _Unwind_Resume",
+            ".hidden rust_eh_personality, _Unwind_Resume",
             "memcpy: jmp {memcpy}",
             "memmove: jmp {memmove}",
             "memset: jmp {memset}",
             "memcmp: jmp {memcmp}",
             "bcmp: jmp {bcmp}",
             "strlen: jmp {strlen}",
+            "rust_eh_personality:",
+            "_Unwind_Resume: ud2",
             ".popsection",
             memcpy = sym $crate::memory::memcpy,
             memmove = sym $crate::memory::memmove,

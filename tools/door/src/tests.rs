@@ -7,7 +7,6 @@ use ppin_api::{
     Routine, RoutineId, ThreadId, Tool, Trace,
 };
 use ppin_testing::{Process, Sample};
-use std::fmt::Write;
 use std::sync::Mutex;
 
 /// Notes what it is told, in a file and in its report.
@@ -208,11 +207,7 @@ fn outcome(tool: &dyn Tool) -> (String, String, Option<String>) {
 fn all_that_crosses_arrives() {
     let direct = outcome(&Probe::default());
     assert!(direct.0.contains("load ImageInfo") && direct.1.contains("fork 1001"));
-    assert!(
-        direct.0.contains("TWO") || direct.0.lines().count() > 40,
-        "{}",
-        direct.0
-    );
+    assert!(direct.0.lines().count() > 30, "{}", direct.0);
     assert_eq!(outcome(&plugged()), direct);
 }
 

@@ -1,7 +1,7 @@
 //! What makes an object of a tool: [`crate::tool`].
 
 pub use ppin_door::c_names;
-pub use ppin_door::inside::heap::{Heap, panic, stop};
+pub use ppin_door::inside::heap::{Heap, panic};
 pub use ppin_door::table::{Door, KnobRow, knob_rows};
 
 /// Makes a crate of type `cdylib` the object of tool `$tool`, which implements `Tool` and `Default`
@@ -36,20 +36,6 @@ macro_rules! tool {
         #[panic_handler]
         fn ppin_panic(info: &core::panic::PanicInfo<'_>) -> ! {
             $crate::plugin::panic(info)
-        }
-
-        /// Named by precompiled `core`, never called: panics abort.
-        #[cfg(not(test))]
-        #[allow(unsafe_code)]
-        #[unsafe(no_mangle)]
-        extern "C" fn rust_eh_personality() {}
-
-        /// Named by precompiled `core`, never called: panics abort.
-        #[cfg(not(test))]
-        #[allow(unsafe_code, non_snake_case)]
-        #[unsafe(no_mangle)]
-        extern "C" fn _Unwind_Resume() -> ! {
-            $crate::plugin::stop()
         }
 
         #[cfg(not(test))]

@@ -61,10 +61,20 @@ struct Line {
 impl Write for Line {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let room = &mut self.text[self.used..];
-        let len = text.floor_char_boundary(room.len().min(text.len()));
+        let len = room.len().min(text.len());
         room[..len].copy_from_slice(&text.as_bytes()[..len]);
         self.used += len;
         Ok(())
+    }
+}
+
+impl Line {
+    /// Its text, up to a character that was cut off.
+    fn text(&self) -> &str {
+        let whole = &self.text[..self.used];
+        let text = core::str::from_utf8(whole);
+        let cut = text.map_err(|error| core::str::from_utf8(&whole[..error.valid_up_to()]));
+        cut.unwrap_or_else(Result::unwrap_or_default)
     }
 }
 
@@ -79,14 +89,8 @@ pub fn panic(info: &PanicInfo<'_>) -> ! {
         let _ = write!(line, " ({}:{})", place.file(), place.line());
     }
     if let Some(services) = services() {
-        let text = core::str::from_utf8(&line.text[..line.used]);
-        (services.fail)(Text::of(text.unwrap_or_default()));
+        (services.fail)(Text::of(line.text()));
     }
-    stop()
-}
-
-/// The end where there is nobody to tell.
-pub fn stop() -> ! {
-    // SAFETY: an instruction that faults.
+    // SAFETY: an instruction that faults: there is nobody to tell.
     unsafe { core::arch::asm!("ud2", options(noreturn)) }
 }

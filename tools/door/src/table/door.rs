@@ -119,11 +119,12 @@ pub const fn knob_rows<const N: usize>(knobs: &'static [Knob]) -> [KnobRow; N] {
             writes_file,
         } = knobs[n];
         let changes = changes_code as u64 * door::CHANGES_CODE;
+        let writes = writes_file as u64 * door::WRITES_FILE;
         rows[n] = KnobRow {
             name: Text::of(name),
             default: Text::of(default),
             help: Text::of(help),
-            flags: changes | writes_file as u64 * door::WRITES_FILE,
+            flags: changes | writes,
         };
         n += 1;
     }

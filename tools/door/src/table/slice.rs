@@ -3,13 +3,12 @@
 
 use super::This;
 use core::marker::PhantomData;
-use core::ptr::NonNull;
 
 /// A slice: address and number of elements.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Slice<'a, T> {
-    at: NonNull<T>,
+    at: *const T,
     len: usize,
     lent: PhantomData<&'a [T]>,
 }
@@ -27,7 +26,7 @@ impl<'a, T> Slice<'a, T> {
     #[must_use]
     pub const fn new(slice: &'a [T]) -> Self {
         Self {
-            at: NonNull::from_ref(slice).cast(),
+            at: slice.as_ptr(),
             len: slice.len(),
             lent: PhantomData,
         }
@@ -37,7 +36,7 @@ impl<'a, T> Slice<'a, T> {
     #[must_use]
     pub const fn get(&self) -> &'a [T] {
         // SAFETY: made from a slice that is borrowed for `'a`, on either side.
-        unsafe { core::slice::from_raw_parts(self.at.as_ptr(), self.len) }
+        unsafe { core::slice::from_raw_parts(self.at, self.len) }
     }
 }
 
