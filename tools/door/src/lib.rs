@@ -23,7 +23,7 @@
 //! # Adding a subject
 //! A new kind of insertion, service or callback needs: a `repr(C)` row for its data in `table/`,
 //! and a function in the table of its subject; a function in `inside/` and one in `outside/` that
-//! translate the row from and to the API's type; the sum of indices in `several/`, if it has any;
+//! translate the row from and to the API's type; the sum of indices in `several.rs`, if it has any;
 //! and one more [`ppin_plugin::door::VERSION`]. A callback is a function in `table::Functions`,
 //! which ends the door.
 //!

@@ -1,4 +1,8 @@
 //! The door itself: the one table that an object exports, at its entry address.
+//!
+//! How something new is made to cross stands at the crate, under "Adding a subject". In short: a
+//! row in a file of this folder, a function in a table, its two sides in `inside/` and `outside/`,
+//! its sum in `several.rs`, and one more `VERSION`. The end of [`Functions`] is the end of the door.
 
 use super::{Code, Each, Host, ImageRow, Inserter, Report, Row, Services, Slice, Text, This};
 use core::mem::offset_of;
