@@ -1,11 +1,12 @@
-//! Builds the runtime ELF, which the `ppin` executable carries inside.
+//! Builds the runtime ELF and the objects of the bundled tools, which the `ppin` executable
+//! carries inside.
 //!
 //! ```text
-//! nested   the cargo that builds the runtime, and what it must not inherit
+//! nested   the cargo that builds them, and what it must not inherit
 //! rustc    what that cargo calls instead of rustc: bytes without any path
-//! strip    the runtime without what is not mapped into programs
+//! strip    an object without what is not mapped into programs
 //! variable what cargo tells a build script
-//! watch    the files that the runtime was made of
+//! watch    the files that they were made of
 //! linking  the ppin executable without shared libraries
 //! ```
 
@@ -18,7 +19,7 @@ mod watch;
 
 use sha2::{Digest, Sha256};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use variable::variable;
 
 fn main() {
@@ -30,11 +31,32 @@ fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
     linking::enter_at("ppin_start");
     linking::link_statically(&out.join("archives"));
-    let built = nested::build(root, &nested::target_dir(&out));
+    let built = nested::runtime(root, &out);
+    let runtime = mapped_part(root, &built);
+    fs::write(out.join("runtime.elf"), &runtime).expect("OUT_DIR is writable");
+    fs::write(out.join("engine_id.in"), hash(&runtime)).expect("OUT_DIR is writable");
+    let mut list = String::from("[");
+    for (name, built) in nested::tools(root, &out) {
+        let object = mapped_part(root, &built);
+        let file = out.join(format!("{name}.so"));
+        fs::write(&file, &object).expect("OUT_DIR is writable");
+        list += &format!(
+            "Bundled {{ name: {name:?}, pages: &Pages(*include_bytes!({file:?})), hash: {} }},",
+            hash(&object)
+        );
+    }
+    fs::write(out.join("tools.in"), list + "]").expect("OUT_DIR is writable");
+}
+
+/// What is mapped of an object that was built; it is built again when its sources change.
+fn mapped_part(root: &Path, built: &nested::Built) -> Vec<u8> {
     watch::rerun_if_changed(root, &built.dep_info);
     let elf = fs::read(&built.elf).unwrap_or_else(|e| panic!("{}: {e}", built.elf.display()));
-    let elf = strip::mapped_part(&elf).expect("the linker makes an ELF file");
-    fs::write(out.join("runtime.elf"), &elf).expect("OUT_DIR is writable");
-    let id: [u8; 32] = Sha256::digest(&elf).into();
-    fs::write(out.join("engine_id.in"), format!("{id:?}")).expect("OUT_DIR is writable");
+    strip::mapped_part(&elf).expect("the linker makes an ELF file")
+}
+
+/// SHA-256, as an array in Rust.
+fn hash(bytes: &[u8]) -> String {
+    let hash: [u8; 32] = Sha256::digest(bytes).into();
+    format!("{hash:?}")
 }

@@ -1,15 +1,16 @@
-//! The cargo that builds the runtime.
+//! The cargo that builds what ppin loads into programs: the runtime, and the bundled tools.
 //!
-//! The runtime is a package outside the workspace: as a member it would be compiled
-//! with the std features that other members ask of shared dependencies. It is always
-//! optimized and never sees the flags of the outer build (its code is part of the
-//! identity of persisted code).
+//! Both are packages outside the workspace: as members they would be compiled with the std
+//! features that other members ask of shared dependencies. They are always optimized and
+//! never see the flags of the outer build (their bytes are part of the identity of persisted
+//! code).
 
 use super::rustc;
 use super::variable::variable;
-use std::env;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{env, fs};
 
 /// Variables of the outer build that would change the inner one.
 const FOREIGN: [&str; 11] = [
@@ -40,28 +41,59 @@ const FOREIGN_KINDS: [&str; 10] = [
     "CARGO_TARGET_",
 ];
 
-/// Files that the build makes.
+/// Files that a build makes.
 pub struct Built {
-    /// The runtime, with symbols and line tables.
+    /// The object, with symbols and line tables.
     pub elf: PathBuf,
     /// The files that it was made of, as a rule of make.
     pub dep_info: PathBuf,
 }
 
-/// A folder of the runtime's own below the shared target folder:
-/// `target/PROFILE/build/ppin-HASH/out` lies four levels deep.
-pub fn target_dir(out: &Path) -> PathBuf {
-    out.ancestors().nth(4).unwrap_or(out).join("runtime")
+/// A folder of its own below the shared target folder: `target/PROFILE/build/ppin-HASH/out`
+/// lies four levels deep.
+fn target_dir(out: &Path, name: &str) -> PathBuf {
+    out.ancestors().nth(4).unwrap_or(out).join(name)
 }
 
-/// Builds the runtime of the workspace at `root`. `Cargo.lock` is followed, not enforced:
-/// a new tool adds itself to it.
-pub fn build(root: &Path, target: &Path) -> Built {
-    let package = root.join("vm/runtime");
+/// Builds the runtime of the workspace at `root`.
+pub fn runtime(root: &Path, out: &Path) -> Built {
+    let target = target_dir(out, "runtime");
+    build(root, "vm/runtime", &target, &[]);
+    let made = target.join("release/ppin-runtime");
+    Built {
+        dep_info: made.with_extension("d"),
+        elf: made,
+    }
+}
+
+/// Builds the bundled tools, by name, one for each example of their package.
+pub fn tools(root: &Path, out: &Path) -> BTreeMap<String, Built> {
+    const PACKAGE: &str = "tools/plugins";
+    let target = target_dir(out, "plugins");
+    build(root, PACKAGE, &target, &["--examples"]);
+    let folder = root.join(PACKAGE).join("examples");
+    let files = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let names = files.filter_map(|file| file.ok()?.path().file_stem()?.to_str().map(str::to_owned));
+    names
+        .map(|name| {
+            let made = target.join(format!("release/examples/lib{name}.so"));
+            let built = Built {
+                dep_info: made.with_extension("d"),
+                elf: made,
+            };
+            (name, built)
+        })
+        .collect()
+}
+
+/// Builds `package`. `Cargo.lock` is followed, not enforced: a new tool adds itself to it.
+fn build(root: &Path, package: &str, target: &Path, options: &[&str]) {
+    let package = root.join(package);
     let mut cargo = Command::new(variable("CARGO"));
     cargo
         .current_dir(&package)
-        .args(["build", "--release", "--quiet"]);
+        .args(["build", "--release", "--quiet"])
+        .args(options);
     cargo.arg("--target-dir").arg(target);
     for (name, _) in env::vars_os() {
         let text = name.to_string_lossy();
@@ -74,10 +106,6 @@ pub fn build(root: &Path, target: &Path) -> Built {
     let package = package.display();
     assert!(
         status.success(),
-        "building the runtime in {package} failed (its errors stand above)"
+        "building {package} failed (its errors stand above)"
     );
-    Built {
-        elf: target.join("release/ppin-runtime"),
-        dep_info: target.join("release/ppin-runtime.d"),
-    }
 }

@@ -1,4 +1,4 @@
-//! When the runtime is built again: when a file changes that it was made of, wherever that
+//! When the runtime and the tools are built again: when a file changes that they were made of, wherever that
 //! lies. The nested cargo lists the sources; the manifests of their packages belong to them.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,9 @@ pub fn rerun_if_changed(root: &Path, dep_info: &Path) {
     let mut files: BTreeSet<PathBuf> = manifests.collect();
     files.extend(sources.iter().cloned());
     // What packages of the workspace inherit, and the versions of all others.
-    files.extend(["Cargo.toml", "vm/runtime/Cargo.lock"].map(|name| root.join(name)));
+    let locks = ["vm/runtime/Cargo.lock", "tools/plugins/Cargo.lock"];
+    files.extend(locks.map(|name| root.join(name)));
+    files.insert(root.join("Cargo.toml"));
     for file in files {
         println!("cargo::rerun-if-changed={}", file.display());
     }

@@ -139,8 +139,8 @@ mod tests {
     fn the_program_keeps_its_own_options() {
         let run = run("ppin run -t bbcount ls -t --stats");
         assert_eq!(
-            (run.tool.as_str(), run.command),
-            ("bbcount", words("ls -t --stats"))
+            (run.tool, run.command),
+            (vec!["bbcount".into()], words("ls -t --stats"))
         );
         assert_eq!(run.stats, None);
     }
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn the_quick_way_understands_what_the_whole_parser_does() {
         for text in [
-            "run -t icount --knob a=b --db x --db y --stats=f -o r --no-follow true -x -h",
+            "run -t icount -t a/b --knob a=b --db x --db y --stats=f -o r --no-follow true -x -h",
             "run --color never --format json --stats -- true",
             "run --check=sample:9 --stats -- true",
             "run --optimize=-counters -- true",
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn the_verb_may_be_left_out_before_options() {
-        assert_eq!(run("ppin -t icount -- true").tool, "icount");
+        assert_eq!(run("ppin -t icount -t ./x -- true").tool, ["icount", "./x"]);
         assert_eq!(with_verb(words("ppin --version")), words("ppin --version"));
         assert_eq!(with_verb(words("ppin tool list")), words("ppin tool list"));
     }

@@ -8,13 +8,14 @@
 //! changes command line or environment.
 #![allow(unsafe_code)]
 
-use crate::runtime;
-use ppin_launcher::{Carried, Stack};
+use crate::runtime::{self, TOOLS};
+use ppin_launcher::{Carried, Stack, Tool};
+
 // What is called before the C library has been started must not need it.
-use ppin_memory as _;
+ppin_memory::memory_names!();
 
 /// Tools that write no file unless a knob says so.
-const PLAIN_TOOLS: [&[u8]; 4] = [b"bbcount", b"icount", b"null", b"opcodemix"];
+const PLAIN_TOOLS: [&str; 3] = ["bbcount", "icount", "opcodemix"];
 
 unsafe extern "C" {
     fn _start() -> !;
@@ -47,11 +48,22 @@ unsafe extern "C" fn plainly(stack: *const usize) {
         let carried = Carried {
             engine_id: runtime::ENGINE_ID,
             runtime: span,
-            tools: &PLAIN_TOOLS,
+            tool: plain_tool,
         };
         // SAFETY: see the module.
         ppin_launcher::launch(&unsafe { Stack::new(stack) }, &carried);
     }
+}
+
+/// The tool of this name, if it writes no file unasked.
+fn plain_tool(name: &[u8]) -> Option<Tool> {
+    let known = PLAIN_TOOLS.iter().find(|known| known.as_bytes() == name)?;
+    let tool = TOOLS.iter().find(|tool| tool.name == *known)?;
+    Some(Tool {
+        name: tool.name,
+        hash: tool.hash,
+        span: tool.span()?,
+    })
 }
 
 /// The standard library finds the arguments by itself.
@@ -69,14 +81,28 @@ extern "C" fn main(
 
 #[cfg(test)]
 mod tests {
-    use super::PLAIN_TOOLS;
+    use super::{PLAIN_TOOLS, plain_tool};
+    use crate::tools::{NONE, bundled};
 
     #[test]
     fn plain_tools_are_those_that_write_no_file_unasked() {
-        let writes =
-            |tool: &dyn ppin_sdk::prelude::Tool| tool.knobs().iter().any(|k| k.writes_file);
-        let tools = ppin_tools::all();
-        let plain = tools.iter().filter(|tool| !writes(&***tool));
-        assert!(plain.map(|tool| tool.name().as_bytes()).eq(PLAIN_TOOLS));
+        let all = bundled().unwrap();
+        let plain = all.iter().filter(|tool| {
+            let mut knobs = tool.card.knobs.iter();
+            tool.card.name != NONE && !knobs.any(|knob| knob.writes_file)
+        });
+        assert!(plain.map(|tool| &tool.card.name).eq(PLAIN_TOOLS));
+    }
+
+    #[test]
+    fn a_plain_tool_is_the_one_that_the_whole_command_line_finds() {
+        for tool in bundled().unwrap() {
+            let plain = plain_tool(tool.card.name.as_bytes());
+            let place = |tool: &super::Tool| (tool.span.offset, tool.span.len);
+            let same = |plain: &super::Tool| {
+                (plain.hash, place(plain)) == (tool.chosen.hash, tool.chosen.place)
+            };
+            assert!(plain.is_none_or(|plain| same(&plain)));
+        }
     }
 }

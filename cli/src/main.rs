@@ -8,7 +8,8 @@
 //! preflight/  which program is meant, and whether it can be instrumented
 //! database/   which database, whether it may be trusted, what is meant in it
 //! outputs     the files for reports, statistics, log and tool, checked before the start
-//! runtime     the ELF that this executable carries
+//! tools/      which tools are meant, their knobs, and loading them here
+//! runtime     what this executable carries for programs
 //! mapped      files that are looked into by mapping them
 //! source      the bytes that persisted code was made from
 //! text        tables, sizes, progress
@@ -35,4 +36,5 @@ mod runtime;
 mod size;
 mod source;
 mod text;
+mod tools;
 mod verb;

@@ -9,10 +9,11 @@
 use crate::failure::Failure;
 use crate::options::Run;
 use crate::preflight::reason;
+use crate::tools::{Choice, Found};
 use nix::errno::Errno;
 use nix::libc::{O_NOCTTY, O_NONBLOCK};
 use nix::unistd::{AccessFlags, access};
-use ppin_sdk::prelude::Tool;
+use ppin_plugin::Chosen;
 use std::ffi::OsString;
 use std::fs::{Metadata, OpenOptions};
 use std::io;
@@ -30,8 +31,8 @@ pub struct Outputs {
     pub stats: Vec<u8>,
     /// `--log`; empty: none.
     pub log: Vec<u8>,
-    /// The tool's knobs; those that name files, with absolute names.
-    pub knobs: Vec<String>,
+    /// The tools, with their knobs; of those that name files, the names are absolute.
+    pub tools: Vec<Chosen>,
 }
 
 /// A file to be written.
@@ -46,23 +47,17 @@ struct Output {
 }
 
 impl Outputs {
-    /// The files that `args` ask for, with the tool that they name. Nothing is opened yet.
-    pub fn new(args: &Run, tool: &dyn Tool) -> Result<Self, Failure> {
+    /// The files that `args` ask for, and those of the tools. Nothing is opened yet.
+    pub fn new(args: &Run, tools: &Choice) -> Result<Self, Failure> {
         let mut outputs = Self::default();
         let stats = args.stats.as_ref().and_then(Option::as_deref);
         let report = args.output.as_deref();
         outputs.report = outputs.add("the report", "-o", report, true)?;
         outputs.stats = outputs.add("the statistics", "--stats", stats, false)?;
         outputs.log = outputs.add("the log", "--log", args.log.as_deref(), false)?;
-        let given = args.knob.iter().filter(|(name, _)| !is_file(tool, name));
-        outputs.knobs = given
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        for knob in tool.knobs().iter().filter(|knob| knob.writes_file) {
-            let given = args.knob.iter().rfind(|(name, _)| name == knob.name);
-            let value = given.map_or(knob.default, |(_, value)| value);
-            let path = outputs.add_tools(tool.name(), knob.name, Path::new(value))?;
-            outputs.knobs.push(format!("{}={path}", knob.name));
+        for tool in tools.tools() {
+            let chosen = outputs.with_files(tool)?;
+            outputs.tools.push(chosen);
         }
         Ok(outputs)
     }
@@ -95,6 +90,22 @@ impl Outputs {
         Ok(path.into_os_string().into_vec())
     }
 
+    /// The tool, with absolute names of the files that it writes.
+    fn with_files(&mut self, tool: &Found) -> Result<Chosen, Failure> {
+        let mut chosen = tool.chosen.clone();
+        for knob in tool.card.knobs.iter().filter(|knob| knob.writes_file) {
+            let name = &knob.name;
+            let is_it = |given: &str| given.split_once('=').is_some_and(|(n, _)| n == name);
+            let given = chosen.knobs.iter().rfind(|given| is_it(given));
+            let value = given.and_then(|given| given.split_once('='));
+            let value = value.map_or(knob.default.as_str(), |(_, value)| value);
+            let path = self.add_tools(&tool.card.name, name, Path::new(value))?;
+            chosen.knobs.retain(|given| !is_it(given));
+            chosen.knobs.push(format!("{name}={path}"));
+        }
+        Ok(chosen)
+    }
+
     fn add_tools(&mut self, tool: &str, knob: &str, path: &Path) -> Result<String, Failure> {
         let path = absolute(path)?;
         let text = path.to_str().filter(|text| !text.contains('\n'));
@@ -110,11 +121,6 @@ impl Outputs {
         });
         text
     }
-}
-
-fn is_file(tool: &dyn Tool, name: &str) -> bool {
-    let mut knobs = tool.knobs().iter();
-    knobs.any(|knob| knob.name == name && knob.writes_file)
 }
 
 impl Output {

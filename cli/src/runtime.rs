@@ -1,4 +1,5 @@
-//! The runtime ELF that this executable carries.
+//! What this executable carries for programs: the runtime ELF, and the objects of the bundled
+//! tools.
 
 use ppin_abi::boot::RuntimeSpan;
 
@@ -11,7 +12,31 @@ static RUNTIME: &Pages<[u8]> = &Pages(*include_bytes!(concat!(env!("OUT_DIR"), "
 /// SHA-256 of the runtime ELF: the engine's identity in the keys of persisted code.
 pub const ENGINE_ID: [u8; 32] = include!(concat!(env!("OUT_DIR"), "/engine_id.in"));
 
-/// Where it lies in this executable.
+/// A tool that comes with ppin.
+pub struct Bundled {
+    /// Its name, as its own description has it.
+    pub name: &'static str,
+    pages: &'static Pages<[u8]>,
+    /// SHA-256 of its object.
+    pub hash: [u8; 32],
+}
+
+impl Bundled {
+    /// Its object.
+    pub fn bytes(&self) -> &'static [u8] {
+        &self.pages.0
+    }
+
+    /// Where that lies in this executable.
+    pub fn span(&self) -> Option<RuntimeSpan> {
+        ppin_inject::embedded_span(self.bytes())
+    }
+}
+
+/// The bundled tools, by name.
+pub static TOOLS: &[Bundled] = &include!(concat!(env!("OUT_DIR"), "/tools.in"));
+
+/// Where the runtime lies in this executable.
 pub fn span() -> Option<RuntimeSpan> {
     ppin_inject::embedded_span(&RUNTIME.0)
 }
@@ -33,16 +58,19 @@ mod tests {
 
     /// Where it was built must not be in its bytes: they are its identity.
     #[test]
-    fn the_runtime_names_no_folder_of_this_machine() {
+    fn runtime_and_tools_name_no_folder_of_this_machine() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let home = env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
         let cargo = env::var_os("CARGO_HOME").map(PathBuf::from).or(home);
         let folders = [here.parent().map(Path::to_owned), cargo];
         let words = folders.iter().flatten().map(|path| path.as_os_str());
         for word in words.chain(["registry/src".as_ref(), "rustlib/src".as_ref()]) {
-            let mut places = RUNTIME.0.windows(word.len());
-            let found = places.any(|bytes| bytes == word.as_encoded_bytes());
-            assert!(!found, "{}", word.display());
+            let tools = TOOLS.iter().map(Bundled::bytes);
+            for carried in tools.chain([&RUNTIME.0]) {
+                let mut places = carried.windows(word.len());
+                let found = places.any(|bytes| bytes == word.as_encoded_bytes());
+                assert!(!found, "{}", word.display());
+            }
         }
         // Names of source files, for messages about failures, are there.
         let place = b"vm/engine/src/";

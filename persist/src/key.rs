@@ -1,6 +1,6 @@
 //! The key of a unit: engine, tool and image.
 
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ppin_abi::area::LAYOUT_VERSION;
 use ppin_abi::optimize::Optimize;
@@ -14,7 +14,7 @@ pub struct Key {
     pub image: [u8; 32],
     /// SHA-256 of the runtime that translated it.
     pub engine: [u8; 32],
-    /// [`tool_key`] of the tool, its knobs and the [`options`] that change code.
+    /// [`tool_key`] of the tools, their knobs and the [`options`] that change code.
     pub tool: [u8; 32],
 }
 
@@ -53,18 +53,31 @@ pub fn options(low: bool, optimize: Optimize) -> Vec<u8> {
     text
 }
 
-/// Identity of a tool as far as it changes code: `name`, the knobs (`name=value`
-/// lines, already in canonical order) and the [`options`] of the engine.
-/// Lengths are hashed before contents, so that no two triples run together.
+/// A tool as far as it changes code: the SHA-256 of its object, and those of its knobs that
+/// change what is inserted (`name=value` lines, already in canonical order).
+pub type ToolIdentity = ([u8; 32], String);
+
+/// Identity of the tools of a run, in order, and of the [`options`] of the engine. Lengths are
+/// hashed before contents, so that no two lists run together.
 #[must_use]
-pub fn tool_key(name: &[u8], knobs: &[u8], options: &[u8]) -> [u8; 32] {
+pub fn tool_key(tools: &[ToolIdentity], options: &[u8]) -> [u8; 32] {
     let mut hash = Sha256::new();
-    hash.update(b"ppin tool\0");
-    for part in [name, knobs, options] {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
+    hash.update(b"ppin tools\0");
+    hash.update((tools.len() as u64).to_le_bytes());
+    for (object, knobs) in tools {
+        hash.update(object);
+        hash.update((knobs.len() as u64).to_le_bytes());
+        hash.update(knobs);
     }
+    hash.update((options.len() as u64).to_le_bytes());
+    hash.update(options);
     hash.finalize().into()
+}
+
+/// SHA-256 of a tool's object.
+#[must_use]
+pub fn object_hash(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
 }
 
 #[cfg(test)]
@@ -73,8 +86,20 @@ mod tests {
 
     #[test]
     fn parts_of_a_tool_key_do_not_run_together() {
-        assert_ne!(tool_key(b"ab", b"c", b""), tool_key(b"a", b"bc", b""));
-        assert_ne!(tool_key(b"a", b"b", b""), tool_key(b"a", b"", b"b"));
+        let tool = |n, knobs: &str| ([n; 32], String::from(knobs));
+        let keys = [
+            tool_key(&[], b""),
+            tool_key(&[], b"b"),
+            tool_key(&[tool(1, "")], b""),
+            tool_key(&[tool(1, "")], b"b"),
+            tool_key(&[tool(1, "b")], b""),
+            tool_key(&[tool(1, ""), tool(2, "")], b""),
+            tool_key(&[tool(2, ""), tool(1, "")], b""),
+            tool_key(&[tool(1, ""), tool(1, "")], b""),
+        ];
+        for (n, one) in keys.iter().enumerate() {
+            assert!(!keys[..n].contains(one), "{n}");
+        }
     }
 
     #[test]

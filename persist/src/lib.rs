@@ -51,7 +51,7 @@ pub use file::{UnitFile, UnitSummary};
 pub use freeze::freeze;
 pub use group::CodeGroup;
 pub use head::{Geometry, Head, head_checksum};
-pub use key::{Key, options, tool_key};
+pub use key::{Key, ToolIdentity, object_hash, options, tool_key};
 pub use layout::{FORMAT_VERSION, GROUP, HEADER_LEN, PAGE, SectionId};
 pub use merge::{Merged, merge, merge_as};
 pub use moved::{AppField, MovedUnit};

@@ -26,11 +26,11 @@ const GOLDEN: (u32, usize, u64) = (4, 29472, 0x5fc0_da14_af51_9422);
 
 #[test]
 fn keys_are_what_they_always_were() {
-    let tool = tool_key(b"bbcount", b"a=1\nb=2", b"");
+    let tool = tool_key(&[([5; 32], "a=1\nb=2".into())], b"");
     assert_eq!(ppin_persist::paths::to_hex(&tool[..8]), TOOL);
 }
 
-const TOOL: &str = "160bd6a8ac00496f";
+const TOOL: &str = "c640d926c2b1b59b";
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]

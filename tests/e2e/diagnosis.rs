@@ -81,7 +81,7 @@ fn a_failure_names_the_code_and_the_command() {
     assert!(has(&["  last "]), "{said}");
     assert!(has(&["fragment of", "made by this run"]), "{said}");
     assert!(
-        has(&["to repeat: ppin run -t null --db", "-- /bin/cat -u -"]),
+        has(&["to repeat: ppin run --db", "-- /bin/cat -u -"]),
         "{said}"
     );
 }

@@ -43,11 +43,16 @@ pub fn project() -> PathBuf {
         .to_path_buf()
 }
 
-/// All crates: the workspace's members and the runtime, which is a workspace of its own.
+/// Packages that are workspaces of their own.
+const APART: [&str; 3] = ["vm/runtime", "tools/plugins", "tools/template"];
+
+/// All crates: the workspace's members, and those that are workspaces of their own.
 pub fn all() -> Vec<Crate> {
     let project = project();
     let mut crates = listed(&project, "Cargo.toml");
-    crates.extend(listed(&project, "vm/runtime/Cargo.toml"));
+    for folder in APART {
+        crates.extend(listed(&project, &format!("{folder}/Cargo.toml")));
+    }
     crates.sort_by(|a, b| a.folder.cmp(&b.folder));
     crates
 }

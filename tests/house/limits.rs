@@ -22,6 +22,7 @@ pub const PURE: &[&str] = &[
     "persist",
     "relocator",
     "tools/api",
+    "vm/plugin",
 ];
 
 /// A crate, by its folder, and the number that it may have until it keeps the limit.

@@ -10,7 +10,7 @@ pub fn name(image: &ImageEntry) -> String {
         .map_or_else(|| "?".to_owned(), |path| path.display().to_string())
 }
 
-/// The tool and its knobs, on one line.
+/// The tools and their knobs, on one line.
 pub fn label(text: &str) -> String {
-    text.replace('\n', " ")
+    ppin_offline::Label::parse(text.as_bytes()).summary()
 }

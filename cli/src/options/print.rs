@@ -2,6 +2,7 @@
 
 use super::Format;
 use clap::Subcommand;
+use std::path::PathBuf;
 
 /// `ppin tool`.
 #[derive(Debug, Subcommand)]
@@ -14,8 +15,17 @@ pub enum Tool {
     },
     /// Explain a tool and its knobs
     Doc {
+        /// Name of a bundled tool, or path of an object
+        #[arg(value_name = "NAME|PATH")]
+        name: String,
+    },
+    /// Begin a new tool: make a crate in a folder of this name
+    New {
         /// Name of the tool
         name: String,
+        /// Folder of the SDK, tools/sdk of ppin's sources [default: above the ppin executable]
+        #[arg(long, value_name = "DIR")]
+        sdk: Option<PathBuf>,
     },
 }
 

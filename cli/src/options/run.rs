@@ -12,11 +12,13 @@ use std::path::PathBuf;
 Exit status: that of the program (it dies by the same signal, too); 125 if ppin itself \
 fails, 126 if the program cannot be executed or instrumented, 127 if it is not found.")]
 pub struct Run {
-    /// Tool to run (see `ppin tool list`)
-    #[arg(short, long, value_name = "NAME", default_value = "null")]
-    pub tool: String,
-    /// Set a knob of the tool (see `ppin tool doc`)
-    #[arg(long, value_name = "NAME=VALUE", value_parser = knob)]
+    /// Tool to run: a bundled one (see `ppin tool list`), or the path of an object, with a slash in
+    /// it; given again, one more tool. Without any, the program just runs translated
+    #[arg(short, long, value_name = "NAME|PATH")]
+    pub tool: Vec<String>,
+    /// Set a knob of a tool (see `ppin tool doc`). With several tools TOOL:NAME=VALUE says which is
+    /// meant, by its name or its number from 1 on
+    #[arg(long, value_name = "[TOOL:]NAME=VALUE", value_parser = knob)]
     pub knob: Vec<(String, String)>,
     /// Mechanisms of the compiler
     #[arg(long, value_name = "LIST", require_equals = true, default_value = "all",

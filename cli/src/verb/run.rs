@@ -1,19 +1,20 @@
 //! `ppin run`: become the program, with the runtime in it.
 
 use super::under_tracer;
-use crate::database::{self, Choice};
+use crate::database::{self, Choice as Database};
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
 use crate::options::{Check, EngineOption, Format, Run};
 use crate::outputs::Outputs;
 use crate::preflight::{self, Kind};
 use crate::runtime;
 use crate::size;
+use crate::tools::Choice;
 use nix::errno::Errno;
 use nix::libc::{ENOENT, ENOEXEC};
 use ppin_abi::boot::{RuntimeSpan, flag};
 use ppin_inject::block::BootParams;
 use ppin_inject::{Become, Environ, Step};
-use ppin_sdk::prelude::Tool;
+use ppin_plugin::chosen;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -26,9 +27,9 @@ const SHELL: &str = "/bin/sh";
 
 /// Returns only if it fails.
 pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
-    let tool = check_tool(args)?;
+    let tools = Choice::new(&args.tool, &args.knob).map_err(Failure::of_ppin)?;
     let db_cap = size::cap(args.max_size).map_err(Failure::of_ppin)?;
-    let outputs = Outputs::new(args, &*tool)?;
+    let outputs = Outputs::new(args, &tools)?;
     let (program, rest) = args.command.split_first().expect("clap requires it");
     let found = preflight::find(program)?;
     preflight::check_room()?;
@@ -43,7 +44,7 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
         db_cap,
         ..params(args, &database)
     };
-    let boot = Boot::new(params, args, &outputs, &database, &carrier);
+    let boot = Boot::new(params, &outputs, &database, &carrier);
     if let Some(tracer) = under_tracer::tracer() {
         under_tracer::go(&tracer)?;
     }
@@ -57,18 +58,6 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
         return Err(explain(failure, Path::new(SHELL)));
     }
     Err(explain(failure, &found.path))
-}
-
-/// The tool must exist and accept its knobs; the runtime configures its own copy.
-fn check_tool(args: &Run) -> Result<Box<dyn Tool>, Failure> {
-    let mut tool = super::tool::named(&args.tool, crate::failure::FAILED)?;
-    let knobs: Vec<_> = args
-        .knob
-        .iter()
-        .map(|(name, value)| (&**name, &**value))
-        .collect();
-    tool.configure(&knobs).map_err(Failure::of_ppin)?;
-    Ok(tool)
 }
 
 /// This executable, as the file that holds the runtime.
@@ -113,7 +102,7 @@ struct Boot {
 }
 
 /// A word that is not text.
-fn params(args: &Run, database: &Choice) -> BootParams<'static> {
+fn params(args: &Run, database: &Database) -> BootParams<'static> {
     let limit = |option: &EngineOption| match option {
         EngineOption::CacheLimit(kib) => Some(*kib),
         _ => None,
@@ -132,11 +121,11 @@ fn params(args: &Run, database: &Choice) -> BootParams<'static> {
 impl Boot {
     fn new(
         params: BootParams<'static>,
-        args: &Run,
         outputs: &Outputs,
-        database: &Choice,
+        database: &Database,
         carrier: &Carrier,
     ) -> Self {
+        let (tool, knobs) = chosen::written(&outputs.tools);
         let beneath: Vec<_> = database
             .beneath
             .iter()
@@ -146,8 +135,8 @@ impl Boot {
             params,
             db: bytes(&database.dir),
             beneath: beneath.join(&b':'),
-            tool: args.tool.clone().into_bytes(),
-            knobs: outputs.knobs.join("\n").into_bytes(),
+            tool: tool.into_bytes(),
+            knobs: knobs.into_bytes(),
             output: outputs.report.clone(),
             stats: outputs.stats.clone(),
             log: outputs.log.clone(),

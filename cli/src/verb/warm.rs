@@ -5,9 +5,10 @@
 //! leave alone. What the run added is said on standard error.
 
 use crate::database::path_of;
-use crate::failure::{FAILED, Failure, NO, YES, failed};
+use crate::failure::{FAILED, Failure, NO, USAGE, YES, failed};
 use crate::options::{Format, optimize};
 use crate::text::count;
+use crate::tools::Choice;
 use clap::Args;
 use ppin_abi::optimize::Optimize;
 use ppin_cachedb::{Access, Database};
@@ -25,11 +26,12 @@ use std::time::{Duration, SystemTime};
 Exit status: 0 the program has run (whatever its own status), 1 it could not be run, \
 2 wrong use.")]
 pub struct Warm {
-    /// Tool whose code is wanted (see `ppin tool list`)
-    #[arg(short, long, value_name = "NAME", default_value = "null")]
-    pub tool: String,
-    /// Set a knob of the tool (see `ppin tool doc`)
-    #[arg(long, value_name = "NAME=VALUE")]
+    /// Tool whose code is wanted: a bundled one (see `ppin tool list`), or the path of an object;
+    /// given again, one more tool
+    #[arg(short, long, value_name = "NAME|PATH")]
+    pub tool: Vec<String>,
+    /// Set a knob of a tool, as for `ppin run`
+    #[arg(long, value_name = "[TOOL:]NAME=VALUE")]
     pub knob: Vec<String>,
     /// Mechanisms of the compiler
     #[arg(long, value_name = "LIST", require_equals = true, default_value = "all",
@@ -66,7 +68,7 @@ const RECENT: Duration = Duration::from_secs(120);
 
 /// Runs it.
 pub fn warm(args: &Warm) -> Result<u8, Failure> {
-    super::tool::named(&args.tool, crate::failure::USAGE)?;
+    Choice::new(&args.tool, &[]).map_err(|why| Failure::new(USAGE, why))?;
     let mut learnt = Learnt::default();
     let start = SystemTime::now();
     for _ in 0..args.runs.max(1) {
@@ -104,7 +106,10 @@ fn command(args: &Warm, stats: &std::path::Path) -> Result<Command, Failure> {
     let mut command = Command::new("/proc/self/exe");
     command.args(["run", "--engine-option", "explore", "-o", "/dev/null"]);
     command.arg(format!("--optimize={}", args.optimize));
-    command.args(["-t", &args.tool, "--db"]);
+    for tool in &args.tool {
+        command.args(["-t", tool]);
+    }
+    command.arg("--db");
     command.arg(path_of(args.db.as_deref())?).arg(option);
     if let Some(size) = args.max_size {
         command.args(["--max-size", &size.to_string()]);

@@ -11,7 +11,8 @@
 //! silence.
 //!
 //! ```text
-//! tool, knob, routine      what an author writes: callbacks, options, analysis routines
+//! tool, about, knob, routine   what an author writes: callbacks, description, options,
+//!                          analysis routines
 //! view/                    the code that is being translated: trace, block, instruction
 //! opcode, register, operand   parts of an instruction
 //! insert                   what can be inserted where, and what is refused
@@ -24,12 +25,13 @@
 //! No compiler and no operating system is in here. The compiler fills the views through
 //! [`compiler::Source`] and takes the insertions as plain data; the engine implements
 //! [`Host`]. All that passes between a tool and its surroundings is plain data, or a trait
-//! without generic methods, so each can become a table of functions for a tool that is
-//! loaded at run time.
+//! without generic methods: each is a table of functions for a tool that is loaded at run
+//! time (`ppin-door`).
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod about;
 mod host;
 mod insert;
 mod insertions;
@@ -43,6 +45,7 @@ mod source;
 mod tool;
 mod view;
 
+pub use about::About;
 pub use host::{
     Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, ThreadId,
     ThreadInfo, Threads,
@@ -55,7 +58,7 @@ pub use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 pub use ppin_abi::counters::GLOBAL_COUNTERS;
 pub use register::Reg;
 pub use report::{Format, Report};
-pub use routine::{Call, Routine, RoutineFn};
+pub use routine::{Call, Routine, RoutineFn, ToolImage};
 pub use source::Category;
 pub use tool::Tool;
 pub use view::{Bbl, Ins, Trace};
@@ -63,6 +66,7 @@ pub use view::{Bbl, Ins, Trace};
 /// The other side of the views: what a compiler hands to a tool, and what it gets back.
 pub mod compiler {
     pub use crate::insertions::{CallInsertion, CountInsertion, Insertions, Value};
+    pub use crate::opcode::NAMES as OPCODE_NAMES;
     pub use crate::source::Source;
-    pub use crate::view::Limits;
+    pub use crate::view::{Code, Limits};
 }

@@ -9,7 +9,8 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Opcode(u16);
 
-const NAMES: &str = include_str!("opcodes.txt");
+/// The names, in the order of their numbers.
+pub const NAMES: &str = include_str!("opcodes.txt");
 
 /// Number of [`Opcode`]s; each is below it.
 pub const OPCODES: u32 = count(NAMES.as_bytes());

@@ -28,10 +28,35 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
+    /// Most arguments that a call has.
+    pub const MAX_ARGS: usize = MAX_ARGS;
+
     /// The tool by its type, for its state; `None` if it is another tool.
     #[must_use]
     pub fn tool<T: Any>(&self) -> Option<&T> {
         self.tool.downcast_ref()
+    }
+}
+
+/// A loaded tool in memory: what its routines consist of.
+#[derive(Clone, Copy, Debug)]
+pub struct ToolImage<'a> {
+    /// Address of the object's first byte.
+    pub base: u64,
+    /// Its read-only pieces, code and constants, in order of their addresses: where each
+    /// begins from `base`, and its bytes.
+    pub pieces: &'a [(u64, &'a [u8])],
+}
+
+impl<'a> ToolImage<'a> {
+    /// The bytes at `address`, up to the end of their piece.
+    #[must_use]
+    pub fn at(&self, address: u64) -> Option<&'a [u8]> {
+        let from_base = address.checked_sub(self.base)?;
+        self.pieces.iter().find_map(|(start, bytes)| {
+            let at = usize::try_from(from_base.checked_sub(*start)?).ok()?;
+            bytes.get(at..).filter(|rest| !rest.is_empty())
+        })
     }
 }
 
@@ -102,5 +127,19 @@ mod tests {
         let (open, append) = (call.host.open("x"), call.host.append(FileId(0), b""));
         assert_eq!(open.unwrap_err().to_string(), "No such file or directory");
         assert_eq!(append.unwrap_err().to_string(), "error 1234 of the kernel");
+    }
+
+    #[test]
+    fn an_image_gives_the_bytes_behind_an_address() {
+        let pieces: [(u64, &[u8]); 2] = [(0, b"head"), (0x1000, b"code")];
+        let image = ToolImage {
+            base: 0x5000,
+            pieces: &pieces,
+        };
+        assert_eq!(image.at(0x6001), Some(&b"ode"[..]));
+        assert_eq!(image.at(0x5003), Some(&b"d"[..]));
+        for outside in [0x4fff, 0x5004, 0x6004, u64::MAX] {
+            assert_eq!(image.at(outside), None, "{outside:#x}");
+        }
     }
 }

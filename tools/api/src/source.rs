@@ -29,6 +29,19 @@ pub enum Category {
 }
 
 impl Category {
+    /// All of them, each at its number.
+    pub const ALL: [Self; 9] = [
+        Self::Plain,
+        Self::Jump,
+        Self::ConditionalBranch,
+        Self::IndirectJump,
+        Self::Call,
+        Self::IndirectCall,
+        Self::Return,
+        Self::Syscall,
+        Self::Exception,
+    ];
+
     /// Whether a block ends behind it.
     pub(crate) const fn ends_block(self) -> bool {
         !matches!(self, Self::Plain)

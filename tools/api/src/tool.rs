@@ -1,9 +1,11 @@
 //! What a tool author writes.
 
+use crate::about::About;
 use crate::host::{Host, ImageInfo, ThreadId};
+use crate::insert::RoutineId;
 use crate::knob::Knob;
 use crate::report::Report;
-use crate::routine::Routine;
+use crate::routine::{Call, Routine, ToolImage};
 use crate::view::Trace;
 use alloc::string::String;
 use core::any::Any;
@@ -14,15 +16,18 @@ use core::any::Any;
 /// shared, because analysis routines of several threads run at the same time:
 /// what a tool collects lies in counters of the [`Host`] or in its own atomics.
 pub trait Tool: Any + Send + Sync {
-    /// Name on the command line (`-t NAME`), lower case.
-    fn name(&self) -> &'static str;
+    /// Its name, its summary and its knobs: the constant `ABOUT` of its type, from which
+    /// `ppin_sdk::tool!` makes the description in the tool's file.
+    fn about(&self) -> &'static About;
 
-    /// What it tells, in one sentence.
-    fn summary(&self) -> &'static str;
+    /// Name on the command line (`-t NAME`).
+    fn name(&self) -> &'static str {
+        self.about().name
+    }
 
-    /// The options that it takes, checked by the command line.
+    /// The options that it takes.
     fn knobs(&self) -> &'static [Knob] {
-        &[]
+        self.about().knobs
     }
 
     /// Takes over the knobs that were given, before anything else is called.
@@ -59,6 +64,20 @@ pub trait Tool: Any + Send + Sync {
     /// The analysis routines, named in insertions by their index.
     fn routines(&self) -> &'static [Routine] {
         &[]
+    }
+
+    /// Runs analysis routine `routine` of [`Tool::routines`]. Only what passes calls on
+    /// to other tools has its own.
+    fn analyse(&self, routine: RoutineId, call: &Call<'_>) {
+        if let Some(found) = self.routines().get(usize::from(routine.0)) {
+            (found.function)(call);
+        }
+    }
+
+    /// The object that holds the machine code of `routine`, as it lies in memory; `None` if
+    /// the tool is part of the executable.
+    fn image_of(&self, _routine: RoutineId) -> Option<ToolImage<'_>> {
+        None
     }
 
     /// The program's first instruction is about to run.

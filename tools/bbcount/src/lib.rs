@@ -17,13 +17,18 @@ const BLOCKS: u32 = 0;
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Bbcount;
 
-impl Tool for Bbcount {
-    fn name(&self) -> &'static str {
-        "bbcount"
-    }
+impl Bbcount {
+    /// Its name, summary and knobs.
+    pub const ABOUT: About = About {
+        name: "bbcount",
+        summary: "counts basic blocks entered",
+        knobs: &[],
+    };
+}
 
-    fn summary(&self) -> &'static str {
-        "counts basic blocks entered"
+impl Tool for Bbcount {
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn distinguishes_blocks(&self) -> bool {

@@ -1,5 +1,6 @@
-//! The tools that come with ppin: part of the injected runtime, which runs one of
-//! them, and of the command line, which lists them and checks their knobs.
+//! The tools that come with ppin, linked as they are: for tests of the compiler and of the
+//! translation of images, which need tools and no objects. The product loads their objects
+//! (`tools/plugins`).
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 extern crate alloc;
@@ -7,11 +8,6 @@ extern crate alloc;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use ppin_sdk::prelude::Tool;
-
-/// The example of the folder's README is compiled and run.
-#[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
-struct Readme;
 
 /// All tools, by name, each with its knobs at their defaults.
 #[must_use]
@@ -39,7 +35,7 @@ mod tests {
     fn every_tool_is_found_by_its_name() {
         for tool in all() {
             let found = by_name(tool.name()).unwrap();
-            assert_eq!(found.summary(), tool.summary());
+            assert_eq!(found.about(), tool.about());
         }
         assert!(by_name("nothing").is_none());
     }

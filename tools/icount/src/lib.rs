@@ -15,13 +15,18 @@ const INSTRUCTIONS: u32 = 0;
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Icount;
 
-impl Tool for Icount {
-    fn name(&self) -> &'static str {
-        "icount"
-    }
+impl Icount {
+    /// Its name, summary and knobs.
+    pub const ABOUT: About = About {
+        name: "icount",
+        summary: "counts executed instructions",
+        knobs: &[],
+    };
+}
 
-    fn summary(&self) -> &'static str {
-        "counts executed instructions"
+impl Tool for Icount {
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn global_counters(&self) -> u32 {

@@ -71,21 +71,22 @@ pub struct Memtrace {
     log: Log<3>,
 }
 
+impl Memtrace {
+    /// Its name, summary and knobs.
+    pub const ABOUT: About = About {
+        name: "memtrace",
+        summary: "records every access to memory: address, size, read or write",
+        knobs: KNOBS,
+    };
+}
+
 impl Tool for Memtrace {
-    fn name(&self) -> &'static str {
-        "memtrace"
-    }
-
-    fn summary(&self) -> &'static str {
-        "records every access to memory: address, size, read or write"
-    }
-
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn configure(&mut self, given: &[(&str, &str)]) -> Result<(), String> {
-        self.file = File::new(Knobs::new(self.name(), KNOBS, given)?.text("file"));
+        self.file = File::new(Knobs::new(&Self::ABOUT, given)?.text("file"));
         Ok(())
     }
 

@@ -11,13 +11,18 @@ use ppin_sdk::prelude::*;
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Null;
 
-impl Tool for Null {
-    fn name(&self) -> &'static str {
-        "null"
-    }
+impl Null {
+    /// Its name, summary and knobs.
+    pub const ABOUT: About = About {
+        name: "null",
+        summary: "inserts nothing: what translation alone costs",
+        knobs: &[],
+    };
+}
 
-    fn summary(&self) -> &'static str {
-        "inserts nothing: what translation alone costs"
+impl Tool for Null {
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn instrument(&self, _trace: &Trace<'_>) {}

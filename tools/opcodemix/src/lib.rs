@@ -28,21 +28,22 @@ pub struct Opcodemix {
     top: Option<usize>,
 }
 
+impl Opcodemix {
+    /// Its name, summary and knobs.
+    pub const ABOUT: About = About {
+        name: "opcodemix",
+        summary: "counts executed instructions by opcode, for each image",
+        knobs: KNOBS,
+    };
+}
+
 impl Tool for Opcodemix {
-    fn name(&self) -> &'static str {
-        "opcodemix"
-    }
-
-    fn summary(&self) -> &'static str {
-        "counts executed instructions by opcode, for each image"
-    }
-
-    fn knobs(&self) -> &'static [Knob] {
-        KNOBS
+    fn about(&self) -> &'static About {
+        &Self::ABOUT
     }
 
     fn configure(&mut self, given: &[(&str, &str)]) -> Result<(), String> {
-        let top = Knobs::new(self.name(), KNOBS, given)?.number("top")?;
+        let top = Knobs::new(&Self::ABOUT, given)?.number("top")?;
         self.top = usize::try_from(top).ok().filter(|&top| top > 0);
         Ok(())
     }

@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use ppin_api::Knob;
+use ppin_api::{About, Knob};
 
 /// What the user said, or else the defaults.
 #[derive(Clone, Copy, Debug)]
@@ -13,16 +13,13 @@ pub struct Knobs<'a> {
 }
 
 impl<'a> Knobs<'a> {
-    /// The knobs `given` to a tool called `tool` that takes those `declared`. Of one
-    /// given twice the last counts.
+    /// The knobs `given` to the tool that `about` describes. Of one given twice the last
+    /// counts.
     ///
     /// # Errors
     /// A sentence for the user about the first name that is not declared.
-    pub fn new(
-        tool: &str,
-        declared: &'static [Knob],
-        given: &'a [(&'a str, &'a str)],
-    ) -> Result<Self, String> {
+    pub fn new(about: &'static About, given: &'a [(&'a str, &'a str)]) -> Result<Self, String> {
+        let (tool, declared) = (about.name, about.knobs);
         let unknown = |name: &str| !declared.iter().any(|knob| knob.name == name);
         match given.iter().find(|(name, _)| unknown(name)) {
             None => Ok(Self { declared, given }),
@@ -82,7 +79,11 @@ impl<'a> Knobs<'a> {
 mod tests {
     use super::*;
 
-    const DECLARED: &[Knob] = &[knob("depth", "4"), knob("deep", "off")];
+    const TOOL: About = About {
+        name: "tool",
+        summary: "",
+        knobs: &[knob("depth", "4"), knob("deep", "off")],
+    };
 
     const fn knob(name: &'static str, default: &'static str) -> Knob {
         Knob {
@@ -95,7 +96,7 @@ mod tests {
     }
 
     fn knobs<'a>(given: &'a [(&'a str, &'a str)]) -> Knobs<'a> {
-        Knobs::new("tool", DECLARED, given).unwrap()
+        Knobs::new(&TOOL, given).unwrap()
     }
 
     #[test]
@@ -109,9 +110,10 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said() {
-        let unknown = Knobs::new("tool", DECLARED, &[("dept", "1")]).unwrap_err();
+        const NONE: About = About { knobs: &[], ..TOOL };
+        let unknown = Knobs::new(&TOOL, &[("dept", "1")]).unwrap_err();
         assert_eq!(unknown, "tool has no knob dept, only depth, deep");
-        let none = Knobs::new("tool", &[], &[("dept", "1")]).unwrap_err();
+        let none = Knobs::new(&NONE, &[("dept", "1")]).unwrap_err();
         assert_eq!(none, "tool has no knob dept: it has none");
         let number = knobs(&[("depth", "-1")]).number("depth").unwrap_err();
         assert_eq!(number, "knob depth takes a number, not \"-1\"");

@@ -7,6 +7,7 @@
 //! - [`table`], [`number`], [`json`]: their parts;
 //! - [`log`]: events recorded by many threads, written in order;
 //! - [`cells`]: state by thread, or by anything else that is numbered;
+//! - [`tool`]: makes the crate an object that `ppin run -t PATH` loads.
 //!
 //! A tool runs inside the program that it observes, where there is neither libc nor
 //! std: it is `no_std` with `alloc`, and writes only through [`prelude::Host`] and
@@ -21,6 +22,7 @@ pub mod json;
 pub mod knobs;
 pub mod log;
 pub mod number;
+pub mod plugin;
 pub mod prelude;
 pub mod report;
 pub mod table;

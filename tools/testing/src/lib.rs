@@ -8,8 +8,9 @@
 //! struct Pushes;
 //!
 //! impl Tool for Pushes {
-//!     fn name(&self) -> &'static str { "pushes" }
-//!     fn summary(&self) -> &'static str { "counts pushes" }
+//!     fn about(&self) -> &'static About {
+//!         &About { name: "pushes", summary: "counts pushes", knobs: &[] }
+//!     }
 //!     fn global_counters(&self) -> u32 { 1 }
 //!     fn instrument(&self, trace: &Trace<'_>) {
 //!         for ins in trace.ins().filter(|ins| ins.opcode().to_string() == "push") {

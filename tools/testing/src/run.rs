@@ -6,7 +6,7 @@ use ppin_abi::addr::ImageOff;
 use ppin_abi::counters::Cells;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{MAX_ARGS, X87_POINTER};
-use ppin_api::{Call, Tool};
+use ppin_api::{Call, RoutineId, Tool};
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_relocator::{CountRow, Fragment};
 
@@ -14,9 +14,6 @@ impl Process {
     /// Lets `tool` instrument the trace at the head of `sample`, and executes that
     /// once: conditional branches are not taken, no instruction faults. Counts come
     /// before calls.
-    ///
-    /// # Panics
-    /// If the tool calls a routine that it does not have.
     pub fn run(&self, tool: &dyn Tool, sample: &Sample) {
         let fragment = translate(tool, sample);
         for row in &fragment.counts {
@@ -31,12 +28,12 @@ impl Process {
             for (value, arg) in args.iter_mut().zip(&call.args) {
                 *value = argument(arg, sample, Self::base(sample.image));
             }
-            let routine = tool.routines()[usize::from(call.routine)];
-            (routine.function)(&Call {
+            let call_it = Call {
                 tool,
                 host: self,
                 args,
-            });
+            };
+            tool.analyse(RoutineId(call.routine), &call_it);
         }
     }
 

@@ -1,5 +1,7 @@
 use super::*;
-use ppin_api::{Arg, Call, Counter, Counters, Files, IPoint, Reg, Routine, RoutineId, Trace};
+use ppin_api::{
+    About, Arg, Call, Counter, Counters, Files, IPoint, Reg, Routine, RoutineId, Trace,
+};
 use std::sync::Mutex;
 
 /// Keeps the arguments of its one routine.
@@ -7,12 +9,12 @@ use std::sync::Mutex;
 struct Keeper(Mutex<Vec<[u64; 6]>>);
 
 impl Tool for Keeper {
-    fn name(&self) -> &'static str {
-        "keeper"
-    }
-
-    fn summary(&self) -> &'static str {
-        "keeps arguments"
+    fn about(&self) -> &'static About {
+        &About {
+            name: "keeper",
+            summary: "keeps arguments",
+            knobs: &[],
+        }
     }
 
     fn routines(&self) -> &'static [Routine] {

@@ -6,7 +6,7 @@
 //! Fixed header, then strings: all offsets are from the start of the block.
 
 /// First bytes of a block; the last digit counts incompatible changes.
-pub const MAGIC: [u8; 8] = *b"ppboot05";
+pub const MAGIC: [u8; 8] = *b"ppboot06";
 
 /// Bytes of app memory that the bootstrap may overwrite, at the start of the page
 /// that holds the app's first instruction.
@@ -103,9 +103,9 @@ pub struct BootHeader {
     pub optimize: u64,
     /// Database directory (absolute), empty: none.
     pub db: Str,
-    /// Tool name.
+    /// The tools, a line each (`ppin_plugin::chosen`); empty: none.
     pub tool: Str,
-    /// Tool knobs: `name=value` lines joined by `\n`.
+    /// Their knobs, a line each.
     pub knobs: Str,
     /// `-o` file (absolute), empty: descriptor 2; or `fd:NUMBER:DEVICE:INODE`: an open
     /// descriptor, while it is that file.

@@ -34,9 +34,9 @@ pub struct BootParams<'a> {
     pub ptracer: u64,
     /// Database directory, absolute; empty: none.
     pub db: &'a [u8],
-    /// Tool name.
+    /// The tools, as [`BootHeader::tool`] has them.
     pub tool: &'a [u8],
-    /// `name=value` lines joined by `\n`.
+    /// Their knobs.
     pub knobs: &'a [u8],
     /// Report file, absolute; empty: descriptor 2.
     pub output: &'a [u8],

@@ -11,8 +11,8 @@
 //! ```
 //! Then: the writable segment is mapped over its place, zeros behind it up to the
 //! end of the room, the boot block moved into the last pages of these (zeros stay
-//! behind); the descriptor is closed, relative relocations applied, and [`Main::main`] runs
-//! on the stack that the runtime supplies.
+//! behind); relative relocations are applied, and [`Main::main`] runs on the stack that the runtime
+//! supplies. It gets the descriptor, to map tools from it, and closes it.
 //!
 //! # Safety
 //!
@@ -29,8 +29,8 @@ use ppin_abi::boot::BootHeader;
 /// The runtime's entry behind the loader.
 pub trait Main {
     /// Everything, on a stack of [`STACK`] bytes; `runtime` is all that was mapped,
-    /// boot block included.
-    fn main(boot: &'static BootHeader, runtime: Range<u64>) -> !;
+    /// boot block included. `carrier`: the descriptor of the ppin executable, to be closed.
+    fn main(boot: &'static BootHeader, runtime: Range<u64>, carrier: i32) -> !;
 }
 
 /// Bytes of the stack that [`Main::main`] starts on.
@@ -115,13 +115,11 @@ pub unsafe extern "C" fn start<M: Main>() -> ! {
         "mov rcx, r13",
         "xor eax, eax",
         "rep stosb",
-        "mov edi, ebx",
-        "mov eax, 3", // close
-        "syscall",
         "lea rdi, [rbp + r14]",
         "mov rsi, rbp",
         "mov rdx, r15",
         "lea rcx, [rip + _DYNAMIC]",
+        "mov r8d, ebx",
         "lea rsp, [rip + {stack} + {size}]",
         "xor ebp, ebp",
         "call {arrived}",
@@ -150,11 +148,12 @@ unsafe extern "C" fn arrived<M: Main>(
     base: u64,
     room: u64,
     dynamic: *const Dyn,
+    carrier: i32,
 ) -> ! {
     // SAFETY: the linker's own table, in a mapped image.
     unsafe { relocate(base, dynamic) };
     // SAFETY: the bootstrap has read the block to this place; nothing writes to it.
-    M::main(unsafe { &*boot }, base..base + room)
+    M::main(unsafe { &*boot }, base..base + room, carrier)
 }
 
 /// `Elf64_Dyn`.

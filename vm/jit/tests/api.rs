@@ -9,7 +9,7 @@ use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{ArgKind, NO_REG};
 use ppin_api::{
-    Arg, Category, Counter, IPoint, MAX_AMOUNT, Refused, Routine, RoutineId, Tool, Trace,
+    About, Arg, Category, Counter, IPoint, MAX_AMOUNT, Refused, Routine, RoutineId, Tool, Trace,
 };
 use ppin_jit::{BytesEnd, Request, compile};
 use proptest::prelude::*;
@@ -20,11 +20,12 @@ use std::cell::RefCell;
 struct Ask<F>(F);
 
 impl<F: Fn(&Trace<'_>) + Send + Sync + 'static> Tool for Ask<F> {
-    fn name(&self) -> &'static str {
-        "ask"
-    }
-    fn summary(&self) -> &'static str {
-        "asks"
+    fn about(&self) -> &'static About {
+        &About {
+            name: "ask",
+            summary: "asks",
+            knobs: &[],
+        }
     }
     fn global_counters(&self) -> u32 {
         70

@@ -15,6 +15,7 @@
 //! ```text
 //! stack      what the kernel has put on the stack: arguments and environment
 //! words      the command line
+//! tool       the tool, as the boot block tells of it
 //! program    which file is meant, and whether it may be instrumented
 //! database   which database is meant, and whether it may be used
 //! process    whether this process can carry the runtime
@@ -33,6 +34,7 @@ mod path;
 mod process;
 mod program;
 mod stack;
+mod tool;
 mod words;
 
 use path::Path;
@@ -40,31 +42,38 @@ use ppin_abi::boot::{CacheMode, RuntimeSpan, flag};
 use ppin_inject::block::BootParams;
 use ppin_inject::{Exec, Launch};
 use ppin_persist::evict::DEFAULT_CAP;
+use tool::Line;
 
 pub use stack::Stack;
+pub use tool::Tool;
 
 /// By this name the kernel lets us open our own executable, wherever it lies.
 const OWN: &core::ffi::CStr = c"/proc/self/exe";
 
 /// What the executable carries.
 #[derive(Clone, Copy, Debug)]
-pub struct Carried<'a> {
+pub struct Carried {
     /// SHA-256 of the runtime ELF.
     pub engine_id: [u8; 32],
     /// Where the runtime ELF lies in the executable's file.
     pub runtime: RuntimeSpan,
-    /// Tools that take no knobs.
-    pub tools: &'a [&'a [u8]],
+    /// The tool of this name, if the executable carries it, and it writes no file unasked.
+    pub tool: fn(&[u8]) -> Option<Tool>,
 }
 
 /// Becomes the program that a plain command line asks for. Returns if it is not plain, or if
 /// anything fails; the process is as it was.
-pub fn launch(stack: &Stack, carried: &Carried<'_>) {
+pub fn launch(stack: &Stack, carried: &Carried) {
     let _ = attempt(stack, carried);
 }
 
-fn attempt(stack: &Stack, carried: &Carried<'_>) -> Option<()> {
-    let plain = words::plain(stack, carried.tools)?;
+fn attempt(stack: &Stack, carried: &Carried) -> Option<()> {
+    let plain = words::plain(stack)?;
+    let tool = match plain.tool {
+        Some(name) => Some((carried.tool)(name)?),
+        None => None,
+    };
+    let tool = Line::of(tool)?;
     if stack.variable(b"PPIN_MAX_SIZE").is_some() {
         return None;
     }
@@ -81,7 +90,7 @@ fn attempt(stack: &Stack, carried: &Carried<'_>) -> Option<()> {
             db_cap: DEFAULT_CAP,
             engine_id: carried.engine_id,
             db: database.bytes(),
-            tool: plain.tool,
+            tool: tool.bytes(),
             ppin: ppin.bytes(),
             ..BootParams::EMPTY
         },

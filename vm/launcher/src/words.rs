@@ -3,14 +3,14 @@
 use crate::stack::Stack;
 use core::ffi::CStr;
 
-/// The tool of a run that names none: it does nothing.
+/// The name of no tool.
 const NO_TOOL: &[u8] = b"null";
 
 /// A command line that is understood here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Plain<'a> {
-    /// Name of the tool.
-    pub tool: &'a [u8],
+    /// Name of the tool, if there is one.
+    pub tool: Option<&'a [u8]>,
     /// The database that was named.
     pub database: Option<&'a CStr>,
     /// The program as it was named.
@@ -19,15 +19,14 @@ pub(crate) struct Plain<'a> {
     pub first: usize,
 }
 
-/// The command line of the process, if it is plain; `tools` are those that take no knobs.
-pub(crate) fn plain<'a>(stack: &'a Stack, tools: &[&[u8]]) -> Option<Plain<'a>> {
+/// The command line of the process, if it is plain.
+pub(crate) fn plain(stack: &Stack) -> Option<Plain<'_>> {
     let mut options = Options::default();
     let first = options.read(stack, first_option(stack)?)?;
-    let tool = options.tool.map_or(NO_TOOL, CStr::to_bytes);
+    let tool = options.tool.map(CStr::to_bytes);
     let program = stack.argument(first)?;
-    let is_plain = tools.contains(&tool) && !program.is_empty();
-    is_plain.then_some(Plain {
-        tool,
+    (!program.is_empty()).then_some(Plain {
+        tool: tool.filter(|name| *name != NO_TOOL),
         database: options.database,
         program,
         first,
@@ -78,36 +77,34 @@ mod tests {
     use super::*;
     use crate::stack::tests::Made;
 
-    const TOOLS: [&[u8]; 2] = [b"null", b"icount"];
-
     /// Tool, database and place of the program, if the line is plain.
-    fn read(line: &str) -> Option<(String, Option<String>, usize)> {
+    fn read(line: &str) -> Option<(Option<String>, Option<String>, usize)> {
         let words: Vec<_> = line.split(' ').collect();
         let made = Made::new(&words, &[]);
         let stack = made.stack();
-        let plain = plain(&stack, &TOOLS)?;
+        let plain = plain(&stack)?;
         assert_eq!(plain.program.to_str(), Ok(words[plain.first]));
         let database = plain.database.map(|path| path.to_str().unwrap().to_owned());
-        let tool = String::from_utf8(plain.tool.to_vec()).unwrap();
+        let tool = plain
+            .tool
+            .map(|name| String::from_utf8(name.to_vec()).unwrap());
         Some((tool, database, plain.first))
     }
 
     #[test]
     fn plain_lines_are_understood() {
-        let null = || "null".to_owned();
-        assert_eq!(read("ppin run true"), Some((null(), None, 2)));
-        assert_eq!(read("ppin run -- true -x"), Some((null(), None, 3)));
-        assert_eq!(
-            read("ppin run --db d ls -t"),
-            Some((null(), Some("d".into()), 4))
-        );
-        let icount = || "icount".to_owned();
+        let icount = || Some("icount".to_owned());
+        let database = || Some("d".to_owned());
+        assert_eq!(read("ppin run true"), Some((None, None, 2)));
+        assert_eq!(read("ppin run -t null true"), Some((None, None, 4)));
+        assert_eq!(read("ppin run -- true -x"), Some((None, None, 3)));
+        assert_eq!(read("ppin run --db d ls -t"), Some((None, database(), 4)));
         assert_eq!(read("ppin -t icount -- ls"), Some((icount(), None, 4)));
         assert_eq!(
             read("ppin run --db d -t icount ls --db x"),
-            Some((icount(), Some("d".into()), 6))
+            Some((icount(), database(), 6))
         );
-        assert_eq!(read("ppin run -- -x"), Some((null(), None, 3)));
+        assert_eq!(read("ppin run -- -x"), Some((None, None, 3)));
     }
 
     #[test]
@@ -118,7 +115,6 @@ mod tests {
             "ppin run --",
             "ppin run -t",
             "ppin run -t icount",
-            "ppin run -t nothing ls",
             "ppin run -t icount -t icount ls",
             "ppin run --db a --db b ls",
             "ppin run --db -- ls",

@@ -1,12 +1,12 @@
-//! The memory routines that compiled Rust calls by their C names.
+//! The memory routines that compiled Rust calls by their C names, for what runs without the C
+//! library: tools, the runtime, and the `ppin` executable until that library has been started,
+//! which chooses its own routines by processor then. [`memory_names`] gives them the names.
 //!
 //! # Safety
 //!
 //! Contracts are C's. Bodies are string instructions and small asm loops, because
 //! a loop written in Rust may be compiled into a call of the routine itself.
-//!
-//! Who links this crate has these routines instead of the C library's, which chooses its own by
-//! processor when it is started: before that, they cannot be called.
+
 #![no_std]
 
 use core::arch::asm;
@@ -14,11 +14,10 @@ use core::arch::asm;
 /// Up to this length, copying two overlapping words is faster than a string instruction.
 const SMALL: usize = 16;
 
-/// Copies `len` bytes; the two places do not overlap.
+/// C's `memcpy`.
 ///
 /// # Safety
 /// As C's.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
     // SAFETY: the caller's contract; both words lie within `len`.
     unsafe {
@@ -38,11 +37,10 @@ pub unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, len: usize) -> *mu
     to
 }
 
-/// Copies `len` bytes; the two places may overlap.
+/// C's `memmove`.
 ///
 /// # Safety
 /// As C's.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
     if (to as usize).wrapping_sub(from as usize) >= len {
         // SAFETY: a forward copy never reads what it has written.
@@ -74,11 +72,10 @@ pub unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *m
     to
 }
 
-/// Fills `len` bytes.
+/// C's `memset`.
 ///
 /// # Safety
 /// As C's.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn memset(to: *mut u8, byte: i32, len: usize) -> *mut u8 {
     // SAFETY: the caller's contract.
     unsafe {
@@ -91,11 +88,10 @@ pub unsafe extern "C" fn memset(to: *mut u8, byte: i32, len: usize) -> *mut u8 {
     to
 }
 
-/// Compares `len` bytes: less than 0, 0, or greater.
+/// C's `memcmp`.
 ///
 /// # Safety
 /// As C's.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn memcmp(left: *const u8, right: *const u8, len: usize) -> i32 {
     let mut at = 0;
     // SAFETY: the caller's contract; `at + 8 <= len`.
@@ -124,21 +120,19 @@ pub unsafe extern "C" fn memcmp(left: *const u8, right: *const u8, len: usize) -
     0
 }
 
-/// Compares `len` bytes: 0 if they are the same.
+/// C's `bcmp`.
 ///
 /// # Safety
 /// As C's.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn bcmp(left: *const u8, right: *const u8, len: usize) -> i32 {
     // SAFETY: the caller's contract.
     unsafe { memcmp(left, right, len) }
 }
 
-/// Bytes before the first that is 0.
+/// C's `strlen`.
 ///
 /// # Safety
 /// As C's.
-#[unsafe(no_mangle)]
 pub unsafe extern "C" fn strlen(text: *const u8) -> usize {
     let end: *const u8;
     // SAFETY: the caller's contract.
@@ -154,4 +148,47 @@ pub unsafe extern "C" fn strlen(text: *const u8) -> usize {
         );
     }
     end as usize - text as usize
+}
+
+/// Gives the routines their names of C, in an executable or shared object. Other objects do not see
+/// the names.
+#[macro_export]
+macro_rules! memory_names {
+    () => {
+        core::arch::global_asm!(
+            ".pushsection .text.ppin_memory_names, \"ax\"",
+            ".globl memcpy, memmove, memset, memcmp, bcmp, strlen",
+            ".hidden memcpy, memmove, memset, memcmp, bcmp, strlen",
+            "memcpy: jmp {memcpy}",
+            "memmove: jmp {memmove}",
+            "memset: jmp {memset}",
+            "memcmp: jmp {memcmp}",
+            "bcmp: jmp {bcmp}",
+            "strlen: jmp {strlen}",
+            ".popsection",
+            memcpy = sym $crate::memcpy,
+            memmove = sym $crate::memmove,
+            memset = sym $crate::memset,
+            memcmp = sym $crate::memcmp,
+            bcmp = sym $crate::bcmp,
+            strlen = sym $crate::strlen,
+        );
+    };
+}
+
+/// [`memory_names`], and two names that precompiled `core` wants where no C library is linked. They
+/// are never called, since panics abort: `rust_eh_personality` and `_Unwind_Resume`.
+#[macro_export]
+macro_rules! c_names {
+    () => {
+        $crate::memory_names!();
+        core::arch::global_asm!(
+            ".pushsection .text.ppin_c_names, \"ax\"",
+            ".globl rust_eh_personality, _Unwind_Resume",
+            ".hidden rust_eh_personality, _Unwind_Resume",
+            "rust_eh_personality:",
+            "_Unwind_Resume: ud2",
+            ".popsection",
+        );
+    };
 }

@@ -91,6 +91,17 @@ mod tests {
     ];
     const BASE: ImageBase = ImageBase(0x7f00_0000_0000);
 
+    /// In place of the hash of an object: the tools of tests are part of the test.
+    fn hash(tool: &str) -> [u8; 32] {
+        ppin_persist::object_hash(tool.as_bytes())
+    }
+
+    /// The label of a unit made for `tool`, with more lines.
+    fn label(tool: &str, more: &str) -> String {
+        let hash = ppin_plugin::chosen::hex(&hash(tool));
+        format!("--tool={hash} {tool}{more}")
+    }
+
     /// A unit of all that the code at [`AT`] leads to, made for `tool` and labelled so.
     fn unit(file: &[u8], tool: &str, label: &str) -> Vec<u8> {
         let parsed = Label::parse(label.as_bytes());
@@ -125,7 +136,7 @@ mod tests {
             key: Key {
                 image: [1; 32],
                 engine: [2; 32],
-                tool: tool_key(tool.as_bytes(), b"", &options(false, optimize)),
+                tool: tool_key(&[(hash(tool), String::new())], &options(false, optimize)),
             },
             displacement: -0x1000_0000,
             image_base: BASE,
@@ -153,7 +164,7 @@ mod tests {
     fn what_was_walked_and_frozen_is_the_same_again() {
         let file = file(CODE);
         for tool in ppin_tools::all() {
-            let unit = unit(&file, tool.name(), tool.name());
+            let unit = unit(&file, tool.name(), &label(tool.name(), ""));
             let verdicts = verdicts(&unit, &file, tool.name());
             assert!(verdicts.iter().all(|v| *v == Verdict::Same), "{verdicts:?}");
         }
@@ -162,7 +173,7 @@ mod tests {
     #[test]
     fn other_instrumentation_differs_and_other_bytes_cannot_be_compared() {
         let file = file(CODE);
-        let unit = unit(&file, "icount", "icount");
+        let unit = unit(&file, "icount", &label("icount", ""));
         let differs = |v: &Verdict| matches!(v, Verdict::Differs(_));
         assert!(verdicts(&unit, &file, "null").iter().all(differs));
         let mut changed = file;
@@ -175,21 +186,25 @@ mod tests {
     #[test]
     fn the_tool_is_the_one_that_the_label_tells() {
         let file = file(CODE);
-        let found = |label| {
+        let by_name = |chosen: &ppin_plugin::Chosen| {
+            let tool = ppin_tools::by_name(&chosen.name);
+            tool.ok_or_else(|| format!("no {}", chosen.name))
+        };
+        let found = |label: &str| {
             let unit = unit(&file, "bbcount", label);
             let unit = UnitFile::open(&unit, None).unwrap();
-            tool_of(&unit, &ppin_tools::by_name).map(|(tool, set)| (tool.name(), set))
+            tool_of(&unit, &by_name).map(|(tool, set)| (tool.name(), set))
         };
-        assert_eq!(found("bbcount"), Ok(("bbcount", Optimize::ALL)));
-        assert_eq!(
-            found("bbcount\n--optimize=none"),
-            Ok(("bbcount", Optimize::NONE))
-        );
-        let other = found("bbcount\n--optimize=+other");
+        assert_eq!(found(&label("bbcount", "")), Ok(("bbcount", Optimize::ALL)));
+        let none = found(&label("bbcount", "\n--optimize=none"));
+        assert_eq!(none, Ok(("bbcount", Optimize::NONE)));
+        let other = found(&label("bbcount", "\n--optimize=+other"));
         assert!(matches!(other, Err(NoTool::Mechanism(_))), "{other:?}");
-        assert_eq!(found("other"), Err(NoTool::Unknown("other".into())));
-        assert_eq!(found("icount"), Err(NoTool::OtherKnobs("icount".into())));
-        let refused = found("bbcount\nknob=1");
+        let missing = found(&label("other", ""));
+        assert_eq!(missing, Err(NoTool::Missing("no other".into())));
+        assert_eq!(found(&label("icount", "")), Err(NoTool::OtherKnobs));
+        assert_eq!(found(""), Err(NoTool::OtherKnobs));
+        let refused = found(&label("bbcount", "\nknob=1"));
         assert!(matches!(refused, Err(NoTool::Refuses(..))), "{refused:?}");
     }
 }

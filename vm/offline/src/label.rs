@@ -1,23 +1,28 @@
-//! Which tool a unit was made for, and with which mechanisms of the compiler.
+//! Which tools a unit was made for, and with which mechanisms of the compiler.
+//!
+//! ```text
+//! --tool=HASH NAME       for each tool: SHA-256 of its object; its name, or the object's path
+//! KNOB=VALUE             each knob that the tool above was given
+//! --optimize=LIST        if some mechanisms were off
+//! ```
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 use ppin_abi::optimize::Optimize;
-use ppin_api::Tool;
-use ppin_persist::tool_key;
+use ppin_plugin::Chosen;
+use ppin_plugin::chosen::{hex, unhex};
 
-/// The line of a label that tells the mechanisms, unless all were on.
+/// Begins the line of a tool.
+const TOOL: &str = "--tool=";
+/// Begins the line that tells the mechanisms, unless all were on.
 const OPTIMIZE: &str = "--optimize=";
 
-/// What a unit's label says: the tool's name, a line for each of its knobs, and one for the
-/// mechanisms if some were off.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// What a unit's label says; see the module.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Label {
-    /// Name of the tool.
-    pub tool: String,
-    /// `NAME=VALUE`, in the order in which they were given.
-    pub knobs: Vec<String>,
+    /// The tools, without their places.
+    pub tools: Vec<Chosen>,
     /// The mechanisms, as [`Optimize::parse`] reads them; `None`: all.
     pub optimize: Option<String>,
 }
@@ -25,66 +30,76 @@ pub struct Label {
 impl Label {
     /// The label of what a run with these settings makes.
     #[must_use]
-    pub fn of_run(tool: &str, knobs: &[String], optimize: Optimize) -> Self {
+    pub fn of_run(tools: &[Chosen], optimize: Optimize) -> Self {
         Self {
-            tool: tool.to_string(),
-            knobs: knobs.to_vec(),
+            tools: tools.to_vec(),
             optimize: (optimize != Optimize::ALL).then(|| optimize.to_string()),
         }
     }
 
-    /// From the text in a unit.
+    /// From the text in a unit. Lines that mean nothing are passed over.
     #[must_use]
     pub fn parse(text: &[u8]) -> Self {
-        let text = String::from_utf8_lossy(text);
-        let mut lines = text.lines();
-        let tool = lines.next().unwrap_or_default().to_string();
-        let is_knob = |line: &&str| !line.starts_with(OPTIMIZE);
-        let (knobs, optimize): (Vec<&str>, Vec<&str>) = lines.partition(is_knob);
-        let optimize = optimize
-            .first()
-            .map(|line| line[OPTIMIZE.len()..].to_string());
-        Self {
-            tool,
-            knobs: knobs.into_iter().map(ToString::to_string).collect(),
-            optimize,
+        let mut label = Self::default();
+        for line in String::from_utf8_lossy(text).lines() {
+            if let Some(list) = line.strip_prefix(OPTIMIZE) {
+                label.optimize = Some(list.to_string());
+            } else if let Some(tool) = line.strip_prefix(TOOL).and_then(tool) {
+                label.tools.push(tool);
+            } else if let Some(tool) = label.tools.last_mut() {
+                tool.knobs.push(line.to_string());
+            }
         }
+        label
     }
 
-    /// The knobs, as a tool takes them.
+    /// For people: the tools' names with their knobs, and the mechanisms.
     #[must_use]
-    pub fn pairs(&self) -> Vec<(&str, &str)> {
-        let pairs = self.knobs.iter().filter_map(|knob| knob.split_once('='));
-        pairs.collect()
+    pub fn summary(&self) -> String {
+        let tools = self.tools.iter().map(|tool| {
+            let words = core::iter::once(shown(tool)).chain(tool.knobs.iter().cloned());
+            words.collect::<Vec<_>>().join(" ")
+        });
+        let mut text = tools.collect::<Vec<_>>().join(" + ");
+        if text.is_empty() {
+            text.push_str("null");
+        }
+        if let Some(list) = &self.optimize {
+            text.push(' ');
+            text.push_str(OPTIMIZE);
+            text.push_str(list);
+        }
+        text
     }
+}
 
-    /// The part of a key that stands for `tool` with these knobs. `options`: those of the
-    /// engine that change code.
-    #[must_use]
-    pub fn key(&self, tool: &dyn Tool, options: &[u8]) -> [u8; 32] {
-        let changing = |knob: &&str| {
-            let name = knob.split_once('=').map(|(name, _)| name);
-            let mut known = tool.knobs().iter();
-            known.any(|known| known.changes_code && name == Some(known.name))
-        };
-        let knobs = self.knobs.iter().map(String::as_str);
-        let mut knobs: Vec<&str> = knobs.filter(changing).collect();
-        knobs.sort_unstable();
-        tool_key(self.tool.as_bytes(), knobs.join("\n").as_bytes(), options)
+/// The tool's name; of an object its file's, and the first digits of its hash.
+fn shown(tool: &Chosen) -> String {
+    match tool.name.rsplit_once('/') {
+        None => tool.name.clone(),
+        Some((_, file)) => alloc::format!("{file} ({})", &hex(&tool.hash)[..8]),
     }
+}
+
+fn tool(text: &str) -> Option<Chosen> {
+    let (hash, name) = text.split_once(' ')?;
+    Some(Chosen {
+        name: name.to_string(),
+        hash: unhex(hash)?,
+        ..Chosen::default()
+    })
 }
 
 /// The text for a unit.
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.tool)?;
-        for knob in &self.knobs {
-            write!(f, "\n{knob}")?;
-        }
-        match &self.optimize {
-            Some(list) => write!(f, "\n{OPTIMIZE}{list}"),
-            None => Ok(()),
-        }
+        let tools = self.tools.iter().flat_map(|tool| {
+            let line = alloc::format!("{TOOL}{} {}", hex(&tool.hash), tool.name);
+            core::iter::once(line).chain(tool.knobs.iter().cloned())
+        });
+        let list = self.optimize.iter();
+        let lines = tools.chain(list.map(|list| alloc::format!("{OPTIMIZE}{list}")));
+        f.write_str(&lines.collect::<Vec<_>>().join("\n"))
     }
 }
 
@@ -92,35 +107,35 @@ impl fmt::Display for Label {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_label_is_a_name_and_knobs() {
-        let label = Label::parse(b"memtrace\nfile=a=b\n");
-        assert_eq!(label.tool, "memtrace");
-        assert_eq!(label.pairs(), [("file", "a=b")]);
-        assert_eq!(Label::parse(b"").tool, "");
+    fn tool(name: &str, knobs: &[&str]) -> Chosen {
+        Chosen {
+            name: name.into(),
+            hash: [0xab; 32],
+            knobs: knobs.iter().map(ToString::to_string).collect(),
+            ..Chosen::default()
+        }
     }
 
     #[test]
-    fn a_label_says_which_mechanisms_were_off() {
-        let knobs = ["file=a".to_string()];
-        let of = |optimize| Label::of_run("memtrace", &knobs, optimize).to_string();
-        assert_eq!(of(Optimize::ALL), "memtrace\nfile=a");
-        let all_off = of(Optimize::NONE);
-        let parsed = Label::parse(all_off.as_bytes());
-        let read = parsed.optimize.as_deref().map(Optimize::parse);
-        assert_eq!(read, Some(Ok(Optimize::NONE)));
+    fn a_label_is_read_as_it_was_written() {
+        let two = [tool("memtrace", &["file=a=b"]), tool("/x/a tool.so", &[])];
+        for tools in [&two[..], &two[..1], &[]] {
+            for optimize in [Optimize::ALL, Optimize::NONE] {
+                let label = Label::of_run(tools, optimize);
+                assert_eq!(Label::parse(label.to_string().as_bytes()), label);
+            }
+        }
+    }
+
+    #[test]
+    fn people_are_told_names_and_knobs() {
+        let of = |tools: &[Chosen], optimize| Label::of_run(tools, optimize).summary();
+        let two = [tool("memtrace", &["file=a"]), tool("/x/libmine.so", &[])];
+        assert_eq!(of(&[], Optimize::ALL), "null");
         assert_eq!(
-            (parsed.pairs(), parsed.to_string()),
-            ([("file", "a")].to_vec(), all_off)
+            of(&two, Optimize::ALL),
+            "memtrace file=a + libmine.so (abababab)"
         );
-    }
-
-    #[test]
-    fn knobs_that_change_no_code_are_not_in_the_key() {
-        let tool = ppin_tools::by_name("opcodemix").unwrap();
-        let plain = Label::parse(b"opcodemix").key(&*tool, b"");
-        assert_eq!(Label::parse(b"opcodemix\ntop=3").key(&*tool, b""), plain);
-        assert_eq!(plain, tool_key(b"opcodemix", b"", b""));
-        assert_ne!(plain, Label::parse(b"opcodemix").key(&*tool, b"x"));
+        assert!(of(&two[..1], Optimize::NONE).starts_with("memtrace file=a --optimize="));
     }
 }

@@ -1,57 +1,71 @@
-//! The tool and the mechanisms that a unit was made for.
+//! The tools and the mechanisms that a unit was made for.
 
 use crate::label::Label;
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt;
 use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
-use ppin_persist::{UnitFile, options};
+use ppin_door::{identity, joined};
+use ppin_persist::{UnitFile, options, tool_key};
+use ppin_plugin::Chosen;
 
-/// Finds the tool of a name, with its knobs at their defaults.
-pub type Tools<'a> = &'a dyn Fn(&str) -> Option<Box<dyn Tool>>;
+/// Finds a tool by its name or path and the hash of its object, with its knobs at their defaults;
+/// or says why it cannot be had.
+pub type Tools<'a> = &'a dyn Fn(&Chosen) -> Result<Box<dyn Tool>, String>;
 
-/// Why the tool of a unit cannot be had.
+/// Why the tools of a unit cannot be had.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NoTool {
-    /// There is none of this name.
-    Unknown(String),
+    /// One of them is not found; why.
+    Missing(String),
     /// It does not take its own knobs any more; why.
     Refuses(String, String),
     /// A mechanism of the compiler is not known; what about it.
     Mechanism(String),
-    /// The unit's key is that of other knobs than its label tells.
-    OtherKnobs(String),
+    /// The unit's key is that of other tools or knobs than its label tells.
+    OtherKnobs,
 }
 
 impl fmt::Display for NoTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown(name) => write!(f, "this ppin has no tool {name:?}"),
+            Self::Missing(why) => f.write_str(why),
             Self::Refuses(name, why) => write!(f, "the tool {name} refuses its knobs: {why}"),
             Self::Mechanism(why) => write!(f, "this ppin compiles otherwise: {why}"),
-            Self::OtherKnobs(name) => write!(f, "made with other knobs of {name} than it says"),
+            Self::OtherKnobs => f.write_str("made with other tools or knobs than it says"),
         }
     }
 }
 
-/// The tool that a unit was made for, as it was then, and the mechanisms that were on.
+/// The tools that a unit was made for, as one, as they were then, and the mechanisms that were on.
 ///
 /// # Errors
-/// Why it cannot be had.
+/// Why they cannot be had.
 pub fn tool_of(unit: &UnitFile<'_>, tools: Tools<'_>) -> Result<(Box<dyn Tool>, Optimize), NoTool> {
     let label = Label::parse(unit.unit().label());
-    let name = || label.tool.clone();
-    let mut tool = tools(&label.tool).ok_or_else(|| NoTool::Unknown(name()))?;
-    tool.configure(&label.pairs())
-        .map_err(|why| NoTool::Refuses(name(), why))?;
     let optimize = Optimize::parse(label.optimize.as_deref().unwrap_or("all"));
     let optimize = optimize.map_err(|why| NoTool::Mechanism(why.to_string()))?;
-    let options = options(is_low(unit), optimize);
-    if label.key(&*tool, &options) != unit.unit().key().tool {
-        return Err(NoTool::OtherKnobs(name()));
+    let (mut found, mut identities) = (Vec::new(), Vec::new());
+    for chosen in &label.tools {
+        let tool = configured(chosen, tools)?;
+        identities.push(identity(chosen, &*tool));
+        found.push(tool);
     }
+    let options = options(is_low(unit), optimize);
+    if tool_key(&identities, &options) != unit.unit().key().tool {
+        return Err(NoTool::OtherKnobs);
+    }
+    let tool = joined(found).map_err(|why| NoTool::Missing(why.to_string()))?;
     Ok((tool, optimize))
+}
+
+fn configured(chosen: &Chosen, tools: Tools<'_>) -> Result<Box<dyn Tool>, NoTool> {
+    let mut tool = tools(chosen).map_err(NoTool::Missing)?;
+    tool.configure(&chosen.pairs())
+        .map_err(|why| NoTool::Refuses(chosen.name.clone(), why))?;
+    Ok(tool)
 }
 
 /// Code of images below 2 GiB lies above them, that of others below.

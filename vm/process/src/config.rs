@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::boot::{BootHeader, CacheMode, RuntimeSpan, Str};
 use ppin_abi::optimize::Optimize;
+use ppin_plugin::{Chosen, chosen};
 
 /// Configuration of the run. Strings are copies: the boot block belongs to the runtime, but a
 /// followed exec builds a new block from these.
@@ -28,10 +29,8 @@ pub struct Config {
     pub db_stack: Vec<String>,
     /// Note of the launcher for the statistics; empty: none.
     pub note: String,
-    /// Tool name.
-    pub tool: String,
-    /// Tool knobs, `name=value`.
-    pub knobs: Vec<String>,
+    /// The tools, in order; none: the program just runs translated.
+    pub tools: Vec<Chosen>,
     /// Report file, empty: descriptor 2.
     pub output: String,
     /// Statistics file, empty: descriptor 2.
@@ -76,8 +75,7 @@ impl Config {
             db: text(boot.db),
             db_stack: list(boot.db_stack, ':'),
             note: text(boot.note),
-            tool: text(boot.tool),
-            knobs: list(boot.knobs, '\n'),
+            tools: chosen::read(&text(boot.tool), &text(boot.knobs)).unwrap_or_default(),
             output: text(boot.output),
             stats: text(boot.stats),
             log: text(boot.log),
@@ -86,6 +84,16 @@ impl Config {
             runtime: boot.runtime,
             ppin_ident: boot.ppin_ident,
             started_ns: boot.started_ns,
+        }
+    }
+
+    /// The tools' names.
+    #[must_use]
+    pub fn tool_names(&self) -> String {
+        let names: Vec<&str> = self.tools.iter().map(|tool| &*tool.name).collect();
+        match names[..] {
+            [] => String::from("no tool"),
+            _ => names.join(", "),
         }
     }
 
@@ -148,7 +156,7 @@ mod tests {
         boot.header.db = text(0, 7);
         boot.header.db_stack = text(0, 16);
         let config = Config::read(&boot.header);
-        assert_eq!((&*config.db, &*config.tool), ("/db/one", ""));
+        assert_eq!((&*config.db, config.tools.len()), ("/db/one", 0));
         assert_eq!(config.db_stack, ["/db/one", "/db/two"]);
         assert!(boot.header.saved.len() == BOOTSTRAP_MAX && config.reads() && config.writes());
     }
@@ -161,8 +169,8 @@ mod tests {
         boot.header.note = text(u32::MAX / 2, u32::MAX);
         let config = Config::read(&boot.header);
         assert_eq!(
-            (config.db.len(), &*config.tool, &*config.note),
-            (15, "", "")
+            (config.db.len(), config.tools.len(), &*config.note),
+            (15, 0, "")
         );
     }
 

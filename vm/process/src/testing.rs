@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::sync::atomic::AtomicU64;
 use ppin_abi::boot::{CacheMode, RuntimeSpan};
 use ppin_abi::optimize::Optimize;
-use ppin_api::{Tool, Trace};
+use ppin_api::{About, Tool, Trace};
 use ppin_codecache::CodeCache;
 use ppin_codecache::indirect::IblTable;
 use ppin_codecache::unit::{Databases, Library};
@@ -21,12 +21,12 @@ use ppin_codecache::unit::{Databases, Library};
 pub(crate) struct NoTool;
 
 impl Tool for NoTool {
-    fn name(&self) -> &'static str {
-        "none"
-    }
-
-    fn summary(&self) -> &'static str {
-        "inserts nothing"
+    fn about(&self) -> &'static About {
+        &About {
+            name: "none",
+            summary: "inserts nothing",
+            knobs: &[],
+        }
     }
 
     fn global_counters(&self) -> u32 {
@@ -52,8 +52,7 @@ pub(crate) fn config() -> Config {
         db: String::new(),
         db_stack: Vec::new(),
         note: String::new(),
-        tool: String::from("none"),
-        knobs: Vec::new(),
+        tools: Vec::new(),
         output: String::new(),
         stats: String::new(),
         log: String::new(),
@@ -85,8 +84,7 @@ pub(crate) fn vm_of(config: Config, thread: &mut Thread) -> Vm {
         writes: true,
         flags: 0,
         engine: [0; 32],
-        tool: String::new(),
-        knobs: String::new(),
+        tools: Vec::new(),
         optimize: Optimize::ALL,
     });
     let code = CodeCache::new(1 << 20, table);

@@ -52,12 +52,19 @@ pub struct Vm {
 unsafe impl Send for Vm {}
 
 static RUNTIME: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
+static TOOLS: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 /// Sets up the VM; `runtime` is the range of the runtime's own code and data.
 pub fn init(vm: Vm, runtime: (u64, u64)) {
     RUNTIME[0].store(runtime.0, Ordering::Relaxed);
     RUNTIME[1].store(runtime.1, Ordering::Relaxed);
     locked::put(vm);
+}
+
+/// Notes where the objects of the tools lie: their code is code of the runtime.
+pub fn tools_lie_at(start: u64, end: u64) {
+    TOOLS[0].store(start, Ordering::Relaxed);
+    TOOLS[1].store(end, Ordering::Relaxed);
 }
 
 /// Start and end of the runtime's image.
@@ -69,21 +76,25 @@ pub fn runtime() -> (u64, u64) {
     )
 }
 
-/// Whether `pc` lies in the runtime's image.
-#[must_use]
-pub fn is_runtime(pc: u64) -> bool {
-    let (start, end) = runtime();
-    (start..end).contains(&pc)
+/// Whether `pc` lies in `place`, and how far from its start.
+fn within(place: &[AtomicU64; 2], pc: u64) -> Option<u64> {
+    let [start, end] = place.each_ref().map(|at| at.load(Ordering::Relaxed));
+    (start..end).contains(&pc).then(|| pc - start)
 }
 
-/// A pc for reports: relative to the runtime's image if it lies there.
+/// Whether `pc` lies in the runtime's image, or in a tool's.
+#[must_use]
+pub fn is_runtime(pc: u64) -> bool {
+    within(&RUNTIME, pc).or(within(&TOOLS, pc)).is_some()
+}
+
+/// A pc for reports: relative to the runtime's image or the tools' if it lies there.
 #[must_use]
 pub fn describe(pc: u64) -> String {
-    let base = RUNTIME[0].load(Ordering::Relaxed);
-    if is_runtime(pc) {
-        alloc::format!("runtime+{:#x}", pc - base)
-    } else {
-        alloc::format!("{pc:#x}")
+    match (within(&RUNTIME, pc), within(&TOOLS, pc)) {
+        (Some(offset), _) => alloc::format!("runtime+{offset:#x}"),
+        (_, Some(offset)) => alloc::format!("tools+{offset:#x}"),
+        _ => alloc::format!("{pc:#x}"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The product: the engine with the bundled tools.
+//! The product: the engine.
 
 use core::ops::Range;
 use ppin_abi::boot::BootHeader;
@@ -7,8 +7,8 @@ use ppin_inject::load::Main;
 pub struct Engine;
 
 impl Main for Engine {
-    fn main(boot: &'static BootHeader, runtime: Range<u64>) -> ! {
+    fn main(boot: &'static BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
         // SAFETY: called once, on the runtime's own stack, before any app code.
-        unsafe { ppin_engine::boot::enter(boot, runtime, ppin_tools::by_name) }
+        unsafe { ppin_engine::boot::enter(boot, runtime, carrier) }
     }
 }

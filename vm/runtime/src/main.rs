@@ -6,8 +6,6 @@
 
 extern crate alloc;
 
-use ppin_memory as _;
-
 #[cfg(feature = "engine")]
 mod engine;
 #[cfg(feature = "native-smoke")]
@@ -18,6 +16,8 @@ mod panic;
 use engine::Engine as Program;
 #[cfg(all(feature = "native-smoke", not(feature = "engine")))]
 use native::Native as Program;
+
+ppin_memory::c_names!();
 
 #[global_allocator]
 static HEAP: ppin_os::heap::Heap = ppin_os::heap::Heap;

@@ -9,7 +9,8 @@ use ppin_inject::load::Main;
 pub struct Native;
 
 impl Main for Native {
-    fn main(boot: &'static BootHeader, _: Range<u64>) -> ! {
+    fn main(boot: &'static BootHeader, _: Range<u64>, carrier: i32) -> ! {
+        ppin_inject::sys::close(carrier);
         assert_eq!(boot.magic, ppin_abi::boot::MAGIC);
         assert_eq!(
             alloc::format!("{}", boot.helper_pid).parse(),

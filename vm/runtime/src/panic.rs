@@ -58,13 +58,3 @@ fn say(line: &mut Line) {
     line.text[line.used] = b'\n';
     ppin_inject::sys::complain(&line.text[..=line.used]);
 }
-
-/// Named by precompiled `core`, never called: panics abort.
-#[unsafe(no_mangle)]
-extern "C" fn rust_eh_personality() {}
-
-/// Named by precompiled `core`, never called: panics abort.
-#[unsafe(no_mangle)]
-extern "C" fn _Unwind_Resume() -> ! {
-    ppin_inject::sys::exit(125)
-}

@@ -10,7 +10,7 @@ use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::{CacheMode, RuntimeSpan};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
-use ppin_api::{Tool, Trace};
+use ppin_api::{About, Tool, Trace};
 use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::Fresh;
 use ppin_codecache::image::ImageId;
@@ -32,12 +32,12 @@ use std::path::Path;
 struct NoTool;
 
 impl Tool for NoTool {
-    fn name(&self) -> &'static str {
-        "none"
-    }
-
-    fn summary(&self) -> &'static str {
-        "inserts nothing"
+    fn about(&self) -> &'static About {
+        &About {
+            name: "none",
+            summary: "inserts nothing",
+            knobs: &[],
+        }
     }
 
     fn instrument(&self, _: &Trace<'_>) {}
@@ -338,8 +338,7 @@ fn config(db: Option<&Path>, flags: u32) -> Config {
         db,
         db_stack: Vec::new(),
         note: String::new(),
-        tool: String::from("none"),
-        knobs: Vec::new(),
+        tools: Vec::new(),
         output: String::new(),
         stats: String::new(),
         log: String::new(),
@@ -358,8 +357,7 @@ fn library(config: &Config) -> Library {
         writes: true,
         flags: config.flags,
         engine: config.engine_id,
-        tool: config.tool.clone(),
-        knobs: String::new(),
+        tools: Vec::new(),
         optimize: Optimize::ALL,
     })
 }

@@ -70,7 +70,10 @@ pub fn check(args: &Run) -> Result<u8, Failure> {
         "--engine-option",
         "lockstep",
     ]);
-    run.args(["-o", "/dev/null", "-t", &args.tool]);
+    run.args(["-o", "/dev/null"]);
+    for tool in &args.tool {
+        run.args(["-t", tool]);
+    }
     run.arg(format!("--optimize={}", args.optimize));
     for (name, value) in &args.knob {
         run.arg("--knob").arg(format!("{name}={value}"));

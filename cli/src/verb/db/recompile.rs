@@ -3,17 +3,20 @@
 //!
 //! Every trace is translated again from its image's file and compared, all of it:
 //! code, stubs, slots, relocations, exits and tables. What the file cannot answer is
-//! skipped, with the reason: images that have changed, code of another build of ppin,
-//! traces whose bytes in memory were not those of the file.
+//! skipped, with the reason: images and tools that have changed or are gone, code of another
+//! build of ppin, traces whose bytes in memory were not those of the file.
 
 use crate::runtime::ENGINE_ID;
 use crate::source;
+use crate::tools::{Found, Shelf};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_cachedb::{Database, Error, UnitPath};
 use ppin_offline::again::{self, Verdict};
 use ppin_offline::{Threads, tool_of};
 use ppin_persist::UnitFile;
+use ppin_plugin::Chosen;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -101,20 +104,24 @@ pub fn all(db: &Database, progress: impl Fn(u64, u64)) -> Result<Again, Error> {
         .collect();
     let mut again = Again::default();
     let mut images = Images::new();
+    let shelf = RefCell::new(Shelf::default());
     for (done, path) in (0..).zip(&units) {
         progress(done, units.len() as u64);
         if let Some(bytes) = db.read(path)?
             && let Ok(file) = UnitFile::open(&bytes, None)
         {
-            compare_unit(path, &file, &mut images, &mut again);
+            compare_unit(path, &file, (&mut images, &shelf), &mut again);
         }
     }
     Ok(again)
 }
 
-fn compare_unit(path: &UnitPath, file: &UnitFile<'_>, images: &mut Images, again: &mut Again) {
+/// Images that were read, and tools that were loaded.
+type Kept<'a> = (&'a mut Images, &'a RefCell<Shelf>);
+
+fn compare_unit(path: &UnitPath, file: &UnitFile<'_>, kept: Kept<'_>, again: &mut Again) {
     let unit = path.relative();
-    let judged = match verdicts(file, images) {
+    let judged = match verdicts(file, kept) {
         Ok(judged) => judged,
         Err(why) => return again.skip(&unit, u64::from(file.unit().fragments()), &why),
     };
@@ -146,12 +153,13 @@ fn compare_unit(path: &UnitPath, file: &UnitFile<'_>, images: &mut Images, again
 type Judged = (ImageOff, Context, Verdict);
 
 /// What comes of each of the unit's traces; why that cannot be told.
-fn verdicts(file: &UnitFile<'_>, images: &mut Images) -> Result<Vec<Judged>, String> {
+fn verdicts(file: &UnitFile<'_>, (images, shelf): Kept<'_>) -> Result<Vec<Judged>, String> {
     let key = file.unit().key();
     if key.engine != ENGINE_ID {
         return Err("made by another build of ppin".to_owned());
     }
-    let (tool, optimize) = tool_of(file, &ppin_tools::by_name).map_err(|why| why.to_string())?;
+    let load = |chosen: &Chosen| shelf.borrow_mut().load(&Found::again(chosen)?);
+    let (tool, optimize) = tool_of(file, &load).map_err(|why| why.to_string())?;
     let path = image_path(file);
     let entry = images.entry((path.to_owned(), key.image));
     let read = entry.or_insert_with(|| source::image(path, &key.image));

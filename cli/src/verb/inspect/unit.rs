@@ -54,9 +54,9 @@ impl Unit {
         String::from_utf8_lossy(self.file().unit().image_path()).into_owned()
     }
 
-    /// The tool that it was made for.
+    /// The tools that it was made for.
     pub fn tool(&self) -> String {
-        String::from_utf8_lossy(self.file().unit().label()).replace('\n', " ")
+        ppin_offline::Label::parse(self.file().unit().label()).summary()
     }
 
     /// Its file name.

@@ -8,7 +8,7 @@ mod trace;
 pub use bbl::Bbl;
 pub use ins::Ins;
 pub use sight::Limits;
-pub use trace::Trace;
+pub use trace::{Code, Trace};
 
 #[cfg(test)]
 mod tests;

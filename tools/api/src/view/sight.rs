@@ -2,8 +2,10 @@
 
 use crate::insertions::{CallInsertion, CountInsertion, Insertions};
 use crate::source::Source;
+use crate::tool::Tool;
 use core::cell::RefCell;
 use ppin_abi::addr::ImageBase;
+use ppin_abi::counters::GLOBAL_COUNTERS;
 
 /// How much a tool has declared: insertions beyond it are refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -14,6 +16,18 @@ pub struct Limits {
     pub image_counters: u32,
     /// Analysis routines.
     pub routines: usize,
+}
+
+impl Limits {
+    /// What `tool` has declared.
+    #[must_use]
+    pub fn of(tool: &dyn Tool) -> Self {
+        Self {
+            global_counters: tool.global_counters().min(GLOBAL_COUNTERS),
+            image_counters: tool.image_counters(),
+            routines: tool.routines().len(),
+        }
+    }
 }
 
 /// See the module.
@@ -43,6 +57,12 @@ impl<'a> Sight<'a> {
 
     pub fn insert_call(&self, call: CallInsertion) {
         self.inserted.borrow_mut().calls.push(call);
+    }
+
+    pub fn insert(&self, all: Insertions) {
+        let mut inserted = self.inserted.borrow_mut();
+        inserted.counts.extend(all.counts);
+        inserted.calls.extend(all.calls);
     }
 
     pub fn into_insertions(self) -> Insertions {

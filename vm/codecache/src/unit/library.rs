@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::optimize::Optimize;
 use ppin_os::regions;
-use ppin_persist::{Key, options, tool_key};
+use ppin_persist::{Key, ToolIdentity, options, tool_key};
 use ppin_store::cap::{self, Identity, Written};
 use ppin_store::{Folder, Store};
 
@@ -24,10 +24,9 @@ pub struct Databases {
     pub flags: u32,
     /// SHA-256 of the runtime.
     pub engine: [u8; 32],
-    /// The tool's name.
-    pub tool: String,
-    /// Those of its knobs that change code, with their values, a line each, sorted.
-    pub knobs: String,
+    /// The tools: SHA-256 of their objects, and those of their knobs that change code, with
+    /// their values, a line each, sorted.
+    pub tools: Vec<ToolIdentity>,
     /// Mechanisms of the compiler that are on.
     pub optimize: Optimize,
 }
@@ -110,7 +109,7 @@ impl Library {
         Key {
             image,
             engine: run.engine,
-            tool: tool_key(run.tool.as_bytes(), run.knobs.as_bytes(), &options),
+            tool: tool_key(&run.tools, &options),
         }
     }
 

@@ -49,8 +49,7 @@ impl Shelf {
             writes: true,
             flags,
             engine: [0x22; 32],
-            tool: String::new(),
-            knobs: String::new(),
+            tools: alloc::vec![([7; 32], String::new())],
             optimize: Optimize::ALL,
         });
         let image = world.code.images.get_mut(world.image);

@@ -2,8 +2,7 @@
 
 use crate::syscall;
 use crate::tools::host;
-use alloc::boxed::Box;
-use alloc::string::String;
+use crate::tools::load::{self, Loaded};
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::area::ENTRIES;
@@ -14,7 +13,9 @@ use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::DEFAULT_LIMIT;
 use ppin_codecache::indirect::{IblTable, TABLE};
 use ppin_codecache::unit::{Databases, Library};
+use ppin_os::file::File;
 use ppin_os::{budget, mem, place, proc, processor, report, segment, signals, time};
+use ppin_persist::ToolIdentity;
 use ppin_process::config::Config;
 use ppin_process::counters;
 use ppin_process::gate::{self, Lookups};
@@ -23,16 +24,14 @@ use ppin_process::signal::{Actions, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::{Process, Thread, Threads, reg};
 use ppin_process::vm::{self, Vm};
 
-/// Runs the app from its first instruction, under the tool that the boot block names. `tools` makes
-/// a tool by name; `runtime` is the range of the runtime's image.
+/// Runs the app from its first instruction, under the tools that the boot block names. `runtime` is
+/// the range of the runtime's image; `carrier` the descriptor of the ppin executable, which holds
+/// bundled tools.
 ///
 /// # Safety
-/// Called once, in a fresh process, on a stack of the runtime's own.
-pub unsafe fn enter(
-    boot: &BootHeader,
-    runtime: Range<u64>,
-    tools: fn(&str) -> Option<Box<dyn Tool>>,
-) -> ! {
+/// Called once, in a fresh process, on a stack of the runtime's own; `carrier` is ours.
+pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
+    let carrier = File::from_fd(carrier);
     let arrived = time::monotonic_ns();
     if boot.magic != MAGIC {
         report::give_up(format_args!("the boot block is of another version of ppin"));
@@ -60,10 +59,12 @@ pub unsafe fn enter(
     ppin_os::filter::calls_come_from(gate);
     crate::check::sample::init(&config);
     syscall::init(&config);
-    let tool = configured(&config, tools);
+    let Loaded { tool, identities } = load::load(&config.tools, carrier);
     let thread = first_thread(boot, &config, mask, tool);
     let code = empty_cache(&config);
-    let vm = new_vm(config, tool, arrived, thread, code);
+    let library = library(&config, identities);
+    let stats = Stats::begun(config.started_ns, arrived);
+    let vm = Vm::new(config, tool, (code, library), Threads::new(thread), stats);
     vm::init(vm, (runtime.start, runtime.end));
     start(thread, boot.ignored)
 }
@@ -96,24 +97,6 @@ fn addresses_fixed() -> bool {
     // SAFETY: only asks.
     let now = unsafe { ppin_os::raw(ppin_os::c::__NR_personality, [0xffff_ffff, 0, 0, 0, 0, 0]) };
     now & ADDR_NO_RANDOMIZE != 0
-}
-
-fn configured(config: &Config, tools: fn(&str) -> Option<Box<dyn Tool>>) -> &'static dyn Tool {
-    let Some(mut tool) = tools(&config.tool) else {
-        report::give_up(format_args!(
-            "there is no tool named {:?} in this runtime",
-            config.tool
-        ))
-    };
-    let knobs: Vec<(&str, &str)> = config
-        .knobs
-        .iter()
-        .filter_map(|k| k.split_once('='))
-        .collect();
-    if let Err(reason) = tool.configure(&knobs) {
-        report::give_up(format_args!("{reason}"));
-    }
-    Box::leak(tool)
 }
 
 /// The routines that the gate calls, and those for indirect branches.
@@ -165,33 +148,8 @@ fn empty_cache(config: &Config) -> CodeCache {
     code
 }
 
-fn new_vm(
-    config: Config,
-    tool: &'static dyn Tool,
-    arrived: u64,
-    thread: *mut Thread,
-    code: CodeCache,
-) -> Vm {
-    let stats = Stats::begun(config.started_ns, arrived);
-    let library = library(&config, tool);
-    Vm::new(config, tool, (code, library), Threads::new(thread), stats)
-}
-
 /// The databases that the launcher has named, and the data that decides which units can be used.
-fn library(config: &Config, tool: &dyn Tool) -> Library {
-    let changes = |name: &str| {
-        tool.knobs()
-            .iter()
-            .any(|k| k.changes_code && k.name == name)
-    };
-    let chosen = |knob: &&str| knob.split_once('=').is_some_and(|(name, _)| changes(name));
-    let mut knobs: Vec<&str> = config
-        .knobs
-        .iter()
-        .map(String::as_str)
-        .filter(chosen)
-        .collect();
-    knobs.sort_unstable();
+fn library(config: &Config, tools: Vec<ToolIdentity>) -> Library {
     Library::new(Databases {
         paths: core::iter::once(&config.db)
             .chain(&config.db_stack)
@@ -201,8 +159,7 @@ fn library(config: &Config, tool: &dyn Tool) -> Library {
         writes: config.writes(),
         flags: config.flags,
         engine: config.engine_id,
-        tool: config.tool.clone(),
-        knobs: knobs.join("\n"),
+        tools,
         optimize: config.optimize,
     })
 }

@@ -7,6 +7,7 @@ use ppin_abi::elf;
 use ppin_inject::block::BootParams;
 use ppin_inject::{Exec, Launch, Step, launch};
 use ppin_os::{c, call, limits, report, signals};
+use ppin_plugin::chosen;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 
@@ -116,7 +117,7 @@ fn interpreter(head: &[u8]) -> Option<Vec<u8>> {
 pub(crate) fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
     let space = thread.helper_space().ok()?;
     let config = vm::lock().config().clone();
-    let knobs = config.knobs.join("\n");
+    let (tools, knobs) = chosen::written(&config.tools);
     let stack = config.db_stack.join(":");
     let carrier = CString::new(config.ppin.as_bytes()).ok()?;
     let launch_it = Launch {
@@ -131,7 +132,7 @@ pub(crate) fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
             engine_id: config.engine_id,
             ptracer: 0,
             db: config.db.as_bytes(),
-            tool: config.tool.as_bytes(),
+            tool: tools.as_bytes(),
             knobs: knobs.as_bytes(),
             output: config.output.as_bytes(),
             stats: config.stats.as_bytes(),

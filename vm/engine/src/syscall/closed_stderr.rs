@@ -21,7 +21,7 @@ static DUE: AtomicBool = AtomicBool::new(false);
 /// Decides whether close(2) must enter the VM.
 pub(crate) fn init(config: &Config) {
     let stats = config.flags & flag::STATS != 0;
-    let due = config.tool != "null" || stats || !config.log.is_empty();
+    let due = !config.tools.is_empty() || stats || !config.log.is_empty();
     DUE.store(due, Ordering::Relaxed);
     watch_closes();
 }

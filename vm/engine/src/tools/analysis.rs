@@ -4,7 +4,7 @@
 use crate::tools::host::EngineHost;
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};
-use ppin_api::Call;
+use ppin_api::{Call, RoutineId};
 use ppin_os::segment;
 use ppin_process::thread::{Thread, reg};
 use ppin_process::vm;
@@ -29,12 +29,13 @@ pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
     }
     if rec.routine == X87_POINTER {
         ppin_process::x87::correct(args[0].wrapping_add(args[1]), args[2]);
-    } else if let Some(routine) = tool.routines().get(usize::from(rec.routine)) {
-        (routine.function)(&Call {
+    } else {
+        let call = Call {
             tool,
             host: &EngineHost,
             args,
-        });
+        };
+        tool.analyse(RoutineId(rec.routine), &call);
     }
     record.wrapping_add(i64::from(rec.resume) as u64)
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! host       host services: counters, threads, images, files
+//! load       the tools' objects, from their files into memory
 //! report     the tool's report and the statistics at the end
 //! analysis   calls analysis routines from translated code
 //! bridge     from translated code to analysis, in assembly
@@ -10,4 +11,5 @@
 pub(crate) mod analysis;
 pub(crate) mod bridge;
 pub(crate) mod host;
+pub(crate) mod load;
 pub(crate) mod report;

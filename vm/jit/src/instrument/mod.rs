@@ -23,7 +23,7 @@ use core::ops::Range;
 use merge::Group;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::context::Context;
-use ppin_abi::counters::{Cells, GLOBAL_COUNTERS};
+use ppin_abi::counters::Cells;
 use ppin_api::compiler::{CallInsertion, Insertions, Limits};
 use ppin_api::{Tool, Trace};
 use source::Decoded;
@@ -34,11 +34,7 @@ pub(crate) use operand::address;
 /// Lets `tool` look at a trace that consists of `ins`; what it inserts.
 fn ask(tool: &dyn Tool, ins: &[Ins], image: ImageBase, context: Context) -> Insertions {
     let source = Decoded::new(ins, image);
-    let limits = Limits {
-        global_counters: tool.global_counters().min(GLOBAL_COUNTERS),
-        image_counters: tool.image_counters(),
-        routines: tool.routines().len(),
-    };
+    let limits = Limits::of(tool);
     let continues = context.contains(Context::CONTINUATION);
     let trace = Trace::new(&source, image, continues, limits);
     tool.instrument(&trace);

@@ -5,17 +5,18 @@ pub mod capture;
 pub mod host_code;
 pub mod machine;
 
-use ppin_api::{Arg, Counter, IPoint, Routine, RoutineId, Tool, Trace};
+use ppin_api::{About, Arg, Counter, IPoint, Routine, RoutineId, Tool, Trace};
 
 /// Inserts nothing.
 pub struct Null;
 
 impl Tool for Null {
-    fn name(&self) -> &'static str {
-        "null"
-    }
-    fn summary(&self) -> &'static str {
-        "nothing"
+    fn about(&self) -> &'static About {
+        &About {
+            name: "null",
+            summary: "nothing",
+            knobs: &[],
+        }
     }
     fn instrument(&self, _trace: &Trace<'_>) {}
 }
@@ -24,11 +25,12 @@ impl Tool for Null {
 pub struct Counts;
 
 impl Tool for Counts {
-    fn name(&self) -> &'static str {
-        "counts"
-    }
-    fn summary(&self) -> &'static str {
-        "instructions and blocks"
+    fn about(&self) -> &'static About {
+        &About {
+            name: "counts",
+            summary: "instructions and blocks",
+            knobs: &[],
+        }
     }
     fn distinguishes_blocks(&self) -> bool {
         true
@@ -55,11 +57,12 @@ impl Tool for Counts {
 pub struct Opcodes;
 
 impl Tool for Opcodes {
-    fn name(&self) -> &'static str {
-        "opcodes"
-    }
-    fn summary(&self) -> &'static str {
-        "opcodes per image"
+    fn about(&self) -> &'static About {
+        &About {
+            name: "opcodes",
+            summary: "opcodes per image",
+            knobs: &[],
+        }
     }
     fn image_counters(&self) -> u32 {
         ppin_api::OPCODES
@@ -76,11 +79,12 @@ impl Tool for Opcodes {
 pub struct Calls;
 
 impl Tool for Calls {
-    fn name(&self) -> &'static str {
-        "calls"
-    }
-    fn summary(&self) -> &'static str {
-        "memory operands"
+    fn about(&self) -> &'static About {
+        &About {
+            name: "calls",
+            summary: "memory operands",
+            knobs: &[],
+        }
     }
     fn routines(&self) -> &'static [Routine] {
         &[
@@ -119,11 +123,12 @@ impl Tool for Calls {
 pub struct Both;
 
 impl Tool for Both {
-    fn name(&self) -> &'static str {
-        "both"
-    }
-    fn summary(&self) -> &'static str {
-        "counts and calls"
+    fn about(&self) -> &'static About {
+        &About {
+            name: "both",
+            summary: "counts and calls",
+            knobs: &[],
+        }
     }
     fn global_counters(&self) -> u32 {
         machine::GLOBALS

@@ -167,9 +167,21 @@ fn bytes(pc: AppPc) -> String {
 /// The command line that repeats this run, quoted for a shell.
 fn command(vm: &Vm) -> String {
     let config = &vm.config();
-    let mut text = alloc::format!("ppin run -t {}", config.tool);
-    for knob in &config.knobs {
-        let _ = write!(text, " --knob {}", quoted(knob));
+    let mut text = String::from("ppin run");
+    for tool in &config.tools {
+        let _ = write!(text, " -t {}", quoted(&tool.name));
+    }
+    for (n, tool) in config.tools.iter().enumerate() {
+        for knob in &tool.knobs {
+            let _ = match config.tools.len() {
+                1 => write!(text, " --knob {}", quoted(knob)),
+                _ => write!(
+                    text,
+                    " --knob {}",
+                    quoted(&alloc::format!("{}:{knob}", n + 1))
+                ),
+            };
+        }
     }
     if config.optimize != Optimize::ALL {
         let _ = write!(text, " --optimize={}", config.optimize);
@@ -206,6 +218,7 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
     use crate::testing;
+    use ppin_plugin::Chosen;
 
     #[test]
     fn words_are_quoted_for_a_shell() {
@@ -220,19 +233,24 @@ mod tests {
     #[test]
     fn the_command_repeats_what_the_run_was_given() {
         let mut config = testing::config();
-        config.tool = "bbcount".into();
-        config.knobs = alloc::vec!["by=a b".into()];
+        let tool = |name: &str, knob: &str| Chosen {
+            name: name.into(),
+            knobs: alloc::vec![knob.into()],
+            ..Chosen::default()
+        };
+        config.tools = alloc::vec![tool("bbcount", "by=a b")];
         (config.flags, config.check_every) = (flag::SAMPLE, 100);
         let said = |config| command(&testing::vm_of(config, testing::thread(0)));
         let text = said(config.clone());
         let start = "ppin run -t bbcount --knob 'by=a b' --cache off --check=sample:100 -- ";
         assert!(text.starts_with(start), "{text}");
         (config.cache_mode, config.db, config.flags) = (CacheMode::ReadWrite, "/d b".into(), 0);
-        config.knobs.clear();
+        config.tools.push(tool("/x/a b.so", "a=1"));
+        let text = said(config.clone());
+        let start = "ppin run -t bbcount -t '/x/a b.so' --knob '1:by=a b' --knob 2:a=1 --db ";
+        assert!(text.starts_with(start), "{text}");
+        config.tools.clear();
         let text = said(config);
-        assert!(
-            text.starts_with("ppin run -t bbcount --db '/d b' -- "),
-            "{text}"
-        );
+        assert!(text.starts_with("ppin run --db '/d b' -- "), "{text}");
     }
 }

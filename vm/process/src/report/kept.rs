@@ -24,7 +24,7 @@ static STDERR_STANDS: AtomicBool = AtomicBool::new(false);
 /// Opens the files that will be needed under the filters `next`.
 pub fn keep(config: &Config, next: &Confinement) {
     let stats = config.flags & flag::STATS != 0;
-    let output = config.tool != "null";
+    let output = !config.tools.is_empty();
     for (path, _) in [(&config.output, output), (&config.stats, stats)]
         .into_iter()
         // (A descriptor that the launcher has inherited has no path.)

@@ -32,7 +32,7 @@ impl Vm {
         ON.store(true, Ordering::Relaxed);
         let started = self.config().started_ns;
         self.code_mut().journal_mut().begin(started);
-        let (tool, program) = (self.config().tool.clone(), program());
+        let (tool, program) = (self.config().tool_names(), program());
         self.log(format_args!("start of {program} under {tool}"));
     }
 

@@ -392,5 +392,5 @@ fn unit_flags(fresh: &Fresh) -> u32 {
 /// What `ppin db verify --recompile` needs.
 fn label(vm: &Vm) -> String {
     let config = vm.config();
-    ppin_offline::Label::of_run(&config.tool, &config.knobs, config.optimize).to_string()
+    ppin_offline::Label::of_run(&config.tools, config.optimize).to_string()
 }

@@ -6,7 +6,8 @@ use ppin_abi::optimize::Optimize;
 use ppin_abi::spills::SpillSet;
 use ppin_cachedb::Access;
 use ppin_jit::{BytesEnd, Request, compile};
-use ppin_persist::{Key, Piece, UnitSpec, freeze, options, source_hash, tool_key};
+use ppin_offline::Label;
+use ppin_persist::{Key, Piece, ToolIdentity, UnitSpec, freeze, options, source_hash, tool_key};
 use ppin_relocator::{Fragment, FragmentRef};
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
@@ -16,6 +17,24 @@ const CODE: &[u8] = &[
     0x55, 0x48, 0x89, 0xe5, 0x8b, 0x05, 0, 1, 0, 0, 0x85, 0xc0, 0x74, 2, 0xe8, 16, 0, 0, 0,
 ];
 const AT: usize = 0x40;
+
+/// The bundled tool called `name`, as a run chooses it; none for `null`.
+fn chosen(name: &str) -> Vec<Chosen> {
+    let found = Found::by_word(name).unwrap();
+    match name {
+        "null" => Vec::new(),
+        _ => vec![found.chosen],
+    }
+}
+
+fn identities(tool: &str) -> Vec<ToolIdentity> {
+    let tools = chosen(tool).into_iter();
+    tools.map(|tool| (tool.hash, String::new())).collect()
+}
+
+fn label(tool: &str) -> String {
+    Label::of_run(&chosen(tool), Optimize::ALL).to_string()
+}
 
 struct World {
     _folder: tempfile::TempDir,
@@ -36,7 +55,7 @@ impl World {
         let key = Key {
             image: ppin_persist::identity::of_file(&bytes),
             engine: ENGINE_ID,
-            tool: tool_key(tool.as_bytes(), b"", b""),
+            tool: tool_key(&identities(tool), b""),
         };
         let db = Database::open(&folder.path().join("db"), Access::ReadWrite).unwrap();
         Self {
@@ -75,7 +94,7 @@ impl World {
         let displacement = if low { 0x2000_0000 } else { -0x1000_0000 };
         let options = options(low, Optimize::ALL);
         let key = Key {
-            tool: tool_key(self.tool.as_bytes(), b"", &options),
+            tool: tool_key(&identities(self.tool), &options),
             ..self.key
         };
         let spec = UnitSpec {
@@ -110,7 +129,7 @@ fn what_was_made_like_this_is_the_same_again() {
     for tool in ["null", "bbcount", "icount"] {
         for base in [HIGH, ImageBase(0x40_0000), ImageBase(0)] {
             let world = World::new(tool);
-            world.publish(&world.translate(base), base, tool);
+            world.publish(&world.translate(base), base, &label(tool));
             let again = world.again();
             assert_eq!(
                 (again.compared, &again.skipped[..]),
@@ -139,7 +158,7 @@ fn every_doctored_part_is_found() {
         let world = World::new("null");
         let mut fragment = world.translate(HIGH);
         doctor(&mut fragment);
-        world.publish(&fragment, HIGH, "null");
+        world.publish(&fragment, HIGH, &label("null"));
         let again = world.again();
         let found: Vec<_> = again.differ.iter().map(|differs| differs.what).collect();
         assert_eq!(found, [what]);
@@ -155,14 +174,14 @@ fn code_instrumented_otherwise_differs() {
         ..World::new("null")
     }
     .translate(HIGH);
-    world.publish(&plain, HIGH, "bbcount");
+    world.publish(&plain, HIGH, &label("bbcount"));
     assert_eq!(world.again().differ.len(), 1);
 }
 
 #[test]
 fn a_changed_image_is_skipped() {
     let world = World::new("null");
-    world.publish(&world.translate(HIGH), HIGH, "null");
+    world.publish(&world.translate(HIGH), HIGH, &label("null"));
     fs::write(&world.image, b"something else").unwrap();
     let again = world.again();
     assert_eq!((again.compared, again.differ.len()), (0, 0));
@@ -170,20 +189,64 @@ fn a_changed_image_is_skipped() {
 }
 
 #[test]
-fn other_builds_and_unknown_knobs_are_skipped() {
+fn what_cannot_be_made_again_is_skipped_with_the_reason() {
     let mut world = World::new("null");
-    world.publish(&world.translate(HIGH), HIGH, "icount");
-    assert!(world.again().skipped[0].why.contains("other knobs"));
-    world.publish(&world.translate(HIGH), HIGH, "nothing\nknob=1");
-    let unknown = "this ppin has no tool \"nothing\"";
-    assert!(world.again().skipped.iter().any(|s| s.why == unknown));
+    let hash = "ab".repeat(32);
+    let labels = [
+        (
+            label("icount"),
+            "made with other tools or knobs than it says",
+        ),
+        (format!("--tool={hash} nothing"), "there is no tool nothing"),
+        (
+            format!("--tool={hash} icount"),
+            "made with another build of the tool icount",
+        ),
+        (
+            format!("--tool={hash} /no/such.so"),
+            "cannot load the tool /no/such.so: No such file",
+        ),
+    ];
+    for (label, _) in &labels {
+        world.publish(&world.translate(HIGH), HIGH, label);
+    }
+    let skipped = world.again().skipped;
+    for (_, why) in labels {
+        assert!(
+            skipped.iter().any(|s| s.why.starts_with(why)),
+            "{why}: {skipped:?}"
+        );
+    }
     world.key.engine = [7; 32];
-    world.publish(&world.translate(HIGH), HIGH, "null");
+    world.publish(&world.translate(HIGH), HIGH, &label("null"));
+    let skipped = world.again().skipped;
     assert!(
-        world
-            .again()
-            .skipped
+        skipped
             .iter()
-            .any(|s| s.why.contains("another build"))
+            .any(|s| s.why.contains("another build of ppin"))
     );
+}
+
+#[test]
+fn the_tool_of_a_unit_may_be_an_object_that_lies_anywhere() {
+    let mut world = World::new("bbcount");
+    let path = world.image.with_file_name("mine.so");
+    fs::write(&path, Found::by_word("bbcount").unwrap().bytes()).unwrap();
+    let found = Found::by_word(path.to_str().unwrap()).unwrap();
+    let label = Label::of_run(&[found.chosen], Optimize::ALL).to_string();
+    world.publish(&world.translate(HIGH), HIGH, &label);
+    let again = world.again();
+    assert_eq!(
+        (again.compared, again.differ.len(), again.skipped.len()),
+        (1, 0, 0)
+    );
+    fs::write(&path, Found::by_word("icount").unwrap().bytes()).unwrap();
+    let again = world.again();
+    assert!(
+        again.skipped[0].why.contains("has changed since"),
+        "{again:?}"
+    );
+    world.tool = "icount";
+    world.publish(&world.translate(HIGH), HIGH, &label);
+    assert_eq!(world.again().compared, 0);
 }

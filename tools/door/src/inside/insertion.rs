@@ -1,0 +1,57 @@
+//! What a tool inserts.
+
+use crate::address::address_row;
+use crate::table::{CallRow, CountRow, Inserter, Slice, ValueRow, value};
+use alloc::vec::Vec;
+use ppin_api::Counter;
+use ppin_api::compiler::{CallInsertion, CountInsertion, Insertions, Value};
+
+/// Passes all of it on.
+pub fn give(all: &Insertions, to: &Inserter) {
+    for count in &all.counts {
+        (to.count)(to.this, &count_row(count));
+    }
+    for call in &all.calls {
+        give_call(call, to);
+    }
+}
+
+fn count_row(count: &CountInsertion) -> CountRow {
+    let (Counter::Global(counter) | Counter::Image(counter)) = count.counter;
+    CountRow {
+        ins: count.ins,
+        counter,
+        amount: count.amount,
+        of_image: matches!(count.counter, Counter::Image(_)),
+        after: count.after,
+    }
+}
+
+fn give_call(call: &CallInsertion, to: &Inserter) {
+    let args: Vec<_> = call.args.iter().map(value_row).collect();
+    let row = CallRow {
+        ins: call.ins,
+        routine: call.routine.0,
+        after: call.after,
+        args: Slice::new(&args),
+    };
+    (to.call)(to.this, &row);
+}
+
+fn value_row(given: &Value) -> ValueRow {
+    let row = |kind, number| ValueRow {
+        kind,
+        number,
+        ..ValueRow::default()
+    };
+    match *given {
+        Value::Const(number) => row(value::CONST, number),
+        Value::App(offset) => row(value::APP, offset.0 as u64),
+        Value::Reg(reg) => row(value::REG, reg as u64),
+        Value::ThreadId => row(value::THREAD, 0),
+        Value::Memory(address) => ValueRow {
+            address: address_row(&address),
+            ..row(value::MEMORY, 0)
+        },
+    }
+}

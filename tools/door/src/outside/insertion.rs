@@ -1,0 +1,101 @@
+//! What a tool inserts, checked on arrival.
+#![allow(unsafe_code)]
+
+use crate::address::address;
+use crate::table::{CallRow, CountRow, Inserter, This, ValueRow, value};
+use ppin_api::compiler::{CallInsertion, CountInsertion, Insertions, Limits, Value};
+use ppin_api::{Call, Counter, ImageOff, MAX_AMOUNT, Reg, RoutineId};
+
+/// Most arguments of a call.
+const MAX_ARGS: usize = Call::MAX_ARGS;
+
+/// Takes insertions into a trace of `count` instructions by a tool that has `limits`.
+pub struct Taken {
+    count: usize,
+    limits: Limits,
+    /// What was taken.
+    pub all: Insertions,
+    /// Something was not well formed.
+    pub refused: bool,
+}
+
+impl Taken {
+    pub fn new(count: usize, limits: Limits) -> Self {
+        Self {
+            count,
+            limits,
+            all: Insertions::default(),
+            refused: false,
+        }
+    }
+
+    /// As it crosses.
+    pub fn inserter(&mut self) -> Inserter {
+        Inserter {
+            this: core::ptr::from_mut(self).cast(),
+            count,
+            call,
+        }
+    }
+
+    fn count(&mut self, row: &CountRow) -> Option<()> {
+        let (counter, limit) = match row.of_image {
+            true => (Counter::Image(row.counter), self.limits.image_counters),
+            false => (Counter::Global(row.counter), self.limits.global_counters),
+        };
+        let fits = row.counter < limit && (1..=MAX_AMOUNT).contains(&row.amount);
+        let count = CountInsertion {
+            ins: self.ins(row.ins).filter(|_| fits)?,
+            after: row.after,
+            counter,
+            amount: row.amount,
+        };
+        self.all.counts.push(count);
+        Some(())
+    }
+
+    fn call(&mut self, row: &CallRow<'_>) -> Option<()> {
+        let fits = usize::from(row.routine) < self.limits.routines;
+        let args = row.args.get();
+        let call = CallInsertion {
+            ins: self
+                .ins(row.ins)
+                .filter(|_| fits && args.len() <= MAX_ARGS)?,
+            after: row.after,
+            routine: RoutineId(row.routine),
+            args: args.iter().map(argument).collect::<Option<_>>()?,
+        };
+        self.all.calls.push(call);
+        Some(())
+    }
+
+    fn ins(&self, index: u32) -> Option<u32> {
+        ((index as usize) < self.count).then_some(index)
+    }
+}
+
+fn argument(row: &ValueRow) -> Option<Value> {
+    Some(match row.kind {
+        value::CONST => Value::Const(row.number),
+        value::APP => Value::App(ImageOff(row.number as i32)),
+        value::REG => Value::Reg(*Reg::ALL.get(usize::try_from(row.number).ok()?)?),
+        value::MEMORY => Value::Memory(address(&row.address)),
+        value::THREAD => Value::ThreadId,
+        _ => return None,
+    })
+}
+
+fn of<'a>(this: This) -> &'a mut Taken {
+    // SAFETY: made by `Taken::inserter`, which borrows exclusively while the tool is called.
+    unsafe { &mut *this.cast_mut().cast::<Taken>() }
+}
+
+extern "C" fn count(this: This, row: &CountRow) {
+    let taken = of(this);
+    taken.refused |= taken.count(row).is_none();
+}
+
+extern "C" fn call(this: This, row: &CallRow<'_>) {
+    let taken = of(this);
+    taken.refused |= taken.call(row).is_none();
+}

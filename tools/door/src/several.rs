@@ -1,0 +1,254 @@
+//! Several tools as one: what is numbered stands one tool after the other.
+//!
+//! ```text
+//! global counters   | 0 1 of the first | 0 of the second | 0 1 2 of the third |
+//!                     0 1                2                 3 4 5
+//! ```
+//! Likewise the counters of images, and routines. Each tool sees its own numbers only: in the
+//! code that it looks at, and in the host that it asks. Reports follow one another.
+
+mod shifted;
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use ppin_api::compiler::{Insertions, Limits};
+use ppin_api::{
+    About, Call, Counter, GLOBAL_COUNTERS, Host, ImageInfo, Report, Routine, RoutineId, ThreadId,
+    Tool, ToolImage, Trace,
+};
+use ppin_plugin::Chosen;
+use shifted::Shifted;
+
+/// Any number of configured tools. None of them: what translation alone does, under the name
+/// `null`.
+pub struct Several {
+    about: &'static About,
+    parts: Vec<Part>,
+    routines: &'static [Routine],
+}
+
+impl fmt::Debug for Several {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Several").field(&self.about.name).finish()
+    }
+}
+
+/// The tools have more of something together than there may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TooMany(u64);
+
+impl fmt::Display for TooMany {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the tools have {} counters together, and there may be {GLOBAL_COUNTERS}",
+            self.0
+        )
+    }
+}
+
+impl core::error::Error for TooMany {}
+
+/// A tool, and where its numbers begin.
+struct Part {
+    tool: Box<dyn Tool>,
+    globals: u32,
+    images: u32,
+    routines: u16,
+}
+
+impl Several {
+    /// These tools, in order.
+    ///
+    /// # Errors
+    /// They have too many counters.
+    pub fn new(tools: Vec<Box<dyn Tool>>) -> Result<Self, TooMany> {
+        let mut parts: Vec<Part> = Vec::new();
+        let (mut globals, mut images) = (0_u64, 0_u32);
+        let mut routines: Vec<Routine> = Vec::new();
+        for tool in tools {
+            let first = (globals as u32, images, routines.len() as u16);
+            globals += u64::from(tool.global_counters());
+            if globals > u64::from(GLOBAL_COUNTERS) {
+                return Err(TooMany(globals));
+            }
+            images = images.saturating_add(tool.image_counters());
+            routines.extend(tool.routines());
+            parts.push(Part {
+                tool,
+                globals: first.0,
+                images: first.1,
+                routines: first.2,
+            });
+        }
+        Ok(Self {
+            about: about(&parts),
+            parts,
+            routines: routines.leak(),
+        })
+    }
+
+    /// The part that routine `routine` belongs to, and its number there.
+    fn part(&self, routine: RoutineId) -> Option<(&Part, RoutineId)> {
+        let part = self.parts.iter().rfind(|p| p.routines <= routine.0)?;
+        Some((part, RoutineId(routine.0 - part.routines)))
+    }
+
+    fn each(&self, host: &dyn Host, mut tell: impl FnMut(&dyn Tool, &dyn Host)) {
+        for part in &self.parts {
+            tell(&*part.tool, &part.host(host));
+        }
+    }
+}
+
+/// One tool as it is, and several as one.
+///
+/// # Errors
+/// They have too many counters.
+pub fn joined(mut tools: Vec<Box<dyn Tool>>) -> Result<Box<dyn Tool>, TooMany> {
+    if tools.len() == 1
+        && let Some(only) = tools.pop()
+    {
+        return Ok(only);
+    }
+    Ok(Box::new(Several::new(tools)?))
+}
+
+/// What the key of persisted code holds of `tool`, which was chosen so: the hash of its object,
+/// and the knobs that change what it inserts.
+#[must_use]
+pub fn identity(chosen: &Chosen, tool: &dyn Tool) -> ([u8; 32], String) {
+    let changes = |name: &str| {
+        let mut knobs = tool.knobs().iter();
+        knobs.any(|knob| knob.changes_code && knob.name == name)
+    };
+    (chosen.hash, chosen.changing(changes))
+}
+
+fn about(parts: &[Part]) -> &'static About {
+    const NONE: &About = &About {
+        name: "null",
+        summary: "inserts nothing: what translation alone costs",
+        knobs: &[],
+    };
+    if parts.is_empty() {
+        return NONE;
+    }
+    let names: Vec<&str> = parts.iter().map(|part| part.tool.name()).collect();
+    Box::leak(Box::new(About {
+        name: names.join("+").leak(),
+        summary: "several tools",
+        knobs: &[],
+    }))
+}
+
+impl Part {
+    fn host<'a>(&'a self, host: &'a dyn Host) -> Shifted<'a> {
+        Shifted {
+            host,
+            globals: (self.globals, self.tool.global_counters()),
+            images: (self.images, self.tool.image_counters()),
+        }
+    }
+
+    /// What the tool inserts, numbered as for all.
+    fn instrument(&self, trace: &Trace<'_>) -> Insertions {
+        let part = trace.part(Limits::of(&*self.tool));
+        self.tool.instrument(&part);
+        let mut inserted = part.into_insertions();
+        for count in &mut inserted.counts {
+            count.counter = match count.counter {
+                Counter::Global(n) => Counter::Global(n + self.globals),
+                Counter::Image(n) => Counter::Image(n + self.images),
+            };
+        }
+        for call in &mut inserted.calls {
+            call.routine.0 += self.routines;
+        }
+        inserted
+    }
+}
+
+impl Tool for Several {
+    fn about(&self) -> &'static About {
+        self.about
+    }
+
+    /// Each tool has got its own knobs.
+    fn configure(&mut self, knobs: &[(&str, &str)]) -> Result<(), String> {
+        match knobs {
+            [] => Ok(()),
+            [(name, _), ..] => Err(alloc::format!("{} has no knob {name}", self.name())),
+        }
+    }
+
+    fn distinguishes_blocks(&self) -> bool {
+        self.parts.iter().any(|p| p.tool.distinguishes_blocks())
+    }
+
+    fn global_counters(&self) -> u32 {
+        self.parts.iter().map(|p| p.tool.global_counters()).sum()
+    }
+
+    fn image_counters(&self) -> u32 {
+        let counts = self.parts.iter().map(|p| p.tool.image_counters());
+        counts.fold(0, u32::saturating_add)
+    }
+
+    fn instrument(&self, trace: &Trace<'_>) {
+        for part in &self.parts {
+            trace.insert(part.instrument(trace));
+        }
+    }
+
+    fn routines(&self) -> &'static [Routine] {
+        self.routines
+    }
+
+    fn analyse(&self, routine: RoutineId, call: &Call<'_>) {
+        if let Some((part, routine)) = self.part(routine) {
+            let tool: &dyn Tool = &*part.tool;
+            let call = Call {
+                tool,
+                host: &part.host(call.host),
+                args: call.args,
+            };
+            tool.analyse(routine, &call);
+        }
+    }
+
+    fn image_of(&self, routine: RoutineId) -> Option<ToolImage<'_>> {
+        let (part, routine) = self.part(routine)?;
+        part.tool.image_of(routine)
+    }
+
+    fn start(&self, host: &dyn Host) {
+        self.each(host, |tool, host| tool.start(host));
+    }
+
+    fn thread_start(&self, host: &dyn Host, thread: ThreadId) {
+        self.each(host, |tool, host| tool.thread_start(host, thread));
+    }
+
+    fn thread_fini(&self, host: &dyn Host, thread: ThreadId) {
+        self.each(host, |tool, host| tool.thread_fini(host, thread));
+    }
+
+    fn image_load(&self, host: &dyn Host, image: &ImageInfo) {
+        self.each(host, |tool, host| tool.image_load(host, image));
+    }
+
+    fn image_unload(&self, host: &dyn Host, image: &ImageInfo) {
+        self.each(host, |tool, host| tool.image_unload(host, image));
+    }
+
+    fn fork_child(&self, host: &dyn Host) {
+        self.each(host, |tool, host| tool.fork_child(host));
+    }
+
+    fn fini(&self, host: &dyn Host, report: &mut dyn Report) {
+        self.each(host, |tool, host| tool.fini(host, report));
+    }
+}

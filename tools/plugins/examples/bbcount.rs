@@ -1,0 +1,4 @@
+//! The object of `bbcount`.
+#![no_std]
+
+ppin_sdk::tool!(ppin_tool_bbcount::Bbcount);

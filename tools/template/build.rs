@@ -1,0 +1,20 @@
+//! Links the object so that it needs nothing from outside; its entry address is the door by which
+//! ppin enters.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    for arg in [
+        "-nostartfiles",
+        "-nostdlib",
+        "-Wl,-z,norelro",
+        "-Wl,-z,separate-code",
+        "-Wl,-z,noexecstack",
+        "-Wl,--no-undefined",
+        "-Wl,-Bsymbolic",
+        "-Wl,--build-id=none",
+        "-Wl,--no-eh-frame-hdr",
+        "-Wl,-e,PPIN_TOOL",
+    ] {
+        println!("cargo::rustc-link-arg-cdylib={arg}");
+    }
+}
