@@ -87,12 +87,12 @@ impl Config {
         }
     }
 
-    /// The tools' names.
+    /// The tools' names; without any, the name under which that is known.
     #[must_use]
     pub fn tool_names(&self) -> String {
         let names: Vec<&str> = self.tools.iter().map(|tool| &*tool.name).collect();
         match names[..] {
-            [] => String::from("no tool"),
+            [] => String::from("null"),
             _ => names.join(", "),
         }
     }
