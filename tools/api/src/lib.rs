@@ -11,7 +11,8 @@
 //! silence.
 //!
 //! ```text
-//! tool, knob, routine      what an author writes: callbacks, options, analysis routines
+//! tool, knob               what an author writes: callbacks, options
+//! routine, function, state analysis routines, and what they collect
 //! view/                    the code that is being translated: trace, block, instruction
 //! opcode, register, operand   parts of an instruction
 //! insert                   what can be inserted where, and what is refused
@@ -30,6 +31,7 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod function;
 mod host;
 mod insert;
 mod insertions;
@@ -40,11 +42,13 @@ mod register;
 mod report;
 mod routine;
 mod source;
+mod state;
 mod tool;
 mod view;
 
+pub use function::{Function, Parameter, Parameters, Scalar};
 pub use host::{
-    Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, ThreadId,
+    Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, States, ThreadId,
     ThreadInfo, Threads,
 };
 pub use insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
@@ -52,11 +56,13 @@ pub use knob::Knob;
 pub use opcode::{OPCODES, Opcode};
 pub use operand::{Access, Address, MemoryOperand, Segment};
 pub use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
+pub use ppin_abi::area::{MAX_ROUTINES, MAX_STATES};
 pub use ppin_abi::counters::GLOBAL_COUNTERS;
 pub use register::Reg;
 pub use report::{Format, Report};
-pub use routine::{Call, Routine, RoutineFn};
+pub use routine::{AnyFunction, Call, Routine, RoutineFn};
 pub use source::Category;
+pub use state::{Merge, State, StateCopy, StateId};
 pub use tool::Tool;
 pub use view::{Bbl, Ins, Trace};
 

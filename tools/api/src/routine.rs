@@ -1,20 +1,63 @@
 //! Analysis routines.
 
+use crate::function::Function;
 use crate::host::Host;
 use core::any::Any;
+use core::fmt;
 use ppin_abi::record::MAX_ARGS;
 
-/// A function that translated code calls.
-#[derive(Clone, Copy, Debug)]
+/// A function that translated code calls. It runs on the thread that executes the instruction,
+/// while others do the same on theirs. It must not wait for another thread: signals are held back
+/// while it runs.
+#[derive(Clone, Copy)]
 pub struct Routine {
     /// Name, for listings of translated code.
     pub name: &'static str,
     /// The function.
-    pub function: RoutineFn,
+    pub function: AnyFunction,
 }
 
-/// Runs on the thread that executes the instruction, at the same time as others.
-/// It must not wait for another thread: signals are held back while it runs.
+/// The function of a routine.
+#[derive(Clone, Copy)]
+pub enum AnyFunction {
+    /// A plain function with typed parameters.
+    Plain(&'static dyn Function),
+    /// One that also needs the tool and the host. Costs an entry of the VM for each call.
+    WithHost(RoutineFn),
+}
+
+impl Routine {
+    /// A plain function: `Routine::of("count", &(count as extern "C" fn(&mut Counts, usize)))`.
+    #[must_use]
+    pub const fn of(name: &'static str, function: &'static dyn Function) -> Self {
+        let function = AnyFunction::Plain(function);
+        Self { name, function }
+    }
+
+    /// A function that also needs the tool and the host.
+    #[must_use]
+    pub const fn with_host(name: &'static str, function: RoutineFn) -> Self {
+        let function = AnyFunction::WithHost(function);
+        Self { name, function }
+    }
+
+    /// The plain function, if it is one.
+    #[must_use]
+    pub const fn plain(&self) -> Option<&'static dyn Function> {
+        match self.function {
+            AnyFunction::Plain(function) => Some(function),
+            AnyFunction::WithHost(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Routine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Routine").field(&self.name).finish()
+    }
+}
+
+/// A function that gets its arguments together with the tool and the host.
 pub type RoutineFn = fn(&Call<'_>);
 
 /// What an analysis routine is called with.
@@ -40,8 +83,9 @@ mod tests {
     use super::*;
     use crate::host::{
         Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, ThreadId,
-        ThreadInfo, Threads,
+        States, ThreadInfo, Threads,
     };
+    use crate::state::{StateCopy, StateId};
 
     /// A process in which nothing has happened yet.
     struct Idle;
@@ -76,6 +120,12 @@ mod tests {
         }
         fn program(&self) -> String {
             String::new()
+        }
+    }
+
+    impl States for Idle {
+        fn merged(&self, _id: StateId) -> Option<Box<dyn StateCopy>> {
+            None
         }
     }
 

@@ -4,6 +4,7 @@ use crate::host::{Host, ImageInfo, ThreadId};
 use crate::knob::Knob;
 use crate::report::Report;
 use crate::routine::Routine;
+use crate::state::State;
 use crate::view::Trace;
 use alloc::string::String;
 use core::any::Any;
@@ -12,7 +13,7 @@ use core::any::Any;
 ///
 /// One value lives as long as the process. After [`Tool::configure`] it is only
 /// shared, because analysis routines of several threads run at the same time:
-/// what a tool collects lies in counters of the [`Host`] or in its own atomics.
+/// what a tool collects lies in counters of the [`Host`], in its [`State`]s or in its own atomics.
 pub trait Tool: Any + Send + Sync {
     /// Name on the command line (`-t NAME`), lower case.
     fn name(&self) -> &'static str;
@@ -55,6 +56,12 @@ pub trait Tool: Any + Send + Sync {
 
     /// Asked once for every trace that is translated; see the crate.
     fn instrument(&self, trace: &Trace<'_>);
+
+    /// What routines collect, a copy for each thread; named in insertions by their index. At most
+    /// [`crate::MAX_STATES`].
+    fn states(&self) -> &'static [State] {
+        &[]
+    }
 
     /// The analysis routines, named in insertions by their index.
     fn routines(&self) -> &'static [Routine] {

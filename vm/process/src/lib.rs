@@ -7,7 +7,8 @@
 //! gate/        the assembly between cache and VM; which system calls enter the VM
 //! translate    from a cache address to the app state; x87: the app's FPU instruction pointer
 //! app_code     executable memory of the app; ours: the runtime's own memory
-//! sequences    restartable sequences; counters, ended: what tools count; pending: held signals
+//! sequences    restartable sequences; pending: held signals
+//! counters     what tools count, ended: threads that have ended; states: what tools collect
 //! report/      reports, statistics, the log, crash reports; where they go
 //! config       the configuration that the launcher passes
 //! ```
@@ -27,6 +28,7 @@ pub mod report;
 pub mod sampling;
 pub mod sequences;
 pub mod signal;
+pub mod states;
 #[cfg(test)]
 mod testing;
 pub mod thread;

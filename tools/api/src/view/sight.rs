@@ -1,19 +1,23 @@
 //! What all views of one trace share: its source, and what has been inserted.
 
 use crate::insertions::{CallInsertion, CountInsertion, Insertions};
+use crate::routine::Routine;
 use crate::source::Source;
+use crate::state::State;
 use core::cell::RefCell;
 use ppin_abi::addr::ImageBase;
 
 /// How much a tool has declared: insertions beyond it are refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     /// Global counters.
     pub global_counters: u32,
     /// Counters of each image.
     pub image_counters: u32,
     /// Analysis routines.
-    pub routines: usize,
+    pub routines: &'static [Routine],
+    /// States.
+    pub states: &'static [State],
 }
 
 /// See the module.

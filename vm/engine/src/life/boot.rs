@@ -217,6 +217,9 @@ fn start(thread: &mut Thread) -> ! {
         crate::syscall::limits::inherit(&vm::lock());
     }
     let tool = vm::lock().tool();
+    thread.area.calls.routines = crate::tools::routines::entries(tool)
+        .unwrap_or_else(|e| report::give_up(format_args!("no memory for the tool's calls ({e})")));
+    vm::lock().begin_states(thread);
     tool.start(&host::EngineHost);
     tool.thread_start(&host::EngineHost, ThreadId(0));
     take_over(&thread.process().actions);

@@ -274,6 +274,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let c = unsafe { &mut *child };
     c.regs = parent.regs;
     c.xmm = parent.xmm;
+    c.area.calls.routines = parent.area.calls.routines;
     c.area.app_gs_base = parent.area.app_gs_base;
     c.gs_selector = parent.gs_selector;
     c.regs.gpr[reg::RAX] = 0;

@@ -10,6 +10,7 @@ mod state;
 use super::{Allocation, HOMES, Home};
 use crate::decode::{Ins, effects};
 use crate::form::uses::uses;
+use crate::form::ARGUMENTS;
 use crate::form::{Form, Gpr, InsId, Label, Living, Op, Record, Reg, Temp, Temps};
 use alloc::vec::Vec;
 use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedMemory, UsedRegister};
@@ -138,6 +139,16 @@ impl Checker<'_> {
         let state = &mut self.state;
         match *op {
             Op::AddCell { .. } => state.lost_flags = effects::ARITHMETIC,
+            Op::CallRoutine { args, .. } => {
+                for (temp, register) in args.iter().zip(ARGUMENTS) {
+                    let there = self.allocation.register(temp) == register;
+                    ensure(there, "an argument is not where the routine takes it")?;
+                    let known = state.register(register) == Value::Temp(temp);
+                    ensure(known && state.is_alive(temp), "an argument is not computed")?;
+                    state.set(register, Value::Unknown);
+                }
+                state.lost_flags = effects::ARITHMETIC;
+            }
             Op::SaveFlags { to } => {
                 let register = self.allocation.register(to);
                 ensure(register == Gpr::RAX, "flags are saved in rax only")?;

@@ -2,6 +2,7 @@
 
 mod asm;
 mod branches;
+mod call;
 mod compare;
 mod encode;
 mod exits;

@@ -30,7 +30,7 @@ pub(crate) mod uses;
 
 pub(crate) use few::Few;
 pub(crate) use op::{Cell, InsId, Label, Op, RecordId, Reg, Width};
-pub(crate) use register::{Gpr, RegSet};
+pub(crate) use register::{ARGUMENTS, Gpr, RegSet};
 pub(crate) use temp::{Living, Need, Temp, Temps};
 
 use crate::request::{is_ordinary, pairs_returns};
@@ -147,6 +147,24 @@ impl Form {
             temps: Temps::of(&temps),
         });
         temps
+    }
+
+    /// As [`Form::take`], as many as there are `needs`.
+    pub(crate) fn take_all(&mut self, needs: &[Need]) -> Temps {
+        let temps = Temps {
+            first: self.needs.len() as u16,
+            len: needs.len() as u16,
+        };
+        for need in needs {
+            self.needs.push(*need);
+        }
+        self.push(Op::Take { temps });
+        temps
+    }
+
+    /// The end of temporaries that were taken by [`Form::take_all`].
+    pub(crate) fn give_all(&mut self, temps: Temps) {
+        self.push(Op::Give { temps });
     }
 
     /// New temporaries with which returns arrive (see [`Op::Returned`]).

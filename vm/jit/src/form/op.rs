@@ -2,6 +2,7 @@
 
 use super::register::Gpr;
 use super::temp::{Living, Temp, Temps};
+use ppin_abi::addr::ImageOff;
 use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
 
@@ -110,6 +111,20 @@ pub(crate) enum Op {
         index: Option<Reg>,
         disp: i32,
     },
+    /// `to = base + index * 2^scale + disp`, the sum of 32 bits if `narrow`. Nothing is done if
+    /// that is what is there.
+    Address {
+        to: Reg,
+        base: Option<Reg>,
+        index: Option<Reg>,
+        scale: u8,
+        narrow: bool,
+        disp: i32,
+    },
+    /// `to = high : low`
+    SetWide { to: Reg, low: u32, high: u32 },
+    /// `to` = app address of a place in the image.
+    LoadApp { to: Reg, off: ImageOff },
     /// `to = [base]`
     Load { to: Reg, base: Reg },
     /// `[base] = from`. May fault.
@@ -135,6 +150,9 @@ pub(crate) enum Op {
     },
     /// `cell += amount`. Destroys the flags.
     AddCell { cell: Cell, amount: i32 },
+    /// Calls an analysis routine, on the thread's own stack, with `args` in the registers of the
+    /// System V ABI. It may destroy these and the flags.
+    CallRoutine { routine: u16, args: Temps },
     /// The additions `first .. first + len` of the form have been made.
     Counted { first: u16, len: u16 },
 

@@ -48,6 +48,9 @@ pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
         Op::Lea {
             to, base, index, ..
         } => [reads(base), index.and_then(reads), writes(to)],
+        Op::Address {
+            to, base, index, ..
+        } => [base.and_then(reads), index.and_then(reads), writes(to)],
         Op::Load { to, base } => [reads(base), writes(to), none],
         Op::Store { base, from } => [reads(base), reads(from), none],
         Op::StoreBelow { from } => [reads(from), none, none],
@@ -58,6 +61,8 @@ pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
             [cell.base.and_then(reads), none, none]
         }
         Op::Set { to, .. }
+        | Op::SetWide { to, .. }
+        | Op::LoadApp { to, .. }
         | Op::Pop { to }
         | Op::LoadSlot { to, .. }
         | Op::LeaSlot { to, .. }

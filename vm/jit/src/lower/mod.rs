@@ -18,6 +18,7 @@ mod near;
 mod paired;
 mod pop_flags;
 mod ret;
+pub(crate) mod routine;
 mod rip_relative;
 pub(crate) mod rseq_entry;
 pub(crate) mod rseq_landing;

@@ -83,16 +83,11 @@ impl Tool for Calls {
         "memory operands"
     }
     fn routines(&self) -> &'static [Routine] {
-        &[
-            Routine {
-                name: "access",
-                function: |_| {},
-            },
-            Routine {
-                name: "behind",
-                function: |_| {},
-            },
-        ]
+        const ROUTINES: &[Routine] = &[
+            Routine::with_host("access", |_| {}),
+            Routine::with_host("behind", |_| {}),
+        ];
+        ROUTINES
     }
     fn instrument(&self, trace: &Trace<'_>) {
         for ins in trace.ins() {
