@@ -113,14 +113,14 @@ macro_rules! function {
 }
 
 function!([] []);
-function!([] [A]);
+function!([][A]);
 function!([] [A B]);
 function!([] [A B C]);
 function!([] [A B C D]);
 function!([] [A B C D E]);
 function!([] [A B C D E F]);
 function!([S] []);
-function!([S] [A]);
+function!([S][A]);
 function!([S] [A B]);
 function!([S] [A B C]);
 function!([S] [A B C D]);

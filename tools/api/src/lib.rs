@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod code;
 mod function;
 mod host;
 mod insert;
@@ -48,8 +49,8 @@ mod view;
 
 pub use function::{Function, Parameter, Parameters, Scalar};
 pub use host::{
-    Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, States, ThreadId,
-    ThreadInfo, Threads,
+    Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, States,
+    ThreadId, ThreadInfo, Threads,
 };
 pub use insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
 pub use knob::Knob;
@@ -68,6 +69,7 @@ pub use view::{Bbl, Ins, Trace};
 
 /// The other side of the views: what a compiler hands to a tool, and what it gets back.
 pub mod compiler {
+    pub use crate::code::CodeBytes;
     pub use crate::insertions::{CallInsertion, CountInsertion, Insertions, Value};
     pub use crate::source::Source;
     pub use crate::view::Limits;

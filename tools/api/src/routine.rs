@@ -82,8 +82,8 @@ impl Call<'_> {
 mod tests {
     use super::*;
     use crate::host::{
-        Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, ThreadId,
-        States, ThreadInfo, Threads,
+        Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, States, ThreadId,
+        ThreadInfo, Threads,
     };
     use crate::state::{StateCopy, StateId};
 

@@ -1,5 +1,6 @@
 //! What a tool author writes.
 
+use crate::code::CodeBytes;
 use crate::host::{Host, ImageInfo, ThreadId};
 use crate::knob::Knob;
 use crate::report::Report;
@@ -66,6 +67,12 @@ pub trait Tool: Any + Send + Sync {
     /// The analysis routines, named in insertions by their index.
     fn routines(&self) -> &'static [Routine] {
         &[]
+    }
+
+    /// The machine code of [`Tool::routines`], if the compiler may put it into translated code. For
+    /// what loads tools; an author leaves it as it is.
+    fn code(&self) -> Option<&dyn CodeBytes> {
+        None
     }
 
     /// The program's first instruction is about to run.

@@ -7,6 +7,6 @@ pub use core::fmt::{self, Write as _};
 pub use ppin_api::{
     Access, Address, AppPc, Arg, Bbl, Call, Category, Counter, Counters, FileError, FileId, Files,
     Format, Host, IPoint, ImageBase, ImageId, ImageInfo, ImageOff, Images, Ins, Knob, MAX_AMOUNT,
-    MemoryOperand, OPCODES, Opcode, Program, Refused, Reg, Report, Routine, RoutineFn, RoutineId, Merge, State, StateId, States,
-    Segment, ThreadId, ThreadInfo, Threads, Tool, Trace,
+    MemoryOperand, Merge, OPCODES, Opcode, Program, Refused, Reg, Report, Routine, RoutineFn,
+    RoutineId, Segment, State, StateId, States, ThreadId, ThreadInfo, Threads, Tool, Trace,
 };

@@ -144,6 +144,8 @@ pub struct Calls {
     pub routines: [u64; MAX_ROUTINES],
     /// The thread's copies of states.
     pub states: [u64; MAX_STATES],
+    /// Machine code of routines: where constants are found that it uses.
+    pub code: [u64; MAX_ROUTINES],
 }
 
 /// Displacement from `gs` of [`Area::calls`].
@@ -167,6 +169,12 @@ impl Calls {
     #[must_use]
     pub const fn state(n: u16) -> u32 {
         Self::routine(MAX_ROUTINES as u16) + 8 * n as u32
+    }
+
+    /// Displacement from `gs` of the address of routine `n`, which is below [`MAX_ROUTINES`].
+    #[must_use]
+    pub const fn code(n: u16) -> u32 {
+        Self::state(MAX_STATES as u16) + 8 * n as u32
     }
 }
 
@@ -245,6 +253,7 @@ const _: () = {
     assert!(offset_of!(Calls, app_sp) == (Calls::APP_SP - CALLS) as usize);
     assert!(offset_of!(Calls, thread) == (Calls::THREAD - CALLS) as usize);
     assert!(offset_of!(Calls, routines) == (Calls::routine(0) - CALLS) as usize);
+    assert!(offset_of!(Calls, code) == (Calls::code(0) - CALLS) as usize);
     assert!(offset_of!(Calls, states) == (Calls::state(0) - CALLS) as usize);
 };
 

@@ -1,11 +1,11 @@
 //! What a call of a function destroys.
 
-use crate::code::CodeBytes;
 use crate::function::{Callee, Function, Node};
 use crate::registers::CALLER_SAVED;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedRegister};
+use ppin_api::compiler::CodeBytes;
 
 /// What a call of a function destroys, and what it needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -150,7 +150,8 @@ fn own(node: &Node) -> Effects {
             if writes(used) {
                 effects.vectors |= vector_bit(full);
             }
-        } else if !full.is_gpr64() && !matches!(full, Register::RIP) && !full.is_segment_register() {
+        } else if !full.is_gpr64() && !matches!(full, Register::RIP) && !full.is_segment_register()
+        {
             return Effects::ALL;
         }
     }
@@ -159,7 +160,9 @@ fn own(node: &Node) -> Effects {
 }
 
 fn vector_bit(register: Register) -> u16 {
-    1_u16.checked_shl(register.number() as u32).unwrap_or(u16::MAX)
+    1_u16
+        .checked_shl(register.number() as u32)
+        .unwrap_or(u16::MAX)
 }
 
 fn writes(used: &UsedRegister) -> bool {
@@ -206,8 +209,8 @@ mod tests {
         // cmp rsi, 8; jae +8; inc qword [rdi + rsi * 8]; ret;
         // mov edx, 1; call to a loop; loop: jmp loop
         let code = [
-            0x48, 0x83, 0xfe, 8, 0x73, 5, 0x48, 0xff, 0x04, 0xf7, RET, 0xba, 1, 0, 0, 0, 0xe8, 0, 0,
-            0, 0, 0xeb, 0xfe,
+            0x48, 0x83, 0xfe, 8, 0x73, 5, 0x48, 0xff, 0x04, 0xf7, RET, 0xba, 1, 0, 0, 0, 0xe8, 0,
+            0, 0, 0, 0xeb, 0xfe,
         ];
         assert_eq!(of(&code), Effects::default());
     }
@@ -226,7 +229,9 @@ mod tests {
     #[test]
     fn recursion_ends() {
         // test edi, edi; je +7; mov r9d, eax; call self; ret
-        let code = [0x85, 0xff, 0x74, 8, 0x41, 0x89, 0xc1, 0xe8, 0xf4, 0xff, 0xff, 0xff, RET];
+        let code = [
+            0x85, 0xff, 0x74, 8, 0x41, 0x89, 0xc1, 0xe8, 0xf4, 0xff, 0xff, 0xff, RET,
+        ];
         assert_eq!(of(&code).registers, 1 << 9);
     }
 

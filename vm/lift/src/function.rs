@@ -1,9 +1,9 @@
 //! The instructions of one function, and which of them are on the way to its return.
 
-use crate::code::CodeBytes;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction, OpKind};
+use ppin_api::compiler::CodeBytes;
 
 /// Most instructions of a function that are looked at.
 const MOST: usize = 2_000;

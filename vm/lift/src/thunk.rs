@@ -180,7 +180,10 @@ mod tests {
         };
         assert_eq!(thunk(effects, 2, 0x1234), None);
         let code = thunk(effects, 1, 0x1234).unwrap();
-        assert_eq!(listing(&code), "push rsi\ncall qword ptr [10h]\npop rsi\nret\n");
+        assert_eq!(
+            listing(&code),
+            "push rsi\ncall qword ptr [10h]\npop rsi\nret\n"
+        );
         assert_eq!(code[0x10..], 0x1234_u64.to_le_bytes());
     }
 
@@ -188,9 +191,15 @@ mod tests {
     fn everything_is_kept_with_the_stack_aligned() {
         let code = thunk(Effects::ALL, 0, 1).unwrap();
         let text = listing(&code);
-        assert!(text.contains("push r11\nsub rsp,110h\nmovups [rsp],xmm0\n"), "{text}");
+        assert!(
+            text.contains("push r11\nsub rsp,110h\nmovups [rsp],xmm0\n"),
+            "{text}"
+        );
         assert!(text.contains("stmxcsr [rsp+100h]\nldmxcsr "), "{text}");
-        assert!(text.contains("pushfq\npushfq\ncld\ncall qword ptr "), "{text}");
+        assert!(
+            text.contains("pushfq\npushfq\ncld\ncall qword ptr "),
+            "{text}"
+        );
         assert!(text.contains("test byte ptr [rsp+1h],4h\nje "), "{text}");
         assert!(text.ends_with("add rsp,110h\npop r11\npop r10\npop r9\npop r8\npop rdi\npop rsi\npop rdx\npop rcx\npop rax\nret\n"), "{text}");
         assert_eq!(code.len() % 8, 0);

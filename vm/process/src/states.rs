@@ -53,7 +53,10 @@ impl States {
 
     /// Merges the copies of `thread`, which runs no routine any more.
     pub(crate) fn end(&mut self, tool: &dyn Tool, thread: &Thread) {
-        let at = self.live.iter().position(|(of, _)| *of == thread.area.self_ptr);
+        let at = self
+            .live
+            .iter()
+            .position(|(of, _)| *of == thread.area.self_ptr);
         let Some(at) = at else {
             return;
         };

@@ -21,7 +21,11 @@ const LIMITS: Limits = Limits {
         Routine::of("two", &(two as extern "C" fn(_, _, _, _, _, _))),
         Routine::of("sums", &(sums as extern "C" fn(&mut u64, &mut u64, bool))),
     ],
-    states: &[State::of::<u64>("sum"), State::of::<u64>("other"), State::of::<i8>("small")],
+    states: &[
+        State::of::<u64>("sum"),
+        State::of::<u64>("other"),
+        State::of::<i8>("small"),
+    ],
 };
 
 extern "C" fn two(_: u64, _: u64, _: u64, _: u64, _: usize, _: i64) {}

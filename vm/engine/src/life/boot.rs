@@ -1,6 +1,7 @@
 //! Start-up: from the injector's jump to the app's first instruction.
 
 use crate::syscall;
+use crate::tools::code::WithCode;
 use crate::tools::host;
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -60,7 +61,7 @@ pub unsafe fn enter(
     ppin_os::filter::calls_come_from(gate);
     crate::check::sample::init(&config);
     syscall::init(&config);
-    let tool = configured(&config, tools);
+    let tool = configured(&config, tools, &runtime);
     let thread = first_thread(boot, &config, mask, tool);
     let code = empty_cache(&config);
     let vm = new_vm(config, tool, arrived, thread, code);
@@ -98,7 +99,11 @@ fn addresses_fixed() -> bool {
     now & ADDR_NO_RANDOMIZE != 0
 }
 
-fn configured(config: &Config, tools: fn(&str) -> Option<Box<dyn Tool>>) -> &'static dyn Tool {
+fn configured(
+    config: &Config,
+    tools: fn(&str) -> Option<Box<dyn Tool>>,
+    runtime: &Range<u64>,
+) -> &'static dyn Tool {
     let Some(mut tool) = tools(&config.tool) else {
         report::give_up(format_args!(
             "there is no tool named {:?} in this runtime",
@@ -113,7 +118,7 @@ fn configured(config: &Config, tools: fn(&str) -> Option<Box<dyn Tool>>) -> &'st
     if let Err(reason) = tool.configure(&knobs) {
         report::give_up(format_args!("{reason}"));
     }
-    Box::leak(tool)
+    Box::leak(Box::new(WithCode::new(tool, runtime)))
 }
 
 /// The routines that the gate calls, and those for indirect branches.
@@ -219,6 +224,9 @@ fn start(thread: &mut Thread) -> ! {
     let tool = vm::lock().tool();
     thread.area.calls.routines = crate::tools::routines::entries(tool)
         .unwrap_or_else(|e| report::give_up(format_args!("no memory for the tool's calls ({e})")));
+    for (code, routine) in thread.area.calls.code.iter_mut().zip(tool.routines()) {
+        *code = routine.plain().map_or(0, |plain| plain.address() as u64);
+    }
     vm::lock().begin_states(thread);
     tool.start(&host::EngineHost);
     tool.thread_start(&host::EngineHost, ThreadId(0));

@@ -7,10 +7,10 @@
 //! the compiler has put a `nop` after it, so that the first trap comes before any code of the next
 //! instruction.
 
-use super::{deliver, in_routine};
 use super::flag_code::{POPF, PUSHF, hide, is};
 use super::waiting::deliver_waiting;
 use super::whereabouts::{Where, locate};
+use super::{deliver, in_routine};
 use ppin_os::c;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};

@@ -1,6 +1,7 @@
 //! Calls analysis routines with the arguments that a `CallRec` describes, computed from the app's
 //! registers.
 
+use crate::tools::code::itself;
 use crate::tools::host::EngineHost;
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};
@@ -34,7 +35,7 @@ pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
             // SAFETY: a routine of the tool, with arguments that fit.
             AnyFunction::Plain(function) => unsafe { call(function.address(), args) },
             AnyFunction::WithHost(function) => function(&Call {
-                tool,
+                tool: itself(tool),
                 host: &EngineHost,
                 args,
             }),

@@ -1,11 +1,10 @@
 //! Where translated code enters the plain analysis routines of the tool: the routine itself, if it
 //! destroys nothing but its arguments, else a thunk ([`ppin_lift::thunk`]) in memory of its own.
 
-use crate::tools::code::Readable;
 use alloc::vec::Vec;
 use ppin_abi::area::MAX_ROUTINES;
 use ppin_api::Tool;
-use ppin_lift::{Survey, thunk};
+use ppin_lift::{Effects, Survey, thunk};
 use ppin_os::{mem, place};
 
 /// The entry of each routine, for the thread area.
@@ -14,7 +13,7 @@ use ppin_os::{mem, place};
 /// No memory for the thunks.
 pub(crate) fn entries(tool: &dyn Tool) -> ppin_os::Result<[u64; MAX_ROUTINES]> {
     let mut entries = [0; MAX_ROUTINES];
-    let mut survey = Survey::new(&Readable);
+    let mut survey = tool.code().map(Survey::new);
     let mut thunks: Vec<u8> = Vec::new();
     let mut in_thunks = Vec::new();
     let routines = tool.routines().iter();
@@ -23,7 +22,10 @@ pub(crate) fn entries(tool: &dyn Tool) -> ppin_os::Result<[u64; MAX_ROUTINES]> {
             continue;
         };
         let address = function.address() as u64;
-        let effects = survey.effects(address);
+        let effects = match &mut survey {
+            Some(survey) => survey.effects(address),
+            None => Effects::ALL,
+        };
         entries[n] = address;
         let arguments = function.parameters().as_slice().len();
         if let Some(code) = thunk(effects, arguments, address) {

@@ -9,6 +9,7 @@ mod exits;
 mod flags;
 mod fragment;
 mod lifetimes;
+mod lifted;
 mod operands;
 mod ops;
 mod sequence;

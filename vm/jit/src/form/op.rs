@@ -35,7 +35,7 @@ pub(crate) struct InsId(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RecordId(pub u16);
 
-/// A place that branches of inserted code lead to, always forward.
+/// A place that branches of inserted code lead to, forward but for one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Label(pub u16);
 
@@ -59,6 +59,17 @@ impl Cell {
 pub(crate) enum Width {
     W32,
     W64,
+}
+
+/// Temporaries that an instruction of a lifted routine names, in the order of its virtual registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LiftedUses {
+    pub temps: [Temp; 4],
+    /// A bit for each that is read, and for each that is written.
+    pub reads: u8,
+    pub writes: u8,
+    /// It destroys the flags.
+    pub flags: bool,
 }
 
 /// One operation. Where nothing else is said, it works on 64 bits, leaves the flags alone and
@@ -153,6 +164,12 @@ pub(crate) enum Op {
     /// Calls an analysis routine, on the thread's own stack, with `args` in the registers of the
     /// System V ABI. It may destroy these and the flags.
     CallRoutine { routine: u16, args: Temps },
+    /// An instruction of a lifted routine, by its place in [`super::Form::lifted`]. It cannot fault.
+    Lifted { ins: u16, uses: LiftedUses },
+    /// Goes to `to` if a condition holds (the low half of its opcode). Where flags are not alive.
+    IfFlags { condition: u8, to: Label },
+    /// The flags are still kept in a temporary, behind a label.
+    FlagsKept,
     /// The additions `first .. first + len` of the form have been made.
     Counted { first: u16, len: u16 },
 
@@ -215,6 +232,8 @@ pub(crate) enum Op {
     Goto { to: Label },
     /// Goes to `to`, over app instructions.
     GotoFar { to: Label },
+    /// Goes back to `to`, which is placed, and where nothing is alive.
+    GotoBack { to: Label },
     /// Goes to `to` by a `call` of the CPU, which pushes to the app's stack and tells the CPU
     /// where returns come to: behind this. May fault.
     CallOver { to: Label },

@@ -4,12 +4,14 @@ use super::call_arg;
 use crate::analyse::registers::overwritten;
 use crate::decode::{Ins, effects};
 use crate::form::{Form, InsId, RegSet};
-use crate::lower::{bridge, routine};
+use crate::lower::{bridge, inlined, routine};
 use alloc::vec::Vec;
 use ppin_abi::area::MAX_ROUTINES;
 use ppin_abi::optimize::Optimize;
-use ppin_api::Tool;
-use ppin_api::compiler::CallInsertion;
+use ppin_api::compiler::{CallInsertion, Value};
+use ppin_api::{Function, Tool};
+use ppin_lift::body::End;
+use ppin_lift::{Body, Known, lift};
 
 /// The calls of a trace, to be asked for in the order of their places.
 #[derive(Default)]
@@ -28,6 +30,8 @@ struct Call {
     flags: bool,
     /// Registers that the app does not need there.
     free: RegSet,
+    /// What its routine comes to with these arguments, if it can stand here.
+    body: Option<Body>,
 }
 
 impl Call {
@@ -40,6 +44,29 @@ impl Call {
     fn is_direct(&self, form: &Form) -> bool {
         self.plain && form.optimize.has(Optimize::CALLS) && form.sequence.is_none()
     }
+}
+
+impl Call {
+    /// The body, if the routine is to be inlined.
+    fn body(&self, form: &Form) -> Option<&Body> {
+        let body = self.body.as_ref()?;
+        let wanted = form.optimize.has(Optimize::INLINE);
+        let fits = inlined::fits(body, &self.inserted.args, self.flags);
+        (wanted && fits).then_some(body)
+    }
+}
+
+/// What `routine` of `tool` comes to with `args`.
+fn lifted(tool: &dyn Tool, routine: &dyn Function, args: &[Value]) -> Option<Body> {
+    let known: Vec<Known> = args
+        .iter()
+        .map(|value| match value {
+            Value::Const(value) => Known::Number(*value),
+            Value::State(_) => Known::State,
+            _ => Known::Nothing,
+        })
+        .collect();
+    lift(tool.code()?, routine.address() as u64, &known).ok()
 }
 
 impl Calls {
@@ -62,7 +89,9 @@ impl Calls {
                 true => RegSet::NONE,
                 false => overwritten(&ins[at]),
             };
+            let body = routine.and_then(|routine| lifted(tool, routine, &inserted.args));
             Call {
+                body,
                 plain: routine.is_some() && number < MAX_ROUTINES,
                 flags: live.get(at).is_none_or(|live| *live != 0),
                 free,
@@ -85,13 +114,16 @@ impl Calls {
         &rest[..len]
     }
 
-    /// Registers that calls at `place` look at. One by the bridge may look at any.
+    /// Registers that must be kept for calls at `place`: those that they look at. One by the bridge
+    /// may look at any, and branches bring all to their labels.
     pub(super) fn looked_at(&self, form: &Form, place: (u32, bool)) -> RegSet {
         let calls = self.of(place).iter();
         calls.fold(RegSet::NONE, |set, call| {
+            let branches = |body: &Body| matches!(body.path.end, End::If(_));
+            let sources = routine::sources(&call.inserted.args);
             set.or(match call.is_direct(form) {
-                true => routine::sources(&call.inserted.args),
-                false => RegSet::ANY,
+                true if !call.body(form).is_some_and(branches) => sources,
+                _ => RegSet::ANY,
             })
         })
     }
@@ -113,7 +145,10 @@ impl Calls {
                     flags: call.flags,
                     free: call.free.minus(looked_at),
                 };
-                routine::lower(form, number, args, place);
+                match call.body(form) {
+                    Some(body) => inlined::lower(form, ins, (number, args), body, place),
+                    None => routine::lower(form, number, args, place),
+                }
             } else {
                 let args = args.iter().map(|value| call_arg(*value));
                 bridge::lower(form, ins, number, args);

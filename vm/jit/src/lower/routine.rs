@@ -68,7 +68,7 @@ pub(crate) fn lower(form: &mut Form, routine: u16, values: &[Value], place: Plac
         form.push(Op::SaveFlags { to: temp(count) });
     }
     let scratch = scratch.then(|| temp(needs.len() - 1));
-    compute(form, values, temps.first, scratch);
+    compute(form, values, temps.first, scratch, overwritten(place.flags));
     let args = crate::form::Temps {
         len: count as u16,
         ..temps
@@ -82,7 +82,7 @@ pub(crate) fn lower(form: &mut Form, routine: u16, values: &[Value], place: Plac
 }
 
 /// Whether a second register may be needed.
-fn needs_scratch(value: Value) -> bool {
+pub(super) fn needs_scratch(value: Value) -> bool {
     match value {
         Value::Memory(Address::Sum {
             segment,
@@ -94,10 +94,25 @@ fn needs_scratch(value: Value) -> bool {
     }
 }
 
-/// The arguments `values`, in temporaries from `first` on.
-fn compute(form: &mut Form, values: &[Value], first: u16, scratch: Option<Temp>) {
+/// Registers of the app that are only where they are kept when arguments are computed.
+pub(super) fn overwritten(flags_kept: bool) -> RegSet {
+    if flags_kept {
+        RegSet::NONE.with(Gpr::RAX)
+    } else {
+        RegSet::NONE
+    }
+}
+
+/// The arguments `values`, in temporaries from `first` on. Registers of the app in `written` are
+/// only where they are kept.
+fn compute(
+    form: &mut Form,
+    values: &[Value],
+    first: u16,
+    scratch: Option<Temp>,
+    mut written: RegSet,
+) {
     let mut pending: Vec<usize> = (0..values.len()).collect();
-    let mut written = RegSet::NONE;
     while !pending.is_empty() {
         let unneeded = |at: &usize| {
             let mut others = pending.iter().filter(|other| *other != at);
@@ -112,7 +127,7 @@ fn compute(form: &mut Form, values: &[Value], first: u16, scratch: Option<Temp>)
 }
 
 /// `to = value`; registers of the app in `written` are only where they are kept.
-fn one(form: &mut Form, to: Temp, value: Value, written: RegSet, scratch: Option<Temp>) {
+pub(super) fn one(form: &mut Form, to: Temp, value: Value, written: RegSet, scratch: Option<Temp>) {
     let reg = Reg::Temp(to);
     match value {
         Value::Const(value) => constant(form, reg, value),
@@ -126,12 +141,12 @@ fn one(form: &mut Form, to: Temp, value: Value, written: RegSet, scratch: Option
     }
 }
 
-fn load(form: &mut Form, to: Reg, disp: u32) {
+pub(super) fn load(form: &mut Form, to: Reg, disp: u32) {
     let (cell, width) = (Cell::at(disp.cast_signed()), Width::W64);
     form.push(Op::LoadCell { to, cell, width });
 }
 
-fn constant(form: &mut Form, to: Reg, value: u64) {
+pub(super) fn constant(form: &mut Form, to: Reg, value: u64) {
     let [low, high] = [value as u32, (value >> 32) as u32];
     form.push(match i32::try_from(value.cast_signed()) {
         _ if high == 0 => Op::Set {
@@ -157,7 +172,7 @@ fn copy(form: &mut Form, to: Reg, from: Gpr, written: RegSet) {
     }
 }
 
-fn plain(form: &mut Form, to: Reg, base: Option<Reg>, disp: i32) {
+pub(super) fn plain(form: &mut Form, to: Reg, base: Option<Reg>, disp: i32) {
     form.push(Op::Address {
         to,
         base,

@@ -4,6 +4,7 @@
 pub mod capture;
 pub mod host_code;
 pub mod machine;
+pub mod routines;
 
 use ppin_api::{Arg, Counter, IPoint, Routine, RoutineId, Tool, Trace};
 
@@ -147,6 +148,7 @@ pub fn tool(name: &str) -> &'static dyn Tool {
         "opcodes" => &Opcodes,
         "calls" => &Calls,
         "both" => &Both,
+        "routines" => &routines::Routines,
         _ => panic!("no test tool {name}"),
     }
 }
