@@ -18,6 +18,10 @@ pub trait Merge {
 ///
 /// A copy begins as `T::default()` when its thread starts. When the thread ends, it is merged into
 /// one that stands for all ended threads. A forked child begins anew.
+///
+/// At the end of the process other threads may still run: what is reported of them is a copy that
+/// was made at some moment, perhaps in the middle of a routine. That is why a state must be `Copy`:
+/// plain numbers in structures and arrays.
 #[derive(Clone, Copy)]
 pub struct State {
     /// Name, for listings.
@@ -29,7 +33,7 @@ pub struct State {
 impl State {
     /// A state of type `T`.
     #[must_use]
-    pub const fn of<T: Default + Merge + Send + 'static>(name: &'static str) -> Self {
+    pub const fn of<T: Default + Merge + Copy + Send + 'static>(name: &'static str) -> Self {
         Self {
             name,
             make: || Box::<T>::default(),
@@ -61,6 +65,9 @@ pub trait StateCopy: Send {
     /// Adds what `other` has collected, which is a copy of the same state.
     fn add(&mut self, other: &dyn StateCopy);
 
+    /// What it is now, made beside a thread that may change it.
+    fn snapshot(&self) -> Box<dyn StateCopy>;
+
     /// Where it lies: what a routine gets as `&mut T`.
     fn address(&mut self) -> usize;
 
@@ -74,11 +81,15 @@ pub trait StateCopy: Send {
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
-impl<T: Merge + Send + 'static> StateCopy for T {
+impl<T: Merge + Copy + Send + 'static> StateCopy for T {
     fn add(&mut self, other: &dyn StateCopy) {
         if let Some(other) = other.as_any().downcast_ref() {
             self.merge(other);
         }
+    }
+
+    fn snapshot(&self) -> Box<dyn StateCopy> {
+        Box::new(*self)
     }
 
     fn address(&mut self) -> usize {
@@ -102,7 +113,7 @@ impl<T: Merge + Send + 'static> StateCopy for T {
 mod tests {
     use super::*;
 
-    #[derive(Default)]
+    #[derive(Default, Clone, Copy)]
     struct Sum(u64);
 
     impl Merge for Sum {

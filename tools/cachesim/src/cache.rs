@@ -9,7 +9,7 @@ const WAYS: usize = 8;
 const NONE: u64 = u64::MAX;
 
 /// A cache of one thread, and what it has counted: for reads, and for writes.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Cache {
     /// Lines by set, the one used last first.
     sets: [[u64; WAYS]; SETS],

@@ -83,7 +83,7 @@ pub fn merged(vm: &Vm, id: StateId) -> Option<Box<dyn StateCopy>> {
     let live = states.live.iter().map(|(_, copies)| copies);
     for copies in live.chain([&states.ended]) {
         if let Some(copy) = copies.get(number) {
-            sum.as_mut().add(copy.as_ref());
+            sum.as_mut().add(copy.snapshot().as_ref());
         }
     }
     Some(sum)

@@ -152,6 +152,14 @@ fn verdicts(file: &UnitFile<'_>, images: &mut Images) -> Result<Vec<Judged>, Str
         return Err("made by another build of ppin".to_owned());
     }
     let (tool, optimize) = tool_of(file, &ppin_tools::by_name).map_err(|why| why.to_string())?;
+    if tool.code().is_none()
+        && tool
+            .routines()
+            .iter()
+            .any(|routine| routine.plain().is_some())
+    {
+        return Err("made with routines whose machine code is not at hand here".to_owned());
+    }
     let path = image_path(file);
     let entry = images.entry((path.to_owned(), key.image));
     let read = entry.or_insert_with(|| source::image(path, &key.image));

@@ -210,7 +210,10 @@ fn own_trap(pc: u64) -> bool {
 fn on_own_trap(thread: &mut Thread, context: &mut UContext, pc: u64) {
     match gate::place(pc.wrapping_sub(1)) {
         Place::NativeTrap => native::arrive(thread, context),
-        Place::RoutineTrap => in_routine::returned(thread, context),
+        Place::RoutineTrap => {
+            in_routine::returned(thread, context);
+            step::begin(thread, context);
+        }
         _ => enter_or_deliver(thread, context),
     }
 }

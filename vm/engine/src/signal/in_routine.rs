@@ -7,7 +7,6 @@
 //! A routine is not stepped through: its return address is changed to a trap, and behind that the
 //! thread is stepped to the next boundary.
 
-use super::step;
 use ppin_os::frame::{UContext, greg};
 use ppin_process::thread::Thread;
 use ppin_process::{gate, vm};
@@ -42,8 +41,7 @@ pub(super) fn hold(thread: &mut Thread) {
     }
 }
 
-/// Handles the trap: the routine has returned.
-pub(super) fn returned(thread: &mut Thread, context: &mut UContext) {
+/// At the trap: goes on where the routine has returned to.
+pub(super) fn returned(thread: &Thread, context: &mut UContext) {
     context.gregs[greg::RIP] = thread.signals.routine_return;
-    step::begin(thread, context);
 }

@@ -10,7 +10,7 @@ use ppin_abi::area::MAX_ROUTINES;
 use ppin_abi::optimize::Optimize;
 use ppin_api::compiler::{CallInsertion, Value};
 use ppin_api::{Function, Tool};
-use ppin_lift::body::End;
+use ppin_lift::body::{End, Why};
 use ppin_lift::{Body, Known, lift};
 
 /// The calls of a trace, to be asked for in the order of their places.
@@ -31,7 +31,7 @@ struct Call {
     /// Registers that the app does not need there.
     free: RegSet,
     /// What its routine comes to with these arguments, if it can stand here.
-    body: Option<Body>,
+    body: Result<Body, Why>,
 }
 
 impl Call {
@@ -49,7 +49,7 @@ impl Call {
 impl Call {
     /// The body, if the routine is to be inlined.
     fn body(&self, form: &Form) -> Option<&Body> {
-        let body = self.body.as_ref()?;
+        let body = self.body.as_ref().ok()?;
         let wanted = form.optimize.has(Optimize::INLINE);
         let fits = inlined::fits(body, &self.inserted.args, self.flags);
         (wanted && fits).then_some(body)
@@ -57,7 +57,7 @@ impl Call {
 }
 
 /// What `routine` of `tool` comes to with `args`.
-fn lifted(tool: &dyn Tool, routine: &dyn Function, args: &[Value]) -> Option<Body> {
+fn lifted(tool: &dyn Tool, routine: &dyn Function, args: &[Value]) -> Result<Body, Why> {
     let known: Vec<Known> = args
         .iter()
         .map(|value| match value {
@@ -66,7 +66,8 @@ fn lifted(tool: &dyn Tool, routine: &dyn Function, args: &[Value]) -> Option<Bod
             _ => Known::Nothing,
         })
         .collect();
-    lift(tool.code()?, routine.address() as u64, &known).ok()
+    let code = tool.code().ok_or(Why::Unreadable)?;
+    lift(code, routine.address() as u64, &known)
 }
 
 impl Calls {
@@ -89,7 +90,9 @@ impl Calls {
                 true => RegSet::NONE,
                 false => overwritten(&ins[at]),
             };
-            let body = routine.and_then(|routine| lifted(tool, routine, &inserted.args));
+            let body = routine
+                .ok_or(Why::Unreadable)
+                .and_then(|routine| lifted(tool, routine, &inserted.args));
             Call {
                 body,
                 plain: routine.is_some() && number < MAX_ROUTINES,
@@ -156,6 +159,47 @@ impl Calls {
         }
         self.done += count;
         count != 0
+    }
+}
+
+/// What has become of a call that a tool has inserted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fate {
+    /// The app instruction before or behind which it is made, by its place in the trace.
+    pub ins: u32,
+    /// Whether it is made behind the instruction.
+    pub after: bool,
+    /// The routine's name.
+    pub routine: &'static str,
+    /// How it is made, and why it is not in line if it is not.
+    pub how: &'static str,
+}
+
+impl Calls {
+    /// What becomes of each call, in a form like `form`.
+    pub(super) fn fates(&self, form: &Form, tool: &dyn Tool) -> Vec<Fate> {
+        let name = |number: u16| tool.routines().get(usize::from(number));
+        let fate = |call: &Call| Fate {
+            ins: call.inserted.ins,
+            after: call.inserted.after,
+            routine: name(call.inserted.routine.0).map_or("", |routine| routine.name),
+            how: call.how(form),
+        };
+        self.calls.iter().map(fate).collect()
+    }
+}
+
+impl Call {
+    fn how(&self, form: &Form) -> &'static str {
+        match &self.body {
+            _ if !self.plain => "called by way of the VM: it needs the host",
+            _ if !form.optimize.has(Optimize::CALLS) => "called by way of the VM: -calls",
+            _ if !self.is_direct(form) => "called by way of the VM: in a restartable sequence",
+            _ if !form.optimize.has(Optimize::INLINE) => "called: -inline",
+            _ if self.body(form).is_some() => "in line",
+            Ok(_) => Why::Registers.text(),
+            Err(why) => why.text(),
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use crate::form::{Form, InsId, Op, RegSet};
 use crate::request::Request;
 use alloc::vec::Vec;
 use calls::Calls;
+pub use calls::Fate;
 use colour::Colours;
 use core::ops::Range;
 use merge::Group;
@@ -89,6 +90,11 @@ impl Plan {
             plan.calls = Calls::new(inserted.calls, tool, ins, live);
         }
         plan
+    }
+
+    /// What becomes of the calls, in a form like `form`.
+    pub(crate) fn fates(&self, form: &Form, tool: &dyn Tool) -> Vec<Fate> {
+        self.calls.fates(form, tool)
     }
 
     /// What comes between the beginning of instruction `ins` and itself.

@@ -1,6 +1,7 @@
 //! Tools for tests.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod bodies;
 pub mod capture;
 pub mod host_code;
 pub mod machine;
@@ -148,6 +149,7 @@ pub fn tool(name: &str) -> &'static dyn Tool {
         "opcodes" => &Opcodes,
         "calls" => &Calls,
         "both" => &Both,
+        "bodies" => &bodies::Bodies,
         "routines" => &routines::Routines,
         _ => panic!("no test tool {name}"),
     }
