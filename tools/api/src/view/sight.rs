@@ -52,7 +52,12 @@ impl<'a> Sight<'a> {
     }
 
     pub fn insert_count(&self, count: CountInsertion) {
-        self.inserted.borrow_mut().counts.push(count);
+        let counts = &mut self.inserted.borrow_mut().counts;
+        if counts.is_empty() {
+            // One allocation instead of several: many tools count each instruction.
+            counts.reserve(self.source.count());
+        }
+        counts.push(count);
     }
 
     pub fn insert_call(&self, call: CallInsertion) {
@@ -61,8 +66,12 @@ impl<'a> Sight<'a> {
 
     pub fn insert(&self, all: Insertions) {
         let mut inserted = self.inserted.borrow_mut();
-        inserted.counts.extend(all.counts);
-        inserted.calls.extend(all.calls);
+        if inserted.is_empty() {
+            *inserted = all;
+        } else {
+            inserted.counts.extend(all.counts);
+            inserted.calls.extend(all.calls);
+        }
     }
 
     pub fn into_insertions(self) -> Insertions {

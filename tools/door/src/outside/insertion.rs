@@ -50,6 +50,9 @@ impl Taken {
             counter,
             amount: row.amount,
         };
+        if self.all.counts.is_empty() {
+            self.all.counts.reserve(self.count);
+        }
         self.all.counts.push(count);
         Some(())
     }
