@@ -126,6 +126,9 @@ pub mod pc_flag {
     pub const COMPARING: u8 = 16;
     /// The app's arithmetic flags lie in rax, as `lahf; seto al` has left them there.
     pub const FLAGS_IN_RAX: u8 = 32;
+    /// A routine is being called: the app's stack pointer lies in the thread area
+    /// (`ppin_abi::area::Calls::app_sp`).
+    pub const OWN_STACK: u8 = 64;
 }
 
 /// One stretch of hot code; a stretch ends where the next begins.

@@ -128,8 +128,9 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     let mut options = File::options();
     let file = options.read(true).custom_flags(O_NONBLOCK).open(path);
     let file = file.map_err(said)?;
-    judge(&file.metadata().map_err(said)?)?;
-    let mut bytes = Vec::new();
+    let about = file.metadata().map_err(said)?;
+    judge(&about)?;
+    let mut bytes = Vec::with_capacity(about.len().min(MAX_FILE) as usize + 1);
     file.take(MAX_FILE + 1)
         .read_to_end(&mut bytes)
         .map_err(said)?;

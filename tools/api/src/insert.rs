@@ -1,6 +1,7 @@
 //! What can be inserted, and what is refused.
 
 use crate::register::Reg;
+use crate::state::StateId;
 use core::fmt;
 
 /// Where an insertion stands relative to its instruction.
@@ -15,7 +16,8 @@ pub enum IPoint {
     /// On the way to the target. Granted for direct jumps and calls, which are
     /// always taken; refused for conditional branches, for now.
     TakenBranch,
-    /// Wherever in its block it costs least. A call is then made before.
+    /// Wherever in its block it costs least, for calls whose arguments are the same everywhere in
+    /// it. If a fault or a signal ends the block early, the call may have been made or not.
     Anywhere,
 }
 
@@ -56,6 +58,8 @@ pub enum Arg {
     BranchTarget,
     /// Number of the thread.
     ThreadId,
+    /// The running thread's copy of a state.
+    State(StateId),
 }
 
 /// Why an insertion was not made.
@@ -71,8 +75,12 @@ pub enum Refused {
     Amount,
     /// No such routine.
     Routine,
-    /// More arguments than [`ppin_abi::record::MAX_ARGS`].
+    /// More or fewer arguments than the routine takes.
     Arguments,
+    /// An argument does not fit the type of its parameter.
+    Type,
+    /// No such state, or it is passed twice.
+    State,
     /// The instruction has no such memory operand, or its address cannot be
     /// computed there (vector-indexed, or behind the instruction).
     Operand,
@@ -88,7 +96,9 @@ impl fmt::Display for Refused {
             Self::Counter => "there is no such counter",
             Self::Amount => "the amount is zero or too large",
             Self::Routine => "there is no such analysis routine",
-            Self::Arguments => "an analysis routine takes at most six arguments",
+            Self::Arguments => "the routine takes another number of arguments",
+            Self::Type => "an argument does not fit its parameter",
+            Self::State => "there is no such state, or it is passed twice",
             Self::Operand => "the memory operand's address cannot be had there",
             Self::Target => "the instruction has no direct target within reach",
         })

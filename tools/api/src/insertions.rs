@@ -3,6 +3,7 @@
 use crate::insert::{Counter, RoutineId};
 use crate::operand::Address;
 use crate::register::Reg;
+use crate::state::StateId;
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageOff;
 
@@ -26,6 +27,8 @@ pub struct CallInsertion {
     pub ins: u32,
     /// Whether it is made on the way behind the instruction.
     pub after: bool,
+    /// Whether it may be made anywhere in the block of the instruction.
+    pub anywhere: bool,
     /// What is called.
     pub routine: RoutineId,
     /// What it is called with.
@@ -45,6 +48,16 @@ pub enum Value {
     Memory(Address),
     /// Number of the thread.
     ThreadId,
+    /// Address of the thread's copy of a state.
+    State(StateId),
+}
+
+impl Value {
+    /// Whether it is the same before all instructions.
+    #[must_use]
+    pub const fn is_fixed(self) -> bool {
+        !matches!(self, Self::Reg(_) | Self::Memory(_))
+    }
 }
 
 /// All that a tool inserted into one trace, each list in order of insertion.

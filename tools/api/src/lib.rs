@@ -11,8 +11,8 @@
 //! silence.
 //!
 //! ```text
-//! tool, about, knob, routine   what an author writes: callbacks, description, options,
-//!                          analysis routines
+//! tool, about, knob        what an author writes: callbacks, description, options
+//! routine, function, state analysis routines, and what they collect
 //! view/                    the code that is being translated: trace, block, instruction
 //! opcode, register, operand   parts of an instruction
 //! insert                   what can be inserted where, and what is refused
@@ -32,6 +32,8 @@
 extern crate alloc;
 
 mod about;
+mod code;
+mod function;
 mod host;
 mod insert;
 mod insertions;
@@ -42,29 +44,34 @@ mod register;
 mod report;
 mod routine;
 mod source;
+mod state;
 mod tool;
 mod view;
 
 pub use about::About;
+pub use function::{Function, Parameter, Parameters, Scalar};
 pub use host::{
-    Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, ThreadId,
-    ThreadInfo, Threads,
+    Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, States,
+    ThreadId, ThreadInfo, Threads,
 };
 pub use insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
 pub use knob::Knob;
 pub use opcode::{OPCODES, Opcode};
 pub use operand::{Access, Address, MemoryOperand, Segment};
 pub use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
+pub use ppin_abi::area::{MAX_ROUTINES, MAX_STATES};
 pub use ppin_abi::counters::GLOBAL_COUNTERS;
 pub use register::Reg;
 pub use report::{Format, Report};
-pub use routine::{Call, Routine, RoutineFn, ToolImage};
+pub use routine::{AnyFunction, Call, Routine, RoutineFn};
 pub use source::Category;
+pub use state::{Merge, State, StateCopy, StateId, StateKind};
 pub use tool::Tool;
 pub use view::{Bbl, Ins, Trace};
 
 /// The other side of the views: what a compiler hands to a tool, and what it gets back.
 pub mod compiler {
+    pub use crate::code::CodeBytes;
     pub use crate::insertions::{CallInsertion, CountInsertion, Insertions, Value};
     pub use crate::opcode::NAMES as OPCODE_NAMES;
     pub use crate::source::Source;

@@ -1,20 +1,70 @@
 //! Analysis routines.
 
+use crate::function::Function;
 use crate::host::Host;
 use core::any::Any;
+use core::fmt;
 use ppin_abi::record::MAX_ARGS;
 
-/// A function that translated code calls.
-#[derive(Clone, Copy, Debug)]
+/// A function that translated code calls. It runs on the thread that executes the instruction,
+/// while others do the same on theirs. It must not wait for another thread: signals are held back
+/// while it runs.
+#[derive(Clone, Copy)]
 pub struct Routine {
     /// Name, for listings of translated code.
     pub name: &'static str,
     /// The function.
-    pub function: RoutineFn,
+    pub function: AnyFunction,
 }
 
-/// Runs on the thread that executes the instruction, at the same time as others.
-/// It must not wait for another thread: signals are held back while it runs.
+/// The function of a routine.
+#[derive(Clone, Copy)]
+pub enum AnyFunction {
+    /// A plain function with typed parameters.
+    Plain(&'static dyn Function),
+    /// One that also needs the tool and the host. Costs an entry of the VM for each call.
+    WithHost(RoutineFn),
+}
+
+impl Routine {
+    /// A plain function: `Routine::of("count", &(count as extern "C" fn(&mut Counts, usize)))`.
+    #[must_use]
+    pub const fn of(name: &'static str, function: &'static dyn Function) -> Self {
+        let function = AnyFunction::Plain(function);
+        Self { name, function }
+    }
+
+    /// A function that also needs the tool and the host.
+    #[must_use]
+    pub const fn with_host(name: &'static str, function: RoutineFn) -> Self {
+        let function = AnyFunction::WithHost(function);
+        Self { name, function }
+    }
+
+    /// Calls it, if it needs the tool and the host.
+    pub fn call_with_host(&self, call: &Call<'_>) {
+        if let AnyFunction::WithHost(function) = self.function {
+            function(call);
+        }
+    }
+
+    /// The plain function, if it is one.
+    #[must_use]
+    pub const fn plain(&self) -> Option<&'static dyn Function> {
+        match self.function {
+            AnyFunction::Plain(function) => Some(function),
+            AnyFunction::WithHost(_) => None,
+        }
+    }
+}
+
+impl fmt::Debug for Routine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Routine").field(&self.name).finish()
+    }
+}
+
+/// A function that gets its arguments together with the tool and the host.
 pub type RoutineFn = fn(&Call<'_>);
 
 /// What an analysis routine is called with.
@@ -38,35 +88,14 @@ impl Call<'_> {
     }
 }
 
-/// A loaded tool in memory: what its routines consist of.
-#[derive(Clone, Copy, Debug)]
-pub struct ToolImage<'a> {
-    /// Address of the object's first byte.
-    pub base: u64,
-    /// Its read-only pieces, code and constants, in order of their addresses: where each
-    /// begins from `base`, and its bytes.
-    pub pieces: &'a [(u64, &'a [u8])],
-}
-
-impl<'a> ToolImage<'a> {
-    /// The bytes at `address`, up to the end of their piece.
-    #[must_use]
-    pub fn at(&self, address: u64) -> Option<&'a [u8]> {
-        let from_base = address.checked_sub(self.base)?;
-        self.pieces.iter().find_map(|(start, bytes)| {
-            let at = usize::try_from(from_base.checked_sub(*start)?).ok()?;
-            bytes.get(at..).filter(|rest| !rest.is_empty())
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::host::{
-        Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, ThreadId,
+        Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, States, ThreadId,
         ThreadInfo, Threads,
     };
+    use crate::state::{StateCopy, StateId};
 
     /// A process in which nothing has happened yet.
     struct Idle;
@@ -104,6 +133,12 @@ mod tests {
         }
     }
 
+    impl States for Idle {
+        fn merged(&self, _id: StateId) -> Option<Box<dyn StateCopy>> {
+            None
+        }
+    }
+
     impl Files for Idle {
         fn open(&self, _path: &str) -> Result<FileId, FileError> {
             Err(FileError(2))
@@ -127,19 +162,5 @@ mod tests {
         let (open, append) = (call.host.open("x"), call.host.append(FileId(0), b""));
         assert_eq!(open.unwrap_err().to_string(), "No such file or directory");
         assert_eq!(append.unwrap_err().to_string(), "error 1234 of the kernel");
-    }
-
-    #[test]
-    fn an_image_gives_the_bytes_behind_an_address() {
-        let pieces: [(u64, &[u8]); 2] = [(0, b"head"), (0x1000, b"code")];
-        let image = ToolImage {
-            base: 0x5000,
-            pieces: &pieces,
-        };
-        assert_eq!(image.at(0x6001), Some(&b"ode"[..]));
-        assert_eq!(image.at(0x5003), Some(&b"d"[..]));
-        for outside in [0x4fff, 0x5004, 0x6004, u64::MAX] {
-            assert_eq!(image.at(outside), None, "{outside:#x}");
-        }
     }
 }

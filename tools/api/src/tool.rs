@@ -1,11 +1,13 @@
 //! What a tool author writes.
 
 use crate::about::About;
+use crate::code::CodeBytes;
 use crate::host::{Host, ImageInfo, ThreadId};
 use crate::insert::RoutineId;
 use crate::knob::Knob;
 use crate::report::Report;
-use crate::routine::{Call, Routine, ToolImage};
+use crate::routine::{Call, Routine};
+use crate::state::State;
 use crate::view::Trace;
 use alloc::string::String;
 use core::any::Any;
@@ -14,7 +16,7 @@ use core::any::Any;
 ///
 /// One value lives as long as the process. After [`Tool::configure`] it is only
 /// shared, because analysis routines of several threads run at the same time:
-/// what a tool collects lies in counters of the [`Host`] or in its own atomics.
+/// what a tool collects lies in counters of the [`Host`], in its [`State`]s or in its own atomics.
 pub trait Tool: Any + Send + Sync {
     /// Its name, its summary and its knobs: the constant `ABOUT` of its type, from which
     /// `ppin_sdk::tool!` makes the description in the tool's file.
@@ -61,6 +63,12 @@ pub trait Tool: Any + Send + Sync {
     /// Asked once for every trace that is translated; see the crate.
     fn instrument(&self, trace: &Trace<'_>);
 
+    /// What routines collect, a copy for each thread; named in insertions by their index. At most
+    /// [`crate::MAX_STATES`].
+    fn states(&self) -> &'static [State] {
+        &[]
+    }
+
     /// The analysis routines, named in insertions by their index.
     fn routines(&self) -> &'static [Routine] {
         &[]
@@ -70,13 +78,13 @@ pub trait Tool: Any + Send + Sync {
     /// to other tools has its own.
     fn analyse(&self, routine: RoutineId, call: &Call<'_>) {
         if let Some(found) = self.routines().get(usize::from(routine.0)) {
-            (found.function)(call);
+            found.call_with_host(call);
         }
     }
 
-    /// The object that holds the machine code of `routine`, as it lies in memory; `None` if
-    /// the tool is part of the executable.
-    fn image_of(&self, _routine: RoutineId) -> Option<ToolImage<'_>> {
+    /// The machine code of [`Tool::routines`], if the compiler may put it into translated code. For
+    /// what loads tools; an author leaves it as it is.
+    fn code(&self) -> Option<&dyn CodeBytes> {
         None
     }
 

@@ -4,7 +4,7 @@
 //! global counters   | 0 1 of the first | 0 of the second | 0 1 2 of the third |
 //!                     0 1                2                 3 4 5
 //! ```
-//! Likewise the counters of images, and routines. Each tool sees its own numbers only: in the
+//! Likewise the counters of images, routines and states. Each tool sees its own numbers only: in the
 //! code that it looks at, and in the host that it asks. Reports follow one another.
 
 mod shifted;
@@ -13,10 +13,10 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
-use ppin_api::compiler::{Insertions, Limits};
+use ppin_api::compiler::{CodeBytes, Insertions, Limits, Value};
 use ppin_api::{
-    About, Call, Counter, GLOBAL_COUNTERS, Host, ImageInfo, Report, Routine, RoutineId, ThreadId,
-    Tool, ToolImage, Trace,
+    About, Call, Counter, GLOBAL_COUNTERS, Host, ImageInfo, MAX_ROUTINES, MAX_STATES, Report,
+    Routine, RoutineId, State, ThreadId, Tool, Trace,
 };
 use ppin_plugin::Chosen;
 use shifted::Shifted;
@@ -27,6 +27,7 @@ pub struct Several {
     about: &'static About,
     parts: Vec<Part>,
     routines: &'static [Routine],
+    states: &'static [State],
 }
 
 impl fmt::Debug for Several {
@@ -37,14 +38,18 @@ impl fmt::Debug for Several {
 
 /// The tools have more of something together than there may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TooMany(u64);
+pub struct TooMany {
+    what: &'static str,
+    wanted: u64,
+    most: u64,
+}
 
 impl fmt::Display for TooMany {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "the tools have {} counters together, and there may be {GLOBAL_COUNTERS}",
-            self.0
+            "the tools have {} {} together, and there may be {}",
+            self.wanted, self.what, self.most
         )
     }
 }
@@ -57,36 +62,49 @@ struct Part {
     globals: u32,
     images: u32,
     routines: u16,
+    states: u16,
+}
+
+/// Whether there is room for so many.
+fn room(what: &'static str, wanted: u64, most: usize) -> Result<(), TooMany> {
+    let most = most as u64;
+    let too_many = TooMany { what, wanted, most };
+    (wanted <= most).then_some(()).ok_or(too_many)
 }
 
 impl Several {
     /// These tools, in order.
     ///
     /// # Errors
-    /// They have too many counters.
+    /// They have too many counters, routines or states.
     pub fn new(tools: Vec<Box<dyn Tool>>) -> Result<Self, TooMany> {
         let mut parts: Vec<Part> = Vec::new();
         let (mut globals, mut images) = (0_u64, 0_u32);
         let mut routines: Vec<Routine> = Vec::new();
+        let mut states: Vec<State> = Vec::new();
         for tool in tools {
             let first = (globals as u32, images, routines.len() as u16);
             globals += u64::from(tool.global_counters());
-            if globals > u64::from(GLOBAL_COUNTERS) {
-                return Err(TooMany(globals));
-            }
+            room("counters", globals, GLOBAL_COUNTERS as usize)?;
             images = images.saturating_add(tool.image_counters());
+            let first_state = states.len() as u16;
             routines.extend(tool.routines());
+            states.extend(tool.states());
+            room("routines", routines.len() as u64, MAX_ROUTINES)?;
+            room("states", states.len() as u64, MAX_STATES)?;
             parts.push(Part {
                 tool,
                 globals: first.0,
                 images: first.1,
                 routines: first.2,
+                states: first_state,
             });
         }
         Ok(Self {
             about: about(&parts),
             parts,
             routines: routines.leak(),
+            states: states.leak(),
         })
     }
 
@@ -150,6 +168,7 @@ impl Part {
             host,
             globals: (self.globals, self.tool.global_counters()),
             images: (self.images, self.tool.image_counters()),
+            states: (self.states.into(), self.tool.states().len() as u32),
         }
     }
 
@@ -166,8 +185,28 @@ impl Part {
         }
         for call in &mut inserted.calls {
             call.routine.0 += self.routines;
+            for arg in &mut call.args {
+                if let Value::State(id) = arg {
+                    id.0 += self.states;
+                }
+            }
         }
         inserted
+    }
+}
+
+/// Each address lies in one of the tools.
+impl CodeBytes for Several {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        let mut all = self.parts.iter().filter_map(|part| part.tool.code());
+        let lens = all.find_map(|code| Some(code.read(address, buffer)).filter(|len| *len > 0));
+        lens.unwrap_or(0)
+    }
+
+    fn constant(&self, address: u64, buffer: &mut [u8]) -> usize {
+        let mut all = self.parts.iter().filter_map(|part| part.tool.code());
+        let lens = all.find_map(|code| Some(code.constant(address, buffer)).filter(|len| *len > 0));
+        lens.unwrap_or(0)
     }
 }
 
@@ -207,6 +246,10 @@ impl Tool for Several {
         self.routines
     }
 
+    fn states(&self) -> &'static [State] {
+        self.states
+    }
+
     fn analyse(&self, routine: RoutineId, call: &Call<'_>) {
         if let Some((part, routine)) = self.part(routine) {
             let tool: &dyn Tool = &*part.tool;
@@ -219,9 +262,8 @@ impl Tool for Several {
         }
     }
 
-    fn image_of(&self, routine: RoutineId) -> Option<ToolImage<'_>> {
-        let (part, routine) = self.part(routine)?;
-        part.tool.image_of(routine)
+    fn code(&self) -> Option<&dyn CodeBytes> {
+        Some(self)
     }
 
     fn start(&self, host: &dyn Host) {

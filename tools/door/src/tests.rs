@@ -1,10 +1,11 @@
 //! A tool through its door is the tool itself.
 
+use crate::outside::Pieces;
 use crate::table::{Door, KnobRow, Services, Text, knob_rows};
 use crate::{Plugged, Several, joined};
 use ppin_api::{
-    About, Arg, Call, Counter, Format, Host, IPoint, ImageId, ImageInfo, Knob, Reg, Report,
-    Routine, RoutineId, ThreadId, Tool, Trace,
+    About, Arg, Call, Counter, Format, Host, IPoint, ImageId, ImageInfo, Knob, Merge, Reg, Report,
+    Routine, RoutineId, State, StateId, ThreadId, Tool, Trace,
 };
 use ppin_testing::{Process, Sample};
 use std::sync::Mutex;
@@ -43,6 +44,20 @@ impl Probe {
     }
 }
 
+/// What routines add to.
+#[derive(Default, Clone, Copy)]
+struct Sum(u64);
+
+impl Merge for Sum {
+    fn merge(&mut self, other: &Self) {
+        self.0 += other.0;
+    }
+}
+
+extern "C" fn add(sum: &mut Sum, number: u64, twice: bool) {
+    sum.0 += number << u8::from(twice);
+}
+
 impl Tool for Probe {
     fn about(&self) -> &'static About {
         &ABOUT
@@ -72,14 +87,18 @@ impl Tool for Probe {
     }
 
     fn routines(&self) -> &'static [Routine] {
-        const LOOK: Routine = Routine {
-            name: "look",
-            function: |call| {
-                let probe: &Probe = call.tool().unwrap();
-                probe.note(format!("{:?} {}", call.args, call.host.global_total(0)));
-            },
-        };
-        &[LOOK, LOOK]
+        const LOOK: Routine = Routine::with_host("look", |call| {
+            let probe: &Probe = call.tool().unwrap();
+            probe.note(format!("{:?} {}", call.args, call.host.global_total(0)));
+        });
+        const ADD: Routine = Routine::of("add", &(add as extern "C" fn(&mut Sum, u64, bool)));
+        const ALL: &[Routine] = &[LOOK, LOOK, ADD];
+        ALL
+    }
+
+    fn states(&self) -> &'static [State] {
+        const STATES: &[State] = &[State::of::<Sum>("other"), State::of::<Sum>("sum")];
+        STATES
     }
 
     /// Shows in its insertions all that a view tells.
@@ -104,6 +123,9 @@ impl Tool for Probe {
                 Arg::Const(repeated),
             ];
             ins.insert_call(IPoint::Before, RoutineId(0), &args)
+                .unwrap();
+            let added = [Arg::State(StateId(1)), Arg::Const(shape), Arg::Const(1)];
+            ins.insert_call(IPoint::Anywhere, RoutineId(2), &added)
                 .unwrap();
             let _ = ins.insert_call(IPoint::After, RoutineId(0), &[Arg::ThreadId]);
             let _ = ins.insert_call(IPoint::TakenBranch, RoutineId(1), &[Arg::BranchTarget]);
@@ -150,12 +172,19 @@ impl Tool for Probe {
         let appended = file.and_then(|file| host.append(file, b"a line"));
         let human = report.format() == Format::Human;
         let told = self.told.lock().unwrap();
-        let _ = writeln!(report, "{human} {images:?} {sum} {appended:?} {told:#?}");
+        let states = [StateId(0), StateId(1), StateId(2)].map(|id| {
+            let sum = host.merged(id)?.into_any().downcast::<Sum>();
+            sum.ok().map(|sum| sum.0)
+        });
+        let _ = writeln!(
+            report,
+            "{human} {images:?} {sum} {states:?} {appended:?} {told:#?}"
+        );
     }
 }
 
 fn plugged() -> Plugged {
-    Plugged::through(&DOOR, &ABOUT, (0, Vec::new()), &SERVICES)
+    Plugged::through(&DOOR, &ABOUT, Pieces(Vec::new()), &SERVICES)
 }
 
 /// Calls, branches, all kinds of operands; then a trace that goes on, in another image.
@@ -220,7 +249,7 @@ fn a_tool_takes_and_refuses_knobs_through_its_door() {
     assert_eq!((tool.global_counters(), tool.image_counters()), (3, 2));
     let why = tool.configure(&[("other", "x")]).unwrap_err();
     assert_eq!(why, "not [(\"other\", \"x\")]");
-    assert_eq!((tool.about(), tool.routines().len()), (&ABOUT, 2));
+    assert_eq!((tool.about(), tool.routines().len()), (&ABOUT, 3));
 }
 
 #[test]
@@ -255,7 +284,7 @@ fn each_of_several_tools_sees_and_reports_its_own() {
     );
     assert_eq!(
         (several.name(), several.routines().len()),
-        ("probe+probe+probe", 6)
+        ("probe+probe+probe", 9)
     );
     let (human, json, file) = outcome(&several);
     assert_eq!(human, alone.0.repeat(3));
@@ -275,8 +304,11 @@ fn no_tool_is_null_and_one_is_itself() {
 }
 
 #[test]
-fn more_counters_than_there_are_are_refused() {
+fn more_than_there_may_be_is_refused() {
     let tools = (0..65).map(|_| Box::new(Probe::default()) as Box<dyn Tool>);
     let why = Several::new(tools.collect()).unwrap_err().to_string();
-    assert!(why.contains("65 counters"), "{why}");
+    assert_eq!(
+        why,
+        "the tools have 34 states together, and there may be 32"
+    );
 }

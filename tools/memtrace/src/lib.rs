@@ -53,14 +53,8 @@ const ACCESS: RoutineId = RoutineId(0);
 /// The same, the repeat count, and the most elements that are told.
 const STRING: RoutineId = RoutineId(1);
 const ROUTINES: &[Routine] = &[
-    Routine {
-        name: "access",
-        function: access,
-    },
-    Routine {
-        name: "string",
-        function: string,
-    },
+    Routine::with_host("access", access),
+    Routine::with_host("string", string),
 ];
 
 /// The tool.

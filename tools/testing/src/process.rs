@@ -2,9 +2,10 @@
 
 use ppin_abi::addr::ImageBase;
 use ppin_api::{
-    Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, ThreadId, ThreadInfo,
-    Threads,
+    Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, StateCopy, StateId,
+    States, ThreadId, ThreadInfo, Threads, Tool,
 };
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard};
 
@@ -20,6 +21,20 @@ const ENOSPC: FileError = FileError(28);
 #[derive(Debug)]
 pub struct Process {
     state: Mutex<State>,
+    collected: Mutex<Collected>,
+}
+
+/// Copies of states, by thread and number, and a new one of each.
+#[derive(Default)]
+struct Collected {
+    copies: BTreeMap<(ThreadId, u16), Box<dyn StateCopy>>,
+    made: BTreeMap<u16, ppin_api::State>,
+}
+
+impl std::fmt::Debug for Collected {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.copies.keys()).finish()
+    }
 }
 
 #[derive(Debug)]
@@ -53,6 +68,7 @@ impl Process {
                 files: Vec::new(),
                 full: false,
             }),
+            collected: Mutex::default(),
         }
     }
 
@@ -87,6 +103,36 @@ impl Process {
         state.process += 1;
         state.globals.clear();
         state.of_images.clear();
+        self.collected().copies.clear();
+    }
+
+    fn collected(&self) -> MutexGuard<'_, Collected> {
+        let poisoned = std::sync::PoisonError::into_inner;
+        self.collected.lock().unwrap_or_else(poisoned)
+    }
+
+    /// Calls `then` with copies of `thread` of the states `numbers` of `tool`.
+    pub(super) fn with_states(
+        &self,
+        tool: &dyn Tool,
+        thread: ThreadId,
+        numbers: &[u16],
+        then: impl FnOnce(&mut [&mut dyn Any]),
+    ) {
+        let mut collected = self.collected();
+        let mut taken: Vec<Box<dyn StateCopy>> = Vec::new();
+        for number in numbers {
+            let state = tool.states()[usize::from(*number)];
+            collected.made.insert(*number, state);
+            let copy = collected.copies.remove(&(thread, *number));
+            taken.push(copy.unwrap_or_else(|| state.make()));
+        }
+        let all = taken.iter_mut();
+        let mut states: Vec<&mut dyn Any> = all.map(|copy| copy.as_mut().as_any_mut()).collect();
+        then(&mut states);
+        for (number, copy) in numbers.iter().zip(taken) {
+            collected.copies.insert((thread, *number), copy);
+        }
     }
 
     /// What the file at `path` holds, if it was opened.
@@ -125,6 +171,18 @@ impl Counters for Process {
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
         let state = self.state();
         state.of_images.get(&(image, index)).copied().unwrap_or(0)
+    }
+}
+
+impl States for Process {
+    fn merged(&self, id: StateId) -> Option<Box<dyn StateCopy>> {
+        let collected = self.collected();
+        let mut sum = collected.made.get(&id.0)?.make();
+        let copies = collected.copies.iter();
+        for (_, copy) in copies.filter(|((_, number), _)| *number == id.0) {
+            sum.as_mut().add(copy.as_ref());
+        }
+        Some(sum)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Running a sample: translated as the engine would, and what was inserted done.
 
-use super::calls::{argument, calls};
+use super::calls::{Found, argument, calls};
 use super::{Process, Sample};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::counters::Cells;
 use ppin_abi::optimize::Optimize;
-use ppin_abi::record::{MAX_ARGS, X87_POINTER};
-use ppin_api::{Call, RoutineId, Tool};
+use ppin_abi::record::{ArgKind, CallArg, MAX_ARGS, X87_POINTER};
+use ppin_api::{AnyFunction, Call, Function, RoutineId, ThreadId, Tool};
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_relocator::{CountRow, Fragment};
 
@@ -28,13 +28,43 @@ impl Process {
             for (value, arg) in args.iter_mut().zip(&call.args) {
                 *value = argument(arg, sample, Self::base(sample.image));
             }
-            let call_it = Call {
-                tool,
-                host: self,
-                args,
-            };
-            tool.analyse(RoutineId(call.routine), &call_it);
+            let routine = &tool.routines()[usize::from(call.routine)];
+            match routine.function {
+                AnyFunction::Plain(function) => {
+                    self.call(tool, function, (call, sample.thread), &args);
+                }
+                AnyFunction::WithHost(_) => {
+                    let with_host = Call {
+                        tool,
+                        host: self,
+                        args,
+                    };
+                    tool.analyse(RoutineId(call.routine), &with_host);
+                }
+            }
         }
+    }
+
+    /// Calls a plain routine with the thread's copies of states.
+    fn call(
+        &self,
+        tool: &dyn Tool,
+        function: &dyn Function,
+        (call, thread): (&Found, ThreadId),
+        args: &[u64],
+    ) {
+        let is_state = |arg: &CallArg| arg.kind == ArgKind::State as u8;
+        let mut scalars = Vec::new();
+        let mut numbers = Vec::new();
+        for (arg, value) in call.args.iter().zip(args) {
+            match is_state(arg) {
+                true => numbers.push(arg.value[0] as u16),
+                false => scalars.push(*value),
+            }
+        }
+        self.with_states(tool, thread, &numbers, |states| {
+            function.call(states, &scalars);
+        });
     }
 
     fn count(&self, row: &CountRow, tool: &dyn Tool, sample: &Sample) {
@@ -58,7 +88,8 @@ fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
         end: BytesEnd::Limit,
         max_source: None,
         sequences: &[],
-        optimize: Optimize::ALL,
+        // By records, which say what is called.
+        optimize: Optimize::ALL.without(Optimize::CALLS),
     };
     compile(&request, tool)
 }

@@ -18,10 +18,7 @@ impl Tool for Keeper {
     }
 
     fn routines(&self) -> &'static [Routine] {
-        const KEEP: Routine = Routine {
-            name: "keep",
-            function: keep,
-        };
+        const KEEP: Routine = Routine::with_host("keep", keep);
         &[KEEP]
     }
 

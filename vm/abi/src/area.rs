@@ -18,6 +18,7 @@
 //! gs:0x158  arrival_before  the same, before the last return
 //! gs:0x180  returns[8192]   where translated calls expect to be returned to
 //! gs:0x10180 near[4096]     targets of indirect jumps and calls (Near)
+//! gs:0x20180 calls          what calls of analysis routines need (Calls)
 //! ```
 //! Tools' counters follow behind the engine's structure ([`crate::counters`]).
 
@@ -26,7 +27,7 @@ pub use crate::spills::Spill;
 use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::counters`] or in [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 7;
+pub const LAYOUT_VERSION: u32 = 8;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -118,6 +119,63 @@ pub struct Area {
     /// By the low bits of an app address the cache address where an indirect jump or call goes
     /// on. Written to by this thread alone, in the VM; others may only take a tag away.
     pub near: [Near; NEAR_ENTRIES],
+    /// What calls of analysis routines need.
+    pub calls: Calls,
+}
+
+/// Most states that the tools of a run may have.
+pub const MAX_STATES: usize = 32;
+
+/// Most plain analysis routines that the tools of a run may have.
+pub const MAX_ROUTINES: usize = 64;
+
+/// What calls of analysis routines need. They are made from emitted code, on the thread's own
+/// stack.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Calls {
+    /// Top of the stack, a multiple of 16.
+    pub stack: u64,
+    /// The app's stack pointer while a routine runs.
+    pub app_sp: u64,
+    /// Dense number of the thread, from 0.
+    pub thread: u64,
+    /// Where a routine is entered, which keeps all registers but those of its arguments.
+    pub routines: [u64; MAX_ROUTINES],
+    /// The thread's copies of states.
+    pub states: [u64; MAX_STATES],
+    /// Machine code of routines: where constants are found that it uses.
+    pub code: [u64; MAX_ROUTINES],
+}
+
+/// Displacement from `gs` of [`Area::calls`].
+pub const CALLS: u32 = NEAR + 16 * NEAR_ENTRIES as u32;
+
+impl Calls {
+    /// Displacement from `gs` of [`Calls::stack`].
+    pub const STACK: u32 = CALLS;
+    /// Displacement from `gs` of [`Calls::app_sp`].
+    pub const APP_SP: u32 = CALLS + 8;
+    /// Displacement from `gs` of [`Calls::thread`].
+    pub const THREAD: u32 = CALLS + 16;
+
+    /// Displacement from `gs` of the cell of routine `n`, which is below [`MAX_ROUTINES`].
+    #[must_use]
+    pub const fn routine(n: u16) -> u32 {
+        CALLS + 24 + 8 * n as u32
+    }
+
+    /// Displacement from `gs` of the cell of state `n`, which is below [`MAX_STATES`].
+    #[must_use]
+    pub const fn state(n: u16) -> u32 {
+        Self::routine(MAX_ROUTINES as u16) + 8 * n as u32
+    }
+
+    /// Displacement from `gs` of the address of routine `n`, which is below [`MAX_ROUTINES`].
+    #[must_use]
+    pub const fn code(n: u16) -> u32 {
+        Self::state(MAX_STATES as u16) + 8 * n as u32
+    }
 }
 
 /// An entry of [`Area::near`].
@@ -191,6 +249,12 @@ const _: () = {
     assert!(offset_of!(Area, returns) == RETURNS as usize);
     assert!(offset_of!(Area, near) == NEAR as usize);
     assert!(size_of::<Near>() == 16);
+    assert!(offset_of!(Area, calls) == CALLS as usize);
+    assert!(offset_of!(Calls, app_sp) == (Calls::APP_SP - CALLS) as usize);
+    assert!(offset_of!(Calls, thread) == (Calls::THREAD - CALLS) as usize);
+    assert!(offset_of!(Calls, routines) == (Calls::routine(0) - CALLS) as usize);
+    assert!(offset_of!(Calls, code) == (Calls::code(0) - CALLS) as usize);
+    assert!(offset_of!(Calls, states) == (Calls::state(0) - CALLS) as usize);
 };
 
 /// Runtime routines that emitted code jumps to as `jmp gs:[disp]`. What each

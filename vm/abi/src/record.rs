@@ -157,4 +157,6 @@ pub enum ArgKind {
     ImageAddr = 4,
     /// Thread index, dense from 0.
     ThreadId = 5,
+    /// Address of the thread's copy of state `value[0]`.
+    State = 6,
 }

@@ -29,6 +29,8 @@ pub struct Spot {
     pub spilled: SpillSet,
     /// The arithmetic flags lie in rax ([`pc_flag::FLAGS_IN_RAX`]).
     pub flags_in_rax: bool,
+    /// The stack pointer lies in the thread area ([`pc_flag::OWN_STACK`]).
+    pub own_stack: bool,
     /// The fragment's context.
     pub context: Context,
     /// What makes the counts exact.
@@ -48,6 +50,7 @@ impl Spot {
             block_start: true,
             spilled: SpillSet::NONE,
             flags_in_rax: false,
+            own_stack: false,
             context: Context::CANONICAL,
             corrections: Vec::new(),
         }
@@ -60,6 +63,7 @@ impl Spot {
             corrections: Vec::new(),
             spilled: SpillSet::NONE,
             flags_in_rax: false,
+            own_stack: false,
             ..self.clone()
         }
     }
@@ -103,6 +107,7 @@ pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
             row.spilled
         },
         flags_in_rax: !boundary && row.flags & pc_flag::FLAGS_IN_RAX != 0,
+        own_stack: !boundary && row.flags & pc_flag::OWN_STACK != 0,
         context: maps.context,
         corrections: corrections(maps, offset, row.app),
     })

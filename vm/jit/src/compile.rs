@@ -5,10 +5,11 @@ use crate::decode::constants::{self, Constant};
 use crate::decode::{Ins, Kind};
 use crate::emit::{Emitter, Source};
 use crate::form::{Form, InsId, Op};
-use crate::instrument::Plan;
+use crate::instrument::{Fate, Plan};
 use crate::lower::{self, Site};
 use crate::request::Request;
 use crate::trace::{Selection, select};
+use alloc::vec::Vec;
 use ppin_abi::context::Context;
 use ppin_api::Tool;
 use ppin_relocator::Fragment;
@@ -67,6 +68,14 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
     };
     emitter.emit(&mut form, &source, &mut 0);
     emitter.finish(selection.source_len, translated(selection))
+}
+
+/// What becomes of the calls that `tool` inserts into the trace at `request.pc`: for listings.
+#[must_use]
+pub fn fates(request: &Request<'_>, tool: &dyn Tool) -> Vec<Fate> {
+    let selection = select(request);
+    let form = Form::new(request.context, request.optimize, selection.ins.len());
+    instrument(request, &selection, tool).fates(&form, tool)
 }
 
 /// Instructions that the fragment can execute: none if it consists of a trap.

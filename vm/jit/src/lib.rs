@@ -42,9 +42,10 @@ mod request;
 mod sequence;
 mod trace;
 
-pub use compile::{Chosen, choose, compile, compile_chosen};
+pub use compile::{Chosen, choose, compile, compile_chosen, fates};
 pub use decode::constants::Constant;
 pub use examine::{disasm, origin, stores};
+pub use instrument::Fate;
 pub use request::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
 pub use sequence::{
     LandingSlot, SequenceCode, announces, compile_landing, compile_sequence, length,

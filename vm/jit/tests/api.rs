@@ -34,10 +34,8 @@ impl<F: Fn(&Trace<'_>) + Send + Sync + 'static> Tool for Ask<F> {
         10
     }
     fn routines(&self) -> &'static [Routine] {
-        &[Routine {
-            name: "one",
-            function: |_| {},
-        }]
+        const ROUTINES: &[Routine] = &[Routine::with_host("one", |_| {})];
+        ROUTINES
     }
     fn instrument(&self, trace: &Trace<'_>) {
         (self.0)(trace);

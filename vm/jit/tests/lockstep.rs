@@ -6,12 +6,13 @@ mod common;
 use common::capture::State;
 use common::machine::{CODE, DATA, Machine, Outcome, STACK, Side};
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;
 
-const TOOLS: [&str; 4] = ["null", "counts", "opcodes", "calls"];
+const TOOLS: [&str; 5] = ["null", "counts", "opcodes", "calls", "routines"];
 const ARITHMETIC: u64 = 0x8d5;
 
 /// Random registers; some point at data.
@@ -57,6 +58,9 @@ fn compare_in(
     state: &State,
     tool: &dyn Tool,
 ) -> Side {
+    if tool.name() == "routines" {
+        compare_ways(context, machine, code, state, tool);
+    }
     let native = machine.native(code, state);
     let fragment = machine.compile(code, context, tool);
     let (mut translated, side) = machine.translated(code, &fragment, state);
@@ -70,6 +74,31 @@ fn compare_in(
     assert_same(&expected, &translated, code, tool);
     check_counts(machine, &native, &side, tool, code);
     side
+}
+
+/// Routines in line collect what called ones do.
+fn compare_ways(
+    context: Context,
+    machine: &mut Machine,
+    code: &[u8],
+    state: &State,
+    tool: &dyn Tool,
+) {
+    let mut run = |optimize| {
+        machine.optimize = optimize;
+        let fragment = machine.compile(code, context, tool);
+        let (outcome, side) = machine.translated(code, &fragment, state);
+        machine.optimize = Optimize::ALL;
+        (outcome, side.sums)
+    };
+    let (mut inline, inline_sums) = run(Optimize::ALL);
+    let (mut called, called_sums) = run(Optimize::ALL.without(Optimize::INLINE));
+    for outcome in [&mut inline, &mut called] {
+        // Dead flags may be stale in a fault frame.
+        outcome.state.flags &= !ARITHMETIC;
+    }
+    assert_same(&inline, &called, code, tool);
+    assert_eq!(inline_sums, called_sums, "{code:02x?}");
 }
 
 fn assert_same(native: &Outcome, translated: &Outcome, code: &[u8], tool: &dyn Tool) {

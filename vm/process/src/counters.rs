@@ -58,10 +58,11 @@ fn of_images(vm: &Vm) -> impl Iterator<Item = u64> + use<> {
     (0..blocks * count).map(move |n| first + 8 * n)
 }
 
-/// Stores the counters of `thread`, which is about to end.
+/// Stores the counters of `thread`, which is about to end, and merges its states.
 pub fn retire(vm: &mut Vm, thread: &Thread) {
     let counts = globals(thread, cells(vm));
     let of_images = of_images(vm);
+    vm.end_states(thread);
     let ended = vm.ended_mut();
     ended.add_thread((thread.index, thread.tid, counts));
     for disp in of_images {
@@ -82,8 +83,9 @@ pub fn image_total(vm: &Vm, id: ImageId, index: u32) -> u64 {
     live + vm.ended().of_image(disp)
 }
 
-/// Sets all counters to zero, in a forked child.
+/// Sets all counters to zero, and begins the states anew, in a forked child.
 pub fn reset(vm: &mut Vm, thread: &mut Thread) {
+    vm.begin_states_anew(thread);
     *vm.ended_mut() = Ended::default();
     let cells = cells(vm);
     for index in 0..cells.counters() {

@@ -8,7 +8,8 @@
 //! translate    from a cache address to the app state; x87: the app's FPU instruction pointer
 //! app_code     executable memory of the app; ours: the runtime's own memory
 //! hints        what forked children had to ask for, told to their parent
-//! sequences    restartable sequences; counters, ended: what tools count; pending: held signals
+//! sequences    restartable sequences; pending: held signals
+//! counters     what tools count, ended: threads that have ended; states: what tools collect
 //! report/      reports, statistics, the log, crash reports; where they go
 //! config       the configuration that the launcher passes
 //! ```
@@ -29,6 +30,7 @@ pub mod report;
 pub mod sampling;
 pub mod sequences;
 pub mod signal;
+pub mod states;
 #[cfg(test)]
 mod testing;
 pub mod thread;

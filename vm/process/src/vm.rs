@@ -11,6 +11,7 @@ use crate::ended::Ended;
 use crate::hints::Hints;
 use crate::report::stats::Stats;
 use crate::sequences::Sequences;
+use crate::states::States;
 use crate::thread::{Thread, Threads};
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -32,6 +33,8 @@ pub struct Vm {
     threads: Threads,
     /// Counter values of threads that have ended, by displacement.
     ended: Ended,
+    /// Copies of the tool's states.
+    states: States,
     /// Restartable sequences.
     rseq: Sequences,
     /// What forked children had to ask for.
@@ -118,12 +121,14 @@ impl Vm {
             // SAFETY: a new structure; see `remove_thread`.
             unsafe { code.begin_thread(&raw const thread.area) };
         }
+        let states = States::default();
         Self {
             config,
             code,
             library,
             threads,
             ended: Ended::default(),
+            states,
             rseq: Sequences::default(),
             hints: Hints::default(),
             stats,
@@ -228,7 +233,30 @@ impl Vm {
     pub fn add_thread(&mut self, thread: &mut Thread) {
         // SAFETY: a thread's structure is new, and is removed here before it is unmapped.
         unsafe { self.code.begin_thread(&raw const thread.area) };
+        self.begin_states(thread);
         self.threads.add(thread);
+    }
+
+    /// Gives a new thread its copies of the tool's states. The first one gets them from the
+    /// engine, the others when they are added.
+    pub fn begin_states(&mut self, thread: &mut Thread) {
+        self.states.begin(self.tool, thread);
+    }
+
+    /// Merges the states of a thread that ends.
+    pub(crate) fn end_states(&mut self, thread: &Thread) {
+        self.states.end(self.tool, thread);
+    }
+
+    /// A forked child has one thread, and has collected nothing.
+    pub(crate) fn begin_states_anew(&mut self, thread: &mut Thread) {
+        self.states.begin_anew(self.tool, thread);
+    }
+
+    /// Copies of the tool's states.
+    #[must_use]
+    pub(crate) fn states(&self) -> &States {
+        &self.states
     }
 
     /// Removes a thread.

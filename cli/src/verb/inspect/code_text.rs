@@ -48,6 +48,11 @@ fn heading(trace: &Trace) -> String {
         };
         let _ = writeln!(text, "  exit to {}, {state}", exit.place);
     }
+    for call in &trace.calls {
+        let place = if call.after { "behind" } else { "before" };
+        let (routine, at, how) = (call.routine, call.address, call.how);
+        let _ = writeln!(text, "  {routine} {place} {at:x}: {how}");
+    }
     text
 }
 

@@ -1,14 +1,20 @@
 //! Makes the model from the database.
 
 use super::load::load;
-use super::model::{Exit, Image, Trace, TraceFigures, Traces, UnitFigures};
+use super::model::{Call, Exit, Image, Trace, TraceFigures, Traces, UnitFigures};
 use super::target::Place;
 use super::unit::Unit;
 use crate::database::{label, name};
 use crate::failure::{Failure, failed};
+use crate::tools::{Found, Shelf};
+use ppin_abi::addr::ImageBase;
 use ppin_cachedb::{Database, ImageEntry};
-use ppin_jit::disasm;
+use ppin_jit::{BytesEnd, Request, disasm};
+use ppin_offline::tool_of;
 use ppin_persist::{FragmentInfo, Thawed, UnitSummary, unit_flag};
+use ppin_plugin::Chosen;
+use ppin_relocator::Fragment;
+use std::cell::RefCell;
 use std::ops::Range;
 
 /// All images.
@@ -162,7 +168,46 @@ fn trace(unit: &Unit, number: u32, thawed: &Thawed) -> Trace {
             .iter()
             .map(|exit| an_exit(unit, exit))
             .collect(),
+        calls: source.map_or_else(|_| Vec::new(), |bytes| calls(unit, fragment, bytes)),
     }
+}
+
+thread_local! {
+    /// The tools that were asked so far.
+    static SHELF: RefCell<Shelf> = RefCell::default();
+}
+
+/// What becomes of the calls that the unit's tool inserts into the trace.
+fn calls(unit: &Unit, fragment: &Fragment, bytes: &[u8]) -> Vec<Call> {
+    const IMAGE: ImageBase = ImageBase(0x7f00_0000_0000);
+    let load = |chosen: &Chosen| {
+        let found = Found::again(chosen)?;
+        SHELF.with_borrow_mut(|shelf| shelf.load(&found))
+    };
+    let Ok((tool, optimize)) = tool_of(&unit.file(), &load) else {
+        return Vec::new();
+    };
+    let pc = fragment.head.at(IMAGE);
+    let request = Request {
+        pc,
+        image: IMAGE,
+        context: fragment.context,
+        bytes,
+        end: BytesEnd::Limit,
+        max_source: Some(fragment.source_len),
+        sequences: &[],
+        optimize,
+    };
+    let lines = disasm::lines(unit.elf.address(fragment.head.0), bytes);
+    let fates = ppin_jit::fates(&request, &*tool).into_iter();
+    fates
+        .map(|fate| Call {
+            address: lines.get(fate.ins as usize).map_or(0, |line| line.at),
+            after: fate.after,
+            routine: fate.routine,
+            how: fate.how,
+        })
+        .collect()
 }
 
 fn an_exit(unit: &Unit, exit: &ppin_relocator::Exit) -> Exit {

@@ -1,6 +1,6 @@
 //! The model as JSON, an object on a line.
 
-use super::model::{Exit, Image, Printer, Trace, Traces, UnitFigures};
+use super::model::{Call, Exit, Image, Printer, Trace, Traces, UnitFigures};
 use ppin_jit::disasm::{HotLine, Line};
 use ppin_persist::UnitSummary;
 use ppin_persist::paths::to_hex;
@@ -70,6 +70,15 @@ fn figures(sum: &UnitSummary) -> Value {
     })
 }
 
+fn call(call: &Call) -> Value {
+    json!({
+        "address": call.address,
+        "after": call.after,
+        "routine": call.routine,
+        "how": call.how,
+    })
+}
+
 fn object(trace: &Trace) -> Value {
     let symbol = trace.symbol.as_ref();
     let original = trace
@@ -97,6 +106,7 @@ fn object(trace: &Trace) -> Value {
         "translated": translated.collect::<Vec<_>>(),
         "stubs": trace.stubs.iter().map(stub).collect::<Vec<_>>(),
         "exits": trace.exits.iter().map(exit).collect::<Vec<_>>(),
+        "calls": trace.calls.iter().map(call).collect::<Vec<_>>(),
     })
 }
 

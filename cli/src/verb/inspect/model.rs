@@ -49,6 +49,18 @@ pub struct UnitFigures {
     pub sum: UnitSummary,
 }
 
+/// A call of an analysis routine.
+pub struct Call {
+    /// The program's instruction, as `nm` and `objdump` print addresses.
+    pub address: u64,
+    /// Whether it is made behind the instruction.
+    pub after: bool,
+    /// The routine.
+    pub routine: &'static str,
+    /// How it is made, and why it is not in line if it is not.
+    pub how: &'static str,
+}
+
 /// The traces of a unit.
 pub struct Traces {
     /// Path of the unit.
@@ -118,6 +130,8 @@ pub struct Trace {
     /// Stubs behind the code, with notes.
     pub stubs: Vec<(Line, Vec<String>)>,
     pub exits: Vec<Exit>,
+    /// The calls that the tool has inserted.
+    pub calls: Vec<Call>,
 }
 
 /// A direct exit of a trace.

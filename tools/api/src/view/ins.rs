@@ -1,5 +1,6 @@
 //! Instructions.
 
+use super::fitting;
 use super::sight::Sight;
 use crate::insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
 use crate::insertions::{CallInsertion, CountInsertion, Value};
@@ -8,7 +9,6 @@ use crate::operand::MemoryOperand;
 use crate::source::Category;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
-use ppin_abi::record::MAX_ARGS;
 
 /// An instruction of a trace: what it is, and the place to insert at.
 #[derive(Clone, Copy)]
@@ -149,19 +149,20 @@ impl<'t> Ins<'t> {
         args: &[Arg],
     ) -> Result<(), Refused> {
         let after = self.is_after(point)?;
-        if usize::from(routine.0) >= self.sight.limits.routines {
-            return Err(Refused::Routine);
-        }
-        if args.len() > MAX_ARGS {
-            return Err(Refused::Arguments);
-        }
-        let args = args
+        let routines = self.sight.limits.routines;
+        let called = routines
+            .get(usize::from(routine.0))
+            .ok_or(Refused::Routine)?;
+        fitting::check(called, args, self.sight.limits.states)?;
+        let args: Vec<Value> = args
             .iter()
             .map(|&arg| self.value(arg, after))
             .collect::<Result<_, _>>()?;
+        let anywhere = point == IPoint::Anywhere && args.iter().all(|value| value.is_fixed());
         self.sight.insert_call(CallInsertion {
             ins: self.index as u32,
             after,
+            anywhere,
             routine,
             args,
         });
@@ -201,6 +202,7 @@ impl<'t> Ins<'t> {
             }
             Arg::BranchTarget => self.branch_target().and_then(app).ok_or(Refused::Target),
             Arg::ThreadId => Ok(Value::ThreadId),
+            Arg::State(id) => Ok(Value::State(id)),
         }
     }
 

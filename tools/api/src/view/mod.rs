@@ -1,6 +1,7 @@
 //! Views of the code that is being translated.
 
 mod bbl;
+mod fitting;
 mod ins;
 mod sight;
 mod trace;

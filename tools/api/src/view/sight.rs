@@ -1,21 +1,26 @@
 //! What all views of one trace share: its source, and what has been inserted.
 
 use crate::insertions::{CallInsertion, CountInsertion, Insertions};
+use crate::routine::Routine;
 use crate::source::Source;
+use crate::state::State;
 use crate::tool::Tool;
 use core::cell::RefCell;
 use ppin_abi::addr::ImageBase;
+use ppin_abi::area::MAX_STATES;
 use ppin_abi::counters::GLOBAL_COUNTERS;
 
 /// How much a tool has declared: insertions beyond it are refused.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Limits {
     /// Global counters.
     pub global_counters: u32,
     /// Counters of each image.
     pub image_counters: u32,
     /// Analysis routines.
-    pub routines: usize,
+    pub routines: &'static [Routine],
+    /// States.
+    pub states: &'static [State],
 }
 
 impl Limits {
@@ -25,7 +30,8 @@ impl Limits {
         Self {
             global_counters: tool.global_counters().min(GLOBAL_COUNTERS),
             image_counters: tool.image_counters(),
-            routines: tool.routines().len(),
+            routines: tool.routines(),
+            states: tool.states().get(..MAX_STATES).unwrap_or(tool.states()),
         }
     }
 }
@@ -52,7 +58,12 @@ impl<'a> Sight<'a> {
     }
 
     pub fn insert_count(&self, count: CountInsertion) {
-        self.inserted.borrow_mut().counts.push(count);
+        let counts = &mut self.inserted.borrow_mut().counts;
+        if counts.is_empty() {
+            // One allocation instead of several: many tools count each instruction.
+            counts.reserve(self.source.count());
+        }
+        counts.push(count);
     }
 
     pub fn insert_call(&self, call: CallInsertion) {
@@ -61,8 +72,12 @@ impl<'a> Sight<'a> {
 
     pub fn insert(&self, all: Insertions) {
         let mut inserted = self.inserted.borrow_mut();
-        inserted.counts.extend(all.counts);
-        inserted.calls.extend(all.calls);
+        if inserted.is_empty() {
+            *inserted = all;
+        } else {
+            inserted.counts.extend(all.counts);
+            inserted.calls.extend(all.calls);
+        }
     }
 
     pub fn into_insertions(self) -> Insertions {

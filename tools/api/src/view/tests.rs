@@ -6,7 +6,9 @@ use crate::insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
 use crate::opcode::Opcode;
 use crate::operand::{Access, Address, MemoryOperand};
 use crate::register::Reg;
+use crate::routine::Routine;
 use crate::source::Category;
+use crate::state::{Merge, State, StateId};
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use proptest::prelude::*;
 
@@ -14,8 +16,29 @@ const IMAGE: ImageBase = ImageBase(0x10_0000);
 const LIMITS: Limits = Limits {
     global_counters: 5,
     image_counters: 3,
-    routines: 2,
+    routines: &[
+        Routine::with_host("one", |_| {}),
+        Routine::of("two", &(two as extern "C" fn(_, _, _, _, _, _))),
+        Routine::of("sums", &(sums as extern "C" fn(&mut u64, &mut u64, bool))),
+    ],
+    states: &[
+        State::of::<u64>("sum"),
+        State::of::<u64>("other"),
+        State::of::<i8>("small"),
+    ],
 };
+
+extern "C" fn two(_: u64, _: u64, _: u64, _: u64, _: usize, _: i64) {}
+
+extern "C" fn sums(_: &mut u64, _: &mut u64, _: bool) {}
+
+impl Merge for u64 {
+    fn merge(&mut self, _: &Self) {}
+}
+
+impl Merge for i8 {
+    fn merge(&mut self, _: &Self) {}
+}
 
 /// Instructions of 4 bytes at 0x1000, all of which read one place; direct branches lead to 0x40.
 struct Made(Vec<(Category, bool)>);
@@ -135,6 +158,7 @@ fn arguments_become_values_that_name_no_address_of_the_run() {
     let expected = CallInsertion {
         ins: 1,
         after: false,
+        anywhere: false,
         routine: RoutineId(1),
         args: vec![
             Value::App(ImageOff(0x1004)),
@@ -163,8 +187,35 @@ fn what_cannot_be_had_is_refused_and_leaves_nothing_behind() {
         call(IPoint::After, 0, &[Arg::MemoryEa(0)]),
         Err(Refused::Operand)
     );
-    assert_eq!(call(IPoint::Before, 2, &[]), Err(Refused::Routine));
+    assert_eq!(call(IPoint::Before, 3, &[]), Err(Refused::Routine));
     assert!(trace.into_insertions().is_empty());
+}
+
+#[test]
+fn arguments_must_fit_the_parameters() {
+    let source = made(&[PLAIN]);
+    let trace = Trace::new(&source, IMAGE, false, LIMITS);
+    let ins = trace.ins().next().unwrap();
+    let call = |args: &[Arg]| ins.insert_call(IPoint::Anywhere, RoutineId(2), args);
+    let [sum, other, small, none] = [0, 1, 2, 3].map(|id| Arg::State(StateId(id)));
+    let yes = Arg::Const(1);
+    assert_eq!(call(&[sum, other, yes]), Ok(()));
+    assert_eq!(call(&[sum, other]), Err(Refused::Arguments));
+    assert_eq!(call(&[sum, sum, yes]), Err(Refused::State));
+    assert_eq!(call(&[sum, none, yes]), Err(Refused::State));
+    let misfits = [
+        [sum, small, yes],
+        [sum, yes, yes],
+        [sum, other, Arg::Const(2)],
+        [sum, other, Arg::ThreadId],
+    ];
+    for misfit in misfits {
+        assert_eq!(call(&misfit), Err(Refused::Type));
+    }
+    let hosted = ins.insert_call(IPoint::Before, RoutineId(0), &[sum]);
+    assert_eq!(hosted, Err(Refused::Type));
+    let calls = trace.into_insertions().calls;
+    assert!(calls.len() == 1 && calls[0].anywhere);
 }
 
 #[test]

@@ -14,15 +14,10 @@ pub struct Remote<'a> {
 
 impl<'a> Remote<'a> {
     pub fn new(code: &'a Code) -> Self {
-        let row = |index| {
-            let mut row = InsRow::default();
-            (code.ins)(code.this, index, &mut row);
-            row
-        };
-        Self {
-            code,
-            ins: (0..code.count).map(row).collect(),
-        }
+        let mut ins = Vec::with_capacity(code.count);
+        let mut take = |row: &InsRow| ins.push(*row);
+        (code.ins)(code.this, Each::new(&mut take));
+        Self { code, ins }
     }
 
     pub fn image(&self) -> ImageBase {

@@ -1,12 +1,14 @@
 //! The process around the tool.
 
 use super::callbacks::info;
+use super::state::taken;
 use crate::table::{self, Each, Slice, Text, ThreadRow};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_api::{
-    Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, ThreadId, ThreadInfo,
-    Threads,
+    Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, StateCopy, StateId,
+    States, ThreadId, ThreadInfo, Threads,
 };
 
 /// A host on the other side.
@@ -27,6 +29,12 @@ impl Counters for Remote<'_> {
 
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
         (self.0.functions.image_total)(self.0.this, image.0, index)
+    }
+}
+
+impl States for Remote<'_> {
+    fn merged(&self, id: StateId) -> Option<Box<dyn StateCopy>> {
+        taken((self.0.functions.merged)(self.0.this, id.0))
     }
 }
 

@@ -33,6 +33,7 @@ fn give_call(call: &CallInsertion, to: &Inserter) {
         ins: call.ins,
         routine: call.routine.0,
         after: call.after,
+        anywhere: call.anywhere,
         args: Slice::new(&args),
     };
     (to.call)(to.this, &row);
@@ -49,6 +50,7 @@ fn value_row(given: &Value) -> ValueRow {
         Value::App(offset) => row(value::APP, offset.0 as u64),
         Value::Reg(reg) => row(value::REG, reg as u64),
         Value::ThreadId => row(value::THREAD, 0),
+        Value::State(id) => row(value::STATE, id.0.into()),
         Value::Memory(address) => ValueRow {
             address: address_row(&address),
             ..row(value::MEMORY, 0)

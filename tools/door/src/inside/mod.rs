@@ -6,6 +6,7 @@
 //! code       the code that it looks at
 //! insertion  what it inserts
 //! host       the services of the process around it
+//! state      copies of its states
 //! heap       its allocator, and its end when it fails
 //! ```
 
@@ -15,3 +16,4 @@ pub mod heap;
 mod host;
 mod insertion;
 mod open;
+mod state;

@@ -1,15 +1,15 @@
 //! Making a tool, and the functions that are asked of it.
 #![allow(unsafe_code)]
 
-use super::{callbacks, code, heap, host, insertion};
+use super::{callbacks, code, heap, host, insertion, state};
 use crate::table::{
     Code, Door, Each, Functions, Host, Inserter, KnobRow, Pair, RoutineRow, Services, Slice, Text,
-    This,
+    This, parameter,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use ppin_api::compiler::{Limits, OPCODE_NAMES};
-use ppin_api::{About, Call, Routine, RoutineId, Tool, Trace};
+use ppin_api::{About, Call, Parameter, Routine, RoutineId, Tool, Trace};
 use ppin_plugin::door;
 
 impl Door {
@@ -37,6 +37,7 @@ const fn functions<T: Tool + Default>() -> Functions {
         global_counters: global_counters::<T>,
         image_counters: image_counters::<T>,
         routines: routines::<T>,
+        states: state::functions::<T>(),
         instrument: instrument::<T>,
         analyse: analyse::<T>,
         start: callbacks::start::<T>,
@@ -88,10 +89,30 @@ extern "C" fn image_counters<T: Tool>(this: This) -> u32 {
 
 extern "C" fn routines<T: Tool>(this: This, each: Each<RoutineRow>) {
     let routines = tool::<T>(this).routines();
-    let row = |routine: &Routine| RoutineRow {
+    routines.iter().for_each(|one| each.give(&routine_row(one)));
+}
+
+fn routine_row(routine: &Routine) -> RoutineRow {
+    let mut row = RoutineRow {
         name: Text::of(routine.name),
+        address: 0,
+        parameters: 0,
+        kinds: [parameter::WORD; _],
     };
-    routines.iter().for_each(|one| each.give(&row(one)));
+    if let Some(function) = routine.plain() {
+        let parameters = function.parameters();
+        row.address = function.address();
+        row.parameters = parameters.as_slice().len();
+        for (to, from) in row.kinds.iter_mut().zip(parameters.as_slice()) {
+            *to = match from {
+                Parameter::Word => parameter::WORD,
+                Parameter::Half => parameter::HALF,
+                Parameter::Bool => parameter::BOOL,
+                Parameter::State(_) => parameter::STATE,
+            };
+        }
+    }
+    row
 }
 
 extern "C" fn instrument<T: Tool>(this: This, code: &Code, to: &Inserter) {

@@ -23,14 +23,15 @@ fn of<'a>(this: This) -> &'a dyn Source {
     unsafe { *this.cast::<&dyn Source>() }
 }
 
-extern "C" fn ins(this: This, index: usize, to: &mut InsRow) {
+extern "C" fn ins(this: This, each: Each<InsRow>) {
     let source = of(this);
-    if index >= source.count() {
-        return;
-    }
+    (0..source.count()).for_each(|index| each.give(&row(source, index)));
+}
+
+fn row(source: &dyn Source, index: usize) -> InsRow {
     let target = source.target(index);
     let flag = |on, bit| if on { bit } else { 0 };
-    *to = InsRow {
+    InsRow {
         pc: source.pc(index).0,
         target: target.map_or(0, |target| target.0),
         len: source.len(index),
@@ -39,7 +40,7 @@ extern "C" fn ins(this: This, index: usize, to: &mut InsRow) {
         flags: flag(target.is_some(), InsRow::TARGET)
             | flag(source.falls_through(index), InsRow::FALLS_THROUGH)
             | flag(source.is_repeated(index), InsRow::REPEATED),
-    };
+    }
 }
 
 extern "C" fn operands(this: This, index: usize, each: Each<OperandRow>) {

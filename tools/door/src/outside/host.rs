@@ -1,13 +1,15 @@
 //! The services that a tool is offered, and its report.
 #![allow(unsafe_code)]
 
+use super::state::Copy;
 use crate::table::{self, Each, HostFunctions, ImageRow, Slice, Text, This, ThreadRow};
-use ppin_api::{FileId, Format, Host, ImageId, ImageInfo, Report, ThreadId};
+use ppin_api::{FileId, Format, Host, ImageId, ImageInfo, Report, StateCopy, StateId, ThreadId};
 
 static FUNCTIONS: HostFunctions = HostFunctions {
     global_total,
     global_of,
     image_total,
+    merged,
     threads,
     images,
     process_id,
@@ -39,6 +41,12 @@ extern "C" fn global_of(this: This, thread: u32, index: u32) -> u64 {
 
 extern "C" fn image_total(this: This, image: u32, index: u32) -> u64 {
     of(this).image_total(ImageId(image), index)
+}
+
+extern "C" fn merged(this: This, state: u16) -> This {
+    let copy = of(this).merged(StateId(state)).map(StateCopy::into_any);
+    let copy = copy.and_then(|any| any.downcast::<Copy>().ok());
+    copy.map_or(core::ptr::null(), Copy::give)
 }
 
 extern "C" fn threads(this: This, each: Each<ThreadRow>) {

@@ -4,7 +4,7 @@
 use crate::address::address;
 use crate::table::{CallRow, CountRow, Inserter, This, ValueRow, value};
 use ppin_api::compiler::{CallInsertion, CountInsertion, Insertions, Limits, Value};
-use ppin_api::{Call, Counter, ImageOff, MAX_AMOUNT, Reg, RoutineId};
+use ppin_api::{Call, Counter, ImageOff, MAX_AMOUNT, Reg, RoutineId, StateId};
 
 /// Most arguments of a call.
 const MAX_ARGS: usize = Call::MAX_ARGS;
@@ -50,39 +50,50 @@ impl Taken {
             counter,
             amount: row.amount,
         };
+        if self.all.counts.is_empty() {
+            self.all.counts.reserve(self.count);
+        }
         self.all.counts.push(count);
         Some(())
     }
 
     fn call(&mut self, row: &CallRow<'_>) -> Option<()> {
-        let fits = usize::from(row.routine) < self.limits.routines;
+        let fits = usize::from(row.routine) < self.limits.routines.len();
         let args = row.args.get();
         let call = CallInsertion {
             ins: self
                 .ins(row.ins)
                 .filter(|_| fits && args.len() <= MAX_ARGS)?,
             after: row.after,
+            anywhere: row.anywhere,
             routine: RoutineId(row.routine),
-            args: args.iter().map(argument).collect::<Option<_>>()?,
+            args: args
+                .iter()
+                .map(|row| self.argument(row))
+                .collect::<Option<_>>()?,
         };
         self.all.calls.push(call);
         Some(())
     }
 
+    fn argument(&self, row: &ValueRow) -> Option<Value> {
+        Some(match row.kind {
+            value::CONST => Value::Const(row.number),
+            value::APP => Value::App(ImageOff(row.number as i32)),
+            value::REG => Value::Reg(*Reg::ALL.get(usize::try_from(row.number).ok()?)?),
+            value::MEMORY => Value::Memory(address(&row.address)),
+            value::THREAD => Value::ThreadId,
+            value::STATE => {
+                let known = self.limits.states.len() as u64;
+                Value::State(StateId((row.number < known).then_some(row.number as u16)?))
+            }
+            _ => return None,
+        })
+    }
+
     fn ins(&self, index: u32) -> Option<u32> {
         ((index as usize) < self.count).then_some(index)
     }
-}
-
-fn argument(row: &ValueRow) -> Option<Value> {
-    Some(match row.kind {
-        value::CONST => Value::Const(row.number),
-        value::APP => Value::App(ImageOff(row.number as i32)),
-        value::REG => Value::Reg(*Reg::ALL.get(usize::try_from(row.number).ok()?)?),
-        value::MEMORY => Value::Memory(address(&row.address)),
-        value::THREAD => Value::ThreadId,
-        _ => return None,
-    })
 }
 
 fn of<'a>(this: This) -> &'a mut Taken {

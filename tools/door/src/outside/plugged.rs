@@ -2,13 +2,14 @@
 #![allow(unsafe_code)]
 
 use super::insertion::Taken;
-use super::{about, code, host};
+use super::pieces::Pieces;
+use super::{about, code, host, routine, state};
 use crate::table::{Door, Each, Functions, Pair, RoutineRow, Services, Slice, Text, This};
 use alloc::string::String;
 use alloc::vec::Vec;
-use ppin_api::compiler::Limits;
+use ppin_api::compiler::{CodeBytes, Limits};
 use ppin_api::{
-    About, Call, Host, ImageInfo, Report, Routine, RoutineId, ThreadId, Tool, ToolImage, Trace,
+    About, Call, Host, ImageInfo, Report, Routine, RoutineId, State, ThreadId, Tool, Trace,
 };
 use ppin_plugin::{Card, Object, Rights};
 
@@ -19,8 +20,8 @@ pub struct Plugged {
     functions: Functions,
     this: This,
     routines: &'static [Routine],
-    base: u64,
-    pieces: Vec<(u64, &'static [u8])>,
+    states: &'static [State],
+    pieces: Pieces,
 }
 
 // SAFETY: the state behind `this` is that of a `Tool`, which is `Send`.
@@ -46,15 +47,14 @@ impl Plugged {
         // SAFETY: the caller's contract; the door lies there.
         let door = unsafe { &*((base + object.door()) as *const Door) };
         let about = about::about(card);
-        let image = (base, read_only(object, base));
-        Self::through(door, about, image, services)
+        Self::through(door, about, read_only(object, base), services)
     }
 
-    /// The tool behind `door`, whose object lies at a base, with these read-only pieces.
+    /// The tool behind `door`, whose object has these read-only pieces.
     pub(crate) fn through(
         door: &Door,
         about: &'static About,
-        (base, pieces): (u64, Vec<(u64, &'static [u8])>),
+        pieces: Pieces,
         services: &'static Services,
     ) -> Self {
         let functions = door.functions;
@@ -63,35 +63,37 @@ impl Plugged {
             this: (functions.open)(services),
             functions,
             routines: &[],
-            base,
+            states: &[],
             pieces,
         };
-        tool.learn_routines();
+        tool.learn_declared();
         tool
     }
 
-    fn learn_routines(&mut self) {
+    fn learn_declared(&mut self) {
         let mut all = Vec::new();
         let mut take = |row: &RoutineRow| {
-            all.push(Routine {
-                name: row.name.text(),
-                function: |_| {},
-            });
+            all.push(routine::routine(row));
         };
         (self.functions.routines)(self.this, Each::new(&mut take));
         self.routines = all.leak();
+        self.states = state::states(self.this, self.functions.states);
     }
 }
 
 /// The pieces of the object that nobody writes to.
-fn read_only(object: &Object<'_>, base: u64) -> Vec<(u64, &'static [u8])> {
+fn read_only(object: &Object<'_>, base: u64) -> Pieces {
     let segments = object.segments().iter();
     let fixed = segments.filter(|segment| segment.rights != Rights::Write);
     let bytes = |at: u64, len: u64| {
         // SAFETY: a segment of the object, which stays as it is.
         unsafe { core::slice::from_raw_parts((base + at) as *const u8, len as usize) }
     };
-    fixed.map(|s| (s.at, bytes(s.at, s.memory))).collect()
+    Pieces(
+        fixed
+            .map(|s| (base + s.at, bytes(s.at, s.memory)))
+            .collect(),
+    )
 }
 
 impl Tool for Plugged {
@@ -108,7 +110,7 @@ impl Tool for Plugged {
         let mut error = None;
         let mut take = |why: &Text<'_>| error = Some(String::from(why.text()));
         (self.functions.configure)(self.this, Slice::new(&pairs), Each::new(&mut take));
-        self.learn_routines();
+        self.learn_declared();
         error.map_or(Ok(()), Err)
     }
 
@@ -137,6 +139,10 @@ impl Tool for Plugged {
         self.routines
     }
 
+    fn states(&self) -> &'static [State] {
+        self.states
+    }
+
     fn analyse(&self, routine: RoutineId, call: &Call<'_>) {
         if usize::from(routine.0) < self.routines.len() {
             let args = Slice::new(&call.args);
@@ -144,11 +150,8 @@ impl Tool for Plugged {
         }
     }
 
-    fn image_of(&self, _: RoutineId) -> Option<ToolImage<'_>> {
-        Some(ToolImage {
-            base: self.base,
-            pieces: &self.pieces,
-        })
+    fn code(&self) -> Option<&dyn CodeBytes> {
+        Some(&self.pieces)
     }
 
     fn start(&self, host: &dyn Host) {

@@ -1,20 +1,22 @@
 //! The host as one of several tools sees it: its own counters, from 0 on.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_api::{
-    Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, ThreadId,
-    ThreadInfo, Threads,
+    Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, StateCopy,
+    StateId, States, ThreadId, ThreadInfo, Threads,
 };
 
-/// See the module. Of the counters: where they begin, and how many there are.
+/// See the module. Of counters and states: where they begin, and how many there are.
 pub struct Shifted<'a> {
     pub host: &'a dyn Host,
     pub globals: (u32, u32),
     pub images: (u32, u32),
+    pub states: (u32, u32),
 }
 
-/// The counter of all that is number `index` of a tool's own; `None`: it has not so many.
+/// What among all is number `index` of a tool's own; `None`: it has not so many.
 fn shifted((first, count): (u32, u32), index: u32) -> Option<u32> {
     (index < count).then(|| first + index)
 }
@@ -30,6 +32,13 @@ impl Counters for Shifted<'_> {
 
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
         shifted(self.images, index).map_or(0, |index| self.host.image_total(image, index))
+    }
+}
+
+impl States for Shifted<'_> {
+    fn merged(&self, id: StateId) -> Option<Box<dyn StateCopy>> {
+        let number = shifted(self.states, id.0.into())?;
+        self.host.merged(StateId(number as u16))
     }
 }
 

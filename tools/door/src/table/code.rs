@@ -14,8 +14,8 @@ pub struct Code {
     pub image: u64,
     /// Whether the first block is the rest of one that an earlier trace began.
     pub continues: bool,
-    /// Tells instruction `index`.
-    pub ins: extern "C" fn(this: This, index: usize, to: &mut InsRow),
+    /// Tells all instructions, in order, each once.
+    pub ins: extern "C" fn(this: This, each: Each<InsRow>),
     /// Tells its memory operands, in order.
     pub operands: extern "C" fn(this: This, index: usize, each: Each<OperandRow>),
 }
@@ -61,6 +61,10 @@ pub struct OperandRow {
     pub has_address: bool,
     /// The address.
     pub address: AddressRow,
+}
+
+impl Row for InsRow {
+    type Lent<'a> = Self;
 }
 
 impl Row for OperandRow {

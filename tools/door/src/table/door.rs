@@ -4,9 +4,11 @@
 //! row in a file of this folder, a function in a table, its two sides in `inside/` and `outside/`,
 //! its sum in `several.rs`, and one more `VERSION`. The end of [`Functions`] is the end of the door.
 
-use super::{Code, Each, Host, ImageRow, Inserter, Report, Row, Services, Slice, Text, This};
+use super::{
+    Code, Each, Host, ImageRow, Inserter, Report, Row, Services, Slice, StateFunctions, Text, This,
+};
 use core::mem::offset_of;
-use ppin_api::Knob;
+use ppin_api::{Call, Knob};
 use ppin_plugin::door;
 
 /// See [`ppin_plugin::door`], which reads it up to the functions.
@@ -55,12 +57,33 @@ pub struct Pair<'a> {
     pub value: Text<'a>,
 }
 
+/// Most arguments of a routine.
+const MAX_ARGS: usize = Call::MAX_ARGS;
+
 /// An analysis routine.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RoutineRow {
     /// Name.
     pub name: Text<'static>,
+    /// Address of its machine code, if it is a plain function; 0: it needs the host.
+    pub address: usize,
+    /// Number of its parameters, if it is a plain function.
+    pub parameters: usize,
+    /// What each of them is: one of [`parameter`].
+    pub kinds: [u8; MAX_ARGS],
+}
+
+/// Kinds of parameters.
+pub mod parameter {
+    /// A word of 64 bits.
+    pub const WORD: u8 = 0;
+    /// The low half of one.
+    pub const HALF: u8 = 1;
+    /// A truth value.
+    pub const BOOL: u8 = 2;
+    /// The address of a thread's copy of a state.
+    pub const STATE: u8 = 3;
 }
 
 impl Row for RoutineRow {
@@ -84,6 +107,8 @@ pub struct Functions {
     pub image_counters: extern "C" fn(this: This) -> u32,
     /// `routines`, in order.
     pub routines: extern "C" fn(this: This, each: Each<RoutineRow>),
+    /// `states`.
+    pub states: StateFunctions,
     /// `instrument`.
     pub instrument: extern "C" fn(this: This, code: &Code, to: &Inserter),
     /// Runs a routine with these arguments.

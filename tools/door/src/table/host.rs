@@ -22,6 +22,8 @@ pub struct HostFunctions {
     pub global_of: extern "C" fn(this: This, thread: u32, index: u32) -> u64,
     /// `Counters::image_total`.
     pub image_total: extern "C" fn(this: This, image: u32, index: u32) -> u64,
+    /// `States::merged`: a copy that the tool has to free; null: there is no such state.
+    pub merged: extern "C" fn(this: This, state: u16) -> This,
     /// `Threads::threads`.
     pub threads: extern "C" fn(this: This, each: Each<ThreadRow>),
     /// `Images::images`.

@@ -40,6 +40,8 @@ pub struct CallRow<'a> {
     pub routine: u16,
     /// Whether it is made behind the instruction.
     pub after: bool,
+    /// Whether it may be made anywhere in the block.
+    pub anywhere: bool,
     /// The arguments.
     pub args: Slice<'a, ValueRow>,
 }
@@ -68,4 +70,6 @@ pub mod value {
     pub const MEMORY: u32 = 3;
     /// The number of the thread.
     pub const THREAD: u32 = 4;
+    /// The address of the thread's copy of the state with the number.
+    pub const STATE: u32 = 5;
 }

@@ -9,14 +9,16 @@ mod insertion;
 mod report;
 mod services;
 mod slice;
+mod state;
 
 pub use code::{AddressRow, Code, InsRow, NO_REGISTER, OperandRow};
-pub use door::{Door, Functions, KnobRow, Pair, RoutineRow, knob_rows};
+pub use door::{Door, Functions, KnobRow, Pair, RoutineRow, knob_rows, parameter};
 pub use host::{Host, HostFunctions, ImageRow, ThreadRow};
 pub use insertion::{CallRow, CountRow, Inserter, ValueRow, value};
 pub use report::Report;
 pub use services::Services;
 pub use slice::{Each, Row, Slice, Text};
+pub use state::{CopyRow, StateFunctions, StateRow};
 
 use core::ffi::c_void;
 

@@ -175,6 +175,12 @@ fn start(thread: &mut Thread, ignored: u64) -> ! {
         crate::syscall::limits::inherit(&vm::lock());
     }
     let tool = vm::lock().tool();
+    thread.area.calls.routines = crate::tools::routines::entries(tool)
+        .unwrap_or_else(|e| report::give_up(format_args!("no memory for the tool's calls ({e})")));
+    for (code, routine) in thread.area.calls.code.iter_mut().zip(tool.routines()) {
+        *code = routine.plain().map_or(0, |plain| plain.address() as u64);
+    }
+    vm::lock().begin_states(thread);
     tool.start(&host::EngineHost);
     tool.thread_start(&host::EngineHost, ThreadId(0));
     thread.process().actions = Actions::taken_over(ignored);

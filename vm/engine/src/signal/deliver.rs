@@ -37,6 +37,9 @@ pub(crate) fn put_right(thread: &mut Thread, context: &mut UContext, spot: &Spot
     if spot.flags_in_rax {
         restore_flags(context);
     }
+    if spot.own_stack {
+        context.gregs[greg::RSP] = thread.area.calls.app_sp;
+    }
     for (slot, register) in spot.spilled.iter() {
         let value = thread.area.spill[slot.number()];
         context.gregs[greg::BY_NUMBER[usize::from(register)]] = value;

@@ -3,7 +3,7 @@
 use super::redirect::redirect;
 use super::waiting::deliver_waiting;
 use super::whereabouts::{Where, gate_spot, locate};
-use super::{deliver, fatal, native, step};
+use super::{deliver, fatal, in_routine, native, step};
 use crate::check::sample;
 use crate::life::leave;
 use ppin_abi::boot::flag;
@@ -62,6 +62,10 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
         // dropped the trap.
         wait(thread, info, context);
         return on_own_trap(thread, context, pc);
+    }
+    if in_routine::is(thread, context) {
+        wait(thread, info, context);
+        return in_routine::hold(thread);
     }
     match locate(thread, pc) {
         Where::App(spot) if may_stop_at(thread, &spot) => {
@@ -200,15 +204,18 @@ fn stack_segment_is_gone(signal: u32, info: &SigInfo, context: &UContext) -> boo
 fn own_trap(pc: u64) -> bool {
     matches!(
         gate::place(pc.wrapping_sub(1)),
-        Place::DeliveryTrap | Place::NativeTrap
+        Place::DeliveryTrap | Place::NativeTrap | Place::RoutineTrap
     )
 }
 
 fn on_own_trap(thread: &mut Thread, context: &mut UContext, pc: u64) {
-    if gate::place(pc.wrapping_sub(1)) == Place::NativeTrap {
-        native::arrive(thread, context);
-    } else {
-        enter_or_deliver(thread, context);
+    match gate::place(pc.wrapping_sub(1)) {
+        Place::NativeTrap => native::arrive(thread, context),
+        Place::RoutineTrap => {
+            in_routine::returned(thread, context);
+            step::begin(thread, context);
+        }
+        _ => enter_or_deliver(thread, context),
     }
 }
 

@@ -7,10 +7,10 @@
 //! the compiler has put a `nop` after it, so that the first trap comes before any code of the next
 //! instruction.
 
-use super::deliver;
 use super::flag_code::{POPF, PUSHF, hide, is};
 use super::waiting::deliver_waiting;
 use super::whereabouts::{Where, locate};
+use super::{deliver, in_routine};
 use ppin_os::c;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};
@@ -37,6 +37,9 @@ fn stop(thread: &mut Thread, context: &mut UContext) {
 
 /// Called after one instruction under the trap flag.
 pub(crate) fn stepped(thread: &mut Thread, context: &mut UContext) {
+    if in_routine::is(thread, context) {
+        return enter_routine(thread, context);
+    }
     let pc = context.gregs[greg::RIP];
     let place = locate(thread, pc);
     if !matches!(place, Where::Vm) {
@@ -51,6 +54,14 @@ pub(crate) fn stepped(thread: &mut Thread, context: &mut UContext) {
         Where::Vm if thread.signals.stepping => stop(thread, context),
         // (The VM clears the flag itself.)
         Where::Vm => {}
+    }
+}
+
+/// Lets the routine that was stepped into run at once, and goes on with single steps behind it.
+fn enter_routine(thread: &mut Thread, context: &mut UContext) {
+    if thread.signals.stepping {
+        stop(thread, context);
+        in_routine::hold(thread);
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) fn locate(thread: &Thread, pc: u64) -> Where {
             Some(spot) => Where::App(spot),
             None => Where::Transit,
         },
-        Place::Transit | Place::NativeTrap => Where::Transit,
+        Place::Transit | Place::NativeTrap | Place::RoutineTrap => Where::Transit,
         Place::Vm => Where::Vm,
     }
 }
@@ -63,6 +63,7 @@ pub(crate) fn gate_spot(thread: &Thread, done: bool) -> Spot {
         block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
         spilled: SpillSet::NONE,
         flags_in_rax: false,
+        own_stack: false,
         context: Context(rec.context),
         // (The call has been counted already; if it is made again, it is counted again.)
         corrections: resume

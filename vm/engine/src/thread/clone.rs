@@ -288,6 +288,8 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let c = unsafe { &mut *child };
     c.regs = parent.regs;
     c.xmm = parent.xmm;
+    c.area.calls.routines = parent.area.calls.routines;
+    c.area.calls.code = parent.area.calls.code;
     c.area.app_gs_base = parent.area.app_gs_base;
     c.gs_selector = parent.gs_selector;
     c.regs.gpr[reg::RAX] = 0;

@@ -4,7 +4,7 @@
 use crate::tools::host::EngineHost;
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};
-use ppin_api::{Call, RoutineId};
+use ppin_api::{AnyFunction, Call, RoutineId};
 use ppin_os::segment;
 use ppin_process::thread::{Thread, reg};
 use ppin_process::vm;
@@ -29,15 +29,36 @@ pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
     }
     if rec.routine == X87_POINTER {
         ppin_process::x87::correct(args[0].wrapping_add(args[1]), args[2]);
-    } else {
-        let call = Call {
-            tool,
-            host: &EngineHost,
-            args,
-        };
-        tool.analyse(RoutineId(rec.routine), &call);
+    } else if let Some(routine) = tool.routines().get(usize::from(rec.routine)) {
+        match routine.function {
+            // SAFETY: a routine of the tool, with arguments that fit.
+            AnyFunction::Plain(function) => unsafe { call(function.address(), args) },
+            AnyFunction::WithHost(_) => {
+                let call = Call {
+                    tool,
+                    host: &EngineHost,
+                    args,
+                };
+                tool.analyse(RoutineId(rec.routine), &call);
+            }
+        }
     }
     record.wrapping_add(i64::from(rec.resume) as u64)
+}
+
+/// Calls a plain routine. It takes no more arguments than there are, and the rest do no harm.
+///
+/// # Safety
+/// A routine is at `address`, and the insertion of the call was granted.
+unsafe fn call(address: usize, args: [u64; MAX_ARGS]) {
+    type Widest = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64);
+    // SAFETY: the caller's promise. Integers, and pointers to states, are passed in the registers
+    // of these arguments (System V ABI).
+    unsafe {
+        let routine = core::mem::transmute::<usize, Widest>(address);
+        let [a, b, c, d, e, f] = args;
+        routine(a, b, c, d, e, f);
+    }
 }
 
 fn argument(thread: &Thread, base: ImageBase, arg: &CallArg) -> u64 {
@@ -48,6 +69,7 @@ fn argument(thread: &Thread, base: ImageBase, arg: &CallArg) -> u64 {
         k if k == ArgKind::Reg as u8 => register(thread, arg.base),
         k if k == ArgKind::EffectiveAddr as u8 => effective(thread, arg, constant),
         k if k == ArgKind::ThreadId as u8 => u64::from(thread.index),
+        k if k == ArgKind::State as u8 => thread.area.calls.states[arg.value[0] as usize],
         _ => constant,
     }
 }

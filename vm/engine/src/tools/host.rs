@@ -1,10 +1,11 @@
 //! The host services of the tool API: counters, threads, images, files.
 
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ppin_api::{
-    Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, ThreadId, ThreadInfo,
-    Threads,
+    Counters, FileError, FileId, Files, ImageId, ImageInfo, Images, Program, StateCopy, StateId,
+    States, ThreadId, ThreadInfo, Threads,
 };
 use ppin_os::{Errno, c, proc};
 use ppin_process::counters;
@@ -42,6 +43,12 @@ impl Counters for EngineHost {
         } else {
             0
         }
+    }
+}
+
+impl States for EngineHost {
+    fn merged(&self, id: StateId) -> Option<Box<dyn StateCopy>> {
+        ppin_process::states::merged(&vm::lock(), id)
     }
 }
 

@@ -14,7 +14,7 @@ use ppin_api::Tool;
 use ppin_door::table::{Services, Text};
 use ppin_door::{Plugged, identity, joined, opcodes};
 use ppin_os::file::File;
-use ppin_os::{c, mem, place, report};
+use ppin_os::{Errno, c, mem, place, report};
 use ppin_persist::ToolIdentity;
 use ppin_plugin::{Card, Chosen, MAX_FILE, Object, Rights};
 use ppin_process::report::diagnosis;
@@ -119,9 +119,16 @@ fn bundled((at, len): (u64, u64), carrier: &File) -> Result<Vec<u8>, String> {
 }
 
 fn by_path(path: &str) -> Result<Vec<u8>, String> {
-    let read = File::open(path, c::O_RDONLY | c::O_NONBLOCK | c::O_NOCTTY, 0)
-        .and_then(|file| file.read_all(MAX_FILE as usize));
-    read.map_err(|e| e.to_string())
+    let said = |e: Errno| e.to_string();
+    let file = File::open(path, c::O_RDONLY | c::O_NONBLOCK | c::O_NOCTTY, 0).map_err(said)?;
+    let size = file.stat().map_err(said)?.size;
+    if size > MAX_FILE {
+        return Err("it is too large".to_string());
+    }
+    let mut bytes = alloc::vec![0; size as usize];
+    // What is missing, or was changed meanwhile, shows in the hash.
+    file.read_at(&mut bytes, 0).map_err(said)?;
+    Ok(bytes)
 }
 
 fn parsed<'a>((bytes, tool): (&'a Vec<u8>, &Chosen)) -> Object<'a> {

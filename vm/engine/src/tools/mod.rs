@@ -6,6 +6,7 @@
 //! report     the tool's report and the statistics at the end
 //! analysis   calls analysis routines from translated code
 //! bridge     from translated code to analysis, in assembly
+//! routines   where translated code enters plain routines by itself
 //! ```
 
 pub(crate) mod analysis;
@@ -13,3 +14,4 @@ pub(crate) mod bridge;
 pub(crate) mod host;
 pub(crate) mod load;
 pub(crate) mod report;
+pub(crate) mod routines;

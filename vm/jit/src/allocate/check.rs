@@ -9,6 +9,7 @@ mod state;
 
 use super::{Allocation, HOMES, Home};
 use crate::decode::{Ins, effects};
+use crate::form::ARGUMENTS;
 use crate::form::uses::uses;
 use crate::form::{Form, Gpr, InsId, Label, Living, Op, Record, Reg, Temp, Temps};
 use alloc::vec::Vec;
@@ -47,6 +48,7 @@ pub(crate) fn check(
         state: State::of_the_app(*lost),
         reached: true,
         returning: false,
+        placed: Vec::new(),
         arriving: Vec::new(),
     };
     for (op, operation) in form.ops.iter().enumerate() {
@@ -71,6 +73,8 @@ struct Checker<'a> {
     /// The runtime is told to go on with the app's code at hand, to which lost flags mean
     /// nothing.
     returning: bool,
+    /// Labels that are placed where nothing is alive, and the flags that are lost there.
+    placed: Vec<(Label, u32)>,
     /// States that branches bring to labels.
     arriving: Vec<(Label, State)>,
 }
@@ -120,6 +124,15 @@ impl Checker<'_> {
                 self.arriving.push((to, self.state.clone()));
                 self.reached = false;
             }
+            Op::GotoBack { to } => {
+                self.state.whole()?;
+                let mut placed = self.placed.iter();
+                let lost = placed.find(|(label, _)| *label == to);
+                let lost = lost.ok_or("a branch back to no label")?.1;
+                let lost = self.state.lost_flags & !lost;
+                ensure(lost == 0, "a branch back loses flags")?;
+                self.reached = false;
+            }
             Op::Abort => self.reached = false,
             Op::Record { record, .. } => {
                 self.returning = match self.form.records[usize::from(record.0)] {
@@ -138,21 +151,34 @@ impl Checker<'_> {
         let state = &mut self.state;
         match *op {
             Op::AddCell { .. } => state.lost_flags = effects::ARITHMETIC,
+            Op::Lifted { uses, .. } if uses.flags => state.lost_flags = effects::ARITHMETIC,
+            Op::IfFlags { to, .. } => self.arriving.push((to, self.state.clone())),
+            Op::CallRoutine { args, .. } => {
+                for (temp, register) in args.iter().zip(ARGUMENTS) {
+                    let there = self.allocation.register(temp) == register;
+                    ensure(there, "an argument is not where the routine takes it")?;
+                    let known = state.register(register) == Value::Temp(temp);
+                    ensure(known && state.is_alive(temp), "an argument is not computed")?;
+                    state.set(register, Value::Unknown);
+                }
+                state.lost_flags = effects::ARITHMETIC;
+            }
             Op::SaveFlags { to } => {
                 let register = self.allocation.register(to);
                 ensure(register == Gpr::RAX, "flags are saved in rax only")?;
-                ensure(state.lost_flags == 0, "flags are saved that are lost")?;
                 state.flags_in = Some(to);
+                state.lost_there = state.lost_flags;
             }
             Op::CompareSource { flags, .. } => {
                 ensure(state.flags_in == Some(flags), "flags are not saved")?;
+                ensure(state.lost_there == 0, "flags are saved that are lost")?;
                 state.lost_flags = effects::ARITHMETIC;
             }
             Op::RestoreFlags { from, dead } => {
                 ensure(state.flags_in == Some(from), "flags were not saved there")?;
                 state.flags_in = None;
                 if !dead {
-                    state.lost_flags = 0;
+                    state.lost_flags = state.lost_there;
                 }
             }
             Op::ExitIf { .. } | Op::Within { .. } => self.state.ready_to_leave()?,
@@ -270,7 +296,12 @@ impl Checker<'_> {
             )?;
             let app = Value::App(home.register);
             let in_place = self.state.register(home.register) == app;
-            ensure(in_place, "a register is taken that is not the app's")?;
+            // One that nobody looks at any more may have been taken before.
+            let gone = self.state.register(home.register) == Value::Unknown && home.kept.is_none();
+            ensure(
+                in_place || gone,
+                "a register is taken that is not the app's",
+            )?;
             match home.kept {
                 None => ensure(need.free.contains(home.register), "a value is not kept")?,
                 Some(slot) => {
@@ -378,6 +409,9 @@ impl Checker<'_> {
         };
         let merged = states.fold(first, State::merge);
         self.state = merged.with_alive(live, self.allocation)?;
+        if self.state.whole().is_ok() {
+            self.placed.push((label, self.state.lost_flags));
+        }
         self.reached = true;
         Ok(())
     }

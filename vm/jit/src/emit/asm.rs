@@ -44,6 +44,13 @@ impl Asm {
         self.0[end as usize - 1] = distance as u8;
     }
 
+    /// The same for a branch with a distance of 32 bits.
+    pub(crate) fn land_near(&mut self, end: u32) {
+        let distance = self.here() - end;
+        let field = end as usize - 4..end as usize;
+        self.0[field].copy_from_slice(&distance.to_le_bytes());
+    }
+
     /// Called by `dynasm!`.
     pub(crate) fn push(&mut self, byte: u8) {
         self.0.push(byte);

@@ -1,6 +1,6 @@
 //! Control flow inside inserted code.
 
-use super::writer::{Branch, Writer};
+use super::writer::{Branch, Reach, Writer};
 use crate::form::{Label, Living};
 use ppin_abi::spills::SpillSet;
 use ppin_relocator::RelocKind;
@@ -8,6 +8,13 @@ use ppin_relocator::RelocKind;
 impl Writer<'_> {
     pub(super) fn if_zero(&mut self, to: Label) {
         self.short(0xe3, to);
+    }
+
+    /// `jcc to`
+    pub(super) fn if_flags(&mut self, condition: u8, to: Label) {
+        self.emitter.hot.bytes(&[0x0f, 0x80 | condition]);
+        self.emitter.hot.push_i32(0);
+        self.branch(to, Reach::Near);
     }
 
     pub(super) fn goto(&mut self, to: Label) {
@@ -18,6 +25,16 @@ impl Writer<'_> {
         self.near(0xe9, to);
     }
 
+    pub(super) fn goto_back(&mut self, to: Label) {
+        let placed = self.placed.iter().find(|(label, _)| *label == to);
+        debug_assert!(placed.is_some(), "the label is placed");
+        let at = placed.map_or(0, |(_, at)| *at);
+        let hot = &mut self.emitter.hot;
+        hot.bytes(&[0xe9]);
+        let behind = hot.here() + 4;
+        hot.push_i32((at.wrapping_sub(behind)).cast_signed());
+    }
+
     pub(super) fn call_over(&mut self, to: Label) {
         self.near(0xe8, to);
     }
@@ -25,28 +42,31 @@ impl Writer<'_> {
     fn near(&mut self, opcode: u8, to: Label) {
         self.emitter.hot.bytes(&[opcode]);
         self.emitter.hot.push_i32(0);
-        self.branch(to, true);
+        self.branch(to, Reach::Relocated);
     }
 
     fn short(&mut self, opcode: u8, to: Label) {
         self.emitter.hot.bytes(&[opcode, 0]);
-        self.branch(to, false);
+        self.branch(to, Reach::Short);
     }
 
-    fn branch(&mut self, to: Label, near: bool) {
+    fn branch(&mut self, to: Label, reach: Reach) {
         let end = self.emitter.hot.here();
-        self.branches.push(Branch { to, end, near });
+        self.branches.push(Branch { to, end, reach });
     }
 
     /// Aims the branches to `label` here. What is spilled is what they bring.
     pub(super) fn label(&mut self, label: Label, live: Living) {
         let here = self.emitter.hot.here();
+        self.placed.push((label, here));
         for branch in self.branches.extract_if(.., |branch| branch.to == label) {
-            if branch.near {
-                let hot = RelocKind::Hot(here);
-                self.emitter.relocate_hot_at(branch.end - 4, 4, hot);
-            } else {
-                self.emitter.hot.land(branch.end);
+            match branch.reach {
+                Reach::Short => self.emitter.hot.land(branch.end),
+                Reach::Near => self.emitter.hot.land_near(branch.end),
+                Reach::Relocated => {
+                    let hot = RelocKind::Hot(here);
+                    self.emitter.relocate_hot_at(branch.end - 4, 4, hot);
+                }
             }
         }
         let mut spilled = SpillSet::NONE;

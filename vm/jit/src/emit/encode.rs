@@ -32,6 +32,8 @@ pub(super) struct Memory {
     pub gs: bool,
     pub base: Option<Gpr>,
     pub index: Option<Gpr>,
+    /// The index counts as many times 2 to this.
+    pub scale: u8,
     pub disp: i32,
 }
 
@@ -42,6 +44,7 @@ impl Memory {
             gs: true,
             base: None,
             index: None,
+            scale: 0,
             disp,
         }
     }
@@ -90,7 +93,7 @@ impl Code {
         let low = |register: Gpr| register.number() & 7;
         let Some(base) = memory.base else {
             self.push(reg << 3 | SIB);
-            self.push(memory.index.map_or(SIB, low) << 3 | NONE);
+            self.push(memory.scale << 6 | memory.index.map_or(SIB, low) << 3 | NONE);
             return self.displacement(memory.disp);
         };
         let short = i8::try_from(memory.disp).ok();
@@ -103,7 +106,7 @@ impl Code {
         let field = if sib { SIB } else { low(base) };
         self.push(mode << 6 | reg << 3 | field);
         if sib {
-            self.push(memory.index.map_or(SIB, low) << 3 | low(base));
+            self.push(memory.scale << 6 | memory.index.map_or(SIB, low) << 3 | low(base));
         }
         match (mode, short) {
             (0, _) => {}
@@ -181,6 +184,14 @@ impl Asm {
         self.push_i32(value);
     }
 
+    /// `mov to, high : low`
+    pub(super) fn set_wide(&mut self, to: Gpr, low: u32, high: u32) {
+        self.rex(true, to.number() >> 3);
+        self.push(0xb8 | to.number() & 7);
+        self.u32(low);
+        self.u32(high);
+    }
+
     /// `pop to`
     pub(super) fn pop(&mut self, to: Gpr) {
         self.rex(false, to.number() >> 3);
@@ -252,6 +263,7 @@ mod tests {
                     gs: false,
                     base,
                     index,
+                    scale: 2,
                     disp,
                 };
                 let ins = decoded(|asm| asm.memory(true, opcode::LOAD, 9, memory));
@@ -260,6 +272,7 @@ mod tests {
                 let found = (ins.memory_base(), ins.memory_index());
                 assert_eq!(found, (named(base), named(index)));
                 assert_eq!(ins.memory_displacement64() as i32, disp);
+                assert!(index.is_none() || ins.memory_index_scale() == 4);
             }
         }
     }

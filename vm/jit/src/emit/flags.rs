@@ -13,6 +13,11 @@ impl Writer<'_> {
         self.emitter.row(0);
     }
 
+    pub(super) fn flags_kept(&mut self) {
+        self.emitter.row_flags |= pc_flag::FLAGS_IN_RAX;
+        self.emitter.row(0);
+    }
+
     pub(super) fn restore_flags(&mut self, dead: bool) {
         if !dead {
             dynasm!(self.emitter.hot; .arch x64; add al, BYTE 127; sahf);

@@ -2,12 +2,14 @@
 
 mod asm;
 mod branches;
+mod call;
 mod compare;
 mod encode;
 mod exits;
 mod flags;
 mod fragment;
 mod lifetimes;
+mod lifted;
 mod operands;
 mod ops;
 mod sequence;

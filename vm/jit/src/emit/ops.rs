@@ -29,6 +29,7 @@ impl Emitter {
             allocation: &allocation,
             source,
             branches: Vec::new(),
+            placed: Vec::new(),
         };
         for op in &form.ops {
             writer.op(op);
@@ -58,6 +59,13 @@ impl Writer<'_> {
             Op::Set { to, value, width } => self.set(to, value, width),
             Op::Swap { one, other } => self.swap(one, other),
             Op::Lea { to, base, index, disp } => self.lea(to, base, index, disp),
+            Op::Address { to, base, index, scale, narrow, disp } => self.address(to, (base, index), scale, narrow, disp),
+            Op::SetWide { to, low, high } => self.set_wide(to, low, high),
+            Op::LoadApp { to, off } => self.load_app(to, off),
+            Op::Lifted { ins, uses } => self.lifted(ins, uses),
+            Op::IfFlags { condition, to } => self.if_flags(condition, to),
+            Op::FlagsKept => self.flags_kept(),
+            Op::CallRoutine { routine, .. } => self.call_routine(routine),
             Op::Load { to, base } => self.at(opcode::LOAD, to, base),
             Op::Store { base, from } => self.at(opcode::STORE, from, base),
             Op::Pop { to } => self.pop(to),
@@ -88,6 +96,7 @@ impl Writer<'_> {
             Op::IfZero { to, .. } => self.if_zero(to),
             Op::Goto { to } => self.goto(to),
             Op::GotoFar { to } => self.goto_far(to),
+            Op::GotoBack { to } => self.goto_back(to),
             Op::CallOver { to } => self.call_over(to),
             Op::Returned { temps } => self.returned(temps),
             Op::Label { label, live } => self.label(label, live),

@@ -34,6 +34,7 @@ impl Writer<'_> {
             gs: false,
             base: Some(self.reg(base)),
             index: index.map(|index| self.reg(index)),
+            scale: 0,
             disp,
         };
         let to = self.reg(to).number();

@@ -38,7 +38,18 @@ impl<'a> Source<'a> {
 pub(super) struct Branch {
     pub to: Label,
     pub end: u32,
-    pub near: bool,
+    pub reach: Reach,
+}
+
+/// How far a branch reaches.
+#[derive(Clone, Copy)]
+pub(super) enum Reach {
+    /// 8 bits.
+    Short,
+    /// 32 bits.
+    Near,
+    /// 32 bits, with a relocation.
+    Relocated,
 }
 
 /// One form on its way into a fragment.
@@ -51,6 +62,8 @@ pub(super) struct Writer<'a> {
     pub counts: usize,
     /// Branches to labels that are not placed yet.
     pub branches: Vec<Branch>,
+    /// Labels that are placed, and where.
+    pub placed: Vec<(Label, u32)>,
 }
 
 impl Writer<'_> {

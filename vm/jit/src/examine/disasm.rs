@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use iced_x86::FastFormatter;
 use ppin_abi::addr::AppPc;
-use ppin_abi::area::{ARRIVAL, Entry, NEAR, RETURNS};
+use ppin_abi::area::{ARRIVAL, Calls, Entry, MAX_ROUTINES, MAX_STATES, NEAR, RETURNS};
 use ppin_abi::counters::CELLS;
 use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSet, SpillSlot};
 use ppin_relocator::{Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
@@ -177,6 +177,9 @@ fn area_note(line: &Line) -> Option<String> {
     if disp == ppin_abi::area::PACE {
         return Some(String::from("pace"));
     }
+    if let Some(call) = call_note(disp) {
+        return Some(call);
+    }
     if disp >= CELLS {
         return Some(format!("counter cell {}", (disp - CELLS) / 8));
     }
@@ -184,6 +187,25 @@ fn area_note(line: &Line) -> Option<String> {
     entry
         .map(|entry| format!("{entry:?}"))
         .or_else(|| slot_note(disp))
+}
+
+/// What calls of routines need.
+fn call_note(disp: u32) -> Option<String> {
+    let number = |first: u32, count: usize| {
+        let n = disp.checked_sub(first)? / 8;
+        ((n as usize) < count).then_some(n)
+    };
+    let named = |what: &str, n: u32| format!("{what} {n}");
+    match disp {
+        Calls::STACK => return Some(String::from("own stack")),
+        Calls::APP_SP => return Some(String::from("app's stack pointer")),
+        Calls::THREAD => return Some(String::from("thread number")),
+        _ => {}
+    }
+    let routine = number(Calls::routine(0), MAX_ROUTINES).map(|n| named("routine", n));
+    let state = || number(Calls::state(0), MAX_STATES).map(|n| named("state", n));
+    let code = || number(Calls::code(0), MAX_ROUTINES).map(|n| named("code of routine", n));
+    routine.or_else(state).or_else(code)
 }
 
 /// A spill slot, by whose home it is.
@@ -216,6 +238,9 @@ pub fn kept_elsewhere(row: &PcRow) -> String {
         .collect();
     if row.flags & pc_flag::FLAGS_IN_RAX != 0 {
         names.push(String::from("flags"));
+    }
+    if row.flags & pc_flag::OWN_STACK != 0 {
+        names.push(String::from("rsp"));
     }
     names.join("+")
 }

@@ -29,8 +29,8 @@ mod temp;
 pub(crate) mod uses;
 
 pub(crate) use few::Few;
-pub(crate) use op::{Cell, InsId, Label, Op, RecordId, Reg, Width};
-pub(crate) use register::{Gpr, RegSet};
+pub(crate) use op::{Cell, InsId, Label, LiftedUses, Op, RecordId, Reg, Width};
+pub(crate) use register::{ARGUMENTS, Gpr, RegSet};
 pub(crate) use temp::{Living, Need, Temp, Temps};
 
 use crate::request::{is_ordinary, pairs_returns};
@@ -41,6 +41,7 @@ use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{CallArg, Trap};
+use ppin_lift::body::Lifted;
 use ppin_relocator::CountRow;
 
 /// Bytes that are compared at a time where the source is compared, if there are as many.
@@ -86,6 +87,8 @@ pub(crate) struct Form {
     pub records: Vec<Record>,
     /// Arguments of calls.
     pub args: Vec<CallArg>,
+    /// Instructions of lifted routines.
+    pub lifted: Vec<Lifted>,
     /// What additions pay for; where they are made is not known yet.
     pub counts: Vec<CountRow>,
     labels: u16,
@@ -106,6 +109,7 @@ impl Form {
             needs: Few::new(Need::one_of(RegSet::NONE)),
             records: Vec::new(),
             args: Vec::new(),
+            lifted: Vec::new(),
             counts: Vec::new(),
             labels: 0,
             context,
@@ -121,6 +125,7 @@ impl Form {
         self.needs.clear();
         self.records.clear();
         self.args.clear();
+        self.lifted.clear();
         self.counts.clear();
         self.labels = 0;
     }
@@ -147,6 +152,24 @@ impl Form {
             temps: Temps::of(&temps),
         });
         temps
+    }
+
+    /// As [`Form::take`], as many as there are `needs`.
+    pub(crate) fn take_all(&mut self, needs: &[Need]) -> Temps {
+        let temps = Temps {
+            first: self.needs.len() as u16,
+            len: needs.len() as u16,
+        };
+        for need in needs {
+            self.needs.push(*need);
+        }
+        self.push(Op::Take { temps });
+        temps
+    }
+
+    /// The end of temporaries that were taken by [`Form::take_all`].
+    pub(crate) fn give_all(&mut self, temps: Temps) {
+        self.push(Op::Give { temps });
     }
 
     /// New temporaries with which returns arrive (see [`Op::Returned`]).
@@ -197,6 +220,12 @@ impl Form {
             label,
             live: Living::of(live),
         });
+    }
+
+    /// Places `label`, where `live` are alive, which were taken by [`Form::take_all`].
+    pub(crate) fn place_with(&mut self, label: Label, live: Temps) {
+        let live = Living::of_run(live);
+        self.push(Op::Label { label, live });
     }
 
     /// `to` = address of a new record.

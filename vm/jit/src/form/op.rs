@@ -2,6 +2,7 @@
 
 use super::register::Gpr;
 use super::temp::{Living, Temp, Temps};
+use ppin_abi::addr::ImageOff;
 use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
 
@@ -34,7 +35,7 @@ pub(crate) struct InsId(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RecordId(pub u16);
 
-/// A place that branches of inserted code lead to, always forward.
+/// A place that branches of inserted code lead to, forward but for one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Label(pub u16);
 
@@ -58,6 +59,17 @@ impl Cell {
 pub(crate) enum Width {
     W32,
     W64,
+}
+
+/// Temporaries that an instruction of a lifted routine names, in the order of its virtual registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LiftedUses {
+    pub temps: [Temp; 4],
+    /// A bit for each that is read, and for each that is written.
+    pub reads: u8,
+    pub writes: u8,
+    /// It destroys the flags.
+    pub flags: bool,
 }
 
 /// One operation. Where nothing else is said, it works on 64 bits, leaves the flags alone and
@@ -110,6 +122,20 @@ pub(crate) enum Op {
         index: Option<Reg>,
         disp: i32,
     },
+    /// `to = base + index * 2^scale + disp`, the sum of 32 bits if `narrow`. Nothing is done if
+    /// that is what is there.
+    Address {
+        to: Reg,
+        base: Option<Reg>,
+        index: Option<Reg>,
+        scale: u8,
+        narrow: bool,
+        disp: i32,
+    },
+    /// `to = high : low`
+    SetWide { to: Reg, low: u32, high: u32 },
+    /// `to` = app address of a place in the image.
+    LoadApp { to: Reg, off: ImageOff },
     /// `to = [base]`
     Load { to: Reg, base: Reg },
     /// `[base] = from`. May fault.
@@ -135,6 +161,15 @@ pub(crate) enum Op {
     },
     /// `cell += amount`. Destroys the flags.
     AddCell { cell: Cell, amount: i32 },
+    /// Calls an analysis routine, on the thread's own stack, with `args` in the registers of the
+    /// System V ABI. It may destroy these and the flags.
+    CallRoutine { routine: u16, args: Temps },
+    /// An instruction of a lifted routine, by its place in [`super::Form::lifted`]. It cannot fault.
+    Lifted { ins: u16, uses: LiftedUses },
+    /// Goes to `to` if a condition holds (the low half of its opcode). Where flags are not alive.
+    IfFlags { condition: u8, to: Label },
+    /// The flags are still kept in a temporary, behind a label.
+    FlagsKept,
     /// The additions `first .. first + len` of the form have been made.
     Counted { first: u16, len: u16 },
 
@@ -197,6 +232,8 @@ pub(crate) enum Op {
     Goto { to: Label },
     /// Goes to `to`, over app instructions.
     GotoFar { to: Label },
+    /// Goes back to `to`, which is placed, and where nothing is alive.
+    GotoBack { to: Label },
     /// Goes to `to` by a `call` of the CPU, which pushes to the app's stack and tells the CPU
     /// where returns come to: behind this. May fault.
     CallOver { to: Label },

@@ -40,6 +40,10 @@ impl Gpr {
     }
 }
 
+/// Registers of arguments, in their order (System V ABI).
+pub(crate) const ARGUMENTS: [Gpr; 6] =
+    [Gpr::RDI, Gpr::RSI, Gpr::RDX, Gpr::RCX, Gpr::R8, Gpr::new(9)];
+
 /// A set of general registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct RegSet(u16);

@@ -47,6 +47,11 @@ impl Living {
         Self(both)
     }
 
+    /// Those that were taken together.
+    pub(crate) fn of_run(temps: Temps) -> Self {
+        Self([temps, Temps::of(&[])])
+    }
+
     pub(crate) fn iter(self) -> impl Iterator<Item = Temp> {
         self.0.into_iter().flat_map(Temps::iter)
     }

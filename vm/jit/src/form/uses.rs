@@ -3,7 +3,7 @@
 //! App instructions name theirs themselves; of the operations that stand for a part of one
 //! (`AppRebased`, `LoadTarget`, `LeaOperand`) only what is named beside it is said here.
 
-use super::op::{Op, Reg};
+use super::op::{LiftedUses, Op, Reg};
 use super::register::RegSet;
 
 /// A register and what is done with it.
@@ -41,13 +41,19 @@ fn both(register: impl Into<Reg>) -> Option<Use> {
 /// Registers that `op` names, those that it reads first.
 pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
     let none = None;
-    let three: [Option<Use>; 3] = match *op {
+    if let Op::Lifted { uses, .. } = op {
+        return of_lifted(uses).into_iter().flatten();
+    }
+    let [one, two, three]: [Option<Use>; 3] = match *op {
         Op::AppRebased { base, .. } => [reads(base), none, none],
         Op::Move { to, from } => [reads(from), writes(to), none],
         Op::Swap { one, other } => [both(one), both(other), none],
         Op::Lea {
             to, base, index, ..
         } => [reads(base), index.and_then(reads), writes(to)],
+        Op::Address {
+            to, base, index, ..
+        } => [base.and_then(reads), index.and_then(reads), writes(to)],
         Op::Load { to, base } => [reads(base), writes(to), none],
         Op::Store { base, from } => [reads(base), reads(from), none],
         Op::StoreBelow { from } => [reads(from), none, none],
@@ -58,6 +64,8 @@ pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
             [cell.base.and_then(reads), none, none]
         }
         Op::Set { to, .. }
+        | Op::SetWide { to, .. }
+        | Op::LoadApp { to, .. }
         | Op::Pop { to }
         | Op::LoadSlot { to, .. }
         | Op::LeaSlot { to, .. }
@@ -76,7 +84,18 @@ pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
         Op::IfZero { temp, .. } => [reads(temp), none, none],
         _ => [none, none, none],
     };
-    three.into_iter().flatten()
+    [one, two, three, none].into_iter().flatten()
+}
+
+fn of_lifted(uses: &LiftedUses) -> [Option<Use>; 4] {
+    core::array::from_fn(|n| {
+        let [read, written] = [uses.reads, uses.writes].map(|set| set & 1 << n != 0);
+        (read || written).then_some(Use {
+            register: uses.temps[n].into(),
+            read,
+            written,
+        })
+    })
 }
 
 /// Registers of the app that `op` names.

@@ -3,7 +3,7 @@
 use ppin_abi::addr::ImageOff;
 use ppin_abi::record::{ArgKind, CallArg, NO_REG};
 use ppin_api::compiler::Value;
-use ppin_api::{Address, Reg, Segment};
+use ppin_api::{Address, Reg, Segment, StateId};
 
 /// `value`, as the bridge is told of it.
 pub(crate) fn call_arg(value: Value) -> CallArg {
@@ -16,6 +16,7 @@ pub(crate) fn call_arg(value: Value) -> CallArg {
         },
         Value::Memory(address) => memory(address),
         Value::ThreadId => plain(ArgKind::ThreadId, 0),
+        Value::State(StateId(id)) => plain(ArgKind::State, u64::from(id)),
     }
 }
 

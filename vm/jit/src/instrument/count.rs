@@ -16,12 +16,13 @@ use ppin_relocator::CountRow;
 /// For so many parts of additions there is room at once.
 const ROOM: usize = 16;
 
-/// The additions of `group`. `free`: registers that it says need not be kept are not.
+/// The additions of `group`. Registers in `looked_at` are kept even if the group says that they
+/// need not be.
 ///
 /// Else those are borrowed that compiled code uses least: where memory behind `gs` is not renamed,
 /// the app waits for a register that comes back, but only if it needs it soon.
-pub(super) fn lower(form: &mut Form, group: &Group, cells: Cells, free: bool) {
-    let free = if free { group.free } else { RegSet::NONE };
+pub(super) fn lower(form: &mut Form, group: &Group, cells: Cells, looked_at: RegSet) {
+    let free = group.free.minus(looked_at);
     // An abort handler knows where few registers lie.
     let borrowed = if form.sequence.is_some() {
         RegSet::ANY

@@ -6,6 +6,7 @@
 //! for, so that a block left in the middle is corrected.
 
 mod argument;
+mod calls;
 mod colour;
 mod count;
 mod merge;
@@ -15,16 +16,17 @@ mod source;
 use crate::analyse::flags::live_flags;
 use crate::decode::Ins;
 use crate::form::{Form, InsId, Op, RegSet};
-use crate::lower::bridge;
 use crate::request::Request;
 use alloc::vec::Vec;
+use calls::Calls;
+pub use calls::Fate;
 use colour::Colours;
 use core::ops::Range;
 use merge::Group;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::context::Context;
 use ppin_abi::counters::Cells;
-use ppin_api::compiler::{CallInsertion, Insertions, Limits};
+use ppin_api::compiler::{Insertions, Limits};
 use ppin_api::{Tool, Trace};
 use source::Decoded;
 
@@ -45,12 +47,10 @@ fn ask(tool: &dyn Tool, ins: &[Ins], image: ImageBase, context: Context) -> Inse
 pub(crate) struct Plan {
     /// In order of their place.
     groups: Vec<Group>,
-    /// In order of their place, then of insertion.
-    calls: Vec<CallInsertion>,
+    calls: Calls,
     cells: Cells,
     /// Those that have had their turn.
     groups_done: usize,
-    calls_done: usize,
 }
 
 impl Plan {
@@ -67,21 +67,28 @@ impl Plan {
         let cells = Cells::new(tool.global_counters(), request.optimize);
         let mut plan = Self {
             groups: Vec::new(),
-            calls: inserted.calls,
+            calls: Calls::default(),
             cells,
             groups_done: 0,
-            calls_done: 0,
         };
-        if !plan.calls.is_empty() {
-            plan.calls.sort_by_key(|call| (call.ins, call.after));
+        if inserted.is_empty() {
+            return plan;
         }
+        let live = live_flags(ins, stretches, request.optimize);
         if !inserted.counts.is_empty() {
             let colours = Colours::new(cells, request.image);
-            let live = live_flags(ins, stretches, request.optimize);
             plan.groups = merge::groups(&inserted.counts, ins, &live, colours);
             plan.groups.sort_by_key(|group| (group.ins, group.after));
         }
+        if !inserted.calls.is_empty() {
+            plan.calls = Calls::new(inserted.calls, tool, ins, live);
+        }
         plan
+    }
+
+    /// What becomes of the calls, in a form like `form`.
+    pub(crate) fn fates(&self, form: &Form, tool: &dyn Tool) -> Vec<Fate> {
+        self.calls.fates(form, tool)
     }
 
     /// What comes between the beginning of instruction `ins` and itself.
@@ -109,30 +116,19 @@ impl Plan {
 
     /// Whether nothing more is inserted.
     fn is_done(&self) -> bool {
-        self.groups_done == self.groups.len() && self.calls_done == self.calls.len()
+        self.groups_done == self.groups.len() && self.calls.is_done()
     }
 
     /// What comes before or behind `ins`; whether a routine is called there.
     fn insert(&mut self, form: &mut Form, ins: InsId, after: bool) -> bool {
         let place = (u32::from(ins.0), after);
-        let called = |plan: &Self| {
-            let call = plan.calls.get(plan.calls_done);
-            call.is_some_and(|call| (call.ins, call.after) == place)
-        };
-        // A routine may look at any register.
-        let free = !called(self);
+        let looked_at = self.calls.looked_at(form, place);
         while let Some(group) = self.groups.get(self.groups_done)
             && (group.ins, group.after) == place
         {
-            count::lower(form, group, self.cells, free);
+            count::lower(form, group, self.cells, looked_at);
             self.groups_done += 1;
         }
-        while called(self) {
-            let call = &self.calls[self.calls_done];
-            let args = call.args.iter().map(|value| call_arg(*value));
-            bridge::lower(form, ins, call.routine.0, args);
-            self.calls_done += 1;
-        }
-        !free
+        self.calls.insert(form, ins, after, looked_at)
     }
 }

@@ -17,8 +17,9 @@
 
 use super::capture::{CAPTURE, Capture, LAUNCH, State, catch_signals, map};
 use super::host_code::{self, HostCode};
+use super::routines::{ROUTINES, Routines, Sums};
 use ppin_abi::addr::{AppPc, ImageBase};
-use ppin_abi::area::{Area, Entry, Rseq, Spill};
+use ppin_abi::area::{Area, Calls, Entry, Rseq, Spill};
 use ppin_abi::context::Context;
 use ppin_abi::counters::{CELLS, Cells};
 use ppin_abi::optimize::Optimize;
@@ -49,6 +50,7 @@ const IMAGE_COUNTERS: u64 = CELLS as u64 + 0x4000;
 /// Global counters of all tools that have any.
 pub const GLOBALS: u32 = 4;
 const NEAR_LEN: usize = 0x40000;
+const THUNKS: usize = 0x4000;
 const RSP: usize = 4;
 const ARITHMETIC: u64 = 0x8d5;
 const DIRECTION: u64 = 0x400;
@@ -76,6 +78,8 @@ pub struct Side {
     pub exit: Option<ExitRec>,
     /// Whether it ended in the middle of its code, by a fault.
     pub fault: bool,
+    /// What plain routines have collected.
+    pub sums: Sums,
 }
 
 static LOCK: Mutex<()> = Mutex::new(());
@@ -84,6 +88,12 @@ pub struct Machine {
     app: *mut u8,
     near: *mut u8,
     host: HostCode,
+    sums: Box<Sums>,
+    /// Where routines run.
+    stack: Vec<u128>,
+    thunks: *mut u8,
+    /// Mechanisms that are on.
+    pub optimize: Optimize,
     _one_at_a_time: MutexGuard<'static, ()>,
 }
 
@@ -104,6 +114,10 @@ impl Machine {
             app,
             near,
             host: host_code::assemble(),
+            sums: Box::default(),
+            stack: vec![0; 0x1000],
+            thunks: map(0, THUNKS),
+            optimize: Optimize::ALL,
             _one_at_a_time: guard,
         };
         machine.set_gs(machine.area());
@@ -209,7 +223,7 @@ impl Machine {
             end: BytesEnd::Limit,
             max_source: None,
             sequences: &[],
-            optimize: Optimize::ALL,
+            optimize: self.optimize,
         };
         compile(&request, tool)
     }
@@ -246,6 +260,8 @@ impl Machine {
         let against = area + offset_of!(Area, rseq) + offset_of!(Rseq, against);
         let nothing = [Rseq::NONE.against, Rseq::NONE.against_fs].map(u64::to_le_bytes);
         bytes[against..against + 16].copy_from_slice(nothing.as_flattened());
+        self.install_routines();
+        let bytes = self.near_bytes();
         let entry = area + offset_of!(Area, entry);
         for (index, routine) in routines.iter().enumerate() {
             bytes[entry + 8 * index..][..8].copy_from_slice(&routine.to_le_bytes());
@@ -263,6 +279,38 @@ impl Machine {
         hot_part[..fragment.hot.len()].copy_from_slice(&fragment.hot);
         cold_part[..fragment.cold.len()].copy_from_slice(&fragment.cold);
         apply(fragment, &place, hot_part, cold_part).unwrap();
+    }
+
+    /// Plain routines, and what they need.
+    fn install_routines(&mut self) {
+        *self.sums = Sums::default();
+        let state = std::ptr::from_mut(&mut *self.sums) as u64;
+        let stack = self.stack.as_mut_ptr_range().end as u64;
+        let code = Routines.code().expect("its own");
+        let mut survey = ppin_lift::Survey::new(code);
+        let mut cells = vec![(Calls::STACK, stack), (Calls::state(0), state)];
+        let mut used = 0;
+        for (n, routine) in (0..).zip(ROUTINES) {
+            let function = routine.plain().expect("all are");
+            let address = function.address() as u64;
+            let arguments = function.parameters().as_slice().len();
+            let thunk = ppin_lift::thunk(survey.effects(address), arguments, address);
+            let mut entry = address;
+            if let Some(thunk) = thunk {
+                assert!(used + thunk.len() <= THUNKS);
+                // SAFETY: inside the memory for thunks.
+                let to = unsafe { self.thunks.add(used) };
+                // SAFETY: as above; no code runs meanwhile.
+                unsafe { ptr::copy_nonoverlapping(thunk.as_ptr(), to, thunk.len()) };
+                entry = to as u64;
+                used += thunk.len();
+            }
+            cells.extend([(Calls::routine(n), entry), (Calls::code(n), address)]);
+        }
+        for (disp, value) in cells {
+            let at = AREA as usize + disp as usize;
+            self.near_bytes()[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        }
     }
 
     /// What the runtime would make of the end of a run.
@@ -320,7 +368,12 @@ impl Machine {
     /// The record of the exit that was taken; none for indirect branches.
     fn at_exit(&mut self, end: &mut Capture) -> Option<ExitRec> {
         let entry = self.host.routines.iter().position(|&pc| pc == end.pc);
-        let entry = entry.unwrap_or_else(|| panic!("stray arrival at {:#x}", end.pc));
+        let entry = entry.unwrap_or_else(|| {
+            panic!(
+                "stray arrival at {:#x}, near {:#x}, thunks {:#x} {:x?}",
+                end.pc, self.near as u64, self.thunks as u64, end.state
+            )
+        });
         if entry != Entry::LeaveExit as usize {
             return None;
         }
@@ -363,6 +416,7 @@ impl Machine {
             calls: self.area_word(host_code::CALLS),
             exit,
             fault: fault.is_some(),
+            sums: *self.sums,
         };
         if let Some((hot, pc)) = fault {
             let app = (pc - self.app() - CODE) as u32;
@@ -407,10 +461,11 @@ impl Side {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // SAFETY: both were mapped by `new`, and nothing refers to them any more.
+        // SAFETY: they were mapped by `new`, and nothing refers to them any more.
         unsafe {
             libc::munmap(self.app.cast(), APP_LEN);
             libc::munmap(self.near.cast(), NEAR_LEN);
+            libc::munmap(self.thunks.cast(), THUNKS);
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Tools for tests.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub mod bodies;
 pub mod capture;
 pub mod host_code;
 pub mod machine;
+pub mod routines;
 
 use ppin_api::{About, Arg, Counter, IPoint, Routine, RoutineId, Tool, Trace};
 
@@ -87,16 +89,11 @@ impl Tool for Calls {
         }
     }
     fn routines(&self) -> &'static [Routine] {
-        &[
-            Routine {
-                name: "access",
-                function: |_| {},
-            },
-            Routine {
-                name: "behind",
-                function: |_| {},
-            },
-        ]
+        const ROUTINES: &[Routine] = &[
+            Routine::with_host("access", |_| {}),
+            Routine::with_host("behind", |_| {}),
+        ];
+        ROUTINES
     }
     fn instrument(&self, trace: &Trace<'_>) {
         for ins in trace.ins() {
@@ -157,6 +154,8 @@ pub fn tool(name: &str) -> &'static dyn Tool {
         "opcodes" => &Opcodes,
         "calls" => &Calls,
         "both" => &Both,
+        "bodies" => &bodies::Bodies,
+        "routines" => &routines::Routines,
         _ => panic!("no test tool {name}"),
     }
 }

@@ -26,6 +26,8 @@ unsafe extern "C" {
     /// An `int3` that is reached with all app registers in place when an app instruction is to run
     /// natively, at its own address.
     pub fn native_trap();
+    /// An `int3` that a routine returns to when a signal has arrived in it.
+    pub fn routine_trap();
     /// Enters the VM for the first time on this thread: loads `regs` and resumes.
     pub fn enter_first() -> !;
 }
@@ -40,10 +42,10 @@ core::arch::global_asm!(
     ".text",
     ".balign 64",
     ".globl leave_exit, leave_trap, leave_syscall, leave_efault, leave_indirect, resume_vm",
-    ".globl enter_tail, enter_end, deliver_trap, native_trap, enter_first",
+    ".globl enter_tail, enter_end, deliver_trap, native_trap, routine_trap, enter_first",
     ".hidden leave_exit", ".hidden leave_trap", ".hidden leave_syscall",
     ".hidden leave_efault", ".hidden leave_indirect", ".hidden resume_vm", ".hidden enter_tail",
-    ".hidden native_trap",
+    ".hidden native_trap", ".hidden routine_trap",
     ".hidden enter_end", ".hidden deliver_trap", ".hidden enter_first",
 
     "leave_exit:",
@@ -187,6 +189,10 @@ core::arch::global_asm!(
     "ud2",
 
     "native_trap:",
+    "int3",
+    "ud2",
+
+    "routine_trap:",
     "int3",
     "ud2",
 

@@ -15,6 +15,8 @@ pub enum Place {
     DeliveryTrap,
     /// The trap before an app instruction that is to run natively, at its own address.
     NativeTrap,
+    /// The trap that a routine returns to when a signal has arrived in it.
+    RoutineTrap,
     /// All other addresses: the VM.
     Vm,
 }
@@ -34,6 +36,8 @@ pub fn place(pc: u64) -> Place {
         Place::DeliveryTrap
     } else if at(cross::native_trap) {
         Place::NativeTrap
+    } else if at(cross::routine_trap) {
+        Place::RoutineTrap
     } else if within(ibl::ibl_start, ibl::ibl_end)
         || within(ret::ret_start, ret::ret_end)
         || within(syscall::gate_start, syscall::gate_end)

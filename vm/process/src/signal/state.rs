@@ -46,6 +46,8 @@ pub struct SignalState {
     pub stepping: bool,
     /// Address of the instruction that is being stepped over; 0: unknown.
     pub stepped_from: u64,
+    /// Where a routine goes on whose return address leads to a trap, because a signal is pending.
+    pub routine_return: u64,
     /// The app's trap flag.
     pub trap_flag: TrapFlag,
     /// sigsuspend and the like: the mask to put into the next frame.

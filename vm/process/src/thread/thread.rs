@@ -158,6 +158,8 @@ impl Thread {
             (*thread).area.rseq = Rseq::NONE;
             (*thread).area.near_countdown = NEAR_PERIOD;
             (*thread).vm_sp = base + l.vm_top;
+            (*thread).area.calls.stack = base + l.vm_top;
+            (*thread).area.calls.thread = u64::from(index);
             (*thread).index = index;
             (*thread).regs.mxcsr = 0x1f80;
             (*thread).map = (base, l.len);

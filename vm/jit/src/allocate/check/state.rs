@@ -25,6 +25,8 @@ pub(super) struct State {
     pub lost_flags: u32,
     /// Where the app's are.
     pub flags_in: Option<Temp>,
+    /// Those of them that had been lost before.
+    pub lost_there: u32,
     pub alive: Vec<Temp>,
 }
 
@@ -36,6 +38,7 @@ impl State {
             slots: [Value::Unknown; SPILL_SLOTS],
             lost_flags,
             flags_in: None,
+            lost_there: 0,
             alive: Vec::new(),
         }
     }
@@ -122,6 +125,7 @@ impl State {
             }
         }
         self.lost_flags |= other.lost_flags;
+        self.lost_there |= other.lost_there;
         self.alive.retain(|temp| other.alive.contains(temp));
         self
     }

@@ -1,0 +1,132 @@
+//! The cache.
+
+use ppin_sdk::prelude::*;
+
+const LINE: u32 = 6;
+const SETS: usize = 64;
+const WAYS: usize = 8;
+/// No address is in this line.
+const NONE: u64 = u64::MAX;
+
+/// A cache of one thread, and what it has counted: for reads, and for writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cache {
+    /// Lines by set, the one used last first.
+    sets: [[u64; WAYS]; SETS],
+    hits: [u64; 2],
+    misses: [u64; 2],
+}
+
+impl Default for Cache {
+    fn default() -> Self {
+        Self {
+            sets: [[NONE; WAYS]; SETS],
+            hits: [0; 2],
+            misses: [0; 2],
+        }
+    }
+}
+
+impl Merge for Cache {
+    fn merge(&mut self, other: &Self) {
+        for kind in 0..2 {
+            self.hits[kind] += other.hits[kind];
+            self.misses[kind] += other.misses[kind];
+        }
+    }
+}
+
+impl Cache {
+    /// One access to `bytes` at `address`. Most are to one line, the one that was used last.
+    #[inline(always)]
+    pub(crate) fn access(&mut self, address: u64, bytes: u64, kind: usize) {
+        let line = address >> LINE;
+        let last = address.wrapping_add(bytes - 1) >> LINE;
+        if self.sets[line as usize % SETS][0] == line && last == line {
+            let hits = &mut self.hits[kind % 2];
+            *hits = hits.wrapping_add(1);
+        } else {
+            self.sweep(address, bytes, kind);
+        }
+    }
+
+    /// Accesses all lines of `bytes` at `address`.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn sweep(&mut self, address: u64, bytes: u64, kind: usize) {
+        let first = address >> LINE;
+        let last = address.wrapping_add(bytes.wrapping_sub(1)) >> LINE;
+        for line in first..=last.max(first) {
+            self.line(line, kind % 2);
+        }
+    }
+
+    fn line(&mut self, line: u64, kind: usize) {
+        let set = &mut self.sets[line as usize % SETS];
+        let found = set.iter().position(|known| *known == line);
+        let count = match found {
+            Some(_) => &mut self.hits[kind],
+            None => &mut self.misses[kind],
+        };
+        *count += 1;
+        set[..=found.unwrap_or(WAYS - 1)].rotate_right(1);
+        set[0] = line;
+    }
+
+    /// Names of counts, and the counts.
+    pub(crate) fn rows(&self) -> [(&'static str, u64); 4] {
+        let [reads, writes] = [0, 1].map(|kind| self.hits[kind] + self.misses[kind]);
+        [
+            ("reads", reads),
+            ("read_misses", self.misses[0]),
+            ("writes", writes),
+            ("write_misses", self.misses[1]),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn misses(accesses: &[(u64, u64)]) -> (u64, u64) {
+        let mut cache = Cache::default();
+        for (address, bytes) in accesses {
+            cache.access(*address, *bytes, 0);
+        }
+        (cache.misses[0], cache.hits[0])
+    }
+
+    #[test]
+    fn lines_that_were_used_are_found() {
+        assert_eq!(misses(&[(0x1000, 8), (0x1038, 8), (0x1040, 1)]), (2, 1));
+        assert_eq!(
+            misses(&[(0x103c, 8), (0x1000, 8), (0x1040, 8)]),
+            (2, 2),
+            "two lines"
+        );
+        assert_eq!(
+            misses(&[(u64::MAX, 1), (u64::MAX - 3, 8)]),
+            (1, 1),
+            "the last line"
+        );
+    }
+
+    #[test]
+    fn the_line_that_was_not_used_for_longest_goes() {
+        let way = |n: u64| (n * 4096, 8);
+        let mut all: Vec<_> = (0..8).map(way).collect();
+        all.extend([way(0), way(8), way(0), way(1)]);
+        assert_eq!(misses(&all), (10, 2));
+    }
+
+    #[test]
+    fn caches_are_added_up_by_their_counts() {
+        let mut one = Cache::default();
+        one.access(0, 8, 1);
+        let mut other = Cache::default();
+        other.merge(&one);
+        other.merge(&one);
+        assert_eq!(other.rows()[2..], [("writes", 2), ("write_misses", 2)]);
+    }
+}

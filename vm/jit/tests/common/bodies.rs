@@ -1,0 +1,101 @@
+//! A tool whose routines are given as machine code, for listings that no compiler changes.
+
+use super::routines::Sums;
+use ppin_api::compiler::CodeBytes;
+use ppin_api::{
+    About, Arg, Function, IPoint, Parameters, Reg, Routine, RoutineId, State, StateId, Tool, Trace,
+};
+use std::any::Any;
+
+/// A routine at a fixed address, with the parameters of another.
+struct At(u64, &'static dyn Function);
+
+impl Function for At {
+    fn address(&self) -> usize {
+        self.0 as usize
+    }
+    fn parameters(&self) -> Parameters {
+        self.1.parameters()
+    }
+    fn call(&self, _states: &mut [&mut dyn Any], _scalars: &[u64]) {}
+}
+
+extern "C" fn one(_: &mut Sums, _: u64) {}
+
+const ONE: &dyn Function = &(one as extern "C" fn(&mut Sums, _));
+
+/// Where the code lies.
+const BASE: u64 = 0x1000;
+
+#[rustfmt::skip] // one instruction a line
+const CODE: &[u8] = &[
+    // 0x1000: counts[index] += 1, with its panic
+    0x50,                               // push rax
+    0x48, 0x83, 0xfe, 0x08,             // cmp rsi, 8
+    0x73, 0x06,                         // jae +6
+    0x48, 0xff, 0x04, 0xf7,             // inc qword [rdi + rsi * 8]
+    0x58,                               // pop rax
+    0xc3,                               // ret
+    0xe8, 0x00, 0x00, 0x00, 0x00,       // call the next: a panic
+    0xeb, 0xfe,                         // jmp to itself
+    // 0x1014: a line of a cache
+    0x48, 0xc1, 0xee, 0x06,             // shr rsi, 6
+    0x48, 0x39, 0x37,                   // cmp [rdi], rsi
+    0x75, 0x05,                         // jne +5
+    0x48, 0xff, 0x47, 0x08,             // inc qword [rdi + 8]
+    0xc3,                               // ret
+    0xe9, 0x00, 0x10, 0x00, 0x00,       // jmp to what cannot be read
+];
+
+/// Calls one routine with a number before each instruction, another with a register behind it.
+pub struct Bodies;
+
+impl Tool for Bodies {
+    fn about(&self) -> &'static About {
+        &About {
+            name: "bodies",
+            summary: "machine code",
+            knobs: &[],
+        }
+    }
+    fn states(&self) -> &'static [State] {
+        const STATES: &[State] = &[State::of::<Sums>("sums")];
+        STATES
+    }
+    fn routines(&self) -> &'static [Routine] {
+        const ROUTINES: &[Routine] = &[
+            Routine::of("index", &At(BASE, ONE)),
+            Routine::of("line", &At(BASE + 0x14, ONE)),
+        ];
+        ROUTINES
+    }
+    fn code(&self) -> Option<&dyn CodeBytes> {
+        Some(&Given)
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        let state = Arg::State(StateId(0));
+        for (n, ins) in trace.ins().enumerate() {
+            let args = [state, Arg::Const(n as u64 + 5)];
+            ins.insert_call(IPoint::Before, RoutineId(0), &args)
+                .unwrap();
+            let args = [state, Arg::Reg(Reg::Rdx)];
+            let _ = ins.insert_call(IPoint::After, RoutineId(1), &args);
+        }
+    }
+}
+
+struct Given;
+
+impl CodeBytes for Given {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> usize {
+        self.constant(address, buffer)
+    }
+
+    fn constant(&self, address: u64, buffer: &mut [u8]) -> usize {
+        let start = address.wrapping_sub(BASE) as usize;
+        let rest = CODE.get(start..).unwrap_or_default();
+        let len = rest.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&rest[..len]);
+        len
+    }
+}
