@@ -71,6 +71,10 @@ pub enum Refused {
     Amount,
     /// No such routine.
     Routine,
+    /// No such buffer.
+    Buffer,
+    /// Not one argument for each field of the record.
+    Fields,
     /// More arguments than [`ppin_abi::record::MAX_ARGS`].
     Arguments,
     /// The instruction has no such memory operand, or its address cannot be
@@ -88,6 +92,8 @@ impl fmt::Display for Refused {
             Self::Counter => "there is no such counter",
             Self::Amount => "the amount is zero or too large",
             Self::Routine => "there is no such analysis routine",
+            Self::Buffer => "there is no such buffer",
+            Self::Fields => "a record takes one argument for each of its fields",
             Self::Arguments => "an analysis routine takes at most six arguments",
             Self::Operand => "the memory operand's address cannot be had there",
             Self::Target => "the instruction has no direct target within reach",

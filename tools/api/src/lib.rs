@@ -12,6 +12,7 @@
 //!
 //! ```text
 //! tool, knob, routine      what an author writes: callbacks, options, analysis routines
+//! buffer                   records that translated code appends, and their fields
 //! view/                    the code that is being translated: trace, block, instruction
 //! opcode, register, operand   parts of an instruction
 //! insert                   what can be inserted where, and what is refused
@@ -30,6 +31,7 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod buffer;
 mod host;
 mod insert;
 mod insertions;
@@ -43,6 +45,7 @@ mod source;
 mod tool;
 mod view;
 
+pub use buffer::{Buffer, BufferId, Field, MAX_BUFFERS, Record, Word};
 pub use host::{
     Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, ThreadId,
     ThreadInfo, Threads,
@@ -62,7 +65,10 @@ pub use view::{Bbl, Ins, Trace};
 
 /// The other side of the views: what a compiler hands to a tool, and what it gets back.
 pub mod compiler {
-    pub use crate::insertions::{CallInsertion, CountInsertion, Insertions, Value};
+    pub use crate::insertions::{AppendInsertion, CallInsertion, CountInsertion, Insertions, Value};
     pub use crate::source::Source;
     pub use crate::view::Limits;
+
+    /// What records are written to.
+    pub type Bytes = alloc::vec::Vec<u8>;
 }

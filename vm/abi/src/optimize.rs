@@ -11,11 +11,12 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 4] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 5] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
     ("indirect", Optimize::INDIRECT, "indirect jumps and calls look up their target in line"),
+    ("buffers", Optimize::BUFFERS, "records are appended to a tool's buffers in line"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -32,6 +33,9 @@ impl Optimize {
     pub const RETURNS: Self = Self(1 << 2);
     /// Indirect jumps and calls look up their target in line.
     pub const INDIRECT: Self = Self(1 << 3);
+
+    /// Records are appended to buffers in line.
+    pub const BUFFERS: Self = Self(1 << 4);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
+use ppin_abi::buffers;
 use ppin_abi::context::Context;
 use ppin_abi::spills::SpillSet;
 use ppin_relocator::{CountRow, PcRow, pc_flag};
@@ -33,6 +34,9 @@ pub struct Spot {
     pub context: Context,
     /// What makes the counts exact.
     pub corrections: Corrections,
+    /// What makes them count the records of the instruction itself: if it has been reached, and
+    /// raises a fault.
+    pub told: Corrections,
 }
 
 impl Spot {
@@ -50,6 +54,7 @@ impl Spot {
             flags_in_rax: false,
             context: Context::CANONICAL,
             corrections: Vec::new(),
+            told: Vec::new(),
         }
     }
 
@@ -58,6 +63,7 @@ impl Spot {
     pub fn put_right(&self) -> Self {
         Self {
             corrections: Vec::new(),
+            told: Vec::new(),
             spilled: SpillSet::NONE,
             flags_in_rax: false,
             ..self.clone()
@@ -105,6 +111,11 @@ pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
         flags_in_rax: !boundary && row.flags & pc_flag::FLAGS_IN_RAX != 0,
         context: maps.context,
         corrections: corrections(maps, offset, row.app),
+        told: if reached(&maps.rows[..after]) {
+            told(maps, row.app)
+        } else {
+            Vec::new()
+        },
     })
 }
 
@@ -122,6 +133,24 @@ pub fn corrections(maps: &Maps, offset: u32, app: u32) -> Corrections {
         }
     }
     result
+}
+
+/// Whether the instruction of the last of `rows` itself has begun, behind what was inserted.
+fn reached(rows: &[PcRow]) -> bool {
+    let app = rows.last().map(|row| row.app);
+    let mut own = rows.iter().rev().take_while(|row| Some(row.app) == app);
+    own.any(|row| row.flags & pc_flag::INSTRUCTION != 0)
+}
+
+/// Bytes of records of the instruction at `app`, to which [`corrections`] give none.
+fn told(maps: &Maps, app: u32) -> Corrections {
+    let of_buffer = |count: &&CountRow| {
+        let cell = u64::from(count.counter);
+        !count.image && buffers::of_cell(cell).is_some() && count.app == app
+    };
+    let counts = maps.counts.iter().filter(of_buffer);
+    let row = |count: &CountRow| (u64::from(count.counter), i64::from(count.amount));
+    counts.map(row).collect()
 }
 
 #[cfg(test)]

@@ -80,7 +80,7 @@ fn translated(selection: &Selection) -> u32 {
 /// Lets the tool look at the trace.
 fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> Plan {
     let (ins, stretches) = (&selection.ins, &selection.stretches);
-    Plan::new(request, request.context, tool, ins, stretches)
+    Plan::new(request, request.context, tool, ins, Some(stretches))
 }
 
 fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, plan: &mut Plan) {

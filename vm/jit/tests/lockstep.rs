@@ -4,14 +4,16 @@
 mod common;
 
 use common::capture::State;
+use common::{Access, Mixed};
 use common::machine::{CODE, DATA, Machine, Outcome, STACK, Side};
 use ppin_abi::context::Context;
-use ppin_api::Tool;
+use ppin_api::{Record, Tool};
+use ppin_jit::disasm::Line;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;
 
-const TOOLS: [&str; 4] = ["null", "counts", "opcodes", "calls"];
+const TOOLS: [&str; 5] = ["null", "counts", "opcodes", "calls", "records"];
 const ARITHMETIC: u64 = 0x8d5;
 
 /// Random registers; some point at data.
@@ -103,7 +105,35 @@ fn check_counts(machine: &Machine, native: &Outcome, side: &Side, tool: &dyn Too
     match tool.name() {
         "counts" => assert_eq!(side.global[0], executed as u64, "{code:02x?}"),
         "opcodes" => assert_eq!(side.image.iter().sum::<u64>(), executed as u64),
+        "records" => {
+            assert_eq!(side.global[0], executed as u64, "{code:02x?}");
+            // One that faults has its records, too.
+            let reached = executed + usize::from(side.fault);
+            check_records(machine, side, &lines[..reached.min(lines.len())], code);
+        }
         _ => {}
+    }
+}
+
+/// Records of the instructions `reached`, in their order.
+fn check_records(machine: &Machine, side: &Side, reached: &[Line], code: &[u8]) {
+    let [accesses, mixed] = &side.records;
+    let bytes = |at: u64| &code[(at - machine.app() - CODE) as usize..];
+    let operands = reached.iter().flat_map(|line| {
+        let count = common::operands(bytes(line.at));
+        std::iter::repeat_n(line.at, count)
+    });
+    let records = accesses.chunks_exact(Access::SIZE as usize);
+    let found: Vec<u64> = records.map(|r| Access::read(r).unwrap().pc).collect();
+    assert_eq!(found, operands.collect::<Vec<_>>(), "{code:02x?}");
+    let records = mixed.chunks_exact(Mixed::SIZE as usize);
+    let records: Vec<Mixed> = records.map(|r| Mixed::read(r).unwrap()).collect();
+    assert_eq!(records.len(), reached.len().div_ceil(3), "{code:02x?}");
+    for (number, record) in records.iter().enumerate() {
+        let rest = (record.index, record.seven, record.long);
+        assert_eq!(rest, (3 * number as u16, 7, 0x0123_4567_89ab_cdef));
+        let next = reached[3 * number].at + reached[3 * number].bytes.len() as u64;
+        assert_eq!(record.next, next as u32);
     }
 }
 

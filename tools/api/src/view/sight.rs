@@ -1,6 +1,7 @@
 //! What all views of one trace share: its source, and what has been inserted.
 
-use crate::insertions::{CallInsertion, CountInsertion, Insertions};
+use crate::buffer::Buffer;
+use crate::insertions::{AppendInsertion, CallInsertion, CountInsertion, Insertions};
 use crate::source::Source;
 use core::cell::RefCell;
 use ppin_abi::addr::ImageBase;
@@ -14,6 +15,8 @@ pub struct Limits {
     pub image_counters: u32,
     /// Analysis routines.
     pub routines: usize,
+    /// Buffers.
+    pub buffers: &'static [Buffer],
 }
 
 /// See the module.
@@ -43,6 +46,10 @@ impl<'a> Sight<'a> {
 
     pub fn insert_call(&self, call: CallInsertion) {
         self.inserted.borrow_mut().calls.push(call);
+    }
+
+    pub fn append(&self, append: AppendInsertion) {
+        self.inserted.borrow_mut().appends.push(append);
     }
 
     pub fn into_insertions(self) -> Insertions {

@@ -15,6 +15,7 @@ const LIMITS: Limits = Limits {
     global_counters: 5,
     image_counters: 3,
     routines: 2,
+    buffers: &[],
 };
 
 /// Instructions of 4 bytes at 0x1000, all of which read one place; direct branches lead to 0x40.

@@ -308,6 +308,8 @@ fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCo
         // (A trap is reported after its instruction.)
         spot.pc = spot.pc.wrapping_add(u64::from(spot.inside) + 1);
     }
+    let told = core::mem::take(&mut spot.told);
+    spot.corrections.extend(told);
     let mut info = *info;
     if info.rest[0] == pc && addressed(signal, info.code) {
         info.rest[0] = spot.pc.0;

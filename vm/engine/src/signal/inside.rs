@@ -7,6 +7,7 @@
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
+use ppin_process::buffers;
 use ppin_process::thread::Thread;
 use ppin_process::translate::{self, Maps, Spot};
 use ppin_process::vm::Vm;
@@ -24,7 +25,10 @@ impl Inside {
     /// The boundary of the app instruction at `pc` in the fragment that holds cache
     /// address `code`, if that may still run.
     #[must_use]
-    pub(crate) fn find(vm: &Vm, code: u64, pc: AppPc) -> Option<Self> {
+    pub(crate) fn find(vm: &Vm, thread: &Thread, code: u64, pc: AppPc) -> Option<Self> {
+        if !buffers::have_room(thread) {
+            return None;
+        }
         if vm.config().flags & flag::LOCKSTEP != 0 {
             return None;
         }

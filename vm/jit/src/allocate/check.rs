@@ -125,10 +125,16 @@ impl Checker<'_> {
                 self.returning = match self.form.records[usize::from(record.0)] {
                     Record::Trap { trap, .. } => trap == Trap::RseqStore,
                     Record::Syscall { .. } => false,
-                    Record::Call { .. } => true,
+                    Record::Call { .. } | Record::Full { .. } => true,
                 };
             }
             Op::Jump { entry } => self.jump(entry)?,
+            Op::Again { .. } => self.state.registers_in_place()?,
+            Op::JumpAgain { temps } => {
+                self.jump(Entry::Bridge)?;
+                self.gone(temps)?;
+                self.reached = false;
+            }
             _ => self.flags_and_exits(op)?,
         }
         Ok(())
@@ -138,6 +144,10 @@ impl Checker<'_> {
         let state = &mut self.state;
         match *op {
             Op::AddCell { .. } => state.lost_flags = effects::ARITHMETIC,
+            Op::IfByte { to, .. } => {
+                state.lost_flags = effects::ARITHMETIC;
+                self.arriving.push((to, state.clone()));
+            }
             Op::SaveFlags { to } => {
                 let register = self.allocation.register(to);
                 ensure(register == Gpr::RAX, "flags are saved in rax only")?;

@@ -15,15 +15,16 @@ impl Writer<'_> {
     }
 
     pub(super) fn goto_far(&mut self, to: Label) {
-        self.near(0xe9, to);
+        self.near(&[0xe9], to);
     }
 
     pub(super) fn call_over(&mut self, to: Label) {
-        self.near(0xe8, to);
+        self.near(&[0xe8], to);
     }
 
-    fn near(&mut self, opcode: u8, to: Label) {
-        self.emitter.hot.bytes(&[opcode]);
+    /// A branch of `opcode` and 32 bits.
+    pub(super) fn near(&mut self, opcode: &[u8], to: Label) {
+        self.emitter.hot.bytes(opcode);
         self.emitter.hot.push_i32(0);
         self.branch(to, true);
     }

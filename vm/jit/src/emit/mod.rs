@@ -5,6 +5,7 @@ mod branches;
 mod compare;
 mod encode;
 mod exits;
+mod fields;
 mod flags;
 mod fragment;
 mod lifetimes;

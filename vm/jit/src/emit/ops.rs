@@ -29,6 +29,7 @@ impl Emitter {
             allocation: &allocation,
             source,
             branches: Vec::new(),
+            agains: Vec::new(),
         };
         for op in &form.ops {
             writer.op(op);
@@ -66,6 +67,15 @@ impl Writer<'_> {
             Op::SetCell { cell, value, width } => self.set_cell(cell, value, width),
             Op::AddCell { cell, amount } => self.add(cell, amount),
             Op::Counted { first, len } => self.counted(first, len),
+            Op::IfByte { cell, to } => self.if_byte(cell, to),
+            Op::LoadByte { to, cell } => self.load_byte(to, cell),
+            Op::StoreField { cell, from, bytes } => self.store_field(cell, from, bytes),
+            Op::SetField { cell, value, bytes } => self.set_field(cell, value, bytes),
+            Op::LeaSum { to, sum } => self.lea_sum(to, sum),
+            Op::LeaApp { to, off } => self.lea_app(to, off),
+            Op::LoadApp { to, off } => self.load_app(to, off),
+            Op::Again { .. } => self.agains.push(self.emitter.hot.here()),
+            Op::JumpAgain { temps } => self.jump_again(temps),
             Op::LoadSlot { to, slot } => self.slot(opcode::LOAD, to, slot),
             Op::LeaSlot { to, slot } => self.slot(opcode::LEA, to, slot),
             Op::JumpSlot { slot } => self.jump_slot(slot),

@@ -34,6 +34,7 @@ impl Writer<'_> {
             gs: false,
             base: Some(self.reg(base)),
             index: index.map(|index| self.reg(index)),
+            scale: 0,
             disp,
         };
         let to = self.reg(to).number();
@@ -108,7 +109,7 @@ impl Writer<'_> {
         }
     }
 
-    fn memory_of(&self, cell: Cell) -> Memory {
+    pub(super) fn memory_of(&self, cell: Cell) -> Memory {
         Memory {
             base: cell.base.map(|base| self.allocation.register(base)),
             ..Memory::cell(cell.disp)

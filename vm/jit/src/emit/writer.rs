@@ -51,6 +51,8 @@ pub(super) struct Writer<'a> {
     pub counts: usize,
     /// Branches to labels that are not placed yet.
     pub branches: Vec<Branch>,
+    /// Hot offsets of the places to which the VM comes back ([`crate::form::Again`]).
+    pub agains: Vec<u32>,
 }
 
 impl Writer<'_> {
