@@ -82,6 +82,29 @@ pub(super) fn lower(form: &mut Form, records: &Records, batch: &Batch, ins: InsI
     form.give(&temps);
 }
 
+/// Fields, of which neighbours with 4 bytes that are constant become one if that is short.
+fn merged(fields: &[(Field, Value)]) -> impl Iterator<Item = (Field, Value)> {
+    let mut fields = fields.iter().copied().peekable();
+    core::iter::from_fn(move || {
+        let (field, value) = fields.next()?;
+        let (Value::Const(low), 4) = (value, field.bytes) else {
+            return Some((field, value));
+        };
+        let next = fields.next_if(|(next, value)| {
+            let follows = next.offset == field.offset + 4 && next.bytes == 4;
+            matches!(value, Value::Const(high) if follows && short(both(low, *high)).is_some())
+        });
+        let Some((_, Value::Const(high))) = next else {
+            return Some((field, value));
+        };
+        Some((Field { bytes: 8, ..field }, Value::Const(both(low, high))))
+    })
+}
+
+const fn both(low: u64, high: u64) -> u64 {
+    low & 0xffff_ffff | high << 32
+}
+
 /// Registers that the fields of `record` name.
 fn names(record: &AppendInsertion) -> RegSet {
     let of = |value: &Value| match *value {
@@ -178,8 +201,8 @@ impl Writer<'_> {
     fn records(&mut self, records: &[AppendInsertion], before: u32) -> u32 {
         let mut bytes = before;
         for record in records {
-            for (field, value) in &record.fields {
-                self.field(bytes, *field, *value);
+            for (field, value) in merged(&record.fields) {
+                self.field(bytes, field, value);
             }
             bytes += record.size;
         }
