@@ -126,6 +126,9 @@ pub mod pc_flag {
     pub const COMPARING: u8 = 16;
     /// The app's arithmetic flags lie in rax, as `lahf; seto al` has left them there.
     pub const FLAGS_IN_RAX: u8 = 32;
+    /// On a boundary row: records of this instruction or of later ones have been stored before it.
+    /// A signal waits for a boundary without them, and no run begins here.
+    pub const AHEAD: u8 = 64;
 }
 
 /// One stretch of hot code; a stretch ends where the next begins.

@@ -17,6 +17,11 @@ pub enum Tool {
         /// Name of the tool
         name: String,
     },
+    /// Print a binary file of memtrace as lines
+    MemtracePrint {
+        /// The file
+        file: std::path::PathBuf,
+    },
 }
 
 /// `ppin gen`.

@@ -5,6 +5,7 @@ pub mod db;
 pub mod doctor;
 mod r#gen;
 pub mod inspect;
+mod memtrace_print;
 mod run;
 mod tool;
 mod under_tracer;

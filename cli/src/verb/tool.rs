@@ -1,5 +1,6 @@
 //! `ppin tool`: which tools there are, and how they can be tuned.
 
+use super::memtrace_print;
 use crate::failure::{Failure, USAGE};
 use crate::options::{Format, Tool as What};
 use ppin_sdk::prelude::Tool;
@@ -9,6 +10,7 @@ use std::fmt::Write;
 pub fn tool(what: &What) -> Result<(), Failure> {
     match what {
         What::List { format } => print!("{}", list(&ppin_tools::all(), *format)),
+        What::MemtracePrint { file } => memtrace_print::print(file)?,
         What::Doc { name } => print!("{}", doc(&*named(name, USAGE)?)),
     }
     Ok(())

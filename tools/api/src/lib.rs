@@ -65,7 +65,9 @@ pub use view::{Bbl, Ins, Trace};
 
 /// The other side of the views: what a compiler hands to a tool, and what it gets back.
 pub mod compiler {
-    pub use crate::insertions::{AppendInsertion, CallInsertion, CountInsertion, Insertions, Value};
+    pub use crate::insertions::{
+        AppendInsertion, CallInsertion, CountInsertion, Insertions, Value,
+    };
     pub use crate::source::Source;
     pub use crate::view::Limits;
 

@@ -62,7 +62,12 @@ impl File {
 
 fn header(process: u32, thread: ThreadId, bytes: u64) -> [u8; 24] {
     let mut header = [0; 24];
-    let words = [MAGIC, VERSION.to_le_bytes(), process.to_le_bytes(), thread.0.to_le_bytes()];
+    let words = [
+        MAGIC,
+        VERSION.to_le_bytes(),
+        process.to_le_bytes(),
+        thread.0.to_le_bytes(),
+    ];
     for (to, from) in header.chunks_exact_mut(4).zip(words) {
         to.copy_from_slice(&from);
     }

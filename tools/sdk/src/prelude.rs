@@ -5,8 +5,8 @@ pub use alloc::string::String;
 pub use alloc::vec::Vec;
 pub use core::fmt::{self, Write as _};
 pub use ppin_api::{
-    Access, Address, AppPc, Arg, Bbl, Buffer, BufferId, Call, Category, Counter, Counters, FileError, FileId, Files,
-    Format, Host, IPoint, ImageBase, ImageId, ImageInfo, ImageOff, Images, Ins, Knob, MAX_AMOUNT,
-    MemoryOperand, OPCODES, Opcode, Program, Record, Refused, Reg, Report, Routine, RoutineFn, RoutineId,
-    Segment, ThreadId, ThreadInfo, Threads, Tool, Trace,
+    Access, Address, AppPc, Arg, Bbl, Buffer, BufferId, Call, Category, Counter, Counters,
+    FileError, FileId, Files, Format, Host, IPoint, ImageBase, ImageId, ImageInfo, ImageOff,
+    Images, Ins, Knob, MAX_AMOUNT, MemoryOperand, OPCODES, Opcode, Program, Record, Refused, Reg,
+    Report, Routine, RoutineFn, RoutineId, Segment, ThreadId, ThreadInfo, Threads, Tool, Trace,
 };

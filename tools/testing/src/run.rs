@@ -5,15 +5,15 @@ use super::{Process, Sample};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::counters::Cells;
 use ppin_abi::optimize::Optimize;
-use ppin_abi::record::{MAX_ARGS, X87_POINTER};
-use ppin_api::{Call, Tool};
+use ppin_abi::record::{BUFFER_APPEND, MAX_ARGS, X87_POINTER};
+use ppin_api::{BufferId, Call, Tool};
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_relocator::{CountRow, Fragment};
 
 impl Process {
     /// Lets `tool` instrument the trace at the head of `sample`, and executes that
     /// once: conditional branches are not taken, no instruction faults. Counts come
-    /// before calls.
+    /// before calls and records. Each record is handed to the tool at once.
     ///
     /// # Panics
     /// If the tool calls a routine that it does not have.
@@ -30,6 +30,11 @@ impl Process {
             let mut args = [0; MAX_ARGS];
             for (value, arg) in args.iter_mut().zip(&call.args) {
                 *value = argument(arg, sample, Self::base(sample.image));
+            }
+            if let Some(buffer) = buffer_of(call.routine) {
+                let record = record(tool, buffer, &args[..call.args.len()]);
+                tool.buffer_full(self, buffer, sample.thread, &record);
+                continue;
             }
             let routine = tool.routines()[usize::from(call.routine)];
             (routine.function)(&Call {
@@ -51,6 +56,23 @@ impl Process {
     }
 }
 
+/// The buffer that a call of `routine` appends to.
+fn buffer_of(routine: u16) -> Option<BufferId> {
+    let buffer = routine.checked_sub(BUFFER_APPEND)?;
+    (usize::from(buffer) < ppin_api::MAX_BUFFERS).then_some(BufferId(buffer))
+}
+
+/// A record with the fields `values`.
+fn record(tool: &dyn Tool, buffer: BufferId, values: &[u64]) -> Vec<u8> {
+    let declared = tool.buffers()[usize::from(buffer.0)];
+    let mut record = vec![0; declared.size as usize];
+    for (field, value) in declared.fields.iter().zip(values) {
+        let (at, len) = (field.offset as usize, field.bytes as usize);
+        record[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
+    }
+    record
+}
+
 fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
     let image = Process::base(sample.image);
     let request = Request {
@@ -61,7 +83,7 @@ fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
         end: BytesEnd::Limit,
         max_source: None,
         sequences: &[],
-        optimize: Optimize::ALL,
+        optimize: Optimize::ALL.without(Optimize::BUFFERS),
     };
     compile(&request, tool)
 }

@@ -24,6 +24,8 @@ pub struct Spot {
     pub repeatable: bool,
     /// Bytes from the stretch's start to the address.
     pub inside: u32,
+    /// Records of this instruction or of later ones have been stored already.
+    pub ahead: bool,
     /// The instruction begins a basic block on every path here.
     pub block_start: bool,
     /// Registers to be taken from the spill area.
@@ -49,6 +51,7 @@ impl Spot {
             boundary: true,
             repeatable: true,
             inside: 0,
+            ahead: false,
             block_start: true,
             spilled: SpillSet::NONE,
             flags_in_rax: false,
@@ -102,6 +105,7 @@ pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
         boundary,
         repeatable: boundary || has(pc_flag::REPEATABLE) || comparing,
         inside: offset - row.hot,
+        ahead: boundary && row.flags & pc_flag::AHEAD != 0,
         block_start: row.flags & pc_flag::BLOCK != 0,
         spilled: if boundary {
             SpillSet::NONE
@@ -135,11 +139,12 @@ pub fn corrections(maps: &Maps, offset: u32, app: u32) -> Corrections {
     result
 }
 
-/// Whether the instruction of the last of `rows` itself has begun, behind what was inserted.
+/// Whether the instruction of the last of `rows` itself has begun, behind what was inserted; at the
+/// boundary of one whose records were stored before, it has.
 fn reached(rows: &[PcRow]) -> bool {
     let app = rows.last().map(|row| row.app);
     let mut own = rows.iter().rev().take_while(|row| Some(row.app) == app);
-    own.any(|row| row.flags & pc_flag::INSTRUCTION != 0)
+    own.any(|row| row.flags & (pc_flag::INSTRUCTION | pc_flag::AHEAD) != 0)
 }
 
 /// Bytes of records of the instruction at `app`, to which [`corrections`] give none.

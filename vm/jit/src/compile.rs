@@ -91,6 +91,9 @@ fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, pl
     for (index, ins) in selection.ins.iter().enumerate() {
         let id = InsId(index as u16);
         form.push(Op::Begin { ins: id, block });
+        if plan.is_ahead(id) {
+            form.push(Op::Ahead);
+        }
         block = matches!(ins.kind, Kind::CondJump | Kind::ShortJump) || ins.kind.is_call();
         if compares {
             compare(form, selection, index);

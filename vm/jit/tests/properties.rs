@@ -80,7 +80,7 @@ proptest! {
 
     #[test]
     fn fragments_are_sound((code, image, offset, context, unreadable) in input()) {
-        for tool in ["null", "counts", "opcodes", "calls", "both", "records"] {
+        for tool in ["null", "counts", "opcodes", "calls", "both", "records", "accesses"] {
             let request = Request {
                 pc: AppPc(image + offset),
                 image: ImageBase(image),

@@ -31,7 +31,11 @@ pub fn claim(thread: &Thread, buffer: u16) -> &[u8] {
     let to = position(thread, buffer);
     let from = thread.claimed[n].swap(to, Relaxed);
     // Behind a handler the position may be that of earlier records for a moment.
-    if from < to { bytes(thread, buffer, from, to) } else { &[] }
+    if from < to {
+        bytes(thread, buffer, from, to)
+    } else {
+        &[]
+    }
 }
 
 /// The same, for a thread that may go on meanwhile.

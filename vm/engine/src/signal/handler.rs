@@ -8,7 +8,7 @@ use crate::check::sample;
 use crate::life::leave;
 use ppin_abi::boot::flag;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_os::{Errno, c, peek};
+use ppin_os::{Errno, c, peek, userfault};
 use ppin_process::gate::{self, Place, vmcall};
 use ppin_process::signal::native::Native;
 use ppin_process::signal::trap_flag::TRAP_TRACE;
@@ -93,6 +93,10 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
 fn may_stop_at(thread: &Thread, spot: &translate::Spot) -> bool {
     let lockstep = || vm::lock().config().flags & flag::LOCKSTEP != 0;
     let stepped = || thread.signals.trap_flag.traps() || lockstep();
+    if spot.ahead && !userfault::is_on() {
+        // (Soon there is a boundary at which the thread can go on as if nothing had happened.)
+        return false;
+    }
     spot.boundary || spot.repeatable && !stepped()
 }
 

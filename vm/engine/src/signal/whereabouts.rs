@@ -61,6 +61,7 @@ pub(crate) fn gate_spot(thread: &Thread, done: bool) -> Spot {
         boundary: true,
         repeatable: true,
         inside: 0,
+        ahead: false,
         block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
         spilled: SpillSet::NONE,
         flags_in_rax: false,

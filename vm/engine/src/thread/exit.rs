@@ -2,8 +2,8 @@
 
 use crate::life::end;
 use crate::life::leave::gather;
-use crate::tools::buffers;
 use crate::syscall::outcome::Outcome;
+use crate::tools::buffers;
 use ppin_api::ThreadId;
 use ppin_os::{Kernel, Permit, c, proc, signals};
 use ppin_process::gate::table;

@@ -4,7 +4,9 @@
 use crate::tools::buffers;
 use crate::tools::host::EngineHost;
 use ppin_abi::addr::{ImageBase, ImageOff};
-use ppin_abi::record::{ArgKind, BUFFER_APPEND, BUFFER_FULL, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};
+use ppin_abi::record::{
+    ArgKind, BUFFER_APPEND, BUFFER_FULL, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER,
+};
 use ppin_api::Call;
 use ppin_os::segment;
 use ppin_process::thread::{Thread, reg};

@@ -3,7 +3,7 @@
 use super::host::EngineHost;
 use crate::check::sample;
 use alloc::vec::Vec;
-use ppin_api::{BufferId, Tool, ThreadId};
+use ppin_api::{BufferId, ThreadId, Tool};
 use ppin_process::buffers::{self, append, claim, claim_copy, restart};
 use ppin_process::thread::Thread;
 use ppin_process::vm::{self, Locked};
@@ -45,7 +45,10 @@ pub(crate) fn of_all(locked: &mut Locked) {
     let tool = locked.tool();
     let threads: Vec<u32> = locked.threads().all().map(|t| t.index).collect();
     let buffers = 0..buffers::count(tool) as u16;
-    for (index, buffer) in threads.iter().flat_map(|t| buffers.clone().map(|b| (*t, b))) {
+    for (index, buffer) in threads
+        .iter()
+        .flat_map(|t| buffers.clone().map(|b| (*t, b)))
+    {
         let thread = locked.threads().all().find(|t| t.index == index);
         let records = thread.map_or_else(Vec::new, |thread| claim_copy(thread, buffer));
         locked.unlocked(|| tell(tool, index, buffer, &records));

@@ -62,7 +62,6 @@ pub(crate) fn write_stats(vm: &Vm) {
     outlet::deliver(
         "the statistics",
         &vm.config().stats,
-        &vm.stats()
-            .line(vm.config(), &program(), vm.code(), memory),
+        &vm.stats().line(vm.config(), &program(), vm.code(), memory),
     );
 }

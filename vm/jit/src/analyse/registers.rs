@@ -44,31 +44,48 @@ pub(crate) fn overwritten(ins: &Ins) -> RegSet {
     }
 }
 
-/// Registers that each instruction reads.
-pub(crate) fn read(ins: &[Ins]) -> Vec<RegSet> {
+/// Registers that an instruction touches.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Touched {
+    pub read: RegSet,
+    pub written: RegSet,
+}
+
+/// Registers that each instruction touches.
+pub(crate) fn touched(ins: &[Ins]) -> Vec<Touched> {
     let mut factory = InstructionInfoFactory::new();
     let mut of = |ins: &Ins| {
-        let used = factory.info(&ins.raw).used_registers();
-        let read = used.iter().filter(|used| {
-            !matches!(
-                used.access(),
-                OpAccess::None | OpAccess::NoMemAccess | OpAccess::Write
-            )
-        });
-        let registers = read.filter_map(|used| Gpr::holding(used.register()));
-        registers.fold(RegSet::NONE, RegSet::with)
+        let mut touched = Touched::default();
+        for used in factory.info(&ins.raw).used_registers() {
+            let Some(register) = Gpr::holding(used.register()) else {
+                continue;
+            };
+            let (read, written) = match used.access() {
+                OpAccess::None | OpAccess::NoMemAccess => (false, false),
+                OpAccess::Read | OpAccess::CondRead => (true, false),
+                OpAccess::Write => (false, true),
+                _ => (true, true),
+            };
+            if read {
+                touched.read = touched.read.with(register);
+            }
+            if written {
+                touched.written = touched.written.with(register);
+            }
+        }
+        touched
     };
     ins.iter().map(&mut of).collect()
 }
 
 /// Two registers besides `named`: those that are read last from instruction `at` on. Where memory
 /// behind `gs` is not renamed, a register comes back late.
-pub(crate) fn farthest(reads: &[RegSet], at: usize, named: RegSet) -> RegSet {
+pub(crate) fn farthest(touched: &[Touched], at: usize, named: RegSet) -> RegSet {
     // Of two that are equally far, the one that compiled code uses less.
     const ORDER: [u8; 15] = [11, 10, 9, 8, 6, 7, 2, 1, 0, 15, 14, 13, 12, 5, 3];
     let distance = |register: Gpr| {
-        let mut later = reads[at..].iter();
-        later.position(|read| read.contains(register))
+        let mut later = touched[at..].iter();
+        later.position(|touched| touched.read.contains(register))
     };
     let mut best: [Option<(usize, Gpr)>; 2] = [None; 2];
     for register in ORDER.map(Gpr::new) {

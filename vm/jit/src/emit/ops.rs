@@ -48,6 +48,7 @@ impl Writer<'_> {
             Op::AppAimed { ins } => self.aimed(ins),
             Op::AppRebased { ins, base } => self.rebased(ins, base),
             Op::Itself { repeatable } => self.itself(repeatable),
+            Op::Ahead => self.ahead(),
             Op::Done { ins } => self.done(ins),
             Op::Inside { ins } => self.inside(ins),
             Op::Nop => self.emitter.hot.nops(1),
@@ -132,6 +133,12 @@ impl Writer<'_> {
     fn itself(&mut self, repeatable: bool) {
         let repeatable = if repeatable { pc_flag::REPEATABLE } else { 0 };
         self.emitter.row(pc_flag::INSTRUCTION | repeatable);
+    }
+
+    fn ahead(&mut self) {
+        if let Some(row) = self.emitter.pc_map.last_mut() {
+            row.flags |= pc_flag::AHEAD;
+        }
     }
 
     fn done(&mut self, ins: InsId) {

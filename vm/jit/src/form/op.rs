@@ -82,6 +82,8 @@ pub(crate) enum Op {
     // The app's instructions.
     /// An app instruction begins: nothing of it has run, all registers are the app's.
     Begin { ins: InsId, block: bool },
+    /// Behind `Begin`: records of this instruction or of later ones have been stored already.
+    Ahead,
     /// Behind what was inserted before it: what follows is the instruction itself.
     /// `repeatable`: an interruption here may go on from its beginning.
     Itself { repeatable: bool },

@@ -1,14 +1,14 @@
 //! Where records of a block are appended.
 //!
-//! Each record is stored before its instruction, with the values that registers have there. The
-//! buffer's position moves once, with the last record of the block: behind it lie the others, as
+//! Each record is stored before its instruction, with the values that registers have there; which
+//! of them together, [`super::station`] says. The buffer's position moves once, with the last record of the block: behind it lie the others, as
 //! count rows tell the VM, so that a block left in the middle has the records of the instructions
 //! that were reached. Whether there is room is looked at before the first, where no flag is alive
 //! if there is such a place between the beginning of the block and it.
 
-use crate::analyse::registers;
+use super::station;
+use crate::analyse::registers::{self, Touched};
 use crate::decode::Ins;
-use crate::form::RegSet;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, ImageBase};
@@ -32,8 +32,10 @@ pub(super) struct Records {
     /// By buffer, then by place.
     pub all: Vec<AppendInsertion>,
     pub batches: Vec<Batch>,
-    /// Registers that each instruction of the trace reads.
-    pub reads: Vec<RegSet>,
+    /// For each record, before which instruction it is stored.
+    pub stations: Vec<u32>,
+    /// Registers that each instruction of the trace touches.
+    pub touched: Vec<Touched>,
     /// Where each instruction begins, in bytes from the head.
     pub offsets: Vec<u32>,
     /// The trace, relative to its image.
@@ -75,17 +77,24 @@ impl Records {
             batches.push(Batch {
                 buffer: all[first].buffer.0,
                 check: if follows { at } else { check },
-                flags_dead: if follows { live[at as usize] == 0 } else { flags_dead },
+                flags_dead: if follows {
+                    live[at as usize] == 0
+                } else {
+                    flags_dead
+                },
                 records: first..end,
             });
             first = end;
         }
+        let touched = registers::touched(ins);
+        let stations = station::choose(&mut all, &batches, ins, &touched);
         let near = |pc: Option<AppPc>| pc.and_then(|pc| pc.offset_from(image)).map(|off| off.0);
         let (start, end) = (ins.first().map(Ins::pc), ins.last().map(Ins::next));
         Self {
             all,
             batches,
-            reads: registers::read(ins),
+            stations,
+            touched,
             offsets: ins.iter().map(|ins| ins.offset).collect(),
             near: near(start).unwrap_or(0)..near(end).map_or(0, |end| end + 1),
         }
@@ -95,6 +104,12 @@ impl Records {
     pub(super) fn at(&self, ins: u32) -> impl Iterator<Item = &Batch> {
         let batches = self.batches.iter();
         batches.filter(move |batch| (batch.check..=self.last(batch)).contains(&ins))
+    }
+
+    /// Whether records of `ins` or of later instructions are stored before it.
+    pub(super) fn is_ahead(&self, ins: u32) -> bool {
+        let mut records = self.all.iter().zip(&self.stations);
+        records.any(|(record, station)| *station < ins && ins <= record.ins)
     }
 
     /// Whether there is nothing to do from instruction `ins` on.

@@ -1,4 +1,4 @@
-//! Records, stored in line.
+//! Records, stored in line: those of one station ([`super::station`]) together.
 //!
 //! ```text
 //!       cmp byte gs:[position + 3], 0; jne full         flags dead
@@ -26,7 +26,6 @@ use ppin_api::compiler::{AppendInsertion, Value};
 use ppin_api::{Address, Field, Segment};
 use ppin_relocator::CountRow;
 
-
 /// Whether a record can be stored in line.
 pub(super) fn fits(record: &AppendInsertion) -> bool {
     let mut values = record.fields.iter().map(|(_, value)| *value);
@@ -49,11 +48,14 @@ fn short(value: u64) -> Option<i32> {
 pub(super) fn lower(form: &mut Form, records: &Records, batch: &Batch, ins: InsId) {
     let here = u32::from(ins.0);
     let all = &records.all[batch.records.clone()];
-    let start = all.partition_point(|record| record.ins < here);
-    let end = all.partition_point(|record| record.ins <= here);
+    let stations = &records.stations[batch.records.clone()];
+    let start = stations.partition_point(|station| *station < here);
+    let end = stations.partition_point(|station| *station <= here);
     let mine = &all[start..end];
-    let named = mine.iter().fold(RegSet::NONE, |set, record| set.or(names(record)));
-    let needs = farthest(&records.reads, usize::from(ins.0), named);
+    let named = mine
+        .iter()
+        .fold(RegSet::NONE, |set, record| set.or(names(record)));
+    let needs = farthest(&records.touched, usize::from(ins.0), named);
     let mut pointer = None;
     if batch.check == here {
         let shared = !mine.is_empty() && !named.contains(Gpr::RCX);
@@ -106,7 +108,7 @@ const fn both(low: u64, high: u64) -> u64 {
 }
 
 /// Registers that the fields of `record` name.
-fn names(record: &AppendInsertion) -> RegSet {
+pub(super) fn names(record: &AppendInsertion) -> RegSet {
     let of = |value: &Value| match *value {
         Value::Reg(reg) => RegSet::of(&[Gpr::new(reg as u8)]),
         Value::Memory(Address::Sum { base, index, .. }) => {

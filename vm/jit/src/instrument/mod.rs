@@ -13,6 +13,7 @@ mod fields;
 mod merge;
 mod operand;
 mod source;
+mod station;
 
 use crate::analyse::flags::live_flags;
 use crate::decode::Ins;
@@ -92,9 +93,12 @@ impl Plan {
         let live = || live_flags(ins, stretches.unwrap_or_default(), request.optimize);
         if !inserted.appends.is_empty() {
             let in_line = stretches.is_some() && request.optimize.has(Optimize::BUFFERS);
-            let told = inserted.appends.extract_if(.., |record| !in_line || !fields::fits(record));
+            let told = inserted
+                .appends
+                .extract_if(.., |record| !in_line || !fields::fits(record));
             plan.appends = told.collect();
-            plan.appends.sort_by_key(|record| (record.ins, record.after));
+            plan.appends
+                .sort_by_key(|record| (record.ins, record.after));
             plan.records = Records::new(inserted.appends, ins, &live(), request.image);
         }
         if !plan.calls.is_empty() {
@@ -106,6 +110,12 @@ impl Plan {
             plan.groups.sort_by_key(|group| (group.ins, group.after));
         }
         plan
+    }
+
+    /// Whether records of `ins` or of later instructions are stored before it.
+    #[inline]
+    pub(crate) fn is_ahead(&self, ins: InsId) -> bool {
+        self.records.is_ahead(u32::from(ins.0))
     }
 
     /// What comes between the beginning of instruction `ins` and itself.

@@ -209,6 +209,30 @@ impl Tool for Records {
     }
 }
 
+/// Appends a record for each memory operand.
+pub struct Accesses;
+
+impl Tool for Accesses {
+    fn name(&self) -> &'static str {
+        "accesses"
+    }
+    fn summary(&self) -> &'static str {
+        "accesses"
+    }
+    fn buffers(&self) -> &'static [Buffer] {
+        Records.buffers()
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        for ins in trace.ins() {
+            for (index, operand) in ins.memory_operands().iter().enumerate() {
+                let what = u64::from(operand.size) << 2 | u64::from(operand.access.writes());
+                let args = [Arg::InsAddr, Arg::MemoryEa(index), Arg::Const(what)];
+                let _ = ins.append(IPoint::Before, BufferId(0), &args);
+            }
+        }
+    }
+}
+
 /// The tool called `name`.
 pub fn tool(name: &str) -> &'static dyn Tool {
     match name {
@@ -218,6 +242,7 @@ pub fn tool(name: &str) -> &'static dyn Tool {
         "calls" => &Calls,
         "both" => &Both,
         "records" => &Records,
+        "accesses" => &Accesses,
         _ => panic!("no test tool {name}"),
     }
 }
@@ -227,11 +252,10 @@ pub fn operands(bytes: &[u8]) -> usize {
     use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory, OpAccess};
     let ins = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
     let mut factory = InstructionInfoFactory::new();
-    let accessed = factory.info(&ins).used_memory().iter().filter(|memory| {
-        !matches!(
-            memory.access(),
-            OpAccess::None | OpAccess::NoMemAccess
-        )
-    });
+    let accessed = factory
+        .info(&ins)
+        .used_memory()
+        .iter()
+        .filter(|memory| !matches!(memory.access(), OpAccess::None | OpAccess::NoMemAccess));
     accessed.count()
 }

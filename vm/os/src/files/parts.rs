@@ -39,7 +39,14 @@ fn gather(fd: i32, parts: &[&[u8]]) -> Result<usize> {
         .iter()
         .map(|part| [part.as_ptr() as usize, part.len()])
         .collect();
-    let args = [fd as usize, vectors.as_ptr() as usize, vectors.len(), 0, 0, 0];
+    let args = [
+        fd as usize,
+        vectors.as_ptr() as usize,
+        vectors.len(),
+        0,
+        0,
+        0,
+    ];
     // SAFETY: the slices are ours.
     unsafe { call(c::__NR_writev, args) }
 }

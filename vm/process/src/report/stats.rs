@@ -96,7 +96,13 @@ impl Stats {
 
     /// The JSON line. `memory`: bytes of counters and of buffers in each thread.
     #[must_use]
-    pub fn line(&self, config: &Config, program: &str, code: &CodeCache, memory: [u64; 2]) -> String {
+    pub fn line(
+        &self,
+        config: &Config,
+        program: &str,
+        code: &CodeCache,
+        memory: [u64; 2],
+    ) -> String {
         let (figures, ibl_misses) = (code.figures(), code.indirect_misses());
         let mode = match config.cache_mode {
             CacheMode::ReadWrite => "rw",
