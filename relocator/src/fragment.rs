@@ -129,6 +129,9 @@ pub mod pc_flag {
     /// A routine is being called: the app's stack pointer lies in the thread area
     /// (`ppin_abi::area::Calls::app_sp`).
     pub const OWN_STACK: u8 = 64;
+    /// On a boundary row: records of this instruction or of later ones have been stored before it.
+    /// A signal waits for a boundary without them, and no run begins here.
+    pub const AHEAD: u8 = 128;
 }
 
 /// One stretch of hot code; a stretch ends where the next begins.

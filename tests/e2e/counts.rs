@@ -201,11 +201,17 @@ fn memtrace_sees_every_access() {
         let knob = format!("file={path}");
         let options = ["-t", "memtrace", "--knob", &knob, "-o", "/dev/null"];
         ppin.with(&options).wrap(&Cmd::new(&exe)).run_ok();
-        let text = fs::read_to_string(&trace).expect("trace");
+        let text = printed(&ppin, &trace);
         let accesses: Vec<String> = text.lines().filter_map(access).collect();
         let want = ["R8", "W1", "R4", "W4", "R16", "W2", "R8"];
         assert_eq!(accesses, want, "{way}:\n{text}");
     }
+}
+
+/// The binary trace as lines.
+fn printed(ppin: &Ppin, trace: &Path) -> String {
+    let path = trace.to_str().expect("UTF-8 path");
+    ppin.verb(&["tool", "memtrace-print", path]).run_ok().text()
 }
 
 /// Kind and size of a line such as `0x401000: R 0x404000 8`.

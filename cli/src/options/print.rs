@@ -27,6 +27,11 @@ pub enum Tool {
         #[arg(long, value_name = "DIR")]
         sdk: Option<PathBuf>,
     },
+    /// Print a binary file of memtrace as lines
+    MemtracePrint {
+        /// The file
+        file: PathBuf,
+    },
 }
 
 /// `ppin gen`.

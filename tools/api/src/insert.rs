@@ -75,6 +75,10 @@ pub enum Refused {
     Amount,
     /// No such routine.
     Routine,
+    /// No such buffer.
+    Buffer,
+    /// Not one argument for each field of the record.
+    Fields,
     /// More or fewer arguments than the routine takes.
     Arguments,
     /// An argument does not fit the type of its parameter.
@@ -96,6 +100,8 @@ impl fmt::Display for Refused {
             Self::Counter => "there is no such counter",
             Self::Amount => "the amount is zero or too large",
             Self::Routine => "there is no such analysis routine",
+            Self::Buffer => "there is no such buffer",
+            Self::Fields => "a record takes one argument for each of its fields",
             Self::Arguments => "the routine takes another number of arguments",
             Self::Type => "an argument does not fit its parameter",
             Self::State => "there is no such state, or it is passed twice",

@@ -1,5 +1,6 @@
 //! What a tool inserted into a trace, checked, for the compiler to translate.
 
+use crate::buffer::{BufferId, Field};
 use crate::insert::{Counter, RoutineId};
 use crate::operand::Address;
 use crate::register::Reg;
@@ -35,7 +36,22 @@ pub struct CallInsertion {
     pub args: Vec<Value>,
 }
 
-/// An argument of a call. It names no address of this run.
+/// A granted record.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AppendInsertion {
+    /// Index of the instruction in the trace.
+    pub ins: u32,
+    /// Whether it is made on the way behind the instruction.
+    pub after: bool,
+    /// What it is appended to.
+    pub buffer: BufferId,
+    /// Bytes of the record.
+    pub size: u32,
+    /// Its fields and what they are.
+    pub fields: Vec<(Field, Value)>,
+}
+
+/// An argument of a call, or a field of a record. It names no address of this run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Value {
     /// A number.
@@ -67,12 +83,14 @@ pub struct Insertions {
     pub counts: Vec<CountInsertion>,
     /// Calls.
     pub calls: Vec<CallInsertion>,
+    /// Records.
+    pub appends: Vec<AppendInsertion>,
 }
 
 impl Insertions {
     /// Whether nothing was inserted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.counts.is_empty() && self.calls.is_empty()
+        self.counts.is_empty() && self.calls.is_empty() && self.appends.is_empty()
     }
 }

@@ -13,6 +13,7 @@
 //! ```text
 //! tool, about, knob        what an author writes: callbacks, description, options
 //! routine, function, state analysis routines, and what they collect
+//! buffer                   records that translated code appends, and their fields
 //! view/                    the code that is being translated: trace, block, instruction
 //! opcode, register, operand   parts of an instruction
 //! insert                   what can be inserted where, and what is refused
@@ -32,6 +33,7 @@
 extern crate alloc;
 
 mod about;
+mod buffer;
 mod code;
 mod function;
 mod host;
@@ -49,6 +51,7 @@ mod tool;
 mod view;
 
 pub use about::About;
+pub use buffer::{Buffer, BufferId, Field, MAX_BUFFERS, Record, Word};
 pub use function::{Function, Parameter, Parameters, Scalar};
 pub use host::{
     Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, States,
@@ -72,8 +75,13 @@ pub use view::{Bbl, Ins, Trace};
 /// The other side of the views: what a compiler hands to a tool, and what it gets back.
 pub mod compiler {
     pub use crate::code::CodeBytes;
-    pub use crate::insertions::{CallInsertion, CountInsertion, Insertions, Value};
+    pub use crate::insertions::{
+        AppendInsertion, CallInsertion, CountInsertion, Insertions, Value,
+    };
     pub use crate::opcode::NAMES as OPCODE_NAMES;
     pub use crate::source::Source;
     pub use crate::view::{Code, Limits};
+
+    /// What records are written to.
+    pub type Bytes = alloc::vec::Vec<u8>;
 }

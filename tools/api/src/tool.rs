@@ -1,6 +1,7 @@
 //! What a tool author writes.
 
 use crate::about::About;
+use crate::buffer::{Buffer, BufferId};
 use crate::code::CodeBytes;
 use crate::host::{Host, ImageInfo, ThreadId};
 use crate::insert::RoutineId;
@@ -86,6 +87,20 @@ pub trait Tool: Any + Send + Sync {
     /// what loads tools; an author leaves it as it is.
     fn code(&self) -> Option<&dyn CodeBytes> {
         None
+    }
+
+    /// The buffers for records, named in insertions by their index; at most
+    /// [`crate::MAX_BUFFERS`]. Each thread has its own memory for each.
+    fn buffers(&self) -> &'static [Buffer] {
+        &[]
+    }
+
+    /// Takes the records that `thread` has appended to `buffer`, oldest first: whole ones, side by
+    /// side. Told when the buffer is full, when the thread has ended ([`Tool::thread_fini`] comes
+    /// behind) and before [`Tool::fini`]; never for no records. Another thread may be the one that
+    /// tells it, and several may at the same time, but those of one thread come in their order.
+    /// What a process had appended when it was forked is the parent's.
+    fn buffer_full(&self, _host: &dyn Host, _buffer: BufferId, _thread: ThreadId, _records: &[u8]) {
     }
 
     /// The program's first instruction is about to run.

@@ -4,7 +4,7 @@
 //! global counters   | 0 1 of the first | 0 of the second | 0 1 2 of the third |
 //!                     0 1                2                 3 4 5
 //! ```
-//! Likewise the counters of images, routines and states. Each tool sees its own numbers only: in the
+//! Likewise the counters of images, routines, states and buffers. Each tool sees its own numbers only: in the
 //! code that it looks at, and in the host that it asks. Reports follow one another.
 
 mod shifted;
@@ -15,8 +15,8 @@ use alloc::vec::Vec;
 use core::fmt;
 use ppin_api::compiler::{CodeBytes, Insertions, Limits, Value};
 use ppin_api::{
-    About, Call, Counter, GLOBAL_COUNTERS, Host, ImageInfo, MAX_ROUTINES, MAX_STATES, Report,
-    Routine, RoutineId, State, ThreadId, Tool, Trace,
+    About, Buffer, BufferId, Call, Counter, GLOBAL_COUNTERS, Host, ImageInfo, MAX_BUFFERS,
+    MAX_ROUTINES, MAX_STATES, Report, Routine, RoutineId, State, ThreadId, Tool, Trace,
 };
 use ppin_plugin::Chosen;
 use shifted::Shifted;
@@ -28,6 +28,7 @@ pub struct Several {
     parts: Vec<Part>,
     routines: &'static [Routine],
     states: &'static [State],
+    buffers: &'static [Buffer],
 }
 
 impl fmt::Debug for Several {
@@ -63,6 +64,7 @@ struct Part {
     images: u32,
     routines: u16,
     states: u16,
+    buffers: u16,
 }
 
 /// Whether there is room for so many.
@@ -76,28 +78,33 @@ impl Several {
     /// These tools, in order.
     ///
     /// # Errors
-    /// They have too many counters, routines or states.
+    /// They have too many counters, routines, states or buffers.
     pub fn new(tools: Vec<Box<dyn Tool>>) -> Result<Self, TooMany> {
         let mut parts: Vec<Part> = Vec::new();
         let (mut globals, mut images) = (0_u64, 0_u32);
         let mut routines: Vec<Routine> = Vec::new();
         let mut states: Vec<State> = Vec::new();
+        let mut buffers: Vec<Buffer> = Vec::new();
         for tool in tools {
             let first = (globals as u32, images, routines.len() as u16);
             globals += u64::from(tool.global_counters());
             room("counters", globals, GLOBAL_COUNTERS as usize)?;
             images = images.saturating_add(tool.image_counters());
             let first_state = states.len() as u16;
+            let first_buffer = buffers.len() as u16;
             routines.extend(tool.routines());
             states.extend(tool.states());
+            buffers.extend(tool.buffers());
             room("routines", routines.len() as u64, MAX_ROUTINES)?;
             room("states", states.len() as u64, MAX_STATES)?;
+            room("buffers", buffers.len() as u64, MAX_BUFFERS)?;
             parts.push(Part {
                 tool,
                 globals: first.0,
                 images: first.1,
                 routines: first.2,
                 states: first_state,
+                buffers: first_buffer,
             });
         }
         Ok(Self {
@@ -105,6 +112,7 @@ impl Several {
             parts,
             routines: routines.leak(),
             states: states.leak(),
+            buffers: buffers.leak(),
         })
     }
 
@@ -172,6 +180,12 @@ impl Part {
         }
     }
 
+    fn shift(&self, value: &mut Value) {
+        if let Value::State(id) = value {
+            id.0 += self.states;
+        }
+    }
+
     /// What the tool inserts, numbered as for all.
     fn instrument(&self, trace: &Trace<'_>) -> Insertions {
         let part = trace.part(Limits::of(&*self.tool));
@@ -183,13 +197,14 @@ impl Part {
                 Counter::Image(n) => Counter::Image(n + self.images),
             };
         }
+        for record in &mut inserted.appends {
+            record.buffer.0 += self.buffers;
+            let values = record.fields.iter_mut().map(|(_, value)| value);
+            values.for_each(|value| self.shift(value));
+        }
         for call in &mut inserted.calls {
             call.routine.0 += self.routines;
-            for arg in &mut call.args {
-                if let Value::State(id) = arg {
-                    id.0 += self.states;
-                }
-            }
+            call.args.iter_mut().for_each(|arg| self.shift(arg));
         }
         inserted
     }
@@ -248,6 +263,19 @@ impl Tool for Several {
 
     fn states(&self) -> &'static [State] {
         self.states
+    }
+
+    fn buffers(&self) -> &'static [Buffer] {
+        self.buffers
+    }
+
+    fn buffer_full(&self, host: &dyn Host, buffer: BufferId, thread: ThreadId, records: &[u8]) {
+        let part = self.parts.iter().rfind(|p| p.buffers <= buffer.0);
+        if let Some(part) = part {
+            let own = BufferId(buffer.0 - part.buffers);
+            let host = part.host(host);
+            part.tool.buffer_full(&host, own, thread, records);
+        }
     }
 
     fn analyse(&self, routine: RoutineId, call: &Call<'_>) {

@@ -1,5 +1,8 @@
 //! `memtrace`: every access to memory, in a file.
 //!
+//! The file holds records of 24 bytes ([FORMAT.md](../FORMAT.md)); `ppin tool memtrace-print` shows
+//! them, and `--knob format=text` writes them as lines:
+//!
 //! ```text
 //! # thread 0
 //! 0x401000: R 0x404010 8
@@ -26,43 +29,43 @@ extern crate alloc;
 mod access;
 mod file;
 
-use access::Kind;
+use access::{Access, What};
 use alloc::format;
 use alloc::string::ToString;
 use file::File;
 use ppin_sdk::knobs::Knobs;
-use ppin_sdk::log::Log;
 use ppin_sdk::number::Grouped;
 use ppin_sdk::prelude::*;
 use ppin_sdk::report;
 use ppin_sdk::table::{Align, Table};
 
-const KNOBS: &[Knob] = &[Knob {
-    name: "file",
-    default: file::DEFAULT,
-    help: "where the accesses go; %p stands for the process id",
-    changes_code: false,
-    writes_file: true,
-}];
+const KNOBS: &[Knob] = &[
+    Knob {
+        name: "file",
+        default: file::DEFAULT,
+        help: "where the accesses go; %p stands for the process id",
+        changes_code: false,
+        writes_file: true,
+    },
+    Knob {
+        name: "format",
+        default: "binary",
+        help: "how they are written: binary (records of 24 bytes) or text (lines)",
+        changes_code: false,
+        writes_file: false,
+    },
+];
 
 /// Counts accesses whose address cannot be told.
 const UNTOLD: u32 = 0;
 
-/// Arguments: instruction, address, kind, thread.
-const ACCESS: RoutineId = RoutineId(0);
-/// The same, the repeat count, and the most elements that are told.
-const STRING: RoutineId = RoutineId(1);
-const ROUTINES: &[Routine] = &[
-    Routine::with_host("access", access),
-    Routine::with_host("string", string),
-];
+/// Where accesses are appended.
+const ACCESSES: BufferId = BufferId(0);
 
 /// The tool.
 #[derive(Default, Debug)]
 pub struct Memtrace {
     file: File,
-    /// Instruction, address, [`Kind`].
-    log: Log<3>,
 }
 
 impl Memtrace {
@@ -80,7 +83,13 @@ impl Tool for Memtrace {
     }
 
     fn configure(&mut self, given: &[(&str, &str)]) -> Result<(), String> {
-        self.file = File::new(Knobs::new(&Self::ABOUT, given)?.text("file"));
+        let knobs = Knobs::new(&Self::ABOUT, given)?;
+        let format = match knobs.text("format") {
+            "binary" => file::Format::Binary,
+            "text" => file::Format::Text,
+            other => return Err(format!("format={other}: formats are binary and text")),
+        };
+        self.file = File::new(knobs.text("file"), format);
         Ok(())
     }
 
@@ -88,8 +97,9 @@ impl Tool for Memtrace {
         UNTOLD + 1
     }
 
-    fn routines(&self) -> &'static [Routine] {
-        ROUTINES
+    fn buffers(&self) -> &'static [Buffer] {
+        const BUFFER: Buffer = Buffer::of::<Access>("accesses");
+        &[BUFFER]
     }
 
     fn instrument(&self, trace: &Trace<'_>) {
@@ -103,23 +113,19 @@ impl Tool for Memtrace {
         }
     }
 
-    fn start(&self, host: &dyn Host) {
-        self.file.open(host);
+    fn buffer_full(&self, host: &dyn Host, _: BufferId, thread: ThreadId, records: &[u8]) {
+        self.file.write(host, thread, records);
     }
 
-    fn thread_fini(&self, host: &dyn Host, thread: ThreadId) {
-        self.log
-            .end(thread, &|id, events| self.file.write(host, id, events));
+    fn start(&self, host: &dyn Host) {
+        self.file.output.open(host);
     }
 
     fn fork_child(&self, host: &dyn Host) {
-        self.log.forget();
-        self.file.open(host);
+        self.file.output.open(host);
     }
 
     fn fini(&self, host: &dyn Host, report: &mut dyn Report) {
-        self.log
-            .flush(&|id, events| self.file.write(host, id, events));
         let _ = self.report(host, report);
     }
 }
@@ -129,60 +135,39 @@ fn instrument(ins: &Ins<'_>, n: usize, operand: &MemoryOperand) -> Result<(), Re
     if !operand.has_address() {
         return ins.insert_count(IPoint::Before, Counter::Global(UNTOLD), 1);
     }
-    let most = if stops_early(ins) { 1 } else { u64::MAX };
+    let repeated = ins.is_repeated();
+    let What(what) = What::of(operand, repeated, ends_early(ins));
+    let count = if repeated {
+        Arg::Reg(Reg::Rcx)
+    } else {
+        Arg::Const(0)
+    };
     let args = [
         Arg::InsAddr,
         Arg::MemoryEa(n),
-        Arg::Const(Kind::of(operand).word()),
-        Arg::ThreadId,
-        Arg::Reg(Reg::Rcx),
-        Arg::Const(most),
+        Arg::Const(what.into()),
+        count,
     ];
-    if ins.is_repeated() {
-        ins.insert_call(IPoint::Before, STRING, &args)
-    } else {
-        ins.insert_call(IPoint::Before, ACCESS, &args[..4])
-    }
+    ins.append(IPoint::Before, ACCESSES, &args)
 }
 
 /// Whether a repeated string instruction may end before its count does.
-fn stops_early(ins: &Ins<'_>) -> bool {
+fn ends_early(ins: &Ins<'_>) -> bool {
     let opcode = ins.opcode().to_string();
     opcode.starts_with("scas") || opcode.starts_with("cmps")
 }
 
-fn access(call: &Call<'_>) {
-    let [pc, address, kind, thread, ..] = call.args;
-    record(call, thread, [pc, address, kind]);
-}
-
-fn string(call: &Call<'_>) {
-    let [pc, address, kind, thread, repeat, most] = call.args;
-    if repeat > 0 {
-        let kind = Kind::from_word(kind).repeated(repeat.min(most));
-        record(call, thread, [pc, address, kind.word()]);
-    }
-}
-
-fn record(call: &Call<'_>, thread: u64, event: [u64; 3]) {
-    if let Some(tool) = call.tool::<Memtrace>() {
-        let write =
-            |id, events: &mut dyn Iterator<Item = _>| tool.file.write(call.host, id, events);
-        tool.log.push(ThreadId(thread as u32), event, &write);
-    }
-}
-
 impl Memtrace {
     fn report(&self, host: &dyn Host, report: &mut dyn Report) -> fmt::Result {
-        let (path, written) = (self.file.path(host), self.file.written());
-        let (lost, untold) = (self.log.lost(), host.global_total(UNTOLD));
-        let error = self.file.error();
+        let output = &self.file.output;
+        let (path, written) = (output.path(host), output.written());
+        let untold = host.global_total(UNTOLD);
+        let error = output.error();
         if report.format() == Format::Json {
             return report::json(self, host, report, |o| {
                 o.field("file", path.as_str())?;
                 o.field("accesses", written)?;
                 o.field("without_address", untold)?;
-                o.field("lost", lost)?;
                 error.map_or(Ok(()), |error| o.field("error", error.to_string()))
             });
         }
@@ -193,12 +178,6 @@ impl Memtrace {
             row(
                 untold,
                 "accesses without a known address (gathers, scatters)".into(),
-            );
-        }
-        if lost > 0 {
-            row(
-                lost,
-                "accesses lost while another thread was writing".into(),
             );
         }
         if let Some(error) = error {

@@ -1,9 +1,17 @@
 use super::*;
+use ppin_sdk::records::records;
 use ppin_testing::{Process, Sample};
+
+/// The tool, writing lines.
+fn text() -> Memtrace {
+    let mut tool = Memtrace::default();
+    tool.configure(&[("format", "text")]).unwrap();
+    tool
+}
 
 /// Runs `bytes` in a process of its own and gives back the lines of the file.
 fn lines(bytes: &[u8], set: impl Fn(&mut Sample)) -> Vec<String> {
-    let (process, tool) = (Process::new(), Memtrace::default());
+    let (process, tool) = (Process::new(), text());
     let mut sample = Sample::new(bytes);
     set(&mut sample);
     tool.start(&process);
@@ -26,21 +34,21 @@ fn set(sample: &mut Sample, reg: Reg, value: u64) {
 
 #[test]
 fn a_line_tells_instruction_kind_address_and_size() {
-    let (process, tool) = (Process::new(), Memtrace::default());
+    let (process, tool) = (Process::new(), text());
     tool.start(&process);
     let mut sample = Sample::new(&[0x50, 0x01, 0x18, 0xc3]); // push rax; add [rax], ebx; ret
     set(&mut sample, Reg::Rsp, 0x7008);
     set(&mut sample, Reg::Rax, 0x404000);
     process.run(&tool, &sample);
-    tool.thread_fini(&process, ThreadId(0));
     let pc = Sample::PC;
     let want = format!(
-        "# thread 0\n{pc:#x}: W 0x7000 8\n{:#x}: R 0x404000 4\n{:#x}: W 0x404000 4\n{:#x}: R 0x7008 8\n",
+        "{pc:#x}: W 0x7000 8\n{:#x}: R 0x404000 4\n{:#x}: W 0x404000 4\n{:#x}: R 0x7008 8\n",
         pc + 1,
         pc + 1,
         pc + 3
     );
-    assert_eq!(process.file("memtrace.1000.out").unwrap(), want);
+    let text = process.file("memtrace.1000.out").unwrap();
+    assert_eq!(text.replace("# thread 0\n", ""), want);
 }
 
 #[test]
@@ -98,7 +106,7 @@ fn the_state_of_the_processor_has_no_known_size() {
 
 #[test]
 fn gathers_are_counted() {
-    let (process, tool) = (Process::new(), Memtrace::default());
+    let (process, tool) = (Process::new(), text());
     tool.start(&process);
     // vpgatherdd xmm0, [rax + xmm1 * 4], xmm2
     process.run(
@@ -112,7 +120,7 @@ fn gathers_are_counted() {
 
 #[test]
 fn each_thread_keeps_its_order() {
-    let (process, tool) = (Process::new(), Memtrace::default());
+    let (process, tool) = (Process::new(), text());
     tool.start(&process);
     let threads: Vec<_> = (0..4).map(|_| process.add_thread()).collect();
     std::thread::scope(|scope| {
@@ -125,7 +133,6 @@ fn each_thread_keeps_its_order() {
                     set(&mut sample, Reg::Rbx, n);
                     process.run(tool, &sample);
                 }
-                tool.thread_fini(process, thread);
             });
         }
     });
@@ -148,7 +155,7 @@ fn each_thread_keeps_its_order() {
 
 #[test]
 fn a_forked_child_has_a_file_of_its_own() {
-    let (process, tool) = (Process::new(), Memtrace::default());
+    let (process, tool) = (Process::new(), text());
     let code = Sample::new(&[0x8a, 0x03]);
     tool.start(&process);
     process.run(&tool, &code);
@@ -163,7 +170,7 @@ fn a_forked_child_has_a_file_of_its_own() {
 
 #[test]
 fn reports_tell_the_file() {
-    let (process, mut tool) = (Process::new(), Memtrace::default());
+    let (process, mut tool) = (Process::new(), text());
     tool.configure(&[("file", "/tmp/trace.%p")]).unwrap();
     tool.start(&process);
     process.run(&tool, &Sample::new(&[0x8a, 0x03]));
@@ -173,7 +180,7 @@ fn reports_tell_the_file() {
     let text = ppin_testing::report(&tool, &process, Format::Json);
     let want = concat!(
         r#"{"tool":"memtrace","process":1000,"program":"/bin/sample","#,
-        r#""file":"/tmp/trace.1000","accesses":1,"without_address":0,"lost":0}"#,
+        r#""file":"/tmp/trace.1000","accesses":1,"without_address":0}"#,
         "\n"
     );
     assert_eq!(text, want);
@@ -181,7 +188,7 @@ fn reports_tell_the_file() {
 
 #[test]
 fn a_full_disk_is_told() {
-    let (process, tool) = (Process::new(), Memtrace::default());
+    let (process, tool) = (Process::new(), text());
     tool.start(&process);
     process.fill_disk();
     process.run(&tool, &Sample::new(&[0x8a, 0x03]));
@@ -191,4 +198,55 @@ fn a_full_disk_is_told() {
         "{text}"
     );
     assert!(text.contains("  0  accesses"), "{text}");
+}
+
+#[test]
+fn the_binary_format_is_what_it_says() {
+    let (process, tool) = (Process::new(), Memtrace::default());
+    tool.start(&process);
+    let mut sample = Sample::new(&[0xf3, 0xae, 0x01, 0x18]); // rep scasb; add [rax], ebx
+    set(&mut sample, Reg::Rcx, 7);
+    set(&mut sample, Reg::Rdi, 0x9000);
+    set(&mut sample, Reg::Rax, 0x404000);
+    sample.thread = process.add_thread();
+    process.run(&tool, &sample);
+    let bytes = process.bytes("memtrace.1000.out").unwrap();
+    let pieces: Vec<&[u8]> = bytes.chunks_exact(48).collect();
+    assert_eq!((pieces.len(), bytes.len()), (2, 96));
+    for piece in &pieces {
+        let (header, _) = piece.split_at(24);
+        assert_eq!(header[..4], *b"ppmt");
+        let words: Vec<u32> = header[4..]
+            .chunks_exact(4)
+            .map(|word| u32::from_le_bytes(word.try_into().unwrap()))
+            .collect();
+        assert_eq!(words, [1, 1000, sample.thread.0, 24, 0]);
+    }
+    let found: Vec<Access> = pieces
+        .iter()
+        .flat_map(|piece| records(&piece[24..]))
+        .collect();
+    let want = [
+        Access {
+            pc: Sample::PC,
+            address: 0x9000,
+            what: 1 << 4 | 0b1101,
+            count: 7,
+        },
+        Access {
+            pc: Sample::PC + 2,
+            address: 0x404000,
+            what: 4 << 4 | 0b11,
+            count: 0,
+        },
+    ];
+    assert_eq!(found, want);
+    let text = ppin_testing::report(&tool, &process, Format::Human);
+    assert!(text.contains("  2  accesses"), "{text}");
+}
+
+#[test]
+fn other_formats_are_refused() {
+    let refused = Memtrace::default().configure(&[("format", "csv")]);
+    assert!(refused.unwrap_err().contains("binary and text"));
 }

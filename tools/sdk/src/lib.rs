@@ -5,6 +5,8 @@
 //! - [`knobs`]: options that were given, checked against those declared;
 //! - [`report`]: results for people and for programs, from one place;
 //! - [`table`], [`number`], [`json`]: their parts;
+//! - [`mod@records`]: records that translated code has appended to a buffer;
+//! - [`output`]: a file that is written while the program runs;
 //! - [`log`]: events recorded by many threads, written in order;
 //! - [`cells`]: state by thread, or by anything else that is numbered;
 //! - [`tool`]: makes the crate an object that `ppin run -t PATH` loads.
@@ -22,7 +24,11 @@ pub mod json;
 pub mod knobs;
 pub mod log;
 pub mod number;
+pub mod output;
 pub mod plugin;
 pub mod prelude;
+pub mod records;
 pub mod report;
 pub mod table;
+
+pub use ppin_api::record;

@@ -138,9 +138,16 @@ impl Process {
     /// What the file at `path` holds, if it was opened.
     #[must_use]
     pub fn file(&self, path: &str) -> Option<String> {
+        let bytes = self.bytes(path)?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The same, as bytes.
+    #[must_use]
+    pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
         let state = self.state();
         let (_, bytes) = state.files.iter().find(|(name, _)| name == path)?;
-        Some(String::from_utf8_lossy(bytes).into_owned())
+        Some(bytes.clone())
     }
 
     pub(super) fn count_global(&self, thread: ThreadId, index: u32, amount: u64) {

@@ -5,15 +5,18 @@ use super::{Process, Sample};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::counters::Cells;
 use ppin_abi::optimize::Optimize;
-use ppin_abi::record::{ArgKind, CallArg, MAX_ARGS, X87_POINTER};
-use ppin_api::{AnyFunction, Call, Function, RoutineId, ThreadId, Tool};
+use ppin_abi::record::{ArgKind, BUFFER_APPEND, CallArg, MAX_ARGS, X87_POINTER};
+use ppin_api::{AnyFunction, BufferId, Call, Function, RoutineId, ThreadId, Tool};
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_relocator::{CountRow, Fragment};
 
 impl Process {
     /// Lets `tool` instrument the trace at the head of `sample`, and executes that
     /// once: conditional branches are not taken, no instruction faults. Counts come
-    /// before calls.
+    /// before calls and records. Each record is handed to the tool at once.
+    ///
+    /// # Panics
+    /// If the tool calls a routine that it does not have.
     pub fn run(&self, tool: &dyn Tool, sample: &Sample) {
         let fragment = translate(tool, sample);
         for row in &fragment.counts {
@@ -27,6 +30,11 @@ impl Process {
             let mut args = [0; MAX_ARGS];
             for (value, arg) in args.iter_mut().zip(&call.args) {
                 *value = argument(arg, sample, Self::base(sample.image));
+            }
+            if let Some(buffer) = buffer_of(call.routine) {
+                let record = record(tool, buffer, &args[..call.args.len()]);
+                tool.buffer_full(self, buffer, sample.thread, &record);
+                continue;
             }
             let routine = &tool.routines()[usize::from(call.routine)];
             match routine.function {
@@ -78,6 +86,23 @@ impl Process {
     }
 }
 
+/// The buffer that a call of `routine` appends to.
+fn buffer_of(routine: u16) -> Option<BufferId> {
+    let buffer = routine.checked_sub(BUFFER_APPEND)?;
+    (usize::from(buffer) < ppin_api::MAX_BUFFERS).then_some(BufferId(buffer))
+}
+
+/// A record with the fields `values`.
+fn record(tool: &dyn Tool, buffer: BufferId, values: &[u64]) -> Vec<u8> {
+    let declared = tool.buffers()[usize::from(buffer.0)];
+    let mut record = vec![0; declared.size as usize];
+    for (field, value) in declared.fields.iter().zip(values) {
+        let (at, len) = (field.offset as usize, field.bytes as usize);
+        record[at..at + len].copy_from_slice(&value.to_le_bytes()[..len]);
+    }
+    record
+}
+
 fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
     let image = Process::base(sample.image);
     let request = Request {
@@ -88,8 +113,10 @@ fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
         end: BytesEnd::Limit,
         max_source: None,
         sequences: &[],
-        // By records, which say what is called.
-        optimize: Optimize::ALL.without(Optimize::CALLS),
+        // By records, which say what is called and appended.
+        optimize: Optimize::ALL
+            .without(Optimize::CALLS)
+            .without(Optimize::BUFFERS),
     };
     compile(&request, tool)
 }

@@ -16,18 +16,21 @@
 //! gs:0x148  countdown       lookups of `near` that may fail before the VM is asked
 //! gs:0x150  arrival         where the thread has arrived last, other than by direct branches
 //! gs:0x158  arrival_before  the same, before the last return
+//! gs:0x160  positions[4]    where the next records of buffers go (buffers.rs)
 //! gs:0x180  returns[8192]   where translated calls expect to be returned to
 //! gs:0x10180 near[4096]     targets of indirect jumps and calls (Near)
 //! gs:0x20180 calls          what calls of analysis routines need (Calls)
 //! ```
 //! Tools' counters follow behind the engine's structure ([`crate::counters`]).
 
+use crate::buffers::{MAX_BUFFERS, POSITIONS};
 use crate::spills::SPILL_SLOTS;
 pub use crate::spills::Spill;
 use core::sync::atomic::AtomicU64;
 
-/// Counts changes of anything in this module, in [`crate::counters`] or in [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 8;
+/// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
+/// [`crate::record`].
+pub const LAYOUT_VERSION: u32 = 9;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -111,7 +114,8 @@ pub struct Area {
     pub arrival: u64,
     /// The arrival before the last return, which may yet fail.
     pub arrival_before: u64,
-    reserved: [u64; 4],
+    /// Where the next record of each buffer goes ([`crate::buffers`]).
+    pub positions: [u64; MAX_BUFFERS],
     /// Return cache: by the low 16 bits of the stack pointer, in bytes, the cache address behind
     /// the translated call that has put its return address there last. The app may have put
     /// another there since, so the code there compares. 0: none.
@@ -246,6 +250,7 @@ const _: () = {
     assert!(offset_of!(Area, near_countdown) == NEAR_COUNTDOWN as usize);
     assert!(offset_of!(Area, arrival) == ARRIVAL as usize);
     assert!(offset_of!(Area, arrival_before) == ARRIVAL_BEFORE as usize);
+    assert!(offset_of!(Area, positions) == POSITIONS as usize);
     assert!(offset_of!(Area, returns) == RETURNS as usize);
     assert!(offset_of!(Area, near) == NEAR as usize);
     assert!(size_of::<Near>() == 16);

@@ -2,7 +2,8 @@
 //!
 //! The launcher, the injected runtime, the compiler and the code that the
 //! compiler emits meet here: address types ([`addr`]), the per-thread area that
-//! emitted code reaches through `gs` ([`area`]) and the counters behind it ([`counters`]), the records that emitted stubs
+//! emitted code reaches through `gs` ([`area`]) and the counters
+//! behind it ([`counters`]), the buffers below it ([`buffers`]), the records that emitted stubs
 //! hand to the VM ([`record`]), the static context of a fragment ([`context`]),
 //! the boot block that the launcher leaves for the runtime ([`boot`]), the mechanisms of the
 //! compiler that can be switched off ([`optimize`]), headers of ELF files ([`elf`]), words for errors ([`errno`]), where registers lie that code has borrowed
@@ -15,6 +16,7 @@
 pub mod addr;
 pub mod area;
 pub mod boot;
+pub mod buffers;
 pub mod context;
 pub mod counters;
 pub mod elf;

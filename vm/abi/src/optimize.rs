@@ -11,13 +11,14 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 6] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 7] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
     ("indirect", Optimize::INDIRECT, "indirect jumps and calls look up their target in line"),
     ("calls", Optimize::CALLS, "analysis routines are called without entering the VM"),
     ("inline", Optimize::INLINE, "short analysis routines become a part of translated code"),
+    ("buffers", Optimize::BUFFERS, "records are appended to a tool's buffers in line"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -38,6 +39,9 @@ impl Optimize {
     pub const CALLS: Self = Self(1 << 4);
     /// Short analysis routines become a part of translated code, if they may be called from it.
     pub const INLINE: Self = Self(1 << 5);
+
+    /// Records are appended to buffers in line.
+    pub const BUFFERS: Self = Self(1 << 6);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

@@ -118,6 +118,14 @@ pub struct CallRec {
 /// Arguments: the image's address, the field's offset and its size in bytes.
 pub const X87_POINTER: u16 = u16::MAX;
 
+/// In [`CallRec::routine`], plus the number of a buffer: the buffer is full, and no register of a
+/// record has been read yet.
+pub const BUFFER_FULL: u16 = 0xfff0;
+
+/// In [`CallRec::routine`], plus the number of a buffer: append a record to it, whose fields are
+/// the arguments.
+pub const BUFFER_APPEND: u16 = 0xffe0;
+
 /// Arguments of an analysis call: the integer registers of the System V ABI.
 pub const MAX_ARGS: usize = 6;
 

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
+use ppin_abi::buffers;
 use ppin_abi::context::Context;
 use ppin_abi::spills::SpillSet;
 use ppin_relocator::{CountRow, PcRow, pc_flag};
@@ -23,6 +24,8 @@ pub struct Spot {
     pub repeatable: bool,
     /// Bytes from the stretch's start to the address.
     pub inside: u32,
+    /// Records of this instruction or of later ones have been stored already.
+    pub ahead: bool,
     /// The instruction begins a basic block on every path here.
     pub block_start: bool,
     /// Registers to be taken from the spill area.
@@ -35,6 +38,9 @@ pub struct Spot {
     pub context: Context,
     /// What makes the counts exact.
     pub corrections: Corrections,
+    /// What makes them count the records of the instruction itself: if it has been reached, and
+    /// raises a fault.
+    pub told: Corrections,
 }
 
 impl Spot {
@@ -47,12 +53,14 @@ impl Spot {
             boundary: true,
             repeatable: true,
             inside: 0,
+            ahead: false,
             block_start: true,
             spilled: SpillSet::NONE,
             flags_in_rax: false,
             own_stack: false,
             context: Context::CANONICAL,
             corrections: Vec::new(),
+            told: Vec::new(),
         }
     }
 
@@ -61,6 +69,7 @@ impl Spot {
     pub fn put_right(&self) -> Self {
         Self {
             corrections: Vec::new(),
+            told: Vec::new(),
             spilled: SpillSet::NONE,
             flags_in_rax: false,
             own_stack: false,
@@ -100,6 +109,7 @@ pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
         boundary,
         repeatable: boundary || has(pc_flag::REPEATABLE) || comparing,
         inside: offset - row.hot,
+        ahead: boundary && row.flags & pc_flag::AHEAD != 0,
         block_start: row.flags & pc_flag::BLOCK != 0,
         spilled: if boundary {
             SpillSet::NONE
@@ -110,6 +120,11 @@ pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
         own_stack: !boundary && row.flags & pc_flag::OWN_STACK != 0,
         context: maps.context,
         corrections: corrections(maps, offset, row.app),
+        told: if reached(&maps.rows[..after]) {
+            told(maps, row.app)
+        } else {
+            Vec::new()
+        },
     })
 }
 
@@ -127,6 +142,25 @@ pub fn corrections(maps: &Maps, offset: u32, app: u32) -> Corrections {
         }
     }
     result
+}
+
+/// Whether the instruction of the last of `rows` itself has begun, behind what was inserted; at the
+/// boundary of one whose records were stored before, it has.
+fn reached(rows: &[PcRow]) -> bool {
+    let app = rows.last().map(|row| row.app);
+    let mut own = rows.iter().rev().take_while(|row| Some(row.app) == app);
+    own.any(|row| row.flags & (pc_flag::INSTRUCTION | pc_flag::AHEAD) != 0)
+}
+
+/// Bytes of records of the instruction at `app`, to which [`corrections`] give none.
+fn told(maps: &Maps, app: u32) -> Corrections {
+    let of_buffer = |count: &&CountRow| {
+        let cell = u64::from(count.counter);
+        !count.image && buffers::of_cell(cell).is_some() && count.app == app
+    };
+    let counts = maps.counts.iter().filter(of_buffer);
+    let row = |count: &CountRow| (u64::from(count.counter), i64::from(count.amount));
+    counts.map(row).collect()
 }
 
 #[cfg(test)]

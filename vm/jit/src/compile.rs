@@ -89,7 +89,7 @@ fn translated(selection: &Selection) -> u32 {
 /// Lets the tool look at the trace.
 fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> Plan {
     let (ins, stretches) = (&selection.ins, &selection.stretches);
-    Plan::new(request, request.context, tool, ins, stretches)
+    Plan::new(request, request.context, tool, ins, Some(stretches))
 }
 
 fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, plan: &mut Plan) {
@@ -100,6 +100,9 @@ fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, pl
     for (index, ins) in selection.ins.iter().enumerate() {
         let id = InsId(index as u16);
         form.push(Op::Begin { ins: id, block });
+        if plan.is_ahead(id) {
+            form.push(Op::Ahead);
+        }
         block = matches!(ins.kind, Kind::CondJump | Kind::ShortJump) || ins.kind.is_call();
         if compares {
             compare(form, selection, index);

@@ -5,14 +5,18 @@ mod common;
 
 use common::capture::State;
 use common::machine::{CODE, DATA, Machine, Outcome, STACK, Side};
+use common::{Access, Mixed};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
-use ppin_api::Tool;
+use ppin_api::{Record, Tool};
+use ppin_jit::disasm::Line;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;
 
-const TOOLS: [&str; 5] = ["null", "counts", "opcodes", "calls", "routines"];
+const TOOLS: [&str; 7] = [
+    "null", "counts", "opcodes", "calls", "routines", "records", "accesses",
+];
 const ARITHMETIC: u64 = 0x8d5;
 
 /// Random registers; some point at data.
@@ -132,7 +136,45 @@ fn check_counts(machine: &Machine, native: &Outcome, side: &Side, tool: &dyn Too
     match tool.name() {
         "counts" => assert_eq!(side.global[0], executed as u64, "{code:02x?}"),
         "opcodes" => assert_eq!(side.image.iter().sum::<u64>(), executed as u64),
+        "records" => {
+            assert_eq!(side.global[0], executed as u64, "{code:02x?}");
+            // One that faults has its records, too.
+            let reached = executed + usize::from(side.fault);
+            let reached = &lines[..reached.min(lines.len())];
+            check_accesses(machine, side, reached, code);
+            check_mixed(side, reached, code);
+        }
+        "accesses" => {
+            let reached = executed + usize::from(side.fault);
+            check_accesses(machine, side, &lines[..reached.min(lines.len())], code);
+        }
         _ => {}
+    }
+}
+
+/// Records of the instructions `reached`, in their order.
+fn check_accesses(machine: &Machine, side: &Side, reached: &[Line], code: &[u8]) {
+    let [accesses, _] = &side.records;
+    let bytes = |at: u64| &code[(at - machine.app() - CODE) as usize..];
+    let operands = reached.iter().flat_map(|line| {
+        let count = common::operands(bytes(line.at));
+        std::iter::repeat_n(line.at, count)
+    });
+    let records = accesses.chunks_exact(Access::SIZE as usize);
+    let found: Vec<u64> = records.map(|r| Access::read(r).unwrap().pc).collect();
+    assert_eq!(found, operands.collect::<Vec<_>>(), "{code:02x?}");
+}
+
+fn check_mixed(side: &Side, reached: &[Line], code: &[u8]) {
+    let [_, mixed] = &side.records;
+    let records = mixed.chunks_exact(Mixed::SIZE as usize);
+    let records: Vec<Mixed> = records.map(|r| Mixed::read(r).unwrap()).collect();
+    assert_eq!(records.len(), reached.len().div_ceil(3), "{code:02x?}");
+    for (number, record) in records.iter().enumerate() {
+        let rest = (record.index, record.seven, record.long);
+        assert_eq!(rest, (3 * number as u16, 7, 0x0123_4567_89ab_cdef));
+        let next = reached[3 * number].at + reached[3 * number].bytes.len() as u64;
+        assert_eq!(record.next, next as u32);
     }
 }
 
@@ -187,6 +229,23 @@ fn verbatim() {
     lockstep(&[
         0xf3, 0x0f, 0x6f, 0x06, 0x66, 0x0f, 0xef, 0xc9, 0xf3, 0x0f, 0x7f, 0x07,
     ]); // movdqu both ways
+}
+
+#[test]
+fn records_that_are_stored_together() {
+    // push rbx; push rbp; sub rsp, 0x18; mov [rsp+8], rdi; mov rax, [rsi+rcx*8]; add rsp, 0x18; pop rbp; pop rbx; ret
+    lockstep(&[
+        0x53, 0x55, 0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0x7c, 0x24, 0x08, 0x48, 0x8b, 0x04, 0xce,
+        0x48, 0x83, 0xc4, 0x18, 0x5d, 0x5b, 0xc3,
+    ]);
+    // mov rax, [rdi]; mov [rsi], rax; mov rbx, [rax]; mov ecx, [rdx]; adc [rbx], ecx
+    lockstep(&[
+        0x48, 0x8b, 0x07, 0x48, 0x89, 0x06, 0x48, 0x8b, 0x18, 0x8b, 0x0a, 0x11, 0x0b,
+    ]);
+    // mov rax, [rdi]; mov [rdi+rax], r10; movsb; mov [rdi], al; pop [rsp+8]
+    lockstep(&[
+        0x48, 0x8b, 0x07, 0x4c, 0x89, 0x14, 0x07, 0xa4, 0x88, 0x07, 0x8f, 0x44, 0x24, 0x08,
+    ]);
 }
 
 #[test]

@@ -80,7 +80,9 @@ proptest! {
 
     #[test]
     fn fragments_are_sound((code, image, offset, context, unreadable) in input()) {
-        for tool in ["null", "counts", "opcodes", "calls", "both", "routines"] {
+        for tool in [
+            "null", "counts", "opcodes", "calls", "both", "routines", "records", "accesses",
+        ] {
             let request = Request {
                 pc: AppPc(image + offset),
                 image: ImageBase(image),

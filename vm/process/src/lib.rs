@@ -19,6 +19,7 @@
 extern crate alloc;
 
 pub mod app_code;
+pub mod buffers;
 pub mod config;
 pub mod counters;
 pub mod ended;

@@ -66,7 +66,7 @@ pub(crate) fn config() -> Config {
 
 /// Thread number `index`, with a process of its own. (Its memory is never freed.)
 pub(crate) fn thread(index: u32) -> &'static mut Thread {
-    let thread = Thread::create(index, counters::reserve(&NoTool, Optimize::ALL), [0; _])
+    let thread = Thread::create(index, counters::reserve(&NoTool, Optimize::ALL), 2, [0; _])
         .expect("there is memory");
     // SAFETY: just made, and known to no other code.
     let thread = unsafe { &mut *thread };

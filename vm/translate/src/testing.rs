@@ -315,7 +315,7 @@ fn entry(start: u64, writable: bool) -> MapEntry {
 }
 
 fn thread() -> &'static mut Thread {
-    let thread = Thread::create(0, 0, [0; _]).expect("there is memory");
+    let thread = Thread::create(0, 0, 0, [0; _]).expect("there is memory");
     // SAFETY: just made, and known to no other code.
     let thread = unsafe { &mut *thread };
     thread.begin_process(Process::new(Actions::DEFAULT));

@@ -1,5 +1,6 @@
 //! `ppin tool`: which tools there are, how they can be tuned, and how to begin one.
 
+mod memtrace_print;
 mod new;
 
 use crate::failure::{Failure, USAGE, failed};
@@ -17,6 +18,7 @@ pub fn tool(what: &What) -> Result<(), Failure> {
             let found = Found::by_word(name).map_err(|why| Failure::new(USAGE, why))?;
             print!("{}", doc(&found.card));
         }
+        What::MemtracePrint { file } => memtrace_print::print(file)?,
         What::New { name, sdk } => print!("{}", new::new(name, sdk.as_deref())?),
     }
     Ok(())

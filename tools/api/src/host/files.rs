@@ -35,4 +35,12 @@ pub trait Files {
     /// # Errors
     /// What the kernel said; the file then holds a part at most.
     fn append(&self, file: FileId, bytes: &[u8]) -> Result<(), FileError>;
+
+    /// Appends `parts` one behind the other, in one piece.
+    ///
+    /// # Errors
+    /// As [`Files::append`].
+    fn append_parts(&self, file: FileId, parts: &[&[u8]]) -> Result<(), FileError> {
+        self.append(file, &parts.concat())
+    }
 }

@@ -2,13 +2,15 @@
 
 use super::fitting;
 use super::sight::Sight;
+use crate::buffer::BufferId;
 use crate::insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
-use crate::insertions::{CallInsertion, CountInsertion, Value};
+use crate::insertions::{AppendInsertion, CallInsertion, CountInsertion, Value};
 use crate::opcode::Opcode;
 use crate::operand::MemoryOperand;
 use crate::source::Category;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
+use ppin_abi::record::MAX_ARGS;
 
 /// An instruction of a trace: what it is, and the place to insert at.
 #[derive(Clone, Copy)]
@@ -165,6 +167,32 @@ impl<'t> Ins<'t> {
             anywhere,
             routine,
             args,
+        });
+        Ok(())
+    }
+
+    /// Appends a record to a buffer of the thread. `args` are its fields, in their order; of a value
+    /// that is too long for its field the low bytes are kept. Records of one thread lie in the order
+    /// of execution; an instruction that faults has its record, and one more if it is tried again.
+    ///
+    /// # Errors
+    /// What cannot be granted; then nothing was inserted.
+    pub fn append(&self, point: IPoint, buffer: BufferId, args: &[Arg]) -> Result<(), Refused> {
+        let after = self.is_after(point)?;
+        let declared = self.sight.limits.buffers.get(usize::from(buffer.0));
+        let declared = declared.ok_or(Refused::Buffer)?;
+        if args.len() != declared.fields.len() || args.len() > MAX_ARGS {
+            return Err(Refused::Fields);
+        }
+        let values = args.iter().map(|&arg| self.value(arg, after));
+        let fields = declared.fields.iter().copied().zip(values);
+        let fields = fields.map(|(field, value)| Ok((field, value?)));
+        self.sight.append(AppendInsertion {
+            ins: self.index as u32,
+            after,
+            buffer,
+            size: declared.size,
+            fields: fields.collect::<Result<_, _>>()?,
         });
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! What all views of one trace share: its source, and what has been inserted.
 
-use crate::insertions::{CallInsertion, CountInsertion, Insertions};
+use crate::buffer::Buffer;
+use crate::insertions::{AppendInsertion, CallInsertion, CountInsertion, Insertions};
 use crate::routine::Routine;
 use crate::source::Source;
 use crate::state::State;
@@ -21,6 +22,8 @@ pub struct Limits {
     pub routines: &'static [Routine],
     /// States.
     pub states: &'static [State],
+    /// Buffers.
+    pub buffers: &'static [Buffer],
 }
 
 impl Limits {
@@ -32,6 +35,7 @@ impl Limits {
             image_counters: tool.image_counters(),
             routines: tool.routines(),
             states: tool.states().get(..MAX_STATES).unwrap_or(tool.states()),
+            buffers: tool.buffers(),
         }
     }
 }
@@ -70,6 +74,10 @@ impl<'a> Sight<'a> {
         self.inserted.borrow_mut().calls.push(call);
     }
 
+    pub fn append(&self, append: AppendInsertion) {
+        self.inserted.borrow_mut().appends.push(append);
+    }
+
     pub fn insert(&self, all: Insertions) {
         let mut inserted = self.inserted.borrow_mut();
         if inserted.is_empty() {
@@ -77,6 +85,7 @@ impl<'a> Sight<'a> {
         } else {
             inserted.counts.extend(all.counts);
             inserted.calls.extend(all.calls);
+            inserted.appends.extend(all.appends);
         }
     }
 

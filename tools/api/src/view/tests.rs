@@ -26,6 +26,7 @@ const LIMITS: Limits = Limits {
         State::of::<u64>("other"),
         State::of::<i8>("small"),
     ],
+    buffers: &[],
 };
 
 extern "C" fn two(_: u64, _: u64, _: u64, _: u64, _: usize, _: i64) {}

@@ -2,9 +2,9 @@
 
 use super::host::Remote;
 use super::open::tool;
-use crate::table::{self, Host, ImageRow, Text, This};
+use crate::table::{self, Host, ImageRow, Slice, Text, This};
 use core::fmt;
-use ppin_api::{Format, ImageBase, ImageId, ImageInfo, Report, ThreadId, Tool};
+use ppin_api::{BufferId, Format, ImageBase, ImageId, ImageInfo, Report, ThreadId, Tool};
 
 pub extern "C" fn start<T: Tool>(this: This, host: Host<'_>) {
     tool::<T>(this).start(&Remote(host));
@@ -28,6 +28,17 @@ pub extern "C" fn image_unload<T: Tool>(this: This, host: Host<'_>, image: &Imag
 
 pub extern "C" fn fork_child<T: Tool>(this: This, host: Host<'_>) {
     tool::<T>(this).fork_child(&Remote(host));
+}
+
+pub extern "C" fn buffer_full<T: Tool>(
+    this: This,
+    host: Host<'_>,
+    buffer: u16,
+    thread: u32,
+    records: Slice<'_, u8>,
+) {
+    let (buffer, thread) = (BufferId(buffer), ThreadId(thread));
+    tool::<T>(this).buffer_full(&Remote(host), buffer, thread, records.get());
 }
 
 pub extern "C" fn fini<T: Tool>(this: This, host: Host<'_>, report: &table::Report) {

@@ -1,10 +1,10 @@
 //! What a tool inserts.
 
 use crate::address::address_row;
-use crate::table::{CallRow, CountRow, Inserter, Slice, ValueRow, value};
+use crate::table::{AppendRow, CallRow, CountRow, Inserter, PartRow, Slice, ValueRow, value};
 use alloc::vec::Vec;
 use ppin_api::Counter;
-use ppin_api::compiler::{CallInsertion, CountInsertion, Insertions, Value};
+use ppin_api::compiler::{AppendInsertion, CallInsertion, CountInsertion, Insertions, Value};
 
 /// Passes all of it on.
 pub fn give(all: &Insertions, to: &Inserter) {
@@ -14,6 +14,26 @@ pub fn give(all: &Insertions, to: &Inserter) {
     for call in &all.calls {
         give_call(call, to);
     }
+    for record in &all.appends {
+        give_record(record, to);
+    }
+}
+
+fn give_record(record: &AppendInsertion, to: &Inserter) {
+    let parts = record.fields.iter().enumerate();
+    let fields: Vec<_> = parts
+        .map(|(n, (_, value))| PartRow {
+            field: n as u32,
+            value: value_row(value),
+        })
+        .collect();
+    let row = AppendRow {
+        ins: record.ins,
+        buffer: record.buffer.0,
+        after: record.after,
+        fields: Slice::new(&fields),
+    };
+    (to.append)(to.this, &row);
 }
 
 fn count_row(count: &CountInsertion) -> CountRow {

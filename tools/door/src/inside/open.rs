@@ -3,13 +3,13 @@
 
 use super::{callbacks, code, heap, host, insertion, state};
 use crate::table::{
-    Code, Door, Each, Functions, Host, Inserter, KnobRow, Pair, RoutineRow, Services, Slice, Text,
-    This, parameter,
+    BufferRow, Code, Door, Each, FieldRow, Functions, Host, Inserter, KnobRow, Pair, RoutineRow,
+    Services, Slice, Text, This, parameter,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use ppin_api::compiler::{Limits, OPCODE_NAMES};
-use ppin_api::{About, Call, Parameter, Routine, RoutineId, Tool, Trace};
+use ppin_api::{About, Call, Field, Parameter, Routine, RoutineId, Tool, Trace};
 use ppin_plugin::door;
 
 impl Door {
@@ -38,6 +38,8 @@ const fn functions<T: Tool + Default>() -> Functions {
         image_counters: image_counters::<T>,
         routines: routines::<T>,
         states: state::functions::<T>(),
+        buffers: buffers::<T>,
+        buffer_full: callbacks::buffer_full::<T>,
         instrument: instrument::<T>,
         analyse: analyse::<T>,
         start: callbacks::start::<T>,
@@ -90,6 +92,22 @@ extern "C" fn image_counters<T: Tool>(this: This) -> u32 {
 extern "C" fn routines<T: Tool>(this: This, each: Each<RoutineRow>) {
     let routines = tool::<T>(this).routines();
     routines.iter().for_each(|one| each.give(&routine_row(one)));
+}
+
+extern "C" fn buffers<T: Tool>(this: This, each: Each<BufferRow<'static>>) {
+    let row = |field: &Field| FieldRow {
+        name: Text::of(field.name),
+        offset: field.offset,
+        bytes: field.bytes,
+    };
+    for buffer in tool::<T>(this).buffers() {
+        let fields: Vec<_> = buffer.fields.iter().map(row).collect();
+        each.give(&BufferRow {
+            name: Text::of(buffer.name),
+            size: buffer.size,
+            fields: Slice::new(&fields),
+        });
+    }
 }
 
 fn routine_row(routine: &Routine) -> RoutineRow {

@@ -2,9 +2,11 @@
 #![allow(unsafe_code)]
 
 use crate::address::address;
-use crate::table::{CallRow, CountRow, Inserter, This, ValueRow, value};
-use ppin_api::compiler::{CallInsertion, CountInsertion, Insertions, Limits, Value};
-use ppin_api::{Call, Counter, ImageOff, MAX_AMOUNT, Reg, RoutineId, StateId};
+use crate::table::{AppendRow, CallRow, CountRow, Inserter, PartRow, This, ValueRow, value};
+use ppin_api::compiler::{
+    AppendInsertion, CallInsertion, CountInsertion, Insertions, Limits, Value,
+};
+use ppin_api::{BufferId, Call, Counter, ImageOff, MAX_AMOUNT, Reg, RoutineId, StateId};
 
 /// Most arguments of a call.
 const MAX_ARGS: usize = Call::MAX_ARGS;
@@ -35,6 +37,7 @@ impl Taken {
             this: core::ptr::from_mut(self).cast(),
             count,
             call,
+            append,
         }
     }
 
@@ -76,6 +79,26 @@ impl Taken {
         Some(())
     }
 
+    fn append(&mut self, row: &AppendRow<'_>) -> Option<()> {
+        let buffer = self.limits.buffers.get(usize::from(row.buffer))?;
+        let part = |part: &PartRow| {
+            let field = buffer.fields.get(part.field as usize)?;
+            Some((*field, self.argument(&part.value)?))
+        };
+        let parts = row.fields.get();
+        let record = AppendInsertion {
+            ins: self
+                .ins(row.ins)
+                .filter(|_| parts.len() == buffer.fields.len())?,
+            after: row.after,
+            buffer: BufferId(row.buffer),
+            size: buffer.size,
+            fields: parts.iter().map(part).collect::<Option<_>>()?,
+        };
+        self.all.appends.push(record);
+        Some(())
+    }
+
     fn argument(&self, row: &ValueRow) -> Option<Value> {
         Some(match row.kind {
             value::CONST => Value::Const(row.number),
@@ -109,4 +132,9 @@ extern "C" fn count(this: This, row: &CountRow) {
 extern "C" fn call(this: This, row: &CallRow<'_>) {
     let taken = of(this);
     taken.refused |= taken.call(row).is_none();
+}
+
+extern "C" fn append(this: This, row: &AppendRow<'_>) {
+    let taken = of(this);
+    taken.refused |= taken.append(row).is_none();
 }

@@ -8,11 +8,13 @@
 //! insertion  what it inserts
 //! host       the services that it is offered
 //! routine    its analysis routines
+//! buffer     its buffers for records
 //! state      its states, and their copies
 //! services   memory
 //! ```
 
 mod about;
+mod buffer;
 mod code;
 mod host;
 mod insertion;

@@ -3,13 +3,14 @@
 
 use super::insertion::Taken;
 use super::pieces::Pieces;
-use super::{about, code, host, routine, state};
+use super::{about, buffer, code, host, routine, state};
 use crate::table::{Door, Each, Functions, Pair, RoutineRow, Services, Slice, Text, This};
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_api::compiler::{CodeBytes, Limits};
 use ppin_api::{
-    About, Call, Host, ImageInfo, Report, Routine, RoutineId, State, ThreadId, Tool, Trace,
+    About, Buffer, BufferId, Call, Host, ImageInfo, Report, Routine, RoutineId, State, ThreadId,
+    Tool, Trace,
 };
 use ppin_plugin::{Card, Object, Rights};
 
@@ -21,6 +22,7 @@ pub struct Plugged {
     this: This,
     routines: &'static [Routine],
     states: &'static [State],
+    buffers: &'static [Buffer],
     pieces: Pieces,
 }
 
@@ -64,6 +66,7 @@ impl Plugged {
             functions,
             routines: &[],
             states: &[],
+            buffers: &[],
             pieces,
         };
         tool.learn_declared();
@@ -78,6 +81,7 @@ impl Plugged {
         (self.functions.routines)(self.this, Each::new(&mut take));
         self.routines = all.leak();
         self.states = state::states(self.this, self.functions.states);
+        self.buffers = buffer::buffers(self.this, &self.functions);
     }
 }
 
@@ -141,6 +145,15 @@ impl Tool for Plugged {
 
     fn states(&self) -> &'static [State] {
         self.states
+    }
+
+    fn buffers(&self) -> &'static [Buffer] {
+        self.buffers
+    }
+
+    fn buffer_full(&self, host: &dyn Host, buffer: BufferId, thread: ThreadId, records: &[u8]) {
+        let (records, host) = (Slice::new(records), host::host(&host));
+        (self.functions.buffer_full)(self.this, host, buffer.0, thread.0, records);
     }
 
     fn analyse(&self, routine: RoutineId, call: &Call<'_>) {

@@ -5,7 +5,8 @@
 //! its sum in `several.rs`, and one more `VERSION`. The end of [`Functions`] is the end of the door.
 
 use super::{
-    Code, Each, Host, ImageRow, Inserter, Report, Row, Services, Slice, StateFunctions, Text, This,
+    BufferRow, Code, Each, Host, ImageRow, Inserter, Report, Row, Services, Slice, StateFunctions,
+    Text, This,
 };
 use core::mem::offset_of;
 use ppin_api::{Call, Knob};
@@ -109,6 +110,11 @@ pub struct Functions {
     pub routines: extern "C" fn(this: This, each: Each<RoutineRow>),
     /// `states`.
     pub states: StateFunctions,
+    /// `buffers`, in order.
+    pub buffers: extern "C" fn(this: This, each: Each<BufferRow<'static>>),
+    /// `buffer_full`.
+    pub buffer_full:
+        extern "C" fn(this: This, host: Host<'_>, buffer: u16, thread: u32, records: Slice<'_, u8>),
     /// `instrument`.
     pub instrument: extern "C" fn(this: This, code: &Code, to: &Inserter),
     /// Runs a routine with these arguments.

@@ -1,6 +1,6 @@
 //! What a tool inserts.
 
-use super::{AddressRow, Slice, This};
+use super::{AddressRow, AppendRow, Slice, This};
 
 /// Takes what was granted, in order.
 #[derive(Clone, Copy, Debug)]
@@ -12,6 +12,8 @@ pub struct Inserter {
     pub count: extern "C" fn(this: This, row: &CountRow),
     /// A call.
     pub call: extern "C" fn(this: This, row: &CallRow<'_>),
+    /// A record.
+    pub append: extern "C" fn(this: This, row: &AppendRow<'_>),
 }
 
 /// A count.

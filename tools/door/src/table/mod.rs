@@ -2,6 +2,7 @@
 //!
 //! The `this` of a function is the `this` of its table; see the crate for what holds of pointers.
 
+mod buffer;
 mod code;
 mod door;
 mod host;
@@ -11,6 +12,7 @@ mod services;
 mod slice;
 mod state;
 
+pub use buffer::{AppendRow, BufferRow, FieldRow, PartRow};
 pub use code::{AddressRow, Code, InsRow, NO_REGISTER, OperandRow};
 pub use door::{Door, Functions, KnobRow, Pair, RoutineRow, knob_rows, parameter};
 pub use host::{Host, HostFunctions, ImageRow, ThreadRow};

@@ -16,6 +16,7 @@ use ppin_codecache::unit::{Databases, Library};
 use ppin_os::file::File;
 use ppin_os::{budget, mem, place, proc, processor, report, segment, signals, time};
 use ppin_persist::ToolIdentity;
+use ppin_process::buffers;
 use ppin_process::config::Config;
 use ppin_process::counters;
 use ppin_process::gate::{self, Lookups};
@@ -121,7 +122,7 @@ fn first_thread(
     tool: &dyn Tool,
 ) -> &'static mut Thread {
     let counters = counters::reserve(tool, config.optimize);
-    let thread = Thread::create(0, counters, entries(config))
+    let thread = Thread::create(0, counters, buffers::count(tool), entries(config))
         .unwrap_or_else(|e| report::give_up(format_args!("no memory for the first thread ({e})")));
     // SAFETY: just made, and known to no other code.
     let thread = unsafe { &mut *thread };

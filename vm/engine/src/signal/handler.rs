@@ -8,7 +8,7 @@ use crate::check::sample;
 use crate::life::leave;
 use ppin_abi::boot::flag;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_os::{Errno, c, peek};
+use ppin_os::{Errno, c, peek, userfault};
 use ppin_process::gate::{self, Place, vmcall};
 use ppin_process::hints::Hint;
 use ppin_process::signal::native::Native;
@@ -98,6 +98,10 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
 fn may_stop_at(thread: &Thread, spot: &translate::Spot) -> bool {
     let lockstep = || vm::lock().config().flags & flag::LOCKSTEP != 0;
     let stepped = || thread.signals.trap_flag.traps() || lockstep();
+    if spot.ahead && !userfault::is_on() {
+        // (Soon there is a boundary at which the thread can go on as if nothing had happened.)
+        return false;
+    }
     spot.boundary || spot.repeatable && !stepped()
 }
 
@@ -318,6 +322,8 @@ fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCo
         // (A trap is reported after its instruction.)
         spot.pc = spot.pc.wrapping_add(u64::from(spot.inside) + 1);
     }
+    let told = core::mem::take(&mut spot.told);
+    spot.corrections.extend(told);
     let mut info = *info;
     if info.rest[0] == pc && addressed(signal, info.code) {
         info.rest[0] = spot.pc.0;

@@ -7,6 +7,7 @@
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
+use ppin_process::buffers;
 use ppin_process::thread::Thread;
 use ppin_process::translate::{self, Maps, Spot};
 use ppin_process::vm::Vm;
@@ -22,9 +23,13 @@ pub(crate) struct Inside {
 
 impl Inside {
     /// The boundary of the app instruction at `pc` in the fragment that holds cache
-    /// address `code`, if that may still run.
+    /// address `code`, if that may still run. Records that were stored before it may be lost by
+    /// now.
     #[must_use]
-    pub(crate) fn find(vm: &Vm, code: u64, pc: AppPc) -> Option<Self> {
+    pub(crate) fn find(vm: &Vm, thread: &Thread, code: u64, pc: AppPc) -> Option<Self> {
+        if !buffers::have_room(thread) {
+            return None;
+        }
         if vm.config().flags & flag::LOCKSTEP != 0 {
             return None;
         }
@@ -33,7 +38,7 @@ impl Inside {
             return None;
         }
         let maps = vm.code().running_maps(code)?;
-        let row = boundary(&maps, pc)?;
+        let row = boundary(&maps, pc).filter(|row| row.flags & pc_flag::AHEAD == 0)?;
         let mut ahead = translate::corrections(&maps, row.hot, row.app);
         for (_, amount) in &mut ahead {
             *amount = -*amount;

@@ -73,7 +73,7 @@ fn at_boundary(thread: &mut Thread, context: &mut UContext, spot: &Spot) {
     if flag.traps() && !standing {
         thread.signals.stepping = false;
         trap(thread, context, spot);
-    } else if thread.signals.stepping {
+    } else if thread.signals.stepping && !spot.ahead {
         stop(thread, context);
         deliver_waiting(thread, context, spot);
     } else {

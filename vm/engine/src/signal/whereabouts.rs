@@ -1,5 +1,6 @@
 //! Where a thread is, for a signal.
 
+use alloc::vec::Vec;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
@@ -60,10 +61,12 @@ pub(crate) fn gate_spot(thread: &Thread, done: bool) -> Spot {
         boundary: true,
         repeatable: true,
         inside: 0,
+        ahead: false,
         block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
         spilled: SpillSet::NONE,
         flags_in_rax: false,
         own_stack: false,
+        told: Vec::new(),
         context: Context(rec.context),
         // (The call has been counted already; if it is made again, it is counted again.)
         corrections: resume

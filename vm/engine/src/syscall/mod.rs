@@ -134,7 +134,7 @@ fn again(thread: &mut Thread, resume: u64, pc: AppPc) -> CachePc {
     if let Some(spot) = &spot {
         translate::correct(thread, &spot.corrections);
     }
-    if let Some(inside) = Inside::find(&vm, resume, pc) {
+    if let Some(inside) = Inside::find(&vm, thread, resume, pc) {
         return inside.enter(thread);
     }
     let ctx = spot.map(|s| deliver::continuation(&vm, &s));

@@ -245,7 +245,7 @@ fn back_to(thread: &mut Thread, frame: u64, pc: AppPc) -> CachePc {
     let interrupted = thread.signals.recall(frame).filter(|i| i.pc == pc.0);
     let mut vm = vm::lock();
     if let Some(i) = interrupted.filter(|_| !thread.signals.trap_flag.traps())
-        && let Some(inside) = Inside::find(&vm, i.code, pc)
+        && let Some(inside) = Inside::find(&vm, thread, i.code, pc)
     {
         return inside.enter(thread);
     }

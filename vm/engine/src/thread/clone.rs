@@ -10,12 +10,12 @@ use crate::syscall::pages;
 use alloc::vec::Vec;
 use ppin_abi::boot::flag;
 use ppin_os::{Errno, Permit, c, filter, heap, lock, mem, peek, proc, signals, userfault};
-use ppin_process::counters;
 use ppin_process::gate::vmcall;
 use ppin_process::signal::held::Held;
 use ppin_process::signal::{HOLD_ALL, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::{Thread, reg};
 use ppin_process::vm::{self, Vm};
+use ppin_process::{buffers, counters};
 use ppin_translate::hints;
 
 /// A request in the form of clone3(2); requests of other calls are converted to it.
@@ -231,6 +231,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     crate::syscall::locked::forked();
     vm.code_mut().seal();
     counters::reset(&mut vm, thread);
+    buffers::forget(thread);
     let tool = vm.tool();
     drop(vm);
     tool.fork_child(&crate::tools::host::EngineHost);
@@ -255,9 +256,9 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
         return Errno::ENOMEM.raw();
     };
     // SAFETY: just created; the child does not run yet.
-    let (base, top) = unsafe { ((*child).map.0 + mem::PAGE, (*child).vm_sp) };
+    let stack = unsafe { (*child).vm_stack() };
     let vfork = request.flag(c::CLONE_VFORK);
-    let (nr, args) = kernel_call(request, Some((base, top - base)));
+    let (nr, args) = kernel_call(request, Some(stack));
     // The child begins with its parent's gs and without a signal stack: it must get no signal, not
     // even one with the number of a fault, before it has its own.
     let before = signals::set_mask(HOLD_FAULTS_TOO);
@@ -281,6 +282,7 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let child = Thread::create(
         index,
         counters::reserve(vm.tool(), vm.config().optimize),
+        buffers::count(vm.tool()),
         parent.area.entry,
     )
     .ok()?;
@@ -351,6 +353,7 @@ unsafe fn free(child: *mut Thread) {
     // SAFETY: the mapping still exists, and no other code uses it.
     let c = unsafe { &mut *child };
     c.finish_exec();
+    crate::tools::buffers::of_thread(c);
     let tool = vm::lock().tool();
     tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();

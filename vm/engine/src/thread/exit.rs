@@ -3,6 +3,7 @@
 use crate::life::end;
 use crate::life::leave::gather;
 use crate::syscall::outcome::Outcome;
+use crate::tools::buffers;
 use ppin_api::ThreadId;
 use ppin_os::{Kernel, Permit, c, proc, signals};
 use ppin_process::gate::table;
@@ -19,6 +20,7 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
         let vm = vm::lock();
         (vm.threads().len() == 1, vm.tool())
     };
+    buffers::of_thread(thread);
     tool.thread_fini(&crate::tools::host::EngineHost, ThreadId(thread.index));
     if last {
         end::of_process(&mut vm::lock());

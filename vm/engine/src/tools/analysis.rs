@@ -1,13 +1,19 @@
 //! Calls analysis routines with the arguments that a `CallRec` describes, computed from the app's
 //! registers.
 
+use crate::tools::buffers;
 use crate::tools::host::EngineHost;
 use ppin_abi::addr::{ImageBase, ImageOff};
-use ppin_abi::record::{ArgKind, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER};
+use ppin_abi::record::{
+    ArgKind, BUFFER_APPEND, BUFFER_FULL, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER,
+};
 use ppin_api::{AnyFunction, Call, RoutineId};
 use ppin_os::segment;
 use ppin_process::thread::{Thread, reg};
 use ppin_process::vm;
+
+/// What tells the numbers of the engine's own routines for buffers from each other.
+const BUFFER_BITS: u16 = !0xf;
 
 /// Called by the bridge on the VM stack; returns the cache address to go on at.
 pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
@@ -27,8 +33,13 @@ pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
         // SAFETY: the arguments follow the record.
         *value = argument(thread, base, unsafe { &*(at as *const CallArg) });
     }
+    let buffer = rec.routine & !BUFFER_BITS;
     if rec.routine == X87_POINTER {
         ppin_process::x87::correct(args[0].wrapping_add(args[1]), args[2]);
+    } else if rec.routine & BUFFER_BITS == BUFFER_FULL {
+        buffers::full(thread, buffer);
+    } else if rec.routine & BUFFER_BITS == BUFFER_APPEND {
+        buffers::append_record(thread, buffer, &args[..usize::from(rec.args)]);
     } else if let Some(routine) = tool.routines().get(usize::from(rec.routine)) {
         match routine.function {
             // SAFETY: a routine of the tool, with arguments that fit.

@@ -100,12 +100,16 @@ impl Files for EngineHost {
     }
 
     fn append(&self, file: FileId, bytes: &[u8]) -> Result<(), FileError> {
+        self.append_parts(file, &[bytes])
+    }
+
+    fn append_parts(&self, file: FileId, parts: &[&[u8]]) -> Result<(), FileError> {
         let path = OPENED
             .lock()
             .get(file.0 as usize)
             .cloned()
             .ok_or(FileError(Errno::EBADF.0))?;
-        outlet::append(&path, bytes).map_err(|e| FileError(e.0))
+        outlet::append_parts(&path, parts).map_err(|e| FileError(e.0))
     }
 }
 

@@ -5,12 +5,14 @@
 //! load       the tools' objects, from their files into memory
 //! report     the tool's report and the statistics at the end
 //! analysis   calls analysis routines from translated code
+//! buffers    hands records of buffers to the tool
 //! bridge     from translated code to analysis, in assembly
 //! routines   where translated code enters plain routines by itself
 //! ```
 
 pub(crate) mod analysis;
 pub(crate) mod bridge;
+pub(crate) mod buffers;
 pub(crate) mod host;
 pub(crate) mod load;
 pub(crate) mod report;

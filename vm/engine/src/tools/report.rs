@@ -1,5 +1,6 @@
 //! The tool's report and the statistics, at the end of a process.
 
+use super::buffers;
 use super::host::EngineHost;
 use alloc::string::String;
 use core::fmt;
@@ -44,6 +45,7 @@ pub(crate) fn tool_report(locked: &mut Locked) {
         text: String::new(),
         format,
     };
+    buffers::of_all(locked);
     locked.unlocked(|| tool.fini(&EngineHost, &mut report));
     if !report.text.is_empty() {
         outlet::deliver("the report", &output, &report.text);
@@ -55,10 +57,11 @@ pub(crate) fn write_stats(vm: &Vm) {
     if vm.config().flags & flag::STATS == 0 {
         return;
     }
+    let buffers = ppin_abi::buffers::bytes(ppin_process::buffers::count(vm.tool()));
+    let memory = [counters::cells(vm).bytes(), buffers];
     outlet::deliver(
         "the statistics",
         &vm.config().stats,
-        &vm.stats()
-            .line(vm.config(), &program(), vm.code(), counters::cells(vm)),
+        &vm.stats().line(vm.config(), &program(), vm.code(), memory),
     );
 }

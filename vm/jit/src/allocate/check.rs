@@ -138,10 +138,16 @@ impl Checker<'_> {
                 self.returning = match self.form.records[usize::from(record.0)] {
                     Record::Trap { trap, .. } => trap == Trap::RseqStore,
                     Record::Syscall { .. } => false,
-                    Record::Call { .. } => true,
+                    Record::Call { .. } | Record::Full { .. } => true,
                 };
             }
             Op::Jump { entry } => self.jump(entry)?,
+            Op::Again { .. } => self.state.registers_in_place()?,
+            Op::JumpAgain { temps } => {
+                self.jump(Entry::Bridge)?;
+                self.gone(temps)?;
+                self.reached = false;
+            }
             _ => self.flags_and_exits(op)?,
         }
         Ok(())
@@ -162,6 +168,10 @@ impl Checker<'_> {
                     state.set(register, Value::Unknown);
                 }
                 state.lost_flags = effects::ARITHMETIC;
+            }
+            Op::IfByte { to, .. } => {
+                state.lost_flags = effects::ARITHMETIC;
+                self.arriving.push((to, state.clone()));
             }
             Op::SaveFlags { to } => {
                 let register = self.allocation.register(to);

@@ -83,7 +83,9 @@ pub(crate) fn allocate(form: &Form) -> Allocation {
     for (at, op) in form.ops.iter().enumerate() {
         match *op {
             Op::Take { temps } | Op::Returned { temps } => allocator.take(at, temps),
-            Op::Give { temps } | Op::Gone { temps } => allocator.release(temps),
+            Op::Give { temps } | Op::Gone { temps } | Op::JumpAgain { temps } => {
+                allocator.release(temps);
+            }
             Op::Label { live, .. } => allocator.arrive(live),
             _ => {}
         }

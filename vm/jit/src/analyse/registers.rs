@@ -6,7 +6,8 @@
 
 use crate::decode::{Ins, Kind};
 use crate::form::{Gpr, RegSet};
-use iced_x86::{Code, OpKind, Register};
+use alloc::vec::Vec;
+use iced_x86::{Code, InstructionInfoFactory, OpAccess, OpKind, Register};
 
 /// Registers that `ins` overwrites as a whole without having read them, if it cannot fault.
 /// Those that are found without much work: moves between registers, constants, addresses.
@@ -41,6 +42,70 @@ pub(crate) fn overwritten(ins: &Ins) -> RegSet {
     } else {
         RegSet::of(&[target])
     }
+}
+
+/// Registers that an instruction touches.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Touched {
+    pub read: RegSet,
+    pub written: RegSet,
+}
+
+/// Registers that each instruction touches.
+pub(crate) fn touched(ins: &[Ins]) -> Vec<Touched> {
+    let mut factory = InstructionInfoFactory::new();
+    let mut of = |ins: &Ins| {
+        let mut touched = Touched::default();
+        for used in factory.info(&ins.raw).used_registers() {
+            let Some(register) = Gpr::holding(used.register()) else {
+                continue;
+            };
+            let (read, written) = match used.access() {
+                OpAccess::None | OpAccess::NoMemAccess => (false, false),
+                OpAccess::Read | OpAccess::CondRead => (true, false),
+                OpAccess::Write => (false, true),
+                _ => (true, true),
+            };
+            if read {
+                touched.read = touched.read.with(register);
+            }
+            if written {
+                touched.written = touched.written.with(register);
+            }
+        }
+        touched
+    };
+    ins.iter().map(&mut of).collect()
+}
+
+/// Two registers besides `named`: those that are read last from instruction `at` on. Where memory
+/// behind `gs` is not renamed, a register comes back late.
+pub(crate) fn farthest(touched: &[Touched], at: usize, named: RegSet) -> RegSet {
+    // Of two that are equally far, the one that compiled code uses less.
+    const ORDER: [u8; 15] = [11, 10, 9, 8, 6, 7, 2, 1, 0, 15, 14, 13, 12, 5, 3];
+    let distance = |register: Gpr| {
+        let mut later = touched[at..].iter();
+        later.position(|touched| touched.read.contains(register))
+    };
+    let mut best: [Option<(usize, Gpr)>; 2] = [None; 2];
+    for register in ORDER.map(Gpr::new) {
+        if named.contains(register) {
+            continue;
+        }
+        let mut candidate = Some((distance(register).unwrap_or(usize::MAX), register));
+        for place in &mut best {
+            let farther = match (*place, candidate) {
+                (Some((there, _)), Some((here, _))) => here > there,
+                (None, _) => true,
+                (_, None) => false,
+            };
+            if farther {
+                core::mem::swap(place, &mut candidate);
+            }
+        }
+    }
+    let chosen = best.into_iter().flatten();
+    chosen.fold(RegSet::NONE, |set, (_, register)| set.with(register))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn goto_far(&mut self, to: Label) {
-        self.near(0xe9, to);
+        self.near(&[0xe9], to);
     }
 
     pub(super) fn goto_back(&mut self, to: Label) {
@@ -36,11 +36,12 @@ impl Writer<'_> {
     }
 
     pub(super) fn call_over(&mut self, to: Label) {
-        self.near(0xe8, to);
+        self.near(&[0xe8], to);
     }
 
-    fn near(&mut self, opcode: u8, to: Label) {
-        self.emitter.hot.bytes(&[opcode]);
+    /// A branch of `opcode` and 32 bits.
+    pub(super) fn near(&mut self, opcode: &[u8], to: Label) {
+        self.emitter.hot.bytes(opcode);
         self.emitter.hot.push_i32(0);
         self.branch(to, Reach::Relocated);
     }

@@ -91,9 +91,10 @@ impl Code {
 
     fn operand(&mut self, reg: u8, memory: Memory) {
         let low = |register: Gpr| register.number() & 7;
+        let scale = memory.scale << 6;
         let Some(base) = memory.base else {
             self.push(reg << 3 | SIB);
-            self.push(memory.scale << 6 | memory.index.map_or(SIB, low) << 3 | NONE);
+            self.push(scale | memory.index.map_or(SIB, low) << 3 | NONE);
             return self.displacement(memory.disp);
         };
         let short = i8::try_from(memory.disp).ok();
@@ -106,7 +107,7 @@ impl Code {
         let field = if sib { SIB } else { low(base) };
         self.push(mode << 6 | reg << 3 | field);
         if sib {
-            self.push(memory.scale << 6 | memory.index.map_or(SIB, low) << 3 | low(base));
+            self.push(scale | memory.index.map_or(SIB, low) << 3 | low(base));
         }
         match (mode, short) {
             (0, _) => {}
@@ -150,6 +151,52 @@ impl Asm {
         let sib = SIB << 3 | NONE;
         let rex = REX_W | reg >> 3 << 2;
         self.bytes(&[GS, rex, opcode, modrm, sib, a, b, c, d]);
+    }
+
+    /// `op reg, memory` on so many `bytes`; `reg` may be a part of the opcode, which is that for more
+    /// than one byte.
+    pub(super) fn sized(&mut self, bytes: u8, opcode: u8, reg: u8, memory: Memory) {
+        const OPERAND_SIZE: u8 = 0x66;
+        match bytes {
+            8 => self.memory(true, opcode, reg, memory),
+            2 => {
+                self.push(OPERAND_SIZE);
+                self.memory(false, opcode, reg, memory);
+            }
+            1 => self.byte(opcode & !1, reg, memory),
+            _ => self.memory(false, opcode, reg, memory),
+        }
+    }
+
+    /// The same on one byte: behind a REX prefix it is the lowest of any register.
+    fn byte(&mut self, opcode: u8, reg: u8, memory: Memory) {
+        let high = |register: Option<Gpr>| register.map_or(0, |r| r.number() >> 3);
+        let rex = reg >> 3 << 2 | high(memory.index) << 1 | high(memory.base);
+        let mut code = Code::default();
+        if memory.gs {
+            code.push(GS);
+        }
+        code.push(REX | rex);
+        code.push(opcode);
+        code.operand(reg & 7, memory);
+        self.bytes(code.bytes());
+    }
+
+    /// `movzx to32, byte gs:[disp]`
+    pub(super) fn load_byte(&mut self, to: Gpr, disp: u32) {
+        let [a, b, c, d] = disp.to_le_bytes();
+        self.push(GS);
+        self.rex(false, to.number() >> 3 << 2);
+        let modrm = (to.number() & 7) << 3 | SIB;
+        self.bytes(&[0x0f, 0xb6, modrm, SIB << 3 | NONE, a, b, c, d]);
+    }
+
+    /// `cmp byte gs:[disp], 0`
+    pub(super) fn compare_byte(&mut self, disp: u32) {
+        const COMPARE: u8 = 7 << 3;
+        let [a, b, c, d] = disp.to_le_bytes();
+        let (modrm, sib) = (COMPARE | SIB, SIB << 3 | NONE);
+        self.bytes(&[GS, 0x80, modrm, sib, a, b, c, d, 0]);
     }
 
     /// `op rm, reg`, both registers.
@@ -259,22 +306,64 @@ mod tests {
         let indices = || bases().filter(|index| *index != Some(Gpr::RSP));
         for (base, index) in bases().flat_map(|base| indices().map(move |index| (base, index))) {
             for disp in [0, 1, -128, 128, i32::MIN] {
+                let scale = 2;
                 let memory = Memory {
                     gs: false,
                     base,
                     index,
-                    scale: 2,
+                    scale,
                     disp,
                 };
                 let ins = decoded(|asm| asm.memory(true, opcode::LOAD, 9, memory));
                 assert_eq!(ins.code(), Code::Mov_r64_rm64);
                 assert_eq!(ins.op0_register(), Register::R9);
+                let scaled = index.is_some();
+                assert!(!scaled || ins.memory_index_scale() == 1 << scale);
                 let found = (ins.memory_base(), ins.memory_index());
                 assert_eq!(found, (named(base), named(index)));
                 assert_eq!(ins.memory_displacement64() as i32, disp);
                 assert!(index.is_none() || ins.memory_index_scale() == 4);
             }
         }
+    }
+
+    #[test]
+    fn fields_of_all_sizes() {
+        for (reg, base) in all().flat_map(|reg| all().map(move |base| (reg, base))) {
+            let memory = Memory {
+                gs: true,
+                base: Some(base),
+                ..Memory::cell(-0x12_3456)
+            };
+            for (bytes, code) in [
+                (1, Code::Mov_rm8_r8),
+                (2, Code::Mov_rm16_r16),
+                (4, Code::Mov_rm32_r32),
+                (8, Code::Mov_rm64_r64),
+            ] {
+                let ins = decoded(|asm| asm.sized(bytes, opcode::STORE, reg.number(), memory));
+                assert_eq!((ins.code(), ins.memory_base()), (code, base.named()));
+                assert_eq!(ins.op1_register().full_register(), reg.named());
+                assert_eq!(ins.memory_segment(), Register::GS);
+                assert_eq!(ins.memory_displacement64() as i32, -0x12_3456);
+            }
+        }
+    }
+
+    #[test]
+    fn bytes_of_cells() {
+        for to in all() {
+            let ins = decoded(|asm| asm.load_byte(to, 0x163));
+            assert_eq!(ins.code(), Code::Movzx_r32_rm8);
+            assert_eq!(ins.op0_register().full_register(), to.named());
+            assert_eq!(
+                (ins.memory_segment(), ins.memory_displacement64()),
+                (Register::GS, 0x163)
+            );
+        }
+        let ins = decoded(|asm| asm.compare_byte(0x163));
+        assert_eq!((ins.code(), ins.immediate8()), (Code::Cmp_rm8_imm8, 0));
+        assert_eq!(ins.memory_displacement64(), 0x163);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::decode::Kind;
 use crate::form::{InsId, Record, RecordId, Temp};
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
+use ppin_abi::record::BUFFER_FULL;
 use ppin_relocator::RelocKind;
 
 /// Length of a `jmp short`.
@@ -82,6 +83,12 @@ impl Writer<'_> {
         let resume = self.emitter.hot.here() + LEA_AND_JUMP;
         let record = match &self.form.records[usize::from(record.0)] {
             Record::Trap { pc, trap, context } => self.emitter.trap_record(*pc, *trap, *context),
+            Record::Full { ins, buffer, again } => {
+                let pc = self.source.ins(*ins).pc();
+                let resume = self.agains[usize::from(again.0)];
+                let routine = BUFFER_FULL + buffer;
+                self.emitter.call_record(pc, routine, &[], resume)
+            }
             Record::Syscall { ins } => {
                 let ins = self.source.ins(*ins);
                 let context = self.form.exit_context();

@@ -2,6 +2,7 @@
 
 use super::writer::Writer;
 use crate::form::{Temp, Temps};
+use ppin_abi::area::Entry;
 use ppin_abi::spills::SpillSet;
 
 impl Writer<'_> {
@@ -44,6 +45,14 @@ impl Writer<'_> {
             self.forget(temp);
         }
         self.emitter.row(0);
+    }
+
+    /// `jmp gs:[Entry::Bridge]`, which comes back elsewhere.
+    pub(super) fn jump_again(&mut self, temps: Temps) {
+        self.emitter.jump_to(Entry::Bridge);
+        for temp in temps.iter() {
+            self.forget(temp);
+        }
     }
 
     pub(super) fn refill(&mut self, temp: Temp) {

@@ -6,6 +6,7 @@ mod call;
 mod compare;
 mod encode;
 mod exits;
+mod fields;
 mod flags;
 mod fragment;
 mod lifetimes;

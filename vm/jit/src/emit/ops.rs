@@ -30,6 +30,7 @@ impl Emitter {
             source,
             branches: Vec::new(),
             placed: Vec::new(),
+            agains: Vec::new(),
         };
         for op in &form.ops {
             writer.op(op);
@@ -48,6 +49,7 @@ impl Writer<'_> {
             Op::AppAimed { ins } => self.aimed(ins),
             Op::AppRebased { ins, base } => self.rebased(ins, base),
             Op::Itself { repeatable } => self.itself(repeatable),
+            Op::Ahead => self.ahead(),
             Op::Done { ins } => self.done(ins),
             Op::Inside { ins } => self.inside(ins),
             Op::Nop => self.emitter.hot.nops(1),
@@ -74,6 +76,15 @@ impl Writer<'_> {
             Op::SetCell { cell, value, width } => self.set_cell(cell, value, width),
             Op::AddCell { cell, amount } => self.add(cell, amount),
             Op::Counted { first, len } => self.counted(first, len),
+            Op::IfByte { cell, to } => self.if_byte(cell, to),
+            Op::LoadByte { to, cell } => self.load_byte(to, cell),
+            Op::StoreField { cell, from, bytes } => self.store_field(cell, from, bytes),
+            Op::SetField { cell, value, bytes } => self.set_field(cell, value, bytes),
+            Op::LeaSum { to, sum } => self.lea_sum(to, sum),
+            Op::LeaApp { to, off } => self.lea_app(to, off),
+            Op::LoadAppFar { to, off } => self.load_app_far(to, off),
+            Op::Again { .. } => self.agains.push(self.emitter.hot.here()),
+            Op::JumpAgain { temps } => self.jump_again(temps),
             Op::LoadSlot { to, slot } => self.slot(opcode::LOAD, to, slot),
             Op::LeaSlot { to, slot } => self.slot(opcode::LEA, to, slot),
             Op::JumpSlot { slot } => self.jump_slot(slot),
@@ -131,6 +142,12 @@ impl Writer<'_> {
     fn itself(&mut self, repeatable: bool) {
         let repeatable = if repeatable { pc_flag::REPEATABLE } else { 0 };
         self.emitter.row(pc_flag::INSTRUCTION | repeatable);
+    }
+
+    fn ahead(&mut self) {
+        if let Some(row) = self.emitter.pc_map.last_mut() {
+            row.flags |= pc_flag::AHEAD;
+        }
     }
 
     fn done(&mut self, ins: InsId) {

@@ -109,7 +109,7 @@ impl Writer<'_> {
         }
     }
 
-    fn memory_of(&self, cell: Cell) -> Memory {
+    pub(super) fn memory_of(&self, cell: Cell) -> Memory {
         Memory {
             base: cell.base.map(|base| self.allocation.register(base)),
             ..Memory::cell(cell.disp)

@@ -64,6 +64,8 @@ pub(super) struct Writer<'a> {
     pub branches: Vec<Branch>,
     /// Labels that are placed, and where.
     pub placed: Vec<(Label, u32)>,
+    /// Hot offsets of the places to which the VM comes back ([`crate::form::Again`]).
+    pub agains: Vec<u32>,
 }
 
 impl Writer<'_> {

@@ -245,7 +245,8 @@ pub fn kept_elsewhere(row: &PcRow) -> String {
     names.join("+")
 }
 
-/// The flags of a row: `B` boundary, `B*` a boundary at which a block begins, `I` the
+/// The flags of a row: `B` boundary, `B*` a boundary at which a block begins, `A` one before which
+/// records have been stored ahead, `I` the
 /// instruction itself behind what was inserted.
 #[must_use]
 pub fn flag_letters(flags: u8) -> &'static str {
@@ -255,6 +256,7 @@ pub fn flag_letters(flags: u8) -> &'static str {
         has(pc_flag::BLOCK),
         has(pc_flag::INSTRUCTION),
     ) {
+        (true, _, _) if has(pc_flag::AHEAD) => "A",
         (true, true, _) => "B*",
         (true, false, _) => "B",
         (false, _, true) => "I",

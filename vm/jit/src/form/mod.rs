@@ -29,7 +29,7 @@ mod temp;
 pub(crate) mod uses;
 
 pub(crate) use few::Few;
-pub(crate) use op::{Cell, InsId, Label, LiftedUses, Op, RecordId, Reg, Width};
+pub(crate) use op::{Again, Cell, InsId, Label, LiftedUses, Op, RecordId, Reg, Sum, Width};
 pub(crate) use register::{ARGUMENTS, Gpr, RegSet};
 pub(crate) use temp::{Living, Need, Temp, Temps};
 
@@ -75,6 +75,12 @@ pub(crate) enum Record {
         routine: u16,
         args: Range<u32>,
     },
+    /// A buffer is full. Comes back at `again`.
+    Full {
+        ins: InsId,
+        buffer: u16,
+        again: Again,
+    },
 }
 
 /// The form of a trace, or of a part of one.
@@ -92,6 +98,7 @@ pub(crate) struct Form {
     /// What additions pay for; where they are made is not known yet.
     pub counts: Vec<CountRow>,
     labels: u16,
+    agains: u16,
     /// What the fragment assumes on entry.
     pub context: Context,
     /// Mechanisms that are on.
@@ -112,6 +119,7 @@ impl Form {
             lifted: Vec::new(),
             counts: Vec::new(),
             labels: 0,
+            agains: 0,
             context,
             optimize,
             sequence: None,
@@ -128,6 +136,7 @@ impl Form {
         self.lifted.clear();
         self.counts.clear();
         self.labels = 0;
+        self.agains = 0;
     }
 
     pub(crate) fn push(&mut self, op: Op) {
@@ -212,6 +221,14 @@ impl Form {
     pub(crate) fn label(&mut self) -> Label {
         self.labels += 1;
         Label(self.labels - 1)
+    }
+
+    /// A place to come back to, here.
+    pub(crate) fn again(&mut self) -> Again {
+        let again = Again(self.agains);
+        self.agains += 1;
+        self.push(Op::Again { again });
+        again
     }
 
     /// Places `label`, where `live` are alive.

@@ -39,6 +39,20 @@ pub(crate) struct RecordId(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Label(pub u16);
 
+/// A place to which a routine of the VM comes back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Again(pub u16);
+
+/// `base + (index << scale) + disp`, with the app's values of registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Sum {
+    pub base: Option<Gpr>,
+    pub index: Option<Gpr>,
+    pub scale: u8,
+    pub disp: i32,
+    pub width: Width,
+}
+
 /// A cell of the thread area, by its displacement from `gs`; or, on top of a temporary, from
 /// where that points in the area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,6 +93,8 @@ pub(crate) enum Op {
     // The app's instructions.
     /// An app instruction begins: nothing of it has run, all registers are the app's.
     Begin { ins: InsId, block: bool },
+    /// Behind `Begin`: records of this instruction or of later ones have been stored already.
+    Ahead,
     /// Behind what was inserted before it: what follows is the instruction itself.
     /// `repeatable`: an interruption here may go on from its beginning.
     Itself { repeatable: bool },
@@ -172,6 +188,27 @@ pub(crate) enum Op {
     FlagsKept,
     /// The additions `first .. first + len` of the form have been made.
     Counted { first: u16, len: u16 },
+
+    // Records of buffers.
+    /// Goes to `to`, over app instructions, unless the byte of `cell` is 0. Destroys the flags.
+    IfByte { cell: Cell, to: Label },
+    /// `to` = the byte of `cell`
+    LoadByte { to: Reg, cell: Cell },
+    /// `cell` = the low `bytes` of `from`
+    StoreField { cell: Cell, from: Reg, bytes: u8 },
+    /// `cell = value`, sign-extended if it has more bytes, cut off if it has fewer.
+    SetField { cell: Cell, value: i32, bytes: u8 },
+    /// `to` = sum of registers of the app.
+    LeaSum { to: Reg, sum: Sum },
+    /// `to` = app address that is as near as the trace.
+    LeaApp { to: Reg, off: ImageOff },
+    /// `to` = any app address.
+    LoadAppFar { to: Reg, off: ImageOff },
+    /// A routine of the VM comes back here: the app's registers are in place.
+    Again { again: Again },
+    /// The bridge, which comes back where its record says, with the app's values put back: ends
+    /// the lives of `temps`.
+    JumpAgain { temps: Temps },
 
     // Slots of the fragment, and app addresses, which lie in slots.
     /// `to` = contents of a slot.

@@ -84,6 +84,11 @@ impl RegSet {
         Self(self.0 & !other.0)
     }
 
+    /// How many there are.
+    pub(crate) const fn count(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
     /// Whether there is exactly one.
     pub(crate) const fn is_single(self) -> bool {
         self.0.is_power_of_two()

@@ -3,8 +3,8 @@
 //! App instructions name theirs themselves; of the operations that stand for a part of one
 //! (`AppRebased`, `LoadTarget`, `LeaOperand`) only what is named beside it is said here.
 
-use super::op::{LiftedUses, Op, Reg};
-use super::register::RegSet;
+use super::op::{LiftedUses, Op, Reg, Sum};
+use super::register::{Gpr, RegSet};
 
 /// A register and what is done with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +38,10 @@ fn both(register: impl Into<Reg>) -> Option<Use> {
     })
 }
 
+fn named(register: Option<Gpr>) -> Option<Use> {
+    register.and_then(reads)
+}
+
 /// Registers that `op` names, those that it reads first.
 pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
     let none = None;
@@ -60,8 +64,16 @@ pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
         Op::NearIndex { to, from } => [reads(from), writes(to), none],
         Op::LoadCell { to, cell, .. } => [cell.base.and_then(reads), writes(to), none],
         Op::StoreCell { cell, from, .. } => [cell.base.and_then(reads), reads(from), none],
-        Op::SetCell { cell, .. } | Op::AddCell { cell, .. } => {
+        Op::StoreField { cell, from, .. } => [cell.base.and_then(reads), reads(from), none],
+        Op::SetCell { cell, .. } | Op::AddCell { cell, .. } | Op::SetField { cell, .. } => {
             [cell.base.and_then(reads), none, none]
+        }
+        Op::LeaSum {
+            to,
+            sum: Sum { base, index, .. },
+        } => [named(base), named(index), writes(to)],
+        Op::LoadByte { to, .. } | Op::LeaApp { to, .. } | Op::LoadAppFar { to, .. } => {
+            [writes(to), none, none]
         }
         Op::Set { to, .. }
         | Op::SetWide { to, .. }

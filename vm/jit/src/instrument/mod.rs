@@ -5,19 +5,24 @@
 //! block. Count rows tell the VM which instruction each part of an addition pays
 //! for, so that a block left in the middle is corrected.
 
+mod append;
 mod argument;
 mod calls;
 mod colour;
 mod count;
+mod fields;
 mod merge;
 mod operand;
 mod source;
+mod station;
 
 use crate::analyse::flags::live_flags;
 use crate::decode::Ins;
 use crate::form::{Form, InsId, Op, RegSet};
+use crate::lower::bridge;
 use crate::request::Request;
 use alloc::vec::Vec;
+use append::Records;
 use calls::Calls;
 pub use calls::Fate;
 use colour::Colours;
@@ -26,7 +31,9 @@ use merge::Group;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::context::Context;
 use ppin_abi::counters::Cells;
-use ppin_api::compiler::{Insertions, Limits};
+use ppin_abi::optimize::Optimize;
+use ppin_abi::record::BUFFER_APPEND;
+use ppin_api::compiler::{AppendInsertion, Insertions, Limits};
 use ppin_api::{Tool, Trace};
 use source::Decoded;
 
@@ -51,30 +58,47 @@ pub(crate) struct Plan {
     cells: Cells,
     /// Those that have had their turn.
     groups_done: usize,
+    /// Records that are stored in line.
+    records: Records,
+    /// Records that are appended by a call, in order of their place, then of insertion.
+    appends: Vec<AppendInsertion>,
 }
 
 impl Plan {
     /// A plan for what `tool` inserts into the instructions `ins` of a trace that is entered in
-    /// `context`.
+    /// `context`. In restartable sequences, whose `stretches` are not given, nothing is stored in
+    /// line: the kernel may interrupt them anywhere.
     pub(crate) fn new(
         request: &Request<'_>,
         context: Context,
         tool: &dyn Tool,
         ins: &[Ins],
-        stretches: &[Range<usize>],
+        stretches: Option<&[Range<usize>]>,
     ) -> Self {
-        let inserted = ask(tool, ins, request.image, context);
+        let mut inserted = ask(tool, ins, request.image, context);
         let cells = Cells::new(tool.global_counters(), request.optimize);
         let mut plan = Self {
             groups: Vec::new(),
             calls: Calls::default(),
             cells,
             groups_done: 0,
+            records: Records::default(),
+            appends: Vec::new(),
         };
         if inserted.is_empty() {
             return plan;
         }
-        let live = live_flags(ins, stretches, request.optimize);
+        let live = live_flags(ins, stretches.unwrap_or_default(), request.optimize);
+        if !inserted.appends.is_empty() {
+            let in_line = stretches.is_some() && request.optimize.has(Optimize::BUFFERS);
+            let told = inserted
+                .appends
+                .extract_if(.., |record| !in_line || !fields::fits(record));
+            plan.appends = told.collect();
+            plan.appends
+                .sort_by_key(|record| (record.ins, record.after));
+            plan.records = Records::new(inserted.appends, ins, &live, request.image);
+        }
         if !inserted.counts.is_empty() {
             let colours = Colours::new(cells, request.image);
             plan.groups = merge::groups(&inserted.counts, ins, &live, colours);
@@ -91,10 +115,16 @@ impl Plan {
         self.calls.fates(form, tool)
     }
 
+    /// Whether records of `ins` or of later instructions are stored before it.
+    #[inline]
+    pub(crate) fn is_ahead(&self, ins: InsId) -> bool {
+        self.records.is_ahead(u32::from(ins.0))
+    }
+
     /// What comes between the beginning of instruction `ins` and itself.
     #[inline]
     pub(crate) fn before(&mut self, form: &mut Form, ins: InsId) {
-        if self.is_done() {
+        if self.is_done(ins) {
             return;
         }
         let (start, temps) = (form.ops.len(), form.needs.len());
@@ -109,26 +139,49 @@ impl Plan {
     /// What comes behind instruction `ins`, before the next one begins.
     #[inline]
     pub(crate) fn after(&mut self, form: &mut Form, ins: InsId) {
-        if !self.is_done() {
+        if !self.is_done(ins) {
             self.insert(form, ins, true);
         }
     }
 
-    /// Whether nothing more is inserted.
-    fn is_done(&self) -> bool {
-        self.groups_done == self.groups.len() && self.calls.is_done()
+    /// Whether nothing is inserted from `ins` on.
+    fn is_done(&self, ins: InsId) -> bool {
+        let ins = u32::from(ins.0);
+        self.groups_done == self.groups.len()
+            && self.calls.is_done()
+            && self.records.end_before(ins)
+            && self.appends.last().is_none_or(|last| last.ins < ins)
     }
 
     /// What comes before or behind `ins`; whether a routine is called there.
     fn insert(&mut self, form: &mut Form, ins: InsId, after: bool) -> bool {
         let place = (u32::from(ins.0), after);
         let looked_at = self.calls.looked_at(form, place);
+        if !after {
+            for batch in self.records.at(place.0) {
+                fields::lower(form, &self.records, batch, ins);
+            }
+        }
+        let told = self.append(form, ins, after);
         while let Some(group) = self.groups.get(self.groups_done)
             && (group.ins, group.after) == place
         {
             count::lower(form, group, self.cells, looked_at);
             self.groups_done += 1;
         }
-        self.calls.insert(form, ins, after, looked_at)
+        self.calls.insert(form, ins, after, looked_at) || told
+    }
+
+    /// Records that are appended by a call; whether there are any.
+    fn append(&self, form: &mut Form, ins: InsId, after: bool) -> bool {
+        let place = (u32::from(ins.0), after);
+        let here = |record: &&AppendInsertion| (record.ins, record.after) == place;
+        let mut any = false;
+        for record in self.appends.iter().filter(here) {
+            let args = record.fields.iter().map(|(_, value)| call_arg(*value));
+            bridge::lower(form, ins, BUFFER_APPEND + record.buffer.0, args);
+            any = true;
+        }
+        any
     }
 }

@@ -112,7 +112,7 @@ impl Builder<'_> {
         {
             return self.leave(from, &only);
         }
-        let mut plan = Plan::new(self.request, context, self.tool, &ins, &[]);
+        let mut plan = Plan::new(self.request, context, self.tool, &ins, None);
         let mut block = !context.contains(Context::CONTINUATION);
         for (n, one) in ins.iter().enumerate() {
             let id = InsId(n as u16);

@@ -12,7 +12,8 @@
 //! near  0x00000   hot
 //!     + 0x08000   cold
 //!     + 0x10000   slots
-//!     + 0x14000   thread area (gs) and counters
+//!     + 0x14000   buffers, up to 0x80000 below the thread area
+//!                 thread area (gs) and counters
 //! ```
 
 use super::capture::{CAPTURE, Capture, LAUNCH, State, catch_signals, map};
@@ -20,6 +21,7 @@ use super::host_code::{self, HostCode};
 use super::routines::{ROUTINES, Routines, Sums};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::area::{Area, Calls, Entry, Rseq, Spill};
+use ppin_abi::buffers;
 use ppin_abi::context::Context;
 use ppin_abi::counters::{CELLS, Cells};
 use ppin_abi::optimize::Optimize;
@@ -44,12 +46,15 @@ const APP_LEN: usize = 0xa000;
 const STATE: std::ops::Range<usize> = DATA as usize..APP_LEN;
 const COLD: u64 = 0x8000;
 const SLOTS: u64 = 0x10000;
-const AREA: u64 = 0x14000;
+const BUFFERS: u64 = 0x14000;
+const AREA: u64 = BUFFERS + buffers::BELOW as u64 + buffers::bytes(2);
+/// Of each buffer, so much is looked at.
+const RECORDS: usize = 0x1000;
 /// From the area, as the engine would have it.
 const IMAGE_COUNTERS: u64 = CELLS as u64 + 0x4000;
 /// Global counters of all tools that have any.
 pub const GLOBALS: u32 = 4;
-const NEAR_LEN: usize = 0x40000;
+const NEAR_LEN: usize = AREA as usize + 0x2c000;
 const THUNKS: usize = 0x4000;
 const RSP: usize = 4;
 const ARITHMETIC: u64 = 0x8d5;
@@ -73,6 +78,8 @@ pub struct Outcome {
 pub struct Side {
     pub global: Vec<u64>,
     pub image: Vec<u64>,
+    /// Records of the buffers.
+    pub records: [Vec<u8>; 2],
     pub calls: u64,
     /// Where it left, if by an exit.
     pub exit: Option<ExitRec>,
@@ -253,8 +260,14 @@ impl Machine {
         let routines = self.host.routines;
         let app = self.app();
         let bytes = self.near_bytes();
-        bytes.fill(0xcc);
+        bytes[..BUFFERS as usize].fill(0xcc);
         bytes[area..].fill(0);
+        for buffer in 0..2 {
+            let start = buffer_start(buffer);
+            bytes[start..start + RECORDS].fill(0xcc);
+            let cell = area + buffers::cell(buffer) as usize;
+            bytes[cell..cell + 4].copy_from_slice(&buffers::START.to_le_bytes());
+        }
         let gs = area + offset_of!(Area, app_gs_base);
         bytes[gs..gs + 8].copy_from_slice(&(app + APP_GS).to_le_bytes());
         let against = area + offset_of!(Area, rseq) + offset_of!(Rseq, against);
@@ -413,6 +426,7 @@ impl Machine {
             image: (0..ppin_api::OPCODES as usize)
                 .map(|i| self.area_word(IMAGE_COUNTERS as usize + 8 * i))
                 .collect(),
+            records: [0, 1].map(|buffer| self.records(buffer)),
             calls: self.area_word(host_code::CALLS),
             exit,
             fault: fault.is_some(),
@@ -421,10 +435,28 @@ impl Machine {
         if let Some((hot, pc)) = fault {
             let app = (pc - self.app() - CODE) as u32;
             for row in &fragment.counts {
-                side.correct(row, hot, app);
+                match buffers::of_cell(row.counter.into()).filter(|_| !row.image) {
+                    None => side.correct(row, hot, app),
+                    Some(buffer) => {
+                        let bytes = self.records_at(buffer, RECORDS);
+                        side.correct_records(row, hot, app, usize::from(buffer), &bytes);
+                    }
+                }
             }
         }
         side
+    }
+
+    /// What has been appended to `buffer`.
+    fn records(&mut self, buffer: u16) -> Vec<u8> {
+        let position = self.area_word(buffers::cell(buffer) as usize);
+        let len = position - u64::from(buffers::START);
+        self.records_at(buffer, len as usize)
+    }
+
+    fn records_at(&mut self, buffer: u16, len: usize) -> Vec<u8> {
+        let start = buffer_start(buffer);
+        self.near_bytes()[start..start + len].to_vec()
     }
 
     fn global(&mut self, index: u32) -> u64 {
@@ -439,7 +471,25 @@ fn cells() -> Cells {
     Cells::new(GLOBALS, Optimize::ALL)
 }
 
+/// Where records of `buffer` begin.
+fn buffer_start(buffer: u16) -> usize {
+    let at = buffers::START.cast_signed() + buffers::memory(buffer);
+    AREA.wrapping_add_signed(at.into()) as usize
+}
+
 impl Side {
+    /// The same for records, of which the instruction that faults has its own.
+    fn correct_records(&mut self, row: &CountRow, hot: u32, app: u32, n: usize, bytes: &[u8]) {
+        let (paid, reached) = (hot >= row.done, row.app <= app);
+        let len = self.records[n].len();
+        let amount = row.amount as usize;
+        if paid && !reached {
+            self.records[n].truncate(len - amount);
+        } else if !paid && reached {
+            self.records[n] = bytes[..len + amount].to_vec();
+        }
+    }
+
     /// Takes back what was paid for instructions that did not run, adds what was not
     /// yet paid for those that did.
     fn correct(&mut self, row: &CountRow, hot: u32, app: u32) {

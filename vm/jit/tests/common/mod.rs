@@ -7,7 +7,9 @@ pub mod host_code;
 pub mod machine;
 pub mod routines;
 
-use ppin_api::{About, Arg, Counter, IPoint, Routine, RoutineId, Tool, Trace};
+use ppin_api::{
+    About, Arg, Buffer, BufferId, Counter, IPoint, Reg, Routine, RoutineId, Tool, Trace,
+};
 
 /// Inserts nothing.
 pub struct Null;
@@ -146,6 +148,97 @@ impl Tool for Both {
     }
 }
 
+ppin_api::record! {
+    /// An access to memory.
+    pub struct Access {
+        pub pc: u64,
+        pub address: u64,
+        pub what: u64,
+    }
+}
+
+ppin_api::record! {
+    /// Fields of all sizes.
+    pub struct Mixed {
+        pub low: u8,
+        pub index: u16,
+        pub seven: u32,
+        pub long: u64,
+        pub sp: u64,
+        pub next: u32,
+    }
+}
+
+/// Appends a record for each memory operand, and one of another buffer for every third instruction.
+/// Counts instructions, too.
+pub struct Records;
+
+impl Tool for Records {
+    fn about(&self) -> &'static About {
+        &About {
+            name: "records",
+            summary: "accesses",
+            knobs: &[],
+        }
+    }
+    fn global_counters(&self) -> u32 {
+        machine::GLOBALS
+    }
+    fn buffers(&self) -> &'static [Buffer] {
+        const ACCESSES: Buffer = Buffer::of::<Access>("accesses");
+        const MIXED: Buffer = Buffer::of::<Mixed>("mixed");
+        &[ACCESSES, MIXED]
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        for (number, ins) in trace.ins().enumerate() {
+            ins.insert_count(IPoint::Before, Counter::Global(0), 1)
+                .unwrap();
+            for (index, operand) in ins.memory_operands().iter().enumerate() {
+                let what = u64::from(operand.size) << 2 | u64::from(operand.access.writes());
+                let args = [Arg::InsAddr, Arg::MemoryEa(index), Arg::Const(what)];
+                // Refused for gathers.
+                let _ = ins.append(IPoint::Before, BufferId(0), &args);
+            }
+            if number % 3 == 0 {
+                let args = [
+                    Arg::Reg(Reg::Rdi),
+                    Arg::Const(number as u64),
+                    Arg::Const(7),
+                    Arg::Const(0x0123_4567_89ab_cdef),
+                    Arg::Reg(Reg::Rsp),
+                    Arg::NextAddr,
+                ];
+                ins.append(IPoint::Anywhere, BufferId(1), &args).unwrap();
+            }
+        }
+    }
+}
+
+/// Appends a record for each memory operand.
+pub struct Accesses;
+
+impl Tool for Accesses {
+    fn about(&self) -> &'static About {
+        &About {
+            name: "accesses",
+            summary: "accesses",
+            knobs: &[],
+        }
+    }
+    fn buffers(&self) -> &'static [Buffer] {
+        Records.buffers()
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        for ins in trace.ins() {
+            for (index, operand) in ins.memory_operands().iter().enumerate() {
+                let what = u64::from(operand.size) << 2 | u64::from(operand.access.writes());
+                let args = [Arg::InsAddr, Arg::MemoryEa(index), Arg::Const(what)];
+                let _ = ins.append(IPoint::Before, BufferId(0), &args);
+            }
+        }
+    }
+}
+
 /// The tool called `name`.
 pub fn tool(name: &str) -> &'static dyn Tool {
     match name {
@@ -156,6 +249,21 @@ pub fn tool(name: &str) -> &'static dyn Tool {
         "both" => &Both,
         "bodies" => &bodies::Bodies,
         "routines" => &routines::Routines,
+        "records" => &Records,
+        "accesses" => &Accesses,
         _ => panic!("no test tool {name}"),
     }
+}
+
+/// Memory operands of the instruction at the beginning of `bytes` whose address can be computed.
+pub fn operands(bytes: &[u8]) -> usize {
+    use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory, OpAccess};
+    let ins = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
+    let mut factory = InstructionInfoFactory::new();
+    let accessed = factory
+        .info(&ins)
+        .used_memory()
+        .iter()
+        .filter(|memory| !matches!(memory.access(), OpAccess::None | OpAccess::NoMemAccess));
+    accessed.count()
 }

@@ -5,3 +5,4 @@ pub mod dir;
 pub mod file;
 pub mod mapped;
 pub mod maps;
+pub mod parts;

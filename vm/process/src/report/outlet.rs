@@ -12,6 +12,7 @@ use super::stderr;
 use crate::signal::bit;
 use alloc::string::String;
 use ppin_os::file::{self, File};
+use ppin_os::parts::write_parts;
 use ppin_os::{Errno, Result, c, signals};
 
 /// Appends `text` to the file at `path` (`%p` is the pid), or to descriptor 2 if `path` is empty or
@@ -54,19 +55,27 @@ pub fn check(path: &str) -> Result<()> {
 /// # Errors
 /// The kernel's; the file may hold a part then.
 pub fn append(path: &str, bytes: &[u8]) -> Result<()> {
+    append_parts(path, &[bytes])
+}
+
+/// Appends `parts` to `path` in one piece.
+///
+/// # Errors
+/// As [`append`].
+pub fn append_parts(path: &str, parts: &[&[u8]]) -> Result<()> {
     if let Some(inherited) = Inherited::parse(path) {
-        return without_signals(|| inherited.write(bytes));
+        return without_signals(|| inherited.write(parts));
     }
     let path = kept::path(path);
     match File::open(&path, APPENDING, 0o666) {
         Ok(file) => {
             // (A FIFO has a reader now: from here on, writes may wait for it.)
             file.set_status(c::O_APPEND);
-            without_signals(|| file.write_all(bytes))
+            without_signals(|| write_parts(file.fd(), parts))
         }
         Err(e) => {
             let fd = kept::descriptor(&path).ok_or(e)?;
-            without_signals(|| file::write_all(fd, bytes))
+            without_signals(|| write_parts(fd, parts))
         }
     }
 }
@@ -97,11 +106,11 @@ impl Inherited {
         Some(Self { fd, file })
     }
 
-    fn write(&self, bytes: &[u8]) -> Result<()> {
+    fn write(&self, parts: &[&[u8]]) -> Result<()> {
         if stderr::identity(self.fd) != Some(self.file) {
             return Err(Errno::EBADF);
         }
-        file::write_all(self.fd, bytes)
+        write_parts(self.fd, parts)
     }
 }
 

@@ -6,7 +6,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::Write;
 use ppin_abi::boot::CacheMode;
-use ppin_abi::counters::Cells;
 use ppin_codecache::CodeCache;
 use ppin_os::{proc, time};
 
@@ -95,9 +94,15 @@ impl Stats {
         self.native.push(note);
     }
 
-    /// The JSON line.
+    /// The JSON line. `memory`: bytes of counters and of buffers in each thread.
     #[must_use]
-    pub fn line(&self, config: &Config, program: &str, code: &CodeCache, cells: Cells) -> String {
+    pub fn line(
+        &self,
+        config: &Config,
+        program: &str,
+        code: &CodeCache,
+        memory: [u64; 2],
+    ) -> String {
         let (figures, ibl_misses) = (code.figures(), code.indirect_misses());
         let mode = match config.cache_mode {
             CacheMode::ReadWrite => "rw",
@@ -114,7 +119,7 @@ impl Stats {
             "{{\"pid\":{},\"program\":{},\"traces_compiled\":{},\"traces_reused\":{},\"traces_looked_up\":{},\"traces_anticipated\":{},\
              \"fragments_validated\":{},\"relocations_applied\":{},\"units_mapped\":{},\
              \"vm_entries\":{},\"code_bytes_new\":{},\"code_bytes_reused\":{},\"ibl_misses\":{},\
-             \"flushes\":{},\"counter_bytes\":{},\"time_ns\":{{\"inject\":{},\"load\":{},\"relocate\":{},\"compile\":{},\
+             \"flushes\":{},\"counter_bytes\":{},\"buffer_bytes\":{},\"time_ns\":{{\"inject\":{},\"load\":{},\"relocate\":{},\"compile\":{},\
              \"persist\":{},\"vm\":{busy},\"total\":{}}},\"cache\":{{\"mode\":\"{mode}\",\"hit\":{},\
              \"reject_reasons\":{}}},{}\"native_children\":{}}}",
             proc::pid(),
@@ -131,7 +136,8 @@ impl Stats {
             figures.code_bytes_reused,
             ibl_misses,
             figures.flushes,
-            cells.bytes(),
+            memory[0],
+            memory[1],
             self.time.inject,
             load,
             relocate,

@@ -4,8 +4,9 @@
 //! the area that emitted code accesses.
 //!
 //! ```text
-//! +0        guard page
-//! +4K       VM stack        grows down from +4K+VM_STACK
+//!           buffers         for records, if the tool has any (`crate::buffers`)
+//!           guard page
+//!           VM stack        grows down
 //!           guard page
 //!           signal stack    the kernel's alternate stack for our handlers
 //!           Thread          page aligned
@@ -17,7 +18,9 @@ use super::regs::{Reason, Regs, reg};
 use super::user_dispatch::UserDispatch;
 use crate::signal::stack::install_stack;
 use crate::signal::state::SignalState;
+use core::sync::atomic::AtomicU64;
 use ppin_abi::area::{Area, ENTRIES, Rseq};
+use ppin_abi::buffers;
 use ppin_abi::counters::CELLS;
 use ppin_os::{Kernel, mem, proc};
 
@@ -80,12 +83,15 @@ pub struct Thread {
     /// Address at which the kernel clears the thread's id when it ends (set_tid_address(2)); 0:
     /// none, or unknown.
     pub clear_child_tid: u64,
+    /// Up to where the records of each buffer have been handed to the tool (`crate::buffers`).
+    pub claimed: [AtomicU64; buffers::MAX_BUFFERS],
     /// The mapping that holds the thread's memory: start, length.
     pub map: (u64, u64),
 }
 
 /// Offsets of the parts in a thread's mapping.
 struct Layout {
+    guard: u64,
     vm_top: u64,
     signal_stack: u64,
     thread: u64,
@@ -95,12 +101,22 @@ struct Layout {
 /// Counters lie where emitted code expects them.
 const _: () = assert!(size_of::<Thread>() <= CELLS as usize);
 
-fn layout(counter_bytes: u64) -> Layout {
-    let vm_top = mem::PAGE + VM_STACK;
+/// Bytes from the first guard page to the thread. Buffers end so far below it that they do not reach
+/// it.
+const STACKS: u64 = 2 * mem::PAGE + VM_STACK + SIGNAL_STACK;
+const _: () = assert!(STACKS <= buffers::BELOW as u64);
+
+fn layout(counter_bytes: u64, buffers: usize) -> Layout {
+    let guard = match buffers {
+        0 => 0,
+        count => buffers::bytes(count) + u64::from(buffers::BELOW) - STACKS,
+    };
+    let vm_top = guard + mem::PAGE + VM_STACK;
     let signal_stack = vm_top + mem::PAGE;
     let thread = signal_stack + SIGNAL_STACK;
     let counters = thread + u64::from(CELLS);
     Layout {
+        guard,
         vm_top,
         signal_stack,
         thread,
@@ -134,20 +150,21 @@ unsafe fn make_guard_page(page: u64) -> ppin_os::Result<()> {
 }
 
 impl Thread {
-    /// Maps a new thread structure with `counter_bytes` of counters.
+    /// Maps a new thread structure with `counter_bytes` of counters and so many buffers.
     ///
     /// # Errors
     /// No memory.
     pub fn create(
         index: u32,
         counter_bytes: u64,
+        buffers: usize,
         entries: [u64; ENTRIES],
     ) -> ppin_os::Result<*mut Self> {
-        let l = layout(counter_bytes);
+        let l = layout(counter_bytes, buffers);
         let base = ppin_os::place::anywhere(l.len, mem::RW)?;
         // SAFETY: guard pages of a fresh mapping.
         unsafe {
-            make_guard_page(base)?;
+            make_guard_page(base + l.guard)?;
             make_guard_page(base + l.vm_top)?;
         }
         let thread = (base + l.thread) as *mut Self;
@@ -165,8 +182,15 @@ impl Thread {
             (*thread).map = (base, l.len);
             (*thread).signals.stack = (base + l.signal_stack, SIGNAL_STACK);
             (*thread).process = core::ptr::null_mut();
+            crate::buffers::forget(&mut *thread);
         }
         Ok(thread)
+    }
+
+    /// The VM's stack: start, length.
+    #[must_use]
+    pub fn vm_stack(&self) -> (u64, u64) {
+        (self.vm_sp - VM_STACK, VM_STACK)
     }
 
     /// Makes this the structure of the running thread: sets gs, the thread id and the signal stack.
@@ -228,11 +252,11 @@ mod tests {
 
     #[test]
     fn guard_pages_end_the_stacks_of_a_thread() {
-        let thread = Thread::create(3, 0, [0; ENTRIES]).expect("there is memory");
+        let thread = Thread::create(3, 0, 0, [0; ENTRIES]).expect("there is memory");
         // SAFETY: just made.
         let thread = unsafe { &mut *thread };
         let (start, len) = thread.map;
-        let l = layout(0);
+        let l = layout(0, 0);
         assert!(!is_there(start) && !is_there(start + l.vm_top));
         let parts = [mem::PAGE, l.vm_top - 8, l.signal_stack, l.thread, l.len - 1];
         assert!(parts.iter().all(|at| is_there(start + at)));
@@ -250,9 +274,25 @@ mod tests {
     }
 
     #[test]
+    fn buffers_lie_below_the_stacks() {
+        use buffers::{BEYOND, END, START, memory};
+        let thread = Thread::create(0, 0, 2, [0; ENTRIES]).expect("there is memory");
+        // SAFETY: just made.
+        let thread = unsafe { &mut *thread };
+        let at = |n, position: u32| {
+            let position = i64::from(position) + i64::from(memory(n));
+            thread.area.self_ptr.wrapping_add_signed(position)
+        };
+        assert_eq!(at(1, START), thread.map.0);
+        assert!(is_there(at(1, START)) && is_there(at(0, END + BEYOND - 1)));
+        let (stack, _) = thread.vm_stack();
+        assert!(at(0, END + BEYOND) <= stack - mem::PAGE && !is_there(stack - 1));
+    }
+
+    #[test]
     fn counters_lie_behind_the_thread_in_pages_of_their_own() {
         let bytes = 3 * mem::PAGE - 8;
-        let thread = Thread::create(0, bytes, [0; ENTRIES]).expect("there is memory");
+        let thread = Thread::create(0, bytes, 0, [0; ENTRIES]).expect("there is memory");
         // SAFETY: just made.
         let thread = unsafe { &mut *thread };
         let cells = u64::from(CELLS);
