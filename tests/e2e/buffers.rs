@@ -109,7 +109,9 @@ fn timer_signals_lose_and_change_no_record() {
     let mut entries = 0;
     for options in &WAYS[..3] {
         let (outcome, trace) = traced(&scratch, options, &Cmd::new(&exe));
-        let count = u64::from_le_bytes(outcome.stdout[..8].try_into().expect("eight bytes"));
+        let bytes = outcome.stdout.first_chunk();
+        let count =
+            u64::from_le_bytes(*bytes.unwrap_or_else(|| panic!("{options:?}: {outcome:?}")));
         entries += count;
         check_rounds(&lines(&scratch, &trace), count);
     }

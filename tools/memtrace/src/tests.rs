@@ -164,7 +164,7 @@ fn a_forked_child_has_a_file_of_its_own() {
     process.run(&tool, &code);
     process.run(&tool, &code);
     let _ = ppin_testing::report(&tool, &process, Format::Human);
-    assert_eq!(process.file("memtrace.1000.out").unwrap(), "");
+    assert_eq!(accesses(&process, "memtrace.1000.out").len(), 1);
     assert_eq!(accesses(&process, "memtrace.1001.out").len(), 2);
 }
 

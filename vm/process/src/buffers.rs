@@ -7,7 +7,7 @@
 
 use crate::thread::Thread;
 use alloc::vec::Vec;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use ppin_abi::buffers::{self, BEYOND, END, START};
 use ppin_api::Tool;
 
@@ -15,6 +15,18 @@ use ppin_api::Tool;
 #[must_use]
 pub fn count(tool: &dyn Tool) -> usize {
     tool.buffers().len().min(buffers::MAX_BUFFERS)
+}
+
+static DROPPED: AtomicBool = AtomicBool::new(false);
+
+/// This process is a copy that only checks another: the tool is told of no record.
+pub fn drop_all() {
+    DROPPED.store(true, Relaxed);
+}
+
+/// Whether records are dropped.
+pub fn are_dropped() -> bool {
+    DROPPED.load(Relaxed)
 }
 
 /// Empties all buffers of `thread`: what they hold is nobody's, or another process's.

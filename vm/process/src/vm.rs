@@ -381,9 +381,7 @@ mod tests {
         vm.code.count_flush();
         vm.stats.ran_natively("x".into());
         vm.reset_after_fork();
-        let line = vm
-            .stats
-            .line(&vm.config, "p", &vm.code, crate::counters::cells(&vm));
+        let line = vm.stats.line(&vm.config, "p", &vm.code, [0; 2]);
         assert!(line.contains("\"flushes\":0") && line.contains("\"native_children\":[]"));
         assert!(vm.config.started_ns > 0 && vm.begin_report());
     }

@@ -1,10 +1,11 @@
 //! Hands the records of buffers to the tool.
 
 use super::host::EngineHost;
-use crate::check::sample;
 use alloc::vec::Vec;
 use ppin_api::{BufferId, ThreadId, Tool};
+use ppin_os::signals;
 use ppin_process::buffers::{self, append, claim, claim_copy, restart};
+use ppin_process::signal::HOLD_ALL;
 use ppin_process::thread::Thread;
 use ppin_process::vm::{self, Locked};
 
@@ -33,10 +34,14 @@ fn hand_over(tool: &dyn Tool, thread: &mut Thread, buffer: u16) {
     restart(thread, buffer);
 }
 
-/// Copies of the process that only check it tell the tool nothing.
+/// Copies of the process that only check it tell the tool nothing. The kernel holds signals back
+/// meanwhile: one that came would have all others held when it returns, which who writes a file
+/// would undo.
 fn tell(tool: &dyn Tool, thread: u32, buffer: u16, records: &[u8]) {
-    if !records.is_empty() && !sample::in_copy() {
+    if !records.is_empty() && !buffers::are_dropped() {
+        let before = signals::set_mask(HOLD_ALL);
         tool.buffer_full(&EngineHost, BufferId(buffer), ThreadId(thread), records);
+        signals::set_mask(before);
     }
 }
 

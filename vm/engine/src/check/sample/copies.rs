@@ -54,6 +54,7 @@ fn wait(child: isize) {
 /// In the native copy: makes the translated copy and waits for it, then prepares to run natively.
 fn in_native(thread: &mut Thread, entry: CachePc, pc: AppPc, record: *mut Record) -> CachePc {
     die_with_parent();
+    ppin_process::buffers::drop_all();
     limit_time();
     if !sequence::forget(thread) {
         proc::exit_group(0);
