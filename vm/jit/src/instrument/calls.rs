@@ -5,6 +5,7 @@ use crate::analyse::registers::overwritten;
 use crate::decode::{Ins, effects};
 use crate::form::{Form, InsId, RegSet};
 use crate::lower::{bridge, inlined, routine};
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 use ppin_abi::area::MAX_ROUTINES;
 use ppin_abi::optimize::Optimize;
@@ -31,7 +32,7 @@ struct Call {
     /// Registers that the app does not need there.
     free: RegSet,
     /// What its routine comes to with these arguments, if it can stand here.
-    body: Result<Body, Why>,
+    body: Rc<Result<Body, Why>>,
 }
 
 impl Call {
@@ -49,25 +50,46 @@ impl Call {
 impl Call {
     /// The body, if the routine is to be inlined.
     fn body(&self, form: &Form) -> Option<&Body> {
-        let body = self.body.as_ref().ok()?;
+        let body = (*self.body).as_ref().ok()?;
         let wanted = form.optimize.has(Optimize::INLINE);
         let fits = inlined::fits(body, &self.inserted.args, self.flags);
         (wanted && fits).then_some(body)
     }
 }
 
-/// What `routine` of `tool` comes to with `args`.
-fn lifted(tool: &dyn Tool, routine: &dyn Function, args: &[Value]) -> Result<Body, Why> {
-    let known: Vec<Known> = args
-        .iter()
-        .map(|value| match value {
+/// What routines of a trace come to: many calls differ in what is not known of their arguments.
+#[derive(Default)]
+struct Bodies(Vec<Lifting>);
+
+/// A routine by its address, what is known of its arguments, and what it comes to.
+type Lifting = (u64, Vec<Known>, Rc<Result<Body, Why>>);
+
+impl Bodies {
+    /// What `routine` of `tool` comes to with `args`.
+    fn lift(
+        &mut self,
+        tool: &dyn Tool,
+        routine: &dyn Function,
+        args: &[Value],
+    ) -> Rc<Result<Body, Why>> {
+        let known = args.iter().map(|value| match value {
             Value::Const(value) => Known::Number(*value),
             Value::State(_) => Known::State,
             _ => Known::Nothing,
-        })
-        .collect();
-    let code = tool.code().ok_or(Why::Unreadable)?;
-    lift(code, routine.address() as u64, &known)
+        });
+        let (address, known) = (routine.address() as u64, known.collect::<Vec<Known>>());
+        let mut all = self.0.iter();
+        if let Some((.., body)) = all.find(|(at, with, _)| *at == address && *with == known) {
+            return Rc::clone(body);
+        }
+        let body = match tool.code() {
+            Some(code) => lift(code, address, &known),
+            None => Err(Why::Unreadable),
+        };
+        let body = Rc::new(body);
+        self.0.push((address, known, Rc::clone(&body)));
+        body
+    }
 }
 
 impl Calls {
@@ -77,8 +99,11 @@ impl Calls {
         tool: &dyn Tool,
         ins: &[Ins],
         live: Vec<u32>,
+        optimize: Optimize,
     ) -> Self {
         let routines = tool.routines();
+        let wanted = optimize.has(Optimize::CALLS) && optimize.has(Optimize::INLINE);
+        let mut bodies = Bodies::default();
         let made = |mut inserted: CallInsertion| {
             let number = usize::from(inserted.routine.0);
             let routine = routines.get(number).and_then(|routine| routine.plain());
@@ -90,9 +115,10 @@ impl Calls {
                 true => RegSet::NONE,
                 false => overwritten(&ins[at]),
             };
-            let body = routine
-                .ok_or(Why::Unreadable)
-                .and_then(|routine| lifted(tool, routine, &inserted.args));
+            let body = match routine {
+                Some(routine) if wanted => bodies.lift(tool, routine, &inserted.args),
+                _ => Rc::new(Err(Why::Unreadable)),
+            };
             Call {
                 body,
                 plain: routine.is_some() && number < MAX_ROUTINES,
@@ -191,7 +217,7 @@ impl Calls {
 
 impl Call {
     fn how(&self, form: &Form) -> &'static str {
-        match &self.body {
+        match &*self.body {
             _ if !self.plain => "called by way of the VM: it needs the host",
             _ if !form.optimize.has(Optimize::CALLS) => "called by way of the VM: -calls",
             _ if !self.is_direct(form) => "called by way of the VM: in a restartable sequence",

@@ -105,7 +105,7 @@ impl Plan {
             plan.groups.sort_by_key(|group| (group.ins, group.after));
         }
         if !inserted.calls.is_empty() {
-            plan.calls = Calls::new(inserted.calls, tool, ins, live);
+            plan.calls = Calls::new(inserted.calls, tool, ins, live, request.optimize);
         }
         plan
     }
