@@ -8,11 +8,12 @@
 //! ```text
 //!       call over
 //!       mov [rsp - 8], rcx               a return comes here, for app address rcx
-//!       mov rdx, [rip + slot]            the complement of the app's return address
-//!       lea rcx, [rcx + rdx + 1]         0 if it is the same
+//!       mov rdx, [rip + slot]
+//!       lea rcx, [rcx + rdx]             0 if it is the same
+//!       mov rdx, gs:[Spill::Rdx]
 //!       jrcxz same
 //!       jmp gs:[Entry::ReturnedElsewhere]
-//! same: (rcx and rdx are the app's again)
+//! same: mov rcx, gs:[Spill::Rcx]
 //!       ...                              what follows the call; behind the whole trace:
 //! over: mov gs:[Spill::Rax], rax
 //!       movzx eax, sp
@@ -20,6 +21,8 @@
 //!       mov rax, gs:[Spill::Rax]
 //!       push qword [rip + slot]
 //! ```
+//! The flags are left alone: a return that comes to the wrong call may bring some that are needed.
+//!
 //! The cache goes by the place on the stack: so recursion does not overwrite what outer calls
 //! have put there, and each call finds its own, though there may be several translations of it.
 //!
@@ -72,26 +75,26 @@ fn note_return(form: &mut Form) {
 /// Where returns come to: behind the call.
 fn returned(form: &mut Form, site: &Site<'_>) {
     let same = form.label();
-    let temps = form.returned([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
-    let [target, word] = temps;
-    let (to, base) = (Reg::from(target), Reg::from(word));
+    let [target, word] = form.returned([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
+    let (to, own) = (Reg::from(target), Reg::from(word));
     form.push(Op::StoreBelow { from: to });
     form.push(Op::LoadReturn {
-        to: base,
+        to: own,
         ins: site.id,
     });
     form.push(Op::Lea {
         to,
         base: to,
-        index: Some(base),
-        disp: 1,
+        index: Some(own),
+        disp: 0,
     });
+    form.give(&[word]);
     form.push(Op::IfZero {
         temp: target,
         to: same,
     });
     form.jump(Entry::ReturnedElsewhere);
-    form.place(same, &temps);
-    form.give(&temps);
+    form.place(same, &[target]);
+    form.give(&[target]);
     form.push(Op::Done { ins: site.id });
 }
