@@ -17,7 +17,7 @@ use ppin_abi::record::Trap;
 /// Most instructions in a trace.
 pub(crate) const MAX_INS: usize = 64;
 /// Most conditional branches in a trace.
-pub(crate) const MAX_BRANCHES: usize = 4;
+pub(crate) const MAX_BRANCHES: usize = 8;
 
 /// A chosen trace.
 pub(crate) struct Selection {
