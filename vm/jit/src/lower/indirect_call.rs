@@ -21,7 +21,8 @@ use ppin_abi::area::Entry;
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
     near::target(form, target, site.id);
-    paired::call(form, site, &[target], |form| {
-        near::jump(form, target, Entry::IblCall);
+    let lent = form.looks_up_in_line();
+    paired::call(form, site, &[target], lent, |form, rax| {
+        near::jump(form, target, rax, Entry::IblCall);
     });
 }

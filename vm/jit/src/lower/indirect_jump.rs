@@ -17,5 +17,5 @@ use ppin_abi::area::Entry;
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
     near::target(form, target, site.id);
-    near::jump(form, target, Entry::IblJmp);
+    near::jump(form, target, None, Entry::IblJmp);
 }

@@ -22,12 +22,13 @@ use crate::form::{Cell, Form, Gpr, InsId, Need, Op, Temp, Width};
 use ppin_abi::area::{Entry, GOING_TO, LEFT_AT, NEAR};
 
 /// Goes on at the translation of app address `target`, which is rcx. `otherwise` is the routine
-/// that does the same where no code in line is wanted.
-pub(super) fn jump(form: &mut Form, target: Temp, otherwise: Entry) {
+/// that does the same where no code in line is wanted. The last temporary that was taken may be
+/// `rax`.
+pub(super) fn jump(form: &mut Form, target: Temp, rax: Option<Temp>, otherwise: Entry) {
     if !form.looks_up_in_line() {
         return form.jump(otherwise);
     }
-    let [index, word] = form.take([Need::fixed(Gpr::RAX), Need::fixed(Gpr::RDX)]);
+    let [index, word] = take(form, rax);
     let found = form.label();
     look_up(form, target, index, word);
     form.push(Op::IfZero {
@@ -47,6 +48,17 @@ pub(super) fn jump(form: &mut Form, target: Temp, otherwise: Entry) {
     form.push(Op::JumpCell {
         cell: Cell::at(GOING_TO as i32),
     });
+}
+
+fn take(form: &mut Form, rax: Option<Temp>) -> [Temp; 2] {
+    let (rax_itself, rdx) = (Need::fixed(Gpr::RAX), Need::fixed(Gpr::RDX));
+    match rax {
+        None => form.take([rax_itself, rdx]),
+        Some(rax) => {
+            let [word] = form.take([rdx]);
+            [rax, word]
+        }
+    }
 }
 
 /// Notes where the program leaves for a lookup, by a register that gets the target then.

@@ -37,17 +37,19 @@ use crate::form::{Cell, Form, Gpr, Need, Op, Reg, Temp};
 use ppin_abi::area::{Entry, RETURNS};
 
 /// The call of `site`, from where its operand has been read: pushes the app's return address, and
-/// leaves as `leave` says. `alive` are the temporaries that live on until then.
+/// leaves as `leave` says. `alive` are the temporaries that live on until then. If it is `lent`,
+/// `leave` gets a temporary that is rax.
 pub(super) fn call(
     form: &mut Form,
     site: &Site<'_>,
     alive: &[Temp],
-    leave: impl FnOnce(&mut Form),
+    lent: bool,
+    leave: impl FnOnce(&mut Form, Option<Temp>),
 ) {
     let ins = site.id;
     if !form.pairs_returns() {
         form.push(Op::PushNext { ins });
-        return leave(form);
+        return leave(form, None);
     }
     let over = form.label();
     form.push(Op::CallOver { to: over });
@@ -55,21 +57,24 @@ pub(super) fn call(
     returned(form, site);
     form.aside(ins, |form| {
         form.place(over, alive);
-        note_return(form);
+        let index = note_return(form);
+        if !lent {
+            form.give(&[index]);
+        }
         form.push(Op::PushNext { ins });
-        leave(form);
+        leave(form, lent.then_some(index));
     });
 }
 
-/// Moves what the CPU has pushed to the return cache.
-fn note_return(form: &mut Form) {
+/// Moves what the CPU has pushed to the return cache; the temporary, rax, that it took for it.
+fn note_return(form: &mut Form) -> Temp {
     let [index] = form.take([Need::fixed(Gpr::RAX)]);
     form.push(Op::StackIndex { to: index.into() });
     let (base, disp) = (Some(index), RETURNS as i32);
     form.push(Op::PopCell {
         cell: Cell { base, disp },
     });
-    form.give(&[index]);
+    index
 }
 
 /// Where returns come to: behind the call.
