@@ -237,3 +237,18 @@ pub(crate) enum Op {
     /// Goes to the stub at which the kernel lets aborted threads go on.
     Abort,
 }
+
+impl Op {
+    /// Whether it leaves for the target of a direct branch.
+    pub(crate) const fn is_exit(&self) -> bool {
+        matches!(
+            self,
+            Self::ExitTaken { .. } | Self::ExitIf { .. } | Self::ExitNext { .. }
+        )
+    }
+
+    /// Whether it is the `call` of an app call.
+    pub(crate) const fn is_paired_call(&self) -> bool {
+        matches!(self, Self::CallOver { .. })
+    }
+}
