@@ -195,7 +195,7 @@ impl Writer<'_> {
             for slot in piece.fragment.slots {
                 let value = match *slot {
                     SlotInit::App(off) => SlotValue::App(off),
-                    SlotInit::Complement(off) => SlotValue::Complement(off),
+                    SlotInit::Landing(off) => SlotValue::Landing(off),
                     SlotInit::Cold(off) if (off as usize) < piece.fragment.cold.len() => {
                         SlotValue::Cold(cold + off)
                     }

@@ -8,8 +8,8 @@ use ppin_abi::addr::ImageOff;
 pub enum SlotValue {
     /// Absolute app address.
     App(ImageOff),
-    /// Complement of one.
-    Complement(ImageOff),
+    /// What makes 0 with the app address to which a call is returned.
+    Landing(ImageOff),
     /// Cache address at this offset of the unit's cold section.
     Cold(u32),
     /// Displacement from `gs` of the thread's counters for the unit's image.
@@ -19,7 +19,7 @@ pub enum SlotValue {
 const APP: u64 = 1;
 const COLD: u64 = 2;
 const IMAGE_COUNTERS: u64 = 3;
-const COMPLEMENT: u64 = 4;
+const LANDING: u64 = 4;
 
 impl SlotValue {
     /// The eight bytes in the file: the kind in the high half, the offset in the low.
@@ -27,7 +27,7 @@ impl SlotValue {
     pub const fn encode(self) -> u64 {
         match self {
             Self::App(off) => (APP << 32) | off.0 as u32 as u64,
-            Self::Complement(off) => (COMPLEMENT << 32) | off.0 as u32 as u64,
+            Self::Landing(off) => (LANDING << 32) | off.0 as u32 as u64,
             Self::Cold(off) => (COLD << 32) | off as u64,
             Self::ImageCounters => IMAGE_COUNTERS << 32,
         }
@@ -38,7 +38,7 @@ impl SlotValue {
     pub const fn decode(bits: u64) -> Option<Self> {
         match (bits >> 32, bits as u32) {
             (APP, off) => Some(Self::App(ImageOff(off as i32))),
-            (COMPLEMENT, off) => Some(Self::Complement(ImageOff(off as i32))),
+            (LANDING, off) => Some(Self::Landing(ImageOff(off as i32))),
             (COLD, off) => Some(Self::Cold(off)),
             (IMAGE_COUNTERS, 0) => Some(Self::ImageCounters),
             _ => None,

@@ -104,7 +104,7 @@ impl UnitFile<'_> {
         let value = |bits| {
             Some(match SlotValue::decode(bits)? {
                 SlotValue::App(off) => SlotInit::App(off),
-                SlotValue::Complement(off) => SlotInit::Complement(off),
+                SlotValue::Landing(off) => SlotInit::Landing(off),
                 SlotValue::Cold(off) if info.cold.contains(&off) => {
                     SlotInit::Cold(off - info.cold.start)
                 }

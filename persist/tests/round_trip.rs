@@ -201,7 +201,7 @@ fn slots_are_symbolic_and_follow_their_hot_group() {
                 value,
             ) {
                 (SlotInit::App(off), SlotValue::App(found))
-                | (SlotInit::Complement(off), SlotValue::Complement(found)) => {
+                | (SlotInit::Landing(off), SlotValue::Landing(found)) => {
                     assert_eq!(off, found)
                 }
                 (SlotInit::Cold(off), SlotValue::Cold(found)) => {

@@ -85,8 +85,9 @@ pub enum RelocKind {
 pub enum SlotInit {
     /// Absolute app address.
     App(ImageOff),
-    /// Complement of an app address: minus the address, minus 1.
-    Complement(ImageOff),
+    /// What makes 0 with the app address to which a call is returned. Who takes the code out of use
+    /// changes it.
+    Landing(ImageOff),
     /// Cache address in this fragment's cold section: an exit's `leave` code.
     Cold(u32),
     /// Displacement from `gs` of the thread's counters for this fragment's image.

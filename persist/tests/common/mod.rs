@@ -40,7 +40,7 @@ fn code_len() -> impl Strategy<Value = usize> {
 fn slot(cold: usize) -> impl Strategy<Value = SlotInit> {
     prop_oneof![
         offset().prop_map(SlotInit::App),
-        offset().prop_map(SlotInit::Complement),
+        offset().prop_map(SlotInit::Landing),
         (0..cold as u32).prop_map(SlotInit::Cold),
         Just(SlotInit::ImageCounters),
     ]

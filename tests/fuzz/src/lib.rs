@@ -91,7 +91,7 @@ fn fragment(number: i32) -> Fragment {
         slots: vec![
             SlotInit::Cold(8),
             SlotInit::App(ImageOff(5)),
-            SlotInit::Complement(ImageOff(6)),
+            SlotInit::Landing(ImageOff(6)),
             SlotInit::ImageCounters,
         ],
         relocs: vec![

@@ -14,12 +14,12 @@
 //! gs:0x108  filters         what confines the thread's system calls
 //! gs:0x110  rseq            the thread's restartable sequences (Rseq)
 //! gs:0x148  countdown       lookups of `near` that may fail before the VM is asked
-//! gs:0x150  arrival         where the thread has arrived last, other than by direct branches
-//! gs:0x158  arrival_before  the same, before the last return
+//! gs:0x150  left_at         the branch whose target is looked up
+//! gs:0x158  going_to        where an indirect branch goes on
 //! gs:0x160  positions[4]    where the next records of buffers go (buffers.rs)
-//! gs:0x180  returns[8192]   where translated calls expect to be returned to
-//! gs:0x10180 near[4096]     targets of indirect jumps and calls (Near)
-//! gs:0x20180 calls          what calls of analysis routines need (Calls)
+//! gs:0x800  returns[8192]   where translated calls expect to be returned to
+//! gs:0x10800 near[32776]    targets of indirect jumps and calls (near_tag)
+//! gs:0x50840 calls          what calls of analysis routines need (Calls)
 //! ```
 //! Tools' counters follow behind the engine's structure ([`crate::counters`]).
 
@@ -30,7 +30,7 @@ use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
 /// [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 9;
+pub const LAYOUT_VERSION: u32 = 10;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -44,8 +44,17 @@ pub const RSEQ: u32 = 0x110;
 /// Room for runtime routines.
 pub const ENTRIES: usize = 16;
 
-/// Displacement from `gs` of [`Area::returns`].
-pub const RETURNS: u32 = 0x180;
+/// Displacement from `gs` of [`Area::returns`]. Half a page away from a multiple of the page size:
+/// processors take a load from an address for one of a store that is a multiple of 4 KiB away, and
+/// an entry lies, modulo that, where its word of the stack lies.
+pub const RETURNS: u32 = 0x800;
+
+/// The instruction by which returns push an entry of [`Area::returns`] to the app's stack:
+/// `push qword ptr gs:[rdx + RETURNS]`.
+pub const PUSH_RETURN: [u8; 7] = {
+    let [a, b, c, d] = RETURNS.to_le_bytes();
+    [0x65, 0xff, 0xb2, a, b, c, d]
+};
 
 /// Entries of [`Area::returns`]: one for each word of 64 KiB of stack.
 pub const RETURN_ENTRIES: usize = 0x10000 / 8;
@@ -109,20 +118,23 @@ pub struct Area {
     pub rseq: Rseq,
     /// Lookups of `near` that may fail before the VM is asked.
     pub near_countdown: u64,
-    /// Where the thread has arrived last, other than by direct branches: cache address of what the
-    /// VM, or an indirect jump or call, went to, or app address of a return.
-    pub arrival: u64,
-    /// The arrival before the last return, which may yet fail.
-    pub arrival_before: u64,
+    /// Cache address inside the indirect jump, indirect call or return whose target is being
+    /// looked up.
+    pub left_at: u64,
+    /// Cache address where an indirect jump or call goes on.
+    pub going_to: u64,
     /// Where the next record of each buffer goes ([`crate::buffers`]).
     pub positions: [u64; MAX_BUFFERS],
+    reserved: [u64; 208],
     /// Return cache: by the low 16 bits of the stack pointer, in bytes, the cache address behind
     /// the translated call that has put its return address there last. The app may have put
     /// another there since, so the code there compares. 0: none.
     pub returns: [AtomicU64; RETURN_ENTRIES],
-    /// By the low bits of an app address the cache address where an indirect jump or call goes
-    /// on. Written to by this thread alone, in the VM; others may only take a tag away.
-    pub near: [Near; NEAR_ENTRIES],
+    /// By the low bits of an app address ([`near_index`]) what makes 0 with the address
+    /// ([`near_tag`]), and in the word behind it the cache address where an indirect jump or call
+    /// goes on. So the entries of neighbouring addresses exclude each other. Written to by this
+    /// thread alone, in the VM; others may only take a tag away.
+    pub near: [AtomicU64; NEAR_WORDS],
     /// What calls of analysis routines need.
     pub calls: Calls,
 }
@@ -153,7 +165,7 @@ pub struct Calls {
 }
 
 /// Displacement from `gs` of [`Area::calls`].
-pub const CALLS: u32 = NEAR + 16 * NEAR_ENTRIES as u32;
+pub const CALLS: u32 = NEAR + 8 * NEAR_WORDS as u32;
 
 impl Calls {
     /// Displacement from `gs` of [`Calls::stack`].
@@ -182,62 +194,46 @@ impl Calls {
     }
 }
 
-/// An entry of [`Area::near`].
-#[derive(Debug)]
-#[repr(C)]
-pub struct Near {
-    /// What makes 0 with the app address ([`Near::tag`]); [`Near::NO_TAG`]: none.
-    pub tag: AtomicU64,
-    /// Cache address.
-    pub target: AtomicU64,
+/// The word of a near table that no app address has for its tag; see also [`near_nothing`].
+const NOTHING: u64 = 0;
+/// What takes its place in the first word: address 0 has the tag 0.
+const NOTHING_AT_0: u64 = 1;
+
+/// The tag of app address `pc` in [`Area::near`].
+#[must_use]
+pub const fn near_tag(pc: u64) -> u64 {
+    pc.wrapping_neg()
 }
 
-impl Near {
-    /// The tag of an entry that holds nothing: no branch goes to address 0, whose entry is the
-    /// first, unless that has another tag ([`Near::NO_TAG_OF_FIRST`]).
-    pub const NO_TAG: u64 = 0;
-    /// What takes its place in the first entry.
-    pub const NO_TAG_OF_FIRST: u64 = 1;
+/// Where the tag of app address `pc` lies in [`Area::near`].
+#[must_use]
+pub const fn near_index(pc: u64) -> usize {
+    pc as usize % NEAR_ENTRIES
+}
 
-    /// The tag of app address `pc`.
-    #[must_use]
-    pub const fn tag(pc: u64) -> u64 {
-        pc.wrapping_neg()
-    }
-
-    /// The entry of app address `pc`.
-    #[must_use]
-    pub const fn index(pc: u64) -> usize {
-        // Functions begin at multiples of 16: higher bits must tell them apart.
-        let second_byte = pc >> 8 & 0xff;
-        pc.wrapping_add(second_byte) as usize % NEAR_ENTRIES
-    }
-
-    /// The tag of entry `index` when it holds nothing.
-    #[must_use]
-    pub const fn no_tag(index: usize) -> u64 {
-        if index == 0 {
-            Self::NO_TAG_OF_FIRST
-        } else {
-            Self::NO_TAG
-        }
-    }
+/// What word `index` of [`Area::near`] is when it holds nothing.
+#[must_use]
+pub const fn near_nothing(index: usize) -> u64 {
+    if index == 0 { NOTHING_AT_0 } else { NOTHING }
 }
 
 /// Displacement from `gs` of [`Area::near_countdown`].
 pub const NEAR_COUNTDOWN: u32 = 0x148;
 
-/// Displacement from `gs` of [`Area::arrival`].
-pub const ARRIVAL: u32 = 0x150;
+/// Displacement from `gs` of [`Area::left_at`].
+pub const LEFT_AT: u32 = 0x150;
 
-/// Displacement from `gs` of [`Area::arrival_before`].
-pub const ARRIVAL_BEFORE: u32 = 0x158;
+/// Displacement from `gs` of [`Area::going_to`].
+pub const GOING_TO: u32 = 0x158;
 
-/// Displacement from `gs` of [`Area::near`]. Its targets lie 8 bytes behind the tags.
-pub const NEAR: u32 = 0x10180;
+/// Displacement from `gs` of [`Area::near`]. Targets lie 8 bytes behind their tags.
+pub const NEAR: u32 = 0x10800;
 
-/// Entries of [`Area::near`]. Emitted code takes 16 times [`Near::index`] as offset.
-pub const NEAR_ENTRIES: usize = 4096;
+/// Tags that [`Area::near`] has room for.
+pub const NEAR_ENTRIES: usize = 0x8000;
+
+/// Its words: behind the last tag there is a target, too; and a cache line is filled.
+pub const NEAR_WORDS: usize = NEAR_ENTRIES + 8;
 
 const _: () = {
     use core::mem::offset_of;
@@ -248,12 +244,11 @@ const _: () = {
     assert!(offset_of!(Area, scratch) == 0xd0);
     assert!(offset_of!(Area, pace) == PACE as usize);
     assert!(offset_of!(Area, near_countdown) == NEAR_COUNTDOWN as usize);
-    assert!(offset_of!(Area, arrival) == ARRIVAL as usize);
-    assert!(offset_of!(Area, arrival_before) == ARRIVAL_BEFORE as usize);
+    assert!(offset_of!(Area, left_at) == LEFT_AT as usize);
+    assert!(offset_of!(Area, going_to) == GOING_TO as usize);
     assert!(offset_of!(Area, positions) == POSITIONS as usize);
     assert!(offset_of!(Area, returns) == RETURNS as usize);
     assert!(offset_of!(Area, near) == NEAR as usize);
-    assert!(size_of::<Near>() == 16);
     assert!(offset_of!(Area, calls) == CALLS as usize);
     assert!(offset_of!(Calls, app_sp) == (Calls::APP_SP - CALLS) as usize);
     assert!(offset_of!(Calls, thread) == (Calls::THREAD - CALLS) as usize);
@@ -274,11 +269,10 @@ pub enum Entry {
     LeaveTrap = 1,
     /// System call. rcx = `SyscallRec`; app rcx and r11 are dead there.
     Syscall = 2,
-    /// Return, target app address in rcx, app rcx spilled, rsp already popped. Goes on behind the
-    /// translated call, as [`Area::returns`] says, with rcx unchanged, rdx destroyed, both spilled
-    /// at home, and the cache address in place of the target at `[rsp - 8]`.
+    /// Return, target app address in rcx, app rcx spilled, rsp already popped; [`Area::left_at`]
+    /// is set.
     IblRet = 3,
-    /// Indirect jump, target app address in rcx, app rcx spilled.
+    /// Indirect jump, target app address in rcx, app rcx spilled; [`Area::left_at`] is set.
     IblJmp = 4,
     /// Indirect call, as `IblJmp`, return address already pushed.
     IblCall = 5,
@@ -288,13 +282,14 @@ pub enum Entry {
     Vm = 7,
     /// What a bridge calls, likewise.
     Analysis = 8,
-    /// A return has come to the wrong call: rdx = a complement, rcx = the target plus that plus 1;
-    /// both are spilled at home.
+    /// A return has come to the wrong call: its target at `[rsp - 8]`, app rcx spilled;
+    /// [`Area::left_at`] is set.
     ReturnedElsewhere = 9,
-    /// [`Area::near`] does not say where an indirect jump goes on: rcx = target plus the entry's
-    /// tag, rdx = the entry's tag; rax, rcx and rdx are spilled at home.
+    /// [`Area::near`] does not say where an indirect jump goes on: rcx = target plus the word in
+    /// place of its tag, rdx = that word, rax = cache address inside the jump; all three are spilled at home.
     NotNear = 10,
-    /// What entries of [`Area::returns`] lead to that say nothing: the return is looked up.
+    /// What entries of [`Area::returns`] lead to that say nothing: rcx = the target, rcx and rdx
+    /// spilled at home; [`Area::left_at`] is set. `[rsp - 8]` is ours.
     Unpaired = 11,
 }
 

@@ -5,6 +5,7 @@ use crate::fresh::arena::{Chunk, GRAIN, MakeViews, Space};
 use crate::fresh::views::Views;
 use crate::fresh::{Fresh, Kind};
 use crate::image::ImageId;
+use crate::landing;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
 use ppin_os::{budget, report, stock, time};
 use ppin_relocator::{Fragment, Placement, RelocKind, SlotInit};
@@ -220,7 +221,7 @@ fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u6
     for (slot, init) in slots.iter_mut().zip(&fragment.slots) {
         *slot = match init {
             SlotInit::App(off) => off.at(place.image).0,
-            SlotInit::Complement(off) => !off.at(place.image).0,
+            SlotInit::Landing(off) => landing::open_value(off.at(place.image).0),
             SlotInit::Cold(off) => place.cold + u64::from(*off),
             SlotInit::ImageCounters => counters,
         };

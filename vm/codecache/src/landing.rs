@@ -2,16 +2,35 @@
 //!
 //! A call may be under way for long. When its trace has been taken out of use meanwhile, since its
 //! source has changed, the return must not go on in it. A landing compares the address to which the
-//! app returns with the complement of its own, in a slot that nobody else reads. So a landing is
+//! app returns with its own, of which a slot that nobody else reads holds the negative. So a landing is
 //! shut by changing the slot: the return is looked up instead. A thread that is about to make the
 //! call finds the landing shut, too.
+//!
+//! Where the VM must see all returns, all landings are shut from the beginning ([`shut_all`]).
 
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What tells a shut landing's slot from an open one's: no return goes to an address that is not
 /// canonical, but to fault.
 const SHUT: u64 = 1 << 63;
+
+static ALL_SHUT: AtomicBool = AtomicBool::new(false);
+
+/// Lets no return come back in this process, to no landing.
+pub fn shut_all() {
+    ALL_SHUT.store(true, Ordering::Relaxed);
+}
+
+/// What the slot of the landing for app address `pc` holds when its code is made known.
+pub(crate) fn open_value(pc: u64) -> u64 {
+    let shut = if ALL_SHUT.load(Ordering::Relaxed) {
+        SHUT
+    } else {
+        0
+    };
+    pc.wrapping_neg() ^ shut
+}
 
 /// A fragment's cells.
 pub(crate) struct Landings {
@@ -29,7 +48,9 @@ impl Landings {
 
     /// Lets them come back: the source is what it was.
     pub(crate) fn open(&self) {
-        self.turn(SHUT);
+        if !ALL_SHUT.load(Ordering::Relaxed) {
+            self.turn(SHUT);
+        }
     }
 
     /// Turns those that are open (0) or shut ([`SHUT`]).
@@ -42,10 +63,9 @@ impl Landings {
         }
     }
 
-    /// Whether a slot with this value is a landing's: no other slot holds complements, nor any
-    /// address that has the upper bits set.
+    /// Whether a slot with this value is a landing's: no other slot holds negative numbers.
     fn is_landing(&self, value: u64) -> bool {
-        let pc = !value;
+        let pc = value.wrapping_neg();
         self.source.start < pc && pc <= self.source.end
     }
 }
@@ -62,12 +82,12 @@ mod tests {
     #[test]
     fn landings_are_shut_and_opened_and_other_slots_left_alone() {
         let first = [
-            !0x1005,
+            0x1005_u64.wrapping_neg(),
             0x1005,
             0x7000_0000_1005,
-            !0x1010,
-            !0x1000,
-            !0x1011,
+            0x1010_u64.wrapping_neg(),
+            0x1000_u64.wrapping_neg(),
+            0x1011_u64.wrapping_neg(),
             0,
         ];
         let slots = first.map(AtomicU64::new);

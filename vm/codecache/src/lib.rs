@@ -42,3 +42,4 @@ pub use figures::{Figures, Spent};
 pub use install::{Full, Manner, Room};
 pub use invalidate::Dead;
 pub use journal::Journal;
+pub use landing::shut_all as shut_landings;

@@ -38,7 +38,6 @@ fn dispatch(thread: &mut Thread) -> CachePc {
     };
     let step = lockstep::before(thread);
     let entry = go_on(thread);
-    thread.area.arrival = entry.0;
     {
         let mut vm = vm::lock();
         note_epoch(&mut vm, thread, epoch);
@@ -74,13 +73,7 @@ fn go_on(thread: &mut Thread) -> CachePc {
 fn departure(thread: &Thread, target: u64) -> Departure {
     let resumed = thread.area.scratch[scratch::SYS_RESUME];
     let area = &thread.area;
-    // A return notes its target before it is known whether that can be reached.
-    let arrival = if area.arrival == target {
-        area.arrival_before
-    } else {
-        area.arrival
-    };
-    Departure::new(target, arrival, resumed, area.app_gs_base)
+    Departure::new(target, area.left_at, resumed, area.app_gs_base)
 }
 
 /// Notes that the thread is about to enter code that was in use at `epoch` or later. Code that was

@@ -13,9 +13,9 @@ use crate::landing::Landings;
 use crate::spot::Maps;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
-use ppin_relocator::Fragment;
+use ppin_relocator::{Fragment, Reloc, RelocKind};
 
 /// Number of a fresh fragment. Numbers are dense from 0 and not reused before a flush.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -95,6 +95,19 @@ impl State {
     }
 }
 
+/// The lowest and the highest app address that `code` refers to by a distance.
+fn referred_to(code: &Fragment) -> Option<(ImageOff, ImageOff)> {
+    let off = |reloc: &Reloc| match reloc.kind {
+        RelocKind::App(off) => Some(off),
+        _ => None,
+    };
+    let mut all = code.relocs.iter().filter_map(off);
+    let first = all.next()?;
+    Some(all.fold((first, first), |(low, high), off| {
+        (low.min(off), high.max(off))
+    }))
+}
+
 /// A fragment compiled in this process.
 #[derive(Debug)]
 pub struct Fresh {
@@ -107,6 +120,8 @@ pub struct Fresh {
     pc: AppPc,
     space: Space,
     source_hash: u64,
+    /// The lowest and the highest app address that it refers to, from the image base.
+    refers_to: Option<(ImageOff, ImageOff)>,
     /// The app bytes that it was made from, of volatile fragments only.
     source: Box<[u8]>,
     state: State,
@@ -128,6 +143,7 @@ impl Fresh {
         let mut fresh = Self {
             hot_len: code.hot.len() as u32,
             slots: code.slots.len() as u16,
+            refers_to: referred_to(&code),
             code,
             image,
             pc,
@@ -194,6 +210,12 @@ impl Fresh {
     #[must_use]
     pub fn source_hash(&self) -> u64 {
         self.source_hash
+    }
+
+    /// The lowest and the highest app address that its code refers to by a distance.
+    #[must_use]
+    pub fn refers_to(&self) -> Option<(ImageOff, ImageOff)> {
+        self.refers_to
     }
 
     /// Those bytes, of a volatile fragment; else nothing.

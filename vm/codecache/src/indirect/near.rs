@@ -1,16 +1,16 @@
 //! The threads' own tables, which emitted code reads without a lock: of indirect jumps and calls
-//! ([`ppin_abi::area::Near`]), and of where calls are returned to.
+//! ([`ppin_abi::area::Area::near`]), and of where calls are returned to.
 //!
 //! Only its own thread adds to a table, while it is in the VM. So an entry whose tag has been read
 //! keeps its target until the thread has gone there. Others take tags away.
 
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::sync::atomic::Ordering;
-use ppin_abi::area::{Area, Entry, NEAR_ENTRIES, Near};
+use core::sync::atomic::{AtomicU64, Ordering};
+use ppin_abi::area::{Area, Entry, NEAR_WORDS, near_index, near_nothing, near_tag};
 
 /// A thread's table.
-type Table = [Near; NEAR_ENTRIES];
+type Table = [AtomicU64; NEAR_WORDS];
 
 /// The tables of all threads.
 #[derive(Debug, Default)]
@@ -48,16 +48,14 @@ impl NearTables {
             return;
         };
         known.used = true;
-        let entry = &area.near[Near::index(pc)];
-        entry.target.store(target, Ordering::Relaxed);
-        entry.tag.store(Near::tag(pc), Ordering::Relaxed);
+        put(&area.near, pc, target);
     }
 
     /// Jumps to `pc` are looked up elsewhere.
     pub(super) fn forget(&self, pc: u64) {
-        let index = Near::index(pc);
+        let index = near_index(pc);
         for table in self.used() {
-            if table[index].tag.load(Ordering::Relaxed) == Near::tag(pc) {
+            if table[index].load(Ordering::Relaxed) == near_tag(pc) {
                 free(table, index);
             }
         }
@@ -66,7 +64,7 @@ impl NearTables {
     /// All are.
     pub(super) fn clear(&mut self) {
         for table in self.used() {
-            (0..NEAR_ENTRIES).for_each(|index| free(table, index));
+            (0..NEAR_WORDS).for_each(|index| free(table, index));
         }
         self.0.iter_mut().for_each(|known| known.used = false);
     }
@@ -94,10 +92,26 @@ pub(super) fn forget_returns(area: &Area, code: &Range<u64>) {
     }
 }
 
+/// Puts the entry of `pc` into its thread's table. Those of its neighbours, whose words it takes,
+/// go. A target that would be the tag of the address in its place stays outside.
+fn put(table: &Table, pc: u64, target: u64) {
+    let index = near_index(pc);
+    let alias = near_tag(target);
+    if near_index(alias) == index + 1 {
+        return;
+    }
+    if let Some(before) = index.checked_sub(1) {
+        let tag = table[before].load(Ordering::Relaxed);
+        if near_index(near_tag(tag)) == before {
+            free(table, before);
+        }
+    }
+    table[index + 1].store(target, Ordering::Relaxed);
+    table[index].store(near_tag(pc), Ordering::Relaxed);
+}
+
 fn free(table: &Table, index: usize) {
-    table[index]
-        .tag
-        .store(Near::no_tag(index), Ordering::Release);
+    table[index].store(near_nothing(index), Ordering::Release);
 }
 
 #[cfg(test)]
@@ -114,16 +128,16 @@ mod tests {
 
     /// What emitted code finds.
     fn found(area: &Area, pc: u64) -> Option<u64> {
-        let entry = &area.near[Near::index(pc)];
-        let same = entry.tag.load(Ordering::Relaxed).wrapping_add(pc) == 0;
-        same.then(|| entry.target.load(Ordering::Relaxed))
+        let word = |index: usize| area.near[index].load(Ordering::Relaxed);
+        let same = word(near_index(pc)).wrapping_add(pc) == 0;
+        same.then(|| word(near_index(pc) + 1))
     }
 
     #[test]
     fn nothing_is_found_in_an_empty_table() {
         let (mut tables, own) = (NearTables::default(), table());
         tables.add(own);
-        for pc in (0..2 * NEAR_ENTRIES as u64).chain([u64::MAX]) {
+        for pc in (0..2 * NEAR_WORDS as u64).chain([u64::MAX]) {
             assert_eq!(found(own, pc), None);
         }
     }
@@ -142,6 +156,32 @@ mod tests {
             (found(own, 0x1000), found(own, same_place)),
             (None, Some(8))
         );
+    }
+
+    #[test]
+    fn neighbours_exclude_each_other() {
+        let (mut tables, own) = (NearTables::default(), table());
+        tables.add(own);
+        let last = 0x7fff;
+        for pcs in [[0x1000, 0x1001], [0x1001, 0x1000], [last, last + 1]] {
+            tables.clear();
+            tables.put(own, pcs[0], 7);
+            tables.put(own, pcs[1], 8);
+            let kept = (pcs[0] == last).then_some(7);
+            assert_eq!((found(own, pcs[0]), found(own, pcs[1])), (kept, Some(8)));
+            tables.put(own, pcs[0], 9);
+            assert_eq!(found(own, pcs[0]), Some(9));
+        }
+    }
+
+    #[test]
+    fn a_target_is_no_tag() {
+        let (mut tables, own) = (NearTables::default(), table());
+        tables.add(own);
+        for target in [0x7f12_3456_7800_u64, 0x7f12_3456_6fff] {
+            tables.put(own, 0x1000, target);
+            assert_eq!(found(own, target.wrapping_neg()), None);
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use super::bound::{Bound, ColdGate, Gate};
 use crate::figures::Figures;
 use crate::image::Home;
 use crate::indirect::IblTable;
+use crate::landing;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::MAX_TRACE_BYTES;
@@ -289,7 +290,7 @@ impl Bound {
     fn slot_value(&self, bits: u64, image: Home<'_>) -> Result<u64, Reject> {
         Ok(match SlotValue::decode(bits).ok_or(Reject::Impossible)? {
             SlotValue::App(off) => off.at(image.base).0,
-            SlotValue::Complement(off) => !off.at(image.base).0,
+            SlotValue::Landing(off) => landing::open_value(off.at(image.base).0),
             SlotValue::Cold(off) => self.cold() + u64::from(off),
             SlotValue::ImageCounters => image.counters,
         })

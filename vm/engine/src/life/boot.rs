@@ -109,6 +109,9 @@ fn entries(config: &Config) -> [u64; ENTRIES] {
     } else {
         Lookups::Plain
     };
+    if lookups != Lookups::Plain {
+        ppin_codecache::shut_landings();
+    }
     let vm = crate::dispatch::vm_entry as *const () as usize as u64;
     let analysis = crate::tools::analysis::bridge_entry as *const () as usize as u64;
     let bridge = crate::tools::bridge::address();

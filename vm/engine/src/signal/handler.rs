@@ -6,6 +6,7 @@ use super::whereabouts::{Where, gate_spot, locate};
 use super::{deliver, fatal, in_routine, native, step};
 use crate::check::sample;
 use crate::life::leave;
+use ppin_abi::area::PUSH_RETURN;
 use ppin_abi::boot::flag;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{Errno, c, peek, userfault};
@@ -129,7 +130,7 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if signal != c::SIGTRAP && keeps_faulting(thread, signal) {
         return fatal::crash(thread, signal, info, context);
     }
-    if let Some(resume) = peek::fixup(pc).or_else(|| gate::ret::fixup(pc)) {
+    if let Some(resume) = peek::fixup(pc) {
         context.gregs[greg::RIP] = resume;
         return;
     }
@@ -162,7 +163,10 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if signal == c::SIGSEGV && cache_fault(thread, info, context, pc) {
         return;
     }
-    if unreadable_source(thread, info, context, pc) || lost_return(thread, context, pc) {
+    if unreadable_source(thread, info, context, pc)
+        || lost_return(thread, context, pc)
+        || read_only_return(context, pc)
+    {
         return;
     }
     app_fault(thread, signal, info, context, pc);
@@ -183,6 +187,18 @@ fn lost_return(thread: &Thread, context: &mut UContext, pc: u64) -> bool {
     resume
         .map(|resume| context.gregs[greg::RIP] = resume)
         .is_some()
+}
+
+/// Whether a return could not push to the app's stack, which a native one only reads: it is looked
+/// up.
+fn read_only_return(context: &mut UContext, pc: u64) -> bool {
+    let mut code = [0; PUSH_RETURN.len()];
+    let pushes = peek::read(pc, &mut code) == code.len() && code == PUSH_RETURN;
+    let ours = pushes && vm::lock().code().in_cache(pc);
+    if ours {
+        context.gregs[greg::RIP] = gate::ret::read_only();
+    }
+    ours
 }
 
 /// Counts faults since the last VM entry; `true` if there are too many, because repairing the fault

@@ -1,8 +1,8 @@
 //! Finds the indirect branch that led to an address which cannot be jumped to.
 //!
 //! The CPU raises the fault at the branch, before the branch has any effect. But the translated
-//! branch was left long ago. So the app's code is followed from where the thread arrived last
-//! (all branches since were direct ones) to a branch that fits.
+//! branch has been left. It has noted where it is. If its translation is gone since, the app's code
+//! is followed from where the last system call returned to a branch that fits.
 
 use alloc::collections::{BTreeSet, VecDeque};
 use ppin_abi::addr::AppPc;
@@ -58,8 +58,6 @@ pub(crate) fn find(departure: &Departure, after: &Registers) -> Option<(AppPc, R
 
 fn starts(vm: &Vm, departure: &Departure) -> VecDeque<AppPc> {
     let at = |address| ppin_process::translate::spot(vm, address).map(|spot| spot.pc);
-    // A return has left its app address.
-    let app = |address| (!vm.code().in_cache(address)).then_some(AppPc(address));
-    let arrival = at(departure.arrival).or_else(|| app(departure.arrival));
-    arrival.into_iter().chain(at(departure.resumed)).collect()
+    let starts = [departure.left_at, departure.resumed];
+    starts.into_iter().filter_map(at).collect()
 }

@@ -134,6 +134,7 @@ impl Checker<'_> {
                 self.reached = false;
             }
             Op::Abort => self.reached = false,
+            Op::Return => self.leave_by_return()?,
             Op::Record { record, .. } => {
                 self.returning = match self.form.records[usize::from(record.0)] {
                     Record::Trap { trap, .. } => trap == Trap::RseqStore,
@@ -344,6 +345,15 @@ impl Checker<'_> {
         Ok(())
     }
 
+    /// The other side of that contract.
+    fn leave_by_return(&mut self) -> Checked {
+        let rcx = self.state.register(Gpr::RCX);
+        ensure(matches!(rcx, Value::Temp(_)), "rcx says nothing")?;
+        self.others_find_theirs(&[Gpr::RCX, Gpr::RDX], true)?;
+        self.reached = false;
+        Ok(())
+    }
+
     fn give(&mut self, temps: Temps) -> Checked {
         for temp in temps.iter() {
             let home = self.allocation.home(temp);
@@ -386,27 +396,32 @@ impl Checker<'_> {
     fn jump(&mut self, entry: Entry) -> Checked {
         let rcx = self.state.register(Gpr::RCX);
         ensure(matches!(rcx, Value::Temp(_)), "rcx says nothing")?;
-        let speaks = |register| match entry {
-            Entry::ReturnedElsewhere => [Gpr::RCX, Gpr::RDX].contains(&register),
-            Entry::NotNear => [Gpr::RCX, Gpr::RAX, Gpr::RDX].contains(&register),
-            _ => register == Gpr::RCX,
+        let speaks: &[Gpr] = match entry {
+            Entry::NotNear => &[Gpr::RCX, Gpr::RAX, Gpr::RDX],
+            _ => &[Gpr::RCX],
         };
+        self.others_find_theirs(speaks, entry != Entry::Syscall)?;
+        self.reached = matches!(entry, Entry::Bridge | Entry::Syscall);
+        Ok(())
+    }
+
+    /// Other code is entered: all registers but those that speak to it have the app's values, and
+    /// these are at home if they are `kept`.
+    fn others_find_theirs(&self, speaks: &[Gpr], kept: bool) -> Checked {
         for register in (0..16).map(Gpr::new) {
             let there = self.state.register(register) == Value::App(register);
-            ensure(there || speaks(register), "other code finds another value")?;
+            let speaks = speaks.contains(&register);
+            ensure(there || speaks, "other code finds another value")?;
             let home = HOMES[usize::from(register.number())];
-            let kept =
+            let at_home =
                 home.is_some_and(|slot| self.state.slots[slot.number()] == Value::App(register));
-            let needed = speaks(register) && entry != Entry::Syscall;
             ensure(
-                kept || !needed,
+                at_home || !speaks || !kept,
                 "what speaks to the runtime is not kept at home",
             )?;
         }
         let flags = self.state.lost_flags == 0 || self.returning;
-        ensure(flags, "other code finds flags that are lost")?;
-        self.reached = matches!(entry, Entry::Bridge | Entry::Syscall);
-        Ok(())
+        ensure(flags, "other code finds flags that are lost")
     }
 
     fn label(&mut self, label: Label, live: Living) -> Checked {

@@ -245,21 +245,15 @@ impl Asm {
         self.push(0x58 | to.number() & 7);
     }
 
-    /// `lea to32, [from * 8]`
-    pub(super) fn eightfold(&mut self, to: Gpr, from: Gpr) {
-        const EIGHT: u8 = 3 << 6;
-        debug_assert!(from != Gpr::RSP, "no index register");
-        self.rex(false, to.number() >> 3 << 2 | from.number() >> 3 << 1);
+    /// `mov to, gs:[index * 4 + disp]`
+    pub(super) fn load_fourfold(&mut self, to: Gpr, index: Gpr, disp: i32) {
+        const FOUR: u8 = 2 << 6;
+        debug_assert!(index != Gpr::RSP, "no index register");
+        let rex = REX_W | to.number() >> 3 << 2 | index.number() >> 3 << 1;
         let modrm = (to.number() & 7) << 3 | SIB;
-        let sib = EIGHT | (from.number() & 7) << 3 | NONE;
-        self.bytes(&[opcode::LEA, modrm, sib, 0, 0, 0, 0]);
-    }
-
-    /// `movzx to32, ch`; `to` is one of the first eight, since there is no `ch` behind a REX prefix.
-    pub(super) fn second_byte_of_rcx(&mut self, to: Gpr) {
-        const CH: u8 = 5;
-        debug_assert!(to.number() < 8, "not encodable");
-        self.bytes(&[0x0f, 0xb6, 0b11 << 6 | to.number() << 3 | CH]);
+        let sib = FOUR | (index.number() & 7) << 3 | NONE;
+        let [a, b, c, d] = disp.to_le_bytes();
+        self.bytes(&[GS, rex, opcode::LOAD, modrm, sib, a, b, c, d]);
     }
 
     /// `movzx to32, from16`
@@ -395,19 +389,20 @@ mod tests {
     }
 
     #[test]
-    fn eight_times_a_register() {
+    fn an_index_times_four() {
         let indices = || all().filter(|from| *from != Gpr::RSP);
         for (to, from) in all().flat_map(|to| indices().map(move |from| (to, from))) {
-            let ins = decoded(|asm| asm.eightfold(to, from));
-            assert_eq!(ins.code(), Code::Lea_r32_m);
-            assert_eq!(ins.op0_register().full_register(), to.named());
+            let ins = decoded(|asm| asm.load_fourfold(to, from, 0x1234));
+            assert_eq!(ins.code(), Code::Mov_r64_rm64);
+            assert_eq!(ins.memory_segment(), Register::GS);
+            assert_eq!(ins.op0_register(), to.named());
             assert_eq!(
                 (ins.memory_base(), ins.memory_index()),
                 (Register::None, from.named())
             );
             assert_eq!(
                 (ins.memory_index_scale(), ins.memory_displacement64()),
-                (8, 0)
+                (4, 0x1234)
             );
         }
     }

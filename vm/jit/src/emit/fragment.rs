@@ -60,6 +60,8 @@ impl Emitter {
     /// An empty fragment, with room for what comes of `form`.
     pub(crate) fn new(head: AppPc, image: ImageBase, context: Context, form: &Form) -> Self {
         let ops = form.ops.len();
+        let exits = form.ops.iter().filter(|op| op.is_exit()).count();
+        let calls = form.ops.iter().filter(|op| op.is_paired_call()).count();
         Self {
             hot: Asm::with_capacity(6 * ops + 64),
             cold: Asm::with_capacity(128),
@@ -67,10 +69,10 @@ impl Emitter {
             head,
             context,
             low: request::is_low(image),
-            relocs: Vec::with_capacity(16),
-            slots: Vec::with_capacity(4),
+            relocs: Vec::with_capacity(4 * (exits + calls) + 4),
+            slots: Vec::with_capacity(exits + 2 * calls),
             image_slot: None,
-            exits: Vec::with_capacity(4),
+            exits: Vec::with_capacity(exits),
             pc_map: Vec::with_capacity(ops / 2 + 8),
             counts: Vec::new(),
             sequence: None,

@@ -36,6 +36,9 @@ impl Writer<'_> {
     pub(super) fn load_target(&mut self, to: Reg, ins: InsId) {
         let to = self.reg(to);
         let ins = self.source.ins(ins);
+        if ins.raw.op0_register() == to.named() {
+            return;
+        }
         let bytes = self.source.bytes(ins);
         // The instruction has an opcode and a ModRM byte: else it had not been decoded.
         if let Some(form) = target::load(ins, bytes, to) {

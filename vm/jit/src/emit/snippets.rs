@@ -53,9 +53,9 @@ impl Emitter {
         self.slot(SlotInit::App(off))
     }
 
-    /// A new slot for the complement of an app address to which a call is returned.
+    /// A new slot for what is compared with where a call is returned to, `pc`.
     pub(super) fn return_slot(&mut self, pc: AppPc) -> u16 {
         let off = self.off(pc);
-        self.slot(SlotInit::Complement(off))
+        self.slot(SlotInit::Landing(off))
     }
 }

@@ -53,25 +53,24 @@ impl Writer<'_> {
     }
 
     /// ```text
-    /// movzx to32, ch
-    /// lea   to32, [from + to]
-    /// lea   to32, [to * 8]
-    /// lea   to32, [to + to]
+    /// lea   to32, [from + from]
     /// movzx to32, to16
     /// ```
     pub(super) fn near_index(&mut self, to: Reg, from: Reg) {
         let (to, from) = (self.reg(to), self.reg(from));
-        debug_assert!(from == Gpr::RCX, "its second byte has a name");
-        let hot = &mut self.emitter.hot;
-        let sum = |base| Memory {
-            index: Some(to),
-            ..Memory::at(base)
+        let twice = Memory {
+            index: Some(from),
+            ..Memory::at(from)
         };
-        hot.second_byte_of_rcx(to);
-        hot.memory(false, opcode::LEA, to.number(), sum(from));
-        hot.eightfold(to, to);
-        hot.memory(false, opcode::LEA, to.number(), sum(to));
+        let hot = &mut self.emitter.hot;
+        hot.memory(false, opcode::LEA, to.number(), twice);
         hot.low_half(to, to);
+    }
+
+    /// `mov to, gs:[index * 4 + disp]`
+    pub(super) fn load_near(&mut self, to: Reg, index: Reg, disp: i32) {
+        let (to, index) = (self.reg(to), self.reg(index));
+        self.emitter.hot.load_fourfold(to, index, disp);
     }
 
     /// `movzx to32, sp`
@@ -154,6 +153,12 @@ impl Writer<'_> {
         self.slot(opcode::LOAD, to, slot);
     }
 
+    /// `lea to, [rip + 0]`
+    pub(super) fn load_here(&mut self, to: Reg) {
+        let to = self.reg(to).number();
+        self.emitter.hot.rip_relative(true, opcode::LEA, to);
+    }
+
     pub(super) fn push_next(&mut self, ins: InsId) {
         let slot = RelocKind::Slot(self.slot_of_next(ins));
         self.emitter.rip(false, opcode::INDIRECT, 6, slot);
@@ -163,6 +168,12 @@ impl Writer<'_> {
     pub(super) fn pop_cell(&mut self, cell: Cell) {
         let memory = self.memory_of(cell);
         self.emitter.hot.memory(false, opcode::POP, 0, memory);
+    }
+
+    /// `push cell`
+    pub(super) fn push_cell(&mut self, cell: Cell) {
+        let memory = self.memory_of(cell);
+        self.emitter.hot.memory(false, opcode::INDIRECT, 6, memory);
     }
 
     fn slot_of_next(&mut self, ins: InsId) -> u16 {

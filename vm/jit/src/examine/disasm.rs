@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use iced_x86::FastFormatter;
 use ppin_abi::addr::AppPc;
-use ppin_abi::area::{ARRIVAL, Calls, Entry, MAX_ROUTINES, MAX_STATES, NEAR, RETURNS};
+use ppin_abi::area::{Calls, Entry, GOING_TO, LEFT_AT, MAX_ROUTINES, MAX_STATES, NEAR, RETURNS};
 use ppin_abi::counters::CELLS;
 use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSet, SpillSlot};
 use ppin_relocator::{Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
@@ -129,7 +129,7 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
         RelocKind::AppAbs32(off) => format!("absolute app {:#x}", off.0),
         RelocKind::Slot(slot) => match fragment.slots.get(usize::from(slot)) {
             Some(SlotInit::App(off)) => format!("slot {slot}: app {:#x}", off.0),
-            Some(SlotInit::Complement(off)) => format!("slot {slot}: not app {:#x}", off.0),
+            Some(SlotInit::Landing(off)) => format!("slot {slot}: minus app {:#x}", off.0),
             Some(SlotInit::Cold(cold)) => format!("slot {slot}: cold {cold:#x}"),
             Some(SlotInit::ImageCounters) => format!("slot {slot}: image counters"),
             None => format!("slot {slot}: missing"),
@@ -171,8 +171,9 @@ fn area_note(line: &Line) -> Option<String> {
         };
         return Some(String::from(table));
     }
-    if disp == ARRIVAL {
-        return Some(String::from("arrival"));
+    let named = [(LEFT_AT, "left at"), (GOING_TO, "going to")];
+    if let Some((_, name)) = named.iter().find(|(cell, _)| *cell == disp) {
+        return Some(String::from(*name));
     }
     if disp == ppin_abi::area::PACE {
         return Some(String::from("pace"));

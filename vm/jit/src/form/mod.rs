@@ -111,7 +111,7 @@ impl Form {
     /// An empty form, for some `instructions`.
     pub(crate) fn new(context: Context, optimize: Optimize, instructions: usize) -> Self {
         Self {
-            ops: Vec::with_capacity(2 * instructions + 8),
+            ops: Vec::with_capacity(3 * instructions + 24),
             tail: Vec::new(),
             needs: Few::new(Need::one_of(RegSet::NONE)),
             records: Vec::new(),
@@ -266,7 +266,10 @@ impl Form {
 
     /// What `write` adds for `ins` comes behind all the rest, where only branches get.
     pub(crate) fn aside(&mut self, ins: InsId, write: impl FnOnce(&mut Self)) {
+        /// Operations of a call, and more.
+        const MOST: usize = 24;
         core::mem::swap(&mut self.ops, &mut self.tail);
+        self.ops.reserve(MOST);
         self.push(Op::Inside { ins });
         write(self);
         core::mem::swap(&mut self.ops, &mut self.tail);

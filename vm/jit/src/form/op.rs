@@ -161,8 +161,10 @@ pub(crate) enum Op {
 
     /// `to` = low 16 bits of the app's stack pointer
     StackIndex { to: Reg },
-    /// `to` = 16 times [`ppin_abi::area::Near::index`] of `from`, which is rcx.
+    /// `to` = twice [`ppin_abi::area::near_index`] of `from`.
     NearIndex { to: Reg, from: Reg },
+    /// `to = gs:[4 * index + disp]`
+    LoadNear { to: Reg, index: Reg, disp: i32 },
 
     // The thread area.
     /// `to = cell`
@@ -221,15 +223,20 @@ pub(crate) enum Op {
     LoadCounters { to: Reg },
     /// `to` = app address of the instruction behind `ins`.
     LoadNext { to: Reg, ins: InsId },
-    /// `to` = the complement of that address, which nobody else has: who takes the code out of use
-    /// changes it, so that returns do not come back.
+    /// `to` = what makes 0 with that address, from a slot that nobody else reads: who takes the code
+    /// out of use changes it, so that returns do not come back.
     LoadReturn { to: Reg, ins: InsId },
     /// Pushes that address to the app's stack. May fault.
     PushNext { ins: InsId },
     /// Pops from the app's stack what `CallOver` has pushed, to `cell`.
     PopCell { cell: Cell },
+    /// Pushes `cell`, of the return cache, where a return address has been popped. Its base is rdx.
+    /// May fault.
+    PushCell { cell: Cell },
     /// `[rsp - 8] = from`, where a return address has been popped.
     StoreBelow { from: Reg },
+    /// `to` = cache address of what follows.
+    Here { to: Reg },
 
     // Operands of app instructions.
     /// `to` = target of the indirect branch `ins`. May fault.
@@ -283,6 +290,8 @@ pub(crate) enum Op {
     // Leaving the trace.
     /// `to` = address of a record.
     Record { to: Temp, record: RecordId },
+    /// Pops an address from the app's stack and jumps there, as the CPU expects it: see `Returned`.
+    Return,
     /// Jumps to the address in a cell, which is the translation of where the app goes.
     JumpCell { cell: Cell },
     /// A runtime routine, which may come back behind this.
@@ -301,4 +310,19 @@ pub(crate) enum Op {
     Announced,
     /// Goes to the stub at which the kernel lets aborted threads go on.
     Abort,
+}
+
+impl Op {
+    /// Whether it leaves for the target of a direct branch.
+    pub(crate) const fn is_exit(&self) -> bool {
+        matches!(
+            self,
+            Self::ExitTaken { .. } | Self::ExitIf { .. } | Self::ExitNext { .. }
+        )
+    }
+
+    /// Whether it is the `call` of an app call.
+    pub(crate) const fn is_paired_call(&self) -> bool {
+        matches!(self, Self::CallOver { .. })
+    }
 }

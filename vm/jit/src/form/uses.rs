@@ -62,6 +62,7 @@ pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
         Op::Store { base, from } => [reads(base), reads(from), none],
         Op::StoreBelow { from } => [reads(from), none, none],
         Op::NearIndex { to, from } => [reads(from), writes(to), none],
+        Op::LoadNear { to, index, .. } => [reads(index), writes(to), none],
         Op::LoadCell { to, cell, .. } => [cell.base.and_then(reads), writes(to), none],
         Op::StoreCell { cell, from, .. } => [cell.base.and_then(reads), reads(from), none],
         Op::StoreField { cell, from, .. } => [cell.base.and_then(reads), reads(from), none],
@@ -84,11 +85,12 @@ pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
         | Op::LoadCounters { to }
         | Op::LoadNext { to, .. }
         | Op::LoadReturn { to, .. }
+        | Op::Here { to }
         | Op::LoadTarget { to, .. }
         | Op::LeaOperand { to, .. }
         | Op::StackIndex { to }
         | Op::ReadFs { to } => [writes(to), none, none],
-        Op::PopCell { cell } => [cell.base.and_then(reads), none, none],
+        Op::PopCell { cell } | Op::PushCell { cell } => [cell.base.and_then(reads), none, none],
         Op::WriteFs { from } => [reads(from), none, none],
         Op::SaveFlags { to } | Op::Record { to, .. } => [writes(to), none, none],
         Op::RestoreFlags { from, .. } => [both(from), none, none],

@@ -16,7 +16,7 @@ use crate::form::{Form, Op};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let (ins, context) = (site.id, form.exit_context());
-    paired::call(form, site, &[], |form| {
+    paired::call(form, site, &[], false, |form, _| {
         form.push(Op::ExitTaken { ins, context });
     });
 }

@@ -6,15 +6,16 @@
 //!          mov rcx, operand
 //!          jmp gs:[Entry::IblJmp]          or in line ([`super::near`])
 //! ```
+//! Where it is not in line, it is noted who asks: `lea rcx, [rip + 0]; mov gs:[LEFT_AT], rcx;
+//! mov rcx, gs:[Spill::Rcx]` comes before the operand is read.
 
 use super::near;
 use super::site::Site;
-use crate::form::{Form, Gpr, Need, Op};
+use crate::form::{Form, Gpr, Need};
 use ppin_abi::area::Entry;
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
-    let to = target.into();
-    form.push(Op::LoadTarget { to, ins: site.id });
-    near::jump(form, target, Entry::IblJmp);
+    near::target(form, target, site.id);
+    near::jump(form, target, None, Entry::IblJmp);
 }

@@ -4,77 +4,103 @@
 //! ```text
 //!        mov gs:[Spill::Rax], rax
 //!        mov gs:[Spill::Rdx], rdx
-//!        movzx eax, ch                    16 times the entry's number (Near::index)
-//!        lea eax, [rcx + rax]
-//!        lea eax, [rax * 8]
-//!        lea eax, [rax + rax]
-//!        movzx eax, ax
-//!        mov rdx, gs:[rax + NEAR]         the tag, which makes 0 with its app address
+//!        lea eax, [rcx + rcx]
+//!        movzx eax, ax                    twice the entry's number (near_index)
+//!        mov rdx, gs:[rax * 4 + NEAR]     the tag, which makes 0 with its app address
 //!        lea rcx, [rcx + rdx]
+//!        mov rax, gs:[rax * 4 + NEAR + 8] the cache address
 //!        jrcxz found
+//!        lea rax, [rip + 0]               who asks
 //!        jmp gs:[Entry::NotNear]
-//! found: mov rdx, gs:[rax + NEAR + 8]     the cache address
-//!        mov gs:[ARRIVAL], rdx
+//! found: mov gs:[GOING_TO], rax
 //!        (rax, rcx and rdx are the app's again)
-//!        jmp gs:[ARRIVAL]
+//!        jmp gs:[GOING_TO]
 //! ```
 //! No instruction of it touches the flags.
 
-use crate::form::{Cell, Form, Gpr, Need, Op, Reg, Temp, Width};
-use ppin_abi::area::{ARRIVAL, Entry, NEAR};
+use crate::form::{Cell, Form, Gpr, InsId, Need, Op, Temp, Width};
+use ppin_abi::area::{Entry, GOING_TO, LEFT_AT, NEAR};
 
 /// Goes on at the translation of app address `target`, which is rcx. `otherwise` is the routine
-/// that does the same where no code in line is wanted.
-pub(super) fn jump(form: &mut Form, target: Temp, otherwise: Entry) {
+/// that does the same where no code in line is wanted. The last temporary that was taken may be
+/// `rax`.
+pub(super) fn jump(form: &mut Form, target: Temp, rax: Option<Temp>, otherwise: Entry) {
     if !form.looks_up_in_line() {
         return form.jump(otherwise);
     }
-    let [index, word] = form.take([Need::fixed(Gpr::RAX), Need::fixed(Gpr::RDX)]);
+    let [index, word] = take(form, rax);
     let found = form.label();
     look_up(form, target, index, word);
     form.push(Op::IfZero {
         temp: target,
         to: found,
     });
+    form.push(Op::Here { to: index.into() });
     form.jump(Entry::NotNear);
     form.place(found, &[target, index, word]);
-    load(form, word, index, NEAR + 8);
     form.push(Op::StoreCell {
-        cell: Cell::at(ARRIVAL as i32),
-        from: word.into(),
+        cell: Cell::at(GOING_TO as i32),
+        from: index.into(),
         width: Width::W64,
     });
     form.give(&[index, word]);
     form.give(&[target]);
     form.push(Op::JumpCell {
-        cell: Cell::at(ARRIVAL as i32),
+        cell: Cell::at(GOING_TO as i32),
     });
 }
 
-/// Leaves 0 in `target` if the entry is its own.
+fn take(form: &mut Form, rax: Option<Temp>) -> [Temp; 2] {
+    let (rax_itself, rdx) = (Need::fixed(Gpr::RAX), Need::fixed(Gpr::RDX));
+    match rax {
+        None => form.take([rax_itself, rdx]),
+        Some(rax) => {
+            let [word] = form.take([rdx]);
+            [rax, word]
+        }
+    }
+}
+
+/// Notes where the program leaves for a lookup, by a register that gets the target then.
+pub(super) fn note(form: &mut Form, by: Temp) {
+    form.push(Op::Here { to: by.into() });
+    form.push(Op::StoreCell {
+        cell: Cell::at(LEFT_AT as i32),
+        from: by.into(),
+        width: Width::W64,
+    });
+}
+
+/// Reads the target of the indirect branch `ins` to `to`, which is rcx.
+pub(super) fn target(form: &mut Form, to: Temp, ins: InsId) {
+    if !form.looks_up_in_line() {
+        note(form, to);
+        form.push(Op::Refill { temp: to });
+    }
+    form.push(Op::LoadTarget { to: to.into(), ins });
+}
+
+/// Leaves 0 in `target` if the entry is its own, and in `index` the entry's cache address.
 fn look_up(form: &mut Form, target: Temp, index: Temp, word: Temp) {
-    let to = Reg::from(target);
+    let (to, index, word) = (target.into(), index.into(), word.into());
     form.push(Op::NearIndex {
-        to: index.into(),
+        to: index,
         from: to,
     });
-    load(form, word, index, NEAR);
+    form.push(Op::LoadNear {
+        to: word,
+        index,
+        disp: NEAR as i32,
+    });
     form.push(Op::Lea {
         to,
         base: to,
-        index: Some(word.into()),
+        index: Some(word),
         disp: 0,
     });
-}
-
-fn load(form: &mut Form, to: Temp, index: Temp, disp: u32) {
-    let cell = Cell {
-        base: Some(index),
-        disp: disp as i32,
-    };
-    form.push(Op::LoadCell {
-        to: to.into(),
-        cell,
-        width: Width::W64,
+    form.push(Op::LoadNear {
+        to: index,
+        index,
+        disp: NEAR as i32 + 8,
     });
 }

@@ -8,11 +8,12 @@
 //! ```text
 //!       call over
 //!       mov [rsp - 8], rcx               a return comes here, for app address rcx
-//!       mov rdx, [rip + slot]            the complement of the app's return address
-//!       lea rcx, [rcx + rdx + 1]         0 if it is the same
+//!       mov rdx, [rip + slot]
+//!       lea rcx, [rcx + rdx]             0 if it is the same
+//!       mov rdx, gs:[Spill::Rdx]
 //!       jrcxz same
 //!       jmp gs:[Entry::ReturnedElsewhere]
-//! same: (rcx and rdx are the app's again)
+//! same: mov rcx, gs:[Spill::Rcx]
 //!       ...                              what follows the call; behind the whole trace:
 //! over: mov gs:[Spill::Rax], rax
 //!       movzx eax, sp
@@ -20,6 +21,8 @@
 //!       mov rax, gs:[Spill::Rax]
 //!       push qword [rip + slot]
 //! ```
+//! The flags are left alone: a return that comes to the wrong call may bring some that are needed.
+//!
 //! The cache goes by the place on the stack: so recursion does not overwrite what outer calls
 //! have put there, and each call finds its own, though there may be several translations of it.
 //!
@@ -34,17 +37,19 @@ use crate::form::{Cell, Form, Gpr, Need, Op, Reg, Temp};
 use ppin_abi::area::{Entry, RETURNS};
 
 /// The call of `site`, from where its operand has been read: pushes the app's return address, and
-/// leaves as `leave` says. `alive` are the temporaries that live on until then.
+/// leaves as `leave` says. `alive` are the temporaries that live on until then. If it is `lent`,
+/// `leave` gets a temporary that is rax.
 pub(super) fn call(
     form: &mut Form,
     site: &Site<'_>,
     alive: &[Temp],
-    leave: impl FnOnce(&mut Form),
+    lent: bool,
+    leave: impl FnOnce(&mut Form, Option<Temp>),
 ) {
     let ins = site.id;
     if !form.pairs_returns() {
         form.push(Op::PushNext { ins });
-        return leave(form);
+        return leave(form, None);
     }
     let over = form.label();
     form.push(Op::CallOver { to: over });
@@ -52,46 +57,49 @@ pub(super) fn call(
     returned(form, site);
     form.aside(ins, |form| {
         form.place(over, alive);
-        note_return(form);
+        let index = note_return(form);
+        if !lent {
+            form.give(&[index]);
+        }
         form.push(Op::PushNext { ins });
-        leave(form);
+        leave(form, lent.then_some(index));
     });
 }
 
-/// Moves what the CPU has pushed to the return cache.
-fn note_return(form: &mut Form) {
+/// Moves what the CPU has pushed to the return cache; the temporary, rax, that it took for it.
+fn note_return(form: &mut Form) -> Temp {
     let [index] = form.take([Need::fixed(Gpr::RAX)]);
     form.push(Op::StackIndex { to: index.into() });
     let (base, disp) = (Some(index), RETURNS as i32);
     form.push(Op::PopCell {
         cell: Cell { base, disp },
     });
-    form.give(&[index]);
+    index
 }
 
 /// Where returns come to: behind the call.
 fn returned(form: &mut Form, site: &Site<'_>) {
     let same = form.label();
-    let temps = form.returned([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
-    let [target, word] = temps;
-    let (to, base) = (Reg::from(target), Reg::from(word));
+    let [target, word] = form.returned([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
+    let (to, own) = (Reg::from(target), Reg::from(word));
     form.push(Op::StoreBelow { from: to });
     form.push(Op::LoadReturn {
-        to: base,
+        to: own,
         ins: site.id,
     });
     form.push(Op::Lea {
         to,
         base: to,
-        index: Some(base),
-        disp: 1,
+        index: Some(own),
+        disp: 0,
     });
+    form.give(&[word]);
     form.push(Op::IfZero {
         temp: target,
         to: same,
     });
     form.jump(Entry::ReturnedElsewhere);
-    form.place(same, &temps);
-    form.give(&temps);
+    form.place(same, &[target]);
+    form.give(&[target]);
     form.push(Op::Done { ins: site.id });
 }

@@ -1,25 +1,61 @@
 //! Returns.
 //!
 //! ```text
-//! Target:  ret n
+//! Target:  ret
 //! Becomes: mov gs:[Spill::Rcx], rcx
+//!          mov gs:[Spill::Rdx], rdx
+//!          lea rdx, [rip + 0]               who comes, should nobody expect it
+//!          mov gs:[LEFT_AT], rdx
+//!          movzx edx, sp
+//!          pop rcx                          the app's return address
+//!          push qword gs:[rdx + RETURNS]    where the call expects the return
+//!          ret
+//!
+//! Target:  ret n                            or where returns are not paired
+//! Becomes: mov gs:[Spill::Rcx], rcx
+//!          lea rcx, [rip + 0]
+//!          mov gs:[LEFT_AT], rcx
 //!          pop rcx
 //!          lea rsp, [rsp + n]               if n is not 0; leaves the flags alone
-//!          jmp gs:[Entry::IblRet]          or IblJmp, if n is not 0
+//!          jmp gs:[Entry::IblRet]           or IblJmp, if n is not 0
 //! ```
-//! The runtime's `ret` takes the word that has been popped from the stack. Behind `ret n` that is
-//! not the word below rsp, and such a return is a mere jump.
+//! Behind the call ([`super::paired`]), the app's return address is compared, and put back to the
+//! stack. Behind `ret n` it would not lie right below rsp, and such a return is a mere jump.
 
+use super::near;
 use super::site::Site;
-use crate::form::{Form, Gpr, Need, Op, Reg};
+use crate::form::{Cell, Form, Gpr, Need, Op, Reg};
 use iced_x86::Code;
-use ppin_abi::area::Entry;
+use ppin_abi::area::{Entry, RETURNS};
 use ppin_abi::optimize::Optimize;
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
-    let [target] = form.take([Need::fixed(Gpr::RCX)]);
+    let on = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
+    if on && site.ins.raw.code() == Code::Retnq {
+        paired(form);
+    } else {
+        jump(form, site);
+    }
+}
+
+fn paired(form: &mut Form) {
+    let [target, index] = form.take([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
+    near::note(form, index);
+    form.push(Op::StackIndex { to: index.into() });
     form.push(Op::Pop { to: target.into() });
-    if site.ins.raw.code() == Code::Retnq_imm16 {
+    let (base, disp) = (Some(index), RETURNS as i32);
+    form.push(Op::PushCell {
+        cell: Cell { base, disp },
+    });
+    form.push(Op::Return);
+}
+
+fn jump(form: &mut Form, site: &Site<'_>) {
+    let [target] = form.take([Need::fixed(Gpr::RCX)]);
+    near::note(form, target);
+    form.push(Op::Pop { to: target.into() });
+    let further = site.ins.raw.code() == Code::Retnq_imm16;
+    if further {
         let stack = Reg::App(Gpr::RSP);
         form.push(Op::Lea {
             to: stack,
@@ -28,7 +64,9 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
             disp: i32::from(site.ins.raw.immediate16()),
         });
     }
-    let on = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
-    let pairs = on && site.ins.raw.code() == Code::Retnq;
-    form.jump(if pairs { Entry::IblRet } else { Entry::IblJmp });
+    form.jump(if further {
+        Entry::IblJmp
+    } else {
+        Entry::IblRet
+    });
 }

@@ -17,7 +17,7 @@ use ppin_abi::record::Trap;
 /// Most instructions in a trace.
 pub(crate) const MAX_INS: usize = 64;
 /// Most conditional branches in a trace.
-pub(crate) const MAX_BRANCHES: usize = 4;
+pub(crate) const MAX_BRANCHES: usize = 6;
 
 /// A chosen trace.
 pub(crate) struct Selection {
@@ -35,7 +35,7 @@ pub(crate) struct Selection {
 pub(crate) fn select(request: &Request<'_>) -> Selection {
     let bytes = visible_bytes(request);
     let mut reader = InsReader::new(request.pc, bytes);
-    let mut ins = Vec::with_capacity(16);
+    let mut ins = Vec::with_capacity(32);
     let mut branches = 0;
     while ins.len() < MAX_INS {
         let mut next = match reader.read() {

@@ -20,7 +20,7 @@ use super::capture::{CAPTURE, Capture, LAUNCH, State, catch_signals, map};
 use super::host_code::{self, HostCode};
 use super::routines::{ROUTINES, Routines, Sums};
 use ppin_abi::addr::{AppPc, ImageBase};
-use ppin_abi::area::{Area, Calls, Entry, Rseq, Spill};
+use ppin_abi::area::{Area, Calls, Entry, RETURN_ENTRIES, RETURNS, Rseq, Spill};
 use ppin_abi::buffers;
 use ppin_abi::context::Context;
 use ppin_abi::counters::{CELLS, Cells};
@@ -54,7 +54,7 @@ const RECORDS: usize = 0x1000;
 const IMAGE_COUNTERS: u64 = CELLS as u64 + 0x4000;
 /// Global counters of all tools that have any.
 pub const GLOBALS: u32 = 4;
-const NEAR_LEN: usize = AREA as usize + 0x2c000;
+const NEAR_LEN: usize = 0x80000;
 const THUNKS: usize = 0x4000;
 const RSP: usize = 4;
 const ARITHMETIC: u64 = 0x8d5;
@@ -279,10 +279,15 @@ impl Machine {
         for (index, routine) in routines.iter().enumerate() {
             bytes[entry + 8 * index..][..8].copy_from_slice(&routine.to_le_bytes());
         }
+        let unpaired = routines[Entry::Unpaired as usize].to_le_bytes();
+        let returns = area + RETURNS as usize;
+        for cell in bytes[returns..returns + 8 * RETURN_ENTRIES].chunks_exact_mut(8) {
+            cell.copy_from_slice(&unpaired);
+        }
         for (index, slot) in fragment.slots.iter().enumerate() {
             let value = match slot {
                 SlotInit::App(off) => app.wrapping_add_signed(i64::from(off.0)),
-                SlotInit::Complement(off) => !app.wrapping_add_signed(i64::from(off.0)),
+                SlotInit::Landing(off) => app.wrapping_add_signed(i64::from(off.0)).wrapping_neg(),
                 SlotInit::Cold(off) => cold + u64::from(*off),
                 SlotInit::ImageCounters => IMAGE_COUNTERS,
             };
@@ -359,14 +364,25 @@ impl Machine {
 
     /// Restores the registers by which the code speaks to the runtime.
     fn refill(&mut self, end: &mut Capture) {
-        let all: &[Spill] = if end.pc == self.host.routines[Entry::NotNear as usize] {
+        let at = |entry| end.pc == self.host.routines[entry as usize];
+        let all: &[Spill] = if at(Entry::NotNear) {
             &[Spill::Rax, Spill::Rcx, Spill::Rdx]
+        } else if at(Entry::Unpaired) {
+            self.put_return_address_back(end);
+            &[Spill::Rcx, Spill::Rdx]
         } else {
             &[Spill::Rcx]
         };
         for spill in all {
             end.state.regs[usize::from(spill.register())] = self.spilled(spill.slot());
         }
+    }
+
+    /// A return has left its cache address below the stack pointer.
+    fn put_return_address_back(&mut self, end: &Capture) {
+        let [_, rcx, ..] = end.state.regs;
+        let at = (end.state.regs[RSP] - 8 - self.app()) as usize;
+        self.app_bytes()[at..at + 8].copy_from_slice(&rcx.to_le_bytes());
     }
 
     /// Restores registers by the pc map; gives the app's pc.

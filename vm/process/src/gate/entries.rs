@@ -27,12 +27,11 @@ pub fn entries(vm: u64, analysis: u64, bridge: u64, lookups: Lookups) -> [u64; E
     set(Entry::Unpaired, ret::ret_unpaired);
     set(Entry::NotNear, ibl::not_near);
     set(Entry::ReturnedElsewhere, ret::returned_elsewhere);
-    let (lookup, ret) = match lookups {
-        Lookups::Plain => (ibl::ibl_start as _, ret::ret_start as _),
-        Lookups::Counted => (ibl::ibl_counted as _, ibl::ibl_counted as _),
-        Lookups::All => (ibl::ibl_start as _, ibl::ibl_start as _),
+    let lookup = match lookups {
+        Lookups::Plain | Lookups::All => ibl::ibl_start,
+        Lookups::Counted => ibl::ibl_counted,
     };
-    set(Entry::IblRet, ret);
+    set(Entry::IblRet, lookup);
     set(Entry::IblJmp, lookup);
     set(Entry::IblCall, lookup);
     table[Entry::Bridge as usize] = bridge;

@@ -5,7 +5,7 @@
 //! Flags are kept in the `lahf; seto al` form (as `pc_flag::FLAGS_IN_RAX` says of emitted code).
 
 use super::disp;
-use ppin_abi::area::{ARRIVAL, Entry, NEAR_COUNTDOWN};
+use ppin_abi::area::{Entry, GOING_TO, LEFT_AT, NEAR_COUNTDOWN};
 
 unsafe extern "C" {
     /// Entry: app target in rcx, app rcx spilled. Hit: the fragment, with every
@@ -75,6 +75,7 @@ core::arch::global_asm!(
     "mov rcx, gs:[{saved_target}]",
     "jmp leave_indirect",
     "not_near:",                    // flags stay as they are
+    "mov gs:[{left_at}], rax",
     "not rdx",
     "lea rcx, [rcx + rdx + 1]",
     "mov gs:[{saved_target}], rcx",
@@ -91,7 +92,8 @@ core::arch::global_asm!(
     rcx = const disp::SPILL_RCX,
     rdx = const disp::SPILL_RDX,
     flags = const disp::SPILL_FLAGS,
-    target = const ARRIVAL,
+    target = const GOING_TO,
+    left_at = const LEFT_AT,
     saved_target = const disp::SAVED_TARGET,
     countdown = const disp::COUNTDOWN,
     near_countdown = const NEAR_COUNTDOWN,

@@ -39,7 +39,7 @@ pub fn place(pc: u64) -> Place {
     } else if at(cross::routine_trap) {
         Place::RoutineTrap
     } else if within(ibl::ibl_start, ibl::ibl_end)
-        || within(ret::ret_start, ret::ret_end)
+        || within(ret::ret_unpaired, ret::ret_end)
         || within(syscall::gate_start, syscall::gate_end)
         || within(cross::enter_tail, cross::enter_end)
     {

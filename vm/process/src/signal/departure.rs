@@ -6,8 +6,8 @@
 pub struct Departure {
     /// The branch's target; 0: the exit was of another kind.
     pub target: u64,
-    /// Where the thread had arrived last ([`ppin_abi::area::Area::arrival`]).
-    pub arrival: u64,
+    /// Cache address inside the branch ([`ppin_abi::area::Area::left_at`]).
+    pub left_at: u64,
     /// Cache address to which the last system call returned.
     pub resumed: u64,
     /// Base of the app's gs.
@@ -15,13 +15,13 @@ pub struct Departure {
 }
 
 impl Departure {
-    /// The thread has left the cache with the branch target `target`. It had last arrived at
-    /// `arrival`, and its last system call returned to `resumed`.
+    /// The thread has left the cache at `left_at` with the branch target `target`. Its last system
+    /// call returned to `resumed`.
     #[must_use]
-    pub fn new(target: u64, arrival: u64, resumed: u64, gs_base: u64) -> Self {
+    pub fn new(target: u64, left_at: u64, resumed: u64, gs_base: u64) -> Self {
         Self {
             target,
-            arrival,
+            left_at,
             resumed,
             gs_base,
         }

@@ -8,7 +8,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Range;
-use ppin_abi::addr::ImageBase;
+use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_codecache::fresh::{FragmentId, Fresh, Reached};
 use ppin_codecache::image::{Image, ImageId};
@@ -234,7 +234,7 @@ pub(super) fn savable(vm: &Vm, id: ImageId) -> impl Iterator<Item = FragmentId> 
     let (kept, reach) = (image.may_be_kept(), Reach::of(image));
     let wanted = move |f: &Fresh| {
         kept && f.context().without(Context::CONTINUATION) == Context::CANONICAL
-            && reach.holds_all_of(f.code())
+            && reach.holds_all_of(f)
     };
     vm.code().unsaved(id, wanted)
 }
@@ -300,16 +300,22 @@ impl Reach {
         }
     }
 
-    fn holds_all_of(&self, code: &Fragment) -> bool {
-        let mut relocs = code.relocs.iter();
+    fn holds_all_of(&self, fresh: &Fresh) -> bool {
+        let holds = |off: ImageOff| self.places.contains(&off.at(self.base).0);
+        let between = |(low, high)| holds(low) && holds(high);
         self.base.0 < place::LOW
-            || relocs.all(|reloc| match reloc.kind {
-                RelocKind::App(off) => {
-                    let at = off.at(self.base).0;
-                    at < place::LOW || self.places.contains(&at)
-                }
-                _ => true,
-            })
+            || fresh.refers_to().is_none_or(between)
+            || self.holds_each_of(fresh.code())
+    }
+
+    fn holds_each_of(&self, code: &Fragment) -> bool {
+        code.relocs.iter().all(|reloc| match reloc.kind {
+            RelocKind::App(off) => {
+                let at = off.at(self.base).0;
+                at < place::LOW || self.places.contains(&at)
+            }
+            _ => true,
+        })
     }
 }
 
