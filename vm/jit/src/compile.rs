@@ -1,8 +1,6 @@
 //! From a request to a fragment.
 
 use crate::analyse::flags::live_flags;
-use crate::decode::constants::{self, Constant};
-use crate::decode::{Ins, Kind};
 use crate::emit::{Emitter, Source};
 use crate::form::{Form, InsId, Op};
 use crate::instrument::{Fate, Plan};
@@ -12,6 +10,8 @@ use crate::trace::{Selection, select};
 use alloc::vec::Vec;
 use ppin_abi::context::Context;
 use ppin_api::Tool;
+use ppin_decode::constants::{self, Constant};
+use ppin_decode::{Ins, Kind};
 use ppin_relocator::Fragment;
 
 /// Translates the trace at `request.pc`, instrumented by `tool`.

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! Request ─ trace/ ────> decoded instructions     which bytes belong to the trace
-//!             │            decode/: what each one needs (Kind)
+//!             │            ppin-decode: what each one needs (Kind)
 //!             v
 //!           instrument/ > what the tool inserts    it looks through the views of ppin-api
 //!             v
@@ -16,9 +16,8 @@
 //!             v
 //!           emit/ ─────> sections, slots, relocations, exits, pc map ─> Fragment
 //! ```
-//! Beside them: operand/ (other forms of memory operands), sequence/ (restartable sequences,
-//! which are not traces but take the same way) and examine/ (answers about app code without
-//! translating it).
+//! Beside them: operand/ (other forms of memory operands) and sequence/ (restartable sequences,
+//! which are not traces but take the same way).
 //!
 //! Invariants: the same request and tool give the same bytes (no addresses, no hash
 //! order); app registers other than those named in a pc-map row are in place at
@@ -31,9 +30,7 @@ extern crate alloc;
 mod allocate;
 mod analyse;
 mod compile;
-mod decode;
 mod emit;
-mod examine;
 mod form;
 mod instrument;
 mod lower;
@@ -43,8 +40,6 @@ mod sequence;
 mod trace;
 
 pub use compile::{Chosen, choose, compile, compile_chosen, fates};
-pub use decode::constants::Constant;
-pub use examine::{disasm, origin, stores};
 pub use instrument::Fate;
 pub use request::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
 pub use sequence::{

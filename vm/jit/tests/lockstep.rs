@@ -9,7 +9,7 @@ use common::{Access, Mixed};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_api::{Record, Tool};
-use ppin_jit::disasm::Line;
+use ppin_decode::disasm::Line;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;
@@ -127,7 +127,7 @@ fn assert_same(native: &Outcome, translated: &Outcome, code: &[u8], tool: &dyn T
 
 /// Counts and blocks, from where the run ended.
 fn check_counts(machine: &Machine, native: &Outcome, side: &Side, tool: &dyn Tool, code: &[u8]) {
-    let lines = ppin_jit::disasm::lines(machine.app() + CODE, code);
+    let lines = ppin_decode::disasm::lines(machine.app() + CODE, code);
     let executed = match side.exit {
         Some(exit) => exit.executed as usize,
         None if side.fault => lines.iter().take_while(|line| line.at < native.pc).count(),

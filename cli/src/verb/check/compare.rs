@@ -119,7 +119,7 @@ impl Pair {
     fn trail(&self) -> String {
         let mut text = "\nlast instructions:".to_owned();
         for step in self.native.trail() {
-            let lines = ppin_jit::disasm::lines(step.pc, &step.bytes);
+            let lines = ppin_decode::disasm::lines(step.pc, &step.bytes);
             let words = lines.first().map_or("?", |line| &line.text);
             text += &format!("\n  {:x}  {words}", step.pc);
         }

@@ -1,7 +1,7 @@
 //! One trace as text: the program's instructions on the left, what they became on the right.
 
 use super::model::Trace;
-use ppin_jit::disasm::{HotLine, Line};
+use ppin_decode::disasm::{HotLine, Line};
 use std::fmt::Write;
 
 /// Width of the left column, if its lines are not wider still.

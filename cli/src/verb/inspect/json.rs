@@ -1,7 +1,7 @@
 //! The model as JSON, an object on a line.
 
 use super::model::{Call, Exit, Image, Printer, Trace, Traces, UnitFigures};
-use ppin_jit::disasm::{HotLine, Line};
+use ppin_decode::disasm::{HotLine, Line};
 use ppin_persist::UnitSummary;
 use ppin_persist::paths::to_hex;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The figures that `inspect` shows. Text and JSON print the same model, and a page could.
 
-use ppin_jit::disasm::{HotLine, Line};
+use ppin_decode::disasm::{HotLine, Line};
 use ppin_persist::UnitSummary;
 use std::path::PathBuf;
 

@@ -46,7 +46,7 @@ extern "C" fn image_total(this: This, image: u32, index: u32) -> u64 {
 extern "C" fn merged(this: This, state: u16) -> This {
     let copy = of(this).merged(StateId(state)).map(StateCopy::into_any);
     let copy = copy.and_then(|any| any.downcast::<Copy>().ok());
-    copy.map_or(core::ptr::null(), Copy::give)
+    copy.map_or(core::ptr::null(), |copy| (*copy).give())
 }
 
 extern "C" fn threads(this: This, each: Each<ThreadRow>) {

@@ -69,9 +69,9 @@ impl Copy {
     }
 
     /// Gives the copy to the other side, which frees it.
-    pub fn give(self: Box<Self>) -> This {
+    pub fn give(self) -> This {
         let this = self.this;
-        core::mem::forget(*self);
+        core::mem::forget(self);
         this
     }
 }

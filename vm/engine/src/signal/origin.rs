@@ -6,8 +6,8 @@
 
 use alloc::collections::{BTreeSet, VecDeque};
 use ppin_abi::addr::AppPc;
+use ppin_decode::origin::{self, Registers, Surroundings};
 use ppin_jit::MAX_TRACE_BYTES;
-use ppin_jit::origin::{self, Registers, Surroundings};
 use ppin_os::peek;
 use ppin_process::signal::departure::Departure;
 use ppin_process::vm::{self, Vm};

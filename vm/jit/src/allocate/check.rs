@@ -8,7 +8,6 @@
 mod state;
 
 use super::{Allocation, HOMES, Home};
-use crate::decode::{Ins, effects};
 use crate::form::ARGUMENTS;
 use crate::form::uses::uses;
 use crate::form::{Form, Gpr, InsId, Label, Living, Op, Record, Reg, Temp, Temps};
@@ -17,6 +16,7 @@ use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedMemory, UsedRegis
 use ppin_abi::area::Entry;
 use ppin_abi::record::Trap;
 use ppin_abi::spills::{Spill, SpillSlot};
+use ppin_decode::{Ins, effects};
 use state::{State, Value};
 
 /// What is wrong with an allocation.

@@ -2,13 +2,13 @@
 
 use super::check::check;
 use super::*;
-use crate::decode::{Ins, InsReader};
 use crate::form::{Cell, InsId, Record, Reg, SequenceSlots, Width};
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::Trap;
+use ppin_decode::{Ins, InsReader};
 use proptest::prelude::*;
 
 fn read(bytes: &[u8]) -> Vec<Ins> {

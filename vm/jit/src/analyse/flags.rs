@@ -4,11 +4,11 @@
 //! inserted code may destroy them. Where the source is compared with memory, other
 //! instructions may follow than those that were translated: all flags live there, too.
 
-use crate::decode::{Ins, effects};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::optimize::Optimize;
+use ppin_decode::{Ins, effects};
 
 /// For each instruction, the flags ([`effects::ARITHMETIC`]) alive before it. Behind each
 /// of the `stretches`, all are.
@@ -33,8 +33,8 @@ pub(crate) fn live_flags(ins: &[Ins], stretches: &[Range<usize>], optimize: Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::InsReader;
     use ppin_abi::addr::AppPc;
+    use ppin_decode::InsReader;
 
     fn dead_before(bytes: &[u8]) -> Vec<bool> {
         dead_with(bytes, Optimize::NONE)

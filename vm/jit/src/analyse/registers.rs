@@ -4,10 +4,10 @@
 //! registers, exactly. But what an instruction overwrites for certain, nobody can look at
 //! right before it: a signal there is delivered behind it.
 
-use crate::decode::{Ins, Kind};
 use crate::form::{Gpr, RegSet};
 use alloc::vec::Vec;
 use iced_x86::{Code, InstructionInfoFactory, OpAccess, OpKind, Register};
+use ppin_decode::{Ins, Kind};
 
 /// Registers that `ins` overwrites as a whole without having read them, if it cannot fault.
 /// Those that are found without much work: moves between registers, constants, addresses.
@@ -111,9 +111,9 @@ pub(crate) fn farthest(touched: &[Touched], at: usize, named: RegSet) -> RegSet 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::InsReader;
     use iced_x86::{InstructionInfoFactory, OpAccess};
     use ppin_abi::addr::AppPc;
+    use ppin_decode::InsReader;
     use proptest::prelude::*;
 
     fn of(bytes: &[u8]) -> RegSet {

@@ -2,9 +2,9 @@
 
 use super::fragment::Emitter;
 use crate::allocate::Allocation;
-use crate::decode::Ins;
 use crate::form::{Form, Gpr, InsId, Label, Reg};
 use alloc::vec::Vec;
+use ppin_decode::Ins;
 
 /// What a form was made from.
 #[derive(Clone, Copy)]

@@ -24,13 +24,11 @@
 
 mod few;
 mod op;
-mod register;
 mod temp;
 pub(crate) mod uses;
 
 pub(crate) use few::Few;
 pub(crate) use op::{Again, Cell, InsId, Label, LiftedUses, Op, RecordId, Reg, Sum, Width};
-pub(crate) use register::{ARGUMENTS, Gpr, RegSet};
 pub(crate) use temp::{Living, Need, Temp, Temps};
 
 use crate::request::{is_ordinary, pairs_returns};
@@ -41,6 +39,7 @@ use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{CallArg, Trap};
+pub(crate) use ppin_decode::{ARGUMENTS, Gpr, RegSet};
 use ppin_lift::body::Lifted;
 use ppin_relocator::CountRow;
 

@@ -1,10 +1,10 @@
 //! The operations of the intermediate form.
 
-use super::register::Gpr;
 use super::temp::{Living, Temp, Temps};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
+use ppin_decode::Gpr;
 
 /// Where an operation finds or leaves a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

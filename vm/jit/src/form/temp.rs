@@ -1,6 +1,6 @@
 //! Temporaries: values of inserted code, in registers that the allocator chooses.
 
-use super::register::{Gpr, RegSet};
+use ppin_decode::{Gpr, RegSet};
 
 /// A temporary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

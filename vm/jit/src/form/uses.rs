@@ -4,7 +4,7 @@
 //! (`AppRebased`, `LoadTarget`, `LeaOperand`) only what is named beside it is said here.
 
 use super::op::{LiftedUses, Op, Reg, Sum};
-use super::register::{Gpr, RegSet};
+use ppin_decode::{Gpr, RegSet};
 
 /// A register and what is done with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,12 +8,12 @@
 
 use super::station;
 use crate::analyse::registers::{self, Touched};
-use crate::decode::Ins;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::buffers::MOST_AT_ONCE;
 use ppin_api::compiler::AppendInsertion;
+use ppin_decode::Ins;
 
 /// Records that are appended at once.
 pub(super) struct Batch {

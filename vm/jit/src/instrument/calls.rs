@@ -2,7 +2,6 @@
 
 use super::call_arg;
 use crate::analyse::registers::overwritten;
-use crate::decode::{Ins, effects};
 use crate::form::{Form, InsId, RegSet};
 use crate::lower::{bridge, inlined, routine};
 use alloc::rc::Rc;
@@ -11,6 +10,7 @@ use ppin_abi::area::MAX_ROUTINES;
 use ppin_abi::optimize::Optimize;
 use ppin_api::compiler::{CallInsertion, Value};
 use ppin_api::{Function, Tool};
+use ppin_decode::{Ins, effects};
 use ppin_lift::body::{End, Why};
 use ppin_lift::{Body, Known, lift};
 

@@ -2,12 +2,12 @@
 
 use super::colour::Colours;
 use crate::analyse::registers::overwritten;
-use crate::decode::{Ins, Kind};
 use crate::form::RegSet;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_api::Counter;
 use ppin_api::compiler::CountInsertion;
+use ppin_decode::{Ins, Kind};
 
 /// Additions made at one place.
 #[derive(Default)]

@@ -1,13 +1,13 @@
 //! Decoded instructions, as a tool sees them.
 
 use super::operand::operand;
-use crate::decode::{Ins, Kind};
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use iced_x86::{InstructionInfoFactory, Mnemonic};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_api::compiler::Source;
 use ppin_api::{Category, MemoryOperand, OPCODES, Opcode};
+use ppin_decode::{Ins, Kind};
 
 /// The instructions of a trace.
 pub(super) struct Decoded<'a> {

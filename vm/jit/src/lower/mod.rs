@@ -31,8 +31,8 @@ pub(crate) mod trap;
 mod verbatim;
 mod x87_pointer;
 
-use crate::decode::Kind;
 use crate::form::{Form, ins_context};
+use ppin_decode::Kind;
 pub(crate) use site::Site;
 
 /// The operations for one instruction.

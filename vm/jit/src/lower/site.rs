@@ -1,8 +1,8 @@
 //! The place at which a rule works.
 
-use crate::decode::Ins;
 use crate::form::InsId;
 use ppin_abi::addr::ImageBase;
+use ppin_decode::Ins;
 
 /// An instruction of the trace, in its place.
 pub(crate) struct Site<'a> {

@@ -8,8 +8,8 @@
 //! nothing, in the second it would name r12 as index; so the result is decoded and
 //! compared, and where the short way does not work, encoded anew.
 
-use crate::decode::{Ins, MAX_INS_LEN as MAX_LEN};
 use iced_x86::{Decoder, DecoderOptions, Encoder, Instruction, Register};
+use ppin_decode::{Ins, MAX_INS_LEN as MAX_LEN};
 
 /// SIB: no base (a 32-bit displacement instead), no index.
 const SIB_ABSOLUTE: u8 = 0x25;

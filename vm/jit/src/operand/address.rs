@@ -6,9 +6,9 @@
 //! ```
 
 use super::absolute::Form;
-use crate::decode::{Ins, Kind};
 use crate::form::Gpr;
 use iced_x86::{Code, Encoder, OpKind, Register};
+use ppin_decode::{Ins, Kind};
 
 /// `lea rax, [rip + distance]`
 const LEA_RIP: [u8; 7] = [0x48, 0x8d, 0x05, 0, 0, 0, 0];
@@ -40,9 +40,9 @@ pub(crate) fn load(ins: &Ins, to: Gpr) -> Option<Form> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::InsReader;
     use iced_x86::{Decoder, DecoderOptions};
     use ppin_abi::addr::AppPc;
+    use ppin_decode::InsReader;
 
     fn load_of(bytes: &[u8], to: Gpr) -> iced_x86::Instruction {
         let ins = InsReader::new(AppPc(0x1000), bytes).read().unwrap();

@@ -6,9 +6,9 @@
 //! ```
 
 use super::absolute::Form;
-use crate::decode::{Ins, MAX_INS_LEN};
 use crate::form::Gpr;
 use iced_x86::Register;
+use ppin_decode::{Ins, MAX_INS_LEN};
 
 const REX_W: u8 = 0x48;
 const REX_R: u8 = 0b100;
@@ -52,10 +52,10 @@ pub(crate) fn load(ins: &Ins, bytes: &[u8], to: Gpr) -> Option<Form> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::InsReader;
     use alloc::string::String;
     use iced_x86::{Decoder, DecoderOptions, FastFormatter};
     use ppin_abi::addr::AppPc;
+    use ppin_decode::InsReader;
 
     fn text(bytes: &[u8], to: u8) -> String {
         let ins = InsReader::new(AppPc(0x1000), bytes).read().unwrap();

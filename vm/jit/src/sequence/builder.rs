@@ -2,7 +2,6 @@
 
 use super::pieces::{exact, inside, leaves, piece_starts, read};
 use crate::compile::end_context;
-use crate::decode::{Ins, Kind};
 use crate::emit::{Emitter, ExitTo, InSequence, Source};
 use crate::form::{Form, InsId, Op, Record};
 use crate::instrument::Plan;
@@ -14,6 +13,7 @@ use core::ops::Range;
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
 use ppin_api::Tool;
+use ppin_decode::{Ins, Kind};
 use ppin_relocator::{Fragment, RelocKind};
 
 /// A translated sequence and where its parts are.

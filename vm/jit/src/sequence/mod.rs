@@ -21,8 +21,8 @@ mod pieces;
 pub use builder::{SequenceCode, compile_sequence};
 pub use landing::{LandingSlot, compile_landing};
 
-use crate::decode::InsReader;
 use ppin_abi::addr::AppPc;
+use ppin_decode::InsReader;
 
 /// Length of the instruction at the beginning of `bytes`.
 #[must_use]

@@ -1,9 +1,9 @@
 //! The instructions of a sequence, and its straight pieces.
 
-use crate::decode::{Ins, InsReader, Kind};
 use crate::request::{Request, Sequence};
 use crate::trace::check;
 use alloc::vec::Vec;
+use ppin_decode::{Ins, InsReader, Kind};
 
 /// The instructions up to the end, or up to the first that cannot be told.
 pub(super) fn read(request: &Request<'_>) -> Vec<Ins> {

@@ -5,7 +5,6 @@
 //! and before the first instruction that cannot be translated. So it depends on
 //! the app's bytes alone, and the same bytes give the same trace.
 
-use crate::decode::{Ins, InsReader, Kind, MAX_INS_LEN, NoIns, effects, x87};
 use crate::operand::{absolute, rebased};
 use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request, is_low, pairs_returns};
 use alloc::vec::Vec;
@@ -13,6 +12,7 @@ use core::ops::Range;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
+use ppin_decode::{Ins, InsReader, Kind, MAX_INS_LEN, NoIns, effects, x87};
 
 /// Most instructions in a trace.
 pub(crate) const MAX_INS: usize = 64;

@@ -2,7 +2,8 @@
 
 use crate::{changes, save};
 use ppin_abi::addr::AppPc;
-use ppin_jit::{Chosen, Constant, Sequence};
+use ppin_decode::constants::Constant;
+use ppin_jit::{Chosen, Sequence};
 use ppin_os::peek;
 use ppin_process::thread::Thread;
 use ppin_process::vm::Vm;

@@ -16,7 +16,7 @@
 //! stored to.
 //!
 //! A sample ends where the cache is left, before an instruction that cannot be executed twice (a
-//! system call, `rdtsc`; see `ppin_jit::stores`) or that announces a restartable sequence, in the
+//! system call, `rdtsc`; see `ppin_decode::stores`) or that announces a restartable sequence, in the
 //! vdso, and at memory shared with other processes, which the copies cannot access. So samples have
 //! no effect outside: the copies make no system call of the program, are children that ordinary
 //! waits do not see, and receive no signals.

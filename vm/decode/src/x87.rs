@@ -7,7 +7,8 @@ use iced_x86::{Code, Instruction, Register};
 
 /// Where in the stored image the pointer is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct PointerField {
+pub struct PointerField {
+    /// Where it begins, in bytes.
     pub offset: u8,
     /// Bytes of it that are stored.
     pub width: u8,
@@ -19,7 +20,7 @@ const fn field(offset: u8, width: u8) -> Option<PointerField> {
 
 /// The field that `raw` stores, `None` for all other instructions. Images of 16 bits
 /// hold too little of an address to know it by.
-pub(crate) fn pointer_field(raw: &Instruction) -> Option<PointerField> {
+pub fn pointer_field(raw: &Instruction) -> Option<PointerField> {
     match raw.code() {
         Code::Fstenv_m28byte
         | Code::Fnstenv_m28byte
@@ -37,7 +38,7 @@ pub(crate) fn pointer_field(raw: &Instruction) -> Option<PointerField> {
 
 /// Whether `raw`, behind `before` in one trace, certainly leaves x87 state out: the mask
 /// of `xsave` is a constant. Lazy binding is like that, and frequent.
-pub(crate) fn left_out<'a>(
+pub fn left_out<'a>(
     raw: &Instruction,
     before: impl DoubleEndedIterator<Item = &'a Instruction>,
 ) -> bool {

@@ -6,11 +6,11 @@ use iced_x86::{Code, Decoder, DecoderError, DecoderOptions, Instruction, OpKind}
 use ppin_abi::addr::AppPc;
 
 /// Longest x86 instruction.
-pub(crate) const MAX_INS_LEN: usize = 15;
+pub const MAX_INS_LEN: usize = 15;
 
 /// A decoded app instruction.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ins {
+pub struct Ins {
     /// As iced decoded it, at its app address.
     pub raw: Instruction,
     /// Bytes from the head of the trace.
@@ -23,35 +23,36 @@ pub(crate) struct Ins {
     pub x87_pointer: Option<x87::PointerField>,
 }
 
+#[expect(clippy::len_without_is_empty, reason = "no instruction is empty")]
 impl Ins {
     /// Length in bytes.
-    pub(crate) fn len(&self) -> u32 {
+    pub fn len(&self) -> u32 {
         self.raw.len() as u32
     }
 
     /// Its app address.
-    pub(crate) fn pc(&self) -> AppPc {
+    pub fn pc(&self) -> AppPc {
         AppPc(self.raw.ip())
     }
 
     /// App address of its successor.
-    pub(crate) fn next(&self) -> AppPc {
+    pub fn next(&self) -> AppPc {
         AppPc(self.raw.next_ip())
     }
 
     /// Offset of its successor from the head of the trace.
-    pub(crate) fn end(&self) -> u32 {
+    pub fn end(&self) -> u32 {
         self.offset + self.len()
     }
 
     /// Target of a direct branch.
-    pub(crate) fn target(&self) -> AppPc {
+    pub fn target(&self) -> AppPc {
         AppPc(self.raw.near_branch_target())
     }
 
     /// The number of its condition in the opcode, `7x` or `0f 8x`: iced numbers conditions
     /// from 1, in another order.
-    pub(crate) fn condition(&self) -> u8 {
+    pub fn condition(&self) -> u8 {
         use iced_x86::ConditionCode as C;
         match self.raw.condition_code() {
             C::o | C::None => 0x0,
@@ -74,7 +75,7 @@ impl Ins {
     }
 
     /// Whether it is a store of 8 bytes, which may announce a restartable sequence.
-    pub(crate) fn stores_word(&self) -> bool {
+    pub fn stores_word(&self) -> bool {
         let store = matches!(self.raw.code(), Code::Mov_rm64_r64 | Code::Mov_rm64_imm32);
         let here = matches!(self.kind, Kind::Verbatim | Kind::RipRelative);
         store && here && self.raw.op0_kind() == OpKind::Memory
@@ -83,7 +84,7 @@ impl Ins {
 
 /// Why there is no instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum NoIns {
+pub enum NoIns {
     /// The bytes end within it.
     Incomplete,
     /// They are no instruction.
@@ -91,19 +92,20 @@ pub(crate) enum NoIns {
 }
 
 /// Decodes `bytes`, which lie at `pc`, one instruction after the other.
-pub(crate) struct InsReader<'a> {
+pub struct InsReader<'a> {
     decoder: Decoder<'a>,
 }
 
 impl<'a> InsReader<'a> {
-    pub(crate) fn new(pc: AppPc, bytes: &'a [u8]) -> Self {
+    /// Reads from `pc` on, where `bytes` lie.
+    pub fn new(pc: AppPc, bytes: &'a [u8]) -> Self {
         Self {
             decoder: Decoder::with_ip(64, bytes, pc.0, DecoderOptions::NONE),
         }
     }
 
     /// The next instruction.
-    pub(crate) fn read(&mut self) -> Result<Ins, NoIns> {
+    pub fn read(&mut self) -> Result<Ins, NoIns> {
         let offset = self.decoder.position() as u32;
         let raw = self.decoder.decode();
         match self.decoder.last_error() {

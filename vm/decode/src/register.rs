@@ -4,57 +4,67 @@ use iced_x86::Register;
 
 /// A general register of 64 bits, by its hardware number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Gpr(u8);
+pub struct Gpr(u8);
 
 impl Gpr {
-    pub(crate) const RAX: Self = Self(0);
-    pub(crate) const RCX: Self = Self(1);
-    pub(crate) const RDX: Self = Self(2);
-    pub(crate) const RBX: Self = Self(3);
-    pub(crate) const RSP: Self = Self(4);
-    pub(crate) const RSI: Self = Self(6);
-    pub(crate) const RDI: Self = Self(7);
-    pub(crate) const R8: Self = Self(8);
-    pub(crate) const R10: Self = Self(10);
-    pub(crate) const R11: Self = Self(11);
+    /// rax.
+    pub const RAX: Self = Self(0);
+    /// rcx.
+    pub const RCX: Self = Self(1);
+    /// rdx.
+    pub const RDX: Self = Self(2);
+    /// rbx.
+    pub const RBX: Self = Self(3);
+    /// rsp.
+    pub const RSP: Self = Self(4);
+    /// rsi.
+    pub const RSI: Self = Self(6);
+    /// rdi.
+    pub const RDI: Self = Self(7);
+    /// r8.
+    pub const R8: Self = Self(8);
+    /// r10.
+    pub const R10: Self = Self(10);
+    /// r11.
+    pub const R11: Self = Self(11);
 
     /// The register with this hardware number, which is below 16.
-    pub(crate) const fn new(number: u8) -> Self {
+    pub const fn new(number: u8) -> Self {
         Self(number & 15)
     }
 
     /// The general register that `register` is a part of, if there is one.
-    pub(crate) fn holding(register: Register) -> Option<Self> {
+    pub fn holding(register: Register) -> Option<Self> {
         let full = register.full_register();
         full.is_gpr64().then(|| Self::new(full.number() as u8))
     }
 
     /// Hardware number.
-    pub(crate) const fn number(self) -> u8 {
+    pub const fn number(self) -> u8 {
         self.0
     }
 
     /// As the decoder names it.
-    pub(crate) fn named(self) -> Register {
+    pub fn named(self) -> Register {
         Register::RAX + u32::from(self.0)
     }
 }
 
 /// Registers of arguments, in their order (System V ABI).
-pub(crate) const ARGUMENTS: [Gpr; 6] =
-    [Gpr::RDI, Gpr::RSI, Gpr::RDX, Gpr::RCX, Gpr::R8, Gpr::new(9)];
+pub const ARGUMENTS: [Gpr; 6] = [Gpr::RDI, Gpr::RSI, Gpr::RDX, Gpr::RCX, Gpr::R8, Gpr::new(9)];
 
 /// A set of general registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct RegSet(u16);
+pub struct RegSet(u16);
 
 impl RegSet {
-    pub(crate) const NONE: Self = Self(0);
+    /// The empty set.
+    pub const NONE: Self = Self(0);
     /// All but the stack pointer, which is never given away.
-    pub(crate) const ANY: Self = Self(!(1 << Gpr::RSP.0));
+    pub const ANY: Self = Self(!(1 << Gpr::RSP.0));
 
     /// The set of `registers`.
-    pub(crate) const fn of(registers: &[Gpr]) -> Self {
+    pub const fn of(registers: &[Gpr]) -> Self {
         let mut set = 0;
         let mut at = 0;
         while at < registers.len() {
@@ -64,33 +74,38 @@ impl RegSet {
         Self(set)
     }
 
-    pub(crate) const fn contains(self, register: Gpr) -> bool {
+    /// Whether `register` is in it.
+    pub const fn contains(self, register: Gpr) -> bool {
         self.0 & 1 << register.0 != 0
     }
 
-    pub(crate) const fn with(self, register: Gpr) -> Self {
+    /// The set and `register`.
+    pub const fn with(self, register: Gpr) -> Self {
         Self(self.0 | 1 << register.0)
     }
 
-    pub(crate) const fn or(self, other: Self) -> Self {
+    /// Registers of either set.
+    pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    pub(crate) const fn and(self, other: Self) -> Self {
+    /// Registers of both sets.
+    pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    pub(crate) const fn minus(self, other: Self) -> Self {
+    /// Registers that are not in `other`.
+    pub const fn minus(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
     /// How many there are.
-    pub(crate) const fn count(self) -> usize {
+    pub const fn count(self) -> usize {
         self.0.count_ones() as usize
     }
 
     /// Whether there is exactly one.
-    pub(crate) const fn is_single(self) -> bool {
+    pub const fn is_single(self) -> bool {
         self.0.is_power_of_two()
     }
 }

@@ -7,7 +7,7 @@ use iced_x86::{
 use ppin_abi::optimize::Optimize;
 
 /// OF, SF, ZF, AF, CF and PF.
-pub(crate) const ARITHMETIC: u32 = RflagsBits::OF
+pub const ARITHMETIC: u32 = RflagsBits::OF
     | RflagsBits::SF
     | RflagsBits::ZF
     | RflagsBits::AF
@@ -15,14 +15,14 @@ pub(crate) const ARITHMETIC: u32 = RflagsBits::OF
     | RflagsBits::PF;
 
 /// Arithmetic flags whose old values the instruction may use.
-pub(crate) fn flags_read(raw: &Instruction) -> u32 {
+pub fn flags_read(raw: &Instruction) -> u32 {
     raw.rflags_read() & ARITHMETIC
 }
 
 /// Arithmetic flags whose old values are certainly gone behind the instruction.
 /// Undefined flags are not: the CPU does something with them that apps may rely on. With
 /// [`Optimize::FLAGS`] it is known to write AF in logic instructions.
-pub(crate) fn flags_killed(raw: &Instruction, optimize: Optimize) -> u32 {
+pub fn flags_killed(raw: &Instruction, optimize: Optimize) -> u32 {
     if may_do_nothing(raw) {
         return 0;
     }
@@ -52,7 +52,7 @@ fn may_do_nothing(raw: &Instruction) -> bool {
 }
 
 /// Whether it may write memory.
-pub(crate) fn writes_memory(raw: &Instruction) -> bool {
+pub fn writes_memory(raw: &Instruction) -> bool {
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info_options(raw, InstructionInfoOptions::NO_REGISTER_USAGE);
     info.used_memory().iter().any(|used| {
@@ -65,6 +65,6 @@ pub(crate) fn writes_memory(raw: &Instruction) -> bool {
 
 /// Whether instructions behind it are fetched after all before it is done (those that a
 /// program may use).
-pub(crate) fn serializes(raw: &Instruction) -> bool {
+pub fn serializes(raw: &Instruction) -> bool {
     matches!(raw.mnemonic(), Mnemonic::Cpuid | Mnemonic::Serialize)
 }

@@ -5,7 +5,7 @@ use ppin_abi::record::Trap;
 
 /// What the compiler has to do with an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// Copied; control goes on behind it.
     Verbatim,
     /// Copied, with its rip-relative field aimed at the app's address.
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Whether it is no more than an operation: control goes on behind it.
-    pub(crate) const fn is_plain(self) -> bool {
+    pub const fn is_plain(self) -> bool {
         matches!(
             self,
             Self::Verbatim | Self::RipRelative | Self::PopFlags | Self::GsMemory | Self::GsBase
@@ -50,22 +50,22 @@ impl Kind {
     }
 
     /// Whether a block ends behind it, however the trace was chosen.
-    pub(crate) const fn ends_block(self) -> bool {
+    pub const fn ends_block(self) -> bool {
         !self.is_plain()
     }
 
     /// Whether a trace goes on behind it.
-    pub(crate) const fn falls_through(self) -> bool {
+    pub const fn falls_through(self) -> bool {
         self.is_plain() || matches!(self, Self::CondJump | Self::ShortJump)
     }
 
     /// Whether it is a call: control comes back behind it, as a rule.
-    pub(crate) const fn is_call(self) -> bool {
+    pub const fn is_call(self) -> bool {
         matches!(self, Self::Call | Self::IndirectCall)
     }
 
     /// Whether it has a fixed target beside its successor.
-    pub(crate) const fn is_direct_branch(self) -> bool {
+    pub const fn is_direct_branch(self) -> bool {
         matches!(
             self,
             Self::Jump | Self::CondJump | Self::ShortJump | Self::Call | Self::TransactionBegin
@@ -74,7 +74,7 @@ impl Kind {
 }
 
 /// The kind of `raw`.
-pub(super) fn classify(raw: &Instruction) -> Kind {
+pub(crate) fn classify(raw: &Instruction) -> Kind {
     if raw.segment_prefix() == Register::GS && accesses_segment(raw) {
         return gs_operand(raw);
     }
@@ -226,7 +226,7 @@ fn interrupt(raw: &Instruction) -> Kind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::InsReader;
+    use crate::InsReader;
     use ppin_abi::addr::AppPc;
 
     fn kind(bytes: &[u8]) -> Kind {

@@ -1,7 +1,7 @@
 //! Listings, for `ppin inspect` and for the compiler's own tests.
 
-use crate::decode::{InsReader, Kind, NoIns};
-use crate::form::Gpr;
+use crate::Gpr;
+use crate::{InsReader, Kind, NoIns};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

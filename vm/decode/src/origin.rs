@@ -5,7 +5,7 @@
 //! app's code is followed from where the thread was last seen: a [`Line`] at a time,
 //! until one ends with a branch that leads to the target.
 
-use crate::decode::{Ins, InsReader, Kind};
+use crate::{Ins, InsReader, Kind};
 use alloc::vec::Vec;
 use iced_x86::{OpKind, Register};
 use ppin_abi::addr::AppPc;
@@ -118,11 +118,7 @@ impl IndirectBranch {
 }
 
 /// What a register of a memory operand adds to its address.
-pub(crate) fn value(
-    register: Register,
-    registers: &Registers,
-    around: &dyn Surroundings,
-) -> Option<u64> {
+pub fn value(register: Register, registers: &Registers, around: &dyn Surroundings) -> Option<u64> {
     Some(match register {
         Register::FS => around.segment_base(false),
         Register::GS => around.segment_base(true),

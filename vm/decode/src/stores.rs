@@ -2,7 +2,7 @@
 //! checks that run the same code from the same state once more.
 
 use super::origin::{Registers, Surroundings, value};
-use crate::decode::{Ins, InsReader, Kind};
+use crate::{Ins, InsReader, Kind};
 use alloc::vec::Vec;
 use iced_x86::{
     Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, UsedMemory,

@@ -16,7 +16,7 @@ pub enum Constant {
 }
 
 /// The constant of `ins`.
-pub(crate) fn of(ins: &Ins) -> Option<Constant> {
+pub fn of(ins: &Ins) -> Option<Constant> {
     let raw = &ins.raw;
     match raw.code() {
         Code::Lea_r64_m if raw.is_ip_rel_memory_operand() => {

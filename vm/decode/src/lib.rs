@@ -1,0 +1,32 @@
+//! What app instructions are: the compiler's first stage, and what else can be said of app code
+//! without translating it.
+//!
+//! ```text
+//! ins        one instruction, and the reader of many
+//! kind       which rule of the compiler an instruction needs
+//! effects    flags and memory: what an instruction reads, writes, waits for
+//! register   general registers, and sets of them
+//! x87        the fields of the x87 state that name an address
+//! constants  constants that name a place of the image
+//!
+//! disasm     text of app code and of fragments
+//! stores     where an instruction stores
+//! origin     which branch led somewhere
+//! ```
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+extern crate alloc;
+
+pub mod constants;
+pub mod disasm;
+pub mod effects;
+mod ins;
+mod kind;
+pub mod origin;
+mod register;
+pub mod stores;
+pub mod x87;
+
+pub use ins::{Ins, InsReader, MAX_INS_LEN, NoIns};
+pub use kind::Kind;
+pub use register::{ARGUMENTS, Gpr, RegSet};
