@@ -50,8 +50,18 @@ fn twenty_at_once_on_an_empty_database() {
 /// another fills the cache meanwhile.
 #[test]
 fn threads_while_the_cache_overflows() {
-    let guest = Guest::load("thread/many_short.c");
-    let Some(exe) = guest.build("pie") else {
+    while_the_cache_overflows("thread/many_short.c");
+}
+
+/// A thread that has just found its target in its table must be able to read it, though another
+/// empties the tables meanwhile.
+#[test]
+fn indirect_branches_while_the_cache_overflows() {
+    while_the_cache_overflows("thread/branches_while_flushed.c");
+}
+
+fn while_the_cache_overflows(guest: &str) {
+    let Some(exe) = Guest::load(guest).build("pie") else {
         return;
     };
     let scratch = Scratch::new();

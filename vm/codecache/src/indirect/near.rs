@@ -61,10 +61,11 @@ impl NearTables {
         }
     }
 
-    /// All are.
+    /// All are. Targets stay: their threads may have read the tags just before.
     pub(super) fn clear(&mut self) {
         for table in self.used() {
-            (0..NEAR_WORDS).for_each(|index| free(table, index));
+            let tags = (0..NEAR_WORDS).filter(|index| holds_tag(table, *index));
+            tags.for_each(|index| free(table, index));
         }
         self.0.iter_mut().for_each(|known| known.used = false);
     }
@@ -100,14 +101,17 @@ fn put(table: &Table, pc: u64, target: u64) {
     if near_index(alias) == index + 1 {
         return;
     }
-    if let Some(before) = index.checked_sub(1) {
-        let tag = table[before].load(Ordering::Relaxed);
-        if near_index(near_tag(tag)) == before {
-            free(table, before);
-        }
+    if let Some(before) = index.checked_sub(1).filter(|at| holds_tag(table, *at)) {
+        free(table, before);
     }
     table[index + 1].store(target, Ordering::Relaxed);
     table[index].store(near_tag(pc), Ordering::Relaxed);
+}
+
+/// Whether the word is the tag of an address that has its place there. No target is.
+fn holds_tag(table: &Table, index: usize) -> bool {
+    let word = table[index].load(Ordering::Relaxed);
+    near_index(near_tag(word)) == index
 }
 
 fn free(table: &Table, index: usize) {
@@ -203,6 +207,19 @@ mod tests {
         tables.clear();
         assert_eq!((found(own, 0x2001), found(other, 0x2001)), (None, None));
         assert_eq!((found(own, 0), found(own, 0x1000)), (None, None));
+    }
+
+    #[test]
+    fn who_has_read_a_tag_still_finds_the_target() {
+        let (mut tables, own) = (NearTables::default(), table());
+        tables.add(own);
+        for pc in [0, 0x1000, 0x7fff] {
+            tables.put(own, pc, 0x7f12_3456_7800);
+            tables.clear();
+            assert_eq!(found(own, pc), None);
+            let target = own.near[near_index(pc) + 1].load(Ordering::Relaxed);
+            assert_eq!(target, 0x7f12_3456_7800);
+        }
     }
 
     #[test]
