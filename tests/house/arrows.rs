@@ -44,7 +44,7 @@ const PLAN: &[(&str, &[&str])] = &[
     ("vm/runtime",      &["vm/abi", "vm/memory", "vm/os", "vm/inject", "vm/process", "vm/engine"]),
     ("cachedb",         &["vm/abi", "relocator", "persist"]),
     ("cli",             &["vm/abi", "vm/decode", "vm/memory", "vm/plugin", "vm/inject", "vm/launcher", "vm/offline", "relocator", "persist", "cachedb", "tools/api", "tools/door", "tools/sdk"]),
-    ("benches",         &[]),
+    ("benches",         &["vm/abi", "vm/offline", "tools/bundled"]),
     ("tests",           &[]),
 ];
 

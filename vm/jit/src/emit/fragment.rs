@@ -56,6 +56,12 @@ pub(crate) struct InSequence {
 /// Least length of the hot section, so that its entry can be patched.
 const MIN_HOT: usize = 8;
 
+/// Gives unused memory back: fragments stay until the code cache is flushed.
+fn exact<T>(mut list: Vec<T>) -> Vec<T> {
+    list.shrink_to_fit();
+    list
+}
+
 impl Emitter {
     /// An empty fragment, with room for what comes of `form`.
     pub(crate) fn new(head: AppPc, image: ImageBase, context: Context, form: &Form) -> Self {
@@ -95,13 +101,13 @@ impl Emitter {
             context: self.context,
             source_len,
             instructions,
-            hot: self.hot.into_bytes(),
-            cold: self.cold.into_bytes(),
-            slots: self.slots,
-            relocs: self.relocs,
-            exits: self.exits,
-            pc_map: self.pc_map,
-            counts: self.counts,
+            hot: exact(self.hot.into_bytes()),
+            cold: exact(self.cold.into_bytes()),
+            slots: exact(self.slots),
+            relocs: exact(self.relocs),
+            exits: exact(self.exits),
+            pc_map: exact(self.pc_map),
+            counts: exact(self.counts),
         }
     }
 

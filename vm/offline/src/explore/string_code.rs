@@ -5,7 +5,27 @@
 /// Whether translated code looks like part of a string function.
 pub fn is(hot: &[u8]) -> bool {
     hot.windows(6)
-        .any(|code| takes_mask(code) || tests_page(code))
+        .any(|code| MAY_BEGIN[code[0] as usize] | MAY_FOLLOW[code[1] as usize] && found(code))
+}
+
+/// Bytes that a pattern of [`takes_mask`] or [`tests_page`] begins with. Nearly all of the code is
+/// passed over by looking at two tables.
+const MAY_BEGIN: [bool; 256] = table(&[0x0f, 0xc5, 0x81, 0xf7]);
+/// Second bytes of a pattern that may begin with any.
+const MAY_FOLLOW: [bool; 256] = table(&[0x3d, 0xa9]);
+
+const fn table(bytes: &[u8]) -> [bool; 256] {
+    let mut all = [false; 256];
+    let mut at = 0;
+    while at < bytes.len() {
+        all[bytes[at] as usize] = true;
+        at += 1;
+    }
+    all
+}
+
+fn found(code: &[u8]) -> bool {
+    takes_mask(code) || tests_page(code)
 }
 
 /// `pmovmskb`, `vpmovmskb` in its short form, `kmov` to a general register.

@@ -71,7 +71,9 @@ pub fn abandon() {
 /// The heap, locked; a new one if the old one was left inconsistent.
 fn lock() -> MutexGuard<'static, Lock, Talc<Grow, DefaultBinning>> {
     let mut talc = HEAP.lock();
-    if INCONSISTENT.swap(false, Ordering::Relaxed) {
+    // (The lock is held: nobody else clears it.)
+    if INCONSISTENT.load(Ordering::Relaxed) {
+        INCONSISTENT.store(false, Ordering::Relaxed);
         stretches::abandon();
         // SAFETY: the old value is inconsistent, and owns nothing but abandoned memory.
         unsafe { (&raw mut *talc).write(Talc::new(Grow::NEW)) };
