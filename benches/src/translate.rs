@@ -17,7 +17,11 @@ struct Options {
     #[arg(default_value = "/usr/bin/perl")]
     image: PathBuf,
     /// Tools, by name.
-    #[arg(long, value_delimiter = ',', default_value = "null,bbcount,icount,opcodemix")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "null,bbcount,icount,opcodemix"
+    )]
     tools: Vec<String>,
     /// Most traces.
     #[arg(long, default_value_t = 20_000)]

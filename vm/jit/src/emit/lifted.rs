@@ -10,10 +10,13 @@ impl Writer<'_> {
         let lifted = self.form.lifted[usize::from(ins)];
         let registers = uses.temps.map(|temp| self.allocation.register(temp));
         let ins = renamed(&lifted, registers);
-        let mut encoder = Encoder::new(64);
+        let encoder = self.encoder.get_or_insert_with(|| Encoder::new(64));
         let encoded = encoder.encode(&ins, 0);
         debug_assert!(encoded.is_ok(), "{encoded:?}");
-        self.emitter.hot.bytes(&encoder.take_buffer());
+        let mut bytes = encoder.take_buffer();
+        self.emitter.hot.bytes(&bytes);
+        bytes.clear();
+        encoder.set_buffer(bytes);
     }
 }
 

@@ -31,6 +31,7 @@ impl Emitter {
             branches: Vec::new(),
             placed: Vec::new(),
             agains: Vec::new(),
+            encoder: None,
         };
         for op in &form.ops {
             writer.op(op);

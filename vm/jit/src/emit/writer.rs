@@ -4,6 +4,7 @@ use super::fragment::Emitter;
 use crate::allocate::Allocation;
 use crate::form::{Form, Gpr, InsId, Label, Reg};
 use alloc::vec::Vec;
+use iced_x86::Encoder;
 use ppin_decode::Ins;
 
 /// What a form was made from.
@@ -66,6 +67,8 @@ pub(super) struct Writer<'a> {
     pub placed: Vec<(Label, u32)>,
     /// Hot offsets of the places to which the VM comes back ([`crate::form::Again`]).
     pub agains: Vec<u32>,
+    /// For instructions of lifted routines: made for the first of them.
+    pub encoder: Option<Encoder>,
 }
 
 impl Writer<'_> {

@@ -1,6 +1,8 @@
 //! The runtime's heap: chunks of anonymous memory near the runtime's image. The kernel never
 //! chooses their addresses, so the app's own layout is as it would be natively.
 
+use super::ahead;
+use super::pools::{Pools, is_small, rounded};
 use crate::lock::Word;
 use crate::{budget, c, mem, proc, reserve, stretches};
 use core::alloc::{GlobalAlloc, Layout};
@@ -89,31 +91,46 @@ pub struct Heap;
 // valid.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let layout = rounded(layout);
+        let mut talc = lock();
+        if let Some(block) = talc.source.pools.take(layout) {
+            return block.as_ptr();
+        }
         // SAFETY: the caller's promise.
-        let block = unsafe { lock().allocate(layout) };
-        block.map_or(core::ptr::null_mut(), NonNull::as_ptr)
+        let Some(block) = (unsafe { talc.allocate(layout) }) else {
+            return core::ptr::null_mut();
+        };
+        let block = block.as_ptr();
+        ahead::used(block as usize + layout.size(), talc.source.end());
+        block
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let layout = rounded(layout);
         let mut talc = lock();
-        if !stretches::is_abandoned(block as usize) {
-            // SAFETY: the caller's promise, and the block is of this heap.
-            unsafe { talc.deallocate(block, layout) };
+        // SAFETY: the caller's promise, and the block is of this heap.
+        unsafe {
+            if !stretches::is_abandoned(block as usize) && !talc.source.pools.keep(block, layout) {
+                talc.deallocate(block, layout);
+            }
         }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        let mut talc = lock();
-        let ours = !stretches::is_abandoned(block as usize);
-        // SAFETY: the caller's promise, and the block is of this heap.
-        if ours && unsafe { talc.try_realloc_in_place(block, layout, size) } {
+        // SAFETY: the caller's promise: the size is valid with this alignment.
+        let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
+        let stays = match (is_small(layout), is_small(wanted)) {
+            (true, true) => rounded(layout) == rounded(wanted),
+            // SAFETY: the caller's promise.
+            (false, false) => unsafe { resized(block, layout, size) },
+            _ => false,
+        };
+        if stays {
             return block;
         }
-        drop(talc);
-        // SAFETY: the caller's promises: the size is valid with this alignment, and not zero;
-        // both blocks hold what is copied.
+        // SAFETY: the caller's promises: the size is not zero; both blocks hold what is copied.
         unsafe {
-            let new = self.alloc(Layout::from_size_align_unchecked(size, layout.align()));
+            let new = self.alloc(wanted);
             if !new.is_null() {
                 core::ptr::copy_nonoverlapping(block, new, size.min(layout.size()));
                 self.dealloc(block, layout);
@@ -123,6 +140,17 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
+/// Whether a block that is not small could be given its new size where it lies.
+///
+/// # Safety
+/// As for `GlobalAlloc::realloc`.
+unsafe fn resized(block: *mut u8, layout: Layout, size: usize) -> bool {
+    let mut talc = lock();
+    let ours = !stretches::is_abandoned(block as usize);
+    // SAFETY: the caller's promise, and the block is of this heap.
+    ours && unsafe { talc.try_realloc_in_place(block, layout, size) }
+}
+
 /// Source of memory that maps more when the heap is full.
 #[derive(Debug)]
 struct Grow {
@@ -130,13 +158,21 @@ struct Grow {
     heap: Option<(NonNull<u8>, usize)>,
     /// The allocation at hand could be avoided, so it stays within the runtime's share.
     wish: bool,
+    /// Small blocks that have been freed.
+    pools: Pools,
 }
 
 impl Grow {
     const NEW: Self = Self {
         heap: None,
         wish: false,
+        pools: Pools::EMPTY,
     };
+
+    /// End of the newest chunk.
+    fn end(&self) -> usize {
+        self.heap.map_or(0, |(_, end)| end)
+    }
 }
 
 // SAFETY: the pointer is an address of memory that the allocator owns.
@@ -160,6 +196,9 @@ unsafe impl Source for Grow {
             // SAFETY: fresh memory, for good.
             _ => unsafe { talc.claim(start as *mut u8, size) }.ok_or(())?,
         };
+        if end.is_none() {
+            ahead::begin(start);
+        }
         talc.source.heap = Some((heap, start + size));
         stretches::note(start, start + size);
         Ok(())

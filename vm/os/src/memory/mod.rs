@@ -1,6 +1,7 @@
 //! Memory: mappings and their places, limits and reserves, the heap, and reads of app memory that
 //! may fault.
 
+mod ahead;
 pub mod budget;
 pub(crate) mod copy;
 pub mod heap;
@@ -10,6 +11,7 @@ pub mod page;
 pub mod peek;
 pub mod place;
 pub mod plain;
+mod pools;
 pub mod regions;
 pub(crate) mod reserve;
 pub(crate) mod spare;
