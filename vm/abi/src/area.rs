@@ -18,8 +18,8 @@
 //! gs:0x158  going_to        where an indirect branch goes on
 //! gs:0x160  positions[4]    where the next records of buffers go (buffers.rs)
 //! gs:0x800  returns[8192]   where translated calls expect to be returned to
-//! gs:0x10800 near[32776]    targets of indirect jumps and calls (near_tag)
-//! gs:0x50840 calls          what calls of analysis routines need (Calls)
+//! gs:0x10800 near[8200]     targets of indirect jumps and calls (near_tag)
+//! gs:0x20840 calls          what calls of analysis routines need (Calls)
 //! ```
 //! Tools' counters follow behind the engine's structure ([`crate::counters`]).
 
@@ -30,7 +30,7 @@ use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
 /// [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 10;
+pub const LAYOUT_VERSION: u32 = 11;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -205,10 +205,12 @@ pub const fn near_tag(pc: u64) -> u64 {
     pc.wrapping_neg()
 }
 
-/// Where the tag of app address `pc` lies in [`Area::near`].
+/// Where the tag of app address `pc` lies in [`Area::near`]. Functions begin at multiples of 16, so
+/// higher bits must tell them apart, too.
 #[must_use]
 pub const fn near_index(pc: u64) -> usize {
-    pc as usize % NEAR_ENTRIES
+    let second_byte = pc >> 8 & 0xff;
+    pc.wrapping_add(second_byte) as usize % NEAR_ENTRIES
 }
 
 /// What word `index` of [`Area::near`] is when it holds nothing.
@@ -229,8 +231,8 @@ pub const GOING_TO: u32 = 0x158;
 /// Displacement from `gs` of [`Area::near`]. Targets lie 8 bytes behind their tags.
 pub const NEAR: u32 = 0x10800;
 
-/// Tags that [`Area::near`] has room for.
-pub const NEAR_ENTRIES: usize = 0x8000;
+/// Tags that [`Area::near`] has room for. A short program touches all of its pages, so there are few.
+pub const NEAR_ENTRIES: usize = 0x2000;
 
 /// Its words: behind the last tag there is a target, too; and a cache line is filled.
 pub const NEAR_WORDS: usize = NEAR_ENTRIES + 8;

@@ -5,10 +5,10 @@
 //! other go to different ones. Nobody looks at a cell alone: the counter is their sum.
 //!
 //! ```text
-//! gs:0x54000                         counter 0, colour 0
-//! gs:0x54008                         counter 1, colour 0
+//! gs:0x24000                         counter 0, colour 0
+//! gs:0x24008                         counter 1, colour 0
 //! ...
-//! gs:0x54000 + 8 * counters          counter 0, colour 1
+//! gs:0x24000 + 8 * counters          counter 0, colour 1
 //! ```
 //! Cells of one colour lie together, since one place adds to them; so do those of neighbouring
 //! colours, which neighbouring code has. A tool with one counter touches one page.
@@ -16,7 +16,7 @@
 use crate::optimize::Optimize;
 
 /// Displacement from `gs` of the first cell.
-pub const CELLS: u32 = 0x54000;
+pub const CELLS: u32 = 0x24000;
 
 /// Most global counters that a tool may have.
 pub const GLOBAL_COUNTERS: u32 = 64;

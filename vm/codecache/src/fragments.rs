@@ -92,9 +92,10 @@ impl CodeCache {
         }
     }
 
-    /// Lets the thread with `area`, which is in the VM, find `entry` for `target` by itself.
-    pub fn bring_near(&mut self, area: &Area, target: AppPc, entry: CachePc) {
-        self.ibl.bring_near(area, target.0, entry.0);
+    /// Lets the thread with `area`, which is in the VM, find `entry` for `target` by itself. By what
+    /// power of 2 it shall wait longer than usual before it brings the next one.
+    pub fn bring_near(&mut self, area: &Area, target: AppPc, entry: CachePc) -> u32 {
+        self.ibl.bring_near(area, target.0, entry.0)
     }
 
     /// Forgets where calls of the thread with `area` are returned to.

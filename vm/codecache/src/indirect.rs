@@ -165,9 +165,9 @@ impl IblTable {
     }
 
     /// Lets the thread with `area`, which is in the VM, find `target` for app address `tag` by
-    /// itself.
-    pub(crate) fn bring_near(&mut self, area: &Area, tag: u64, target: u64) {
-        self.near.put(area, tag, target);
+    /// itself. By what power of 2 it shall wait longer than usual before it brings the next one.
+    pub(crate) fn bring_near(&mut self, area: &Area, tag: u64, target: u64) -> u32 {
+        self.near.put(area, tag, target)
     }
 
     /// Makes the branch to app address `tag` miss, if it led to `target`.

@@ -142,10 +142,11 @@ fn indirect(thread: &mut Thread) -> CachePc {
 /// knows the target.
 fn bring_near(vm: &mut Vm, thread: &mut Thread, target: AppPc, entry: CachePc) {
     if thread.area.near_countdown == 0 {
-        thread.area.near_countdown = NEAR_PERIOD;
-        if !sampling::is_on() {
-            vm.code_mut().bring_near(&thread.area, target, entry);
-        }
+        let longer = match sampling::is_on() {
+            true => 0,
+            false => vm.code_mut().bring_near(&thread.area, target, entry),
+        };
+        thread.area.near_countdown = NEAR_PERIOD << longer;
     }
 }
 

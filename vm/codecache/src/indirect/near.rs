@@ -21,14 +21,22 @@ struct Known {
     area: &'static Area,
     /// Something has been put into it. The pages of one that is empty stay untouched.
     used: bool,
+    /// How often of late what was put there has taken the place of something else.
+    crowding: u32,
 }
+
+/// Highest value of [`Known::crowding`].
+const CROWDED: u32 = 10;
 
 impl NearTables {
     /// A new, empty table: only its first entry is marked as such.
     pub(super) fn add(&mut self, area: &'static Area) {
         free(&area.near, 0);
-        let used = false;
-        self.0.push(Known { area, used });
+        self.0.push(Known {
+            area,
+            used: false,
+            crowding: 0,
+        });
     }
 
     /// The tables in `area` are about to go.
@@ -41,14 +49,20 @@ impl NearTables {
         self.0.retain(|known| core::ptr::eq(known.area, area));
     }
 
-    /// Lets jumps of the thread that `area` belongs to go from `pc` to `target`.
-    pub(super) fn put(&mut self, area: &Area, pc: u64, target: u64) {
+    /// Lets jumps of the thread that `area` belongs to go from `pc` to `target`. By what power of 2
+    /// the thread shall wait longer than usual before it brings the next one: where two often take
+    /// the place of each other, the one that stays outside is looked up faster than brought in.
+    pub(super) fn put(&mut self, area: &Area, pc: u64, target: u64) -> u32 {
         let mut tables = self.0.iter_mut();
         let Some(known) = tables.find(|known| core::ptr::eq(known.area, area)) else {
-            return;
+            return 0;
         };
         known.used = true;
-        put(&area.near, pc, target);
+        known.crowding = match put(&area.near, pc, target) {
+            true => (known.crowding + 1).min(CROWDED),
+            false => 0,
+        };
+        known.crowding
     }
 
     /// Jumps to `pc` are looked up elsewhere.
@@ -93,25 +107,31 @@ pub(super) fn forget_returns(area: &Area, code: &Range<u64>) {
     }
 }
 
-/// Puts the entry of `pc` into its thread's table. Those of its neighbours, whose words it takes,
-/// go. A target that would be the tag of the address in its place stays outside.
-fn put(table: &Table, pc: u64, target: u64) {
+/// Puts the entry of `pc` into its thread's table; whether another had to go: the one with its
+/// place, or a neighbour that shares a word with it. A target that would be the tag of the address
+/// in its place stays outside.
+fn put(table: &Table, pc: u64, target: u64) -> bool {
     let index = near_index(pc);
     let alias = near_tag(target);
     if near_index(alias) == index + 1 {
-        return;
+        return true;
     }
-    if let Some(before) = index.checked_sub(1).filter(|at| holds_tag(table, *at)) {
+    let tag = near_tag(pc);
+    let itself = table[index].load(Ordering::Relaxed) == tag;
+    let taken = !itself && holds_tag(table, index) || holds_tag(table, index + 1);
+    let before = index.checked_sub(1).filter(|at| holds_tag(table, *at));
+    if let Some(before) = before {
         free(table, before);
     }
     table[index + 1].store(target, Ordering::Relaxed);
-    table[index].store(near_tag(pc), Ordering::Relaxed);
+    table[index].store(tag, Ordering::Relaxed);
+    taken || before.is_some()
 }
 
 /// Whether the word is the tag of an address that has its place there. No target is.
 fn holds_tag(table: &Table, index: usize) -> bool {
     let word = table[index].load(Ordering::Relaxed);
-    near_index(near_tag(word)) == index
+    near_index(near_tag(word)) == index && word != near_nothing(index)
 }
 
 fn free(table: &Table, index: usize) {
@@ -163,10 +183,26 @@ mod tests {
     }
 
     #[test]
+    fn where_entries_fight_for_a_place_they_wait_longer() {
+        let (mut tables, own) = (NearTables::default(), table());
+        tables.add(own);
+        assert_eq!(tables.put(own, 0x1000, 7), 0);
+        for fights in 1..20 {
+            let pc = 0x1000 + 0x1_0000 * u64::from(fights % 2);
+            assert_eq!(tables.put(own, pc, 8), fights.min(CROWDED));
+        }
+        assert_eq!(tables.put(own, 0x1f00, 9), 0);
+        assert_eq!(tables.put(own, 0x1f01, 9), 1, "a neighbour");
+        assert_eq!(tables.put(own, 0x1f00, 9), 2, "the other one");
+        assert_eq!(tables.put(own, 0x1e00, 9), 0);
+    }
+
+    #[test]
     fn neighbours_exclude_each_other() {
         let (mut tables, own) = (NearTables::default(), table());
         tables.add(own);
-        let last = 0x7fff;
+        // (Its second byte makes it the last one.)
+        let last = 0x1fe0;
         for pcs in [[0x1000, 0x1001], [0x1001, 0x1000], [last, last + 1]] {
             tables.clear();
             tables.put(own, pcs[0], 7);
@@ -182,7 +218,7 @@ mod tests {
     fn a_target_is_no_tag() {
         let (mut tables, own) = (NearTables::default(), table());
         tables.add(own);
-        for target in [0x7f12_3456_7800_u64, 0x7f12_3456_6fff] {
+        for target in [0x7f12_3456_7800_u64, 0x7f12_3456_efff] {
             tables.put(own, 0x1000, target);
             assert_eq!(found(own, target.wrapping_neg()), None);
         }
@@ -213,7 +249,7 @@ mod tests {
     fn who_has_read_a_tag_still_finds_the_target() {
         let (mut tables, own) = (NearTables::default(), table());
         tables.add(own);
-        for pc in [0, 0x1000, 0x7fff] {
+        for pc in [0, 0x1000, 0x1fe0] {
             tables.put(own, pc, 0x7f12_3456_7800);
             tables.clear();
             assert_eq!(found(own, pc), None);

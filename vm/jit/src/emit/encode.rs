@@ -245,15 +245,23 @@ impl Asm {
         self.push(0x58 | to.number() & 7);
     }
 
-    /// `mov to, gs:[index * 4 + disp]`
-    pub(super) fn load_fourfold(&mut self, to: Gpr, index: Gpr, disp: i32) {
-        const FOUR: u8 = 2 << 6;
-        debug_assert!(index != Gpr::RSP, "no index register");
-        let rex = REX_W | to.number() >> 3 << 2 | index.number() >> 3 << 1;
-        let modrm = (to.number() & 7) << 3 | SIB;
-        let sib = FOUR | (index.number() & 7) << 3 | NONE;
-        let [a, b, c, d] = disp.to_le_bytes();
-        self.bytes(&[GS, rex, opcode::LOAD, modrm, sib, a, b, c, d]);
+    /// `lea to32, [to * 8]`
+    pub(super) fn eightfold(&mut self, to: Gpr) {
+        const EIGHT: u8 = 3 << 6;
+        debug_assert!(
+            to.number() < 8 && to != Gpr::RSP,
+            "no prefix, an index register"
+        );
+        let modrm = to.number() << 3 | SIB;
+        let sib = EIGHT | to.number() << 3 | NONE;
+        self.bytes(&[opcode::LEA, modrm, sib, 0, 0, 0, 0]);
+    }
+
+    /// `movzx to32, from`, its bits 8 to 15. Only the first four registers name them.
+    pub(super) fn second_byte(&mut self, to: Gpr, from: Gpr) {
+        debug_assert!(to.number() < 8 && from.number() < 4, "without a prefix");
+        let registers = to.number() << 3 | (from.number() + 4);
+        self.bytes(&[0x0f, 0xb6, 0b11 << 6 | registers]);
     }
 
     /// `movzx to32, from16`
@@ -389,20 +397,23 @@ mod tests {
     }
 
     #[test]
-    fn an_index_times_four() {
-        let indices = || all().filter(|from| *from != Gpr::RSP);
-        for (to, from) in all().flat_map(|to| indices().map(move |from| (to, from))) {
-            let ins = decoded(|asm| asm.load_fourfold(to, from, 0x1234));
-            assert_eq!(ins.code(), Code::Mov_r64_rm64);
-            assert_eq!(ins.memory_segment(), Register::GS);
-            assert_eq!(ins.op0_register(), to.named());
+    fn an_index_of_eight_bytes() {
+        for to in all().take(8).filter(|to| *to != Gpr::RSP) {
+            let ins = decoded(|asm| asm.eightfold(to));
+            assert_eq!(ins.code(), Code::Lea_r32_m);
+            assert_eq!(ins.op0_register().full_register(), to.named());
+            let (base, index) = (ins.memory_base(), ins.memory_index());
+            assert_eq!((base, index), (Register::None, to.named()));
+            let (scale, disp) = (ins.memory_index_scale(), ins.memory_displacement64());
+            assert_eq!((scale, disp), (8, 0));
+        }
+        let second = [Register::AH, Register::CH, Register::DH, Register::BH];
+        for (from, named) in all().zip(second) {
+            let ins = decoded(|asm| asm.second_byte(Gpr::RAX, from));
+            assert_eq!(ins.code(), Code::Movzx_r32_rm8);
             assert_eq!(
-                (ins.memory_base(), ins.memory_index()),
-                (Register::None, from.named())
-            );
-            assert_eq!(
-                (ins.memory_index_scale(), ins.memory_displacement64()),
-                (4, 0x1234)
+                (ins.op0_register(), ins.op1_register()),
+                (Register::EAX, named)
             );
         }
     }

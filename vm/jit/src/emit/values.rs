@@ -52,25 +52,30 @@ impl Writer<'_> {
         self.emitter.hot.pop(to);
     }
 
-    /// ```text
-    /// lea   to32, [from + from]
-    /// movzx to32, to16
-    /// ```
+    /// `to` = 8 times [`ppin_abi::area::near_index`] of `from`, one of the first four registers.
     pub(super) fn near_index(&mut self, to: Reg, from: Reg) {
         let (to, from) = (self.reg(to), self.reg(from));
-        let twice = Memory {
+        let sum = Memory {
             index: Some(from),
-            ..Memory::at(from)
+            ..Memory::at(to)
         };
         let hot = &mut self.emitter.hot;
-        hot.memory(false, opcode::LEA, to.number(), twice);
+        hot.second_byte(to, from);
+        hot.memory(false, opcode::LEA, to.number(), sum);
+        hot.eightfold(to);
         hot.low_half(to, to);
     }
 
-    /// `mov to, gs:[index * 4 + disp]`
+    /// `mov to, gs:[index + disp]`
     pub(super) fn load_near(&mut self, to: Reg, index: Reg, disp: i32) {
         let (to, index) = (self.reg(to), self.reg(index));
-        self.emitter.hot.load_fourfold(to, index, disp);
+        let memory = Memory {
+            gs: true,
+            disp,
+            ..Memory::at(index)
+        };
+        let hot = &mut self.emitter.hot;
+        hot.memory(true, opcode::LOAD, to.number(), memory);
     }
 
     /// `movzx to32, sp`

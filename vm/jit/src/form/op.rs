@@ -161,9 +161,10 @@ pub(crate) enum Op {
 
     /// `to` = low 16 bits of the app's stack pointer
     StackIndex { to: Reg },
-    /// `to` = twice [`ppin_abi::area::near_index`] of `from`.
+    /// `to` = 8 times [`ppin_abi::area::near_index`] of `from`, which is one of the first four
+    /// registers.
     NearIndex { to: Reg, from: Reg },
-    /// `to = gs:[4 * index + disp]`
+    /// `to = gs:[index + disp]`
     LoadNear { to: Reg, index: Reg, disp: i32 },
 
     // The thread area.

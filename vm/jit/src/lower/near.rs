@@ -4,11 +4,13 @@
 //! ```text
 //!        mov gs:[Spill::Rax], rax
 //!        mov gs:[Spill::Rdx], rdx
-//!        lea eax, [rcx + rcx]
-//!        movzx eax, ax                    twice the entry's number (near_index)
-//!        mov rdx, gs:[rax * 4 + NEAR]     the tag, which makes 0 with its app address
+//!        movzx eax, ch
+//!        lea eax, [rax + rcx]
+//!        lea eax, [rax * 8]
+//!        movzx eax, ax                    8 times the entry's number (near_index)
+//!        mov rdx, gs:[rax + NEAR]         the tag, which makes 0 with its app address
 //!        lea rcx, [rcx + rdx]
-//!        mov rax, gs:[rax * 4 + NEAR + 8] the cache address
+//!        mov rax, gs:[rax + NEAR + 8]     the cache address
 //!        jrcxz found
 //!        lea rax, [rip + 0]               who asks
 //!        jmp gs:[Entry::NotNear]

@@ -54,7 +54,7 @@ const RECORDS: usize = 0x1000;
 const IMAGE_COUNTERS: u64 = CELLS as u64 + 0x4000;
 /// Global counters of all tools that have any.
 pub const GLOBALS: u32 = 4;
-const NEAR_LEN: usize = AREA as usize + 0x6c000;
+const NEAR_LEN: usize = AREA as usize + 0x3c000;
 const THUNKS: usize = 0x4000;
 const RSP: usize = 4;
 const ARITHMETIC: u64 = 0x8d5;
