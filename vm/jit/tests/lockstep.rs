@@ -171,7 +171,7 @@ fn check_mixed(side: &Side, reached: &[Line], code: &[u8]) {
     let records: Vec<Mixed> = records.map(|r| Mixed::read(r).unwrap()).collect();
     assert_eq!(records.len(), reached.len().div_ceil(3), "{code:02x?}");
     for (number, record) in records.iter().enumerate() {
-        let rest = (record.index, record.seven, record.long);
+        let rest = (record.index, record.thread, record.long);
         assert_eq!(rest, (3 * number as u16, 7, 0x0123_4567_89ab_cdef));
         let next = reached[3 * number].at + reached[3 * number].bytes.len() as u64;
         assert_eq!(record.next, next as u32);

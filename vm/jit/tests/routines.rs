@@ -90,7 +90,8 @@ fn routines_do_what_they_do_when_rust_calls_them() {
                 Arg::Reg(reg) => Some(state.regs[*reg as usize]),
                 Arg::InsAddr => Some(machine.app() + common::machine::CODE),
                 Arg::State(_) => None,
-                _ => Some(0),
+                Arg::ThreadId => Some(common::machine::THREAD),
+                _ => unreachable!("not among them"),
             })
             .collect();
         let mut states: Vec<&mut dyn Any> = Vec::new();

@@ -20,7 +20,7 @@ use crate::form::{
     Cell, Form, Gpr, InsId, Label, Need, Op, Record, Reg, RegSet, Sum, Temp, Temps, Width,
 };
 use ppin_abi::addr::ImageOff;
-use ppin_abi::area::APP_GS_BASE;
+use ppin_abi::area::{APP_GS_BASE, Calls};
 use ppin_abi::buffers;
 use ppin_api::compiler::{AppendInsertion, Value};
 use ppin_api::{Address, Field, Segment};
@@ -34,7 +34,7 @@ pub(super) fn fits(record: &AppendInsertion) -> bool {
 
 fn is_simple(value: Value) -> bool {
     match value {
-        Value::ThreadId | Value::State(_) => false,
+        Value::State(_) => false,
         Value::Memory(Address::Sum { displacement, .. }) => short(displacement).is_some(),
         _ => true,
     }
@@ -261,8 +261,13 @@ impl Writer<'_> {
                     }
                 }
             }
+            Value::ThreadId => {
+                let (cell, width) = (Cell::at(Calls::THREAD as i32), Width::W64);
+                self.form.push(Op::LoadCell { to, cell, width });
+                to
+            }
             // Such records are appended by a call.
-            Value::ThreadId | Value::State(_) => return,
+            Value::State(_) => return,
         };
         self.form.push(Op::StoreField { cell, from, bytes });
     }

@@ -56,6 +56,8 @@ const IMAGE_COUNTERS: u64 = CELLS as u64 + 0x4000;
 pub const GLOBALS: u32 = 4;
 const NEAR_LEN: usize = AREA as usize + 0x3c000;
 const THUNKS: usize = 0x4000;
+/// Number of the thread.
+pub const THREAD: u64 = 7;
 const RSP: usize = 4;
 const ARITHMETIC: u64 = 0x8d5;
 const DIRECTION: u64 = 0x400;
@@ -306,7 +308,11 @@ impl Machine {
         let stack = self.stack.as_mut_ptr_range().end as u64;
         let code = Routines.code().expect("its own");
         let mut survey = ppin_lift::Survey::new(code);
-        let mut cells = vec![(Calls::STACK, stack), (Calls::state(0), state)];
+        let mut cells = vec![
+            (Calls::STACK, stack),
+            (Calls::state(0), state),
+            (Calls::THREAD, THREAD),
+        ];
         let mut used = 0;
         for (n, routine) in (0..).zip(ROUTINES) {
             let function = routine.plain().expect("all are");

@@ -162,7 +162,7 @@ ppin_api::record! {
     pub struct Mixed {
         pub low: u8,
         pub index: u16,
-        pub seven: u32,
+        pub thread: u32,
         pub long: u64,
         pub sp: u64,
         pub next: u32,
@@ -203,7 +203,7 @@ impl Tool for Records {
                 let args = [
                     Arg::Reg(Reg::Rdi),
                     Arg::Const(number as u64),
-                    Arg::Const(7),
+                    Arg::ThreadId,
                     Arg::Const(0x0123_4567_89ab_cdef),
                     Arg::Reg(Reg::Rsp),
                     Arg::NextAddr,
