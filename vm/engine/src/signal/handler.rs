@@ -9,7 +9,7 @@ use crate::life::leave;
 use ppin_abi::area::PUSH_RETURN;
 use ppin_abi::boot::flag;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_os::{Errno, c, peek, userfault};
+use ppin_os::{Errno, c, peek, signals, userfault};
 use ppin_process::gate::{self, Place, vmcall};
 use ppin_process::hints::Hint;
 use ppin_process::signal::native::Native;
@@ -113,13 +113,16 @@ fn refused_call(info: &SigInfo, pc: u64) -> bool {
 }
 
 /// Keeps the signal pending until a boundary. The kernel blocks further signals, except those with
-/// the numbers of faults, which are held here.
+/// the numbers of faults, which are held here. If the VM has changed the mask since (it does while
+/// it writes a file), another one can come all the same: the kernel gets it back, and keeps it.
 fn wait(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
     if thread.pending == 0 {
         thread.signals.waiting = *info;
         thread.pending = 1;
-    } else {
+    } else if FAULTS & bit(info.signo as u32) != 0 {
         thread.signals.held.put(info);
+    } else {
+        signals::queue_to_self(info);
     }
     context.sigmask = HOLD_ALL;
 }

@@ -19,6 +19,8 @@ const BUFFER_BITS: u16 = !0xf;
 pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
     // SAFETY: the bridge passes the running thread's structure.
     let thread = unsafe { &mut *thread };
+    // (It lay on the stack that is in use now.)
+    thread.signals.returning.forget();
     let record = thread.operand;
     // SAFETY: emitted code passes the address of its own record, followed by its
     // arguments.

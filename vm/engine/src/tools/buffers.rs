@@ -3,9 +3,7 @@
 use super::host::EngineHost;
 use alloc::vec::Vec;
 use ppin_api::{BufferId, ThreadId, Tool};
-use ppin_os::signals;
 use ppin_process::buffers::{self, append, claim, claim_copy, restart};
-use ppin_process::signal::HOLD_ALL;
 use ppin_process::thread::Thread;
 use ppin_process::vm::{self, Locked};
 
@@ -34,14 +32,10 @@ fn hand_over(tool: &dyn Tool, thread: &mut Thread, buffer: u16) {
     restart(thread, buffer);
 }
 
-/// Copies of the process that only check it tell the tool nothing. The kernel holds signals back
-/// meanwhile: one that came would have all others held when it returns, which who writes a file
-/// would undo.
+/// Copies of the process that only check it tell the tool nothing.
 fn tell(tool: &dyn Tool, thread: u32, buffer: u16, records: &[u8]) {
     if !records.is_empty() && !buffers::are_dropped() {
-        let before = signals::set_mask(HOLD_ALL);
         tool.buffer_full(&EngineHost, BufferId(buffer), ThreadId(thread), records);
-        signals::set_mask(before);
     }
 }
 
