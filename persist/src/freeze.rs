@@ -6,12 +6,13 @@ use crate::plan::{EntryKey, Plan};
 use crate::record::{
     EXPLORED, FragmentRec, HAS_ABSOLUTE, HeaderRec, IndexRec, Record, SourceRec, Stored,
 };
+use crate::rows;
 use crate::slot::SlotValue;
 use crate::spec::{FreezeError, Piece, UnitSpec};
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::area::LAYOUT_VERSION;
-use ppin_relocator::{Placement, RelocKind, SlotInit, apply_relocs};
+use ppin_relocator::{PcRow, Placement, RelocKind, SlotInit, apply_parts};
 
 /// The bytes of a unit file for `spec`.
 ///
@@ -115,7 +116,7 @@ impl Writer<'_> {
             next.first_slot += fragment.slots.len() as u32;
             next.first_reloc += fragment.relocs.len() as u32;
             next.first_exit += fragment.exits.len() as u32;
-            next.first_pc_row += fragment.pc_map.len() as u32;
+            next.first_pc_row += rows::records(fragment.pc_map).unwrap_or(0);
             next.first_count += fragment.counts.len() as u32;
             next.first_tool_byte += piece.tool.len() as u32;
         }
@@ -146,10 +147,13 @@ impl Writer<'_> {
     fn pc_rows(&mut self) -> Result<(), FreezeError> {
         self.begin(SectionId::PcRows);
         for (number, piece) in self.spec.fragments.iter().enumerate() {
+            let mut from = PcRow::default();
             for row in piece.fragment.pc_map {
-                let row = self.plan.spills.store(number, row);
-                let row = row.ok_or(FreezeError::Malformed { fragment: number })?;
-                row.put(&mut self.out);
+                let spilled = self.plan.spills.number(number, row.spilled);
+                let records = rows::store(from, row, spilled);
+                let records = records.ok_or(FreezeError::Malformed { fragment: number })?;
+                records.for_each(|record| record.put(&mut self.out));
+                from = *row;
             }
         }
         Ok(())
@@ -299,12 +303,17 @@ impl Coder<'_> {
         let cold = &mut cold_section[cold_at as usize..][..fragment.cold.len()];
         hot.copy_from_slice(fragment.hot);
         cold.copy_from_slice(fragment.cold);
-        apply_relocs(fragment.relocs, &self.placement(hot_at, cold_at), hot, cold).map_err(
-            |error| FreezeError::Reach {
-                fragment: number,
-                reloc: error.reloc,
-            },
-        )?;
+        apply_parts(
+            fragment.relocs,
+            fragment.exits,
+            &self.placement(hot_at, cold_at),
+            hot,
+            cold,
+        )
+        .map_err(|error| FreezeError::Reach {
+            fragment: number,
+            reloc: error.reloc,
+        })?;
         self.link(number, hot)
             .ok_or(FreezeError::Malformed { fragment: number })?;
         self.slot += fragment.slots.len() as u64;

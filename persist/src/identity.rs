@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::elf::{EXEC, Header, PT_NOTE, u32_at};
 use sha2::{Digest, Sha256};
-use xxhash_rust::xxh3::Xxh3Default;
+use xxhash_rust::xxh3::{Xxh3Default, xxh3_128};
 
 /// Bytes at the start of a file that are enough to look for a build id.
 pub const START: usize = 4096;
@@ -121,7 +121,8 @@ pub fn by_build_id(len: u64, id: &[u8]) -> [u8; 32] {
 /// Identity of code without a file.
 #[must_use]
 pub fn by_contents(bytes: &[u8]) -> [u8; 32] {
-    digest(b"contents", bytes.len() as u64, bytes)
+    let hash = xxh3_128(bytes).to_le_bytes();
+    digest(b"contents", bytes.len() as u64, &hash)
 }
 
 /// Parts of a file of `len` bytes that are its sample.

@@ -36,6 +36,7 @@ mod plan;
 mod raw;
 mod record;
 mod reject;
+mod rows;
 mod search;
 mod segments;
 mod slot;

@@ -3,6 +3,7 @@
 use crate::layout::{CODE_ALIGN, GROUP, GROUP_REC_LEN, HEADER_LEN, MAX_FILE, PAGE, SectionId};
 use crate::layout::{MAX_TEXT, SECTIONS};
 use crate::record::{GroupRec, SectionRec};
+use crate::rows;
 use crate::spec::{FreezeError, Piece, UnitSpec};
 use crate::spills::SpillTable;
 use alloc::vec::Vec;
@@ -159,7 +160,8 @@ impl Sizes {
             sizes.fragments += 1;
             sizes.relocs += fragment.relocs.len() as u64;
             sizes.exits += fragment.exits.len() as u64;
-            sizes.pc_rows += fragment.pc_map.len() as u64;
+            let rows = rows::records(fragment.pc_map);
+            sizes.pc_rows += u64::from(rows.ok_or(FreezeError::Malformed { fragment: number })?);
             sizes.counts += fragment.counts.len() as u64;
             sizes.tool += piece.tool.len() as u64;
         }

@@ -106,11 +106,11 @@ pub(crate) struct FragmentRec {
     pub first_spill_set: u32,
 }
 
-/// A relocation: offset in bits 0 to 27 of `place`, section in bit 28, kind above.
+/// A relocation: offset in bits 0 to 21 of `place`, bias plus 32 in bits 22 to 27, section in bit
+/// 28, kind above.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct RelocRec {
     pub place: u32,
-    pub pc_bias: i32,
     pub target: u32,
 }
 
@@ -118,18 +118,22 @@ pub(crate) struct RelocRec {
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ExitRec {
     pub target: i32,
-    pub context: u32,
+    pub context: u16,
+    pub slot: u16,
     pub branch: u32,
     pub stub: u32,
-    pub slot: u32,
 }
 
-/// A row of the pc map: offset in the low 24 bits, above them flags, or the number of a set
-/// of spilled registers.
+/// A row of the pc map, or a jump to one that is far (see [`crate::rows`]).
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct PcRec {
-    pub hot_flags: u32,
-    pub app_spilled: u32,
+    /// Bytes of hot code from the row before.
+    pub hot: u8,
+    /// App bytes from the row before.
+    pub app: i8,
+    pub flags: u8,
+    /// The number of a set of spilled registers, or what makes it a jump.
+    pub spilled: u8,
 }
 
 /// A counter addition; bit 31 of `done`: relative to the image's counters.
@@ -156,9 +160,9 @@ const _: () = {
     assert!(size_of::<ArchivedIndexRec>() == 16);
     assert!(size_of::<ArchivedSourceRec>() == 16);
     assert!(size_of::<ArchivedFragmentRec>() == 64);
-    assert!(size_of::<ArchivedRelocRec>() == 12);
-    assert!(size_of::<ArchivedExitRec>() == 20);
-    assert!(size_of::<ArchivedPcRec>() == 8);
+    assert!(size_of::<ArchivedRelocRec>() == 8);
+    assert!(size_of::<ArchivedExitRec>() == 16);
+    assert!(size_of::<ArchivedPcRec>() == 4);
     assert!(size_of::<ArchivedCountRec>() == 16);
 };
 
@@ -217,7 +221,9 @@ pub(crate) trait Stored: Sized {
     fn load(record: Self::Record) -> Option<Self>;
 }
 
-const LOW28: u32 = (1 << 28) - 1;
+const LOW22: u32 = (1 << 22) - 1;
+/// What is added to a bias, so that it is not negative.
+const BIAS: i32 = 32;
 const TOP_BIT: u32 = 1 << 31;
 
 impl Stored for Reloc {
@@ -231,9 +237,9 @@ impl Stored for Reloc {
             RelocKind::Hot(off) => (3, off),
             RelocKind::Cold(off) => (4, off),
         };
-        (self.at <= LOW28).then_some(RelocRec {
-            place: self.at | (self.section as u32) << 28 | kind << 29,
-            pc_bias: self.pc_bias,
+        let bias = u32::try_from(self.pc_bias.checked_add(BIAS)?).ok()?;
+        (self.at <= LOW22 && bias < 64).then_some(RelocRec {
+            place: self.at | bias << 22 | (self.section as u32) << 28 | kind << 29,
             target,
         })
     }
@@ -254,8 +260,8 @@ impl Stored for Reloc {
         };
         Some(Self {
             section,
-            at: record.place & LOW28,
-            pc_bias: record.pc_bias,
+            at: record.place & LOW22,
+            pc_bias: (record.place >> 22 & 63).cast_signed() - BIAS,
             kind,
         })
     }
@@ -267,20 +273,20 @@ impl Stored for Exit {
     fn store(&self) -> Option<ExitRec> {
         Some(ExitRec {
             target: self.target.0,
-            context: self.context.0,
+            context: u16::try_from(self.context.0).ok()?,
+            slot: self.slot,
             branch: self.branch,
             stub: self.stub,
-            slot: u32::from(self.slot),
         })
     }
 
     fn load(record: ExitRec) -> Option<Self> {
         Some(Self {
             target: ImageOff(record.target),
-            context: Context(record.context),
+            context: Context(record.context.into()),
             branch: record.branch,
             stub: record.stub,
-            slot: u16::try_from(record.slot).ok()?,
+            slot: record.slot,
         })
     }
 }

@@ -6,15 +6,13 @@
 //! for the empty set.
 
 use crate::layout::SectionId;
-use crate::record::{PcRec, Record};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use ppin_abi::spills::SpillSet;
 use ppin_relocator::PcRow;
 
-const LOW24: u32 = (1 << 24) - 1;
-/// Most sets of one window: a byte names them.
-const MOST: usize = u8::MAX as usize;
+/// Most sets of one window: a byte names them, and the empty one, and has another meaning left.
+const MOST: usize = u8::MAX as usize - 1;
 
 /// The table under construction.
 #[derive(Debug, Default)]
@@ -33,7 +31,10 @@ impl SpillTable {
     pub(crate) fn add(&mut self, rows: &[PcRow]) -> Option<()> {
         self.window.clear();
         collect(rows, &mut self.window);
-        let len = u8::try_from(self.window.len()).ok()?;
+        if self.window.len() > MOST {
+            return None;
+        }
+        let len = self.window.len() as u8;
         let first = match self.windows.get(self.window.as_slice()) {
             _ if len == 0 => 0,
             Some(first) => *first,
@@ -56,25 +57,15 @@ impl SpillTable {
         self.of[fragment].0
     }
 
-    /// By what number rows of `fragment` name a set of its window.
-    fn number(&self, fragment: usize, set: SpillSet) -> u32 {
+    /// By what number rows of `fragment` name a set of its window, or the empty one.
+    pub(crate) fn number(&self, fragment: usize, set: SpillSet) -> u8 {
+        if set.is_empty() {
+            return 0;
+        }
         let (first, len) = self.of[fragment];
         let window = &self.sets[first as usize..][..usize::from(len)];
         let named = window.iter().position(|known| *known == set);
-        named.map_or(0, |at| at as u32 + 1)
-    }
-
-    /// The record of a row of `fragment`; `None`: a number does not fit.
-    pub(crate) fn store(&self, fragment: usize, row: &PcRow) -> Option<PcRec> {
-        let number = match row.spilled.is_empty() {
-            true => 0,
-            false => self.number(fragment, row.spilled),
-        };
-        let fits = row.hot <= LOW24 && row.app <= LOW24;
-        fits.then_some(PcRec {
-            hot_flags: row.hot | u32::from(row.flags) << 24,
-            app_spilled: row.app | number << 24,
-        })
+        named.map_or(0, |at| at as u8 + 1)
     }
 }
 
@@ -106,33 +97,15 @@ impl<'a> Window<'a> {
         first..all.min(first.saturating_add(MOST as u32))
     }
 
-    /// The row that is kept as `record`; `None`: it names no set, or one that makes no sense.
-    pub(crate) fn load(self, record: PcRec) -> Option<PcRow> {
-        Some(PcRow {
-            hot: record.hot_flags & LOW24,
-            app: record.app_spilled & LOW24,
-            spilled: self.set((record.app_spilled >> 24) as usize)?,
-            flags: (record.hot_flags >> 24) as u8,
-        })
-    }
-
-    fn set(self, number: usize) -> Option<SpillSet> {
-        let Some(at) = number.checked_sub(1) else {
+    /// The set that a row names by `number`; `None`: there is none, or it makes no sense.
+    pub(crate) fn set(self, number: u8) -> Option<SpillSet> {
+        let Some(at) = usize::from(number).checked_sub(1) else {
             return Some(SpillSet::NONE);
         };
         let len = SectionId::Spills.record_len();
         let bytes = self.sets.get(at * len..(at + 1) * len)?;
         SpillSet::from_bytes(bytes.try_into().ok()?)
     }
-}
-
-/// The rows in `bytes` of a pc map; `None` for one that makes no sense.
-pub(crate) fn rows<'a>(
-    bytes: &'a [u8],
-    window: Window<'a>,
-) -> impl Iterator<Item = Option<PcRow>> + use<'a> {
-    let records = bytes.chunks_exact(SectionId::PcRows.record_len());
-    records.map(move |bytes| PcRec::get(bytes).and_then(|record| window.load(record)))
 }
 
 #[cfg(test)]
@@ -169,32 +142,29 @@ mod tests {
     }
 
     #[test]
-    fn rows_come_back() {
-        let rows = [row(0), row(2), row(3), row(2), row(0x41)];
+    fn sets_come_back() {
+        let sets = [0, 2, 3, 2, 0x41].map(SpillSet::at_home);
         let mut table = SpillTable::default();
         table.add(&[row(4)]).unwrap();
-        table.add(&rows).unwrap();
+        table
+            .add(&[row(0), row(2), row(3), row(2), row(0x41)])
+            .unwrap();
         let bytes = bytes(&table);
         let window = Window::new(&bytes[8 * table.first(1) as usize..]);
-        for row in rows {
-            let record = table.store(1, &row).unwrap();
-            assert_eq!(window.load(record), Some(row));
+        for set in sets {
+            assert_eq!(window.set(table.number(1, set)), Some(set));
         }
     }
 
     #[test]
     fn numbers_behind_the_table_and_damaged_sets_are_refused() {
-        let record = |number: u32| PcRec {
-            hot_flags: 0,
-            app_spilled: number << 24,
-        };
         let sets = [[0, 2, 0, 0, 0, 0, 0, 0], [5, 0, 0, 0, 0, 0, 0, 0]].concat();
         let window = Window::new(&sets);
-        assert!(window.load(record(0)).is_some() && window.load(record(1)).is_some());
-        assert_eq!(window.load(record(2)), None, "rsp");
-        assert_eq!(window.load(record(3)), None);
+        assert!(window.set(0).is_some() && window.set(1).is_some());
+        assert_eq!(window.set(2), None, "rsp");
+        assert_eq!(window.set(3), None);
         assert_eq!(Window::range(7, 5), 5..5);
-        assert_eq!(Window::range(2, 1000), 2..257);
+        assert_eq!(Window::range(2, 1000), 2..256);
     }
 
     #[test]

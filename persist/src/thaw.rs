@@ -78,14 +78,8 @@ impl UnitFile<'_> {
 
     /// The pc map of a fragment, if all its rows make sense.
     fn all_pc_rows(&self, number: u32) -> Result<Vec<PcRow>, Reject> {
-        let unit = self.unit();
-        let rows: Vec<PcRow> = unit.pc_rows(number)?.collect();
-        let kept = unit.pair(number)?.records(SectionId::PcRows).len();
-        if rows.len() == kept {
-            Ok(rows)
-        } else {
-            Err(Reject::Record(SectionId::PcRows))
-        }
+        let rows: Option<Vec<PcRow>> = self.unit().checked_pc_rows(number)?.collect();
+        rows.ok_or(Reject::Record(SectionId::PcRows))
     }
 
     /// All fragments, in order.

@@ -7,11 +7,12 @@
 use crate::group::CodeGroup;
 use crate::layout::{GROUP, SectionId};
 use crate::plan::EntryKey;
-use crate::record::{HeaderRec, IndexRec, Record, SourceRec};
+use crate::record::{FragmentRec, HeaderRec, IndexRec, Record, SourceRec};
+use crate::rows;
 use crate::search::{partition, read_at};
-use crate::spills::{self, Window};
+use crate::spills::Window;
 use crate::tables::{Entry, FragmentInfo, RecordPair, Records, Source};
-use crate::{Geometry, Key, Reject, head};
+use crate::{Geometry, Key, Reject, head, unit_flag};
 use alloc::boxed::Box;
 use core::ops::Range;
 use core::sync::atomic::AtomicU64;
@@ -243,16 +244,45 @@ impl<'a> VerifiedUnit<'a> {
         Ok(records.filter_map(|bytes| SourceRec::get(bytes).map(Source::from)))
     }
 
+    /// Heads of the fragments of `group` that indirect branches reach, in the canonical context, and
+    /// the offsets of their code in the hot section.
+    ///
+    /// # Errors
+    /// The table is damaged.
+    pub fn indirect_targets(
+        &self,
+        group: &CodeGroup,
+    ) -> Result<impl Iterator<Item = (ImageOff, u32)> + use<'a>, Reject> {
+        let bytes = self.records(SectionId::Fragments, group.fragments.clone())?;
+        let records = bytes.chunks_exact(SectionId::Fragments.record_len());
+        let end = self.section(SectionId::Hot).len;
+        let reached = move |record: &FragmentRec| {
+            record.flags & unit_flag::INDIRECT_TARGET != 0
+                && Context(record.context) == Context::CANONICAL
+                && record.hot < end
+        };
+        let records = records.filter_map(FragmentRec::get).filter(reached);
+        Ok(records.map(|record| (ImageOff(record.head), record.hot)))
+    }
+
     /// The pc map of fragment `number`; offsets count from the fragment's start.
     ///
     /// # Errors
     /// The table is damaged.
     pub fn pc_rows(&self, number: u32) -> Result<impl Iterator<Item = PcRow> + use<'a>, Reject> {
+        Ok(self.checked_pc_rows(number)?.flatten())
+    }
+
+    /// The same, with `None` for each row that makes no sense.
+    pub(crate) fn checked_pc_rows(
+        &self,
+        number: u32,
+    ) -> Result<impl Iterator<Item = Option<PcRow>> + use<'a>, Reject> {
         let pair = self.pair(number)?;
         let bytes = self.records(SectionId::PcRows, pair.records(SectionId::PcRows))?;
         let sets = Window::range(pair.this.first_spill_set, self.spill_sets());
         let window = Window::new(self.records(SectionId::Spills, sets)?);
-        Ok(spills::rows(bytes, window).flatten())
+        Ok(rows::load(bytes, window))
     }
 
     /// Number of sets of spilled registers.

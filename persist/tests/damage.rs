@@ -82,18 +82,21 @@ fn every_flipped_bit_is_found_in_every_section() {
         ]
     };
     let mut damaged = sound.clone();
-    let mut padding = 0;
+    let (mut padding, mut found) = (0, 0);
     for span in spans {
         for at in span.clone().step_by(97) {
             let at = at as usize;
             damaged[at] ^= 1 << (at % 8);
             let verdict = UnitFile::open(&damaged, Some(&KEY)).and_then(|file| file.verify_all());
             assert!(verdict.is_err(), "byte {at}");
-            padding += usize::from(verdict == Err(Reject::Impossible));
+            match verdict == Err(Reject::Impossible) {
+                true => padding += 1,
+                false => found += 1,
+            }
             damaged[at] = sound[at];
         }
     }
-    assert!(padding < 20, "checksums should find most of it");
+    assert!(found > 10 * padding, "checksums find it, but for padding");
 }
 
 #[test]

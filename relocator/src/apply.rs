@@ -1,6 +1,6 @@
 //! Applying relocations at a placement.
 
-use crate::fragment::{Fragment, Reloc, RelocKind, Section};
+use crate::fragment::{Exit, Fragment, Reloc, RelocKind, Section};
 use ppin_abi::addr::{ImageBase, ImageOff};
 
 /// Where a fragment is to lie. All addresses are those at run time, even if the
@@ -37,25 +37,27 @@ pub fn apply(
     hot: &mut [u8],
     cold: &mut [u8],
 ) -> Result<(), RangeError> {
-    apply_relocs(&fragment.relocs, place, hot, cold)
+    apply_parts(&fragment.relocs, &fragment.exits, place, hot, cold)
 }
 
-/// [`apply()`] for relocations that are kept apart from their fragment.
+/// [`apply()`] for relocations and exits that are kept apart from their fragment.
 ///
 /// # Errors
 /// As [`apply()`].
-pub fn apply_relocs(
+pub fn apply_parts(
     relocs: &[Reloc],
+    exits: &[Exit],
     place: &Placement,
     hot: &mut [u8],
     cold: &mut [u8],
 ) -> Result<(), RangeError> {
-    for reloc in relocs {
+    let of_exits = exits.iter().flat_map(Exit::relocs);
+    for reloc in relocs.iter().copied().chain(of_exits) {
         let bytes = match reloc.section {
             Section::Hot => &mut *hot,
             Section::Cold => &mut *cold,
         };
-        write_field(bytes, reloc, place).ok_or(RangeError { reloc: *reloc })?;
+        write_field(bytes, &reloc, place).ok_or(RangeError { reloc })?;
     }
     Ok(())
 }

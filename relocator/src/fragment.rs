@@ -1,8 +1,10 @@
 //! The relocatable form of one translated trace.
 
 use alloc::vec::Vec;
+use core::mem::offset_of;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
+use ppin_abi::record::ExitRec;
 use ppin_abi::spills::SpillSet;
 
 /// The code emitted for one trace under one static context.
@@ -26,7 +28,7 @@ pub struct Fragment {
     pub cold: Vec<u8>,
     /// Initial contents of its slots.
     pub slots: Vec<SlotInit>,
-    /// All that depends on placement.
+    /// What depends on placement, but for the fields of exits ([`Exit::relocs`]).
     pub relocs: Vec<Reloc>,
     /// Direct exits.
     pub exits: Vec<Exit>,
@@ -107,6 +109,34 @@ pub struct Exit {
     pub stub: u32,
     /// Its slot.
     pub slot: u16,
+}
+
+impl Exit {
+    /// Its fields that depend on placement: the same four in each exit, so they are not listed
+    /// with the fragment's relocations. The branch, which leads to the stub; the stub's jump through
+    /// the slot; and in the record ([`ExitRec`]) the distances of slot and branch.
+    #[must_use]
+    pub fn relocs(&self) -> [Reloc; 4] {
+        const SLOT: u32 = offset_of!(ExitRec, slot) as u32;
+        const BRANCH: u32 = offset_of!(ExitRec, branch) as u32;
+        let slot = RelocKind::Slot(self.slot);
+        let field = |section, at, pc_bias, kind| Reloc {
+            section,
+            at,
+            pc_bias,
+            kind,
+        };
+        let cold = |at: u32, pc_bias: i32, kind| {
+            field(Section::Cold, self.stub.saturating_add(at), pc_bias, kind)
+        };
+        let recorded = |at: u32, kind| cold(ExitRec::FROM_STUB + at, -at.cast_signed(), kind);
+        [
+            field(Section::Hot, self.branch, 4, RelocKind::Cold(self.stub)),
+            cold(ExitRec::STUB_FIELD, 4, slot),
+            recorded(SLOT, slot),
+            recorded(BRANCH, RelocKind::Hot(self.branch)),
+        ]
+    }
 }
 
 /// Flags of a [`PcRow`].

@@ -21,7 +21,7 @@ pub struct FragmentRef<'a> {
     pub cold: &'a [u8],
     /// Initial contents of its slots.
     pub slots: &'a [SlotInit],
-    /// All that depends on placement.
+    /// What depends on placement, but for the fields of exits.
     pub relocs: &'a [Reloc],
     /// Direct exits.
     pub exits: &'a [Exit],

@@ -13,7 +13,7 @@ mod fragment;
 mod fragment_ref;
 mod normalise;
 
-pub use apply::{Placement, RangeError, apply, apply_relocs};
+pub use apply::{Placement, RangeError, apply, apply_parts};
 pub use fragment::{CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
 pub use fragment_ref::FragmentRef;
 pub use normalise::{normalise, normalise_parts};

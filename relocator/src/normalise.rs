@@ -18,14 +18,12 @@ pub fn normalise(fragment: &mut Fragment) {
 /// [`normalise()`] for sections that are kept apart from their fragment. Fields out
 /// of bounds are left alone: [`crate::apply()`] reports them.
 pub fn normalise_parts(relocs: &[Reloc], exits: &[Exit], hot: &mut [u8], cold: &mut [u8]) {
-    for reloc in relocs {
+    let of_exits = exits.iter().flat_map(Exit::relocs);
+    for reloc in relocs.iter().copied().chain(of_exits) {
         match reloc.section {
             Section::Hot => zero(hot, reloc.at),
             Section::Cold => zero(cold, reloc.at),
         }
-    }
-    for exit in exits {
-        zero(hot, exit.branch);
     }
 }
 

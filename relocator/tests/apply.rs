@@ -3,7 +3,7 @@
 
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_relocator::{
-    Exit, Fragment, Placement, Reloc, RelocKind, Section, apply, apply_relocs, normalise,
+    Exit, Fragment, Placement, Reloc, RelocKind, Section, apply, apply_parts, normalise,
 };
 use proptest::prelude::*;
 
@@ -138,7 +138,7 @@ proptest! {
             kind: RelocKind::App(ImageOff(0)),
         };
         let (mut hot, mut cold) = (vec![0xaa; 16], vec![]);
-        let error = apply_relocs(&[reloc], &place, &mut hot, &mut cold).unwrap_err();
+        let error = apply_parts(&[reloc], &[], &place, &mut hot, &mut cold).unwrap_err();
         prop_assert_eq!(error.reloc, reloc);
         prop_assert_eq!(hot, vec![0xaa; 16]);
     }
@@ -149,7 +149,7 @@ proptest! {
         let section = if hot_section { Section::Hot } else { Section::Cold };
         let reloc = Reloc { section, at, pc_bias: 0, kind: RelocKind::AppAbs32(ImageOff(5)) };
         let (mut hot, mut cold) = (vec![0; 16], vec![0; 16]);
-        prop_assert!(apply_relocs(&[reloc], &place, &mut hot, &mut cold).is_err());
+        prop_assert!(apply_parts(&[reloc], &[], &place, &mut hot, &mut cold).is_err());
     }
 }
 
@@ -169,11 +169,18 @@ fn absolute_fields_hold_sign_extended_addresses() {
     };
     let absolute = [reloc(RelocKind::AppAbs32(ImageOff(0x10)))];
     let mut cold = [0; 8];
-    apply_relocs(&absolute, &place(0x40_0000), &mut [], &mut cold).unwrap();
+    apply_parts(&absolute, &[], &place(0x40_0000), &mut [], &mut cold).unwrap();
     assert_eq!(field(&cold, 4), 0x40_0010);
-    apply_relocs(&absolute, &place(0xffff_ffff_8000_0000), &mut [], &mut cold).unwrap();
+    apply_parts(
+        &absolute,
+        &[],
+        &place(0xffff_ffff_8000_0000),
+        &mut [],
+        &mut cold,
+    )
+    .unwrap();
     assert_eq!(field(&cold, 4) as u32, 0x8000_0010);
-    assert!(apply_relocs(&absolute, &place(0x8000_0000), &mut [], &mut cold).is_err());
+    assert!(apply_parts(&absolute, &[], &place(0x8000_0000), &mut [], &mut cold).is_err());
 }
 
 #[test]

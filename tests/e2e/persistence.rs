@@ -283,7 +283,7 @@ fn what_is_explored_does_not_fill_the_cache() {
     let cmd = Cmd::new(guest.expect("needs no library"));
     let scratch = Scratch::new();
     let option = "--engine-option";
-    let ppin = Ppin::new(&scratch.db()).with(&[option, "cache-limit=5M", option, "explore"]);
+    let ppin = Ppin::new(&scratch.db()).with(&[option, "cache-limit=4M", option, "explore"]);
     let (first, cold) = stats_run(&ppin, &cmd, scratch.path());
     assert!(cold.number("flushes") > 0, "{cold:?}");
     let (outcome, stats) = stats_run(&ppin, &cmd, scratch.path());

@@ -3,6 +3,7 @@
 
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_abi::record::ExitRec;
 use ppin_abi::spills::{SpillSet, SpillSlot};
 use ppin_persist::{Key, Piece, Thawed, UnitSpec, freeze};
 use ppin_relocator::{
@@ -56,12 +57,18 @@ fn reloc_kind(hot: usize, cold: usize, slots: usize) -> impl Strategy<Value = Re
     ]
 }
 
-/// Fields at multiples of 4, each with one owner: a relocation or an exit.
+/// Fields at multiples of 4, each with one owner: a relocation or an exit, whose stub lies behind
+/// the other cold code.
 fn place_fields(fragment: &mut Fragment) {
     let mut taken = HashSet::new();
     fragment
         .exits
         .retain(|exit| taken.insert((Section::Hot as u8, exit.branch)));
+    for exit in &mut fragment.exits {
+        exit.stub = fragment.cold.len() as u32;
+        let end = exit.stub + ExitRec::STUB_LEN;
+        fragment.cold.resize(end as usize, 0x5a);
+    }
     fragment
         .relocs
         .retain(|reloc| taken.insert((reloc.section as u8, reloc.at)));
@@ -84,7 +91,7 @@ fn any_reloc(hot: usize, cold: usize, slots: usize) -> impl Strategy<Value = Rel
     let in_hot = (0..hot as u32 / 4).prop_map(|at| (Section::Hot, 4 * at));
     let in_cold = (0..cold as u32 / 4).prop_map(|at| (Section::Cold, 4 * at));
     let place = prop_oneof![2 => in_hot, 1 => in_cold];
-    let parts = (place, -40..12i32, reloc_kind(hot, cold, slots));
+    let parts = (place, -32..12i32, reloc_kind(hot, cold, slots));
     parts.prop_map(|((section, at), pc_bias, kind)| Reloc {
         section,
         at,
@@ -227,16 +234,15 @@ fn sample_fragment(number: u32, count: u32) -> Thawed {
                 20,
                 RelocKind::App(ImageOff(0x9000 + number as i32)),
             ),
-            reloc(Section::Hot, 40, RelocKind::Cold(0)),
             reloc(Section::Cold, 4, RelocKind::Slot(0)),
             reloc(Section::Cold, 16, RelocKind::Hot(44)),
-            reloc(Section::Cold, 24, RelocKind::App(head(number))),
+            reloc(Section::Cold, 8, RelocKind::App(head(number))),
         ],
         exits: vec![Exit {
             target: head(number * 31 + 5),
             context: Context(0),
             branch: 40,
-            stub: 0,
+            stub: 24,
             slot: 0,
         }],
         pc_map: (0..6)

@@ -3,7 +3,7 @@
 #![no_main]
 
 use ppin_abi::addr::{ImageBase, ImageOff};
-use ppin_relocator::{Placement, Reloc, RelocKind, Section, apply_relocs, normalise_parts};
+use ppin_relocator::{Placement, Reloc, RelocKind, Section, apply_parts, normalise_parts};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some((place, rest)) = data.split_first_chunk::<32>() else {
@@ -18,7 +18,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     };
     let relocs: Vec<Reloc> = rest.as_chunks::<10>().0.iter().map(reloc).collect();
     let (mut hot, mut cold) = ([0x55; 128], [0xaa; 128]);
-    if apply_relocs(&relocs, &place, &mut hot, &mut cold).is_ok()
+    if apply_parts(&relocs, &[], &place, &mut hot, &mut cold).is_ok()
         && let Some(last) = relocs.last()
     {
         check(last, &place, &hot, &cold);

@@ -105,7 +105,7 @@ fn fragment(number: i32) -> Fragment {
             target: ImageOff(16 * (number * 7 % 50)),
             context: Context(0),
             branch: 32,
-            stub: 0,
+            stub: 24,
             slot: 0,
         }],
         pc_map: (0..5)

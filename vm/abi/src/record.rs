@@ -3,6 +3,8 @@
 //! record itself or to the image, so a record needs no fixing wherever it lies.
 //! All are 4-byte aligned, little-endian, without padding.
 
+use crate::context::Context;
+
 /// Unlinked direct exit.
 ///
 /// ```text
@@ -20,15 +22,28 @@ pub struct ExitRec {
     /// App target, as an [`crate::addr::ImageOff`].
     pub target: i32,
     /// [`crate::context::Context`] to enter the target with.
-    pub context: u32,
+    pub context: u16,
+    /// App instructions executed since the head when this exit is taken.
+    pub executed: u16,
     /// Address of the exit's slot minus the record's address.
     pub slot: i32,
     /// Address of the branch's aligned rel32 field minus the record's address.
     pub branch: i32,
-    /// The fragment's own head, as an `ImageOff`, for reports.
-    pub head: i32,
-    /// App instructions executed since the head when this exit is taken.
-    pub executed: u32,
+}
+
+impl ExitRec {
+    /// From an exit's stub to its record, in bytes.
+    pub const FROM_STUB: u32 = 32;
+    /// From the stub to the 32-bit field of its `jmp [rip + slot]`.
+    pub const STUB_FIELD: u32 = 2;
+    /// Bytes of a stub with its record.
+    pub const STUB_LEN: u32 = Self::FROM_STUB + size_of::<Self>() as u32;
+
+    /// Context to enter the target with.
+    #[must_use]
+    pub const fn context(&self) -> Context {
+        Context(self.context as u32)
+    }
 }
 
 /// A system call.

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! hot   8 bytes an exit:   nop nop nop  jmp rel32          the field at 4
-//! cold  56 bytes an exit:  jmp [slot]  mov gs:[..], rcx  lea rcx, [record]  jmp gs:[..]
+//! cold  48 bytes an exit:  jmp [slot]  mov gs:[..], rcx  lea rcx, [record]  jmp gs:[..]
 //!                          leave at 6, ExitRec at 32
 //! ```
 
@@ -13,7 +13,6 @@ use crate::indirect::IblTable;
 use crate::{CodeCache, Full, Manner};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::mem::offset_of;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
@@ -23,14 +22,14 @@ use ppin_os::file::Stat;
 use ppin_os::maps::MapEntry;
 use ppin_os::mem::{self, PAGE};
 use ppin_os::peek;
-use ppin_relocator::{Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
+use ppin_relocator::{Exit, Fragment, PcRow, SlotInit, pc_flag};
 
 /// Cold bytes of an exit.
-const STUB: u32 = 56;
+const STUB: u32 = ExitRec::STUB_LEN;
 /// Offset of its `leave` code there.
 const LEAVE: u32 = 6;
 /// Offset of its record.
-const RECORD: u32 = 32;
+const RECORD: u32 = ExitRec::FROM_STUB;
 
 /// Memory that stands for the app's: code that it may write to.
 pub(crate) struct App {
@@ -239,22 +238,6 @@ fn add_exit(fragment: &mut Fragment, target: ImageOff) {
     fragment.hot.extend([0x90, 0x90, 0x90, 0xe9, 0, 0, 0, 0]);
     fragment.cold.extend(stub_code(target, fragment.context));
     fragment.slots.push(SlotInit::Cold(stub + LEAVE));
-    let reloc = |section, at, pc_bias, kind| Reloc {
-        section,
-        at,
-        pc_bias,
-        kind,
-    };
-    let field = |offset: usize, kind| {
-        let at = stub + RECORD + offset as u32;
-        reloc(Section::Cold, at, -(offset as i32), kind)
-    };
-    fragment.relocs.extend([
-        reloc(Section::Hot, branch, 4, RelocKind::Cold(stub)),
-        reloc(Section::Cold, stub + 2, 4, RelocKind::Slot(n as u16)),
-        field(offset_of!(ExitRec, slot), RelocKind::Slot(n as u16)),
-        field(offset_of!(ExitRec, branch), RelocKind::Hot(branch)),
-    ]);
     fragment.exits.push(Exit {
         target,
         context: fragment.context,

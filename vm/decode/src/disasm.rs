@@ -10,7 +10,7 @@ use ppin_abi::addr::AppPc;
 use ppin_abi::area::{Calls, Entry, GOING_TO, LEFT_AT, MAX_ROUTINES, MAX_STATES, NEAR, RETURNS};
 use ppin_abi::counters::CELLS;
 use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSet, SpillSlot};
-use ppin_relocator::{Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
+use ppin_relocator::{Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
 
 /// One instruction, or a few bytes that are none.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -113,11 +113,14 @@ pub fn stub_lines(fragment: &Fragment) -> Vec<(Line, Vec<String>)> {
 
 fn notes(fragment: &Fragment, section: Section, line: &Line) -> Vec<String> {
     let range = line.at as u32..line.at as u32 + line.bytes.len() as u32;
+    let of_exits = fragment.exits.iter().flat_map(Exit::relocs);
     let mut notes: Vec<String> = fragment
         .relocs
         .iter()
+        .copied()
+        .chain(of_exits)
         .filter(|reloc| reloc.section == section && range.contains(&reloc.at))
-        .map(|reloc| describe(fragment, reloc))
+        .map(|reloc| describe(fragment, &reloc))
         .collect();
     notes.extend(area_note(line));
     notes

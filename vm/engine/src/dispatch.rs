@@ -97,7 +97,7 @@ fn leave_exit(record: u64) -> CachePc {
     let exit = unsafe { (record as *const ExitRec).read() };
     let mut vm = vm::lock();
     let target = ImageOff(exit.target).at(vm.code().base_at(record));
-    let entry = lookup(&mut vm, target, Context(exit.context));
+    let entry = lookup(&mut vm, target, exit.context());
     // A flush may have retired the exit's own code.
     let in_use = vm.code().fresh_at(record).is_some() || vm.code().in_units(record);
     if in_use && may_link(&vm, entry) {

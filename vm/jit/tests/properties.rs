@@ -5,9 +5,11 @@ mod common;
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
+use ppin_abi::record::ExitRec;
 use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, compile};
-use ppin_relocator::{Fragment, Placement, RelocKind, Section, SlotInit, apply, pc_flag};
+use ppin_relocator::{Exit, Fragment, Placement, RelocKind, Section, SlotInit, apply, pc_flag};
 use proptest::prelude::*;
+use std::collections::HashSet;
 
 /// Bytes that are often instructions: prefixes, opcodes that matter, the rest.
 fn code() -> impl Strategy<Value = Vec<u8>> {
@@ -126,12 +128,15 @@ fn check(fragment: &Fragment, available: usize) {
 
 fn check_relocs(fragment: &Fragment) {
     let (hot, cold) = (fragment.hot.len() as u32, fragment.cold.len() as u32);
-    for reloc in &fragment.relocs {
+    let of_exits = fragment.exits.iter().flat_map(Exit::relocs);
+    let mut fields = HashSet::new();
+    for reloc in fragment.relocs.iter().copied().chain(of_exits) {
         let len = match reloc.section {
             Section::Hot => hot,
             Section::Cold => cold,
         };
         assert!(reloc.at + 4 <= len, "{reloc:?}");
+        assert!(fields.insert((reloc.section as u8, reloc.at)), "{reloc:?}");
         match reloc.kind {
             RelocKind::Slot(slot) => assert!(usize::from(slot) < fragment.slots.len()),
             RelocKind::Hot(at) => assert!(at < hot),
@@ -154,12 +159,11 @@ fn check_exits(fragment: &Fragment) {
             fragment.slots[usize::from(exit.slot)],
             SlotInit::Cold(exit.stub + 6)
         );
-        let at = (Section::Hot, exit.branch);
-        let field = fragment
-            .relocs
-            .iter()
-            .find(|reloc| (reloc.section, reloc.at) == at);
-        assert_eq!(field.unwrap().kind, RelocKind::Cold(exit.stub));
+        let stub = &fragment.cold[exit.stub as usize..][..ExitRec::STUB_LEN as usize];
+        assert_eq!(stub[..ExitRec::STUB_FIELD as usize], [0xff, 0x25]);
+        let record = &stub[ExitRec::FROM_STUB as usize..];
+        assert_eq!(record[..4], exit.target.0.to_le_bytes());
+        assert_eq!(record[4..6], (exit.context.0 as u16).to_le_bytes());
     }
 }
 

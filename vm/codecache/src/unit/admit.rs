@@ -9,11 +9,12 @@ use crate::landing;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::MAX_TRACE_BYTES;
-use ppin_abi::context::Context;
 use ppin_os::{mem, peek, time};
-use ppin_persist::{CodeGroup, MovedUnit, Reject, SlotValue, source_hash, unit_flag};
+use ppin_persist::{CodeGroup, MovedUnit, Reject, SlotValue, source_hash};
 
-/// Most groups that are admitted ahead of the one that is needed.
+/// Groups that are admitted ahead of the one that is needed: as many as are open before it, but at
+/// least and at most so many. A fault and two calls of mprotect(2) cost as much as verifying one.
+pub(super) const LEAST_AHEAD: u32 = 3;
 const MOST_AHEAD: u32 = 15;
 
 impl Bound {
@@ -86,7 +87,8 @@ impl Bound {
         ibl: &mut IblTable,
     ) -> bool {
         let started = time::ticks();
-        let last = first + self.open_before(first).min(MOST_AHEAD);
+        let ahead = self.open_before(first).clamp(LEAST_AHEAD, MOST_AHEAD);
+        let last = first + ahead;
         let ready = (first..=last).map_while(|number| self.prepare(number, image, figures));
         let ready: Vec<CodeGroup> = ready.collect();
         let opened = self.let_run(&ready);
@@ -114,10 +116,13 @@ impl Bound {
         if self.hot_gates[number as usize] != Gate::Closed {
             return None;
         }
-        let ready = self
-            .check_hot(&group, image, figures)
-            .and_then(|()| self.fix_stubs(&group, image))
-            .and_then(|()| self.fix_hot(&group, image, figures));
+        let ready = self.cold_groups_of(&group.fragments).and_then(|stubs| {
+            self.check_hot(&group, &stubs, image, figures)?;
+            stubs
+                .iter()
+                .try_for_each(|cold| self.fix_cold(cold, image))?;
+            self.fix_hot(&group, image, figures)
+        });
         match ready {
             Ok(()) => Some(group),
             Err(e) => {
@@ -157,11 +162,12 @@ impl Bound {
         self.bytes(start..start + u64::from(group.len))
     }
 
-    /// Checksums of the group, its tables, its slots and its stubs, then the app's own
+    /// Checksums of the group, its tables, its slots and its `stubs`, then the app's own
     /// bytes.
     fn check_hot(
         &self,
         group: &CodeGroup,
+        stubs: &[CodeGroup],
         image: Home<'_>,
         figures: &mut Figures,
     ) -> Result<(), Reject> {
@@ -177,9 +183,7 @@ impl Bound {
                 self.bytes(start + u64::from(slots.start)..start + u64::from(slots.end)),
             )?;
         }
-        for cold in self.cold_groups_of(&group.fragments)? {
-            self.check_cold(&cold)?;
-        }
+        stubs.iter().try_for_each(|cold| self.check_cold(cold))?;
         let mut buffer = [0; MAX_TRACE_BYTES];
         for source in self.unit.sources(group)? {
             figures.fragments_validated += 1;
@@ -312,12 +316,7 @@ impl Bound {
         opened.is_ok()
     }
 
-    /// Fixes the stubs of a group if they lie elsewhere.
-    fn fix_stubs(&mut self, group: &CodeGroup, image: Home<'_>) -> Result<(), Reject> {
-        let stubs = self.cold_groups_of(&group.fragments)?;
-        stubs.iter().try_for_each(|cold| self.fix_cold(cold, image))
-    }
-
+    /// Fixes stubs if they lie elsewhere.
     fn fix_cold(&mut self, group: &CodeGroup, image: Home<'_>) -> Result<(), Reject> {
         if self.cold_gates[group.number as usize] != ColdGate::Closed {
             return Ok(());
@@ -347,16 +346,8 @@ impl Bound {
 
     /// Indirect branches of earlier runs went to these: spare them the first miss.
     fn prefill(&self, group: &CodeGroup, image: Home<'_>, ibl: &mut IblTable) {
-        for number in group.fragments.clone() {
-            if let Ok(info) = self.unit.info(number)
-                && info.flags & unit_flag::INDIRECT_TARGET != 0
-                && info.context == Context::CANONICAL
-            {
-                ibl.prefill(
-                    info.head.at(image.base).0,
-                    self.hot() + u64::from(info.hot.start),
-                );
-            }
+        for (head, hot) in self.unit.indirect_targets(group).into_iter().flatten() {
+            ibl.prefill(head.at(image.base).0, self.hot() + u64::from(hot));
         }
     }
 }

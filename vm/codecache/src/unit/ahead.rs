@@ -39,7 +39,7 @@ impl CodeCache {
         Some(KnownExit {
             record,
             target: ImageOff(record.target).at(self.images.get(id).base),
-            context: Context(record.context),
+            context: record.context(),
         })
     }
 }
@@ -63,7 +63,7 @@ impl Bound {
         let same = |exit: ppin_relocator::Exit| {
             let number = u64::from(info.slots.start) + u64::from(exit.slot);
             let slot = addr.wrapping_add_signed(record.slot.into());
-            (exit.target.0, exit.context.0) == (record.target, record.context)
+            (exit.target.0, exit.context) == (record.target, record.context())
                 && slot == slots + 8 * number
         };
         let mut exits = self.unit.exits(info.number).ok()?.flatten();

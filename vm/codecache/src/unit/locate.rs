@@ -111,6 +111,6 @@ impl Bound {
         let inside = self.geometry.cold.contains(&record) && record + 8 <= self.geometry.cold.end;
         let words = inside.then(|| self.bytes(record..record + 8))?;
         let word = |n: usize| words[n..n + 4].try_into().map(u32::from_le_bytes).ok();
-        Some((ImageOff(word(0)? as i32), Context(word(4)?)))
+        Some((ImageOff(word(0)? as i32), Context(word(4)? & 0xffff)))
     }
 }

@@ -1,10 +1,12 @@
 //! Units frozen from fragments made by hand, mapped for memory of the test's own.
 
+use super::admit::LEAST_AHEAD;
 use super::{Bound, Databases, Library};
 use crate::testing::{App, FILE, World, fragment};
 use crate::{fresh::Kind, image::ImageId};
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::iter;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
@@ -190,6 +192,12 @@ fn large(offset: u64, exits: &[u64]) -> (Fragment, u32) {
     (fragment, flags)
 }
 
+/// Both, so far from each other that one is not admitted with the other.
+fn apart(first: (Fragment, u32), last: (Fragment, u32)) -> Vec<(Fragment, u32)> {
+    let between = (0..LEAST_AHEAD.into()).map(|n| large(3 * PAGE + 0x20 * n, &[]));
+    iter::once(first).chain(between).chain([last]).collect()
+}
+
 #[test]
 fn kept_code_is_mapped_at_the_first_question_and_runs_once_it_is_compared() {
     let mut shelf = Shelf::holding(&[small(0, &[0x40]), small(0x40, &[])]);
@@ -244,7 +252,7 @@ fn a_group_whose_source_has_changed_is_refused_and_the_others_are_not() {
 
 #[test]
 fn links_of_the_file_into_a_refused_group_are_taken_back_at_the_first_fault() {
-    let mut shelf = Shelf::holding(&[large(0, &[0x40]), large(0x40, &[0])]);
+    let mut shelf = Shelf::holding(&apart(large(0, &[0x40]), large(0x40, &[0])));
     shelf.find(0).expect("kept");
     let target = shelf.branch(0);
     shelf.world.app.write(shelf.world.pc(0x44).0, &[1]);
@@ -407,7 +415,7 @@ fn of_copies_one_is_mapped() {
 
 #[test]
 fn kept_code_is_not_used_where_the_app_may_write_to_its_source() {
-    let mut shelf = Shelf::holding(&[large(0, &[PAGE]), large(PAGE, &[])]);
+    let mut shelf = Shelf::holding(&apart(large(0, &[PAGE]), large(PAGE, &[])));
     shelf.find(0).expect("nobody may write there");
     let linked = shelf.branch(0);
     // The app asks for the right to.
@@ -447,11 +455,12 @@ fn what_was_put_off_limits_is_not_used() {
 
 #[test]
 fn everything_can_be_admitted_at_once_and_later_units_are_not_sought() {
-    let mut shelf = Shelf::holding(&[large(0, &[0x40]), large(0x40, &[])]);
+    let mut shelf = Shelf::holding(&apart(large(0, &[0x40]), large(0x40, &[])));
     shelf.find(0).expect("kept");
-    assert_eq!(shelf.world.code.figures.traces_reused, 1);
+    let reused = |shelf: &Shelf| shelf.world.code.figures.traces_reused;
+    assert_eq!(reused(&shelf), 1 + u64::from(LEAST_AHEAD));
     shelf.world.code.join_all();
-    assert_eq!(shelf.world.code.figures.traces_reused, 2);
+    assert_eq!(reused(&shelf), 2 + u64::from(LEAST_AHEAD));
     shelf.world.code.admit_all();
     let late = shelf.freeze(&[small(0x80, &[])]);
     shelf.publish(1, &late);
@@ -506,7 +515,7 @@ fn an_exit_is_known_by_the_address_of_its_record_and_by_no_other() {
 
 #[test]
 fn a_group_is_admitted_ahead_if_it_may_run() {
-    let mut shelf = Shelf::holding(&[large(0, &[]), large(0x40, &[])]);
+    let mut shelf = Shelf::holding(&apart(large(0, &[]), large(0x40, &[])));
     shelf.find(0).expect("kept");
     let reused = |shelf: &Shelf| shelf.world.code.figures.traces_reused;
     let before = reused(&shelf);

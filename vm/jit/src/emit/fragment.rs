@@ -75,7 +75,7 @@ impl Emitter {
             head,
             context,
             low: request::is_low(image),
-            relocs: Vec::with_capacity(4 * (exits + calls) + 4),
+            relocs: Vec::with_capacity(4 * calls + 4),
             slots: Vec::with_capacity(exits + 2 * calls),
             image_slot: None,
             exits: Vec::with_capacity(exits),

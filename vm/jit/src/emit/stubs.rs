@@ -37,8 +37,8 @@ const STUB: [u8; 32] = {
 
 const _: () = {
     assert!(offset_of!(ExitRec, target) == 0 && offset_of!(ExitRec, context) == 4);
-    assert!(offset_of!(ExitRec, slot) == 8 && offset_of!(ExitRec, branch) == 12);
-    assert!(offset_of!(ExitRec, head) == 16 && offset_of!(ExitRec, executed) == 20);
+    assert!(offset_of!(ExitRec, executed) == 6 && offset_of!(ExitRec, slot) == 8);
+    assert!(offset_of!(ExitRec, branch) == 12 && STUB.len() == ExitRec::FROM_STUB as usize);
 };
 
 impl Emitter {
@@ -74,12 +74,9 @@ impl Emitter {
         let branch = self.hot.here() - 4;
         self.cold.align(4);
         let stub = self.cold.here();
-        self.relocate_hot(RelocKind::Cold(stub));
         self.cold.bytes(&STUB);
-        let leave = stub + JUMP_LEN;
-        let slot = self.slot(SlotInit::Cold(leave));
-        self.relocate_cold_at(leave - 4, 4, RelocKind::Slot(slot));
-        self.exit_record(to, slot, branch);
+        let slot = self.slot(SlotInit::Cold(stub + JUMP_LEN));
+        self.exit_record(to);
         self.exits.push(Exit {
             target: self.off(to.target),
             context: to.context,
@@ -90,23 +87,11 @@ impl Emitter {
     }
 
     /// An `ExitRec`; its relative fields are written when it is placed.
-    fn exit_record(&mut self, to: ExitTo, slot: u16, branch: u32) {
-        let record = self.cold.here();
-        let (target, head) = (self.off(to.target), self.off(self.head));
-        let words = [
-            target.0.cast_unsigned(),
-            to.context.0,
-            0,
-            0,
-            head.0.cast_unsigned(),
-            to.executed,
-        ];
-        self.cold.words(&words);
-        let field = |offset: usize| (record + offset as u32, -(offset as i32));
-        let (at, bias) = field(offset_of!(ExitRec, slot));
-        self.relocate_cold_at(at, bias, RelocKind::Slot(slot));
-        let (at, bias) = field(offset_of!(ExitRec, branch));
-        self.relocate_cold_at(at, bias, RelocKind::Hot(branch));
+    fn exit_record(&mut self, to: ExitTo) {
+        debug_assert!(to.context.0 <= u16::MAX.into() && to.executed <= u16::MAX.into());
+        let target = self.off(to.target).0.cast_unsigned();
+        let how = to.context.0 & 0xffff | to.executed << 16;
+        self.cold.words(&[target, how, 0, 0]);
     }
 
     /// Cold offset of a `SyscallRec` whose `resume` is `hot`, with the context behind it.

@@ -413,17 +413,16 @@ impl Machine {
             return None;
         }
         let record = (end.state.regs[1] - self.near as u64) as usize;
-        let words: Vec<i32> = self.near_bytes()[record..record + 24]
+        let words: Vec<i32> = self.near_bytes()[record..record + 16]
             .chunks_exact(4)
             .map(|word| i32::from_le_bytes(word.try_into().unwrap()))
             .collect();
         Some(ExitRec {
             target: words[0],
-            context: words[1].cast_unsigned(),
+            context: words[1] as u16,
+            executed: (words[1] >> 16) as u16,
             slot: words[2],
             branch: words[3],
-            head: words[4],
-            executed: words[5].cast_unsigned(),
         })
     }
 

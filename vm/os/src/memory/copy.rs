@@ -1,13 +1,18 @@
 //! The instructions that touch app memory which may not be there.
 //!
-//! A copy is one `rep movsb` at [`peek_copy`]. If it faults, the signal handler moves the pc to
-//! [`peek_done`], where rcx holds the number of bytes not copied. [`touch`] waits for a page that
-//! the app itself brings (userfaultfd(2)), until a signal arrives.
+//! A short copy moves words, from [`peek_words`] on: most are a few instructions of the app, and
+//! `rep movsb` takes long to begin. If a word faults, the signal handler moves the pc to
+//! [`peek_copy`], and the rest is copied by bytes, so that what comes before a page that is not
+//! there is copied. If that faults, it moves the pc to [`peek_done`], where rcx holds the number of
+//! bytes not copied. [`touch`] waits for a page that the app itself brings (userfaultfd(2)), until
+//! a signal arrives.
 
 use core::sync::atomic::AtomicU64;
 
 unsafe extern "C" {
-    /// The instruction that may fault.
+    /// The first of the instructions that may fault on a word.
+    fn peek_words();
+    /// The one that may fault on a byte.
     fn peek_copy();
     /// The instruction after it.
     fn peek_done();
@@ -21,12 +26,30 @@ unsafe extern "C" {
 
 core::arch::global_asm!(
     ".text",
-    ".globl peek_bytes, peek_copy, peek_done, peek_touch, peek_touched, peek_store, peek_stored",
+    ".globl peek_bytes, peek_words, peek_copy, peek_done, peek_touch, peek_touched, peek_store, peek_stored",
     ".hidden peek_bytes",
+    ".hidden peek_words",
     ".hidden peek_copy",
     ".hidden peek_done",
     "peek_bytes:",
     "mov rcx, rdx",
+    "cmp rdx, 8",
+    "jb peek_copy",
+    "cmp rdx, 512",
+    "ja peek_copy",
+    "peek_words:",
+    "mov rax, [rsi]",
+    "mov [rdi], rax",
+    "add rsi, 8",
+    "add rdi, 8",
+    "sub rcx, 8",
+    "cmp rcx, 8",
+    "jae peek_words",
+    // The rest with a part of the word before it.
+    "mov rax, [rsi + rcx - 8]",
+    "mov [rdi + rcx - 8], rax",
+    "xor eax, eax",
+    "ret",
     "peek_copy:",
     "rep movsb",
     "peek_done:",
@@ -58,6 +81,7 @@ core::arch::global_asm!(
 #[must_use]
 pub fn fixup(pc: u64) -> Option<u64> {
     match pc {
+        _ if (address(peek_words)..address(peek_copy)).contains(&pc) => Some(address(peek_copy)),
         _ if pc == address(peek_copy) => Some(address(peek_done)),
         _ if pc == address(peek_storing) => Some(address(peek_stored)),
         _ => abort(pc),
@@ -107,4 +131,39 @@ pub(crate) fn store(at: u64) -> bool {
 pub(crate) fn word(from: u64) -> Option<u64> {
     let mut bytes = [0; 8];
     (read(from, &mut bytes) == bytes.len()).then(|| u64::from_le_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::vec::Vec;
+
+    #[test]
+    fn copies_of_any_length_are_whole_and_no_longer() {
+        let from: Vec<u8> = (0..600_u32).map(|n| (n * 7 + n / 256) as u8).collect();
+        for len in 0..=592 {
+            for start in [0, 1, 7] {
+                let mut to = [0x5a; 608];
+                let at = from.as_ptr() as u64 + start as u64;
+                assert_eq!(read(at, &mut to[3..3 + len]), len);
+                assert_eq!(to[3..3 + len], from[start..start + len]);
+                assert!(
+                    to[..3]
+                        .iter()
+                        .chain(&to[3 + len..])
+                        .all(|byte| *byte == 0x5a)
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_fault_on_a_word_goes_on_by_bytes_and_one_on_a_byte_ends_the_copy() {
+        let (words, bytes) = (address(peek_words), address(peek_copy));
+        assert_eq!(fixup(words), Some(bytes));
+        assert_eq!(fixup(bytes - 1), Some(bytes));
+        assert_eq!(fixup(bytes), Some(address(peek_done)));
+        assert_eq!(fixup(address(peek_done)), None);
+    }
 }

@@ -93,11 +93,9 @@ fn last_entry(vm: &Vm, thread: &Thread) -> String {
         r if r == Reason::Exit as u64 && known => {
             // SAFETY: the address of a record in the cache.
             let rec = unsafe { (at as *const ExitRec).read() };
-            alloc::format!(
-                "last on the way from {} to {}",
-                app(rec.head),
-                app(rec.target)
-            )
+            let from = translate::spot(vm, at.wrapping_add_signed(rec.branch.into()));
+            let from = from.map_or_else(String::new, |spot| name(vm, spot.pc));
+            alloc::format!("last on the way from {from} to {}", app(rec.target))
         }
         r if r == Reason::Trap as u64 && known => {
             // SAFETY: as above.

@@ -3,6 +3,7 @@
 use super::*;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::optimize::Optimize;
+use ppin_abi::record::ExitRec;
 use ppin_abi::spills::SpillSet;
 use ppin_cachedb::Access;
 use ppin_jit::{BytesEnd, Request, compile};
@@ -146,7 +147,9 @@ fn every_doctored_part_is_found() {
     type Doctor = fn(&mut Fragment);
     let doctors: [(&str, Doctor); 6] = [
         ("code", |f| f.hot[0] ^= 1),
-        ("stubs and records", |f| *f.cold.last_mut().unwrap() ^= 1),
+        ("stubs and records", |f| {
+            f.cold[ExitRec::FROM_STUB as usize] ^= 1
+        }),
         ("slots", |f| {
             f.slots.push(ppin_relocator::SlotInit::App(ImageOff(7)))
         }),
