@@ -3,48 +3,20 @@
 
 #![allow(missing_docs, reason = "tests")]
 
-use ppin_tests::build::{Guest, work_dir};
+use ppin_tests::build::Guest;
 use ppin_tests::stats::Stats;
+use ppin_tests::tool::build;
 use ppin_tests::ways::Scratch;
 use ppin_tests::{Cmd, Ended, Outcome, Ppin};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 /// A program that does the same at every run.
 fn program() -> Option<Cmd> {
     let exe = Guest::load("count/branches.S").build("nostdlib")?;
     Some(Cmd::new(exe))
-}
-
-/// The tool of `ppin tool new`, called `name`, changed and built in a folder of its own.
-fn build(name: &str, change: impl Fn(String) -> String) -> PathBuf {
-    let folder = work_dir().join("tools");
-    fs::create_dir_all(&folder).unwrap();
-    let _ = fs::remove_dir_all(folder.join(name));
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let sdk = root.join("tools/sdk").display().to_string();
-    let ppin = Ppin::new(&folder.join("db"));
-    let made = ppin
-        .verb(&["tool", "new", name, "--sdk", &sdk])
-        .cwd(&folder);
-    assert!(made.run_ok().text().contains("cargo build --release"));
-    let krate = folder.join(name);
-    let source = krate.join("src/lib.rs");
-    fs::write(&source, change(fs::read_to_string(&source).unwrap())).unwrap();
-    // With the versions that ppin itself is built with, nothing is asked of a registry.
-    fs::copy(root.join("Cargo.lock"), krate.join("Cargo.lock")).unwrap();
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo
-        .args(["build", "--release", "--quiet", "--target-dir"])
-        .arg(folder.join("target"))
-        .current_dir(&krate)
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .env_remove("RUSTFLAGS");
-    assert!(cargo.status().unwrap().success(), "{}", krate.display());
-    folder.join(format!("target/release/lib{name}.so"))
 }
 
 /// The tool as it stands in the template, built once; a copy of its object in `scratch`.

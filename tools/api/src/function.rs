@@ -49,7 +49,65 @@ impl Scalar for bool {
     }
 }
 
-/// An `extern "C" fn` with up to six parameters: first up to two states, then scalars.
+/// What a routine returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// Nothing.
+    None,
+    /// `u64`, `i64`, `usize` or `isize`.
+    Word,
+    /// `u32` or `i32`, of which the caller has the low half of a register only.
+    Half,
+    /// `bool`, of which it has the lowest byte.
+    Bool,
+}
+
+impl Outcome {
+    /// Of a register that holds the result, what the routine says: the rest is anything.
+    #[must_use]
+    pub const fn of(self, register: u64) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Word => register,
+            Self::Half => register as u32 as u64,
+            Self::Bool => register as u8 as u64,
+        }
+    }
+}
+
+/// A type that a routine may return.
+pub trait Returned: Sized + 'static {
+    /// What it is.
+    const OUTCOME: Outcome;
+
+    /// The value as a word: 0 is false.
+    fn word(self) -> u64;
+}
+
+macro_rules! returned {
+    ($($type:ty: $outcome:ident),*) => { $(
+        impl Returned for $type {
+            const OUTCOME: Outcome = Outcome::$outcome;
+
+            fn word(self) -> u64 {
+                Outcome::$outcome.of(self as u64)
+            }
+        }
+    )* };
+}
+
+returned!(u64: Word, i64: Word, usize: Word, isize: Word, u32: Half, i32: Half, bool: Bool);
+
+impl Returned for () {
+    const OUTCOME: Outcome = Outcome::None;
+
+    fn word(self) -> u64 {
+        0
+    }
+}
+
+/// An `extern "C" fn` with up to six parameters, first up to two states, then scalars, and with a
+/// scalar for its result, or none.
 pub trait Function: Sync {
     /// Address of its machine code.
     fn address(&self) -> usize;
@@ -57,9 +115,13 @@ pub trait Function: Sync {
     /// What its parameters are, in order.
     fn parameters(&self) -> Parameters;
 
-    /// Calls it with these states and scalars, of which there are as many as it takes. For tests of
-    /// tools: translated code calls the machine code. Does nothing if they do not fit.
-    fn call(&self, states: &mut [&mut dyn Any], scalars: &[u64]);
+    /// What it returns.
+    fn outcome(&self) -> Outcome;
+
+    /// Calls it with these states and scalars, of which there are as many as it takes; its result,
+    /// 0 if it has none. For tests of tools: translated code calls the machine code. Does nothing
+    /// if they do not fit.
+    fn call(&self, states: &mut [&mut dyn Any], scalars: &[u64]) -> u64;
 }
 
 /// Parameters of a routine.
@@ -88,8 +150,8 @@ impl Parameters {
 
 macro_rules! function {
     ([$($state:ident)*] [$($scalar:ident)*]) => {
-        impl<$($state: 'static,)* $($scalar: Scalar),*> Function
-            for extern "C" fn($(&mut $state,)* $($scalar),*)
+        impl<$($state: 'static,)* $($scalar: Scalar,)* R: Returned> Function
+            for extern "C" fn($(&mut $state,)* $($scalar),*) -> R
         {
             fn address(&self) -> usize {
                 *self as usize
@@ -102,12 +164,17 @@ macro_rules! function {
                 ])
             }
 
+            fn outcome(&self) -> Outcome {
+                R::OUTCOME
+            }
+
             #[allow(non_snake_case, unused_variables)] // one name for a type and its value
-            fn call(&self, states: &mut [&mut dyn Any], scalars: &[u64]) {
-                if let ([$($state),*], [$($scalar),*]) = (states, scalars) {
-                    $(let Some($state) = $state.downcast_mut::<$state>() else { return };)*
-                    self($($state,)* $($scalar::of(*$scalar)),*);
-                }
+            fn call(&self, states: &mut [&mut dyn Any], scalars: &[u64]) -> u64 {
+                let ([$($state),*], [$($scalar),*]) = (states, scalars) else {
+                    return 0;
+                };
+                $(let Some($state) = $state.downcast_mut::<$state>() else { return 0 };)*
+                self($($state,)* $($scalar::of(*$scalar)),*).word()
             }
         }
     };
@@ -155,6 +222,38 @@ mod tests {
         assert!(none.parameters().as_slice().is_empty());
         let six: &dyn Function = &(six as extern "C" fn(_, _, _, _, _, _));
         assert_eq!(six.parameters().as_slice().len(), 6);
+    }
+
+    extern "C" fn negative() -> i32 {
+        -1
+    }
+
+    extern "C" fn is_odd(sum: &mut u64) -> bool {
+        *sum % 2 == 1
+    }
+
+    #[test]
+    fn results_follow_from_the_type_too() {
+        let negative: &dyn Function = &(negative as extern "C" fn() -> i32);
+        let odd: &dyn Function = &(is_odd as extern "C" fn(&mut u64) -> bool);
+        assert_eq!(ADD.outcome(), Outcome::None);
+        assert_eq!(
+            (negative.outcome(), odd.outcome()),
+            (Outcome::Half, Outcome::Bool)
+        );
+        assert_eq!(negative.call(&mut [], &[]), 0xffff_ffff);
+        let [mut three, mut four] = [3_u64, 4];
+        assert_eq!(odd.call(&mut [&mut three], &[]), 1);
+        assert_eq!(odd.call(&mut [&mut four], &[]), 0);
+        assert_eq!(odd.call(&mut [], &[]), 0);
+    }
+
+    #[test]
+    fn what_lies_beside_a_result_is_cut_off() {
+        let register = 0x0123_4567_89ab_cd00;
+        let all = [Outcome::None, Outcome::Word, Outcome::Half, Outcome::Bool];
+        let seen = all.map(|outcome| outcome.of(register));
+        assert_eq!(seen, [0, register, 0x89ab_cd00, 0]);
     }
 
     #[test]

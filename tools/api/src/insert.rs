@@ -90,6 +90,8 @@ pub enum Refused {
     Operand,
     /// The instruction has no direct target within reach.
     Target,
+    /// The routine returns nothing that could decide.
+    Result,
 }
 
 impl fmt::Display for Refused {
@@ -107,6 +109,7 @@ impl fmt::Display for Refused {
             Self::State => "there is no such state, or it is passed twice",
             Self::Operand => "the memory operand's address cannot be had there",
             Self::Target => "the instruction has no direct target within reach",
+            Self::Result => "the routine is no plain function with a result",
         })
     }
 }

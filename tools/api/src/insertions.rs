@@ -30,6 +30,17 @@ pub struct CallInsertion {
     pub after: bool,
     /// Whether it may be made anywhere in the block of the instruction.
     pub anywhere: bool,
+    /// A call that is made before it, and decides whether it is made.
+    pub condition: Option<Condition>,
+    /// What is called.
+    pub routine: RoutineId,
+    /// What it is called with.
+    pub args: Vec<Value>,
+}
+
+/// The call of a plain routine with a result: 0 says no.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Condition {
     /// What is called.
     pub routine: RoutineId,
     /// What it is called with.

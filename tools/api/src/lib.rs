@@ -52,7 +52,7 @@ mod view;
 
 pub use about::About;
 pub use buffer::{Buffer, BufferId, Field, MAX_BUFFERS, Record, Word};
-pub use function::{Function, Parameter, Parameters, Scalar};
+pub use function::{Function, Outcome, Parameter, Parameters, Returned, Scalar};
 pub use host::{
     Counters, FileError, FileId, Files, Host, ImageId, ImageInfo, Images, Program, States,
     ThreadId, ThreadInfo, Threads,
@@ -70,13 +70,13 @@ pub use routine::{AnyFunction, Call, Routine, RoutineFn};
 pub use source::Category;
 pub use state::{Merge, State, StateCopy, StateId, StateKind};
 pub use tool::Tool;
-pub use view::{Bbl, Ins, Trace};
+pub use view::{Bbl, If, Ins, Trace};
 
 /// The other side of the views: what a compiler hands to a tool, and what it gets back.
 pub mod compiler {
     pub use crate::code::CodeBytes;
     pub use crate::insertions::{
-        AppendInsertion, CallInsertion, CountInsertion, Insertions, Value,
+        AppendInsertion, CallInsertion, Condition, CountInsertion, Insertions, Value,
     };
     pub use crate::opcode::NAMES as OPCODE_NAMES;
     pub use crate::source::Source;

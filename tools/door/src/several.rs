@@ -205,6 +205,10 @@ impl Part {
         for call in &mut inserted.calls {
             call.routine.0 += self.routines;
             call.args.iter_mut().for_each(|arg| self.shift(arg));
+            if let Some(condition) = &mut call.condition {
+                condition.routine.0 += self.routines;
+                condition.args.iter_mut().for_each(|arg| self.shift(arg));
+            }
         }
         inserted
     }

@@ -58,6 +58,11 @@ extern "C" fn add(sum: &mut Sum, number: u64, twice: bool) {
     sum.0 += number << u8::from(twice);
 }
 
+extern "C" fn is_long(sum: &mut Sum, number: u32) -> bool {
+    sum.0 += 1;
+    number > 2
+}
+
 impl Tool for Probe {
     fn about(&self) -> &'static About {
         &ABOUT
@@ -92,7 +97,8 @@ impl Tool for Probe {
             probe.note(format!("{:?} {}", call.args, call.host.global_total(0)));
         });
         const ADD: Routine = Routine::of("add", &(add as extern "C" fn(&mut Sum, u64, bool)));
-        const ALL: &[Routine] = &[LOOK, LOOK, ADD];
+        const LONG: Routine = Routine::of("long", &(is_long as extern "C" fn(&mut Sum, _) -> _));
+        const ALL: &[Routine] = &[LOOK, LOOK, ADD, LONG];
         ALL
     }
 
@@ -127,6 +133,10 @@ impl Tool for Probe {
             let added = [Arg::State(StateId(1)), Arg::Const(shape), Arg::Const(1)];
             ins.insert_call(IPoint::Anywhere, RoutineId(2), &added)
                 .unwrap();
+            let length = [Arg::State(StateId(0)), Arg::Const(ins.len().into())];
+            let long = ins.insert_if(IPoint::Before, RoutineId(3), &length);
+            let text = [Arg::Const(0x600d), Arg::InsAddr];
+            long.unwrap().then(RoutineId(1), &text).unwrap();
             let _ = ins.insert_call(IPoint::After, RoutineId(0), &[Arg::ThreadId]);
             let _ = ins.insert_call(IPoint::TakenBranch, RoutineId(1), &[Arg::BranchTarget]);
             for n in 0..ins.memory_operands().len() {
@@ -183,6 +193,9 @@ impl Tool for Probe {
     }
 }
 
+/// Instructions of [`samples`] that are longer than two bytes.
+const LONG: usize = 6;
+
 fn plugged() -> Plugged {
     Plugged::through(&DOOR, &ABOUT, Pieces(Vec::new()), &SERVICES)
 }
@@ -237,6 +250,8 @@ fn all_that_crosses_arrives() {
     let direct = outcome(&Probe::default());
     assert!(direct.0.contains("load ImageInfo") && direct.1.contains("fork 1001"));
     assert!(direct.0.lines().count() > 30, "{}", direct.0);
+    // What is decided about is called for some instructions only.
+    assert_eq!(direct.0.matches("[24589, ").count(), LONG, "{}", direct.0);
     assert_eq!(outcome(&plugged()), direct);
 }
 
@@ -249,7 +264,7 @@ fn a_tool_takes_and_refuses_knobs_through_its_door() {
     assert_eq!((tool.global_counters(), tool.image_counters()), (3, 2));
     let why = tool.configure(&[("other", "x")]).unwrap_err();
     assert_eq!(why, "not [(\"other\", \"x\")]");
-    assert_eq!((tool.about(), tool.routines().len()), (&ABOUT, 3));
+    assert_eq!((tool.about(), tool.routines().len()), (&ABOUT, 4));
 }
 
 #[test]
@@ -284,7 +299,7 @@ fn each_of_several_tools_sees_and_reports_its_own() {
     );
     assert_eq!(
         (several.name(), several.routines().len()),
-        ("probe+probe+probe", 9)
+        ("probe+probe+probe", 12)
     );
     let (human, json, file) = outcome(&several);
     assert_eq!(human, alone.0.repeat(3));
@@ -309,6 +324,6 @@ fn more_than_there_may_be_is_refused() {
     let why = Several::new(tools.collect()).unwrap_err().to_string();
     assert_eq!(
         why,
-        "the tools have 34 states together, and there may be 32"
+        "the tools have 68 routines together, and there may be 64"
     );
 }

@@ -14,6 +14,25 @@ pub(super) struct Found {
     pub args: Vec<CallArg>,
 }
 
+impl Found {
+    /// The call itself; and the one that it decides about, if it does.
+    pub(super) fn parts(&self) -> (Found, Option<Found>) {
+        let then = |arg: &CallArg| arg.kind == ArgKind::Then as u8;
+        let mut pieces = self.args.splitn(2, then);
+        let first = pieces.next().unwrap_or_default().to_vec();
+        let then = self.args.get(first.len()).zip(pieces.next());
+        let then = then.map(|(then, args)| Found {
+            routine: then.value[0] as u16,
+            args: args.to_vec(),
+        });
+        let first = Found {
+            routine: self.routine,
+            args: first,
+        };
+        (first, then)
+    }
+}
+
 /// All calls of a fragment, in the order in which they are made.
 pub(super) fn calls(fragment: &Fragment) -> Vec<Found> {
     let mut stubs: Vec<(u32, u32)> = fragment

@@ -27,28 +27,36 @@ impl Process {
             .iter()
             .filter(|call| call.routine != X87_POINTER)
         {
-            let mut args = [0; MAX_ARGS];
-            for (value, arg) in args.iter_mut().zip(&call.args) {
-                *value = argument(arg, sample, Self::base(sample.image));
+            let (first, then) = call.parts();
+            let result = self.make(tool, &first, sample);
+            if let Some(then) = then.filter(|_| result != 0) {
+                self.make(tool, &then, sample);
             }
-            if let Some(buffer) = buffer_of(call.routine) {
-                let record = record(tool, buffer, &args[..call.args.len()]);
-                tool.buffer_full(self, buffer, sample.thread, &record);
-                continue;
-            }
-            let routine = &tool.routines()[usize::from(call.routine)];
-            match routine.function {
-                AnyFunction::Plain(function) => {
-                    self.call(tool, function, (call, sample.thread), &args);
-                }
-                AnyFunction::WithHost(_) => {
-                    let with_host = Call {
-                        tool,
-                        host: self,
-                        args,
-                    };
-                    tool.analyse(RoutineId(call.routine), &with_host);
-                }
+        }
+    }
+
+    /// Makes one call; its result, 0 if it has none.
+    fn make(&self, tool: &dyn Tool, call: &Found, sample: &Sample) -> u64 {
+        let mut args = [0; MAX_ARGS];
+        for (value, arg) in args.iter_mut().zip(&call.args) {
+            *value = argument(arg, sample, Self::base(sample.image));
+        }
+        if let Some(buffer) = buffer_of(call.routine) {
+            let record = record(tool, buffer, &args[..call.args.len()]);
+            tool.buffer_full(self, buffer, sample.thread, &record);
+            return 0;
+        }
+        let routine = &tool.routines()[usize::from(call.routine)];
+        match routine.function {
+            AnyFunction::Plain(function) => self.call(tool, function, (call, sample.thread), &args),
+            AnyFunction::WithHost(_) => {
+                let with_host = Call {
+                    tool,
+                    host: self,
+                    args,
+                };
+                tool.analyse(RoutineId(call.routine), &with_host);
+                0
             }
         }
     }
@@ -60,7 +68,7 @@ impl Process {
         function: &dyn Function,
         (call, thread): (&Found, ThreadId),
         args: &[u64],
-    ) {
+    ) -> u64 {
         let is_state = |arg: &CallArg| arg.kind == ArgKind::State as u8;
         let mut scalars = Vec::new();
         let mut numbers = Vec::new();
@@ -70,9 +78,11 @@ impl Process {
                 false => scalars.push(*value),
             }
         }
+        let mut result = 0;
         self.with_states(tool, thread, &numbers, |states| {
-            function.call(states, &scalars);
+            result = function.call(states, &scalars);
         });
+        result
     }
 
     fn count(&self, row: &CountRow, tool: &dyn Tool, sample: &Sample) {

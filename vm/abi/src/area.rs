@@ -30,7 +30,7 @@ use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
 /// [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 12;
+pub const LAYOUT_VERSION: u32 = 13;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -162,6 +162,8 @@ pub struct Calls {
     pub states: [u64; MAX_STATES],
     /// Machine code of routines: where constants are found that it uses.
     pub code: [u64; MAX_ROUTINES],
+    /// What the routine that was called last has returned, as a word.
+    pub result: u64,
 }
 
 /// Displacement from `gs` of [`Area::calls`].
@@ -174,6 +176,8 @@ impl Calls {
     pub const APP_SP: u32 = CALLS + 8;
     /// Displacement from `gs` of [`Calls::thread`].
     pub const THREAD: u32 = CALLS + 16;
+    /// Displacement from `gs` of [`Calls::result`].
+    pub const RESULT: u32 = Self::code(MAX_ROUTINES as u16);
 
     /// Displacement from `gs` of the cell of routine `n`, which is below [`MAX_ROUTINES`].
     #[must_use]
@@ -256,6 +260,7 @@ const _: () = {
     assert!(offset_of!(Calls, thread) == (Calls::THREAD - CALLS) as usize);
     assert!(offset_of!(Calls, routines) == (Calls::routine(0) - CALLS) as usize);
     assert!(offset_of!(Calls, code) == (Calls::code(0) - CALLS) as usize);
+    assert!(offset_of!(Calls, result) == (Calls::RESULT - CALLS) as usize);
     assert!(offset_of!(Calls, states) == (Calls::state(0) - CALLS) as usize);
 };
 

@@ -115,6 +115,7 @@ pub struct TrapRec {
 
 /// Call of an analysis routine, reached as a trap is, through [`crate::area::Entry::Bridge`].
 /// Followed directly by `args` times [`CallArg`].
+/// If a routine decides about another call, that one and its arguments follow [`ArgKind::Then`].
 /// The bridge goes on at `resume` with every app register in place, rcx included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
@@ -125,7 +126,8 @@ pub struct CallRec {
     pub pc: i32,
     /// Index into the tool's routine table.
     pub routine: u16,
-    /// Number of [`CallArg`] that follow, at most [`MAX_ARGS`].
+    /// Number of [`CallArg`] that follow, at most [`MAX_ARGS`] for each of the two calls, and one
+    /// between them.
     pub args: u16,
 }
 
@@ -182,4 +184,7 @@ pub enum ArgKind {
     ThreadId = 5,
     /// Address of the thread's copy of state `value[0]`.
     State = 6,
+    /// No argument: what stands before it decides, and routine `value[0]` is called with what
+    /// follows if the result is not 0.
+    Then = 7,
 }

@@ -203,6 +203,7 @@ fn call_note(disp: u32) -> Option<String> {
     match disp {
         Calls::STACK => return Some(String::from("own stack")),
         Calls::APP_SP => return Some(String::from("app's stack pointer")),
+        Calls::RESULT => return Some(String::from("result of the routine")),
         Calls::THREAD => return Some(String::from("thread number")),
         _ => {}
     }

@@ -3,21 +3,27 @@
 
 mod common;
 
+use common::capture::State;
 use common::machine::Machine;
-use common::routines::{ROUTINES, Routines, Sums};
+use common::routines::{DECIDERS, ROUTINES, Routines, Sums};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_api::compiler::CodeBytes;
-use ppin_api::{About, Arg, IPoint, Reg, Routine, RoutineId, State, StateId, Tool, Trace};
+use ppin_api::{About, Arg, IPoint, Reg, Routine, RoutineId, StateId, Tool, Trace};
 use ppin_lift::body::Why;
-use ppin_lift::{Known, lift};
+use ppin_lift::{Known, Wanted, lift};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
+use proptest::test_runner::{Config, TestCaseResult, TestRunner};
 use std::any::Any;
-use std::sync::Mutex;
 
-/// Calls a routine before the only instruction.
-struct One(Mutex<(u16, Vec<Arg>)>);
+/// A routine and what it is called with.
+type Called = (u16, Vec<Arg>);
+
+/// Calls a routine before the only instruction; with a condition, if there is one.
+struct One {
+    condition: Option<Called>,
+    call: Called,
+}
 
 impl Tool for One {
     fn about(&self) -> &'static About {
@@ -27,7 +33,7 @@ impl Tool for One {
             knobs: &[],
         }
     }
-    fn states(&self) -> &'static [State] {
+    fn states(&self) -> &'static [ppin_api::State] {
         Routines.states()
     }
     fn routines(&self) -> &'static [Routine] {
@@ -38,10 +44,16 @@ impl Tool for One {
         Routines.code().map(|_| ROUTINES_CODE.code().expect("code"))
     }
     fn instrument(&self, trace: &Trace<'_>) {
-        let (routine, args) = &*self.0.lock().unwrap();
+        let (routine, args) = &self.call;
+        let routine = RoutineId(*routine);
         for ins in trace.ins() {
-            ins.insert_call(IPoint::Before, RoutineId(*routine), args)
-                .unwrap();
+            match &self.condition {
+                None => ins.insert_call(IPoint::Before, routine, args),
+                Some((decider, with)) => ins
+                    .insert_if(IPoint::Before, RoutineId(*decider), with)
+                    .and_then(|decided| decided.then(routine, args)),
+            }
+            .unwrap();
         }
     }
 }
@@ -68,57 +80,138 @@ fn args(n: usize) -> impl Strategy<Value = Vec<Arg>> {
     })
 }
 
-#[test]
-fn routines_do_what_they_do_when_rust_calls_them() {
-    let machine = std::cell::RefCell::new(Machine::new(false));
-    let input = (0..ROUTINES.len()).prop_flat_map(|n| (Just(n), args(n)));
-    let state = (proptest::array::uniform16(any::<u64>()), any::<u64>());
-    let config = Config {
-        cases: 3_000,
-        failure_persistence: None,
-        ..Config::default()
+/// What Rust makes of a call of routine `n` in `state`: its result.
+fn in_rust(machine: &Machine, n: usize, args: &[Arg], state: &State, sums: &mut Sums) -> u64 {
+    let number = |arg: &Arg| match arg {
+        Arg::Const(value) => Some(*value),
+        Arg::Reg(reg) => Some(state.regs[*reg as usize]),
+        Arg::InsAddr => Some(machine.app() + common::machine::CODE),
+        Arg::State(_) => None,
+        Arg::ThreadId => Some(common::machine::THREAD),
+        _ => unreachable!("not among them"),
     };
-    let result = TestRunner::new(config).run(&(input, state), |((n, args), (values, flags))| {
-        let machine = &mut *machine.borrow_mut();
-        let state = machine.state(values, flags);
-        let code = [0x48, 0x8b, 0x04, 0x24]; // mov rax, [rsp]
-        let mut expected = Sums::default();
-        let numbers: Vec<u64> = args
-            .iter()
-            .filter_map(|arg| match arg {
-                Arg::Const(value) => Some(*value),
-                Arg::Reg(reg) => Some(state.regs[*reg as usize]),
-                Arg::InsAddr => Some(machine.app() + common::machine::CODE),
-                Arg::State(_) => None,
-                Arg::ThreadId => Some(common::machine::THREAD),
-                _ => unreachable!("not among them"),
-            })
-            .collect();
-        let mut states: Vec<&mut dyn Any> = Vec::new();
-        if args.iter().any(|arg| matches!(arg, Arg::State(_))) {
-            states.push(&mut expected);
-        }
-        ROUTINES[n].plain().unwrap().call(&mut states, &numbers);
-        let native = machine.native(&code, &state);
-        let tool = One(Mutex::new((n as u16, args)));
+    let numbers: Vec<u64> = args.iter().filter_map(number).collect();
+    let mut states: Vec<&mut dyn Any> = Vec::new();
+    if args.iter().any(|arg| matches!(arg, Arg::State(_))) {
+        states.push(sums);
+    }
+    ROUTINES[n].plain().unwrap().call(&mut states, &numbers)
+}
+
+/// Runs one instruction natively and under `tool`, called and in line; all that the app can see is
+/// the same, and the state is as `expected`.
+fn check(machine: &mut Machine, tool: &One, state: &State, expected: Sums) -> TestCaseResult {
+    // mov rax, [rsp]; and one that looks at the flags: adc rax, rbx
+    for code in [&[0x48, 0x8b, 0x04, 0x24][..], &[0x48, 0x11, 0xd8]] {
+        let native = machine.native(code, state);
         for optimize in [Optimize::ALL, Optimize::ALL.without(Optimize::INLINE)] {
             machine.optimize = optimize;
-            let fragment = machine.compile(&code, Context::CANONICAL, &tool);
-            let (outcome, side) = machine.translated(&code, &fragment, &state);
+            let fragment = machine.compile(code, Context::CANONICAL, tool);
+            let (outcome, side) = machine.translated(code, &fragment, state);
             prop_assert_eq!(&outcome.state, &native.state);
             prop_assert_eq!(&outcome.memory, &native.memory);
             prop_assert_eq!(side.sums, expected);
         }
-        Ok(())
+    }
+    Ok(())
+}
+
+fn runner(cases: u32) -> TestRunner {
+    TestRunner::new(Config {
+        cases,
+        failure_persistence: None,
+        ..Config::default()
+    })
+}
+
+fn registers() -> impl Strategy<Value = ([u64; 16], u64)> {
+    (proptest::array::uniform16(any::<u64>()), any::<u64>())
+}
+
+#[test]
+fn routines_do_what_they_do_when_rust_calls_them() {
+    let machine = std::cell::RefCell::new(Machine::new(false));
+    let input = (0..ROUTINES.len()).prop_flat_map(|n| (Just(n), args(n)));
+    let result = runner(2_000).run(&(input, registers()), |((n, args), (values, flags))| {
+        let machine = &mut *machine.borrow_mut();
+        let state = machine.state(values, flags);
+        let mut expected = Sums::default();
+        in_rust(machine, n, &args, &state, &mut expected);
+        let tool = One {
+            condition: None,
+            call: (n as u16, args),
+        };
+        check(machine, &tool, &state, expected)
     });
     result.unwrap();
+}
+
+#[test]
+fn what_is_decided_about_is_called_if_the_result_is_not_0() {
+    let machine = std::cell::RefCell::new(Machine::new(false));
+    let called = |range: std::ops::Range<usize>| range.prop_flat_map(|n| (Just(n), args(n)));
+    let input = (called(DECIDERS..ROUTINES.len()), called(0..ROUTINES.len()));
+    let decided = std::cell::Cell::new([0; 2]);
+    let result = runner(4_000).run(&(input, registers()), |(calls, (values, flags))| {
+        let machine = &mut *machine.borrow_mut();
+        let state = machine.state(values, flags);
+        let ((decider, with), (n, args)) = calls;
+        let mut expected = Sums::default();
+        let yes = in_rust(machine, decider, &with, &state, &mut expected) != 0;
+        if yes {
+            in_rust(machine, n, &args, &state, &mut expected);
+        }
+        let mut counts = decided.get();
+        counts[usize::from(yes)] += 1;
+        decided.set(counts);
+        let tool = One {
+            condition: Some((decider as u16, with)),
+            call: (n as u16, args),
+        };
+        check(machine, &tool, &state, expected)
+    });
+    result.unwrap();
+    let counts = decided.get();
+    assert!(counts.iter().all(|count| *count > 400), "{counts:?}");
 }
 
 /// What becomes of routine `n` with these arguments.
 fn lifted(n: usize, known: &[Known]) -> Result<usize, Why> {
     let address = ROUTINES[n].plain().unwrap().address();
-    let body = lift(Routines.code().unwrap(), address as u64, known)?;
+    let body = lift(
+        Routines.code().unwrap(),
+        address as u64,
+        known,
+        Wanted::Deeds,
+    )?;
     Ok(body.path.steps.len())
+}
+
+/// The same of one that decides.
+fn decides(n: usize, known: &[Known]) -> Result<usize, Why> {
+    let function = ROUTINES[n].plain().unwrap();
+    let wanted = Wanted::Decision(function.outcome());
+    let body = lift(
+        Routines.code().unwrap(),
+        function.address() as u64,
+        known,
+        wanted,
+    )?;
+    Ok(body.path.steps.len())
+}
+
+#[test]
+fn ordinary_deciders_are_lifted() {
+    use Known::{Nothing, Number, State};
+    for (n, known) in [
+        (DECIDERS, &[State, Nothing][..]),
+        (DECIDERS + 1, &[State, Nothing]),
+        (DECIDERS + 2, &[Nothing, Nothing]),
+        (DECIDERS + 3, &[State, Nothing, Number(0)]),
+        (DECIDERS + 4, &[State]),
+    ] {
+        assert!(decides(n, known).is_ok(), "{n}: {:?}", decides(n, known));
+    }
 }
 
 #[test]

@@ -67,11 +67,25 @@ pub struct Path {
     pub end: End,
 }
 
+impl Path {
+    /// Whether some way through it ends with [`End::Done`].
+    #[must_use]
+    pub fn is_ever_done(&self) -> bool {
+        match &self.end {
+            End::Done => true,
+            End::Then | End::Call => false,
+            End::If(branch) => branch.taken.is_ever_done() || branch.other.is_ever_done(),
+        }
+    }
+}
+
 /// How a piece ends.
 #[derive(Clone, Debug)]
 pub enum End {
-    /// The routine returns.
+    /// The routine returns; if it decides, it says no.
     Done,
+    /// It returns, and says yes.
+    Then,
     /// Rare: the routine is to be called instead. Nothing has been written to memory.
     Call,
     /// It goes on in one of two ways.

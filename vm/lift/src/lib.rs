@@ -8,6 +8,7 @@
 //!            flagless (without flags)
 //! body       what comes of it
 //! function   the instructions of a function that are on the way to its return
+//! decide     what a routine says that decides
 //! effects    what a call destroys, callees included
 //! thunk      code that calls a routine and keeps what it destroys
 //! ```
@@ -21,6 +22,7 @@ mod address;
 pub mod body;
 #[cfg(test)]
 mod code;
+mod decide;
 mod effects;
 mod flagless;
 mod fold;
@@ -35,7 +37,7 @@ mod values;
 mod walk;
 
 pub use effects::{Effects, Survey};
-pub use lift::{Body, Known, lift};
+pub use lift::{Body, Known, Wanted, lift};
 pub use ppin_api::compiler::CodeBytes;
 pub use registers::{ARGUMENTS, CALLER_SAVED};
 pub use thunk::thunk;

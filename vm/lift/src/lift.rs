@@ -5,6 +5,7 @@ use crate::prune::prune;
 use crate::registers::ARGUMENTS;
 use crate::values::{State, Value};
 use crate::walk::Walker;
+use ppin_api::Outcome;
 use ppin_api::compiler::CodeBytes;
 
 /// What is known of an argument.
@@ -16,6 +17,15 @@ pub enum Known {
     State,
     /// Nothing.
     Nothing,
+}
+
+/// What a routine is lifted for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// For what it does; its result, if it has one, is dropped.
+    Deeds,
+    /// Also for whether its result is 0: if not, it ends with [`End::Then`].
+    Decision(Outcome),
 }
 
 /// A lifted routine.
@@ -38,7 +48,12 @@ const REGISTERS: u32 = 6;
 ///
 /// # Errors
 /// Why it is to be called instead.
-pub fn lift(code: &dyn CodeBytes, routine: u64, arguments: &[Known]) -> Result<Body, Why> {
+pub fn lift(
+    code: &dyn CodeBytes,
+    routine: u64,
+    arguments: &[Known],
+    wanted: Wanted,
+) -> Result<Body, Why> {
     let mut state = State::at_entry();
     let mut steps = alloc::vec::Vec::new();
     for (index, (known, to)) in (0..).zip(arguments.iter().zip(ARGUMENTS)) {
@@ -52,7 +67,7 @@ pub fn lift(code: &dyn CodeBytes, routine: u64, arguments: &[Known]) -> Result<B
         }
         state.registers[usize::from(to)] = value;
     }
-    let mut path = Walker::new(code).walk(routine, state)?;
+    let mut path = Walker::new(code, wanted).walk(routine, state)?;
     steps.append(&mut path.steps);
     path.steps = steps;
     prune(&mut path);

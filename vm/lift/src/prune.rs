@@ -13,7 +13,7 @@ pub(crate) struct Alive {
 /// Drops the dead steps of `path`; what is alive at its beginning.
 pub(crate) fn prune(path: &mut Path) -> Alive {
     let mut alive = match &mut path.end {
-        End::Done | End::Call => Alive::default(),
+        End::Done | End::Then | End::Call => Alive::default(),
         End::If(branch) => {
             let (taken, other) = (prune(&mut branch.taken), prune(&mut branch.other));
             Alive {
@@ -23,9 +23,9 @@ pub(crate) fn prune(path: &mut Path) -> Alive {
         }
     };
     if let End::If(branch) = &path.end
-        && is_empty(branch)
+        && let Some(end) = only_end(branch)
     {
-        path.end = End::Done;
+        path.end = end;
         alive = Alive::default();
     }
     let mut steps: Vec<Step> = Vec::with_capacity(path.steps.len());
@@ -39,11 +39,17 @@ pub(crate) fn prune(path: &mut Path) -> Alive {
     alive
 }
 
-/// Whether both ways do nothing.
-fn is_empty(branch: &Branch) -> bool {
+/// The end of both ways, if they do nothing and end alike.
+fn only_end(branch: &Branch) -> Option<End> {
     let ways = [&branch.taken, &branch.other];
-    ways.iter()
-        .all(|way| way.steps.is_empty() && matches!(way.end, End::Done))
+    if ways.iter().any(|way| !way.steps.is_empty()) {
+        return None;
+    }
+    match ways.map(|way| &way.end) {
+        [End::Done, End::Done] => Some(End::Done),
+        [End::Then, End::Then] => Some(End::Then),
+        _ => None,
+    }
 }
 
 impl Alive {

@@ -7,6 +7,7 @@
 //! stmxcsr [rsp + m]; ldmxcsr [default]
 //! pushfq; pushfq; cld
 //! call [routine]
+//! mov  gs:[cell], rax          its result, widened
 //! test byte [rsp + 1], 4; jz +1; std; lea rsp, [rsp + 16]
 //! ldmxcsr ...; movups ...; add rsp, n; pop ...; ret
 //! ```
@@ -16,25 +17,37 @@
 use crate::effects::Effects;
 use crate::registers::ARGUMENTS;
 use alloc::vec::Vec;
+use ppin_api::Outcome;
 
 /// MXCSR as programs find it.
 const MXCSR: u32 = 0x1f80;
 
-/// The thunk for a routine at `routine` with `arguments` arguments. `None`: none is needed. It can
-/// lie anywhere.
+/// The thunk for a routine at `routine` with `arguments` arguments. What it returns goes to the cell
+/// of `result`, by its displacement from `gs`. `None`: no thunk is needed. It can lie anywhere.
 #[must_use]
-pub fn thunk(effects: Effects, arguments: usize, routine: u64) -> Option<Vec<u8>> {
+pub fn thunk(
+    effects: Effects,
+    arguments: usize,
+    result: (Outcome, u32),
+    routine: u64,
+) -> Option<Vec<u8>> {
     let given = ARGUMENTS[..arguments.min(ARGUMENTS.len())].iter();
     let registers = given.fold(effects.registers, |set, number| set & !(1 << number));
+    let rax = if result.0 == Outcome::None { 0 } else { RAX };
     let kept = Effects {
-        registers,
+        registers: registers | rax,
         ..effects
     };
-    (kept != Effects::default()).then(|| Thunk::new(kept).code(routine))
+    (kept != Effects::default()).then(|| Thunk::new(kept, result).code(routine))
 }
+
+/// rax, where routines leave their result.
+const RAX: u16 = 1;
 
 struct Thunk {
     kept: Effects,
+    /// What it returns, and the cell for that.
+    result: (Outcome, u32),
     /// Bytes of the stack below the registers.
     room: u32,
     code: Vec<u8>,
@@ -43,13 +56,14 @@ struct Thunk {
 }
 
 impl Thunk {
-    fn new(kept: Effects) -> Self {
+    fn new(kept: Effects, result: (Outcome, u32)) -> Self {
         let vectors = 16 * kept.vectors.count_ones();
         let floats = if kept.floats { 16 } else { 0 };
         // Behind the return address and the registers, calls find the stack aligned.
         let pushed = 8 * (1 + kept.registers.count_ones());
         Self {
             kept,
+            result,
             room: vectors + floats + (16 - pushed % 16) % 16,
             code: Vec::new(),
             to_mxcsr: None,
@@ -72,6 +86,7 @@ impl Thunk {
         }
         self.code.extend([0xff, 0x15]);
         let to_routine = self.field();
+        self.result();
         if self.kept.strings {
             self.code.extend([0xf6, 0x44, 0x24, 1, 4, 0x74, 1, 0xfd]);
             self.code.extend([0x48, 0x8d, 0x64, 0x24, 16]);
@@ -86,6 +101,19 @@ impl Thunk {
         }
         self.code.push(0xc3);
         self.words(routine, to_routine)
+    }
+
+    /// Stores the result, as a word.
+    fn result(&mut self) {
+        let widen: &[u8] = match self.result.0 {
+            Outcome::None => return,
+            Outcome::Word => &[],
+            Outcome::Half => &[0x89, 0xc0],
+            Outcome::Bool => &[0x0f, 0xb6, 0xc0],
+        };
+        self.code.extend(widen);
+        self.code.extend([0x65, 0x48, 0x89, 0x04, 0x25]);
+        self.code.extend(self.result.1.to_le_bytes());
     }
 
     fn words(mut self, routine: u64, to_routine: usize) -> Vec<u8> {
@@ -157,6 +185,8 @@ mod tests {
     use super::*;
     use iced_x86::{Decoder, DecoderOptions, FastFormatter};
 
+    const NO_RESULT: (Outcome, u32) = (Outcome::None, 0);
+
     fn listing(code: &[u8]) -> String {
         let mut lines = String::new();
         let mut formatter = FastFormatter::new();
@@ -178,8 +208,8 @@ mod tests {
             registers: 1 << 7 | 1 << 6,
             ..Effects::default()
         };
-        assert_eq!(thunk(effects, 2, 0x1234), None);
-        let code = thunk(effects, 1, 0x1234).unwrap();
+        assert_eq!(thunk(effects, 2, NO_RESULT, 0x1234), None);
+        let code = thunk(effects, 1, NO_RESULT, 0x1234).unwrap();
         assert_eq!(
             listing(&code),
             "push rsi\ncall qword ptr [10h]\npop rsi\nret\n"
@@ -188,8 +218,25 @@ mod tests {
     }
 
     #[test]
+    fn a_result_is_stored_as_a_word_and_rax_is_kept() {
+        let cell = 0x20c58;
+        for (outcome, widen) in [
+            (Outcome::Word, ""),
+            (Outcome::Half, "mov eax,eax\n"),
+            (Outcome::Bool, "movzx eax,al\n"),
+        ] {
+            let code = thunk(Effects::default(), 1, (outcome, cell), 7).unwrap();
+            let store = format!("mov gs:[{cell:X}h],rax\npop rax\nret\n");
+            let text = listing(&code);
+            assert!(text.starts_with("push rax\ncall "), "{text}");
+            assert!(text.ends_with(&format!("{widen}{store}")), "{text}");
+            assert_eq!(text.lines().count(), 5 + widen.lines().count());
+        }
+    }
+
+    #[test]
     fn everything_is_kept_with_the_stack_aligned() {
-        let code = thunk(Effects::ALL, 0, 1).unwrap();
+        let code = thunk(Effects::ALL, 0, NO_RESULT, 1).unwrap();
         let text = listing(&code);
         assert!(
             text.contains("push r11\nsub rsp,110h\nmovups [rsp],xmm0\n"),

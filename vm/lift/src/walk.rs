@@ -6,8 +6,10 @@
 //! the whole routine.
 
 use crate::body::{Branch, End, Path, Step, Why};
+use crate::decide::decision;
 use crate::fold::holds;
 use crate::function::decode;
+use crate::lift::Wanted;
 use crate::values::{CpuFlags, State};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -25,6 +27,7 @@ const BRANCHES: u32 = 6;
 
 pub(crate) struct Walker<'a> {
     pub code: &'a dyn CodeBytes,
+    wanted: Wanted,
     /// Instructions that may yet be walked through.
     budget: u32,
 }
@@ -37,8 +40,12 @@ struct Left {
 }
 
 impl<'a> Walker<'a> {
-    pub(crate) const fn new(code: &'a dyn CodeBytes) -> Self {
-        Self { code, budget: ALL }
+    pub(crate) const fn new(code: &'a dyn CodeBytes, wanted: Wanted) -> Self {
+        Self {
+            code,
+            wanted,
+            budget: ALL,
+        }
     }
 
     /// The ways from `start` on.
@@ -78,11 +85,10 @@ impl<'a> Walker<'a> {
                     continue;
                 }
                 FlowControl::Return if ins.code() == Code::Retnq => {
-                    let balanced = state.stack_pointer()? == 0;
-                    let end = if balanced {
-                        End::Done
-                    } else {
-                        return Err(Why::Stack);
+                    let end = match self.wanted {
+                        _ if state.stack_pointer()? != 0 => return Err(Why::Stack),
+                        Wanted::Deeds => End::Done,
+                        Wanted::Decision(outcome) => decision(&state, &mut steps, outcome)?,
                     };
                     return Ok(Path { steps, end });
                 }

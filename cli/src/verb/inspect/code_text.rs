@@ -51,7 +51,11 @@ fn heading(trace: &Trace) -> String {
     for call in &trace.calls {
         let place = if call.after { "behind" } else { "before" };
         let (routine, at, how) = (call.routine, call.address, call.how);
-        let _ = writeln!(text, "  {routine} {place} {at:x}: {how}");
+        let part = match call.part {
+            "" => String::new(),
+            part => format!("{part} "),
+        };
+        let _ = writeln!(text, "  {part}{routine} {place} {at:x}: {how}");
     }
     text
 }

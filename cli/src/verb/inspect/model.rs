@@ -55,6 +55,8 @@ pub struct Call {
     pub address: u64,
     /// Whether it is made behind the instruction.
     pub after: bool,
+    /// `if` of what decides, `then` of what it decides about, empty of others.
+    pub part: &'static str,
     /// The routine.
     pub routine: &'static str,
     /// How it is made, and why it is not in line if it is not.

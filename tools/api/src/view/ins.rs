@@ -1,10 +1,9 @@
 //! Instructions.
 
-use super::fitting;
 use super::sight::Sight;
 use crate::buffer::BufferId;
-use crate::insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
-use crate::insertions::{AppendInsertion, CallInsertion, CountInsertion, Value};
+use crate::insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused};
+use crate::insertions::{AppendInsertion, CountInsertion, Value};
 use crate::opcode::Opcode;
 use crate::operand::MemoryOperand;
 use crate::source::Category;
@@ -15,8 +14,8 @@ use ppin_abi::record::MAX_ARGS;
 /// An instruction of a trace: what it is, and the place to insert at.
 #[derive(Clone, Copy)]
 pub struct Ins<'t> {
-    sight: &'t Sight<'t>,
-    index: usize,
+    pub(super) sight: &'t Sight<'t>,
+    pub(super) index: usize,
 }
 
 impl<'t> Ins<'t> {
@@ -139,38 +138,6 @@ impl<'t> Ins<'t> {
         Ok(())
     }
 
-    /// Calls an analysis routine. Several calls at one place run in the order of
-    /// their insertion.
-    ///
-    /// # Errors
-    /// What cannot be granted; then nothing was inserted.
-    pub fn insert_call(
-        &self,
-        point: IPoint,
-        routine: RoutineId,
-        args: &[Arg],
-    ) -> Result<(), Refused> {
-        let after = self.is_after(point)?;
-        let routines = self.sight.limits.routines;
-        let called = routines
-            .get(usize::from(routine.0))
-            .ok_or(Refused::Routine)?;
-        fitting::check(called, args, self.sight.limits.states)?;
-        let args: Vec<Value> = args
-            .iter()
-            .map(|&arg| self.value(arg, after))
-            .collect::<Result<_, _>>()?;
-        let anywhere = point == IPoint::Anywhere && args.iter().all(|value| value.is_fixed());
-        self.sight.insert_call(CallInsertion {
-            ins: self.index as u32,
-            after,
-            anywhere,
-            routine,
-            args,
-        });
-        Ok(())
-    }
-
     /// Appends a record to a buffer of the thread. `args` are its fields, in their order; of a value
     /// that is too long for its field the low bytes are kept. Records of one thread lie in the order
     /// of execution; an instruction that faults has its record, and one more if it is tried again.
@@ -198,7 +165,7 @@ impl<'t> Ins<'t> {
     }
 
     /// Whether `point` lies behind the instruction, on the way to the next one.
-    fn is_after(&self, point: IPoint) -> Result<bool, Refused> {
+    pub(super) fn is_after(&self, point: IPoint) -> Result<bool, Refused> {
         let falls_through = || self.sight.source.falls_through(self.index);
         match point {
             IPoint::Before | IPoint::Anywhere => Ok(false),
@@ -212,7 +179,7 @@ impl<'t> Ins<'t> {
         }
     }
 
-    fn value(&self, arg: Arg, after: bool) -> Result<Value, Refused> {
+    pub(super) fn value(&self, arg: Arg, after: bool) -> Result<Value, Refused> {
         let app = |pc: AppPc| pc.offset_from(self.sight.image).map(Value::App);
         match arg {
             Arg::Const(value) => Ok(Value::Const(value)),

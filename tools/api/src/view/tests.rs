@@ -20,6 +20,7 @@ const LIMITS: Limits = Limits {
         Routine::with_host("one", |_| {}),
         Routine::of("two", &(two as extern "C" fn(_, _, _, _, _, _))),
         Routine::of("sums", &(sums as extern "C" fn(&mut u64, &mut u64, bool))),
+        Routine::of("due", &(due as extern "C" fn(&mut u64, usize) -> bool)),
     ],
     states: &[
         State::of::<u64>("sum"),
@@ -30,6 +31,10 @@ const LIMITS: Limits = Limits {
 };
 
 extern "C" fn two(_: u64, _: u64, _: u64, _: u64, _: usize, _: i64) {}
+
+extern "C" fn due(_: &mut u64, _: usize) -> bool {
+    true
+}
 
 extern "C" fn sums(_: &mut u64, _: &mut u64, _: bool) {}
 
@@ -160,6 +165,7 @@ fn arguments_become_values_that_name_no_address_of_the_run() {
         ins: 1,
         after: false,
         anywhere: false,
+        condition: None,
         routine: RoutineId(1),
         args: vec![
             Value::App(ImageOff(0x1004)),
@@ -188,7 +194,7 @@ fn what_cannot_be_had_is_refused_and_leaves_nothing_behind() {
         call(IPoint::After, 0, &[Arg::MemoryEa(0)]),
         Err(Refused::Operand)
     );
-    assert_eq!(call(IPoint::Before, 3, &[]), Err(Refused::Routine));
+    assert_eq!(call(IPoint::Before, 4, &[]), Err(Refused::Routine));
     assert!(trace.into_insertions().is_empty());
 }
 
@@ -217,6 +223,59 @@ fn arguments_must_fit_the_parameters() {
     assert_eq!(hosted, Err(Refused::Type));
     let calls = trace.into_insertions().calls;
     assert!(calls.len() == 1 && calls[0].anywhere);
+}
+
+#[test]
+fn a_condition_goes_with_its_call() {
+    let source = made(&[PLAIN]);
+    let trace = Trace::new(&source, IMAGE, false, LIMITS);
+    let ins = trace.ins().next().unwrap();
+    let due = [Arg::State(StateId(0)), Arg::Reg(Reg::Rbx)];
+    let decided = ins.insert_if(IPoint::Anywhere, RoutineId(3), &due);
+    decided
+        .unwrap()
+        .then(RoutineId(0), &[Arg::InsAddr])
+        .unwrap();
+    let fixed = [Arg::State(StateId(0)), Arg::Const(3)];
+    let decided = ins.insert_if(IPoint::Anywhere, RoutineId(3), &fixed);
+    decided.unwrap().then(RoutineId(0), &[]).unwrap();
+    let calls = trace.into_insertions().calls;
+    let condition = calls[0].condition.as_ref().unwrap();
+    let args = [Value::State(StateId(0)), Value::Reg(Reg::Rbx)];
+    assert_eq!(
+        (condition.routine, &condition.args[..]),
+        (RoutineId(3), &args[..])
+    );
+    assert_eq!((calls[0].routine, calls[0].anywhere), (RoutineId(0), false));
+    assert_eq!(calls[0].args, [Value::App(ImageOff(0x1000))]);
+    assert!(calls.len() == 2 && calls[1].anywhere);
+}
+
+#[test]
+fn a_condition_is_a_plain_routine_with_a_result() {
+    let source = made(&[PLAIN, RETURN]);
+    let trace = Trace::new(&source, IMAGE, false, LIMITS);
+    let ins: Vec<_> = trace.ins().collect();
+    let due = [Arg::State(StateId(0)), Arg::Const(0)];
+    let decided = |routine, args: &[Arg]| {
+        let decided = ins[0].insert_if(IPoint::Before, RoutineId(routine), args);
+        decided.map(drop)
+    };
+    let [sum, other] = [0, 1].map(|id| Arg::State(StateId(id)));
+    assert_eq!(decided(0, &[]), Err(Refused::Result));
+    assert_eq!(
+        decided(2, &[sum, other, Arg::Const(1)]),
+        Err(Refused::Result)
+    );
+    assert_eq!(decided(3, &[sum]), Err(Refused::Arguments));
+    assert_eq!(decided(4, &[]), Err(Refused::Routine));
+    let after = ins[1].insert_if(IPoint::After, RoutineId(3), &due);
+    assert_eq!(after.map(drop), Err(Refused::Point));
+    let decided = ins[0]
+        .insert_if(IPoint::Before, RoutineId(3), &due)
+        .unwrap();
+    assert_eq!(decided.then(RoutineId(3), &[sum]), Err(Refused::Arguments));
+    assert!(trace.into_insertions().is_empty());
 }
 
 #[test]

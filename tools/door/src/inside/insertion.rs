@@ -49,12 +49,18 @@ fn count_row(count: &CountInsertion) -> CountRow {
 
 fn give_call(call: &CallInsertion, to: &Inserter) {
     let args: Vec<_> = call.args.iter().map(value_row).collect();
+    let condition = call.condition.as_ref();
+    let decided = condition.iter().flat_map(|condition| &condition.args);
+    let decider_args: Vec<_> = decided.map(value_row).collect();
     let row = CallRow {
         ins: call.ins,
         routine: call.routine.0,
         after: call.after,
         anywhere: call.anywhere,
+        decided: condition.is_some(),
+        decider: condition.map_or(0, |condition| condition.routine.0),
         args: Slice::new(&args),
+        decider_args: Slice::new(&decider_args),
     };
     (to.call)(to.this, &row);
 }

@@ -9,7 +9,7 @@ use crate::table::{
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use ppin_api::compiler::{Limits, OPCODE_NAMES};
-use ppin_api::{About, Call, Field, Parameter, Routine, RoutineId, Tool, Trace};
+use ppin_api::{About, Call, Field, Outcome, Parameter, Routine, RoutineId, Tool, Trace};
 use ppin_plugin::door;
 
 impl Door {
@@ -116,9 +116,16 @@ fn routine_row(routine: &Routine) -> RoutineRow {
         address: 0,
         parameters: 0,
         kinds: [parameter::WORD; _],
+        result: parameter::NONE,
     };
     if let Some(function) = routine.plain() {
         let parameters = function.parameters();
+        row.result = match function.outcome() {
+            Outcome::None => parameter::NONE,
+            Outcome::Word => parameter::WORD,
+            Outcome::Half => parameter::HALF,
+            Outcome::Bool => parameter::BOOL,
+        };
         row.address = function.address();
         row.parameters = parameters.as_slice().len();
         for (to, from) in row.kinds.iter_mut().zip(parameters.as_slice()) {

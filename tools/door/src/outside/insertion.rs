@@ -3,10 +3,11 @@
 
 use crate::address::address;
 use crate::table::{AppendRow, CallRow, CountRow, Inserter, PartRow, This, ValueRow, value};
+use alloc::vec::Vec;
 use ppin_api::compiler::{
-    AppendInsertion, CallInsertion, CountInsertion, Insertions, Limits, Value,
+    AppendInsertion, CallInsertion, Condition, CountInsertion, Insertions, Limits, Value,
 };
-use ppin_api::{BufferId, Call, Counter, ImageOff, MAX_AMOUNT, Reg, RoutineId, StateId};
+use ppin_api::{BufferId, Call, Counter, ImageOff, MAX_AMOUNT, Outcome, Reg, RoutineId, StateId};
 
 /// Most arguments of a call.
 const MAX_ARGS: usize = Call::MAX_ARGS;
@@ -61,22 +62,36 @@ impl Taken {
     }
 
     fn call(&mut self, row: &CallRow<'_>) -> Option<()> {
+        let condition = match row.decided {
+            true => Some(self.condition(row)?),
+            false => None,
+        };
         let fits = usize::from(row.routine) < self.limits.routines.len();
-        let args = row.args.get();
         let call = CallInsertion {
-            ins: self
-                .ins(row.ins)
-                .filter(|_| fits && args.len() <= MAX_ARGS)?,
+            ins: self.ins(row.ins).filter(|_| fits)?,
             after: row.after,
             anywhere: row.anywhere,
+            condition,
             routine: RoutineId(row.routine),
-            args: args
-                .iter()
-                .map(|row| self.argument(row))
-                .collect::<Option<_>>()?,
+            args: self.arguments(row.args.get())?,
         };
         self.all.calls.push(call);
         Some(())
+    }
+
+    /// What decides about a call: a plain routine with a result.
+    fn condition(&self, row: &CallRow<'_>) -> Option<Condition> {
+        let decider = self.limits.routines.get(usize::from(row.decider))?;
+        let outcome = decider.plain()?.outcome();
+        (outcome != Outcome::None).then_some(Condition {
+            routine: RoutineId(row.decider),
+            args: self.arguments(row.decider_args.get())?,
+        })
+    }
+
+    fn arguments(&self, rows: &[ValueRow]) -> Option<Vec<Value>> {
+        let arguments = rows.iter().map(|row| self.argument(row));
+        (rows.len() <= MAX_ARGS).then(|| arguments.collect())?
     }
 
     fn append(&mut self, row: &AppendRow<'_>) -> Option<()> {

@@ -5,13 +5,13 @@ use super::state::Copy;
 use crate::table::{RoutineRow, parameter};
 use alloc::boxed::Box;
 use core::any::{Any, TypeId};
-use ppin_api::{Call, Function, Parameter, Parameters, Routine, StateCopy};
+use ppin_api::{Call, Function, Outcome, Parameter, Parameters, Routine, StateCopy};
 
 /// Most arguments of a routine.
 const MAX_ARGS: usize = Call::MAX_ARGS;
 
-/// A function with as many arguments.
-type Widest = extern "C" fn(u64, u64, u64, u64, u64, u64);
+/// A function with as many arguments. What one without a result leaves in its register is anything.
+type Widest = extern "C" fn(u64, u64, u64, u64, u64, u64) -> u64;
 
 /// The routine that `row` tells of.
 pub fn routine(row: &RoutineRow) -> Routine {
@@ -25,8 +25,18 @@ pub fn routine(row: &RoutineRow) -> Routine {
     let function: &'static dyn Function = Box::leak(Box::new(Plain {
         address: row.address,
         parameters: Parameters::new(&parameters),
+        outcome: outcome_of(row.result),
     }));
     Routine::of(name, function)
+}
+
+fn outcome_of(kind: u8) -> Outcome {
+    match kind {
+        parameter::WORD => Outcome::Word,
+        parameter::HALF => Outcome::Half,
+        parameter::BOOL => Outcome::Bool,
+        _ => Outcome::None,
+    }
 }
 
 fn parameter_of(kind: u8) -> Parameter {
@@ -43,6 +53,7 @@ fn parameter_of(kind: u8) -> Parameter {
 struct Plain {
     address: usize,
     parameters: Parameters,
+    outcome: Outcome,
 }
 
 impl Function for Plain {
@@ -54,7 +65,11 @@ impl Function for Plain {
         self.parameters
     }
 
-    fn call(&self, states: &mut [&mut dyn Any], scalars: &[u64]) {
+    fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    fn call(&self, states: &mut [&mut dyn Any], scalars: &[u64]) -> u64 {
         let states = states.iter_mut();
         let copies = states.filter_map(|state| state.downcast_mut::<Copy>());
         let addresses = copies.map(|copy| copy.address() as u64);
@@ -66,6 +81,6 @@ impl Function for Plain {
         // integers, at most so many, which travel in the same registers (System V ABI).
         let function = unsafe { core::mem::transmute::<usize, Widest>(self.address) };
         let [a, b, c, d, e, f] = all;
-        function(a, b, c, d, e, f);
+        self.outcome.of(function(a, b, c, d, e, f))
     }
 }

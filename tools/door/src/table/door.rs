@@ -73,6 +73,8 @@ pub struct RoutineRow {
     pub parameters: usize,
     /// What each of them is: one of [`parameter`].
     pub kinds: [u8; MAX_ARGS],
+    /// What it returns: one of [`parameter`], but no state.
+    pub result: u8,
 }
 
 /// Kinds of parameters.
@@ -85,6 +87,8 @@ pub mod parameter {
     pub const BOOL: u8 = 2;
     /// The address of a thread's copy of a state.
     pub const STATE: u8 = 3;
+    /// Of a result: there is none.
+    pub const NONE: u8 = 4;
 }
 
 impl Row for RoutineRow {

@@ -44,8 +44,14 @@ pub struct CallRow<'a> {
     pub after: bool,
     /// Whether it may be made anywhere in the block.
     pub anywhere: bool,
+    /// Whether a routine decides about it.
+    pub decided: bool,
+    /// Number of that routine.
+    pub decider: u16,
     /// The arguments.
     pub args: Slice<'a, ValueRow>,
+    /// Those of the routine that decides.
+    pub decider_args: Slice<'a, ValueRow>,
 }
 
 /// An argument.

@@ -7,7 +7,7 @@ use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::record::{
     ArgKind, BUFFER_APPEND, BUFFER_FULL, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER,
 };
-use ppin_api::{AnyFunction, Call, RoutineId};
+use ppin_api::{AnyFunction, Call, RoutineId, Tool};
 use ppin_os::segment;
 use ppin_process::thread::{Thread, reg};
 use ppin_process::vm;
@@ -29,48 +29,70 @@ pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
         let vm = vm::lock();
         (vm.code().base_at(record), vm.tool())
     };
-    let mut args = [0; MAX_ARGS];
-    for (n, value) in args.iter_mut().take(usize::from(rec.args)).enumerate() {
-        let at = record + size_of::<CallRec>() as u64 + (n * size_of::<CallArg>()) as u64;
-        // SAFETY: the arguments follow the record.
-        *value = argument(thread, base, unsafe { &*(at as *const CallArg) });
+    let first = record + size_of::<CallRec>() as u64;
+    // SAFETY: the arguments follow the record, and their memory is not changed while it is in use.
+    let args = unsafe { core::slice::from_raw_parts(first as *const CallArg, rec.args.into()) };
+    let then = args.iter().position(|arg| arg.kind == ArgKind::Then as u8);
+    let decided = &args[..then.unwrap_or(args.len())];
+    let result = call(thread, (base, tool), rec.routine, decided);
+    if let Some(then) = then.filter(|_| result != 0) {
+        let routine = args[then].value[0] as u16;
+        call(thread, (base, tool), routine, &args[then + 1..]);
     }
-    let buffer = rec.routine & !BUFFER_BITS;
-    if rec.routine == X87_POINTER {
+    record.wrapping_add(i64::from(rec.resume) as u64)
+}
+
+/// Makes one call; its result, 0 if it has none.
+fn call(
+    thread: &mut Thread,
+    (base, tool): (ImageBase, &dyn Tool),
+    number: u16,
+    given: &[CallArg],
+) -> u64 {
+    let mut args = [0; MAX_ARGS];
+    for (value, arg) in args.iter_mut().zip(given) {
+        *value = argument(thread, base, arg);
+    }
+    let buffer = number & !BUFFER_BITS;
+    if number == X87_POINTER {
         ppin_process::x87::correct(args[0].wrapping_add(args[1]), args[2]);
-    } else if rec.routine & BUFFER_BITS == BUFFER_FULL {
+    } else if number & BUFFER_BITS == BUFFER_FULL {
         buffers::full(thread, buffer);
-    } else if rec.routine & BUFFER_BITS == BUFFER_APPEND {
-        buffers::append_record(thread, buffer, &args[..usize::from(rec.args)]);
-    } else if let Some(routine) = tool.routines().get(usize::from(rec.routine)) {
+    } else if number & BUFFER_BITS == BUFFER_APPEND {
+        buffers::append_record(thread, buffer, &args[..given.len()]);
+    } else if let Some(routine) = tool.routines().get(usize::from(number)) {
         match routine.function {
-            // SAFETY: a routine of the tool, with arguments that fit.
-            AnyFunction::Plain(function) => unsafe { call(function.address(), args) },
+            AnyFunction::Plain(function) => {
+                // SAFETY: a routine of the tool, with arguments that fit.
+                let register = unsafe { call_plain(function.address(), args) };
+                return function.outcome().of(register);
+            }
             AnyFunction::WithHost(_) => {
                 let call = Call {
                     tool,
                     host: &EngineHost,
                     args,
                 };
-                tool.analyse(RoutineId(rec.routine), &call);
+                tool.analyse(RoutineId(number), &call);
             }
         }
     }
-    record.wrapping_add(i64::from(rec.resume) as u64)
+    0
 }
 
-/// Calls a plain routine. It takes no more arguments than there are, and the rest do no harm.
+/// Calls a plain routine; what it leaves in the register of results. It takes no more arguments than
+/// there are, and the rest do no harm.
 ///
 /// # Safety
 /// A routine is at `address`, and the insertion of the call was granted.
-unsafe fn call(address: usize, args: [u64; MAX_ARGS]) {
-    type Widest = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64);
+unsafe fn call_plain(address: usize, args: [u64; MAX_ARGS]) -> u64 {
+    type Widest = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64) -> u64;
     // SAFETY: the caller's promise. Integers, and pointers to states, are passed in the registers
     // of these arguments (System V ABI).
     unsafe {
         let routine = core::mem::transmute::<usize, Widest>(address);
         let [a, b, c, d, e, f] = args;
-        routine(a, b, c, d, e, f);
+        routine(a, b, c, d, e, f)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Where translated code enters the plain analysis routines of the tool: the routine itself, if it
-//! destroys nothing but its arguments, else a thunk ([`ppin_lift::thunk`]) in memory of its own.
+//! destroys nothing but its arguments and returns nothing, else a thunk ([`ppin_lift::thunk`]) in memory of its own.
 
 use alloc::vec::Vec;
-use ppin_abi::area::MAX_ROUTINES;
+use ppin_abi::area::{Calls, MAX_ROUTINES};
 use ppin_api::Tool;
 use ppin_lift::{Effects, Survey, thunk};
 use ppin_os::{mem, place};
@@ -28,7 +28,8 @@ pub(crate) fn entries(tool: &dyn Tool) -> ppin_os::Result<[u64; MAX_ROUTINES]> {
         };
         entries[n] = address;
         let arguments = function.parameters().as_slice().len();
-        if let Some(code) = thunk(effects, arguments, address) {
+        let result = (function.outcome(), Calls::RESULT);
+        if let Some(code) = thunk(effects, arguments, result, address) {
             in_thunks.push((n, thunks.len()));
             thunks.extend(code);
             thunks.resize(thunks.len().next_multiple_of(16), 0xcc);

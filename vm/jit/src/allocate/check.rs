@@ -170,7 +170,7 @@ impl Checker<'_> {
                 }
                 state.lost_flags = effects::ARITHMETIC;
             }
-            Op::IfByte { to, .. } => {
+            Op::IfByte { to, .. } | Op::IfResult { to } => {
                 state.lost_flags = effects::ARITHMETIC;
                 self.arriving.push((to, state.clone()));
             }

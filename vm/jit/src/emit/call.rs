@@ -2,7 +2,7 @@
 
 use super::encode::{Memory, opcode};
 use super::writer::Writer;
-use crate::form::{Gpr, Reg};
+use crate::form::{Gpr, Label, Reg};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::area::Calls;
 use ppin_relocator::{RelocKind, SlotInit, pc_flag};
@@ -26,6 +26,12 @@ impl Writer<'_> {
         emitter.hot.cell(opcode::LOAD, rsp, Calls::APP_SP);
         emitter.row_flags &= !pc_flag::OWN_STACK;
         emitter.row(0);
+    }
+
+    /// `cmp qword gs:[Calls::RESULT], 0; jne to`
+    pub(super) fn if_result(&mut self, to: Label) {
+        self.emitter.hot.compare_word(Calls::RESULT);
+        self.near(&[0x0f, 0x85], to);
     }
 
     /// `lea to, [base + index * 2^scale + disp]`, or what is shorter.

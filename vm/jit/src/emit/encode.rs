@@ -199,6 +199,13 @@ impl Asm {
         self.bytes(&[GS, 0x80, modrm, sib, a, b, c, d, 0]);
     }
 
+    /// `cmp qword gs:[disp], 0`
+    pub(super) fn compare_word(&mut self, disp: u32) {
+        const COMPARE: u8 = 7;
+        self.memory(true, 0x83, COMPARE, Memory::cell(disp.cast_signed()));
+        self.push(0);
+    }
+
     /// `op rm, reg`, both registers.
     pub(super) fn registers(&mut self, opcode: u8, reg: Gpr, rm: Gpr) {
         let rex = reg.number() >> 3 << 2 | rm.number() >> 3;
@@ -366,6 +373,10 @@ mod tests {
         let ins = decoded(|asm| asm.compare_byte(0x163));
         assert_eq!((ins.code(), ins.immediate8()), (Code::Cmp_rm8_imm8, 0));
         assert_eq!(ins.memory_displacement64(), 0x163);
+        let ins = decoded(|asm| asm.compare_word(0x2_0c58));
+        assert_eq!((ins.code(), ins.immediate8to64()), (Code::Cmp_rm64_imm8, 0));
+        assert_eq!(ins.memory_segment(), Register::GS);
+        assert_eq!(ins.memory_displacement64(), 0x2_0c58);
     }
 
     #[test]

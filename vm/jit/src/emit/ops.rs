@@ -68,6 +68,7 @@ impl Writer<'_> {
             Op::Lifted { ins, uses } => self.lifted(ins, uses),
             Op::IfFlags { condition, to } => self.if_flags(condition, to),
             Op::FlagsKept => self.flags_kept(),
+            Op::IfResult { to } => self.if_result(to),
             Op::CallRoutine { routine, .. } => self.call_routine(routine),
             Op::Load { to, base } => self.at(opcode::LOAD, to, base),
             Op::Store { base, from } => self.at(opcode::STORE, from, base),

@@ -279,6 +279,16 @@ impl Form {
         self.ops.append(&mut self.tail);
     }
 
+    /// The same where more code follows, which goes around it.
+    pub(crate) fn append_tail_here(&mut self) {
+        if !self.tail.is_empty() {
+            let over = self.label();
+            self.push(Op::GotoFar { to: over });
+            self.append_tail();
+            self.place(over, &[]);
+        }
+    }
+
     /// What an exit behind a control transfer may assume.
     pub(crate) fn exit_context(&self) -> Context {
         volatile_part(self.context)

@@ -183,6 +183,8 @@ pub(crate) enum Op {
     /// Calls an analysis routine, on the thread's own stack, with `args` in the registers of the
     /// System V ABI. It may destroy these and the flags.
     CallRoutine { routine: u16, args: Temps },
+    /// Goes to `to` unless the routine that was called last has returned 0. Destroys the flags.
+    IfResult { to: Label },
     /// An instruction of a lifted routine, by its place in [`super::Form::lifted`]. It cannot fault.
     Lifted { ins: u16, uses: LiftedUses },
     /// Goes to `to` if a condition holds (the low half of its opcode). Where flags are not alive.

@@ -1,18 +1,22 @@
 //! Calls of analysis routines: which way each is made, and where.
 
+mod fate;
+
 use super::call_arg;
 use crate::analyse::registers::overwritten;
 use crate::form::{Form, InsId, RegSet};
-use crate::lower::{bridge, inlined, routine};
+use crate::lower::{bridge, inlined, routine, routine::Place};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use ppin_abi::area::MAX_ROUTINES;
 use ppin_abi::optimize::Optimize;
-use ppin_api::compiler::{CallInsertion, Value};
-use ppin_api::{Function, Tool};
+use ppin_api::compiler::{CallInsertion, Condition, Value};
+use ppin_api::{Function, RoutineId, Tool};
 use ppin_decode::{Ins, effects};
 use ppin_lift::body::{End, Why};
-use ppin_lift::{Body, Known, lift};
+use ppin_lift::{Body, Known, Wanted, lift};
+
+pub use fate::{Fate, Part};
 
 /// The calls of a trace, to be asked for in the order of their places.
 #[derive(Default)]
@@ -25,13 +29,16 @@ pub(super) struct Calls {
 
 struct Call {
     inserted: CallInsertion,
-    /// Whether its routine is a plain function.
+    /// Whether its routine is a plain function that code may call by itself.
     plain: bool,
+    /// The same of the routine that decides, if there is one.
+    decider: bool,
     /// Whether flags are alive there.
     flags: bool,
     /// Registers that the app does not need there.
     free: RegSet,
-    /// What its routine comes to with these arguments, if it can stand here.
+    /// What its routine comes to with these arguments, if it can stand here; or the one that
+    /// decides.
     body: Rc<Result<Body, Why>>,
 }
 
@@ -40,20 +47,85 @@ impl Call {
         (self.inserted.ins, self.inserted.after)
     }
 
-    /// Whether it is made without entering the VM. In a restartable sequence the kernel may look
-    /// at any time, and the thread may be elsewhere only by way of the bridge.
-    fn is_direct(&self, form: &Form) -> bool {
-        self.plain && form.optimize.has(Optimize::CALLS) && form.sequence.is_none()
+    /// Whether it is made without entering the VM, if its routine is `plain`. In a restartable
+    /// sequence the kernel may look at any time, and the thread may be elsewhere only by way of the
+    /// bridge.
+    fn is_direct(form: &Form, plain: bool) -> bool {
+        plain && form.optimize.has(Optimize::CALLS) && form.sequence.is_none()
     }
-}
 
-impl Call {
-    /// The body, if the routine is to be inlined.
+    /// Whether what comes first, the routine that decides or the only one, is called so.
+    fn begins_directly(&self, form: &Form) -> bool {
+        let decides = self.inserted.condition.is_some();
+        Self::is_direct(form, if decides { self.decider } else { self.plain })
+    }
+
+    /// What it is called with.
+    fn first_args(&self) -> &[Value] {
+        let condition = self.inserted.condition.as_ref();
+        condition.map_or(&self.inserted.args, |condition| &condition.args)
+    }
+
+    /// Its body, if it is to be inlined.
     fn body(&self, form: &Form) -> Option<&Body> {
         let body = (*self.body).as_ref().ok()?;
         let wanted = form.optimize.has(Optimize::INLINE);
-        let fits = inlined::fits(body, &self.inserted.args, self.flags);
+        let fits = inlined::fits(body, self.first_args(), self.flags);
         (wanted && fits).then_some(body)
+    }
+
+    /// What is looked at by the call: by way of the bridge, perhaps all; and branches bring all to
+    /// their labels.
+    fn looked_at(&self, form: &Form) -> RegSet {
+        let branches = |body: &Body| matches!(body.path.end, End::If(_));
+        let decides = self.inserted.condition.is_some();
+        if decides || !self.begins_directly(form) || self.body(form).is_some_and(branches) {
+            return RegSet::ANY;
+        }
+        routine::sources(&self.inserted.args)
+    }
+
+    /// Makes it, for `ins`.
+    fn insert(&self, form: &mut Form, ins: InsId, looked_at: RegSet) {
+        let place = Place {
+            flags: self.flags,
+            free: self.free.minus(looked_at),
+        };
+        match &self.inserted.condition {
+            Some(condition) => self.insert_if(form, ins, condition, place),
+            None if Self::is_direct(form, self.plain) => {
+                let called = (self.inserted.routine.0, &self.inserted.args[..]);
+                match self.body(form) {
+                    Some(body) => inlined::lower(form, ins, called, body, place, None),
+                    None => routine::lower(form, called.0, called.1, place),
+                }
+            }
+            None => self.bridge(form, ins),
+        }
+    }
+
+    fn bridge(&self, form: &mut Form, ins: InsId) {
+        let args = self.inserted.args.iter().map(|value| call_arg(*value));
+        bridge::lower(form, ins, self.inserted.routine.0, args);
+    }
+
+    /// Makes it if `condition` holds.
+    fn insert_if(&self, form: &mut Form, ins: InsId, condition: &Condition, place: Place) {
+        let (number, args) = (self.inserted.routine.0, &self.inserted.args);
+        let decider = (condition.routine.0, &condition.args[..]);
+        if !Self::is_direct(form, self.decider) {
+            let [decided, args] = [decider.1, args].map(|all| all.iter().map(|v| call_arg(*v)));
+            let all = decided.chain([bridge::then(number)]).chain(args);
+            return bridge::lower(form, ins, decider.0, all);
+        }
+        let then = |form: &mut Form| match Self::is_direct(form, self.plain) {
+            true => routine::lower(form, number, args, place),
+            false => self.bridge(form, ins),
+        };
+        match self.body(form) {
+            Some(body) => inlined::lower(form, ins, decider, body, place, Some(&then)),
+            None => routine::lower_if(form, ins, decider, place, &then),
+        }
     }
 }
 
@@ -61,16 +133,17 @@ impl Call {
 #[derive(Default)]
 struct Bodies(Vec<Lifting>);
 
-/// A routine by its address, what is known of its arguments, and what it comes to.
-type Lifting = (u64, Vec<Known>, Rc<Result<Body, Why>>);
+/// A routine by its address, what it is for, what is known of its arguments, and what it comes to.
+type Lifting = (u64, Wanted, Vec<Known>, Rc<Result<Body, Why>>);
 
 impl Bodies {
-    /// What `routine` of `tool` comes to with `args`.
+    /// What `routine` of `tool` comes to with `args`, if it is `wanted` for this.
     fn lift(
         &mut self,
         tool: &dyn Tool,
         routine: &dyn Function,
         args: &[Value],
+        wanted: Wanted,
     ) -> Rc<Result<Body, Why>> {
         let known = args.iter().map(|value| match value {
             Value::Const(value) => Known::Number(*value),
@@ -79,15 +152,18 @@ impl Bodies {
         });
         let (address, known) = (routine.address() as u64, known.collect::<Vec<Known>>());
         let mut all = self.0.iter();
-        if let Some((.., body)) = all.find(|(at, with, _)| *at == address && *with == known) {
+        let same = |(at, purpose, with, _): &&Lifting| {
+            (*at, *purpose) == (address, wanted) && *with == known
+        };
+        if let Some((.., body)) = all.find(same) {
             return Rc::clone(body);
         }
         let body = match tool.code() {
-            Some(code) => lift(code, address, &known),
+            Some(code) => lift(code, address, &known, wanted),
             None => Err(Why::Unreadable),
         };
         let body = Rc::new(body);
-        self.0.push((address, known, Rc::clone(&body)));
+        self.0.push((address, wanted, known, Rc::clone(&body)));
         body
     }
 }
@@ -104,9 +180,14 @@ impl Calls {
         let routines = tool.routines();
         let wanted = optimize.has(Optimize::CALLS) && optimize.has(Optimize::INLINE);
         let mut bodies = Bodies::default();
+        let plain = |RoutineId(number): RoutineId| {
+            let routine = routines.get(usize::from(number))?.plain()?;
+            (usize::from(number) < MAX_ROUTINES).then_some(routine)
+        };
         let made = |mut inserted: CallInsertion| {
-            let number = usize::from(inserted.routine.0);
-            let routine = routines.get(number).and_then(|routine| routine.plain());
+            let routine = plain(inserted.routine);
+            let condition = inserted.condition.as_ref();
+            let decider = condition.and_then(|condition| plain(condition.routine));
             if inserted.anywhere {
                 inserted.ins = cheapest(inserted.ins as usize, ins, &live) as u32;
             }
@@ -115,13 +196,21 @@ impl Calls {
                 true => RegSet::NONE,
                 false => overwritten(&ins[at]),
             };
-            let body = match routine {
-                Some(routine) if wanted => bodies.lift(tool, routine, &inserted.args),
+            let body = match (condition, decider, routine) {
+                _ if !wanted => Rc::new(Err(Why::Unreadable)),
+                (Some(condition), Some(decider), _) => {
+                    let decision = Wanted::Decision(decider.outcome());
+                    bodies.lift(tool, decider, &condition.args, decision)
+                }
+                (None, _, Some(routine)) => {
+                    bodies.lift(tool, routine, &inserted.args, Wanted::Deeds)
+                }
                 _ => Rc::new(Err(Why::Unreadable)),
             };
             Call {
                 body,
-                plain: routine.is_some() && number < MAX_ROUTINES,
+                plain: routine.is_some(),
+                decider: decider.is_some(),
                 flags: live.get(at).is_none_or(|live| *live != 0),
                 free,
                 inserted,
@@ -143,18 +232,10 @@ impl Calls {
         &rest[..len]
     }
 
-    /// Registers that must be kept for calls at `place`: those that they look at. One by the bridge
-    /// may look at any, and branches bring all to their labels.
+    /// Registers that must be kept for calls at `place`: those that they look at.
     pub(super) fn looked_at(&self, form: &Form, place: (u32, bool)) -> RegSet {
         let calls = self.of(place).iter();
-        calls.fold(RegSet::NONE, |set, call| {
-            let branches = |body: &Body| matches!(body.path.end, End::If(_));
-            let sources = routine::sources(&call.inserted.args);
-            set.or(match call.is_direct(form) {
-                true if !call.body(form).is_some_and(branches) => sources,
-                _ => RegSet::ANY,
-            })
-        })
+        calls.fold(RegSet::NONE, |set, call| set.or(call.looked_at(form)))
     }
 
     /// Makes those before or behind `ins`; whether there are any.
@@ -168,64 +249,10 @@ impl Calls {
         let calls = self.of((u32::from(ins.0), after));
         let count = calls.len();
         for call in calls {
-            let (number, args) = (call.inserted.routine.0, &call.inserted.args);
-            if call.is_direct(form) {
-                let place = routine::Place {
-                    flags: call.flags,
-                    free: call.free.minus(looked_at),
-                };
-                match call.body(form) {
-                    Some(body) => inlined::lower(form, ins, (number, args), body, place),
-                    None => routine::lower(form, number, args, place),
-                }
-            } else {
-                let args = args.iter().map(|value| call_arg(*value));
-                bridge::lower(form, ins, number, args);
-            }
+            call.insert(form, ins, looked_at);
         }
         self.done += count;
         count != 0
-    }
-}
-
-/// What has become of a call that a tool has inserted.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Fate {
-    /// The app instruction before or behind which it is made, by its place in the trace.
-    pub ins: u32,
-    /// Whether it is made behind the instruction.
-    pub after: bool,
-    /// The routine's name.
-    pub routine: &'static str,
-    /// How it is made, and why it is not in line if it is not.
-    pub how: &'static str,
-}
-
-impl Calls {
-    /// What becomes of each call, in a form like `form`.
-    pub(super) fn fates(&self, form: &Form, tool: &dyn Tool) -> Vec<Fate> {
-        let name = |number: u16| tool.routines().get(usize::from(number));
-        let fate = |call: &Call| Fate {
-            ins: call.inserted.ins,
-            after: call.inserted.after,
-            routine: name(call.inserted.routine.0).map_or("", |routine| routine.name),
-            how: call.how(form),
-        };
-        self.calls.iter().map(fate).collect()
-    }
-}
-
-impl Call {
-    fn how(&self, form: &Form) -> &'static str {
-        match &*self.body {
-            _ if !self.plain => "called by way of the VM: it needs the host",
-            _ if !form.optimize.has(Optimize::CALLS) => "called by way of the VM: -calls",
-            _ if !self.is_direct(form) => "called by way of the VM: in a restartable sequence",
-            _ if !form.optimize.has(Optimize::INLINE) => "called: -inline",
-            _ if self.body(form).is_some() => "in line",
-            Ok(_) => Why::Registers.text(),
-            Err(why) => why.text(),
-        }
     }
 }
 

@@ -23,7 +23,7 @@ use crate::request::Request;
 use alloc::vec::Vec;
 use append::Records;
 use calls::Calls;
-pub use calls::Fate;
+pub use calls::{Fate, Part};
 use colour::Colours;
 use core::ops::Range;
 use merge::Group;

@@ -20,7 +20,7 @@
 use super::announce::{ARMED, FIELD};
 use crate::form::{Form, Gpr, InsId, Need, Op, Record, Width};
 use ppin_abi::area::Entry;
-use ppin_abi::record::CallArg;
+use ppin_abi::record::{ArgKind, CallArg, NO_REG};
 
 /// The call of `routine` with `args`.
 pub(crate) fn lower(
@@ -38,6 +38,18 @@ pub(crate) fn lower(
     form.gone(&[record]);
     if form.sequence.is_some_and(|slots| slots.protected) {
         still_announced(form);
+    }
+}
+
+/// What stands in the arguments of a call between those of a routine that decides and those of
+/// `routine`, which is called if it says yes.
+pub(crate) fn then(routine: u16) -> CallArg {
+    CallArg {
+        kind: ArgKind::Then as u8,
+        base: NO_REG,
+        index: NO_REG,
+        scale_seg: 0,
+        value: [routine.into(), 0],
     }
 }
 

@@ -11,8 +11,9 @@
 //!  cold:   add al, 127; sahf; mov t, ...    behind all the rest: rare ways of the body
 //!          the call of the routine; jmp done
 //! ```
+//! One that decides goes to the cold part, too, if it says yes: what is to be done then stands there.
 
-use super::routine::{self, Place, constant, load, one, plain};
+use super::routine::{self, Decided, Place, Then, constant, give, load, one, plain};
 use crate::form::{Form, Gpr, InsId, Label, LiftedUses, Need, Op, Reg, RegSet, Temp, Temps};
 use alloc::vec::Vec;
 use ppin_abi::area::Calls;
@@ -21,13 +22,14 @@ use ppin_api::compiler::Value;
 use ppin_lift::Body;
 use ppin_lift::body::{End, Lifted, Path, Step};
 
-/// A routine in line, for `ins`.
+/// A routine in line, for `ins`; `then`: what is done if it says yes.
 pub(crate) fn lower(
     form: &mut Form,
     ins: InsId,
     (number, values): (u16, &[Value]),
     body: &Body,
     place: Place,
+    then: Option<Then<'_>>,
 ) {
     if body.path.steps.is_empty() && matches!(body.path.end, End::Done) {
         return;
@@ -74,6 +76,7 @@ pub(crate) fn lower(
         scratch,
         written: routine::overwritten(saves),
         end: None,
+        then: None,
         cold: None,
     };
     if let Some(to) = flags {
@@ -84,26 +87,50 @@ pub(crate) fn lower(
         form.place_with(end, temps);
     }
     give(form, temps, flags);
-    if let Some(cold) = inlining.cold {
-        let done = form.label();
-        form.place(done, &[]);
-        form.aside(ins, |form| {
-            form.place_with(cold, temps);
-            if flags.is_some() {
-                form.push(Op::FlagsKept);
-            }
-            give(form, temps, flags);
+    let way = |to: Label| Decided::new(to, temps, flags);
+    let (cold, yes) = (inlining.cold.map(way), inlining.then.map(way));
+    if cold.is_none() && yes.is_none() {
+        return;
+    }
+    let done = form.label();
+    form.place(done, &[]);
+    form.aside(ins, |form| match (cold, then) {
+        (Some(cold), None) => {
+            cold.arrive(form);
             routine::lower(form, number, values, place);
             form.push(Op::GotoBack { to: done });
-        });
-    }
+        }
+        (cold, Some(then)) => {
+            let called = cold.map(|cold| {
+                cold.arrive(form);
+                let called = routine::condition(form, (number, values), place);
+                form.push(Op::GotoBack { to: done });
+                called
+            });
+            arrive(form, called, yes);
+            then(form);
+            form.push(Op::GotoBack { to: done });
+        }
+        (None, None) => {}
+    });
 }
 
-fn give(form: &mut Form, temps: Temps, flags: Option<Temp>) {
-    if let Some(from) = flags {
-        form.push(Op::RestoreFlags { from, dead: false });
+/// Where both ways to what is done come together, of those that there are.
+fn arrive(form: &mut Form, called: Option<Decided>, yes: Option<Decided>) {
+    match (called, yes) {
+        (Some(called), Some(yes)) => {
+            let to = form.label();
+            called.arrive(form);
+            form.push(Op::GotoFar { to });
+            yes.arrive(form);
+            form.place(to, &[]);
+        }
+        (one, other) => {
+            if let Some(only) = one.or(other) {
+                only.arrive(form);
+            }
+        }
     }
-    form.give_all(temps);
 }
 
 /// The `count` registers that compiled code uses least, others than `taken`: where memory behind
@@ -138,7 +165,8 @@ fn has_segment(value: &Value) -> bool {
 }
 
 /// Whether `body` can stand where `values` are its arguments: a register that it must have for
-/// itself is none that they are made of, nor the one that keeps flags.
+/// itself is none that they are made of, nor the one that keeps flags. And there must be a way
+/// through it to what follows.
 pub(crate) fn fits(body: &Body, values: &[Value], flags: bool) -> bool {
     let own = fixed(body, false);
     let rax = RegSet::NONE.with(Gpr::RAX);
@@ -147,7 +175,7 @@ pub(crate) fn fits(body: &Body, values: &[Value], flags: bool) -> bool {
     } else {
         RegSet::NONE
     };
-    own.and(routine::sources(values).or(keeps)) == RegSet::NONE
+    own.and(routine::sources(values).or(keeps)) == RegSet::NONE && body.path.is_ever_done()
 }
 
 struct Inlining<'a> {
@@ -161,6 +189,8 @@ struct Inlining<'a> {
     written: RegSet,
     /// Where ways end that are not the last.
     end: Option<Label>,
+    /// Where ways lead to that say yes.
+    then: Option<Label>,
     /// Where rare ways lead to.
     cold: Option<Label>,
 }
@@ -173,6 +203,10 @@ impl Inlining<'_> {
 
     fn end(&mut self, form: &mut Form) -> Label {
         *self.end.get_or_insert_with(|| form.label())
+    }
+
+    fn then(&mut self, form: &mut Form) -> Label {
+        *self.then.get_or_insert_with(|| form.label())
     }
 
     fn cold(&mut self, form: &mut Form) -> Label {
@@ -190,28 +224,36 @@ impl Inlining<'_> {
                 let to = self.end(form);
                 form.push(Op::GotoFar { to });
             }
+            End::Then => {
+                let to = self.then(form);
+                form.push(Op::GotoFar { to });
+            }
             End::Call => {
                 let to = self.cold(form);
                 form.push(Op::GotoFar { to });
             }
             End::If(branch) => {
-                let ways = (&branch.taken, &branch.other);
-                if let Some(to) = self.direct(form, ways.0) {
-                    let condition = branch.condition;
-                    form.push(Op::IfFlags { condition, to });
-                    return self.path(form, ways.1, last);
+                let (mut one, mut other) = (&branch.taken, &branch.other);
+                let mut condition = branch.condition;
+                // The end follows: better to branch elsewhere.
+                if last && one.steps.is_empty() && matches!(one.end, End::Done) {
+                    (one, other) = (other, one);
+                    condition ^= 1;
                 }
-                if let Some(to) = self.direct(form, ways.1) {
-                    let condition = branch.condition ^ 1;
+                if let Some(to) = self.direct(form, one) {
                     form.push(Op::IfFlags { condition, to });
-                    return self.path(form, ways.0, last);
+                    return self.path(form, other, last);
+                }
+                if let Some(to) = self.direct(form, other) {
+                    condition ^= 1;
+                    form.push(Op::IfFlags { condition, to });
+                    return self.path(form, one, last);
                 }
                 let to = form.label();
-                let condition = branch.condition;
                 form.push(Op::IfFlags { condition, to });
-                self.path(form, ways.1, false);
+                self.path(form, other, false);
                 form.place_with(to, self.temps);
-                self.path(form, ways.0, last);
+                self.path(form, one, last);
             }
         }
     }
@@ -221,6 +263,7 @@ impl Inlining<'_> {
         match path.end {
             _ if !path.steps.is_empty() => None,
             End::Done => Some(self.end(form)),
+            End::Then => Some(self.then(form)),
             End::Call => Some(self.cold(form)),
             End::If(_) => None,
         }

@@ -8,13 +8,17 @@
 //!          mov rsp, gs:[Calls::STACK]
 //!          call gs:[Calls::routine]         keeps all other registers
 //!          mov rsp, gs:[Calls::APP_SP]
+//!          cmp gs:[Calls::RESULT], 0        if the routine decides: jne to the call behind all
+//!          jne then                         the rest, with the app's values put back
 //!          add al, 127; sahf
 //!          mov rdi, gs:[slot] ...
 //! ```
 //! Arguments are computed in such an order that registers of the app that they are made of have
 //! not been overwritten by others, if there is one; else these are taken from where they are kept.
 
-use crate::form::{ARGUMENTS, Cell, Form, Gpr, Need, Op, Reg, RegSet, Temp, Width};
+use crate::form::{
+    ARGUMENTS, Cell, Form, Gpr, InsId, Label, Need, Op, Reg, RegSet, Temp, Temps, Width,
+};
 use alloc::vec::Vec;
 use ppin_abi::area::{APP_GS_BASE, Calls};
 use ppin_api::compiler::Value;
@@ -49,6 +53,78 @@ fn sources_of(value: Value) -> RegSet {
 
 /// The call of `routine` with `values`.
 pub(crate) fn lower(form: &mut Form, routine: u16, values: &[Value], place: Place) {
+    call(form, (routine, values), place, None);
+}
+
+/// The call of `routine` with `values`, and then, unless it returns 0, what `then` writes: out of
+/// the way, behind all the rest.
+pub(crate) fn lower_if(
+    form: &mut Form,
+    ins: InsId,
+    called: (u16, &[Value]),
+    place: Place,
+    then: Then<'_>,
+) {
+    let decided = condition(form, called, place);
+    let done = form.label();
+    form.place(done, &[]);
+    form.aside(ins, |form| {
+        decided.arrive(form);
+        then(form);
+        form.push(Op::GotoBack { to: done });
+    });
+}
+
+/// What is done if a routine says yes, with all of the app's values in place.
+pub(crate) type Then<'a> = &'a dyn Fn(&mut Form);
+
+/// The way behind a call that said yes.
+pub(super) struct Decided {
+    /// Where it begins.
+    to: Label,
+    /// What is alive there, and what of that keeps flags.
+    temps: Temps,
+    flags: Option<Temp>,
+}
+
+impl Decided {
+    pub(super) const fn new(to: Label, temps: Temps, flags: Option<Temp>) -> Self {
+        Self { to, temps, flags }
+    }
+
+    /// Begins it: puts the app's values back.
+    pub(super) fn arrive(&self, form: &mut Form) {
+        form.place_with(self.to, self.temps);
+        if self.flags.is_some() {
+            form.push(Op::FlagsKept);
+        }
+        give(form, self.temps, self.flags);
+    }
+}
+
+/// The call of a routine that decides: goes on if it says no.
+pub(super) fn condition(form: &mut Form, called: (u16, &[Value]), place: Place) -> Decided {
+    let to = form.label();
+    let (temps, flags) = call(form, called, place, Some(to));
+    Decided { to, temps, flags }
+}
+
+/// Ends the lives of `temps`, of which `flags` keeps the flags.
+pub(super) fn give(form: &mut Form, temps: Temps, flags: Option<Temp>) {
+    if let Some(from) = flags {
+        form.push(Op::RestoreFlags { from, dead: false });
+    }
+    form.give_all(temps);
+}
+
+/// A call, behind which a result that is not 0 leads to `then`; what it has taken, and where the
+/// flags were kept.
+fn call(
+    form: &mut Form,
+    (routine, values): (u16, &[Value]),
+    place: Place,
+    then: Option<Label>,
+) -> (Temps, Option<Temp>) {
     let count = values.len();
     let mut needs: Vec<Need> = ARGUMENTS[..count]
         .iter()
@@ -69,16 +145,17 @@ pub(crate) fn lower(form: &mut Form, routine: u16, values: &[Value], place: Plac
     }
     let scratch = scratch.then(|| temp(needs.len() - 1));
     compute(form, values, temps.first, scratch, overwritten(place.flags));
-    let args = crate::form::Temps {
+    let args = Temps {
         len: count as u16,
         ..temps
     };
     form.push(Op::CallRoutine { routine, args });
-    if place.flags {
-        let from = temp(count);
-        form.push(Op::RestoreFlags { from, dead: false });
+    if let Some(to) = then {
+        form.push(Op::IfResult { to });
     }
-    form.give_all(temps);
+    let flags = place.flags.then(|| temp(count));
+    give(form, temps, flags);
+    (temps, flags)
 }
 
 /// Whether a second register may be needed.

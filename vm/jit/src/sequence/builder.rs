@@ -134,6 +134,7 @@ impl Builder<'_> {
             ins: &self.ins[piece],
             bytes: self.request.bytes,
         };
+        self.form.append_tail_here();
         self.emitter.emit(&mut self.form, &source, &mut self.lost);
         self.form.clear();
     }

@@ -3,7 +3,8 @@
 use super::routines::Sums;
 use ppin_api::compiler::CodeBytes;
 use ppin_api::{
-    About, Arg, Function, IPoint, Parameters, Reg, Routine, RoutineId, State, StateId, Tool, Trace,
+    About, Arg, Function, IPoint, Outcome, Parameters, Reg, Routine, RoutineId, State, StateId,
+    Tool, Trace,
 };
 use std::any::Any;
 
@@ -17,7 +18,12 @@ impl Function for At {
     fn parameters(&self) -> Parameters {
         self.1.parameters()
     }
-    fn call(&self, _states: &mut [&mut dyn Any], _scalars: &[u64]) {}
+    fn outcome(&self) -> Outcome {
+        self.1.outcome()
+    }
+    fn call(&self, _states: &mut [&mut dyn Any], _scalars: &[u64]) -> u64 {
+        unreachable!("machine code only")
+    }
 }
 
 extern "C" fn one(_: &mut Sums, _: u64) {}
@@ -45,6 +51,10 @@ const CODE: &[u8] = &[
     0x48, 0xff, 0x47, 0x08,             // inc qword [rdi + 8]
     0xc3,                               // ret
     0xe9, 0x00, 0x10, 0x00, 0x00,       // jmp to what cannot be read
+    // 0x1027: whether a countdown is over
+    0x48, 0xff, 0x0f,                   // dec qword [rdi]
+    0x0f, 0x94, 0xc0,                   // sete al
+    0xc3,                               // ret
 ];
 
 /// Calls one routine with a number before each instruction, another with a register behind it.
@@ -80,6 +90,50 @@ impl Tool for Bodies {
                 .unwrap();
             let args = [state, Arg::Reg(Reg::Rdx)];
             let _ = ins.insert_call(IPoint::After, RoutineId(1), &args);
+        }
+    }
+}
+
+extern "C" fn over(_: &mut Sums) -> bool {
+    true
+}
+
+const OVER: &dyn Function = &(over as extern "C" fn(&mut Sums) -> bool);
+
+/// Counts down before each instruction; at the end calls a routine, behind each one the host.
+pub struct Decided;
+
+impl Tool for Decided {
+    fn about(&self) -> &'static About {
+        &About {
+            name: "decided",
+            summary: "a countdown",
+            knobs: &[],
+        }
+    }
+    fn states(&self) -> &'static [State] {
+        Bodies.states()
+    }
+    fn routines(&self) -> &'static [Routine] {
+        const ROUTINES: &[Routine] = &[
+            Routine::of("over", &At(BASE + 0x27, OVER)),
+            Routine::of("index", &At(BASE, ONE)),
+            Routine::with_host("host", |_| {}),
+        ];
+        ROUTINES
+    }
+    fn code(&self) -> Option<&dyn CodeBytes> {
+        Some(&Given)
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        let state = Arg::State(StateId(0));
+        for ins in trace.ins() {
+            let over = ins.insert_if(IPoint::Before, RoutineId(0), &[state]);
+            let args = [state, Arg::Reg(Reg::Rax)];
+            over.unwrap().then(RoutineId(1), &args).unwrap();
+            if let Ok(over) = ins.insert_if(IPoint::After, RoutineId(0), &[state]) {
+                over.then(RoutineId(2), &[Arg::NextAddr]).unwrap();
+            }
         }
     }
 }

@@ -318,7 +318,10 @@ impl Machine {
             let function = routine.plain().expect("all are");
             let address = function.address() as u64;
             let arguments = function.parameters().as_slice().len();
-            let thunk = ppin_lift::thunk(survey.effects(address), arguments, address);
+            let thunk = {
+                let result = (function.outcome(), Calls::RESULT);
+                ppin_lift::thunk(survey.effects(address), arguments, result, address)
+            };
             let mut entry = address;
             if let Some(thunk) = thunk {
                 assert!(used + thunk.len() <= THUNKS);

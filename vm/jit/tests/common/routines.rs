@@ -97,6 +97,37 @@ extern "C" fn lookup(sums: &mut Sums, index: usize, other: u64, third: u64, four
     sums.sum ^= other.wrapping_add(third).wrapping_sub(fourth);
 }
 
+extern "C" fn due(sums: &mut Sums, every: u64) -> bool {
+    sums.count = sums.count.wrapping_add(1);
+    sums.count.is_multiple_of(2) == (every < 5)
+}
+
+extern "C" fn bits(sums: &mut Sums, value: u64) -> u64 {
+    sums.sum ^= value;
+    value & 0xff00_0000_0000
+}
+
+extern "C" fn low(one: u64, other: u64) -> u32 {
+    (one as u32 & 1).wrapping_mul(other as u32 & 3)
+}
+
+extern "C" fn missed(sums: &mut Sums, address: u64, write: bool) -> bool {
+    let line = address >> 6;
+    let missed = sums.tags[(line & 7) as usize] != line;
+    if missed {
+        sums.slow(address);
+    }
+    missed != write
+}
+
+extern "C" fn always(sums: &mut Sums) -> i64 {
+    sums.count = sums.count.wrapping_add(3);
+    -1
+}
+
+/// The first of [`ROUTINES`] that have a result; some of them have two parameters.
+pub const DECIDERS: usize = 9;
+
 /// Of [`ROUTINES`], by their number.
 pub const ROUTINES: &[Routine] = &[
     Routine::of("empty", &(empty as extern "C" fn())),
@@ -108,6 +139,11 @@ pub const ROUTINES: &[Routine] = &[
     Routine::of("access", &(access as extern "C" fn(&mut Sums, _, _))),
     Routine::of("most", &(most as extern "C" fn(&mut Sums, _, _))),
     Routine::of("lookup", &(lookup as extern "C" fn(&mut Sums, _, _, _, _))),
+    Routine::of("due", &(due as extern "C" fn(&mut Sums, _) -> _)),
+    Routine::of("bits", &(bits as extern "C" fn(&mut Sums, _) -> _)),
+    Routine::of("low", &(low as extern "C" fn(_, _) -> _)),
+    Routine::of("missed", &(missed as extern "C" fn(&mut Sums, _, _) -> _)),
+    Routine::of("always", &(always as extern "C" fn(&mut Sums) -> _)),
 ];
 
 /// Calls of the routines before instruction `n` of a trace, and behind it.
@@ -115,7 +151,7 @@ pub struct Routines;
 
 /// Arguments of the call before instruction `n`.
 pub fn inserted(n: usize) -> (RoutineId, Vec<Arg>) {
-    let routine = n % ROUTINES.len();
+    let routine = n % DECIDERS;
     let state = Arg::State(StateId(0));
     let reg = |k: usize| Arg::Reg(Reg::ALL[(n * 7 + k * 5) % 16]);
     let number = Arg::Const((n as u64).wrapping_mul(0x1_0000_0003));
@@ -137,6 +173,20 @@ pub fn inserted(n: usize) -> (RoutineId, Vec<Arg>) {
             if n.is_multiple_of(2) { reg(7) } else { number },
         ],
         _ => vec![state, reg(8), reg(9), number, reg(10)],
+    };
+    (RoutineId(routine as u16), args)
+}
+
+/// What decides before instruction `n`.
+pub fn deciding(n: usize) -> (RoutineId, Vec<Arg>) {
+    let routine = DECIDERS + n % (ROUTINES.len() - DECIDERS);
+    let state = Arg::State(StateId(0));
+    let reg = |k: usize| Arg::Reg(Reg::ALL[(n * 5 + k * 3) % 16]);
+    let args = match routine - DECIDERS {
+        0 | 1 => vec![state, reg(0)],
+        2 => vec![reg(1), reg(2)],
+        3 => vec![state, reg(3), Arg::Const(n as u64 % 2)],
+        _ => vec![state],
     };
     (RoutineId(routine as u16), args)
 }
@@ -171,6 +221,13 @@ impl Tool for Routines {
             }
             let (routine, args) = inserted(n + 2);
             let _ = ins.insert_call(IPoint::After, routine, &args);
+            for point in [IPoint::Before, IPoint::After] {
+                let (routine, args) = deciding(n);
+                if let Ok(decided) = ins.insert_if(point, routine, &args) {
+                    let (routine, args) = inserted(n + 4);
+                    decided.then(routine, &args).unwrap();
+                }
+            }
         }
     }
 }

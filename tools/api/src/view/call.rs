@@ -1,0 +1,114 @@
+//! Calls of analysis routines, with and without a condition.
+
+use super::fitting;
+use super::ins::Ins;
+use crate::function::Outcome;
+use crate::insert::{Arg, IPoint, Refused, RoutineId};
+use crate::insertions::{CallInsertion, Condition, Value};
+use crate::routine::Routine;
+
+impl<'t> Ins<'t> {
+    /// Calls an analysis routine; its result, if it has one, is dropped. Several calls at one place
+    /// run in the order of their insertion.
+    ///
+    /// # Errors
+    /// What cannot be granted; then nothing was inserted.
+    pub fn insert_call(
+        &self,
+        point: IPoint,
+        routine: RoutineId,
+        args: &[Arg],
+    ) -> Result<(), Refused> {
+        let called = self.called(point, routine, args)?;
+        self.insert(point, None, called)
+    }
+
+    /// Calls a plain routine with a result; if that is not 0, also the routine which is named by
+    /// [`If::then`]. This is the way to look often and act seldom: a short routine that decides
+    /// becomes a part of translated code, and the other one stands out of its way.
+    ///
+    /// ```text
+    /// ins.insert_if(IPoint::Before, DUE, &[Arg::State(COUNTDOWN)])?
+    ///     .then(SAMPLE, &[Arg::InsAddr])?;
+    /// ```
+    ///
+    /// # Errors
+    /// What cannot be granted; nothing is inserted before [`If::then`].
+    pub fn insert_if(
+        &self,
+        point: IPoint,
+        routine: RoutineId,
+        args: &[Arg],
+    ) -> Result<If<'t>, Refused> {
+        let condition = self.called(point, routine, args)?;
+        let plain = self.routine(routine)?.plain();
+        let decides = plain.is_some_and(|function| function.outcome() != Outcome::None);
+        decides
+            .then_some(If {
+                ins: *self,
+                point,
+                condition,
+            })
+            .ok_or(Refused::Result)
+    }
+
+    fn routine(&self, routine: RoutineId) -> Result<&'static Routine, Refused> {
+        let routines = self.sight.limits.routines;
+        routines.get(usize::from(routine.0)).ok_or(Refused::Routine)
+    }
+
+    /// A call that may be made at `point`.
+    fn called(
+        &self,
+        point: IPoint,
+        routine: RoutineId,
+        args: &[Arg],
+    ) -> Result<Condition, Refused> {
+        let after = self.is_after(point)?;
+        fitting::check(self.routine(routine)?, args, self.sight.limits.states)?;
+        let args = args.iter().map(|&arg| self.value(arg, after));
+        let args = args.collect::<Result<_, _>>()?;
+        Ok(Condition { routine, args })
+    }
+
+    fn insert(
+        &self,
+        point: IPoint,
+        condition: Option<Condition>,
+        called: Condition,
+    ) -> Result<(), Refused> {
+        let Condition { routine, args } = called;
+        let decided = condition.iter().flat_map(|condition| &condition.args);
+        let fixed = |value: &Value| value.is_fixed();
+        let anywhere = point == IPoint::Anywhere && decided.chain(&args).all(fixed);
+        self.sight.insert_call(CallInsertion {
+            ins: self.index as u32,
+            after: self.is_after(point)?,
+            anywhere,
+            condition,
+            routine,
+            args,
+        });
+        Ok(())
+    }
+}
+
+/// The condition of a call ([`Ins::insert_if`]).
+#[must_use = "nothing is inserted before `then`"]
+pub struct If<'t> {
+    ins: Ins<'t>,
+    point: IPoint,
+    condition: Condition,
+}
+
+impl If<'_> {
+    /// What is called if the condition holds, at the same place: its arguments are those of the same
+    /// moment. It may be any routine.
+    ///
+    /// # Errors
+    /// What cannot be granted; then nothing was inserted.
+    pub fn then(self, routine: RoutineId, args: &[Arg]) -> Result<(), Refused> {
+        let called = self.ins.called(self.point, routine, args)?;
+        self.ins.insert(self.point, Some(self.condition), called)
+    }
+}
