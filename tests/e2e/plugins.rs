@@ -11,7 +11,6 @@ use ppin_tests::{Cmd, Ended, Outcome, Ppin};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
 /// A program that does the same at every run.
