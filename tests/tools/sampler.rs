@@ -24,6 +24,8 @@ pub struct Counts {
     samples: u64,
     places: u64,
     odd: u64,
+    met: u64,
+    worked: u64,
 }
 
 impl Merge for Counts {
@@ -32,6 +34,8 @@ impl Merge for Counts {
         self.samples += other.samples;
         self.places += other.places;
         self.odd += other.odd;
+        self.met += other.met;
+        self.worked += other.worked;
     }
 }
 
@@ -58,6 +62,14 @@ extern "C" fn is_fresh(counts: &mut Counts) -> i32 {
     (counts.since == 0) as i32
 }
 
+extern "C" fn met(counts: &mut Counts) {
+    counts.met += 1;
+}
+
+extern "C" fn worked(counts: &mut Counts) {
+    counts.worked += 1;
+}
+
 const COUNTS: Arg = Arg::State(StateId(0));
 const IS_DUE: RoutineId = RoutineId(0);
 const SAMPLE: RoutineId = RoutineId(1);
@@ -65,6 +77,8 @@ const LOW_BITS: RoutineId = RoutineId(2);
 const ODD: RoutineId = RoutineId(3);
 const IS_FRESH: RoutineId = RoutineId(4);
 const BEHIND: RoutineId = RoutineId(5);
+const MET: RoutineId = RoutineId(6);
+const WORKED: RoutineId = RoutineId(7);
 
 #[derive(Debug, Default)]
 pub struct Sampler {
@@ -117,6 +131,8 @@ impl Tool for Sampler {
             Routine::of("odd", &(odd as extern "C" fn(&mut Counts, u64))),
             Routine::of("is_fresh", &(is_fresh as extern "C" fn(&mut Counts) -> i32)),
             BEHIND,
+            Routine::of("met", &(met as extern "C" fn(&mut Counts))),
+            Routine::of("worked", &(worked as extern "C" fn(&mut Counts))),
         ];
         ALL
     }
@@ -134,6 +150,11 @@ impl Tool for Sampler {
             // Counted before the instruction, told of before it as well.
             let fresh = ins.insert_if(IPoint::Before, IS_FRESH, &[COUNTS]).unwrap();
             fresh.then(BEHIND, &[Arg::ThreadId]).unwrap();
+            if ins.predicate() == Predicate::Told {
+                ins.insert_call(IPoint::Before, MET, &[COUNTS]).unwrap();
+                ins.insert_predicated_call(IPoint::Before, WORKED, &[COUNTS])
+                    .unwrap();
+            }
             if let Ok(low) = ins.insert_if(IPoint::After, LOW_BITS, &[Arg::Reg(Reg::Rbx)]) {
                 low.then(ODD, &[COUNTS, Arg::Reg(Reg::Rbx)]).unwrap();
             }
@@ -158,6 +179,8 @@ impl Tool for Sampler {
             o.field("samples", counts.samples)?;
             o.field("places", counts.places)?;
             o.field("odd", counts.odd)?;
+            o.field("met", counts.met)?;
+            o.field("worked", counts.worked)?;
             o.field("hosted", hosted)?;
             o.field("of_threads", threads)
         });

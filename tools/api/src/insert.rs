@@ -92,6 +92,8 @@ pub enum Refused {
     Target,
     /// The routine returns nothing that could decide.
     Result,
+    /// Whether the instruction does its work cannot be told there: behind it, or by a mask.
+    Predicate,
 }
 
 impl fmt::Display for Refused {
@@ -109,6 +111,7 @@ impl fmt::Display for Refused {
             Self::State => "there is no such state, or it is passed twice",
             Self::Operand => "the memory operand's address cannot be had there",
             Self::Target => "the instruction has no direct target within reach",
+            Self::Predicate => "whether the instruction does its work cannot be told there",
             Self::Result => "the routine is no plain function with a result",
         })
     }

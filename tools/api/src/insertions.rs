@@ -30,6 +30,8 @@ pub struct CallInsertion {
     pub after: bool,
     /// Whether it may be made anywhere in the block of the instruction.
     pub anywhere: bool,
+    /// Whether it is made only if the instruction, before which it stands, does its work.
+    pub predicated: bool,
     /// A call that is made before it, and decides whether it is made.
     pub condition: Option<Condition>,
     /// What is called.

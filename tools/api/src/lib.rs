@@ -67,7 +67,7 @@ pub use ppin_abi::counters::GLOBAL_COUNTERS;
 pub use register::Reg;
 pub use report::{Format, Report};
 pub use routine::{AnyFunction, Call, Routine, RoutineFn};
-pub use source::Category;
+pub use source::{Category, Predicate};
 pub use state::{Merge, State, StateCopy, StateId, StateKind};
 pub use tool::Tool;
 pub use view::{Bbl, If, Ins, Trace};

@@ -48,6 +48,17 @@ impl Category {
     }
 }
 
+/// Whether an instruction does its work whenever it is executed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Predicate {
+    /// It does.
+    None,
+    /// Only if flags or a count say so: conditional moves, string instructions that repeat.
+    Told,
+    /// Only where a mask says so, perhaps nowhere.
+    Masked,
+}
+
 /// The instructions of one trace, in order. A compiler hands it to [`crate::Trace::new`]. It is
 /// asked for what a tool asks for, and every `index` is below [`Source::count`].
 pub trait Source {
@@ -71,6 +82,9 @@ pub trait Source {
 
     /// Whether it is a string instruction that repeats.
     fn is_repeated(&self, index: usize) -> bool;
+
+    /// Whether it does its work whenever it is executed.
+    fn predicate(&self, index: usize) -> Predicate;
 
     /// Target of a direct branch or call.
     fn target(&self, index: usize) -> Option<AppPc>;

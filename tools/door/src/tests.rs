@@ -4,8 +4,8 @@ use crate::outside::Pieces;
 use crate::table::{Door, KnobRow, Services, Text, knob_rows};
 use crate::{Plugged, Several, joined};
 use ppin_api::{
-    About, Arg, Call, Counter, Format, Host, IPoint, ImageId, ImageInfo, Knob, Merge, Reg, Report,
-    Routine, RoutineId, State, StateId, ThreadId, Tool, Trace,
+    About, Arg, Call, Counter, Format, Host, IPoint, ImageId, ImageInfo, Knob, Merge, Predicate,
+    Reg, Report, Routine, RoutineId, State, StateId, ThreadId, Tool, Trace,
 };
 use ppin_testing::{Process, Sample};
 use std::sync::Mutex;
@@ -138,6 +138,10 @@ impl Tool for Probe {
             let text = [Arg::Const(0x600d), Arg::InsAddr];
             long.unwrap().then(RoutineId(1), &text).unwrap();
             let _ = ins.insert_call(IPoint::After, RoutineId(0), &[Arg::ThreadId]);
+            let told = ins.predicate() == Predicate::Told;
+            let args = [Arg::Const(told.into()), Arg::Const(0xd0), Arg::InsAddr];
+            let made = ins.insert_predicated_call(IPoint::Before, RoutineId(1), &args);
+            made.unwrap();
             let _ = ins.insert_call(IPoint::TakenBranch, RoutineId(1), &[Arg::BranchTarget]);
             for n in 0..ins.memory_operands().len() {
                 let args = [Arg::MemoryEa(n), Arg::MemorySize(n), Arg::Reg(Reg::Rbx)];
@@ -252,6 +256,8 @@ fn all_that_crosses_arrives() {
     assert!(direct.0.lines().count() > 30, "{}", direct.0);
     // What is decided about is called for some instructions only.
     assert_eq!(direct.0.matches("[24589, ").count(), LONG, "{}", direct.0);
+    // One of them repeats.
+    assert_eq!(direct.0.matches("[1, 208, ").count(), 1, "{}", direct.0);
     assert_eq!(outcome(&plugged()), direct);
 }
 

@@ -7,7 +7,7 @@ pub use core::fmt::{self, Write as _};
 pub use ppin_api::{
     About, Access, Address, AppPc, Arg, Bbl, Buffer, BufferId, Call, Category, Counter, Counters,
     FileError, FileId, Files, Format, Host, IPoint, ImageBase, ImageId, ImageInfo, ImageOff,
-    Images, Ins, Knob, MAX_AMOUNT, MemoryOperand, Merge, OPCODES, Opcode, Program, Record, Refused,
-    Reg, Report, Routine, RoutineFn, RoutineId, Segment, State, StateId, States, ThreadId,
-    ThreadInfo, Threads, Tool, Trace,
+    Images, Ins, Knob, MAX_AMOUNT, MemoryOperand, Merge, OPCODES, Opcode, Predicate, Program,
+    Record, Refused, Reg, Report, Routine, RoutineFn, RoutineId, Segment, State, StateId, States,
+    ThreadId, ThreadInfo, Threads, Tool, Trace,
 };

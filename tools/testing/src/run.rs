@@ -12,7 +12,8 @@ use ppin_relocator::{CountRow, Fragment};
 
 impl Process {
     /// Lets `tool` instrument the trace at the head of `sample`, and executes that
-    /// once: conditional branches are not taken, no instruction faults. Counts come
+    /// once: conditional branches are not taken, no instruction faults, and those that have a
+    /// predicate do their work. Counts come
     /// before calls and records. Each record is handed to the tool at once.
     ///
     /// # Panics

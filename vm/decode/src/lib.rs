@@ -4,6 +4,7 @@
 //! ```text
 //! ins        one instruction, and the reader of many
 //! kind       which rule of the compiler an instruction needs
+//! predicate  whether an instruction does its work
 //! effects    flags and memory: what an instruction reads, writes, waits for
 //! register   general registers, and sets of them
 //! x87        the fields of the x87 state that name an address
@@ -23,10 +24,12 @@ pub mod effects;
 mod ins;
 mod kind;
 pub mod origin;
+mod predicate;
 mod register;
 pub mod stores;
 pub mod x87;
 
 pub use ins::{Ins, InsReader, MAX_INS_LEN, NoIns};
 pub use kind::Kind;
+pub use predicate::Predicate;
 pub use register::{ARGUMENTS, Gpr, RegSet};

@@ -21,6 +21,7 @@ type Called = (u16, Vec<Arg>);
 
 /// Calls a routine before the only instruction; with a condition, if there is one.
 struct One {
+    predicated: bool,
     condition: Option<Called>,
     call: Called,
 }
@@ -48,6 +49,9 @@ impl Tool for One {
         let routine = RoutineId(*routine);
         for ins in trace.ins() {
             match &self.condition {
+                None if self.predicated => {
+                    ins.insert_predicated_call(IPoint::Before, routine, args)
+                }
                 None => ins.insert_call(IPoint::Before, routine, args),
                 Some((decider, with)) => ins
                     .insert_if(IPoint::Before, RoutineId(*decider), with)
@@ -98,11 +102,19 @@ fn in_rust(machine: &Machine, n: usize, args: &[Arg], state: &State, sums: &mut 
     ROUTINES[n].plain().unwrap().call(&mut states, &numbers)
 }
 
-/// Runs one instruction natively and under `tool`, called and in line; all that the app can see is
+/// mov rax, [rsp]; and one that looks at the flags: adc rax, rbx
+const PLAIN: &[&[u8]] = &[&[0x48, 0x8b, 0x04, 0x24], &[0x48, 0x11, 0xd8]];
+
+/// Runs each of `codes` natively and under `tool`, called and in line; all that the app can see is
 /// the same, and the state is as `expected`.
-fn check(machine: &mut Machine, tool: &One, state: &State, expected: Sums) -> TestCaseResult {
-    // mov rax, [rsp]; and one that looks at the flags: adc rax, rbx
-    for code in [&[0x48, 0x8b, 0x04, 0x24][..], &[0x48, 0x11, 0xd8]] {
+fn check(
+    machine: &mut Machine,
+    codes: &[&[u8]],
+    tool: &One,
+    state: &State,
+    expected: Sums,
+) -> TestCaseResult {
+    for code in codes {
         let native = machine.native(code, state);
         for optimize in [Optimize::ALL, Optimize::ALL.without(Optimize::INLINE)] {
             machine.optimize = optimize;
@@ -138,10 +150,11 @@ fn routines_do_what_they_do_when_rust_calls_them() {
         let mut expected = Sums::default();
         in_rust(machine, n, &args, &state, &mut expected);
         let tool = One {
+            predicated: false,
             condition: None,
             call: (n as u16, args),
         };
-        check(machine, &tool, &state, expected)
+        check(machine, PLAIN, &tool, &state, expected)
     });
     result.unwrap();
 }
@@ -165,13 +178,75 @@ fn what_is_decided_about_is_called_if_the_result_is_not_0() {
         counts[usize::from(yes)] += 1;
         decided.set(counts);
         let tool = One {
+            predicated: false,
             condition: Some((decider as u16, with)),
             call: (n as u16, args),
         };
-        check(machine, &tool, &state, expected)
+        check(machine, PLAIN, &tool, &state, expected)
     });
     result.unwrap();
     let counts = decided.get();
+    assert!(counts.iter().all(|count| *count > 400), "{counts:?}");
+}
+
+/// Whether a condition holds, by its number in opcodes.
+fn holds(condition: u8, flags: u64) -> bool {
+    let is = |bit: u32| flags >> bit & 1 == 1;
+    let less = is(7) != is(11);
+    let positive = match condition >> 1 {
+        0 => is(11),
+        1 => is(0),
+        2 => is(6),
+        3 => is(0) || is(6),
+        4 => is(7),
+        5 => is(2),
+        6 => less,
+        _ => less || is(6),
+    };
+    positive != (condition & 1 == 1)
+}
+
+#[test]
+fn predicated_calls_are_made_if_the_instruction_does_its_work() {
+    // (In low memory, where addresses of 32 bits lead somewhere.)
+    let machine = std::cell::RefCell::new(Machine::new(true));
+    let called = (0..DECIDERS).prop_flat_map(|n| (Just(n), args(n)));
+    let input = (called, 0..18_u8, 0..3_u64, any::<bool>());
+    let made = std::cell::Cell::new([0; 2]);
+    let result = runner(4_000).run(&(input, registers()), |(input, (mut values, flags))| {
+        let machine = &mut *machine.borrow_mut();
+        let ((n, args), kind, count, far) = input;
+        let narrow = kind == 17;
+        values[7] = machine.app() + common::machine::DATA;
+        values[1] = count;
+        if far {
+            // With no repetition nothing faults; ecx is looked at only where it counts.
+            values[7] = 0x10;
+            values[1] |= if narrow { 7 << 32 } else { 0 };
+        }
+        let state = machine.state(values, flags & !0x400);
+        let cmov = [0x48, 0x0f, 0x40 | kind & 15, 0xc3];
+        let (code, yes): (&[u8], bool) = match kind {
+            16 => (&[0xf3, 0x48, 0xab], count != 0),
+            17 => (&[0x67, 0xf3, 0xaa], count != 0),
+            condition => (&cmov, holds(condition, state.flags)),
+        };
+        let mut expected = Sums::default();
+        if yes {
+            in_rust(machine, n, &args, &state, &mut expected);
+        }
+        let mut counts = made.get();
+        counts[usize::from(yes)] += 1;
+        made.set(counts);
+        let tool = One {
+            predicated: true,
+            condition: None,
+            call: (n as u16, args),
+        };
+        check(machine, &[code], &tool, &state, expected)
+    });
+    result.unwrap();
+    let counts = made.get();
     assert!(counts.iter().all(|count| *count > 400), "{counts:?}");
 }
 

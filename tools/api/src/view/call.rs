@@ -6,6 +6,7 @@ use crate::function::Outcome;
 use crate::insert::{Arg, IPoint, Refused, RoutineId};
 use crate::insertions::{CallInsertion, Condition, Value};
 use crate::routine::Routine;
+use crate::source::Predicate;
 
 impl<'t> Ins<'t> {
     /// Calls an analysis routine; its result, if it has one, is dropped. Several calls at one place
@@ -21,6 +22,34 @@ impl<'t> Ins<'t> {
     ) -> Result<(), Refused> {
         let called = self.called(point, routine, args)?;
         self.insert(point, None, called)
+    }
+
+    /// The same, but only if the instruction does its work: not before a conditional move whose
+    /// condition does not hold, nor before a string instruction that is to be repeated no times.
+    /// For other instructions it is [`Self::insert_call`].
+    ///
+    /// # Errors
+    /// What cannot be granted; then nothing was inserted. [`Refused::Predicate`]: it cannot be told
+    /// there whether the instruction does its work. That is so behind it, and if a mask decides.
+    pub fn insert_predicated_call(
+        &self,
+        point: IPoint,
+        routine: RoutineId,
+        args: &[Arg],
+    ) -> Result<(), Refused> {
+        let called = self.called(point, routine, args)?;
+        match self.predicate() {
+            Predicate::None => self.insert(point, None, called),
+            Predicate::Told if !self.is_after(point)? => {
+                let call = self.call(false, None, called);
+                self.sight.insert_call(CallInsertion {
+                    predicated: true,
+                    ..call
+                });
+                Ok(())
+            }
+            Predicate::Told | Predicate::Masked => Err(Refused::Predicate),
+        }
     }
 
     /// Calls a plain routine with a result; if that is not 0, also the routine which is named by
@@ -77,19 +106,24 @@ impl<'t> Ins<'t> {
         condition: Option<Condition>,
         called: Condition,
     ) -> Result<(), Refused> {
-        let Condition { routine, args } = called;
         let decided = condition.iter().flat_map(|condition| &condition.args);
         let fixed = |value: &Value| value.is_fixed();
-        let anywhere = point == IPoint::Anywhere && decided.chain(&args).all(fixed);
-        self.sight.insert_call(CallInsertion {
-            ins: self.index as u32,
-            after: self.is_after(point)?,
-            anywhere,
-            condition,
-            routine,
-            args,
-        });
+        let anywhere = point == IPoint::Anywhere && decided.chain(&called.args).all(fixed);
+        let call = self.call(self.is_after(point)?, condition, called);
+        self.sight.insert_call(CallInsertion { anywhere, ..call });
         Ok(())
+    }
+
+    fn call(&self, after: bool, condition: Option<Condition>, called: Condition) -> CallInsertion {
+        CallInsertion {
+            ins: self.index as u32,
+            after,
+            anywhere: false,
+            predicated: false,
+            condition,
+            routine: called.routine,
+            args: called.args,
+        }
     }
 }
 

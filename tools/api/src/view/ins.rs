@@ -6,7 +6,7 @@ use crate::insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused};
 use crate::insertions::{AppendInsertion, CountInsertion, Value};
 use crate::opcode::Opcode;
 use crate::operand::MemoryOperand;
-use crate::source::Category;
+use crate::source::{Category, Predicate};
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::record::MAX_ARGS;
@@ -91,6 +91,12 @@ impl<'t> Ins<'t> {
     #[must_use]
     pub fn is_repeated(&self) -> bool {
         self.sight.source.is_repeated(self.index)
+    }
+
+    /// Whether it does its work whenever it is executed (see [`Self::insert_predicated_call`]).
+    #[must_use]
+    pub fn predicate(&self) -> Predicate {
+        self.sight.source.predicate(self.index)
     }
 
     /// Target of a direct branch or call.

@@ -7,7 +7,7 @@ use crate::opcode::Opcode;
 use crate::operand::{Access, Address, MemoryOperand};
 use crate::register::Reg;
 use crate::routine::Routine;
-use crate::source::Category;
+use crate::source::{Category, Predicate};
 use crate::state::{Merge, State, StateId};
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use proptest::prelude::*;
@@ -76,6 +76,15 @@ impl Source for Made {
 
     fn is_repeated(&self, _index: usize) -> bool {
         false
+    }
+
+    /// Of instructions that end no block, the third is masked, the second has another predicate.
+    fn predicate(&self, index: usize) -> Predicate {
+        match index {
+            1 if self.0[1] == PLAIN => Predicate::Told,
+            2 if self.0[2] == PLAIN => Predicate::Masked,
+            _ => Predicate::None,
+        }
     }
 
     fn target(&self, index: usize) -> Option<AppPc> {
@@ -165,6 +174,7 @@ fn arguments_become_values_that_name_no_address_of_the_run() {
         ins: 1,
         after: false,
         anywhere: false,
+        predicated: false,
         condition: None,
         routine: RoutineId(1),
         args: vec![
@@ -249,6 +259,34 @@ fn a_condition_goes_with_its_call() {
     assert_eq!((calls[0].routine, calls[0].anywhere), (RoutineId(0), false));
     assert_eq!(calls[0].args, [Value::App(ImageOff(0x1000))]);
     assert!(calls.len() == 2 && calls[1].anywhere);
+}
+
+#[test]
+fn a_predicate_is_looked_at_before_the_instruction() {
+    let source = made(&[PLAIN, PLAIN, PLAIN]);
+    let trace = Trace::new(&source, IMAGE, false, LIMITS);
+    let call = |point| -> Vec<Result<(), Refused>> {
+        let one = |ins: super::Ins<'_>| ins.insert_predicated_call(point, RoutineId(0), &[]);
+        trace.ins().map(one).collect()
+    };
+    let no = Err(Refused::Predicate);
+    assert_eq!(call(IPoint::Before), [Ok(()), Ok(()), no]);
+    assert_eq!(call(IPoint::After), [Ok(()), no, no]);
+    assert_eq!(call(IPoint::Anywhere), [Ok(()), Ok(()), no]);
+    assert_eq!(call(IPoint::TakenBranch), [Err(Refused::Point); 3]);
+    let calls = trace.into_insertions().calls;
+    let made: Vec<_> = calls
+        .iter()
+        .map(|c| (c.ins, c.predicated, c.anywhere))
+        .collect();
+    let expected = [
+        (0, false, false),
+        (1, true, false),
+        (0, false, false),
+        (0, false, true),
+        (1, true, false),
+    ];
+    assert_eq!(made, expected);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::address::address;
 use crate::table::{Code, Each, InsRow, OperandRow};
 use alloc::vec::Vec;
 use ppin_api::compiler::Source;
-use ppin_api::{Access, AppPc, Category, ImageBase, MemoryOperand, Opcode};
+use ppin_api::{Access, AppPc, Category, ImageBase, MemoryOperand, Opcode, Predicate};
 
 /// A trace on the other side; its instructions were fetched, their operands are on demand.
 pub struct Remote<'a> {
@@ -58,6 +58,14 @@ impl Source for Remote<'_> {
 
     fn is_repeated(&self, index: usize) -> bool {
         self.is(index, InsRow::REPEATED)
+    }
+
+    fn predicate(&self, index: usize) -> Predicate {
+        match () {
+            () if self.is(index, InsRow::MASKED) => Predicate::Masked,
+            () if self.is(index, InsRow::TOLD) => Predicate::Told,
+            () => Predicate::None,
+        }
     }
 
     fn target(&self, index: usize) -> Option<AppPc> {

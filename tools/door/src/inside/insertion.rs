@@ -57,6 +57,7 @@ fn give_call(call: &CallInsertion, to: &Inserter) {
         routine: call.routine.0,
         after: call.after,
         anywhere: call.anywhere,
+        predicated: call.predicated,
         decided: condition.is_some(),
         decider: condition.map_or(0, |condition| condition.routine.0),
         args: Slice::new(&args),

@@ -4,7 +4,7 @@
 use crate::address::address_row;
 use crate::table::{self, Each, InsRow, OperandRow, This};
 use ppin_api::compiler::{Code, Source};
-use ppin_api::{Access, MemoryOperand};
+use ppin_api::{Access, MemoryOperand, Predicate};
 
 /// A trace as it crosses.
 pub fn code<'a>(code: &'a Code<'a>) -> table::Code {
@@ -39,7 +39,12 @@ fn row(source: &dyn Source, index: usize) -> InsRow {
         category: source.category(index) as u32,
         flags: flag(target.is_some(), InsRow::TARGET)
             | flag(source.falls_through(index), InsRow::FALLS_THROUGH)
-            | flag(source.is_repeated(index), InsRow::REPEATED),
+            | flag(source.is_repeated(index), InsRow::REPEATED)
+            | match source.predicate(index) {
+                Predicate::None => 0,
+                Predicate::Told => InsRow::TOLD,
+                Predicate::Masked => InsRow::MASKED,
+            },
     }
 }
 

@@ -71,6 +71,7 @@ impl Taken {
             ins: self.ins(row.ins).filter(|_| fits)?,
             after: row.after,
             anywhere: row.anywhere,
+            predicated: row.predicated,
             condition,
             routine: RoutineId(row.routine),
             args: self.arguments(row.args.get())?,

@@ -45,6 +45,10 @@ impl InsRow {
     pub const FALLS_THROUGH: u32 = 2;
     /// A string instruction that repeats.
     pub const REPEATED: u32 = 4;
+    /// It does its work only if flags or a count say so.
+    pub const TOLD: u32 = 8;
+    /// It does its work only where a mask says so.
+    pub const MASKED: u32 = 16;
 }
 
 /// A memory operand.

@@ -44,6 +44,8 @@ pub struct CallRow<'a> {
     pub after: bool,
     /// Whether it may be made anywhere in the block.
     pub anywhere: bool,
+    /// Whether it is made only if the instruction does its work.
+    pub predicated: bool,
     /// Whether a routine decides about it.
     pub decided: bool,
     /// Number of that routine.

@@ -159,6 +159,13 @@ impl Checker<'_> {
         match *op {
             Op::AddCell { .. } => state.lost_flags = effects::ARITHMETIC,
             Op::Lifted { uses, .. } if uses.flags => state.lost_flags = effects::ARITHMETIC,
+            Op::Unless { ins, to } => {
+                let raw = &self.ins[usize::from(ins.0)].raw;
+                let read = effects::flags_read(raw) & state.lost_flags;
+                ensure(read == 0, "a predicate is read that is lost")?;
+                state.whole()?;
+                self.arriving.push((to, self.state.clone()));
+            }
             Op::IfFlags { to, .. } => self.arriving.push((to, self.state.clone())),
             Op::CallRoutine { args, .. } => {
                 for (temp, register) in args.iter().zip(ARGUMENTS) {

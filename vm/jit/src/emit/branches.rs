@@ -1,8 +1,9 @@
 //! Control flow inside inserted code.
 
 use super::writer::{Branch, Reach, Writer};
-use crate::form::{Label, Living};
+use crate::form::{InsId, Label, Living};
 use ppin_abi::spills::SpillSet;
+use ppin_decode::Predicate;
 use ppin_relocator::RelocKind;
 
 impl Writer<'_> {
@@ -15,6 +16,19 @@ impl Writer<'_> {
         self.emitter.hot.bytes(&[0x0f, 0x80 | condition]);
         self.emitter.hot.push_i32(0);
         self.branch(to, Reach::Near);
+    }
+
+    /// `jcc to`, or `jrcxz to`
+    pub(super) fn unless(&mut self, ins: InsId, to: Label) {
+        match self.source.ins(ins).predicate() {
+            Some(Predicate::Flags(condition)) => self.if_flags(condition ^ 1, to),
+            Some(Predicate::Count { narrow }) => {
+                self.emitter.hot.bytes(&[0x67][..usize::from(narrow)]);
+                self.short(0xe3, to);
+            }
+            // Tools are refused what looks at a mask.
+            Some(Predicate::Mask) | None => debug_assert!(false, "no predicate to look at"),
+        }
     }
 
     pub(super) fn goto(&mut self, to: Label) {

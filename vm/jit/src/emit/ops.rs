@@ -67,6 +67,7 @@ impl Writer<'_> {
             Op::LoadApp { to, off } => self.load_app(to, off),
             Op::Lifted { ins, uses } => self.lifted(ins, uses),
             Op::IfFlags { condition, to } => self.if_flags(condition, to),
+            Op::Unless { ins, to } => self.unless(ins, to),
             Op::FlagsKept => self.flags_kept(),
             Op::IfResult { to } => self.if_result(to),
             Op::CallRoutine { routine, .. } => self.call_routine(routine),

@@ -189,6 +189,9 @@ pub(crate) enum Op {
     Lifted { ins: u16, uses: LiftedUses },
     /// Goes to `to` if a condition holds (the low half of its opcode). Where flags are not alive.
     IfFlags { condition: u8, to: Label },
+    /// Goes to `to` unless the predicate of the instruction `ins` holds, which is one of flags or
+    /// of a count. Near if it is a count.
+    Unless { ins: InsId, to: Label },
     /// The flags are still kept in a temporary, behind a label.
     FlagsKept,
     /// The additions `first .. first + len` of the form have been made.

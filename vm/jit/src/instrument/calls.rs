@@ -5,14 +5,14 @@ mod fate;
 use super::call_arg;
 use crate::analyse::registers::overwritten;
 use crate::form::{Form, InsId, RegSet};
-use crate::lower::{bridge, inlined, routine, routine::Place};
+use crate::lower::{bridge, inlined, predicate, routine, routine::Place};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use ppin_abi::area::MAX_ROUTINES;
 use ppin_abi::optimize::Optimize;
 use ppin_api::compiler::{CallInsertion, Condition, Value};
 use ppin_api::{Function, RoutineId, Tool};
-use ppin_decode::{Ins, effects};
+use ppin_decode::{Ins, Predicate, effects};
 use ppin_lift::body::{End, Why};
 use ppin_lift::{Body, Known, Wanted, lift};
 
@@ -33,6 +33,8 @@ struct Call {
     plain: bool,
     /// The same of the routine that decides, if there is one.
     decider: bool,
+    /// What decides whether its instruction does its work.
+    predicate: Option<Predicate>,
     /// Whether flags are alive there.
     flags: bool,
     /// Registers that the app does not need there.
@@ -78,7 +80,7 @@ impl Call {
     /// their labels.
     fn looked_at(&self, form: &Form) -> RegSet {
         let branches = |body: &Body| matches!(body.path.end, End::If(_));
-        let decides = self.inserted.condition.is_some();
+        let decides = self.inserted.condition.is_some() || self.inserted.predicated;
         if decides || !self.begins_directly(form) || self.body(form).is_some_and(branches) {
             return RegSet::ANY;
         }
@@ -87,6 +89,15 @@ impl Call {
 
     /// Makes it, for `ins`.
     fn insert(&self, form: &mut Form, ins: InsId, looked_at: RegSet) {
+        if !self.inserted.predicated {
+            return self.insert_always(form, ins, looked_at);
+        }
+        predicate::skip_unless(form, ins, self.predicate, |form| {
+            self.insert_always(form, ins, looked_at);
+        });
+    }
+
+    fn insert_always(&self, form: &mut Form, ins: InsId, looked_at: RegSet) {
         let place = Place {
             flags: self.flags,
             free: self.free.minus(looked_at),
@@ -211,6 +222,7 @@ impl Calls {
                 body,
                 plain: routine.is_some(),
                 decider: decider.is_some(),
+                predicate: ins[inserted.ins as usize].predicate(),
                 flags: live.get(at).is_none_or(|live| *live != 0),
                 free,
                 inserted,

@@ -6,7 +6,7 @@ use core::cell::RefCell;
 use iced_x86::{InstructionInfoFactory, Mnemonic};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_api::compiler::Source;
-use ppin_api::{Category, MemoryOperand, OPCODES, Opcode};
+use ppin_api::{Category, MemoryOperand, OPCODES, Opcode, Predicate};
 use ppin_decode::{Ins, Kind};
 
 /// The instructions of a trace.
@@ -55,6 +55,14 @@ impl Source for Decoded<'_> {
     fn is_repeated(&self, index: usize) -> bool {
         let raw = &self.ins[index].raw;
         raw.is_string_instruction() && (raw.has_rep_prefix() || raw.has_repne_prefix())
+    }
+
+    fn predicate(&self, index: usize) -> Predicate {
+        match self.ins[index].predicate() {
+            None => Predicate::None,
+            Some(ppin_decode::Predicate::Mask) => Predicate::Masked,
+            Some(_) => Predicate::Told,
+        }
     }
 
     fn target(&self, index: usize) -> Option<AppPc> {

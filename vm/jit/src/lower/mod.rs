@@ -18,6 +18,7 @@ mod jump;
 mod near;
 mod paired;
 mod pop_flags;
+pub(crate) mod predicate;
 mod ret;
 mod rip_relative;
 pub(crate) mod routine;

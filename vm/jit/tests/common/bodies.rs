@@ -138,6 +138,35 @@ impl Tool for Decided {
     }
 }
 
+/// Calls a routine, and the host, before each instruction that does its work.
+pub struct Predicated;
+
+impl Tool for Predicated {
+    fn about(&self) -> &'static About {
+        &About {
+            name: "predicated",
+            summary: "what is done",
+            knobs: &[],
+        }
+    }
+    fn states(&self) -> &'static [State] {
+        Bodies.states()
+    }
+    fn routines(&self) -> &'static [Routine] {
+        Decided.routines()
+    }
+    fn code(&self) -> Option<&dyn CodeBytes> {
+        Some(&Given)
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        let args = [Arg::State(StateId(0)), Arg::Const(3)];
+        for ins in trace.ins() {
+            let _ = ins.insert_predicated_call(IPoint::Before, RoutineId(1), &args);
+            let _ = ins.insert_predicated_call(IPoint::Before, RoutineId(2), &[Arg::InsAddr]);
+        }
+    }
+}
+
 struct Given;
 
 impl CodeBytes for Given {

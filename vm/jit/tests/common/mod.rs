@@ -248,6 +248,7 @@ pub fn tool(name: &str) -> &'static dyn Tool {
         "calls" => &Calls,
         "both" => &Both,
         "bodies" => &bodies::Bodies,
+        "predicated" => &bodies::Predicated,
         "decided" => &bodies::Decided,
         "routines" => &routines::Routines,
         "records" => &Records,

@@ -221,6 +221,9 @@ impl Tool for Routines {
             }
             let (routine, args) = inserted(n + 2);
             let _ = ins.insert_call(IPoint::After, routine, &args);
+            let (routine, args) = inserted(n + 3);
+            // Refused before what has a mask.
+            let _ = ins.insert_predicated_call(IPoint::Before, routine, &args);
             for point in [IPoint::Before, IPoint::After] {
                 let (routine, args) = deciding(n);
                 if let Ok(decided) = ins.insert_if(point, routine, &args) {
