@@ -9,7 +9,7 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 /// 2: images are identified by build id and length; times of files mean nothing.
 /// 3: any register may lie in any spill slot: sets of them are a table of their own.
 /// 4: a slot may hold the complement of an app address.
-pub const FORMAT_VERSION: u32 = 4;
+pub const FORMAT_VERSION: u32 = 5;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;

@@ -11,8 +11,11 @@ pub type Counts = (u32, i32, Vec<u64>);
 pub struct Ended {
     /// Threads that have counted, in the order of their ends.
     threads: Vec<Counts>,
-    /// Image counters, by displacement from `gs`.
+    /// Image counters, by displacement from `gs`. Corrections may make one part of a sum negative,
+    /// so it wraps.
     images: HashMap<u64, u64>,
+    /// The same of the bundles of live threads, when they were last looked at.
+    settled: HashMap<u64, u64>,
 }
 
 impl Ended {
@@ -26,8 +29,14 @@ impl Ended {
     /// Adds `count` to the image counter at displacement `disp`.
     pub fn add_to_image(&mut self, disp: u64, count: u64) {
         if count != 0 {
-            *self.images.entry(disp).or_default() += count;
+            let sum = self.images.entry(disp).or_default();
+            *sum = sum.wrapping_add(count);
         }
+    }
+
+    /// What bundles of live threads stand for, by displacement of the image counter.
+    pub fn settle(&mut self, settled: HashMap<u64, u64>) {
+        self.settled = settled;
     }
 
     /// Threads that have counted, in the order of their ends.
@@ -43,10 +52,11 @@ impl Ended {
         found?.2.get(index as usize).copied()
     }
 
-    /// The image counter at displacement `disp`.
+    /// The image counter at displacement `disp`, with what was settled.
     #[must_use]
     pub fn of_image(&self, disp: u64) -> u64 {
-        self.images.get(&disp).copied().unwrap_or(0)
+        let parts = [&self.images, &self.settled].map(|all| all.get(&disp).copied().unwrap_or(0));
+        parts[0].wrapping_add(parts[1])
     }
 }
 
