@@ -272,6 +272,16 @@ mod tests {
     }
 
     #[test]
+    fn counts_are_not_bundled_when_there_are_no_cells_left() {
+        let mut vm = World::read_only().vm;
+        vm.code_mut().provide_cells(0x1000, 1 << 20);
+        assert_eq!(mechanisms(&vm), vm.config().optimize);
+        vm.code_mut().provide_cells(0x1000, 9);
+        let without = vm.config().optimize.without(Optimize::BUNDLES);
+        assert_eq!(mechanisms(&vm), without);
+    }
+
+    #[test]
     fn a_trace_does_not_leave_executable_memory() {
         let mut world = World::read_only();
         let (start, end) = (world.start + PAGE, world.start + PAGES * PAGE);
