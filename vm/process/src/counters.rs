@@ -11,7 +11,6 @@ use crate::ended::Ended;
 use crate::thread::Thread;
 use crate::vm::Vm;
 use alloc::vec::Vec;
-use hashbrown::HashMap;
 use ppin_abi::counters::{BUNDLES, CELLS, Cells};
 use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
@@ -47,15 +46,19 @@ pub(crate) fn provide(code: &mut CodeCache, tool: &dyn Tool, optimize: Optimize)
 
 /// Works out what the bundles of all live threads stand for by now.
 pub fn settle(vm: &mut Vm) {
-    let mut settled = HashMap::new();
+    let first = block(vm, ImageId(0));
+    let mut settled: Vec<u64> = Vec::new();
     for thread in vm.threads().all() {
         let held = |disp| thread.counter(disp);
         vm.code().fold(held, |disp, count| {
-            let sum: &mut u64 = settled.entry(disp).or_default();
-            *sum = sum.wrapping_add(count);
+            let n = (disp - first) as usize / 8;
+            if settled.len() <= n {
+                settled.resize(n + 1, 0);
+            }
+            settled[n] = settled[n].wrapping_add(count);
         });
     }
-    vm.ended_mut().settle(settled);
+    vm.ended_mut().settle(first, settled);
 }
 
 /// The cells of the global counters in each thread.

@@ -14,8 +14,9 @@ pub struct Ended {
     /// Image counters, by displacement from `gs`. Corrections may make one part of a sum negative,
     /// so it wraps.
     images: HashMap<u64, u64>,
-    /// The same of the bundles of live threads, when they were last looked at.
-    settled: HashMap<u64, u64>,
+    /// The same of the bundles of live threads, when they were last looked at: one behind the
+    /// other, from this displacement on.
+    settled: (u64, Vec<u64>),
 }
 
 impl Ended {
@@ -34,9 +35,10 @@ impl Ended {
         }
     }
 
-    /// What bundles of live threads stand for, by displacement of the image counter.
-    pub fn settle(&mut self, settled: HashMap<u64, u64>) {
-        self.settled = settled;
+    /// What bundles of live threads stand for, for image counters that lie one behind the other
+    /// from displacement `first` on.
+    pub fn settle(&mut self, first: u64, settled: Vec<u64>) {
+        self.settled = (first, settled);
     }
 
     /// Threads that have counted, in the order of their ends.
@@ -55,8 +57,11 @@ impl Ended {
     /// The image counter at displacement `disp`, with what was settled.
     #[must_use]
     pub fn of_image(&self, disp: u64) -> u64 {
-        let parts = [&self.images, &self.settled].map(|all| all.get(&disp).copied().unwrap_or(0));
-        parts[0].wrapping_add(parts[1])
+        let (first, settled) = &self.settled;
+        let place = disp.checked_sub(*first).map(|bytes| bytes as usize / 8);
+        let settled = place.and_then(|n| settled.get(n)).copied().unwrap_or(0);
+        let ended = self.images.get(&disp).copied().unwrap_or(0);
+        ended.wrapping_add(settled)
     }
 }
 
