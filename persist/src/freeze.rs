@@ -203,10 +203,11 @@ impl Writer<'_> {
                     SlotInit::Cold(off) if (off as usize) < piece.fragment.cold.len() => {
                         SlotValue::Cold(cold + off)
                     }
-                    SlotInit::Cold(_) => {
+                    SlotInit::Cold(_) | SlotInit::Bundles(0) => {
                         return Err(FreezeError::Malformed { fragment: number });
                     }
                     SlotInit::ImageCounters => SlotValue::ImageCounters,
+                    SlotInit::Bundles(count) => SlotValue::Bundles(count),
                 };
                 self.out.extend_from_slice(&value.encode().to_le_bytes());
             }

@@ -61,6 +61,8 @@ pub enum Reject {
     Forbidden,
     /// The app's code is not the one that the group was made from.
     Stale,
+    /// All cells for bundled counts are in use.
+    Cells,
     /// The units to merge belong to different keys.
     Mixed,
 }
@@ -71,7 +73,7 @@ impl Reject {
     pub const fn is_damage(&self) -> bool {
         !matches!(
             self,
-            Self::Reach | Self::Forbidden | Self::Stale | Self::Mixed
+            Self::Reach | Self::Forbidden | Self::Stale | Self::Cells | Self::Mixed
         )
     }
 }
@@ -117,6 +119,7 @@ impl fmt::Display for Reject {
             Self::Reach => f.write_str("the unit lies too far from its image"),
             Self::Forbidden => f.write_str("the kernel does not let kept code be made executable"),
             Self::Stale => f.write_str("the program's code in memory is not what was translated"),
+            Self::Cells => f.write_str("no cells are left for what kept code counts"),
             Self::Mixed => f.write_str("the units belong to different keys"),
         }
     }

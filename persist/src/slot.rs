@@ -14,12 +14,15 @@ pub enum SlotValue {
     Cold(u32),
     /// Displacement from `gs` of the thread's counters for the unit's image.
     ImageCounters,
+    /// Displacement from `gs` of so many cells of the fragment's own, at least one.
+    Bundles(u16),
 }
 
 const APP: u64 = 1;
 const COLD: u64 = 2;
 const IMAGE_COUNTERS: u64 = 3;
 const LANDING: u64 = 4;
+const BUNDLES: u64 = 5;
 
 impl SlotValue {
     /// The eight bytes in the file: the kind in the high half, the offset in the low.
@@ -30,6 +33,7 @@ impl SlotValue {
             Self::Landing(off) => (LANDING << 32) | off.0 as u32 as u64,
             Self::Cold(off) => (COLD << 32) | off as u64,
             Self::ImageCounters => IMAGE_COUNTERS << 32,
+            Self::Bundles(count) => (BUNDLES << 32) | count as u64,
         }
     }
 
@@ -41,6 +45,7 @@ impl SlotValue {
             (LANDING, off) => Some(Self::Landing(ImageOff(off as i32))),
             (COLD, off) => Some(Self::Cold(off)),
             (IMAGE_COUNTERS, 0) => Some(Self::ImageCounters),
+            (BUNDLES, count @ 1..=0xffff) => Some(Self::Bundles(count as u16)),
             _ => None,
         }
     }

@@ -104,6 +104,7 @@ impl UnitFile<'_> {
                 }
                 SlotValue::Cold(_) => return None,
                 SlotValue::ImageCounters => SlotInit::ImageCounters,
+                SlotValue::Bundles(count) => SlotInit::Bundles(count),
             })
         };
         let bits = self.slot_bits(info)?;

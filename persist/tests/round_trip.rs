@@ -338,10 +338,11 @@ fn what_does_not_fit_is_refused() {
 
 #[test]
 fn a_table_that_points_outside_its_fragment_is_refused() {
-    let broken: [fn(&mut ppin_relocator::Fragment); 4] = [
+    let broken: [fn(&mut ppin_relocator::Fragment); 5] = [
         |fragment| fragment.exits[0].stub = 5000,
         |fragment| fragment.exits[0].branch = 5000,
         |fragment| fragment.slots[0] = SlotInit::Cold(5000),
+        |fragment| fragment.slots[0] = SlotInit::Bundles(0),
         |fragment| fragment.relocs[0].at = u32::MAX,
     ];
     for (number, breaks) in broken.iter().enumerate() {

@@ -94,6 +94,9 @@ pub enum SlotInit {
     Cold(u32),
     /// Displacement from `gs` of the thread's counters for this fragment's image.
     ImageCounters,
+    /// Displacement from `gs` of so many cells of the fragment's own. All additions to counters of
+    /// the image are made by way of them: see [`CountRow::image`].
+    Bundles(u16),
 }
 
 /// A direct exit. Unlinked, its branch goes to its stub.
@@ -189,7 +192,9 @@ pub struct CountRow {
     /// Byte displacement of the counter: from `gs` if `image` is false, else from
     /// the thread's counter block for this image.
     pub counter: u32,
-    /// Relative to the image's block of counters.
+    /// Relative to the image's block of counters. In a fragment with [`SlotInit::Bundles`] the rows
+    /// of the image that have the same `done` are one *bundle*: the code adds 1 to a cell for all of
+    /// them. The first bundle has the first cell.
     pub image: bool,
     /// App bytes from the head to the instruction that this count belongs to. A
     /// count that pays for several instructions has one row for each.

@@ -7,6 +7,7 @@ use ppin_tests::build::{Guest, guests_in};
 use ppin_tests::ways::Scratch;
 use ppin_tests::{Cmd, Outcome, Ppin, step};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -72,6 +73,7 @@ fn exact(path: &str) {
     let wanted = [
         ("icount", "instructions", stepped.instructions),
         ("bbcount", "blocks", stepped.blocks),
+        ("opcodemix", "instructions", stepped.instructions),
     ];
     for (tool, key, want) in wanted {
         for way in ["cold", "warm", "warm again"] {
@@ -79,6 +81,10 @@ fn exact(path: &str) {
             assert_eq!(total(&report, key), want, "{path}: {tool}, {way}: {report}");
         }
     }
+    let plain = ppin.with(&["--optimize=-bundles"]);
+    let [plain, bundled] =
+        [&plain, &ppin].map(|ppin| with_tool(ppin, "opcodemix", &Cmd::new(&exe), scratch.path()).1);
+    assert_eq!(plain["images"], bundled["images"], "{path}");
 }
 
 macro_rules! exact {
@@ -147,6 +153,55 @@ fn opcodemix_adds_up() {
         let (_, report) = with_tool(&ppin, "opcodemix", &Cmd::new(&exe), scratch.path());
         assert_eq!(total(&report, "instructions"), 504, "{way}: {report}");
     }
+}
+
+/// Bundled counts of image counters, one for each opcode, say the same as one counter that is not
+/// bundled: in each process, thread for thread and library for library, cold and warm, and while the
+/// code cache overflows.
+#[test]
+fn opcodes_add_up_to_instructions() {
+    let guests = [
+        ("special/timer_count.S", "nostdlib"),
+        ("image/shared_objects.c", "pie"),
+        ("thread/fork_from_thread.c", "pie"),
+        ("thread/branches_while_flushed.c", "pie"),
+        ("thread/many_short.c", "static"),
+        ("process/pipeline.c", "pie"),
+    ];
+    for (path, variant) in guests {
+        let Some(exe) = Guest::load(path).build(variant) else {
+            continue;
+        };
+        let scratch = Scratch::new();
+        let ppin = Ppin::new(&scratch.db()).with(&["-t", "icount", "-t", "opcodemix"]);
+        let tiny = ["--engine-option", "cache-limit=192K"];
+        for (way, more) in [("cold", &[][..]), ("warm", &[]), ("tiny", &tiny)] {
+            let file = scratch.path().join(way);
+            let options = ["--format", "json", "-o", file.to_str().expect("UTF-8 path")];
+            let ppin = ppin.with(more).with(&options);
+            ppin.wrap(&Cmd::new(&exe)).run();
+            let processes = by_process(&fs::read_to_string(&file).expect("reports"));
+            assert!(!processes.is_empty());
+            for sums in processes.values() {
+                // (A process that executes another program has reported before.)
+                let told =
+                    |pair: &[u64]| matches!(pair, [icount, opcodemix] if icount == opcodemix);
+                assert!(sums.chunks(2).all(told), "{path}, {way}: {sums:?}");
+            }
+        }
+    }
+}
+
+/// The instructions that each process has reported, in the order of its reports.
+fn by_process(reports: &str) -> BTreeMap<u64, Vec<u64>> {
+    let mut processes = BTreeMap::<u64, Vec<u64>>::new();
+    for line in reports.lines() {
+        let report: Value = serde_json::from_str(line).expect("JSON");
+        let process = total(&report, "process");
+        let count = total(&report, "instructions");
+        processes.entry(process).or_default().push(count);
+    }
+    processes
 }
 
 /// Code of no image has counters of its own: a forked child, which sets all of them to zero, goes

@@ -44,6 +44,7 @@ fn slot(cold: usize) -> impl Strategy<Value = SlotInit> {
         offset().prop_map(SlotInit::Landing),
         (0..cold as u32).prop_map(SlotInit::Cold),
         Just(SlotInit::ImageCounters),
+        (1..=u16::MAX).prop_map(SlotInit::Bundles),
     ]
 }
 

@@ -93,6 +93,7 @@ fn fragment(number: i32) -> Fragment {
             SlotInit::App(ImageOff(5)),
             SlotInit::Landing(ImageOff(6)),
             SlotInit::ImageCounters,
+            SlotInit::Bundles(3),
         ],
         relocs: vec![
             reloc(Section::Hot, 16, RelocKind::App(ImageOff(100))),

@@ -21,6 +21,10 @@ pub const CELLS: u32 = 0x24000;
 /// Most global counters that a tool may have.
 pub const GLOBAL_COUNTERS: u32 = 64;
 
+/// Most cells of bundled counts, over all code of a process. Memory is touched only for those of
+/// blocks that a thread enters.
+pub const BUNDLES: u32 = 1 << 19;
+
 /// Most colours of a counter.
 const MOST_COLOURS: u32 = 512;
 /// Most cells of a thread.

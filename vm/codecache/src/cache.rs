@@ -1,5 +1,6 @@
 //! All code of one process.
 
+use crate::bundles::Bundles;
 use crate::figures::Figures;
 use crate::fresh::FreshCode;
 use crate::guard::Guards;
@@ -22,6 +23,8 @@ pub struct CodeCache {
     pub(crate) ibl: IblTable,
     /// Pages of app code that we made read-only.
     pub(crate) guards: Guards,
+    /// What cells of counts stand for.
+    pub(crate) bundles: Bundles,
     /// What has been done.
     pub(crate) figures: Figures,
     /// What is being done, a line for each event.
@@ -39,6 +42,7 @@ impl CodeCache {
             fresh: FreshCode::new(limit),
             ibl,
             guards: Guards::default(),
+            bundles: Bundles::default(),
             figures: Figures::default(),
             journal: Journal::default(),
         }

@@ -1,5 +1,6 @@
 //! The one door into the cache for fresh code: place, relocate, publish.
 
+use crate::bundles::{Cells, wanted};
 use crate::cache::CodeCache;
 use crate::fresh::arena::{Chunk, GRAIN, MakeViews, Space};
 use crate::fresh::views::Views;
@@ -53,7 +54,16 @@ impl CodeCache {
             image: info.base,
         };
         let chunk = &mut self.fresh.chunks[n];
-        write(chunk, &fragment, &place, info.counters);
+        let cells = wanted(&fragment).map(|count| {
+            let first = self.images.cells().take(count);
+            let first = first.expect("counts are bundled while there are cells");
+            Cells { first, count }
+        });
+        write(chunk, &fragment, &place, (info.counters, cells));
+        if let Some(cells) = cells {
+            let rows = fragment.counts.iter().copied();
+            self.bundles.keep(cells, rows, info.counters);
+        }
         self.figures.code_bytes_new += (fragment.hot.len() + fragment.cold.len()) as u64;
         let kept = info.may_be_kept();
         let fresh = Fresh::new(fragment, (image, pc), space, source, kind, kept);
@@ -199,8 +209,14 @@ fn needs(fragment: &Fragment, base: ImageBase) -> (u64, u64) {
     })
 }
 
-/// Writes the fragment's sections at `place` with relocations applied.
-fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u64) {
+/// Writes the fragment's sections at `place` with relocations applied. It counts in `counters` of
+/// the image, and in `cells`.
+fn write(
+    chunk: &mut Chunk,
+    fragment: &Fragment,
+    place: &Placement,
+    (counters, cells): (u64, Option<Cells>),
+) {
     let (to_hot, to_cold) = (chunk.writable(place.hot), chunk.writable(place.cold));
     // SAFETY: the arena has just handed out this room, and nobody knows it yet.
     let (hot, cold, slots) = unsafe {
@@ -224,6 +240,7 @@ fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u6
             SlotInit::Landing(off) => landing::open_value(off.at(place.image).0),
             SlotInit::Cold(off) => place.cold + u64::from(*off),
             SlotInit::ImageCounters => counters,
+            SlotInit::Bundles(_) => cells.map_or(0, |cells| cells.first),
         };
     }
 }

@@ -183,6 +183,7 @@ impl CodeCache {
             dead = self.kill_made_from(start, end);
             self.images.remove(start, end);
             for id in self.images.reap() {
+                self.keep_bundles(id);
                 for (from, to) in self.units.release(id) {
                     self.fresh.forget(from, to);
                     self.ibl.forget_returns(from, to);

@@ -9,6 +9,7 @@
 //! guard/       pages held read-only so that stores to app code are noticed
 //! invalidate   taking code out of use when the app's changes; says what died
 //! indirect     the table of indirect branches
+//! bundles      cells of bundled counts, and what they stand for
 //! lookup, spot what a cache address stands for; room: whether more will fit
 //! figures      what has been done; journal: what is being done
 //! ```
@@ -17,6 +18,7 @@
 #![no_std]
 extern crate alloc;
 
+mod bundles;
 mod cache;
 mod figures;
 mod fragments;

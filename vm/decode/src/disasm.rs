@@ -135,6 +135,7 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
             Some(SlotInit::Landing(off)) => format!("slot {slot}: minus app {:#x}", off.0),
             Some(SlotInit::Cold(cold)) => format!("slot {slot}: cold {cold:#x}"),
             Some(SlotInit::ImageCounters) => format!("slot {slot}: image counters"),
+            Some(SlotInit::Bundles(count)) => format!("slot {slot}: {count} bundles"),
             None => format!("slot {slot}: missing"),
         },
         RelocKind::Hot(hot) => format!("hot {hot:#x}"),

@@ -11,8 +11,12 @@ pub type Counts = (u32, i32, Vec<u64>);
 pub struct Ended {
     /// Threads that have counted, in the order of their ends.
     threads: Vec<Counts>,
-    /// Image counters, by displacement from `gs`.
+    /// Image counters, by displacement from `gs`. Corrections may make one part of a sum negative,
+    /// so it wraps.
     images: HashMap<u64, u64>,
+    /// The same of the bundles of live threads, when they were last looked at: one behind the
+    /// other, from this displacement on.
+    settled: (u64, Vec<u64>),
 }
 
 impl Ended {
@@ -26,8 +30,15 @@ impl Ended {
     /// Adds `count` to the image counter at displacement `disp`.
     pub fn add_to_image(&mut self, disp: u64, count: u64) {
         if count != 0 {
-            *self.images.entry(disp).or_default() += count;
+            let sum = self.images.entry(disp).or_default();
+            *sum = sum.wrapping_add(count);
         }
+    }
+
+    /// What bundles of live threads stand for, for image counters that lie one behind the other
+    /// from displacement `first` on.
+    pub fn settle(&mut self, first: u64, settled: Vec<u64>) {
+        self.settled = (first, settled);
     }
 
     /// Threads that have counted, in the order of their ends.
@@ -43,10 +54,14 @@ impl Ended {
         found?.2.get(index as usize).copied()
     }
 
-    /// The image counter at displacement `disp`.
+    /// The image counter at displacement `disp`, with what was settled.
     #[must_use]
     pub fn of_image(&self, disp: u64) -> u64 {
-        self.images.get(&disp).copied().unwrap_or(0)
+        let (first, settled) = &self.settled;
+        let place = disp.checked_sub(*first).map(|bytes| bytes as usize / 8);
+        let settled = place.and_then(|n| settled.get(n)).copied().unwrap_or(0);
+        let ended = self.images.get(&disp).copied().unwrap_or(0);
+        ended.wrapping_add(settled)
     }
 }
 

@@ -7,6 +7,7 @@
 mod locked;
 
 use crate::config::Config;
+use crate::counters;
 use crate::ended::Ended;
 use crate::hints::Hints;
 use crate::report::stats::Stats;
@@ -121,6 +122,7 @@ impl Vm {
             // SAFETY: a new structure; see `remove_thread`.
             unsafe { code.begin_thread(&raw const thread.area) };
         }
+        counters::provide(&mut code, tool, config.optimize);
         let states = States::default();
         Self {
             config,
@@ -163,6 +165,12 @@ impl Vm {
     /// Notes that the process reports now; `false` if it has done so.
     pub fn begin_report(&mut self) -> bool {
         !core::mem::replace(&mut self.report_done, true)
+    }
+
+    /// Whether the process writes its report, or has done so.
+    #[must_use]
+    pub fn is_reporting(&self) -> bool {
+        self.report_done
     }
 
     /// The process goes on after its report, and will report again.
@@ -282,6 +290,11 @@ impl Vm {
         &mut self.ended
     }
 
+    /// The code, and counters of threads that have ended, to add to them.
+    pub(crate) fn code_and_ended(&mut self) -> (&CodeCache, &mut Ended) {
+        (&self.code, &mut self.ended)
+    }
+
     /// Restartable sequences.
     #[must_use]
     pub fn rseq(&self) -> &Sequences {
@@ -381,7 +394,7 @@ mod tests {
         vm.code.count_flush();
         vm.stats.ran_natively("x".into());
         vm.reset_after_fork();
-        let line = vm.stats.line(&vm.config, "p", &vm.code, [0; 2]);
+        let line = vm.stats.line(&vm.config, "p", &vm.code, [0; 3]);
         assert!(line.contains("\"flushes\":0") && line.contains("\"native_children\":[]"));
         assert!(vm.config.started_ns > 0 && vm.begin_report());
     }

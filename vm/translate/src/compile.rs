@@ -25,7 +25,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let (mut len, mut end) = fetch(region, pc, &mut buffer);
     let (image, base) = image_of(vm, region, pc);
     let sequences = vm.rseq().near(pc);
-    let optimize = vm.config().optimize;
+    let optimize = mechanisms(vm);
     let mut context = context;
     if let Some(region) = region.filter(|r| r.writable) {
         let first = request(
@@ -79,6 +79,18 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let ticks = time::ticks().saturating_sub(started);
     vm.code_mut().count_compiled(ticks);
     Some(entry)
+}
+
+/// The mechanisms for code that is translated now: without cells left for them, counts are not
+/// bundled.
+#[must_use]
+pub fn mechanisms(vm: &Vm) -> Optimize {
+    let all = vm.config().optimize;
+    if vm.code().may_bundle() {
+        all
+    } else {
+        all.without(Optimize::BUNDLES)
+    }
 }
 
 /// The request to translate the trace at `pc` from the bytes that could be read.
@@ -257,6 +269,16 @@ mod tests {
         assert!(is_trap_stub(&world.vm, trap) && world.fresh(trap).is_trap());
         let inside = world.look_up(end - 3);
         assert!(!is_trap_stub(&world.vm, inside));
+    }
+
+    #[test]
+    fn counts_are_not_bundled_when_there_are_no_cells_left() {
+        let mut vm = World::read_only().vm;
+        vm.code_mut().provide_cells(0x1000, 1 << 20);
+        assert_eq!(mechanisms(&vm), vm.config().optimize);
+        vm.code_mut().provide_cells(0x1000, 9);
+        let without = vm.config().optimize.without(Optimize::BUNDLES);
+        assert_eq!(mechanisms(&vm), without);
     }
 
     #[test]

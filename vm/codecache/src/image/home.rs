@@ -16,6 +16,11 @@ impl<'a> Home<'a> {
         Self { image, images }
     }
 
+    /// Takes `count` cells for bundled counts; where the first is, from `gs`.
+    pub(crate) fn take_cells(&self, count: u16) -> Option<u64> {
+        self.images.cells().take(count)
+    }
+
     /// Whether persisted code made from `start .. end` must not run: it was put off limits, or
     /// its source may change unseen. (Guards are set when code is translated.)
     pub(crate) fn forbids(&self, start: u64, end: u64) -> bool {

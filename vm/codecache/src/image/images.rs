@@ -4,6 +4,7 @@ use super::home::Home;
 use super::image::{Image, ImageId, NOWHERE, Naming};
 use super::regions::{Region, cut, insert};
 use super::unlisted::SharedMemory;
+use crate::bundles::Supply;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageBase};
@@ -32,6 +33,8 @@ pub struct Images {
     losing: Vec<ImageId>,
     /// By [`ImageId`].
     all: Vec<Image>,
+    /// Cells for bundled counts of their code.
+    cells: Supply,
 }
 
 impl Images {
@@ -47,6 +50,16 @@ impl Images {
     #[must_use]
     pub fn get(&self, id: ImageId) -> &Image {
         &self.all[id.0 as usize]
+    }
+
+    /// Cells for bundled counts.
+    pub(crate) fn cells(&self) -> &Supply {
+        &self.cells
+    }
+
+    /// The same, to provide them.
+    pub(crate) fn cells_mut(&mut self) -> &mut Supply {
+        &mut self.cells
     }
 
     /// Image by number, with the regions of all.

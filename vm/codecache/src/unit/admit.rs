@@ -2,6 +2,7 @@
 //! to it then.
 
 use super::bound::{Bound, ColdGate, Gate};
+use crate::bundles::{Cells, InUnit};
 use crate::figures::Figures;
 use crate::image::Home;
 use crate::indirect::IblTable;
@@ -284,19 +285,32 @@ impl Bound {
         let start = self.addr + self.geometry.slots.start;
         for at in (start + u64::from(range.start)..start + u64::from(range.end)).step_by(8) {
             let cell = at as *mut u64;
+            let place = (group.number, ((at - start) / 8) as u32);
             // SAFETY: slots are mapped writable, and no code that uses these runs yet.
-            unsafe { cell.write(self.slot_value(cell.read(), image)?) };
+            unsafe { cell.write(self.slot_value(place, cell.read(), image)?) };
             figures.relocations_applied += 1;
         }
         Ok(())
     }
 
-    fn slot_value(&self, bits: u64, image: Home<'_>) -> Result<u64, Reject> {
+    /// What becomes of slot number `slot`, of hot group number `group`.
+    fn slot_value(
+        &mut self,
+        (group, slot): (u32, u32),
+        bits: u64,
+        image: Home<'_>,
+    ) -> Result<u64, Reject> {
         Ok(match SlotValue::decode(bits).ok_or(Reject::Impossible)? {
             SlotValue::App(off) => off.at(image.base).0,
             SlotValue::Landing(off) => landing::open_value(off.at(image.base).0),
             SlotValue::Cold(off) => self.cold() + u64::from(off),
             SlotValue::ImageCounters => image.counters,
+            SlotValue::Bundles(count) => {
+                let first = image.take_cells(count).ok_or(Reject::Cells)?;
+                let cells = Cells { first, count };
+                self.cells.push(InUnit { group, slot, cells });
+                first
+            }
         })
     }
 

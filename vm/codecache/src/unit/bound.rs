@@ -1,5 +1,6 @@
 //! A unit mapped for an image.
 
+use crate::bundles::InUnit;
 use crate::figures::Figures;
 use crate::image::Home;
 use crate::indirect::IblTable;
@@ -46,6 +47,8 @@ pub struct Bound {
     pub(super) killed: Vec<u32>,
     /// Part of it was found damaged.
     pub(super) damaged: bool,
+    /// The cells of its fragments that may have been entered.
+    pub(super) cells: Vec<InUnit>,
 }
 
 impl Bound {
@@ -69,6 +72,7 @@ impl Bound {
             slots_open: false,
             killed: Vec::new(),
             damaged: false,
+            cells: Vec::new(),
         }
     }
 

@@ -1,10 +1,41 @@
 //! What a cache address in a unit stands for, damaged tables or not.
 
 use super::bound::{Bound, Gate};
+use crate::bundles::InUnit;
 use crate::image::Image;
 use crate::spot::Maps;
+use core::ops::Range;
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_relocator::CountRow;
+
+/// Reads count rows of fragments that have cells, in the order of [`Bound::cells`]. (Their tables
+/// were checked when their groups were admitted.)
+pub(crate) struct CountRows<'a> {
+    unit: &'a Bound,
+    /// Number of the group of the last one.
+    group: Option<u32>,
+    /// Fragments of that group that may be asked for yet.
+    rest: Range<u32>,
+}
+
+impl<'a> CountRows<'a> {
+    /// Those of the fragment that has these cells.
+    pub(crate) fn of(&mut self, placed: &InUnit) -> impl Iterator<Item = CountRow> + use<'a> {
+        if self.group != Some(placed.group) {
+            self.group = Some(placed.group);
+            let group = self.unit.unit.hot_group(placed.group);
+            self.rest = group.map_or(0..0, |group| group.fragments);
+        }
+        let unit = &self.unit.unit;
+        let has = |number: &u32| {
+            unit.info(*number)
+                .is_ok_and(|it| placed.slot < it.slots.end)
+        };
+        let found = self.rest.find(has).and_then(|n| unit.counts(n).ok());
+        found.into_iter().flatten()
+    }
+}
 
 impl Bound {
     /// The maps of the fragment whose hot code holds `addr`.
@@ -25,7 +56,21 @@ impl Bound {
         })
     }
 
-    /// The same, if it may be entered: admitted, and its source not changed since.
+    /// The cells of its fragments that may have been entered.
+    pub(crate) fn cells(&self) -> &[InUnit] {
+        &self.cells
+    }
+
+    /// Count rows of the fragments that have cells.
+    pub(crate) fn count_rows(&self) -> CountRows<'_> {
+        CountRows {
+            unit: self,
+            group: None,
+            rest: 0..0,
+        }
+    }
+
+    /// The maps, if it may be entered: admitted, and its source not changed since.
     #[must_use]
     pub fn running_maps(&self, addr: u64, image: &Image) -> Option<Maps> {
         let maps = self.maps(addr, image)?;

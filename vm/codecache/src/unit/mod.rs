@@ -25,3 +25,5 @@ pub use units::Units;
 mod model;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) use tests::Shelf;

@@ -27,8 +27,8 @@ pub(super) const LARGE: usize = 12 << 10;
 pub(super) const INT3: u8 = 0xcc;
 
 /// A code cache and a database.
-pub(super) struct Shelf {
-    pub(super) world: World,
+pub(crate) struct Shelf {
+    pub(crate) world: World,
     library: Library,
     key: Key,
     _folder: tempfile::TempDir,
@@ -102,14 +102,14 @@ impl Shelf {
     }
 
     /// With a unit of these fragments, which nobody has asked for yet.
-    pub(super) fn holding(fragments: &[(Fragment, u32)]) -> Self {
+    pub(crate) fn holding(fragments: &[(Fragment, u32)]) -> Self {
         let mut shelf = Self::new();
         let bytes = shelf.freeze(fragments);
         shelf.publish(0, &bytes);
         shelf
     }
 
-    pub(super) fn find(&mut self, offset: u64) -> Option<CachePc> {
+    pub(crate) fn find(&mut self, offset: u64) -> Option<CachePc> {
         self.find_under(offset, CANONICAL)
     }
 
@@ -119,7 +119,7 @@ impl Shelf {
         world.code.find_persisted(library, pc, context)
     }
 
-    pub(super) fn units(&self) -> &[Bound] {
+    pub(crate) fn units(&self) -> &[Bound] {
         self.world.code.units.of(self.world.image)
     }
 
@@ -165,7 +165,7 @@ impl Shelf {
         (field + 4).wrapping_add_signed(i64::from(distance))
     }
 
-    pub(super) fn slot(&self, offset: u64) -> u64 {
+    pub(crate) fn slot(&self, offset: u64) -> u64 {
         // SAFETY: within the unit's mapping.
         unsafe { (self.exit(offset).1 as *const u64).read() }
     }

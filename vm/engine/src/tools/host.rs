@@ -36,10 +36,10 @@ impl Counters for EngineHost {
     }
 
     fn image_total(&self, image: ImageId, index: u32) -> u64 {
-        let vm = vm::lock();
+        let mut vm = vm::lock();
         let known = (image.0 as usize) < vm.code().images().len();
         if known {
-            counters::image_total(&vm, ppin_codecache::image::ImageId(image.0), index)
+            counters::image_total(&mut vm, ppin_codecache::image::ImageId(image.0), index)
         } else {
             0
         }

@@ -46,6 +46,7 @@ pub(crate) fn tool_report(locked: &mut Locked) {
         format,
     };
     buffers::of_all(locked);
+    counters::settle(locked);
     locked.unlocked(|| tool.fini(&EngineHost, &mut report));
     if !report.text.is_empty() {
         outlet::deliver("the report", &output, &report.text);
@@ -58,7 +59,12 @@ pub(crate) fn write_stats(vm: &Vm) {
         return;
     }
     let buffers = ppin_abi::buffers::bytes(ppin_process::buffers::count(vm.tool()));
-    let memory = [counters::cells(vm).bytes(), buffers];
+    let bundles = vm.code().cells();
+    let memory = [
+        counters::cells(vm).bytes(),
+        bundles.end - bundles.start,
+        buffers,
+    ];
     outlet::deliver(
         "the statistics",
         &vm.config().stats,

@@ -128,13 +128,16 @@ impl Emitter {
         (self.slots.len() - 1) as u16
     }
 
-    /// The slot that says where the image's counters are: one for the fragment.
-    pub(super) fn image_counters_slot(&mut self) -> u16 {
-        if let Some(slot) = self.image_slot {
+    /// The slot that says where the image's counters are, or the cells of the bundles, to which
+    /// `bundle` belongs: one for the fragment.
+    pub(super) fn image_counters_slot(&mut self, bundle: Option<u16>) -> u16 {
+        let init = bundle.map_or(SlotInit::ImageCounters, |n| SlotInit::Bundles(n + 1));
+        let Some(slot) = self.image_slot else {
+            let slot = self.slot(init);
+            self.image_slot = Some(slot);
             return slot;
-        }
-        let slot = self.slot(SlotInit::ImageCounters);
-        self.image_slot = Some(slot);
+        };
+        self.slots[usize::from(slot)] = init;
         slot
     }
 

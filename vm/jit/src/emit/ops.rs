@@ -91,7 +91,7 @@ impl Writer<'_> {
             Op::LoadSlot { to, slot } => self.slot(opcode::LOAD, to, slot),
             Op::LeaSlot { to, slot } => self.slot(opcode::LEA, to, slot),
             Op::JumpSlot { slot } => self.jump_slot(slot),
-            Op::LoadCounters { to } => self.load_counters(to),
+            Op::LoadCounters { to, bundle } => self.load_counters(to, bundle),
             Op::LoadNext { to, ins } => self.load_next(to, ins),
             Op::LoadReturn { to, ins } => self.load_return(to, ins),
             Op::PushNext { ins } => self.push_next(ins),

@@ -142,8 +142,8 @@ impl Writer<'_> {
         self.emitter.rip(true, opcode, to, slot);
     }
 
-    pub(super) fn load_counters(&mut self, to: Reg) {
-        let slot = self.emitter.image_counters_slot();
+    pub(super) fn load_counters(&mut self, to: Reg, bundle: Option<u16>) {
+        let slot = self.emitter.image_counters_slot(bundle);
         self.slot(opcode::LOAD, to, slot);
     }
 

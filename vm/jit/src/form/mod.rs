@@ -96,6 +96,8 @@ pub(crate) struct Form {
     pub lifted: Vec<Lifted>,
     /// What additions pay for; where they are made is not known yet.
     pub counts: Vec<CountRow>,
+    /// Bundles of counts so far, those of parts that are forgotten included.
+    bundles: u16,
     labels: u16,
     agains: u16,
     /// What the fragment assumes on entry.
@@ -117,12 +119,21 @@ impl Form {
             args: Vec::new(),
             lifted: Vec::new(),
             counts: Vec::new(),
+            bundles: 0,
             labels: 0,
             agains: 0,
             context,
             optimize,
             sequence: None,
         }
+    }
+
+    /// Number of a new bundle of counts, if they are bundled.
+    pub(crate) fn bundle(&mut self) -> Option<u16> {
+        let number = self.bundles;
+        let bundled = self.optimize.has(Optimize::BUNDLES);
+        self.bundles += u16::from(bundled);
+        bundled.then_some(number)
     }
 
     /// Forgets all operations.

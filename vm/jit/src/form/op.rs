@@ -225,8 +225,9 @@ pub(crate) enum Op {
     LeaSlot { to: Reg, slot: u16 },
     /// Jumps to the address in a slot.
     JumpSlot { slot: u16 },
-    /// `to` = where the thread's counters of the image are, from `gs`.
-    LoadCounters { to: Reg },
+    /// `to` = where the thread's counters of the image are, from `gs`; or where the cells of the
+    /// fragment's bundles are, of which the number says which one is added to.
+    LoadCounters { to: Reg, bundle: Option<u16> },
     /// `to` = app address of the instruction behind `ins`.
     LoadNext { to: Reg, ins: InsId },
     /// `to` = what makes 0 with that address, from a slot that nobody else reads: who takes the code

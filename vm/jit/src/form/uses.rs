@@ -82,7 +82,7 @@ pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
         | Op::Pop { to }
         | Op::LoadSlot { to, .. }
         | Op::LeaSlot { to, .. }
-        | Op::LoadCounters { to }
+        | Op::LoadCounters { to, .. }
         | Op::LoadNext { to, .. }
         | Op::LoadReturn { to, .. }
         | Op::Here { to }
@@ -120,9 +120,11 @@ pub(crate) fn app_registers(op: &Op) -> RegSet {
     };
     // What tools insert most is told apart by hand: this is asked for every count.
     match *op {
-        Op::AddCell { .. } | Op::Counted { .. } | Op::LoadCounters { to: Reg::Temp(_) } => {
-            RegSet::NONE
-        }
+        Op::AddCell { .. }
+        | Op::Counted { .. }
+        | Op::LoadCounters {
+            to: Reg::Temp(_), ..
+        } => RegSet::NONE,
         Op::LoadCell { to, .. } => app(to),
         Op::StoreCell { from, .. } => app(from),
         _ => uses(op).fold(RegSet::NONE, |set, used| set.or(app(used.register))),

@@ -6,6 +6,10 @@
 //! ```
 //! Saving flags would cost more than all of this. Counters of an image lie at a
 //! distance that only the engine knows, in a slot: another temporary holds it.
+//!
+//! A block that counts for many of them, such as one for each opcode, makes one addition all the
+//! same. Its *bundle* is a cell that says how often the block was entered, and the count rows say
+//! how much that is for each counter (`ppin_codecache`, `bundles.rs`).
 
 use super::merge::{Addition, Group};
 use crate::form::{Cell, Form, Gpr, Need, Op, RegSet, Temp, Width};
@@ -56,18 +60,36 @@ pub(super) fn lower(form: &mut Form, group: &Group, cells: Cells, looked_at: Reg
 /// All additions of `group`; `base` is for where counters of the image are, and `value` for
 /// adding without flags.
 fn add_all(form: &mut Form, group: &Group, cells: Cells, base: Option<Temp>, value: Option<Temp>) {
+    let bundle = base.and_then(|_| form.bundle());
     if let Some(base) = base {
-        form.push(Op::LoadCounters { to: base.into() });
+        let to = base.into();
+        form.push(Op::LoadCounters { to, bundle });
+    }
+    if let Some(number) = bundle {
+        let disp = 8 * i32::from(number);
+        add(form, Cell { base, disp }, 1, value);
+        let bundled = group.additions.iter().filter(|a| a.is_image());
+        pay(
+            form,
+            bundled.flat_map(|a| rows(a, disp_of(a, group, cells))),
+        );
     }
     for addition in &group.additions {
-        let disp = disp(addition.counter, cells, group.colour);
-        let base = base.filter(|_| addition.is_image());
-        let (cell, amount) = (Cell { base, disp }, addition.total);
-        match value {
-            None => form.push(Op::AddCell { cell, amount }),
-            Some(value) => add_by(form, value, cell, amount),
+        if bundle.is_some() && addition.is_image() {
+            continue;
         }
-        pay(form, addition, disp);
+        let disp = disp_of(addition, group, cells);
+        let base = base.filter(|_| addition.is_image());
+        add(form, Cell { base, disp }, addition.total, value);
+        pay(form, rows(addition, disp));
+    }
+}
+
+/// Adds to `cell`, by way of `value` if flags are alive.
+fn add(form: &mut Form, cell: Cell, amount: i32, value: Option<Temp>) {
+    match value {
+        None => form.push(Op::AddCell { cell, amount }),
+        Some(value) => add_by(form, value, cell, amount),
     }
 }
 
@@ -83,31 +105,35 @@ fn add_by(form: &mut Form, value: Temp, cell: Cell, amount: i32) {
     form.push(Op::StoreCell { cell, from, width });
 }
 
-/// From gs, or from the image's block of counters.
-fn disp(counter: Counter, cells: Cells, colour: u32) -> i32 {
-    match counter {
-        Counter::Global(index) => cells.disp(index, colour) as i32,
+/// Where the counter lies: from gs, or from the image's block of counters.
+fn disp_of(addition: &Addition, group: &Group, cells: Cells) -> i32 {
+    match addition.counter {
+        Counter::Global(index) => cells.disp(index, group.colour) as i32,
         Counter::Image(index) => 8 * index as i32,
     }
 }
 
-/// Says what the addition pays for, in the order of the code.
-fn pay(form: &mut Form, addition: &Addition, disp: i32) {
+/// What the addition pays for; its counter lies at `disp`.
+fn rows(addition: &Addition, disp: i32) -> impl Iterator<Item = CountRow> {
+    let image = addition.is_image();
+    addition.parts().map(move |part| CountRow {
+        done: 0,
+        counter: disp.cast_unsigned(),
+        image,
+        app: part.app,
+        amount: part.amount,
+    })
+}
+
+/// Says what the operation before pays for, in the order of the code.
+fn pay(form: &mut Form, rows: impl Iterator<Item = CountRow>) {
     let first = form.counts.len();
     if first == 0 {
         form.counts.reserve(ROOM);
     }
-    let image = addition.is_image();
-    let counter = disp.cast_unsigned();
-    form.counts.extend(addition.parts().map(|part| CountRow {
-        done: 0,
-        counter,
-        image,
-        app: part.app,
-        amount: part.amount,
-    }));
+    form.counts.extend(rows);
     let rows = &mut form.counts[first..];
-    rows.sort_unstable_by_key(|row| (row.app, row.amount));
+    rows.sort_unstable_by_key(|row| (row.app, row.counter, row.amount));
     let (first, len) = (first as u16, rows.len() as u16);
     form.push(Op::Counted { first, len });
 }

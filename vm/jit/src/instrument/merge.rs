@@ -4,6 +4,7 @@ use super::colour::Colours;
 use crate::analyse::registers::overwritten;
 use crate::form::RegSet;
 use alloc::vec::Vec;
+use core::iter::Peekable;
 use core::ops::Range;
 use ppin_api::Counter;
 use ppin_api::compiler::CountInsertion;
@@ -62,6 +63,7 @@ pub(super) fn groups(
     mut colours: Colours,
 ) -> Vec<Group> {
     let mut groups = Vec::new();
+    let mut counts = in_order(counts, ins);
     let mut start = 0;
     while start < ins.len() {
         let len = ins[start..]
@@ -69,9 +71,7 @@ pub(super) fn groups(
             .position(|ins| ins.kind.ends_block())
             .map_or(ins.len() - start, |last| last + 1);
         let mut group = Group::default();
-        group.collect(counts, ins, |count| {
-            (start..start + len).contains(&block_entry(count, ins))
-        });
+        group.collect(&mut counts, ins, start + len);
         if !group.additions.is_empty() {
             group.place(live, ins, start..start + len);
             group.colour = colours.choose(ins[start].pc());
@@ -79,8 +79,19 @@ pub(super) fn groups(
         }
         start += len;
     }
-    groups.extend(behind_the_end(counts, ins, &mut colours));
+    groups.extend(behind_the_end(&mut counts, ins, &mut colours));
     groups
+}
+
+/// Counts that are still to be merged, each with the instruction with which it runs.
+type Rest<'a> = Peekable<alloc::vec::IntoIter<(usize, &'a CountInsertion)>>;
+
+/// `counts` in the order in which they run; those that run together, in their own.
+fn in_order<'a>(counts: &'a [CountInsertion], ins: &[Ins]) -> Rest<'a> {
+    let entry = |count: &'a CountInsertion| (block_entry(count, ins), count);
+    let mut counts: Vec<_> = counts.iter().map(entry).collect();
+    counts.sort_by_key(|(entry, _)| *entry);
+    counts.into_iter().peekable()
 }
 
 /// The instruction with which a count runs: itself, or behind a branch the next.
@@ -93,14 +104,14 @@ fn block_entry(count: &CountInsertion, ins: &[Ins]) -> usize {
 }
 
 /// Counts behind a branch that is the last instruction.
-fn behind_the_end(counts: &[CountInsertion], ins: &[Ins], colours: &mut Colours) -> Option<Group> {
+fn behind_the_end(counts: &mut Rest<'_>, ins: &[Ins], colours: &mut Colours) -> Option<Group> {
     let last = ins.last()?;
     let mut group = Group {
         ins: ins.len() as u32 - 1,
         after: true,
         ..Group::default()
     };
-    group.collect(counts, ins, |count| block_entry(count, ins) == ins.len());
+    group.collect(counts, ins, usize::MAX);
     if group.additions.is_empty() {
         return None;
     }
@@ -126,13 +137,9 @@ impl Group {
         self.free = overwritten(&ins[at]);
     }
 
-    fn collect(
-        &mut self,
-        counts: &[CountInsertion],
-        ins: &[Ins],
-        belongs: impl Fn(&CountInsertion) -> bool,
-    ) {
-        for count in counts.iter().filter(|count| belongs(count)) {
+    /// Adds all of `counts` that run before instruction `end`.
+    fn collect(&mut self, counts: &mut Rest<'_>, ins: &[Ins], end: usize) {
+        while let Some((_, count)) = counts.next_if(|(entry, _)| *entry < end) {
             self.add(count, ins[count.ins as usize].offset);
         }
     }

@@ -52,6 +52,8 @@ const AREA: u64 = BUFFERS + buffers::BELOW as u64 + buffers::bytes(2);
 const RECORDS: usize = 0x1000;
 /// From the area, as the engine would have it.
 const IMAGE_COUNTERS: u64 = CELLS as u64 + 0x4000;
+/// Cells of bundles, likewise.
+const BUNDLES: u64 = IMAGE_COUNTERS + 8 * ppin_api::OPCODES as u64;
 /// Global counters of all tools that have any.
 pub const GLOBALS: u32 = 4;
 const NEAR_LEN: usize = AREA as usize + 0x3c000;
@@ -292,6 +294,7 @@ impl Machine {
                 SlotInit::Landing(off) => app.wrapping_add_signed(i64::from(off.0)).wrapping_neg(),
                 SlotInit::Cold(off) => cold + u64::from(*off),
                 SlotInit::ImageCounters => IMAGE_COUNTERS,
+                SlotInit::Bundles(_) => BUNDLES,
             };
             bytes[SLOTS as usize + 8 * index..][..8].copy_from_slice(&value.to_le_bytes());
         }
@@ -438,6 +441,26 @@ impl Machine {
         self.area_word(slot.disp() as usize)
     }
 
+    /// Adds to the image's counters what the cells of the fragment's bundles stand for.
+    fn multiply_out(&mut self, fragment: &Fragment, side: &mut Side) {
+        let bundles = fragment.slots.iter().find_map(|slot| match slot {
+            SlotInit::Bundles(count) => Some(usize::from(*count)),
+            _ => None,
+        });
+        let Some(count) = bundles else { return };
+        let of_image: Vec<&CountRow> = fragment.counts.iter().filter(|row| row.image).collect();
+        let bundles: Vec<_> = of_image
+            .chunk_by(|one, next| one.done == next.done)
+            .collect();
+        assert_eq!(bundles.len(), count, "each bundle has a cell");
+        for (n, rows) in bundles.into_iter().enumerate() {
+            let entries = self.area_word(BUNDLES as usize + 8 * n);
+            for row in rows {
+                side.image[row.counter as usize / 8] += entries * u64::from(row.amount);
+            }
+        }
+    }
+
     /// Counters, corrected for the place `(hot, app pc)` of a fault.
     fn side(
         &mut self,
@@ -456,6 +479,7 @@ impl Machine {
             fault: fault.is_some(),
             sums: *self.sums,
         };
+        self.multiply_out(fragment, &mut side);
         if let Some((hot, pc)) = fault {
             let app = (pc - self.app() - CODE) as u32;
             for row in &fragment.counts {

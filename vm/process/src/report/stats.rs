@@ -94,14 +94,14 @@ impl Stats {
         self.native.push(note);
     }
 
-    /// The JSON line. `memory`: bytes of counters and of buffers in each thread.
+    /// The JSON line. `memory`: bytes of counters, bundles and buffers in each thread.
     #[must_use]
     pub fn line(
         &self,
         config: &Config,
         program: &str,
         code: &CodeCache,
-        memory: [u64; 2],
+        memory: [u64; 3],
     ) -> String {
         let (figures, ibl_misses) = (code.figures(), code.indirect_misses());
         let mode = match config.cache_mode {
@@ -119,7 +119,7 @@ impl Stats {
             "{{\"pid\":{},\"program\":{},\"traces_compiled\":{},\"traces_reused\":{},\"traces_looked_up\":{},\"traces_anticipated\":{},\
              \"fragments_validated\":{},\"relocations_applied\":{},\"units_mapped\":{},\
              \"vm_entries\":{},\"code_bytes_new\":{},\"code_bytes_reused\":{},\"ibl_misses\":{},\
-             \"flushes\":{},\"counter_bytes\":{},\"buffer_bytes\":{},\"time_ns\":{{\"inject\":{},\"load\":{},\"relocate\":{},\"compile\":{},\
+             \"flushes\":{},\"counter_bytes\":{},\"bundle_bytes\":{},\"buffer_bytes\":{},\"time_ns\":{{\"inject\":{},\"load\":{},\"relocate\":{},\"compile\":{},\
              \"persist\":{},\"vm\":{busy},\"total\":{}}},\"cache\":{{\"mode\":\"{mode}\",\"hit\":{},\
              \"reject_reasons\":{}}},{}\"native_children\":{}}}",
             proc::pid(),
@@ -138,6 +138,7 @@ impl Stats {
             figures.flushes,
             memory[0],
             memory[1],
+            memory[2],
             self.time.inject,
             load,
             relocate,

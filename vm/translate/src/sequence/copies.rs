@@ -95,7 +95,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
         end: BytesEnd::Limit,
         max_source: None,
         sequences: &[],
-        optimize: vm.config().optimize,
+        optimize: compile::mechanisms(vm),
     };
     let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool());
     let fragment = code.fragment.clone();

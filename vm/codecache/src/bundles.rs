@@ -1,0 +1,260 @@
+//! Cells of bundled counts: what a block adds 1 to for all of its image counters.
+//!
+//! Each fragment that has bundles gets cells of its own when it is given its place
+//! ([`ppin_relocator::SlotInit::Bundles`]), at the same displacement from `gs` in every thread. They
+//! are never given to another, so what they hold can be multiplied out whenever it is needed: by
+//! [`CodeCache::fold`]. What a cell stands for follows from count rows. Those of a unit are read
+//! when something was counted; those of fresh code are copied, since it may be flushed.
+//!
+//! When there are no cells left, code is translated without bundles, and persisted code with bundles
+//! is refused.
+
+use crate::cache::CodeCache;
+use crate::image::ImageId;
+use alloc::vec::Vec;
+use core::ops::Range;
+use core::sync::atomic::{AtomicU32, Ordering};
+use ppin_abi::MAX_TRACE_BYTES;
+use ppin_relocator::{CountRow, Fragment, SlotInit};
+
+/// The cells that there are, and how many of them have been given away. (Atomic, since code is given
+/// its place while the images are only looked at. The VM lock is held.)
+#[derive(Debug, Default)]
+pub(crate) struct Supply {
+    /// Displacement of the first from `gs`.
+    first: u64,
+    count: u32,
+    taken: AtomicU32,
+}
+
+impl Supply {
+    /// Takes `count` cells that lie one behind the other; where the first is, from `gs`.
+    pub(crate) fn take(&self, count: u16) -> Option<u64> {
+        let taken = self.taken.load(Ordering::Relaxed);
+        let after = taken + u32::from(count);
+        (after <= self.count).then(|| {
+            self.taken.store(after, Ordering::Relaxed);
+            self.first + 8 * u64::from(taken)
+        })
+    }
+
+    /// Displacements of those that are taken.
+    fn taken(&self) -> Range<u64> {
+        let taken = self.taken.load(Ordering::Relaxed);
+        self.first..self.first + 8 * u64::from(taken)
+    }
+
+    /// Whether any fragment can have its cells.
+    fn has_enough(&self) -> bool {
+        let taken = self.taken.load(Ordering::Relaxed);
+        // (Each block has a byte of the app.)
+        (self.count - taken) as usize > MAX_TRACE_BYTES
+    }
+}
+
+/// The cells of one fragment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cells {
+    /// Displacement of the first from `gs`.
+    pub first: u64,
+    pub count: u16,
+}
+
+impl Cells {
+    fn each(self) -> impl Iterator<Item = u64> {
+        (0..u64::from(self.count)).map(move |n| self.first + 8 * n)
+    }
+}
+
+/// The cells of a fragment in a unit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InUnit {
+    /// The fragment's group.
+    pub group: u32,
+    /// The slot that says where the cells are.
+    pub slot: u32,
+    pub cells: Cells,
+}
+
+/// What one entry of a block is for one counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Part {
+    /// Number of the fragment's cell.
+    cell: u16,
+    amount: u32,
+    /// From the image's counters.
+    counter: u32,
+}
+
+/// A fragment whose count rows may be gone.
+#[derive(Debug)]
+struct Kept {
+    cells: Cells,
+    /// Displacement of the image's counters from `gs`.
+    counters: u64,
+    parts: Vec<Part>,
+}
+
+/// What cells stand for, as far as no unit says it.
+#[derive(Debug, Default)]
+pub(crate) struct Bundles(Vec<Kept>);
+
+impl Bundles {
+    /// Cells were given to a fragment with these count rows, of an image whose counters are at
+    /// `counters`.
+    pub(crate) fn keep(
+        &mut self,
+        cells: Cells,
+        rows: impl Iterator<Item = CountRow>,
+        counters: u64,
+    ) {
+        let parts = merged(parts(rows));
+        self.0.push(Kept {
+            cells,
+            counters,
+            parts,
+        });
+    }
+}
+
+/// What the bundles of a fragment with these count rows consist of, row for row.
+fn parts(rows: impl Iterator<Item = CountRow>) -> impl Iterator<Item = Part> {
+    let (mut done, mut cells) = (None, 0);
+    rows.filter(|row| row.image).map(move |row| {
+        if done != Some(row.done) {
+            done = Some(row.done);
+            cells += 1;
+        }
+        Part {
+            cell: cells - 1,
+            amount: row.amount,
+            counter: row.counter,
+        }
+    })
+}
+
+/// The same with one part for each counter of a bundle, as far as its amount fits.
+fn merged(parts: impl Iterator<Item = Part>) -> Vec<Part> {
+    let mut parts: Vec<Part> = parts.collect();
+    parts.sort_by_key(|part| (part.cell, part.counter));
+    parts.dedup_by(|next, part| {
+        let same = (next.cell, next.counter) == (part.cell, part.counter);
+        match part.amount.checked_add(next.amount).filter(|_| same) {
+            Some(sum) => {
+                part.amount = sum;
+                true
+            }
+            None => false,
+        }
+    });
+    parts.shrink_to_fit();
+    parts
+}
+
+/// Sums for the counters of each image.
+#[derive(Default)]
+struct Sums(Vec<(u64, Vec<u64>)>);
+
+impl Sums {
+    /// Those of the image with counters at `counters`.
+    fn of(&mut self, counters: u64) -> &mut Vec<u64> {
+        let known = self.0.iter().position(|(at, _)| *at == counters);
+        let n = known.unwrap_or_else(|| {
+            self.0.push((counters, Vec::new()));
+            self.0.len() - 1
+        });
+        &mut self.0[n].1
+    }
+}
+
+/// Adds `parts` as often as each cell says.
+fn multiply(sums: &mut Vec<u64>, entries: &[u64], parts: impl Iterator<Item = Part>) {
+    for part in parts {
+        let entries = entries.get(usize::from(part.cell)).copied().unwrap_or(0);
+        let n = part.counter as usize / 8;
+        if sums.len() <= n {
+            sums.resize(n + 1, 0);
+        }
+        sums[n] = sums[n].wrapping_add(entries.wrapping_mul(u64::from(part.amount)));
+    }
+}
+
+/// Reads `cells` into `entries`; whether there is anything.
+fn read(entries: &mut Vec<u64>, cells: Cells, held: &impl Fn(u64) -> u64) -> bool {
+    entries.clear();
+    entries.extend(cells.each().map(held));
+    entries.iter().any(|count| *count != 0)
+}
+
+/// The cells that `fragment` asks for.
+pub(crate) fn wanted(fragment: &Fragment) -> Option<u16> {
+    fragment.slots.iter().find_map(|slot| match slot {
+        SlotInit::Bundles(count) => Some(*count),
+        _ => None,
+    })
+}
+
+impl CodeCache {
+    /// Lets code have `count` cells, the first at displacement `first` from `gs`.
+    pub fn provide_cells(&mut self, first: u64, count: u32) {
+        *self.images.cells_mut() = Supply {
+            first,
+            count,
+            taken: AtomicU32::new(0),
+        };
+    }
+
+    /// Displacements from `gs` of the cells in use.
+    #[must_use]
+    pub fn cells(&self) -> Range<u64> {
+        self.images.cells().taken()
+    }
+
+    /// Whether counts of code to be translated may be bundled.
+    #[must_use]
+    pub fn may_bundle(&self) -> bool {
+        self.images.cells().has_enough()
+    }
+
+    /// Multiplies out what a thread has counted. `held` says what is in the cell at this
+    /// displacement from `gs`; `add` adds to the counter at another.
+    pub fn fold(&self, held: impl Fn(u64) -> u64, mut add: impl FnMut(u64, u64)) {
+        let (mut sums, mut entries) = (Sums::default(), Vec::new());
+        for kept in &self.bundles.0 {
+            if read(&mut entries, kept.cells, &held) {
+                let sums = sums.of(kept.counters);
+                multiply(sums, &entries, kept.parts.iter().copied());
+            }
+        }
+        for (id, image) in self.images.iter() {
+            for unit in self.units.of(id) {
+                let mut rows = unit.count_rows();
+                for placed in unit.cells() {
+                    if read(&mut entries, placed.cells, &held) {
+                        let sums = sums.of(image.counters);
+                        multiply(sums, &entries, parts(rows.of(placed)));
+                    }
+                }
+            }
+        }
+        for (counters, sums) in sums.0 {
+            for (n, sum) in (0..).zip(sums).filter(|(_, sum)| *sum != 0) {
+                add(counters + 8 * n, sum);
+            }
+        }
+    }
+
+    /// The units of `id` are about to be unmapped.
+    pub(crate) fn keep_bundles(&mut self, id: ImageId) {
+        let counters = self.images.get(id).counters;
+        for unit in self.units.of(id) {
+            let mut rows = unit.count_rows();
+            for placed in unit.cells() {
+                self.bundles.keep(placed.cells, rows.of(placed), counters);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
