@@ -44,6 +44,12 @@ impl Supply {
         self.first..self.first + 8 * u64::from(taken)
     }
 
+    /// Whether `fragment` counts without cells because there were none left.
+    pub(crate) fn were_wanting(&self, fragment: &Fragment) -> bool {
+        let all = self.count == 0 || self.has_enough();
+        !all && wanted(fragment).is_none() && fragment.counts.iter().any(|row| row.image)
+    }
+
     /// Whether any fragment can have its cells.
     fn has_enough(&self) -> bool {
         let taken = self.taken.load(Ordering::Relaxed);

@@ -65,7 +65,8 @@ impl CodeCache {
             self.bundles.keep(cells, rows, info.counters);
         }
         self.figures.code_bytes_new += (fragment.hot.len() + fragment.cold.len()) as u64;
-        let kept = info.may_be_kept();
+        // (What was made without cells is not what its key says.)
+        let kept = info.may_be_kept() && !self.images.cells().were_wanting(&fragment);
         let fresh = Fresh::new(fragment, (image, pc), space, source, kind, kept);
         let id = self.fresh.directory.add(fresh);
         chunk.note(space, id);

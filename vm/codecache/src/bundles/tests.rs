@@ -92,6 +92,13 @@ fn counts_are_bundled_while_any_fragment_can_have_its_cells() {
     assert!(world.code.may_bundle());
     world.install(counting(0), Kind::Trace).unwrap();
     assert!(!world.code.may_bundle());
+    let mut plainly = counting(0x40);
+    plainly.slots.clear();
+    let refused = world.install(plainly, Kind::Trace).unwrap();
+    assert!(
+        world.fresh(refused).code().hot.is_empty(),
+        "not to be saved"
+    );
     let supply = Supply {
         first: 8,
         count: 3,
