@@ -24,6 +24,8 @@ pub use units::Units;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
+mod shelf;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
-pub(crate) use tests::Shelf;
+pub(crate) use shelf::Shelf;

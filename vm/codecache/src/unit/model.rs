@@ -1,7 +1,8 @@
 //! A mapped unit against the app's memory, under sequences of what threads, the app and the
 //! kernel do: persisted code runs only while its source is what it was made from.
 
-use super::tests::{INT3, LARGE, Shelf};
+use super::shelf::{LARGE, Shelf};
+use super::tests::INT3;
 use crate::testing::{FILE, fragment, leads};
 use alloc::vec::Vec;
 use ppin_abi::addr::CachePc;

@@ -1,202 +1,21 @@
-//! Units frozen from fragments made by hand, mapped for memory of the test's own.
+//! What becomes of kept code: see [`super::shelf`].
 
 use super::admit::LEAST_AHEAD;
-use super::{Bound, Databases, Library};
-use crate::testing::{App, FILE, World, fragment};
+use super::shelf::{CANONICAL, Shelf, apart, large, small};
+use crate::testing::{FILE, fragment};
 use crate::{fresh::Kind, image::ImageId};
-use alloc::string::String;
 use alloc::vec::Vec;
-use core::iter;
-use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
+use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
-use ppin_abi::optimize::Optimize;
 use ppin_abi::record::ExitRec;
 use ppin_os::mem::PAGE;
-use ppin_persist::paths::{UnitName, unit_dir};
-use ppin_persist::{Key, Piece, UnitSpec, freeze, source_hash, unit_flag};
-use ppin_relocator::{Fragment, FragmentRef, Reloc, RelocKind, Section};
-use ppin_store::Folder;
+use ppin_persist::unit_flag;
+use ppin_relocator::{Reloc, RelocKind, Section};
 
 extern crate std;
 
-const CANONICAL: Context = Context::CANONICAL;
-const IDENTITY: [u8; 32] = [0x11; 32];
-/// Hot bytes of which two do not fit into one group.
-pub(super) const LARGE: usize = 12 << 10;
 pub(super) const INT3: u8 = 0xcc;
-
-/// A code cache and a database.
-pub(crate) struct Shelf {
-    pub(crate) world: World,
-    library: Library,
-    key: Key,
-    _folder: tempfile::TempDir,
-}
-
-impl Shelf {
-    fn new() -> Self {
-        Self::with_flags(0)
-    }
-
-    fn with_flags(flags: u32) -> Self {
-        let mut app = App::new(8);
-        app.writable = false;
-        let mut world = World::of(app, 64 << 20);
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().to_str().expect("plain text");
-        let library = Library::new(Databases {
-            paths: alloc::vec![String::from(path)],
-            reads: true,
-            writes: true,
-            flags,
-            engine: [0x22; 32],
-            tools: alloc::vec![([7; 32], String::new())],
-            optimize: Optimize::ALL,
-        });
-        let image = world.code.images.get_mut(world.image);
-        image.identity = Some(IDENTITY);
-        let key = library.key(IDENTITY, image.base);
-        Self {
-            world,
-            library,
-            key,
-            _folder: folder,
-        }
-    }
-
-    fn folder(&mut self) -> Folder {
-        let made = self.library.make_own_folder(&unit_dir(&self.key));
-        made.expect("the folder can be made")
-    }
-
-    /// The unit file of `fragments`.
-    fn freeze(&self, fragments: &[(Fragment, u32)]) -> Vec<u8> {
-        let base = self.world.code.images.get(self.world.image).base;
-        let pieces: Vec<Piece<'_>> = fragments
-            .iter()
-            .map(|(fragment, flags)| Piece {
-                fragment: FragmentRef::from(fragment),
-                flags: *flags,
-                source_hash: hash_of(&self.world.app, fragment, base),
-                tool: &[],
-            })
-            .collect();
-        freeze(&UnitSpec {
-            key: self.key,
-            displacement: -0x6000_0000,
-            image_base: base,
-            image_path: b"/test/app",
-            label: b"",
-            explored: false,
-            fragments: &pieces,
-        })
-        .expect("well-formed fragments")
-    }
-
-    fn publish(&mut self, seq: u32, bytes: &[u8]) {
-        let name = UnitName { seq, tag: 1 };
-        let folder = self.folder();
-        let published = folder.publish(&name.file_name(), bytes);
-        published.expect("it can be written");
-    }
-
-    /// With a unit of these fragments, which nobody has asked for yet.
-    pub(crate) fn holding(fragments: &[(Fragment, u32)]) -> Self {
-        let mut shelf = Self::new();
-        let bytes = shelf.freeze(fragments);
-        shelf.publish(0, &bytes);
-        shelf
-    }
-
-    pub(crate) fn find(&mut self, offset: u64) -> Option<CachePc> {
-        self.find_under(offset, CANONICAL)
-    }
-
-    fn find_under(&mut self, offset: u64, context: Context) -> Option<CachePc> {
-        let pc = self.world.pc(offset);
-        let Self { world, library, .. } = self;
-        world.code.find_persisted(library, pc, context)
-    }
-
-    pub(crate) fn units(&self) -> &[Bound] {
-        self.world.code.units.of(self.world.image)
-    }
-
-    fn notes(&self) -> String {
-        self.world.code.figures.notes.join("\n")
-    }
-
-    /// Where the fragment at `offset` is entered.
-    pub(super) fn entry(&self, offset: u64) -> CachePc {
-        let unit = &self.units()[0];
-        let found = unit.unit.lookup(ImageOff(offset as i32), CANONICAL);
-        let entry = found.expect("sound").expect("it is in the unit");
-        CachePc(unit.hot() + u64::from(entry.hot))
-    }
-
-    /// Addresses of the branch field, the slot and the record of exit 0 of the fragment at
-    /// `offset`.
-    pub(super) fn exit(&self, offset: u64) -> (u64, u64, u64) {
-        let unit = &self.units()[0];
-        let found = unit.unit.lookup(ImageOff(offset as i32), CANONICAL);
-        let entry = found.expect("sound").expect("it is in the unit");
-        let info = unit.unit.info(entry.fragment).expect("sound");
-        let slots = unit.addr + unit.geometry.slots.start;
-        (
-            unit.hot() + u64::from(info.hot.start) + 4,
-            slots + 8 * u64::from(info.slots.start),
-            unit.cold() + u64::from(info.cold.start) + 32,
-        )
-    }
-
-    /// Addresses in the unit at which there is the record of an exit, and where that goes.
-    fn exit_at_every_address(&self) -> Vec<(u64, AppPc)> {
-        let (start, end) = self.units()[0].range();
-        let found = (start..end).filter_map(|at| Some((at, self.world.code.exit_at(at)?.target)));
-        found.collect()
-    }
-
-    /// Where the branch of exit 0 of the fragment at `offset` leads.
-    fn branch(&self, offset: u64) -> u64 {
-        let (field, _, _) = self.exit(offset);
-        // SAFETY: within the unit's mapping.
-        let distance = unsafe { (field as *const i32).read() };
-        (field + 4).wrapping_add_signed(i64::from(distance))
-    }
-
-    pub(crate) fn slot(&self, offset: u64) -> u64 {
-        // SAFETY: within the unit's mapping.
-        unsafe { (self.exit(offset).1 as *const u64).read() }
-    }
-
-    pub(super) fn byte(&self, at: CachePc) -> u8 {
-        // SAFETY: within the unit's mapping.
-        unsafe { (at.0 as *const u8).read_volatile() }
-    }
-}
-
-fn hash_of(app: &App, fragment: &Fragment, base: ImageBase) -> u64 {
-    let start = fragment.head.at(base).0;
-    source_hash(&app.read(start, u64::from(fragment.source_len)))
-}
-
-fn small(offset: u64, exits: &[u64]) -> (Fragment, u32) {
-    (fragment(offset, 8, exits, CANONICAL), 0)
-}
-
-/// One that has a group of its own.
-fn large(offset: u64, exits: &[u64]) -> (Fragment, u32) {
-    let (mut fragment, flags) = small(offset, exits);
-    fragment.hot.resize(LARGE, 0x90);
-    (fragment, flags)
-}
-
-/// Both, so far from each other that one is not admitted with the other.
-fn apart(first: (Fragment, u32), last: (Fragment, u32)) -> Vec<(Fragment, u32)> {
-    let between = (0..LEAST_AHEAD.into()).map(|n| large(3 * PAGE + 0x20 * n, &[]));
-    iter::once(first).chain(between).chain([last]).collect()
-}
 
 #[test]
 fn kept_code_is_mapped_at_the_first_question_and_runs_once_it_is_compared() {
