@@ -2,7 +2,6 @@
 
 use crate::analyse::flags::live_flags;
 use crate::emit::{Emitter, Source};
-use crate::form::{Form, InsId, Op};
 use crate::instrument::{Fate, Plan};
 use crate::lower::{self, Site};
 use crate::request::Request;
@@ -12,6 +11,7 @@ use ppin_abi::context::Context;
 use ppin_api::Tool;
 use ppin_decode::constants::{self, Constant};
 use ppin_decode::{Ins, Kind};
+use ppin_form::{Form, InsId, Op};
 use ppin_relocator::Fragment;
 
 /// Translates the trace at `request.pc`, instrumented by `tool`.

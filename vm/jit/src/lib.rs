@@ -11,8 +11,8 @@
 //!             v
 //!           instrument/ > operations for it       counts merged by block, placed by analyse/
 //!           lower/ ────>  and for instructions    one rule a file
-//!             v            form/: operations on temporaries and app instructions
-//!           allocate/ ─> a register for each temporary, and where the app's is kept
+//!             v            ppin-form: operations on temporaries and app instructions,
+//!             │            a register for each temporary, and where the app's is kept
 //!             v
 //!           emit/ ─────> sections, slots, relocations, exits, pc map ─> Fragment
 //! ```
@@ -27,11 +27,9 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
-mod allocate;
 mod analyse;
 mod compile;
 mod emit;
-mod form;
 mod instrument;
 mod lower;
 mod operand;

@@ -39,17 +39,6 @@ impl Sequence {
     }
 }
 
-/// Whether code made under `context` is ordinary: such that may change gets no mechanisms that run
-/// through several fragments, since more is checked in it.
-pub(crate) fn is_ordinary(context: Context) -> bool {
-    context.without(Context::CONTINUATION) == Context::CANONICAL
-}
-
-/// Whether calls and returns are paired in code made under `context`.
-pub(crate) fn pairs_returns(context: Context, optimize: Optimize) -> bool {
-    optimize.has(Optimize::RETURNS) && is_ordinary(context)
-}
-
 /// A trace to be translated.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {

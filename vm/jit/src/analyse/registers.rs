@@ -4,10 +4,10 @@
 //! registers, exactly. But what an instruction overwrites for certain, nobody can look at
 //! right before it: a signal there is delivered behind it.
 
-use crate::form::{Gpr, RegSet};
 use alloc::vec::Vec;
 use iced_x86::{Code, InstructionInfoFactory, OpAccess, OpKind, Register};
 use ppin_decode::{Ins, Kind};
+use ppin_form::{Gpr, RegSet};
 
 /// Registers that `ins` overwrites as a whole without having read them, if it cannot fault.
 /// Those that are found without much work: moves between registers, constants, addresses.

@@ -1,9 +1,9 @@
 //! Control flow inside inserted code.
 
 use super::writer::{Branch, Reach, Writer};
-use crate::form::{InsId, Label, Living};
 use ppin_abi::spills::SpillSet;
 use ppin_decode::Predicate;
+use ppin_form::{InsId, Label, Living};
 use ppin_relocator::RelocKind;
 
 impl Writer<'_> {

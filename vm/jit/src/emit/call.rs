@@ -2,9 +2,9 @@
 
 use super::encode::{Memory, opcode};
 use super::writer::Writer;
-use crate::form::{Gpr, Label, Reg};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::area::Calls;
+use ppin_form::{Gpr, Label, Reg};
 use ppin_relocator::{RelocKind, SlotInit, pc_flag};
 
 impl Writer<'_> {

@@ -1,7 +1,7 @@
 //! Encodings of the few instructions that inserted code consists of, with any registers.
 
 use super::asm::Asm;
-use crate::form::Gpr;
+use ppin_form::Gpr;
 
 /// Opcodes of instructions with a register and a memory operand, or two registers.
 pub(super) mod opcode {

@@ -3,11 +3,11 @@
 use super::encode::opcode;
 use super::stubs::ExitTo;
 use super::writer::Writer;
-use crate::form::{InsId, Record, RecordId, Temp};
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 use ppin_abi::record::BUFFER_FULL;
 use ppin_decode::Kind;
+use ppin_form::{InsId, Record, RecordId, Temp};
 use ppin_relocator::RelocKind;
 
 /// Length of a `jmp short`.

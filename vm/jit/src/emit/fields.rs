@@ -2,9 +2,9 @@
 
 use super::encode::{Memory, opcode};
 use super::writer::Writer;
-use crate::form::{Cell, Label, Reg, Sum, Width};
 use crate::operand::absolute::Form;
 use ppin_abi::addr::ImageOff;
+use ppin_form::{Cell, Label, Reg, Sum, Width};
 use ppin_relocator::SlotInit;
 
 impl Writer<'_> {

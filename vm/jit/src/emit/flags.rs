@@ -2,8 +2,8 @@
 
 use super::fragment::Emitter;
 use super::writer::Writer;
-use crate::form::{COMPARED_AT_ONCE, InsId, Temp};
 use dynasm::dynasm;
+use ppin_form::{COMPARED_AT_ONCE, InsId, Temp};
 use ppin_relocator::pc_flag;
 
 impl Writer<'_> {

@@ -4,12 +4,12 @@
 //! gets its relocation: rewriting rules never compute a distance themselves.
 
 use super::asm::Asm;
-use crate::form::{Form, SequenceSlots};
 use crate::request;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::spills::SpillSet;
+use ppin_form::{Form, SequenceSlots};
 use ppin_relocator::{
     CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag,
 };

@@ -1,9 +1,9 @@
 //! Where temporaries begin and end: the app's values go to spill slots and come back.
 
 use super::writer::Writer;
-use crate::form::{Temp, Temps};
 use ppin_abi::area::Entry;
 use ppin_abi::spills::SpillSet;
+use ppin_form::{Temp, Temps};
 
 impl Writer<'_> {
     pub(super) fn take(&mut self, temps: Temps) {

@@ -1,8 +1,8 @@
 //! Instructions of lifted routines, with registers in place of their virtual ones.
 
 use super::writer::Writer;
-use crate::form::{Gpr, LiftedUses};
 use iced_x86::{Encoder, Instruction, OpKind, Register};
+use ppin_form::{Gpr, LiftedUses};
 use ppin_lift::body::Lifted;
 
 impl Writer<'_> {

@@ -1,10 +1,10 @@
 //! Instructions of the app with another operand than they have, and parts of them.
 
 use super::writer::Writer;
-use crate::form::{Gpr, InsId, Reg, Temp};
 use crate::operand::absolute::{self, Form};
 use crate::operand::{address, rebased, target};
 use ppin_abi::addr::AppPc;
+use ppin_form::{Gpr, InsId, Reg, Temp};
 
 impl Writer<'_> {
     /// The instruction, its rip-relative operand aimed at the same address.

@@ -3,10 +3,9 @@
 use super::encode::opcode;
 use super::fragment::Emitter;
 use super::writer::{Source, Writer};
-use crate::allocate::allocate;
-use crate::allocate::check::check;
-use crate::form::{Form, InsId, Op};
 use alloc::vec::Vec;
+use ppin_form::allocate::{allocate, check::check};
+use ppin_form::{Form, InsId, Op};
 use ppin_relocator::pc_flag;
 
 impl Emitter {

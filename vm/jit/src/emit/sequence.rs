@@ -20,13 +20,13 @@
 
 use super::encode::{Memory, opcode};
 use super::fragment::{Emitter, InSequence};
-use crate::form::SequenceSlots;
 use crate::request::Sequence;
 use core::mem::offset_of;
 use dynasm::dynasm;
 use ppin_abi::area::{Entry, RSEQ, Rseq};
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
+use ppin_form::SequenceSlots;
 use ppin_relocator::{RelocKind, SlotInit};
 
 const SPILLED: i32 = (RSEQ as usize + offset_of!(Rseq, spilled)) as i32;

@@ -2,7 +2,7 @@
 
 use super::encode::{Memory, opcode};
 use super::writer::Writer;
-use crate::form::{Cell, Gpr, InsId, Reg, Width};
+use ppin_form::{Cell, Gpr, InsId, Reg, Width};
 use ppin_relocator::RelocKind;
 
 impl Writer<'_> {

@@ -1,11 +1,11 @@
 //! What is at hand while a form becomes code.
 
 use super::fragment::Emitter;
-use crate::allocate::Allocation;
-use crate::form::{Form, Gpr, InsId, Label, Reg};
 use alloc::vec::Vec;
 use iced_x86::Encoder;
 use ppin_decode::Ins;
+use ppin_form::allocate::Allocation;
+use ppin_form::{Form, Gpr, InsId, Label, Reg};
 
 /// What a form was made from.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ pub(super) struct Writer<'a> {
     pub branches: Vec<Branch>,
     /// Labels that are placed, and where.
     pub placed: Vec<(Label, u32)>,
-    /// Hot offsets of the places to which the VM comes back ([`crate::form::Again`]).
+    /// Hot offsets of the places to which the VM comes back ([`ppin_form::Again`]).
     pub agains: Vec<u32>,
     /// For instructions of lifted routines: made for the first of them.
     pub encoder: Option<Encoder>,

@@ -4,7 +4,6 @@ mod fate;
 
 use super::call_arg;
 use crate::analyse::registers::overwritten;
-use crate::form::{Form, InsId, RegSet};
 use crate::lower::{bridge, inlined, predicate, routine, routine::Place};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -13,6 +12,7 @@ use ppin_abi::optimize::Optimize;
 use ppin_api::compiler::{CallInsertion, Condition, Value};
 use ppin_api::{Function, RoutineId, Tool};
 use ppin_decode::{Ins, Predicate, effects};
+use ppin_form::{Form, InsId, RegSet};
 use ppin_lift::body::{End, Why};
 use ppin_lift::{Body, Known, Wanted, lift};
 

@@ -12,9 +12,9 @@
 //! how much that is for each counter (`ppin_codecache`, `bundles.rs`).
 
 use super::merge::{Addition, Group};
-use crate::form::{Cell, Form, Gpr, Need, Op, RegSet, Temp, Width};
 use ppin_abi::counters::Cells;
 use ppin_api::Counter;
+use ppin_form::{Cell, Form, Gpr, Need, Op, RegSet, Temp, Width};
 use ppin_relocator::CountRow;
 
 /// For so many parts of additions there is room at once.

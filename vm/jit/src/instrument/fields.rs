@@ -16,14 +16,14 @@
 
 use super::append::{Batch, Records};
 use crate::analyse::registers::farthest;
-use crate::form::{
-    Cell, Form, Gpr, InsId, Label, Need, Op, Record, Reg, RegSet, Sum, Temp, Temps, Width,
-};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::area::{APP_GS_BASE, Calls};
 use ppin_abi::buffers;
 use ppin_api::compiler::{AppendInsertion, Value};
 use ppin_api::{Address, Field, Segment};
+use ppin_form::{
+    Cell, Form, Gpr, InsId, Label, Need, Op, Record, Reg, RegSet, Sum, Temp, Temps, Width,
+};
 use ppin_relocator::CountRow;
 
 /// Whether a record can be stored in line.

@@ -2,13 +2,13 @@
 
 use super::colour::Colours;
 use crate::analyse::registers::overwritten;
-use crate::form::RegSet;
 use alloc::vec::Vec;
 use core::iter::Peekable;
 use core::ops::Range;
 use ppin_api::Counter;
 use ppin_api::compiler::CountInsertion;
 use ppin_decode::{Ins, Kind};
+use ppin_form::RegSet;
 
 /// Additions made at one place.
 #[derive(Default)]

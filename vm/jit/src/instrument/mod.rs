@@ -17,7 +17,6 @@ mod source;
 mod station;
 
 use crate::analyse::flags::live_flags;
-use crate::form::{Form, InsId, Op, RegSet};
 use crate::lower::bridge;
 use crate::request::Request;
 use alloc::vec::Vec;
@@ -35,6 +34,7 @@ use ppin_abi::record::BUFFER_APPEND;
 use ppin_api::compiler::{AppendInsertion, Insertions, Limits};
 use ppin_api::{Tool, Trace};
 use ppin_decode::Ins;
+use ppin_form::{Form, InsId, Op, RegSet};
 use source::Decoded;
 
 pub(crate) use argument::call_arg;

@@ -8,12 +8,12 @@
 use super::append::Batch;
 use super::fields::names;
 use crate::analyse::registers::Touched;
-use crate::form::{Gpr, RegSet};
 use alloc::vec::Vec;
 use iced_x86::{Code, OpKind, Register};
 use ppin_api::compiler::{AppendInsertion, Value};
 use ppin_api::{Address, Reg};
 use ppin_decode::{Ins, Kind};
+use ppin_form::{Gpr, RegSet};
 
 /// Most records of a station.
 const MOST: usize = 12;

@@ -1,8 +1,8 @@
 //! Pieces of code that tell the kernel of a restartable sequence.
 
-use crate::form::{Cell, Form, Gpr, Need, Op, Record, SequenceSlots, Temp, Width};
 use core::mem::offset_of;
 use ppin_abi::area::{Entry, RSEQ, Rseq};
+use ppin_form::{Cell, Form, Gpr, Need, Op, Record, SequenceSlots, Temp, Width};
 
 /// The registered field's address.
 pub(super) const FIELD: Cell = cell(offset_of!(Rseq, field));

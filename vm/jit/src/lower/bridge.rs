@@ -18,9 +18,9 @@
 //! ```
 
 use super::announce::{ARMED, FIELD};
-use crate::form::{Form, Gpr, InsId, Need, Op, Record, Width};
 use ppin_abi::area::Entry;
 use ppin_abi::record::{ArgKind, CallArg, NO_REG};
+use ppin_form::{Form, Gpr, InsId, Need, Op, Record, Width};
 
 /// The call of `routine` with `args`.
 pub(crate) fn lower(

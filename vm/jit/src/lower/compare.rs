@@ -10,7 +10,7 @@
 //! ```
 //! Fewer than 8 bytes are compared without rcx.
 
-use crate::form::{COMPARED_AT_ONCE, Form, Gpr, InsId, Need, Op, Temp};
+use ppin_form::{COMPARED_AT_ONCE, Form, Gpr, InsId, Need, Op, Temp};
 
 /// Compares the source of `first ..= last`, of `len` bytes. `dead`: nobody looks at the flags
 /// behind it.

@@ -15,9 +15,9 @@
 //! way of fs, which nothing looks at in between.
 
 use super::site::Site;
-use crate::form::{Cell, Form, Gpr, Need, Op, Reg, RegSet, Width};
 use iced_x86::Code;
 use ppin_abi::area::APP_GS_BASE;
+use ppin_form::{Cell, Form, Gpr, Need, Op, Reg, RegSet, Width};
 
 const BASE: Cell = Cell::at(APP_GS_BASE as i32);
 const UPPER_HALF: Cell = Cell::at(APP_GS_BASE as i32 + 4);

@@ -11,8 +11,8 @@
 
 use super::near;
 use super::site::Site;
-use crate::form::{Form, Gpr, Need};
 use ppin_abi::area::Entry;
+use ppin_form::{Form, Gpr, Need};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let [target] = form.take([Need::fixed(Gpr::RCX)]);

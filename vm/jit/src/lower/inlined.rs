@@ -14,11 +14,11 @@
 //! One that decides goes to the cold part, too, if it says yes: what is to be done then stands there.
 
 use super::routine::{self, Decided, Place, Then, constant, give, load, one, plain};
-use crate::form::{Form, Gpr, InsId, Label, LiftedUses, Need, Op, Reg, RegSet, Temp, Temps};
 use alloc::vec::Vec;
 use ppin_abi::area::Calls;
 use ppin_api::Address;
 use ppin_api::compiler::Value;
+use ppin_form::{Form, Gpr, InsId, Label, LiftedUses, Need, Op, Reg, RegSet, Temp, Temps};
 use ppin_lift::Body;
 use ppin_lift::body::{End, Lifted, Path, Step};
 

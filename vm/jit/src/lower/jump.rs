@@ -6,7 +6,7 @@
 //! ```
 
 use super::site::Site;
-use crate::form::{Form, Op};
+use ppin_form::{Form, Op};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let (ins, context) = (site.id, form.exit_context());

@@ -32,8 +32,8 @@ pub(crate) mod trap;
 mod verbatim;
 mod x87_pointer;
 
-use crate::form::{Form, ins_context};
 use ppin_decode::Kind;
+use ppin_form::{Form, ins_context};
 pub(crate) use site::Site;
 
 /// The operations for one instruction.

@@ -20,8 +20,8 @@
 //! ```
 //! No instruction of it touches the flags.
 
-use crate::form::{Cell, Form, Gpr, InsId, Need, Op, Temp, Width};
 use ppin_abi::area::{Entry, GOING_TO, LEFT_AT, NEAR};
+use ppin_form::{Cell, Form, Gpr, InsId, Need, Op, Temp, Width};
 
 /// Goes on at the translation of app address `target`, which is rcx. `otherwise` is the routine
 /// that does the same where no code in line is wanted. The last temporary that was taken may be

@@ -33,8 +33,8 @@
 //! there when the return has been made is what a native call leaves.
 
 use super::site::Site;
-use crate::form::{Cell, Form, Gpr, Need, Op, Reg, Temp};
 use ppin_abi::area::{Entry, RETURNS};
+use ppin_form::{Cell, Form, Gpr, Need, Op, Reg, Temp};
 
 /// The call of `site`, from where its operand has been read: pushes the app's return address, and
 /// leaves as `leave` says. `alive` are the temporaries that live on until then. If it is `lent`,

@@ -8,7 +8,7 @@
 //! ```
 
 use super::site::Site;
-use crate::form::{Form, Op};
+use ppin_form::{Form, Op};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     form.copy(site.id);

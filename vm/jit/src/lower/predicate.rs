@@ -9,8 +9,8 @@
 //! ```
 //! Neither changes a flag. All of the app's values are in place at the branch, and at `over`.
 
-use crate::form::{Form, InsId, Op};
 use ppin_decode::Predicate;
+use ppin_form::{Form, InsId, Op};
 
 /// What `write` adds, gone around unless `predicate`, that of `ins`, holds.
 pub(crate) fn skip_unless(

@@ -24,10 +24,10 @@
 
 use super::near;
 use super::site::Site;
-use crate::form::{Cell, Form, Gpr, Need, Op, Reg};
 use iced_x86::Code;
 use ppin_abi::area::{Entry, RETURNS};
 use ppin_abi::optimize::Optimize;
+use ppin_form::{Cell, Form, Gpr, Need, Op, Reg};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let on = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();

@@ -10,7 +10,7 @@
 //! image fits an absolute field instead.
 
 use super::site::Site;
-use crate::form::{Form, Op};
+use ppin_form::{Form, Op};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     form.push(Op::AppAimed { ins: site.id });

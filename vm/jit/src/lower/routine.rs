@@ -16,13 +16,13 @@
 //! Arguments are computed in such an order that registers of the app that they are made of have
 //! not been overwritten by others, if there is one; else these are taken from where they are kept.
 
-use crate::form::{
-    ARGUMENTS, Cell, Form, Gpr, InsId, Label, Need, Op, Reg, RegSet, Temp, Temps, Width,
-};
 use alloc::vec::Vec;
 use ppin_abi::area::{APP_GS_BASE, Calls};
 use ppin_api::compiler::Value;
 use ppin_api::{Address, Segment, StateId};
+use ppin_form::{
+    ARGUMENTS, Cell, Form, Gpr, InsId, Label, Need, Op, Reg, RegSet, Temp, Temps, Width,
+};
 
 /// What is known of the place of a call.
 #[derive(Clone, Copy)]

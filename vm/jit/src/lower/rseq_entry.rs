@@ -14,7 +14,7 @@
 //! ```
 
 use super::announce::{FIELD, Pair, note_armed};
-use crate::form::{Form, Op, Record, SequenceSlots};
+use ppin_form::{Form, Op, Record, SequenceSlots};
 
 /// The check; `record` is for a value that the code does not know.
 pub(crate) fn lower(form: &mut Form, slots: &SequenceSlots, record: Record) {

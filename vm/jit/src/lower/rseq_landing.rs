@@ -15,7 +15,7 @@
 //! ```
 
 use super::announce::{FIELD, Pair, note_armed};
-use crate::form::{Form, Op, Record};
+use ppin_form::{Form, Op, Record};
 
 /// Slots of the landing.
 #[derive(Clone, Copy)]

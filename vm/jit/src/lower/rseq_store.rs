@@ -28,10 +28,10 @@
 use super::announce::{AGAINST, AGAINST_FS, Pair, VALUE, note_armed};
 use super::site::Site;
 use super::{rip_relative, verbatim};
-use crate::form::{Form, Gpr, Op, Record, SequenceSlots, Width, ins_context};
 use iced_x86::{Instruction, Register};
 use ppin_abi::record::Trap;
 use ppin_decode::Kind;
+use ppin_form::{Form, Gpr, Op, Record, SequenceSlots, Width, ins_context};
 
 /// The store. Behind `Announced` the kernel may abort the sequence that it announces.
 pub(crate) fn lower(form: &mut Form, site: &Site<'_>) {

@@ -1,8 +1,8 @@
 //! The place at which a rule works.
 
-use crate::form::InsId;
 use ppin_abi::addr::ImageBase;
 use ppin_decode::Ins;
+use ppin_form::InsId;
 
 /// An instruction of the trace, in its place.
 pub(crate) struct Site<'a> {

@@ -9,8 +9,8 @@
 //! ```
 
 use super::site::Site;
-use crate::form::{Form, Gpr, Need, Op, Record, RegSet};
 use ppin_abi::area::Entry;
+use ppin_form::{Form, Gpr, Need, Op, Record, RegSet};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let (ins, context) = (site.id, form.exit_context());

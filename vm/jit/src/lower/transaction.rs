@@ -8,7 +8,7 @@
 //! ```
 
 use super::site::Site;
-use crate::form::{Form, Gpr, Op, Width};
+use ppin_form::{Form, Gpr, Op, Width};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let (ins, context) = (site.id, form.exit_context());

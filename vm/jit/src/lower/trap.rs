@@ -7,11 +7,11 @@
 //!          jmp gs:[Entry::LeaveTrap]
 //! ```
 
-use crate::form::{Form, Gpr, Need, Record, Temp};
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
+use ppin_form::{Form, Gpr, Need, Record, Temp};
 
 /// The trap of the instruction at `pc`; what speaks to the runtime.
 pub(crate) fn lower(form: &mut Form, pc: AppPc, trap: Trap, context: Context) -> Temp {

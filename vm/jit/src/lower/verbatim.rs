@@ -7,7 +7,7 @@
 //! ```
 
 use super::site::Site;
-use crate::form::Form;
+use ppin_form::Form;
 
 #[inline]
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {

@@ -11,12 +11,12 @@
 
 use super::bridge;
 use super::site::Site;
-use crate::form::Form;
 use crate::instrument::{address, call_arg};
 use iced_x86::InstructionInfoFactory;
 use ppin_abi::record::X87_POINTER;
 use ppin_api::compiler::Value;
 use ppin_decode::x87::PointerField;
+use ppin_form::Form;
 
 /// Behind the instruction itself.
 pub(super) fn lower(form: &mut Form, site: &Site<'_>, field: PointerField) {

@@ -6,9 +6,9 @@
 //! ```
 
 use super::absolute::Form;
-use crate::form::Gpr;
 use iced_x86::{Code, Encoder, OpKind, Register};
 use ppin_decode::{Ins, Kind};
+use ppin_form::Gpr;
 
 /// `lea rax, [rip + distance]`
 const LEA_RIP: [u8; 7] = [0x48, 0x8d, 0x05, 0, 0, 0, 0];

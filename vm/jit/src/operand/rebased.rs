@@ -6,12 +6,12 @@
 //! Becomes: op ..., [s + index * scale + disp]
 //! ```
 
-use crate::form::{Gpr, RegSet};
 use alloc::vec::Vec;
 use iced_x86::{
     Code, Decoder, DecoderOptions, Encoder, Instruction, InstructionInfoFactory, OpAccess, Register,
 };
 use ppin_decode::Ins;
+use ppin_form::{Gpr, RegSet};
 
 /// Registers that may take the base's place.
 const BASES: [Gpr; 7] = [

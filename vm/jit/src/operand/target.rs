@@ -6,9 +6,9 @@
 //! ```
 
 use super::absolute::Form;
-use crate::form::Gpr;
 use iced_x86::Register;
 use ppin_decode::{Ins, MAX_INS_LEN};
+use ppin_form::Gpr;
 
 const REX_W: u8 = 0x48;
 const REX_R: u8 = 0b100;

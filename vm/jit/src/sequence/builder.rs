@@ -3,7 +3,6 @@
 use super::pieces::{exact, inside, leaves, piece_starts, read};
 use crate::compile::end_context;
 use crate::emit::{Emitter, ExitTo, InSequence, Source};
-use crate::form::{Form, InsId, Op, Record};
 use crate::instrument::Plan;
 use crate::lower::{self, Site};
 use crate::request::{Request, Sequence};
@@ -14,6 +13,7 @@ use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
 use ppin_api::Tool;
 use ppin_decode::{Ins, Kind};
+use ppin_form::{Form, InsId, Op, Record};
 use ppin_relocator::{Fragment, RelocKind};
 
 /// A translated sequence and where its parts are.

@@ -6,13 +6,14 @@
 //! the app's bytes alone, and the same bytes give the same trace.
 
 use crate::operand::{absolute, rebased};
-use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request, is_low, pairs_returns};
+use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request, is_low};
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
 use ppin_decode::{Ins, InsReader, Kind, MAX_INS_LEN, NoIns, effects, x87};
+use ppin_form::pairs_returns;
 
 /// Most instructions in a trace.
 pub(crate) const MAX_INS: usize = 64;

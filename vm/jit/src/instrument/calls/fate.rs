@@ -1,10 +1,10 @@
 //! What becomes of calls, in words.
 
 use super::{Call, Calls};
-use crate::form::Form;
 use alloc::vec::Vec;
 use ppin_abi::optimize::Optimize;
 use ppin_api::{RoutineId, Tool};
+use ppin_form::Form;
 use ppin_lift::body::Why;
 
 /// What has become of a call that a tool has inserted.

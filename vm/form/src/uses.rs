@@ -3,14 +3,17 @@
 //! App instructions name theirs themselves; of the operations that stand for a part of one
 //! (`AppRebased`, `LoadTarget`, `LeaOperand`) only what is named beside it is said here.
 
-use super::op::{LiftedUses, Op, Reg, Sum};
+use crate::op::{LiftedUses, Op, Reg, Sum};
 use ppin_decode::{Gpr, RegSet};
 
 /// A register and what is done with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Use {
+pub struct Use {
+    /// Which one.
     pub register: Reg,
+    /// Its value is needed.
     pub read: bool,
+    /// It gets a new value.
     pub written: bool,
 }
 
@@ -43,7 +46,7 @@ fn named(register: Option<Gpr>) -> Option<Use> {
 }
 
 /// Registers that `op` names, those that it reads first.
-pub(crate) fn uses(op: &Op) -> impl Iterator<Item = Use> {
+pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
     let none = None;
     if let Op::Lifted { uses, .. } = op {
         return of_lifted(uses).into_iter().flatten();
@@ -113,7 +116,7 @@ fn of_lifted(uses: &LiftedUses) -> [Option<Use>; 4] {
 }
 
 /// Registers of the app that `op` names.
-pub(crate) fn app_registers(op: &Op) -> RegSet {
+pub fn app_registers(op: &Op) -> RegSet {
     let app = |register: Reg| match register {
         Reg::App(register) => RegSet::NONE.with(register),
         Reg::Temp(_) => RegSet::NONE,

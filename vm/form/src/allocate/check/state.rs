@@ -1,7 +1,7 @@
 //! What registers and spill slots hold while an allocation is checked.
 
 use super::super::Allocation;
-use crate::form::{Gpr, Living, Temp};
+use crate::{Gpr, Living, Temp};
 use alloc::vec::Vec;
 use ppin_abi::spills::SPILL_SLOTS;
 

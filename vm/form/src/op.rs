@@ -1,6 +1,6 @@
 //! The operations of the intermediate form.
 
-use super::temp::{Living, Temp, Temps};
+use crate::temp::{Living, Temp, Temps};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
@@ -8,7 +8,7 @@ use ppin_decode::Gpr;
 
 /// Where an operation finds or leaves a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Reg {
+pub enum Reg {
     /// In a register of the app.
     App(Gpr),
     /// In a register that the allocator chooses.
@@ -29,58 +29,69 @@ impl From<Gpr> for Reg {
 
 /// An instruction of the trace, by its place in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct InsId(pub u16);
+pub struct InsId(pub u16);
 
 /// A record by which code speaks to the VM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct RecordId(pub u16);
+pub struct RecordId(pub u16);
 
 /// A place that branches of inserted code lead to, forward but for one operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Label(pub u16);
+pub struct Label(pub u16);
 
 /// A place to which a routine of the VM comes back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Again(pub u16);
+pub struct Again(pub u16);
 
 /// `base + (index << scale) + disp`, with the app's values of registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Sum {
+pub struct Sum {
+    /// Register that counts once.
     pub base: Option<Gpr>,
+    /// Register that counts `2^scale` times.
     pub index: Option<Gpr>,
+    /// 0 to 3.
     pub scale: u8,
+    /// Bytes.
     pub disp: i32,
+    /// Bits of the sum.
     pub width: Width,
 }
 
 /// A cell of the thread area, by its displacement from `gs`; or, on top of a temporary, from
 /// where that points in the area.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Cell {
+pub struct Cell {
+    /// A displacement from `gs`.
     pub base: Option<Temp>,
+    /// Bytes from there, or from `gs`.
     pub disp: i32,
 }
 
 impl Cell {
     /// The cell at `gs:[disp]`.
-    pub(crate) const fn at(disp: i32) -> Self {
+    pub const fn at(disp: i32) -> Self {
         Self { base: None, disp }
     }
 }
 
 /// Bits of a register that an operation works on; the upper half becomes 0 with 32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Width {
+pub enum Width {
+    /// 32 bits.
     W32,
+    /// 64 bits.
     W64,
 }
 
 /// Temporaries that an instruction of a lifted routine names, in the order of its virtual registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LiftedUses {
+pub struct LiftedUses {
+    /// The temporaries; those that are not named are any.
     pub temps: [Temp; 4],
     /// A bit for each that is read, and for each that is written.
     pub reads: u8,
+    /// See `reads`.
     pub writes: u8,
     /// It destroys the flags.
     pub flags: bool,
@@ -89,7 +100,8 @@ pub(crate) struct LiftedUses {
 /// One operation. Where nothing else is said, it works on 64 bits, leaves the flags alone and
 /// cannot fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Op {
+#[expect(missing_docs, reason = "what a variant says names its fields")]
+pub enum Op {
     // The app's instructions.
     /// An app instruction begins: nothing of it has run, all registers are the app's.
     Begin { ins: InsId, block: bool },
@@ -321,7 +333,7 @@ pub(crate) enum Op {
 
 impl Op {
     /// Whether it leaves for the target of a direct branch.
-    pub(crate) const fn is_exit(&self) -> bool {
+    pub const fn is_exit(&self) -> bool {
         matches!(
             self,
             Self::ExitTaken { .. } | Self::ExitIf { .. } | Self::ExitNext { .. }
@@ -329,7 +341,7 @@ impl Op {
     }
 
     /// Whether it is the `call` of an app call.
-    pub(crate) const fn is_paired_call(&self) -> bool {
+    pub const fn is_paired_call(&self) -> bool {
         matches!(self, Self::CallOver { .. })
     }
 }

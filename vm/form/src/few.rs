@@ -7,7 +7,7 @@ const IN_PLACE: usize = 12;
 
 /// A list of small values.
 #[derive(Clone, Debug)]
-pub(crate) struct Few<T> {
+pub struct Few<T> {
     first: [T; IN_PLACE],
     more: Vec<T>,
     len: usize,
@@ -15,7 +15,7 @@ pub(crate) struct Few<T> {
 
 impl<T: Copy> Few<T> {
     /// An empty list; `filler` is never seen.
-    pub(crate) const fn new(filler: T) -> Self {
+    pub const fn new(filler: T) -> Self {
         Self {
             first: [filler; IN_PLACE],
             more: Vec::new(),
@@ -23,7 +23,8 @@ impl<T: Copy> Few<T> {
         }
     }
 
-    pub(crate) fn push(&mut self, item: T) {
+    /// One more item, the last.
+    pub fn push(&mut self, item: T) {
         match self.first.get_mut(self.len) {
             Some(place) => *place = item,
             None => self.more.push(item),
@@ -32,7 +33,7 @@ impl<T: Copy> Few<T> {
     }
 
     /// Replaces the item with this number, which there is.
-    pub(crate) fn set(&mut self, number: u16, item: T) {
+    pub fn set(&mut self, number: u16, item: T) {
         let number = usize::from(number);
         debug_assert!(number < self.len, "an item that there is");
         match self.first.get_mut(number) {
@@ -42,7 +43,7 @@ impl<T: Copy> Few<T> {
     }
 
     /// The item with this number, which there is.
-    pub(crate) fn at(&self, number: u16) -> T {
+    pub fn at(&self, number: u16) -> T {
         let number = usize::from(number);
         debug_assert!(number < self.len, "an item that there is");
         match self.first.get(number) {
@@ -51,11 +52,18 @@ impl<T: Copy> Few<T> {
         }
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// Number of items.
+    pub fn len(&self) -> usize {
         self.len
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Removes all items.
+    pub fn clear(&mut self) {
         self.more.clear();
         self.len = 0;
     }

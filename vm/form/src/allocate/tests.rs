@@ -2,7 +2,7 @@
 
 use super::check::check;
 use super::*;
-use crate::form::{Cell, InsId, Record, Reg, SequenceSlots, Width};
+use crate::{Cell, InsId, Record, Reg, SequenceSlots, Width};
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Entry;
 use ppin_abi::context::Context;

@@ -7,17 +7,17 @@
 //! [`check`] proves an allocation right; it is asked for each one in builds with debug
 //! assertions, which all tests are.
 
-pub(crate) mod check;
+pub mod check;
 #[cfg(test)]
 mod tests;
 
-use crate::form::uses::app_registers;
-use crate::form::{Few, Form, Gpr, Living, Need, Op, RegSet, Temp, Temps};
+use crate::uses::app_registers;
+use crate::{Few, Form, Gpr, Living, Need, Op, RegSet, Temp, Temps};
 use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSlot};
 
 /// Where a temporary lives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Home {
+pub struct Home {
     /// Its register.
     pub register: Gpr,
     /// Where the app's value of that register is kept; `None`: nowhere, nobody needs it.
@@ -31,16 +31,18 @@ const NOWHERE: Home = Home {
 
 /// The homes of all temporaries of a form.
 #[derive(Clone, Debug)]
-pub(crate) struct Allocation(Few<Home>);
+pub struct Allocation(Few<Home>);
 
 impl Allocation {
     /// Where `temp` lives.
-    pub(crate) fn home(&self, temp: Temp) -> Home {
+    #[inline]
+    pub fn home(&self, temp: Temp) -> Home {
         self.0.at(temp.0)
     }
 
     /// The register of `temp`.
-    pub(crate) fn register(&self, temp: Temp) -> Gpr {
+    #[inline]
+    pub fn register(&self, temp: Temp) -> Gpr {
         self.home(temp).register
     }
 }
@@ -67,14 +69,14 @@ const HOMES: [Option<SpillSlot>; 16] = {
 /// # Panics
 /// More temporaries are alive somewhere than there are registers and spill slots: a mistake
 /// in the compiler.
-pub(crate) fn allocate(form: &Form) -> Allocation {
+pub fn allocate(form: &Form) -> Allocation {
     let mut allocator = Allocator {
         form,
         homes: Few::new(NOWHERE),
         taken: RegSet::NONE,
         slots: 0,
     };
-    if form.needs.len() == 0 {
+    if form.needs.is_empty() {
         return Allocation(allocator.homes);
     }
     for _ in 0..form.needs.len() {

@@ -4,18 +4,20 @@ use ppin_decode::{Gpr, RegSet};
 
 /// A temporary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Temp(pub u16);
+pub struct Temp(pub u16);
 
 /// Some temporaries, one after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Temps {
+pub struct Temps {
+    /// Number of the first.
     pub first: u16,
+    /// How many.
     pub len: u16,
 }
 
 impl Temps {
     /// `temps`, which were taken together.
-    pub(crate) fn of(temps: &[Temp]) -> Self {
+    pub fn of(temps: &[Temp]) -> Self {
         let first = temps.first().map_or(0, |temp| temp.0);
         debug_assert!((first..).zip(temps).all(|(number, temp)| number == temp.0));
         Self {
@@ -24,22 +26,26 @@ impl Temps {
         }
     }
 
-    pub(crate) fn iter(self) -> impl DoubleEndedIterator<Item = Temp> {
+    /// One after the other.
+    #[inline]
+    pub fn iter(self) -> impl DoubleEndedIterator<Item = Temp> {
         (self.first..self.first + self.len).map(Temp)
     }
 
-    pub(crate) fn contains(self, temp: Temp) -> bool {
+    /// Whether `temp` is one of them.
+    #[inline]
+    pub fn contains(self, temp: Temp) -> bool {
         (self.first..self.first + self.len).contains(&temp.0)
     }
 }
 
 /// The temporaries that are alive somewhere: up to two [`Temps`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Living([Temps; 2]);
+pub struct Living([Temps; 2]);
 
 impl Living {
     /// `temps`, ascending, with at most one gap.
-    pub(crate) fn of(temps: &[Temp]) -> Self {
+    pub fn of(temps: &[Temp]) -> Self {
         let follows = |one: &Temp, next: &Temp| one.0 + 1 == next.0;
         let mut runs = temps.chunk_by(follows).map(Temps::of);
         let both = [(); 2].map(|()| runs.next().unwrap_or(Temps::of(&[])));
@@ -48,22 +54,26 @@ impl Living {
     }
 
     /// Those that were taken together.
-    pub(crate) fn of_run(temps: Temps) -> Self {
+    pub fn of_run(temps: Temps) -> Self {
         Self([temps, Temps::of(&[])])
     }
 
-    pub(crate) fn iter(self) -> impl Iterator<Item = Temp> {
+    /// One after the other.
+    #[inline]
+    pub fn iter(self) -> impl Iterator<Item = Temp> {
         self.0.into_iter().flat_map(Temps::iter)
     }
 
-    pub(crate) fn contains(self, temp: Temp) -> bool {
+    /// Whether `temp` is one of them.
+    #[inline]
+    pub fn contains(self, temp: Temp) -> bool {
         self.0.iter().any(|temps| temps.contains(temp))
     }
 }
 
 /// What a temporary needs of its register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Need {
+pub struct Need {
     /// One of these. Registers that operations name while the temporary lives are left out by
     /// the allocator; those that app instructions touch in that time are not in it.
     pub one_of: RegSet,
@@ -74,12 +84,12 @@ pub(crate) struct Need {
 
 impl Need {
     /// This very register.
-    pub(crate) const fn fixed(register: Gpr) -> Self {
+    pub const fn fixed(register: Gpr) -> Self {
         Self::one_of(RegSet::NONE.with(register))
     }
 
     /// Any one of `registers`.
-    pub(crate) const fn one_of(registers: RegSet) -> Self {
+    pub const fn one_of(registers: RegSet) -> Self {
         Self {
             one_of: registers,
             free: RegSet::NONE,
@@ -87,7 +97,7 @@ impl Need {
     }
 
     /// The same, but registers of `free` need not be kept.
-    pub(crate) const fn or_free(self, free: RegSet) -> Self {
+    pub const fn or_free(self, free: RegSet) -> Self {
         Self { free, ..self }
     }
 }

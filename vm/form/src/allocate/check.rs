@@ -8,9 +8,9 @@
 mod state;
 
 use super::{Allocation, HOMES, Home};
-use crate::form::ARGUMENTS;
-use crate::form::uses::uses;
-use crate::form::{Form, Gpr, InsId, Label, Living, Op, Record, Reg, Temp, Temps};
+use crate::ARGUMENTS;
+use crate::uses::uses;
+use crate::{Form, Gpr, InsId, Label, Living, Op, Record, Reg, Temp, Temps};
 use alloc::vec::Vec;
 use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedMemory, UsedRegister};
 use ppin_abi::area::Entry;
@@ -21,7 +21,7 @@ use state::{State, Value};
 
 /// What is wrong with an allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Wrong {
+pub struct Wrong {
     /// The operation, by its place in the form.
     pub op: usize,
     /// What it finds.
@@ -35,7 +35,7 @@ type Checked = Result<(), &'static str>;
 ///
 /// # Errors
 /// The first operation that does not find what it needs.
-pub(crate) fn check(
+pub fn check(
     form: &Form,
     ins: &[Ins],
     allocation: &Allocation,

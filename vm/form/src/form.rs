@@ -1,37 +1,6 @@
-//! The intermediate form: what stands between a chosen trace and its code.
-//!
-//! ```text
-//! Begin 0             mov [rdi], rax             an app instruction and what was inserted
-//!   Take t0             one of rcx, rdx, ...     before it, on temporaries
-//!   LoadCell t0         gs:[0x100]
-//!   Lea t0              t0 + 3
-//!   StoreCell           gs:[0x100], t0
-//!   Give t0
-//!   Itself
-//!   App 0                                        the instruction itself
-//! Begin 1             ret                        one that a rule has taken apart
-//!   Take t1             rcx
-//!   Pop t1
-//!   Jump IblRet
-//! ```
-//! Registers of the app hold the app's values, but for those that are given to temporaries
-//! between `Take` and `Give`. Which ones these are, and where the app's values are kept
-//! meanwhile, is not said here: [`crate::allocate`] decides it, and checks it.
-//!
-//! Tools' insertions (`instrument/`) and the rules for app instructions (`lower/`) write the
-//! form; `emit/` makes it code. It is made while the program waits: an operation is a few bytes, and
-//! the form of a trace one allocation as a rule.
+//! The form of a trace, and writing it.
 
-mod few;
-mod op;
-mod temp;
-pub(crate) mod uses;
-
-pub(crate) use few::Few;
-pub(crate) use op::{Again, Cell, InsId, Label, LiftedUses, Op, RecordId, Reg, Sum, Width};
-pub(crate) use temp::{Living, Need, Temp, Temps};
-
-use crate::request::{is_ordinary, pairs_returns};
+use crate::{Again, Few, InsId, Label, Living, Need, Op, RecordId, RegSet, Temp, Temps};
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::AppPc;
@@ -39,16 +8,15 @@ use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{CallArg, Trap};
-pub(crate) use ppin_decode::{ARGUMENTS, Gpr, RegSet};
 use ppin_lift::body::Lifted;
 use ppin_relocator::CountRow;
 
 /// Bytes that are compared at a time where the source is compared, if there are as many.
-pub(crate) const COMPARED_AT_ONCE: usize = 8;
+pub const COMPARED_AT_ONCE: usize = 8;
 
 /// Slots by which code in a restartable sequence knows descriptors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct SequenceSlots {
+pub struct SequenceSlots {
     /// First of the slots that make up the descriptor of this code.
     pub descriptor: u16,
     /// What makes 0 with the address of the app's descriptor.
@@ -59,7 +27,8 @@ pub(crate) struct SequenceSlots {
 
 /// What a record tells the VM.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Record {
+#[expect(missing_docs, reason = "what a variant says names its fields")]
+pub enum Record {
     /// The VM must raise a fault or explain itself.
     Trap {
         pc: AppPc,
@@ -83,12 +52,14 @@ pub(crate) enum Record {
 }
 
 /// The form of a trace, or of a part of one.
-pub(crate) struct Form {
+pub struct Form {
+    /// The operations, in order.
     pub ops: Vec<Op>,
     /// What comes behind all of them.
     tail: Vec<Op>,
     /// What each temporary needs.
     pub needs: Few<Need>,
+    /// What the form tells the VM, by [`RecordId`].
     pub records: Vec<Record>,
     /// Arguments of calls.
     pub args: Vec<CallArg>,
@@ -110,7 +81,7 @@ pub(crate) struct Form {
 
 impl Form {
     /// An empty form, for some `instructions`.
-    pub(crate) fn new(context: Context, optimize: Optimize, instructions: usize) -> Self {
+    pub fn new(context: Context, optimize: Optimize, instructions: usize) -> Self {
         Self {
             ops: Vec::with_capacity(3 * instructions + 24),
             tail: Vec::new(),
@@ -129,7 +100,7 @@ impl Form {
     }
 
     /// Number of a new bundle of counts, if they are bundled.
-    pub(crate) fn bundle(&mut self) -> Option<u16> {
+    pub fn bundle(&mut self) -> Option<u16> {
         let number = self.bundles;
         let bundled = self.optimize.has(Optimize::BUNDLES);
         self.bundles += u16::from(bundled);
@@ -137,7 +108,7 @@ impl Form {
     }
 
     /// Forgets all operations.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.ops.clear();
         self.tail.clear();
         self.needs.clear();
@@ -149,12 +120,15 @@ impl Form {
         self.agains = 0;
     }
 
-    pub(crate) fn push(&mut self, op: Op) {
+    /// One more operation.
+    #[inline]
+    pub fn push(&mut self, op: Op) {
         self.ops.push(op);
     }
 
     /// The instruction as it is.
-    pub(crate) fn copy(&mut self, ins: InsId) {
+    #[inline]
+    pub fn copy(&mut self, ins: InsId) {
         match self.ops.last_mut() {
             Some(last) if matches!(last, Op::Begin { .. }) => {
                 let block = matches!(last, Op::Begin { block: true, .. });
@@ -165,7 +139,8 @@ impl Form {
     }
 
     /// New temporaries, alive from here on.
-    pub(crate) fn take<const N: usize>(&mut self, needs: [Need; N]) -> [Temp; N] {
+    #[inline]
+    pub fn take<const N: usize>(&mut self, needs: [Need; N]) -> [Temp; N] {
         let temps = self.add(needs);
         self.push(Op::Take {
             temps: Temps::of(&temps),
@@ -174,7 +149,7 @@ impl Form {
     }
 
     /// As [`Form::take`], as many as there are `needs`.
-    pub(crate) fn take_all(&mut self, needs: &[Need]) -> Temps {
+    pub fn take_all(&mut self, needs: &[Need]) -> Temps {
         let temps = Temps {
             first: self.needs.len() as u16,
             len: needs.len() as u16,
@@ -187,12 +162,12 @@ impl Form {
     }
 
     /// The end of temporaries that were taken by [`Form::take_all`].
-    pub(crate) fn give_all(&mut self, temps: Temps) {
+    pub fn give_all(&mut self, temps: Temps) {
         self.push(Op::Give { temps });
     }
 
     /// New temporaries with which returns arrive (see [`Op::Returned`]).
-    pub(crate) fn returned(&mut self, needs: [Need; 2]) -> [Temp; 2] {
+    pub fn returned(&mut self, needs: [Need; 2]) -> [Temp; 2] {
         let temps = self.add(needs);
         self.push(Op::Returned {
             temps: Temps::of(&temps),
@@ -209,32 +184,36 @@ impl Form {
     }
 
     /// The end of `temps`, which were taken together.
-    pub(crate) fn give(&mut self, temps: &[Temp]) {
+    #[inline]
+    pub fn give(&mut self, temps: &[Temp]) {
         self.push(Op::Give {
             temps: Temps::of(temps),
         });
     }
 
     /// Their end: the runtime has put the app's values back, or nobody comes here.
-    pub(crate) fn gone(&mut self, temps: &[Temp]) {
+    #[inline]
+    pub fn gone(&mut self, temps: &[Temp]) {
         self.push(Op::Gone {
             temps: Temps::of(temps),
         });
     }
 
     /// Jumps to a runtime routine.
-    pub(crate) fn jump(&mut self, entry: Entry) {
+    #[inline]
+    pub fn jump(&mut self, entry: Entry) {
         self.push(Op::Jump { entry });
     }
 
     /// A label, to be placed later.
-    pub(crate) fn label(&mut self) -> Label {
+    #[inline]
+    pub fn label(&mut self) -> Label {
         self.labels += 1;
         Label(self.labels - 1)
     }
 
     /// A place to come back to, here.
-    pub(crate) fn again(&mut self) -> Again {
+    pub fn again(&mut self) -> Again {
         let again = Again(self.agains);
         self.agains += 1;
         self.push(Op::Again { again });
@@ -242,7 +221,8 @@ impl Form {
     }
 
     /// Places `label`, where `live` are alive.
-    pub(crate) fn place(&mut self, label: Label, live: &[Temp]) {
+    #[inline]
+    pub fn place(&mut self, label: Label, live: &[Temp]) {
         self.push(Op::Label {
             label,
             live: Living::of(live),
@@ -250,13 +230,13 @@ impl Form {
     }
 
     /// Places `label`, where `live` are alive, which were taken by [`Form::take_all`].
-    pub(crate) fn place_with(&mut self, label: Label, live: Temps) {
+    pub fn place_with(&mut self, label: Label, live: Temps) {
         let live = Living::of_run(live);
         self.push(Op::Label { label, live });
     }
 
     /// `to` = address of a new record.
-    pub(crate) fn record(&mut self, to: Temp, record: Record) {
+    pub fn record(&mut self, to: Temp, record: Record) {
         self.records.push(record);
         let record = RecordId(self.records.len() as u16 - 1);
         self.push(Op::Record { to, record });
@@ -264,18 +244,20 @@ impl Form {
 
     /// Whether indirect jumps and calls look up their target in line. Not in restartable sequences,
     /// as [`Form::pairs_returns`].
-    pub(crate) fn looks_up_in_line(&self) -> bool {
+    #[inline]
+    pub fn looks_up_in_line(&self) -> bool {
         let on = self.optimize.has(Optimize::INDIRECT) && is_ordinary(self.context);
         on && self.sequence.is_none()
     }
 
     /// Whether calls and returns are paired.
-    pub(crate) fn pairs_returns(&self) -> bool {
+    #[inline]
+    pub fn pairs_returns(&self) -> bool {
         pairs_returns(self.context, self.optimize) && self.sequence.is_none()
     }
 
     /// What `write` adds for `ins` comes behind all the rest, where only branches get.
-    pub(crate) fn aside(&mut self, ins: InsId, write: impl FnOnce(&mut Self)) {
+    pub fn aside(&mut self, ins: InsId, write: impl FnOnce(&mut Self)) {
         /// Operations of a call, and more.
         const MOST: usize = 24;
         core::mem::swap(&mut self.ops, &mut self.tail);
@@ -286,12 +268,12 @@ impl Form {
     }
 
     /// Ends the form: behind it stands what was put aside.
-    pub(crate) fn append_tail(&mut self) {
+    pub fn append_tail(&mut self) {
         self.ops.append(&mut self.tail);
     }
 
     /// The same where more code follows, which goes around it.
-    pub(crate) fn append_tail_here(&mut self) {
+    pub fn append_tail_here(&mut self) {
         if !self.tail.is_empty() {
             let over = self.label();
             self.push(Op::GotoFar { to: over });
@@ -301,13 +283,15 @@ impl Form {
     }
 
     /// What an exit behind a control transfer may assume.
-    pub(crate) fn exit_context(&self) -> Context {
+    #[inline]
+    pub fn exit_context(&self) -> Context {
         volatile_part(self.context)
     }
 }
 
 /// What the instruction `app` bytes behind the head of a fragment with `context` may assume.
-pub(crate) fn ins_context(context: Context, app: u32) -> Context {
+#[inline]
+pub fn ins_context(context: Context, app: u32) -> Context {
     if app == 0 {
         context
     } else {
@@ -321,4 +305,17 @@ fn volatile_part(context: Context) -> Context {
     } else {
         Context::CANONICAL
     }
+}
+
+/// Whether code made under `context` is ordinary: such that may change gets no mechanisms that run
+/// through several fragments, since more is checked in it.
+#[inline]
+pub fn is_ordinary(context: Context) -> bool {
+    context.without(Context::CONTINUATION) == Context::CANONICAL
+}
+
+/// Whether calls and returns are paired in code made under `context`.
+#[inline]
+pub fn pairs_returns(context: Context, optimize: Optimize) -> bool {
+    optimize.has(Optimize::RETURNS) && is_ordinary(context)
 }
