@@ -242,6 +242,32 @@ fn threads_add_up() {
     }
 }
 
+/// Threads that do the same count the same, though they use memory of those that have ended.
+#[test]
+fn each_thread_counts_from_zero() {
+    let Some(exe) = Guest::load("thread/one_after_another.c").build("pie") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    for tool in ["icount", "bbcount"] {
+        let key = if tool == "icount" {
+            "instructions"
+        } else {
+            "blocks"
+        };
+        let (outcome, report) =
+            with_tool(&ppin, tool, &Cmd::new(&exe).args(["alone"]), scratch.path());
+        assert_eq!(outcome.text(), "ok\n", "{tool}");
+        let threads = report.get("threads").and_then(Value::as_array);
+        let mut counts = threads.expect("threads")[1..].iter().map(|t| total(t, key));
+        let first = counts.next().expect("a second thread");
+        assert!(counts.len() >= 59 && first > 20_000, "{tool}: {first}");
+        let same = |count: u64| (first / 4 * 3..first / 2 * 3).contains(&count);
+        assert!(counts.all(same), "{tool}: {report}");
+    }
+}
+
 /// Every access of a program that makes few, with address, size and kind.
 #[test]
 fn memtrace_sees_every_access() {

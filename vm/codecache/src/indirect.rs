@@ -144,10 +144,11 @@ impl IblTable {
         }
     }
 
-    /// A thread begins, whose own table is empty.
+    /// A thread begins, whose own table is empty, or known already.
     ///
     /// # Safety
-    /// The area stays mapped until [`IblTable::remove_thread`], and its table is of zeroes.
+    /// The area stays mapped until [`IblTable::remove_thread`], and its table is of zeroes if it is
+    /// not known.
     pub(crate) unsafe fn add_thread(&mut self, area: *const Area) {
         // SAFETY: the caller's promise.
         let area: &'static Area = unsafe { &*area };

@@ -6,6 +6,7 @@
 
 mod locked;
 
+use crate::buffers;
 use crate::config::Config;
 use crate::counters;
 use crate::ended::Ended;
@@ -17,6 +18,7 @@ use crate::thread::{Thread, Threads};
 use alloc::string::String;
 use core::sync::atomic::{AtomicU64, Ordering};
 pub use locked::{Locked, lock, lock_for_crash_report, unlock_in_child, wake_all, word};
+use ppin_abi::area::ENTRIES;
 use ppin_api::Tool;
 use ppin_codecache::CodeCache;
 use ppin_codecache::unit::Library;
@@ -237,9 +239,31 @@ impl Vm {
         &self.threads
     }
 
+    /// Makes a thread with the next number, for [`Vm::add_thread`].
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn make_thread(&mut self, entries: [u64; ENTRIES]) -> ppin_os::Result<&'static mut Thread> {
+        let index = self.threads.next_number();
+        let cells = counters::reserve(self.tool, self.config.optimize);
+        let buffers = buffers::count(self.tool);
+        let renew = |thread: *mut Thread| {
+            // SAFETY: the thread is gone, so nobody uses its memory.
+            let renewed = unsafe { Thread::renew(thread, index, cells, buffers, entries) };
+            renewed.ok().map(|()| thread)
+        };
+        let thread = match self.threads.take_resting().and_then(renew) {
+            Some(thread) => thread,
+            None => Thread::create(index, cells, buffers, entries)?,
+        };
+        // SAFETY: just made, and known to nobody else.
+        Ok(unsafe { &mut *thread })
+    }
+
     /// Adds a thread, which has the next number.
     pub fn add_thread(&mut self, thread: &mut Thread) {
-        // SAFETY: a thread's structure is new, and is removed here before it is unmapped.
+        // SAFETY: the memory stays mapped while the code cache knows it. Its tables are new, or were
+        // known all the time.
         unsafe { self.code.begin_thread(&raw const thread.area) };
         self.begin_states(thread);
         self.threads.add(thread);
@@ -267,10 +291,14 @@ impl Vm {
         &self.states
     }
 
-    /// Removes a thread.
-    pub fn remove_thread(&mut self, thread: &mut Thread) {
-        self.code.end_thread(&thread.area);
-        self.threads.remove(thread);
+    /// Removes a thread; whether its memory is kept for a later one, so that it must not be
+    /// unmapped. Then the code cache goes on to keep its tables true.
+    pub fn remove_thread(&mut self, thread: &mut Thread) -> bool {
+        let rests = self.threads.rest(thread);
+        if !rests {
+            self.code.end_thread(&thread.area);
+        }
+        rests
     }
 
     /// Removes all threads but `thread`, the only one of a forked child.

@@ -29,8 +29,11 @@ struct Known {
 const CROWDED: u32 = 10;
 
 impl NearTables {
-    /// A new, empty table: only its first entry is marked as such.
+    /// A new, empty table: only its first entry is marked as such. Nothing is done if it is known.
     pub(super) fn add(&mut self, area: &'static Area) {
+        if self.0.iter().any(|known| core::ptr::eq(known.area, area)) {
+            return;
+        }
         free(&area.near, 0);
         self.0.push(Known {
             area,

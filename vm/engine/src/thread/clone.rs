@@ -8,6 +8,7 @@
 use crate::life::leave::gather;
 use crate::syscall::pages;
 use alloc::vec::Vec;
+use core::sync::atomic::Ordering;
 use ppin_abi::boot::flag;
 use ppin_os::{Errno, Permit, c, filter, heap, lock, mem, peek, proc, signals, userfault};
 use ppin_process::gate::vmcall;
@@ -264,8 +265,8 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
     let before = signals::set_mask(HOLD_FAULTS_TOO);
     // SAFETY: the child starts on its own VM stack with its own structure.
     let result = unsafe { ppin_process::gate::clone(nr, args.as_ptr(), child.cast(), start) };
-    signals::set_mask(HOLD_ALL);
     if result < 0 || vfork && process {
+        signals::set_mask(HOLD_ALL);
         // A vfork child has executed a program or ended by now, or the call has failed. (A thread
         // that was waited for has removed its structure.)
         // SAFETY: nobody runs with the structure any more; the helper of its exec is waited for.
@@ -278,16 +279,7 @@ fn share(thread: &mut Thread, request: &mut Request) -> isize {
 /// Makes the child's structure and adds it to the list of threads.
 fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     let mut vm = vm::lock();
-    let index = vm.threads().next_number();
-    let child = Thread::create(
-        index,
-        counters::reserve(vm.tool(), vm.config().optimize),
-        buffers::count(vm.tool()),
-        parent.area.entry,
-    )
-    .ok()?;
-    // SAFETY: fresh, and known to nobody else.
-    let c = unsafe { &mut *child };
+    let c = vm.make_thread(parent.area.entry).ok()?;
     c.regs = parent.regs;
     c.xmm = parent.xmm;
     c.area.calls.routines = parent.area.calls.routines;
@@ -317,9 +309,9 @@ fn prepare(parent: &Thread, request: &Request) -> Option<*mut Thread> {
     if request.clears_handlers {
         c.process().clear_handlers();
     }
-    vm.log(format_args!("thread {index} begins"));
+    vm.log(format_args!("thread {} begins", c.index));
     vm.add_thread(c);
-    Some(child)
+    Some(c)
 }
 
 /// Frees the structures of dead children that were processes of their own in this memory.
@@ -357,12 +349,15 @@ unsafe fn free(child: *mut Thread) {
     let tool = vm::lock().tool();
     tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();
-    vm.remove_thread(c);
+    let rests = vm.remove_thread(c);
     vm.update_filters();
     counters::retire(&mut vm, c);
     c.drop_process();
     if c.borrowed_memory {
         lock::end_sharing();
+    }
+    if rests {
+        return c.gone.store(1, Ordering::Release);
     }
     let (base, len) = c.map;
     // SAFETY: no code uses the mapping any more.

@@ -27,14 +27,20 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
         leave(status);
     }
     signals::set_mask(HOLD_ALL);
-    let (base, len) = {
+    let (rests, (base, len)) = {
         let mut vm = vm::lock();
         // (The thread's filters stay in force: it has system calls to make yet.)
-        vm.remove_thread(thread);
+        let rests = vm.remove_thread(thread);
         ppin_process::counters::retire(&mut vm, thread);
         vm.log(format_args!("thread {} ends", thread.index));
-        thread.map
+        (rests, thread.map)
     };
+    if rests {
+        // The signal stack will be another thread's.
+        signals::set_mask(HOLD_FAULTS_TOO);
+        // SAFETY: nothing refers to the structure any more; the routine needs no stack.
+        unsafe { ppin_process::gate::rest_and_exit(&raw const thread.gone, status) }
+    }
     if !Kernel::of_this_thread().allows(c::__NR_munmap) {
         leave(status);
     }

@@ -23,4 +23,4 @@ pub use cross::{cross, deliver_trap, enter_first, native_trap, resume_vm, routin
 pub use entries::{Lookups, entries};
 pub use go_back::to as go_back;
 pub use place::{Place, behind_call, place};
-pub use stackless::{clone, sigreturn, unmap_and_exit};
+pub use stackless::{clone, rest_and_exit, sigreturn, unmap_and_exit};

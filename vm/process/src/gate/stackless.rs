@@ -1,6 +1,8 @@
 //! Routines that must not use the stack they run on: starting a child, returning from a signal
-//! through a frame of the VM, and ending a thread whose stack is unmapped.
+//! through a frame of the VM, and ending a thread whose stack is
+//! unmapped, or left to another thread.
 
+use core::sync::atomic::AtomicU32;
 use ppin_os::frame::UContext;
 
 unsafe extern "C" {
@@ -30,14 +32,22 @@ unsafe extern "C" {
     /// Nobody uses the memory, which may hold the stack.
     #[link_name = "ppin_unmap_and_exit"]
     pub fn unmap_and_exit(base: u64, len: u64, status: i32) -> !;
+
+    /// Sets `gone`, and ends the thread (exit(2)).
+    ///
+    /// # Safety
+    /// From when it is set, others may use the memory that holds the stack. All signals are blocked.
+    #[link_name = "ppin_rest_and_exit"]
+    pub fn rest_and_exit(gone: *const AtomicU32, status: i32) -> !;
 }
 
 core::arch::global_asm!(
     ".text",
-    ".globl ppin_clone, ppin_sigreturn, ppin_unmap_and_exit",
+    ".globl ppin_clone, ppin_sigreturn, ppin_unmap_and_exit, ppin_rest_and_exit",
     ".hidden ppin_clone",
     ".hidden ppin_sigreturn",
     ".hidden ppin_unmap_and_exit",
+    ".hidden ppin_rest_and_exit",
     "ppin_clone:",
     "push r12",
     "push r13",
@@ -68,6 +78,12 @@ core::arch::global_asm!(
     "ppin_sigreturn:",
     "mov rsp, rdi",
     "mov eax, 15",
+    "syscall",
+    "ud2",
+    "ppin_rest_and_exit:",
+    "mov dword ptr [rdi], 1",
+    "mov edi, esi",
+    "mov eax, 60",
     "syscall",
     "ud2",
     "ppin_unmap_and_exit:",

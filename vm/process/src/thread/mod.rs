@@ -3,6 +3,7 @@
 mod membership;
 mod process;
 mod regs;
+mod resting;
 mod segment;
 #[expect(
     clippy::module_inception,

@@ -18,7 +18,8 @@ use super::regs::{Reason, Regs, reg};
 use super::user_dispatch::UserDispatch;
 use crate::signal::stack::install_stack;
 use crate::signal::state::SignalState;
-use core::sync::atomic::AtomicU64;
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 use ppin_abi::area::{Area, ENTRIES, Rseq};
 use ppin_abi::buffers;
 use ppin_abi::counters::CELLS;
@@ -87,6 +88,8 @@ pub struct Thread {
     pub claimed: [AtomicU64; buffers::MAX_BUFFERS],
     /// The mapping that holds the thread's memory: start, length.
     pub map: (u64, u64),
+    /// Not 0: the thread has ended, and touches its memory no more ([`super::resting`]).
+    pub gone: AtomicU32,
 }
 
 /// Offsets of the parts in a thread's mapping.
@@ -149,6 +152,17 @@ unsafe fn make_guard_page(page: u64) -> ppin_os::Result<()> {
     unsafe { mem::protect(page, mem::PAGE, mem::NONE) }
 }
 
+/// Makes private pages those of a new mapping (madvise(2)).
+fn forget_contents(start: u64, len: u64) -> ppin_os::Result<()> {
+    if len == 0 {
+        return Ok(());
+    }
+    let advice = ppin_os::c::MADV_DONTNEED as usize;
+    let args = [start as usize, len as usize, advice, 0, 0, 0];
+    // SAFETY: memory of ours, which nobody uses.
+    unsafe { ppin_os::call(ppin_os::c::__NR_madvise, args) }.map(drop)
+}
+
 impl Thread {
     /// Maps a new thread structure with `counter_bytes` of counters and so many buffers.
     ///
@@ -169,22 +183,58 @@ impl Thread {
         }
         let thread = (base + l.thread) as *mut Self;
         // SAFETY: fresh zero pages are a valid Thread (integers and plain arrays).
-        unsafe {
-            (*thread).area.self_ptr = thread as u64;
-            (*thread).area.entry = entries;
-            (*thread).area.rseq = Rseq::NONE;
-            (*thread).area.near_countdown = NEAR_PERIOD;
-            (*thread).vm_sp = base + l.vm_top;
-            (*thread).area.calls.stack = base + l.vm_top;
-            (*thread).area.calls.thread = u64::from(index);
-            (*thread).index = index;
-            (*thread).regs.mxcsr = 0x1f80;
-            (*thread).map = (base, l.len);
-            (*thread).signals.stack = (base + l.signal_stack, SIGNAL_STACK);
-            (*thread).process = core::ptr::null_mut();
-            crate::buffers::forget(&mut *thread);
-        }
+        unsafe { &mut *thread }.begin(index, (base, &l), entries);
         Ok(thread)
+    }
+
+    /// Makes what a thread that has ended has left that of a new one, as [`Thread::create`] does
+    /// with the same numbers of counters and buffers. Its tables of returns and indirect jumps stay:
+    /// they say where code is, which is true for all threads.
+    ///
+    /// # Errors
+    /// Its counters could not be cleared.
+    ///
+    /// # Safety
+    /// Nobody else uses the memory.
+    pub unsafe fn renew(
+        thread: *mut Self,
+        index: u32,
+        counter_bytes: u64,
+        buffers: usize,
+        entries: [u64; ENTRIES],
+    ) -> ppin_os::Result<()> {
+        let l = layout(counter_bytes, buffers);
+        // SAFETY: the caller's promise.
+        let (base, len) = unsafe { (*thread).map };
+        debug_assert_eq!(len, l.len, "all threads of a run have the same layout");
+        let counters = base + l.thread + u64::from(CELLS);
+        forget_contents(counters, base + len - counters)?;
+        let tables = offset_of!(Self, area.returns)..offset_of!(Self, area.calls);
+        let bytes = thread.cast::<u8>();
+        // SAFETY: zeroes are a valid Thread, and nobody else uses it.
+        unsafe {
+            bytes.write_bytes(0, tables.start);
+            let rest = size_of::<Self>() - tables.end;
+            bytes.add(tables.end).write_bytes(0, rest);
+            (*thread).begin(index, (base, &l), entries);
+        }
+        Ok(())
+    }
+
+    /// Fills in what is not zero in a new thread, in a mapping at `base`.
+    fn begin(&mut self, index: u32, (base, l): (u64, &Layout), entries: [u64; ENTRIES]) {
+        self.area.self_ptr = core::ptr::from_ref(self) as u64;
+        self.area.entry = entries;
+        self.area.rseq = Rseq::NONE;
+        self.area.near_countdown = NEAR_PERIOD;
+        self.vm_sp = base + l.vm_top;
+        self.area.calls.stack = base + l.vm_top;
+        self.area.calls.thread = u64::from(index);
+        self.index = index;
+        self.regs.mxcsr = 0x1f80;
+        self.map = (base, l.len);
+        self.signals.stack = (base + l.signal_stack, SIGNAL_STACK);
+        crate::buffers::forget(self);
     }
 
     /// The VM's stack: start, length.

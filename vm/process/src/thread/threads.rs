@@ -1,5 +1,6 @@
 //! The list of live threads, of all processes that share this memory.
 
+use super::resting::Resting;
 use super::thread::Thread;
 use alloc::vec::Vec;
 
@@ -9,6 +10,7 @@ pub struct Threads {
     live: Vec<*mut Thread>,
     /// Number of the next thread.
     next: u32,
+    resting: Resting,
 }
 
 impl Threads {
@@ -18,6 +20,7 @@ impl Threads {
         Self {
             live: alloc::vec![first],
             next: 1,
+            resting: Resting::default(),
         }
     }
 
@@ -60,8 +63,20 @@ impl Threads {
         self.live.retain(|other| *other != thread);
     }
 
+    /// Removes a thread that ends; whether its memory is kept for a later one.
+    pub fn rest(&mut self, thread: *mut Thread) -> bool {
+        self.remove(thread);
+        self.resting.keep(thread)
+    }
+
+    /// Memory of a thread that has ended and is gone.
+    pub fn take_resting(&mut self) -> Option<*mut Thread> {
+        self.resting.take()
+    }
+
     /// Empties the list but for `thread`, the only thread of a forked child.
     pub fn only(&mut self, thread: *mut Thread) {
+        self.resting.clear();
         self.live.clear();
         self.live.push(thread);
     }
