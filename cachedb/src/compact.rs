@@ -8,6 +8,7 @@
 use crate::entry::open_unit;
 use crate::error::{Context, Error};
 use crate::files::publish;
+use crate::list::folder_time;
 use crate::open::Database;
 use crate::scan::UnitPath;
 use crate::trust;
@@ -36,12 +37,21 @@ impl Database {
     /// # Errors
     /// Another process is at it, or the system refuses.
     pub fn compact(&self) -> Result<Compacted, Error> {
+        self.compact_since(i64::MIN)
+    }
+
+    /// The same for images that were used at `since` (in seconds) or later.
+    ///
+    /// # Errors
+    /// As [`Database::compact`].
+    pub fn compact_since(&self, since: i64) -> Result<Compacted, Error> {
         let _lock = self.tidy_lock()?;
         let scan = self.scan()?;
         let mut compacted = Compacted::default();
         let same = |a: &UnitPath, b: &UnitPath| (a.key_dir, a.image) == (b.key_dir, b.image);
         for units in scan.units.chunk_by(same) {
-            if units.len() > 1 {
+            let used = || folder_time(&self.path().join(units[0].dir()));
+            if units.len() > 1 && used() >= since {
                 self.compact_image(units, &mut compacted)?;
             }
         }

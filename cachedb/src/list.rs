@@ -126,7 +126,8 @@ impl Database {
     }
 }
 
-fn folder_time(dir: &Path) -> i64 {
+/// When the image in the folder `dir` was last used, in seconds.
+pub(crate) fn folder_time(dir: &Path) -> i64 {
     fs::symlink_metadata(dir).map_or(0, |meta| meta.mtime())
 }
 

@@ -1,0 +1,138 @@
+//! `ppin warm`: run programs so that their code is in the database.
+//!
+//! A single program keeps its input, output and exit; of several, which run beside each other, what
+//! they print is dropped. Tools' reports are dropped always. At the end of each program the other
+//! sides of the branches that it has executed are translated, too, which ordinary runs leave alone.
+//! When all have run, the units of each image are made one. What was added is said on standard
+//! error.
+
+mod commands;
+mod learnt;
+mod next;
+mod runs;
+
+use crate::database::path_of;
+use crate::failure::{Failure, NO, USAGE, YES, failed};
+use crate::options::{Format, optimize};
+use crate::tools::Choice;
+use clap::Args;
+use learnt::Learnt;
+use next::Next;
+use ppin_abi::optimize::Optimize;
+use ppin_cachedb::{Access, Compacted, Database};
+use runs::{Purpose, Round};
+use serde_json::json;
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+/// `ppin warm`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A list has one command a line: words as in a shell, with its quotes, but without anything else \
+that a shell does (`sh -c '...'` has it). What follows a # that begins a word is left out.\n\n\
+Exit status: 0 all programs have run (whatever their own status), 1 one could not be run, \
+2 wrong use.")]
+pub struct Warm {
+    /// Tool whose code is wanted: a bundled one (see `ppin tool list`), or the path of an object;
+    /// given again, one more tool
+    #[arg(short, long, value_name = "NAME|PATH")]
+    pub tool: Vec<String>,
+    /// Set a knob of a tool, as for `ppin run`
+    #[arg(long, value_name = "[TOOL:]NAME=VALUE")]
+    pub knob: Vec<String>,
+    /// Mechanisms of the compiler
+    #[arg(long, value_name = "LIST", require_equals = true, default_value = "all",
+          value_parser = optimize::list, help = optimize::help())]
+    pub optimize: Optimize,
+    /// Database directory [default: $PPIN_DB, else $XDG_CACHE_HOME/ppin, else ~/.cache/ppin]
+    #[arg(long, value_name = "DIR")]
+    pub db: Option<PathBuf>,
+    /// Bytes that the database may take (as in 500M) [default: $PPIN_MAX_SIZE, else 2G]
+    #[arg(long, value_name = "SIZE", value_parser = crate::size::bytes)]
+    pub max_size: Option<u64>,
+    /// A command in one word, as in `-c 'git status'`; given again, one more command
+    #[arg(short = 'c', long = "command", value_name = "COMMAND")]
+    pub words: Vec<String>,
+    /// A file with commands, one a line; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub list: Option<PathBuf>,
+    /// Run so many commands at a time [default: one for each processor]
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Run it this often: paths depend on addresses, which differ from run to run
+    #[arg(long, value_name = "TIMES", default_value_t = 1)]
+    pub runs: u32,
+    /// Run it once more in the end, as `ppin run` does, and say what that cost
+    #[arg(long)]
+    pub measure: bool,
+    /// Run the programs that PROG executes without instrumentation
+    #[arg(long)]
+    pub no_follow: bool,
+    /// Format of the summary
+    #[arg(long, default_value = "human")]
+    pub format: Format,
+    /// Program and arguments
+    #[arg(
+        value_name = "PROG",
+        required_unless_present_any = ["words", "list"],
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    pub command: Vec<OsString>,
+}
+
+/// Data that earlier runs wrote may be in memory only for this long; the kernel writes it to the
+/// disk after half a minute.
+const RECENT: Duration = Duration::from_secs(120);
+
+/// Runs them.
+pub fn warm(args: &Warm) -> Result<u8, Failure> {
+    Choice::new(&args.tool, &[]).map_err(|why| Failure::new(USAGE, why))?;
+    let commands = commands::of(args)?;
+    let path = path_of(args.db.as_deref())?;
+    let start = SystemTime::now();
+    let mut sound = true;
+    for _ in 0..args.runs.max(1) {
+        sound &= say(args, &runs::all(args, &path, &commands, Purpose::Learn)?);
+    }
+    let db = Database::open(&path, Access::ReadWrite).map_err(failed)?;
+    let since = next::day_before(start);
+    let merged = db.compact_since(since).unwrap_or_else(|why| {
+        eprintln!("ppin: units are not merged: {why}");
+        Compacted::default()
+    });
+    db.sync(start - RECENT).map_err(failed)?;
+    let next = Next::new(&db.list().map_err(failed)?, since, &merged);
+    eprintln!("{}", in_format(args, || next.text(), || next.json()));
+    if args.measure {
+        let measured = runs::all(args, &path, &commands, Purpose::Measure)?;
+        let cost = &measured.learnt;
+        let json = || json!({ "measured": cost.cost_json() });
+        eprintln!("{}", in_format(args, || cost.cost_text(), json));
+        sound &= measured.failures.is_empty();
+    }
+    Ok(if sound { YES } else { NO })
+}
+
+/// Says what a round has added; whether all of it could be run.
+fn say(args: &Warm, round: &Round) -> bool {
+    for failure in &round.failures {
+        eprintln!("ppin: {failure}");
+    }
+    let learnt: &Learnt = &round.learnt;
+    eprintln!("{}", in_format(args, || learnt.text(), || learnt.json()));
+    learnt.processes != 0 && round.failures.is_empty()
+}
+
+fn in_format(
+    args: &Warm,
+    text: impl FnOnce() -> String,
+    json: impl FnOnce() -> serde_json::Value,
+) -> String {
+    match args.format {
+        Format::Human => text(),
+        Format::Json => json().to_string(),
+    }
+}
