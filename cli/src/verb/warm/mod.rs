@@ -10,22 +10,22 @@ mod commands;
 mod learnt;
 mod next;
 mod runs;
+mod summary;
 
 use crate::database::path_of;
 use crate::failure::{Failure, NO, USAGE, YES, failed};
 use crate::options::{Format, optimize};
 use crate::tools::Choice;
 use clap::Args;
-use learnt::Learnt;
 use next::Next;
 use ppin_abi::optimize::Optimize;
 use ppin_cachedb::{Access, Compacted, Database};
-use runs::{Purpose, Round};
-use serde_json::json;
+use runs::Purpose;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
+use summary::Summary;
 
 /// `ppin warm`.
 #[derive(Debug, Args)]
@@ -93,46 +93,31 @@ pub fn warm(args: &Warm) -> Result<u8, Failure> {
     let commands = commands::of(args)?;
     let path = path_of(args.db.as_deref())?;
     let start = SystemTime::now();
-    let mut sound = true;
+    let (mut summary, mut sound) = (Summary::new(args.format), true);
     for _ in 0..args.runs.max(1) {
-        sound &= say(args, &runs::all(args, &path, &commands, Purpose::Learn)?);
+        let round = runs::all(args, &path, &commands, Purpose::Learn)?;
+        sound &= round.learnt.processes != 0 && round.is_whole();
+        summary.begin(round.learnt.text(), round.learnt.json());
     }
     let db = Database::open(&path, Access::ReadWrite).map_err(failed)?;
+    let next = tidy(&db, start)?;
+    summary.add(next.text(), "next", next.json());
+    if args.measure {
+        let round = runs::all(args, &path, &commands, Purpose::Measure)?;
+        sound &= round.is_whole();
+        let cost = round.learnt;
+        summary.add(cost.cost_text(), "measured", cost.cost_json());
+    }
+    Ok(if sound { YES } else { NO })
+}
+
+/// Merges the units of the images that were used, and brings all to the disk.
+fn tidy(db: &Database, start: SystemTime) -> Result<Next, Failure> {
     let since = next::day_before(start);
     let merged = db.compact_since(since).unwrap_or_else(|why| {
         eprintln!("ppin: units are not merged: {why}");
         Compacted::default()
     });
     db.sync(start - RECENT).map_err(failed)?;
-    let next = Next::new(&db.list().map_err(failed)?, since, &merged);
-    eprintln!("{}", in_format(args, || next.text(), || next.json()));
-    if args.measure {
-        let measured = runs::all(args, &path, &commands, Purpose::Measure)?;
-        let cost = &measured.learnt;
-        let json = || json!({ "measured": cost.cost_json() });
-        eprintln!("{}", in_format(args, || cost.cost_text(), json));
-        sound &= measured.failures.is_empty();
-    }
-    Ok(if sound { YES } else { NO })
-}
-
-/// Says what a round has added; whether all of it could be run.
-fn say(args: &Warm, round: &Round) -> bool {
-    for failure in &round.failures {
-        eprintln!("ppin: {failure}");
-    }
-    let learnt: &Learnt = &round.learnt;
-    eprintln!("{}", in_format(args, || learnt.text(), || learnt.json()));
-    learnt.processes != 0 && round.failures.is_empty()
-}
-
-fn in_format(
-    args: &Warm,
-    text: impl FnOnce() -> String,
-    json: impl FnOnce() -> serde_json::Value,
-) -> String {
-    match args.format {
-        Format::Human => text(),
-        Format::Json => json().to_string(),
-    }
+    Ok(Next::new(&db.list().map_err(failed)?, since, &merged))
 }

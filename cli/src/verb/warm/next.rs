@@ -50,13 +50,13 @@ impl Next {
 
     /// For programs.
     pub fn json(&self) -> Value {
-        json!({ "next": {
+        json!({
             "images": self.images,
             "units": self.units,
             "traces": self.traces,
             "bytes": self.bytes,
             "units_merged": self.merged,
-        }})
+        })
     }
 }
 

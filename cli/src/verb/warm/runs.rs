@@ -65,6 +65,14 @@ pub fn all(args: &Warm, db: &Path, commands: &[Words], purpose: Purpose) -> Resu
 }
 
 impl Round {
+    /// Whether all commands could be run; those that could not are named on standard error.
+    pub fn is_whole(&self) -> bool {
+        for failure in &self.failures {
+            eprintln!("ppin: {failure}");
+        }
+        self.failures.is_empty()
+    }
+
     fn add(&mut self, command: &Words, ran: Result<Learnt, String>) {
         let named = command.join(OsStr::new(" "));
         let named = named.display();
