@@ -3,8 +3,7 @@
 use crate::function::{Callee, Function, Node};
 use crate::registers::CALLER_SAVED;
 use alloc::collections::BTreeMap;
-use alloc::format;
-use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedRegister};
+use iced_x86::{InstructionInfoFactory, Mnemonic, OpAccess, Register, UsedRegister};
 use ppin_api::compiler::CodeBytes;
 
 /// What a call of a function destroys, and what it needs.
@@ -155,7 +154,7 @@ fn own(node: &Node) -> Effects {
             return Effects::ALL;
         }
     }
-    effects.floats = vector && !is_integer(node);
+    effects.floats = vector && !is_integer(node.ins.mnemonic());
     effects
 }
 
@@ -172,22 +171,54 @@ fn writes(used: &UsedRegister) -> bool {
     )
 }
 
-/// Whether a vector instruction only moves bits or computes with integers.
-fn is_integer(node: &Node) -> bool {
-    const PREFIXES: [&str; 9] = [
-        "Mov", "P", "Xorp", "Andp", "Andnp", "Orp", "Unpck", "Shufp", "Lddqu",
+/// Whether a vector instruction only moves bits or computes with integers. Mnemonics are in the order
+/// of the alphabet. (Their names would be a large table of pointers.)
+fn is_integer(mnemonic: Mnemonic) -> bool {
+    use Mnemonic as M;
+    const RANGES: [(Mnemonic, Mnemonic); 9] = [
+        (M::Andnpd, M::Andnps),
+        (M::Andpd, M::Andps),
+        (M::Lddqu, M::Lddqu),
+        (M::Mov, M::Movzx),
+        (M::Orpd, M::Orps),
+        (M::Pabsb, M::Pxor),
+        (M::Shufpd, M::Shufps),
+        (M::Unpckhpd, M::Unpcklps),
+        (M::Xorpd, M::Xorps),
     ];
-    let name = format!("{:?}", node.ins.mnemonic());
-    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    let mut ranges = RANGES.iter();
+    ranges.any(|(first, last)| (*first..=*last).contains(&mnemonic))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code::testing::Code;
+    use crate::code::testing::Code as Bytes;
+    use iced_x86::{Code, CpuidFeature};
+
+    #[test]
+    fn integers_are_told_by_their_names() {
+        const PREFIXES: [&str; 9] = [
+            "Mov", "P", "Xorp", "Andp", "Andnp", "Orp", "Unpck", "Shufp", "Lddqu",
+        ];
+        // Those of one old maker were added behind the others.
+        let cyrix = CpuidFeature::CYRIX_EMMI;
+        let is_vector = |code: &Code| {
+            if code.cpuid_features().contains(&cyrix) {
+                return false;
+            }
+            let mut kinds = code.op_code().op_kinds().iter();
+            kinds.any(|kind| format!("{kind:?}").replace("imm", "").contains("mm"))
+        };
+        for code in Code::values().filter(is_vector) {
+            let name = format!("{:?}", code.mnemonic());
+            let integer = PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+            assert_eq!(is_integer(code.mnemonic()), integer, "{name}");
+        }
+    }
 
     fn of(bytes: &[u8]) -> Effects {
-        Survey::new(&Code(0x1000, bytes.to_vec())).effects(0x1000)
+        Survey::new(&Bytes(0x1000, bytes.to_vec())).effects(0x1000)
     }
 
     const RET: u8 = 0xc3;

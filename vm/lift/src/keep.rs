@@ -3,13 +3,11 @@
 
 use crate::address::{Part, Place};
 use crate::body::{Lifted, Step, Why};
+use crate::fixed::is_fixed;
 use crate::step::{ARITHMETIC, general, operand_size, register_of};
 use crate::values::{RSP, State, Value};
 use alloc::vec::Vec;
-use iced_x86::{
-    Code, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpCodeOperandKind, OpKind,
-    Register,
-};
+use iced_x86::{Code, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};
 
 /// Most registers of one instruction.
 const MOST_REGISTERS: u32 = 4;
@@ -177,7 +175,7 @@ fn is_variable_shift(ins: &Instruction) -> bool {
 
 /// What `ins` does with registers and memory.
 pub(crate) fn lifted(ins: &Instruction) -> Result<Lifted, Why> {
-    if ins.is_string_instruction() || !ins.is_plain() {
+    if ins.is_string_instruction() || !is_plain(ins) {
         return Err(Why::Instruction);
     }
     let mut lifted = Lifted {
@@ -224,88 +222,65 @@ fn accesses(access: OpAccess) -> (bool, bool) {
 
 /// Registers that `ins` names, so that others can be named instead.
 fn renameable(ins: &Instruction) -> u16 {
-    use OpCodeOperandKind as K;
-    let mut set = 0;
-    let opcode = ins.op_code();
-    for n in 0..ins.op_count() {
-        let fixed = matches!(
-            opcode.op_kind(n),
-            K::al | K::cl | K::ax | K::dx | K::eax | K::rax
-        );
-        if let Some(register) = register_of(ins, n).filter(|_| !fixed) {
-            set |= 1 << register;
-        }
-    }
-    for register in [ins.memory_base(), ins.memory_index()] {
-        set |= general(register).map_or(0, |n| 1 << n);
-    }
-    for n in 0..ins.op_count() {
-        // One that is also an operand which cannot be renamed stays.
-        let fixed = matches!(
-            opcode.op_kind(n),
-            K::al | K::cl | K::ax | K::dx | K::eax | K::rax
-        );
-        if let Some(register) = register_of(ins, n).filter(|_| fixed) {
-            set &= !(1 << register);
-        }
-    }
-    set
+    let operands = |fixed: bool| {
+        let these = (0..ins.op_count()).filter(move |n| is_fixed(ins, *n) == fixed);
+        these.filter_map(|n| register_of(ins, n))
+    };
+    let address = [ins.memory_base(), ins.memory_index()];
+    let named = operands(false).chain(address.into_iter().filter_map(general));
+    let set = named.fold(0, |set, n| set | 1 << n);
+    // One that is also an operand which cannot be renamed stays.
+    operands(true).fold(set, |set: u16, n| set & !(1 << n))
 }
 
-/// Instructions that do nothing but compute.
-trait Plain {
-    fn is_plain(&self) -> bool;
-}
-
-impl Plain for Instruction {
-    fn is_plain(&self) -> bool {
-        use Mnemonic as M;
-        let computes = matches!(
-            self.mnemonic(),
-            M::Mov
-                | M::Movzx
-                | M::Movsx
-                | M::Movsxd
-                | M::Lea
-                | M::Add
-                | M::Sub
-                | M::Adc
-                | M::Sbb
-                | M::And
-                | M::Or
-                | M::Xor
-                | M::Not
-                | M::Neg
-                | M::Inc
-                | M::Dec
-                | M::Cmp
-                | M::Test
-                | M::Imul
-                | M::Mul
-                | M::Shl
-                | M::Shr
-                | M::Sar
-                | M::Rol
-                | M::Ror
-                | M::Shld
-                | M::Shrd
-                | M::Bswap
-                | M::Xchg
-                | M::Bsf
-                | M::Bsr
-                | M::Bt
-                | M::Cdqe
-                | M::Cdq
-                | M::Cqo
-                | M::Cwde
-        );
-        let conditional = self.condition_code() as u8 != 0 && self.op_count() <= 2;
-        let plain = computes || conditional || matches!(self.mnemonic(), M::Bts | M::Btr | M::Btc);
-        // A bit string in memory lies elsewhere than its operand says.
-        let bits = matches!(self.mnemonic(), M::Bt | M::Bts | M::Btr | M::Btc)
-            && self.op0_kind() == OpKind::Memory;
-        plain && !bits && !self.has_lock_prefix()
-    }
+/// Whether `ins` does nothing but compute.
+pub(crate) fn is_plain(ins: &Instruction) -> bool {
+    use Mnemonic as M;
+    let computes = matches!(
+        ins.mnemonic(),
+        M::Mov
+            | M::Movzx
+            | M::Movsx
+            | M::Movsxd
+            | M::Lea
+            | M::Add
+            | M::Sub
+            | M::Adc
+            | M::Sbb
+            | M::And
+            | M::Or
+            | M::Xor
+            | M::Not
+            | M::Neg
+            | M::Inc
+            | M::Dec
+            | M::Cmp
+            | M::Test
+            | M::Imul
+            | M::Mul
+            | M::Shl
+            | M::Shr
+            | M::Sar
+            | M::Rol
+            | M::Ror
+            | M::Shld
+            | M::Shrd
+            | M::Bswap
+            | M::Xchg
+            | M::Bsf
+            | M::Bsr
+            | M::Bt
+            | M::Cdqe
+            | M::Cdq
+            | M::Cqo
+            | M::Cwde
+    );
+    let conditional = ins.condition_code() as u8 != 0 && ins.op_count() <= 2;
+    let plain = computes || conditional || matches!(ins.mnemonic(), M::Bts | M::Btr | M::Btc);
+    // A bit string in memory lies elsewhere than its operand says.
+    let bits = matches!(ins.mnemonic(), M::Bt | M::Bts | M::Btr | M::Btc)
+        && ins.op0_kind() == OpKind::Memory;
+    plain && !bits && !ins.has_lock_prefix()
 }
 
 /// Puts what is read and known into virtual registers.

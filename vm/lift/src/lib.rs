@@ -24,6 +24,7 @@ pub mod body;
 mod code;
 mod decide;
 mod effects;
+mod fixed;
 mod flagless;
 mod fold;
 mod function;
