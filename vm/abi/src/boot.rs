@@ -10,7 +10,7 @@ pub const MAGIC: [u8; 8] = *b"ppboot06";
 
 /// Bytes of app memory that the bootstrap may overwrite, at the start of the page
 /// that holds the app's first instruction.
-pub const BOOTSTRAP_MAX: usize = 128;
+pub const BOOTSTRAP_MAX: usize = 64;
 
 /// How the persistent cache is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -78,6 +78,9 @@ impl BootParams<'_> {
 
 const STRINGS: usize = 9;
 
+/// What the bootstrap says if it cannot map the runtime: the end of the block.
+pub(crate) const NO_ROOM: &[u8] = b"ppin: no room to map the runtime\n";
+
 impl<'a> BootParams<'a> {
     fn strings(&self) -> [&'a [u8]; STRINGS] {
         [
@@ -107,7 +110,7 @@ impl<'a> BootParams<'a> {
             });
         BootHeader {
             magic: MAGIC,
-            len: at,
+            len: at + NO_ROOM.len() as u32,
             cache_mode: self.cache_mode as u32,
             flags: self.flags,
             helper_pid: 0,
@@ -139,12 +142,13 @@ impl<'a> BootParams<'a> {
     }
 }
 
-/// The strings behind the header, each with its terminating zero, for H to write.
-pub(crate) type Texts = [iovec; 2 * STRINGS];
+/// The strings behind the header, each with its terminating zero, and [`NO_ROOM`], for H to write.
+pub(crate) type Texts = [iovec; 2 * STRINGS + 1];
 
 /// The texts of `params` where they lie.
 pub(crate) fn texts(params: &BootParams<'_>) -> Texts {
-    let mut parts = [part(b"\0"); 2 * STRINGS];
+    let mut parts = [part(b"\0"); 2 * STRINGS + 1];
+    parts[2 * STRINGS] = part(NO_ROOM);
     for (place, text) in parts.iter_mut().step_by(2).zip(params.strings()) {
         *place = part(text);
     }
@@ -159,8 +163,8 @@ fn part(bytes: &[u8]) -> iovec {
 }
 
 /// The whole block, in pieces.
-pub(crate) fn pieces(header: &BootHeader, texts: &Texts) -> [iovec; 1 + 2 * STRINGS] {
-    let mut all = [part(bytes_of(header)); 1 + 2 * STRINGS];
+pub(crate) fn pieces(header: &BootHeader, texts: &Texts) -> [iovec; 2 + 2 * STRINGS] {
+    let mut all = [part(bytes_of(header)); 2 + 2 * STRINGS];
     all[1..].copy_from_slice(texts);
     all
 }

@@ -4,11 +4,13 @@
 //! arguments in registers (H sets them anyway), and a jump to the runtime's own
 //! entry, which maps the rest ([`crate::load`]). So little is overwritten that
 //! word-wise pokes do: no /proc is needed, which may be missing, or show other
-//! process ids than ours. The boot block lies below `rsp` meanwhile.
+//! process ids than ours. Each poke takes a microsecond, so what is said if there is no room lies in
+//! the boot block, which lies below `rsp` meanwhile.
 //!
 //! ```text
 //! rdi..r9  mmap(hint, span, R|X, PRIVATE, ppin, offset)      rbx  entry's offset
 //! r12 boot block   r13 its length   r14 offset of its place in the span
+//! r15 what is said if there is no room   rbp its length
 //! ```
 #![allow(unsafe_code)]
 
@@ -33,12 +35,6 @@ const CHOICES: u64 = 1 << 16;
 const ADDR_NO_RANDOMIZE: usize = 0x0004_0000;
 const PAGE: u64 = 4096;
 
-macro_rules! no_room {
-    () => {
-        "ppin: no room to map the runtime"
-    };
-}
-
 global_asm!(
     ".pushsection .rodata.ppin_bootstrap, \"a\"",
     ".p2align 3",
@@ -52,19 +48,16 @@ global_asm!(
     "add rbx, rax",
     "jmp rbx",
     "2: mov edi, 2",
-    "lea rsi, [rip + 3f]",
-    "mov edx, {len}",
-    "mov eax, 1",
+    "mov rsi, r15",
+    "mov edx, ebp",
+    "mov eax, 1", // write
     "syscall",
     "mov edi, 125",
     "mov eax, 231", // exit_group
     "syscall",
-    concat!("3: .ascii \"", no_room!(), "\""),
-    ".byte 10",
-    "4: .p2align 3, 0xcc",
+    ".p2align 3, 0xcc",
     "ppin_bootstrap_end:",
     ".popsection",
-    len = const no_room!().len() + 1,
 );
 
 unsafe extern "C" {
@@ -121,17 +114,10 @@ pub fn plant(tracee: Tracee, seed: &mut Seed) -> Result<(), Refusal> {
 }
 
 fn overwrite(tracee: Tracee, page: u64, saved: &mut [u8; BOOTSTRAP_MAX]) -> Result<(), Errno> {
-    let places = (page..).step_by(8);
-    for ((place, new), old) in places
-        .zip(code().chunks_exact(8))
-        .zip(saved.chunks_exact_mut(8))
-    {
-        let mut word = [0; 8];
-        word.copy_from_slice(new);
-        old.copy_from_slice(&tracee.peek(place)?);
-        tracee.poke(place, word)?;
-    }
-    Ok(())
+    tracee.read(page, &mut saved[..code().len()])?;
+    let (words, _) = code().as_chunks::<8>();
+    let mut places = (page..).step_by(8).zip(words);
+    places.try_for_each(|(place, word)| tracee.poke(place, *word))
 }
 
 fn aimed(regs: Regs, page: u64, block: u64, seed: &Seed) -> Regs {
@@ -148,6 +134,8 @@ fn aimed(regs: Regs, page: u64, block: u64, seed: &Seed) -> Regs {
         r12: block,
         r13: boot_len,
         r14: seed.plan.span,
+        r15: block + boot_len - block::NO_ROOM.len() as u64,
+        rbp: block::NO_ROOM.len() as u64,
         ..regs
     }
 }

@@ -10,7 +10,7 @@ use crate::cpu::Cpu;
 use crate::regs::Regs;
 use crate::sys::{Errno, Kernel, check};
 use linux_raw_sys::general::{
-    __NR_process_vm_writev, __NR_ptrace, __NR_wait4, __WALL, WNOHANG, iovec,
+    __NR_process_vm_readv, __NR_process_vm_writev, __NR_ptrace, __NR_wait4, __WALL, WNOHANG, iovec,
 };
 use linux_raw_sys::ptrace::{
     PTRACE_CONT, PTRACE_DETACH, PTRACE_EVENT_EXEC, PTRACE_EVENT_STOP, PTRACE_GETREGS,
@@ -89,6 +89,30 @@ impl Tracee {
     pub fn poke(self, address: u64, word: [u8; 8]) -> Result<(), Errno> {
         let word = u64::from_le_bytes(word) as usize;
         self.request(PTRACE_POKETEXT, address as usize, word)
+    }
+
+    /// Reads whole words from `address` on.
+    pub fn read(self, address: u64, to: &mut [u8]) -> Result<(), Errno> {
+        let here = iovec {
+            iov_base: to.as_mut_ptr().cast(),
+            iov_len: to.len() as u64,
+        };
+        let there = iovec {
+            iov_base: address as *mut _,
+            ..here
+        };
+        let (to_here, from) = (&raw const here as usize, &raw const there as usize);
+        let args = [self.0 as usize, to_here, 1, from, 1, 0];
+        // SAFETY: `here` describes `to`; what is read is P's.
+        let read = check(unsafe { Cpu.call(__NR_process_vm_readv, args) });
+        if read == Ok(to.len()) {
+            return Ok(());
+        }
+        // A filter forbids it, or the file may only be executed.
+        for (word, place) in to.chunks_exact_mut(8).zip((address..).step_by(8)) {
+            word.copy_from_slice(&self.peek(place)?);
+        }
+        Ok(())
     }
 
     /// Writes `pieces` one behind the other from `address` on.

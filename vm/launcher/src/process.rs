@@ -7,6 +7,9 @@ use ppin_abi::room::{LEAST, allowed};
 /// The PID namespace of this process, and that of its children.
 const NAMESPACES: [&core::ffi::CStr; 2] = [c"/proc/self/ns/pid", c"/proc/self/ns/pid_for_children"];
 
+/// The namespace that the system begins with: `PROC_PID_INIT_INO` of the kernel.
+const FIRST: &[u8] = b"pid:[4026531836]";
+
 /// Whether limits of memory leave room, and a helper would be in this PID namespace. Whether
 /// another process traces this one, the launch itself finds out.
 pub(crate) fn can_carry() -> bool {
@@ -21,10 +24,15 @@ pub(crate) fn can_carry() -> bool {
         && shares_namespace()
 }
 
+/// (A process whose children live in the first namespace lives there itself: children never move
+/// up.)
 fn shares_namespace() -> bool {
-    let [own, childrens] = NAMESPACES.map(Path::of_link);
-    let same = |own: Path| childrens.is_some_and(|other| own.bytes() == other.bytes());
-    own.is_some_and(same)
+    let [own, childrens] = NAMESPACES;
+    let Some(childrens) = Path::of_link(childrens) else {
+        return false;
+    };
+    let same = |own: Path| own.bytes() == childrens.bytes();
+    childrens.bytes() == FIRST || Path::of_link(own).is_some_and(same)
 }
 
 #[cfg(test)]
