@@ -90,8 +90,10 @@ pub enum Refused {
     Operand,
     /// The instruction has no direct target within reach.
     Target,
-    /// The routine returns nothing that could decide.
+    /// The routine returns nothing that could decide, or be put anywhere.
     Result,
+    /// The stack pointer gets no value of a routine.
+    StackPointer,
     /// Whether the instruction does its work cannot be told there: behind it, or by a mask.
     Predicate,
 }
@@ -113,6 +115,7 @@ impl fmt::Display for Refused {
             Self::Target => "the instruction has no direct target within reach",
             Self::Predicate => "whether the instruction does its work cannot be told there",
             Self::Result => "the routine is no plain function with a result",
+            Self::StackPointer => "a routine cannot change the stack pointer",
         })
     }
 }

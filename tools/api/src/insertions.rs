@@ -34,6 +34,8 @@ pub struct CallInsertion {
     pub predicated: bool,
     /// A call that is made before it, and decides whether it is made.
     pub condition: Option<Condition>,
+    /// The program's register that its result is put into: not rsp, and without a condition.
+    pub into: Option<Reg>,
     /// What is called.
     pub routine: RoutineId,
     /// What it is called with.

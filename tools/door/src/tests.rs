@@ -135,6 +135,8 @@ impl Tool for Probe {
                 .unwrap();
             let length = [Arg::State(StateId(0)), Arg::Const(ins.len().into())];
             let long = ins.insert_if(IPoint::Before, RoutineId(3), &length);
+            let into = ins.insert_call_into(IPoint::Before, Reg::R9, RoutineId(3), &length);
+            into.unwrap();
             let text = [Arg::Const(0x600d), Arg::InsAddr];
             long.unwrap().then(RoutineId(1), &text).unwrap();
             let _ = ins.insert_call(IPoint::After, RoutineId(0), &[Arg::ThreadId]);

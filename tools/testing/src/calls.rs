@@ -15,12 +15,20 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// The register that its result is put into, if it is.
+    pub(super) fn into(&self) -> Option<usize> {
+        let is_into = |arg: &&CallArg| arg.kind == ArgKind::Into as u8;
+        self.args.iter().find(is_into).map(|arg| arg.base.into())
+    }
+
     /// The call itself; and the one that it decides about, if it does.
     pub(super) fn parts(&self) -> (Found, Option<Found>) {
-        let then = |arg: &CallArg| arg.kind == ArgKind::Then as u8;
-        let mut pieces = self.args.splitn(2, then);
+        const MARKS: [u8; 2] = [ArgKind::Then as u8, ArgKind::Into as u8];
+        let is_mark = |arg: &CallArg| MARKS.contains(&arg.kind);
+        let mut pieces = self.args.splitn(2, is_mark);
         let first = pieces.next().unwrap_or_default().to_vec();
         let then = self.args.get(first.len()).zip(pieces.next());
+        let then = then.filter(|_| self.into().is_none());
         let then = then.map(|(then, args)| Found {
             routine: then.value[0] as u16,
             args: args.to_vec(),

@@ -51,7 +51,7 @@ pub struct Sample {
     pub context: Context,
     /// The thread that executes it.
     pub thread: ThreadId,
-    /// What the general purpose registers hold, all the time.
+    /// What the general purpose registers hold, until the tool changes one.
     pub registers: [u64; 16],
     /// Base of the segments fs and gs.
     pub segments: [u64; 2],

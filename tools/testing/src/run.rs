@@ -23,15 +23,19 @@ impl Process {
         for row in &fragment.counts {
             self.count(row, tool, sample);
         }
+        let mut sample = sample.clone();
         // The engine's own routine is no part of the tool.
         for call in calls(&fragment)
             .iter()
             .filter(|call| call.routine != X87_POINTER)
         {
             let (first, then) = call.parts();
-            let result = self.make(tool, &first, sample);
+            let result = self.make(tool, &first, &sample);
             if let Some(then) = then.filter(|_| result != 0) {
-                self.make(tool, &then, sample);
+                self.make(tool, &then, &sample);
+            }
+            if let Some(register) = call.into() {
+                sample.registers[register] = result;
             }
         }
     }

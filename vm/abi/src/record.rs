@@ -187,4 +187,6 @@ pub enum ArgKind {
     /// No argument: what stands before it decides, and routine `value[0]` is called with what
     /// follows if the result is not 0.
     Then = 7,
+    /// No argument: the result of the routine is put into the app's register `base`.
+    Into = 8,
 }

@@ -19,9 +19,12 @@ use std::any::Any;
 /// A routine and what it is called with.
 type Called = (u16, Vec<Arg>);
 
-/// Calls a routine before the only instruction; with a condition, if there is one.
+/// Calls a routine before the only instruction; with a condition, if there is one, or with its result
+/// put into a register.
+#[derive(Default)]
 struct One {
     predicated: bool,
+    into: Option<Reg>,
     condition: Option<Called>,
     call: Called,
 }
@@ -48,6 +51,11 @@ impl Tool for One {
         let (routine, args) = &self.call;
         let routine = RoutineId(*routine);
         for ins in trace.ins() {
+            if let Some(reg) = self.into {
+                let inserted = ins.insert_call_into(IPoint::Before, reg, routine, args);
+                inserted.unwrap();
+                continue;
+            }
             match &self.condition {
                 None if self.predicated => {
                     ins.insert_predicated_call(IPoint::Before, routine, args)
@@ -106,7 +114,8 @@ fn in_rust(machine: &Machine, n: usize, args: &[Arg], state: &State, sums: &mut 
 const PLAIN: &[&[u8]] = &[&[0x48, 0x8b, 0x04, 0x24], &[0x48, 0x11, 0xd8]];
 
 /// Runs each of `codes` natively and under `tool`, called and in line; all that the app can see is
-/// the same, and the state is as `expected`.
+/// the same, and the state is as `expected`. Natively, a register that the tool changes is `changed`
+/// before.
 fn check(
     machine: &mut Machine,
     codes: &[&[u8]],
@@ -114,8 +123,18 @@ fn check(
     state: &State,
     expected: Sums,
 ) -> TestCaseResult {
+    check_changed(machine, codes, tool, [state, state], expected)
+}
+
+fn check_changed(
+    machine: &mut Machine,
+    codes: &[&[u8]],
+    tool: &One,
+    [changed, state]: [&State; 2],
+    expected: Sums,
+) -> TestCaseResult {
     for code in codes {
-        let native = machine.native(code, state);
+        let native = machine.native(code, changed);
         for optimize in [Optimize::ALL, Optimize::ALL.without(Optimize::INLINE)] {
             machine.optimize = optimize;
             let fragment = machine.compile(code, Context::CANONICAL, tool);
@@ -150,9 +169,8 @@ fn routines_do_what_they_do_when_rust_calls_them() {
         let mut expected = Sums::default();
         in_rust(machine, n, &args, &state, &mut expected);
         let tool = One {
-            predicated: false,
-            condition: None,
             call: (n as u16, args),
+            ..One::default()
         };
         check(machine, PLAIN, &tool, &state, expected)
     });
@@ -178,15 +196,38 @@ fn what_is_decided_about_is_called_if_the_result_is_not_0() {
         counts[usize::from(yes)] += 1;
         decided.set(counts);
         let tool = One {
-            predicated: false,
             condition: Some((decider as u16, with)),
             call: (n as u16, args),
+            ..One::default()
         };
         check(machine, PLAIN, &tool, &state, expected)
     });
     result.unwrap();
     let counts = decided.get();
     assert!(counts.iter().all(|count| *count > 400), "{counts:?}");
+}
+
+#[test]
+fn a_result_is_found_in_its_register() {
+    let machine = std::cell::RefCell::new(Machine::new(false));
+    let called = (DECIDERS..ROUTINES.len()).prop_flat_map(|n| (Just(n), args(n)));
+    let register = (0..16_usize).prop_filter("rsp stays", |n| *n != Reg::Rsp as usize);
+    let input = (called, register.prop_map(|n| Reg::ALL[n]));
+    let result = runner(4_000).run(&(input, registers()), |(input, (values, flags))| {
+        let machine = &mut *machine.borrow_mut();
+        let ((n, args), reg) = input;
+        let state = machine.state(values, flags);
+        let mut expected = Sums::default();
+        let mut changed = state;
+        changed.regs[reg as usize] = in_rust(machine, n, &args, &state, &mut expected);
+        let tool = One {
+            into: Some(reg),
+            call: (n as u16, args),
+            ..One::default()
+        };
+        check_changed(machine, PLAIN, &tool, [&changed, &state], expected)
+    });
+    result.unwrap();
 }
 
 /// Whether a condition holds, by its number in opcodes.
@@ -240,8 +281,8 @@ fn predicated_calls_are_made_if_the_instruction_does_its_work() {
         made.set(counts);
         let tool = One {
             predicated: true,
-            condition: None,
             call: (n as u16, args),
+            ..One::default()
         };
         check(machine, &[code], &tool, &state, expected)
     });

@@ -124,6 +124,8 @@ pub enum Why {
     Memory,
     /// More values are alive at once than registers can be lent.
     Registers,
+    /// Its result is put into a register of the program.
+    Result,
 }
 
 impl Why {
@@ -139,6 +141,7 @@ impl Why {
             Self::Stack => "it passes on addresses of its stack",
             Self::Memory => "it follows an address that it got as a number",
             Self::Registers => "it needs many registers",
+            Self::Result => "its result changes a register",
         }
     }
 }

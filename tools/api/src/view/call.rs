@@ -5,6 +5,7 @@ use super::ins::Ins;
 use crate::function::Outcome;
 use crate::insert::{Arg, IPoint, Refused, RoutineId};
 use crate::insertions::{CallInsertion, Condition, Value};
+use crate::register::Reg;
 use crate::routine::Routine;
 use crate::source::Predicate;
 
@@ -22,6 +23,43 @@ impl<'t> Ins<'t> {
     ) -> Result<(), Refused> {
         let called = self.called(point, routine, args)?;
         self.insert(point, None, called)
+    }
+
+    /// Calls a plain routine with a result, which becomes the value of the program's register `reg`.
+    /// What was in it may be an argument. The instruction, or behind it the next one, finds the new
+    /// value, and so does whoever looks at the program there: debuggers, signal handlers. If the
+    /// instruction faults and a handler returns to it, the routine may be called again, with the
+    /// value that it has put there, or that the handler has.
+    ///
+    /// ```text
+    /// // What CPUID says of its first leaf.
+    /// ins.insert_call_into(IPoint::After, Reg::Rcx, WITHOUT_AVX, &[Arg::Reg(Reg::Rcx)])?;
+    /// ```
+    ///
+    /// # Errors
+    /// What cannot be granted; then nothing was inserted. [`Refused::Result`]: the routine returns
+    /// nothing. [`Refused::StackPointer`]: `reg` is rsp. [`Refused::Point`]: anywhere in the block.
+    pub fn insert_call_into(
+        &self,
+        point: IPoint,
+        reg: Reg,
+        routine: RoutineId,
+        args: &[Arg],
+    ) -> Result<(), Refused> {
+        if point == IPoint::Anywhere {
+            return Err(Refused::Point);
+        }
+        if reg == Reg::Rsp {
+            return Err(Refused::StackPointer);
+        }
+        let called = self.called(point, routine, args)?;
+        if !self.has_result(routine)? {
+            return Err(Refused::Result);
+        }
+        let call = self.call(self.is_after(point)?, None, called);
+        let into = Some(reg);
+        self.sight.insert_call(CallInsertion { into, ..call });
+        Ok(())
     }
 
     /// The same, but only if the instruction does its work: not before a conditional move whose
@@ -70,15 +108,19 @@ impl<'t> Ins<'t> {
         args: &[Arg],
     ) -> Result<If<'t>, Refused> {
         let condition = self.called(point, routine, args)?;
-        let plain = self.routine(routine)?.plain();
-        let decides = plain.is_some_and(|function| function.outcome() != Outcome::None);
-        decides
+        self.has_result(routine)?
             .then_some(If {
                 ins: *self,
                 point,
                 condition,
             })
             .ok_or(Refused::Result)
+    }
+
+    /// Whether it is a plain routine that returns something.
+    fn has_result(&self, routine: RoutineId) -> Result<bool, Refused> {
+        let plain = self.routine(routine)?.plain();
+        Ok(plain.is_some_and(|function| function.outcome() != Outcome::None))
     }
 
     fn routine(&self, routine: RoutineId) -> Result<&'static Routine, Refused> {
@@ -121,6 +163,7 @@ impl<'t> Ins<'t> {
             anywhere: false,
             predicated: false,
             condition,
+            into: None,
             routine: called.routine,
             args: called.args,
         }

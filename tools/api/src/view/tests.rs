@@ -176,6 +176,7 @@ fn arguments_become_values_that_name_no_address_of_the_run() {
         anywhere: false,
         predicated: false,
         condition: None,
+        into: None,
         routine: RoutineId(1),
         args: vec![
             Value::App(ImageOff(0x1004)),
@@ -314,6 +315,29 @@ fn a_condition_is_a_plain_routine_with_a_result() {
         .unwrap();
     assert_eq!(decided.then(RoutineId(3), &[sum]), Err(Refused::Arguments));
     assert!(trace.into_insertions().is_empty());
+}
+
+#[test]
+fn a_result_goes_to_a_register_but_rsp() {
+    let source = made(&[PLAIN, RETURN]);
+    let trace = Trace::new(&source, IMAGE, false, LIMITS);
+    let ins: Vec<_> = trace.ins().collect();
+    let args = [Arg::State(StateId(0)), Arg::Reg(Reg::Rbx)];
+    let into = |n: usize, point, reg, routine| {
+        let routine = RoutineId(routine);
+        let args = if routine.0 == 0 { &[][..] } else { &args };
+        ins[n].insert_call_into(point, reg, routine, args)
+    };
+    use IPoint::{After, Anywhere, Before};
+    assert_eq!(into(0, Before, Reg::Rsp, 3), Err(Refused::StackPointer));
+    assert_eq!(into(0, Before, Reg::Rax, 0), Err(Refused::Result));
+    assert_eq!(into(0, Anywhere, Reg::Rax, 3), Err(Refused::Point));
+    assert_eq!(into(1, After, Reg::Rax, 3), Err(Refused::Point));
+    assert_eq!(into(0, Before, Reg::Rbx, 3), Ok(()));
+    assert_eq!(into(0, After, Reg::R15, 3), Ok(()));
+    let calls = trace.into_insertions().calls;
+    let made: Vec<_> = calls.iter().map(|call| (call.after, call.into)).collect();
+    assert_eq!(made, [(false, Some(Reg::Rbx)), (true, Some(Reg::R15))]);
 }
 
 #[test]

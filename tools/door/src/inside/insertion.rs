@@ -1,7 +1,9 @@
 //! What a tool inserts.
 
 use crate::address::address_row;
-use crate::table::{AppendRow, CallRow, CountRow, Inserter, PartRow, Slice, ValueRow, value};
+use crate::table::{
+    AppendRow, CallRow, CountRow, Inserter, NO_REGISTER, PartRow, Slice, ValueRow, value,
+};
 use alloc::vec::Vec;
 use ppin_api::Counter;
 use ppin_api::compiler::{AppendInsertion, CallInsertion, CountInsertion, Insertions, Value};
@@ -60,6 +62,7 @@ fn give_call(call: &CallInsertion, to: &Inserter) {
         predicated: call.predicated,
         decided: condition.is_some(),
         decider: condition.map_or(0, |condition| condition.routine.0),
+        into: call.into.map_or(NO_REGISTER, |reg| reg as u8),
         args: Slice::new(&args),
         decider_args: Slice::new(&decider_args),
     };

@@ -2,7 +2,9 @@
 #![allow(unsafe_code)]
 
 use crate::address::address;
-use crate::table::{AppendRow, CallRow, CountRow, Inserter, PartRow, This, ValueRow, value};
+use crate::table::{
+    AppendRow, CallRow, CountRow, Inserter, NO_REGISTER, PartRow, This, ValueRow, value,
+};
 use alloc::vec::Vec;
 use ppin_api::compiler::{
     AppendInsertion, CallInsertion, Condition, CountInsertion, Insertions, Limits, Value,
@@ -73,6 +75,7 @@ impl Taken {
             anywhere: row.anywhere,
             predicated: row.predicated,
             condition,
+            into: self.target(row)?,
             routine: RoutineId(row.routine),
             args: self.arguments(row.args.get())?,
         };
@@ -80,11 +83,25 @@ impl Taken {
         Some(())
     }
 
+    /// Whether the routine with this number is plain and has a result.
+    fn has_result(&self, routine: u16) -> Option<bool> {
+        let routine = self.limits.routines.get(usize::from(routine))?;
+        Some(routine.plain()?.outcome() != Outcome::None)
+    }
+
+    /// The register that the result is put into; the inner `None`: none.
+    fn target(&self, row: &CallRow<'_>) -> Option<Option<Reg>> {
+        if row.into == NO_REGISTER {
+            return Some(None);
+        }
+        let reg = Reg::ALL.get(usize::from(row.into));
+        let reg = reg.filter(|reg| **reg != Reg::Rsp && !row.decided && !row.anywhere);
+        self.has_result(row.routine)?.then_some(Some(*reg?))
+    }
+
     /// What decides about a call: a plain routine with a result.
     fn condition(&self, row: &CallRow<'_>) -> Option<Condition> {
-        let decider = self.limits.routines.get(usize::from(row.decider))?;
-        let outcome = decider.plain()?.outcome();
-        (outcome != Outcome::None).then_some(Condition {
+        self.has_result(row.decider)?.then_some(Condition {
             routine: RoutineId(row.decider),
             args: self.arguments(row.decider_args.get())?,
         })

@@ -50,6 +50,8 @@ pub struct CallRow<'a> {
     pub decided: bool,
     /// Number of that routine.
     pub decider: u16,
+    /// Number of the register that the result is put into; [`super::NO_REGISTER`]: none.
+    pub into: u8,
     /// The arguments.
     pub args: Slice<'a, ValueRow>,
     /// Those of the routine that decides.

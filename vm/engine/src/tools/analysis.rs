@@ -32,9 +32,13 @@ pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
     let first = record + size_of::<CallRec>() as u64;
     // SAFETY: the arguments follow the record, and their memory is not changed while it is in use.
     let args = unsafe { core::slice::from_raw_parts(first as *const CallArg, rec.args.into()) };
-    let then = args.iter().position(|arg| arg.kind == ArgKind::Then as u8);
-    let decided = &args[..then.unwrap_or(args.len())];
-    let result = call(thread, (base, tool), rec.routine, decided);
+    let at = |kind: ArgKind| args.iter().position(|arg| arg.kind == kind as u8);
+    let (then, into) = (at(ArgKind::Then), at(ArgKind::Into));
+    let first = &args[..then.or(into).unwrap_or(args.len())];
+    let result = call(thread, (base, tool), rec.routine, first);
+    if let Some(into) = into {
+        thread.regs.gpr[usize::from(args[into].base) % 16] = result;
+    }
     if let Some(then) = then.filter(|_| result != 0) {
         let routine = args[then].value[0] as u16;
         call(thread, (base, tool), routine, &args[then + 1..]);

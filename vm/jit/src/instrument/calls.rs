@@ -12,7 +12,7 @@ use ppin_abi::optimize::Optimize;
 use ppin_api::compiler::{CallInsertion, Condition, Value};
 use ppin_api::{Function, RoutineId, Tool};
 use ppin_decode::{Ins, Predicate, effects};
-use ppin_form::{Form, InsId, RegSet};
+use ppin_form::{Form, Gpr, InsId, RegSet};
 use ppin_lift::body::{End, Why};
 use ppin_lift::{Body, Known, Wanted, lift};
 
@@ -68,6 +68,12 @@ impl Call {
         condition.map_or(&self.inserted.args, |condition| &condition.args)
     }
 
+    /// The register that the app finds changed behind it.
+    fn changed(&self) -> RegSet {
+        let reg = self.inserted.into;
+        reg.map_or(RegSet::NONE, |reg| RegSet::of(&[Gpr::new(reg as u8)]))
+    }
+
     /// Its body, if it is to be inlined.
     fn body(&self, form: &Form) -> Option<&Body> {
         let body = (*self.body).as_ref().ok()?;
@@ -84,7 +90,7 @@ impl Call {
         if decides || !self.begins_directly(form) || self.body(form).is_some_and(branches) {
             return RegSet::ANY;
         }
-        routine::sources(&self.inserted.args)
+        routine::sources(&self.inserted.args).or(self.changed())
     }
 
     /// Makes it, for `ins`.
@@ -100,15 +106,16 @@ impl Call {
     fn insert_always(&self, form: &mut Form, ins: InsId, looked_at: RegSet) {
         let place = Place {
             flags: self.flags,
-            free: self.free.minus(looked_at),
+            free: self.free.minus(looked_at).minus(self.changed()),
         };
         match &self.inserted.condition {
             Some(condition) => self.insert_if(form, ins, condition, place),
             None if Self::is_direct(form, self.plain) => {
                 let called = (self.inserted.routine.0, &self.inserted.args[..]);
-                match self.body(form) {
-                    Some(body) => inlined::lower(form, ins, called, body, place, None),
-                    None => routine::lower(form, called.0, called.1, place),
+                match (self.body(form), self.inserted.into) {
+                    (Some(body), _) => inlined::lower(form, ins, called, body, place, None),
+                    (None, Some(into)) => routine::lower_into(form, called, place, into),
+                    (None, None) => routine::lower(form, called.0, called.1, place),
                 }
             }
             None => self.bridge(form, ins),
@@ -117,7 +124,8 @@ impl Call {
 
     fn bridge(&self, form: &mut Form, ins: InsId) {
         let args = self.inserted.args.iter().map(|value| call_arg(*value));
-        bridge::lower(form, ins, self.inserted.routine.0, args);
+        let into = self.inserted.into.map(bridge::into);
+        bridge::lower(form, ins, self.inserted.routine.0, args.chain(into));
     }
 
     /// Makes it if `condition` holds.
@@ -213,6 +221,7 @@ impl Calls {
                     let decision = Wanted::Decision(decider.outcome());
                     bodies.lift(tool, decider, &condition.args, decision)
                 }
+                (None, _, Some(_)) if inserted.into.is_some() => Rc::new(Err(Why::Result)),
                 (None, _, Some(routine)) => {
                     bodies.lift(tool, routine, &inserted.args, Wanted::Deeds)
                 }

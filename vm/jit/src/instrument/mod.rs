@@ -90,7 +90,10 @@ impl Plan {
         }
         let live = live_flags(ins, stretches.unwrap_or_default(), request.optimize);
         if !inserted.appends.is_empty() {
+            // Records of several instructions are stored at one place, where no call is made.
+            let changes = inserted.calls.iter().any(|call| call.into.is_some());
             let in_line = stretches.is_some() && request.optimize.has(Optimize::BUFFERS);
+            let in_line = in_line && !changes;
             let told = inserted
                 .appends
                 .extract_if(.., |record| !in_line || !fields::fits(record));

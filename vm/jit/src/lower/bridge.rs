@@ -53,6 +53,17 @@ pub(crate) fn then(routine: u16) -> CallArg {
     }
 }
 
+/// What stands behind the arguments of a routine whose result is put into `register`.
+pub(crate) fn into(register: ppin_api::Reg) -> CallArg {
+    CallArg {
+        kind: ArgKind::Into as u8,
+        base: register as u8,
+        index: NO_REG,
+        scale_seg: 0,
+        value: [0; 2],
+    }
+}
+
 fn still_announced(form: &mut Form) {
     let [temp] = form.take([Need::fixed(Gpr::RCX)]);
     let (to, width) = (temp.into(), Width::W64);

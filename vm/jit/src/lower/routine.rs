@@ -12,6 +12,7 @@
 //!          jne then                         the rest, with the app's values put back
 //!          add al, 127; sahf
 //!          mov rdi, gs:[slot] ...
+//!          mov reg, gs:[Calls::RESULT]      if its result is put into a register of the app
 //! ```
 //! Arguments are computed in such an order that registers of the app that they are made of have
 //! not been overwritten by others, if there is one; else these are taken from where they are kept.
@@ -54,6 +55,18 @@ fn sources_of(value: Value) -> RegSet {
 /// The call of `routine` with `values`.
 pub(crate) fn lower(form: &mut Form, routine: u16, values: &[Value], place: Place) {
     call(form, (routine, values), place, None);
+}
+
+/// The same, and its result in `register` of the app. Nothing at the place may have taken that
+/// register without keeping it.
+pub(crate) fn lower_into(
+    form: &mut Form,
+    called: (u16, &[Value]),
+    place: Place,
+    register: ppin_api::Reg,
+) {
+    call(form, called, place, None);
+    load(form, Reg::App(Gpr::new(register as u8)), Calls::RESULT);
 }
 
 /// The call of `routine` with `values`, and then, unless it returns 0, what `then` writes: out of

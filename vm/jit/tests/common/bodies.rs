@@ -167,6 +167,36 @@ impl Tool for Predicated {
     }
 }
 
+/// Puts the results of a routine into registers, before and behind each instruction.
+pub struct Into;
+
+impl Tool for Into {
+    fn about(&self) -> &'static About {
+        &About {
+            name: "into",
+            summary: "changed registers",
+            knobs: &[],
+        }
+    }
+    fn states(&self) -> &'static [State] {
+        Bodies.states()
+    }
+    fn routines(&self) -> &'static [Routine] {
+        Decided.routines()
+    }
+    fn code(&self) -> Option<&dyn CodeBytes> {
+        Some(&Given)
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        let args = [Arg::State(StateId(0))];
+        for ins in trace.ins() {
+            let into = |point, reg| ins.insert_call_into(point, reg, RoutineId(0), &args);
+            into(IPoint::Before, Reg::Rdi).unwrap();
+            let _ = into(IPoint::After, Reg::Rbx);
+        }
+    }
+}
+
 struct Given;
 
 impl CodeBytes for Given {

@@ -250,6 +250,7 @@ pub fn tool(name: &str) -> &'static dyn Tool {
         "bodies" => &bodies::Bodies,
         "predicated" => &bodies::Predicated,
         "decided" => &bodies::Decided,
+        "into" => &bodies::Into,
         "routines" => &routines::Routines,
         "records" => &Records,
         "accesses" => &Accesses,
