@@ -19,4 +19,18 @@ fn main() {
     ] {
         println!("cargo::rustc-link-arg-bins={arg}");
     }
+    in_order();
+}
+
+/// The order of functions that the outer build asks for, if it has found the linker to be lld.
+fn in_order() {
+    for name in ["PPIN_ORDER", "PPIN_ORDER_HASH"] {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
+    if let Ok(file) = std::env::var("PPIN_ORDER") {
+        for arg in ["--no-warn-symbol-ordering", "--symbol-ordering-file"] {
+            println!("cargo::rustc-link-arg-bins=-Wl,{arg}");
+        }
+        println!("cargo::rustc-link-arg-bins=-Wl,{file}");
+    }
 }
