@@ -4,6 +4,7 @@
 //! ```text
 //! nested   the cargo that builds them, and what it must not inherit
 //! rustc    what that cargo calls instead of rustc: bytes without any path
+//! order    the order of the runtime's functions
 //! strip    an object without what is not mapped into programs
 //! variable what cargo tells a build script
 //! watch    the files that they were made of
@@ -12,6 +13,7 @@
 
 mod linking;
 mod nested;
+mod order;
 mod rustc;
 mod strip;
 mod variable;

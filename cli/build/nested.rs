@@ -5,9 +5,10 @@
 //! never see the flags of the outer build (their bytes are part of the identity of persisted
 //! code).
 
-use super::rustc;
 use super::variable::variable;
+use super::{order, rustc};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
@@ -58,11 +59,30 @@ fn target_dir(out: &Path, name: &str) -> PathBuf {
 /// Builds the runtime of the workspace at `root`.
 pub fn runtime(root: &Path, out: &Path) -> Built {
     let target = target_dir(out, "runtime");
-    build(root, "vm/runtime", &target, &[]);
-    let made = target.join("release/ppin-runtime");
+    let (made, order) = (target.join("release/ppin-runtime"), target.join("order"));
+    let known = fs::read_to_string(&order).unwrap_or_default();
+    build(root, "vm/runtime", &target, &[], &ordered(&order, &known));
+    let linked = fs::read(&made).unwrap_or_else(|e| panic!("{}: {e}", made.display()));
+    let right = order::of(&linked).unwrap_or_default();
+    if right != known {
+        fs::write(&order, &right).expect("the target folder is writable");
+        build(root, "vm/runtime", &target, &[], &ordered(&order, &right));
+    }
     Built {
         dep_info: made.with_extension("d"),
         elf: made,
+    }
+}
+
+/// Tells the runtime's build script of the order of functions in the file `order`: its name, and
+/// a hash of its contents, so that the runtime is linked again when they change.
+fn ordered(order: &Path, contents: &str) -> Vec<(&'static str, OsString)> {
+    match contents {
+        "" => Vec::new(),
+        _ => vec![
+            ("PPIN_ORDER", order.into()),
+            ("PPIN_ORDER_HASH", super::hash(contents.as_bytes()).into()),
+        ],
     }
 }
 
@@ -70,7 +90,7 @@ pub fn runtime(root: &Path, out: &Path) -> Built {
 pub fn tools(root: &Path, out: &Path) -> BTreeMap<String, Built> {
     const PACKAGE: &str = "tools/plugins";
     let target = target_dir(out, "plugins");
-    build(root, PACKAGE, &target, &["--examples"]);
+    build(root, PACKAGE, &target, &["--examples"], &[]);
     let folder = root.join(PACKAGE).join("examples");
     let files = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let names = files.filter_map(|file| file.ok()?.path().file_stem()?.to_str().map(str::to_owned));
@@ -87,7 +107,13 @@ pub fn tools(root: &Path, out: &Path) -> BTreeMap<String, Built> {
 }
 
 /// Builds `package`. `Cargo.lock` is followed, not enforced: a new tool adds itself to it.
-fn build(root: &Path, package: &str, target: &Path, options: &[&str]) {
+fn build(
+    root: &Path,
+    package: &str,
+    target: &Path,
+    options: &[&str],
+    variables: &[(&str, OsString)],
+) {
     let package = root.join(package);
     let mut cargo = Command::new(variable("CARGO"));
     cargo
@@ -101,6 +127,7 @@ fn build(root: &Path, package: &str, target: &Path, options: &[&str]) {
             cargo.env_remove(&name);
         }
     }
+    cargo.envs(variables.iter().map(|(name, value)| (name, value)));
     rustc::stand_in(&mut cargo, root);
     let status = cargo.status().expect("cargo runs");
     let package = package.display();

@@ -19,4 +19,19 @@ fn main() {
     ] {
         println!("cargo::rustc-link-arg-bins={arg}");
     }
+    in_order();
+}
+
+/// The order of functions that the outer build asks for, if it has found the linker to be lld.
+fn in_order() {
+    for name in ["PPIN_ORDER", "PPIN_ORDER_HASH"] {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
+    if let Ok(file) = std::env::var("PPIN_ORDER") {
+        let ordering = ["--no-warn-symbol-ordering", "--symbol-ordering-file", &file];
+        for arg in ordering {
+            println!("cargo::rustc-link-arg-bins=-Xlinker");
+            println!("cargo::rustc-link-arg-bins={arg}");
+        }
+    }
 }

@@ -30,7 +30,8 @@ static unsigned long redirected(void) {
 static unsigned long spoilt(void) {
     unsigned long found;
     __asm__ volatile(ASK "lea 8(%[word]), %%rbx\n bsr (%%rbx), %[found]"
-                     : [found] "=&r"(found) : [word] "r"(&word) : "rbx", "r14", "r15", "cc", "memory");
+                     : [found] "=&r"(found)
+                     : [word] "r"(&word) : "rbx", "r14", "r15", "cc", "memory");
     return found;
 }
 static unsigned long hidden(unsigned long value) {

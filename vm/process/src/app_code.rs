@@ -63,15 +63,11 @@ pub fn add_all(vm: &mut Vm) {
 }
 
 fn add_from_list(vm: &mut Vm, entry: &MapEntry, doubtful: bool) {
-    let file = File::open(
-        &entry.path,
-        ppin_os::c::O_RDONLY | ppin_os::c::O_NONBLOCK,
-        0,
-    );
-    let stat = file
-        .and_then(|f| f.stat())
-        .ok()
-        .filter(|s| entry.inode != 0 && s.ino == entry.inode);
+    let flags = ppin_os::c::O_RDONLY | ppin_os::c::O_NONBLOCK;
+    // Without an inode the path is a name such as `[vdso]`, not one of a file.
+    let file = (entry.inode != 0).then(|| File::open(&entry.path, flags, 0).ok());
+    let stat = file.flatten().and_then(|file| file.stat().ok());
+    let stat = stat.filter(|stat| stat.ino == entry.inode);
     add(vm, entry, stat, doubtful);
 }
 

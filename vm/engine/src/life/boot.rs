@@ -33,6 +33,9 @@ use ppin_process::vm::{self, Vm};
 /// Called once, in a fresh process, on a stack of the runtime's own; `carrier` is ours.
 pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
     let carrier = File::from_fd(carrier);
+    // Writes first: variables that are read before would be mapped twice, as zeros and then for
+    // good.
+    ppin_process::signal::handled_at(crate::signal::entry::address());
     let arrived = time::monotonic_ns();
     if boot.magic != MAGIC {
         report::give_up(format_args!("the boot block is of another version of ppin"));
@@ -54,7 +57,6 @@ pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
     config.optimize = possible(&config);
     ppin_process::report::stderr::remember();
     proc::remember_pid();
-    ppin_process::signal::handled_at(crate::signal::entry::address());
     let gate = ppin_process::gate::cross(ppin_process::gate::syscall::gate_done);
     place::seed(random());
     ppin_os::filter::calls_come_from(gate);

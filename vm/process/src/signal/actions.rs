@@ -29,7 +29,8 @@ impl Actions {
     #[must_use]
     pub fn taken_over(ignored: SigSet) -> Self {
         let mut actions = Self::DEFAULT;
-        for signal in 1..=MAX_SIGNAL {
+        // Those that cannot be caught are not ignored either.
+        for signal in (1..=MAX_SIGNAL).filter(|signal| UNCATCHABLE & bit(*signal) == 0) {
             actions.take(signal, ignored & bit(signal) != 0);
         }
         actions
@@ -37,8 +38,7 @@ impl Actions {
 
     fn take(&mut self, signal: u32, ignored: bool) {
         let ours = kernel_action(signal, &KernelSigaction::DEFAULT);
-        let changes = ours.handler != DEFAULT && UNCATCHABLE & bit(signal) == 0;
-        let new = Some(&ours).filter(|_| changes);
+        let new = Some(&ours).filter(|ours| ours.handler != DEFAULT);
         // SAFETY: the handler is the VM's signal handler.
         let found = unsafe { sigaction(signal, new) }.unwrap_or_default();
         let app = &mut self.0[signal as usize];
