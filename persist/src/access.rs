@@ -8,6 +8,7 @@ use crate::search::partition;
 use crate::tables::RecordPair;
 use crate::unit::VerifiedUnit;
 use crate::{Reject, checksum};
+use alloc::vec::Vec;
 use core::ops::Range;
 use core::sync::atomic::Ordering;
 
@@ -99,6 +100,20 @@ impl<'a> VerifiedUnit<'a> {
             word.fetch_or(mask, Ordering::Relaxed);
         }
         Ok(())
+    }
+
+    /// Which table groups were verified: one bit for each, in the order of the group table.
+    #[must_use]
+    pub fn seen(&self) -> Vec<u64> {
+        let words = self.seen.iter();
+        words.map(|word| word.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Takes the table groups of `seen` for verified: they were when the file was as it is now.
+    pub fn trust(&self, seen: &[u64]) {
+        for (word, known) in self.seen.iter().zip(seen) {
+            word.fetch_or(*known, Ordering::Relaxed);
+        }
     }
 
     /// Verified records of a section, by number.

@@ -27,6 +27,8 @@ pub const CATALOG: &str = "catalog";
 pub const DIR_MODE: u32 = 0o700;
 /// Mode of every file.
 pub const FILE_MODE: u32 = 0o600;
+/// File with the start plan of a program, in the folder of its units ([`crate::start`]).
+pub const START: &str = "start.plan";
 /// First byte of temporary names.
 pub const TEMPORARY: &str = ".tmp-";
 

@@ -202,6 +202,8 @@ macro_rules! records {
     };
 }
 
+pub(crate) use records;
+
 records!(
     HeaderRec,
     GroupRec,

@@ -386,6 +386,14 @@ impl<'a> VerifiedUnit<'a> {
         Some(start..start + group.len)
     }
 
+    /// Number of the hot group that the slot at byte `offset` of the slots section belongs to.
+    #[must_use]
+    pub fn slot_group_at(&self, offset: u32) -> Option<u32> {
+        let before = |number| self.slot_group(number).is_some_and(|it| it.end <= offset);
+        let found = partition(0..self.hot_groups(), before);
+        (found < self.hot_groups()).then_some(found)
+    }
+
     /// Verifies the bytes of a hot group, as they lie in the file.
     ///
     /// # Errors
