@@ -18,6 +18,33 @@ pub enum SlotValue {
     Bundles(u16),
 }
 
+/// Where a unit and its image are mapped: what most slots depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Places {
+    /// Address of image offset 0.
+    pub app: u64,
+    /// Address of the cold section.
+    pub cold: u64,
+    /// What is exclusive-ored to the values of landings.
+    pub landings: u64,
+}
+
+impl Places {
+    /// The value of a slot with `bits` in the file; `None` if more must be known.
+    #[must_use]
+    #[inline]
+    pub const fn rebase(&self, bits: u64) -> Option<u64> {
+        let off = bits as u32;
+        let app = self.app.wrapping_add(off as i32 as i64 as u64);
+        match bits >> 32 {
+            COLD => Some(self.cold.wrapping_add(off as u64)),
+            APP => Some(app),
+            LANDING => Some(app.wrapping_neg() ^ self.landings),
+            _ => None,
+        }
+    }
+}
+
 const APP: u64 = 1;
 const COLD: u64 = 2;
 const IMAGE_COUNTERS: u64 = 3;

@@ -24,12 +24,16 @@ pub fn shut_all() {
 
 /// What the slot of the landing for app address `pc` holds when its code is made known.
 pub(crate) fn open_value(pc: u64) -> u64 {
-    let shut = if ALL_SHUT.load(Ordering::Relaxed) {
+    pc.wrapping_neg() ^ difference()
+}
+
+/// What is exclusive-ored to the negative of a landing's app address when its code is made known.
+pub(crate) fn difference() -> u64 {
+    if ALL_SHUT.load(Ordering::Relaxed) {
         SHUT
     } else {
         0
-    };
-    pc.wrapping_neg() ^ shut
+    }
 }
 
 /// A fragment's cells.
