@@ -27,6 +27,8 @@ pub struct Figures {
     pub traces_reused: u64,
     /// Those of them that the VM was asked for; the others were reached by links.
     pub traces_looked_up: u64,
+    /// Links to persisted traces, and entries of indirect branches, that no plan has named.
+    pub learnt: u64,
     /// Persisted fragments whose bytes were compared with the app's.
     pub fragments_validated: u64,
     /// Fields written because a unit lies elsewhere, and slots rebased.

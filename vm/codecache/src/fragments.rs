@@ -81,11 +81,20 @@ impl CodeCache {
     /// Links the exit whose record lies at `record` to cache address `entry`.
     pub fn link(&mut self, record: u64, exit: &ExitRec, entry: CachePc) {
         self.fresh.link(record, exit, entry.0);
+        self.learn(entry);
+    }
+
+    /// Notes that it was found out how code goes on at `entry`: if that is kept, the next run need
+    /// not find it out.
+    fn learn(&mut self, entry: CachePc) {
+        self.figures.learnt += u64::from(self.fresh_at(entry.0).is_none());
     }
 
     /// Lets indirect branches to `target` go to `entry`.
     pub fn link_indirect(&mut self, target: AppPc, entry: CachePc) {
-        self.ibl.insert(target.0, entry.0);
+        if self.ibl.insert(target.0, entry.0) {
+            self.learn(entry);
+        }
         if let Some(id) = self.fresh_at(entry.0) {
             let directory = &mut self.fresh.directory;
             directory.mark_reached(id, Reached::Indirectly);

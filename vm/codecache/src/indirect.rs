@@ -67,6 +67,11 @@ fn probe(table: u64, tag: u64) -> Option<u64> {
     })
 }
 
+/// Whether the entry leads from `tag` to `target`.
+fn leads(entry: u64, tag: u64, target: u64) -> bool {
+    cell(entry + 8).load(Ordering::Relaxed) == target && cell(entry).load(Ordering::Relaxed) == tag
+}
+
 /// Maps an empty table of `entries` (a power of two).
 fn create(entries: u64) -> Option<u64> {
     let len = 16 + 16 * (entries + TAIL + 1);
@@ -98,16 +103,21 @@ impl IblTable {
         self.current.load(Ordering::Acquire)
     }
 
-    /// Lets indirect branches to app address `tag` go to cache address `target`.
-    pub(crate) fn insert(&mut self, tag: u64, target: u64) {
+    /// Lets indirect branches to app address `tag` go to cache address `target`; whether they did
+    /// not yet.
+    pub(crate) fn insert(&mut self, tag: u64, target: u64) -> bool {
         self.misses += 1;
-        self.prefill(tag, target);
+        let known = probe(self.table(), tag).is_some_and(|entry| leads(entry, tag, target));
+        if !known {
+            self.prefill(tag, target);
+        }
+        !known
     }
 
     /// The same for a branch that has not been seen in this run.
     pub(crate) fn prefill(&mut self, tag: u64, target: u64) {
         let now = self.table();
-        if cell(now - 8).load(Ordering::Relaxed) * 2 > mask(now) {
+        if cell(now - 8).load(Ordering::Relaxed) > mask(now) / 4 * 3 {
             self.grow();
         }
         self.put(self.table(), tag, target);
@@ -125,7 +135,7 @@ impl IblTable {
 
     fn grow(&mut self) {
         let old = self.table();
-        let entries = 4 * (mask(old) + 1);
+        let entries = 2 * (mask(old) + 1);
         let Some(new) = create(entries) else { return };
         for entry in live(old) {
             self.put(new, entry.0, entry.1);
@@ -171,12 +181,22 @@ impl IblTable {
         self.near.put(area, tag, target)
     }
 
+    /// The same at the start of a process, while its only thread is in the VM: other threads might
+    /// be looking.
+    pub(crate) fn prefill_near(&mut self, tag: u64, target: u64) {
+        self.near.prefill(tag, target);
+    }
+
+    /// Whether a thread finds app address `tag` by itself.
+    pub(crate) fn is_near(&self, tag: u64) -> bool {
+        self.near.knows(tag)
+    }
+
     /// Makes the branch to app address `tag` miss, if it led to `target`.
     pub(crate) fn remove_one(&mut self, tag: u64, target: u64) {
         self.near.forget(tag);
         if let Some(entry) = probe(self.table(), tag)
-            && cell(entry + 8).load(Ordering::Relaxed) == target
-            && cell(entry).load(Ordering::Relaxed) == tag
+            && leads(entry, tag, target)
         {
             cell(entry + 8).store(NOWHERE, Ordering::Relaxed);
         }
@@ -197,6 +217,11 @@ impl IblTable {
         self.near.clear();
         self.near.forget_returns(ALL);
         self.remove(1, u64::MAX);
+    }
+
+    /// App addresses that indirect branches reach, and where they go.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (u64, u64)> {
+        live(self.table())
     }
 
     /// Insertions so far.

@@ -96,6 +96,30 @@ impl Links {
         true
     }
 
+    /// Links the exit of persisted code whose slot lies at `slot_addr`, as an earlier run has: its
+    /// slot was rebased just now.
+    pub fn restore(&mut self, slot_addr: u64, entry: u64) {
+        let link = Link {
+            slot: slot_addr,
+            old_slot: slot(slot_addr).load(Ordering::Relaxed),
+            branch: None,
+        };
+        self.0.entry(entry).or_default().push(link);
+        slot(slot_addr).store(entry, Ordering::Relaxed);
+    }
+
+    /// All links: the slot, and where it leads.
+    pub fn all(&self) -> impl Iterator<Item = (u64, u64)> {
+        let of = |(entry, links): (&u64, &Vec<Link>)| {
+            let entry = *entry;
+            links
+                .iter()
+                .map(move |link| (link.slot, entry))
+                .collect::<Vec<_>>()
+        };
+        self.0.iter().flat_map(of)
+    }
+
     /// Undoes every link to `entry`.
     pub fn unlink(&mut self, chunks: &mut [Chunk], entry: u64) {
         for link in self.0.remove(&entry).unwrap_or_default() {

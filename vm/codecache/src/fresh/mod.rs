@@ -79,6 +79,16 @@ impl FreshCode {
         self.links.link(&mut self.chunks, record, exit, entry);
     }
 
+    /// Links an exit of persisted code as an earlier run has: see [`Links::restore`].
+    pub(crate) fn restore_link(&mut self, slot: u64, entry: u64) {
+        self.links.restore(slot, entry);
+    }
+
+    /// All links: addresses of the slot and of the entry that it leads to.
+    pub(crate) fn links(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.links.all()
+    }
+
     /// Undoes every link to `entry`.
     pub(crate) fn unlink(&mut self, entry: u64) {
         self.links.unlink(&mut self.chunks, entry);

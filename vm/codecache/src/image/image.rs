@@ -17,6 +17,16 @@ pub enum Naming {
     Local,
 }
 
+/// What the databases have been asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Asked {
+    Nothing,
+    /// The units that the program's start plan names.
+    Planned,
+    /// All units.
+    All,
+}
+
 /// Pseudo-path of addresses without memory.
 pub(crate) const NOWHERE: &str = "[nowhere]";
 
@@ -39,8 +49,8 @@ pub struct Image {
     pub span: (u64, u64),
     /// Units that were found damaged: the next writer removes them.
     pub(crate) damaged: Vec<ppin_persist::paths::UnitName>,
-    /// The database has been asked for units.
-    pub(crate) asked: bool,
+    /// What the databases have been asked for.
+    pub(crate) asked: Asked,
     /// What its executed branches did not do has been looked at, or is not this
     /// process's to look at.
     pub(crate) explored: bool,

@@ -1,7 +1,7 @@
 //! All images, and the regions that they have.
 
 use super::home::Home;
-use super::image::{Image, ImageId, NOWHERE, Naming};
+use super::image::{Asked, Image, ImageId, NOWHERE, Naming};
 use super::regions::{Region, cut, insert};
 use super::unlisted::SharedMemory;
 use crate::bundles::Supply;
@@ -35,6 +35,8 @@ pub struct Images {
     all: Vec<Image>,
     /// Cells for bundled counts of their code.
     cells: Supply,
+    /// That of the program itself, if it is known.
+    program: Option<ImageId>,
 }
 
 impl Images {
@@ -44,6 +46,17 @@ impl Images {
         let after = self.regions.partition_point(|r| r.start <= pc.0);
         let region = self.regions.get(after.checked_sub(1)?)?;
         (pc.0 < region.end).then_some(*region)
+    }
+
+    /// The image of the program itself, if it is known.
+    #[must_use]
+    pub fn program(&self) -> Option<ImageId> {
+        self.program
+    }
+
+    /// The program begins at `entry`.
+    pub fn set_program(&mut self, entry: AppPc) {
+        self.program = self.region(entry).map(|region| region.image);
     }
 
     /// Image by number.
@@ -184,7 +197,7 @@ impl Images {
             naming,
             span: (entry.start, entry.end),
             damaged: Vec::new(),
-            asked: false,
+            asked: Asked::Nothing,
             explored: true,
             identity: None,
             counters: 0,

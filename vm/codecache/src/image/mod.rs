@@ -18,6 +18,7 @@ mod regions;
 mod unlisted;
 
 pub(crate) use home::Home;
+pub(crate) use image::Asked;
 pub use image::{Image, ImageId, Naming};
 pub use images::{Images, Named};
 pub use regions::Region;

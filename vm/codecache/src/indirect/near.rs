@@ -68,6 +68,22 @@ impl NearTables {
         known.crowding
     }
 
+    /// Lets jumps of the only thread, which is in the VM, go from `pc` to `target`. With more threads
+    /// nothing is done.
+    pub(super) fn prefill(&mut self, pc: u64, target: u64) {
+        if let [known] = &mut self.0[..] {
+            known.used = true;
+            put(&known.area.near, pc, target);
+        }
+    }
+
+    /// Whether jumps of some thread to `pc` are not looked up elsewhere.
+    pub(super) fn knows(&self, pc: u64) -> bool {
+        let index = near_index(pc);
+        self.used()
+            .any(|table| table[index].load(Ordering::Relaxed) == near_tag(pc))
+    }
+
     /// Jumps to `pc` are looked up elsewhere.
     pub(super) fn forget(&self, pc: u64) {
         let index = near_index(pc);

@@ -11,12 +11,21 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::MAX_TRACE_BYTES;
 use ppin_os::{mem, peek, time};
-use ppin_persist::{CodeGroup, MovedUnit, Reject, SlotValue, source_hash};
+use ppin_persist::{CodeGroup, MovedUnit, Places, Reject, SlotValue, source_hash, start};
 
 /// Groups that are admitted ahead of the one that is needed: as many as are open before it, but at
 /// least and at most so many. A fault and two calls of mprotect(2) cost as much as verifying one.
 pub(super) const LEAST_AHEAD: u32 = 3;
 const MOST_AHEAD: u32 = 15;
+
+/// What is known of the app's bytes that groups were made from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// They must be compared.
+    Unknown,
+    /// They have been compared, and a plan says which entries indirect branches reach.
+    Same,
+}
 
 impl Bound {
     /// Admits the group of cache address `addr`; `false` if it must not run.
@@ -87,17 +96,32 @@ impl Bound {
         figures: &mut Figures,
         ibl: &mut IblTable,
     ) -> bool {
-        let started = time::ticks();
         let ahead = self.open_before(first).clamp(LEAST_AHEAD, MOST_AHEAD);
-        let last = first + ahead;
-        let ready = (first..=last).map_while(|number| self.prepare(number, image, figures));
+        let numbers = first..first + ahead + 1;
+        self.open_groups(numbers, Source::Unknown, image, figures, ibl);
+        self.hot_gates[first as usize] == Gate::Open
+    }
+
+    /// Admits the groups `numbers` up to the first that cannot be.
+    pub(super) fn open_groups(
+        &mut self,
+        mut numbers: Range<u32>,
+        source: Source,
+        image: Home<'_>,
+        figures: &mut Figures,
+        ibl: &mut IblTable,
+    ) {
+        let started = time::ticks();
+        let ready = core::iter::from_fn(|| self.prepare(numbers.next()?, source, image, figures));
         let ready: Vec<CodeGroup> = ready.collect();
         let opened = self.let_run(&ready);
         for group in &ready {
-            self.conclude(group, opened, image, figures, ibl);
+            self.conclude(group, opened, image, figures);
+            if source == Source::Unknown && opened.is_ok() {
+                self.prefill(group, image, ibl);
+            }
         }
         figures.spent.relocate += time::ticks().saturating_sub(started);
-        self.hot_gates[first as usize] == Gate::Open
     }
 
     /// Number of groups that are open directly before group `number`.
@@ -110,6 +134,7 @@ impl Bound {
     fn prepare(
         &mut self,
         number: u32,
+        source: Source,
         image: Home<'_>,
         figures: &mut Figures,
     ) -> Option<CodeGroup> {
@@ -118,7 +143,13 @@ impl Bound {
             return None;
         }
         let ready = self.cold_groups_of(&group.fragments).and_then(|stubs| {
-            self.check_hot(&group, &stubs, image, figures)?;
+            if !start::has(&self.planned.sound, number) {
+                self.check_bytes(&group, &stubs)?;
+            }
+            match source {
+                Source::Same => figures.fragments_validated += group.fragments.len() as u64,
+                Source::Unknown => self.compare(&group, image, figures)?,
+            }
             stubs
                 .iter()
                 .try_for_each(|cold| self.fix_cold(cold, image))?;
@@ -146,7 +177,6 @@ impl Bound {
         opened: Result<(), Reject>,
         image: Home<'_>,
         figures: &mut Figures,
-        ibl: &mut IblTable,
     ) {
         if let Err(e) = opened {
             return self.refuse(group.number, e, image, figures);
@@ -154,7 +184,6 @@ impl Bound {
         self.hot_gates[group.number as usize] = Gate::Open;
         figures.code_bytes_reused += u64::from(group.len);
         figures.traces_reused += group.fragments.len() as u64;
-        self.prefill(group, image, ibl);
         self.unlink_admitted(group);
     }
 
@@ -163,15 +192,8 @@ impl Bound {
         self.bytes(start..start + u64::from(group.len))
     }
 
-    /// Checksums of the group, its tables, its slots and its `stubs`, then the app's own
-    /// bytes.
-    fn check_hot(
-        &self,
-        group: &CodeGroup,
-        stubs: &[CodeGroup],
-        image: Home<'_>,
-        figures: &mut Figures,
-    ) -> Result<(), Reject> {
+    /// Checksums of the group, its tables, its slots and its `stubs`.
+    fn check_bytes(&self, group: &CodeGroup, stubs: &[CodeGroup]) -> Result<(), Reject> {
         self.unit.check_hot(
             group.number,
             self.group_bytes(self.geometry.hot.start, group),
@@ -184,7 +206,16 @@ impl Bound {
                 self.bytes(start + u64::from(slots.start)..start + u64::from(slots.end)),
             )?;
         }
-        stubs.iter().try_for_each(|cold| self.check_cold(cold))?;
+        stubs.iter().try_for_each(|cold| self.check_cold(cold))
+    }
+
+    /// Compares the app's own bytes with those that the group was made from.
+    fn compare(
+        &self,
+        group: &CodeGroup,
+        image: Home<'_>,
+        figures: &mut Figures,
+    ) -> Result<(), Reject> {
         let mut buffer = [0; MAX_TRACE_BYTES];
         for source in self.unit.sources(group)? {
             figures.fragments_validated += 1;
@@ -282,36 +313,43 @@ impl Bound {
             return Ok(());
         };
         self.open_slots()?;
-        let start = self.addr + self.geometry.slots.start;
-        for at in (start + u64::from(range.start)..start + u64::from(range.end)).step_by(8) {
-            let cell = at as *mut u64;
-            let place = (group.number, ((at - start) / 8) as u32);
-            // SAFETY: slots are mapped writable, and no code that uses these runs yet.
-            unsafe { cell.write(self.slot_value(place, cell.read(), image)?) };
-            figures.relocations_applied += 1;
+        let (start, len) = (range.start / 8, u64::from(range.end - range.start) / 8);
+        let first = self.addr + self.geometry.slots.start + u64::from(range.start);
+        let places = Places {
+            app: image.base.0,
+            cold: self.cold(),
+            landings: landing::difference(),
+        };
+        // SAFETY: slots are mapped writable, and no code that uses these runs yet.
+        let slots = unsafe { core::slice::from_raw_parts_mut(first as *mut u64, len as usize) };
+        for (number, slot) in (start..).zip(slots) {
+            *slot = match places.rebase(*slot) {
+                Some(value) => value,
+                None => self.slot_value((group.number, number), *slot, image)?,
+            };
         }
+        figures.relocations_applied += len;
         Ok(())
     }
 
-    /// What becomes of slot number `slot`, of hot group number `group`.
+    /// What becomes of slot number `slot`, of hot group number `group`, which depends on more than
+    /// places.
     fn slot_value(
         &mut self,
         (group, slot): (u32, u32),
         bits: u64,
         image: Home<'_>,
     ) -> Result<u64, Reject> {
-        Ok(match SlotValue::decode(bits).ok_or(Reject::Impossible)? {
-            SlotValue::App(off) => off.at(image.base).0,
-            SlotValue::Landing(off) => landing::open_value(off.at(image.base).0),
-            SlotValue::Cold(off) => self.cold() + u64::from(off),
-            SlotValue::ImageCounters => image.counters,
-            SlotValue::Bundles(count) => {
+        match SlotValue::decode(bits) {
+            Some(SlotValue::ImageCounters) => Ok(image.counters),
+            Some(SlotValue::Bundles(count)) => {
                 let first = image.take_cells(count).ok_or(Reject::Cells)?;
                 let cells = Cells { first, count };
                 self.cells.push(InUnit { group, slot, cells });
-                first
+                Ok(first)
             }
-        })
+            _ => Err(Reject::Impossible),
+        }
     }
 
     /// Lets the stubs at `offset` run: they were verified with the code that uses

@@ -1,5 +1,6 @@
 //! A unit mapped for an image.
 
+use super::planned::Planned;
 use crate::bundles::InUnit;
 use crate::figures::Figures;
 use crate::image::Home;
@@ -13,6 +14,7 @@ use ppin_abi::context::Context;
 use ppin_os::budget;
 use ppin_os::mem;
 use ppin_persist::paths::UnitName;
+use ppin_persist::start::FileState;
 use ppin_persist::{FragmentInfo, Geometry, VerifiedUnit, unit_flag};
 
 /// Whether a group may run.
@@ -49,6 +51,10 @@ pub struct Bound {
     pub(super) damaged: bool,
     /// The cells of its fragments that may have been entered.
     pub(super) cells: Vec<InUnit>,
+    /// State of its file when it was opened.
+    pub(super) file: FileState,
+    /// What a start plan says of it.
+    pub(super) planned: Planned,
 }
 
 impl Bound {
@@ -59,6 +65,7 @@ impl Bound {
         unit: VerifiedUnit<'static>,
         addr: u64,
         geometry: Geometry,
+        file: FileState,
     ) -> Self {
         let hot_gates = alloc::vec![Gate::Closed; unit.hot_groups() as usize];
         let cold_gates = alloc::vec![ColdGate::Closed; unit.cold_groups() as usize];
@@ -73,7 +80,14 @@ impl Bound {
             killed: Vec::new(),
             damaged: false,
             cells: Vec::new(),
+            file,
+            planned: Planned::default(),
         }
+    }
+
+    /// Checksum of its head, and so of its contents.
+    pub(super) fn checksum(&self) -> u64 {
+        self.unit.checksum()
     }
 
     /// Whether part of it was found damaged.

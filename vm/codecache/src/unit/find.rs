@@ -4,7 +4,7 @@ use super::bound::Bound;
 use super::library::Library;
 use super::map;
 use crate::cache::CodeCache;
-use crate::image::{ImageId, Naming, identity, naming};
+use crate::image::{Asked, ImageId, Naming, identity, naming};
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 use ppin_abi::addr::{AppPc, CachePc};
@@ -27,13 +27,19 @@ impl CodeCache {
         }
         let id = self.images.region(pc)?.image;
         self.ask(library, id);
+        let mut found = self.search(id, pc, context);
+        if found.is_none() && self.ask_for_all(library, id) {
+            found = self.search(id, pc, context);
+        }
+        self.figures.traces_looked_up += u64::from(found.is_some());
+        found
+    }
+
+    fn search(&mut self, id: ImageId, pc: AppPc, context: Context) -> Option<CachePc> {
         let image = self.images.home(id);
         let off = pc.offset_from(image.base)?;
         let mut units = self.units.of_mut(id).iter_mut();
-        let found =
-            units.find_map(|u| u.enter(off, context, image, &mut self.figures, &mut self.ibl));
-        self.figures.traces_looked_up += u64::from(found.is_some());
-        found
+        units.find_map(|u| u.enter(off, context, image, &mut self.figures, &mut self.ibl))
     }
 
     /// Admits the group that holds cache address `addr`; `false` if it must not be run.
@@ -56,7 +62,7 @@ impl CodeCache {
     /// Admits everything, and maps nothing more.
     pub fn admit_all(&mut self) {
         for id in self.images.present() {
-            self.images.get_mut(id).asked = true;
+            self.images.get_mut(id).asked = Asked::All;
             for unit in self.units.of_mut(id) {
                 let image = self.images.home(id);
                 unit.admit_all(image, &mut self.figures, &mut self.ibl);
@@ -75,13 +81,28 @@ impl CodeCache {
         }
     }
 
-    /// Maps the image's units, the first time one of its addresses is sought.
+    /// Maps the image's units, the first time one of its addresses is sought: those that the
+    /// program's start plan names, or all.
     fn ask(&mut self, library: &mut Library, id: ImageId) {
-        if self.images.get(id).asked || !library.databases().reads {
+        if self.images.get(id).asked != Asked::Nothing || !library.databases().reads {
             return;
         }
         let started = time::ticks();
-        self.images.get_mut(id).asked = true;
+        self.images.get_mut(id).asked = Asked::Planned;
+        let planned = self.follow_plan(library, id);
+        self.figures.spent.load += time::ticks().saturating_sub(started);
+        if !planned {
+            self.ask_for_all(library, id);
+        }
+    }
+
+    /// Maps all of the image's units, unless that was done; whether something was done.
+    fn ask_for_all(&mut self, library: &mut Library, id: ImageId) -> bool {
+        if self.images.get(id).asked != Asked::Planned {
+            return false;
+        }
+        let started = time::ticks();
+        self.images.get_mut(id).asked = Asked::All;
         if let Some(key) = self.key_of(library, id) {
             for n in 0..library.databases().paths.len() {
                 self.map_units(library, id, &key, n);
@@ -94,6 +115,14 @@ impl CodeCache {
             }
         }
         self.figures.spent.load += time::ticks().saturating_sub(started);
+        true
+    }
+
+    /// Maps all units of the images of which some are mapped: later that might not be possible.
+    pub fn map_all(&mut self, library: &mut Library) {
+        for id in self.images.present() {
+            self.ask_for_all(library, id);
+        }
     }
 
     /// Names of the image's units that were found damaged, those that were mapped included.
@@ -136,7 +165,9 @@ impl CodeCache {
             return;
         };
         for name in worth_opening(&dir, dir.unit_names()) {
-            self.map_unit(library, id, key, &dir, &name);
+            if !self.units.of(id).iter().any(|unit| unit.name() == name) {
+                self.map_unit(library, id, key, &dir, &name);
+            }
         }
     }
 

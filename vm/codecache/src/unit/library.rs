@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::optimize::Optimize;
 use ppin_os::regions;
+use ppin_persist::start::UnitPlan;
 use ppin_persist::{Key, ToolIdentity, options, tool_key};
 use ppin_store::cap::{self, Identity, Written};
 use ppin_store::{Folder, Store};
@@ -39,6 +40,8 @@ pub struct Library {
     databases: Databases,
     /// Nothing may be saved any more (trust given up, borrowed memory).
     closed: bool,
+    /// Parts of the program's start plan that were not used yet, once it was read.
+    plan: Option<Vec<UnitPlan>>,
 }
 
 impl Library {
@@ -49,7 +52,29 @@ impl Library {
             store: Store::default(),
             databases,
             closed: false,
+            plan: None,
         }
+    }
+
+    /// Whether the program's start plan was read.
+    pub(super) fn has_read_plan(&self) -> bool {
+        self.plan.is_some()
+    }
+
+    /// The parts of the program's start plan.
+    pub(super) fn set_plan(&mut self, parts: Vec<UnitPlan>) {
+        self.plan = Some(parts);
+    }
+
+    /// What the program's start plan says of the units of `image`, the first time.
+    pub(super) fn take_parts(&mut self, image: &[u8; 32]) -> Vec<UnitPlan> {
+        let Some(plan) = &mut self.plan else {
+            return Vec::new();
+        };
+        let all = core::mem::take(plan);
+        let parts;
+        (parts, *plan) = all.into_iter().partition(|part| part.image == *image);
+        parts
     }
 
     /// The databases, as the launcher has named them.

@@ -7,10 +7,11 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use ppin_abi::boot::flag;
 use ppin_os::budget;
-use ppin_os::file::File;
+use ppin_os::file::{File, Stat};
 use ppin_os::place;
 use ppin_os::{Errno, mem};
 use ppin_persist::paths::UnitName;
+use ppin_persist::start::FileState;
 use ppin_persist::{Geometry, HEADER_LEN, Key, RawUnit, Reject};
 use ppin_store::{Fault, Folder};
 
@@ -71,7 +72,7 @@ pub fn open(
         return Err(String::from("too large for the limits of memory").into());
     }
     let addr = map(&file, &geometry, image, flags)?;
-    verify(addr, &geometry, key, *name)
+    verify(addr, &geometry, key, (*name, state(&stat)))
         .map(Some)
         .inspect(|_| budget::unit_mapped(geometry.file_len))
         .inspect_err(|_| {
@@ -112,13 +113,27 @@ fn map(file: &File, geometry: &Geometry, image: &Image, flags: u32) -> Result<u6
     Err(String::from("no free place within 2 GiB of its image"))
 }
 
+fn state(stat: &Stat) -> FileState {
+    FileState {
+        len: stat.size,
+        ino: stat.ino,
+        mtime: stat.mtime,
+        ctime: stat.ctime,
+    }
+}
+
 /// Verifies the head of what is mapped at `addr`. The rest is verified by groups, each
 /// before it is used, whatever has happened to the file since it was written.
-fn verify(addr: u64, geometry: &Geometry, key: &Key, name: UnitName) -> Result<Bound, Unfit> {
+fn verify(
+    addr: u64,
+    geometry: &Geometry,
+    key: &Key,
+    (name, file): (UnitName, FileState),
+) -> Result<Bound, Unfit> {
     // SAFETY: the head and the tables, mapped readable until Bound unmaps them.
     let tables: &'static [u8] =
         unsafe { core::slice::from_raw_parts(addr as *const u8, geometry.hot.start as usize) };
     let raw = RawUnit::new(tables, geometry.file_len)?;
     let unit = raw.verify(key)?;
-    Ok(Bound::new(name, unit, addr, geometry.clone()))
+    Ok(Bound::new(name, unit, addr, geometry.clone(), file))
 }

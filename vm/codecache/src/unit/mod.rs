@@ -9,9 +9,14 @@ mod admit;
 mod ahead;
 mod bound;
 mod find;
+mod follow;
+mod learnt;
 mod library;
 mod locate;
 mod map;
+mod part;
+mod plan;
+mod planned;
 mod units;
 mod unlink;
 
@@ -19,10 +24,13 @@ pub use ahead::KnownExit;
 pub use bound::Bound;
 pub use find::worth_opening;
 pub use library::{Databases, Library};
+pub use plan::Written;
 pub use units::Units;
 
 #[cfg(test)]
 mod model;
+#[cfg(test)]
+mod plan_tests;
 #[cfg(test)]
 mod shelf;
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub(crate) struct Shelf {
     pub(crate) world: World,
     pub(super) library: Library,
     pub(super) key: Key,
-    _folder: tempfile::TempDir,
+    pub(super) disk: tempfile::TempDir,
 }
 
 impl Shelf {
@@ -40,26 +40,53 @@ impl Shelf {
         let mut app = App::new(8);
         app.writable = false;
         let mut world = World::of(app, 64 << 20);
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().to_str().expect("plain text");
-        let library = Library::new(Databases {
-            paths: alloc::vec![String::from(path)],
-            reads: true,
-            writes: true,
-            flags,
-            engine: [0x22; 32],
-            tools: alloc::vec![([7; 32], String::new())],
-            optimize: Optimize::ALL,
-        });
-        let image = world.code.images.get_mut(world.image);
-        image.identity = Some(IDENTITY);
+        let disk = tempfile::tempdir().expect("a temporary folder");
+        let library = library(disk.path(), flags);
+        name(&mut world);
+        let image = world.code.images.get(world.image);
         let key = library.key(IDENTITY, image.base);
         Self {
             world,
             library,
             key,
-            _folder: folder,
+            disk,
         }
+    }
+
+    /// The next run, with the same app at the same place.
+    pub(super) fn again(self) -> Self {
+        let Self {
+            mut world,
+            key,
+            disk,
+            ..
+        } = self;
+        // The units' places are free again.
+        world.code.units.release(world.image);
+        let mut world = World::of(world.app, 64 << 20);
+        name(&mut world);
+        Self {
+            library: library(disk.path(), 0),
+            world,
+            key,
+            disk,
+        }
+    }
+
+    /// The run ends.
+    pub(super) fn save_plan(&mut self) {
+        let Self { world, library, .. } = self;
+        world.code.save_plan(library, &[]);
+    }
+
+    /// Path of a file in the folder of the units.
+    pub(super) fn path(&mut self, name: &str) -> std::path::PathBuf {
+        std::path::Path::new(self.folder().path()).join(name)
+    }
+
+    /// Path of the unit with this number.
+    pub(super) fn unit_path(&mut self, seq: u32) -> std::path::PathBuf {
+        self.path(&UnitName { seq, tag: 1 }.file_name())
     }
 
     pub(super) fn folder(&mut self) -> Folder {
@@ -69,6 +96,11 @@ impl Shelf {
 
     /// The unit file of `fragments`.
     pub(super) fn freeze(&self, fragments: &[(Fragment, u32)]) -> Vec<u8> {
+        self.freeze_for(-0x6000_0000, fragments)
+    }
+
+    /// The same, laid out for a place so far from the image.
+    pub(super) fn freeze_for(&self, displacement: i64, fragments: &[(Fragment, u32)]) -> Vec<u8> {
         let base = self.world.code.images.get(self.world.image).base;
         let pieces: Vec<Piece<'_>> = fragments
             .iter()
@@ -81,7 +113,7 @@ impl Shelf {
             .collect();
         freeze(&UnitSpec {
             key: self.key,
-            displacement: -0x6000_0000,
+            displacement,
             image_base: base,
             image_path: b"/test/app",
             label: b"",
@@ -171,6 +203,26 @@ impl Shelf {
         // SAFETY: within the unit's mapping.
         unsafe { (at.0 as *const u8).read_volatile() }
     }
+}
+
+fn library(disk: &std::path::Path, flags: u32) -> Library {
+    let path = disk.to_str().expect("plain text");
+    Library::new(Databases {
+        paths: alloc::vec![String::from(path)],
+        reads: true,
+        writes: true,
+        flags,
+        engine: [0x22; 32],
+        tools: alloc::vec![([7; 32], String::new())],
+        optimize: Optimize::ALL,
+    })
+}
+
+/// Makes the only image known, as that of the program.
+fn name(world: &mut World) {
+    world.code.images.get_mut(world.image).identity = Some(IDENTITY);
+    let start = world.pc(0);
+    world.code.images.set_program(start);
 }
 
 fn hash_of(app: &App, fragment: &Fragment, base: ImageBase) -> u64 {

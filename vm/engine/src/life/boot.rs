@@ -5,6 +5,7 @@ use crate::tools::host;
 use crate::tools::load::{self, Loaded};
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_abi::addr::AppPc;
 use ppin_abi::area::ENTRIES;
 use ppin_abi::boot::{BootHeader, MAGIC, flag};
 use ppin_abi::optimize::Optimize;
@@ -176,6 +177,9 @@ fn start(thread: &mut Thread, ignored: u64) -> ! {
     thread.signals.alt.untouched = true;
     vm::lock().begin_log();
     ppin_process::app_code::add_all(&mut vm::lock());
+    if let Some(entry) = ppin_os::auxv::entry(thread.regs.gpr[reg::RSP]) {
+        vm::lock().code_mut().images_mut().set_program(AppPc(entry));
+    }
     if budget::is_limited() {
         vm::lock().code_mut().prepare_for_want();
         crate::syscall::limits::inherit(&vm::lock());

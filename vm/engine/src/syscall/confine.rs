@@ -162,7 +162,9 @@ fn leave(thread: &Thread, before: &Before, was_filtered: bool) {
 /// Does the work that must be done before the filters `next` are installed.
 fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
     ppin_translate::save::at_end(vm);
-    vm.code_mut().admit_all();
+    let (code, library) = vm.code_and_library();
+    code.map_all(library);
+    code.admit_all();
     vm.code_mut().images_mut().learn_shared();
     time::mark();
     ppin_process::report::program::remember();

@@ -73,7 +73,10 @@ fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
 fn prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
     if args[0] == c::PR_SET_MDWE as usize {
         // (From now on memory becomes executable only by a new mapping.)
-        vm::lock().code_mut().admit_all();
+        let mut vm = vm::lock();
+        let (code, library) = vm.code_and_library();
+        code.map_all(library);
+        code.admit_all();
     }
     if args[0] == c::PR_SET_SYSCALL_USER_DISPATCH as usize {
         return super::user_dispatch::set(thread, args);

@@ -5,6 +5,7 @@ use crate::peek;
 use linux_raw_sys::auxvec;
 
 const AT_NULL: u64 = auxvec::AT_NULL as u64;
+const AT_ENTRY: u64 = auxvec::AT_ENTRY as u64;
 const AT_HWCAP2: u64 = auxvec::AT_HWCAP2 as u64;
 /// Bit of `AT_HWCAP2`: user code may use `rdgsbase` and `wrgsbase`.
 const FSGSBASE: u64 = 2;
@@ -14,6 +15,12 @@ const FSGSBASE: u64 = 2;
 #[must_use]
 pub fn has_segment_bases(stack: u64) -> bool {
     value(stack, AT_HWCAP2).is_some_and(|bits| bits & FSGSBASE != 0)
+}
+
+/// Where the program itself begins, its interpreter aside; `stack` as above.
+#[must_use]
+pub fn entry(stack: u64) -> Option<u64> {
+    value(stack, AT_ENTRY)
 }
 
 fn value(stack: u64, kind: u64) -> Option<u64> {

@@ -13,7 +13,7 @@ use ppin_abi::context::Context;
 use ppin_codecache::fresh::{FragmentId, Fresh, Reached};
 use ppin_codecache::image::{Image, ImageId};
 use ppin_codecache::room;
-use ppin_codecache::unit::{Bound, worth_opening};
+use ppin_codecache::unit::{Bound, Written, worth_opening};
 use ppin_os::{mem, place, regions, time};
 use ppin_persist::paths::{self, UnitName};
 use ppin_persist::{Key, Piece, UnitSpec, freeze as freeze_bytes, unit_flag};
@@ -68,10 +68,20 @@ pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explor
         return;
     }
     let started = time::ticks();
-    for id in vm.code().images().ids() {
-        remove_damaged(vm, id);
-        freeze(vm, id, allowance, explorer);
+    let mut written = Vec::new();
+    for image in vm.code().images().ids() {
+        remove_damaged(vm, image);
+        if let Some((key, dir, name)) = freeze(vm, image, allowance, explorer) {
+            written.push(Written {
+                image,
+                key,
+                dir,
+                name,
+            });
+        }
     }
+    let (code, library) = vm.code_and_library();
+    code.save_plan(library, &written);
     keep_cap(vm);
     note_refusals(vm);
     let ticks = time::ticks().saturating_sub(started);

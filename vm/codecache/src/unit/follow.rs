@@ -1,0 +1,85 @@
+//! A unit under a start plan: what earlier runs have used of it is let run at once, and what they
+//! have verified is not verified again ([`ppin_persist::start`]).
+
+use super::admit::Source;
+use super::bound::{Bound, Gate};
+use super::planned::Planned;
+use crate::figures::Figures;
+use crate::image::Home;
+use crate::indirect::IblTable;
+use ppin_abi::addr::ImageOff;
+use ppin_os::peek;
+use ppin_persist::start::{self, Compared, Target, UnitPlan};
+
+impl Bound {
+    /// Does what `plan` says of the unit, as far as it fits.
+    pub(super) fn follow(
+        &mut self,
+        plan: &UnitPlan,
+        image: Home<'_>,
+        figures: &mut Figures,
+        ibl: &mut IblTable,
+    ) {
+        if plan.file == self.file {
+            self.unit.trust(&plan.seen);
+            self.planned = Planned {
+                sound: plan.sound.clone(),
+                eager: plan.eager.clone(),
+                learnt: plan.targets.len() + plan.links.len(),
+            };
+        }
+        if self.geometry.fits(self.hot(), image.base) && is_same(&plan.compared, image) {
+            for run in &plan.eager {
+                self.open_groups(run.clone(), Source::Same, image, figures, ibl);
+            }
+            self.reach(&plan.targets, image, ibl);
+        }
+    }
+
+    /// Lets indirect branches reach those of `targets` that run.
+    fn reach(&self, targets: &[Target], image: Home<'_>, ibl: &mut IblTable) {
+        for target in targets {
+            if let Some(entry) = self.running(target.hot) {
+                let tag = ImageOff(target.head).at(image.base).0;
+                ibl.prefill(tag, entry);
+                if target.near {
+                    ibl.prefill_near(tag, entry);
+                }
+            }
+        }
+    }
+
+    /// Cache address of byte `hot` of the hot section, if its group runs.
+    pub(super) fn running(&self, hot: u32) -> Option<u64> {
+        let group = self.unit.hot_group_at(hot)?;
+        self.is_open(group.number)
+            .then(|| self.hot() + u64::from(hot))
+    }
+
+    /// Whether group `number` runs.
+    pub(super) fn is_open(&self, number: u32) -> bool {
+        self.hot_gates[number as usize] == Gate::Open
+    }
+
+    /// Number of groups that run and were not planned, and of those that were.
+    pub(super) fn beyond_plan(&self) -> (u32, u32) {
+        let open = |number: &u32| self.is_open(*number);
+        let beyond = |number: &u32| !start::has(&self.planned.eager, *number);
+        let found = (0..self.unit.hot_groups()).filter(open).filter(beyond);
+        (found.count() as u32, start::count(&self.planned.eager))
+    }
+}
+
+/// Whether the app's bytes are those that were compared, and persisted code of them may run.
+fn is_same(compared: &Compared, image: Home<'_>) -> bool {
+    let forbidden = compared.stretches().any(|(start, len)| {
+        let start = start.at(image.base).0;
+        image.forbids(start, start + u64::from(len))
+    });
+    !forbidden && compared.holds(reader(image))
+}
+
+/// Reads the image in memory.
+pub(super) fn reader(image: Home<'_>) -> impl FnMut(ImageOff, &mut [u8]) -> bool {
+    move |off, to| peek::read(off.at(image.base).0, to) == to.len()
+}

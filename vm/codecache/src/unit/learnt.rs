@@ -1,0 +1,88 @@
+//! What a run has learnt of how persisted code goes on: exits linked to other units of the image,
+//! and entries that indirect branches reach. A start plan keeps it, so that the next run does not
+//! enter the VM for it.
+
+use super::Bound;
+use crate::cache::CodeCache;
+use crate::image::ImageId;
+use alloc::vec::Vec;
+use ppin_abi::addr::AppPc;
+use ppin_persist::start::{Link, Target, UnitPlan};
+
+impl CodeCache {
+    /// Links the exits of the image's units that `parts` name, where both ends run.
+    pub(super) fn restore_links(&mut self, id: ImageId, parts: &[UnitPlan]) {
+        let units = self.units.of(id);
+        let unit = |checksum: u64| units.iter().find(|unit| unit.checksum() == checksum);
+        for part in parts {
+            let Some(from) = unit(part.unit) else {
+                continue;
+            };
+            for link in &part.links {
+                let entry = unit(link.unit).and_then(|to| to.running(link.hot));
+                if let (Some(slot), Some(entry)) = (from.slot(link.slot), entry) {
+                    self.fresh.restore_link(slot, entry);
+                }
+            }
+        }
+    }
+
+    /// Links from `unit` to other units.
+    pub(super) fn links_of(&self, unit: &Bound) -> Vec<Link> {
+        let link = |(slot, entry): (u64, u64)| {
+            let slot = unit.number_of_slot(slot)?;
+            let (_, to) = self.units.at(entry)?;
+            Some(Link {
+                slot,
+                unit: to.checksum(),
+                hot: to.hot_offset(entry)?,
+            })
+        };
+        self.fresh.links().filter_map(link).collect()
+    }
+
+    /// Entries of `unit`, an image's unit, that indirect branches have reached.
+    pub(super) fn targets_of(&self, id: ImageId, unit: &Bound) -> Vec<Target> {
+        let base = self.images.get(id).base;
+        let target = |(tag, entry): (u64, u64)| {
+            Some(Target {
+                hot: unit.hot_offset(entry)?,
+                head: AppPc(tag).offset_from(base)?.0,
+                near: self.ibl.is_near(tag),
+            })
+        };
+        self.ibl.entries().filter_map(target).collect()
+    }
+}
+
+impl Bound {
+    /// Offset in the hot section of cache address `addr`, if it lies there.
+    fn hot_offset(&self, addr: u64) -> Option<u32> {
+        let offset = addr.checked_sub(self.hot())?;
+        let len = self.geometry.hot.end - self.geometry.hot.start;
+        (offset < len).then_some(offset as u32)
+    }
+
+    fn slots(&self) -> u64 {
+        self.addr + self.geometry.slots.start
+    }
+
+    /// Number of the slot at `addr`, if it is one.
+    fn number_of_slot(&self, addr: u64) -> Option<u32> {
+        let offset = addr.checked_sub(self.slots())?;
+        let len = self.geometry.slots.end - self.geometry.slots.start;
+        (offset < len).then_some((offset / 8) as u32)
+    }
+
+    /// Address of slot `number`, if the code that it belongs to runs.
+    fn slot(&self, number: u32) -> Option<u64> {
+        let group = self.group_of_slot(number)?;
+        self.is_open(group)
+            .then(|| self.slots() + 8 * u64::from(number))
+    }
+
+    /// Number of the hot group that slot `number` belongs to.
+    pub(super) fn group_of_slot(&self, number: u32) -> Option<u32> {
+        self.unit.slot_group_at(number.checked_mul(8)?)
+    }
+}

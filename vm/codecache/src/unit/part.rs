@@ -1,0 +1,144 @@
+//! What the next start plan says of a unit.
+
+use super::bound::Bound;
+use super::follow::reader;
+use crate::image::Home;
+use alloc::vec::Vec;
+use core::ops::Range;
+use ppin_persist::start::{self, Compared, Groups, Link, Target, UnitPlan};
+use ppin_persist::{CodeGroup, Source, unit_flag};
+
+/// Groups of a unit that a plan names.
+struct Named {
+    sound: Groups,
+    seen: Vec<u64>,
+    eager: Groups,
+    at_first: u32,
+}
+
+impl Bound {
+    /// What the next plan says of the unit; `old` is what the last one does. `None` if the app's
+    /// bytes are not what the code was made from.
+    pub(super) fn plan(
+        &self,
+        old: Option<&UnitPlan>,
+        image: Home<'_>,
+        (targets, links): (Vec<Target>, Vec<Link>),
+    ) -> Option<UnitPlan> {
+        let named = self.named(old.filter(|old| old.file == self.file));
+        let mut part = self.part(named, image)?;
+        let is_eager = |hot: u32| {
+            let group = self.unit.hot_group_at(hot);
+            group.is_some_and(|group| start::has(&part.eager, group.number))
+        };
+        part.targets
+            .extend(targets.into_iter().filter(|to| is_eager(to.hot)));
+        part.targets
+            .sort_unstable_by_key(|to| (to.head, to.hot, !to.near));
+        part.targets.dedup_by_key(|to| (to.head, to.hot));
+        let links = links.into_iter().filter(|link| {
+            let group = self.group_of_slot(link.slot);
+            group.is_some_and(|number| start::has(&part.eager, number))
+        });
+        part.links = links.collect();
+        part.links.sort_unstable();
+        (!part.sound.is_empty()).then_some(part)
+    }
+
+    /// The same of a unit that this process has written just now.
+    pub(super) fn plan_written(&self, image: Home<'_>) -> Option<UnitPlan> {
+        let all = || 0..self.unit.hot_groups();
+        let eager = start::runs(all().filter(|n| self.was_executed(*n)));
+        let named = Named {
+            sound: start::runs(all()),
+            seen: alloc::vec![u64::MAX; self.unit.seen().len()],
+            at_first: start::count(&eager),
+            eager,
+        };
+        self.part(named, image)
+    }
+
+    /// The groups that run, and those that `old` names.
+    fn named(&self, old: Option<&UnitPlan>) -> Named {
+        let known = |groups: fn(&UnitPlan) -> &Groups, number: u32| {
+            old.is_some_and(|old| start::has(groups(old), number))
+        };
+        let all = || 0..self.unit.hot_groups();
+        let sound = all().filter(|n| self.is_open(*n) || known(|old| &old.sound, *n));
+        let used = all().filter(|n| self.is_open(*n) || known(|old| &old.eager, *n));
+        let used = start::runs(used.filter(|n| !self.has_killed(*n)));
+        let at_first = old.map_or(start::count(&used), |old| old.at_first);
+        let mut seen = self.unit.seen();
+        for (own, theirs) in seen.iter_mut().zip(old.iter().flat_map(|old| &old.seen)) {
+            *own |= theirs;
+        }
+        Named {
+            sound: start::runs(sound),
+            seen,
+            eager: match old {
+                Some(old) if !is_little_more(&used, at_first) => old.eager.clone(),
+                _ => used,
+            },
+            at_first,
+        }
+    }
+
+    fn part(&self, named: Named, image: Home<'_>) -> Option<UnitPlan> {
+        let (sources, targets) = self.tables_of(&named.eager)?;
+        Some(UnitPlan {
+            image: self.geometry.key.image,
+            name: (self.name().seq, self.name().tag),
+            unit: self.checksum(),
+            file: self.file,
+            sound: named.sound,
+            seen: named.seen,
+            eager: named.eager,
+            at_first: named.at_first,
+            compared: Compared::of(sources, reader(image))?,
+            targets,
+            links: Vec::new(),
+            idle: 0,
+        })
+    }
+
+    /// Sources of the groups' fragments, and those that indirect branches reach.
+    fn tables_of(&self, groups: &[Range<u32>]) -> Option<(Vec<Source>, Vec<Target>)> {
+        let (mut sources, mut targets) = (Vec::new(), Vec::new());
+        for group in self.groups(groups) {
+            sources.extend(self.unit.sources(&group).ok()?);
+            let reached = self.unit.indirect_targets(&group).ok()?;
+            targets.extend(reached.map(|(head, hot)| Target {
+                head: head.0,
+                hot,
+                near: false,
+            }));
+        }
+        Some((sources, targets))
+    }
+
+    fn groups<'a>(&'a self, numbers: &'a [Range<u32>]) -> impl Iterator<Item = CodeGroup> + 'a {
+        let numbers = numbers.iter().flat_map(Range::clone);
+        numbers.map_while(|number| self.unit.hot_group(number))
+    }
+
+    /// Whether a fragment of the group was taken out of use.
+    fn has_killed(&self, number: u32) -> bool {
+        let group = self.unit.hot_group(number);
+        let range = group.map(|group| group.offset..group.offset + group.len);
+        range.is_some_and(|range| self.killed.iter().any(|hot| range.contains(hot)))
+    }
+
+    /// Whether a fragment of the group was executed in some run.
+    fn was_executed(&self, number: u32) -> bool {
+        let fragments = self.unit.hot_group(number).map(|group| group.fragments);
+        let infos = fragments.into_iter().flatten();
+        let mut infos = infos.filter_map(|n| self.unit.info(n).ok());
+        infos.any(|info| info.flags & unit_flag::ANTICIPATED == 0)
+    }
+}
+
+/// Runs with other arguments use other groups. All of them are let run at the start while they are
+/// hardly more than those of the first plan: one that is not needed costs as much as one that is.
+fn is_little_more(used: &[Range<u32>], at_first: u32) -> bool {
+    start::count(used) <= at_first + at_first / 2
+}

@@ -1,0 +1,176 @@
+//! The start plan of the program: read when the first image is asked for, written when a run has
+//! used more than it says ([`ppin_persist::start`]).
+
+use super::Bound;
+use super::library::Library;
+use crate::cache::CodeCache;
+use crate::image::ImageId;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use ppin_abi::boot::flag;
+use ppin_persist::Key;
+use ppin_persist::paths::{START, UnitName, unit_dir};
+use ppin_persist::start::{self, UnitPlan};
+use ppin_store::{Fault, Folder};
+
+/// A unit that this process has written.
+#[derive(Debug)]
+pub struct Written {
+    /// Image whose code it holds.
+    pub image: ImageId,
+    /// Under which it was written.
+    pub key: Key,
+    /// Where it lies.
+    pub dir: Folder,
+    /// Its file.
+    pub name: UnitName,
+}
+
+impl CodeCache {
+    /// Maps the image's units that the program's start plan names, and does what it says of them.
+    /// Whether it has named some.
+    pub(super) fn follow_plan(&mut self, library: &mut Library, id: ImageId) -> bool {
+        let Some(key) = self.key_of(library, id) else {
+            return false;
+        };
+        self.read_plan(library);
+        let parts = library.take_parts(&key.image);
+        let dir = (!parts.is_empty()).then(|| library.folder(0, &unit_dir(&key)));
+        let Some(dir) = dir.flatten() else {
+            return false;
+        };
+        for part in &parts {
+            let (seq, tag) = part.name;
+            self.map_unit(library, id, &key, &dir, &UnitName { seq, tag });
+            let image = self.images.home(id);
+            let mapped = self.units.of_mut(id).last_mut();
+            if let Some(unit) = mapped.filter(|unit| unit.checksum() == part.unit) {
+                unit.follow(part, image, &mut self.figures, &mut self.ibl);
+            }
+        }
+        self.restore_links(id, &parts);
+        true
+    }
+
+    fn read_plan(&mut self, library: &mut Library) {
+        if library.has_read_plan() {
+            return;
+        }
+        let mut parts = Vec::new();
+        if may_follow(library)
+            && let Some(relative) = self.home_of_plan(library)
+            && let Some(dir) = library.folder(0, &relative)
+        {
+            match read(&dir) {
+                Ok(read) => parts = read,
+                Err(reason) => self.figures.note(alloc::format!("{START}: {reason}")),
+            }
+        }
+        library.set_plan(parts);
+    }
+
+    /// The folder of the units of the program's own image.
+    fn home_of_plan(&mut self, library: &Library) -> Option<String> {
+        let program = self.images.program()?;
+        Some(unit_dir(&self.key_of(library, program)?))
+    }
+
+    /// Writes the next plan if this run has used or `written` much that the last one does not name.
+    pub fn save_plan(&mut self, library: &mut Library, written: &[Written]) {
+        if !is_enough(library) {
+            return;
+        }
+        let parts = self.parts_written(written);
+        if !self.has_outgrown_plan(&parts) {
+            return;
+        }
+        let Some(relative) = self.home_of_plan(library) else {
+            return;
+        };
+        let done = library.make_own_folder(&relative).and_then(|dir| {
+            // Another process may have written since.
+            let old = read(&dir).unwrap_or_default();
+            let next = self.next_plan(&old, parts);
+            if next == old {
+                return Ok(());
+            }
+            let bytes = start::encode(&next);
+            dir.publish(START, &bytes).map_err(|e| e.to_string())
+        });
+        if let Err(reason) = done {
+            self.figures.note(alloc::format!("{START}: {reason}"));
+        }
+    }
+
+    /// What the plan will say of units that were written just now.
+    fn parts_written(&self, written: &[Written]) -> Vec<UnitPlan> {
+        let part = |unit: &Written| {
+            let image = self.images.home(unit.image);
+            let bound = self.peek_unit(&unit.dir, &unit.name, &unit.key, unit.image)?;
+            let part = bound.plan_written(image);
+            bound.unmap();
+            part
+        };
+        written.iter().filter_map(part).collect()
+    }
+
+    fn has_outgrown_plan(&self, written: &[UnitPlan]) -> bool {
+        let new = written.iter().map(|part| start::count(&part.eager));
+        let (used, planned) = self
+            .units
+            .all()
+            .map(Bound::beyond_plan)
+            .fold((new.sum(), 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let learnt: usize = self.units.all().map(|unit| unit.planned.learnt).sum();
+        is_outgrown(used, planned) || has_learnt_much(self.figures.learnt, learnt)
+    }
+
+    fn next_plan(&self, old: &[UnitPlan], written: Vec<UnitPlan>) -> Vec<UnitPlan> {
+        let mut next = written;
+        for id in self.images.present() {
+            let image = self.images.home(id);
+            for unit in self.units.of(id) {
+                let last = old.iter().find(|part| part.unit == unit.checksum());
+                let learnt = (self.targets_of(id, unit), self.links_of(unit));
+                next.extend(unit.plan(last, image, learnt));
+            }
+        }
+        let idle = |part: &&UnitPlan| next.iter().all(|new| new.unit != part.unit);
+        let idle: Vec<UnitPlan> = old.iter().filter(idle).cloned().collect();
+        next.extend(idle.into_iter().filter_map(UnitPlan::idle));
+        next
+    }
+}
+
+/// Whether a plan can say enough: it names no units of further databases.
+fn is_enough(library: &Library) -> bool {
+    library.databases().paths.len() == 1
+}
+
+/// Whether the run may go by a plan. One that explores must know all units, and one that is
+/// compared step by step has no links.
+fn may_follow(library: &Library) -> bool {
+    is_enough(library) && library.databases().flags & (flag::EXPLORE | flag::LOCKSTEP) == 0
+}
+
+/// Whether groups that are used beyond the `planned` ones are worth a new plan.
+const fn is_outgrown(used: u32, planned: u32) -> bool {
+    used > planned / 16
+}
+
+/// Whether what was learnt beyond the `known` is worth a new plan, which costs as much as to learn
+/// some twenty things.
+const fn has_learnt_much(learnt: u64, known: usize) -> bool {
+    learnt > 20 + known as u64 / 16
+}
+
+/// The plan in a folder.
+fn read(dir: &Folder) -> Result<Vec<UnitPlan>, String> {
+    let (file, stat) = match dir.open_file(START) {
+        Err(Fault::Missing) => return Ok(Vec::new()),
+        other => other.map_err(|fault| fault.to_string())?,
+    };
+    let bytes = file.read_all(start::MAX_PLAN.min(stat.size as usize));
+    let bytes = bytes.map_err(|e| e.to_string())?;
+    start::decode(&bytes).ok_or_else(|| String::from("damaged, or of another version"))
+}

@@ -1,0 +1,188 @@
+//! Runs one after the other, with a start plan between them.
+
+use super::admit::LEAST_AHEAD;
+use super::shelf::{Shelf, apart, large, small};
+use alloc::vec::Vec;
+use ppin_abi::addr::CachePc;
+use ppin_persist::paths::START;
+use ppin_persist::start;
+
+extern crate std;
+use std::fs;
+
+/// A run that has used the first and the last of the groups, and none between them.
+fn used() -> Shelf {
+    let mut shelf = Shelf::holding(&apart(large(0, &[]), large(0x40, &[])));
+    shelf.find(0).expect("kept");
+    shelf.find(0x40).expect("kept");
+    shelf.save_plan();
+    shelf
+}
+
+/// Groups of the unit.
+const GROUPS: u64 = LEAST_AHEAD as u64 + 2;
+
+fn reused(shelf: &Shelf) -> u64 {
+    shelf.world.code.figures.traces_reused
+}
+
+fn runs(shelf: &Shelf, entry: CachePc) -> bool {
+    shelf.world.code.running_maps(entry.0).is_some()
+}
+
+#[test]
+fn what_a_run_has_used_is_let_run_at_once_by_the_next() {
+    let first = used();
+    assert_eq!(reused(&first), GROUPS);
+    let mut next = first.again();
+    next.find(0).expect("kept");
+    assert_eq!(reused(&next), GROUPS, "all with the first");
+    assert!(runs(&next, next.entry(0x40)));
+    assert!(next.notes().is_empty(), "{}", next.notes());
+}
+
+#[test]
+fn a_run_that_uses_what_is_planned_leaves_the_plan_alone() {
+    let mut next = used().again();
+    let before = fs::metadata(next.path(START)).expect("there is a plan");
+    next.find(0).expect("kept");
+    next.save_plan();
+    let after = fs::metadata(next.path(START)).expect("it stays");
+    use std::os::unix::fs::MetadataExt;
+    assert_eq!(before.ino(), after.ino());
+}
+
+#[test]
+fn planned_code_whose_source_has_changed_does_not_run() {
+    let mut next = used().again();
+    let pc = next.world.pc(0x44);
+    next.world.app.write(pc.0, &[1]);
+    next.find(0).expect("its own source is as it was");
+    assert!(!runs(&next, next.entry(0x40)));
+    assert_eq!(next.find(0x40), None);
+    // Nor does the plan of that run say that it would.
+    next.save_plan();
+    let mut third = next.again();
+    third.find(0).expect("kept");
+    assert!(!runs(&third, third.entry(0x40)));
+}
+
+#[test]
+fn code_put_off_limits_is_not_let_run_by_a_plan() {
+    let mut next = used().again();
+    let start = next.world.pc(0x40).0;
+    next.world
+        .code
+        .images_mut()
+        .put_off_limits(start, start + 8);
+    next.find(0).expect("kept");
+    assert!(!runs(&next, next.entry(0x40)));
+    assert_eq!(next.find(0x40), None);
+}
+
+#[test]
+fn damage_to_a_planned_unit_is_noticed_by_its_state() {
+    let mut next = used().again();
+    let path = next.unit_path(0);
+    let mut bytes = fs::read(&path).expect("it is ours");
+    let modified = fs::metadata(&path).and_then(|meta| meta.modified());
+    let hot = next_hot(&bytes);
+    bytes[hot] ^= 1;
+    fs::write(&path, &bytes).expect("it is ours");
+    let file = fs::File::open(&path).expect("it is ours");
+    file.set_modified(modified.expect("known")).expect("ours");
+    assert_eq!(next.find(0), None, "its checksum does not match");
+    assert!(next.units()[0].is_damaged());
+    next.find(0x40).expect("the other group is sound");
+}
+
+/// Place of the first byte of code in a unit file.
+fn next_hot(bytes: &[u8]) -> usize {
+    let geometry = ppin_persist::Geometry::peek(bytes, bytes.len() as u64);
+    geometry.expect("sound").hot.start as usize
+}
+
+#[test]
+fn a_copy_of_a_planned_unit_is_verified_again() {
+    let mut next = used().again();
+    let path = next.unit_path(0);
+    let bytes = fs::read(&path).expect("it is ours");
+    fs::remove_file(&path).expect("it is ours");
+    fs::write(&path, bytes).expect("the folder is ours");
+    next.find(0).expect("kept");
+    assert_eq!(reused(&next), GROUPS, "what it is of use for stays");
+    assert!(next.units()[0].planned.sound.is_empty());
+    next.save_plan();
+    let mut third = next.again();
+    third.find(0).expect("kept");
+    assert!(!third.units()[0].planned.sound.is_empty());
+}
+
+#[test]
+fn a_plan_for_a_unit_that_has_gone_is_of_no_use_and_no_harm() {
+    let mut next = used().again();
+    let path = next.unit_path(0);
+    fs::remove_file(&path).expect("it is ours");
+    let bytes = next.freeze(&[small(0, &[])]);
+    next.publish(1, &bytes);
+    next.find(0).expect("kept in another unit");
+    assert_eq!(next.find(0x40), None);
+}
+
+#[test]
+fn a_damaged_plan_is_said_and_done_without() {
+    let mut next = used().again();
+    let path = next.path(START);
+    let mut bytes = fs::read(&path).expect("it is ours");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    fs::write(&path, bytes).expect("it is ours");
+    next.find(0).expect("kept");
+    assert!(next.notes().contains(START), "{}", next.notes());
+    next.save_plan();
+    let plan = fs::read(&path).expect("written anew");
+    assert!(start::decode(&plan).is_some());
+}
+
+#[test]
+fn exits_to_other_units_are_linked_at_the_start_of_the_next_run() {
+    let mut shelf = Shelf::new();
+    let units = [
+        shelf.freeze_for(-0x6000_0000, &[small(0, &[0x40])]),
+        shelf.freeze_for(-0x5000_0000, &[small(0x40, &[])]),
+    ];
+    for (seq, bytes) in (0..).zip(&units) {
+        shelf.publish(seq, bytes);
+    }
+    shelf.find(0).expect("kept");
+    let target = shelf.find(0x40).expect("kept");
+    let (_, _, record) = shelf.exit(0);
+    // SAFETY: a record within the unit's mapping.
+    let exit = unsafe { (record as *const ppin_abi::record::ExitRec).read() };
+    shelf.world.code.link(record, &exit, target);
+    assert_eq!(shelf.slot(0), target.0);
+    shelf.world.code.figures.learnt = 100;
+    shelf.save_plan();
+    let mut next = shelf.again();
+    next.find(0).expect("kept");
+    let entry = next.units()[1].hot();
+    assert_eq!(next.slot(0), entry);
+    // The link goes with the code that it leads to.
+    let pc = next.world.pc(0x40).0;
+    next.world.code.written(pc, pc + 8);
+    assert_ne!(next.slot(0), entry);
+}
+
+#[test]
+fn entries_that_indirect_branches_have_reached_are_known_to_the_next_run() {
+    let mut shelf = Shelf::holding(&[small(0, &[]), small(0x40, &[])]);
+    shelf.find(0).expect("kept");
+    let (pc, entry) = (shelf.world.pc(0x40), shelf.entry(0x40));
+    shelf.world.code.link_indirect(pc, entry);
+    shelf.world.code.figures.learnt = 100;
+    shelf.save_plan();
+    let mut next = shelf.again();
+    next.find(0).expect("kept");
+    let known: Vec<_> = next.world.code.ibl.entries().collect();
+    assert_eq!(known, [(pc.0, next.entry(0x40).0)]);
+}

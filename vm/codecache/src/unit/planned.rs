@@ -1,0 +1,14 @@
+//! What is left of a start plan once it was followed.
+
+use ppin_persist::start::Groups;
+
+/// What a start plan says of a unit, as long as its file is in the state that the plan knows.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Planned {
+    /// Groups that were verified when the file was as it is now.
+    pub(super) sound: Groups,
+    /// Groups that are let run at once.
+    pub(super) eager: Groups,
+    /// Number of entries and links that need not be asked for.
+    pub(super) learnt: usize,
+}
