@@ -10,12 +10,13 @@
 //! opened if it is byte for byte what was closed; else it is thrown away. A process
 //! that dies with the catalog open has removed the seal before, with the same effect.
 
-use crate::entry::{FileState, UnitFacts};
+use crate::entry::UnitFacts;
 use crate::error::{Context, Error};
 use crate::scan::{UnitPath, children, path_of};
 use crate::trust;
 use nix::fcntl::{Flock, FlockArg};
 use ppin_persist::Key;
+use ppin_persist::start::FileState;
 use rkyv::rancor;
 use rkyv::{Archive, Deserialize, Serialize};
 use std::collections::HashSet;

@@ -119,9 +119,10 @@ impl Database {
         Ok(())
     }
 
-    /// Leftovers: abandoned temporary files, empty directories.
+    /// Leftovers: plans that are of no use, abandoned temporary files, empty directories.
     fn sweep(&self, collected: &mut Collected) -> Result<(), Error> {
         let scan = self.scan()?;
+        self.sweep_plans(&scan)?;
         for path in scan.temporary.iter().filter(|path| left_behind(path)) {
             self.remove_path(path)?;
             collected.temporary += 1;

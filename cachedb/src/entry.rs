@@ -1,6 +1,7 @@
 //! A unit and its image as listings show them, and how a unit's head is read.
 
 use crate::scan::{UnitPath, path_of};
+use ppin_persist::start::FileState;
 use ppin_persist::{HEADER_LEN, Head, Key, Reject, UnitFile};
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -78,23 +79,13 @@ pub struct UnitFacts {
     pub sound: bool,
 }
 
-/// A file's state: as long as it is the same, so are its contents.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct FileState {
-    pub len: u64,
-    pub ino: u64,
-    pub mtime: (i64, u32),
-    pub ctime: (i64, u32),
-}
-
-impl FileState {
-    pub(crate) fn of(meta: &Metadata) -> Self {
-        Self {
-            len: meta.len(),
-            ino: meta.ino(),
-            mtime: (meta.mtime(), meta.mtime_nsec() as u32),
-            ctime: (meta.ctime(), meta.ctime_nsec() as u32),
-        }
+/// State of the file with these metadata.
+pub(crate) fn state_of(meta: &Metadata) -> FileState {
+    FileState {
+        len: meta.len(),
+        ino: meta.ino(),
+        mtime: (meta.mtime(), meta.mtime_nsec() as u32),
+        ctime: (meta.ctime(), meta.ctime_nsec() as u32),
     }
 }
 

@@ -21,6 +21,7 @@ mod image;
 mod list;
 mod open;
 mod pack;
+mod plans;
 mod remove;
 mod scan;
 mod stat;

@@ -1,13 +1,14 @@
 //! Listing and reading the units of a database.
 
 use crate::catalog::Catalog;
-use crate::entry::{FileState, ImageEntry, UnitEntry, read_facts};
+use crate::entry::{ImageEntry, UnitEntry, read_facts, state_of};
 use crate::error::{Context, Error};
 use crate::open::Database;
 use crate::scan::UnitPath;
 use crate::trust;
 use ppin_persist::Reject;
 use ppin_persist::paths::CATALOG;
+use ppin_persist::start::FileState;
 use std::fs::{self, File, Metadata};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -59,7 +60,7 @@ impl Database {
             Err(error) if error.is_gone() => return None,
             Err(error) => return Some(unreadable(path, error.to_string())),
         };
-        let state = FileState::of(&meta);
+        let state = state_of(&meta);
         let known = catalog.and_then(|catalog| catalog.get(path, &state));
         let facts = known.map_or_else(|| read_facts(&mut file, path, &state), Ok);
         if let (Some(catalog), Ok(facts)) = (catalog, &facts) {
@@ -92,7 +93,7 @@ impl Database {
         let mut bytes = Vec::with_capacity(meta.len() as usize);
         let read = file.take(LONGEST).read_to_end(&mut bytes);
         read.context("read", &self.path().join(path.relative()))?;
-        Ok(Some((bytes, FileState::of(&meta))))
+        Ok(Some((bytes, state_of(&meta))))
     }
 
     /// Opens a unit file for reading. `None` if it is gone.

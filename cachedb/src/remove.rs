@@ -4,7 +4,7 @@ use crate::entry::ImageEntry;
 use crate::error::{Context, Error};
 use crate::open::Database;
 use crate::scan::UnitPath;
-use ppin_persist::paths::to_hex;
+use ppin_persist::paths::{START, to_hex};
 use std::path::{Path, PathBuf};
 
 /// Which units.
@@ -70,7 +70,10 @@ impl Database {
             removed.units += 1;
             removed.bytes += unit.len;
         }
-        Ok(())
+        let dir = image.units.first().map(|unit| unit.path.dir());
+        dir.map_or(Ok(()), |dir| {
+            self.remove_path(&self.path().join(dir).join(START))
+        })
     }
 
     /// Removes one unit, whatever it contains.

@@ -2,7 +2,7 @@
 
 use crate::error::{Context, Error};
 use crate::trust;
-use ppin_persist::paths::{TEMPORARY, UNITS, UnitName, from_hex, to_hex};
+use ppin_persist::paths::{START, TEMPORARY, UNITS, UnitName, from_hex, to_hex};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -41,6 +41,8 @@ impl UnitPath {
 pub(crate) struct Scan {
     /// Units, sorted: those of one key and image together, in their order.
     pub units: Vec<UnitPath>,
+    /// Start plans.
+    pub plans: Vec<PathBuf>,
     /// Temporary files, perhaps of a writer at work.
     pub temporary: Vec<PathBuf>,
     /// Directories of images, also empty ones.
@@ -92,6 +94,8 @@ fn scan_key(scan: &mut Scan, key_dir: [u8; 16], path: &Path) -> Result<(), Error
                     image,
                     name,
                 });
+            } else if name.as_bytes() == START.as_bytes() {
+                scan.plans.push(path);
             } else if name.as_bytes().starts_with(TEMPORARY.as_bytes()) {
                 scan.temporary.push(path);
             }

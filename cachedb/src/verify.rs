@@ -1,7 +1,7 @@
 //! Verification of every byte.
 
 use crate::catalog::Catalog;
-use crate::entry::{FileState, UnitFacts, facts, open_unit};
+use crate::entry::{UnitFacts, facts, open_unit, state_of};
 use crate::error::Error;
 use crate::open::Database;
 use crate::scan::UnitPath;
@@ -84,6 +84,7 @@ impl Database {
                 });
             }
         }
+        verified.damage.extend(self.damaged_plans(&scan));
         progress(scan.units.len() as u64, scan.units.len() as u64);
         if let Some(catalog) = catalog {
             catalog.close();
@@ -94,7 +95,7 @@ impl Database {
     fn known_sound(&self, path: &UnitPath, catalog: &Catalog) -> bool {
         let opened = trust::open_file(&self.path().join(path.relative()));
         opened.is_ok_and(|(_, meta)| {
-            let facts = catalog.get(path, &FileState::of(&meta));
+            let facts = catalog.get(path, &state_of(&meta));
             facts.is_some_and(|facts| facts.sound)
         })
     }

@@ -6,6 +6,8 @@ use common::{Bench, IMAGE_PATH, key, path, unit};
 use ppin_cachedb::{
     Access, Database, Error, GcOptions, Refusal, Selection, UnitPath, default_path,
 };
+use ppin_persist::paths::START;
+use ppin_persist::start;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
@@ -420,4 +422,42 @@ fn the_default_place_follows_the_environment() {
         Some(PathBuf::from("/home/me/.cache/ppin"))
     );
     assert_eq!(place(&[]), None);
+}
+
+/// Writes `bytes` as the start plan beside `unit`.
+fn plan(bench: &Bench, unit: &UnitPath, bytes: &[u8]) -> PathBuf {
+    let path = bench.root.join(unit.dir()).join(START);
+    fs::write(&path, bytes).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    path
+}
+
+#[test]
+fn damaged_plans_are_reported_and_removed() {
+    let bench = Bench::new();
+    let sound = start::encode(&Vec::new());
+    let mut damaged = sound.clone();
+    *damaged.last_mut().unwrap() ^= 1;
+    let mut older = sound.clone();
+    older[8] += 1;
+    let [kept, lost, other] = [(1, &sound), (2, &damaged), (3, &older)]
+        .map(|(image, bytes)| plan(&bench, &bench.add(&key(image), 0, &[0]), bytes));
+    let damage = bench.open().verify(|_, _| ()).unwrap().damage;
+    assert_eq!(damage.len(), 1, "{damage:?}");
+    assert!(lost.ends_with(&damage[0].path) && damage[0].why.contains("start plan"));
+    bench.open().collect(&TIDY).unwrap();
+    assert!(kept.exists() && !lost.exists() && other.exists());
+    assert!(bench.open().verify(|_, _| ()).unwrap().damage.is_empty());
+}
+
+#[test]
+fn plans_go_with_the_units_beside_them() {
+    let bench = Bench::new();
+    let unit = bench.add(&key(1), 0, &[0]);
+    let path = plan(&bench, &unit, &start::encode(&Vec::new()));
+    bench.open().remove(&Selection::All).unwrap();
+    assert!(!path.exists());
+    let path = plan(&bench, &unit, &start::encode(&Vec::new()));
+    bench.open().collect(&TIDY).unwrap();
+    assert!(!path.exists(), "no unit is beside it");
 }
