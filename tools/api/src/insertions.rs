@@ -34,12 +34,45 @@ pub struct CallInsertion {
     pub predicated: bool,
     /// A call that is made before it, and decides whether it is made.
     pub condition: Option<Condition>,
-    /// The program's register that its result is put into: not rsp, and without a condition.
-    pub into: Option<Reg>,
+    /// What its result is for, if it has none that decides.
+    pub into: Option<Destination>,
     /// What is called.
     pub routine: RoutineId,
     /// What it is called with.
     pub args: Vec<Value>,
+}
+
+/// What of the program a routine's result becomes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Destination {
+    /// The value of a register: not rsp.
+    Register(Reg),
+    /// Where it goes on, if it is not 0.
+    ProgramCounter,
+}
+
+impl Destination {
+    /// Number of the program counter, behind those of the registers.
+    const PC: u8 = 16;
+
+    /// The register, or the program counter, by number.
+    #[must_use]
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Register(reg) => reg as u8,
+            Self::ProgramCounter => Self::PC,
+        }
+    }
+
+    /// That with this number, if it may be one.
+    #[must_use]
+    pub fn of(number: u8) -> Option<Self> {
+        match Reg::ALL.get(usize::from(number)) {
+            Some(Reg::Rsp) => None,
+            Some(reg) => Some(Self::Register(*reg)),
+            None => (number == Self::PC).then_some(Self::ProgramCounter),
+        }
+    }
 }
 
 /// The call of a plain routine with a result: 0 says no.

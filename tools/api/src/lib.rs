@@ -76,7 +76,7 @@ pub use view::{Bbl, If, Ins, Trace};
 pub mod compiler {
     pub use crate::code::CodeBytes;
     pub use crate::insertions::{
-        AppendInsertion, CallInsertion, Condition, CountInsertion, Insertions, Value,
+        AppendInsertion, CallInsertion, Condition, CountInsertion, Destination, Insertions, Value,
     };
     pub use crate::opcode::NAMES as OPCODE_NAMES;
     pub use crate::source::Source;

@@ -187,6 +187,7 @@ pub enum ArgKind {
     /// No argument: what stands before it decides, and routine `value[0]` is called with what
     /// follows if the result is not 0.
     Then = 7,
-    /// No argument: the result of the routine is put into the app's register `base`.
+    /// No argument: the result of the routine is put into the app's register `base`, or, if that
+    /// is 16, to [`crate::area::Calls::result`].
     Into = 8,
 }

@@ -4,7 +4,7 @@ use super::fitting;
 use super::ins::Ins;
 use crate::function::Outcome;
 use crate::insert::{Arg, IPoint, Refused, RoutineId};
-use crate::insertions::{CallInsertion, Condition, Value};
+use crate::insertions::{CallInsertion, Condition, Destination, Value};
 use crate::register::Reg;
 use crate::routine::Routine;
 use crate::source::Predicate;
@@ -46,18 +46,53 @@ impl<'t> Ins<'t> {
         routine: RoutineId,
         args: &[Arg],
     ) -> Result<(), Refused> {
-        if point == IPoint::Anywhere {
-            return Err(Refused::Point);
-        }
         if reg == Reg::Rsp {
             return Err(Refused::StackPointer);
+        }
+        self.insert_into(point, Destination::Register(reg), routine, args)
+    }
+
+    /// Calls a plain routine with a result; unless that is 0, the program goes on at the address that
+    /// it is, as after a jump. So an instruction is left out (the result is the address of the next
+    /// one), or another piece of code is executed in its place. Of what is inserted at the same place,
+    /// calls that were inserted earlier are made in any case; all others, counts and records are for
+    /// who stays.
+    ///
+    /// ```text
+    /// // What RDTSC says is up to the tool.
+    /// ins.insert_call_into(IPoint::Before, Reg::Rax, LOW, &[CLOCK])?;
+    /// ins.insert_call_into(IPoint::Before, Reg::Rdx, HIGH, &[CLOCK])?;
+    /// ins.insert_jump(IPoint::Before, ITSELF, &[Arg::NextAddr])?;
+    /// ```
+    ///
+    /// # Errors
+    /// What cannot be granted; then nothing was inserted. [`Refused::Result`]: the routine returns
+    /// nothing. [`Refused::Point`]: anywhere in the block.
+    pub fn insert_jump(
+        &self,
+        point: IPoint,
+        routine: RoutineId,
+        args: &[Arg],
+    ) -> Result<(), Refused> {
+        self.insert_into(point, Destination::ProgramCounter, routine, args)
+    }
+
+    fn insert_into(
+        &self,
+        point: IPoint,
+        into: Destination,
+        routine: RoutineId,
+        args: &[Arg],
+    ) -> Result<(), Refused> {
+        if point == IPoint::Anywhere {
+            return Err(Refused::Point);
         }
         let called = self.called(point, routine, args)?;
         if !self.has_result(routine)? {
             return Err(Refused::Result);
         }
         let call = self.call(self.is_after(point)?, None, called);
-        let into = Some(reg);
+        let into = Some(into);
         self.sight.insert_call(CallInsertion { into, ..call });
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Views of instructions that are made up.
 
 use super::{Limits, Trace};
-use crate::compiler::{CallInsertion, Source, Value};
+use crate::compiler::{CallInsertion, Destination, Source, Value};
 use crate::insert::{Arg, Counter, IPoint, MAX_AMOUNT, Refused, RoutineId};
 use crate::opcode::Opcode;
 use crate::operand::{Access, Address, MemoryOperand};
@@ -318,7 +318,7 @@ fn a_condition_is_a_plain_routine_with_a_result() {
 }
 
 #[test]
-fn a_result_goes_to_a_register_but_rsp() {
+fn a_result_goes_to_a_register_but_rsp_or_says_where_to_go_on() {
     let source = made(&[PLAIN, RETURN]);
     let trace = Trace::new(&source, IMAGE, false, LIMITS);
     let ins: Vec<_> = trace.ins().collect();
@@ -335,9 +335,15 @@ fn a_result_goes_to_a_register_but_rsp() {
     assert_eq!(into(1, After, Reg::Rax, 3), Err(Refused::Point));
     assert_eq!(into(0, Before, Reg::Rbx, 3), Ok(()));
     assert_eq!(into(0, After, Reg::R15, 3), Ok(()));
+    let jump = |n: usize, point, args: &[Arg]| ins[n].insert_jump(point, RoutineId(3), args);
+    assert_eq!(jump(0, Anywhere, &args), Err(Refused::Point));
+    assert_eq!(jump(1, After, &args), Err(Refused::Point));
+    assert_eq!(jump(1, Before, &args), Ok(()));
     let calls = trace.into_insertions().calls;
     let made: Vec<_> = calls.iter().map(|call| (call.after, call.into)).collect();
-    assert_eq!(made, [(false, Some(Reg::Rbx)), (true, Some(Reg::R15))]);
+    let to = |after, reg| (after, Some(Destination::Register(reg)));
+    let jump = (false, Some(Destination::ProgramCounter));
+    assert_eq!(made, [to(false, Reg::Rbx), to(true, Reg::R15), jump]);
 }
 
 #[test]

@@ -6,7 +6,9 @@ use crate::table::{
 };
 use alloc::vec::Vec;
 use ppin_api::Counter;
-use ppin_api::compiler::{AppendInsertion, CallInsertion, CountInsertion, Insertions, Value};
+use ppin_api::compiler::{
+    AppendInsertion, CallInsertion, CountInsertion, Destination, Insertions, Value,
+};
 
 /// Passes all of it on.
 pub fn give(all: &Insertions, to: &Inserter) {
@@ -62,7 +64,7 @@ fn give_call(call: &CallInsertion, to: &Inserter) {
         predicated: call.predicated,
         decided: condition.is_some(),
         decider: condition.map_or(0, |condition| condition.routine.0),
-        into: call.into.map_or(NO_REGISTER, |reg| reg as u8),
+        into: call.into.map_or(NO_REGISTER, Destination::number),
         args: Slice::new(&args),
         decider_args: Slice::new(&decider_args),
     };

@@ -7,7 +7,8 @@ use crate::table::{
 };
 use alloc::vec::Vec;
 use ppin_api::compiler::{
-    AppendInsertion, CallInsertion, Condition, CountInsertion, Insertions, Limits, Value,
+    AppendInsertion, CallInsertion, Condition, CountInsertion, Destination, Insertions, Limits,
+    Value,
 };
 use ppin_api::{BufferId, Call, Counter, ImageOff, MAX_AMOUNT, Outcome, Reg, RoutineId, StateId};
 
@@ -89,14 +90,13 @@ impl Taken {
         Some(routine.plain()?.outcome() != Outcome::None)
     }
 
-    /// The register that the result is put into; the inner `None`: none.
-    fn target(&self, row: &CallRow<'_>) -> Option<Option<Reg>> {
+    /// What the result becomes; the inner `None`: nothing.
+    fn target(&self, row: &CallRow<'_>) -> Option<Option<Destination>> {
         if row.into == NO_REGISTER {
             return Some(None);
         }
-        let reg = Reg::ALL.get(usize::from(row.into));
-        let reg = reg.filter(|reg| **reg != Reg::Rsp && !row.decided && !row.anywhere);
-        self.has_result(row.routine)?.then_some(Some(*reg?))
+        let into = Destination::of(row.into).filter(|_| !row.decided && !row.anywhere);
+        self.has_result(row.routine)?.then_some(Some(into?))
     }
 
     /// What decides about a call: a plain routine with a result.

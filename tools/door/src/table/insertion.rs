@@ -50,7 +50,7 @@ pub struct CallRow<'a> {
     pub decided: bool,
     /// Number of that routine.
     pub decider: u16,
-    /// Number of the register that the result is put into; [`super::NO_REGISTER`]: none.
+    /// What the result becomes (`Destination::number`); [`super::NO_REGISTER`]: nothing.
     pub into: u8,
     /// The arguments.
     pub args: Slice<'a, ValueRow>,

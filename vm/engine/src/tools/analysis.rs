@@ -37,7 +37,10 @@ pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
     let first = &args[..then.or(into).unwrap_or(args.len())];
     let result = call(thread, (base, tool), rec.routine, first);
     if let Some(into) = into {
-        thread.regs.gpr[usize::from(args[into].base) % 16] = result;
+        match thread.regs.gpr.get_mut(usize::from(args[into].base)) {
+            Some(register) => *register = result,
+            None => thread.area.calls.result = result,
+        }
     }
     if let Some(then) = then.filter(|_| result != 0) {
         let routine = args[then].value[0] as u16;

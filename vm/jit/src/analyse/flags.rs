@@ -13,6 +13,16 @@ use ppin_decode::{Ins, effects};
 /// For each instruction, the flags ([`effects::ARITHMETIC`]) alive before it. Behind each
 /// of the `stretches`, all are.
 pub(crate) fn live_flags(ins: &[Ins], stretches: &[Range<usize>], optimize: Optimize) -> Vec<u32> {
+    live_where(ins, stretches, optimize, |_| false)
+}
+
+/// The same where the app may be led away before the instructions that `leaves` holds for.
+pub(crate) fn live_where(
+    ins: &[Ins],
+    stretches: &[Range<usize>],
+    optimize: Optimize,
+    leaves: impl Fn(usize) -> bool,
+) -> Vec<u32> {
     let mut before = vec![effects::ARITHMETIC; ins.len()];
     let mut live = effects::ARITHMETIC;
     let mut ends = stretches.iter().map(|s| s.end).rev().peekable();
@@ -25,6 +35,9 @@ pub(crate) fn live_flags(ins: &[Ins], stretches: &[Range<usize>], optimize: Opti
         } else {
             effects::ARITHMETIC
         };
+        if leaves(index) {
+            live = effects::ARITHMETIC;
+        }
         *before = live;
     }
     before
@@ -121,6 +134,16 @@ mod tests {
         assert!(dead(&[]));
         assert!(dead(core::slice::from_ref(&(0..2))));
         assert!(!dead(&[0..1, 1..2]));
+    }
+
+    #[test]
+    fn all_flags_live_where_the_app_may_be_led_away() {
+        // nop; nop; cmp eax, ecx
+        let mut reader = InsReader::new(AppPc(0x1000), &[0x90, 0x90, 0x39, 0xc8]);
+        let ins: Vec<_> = core::iter::from_fn(|| reader.read().ok()).collect();
+        let live = live_where(&ins, &[], Optimize::ALL, |index| index == 1);
+        let dead: Vec<bool> = live.iter().map(|live| *live == 0).collect();
+        assert_eq!(dead, [false, false, true]);
     }
 
     #[test]

@@ -40,7 +40,7 @@ impl Asm {
     /// Aims the short branch that ends at `end` at the next byte.
     pub(crate) fn land(&mut self, end: u32) {
         let distance = self.here() - end;
-        debug_assert!(distance < 0x80, "a short branch");
+        assert!(distance < 0x80, "a short branch");
         self.0[end as usize - 1] = distance as u8;
     }
 

@@ -3,13 +3,14 @@
 mod fate;
 
 use super::call_arg;
+use super::jumps::Jumps;
 use crate::analyse::registers::overwritten;
-use crate::lower::{bridge, inlined, predicate, routine, routine::Place};
+use crate::lower::{bridge, inlined, leave, predicate, routine, routine::Place};
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use ppin_abi::area::MAX_ROUTINES;
 use ppin_abi::optimize::Optimize;
-use ppin_api::compiler::{CallInsertion, Condition, Value};
+use ppin_api::compiler::{CallInsertion, Condition, Destination, Value};
 use ppin_api::{Function, RoutineId, Tool};
 use ppin_decode::{Ins, Predicate, effects};
 use ppin_form::{Form, Gpr, InsId, RegSet};
@@ -70,8 +71,15 @@ impl Call {
 
     /// The register that the app finds changed behind it.
     fn changed(&self) -> RegSet {
-        let reg = self.inserted.into;
-        reg.map_or(RegSet::NONE, |reg| RegSet::of(&[Gpr::new(reg as u8)]))
+        match self.inserted.into {
+            Some(Destination::Register(reg)) => RegSet::of(&[Gpr::new(reg as u8)]),
+            Some(Destination::ProgramCounter) | None => RegSet::NONE,
+        }
+    }
+
+    /// Whether it may lead the app away.
+    fn jumps(&self) -> bool {
+        self.inserted.into == Some(Destination::ProgramCounter)
     }
 
     /// Its body, if it is to be inlined.
@@ -87,7 +95,8 @@ impl Call {
     fn looked_at(&self, form: &Form) -> RegSet {
         let branches = |body: &Body| matches!(body.path.end, End::If(_));
         let decides = self.inserted.condition.is_some() || self.inserted.predicated;
-        if decides || !self.begins_directly(form) || self.body(form).is_some_and(branches) {
+        let leaves = decides || self.jumps();
+        if leaves || !self.begins_directly(form) || self.body(form).is_some_and(branches) {
             return RegSet::ANY;
         }
         routine::sources(&self.inserted.args).or(self.changed())
@@ -110,15 +119,23 @@ impl Call {
         };
         match &self.inserted.condition {
             Some(condition) => self.insert_if(form, ins, condition, place),
-            None if Self::is_direct(form, self.plain) => {
-                let called = (self.inserted.routine.0, &self.inserted.args[..]);
-                match (self.body(form), self.inserted.into) {
-                    (Some(body), _) => inlined::lower(form, ins, called, body, place, None),
-                    (None, Some(into)) => routine::lower_into(form, called, place, into),
-                    (None, None) => routine::lower(form, called.0, called.1, place),
-                }
-            }
+            None if Self::is_direct(form, self.plain) => self.direct(form, ins, place),
             None => self.bridge(form, ins),
+        }
+        if self.jumps() {
+            leave::lower(form, ins);
+        }
+    }
+
+    /// Makes it without entering the VM.
+    fn direct(&self, form: &mut Form, ins: InsId, place: Place) {
+        let called = (self.inserted.routine.0, &self.inserted.args[..]);
+        match (self.body(form), self.inserted.into) {
+            (Some(body), _) => inlined::lower(form, ins, called, body, place, None),
+            (None, Some(Destination::Register(reg))) => {
+                routine::lower_into(form, called, place, reg);
+            }
+            (None, _) => routine::lower(form, called.0, called.1, place),
         }
     }
 
@@ -195,6 +212,7 @@ impl Calls {
         ins: &[Ins],
         live: Vec<u32>,
         optimize: Optimize,
+        jumps: &Jumps,
     ) -> Self {
         let routines = tool.routines();
         let wanted = optimize.has(Optimize::CALLS) && optimize.has(Optimize::INLINE);
@@ -207,13 +225,14 @@ impl Calls {
             let routine = plain(inserted.routine);
             let condition = inserted.condition.as_ref();
             let decider = condition.and_then(|condition| plain(condition.routine));
-            if inserted.anywhere {
+            // (Elsewhere it might be for who is led away before he has come here.)
+            if inserted.anywhere && jumps.are_none() {
                 inserted.ins = cheapest(inserted.ins as usize, ins, &live) as u32;
             }
             let at = inserted.ins as usize + usize::from(inserted.after);
             let free = match inserted.after {
-                true => RegSet::NONE,
-                false => overwritten(&ins[at]),
+                false if !jumps.leave_before(at) => overwritten(&ins[at]),
+                _ => RegSet::NONE,
             };
             let body = match (condition, decider, routine) {
                 _ if !wanted => Rc::new(Err(Why::Unreadable)),

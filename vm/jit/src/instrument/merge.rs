@@ -1,6 +1,7 @@
 //! Merging the counts of each block.
 
 use super::colour::Colours;
+use super::jumps::Jumps;
 use crate::analyse::registers::overwritten;
 use alloc::vec::Vec;
 use core::iter::Peekable;
@@ -20,6 +21,8 @@ pub(super) struct Group {
     pub flags_dead: bool,
     /// Registers that need not be kept there.
     pub free: RegSet,
+    /// Whether it is for the way from a branch to here, and not for what follows.
+    pub way_in: bool,
     /// Which of their cells the global counters are added to in.
     pub colour: u32,
     pub additions: Vec<Addition>,
@@ -61,15 +64,18 @@ pub(super) fn groups(
     ins: &[Ins],
     live: &[u32],
     mut colours: Colours,
+    jumps: &Jumps,
 ) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut counts = in_order(counts, ins);
     let mut start = 0;
     while start < ins.len() {
-        let len = ins[start..]
-            .iter()
-            .position(|ins| ins.kind.ends_block())
-            .map_or(ins.len() - start, |last| last + 1);
+        let ends = |index: &usize| ins[*index].kind.ends_block() || jumps.leave_before(index + 1);
+        let last = (start..ins.len()).find(ends);
+        let len = last.map_or(ins.len(), |last| last + 1) - start;
+        if jumps.leave_before(start) {
+            groups.extend(way_in(&mut counts, ins, start, &mut colours));
+        }
         let mut group = Group::default();
         group.collect(&mut counts, ins, start + len);
         if !group.additions.is_empty() {
@@ -101,6 +107,26 @@ fn block_entry(count: &CountInsertion, ins: &[Ins]) -> usize {
         .get(index)
         .is_some_and(|ins| matches!(ins.kind, Kind::CondJump | Kind::ShortJump));
     index + usize::from(count.after && branch)
+}
+
+/// Counts behind a branch, before instruction `start`, where the app may be led away.
+fn way_in(
+    counts: &mut Rest<'_>,
+    ins: &[Ins],
+    start: usize,
+    colours: &mut Colours,
+) -> Option<Group> {
+    let mut group = Group {
+        ins: start as u32,
+        way_in: true,
+        ..Group::default()
+    };
+    let here = |(entry, count): &(usize, &CountInsertion)| *entry == start && count.after;
+    while let Some((_, count)) = counts.next_if(here) {
+        group.add(count, ins[count.ins as usize].offset);
+    }
+    group.colour = colours.choose(ins[start].pc());
+    (!group.additions.is_empty()).then_some(group)
 }
 
 /// Counts behind a branch that is the last instruction.

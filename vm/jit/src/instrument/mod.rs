@@ -11,12 +11,13 @@ mod calls;
 mod colour;
 mod count;
 mod fields;
+mod jumps;
 mod merge;
 mod operand;
 mod source;
 mod station;
 
-use crate::analyse::flags::live_flags;
+use crate::analyse::flags::live_where;
 use crate::lower::bridge;
 use crate::request::Request;
 use alloc::vec::Vec;
@@ -25,6 +26,7 @@ use calls::Calls;
 pub use calls::{Fate, Part};
 use colour::Colours;
 use core::ops::Range;
+use jumps::Jumps;
 use merge::Group;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::context::Context;
@@ -62,6 +64,8 @@ pub(crate) struct Plan {
     records: Records,
     /// Records that are appended by a call, in order of their place, then of insertion.
     appends: Vec<AppendInsertion>,
+    /// Where the app may be led away.
+    jumps: Jumps,
 }
 
 impl Plan {
@@ -84,11 +88,15 @@ impl Plan {
             groups_done: 0,
             records: Records::default(),
             appends: Vec::new(),
+            jumps: Jumps::default(),
         };
         if inserted.is_empty() {
             return plan;
         }
-        let live = live_flags(ins, stretches.unwrap_or_default(), request.optimize);
+        plan.jumps = Jumps::of(&inserted.calls);
+        let leaves = |index| plan.jumps.leave_before(index);
+        let stretches_in = stretches.unwrap_or_default();
+        let live = live_where(ins, stretches_in, request.optimize, leaves);
         if !inserted.appends.is_empty() {
             // Records of several instructions are stored at one place, where no call is made.
             let changes = inserted.calls.iter().any(|call| call.into.is_some());
@@ -104,11 +112,18 @@ impl Plan {
         }
         if !inserted.counts.is_empty() {
             let colours = Colours::new(cells, request.image);
-            plan.groups = merge::groups(&inserted.counts, ins, &live, colours);
+            plan.groups = merge::groups(&inserted.counts, ins, &live, colours, &plan.jumps);
             plan.groups.sort_by_key(|group| (group.ins, group.after));
         }
         if !inserted.calls.is_empty() {
-            plan.calls = Calls::new(inserted.calls, tool, ins, live, request.optimize);
+            plan.calls = Calls::new(
+                inserted.calls,
+                tool,
+                ins,
+                live,
+                request.optimize,
+                &plan.jumps,
+            );
         }
         plan
     }
@@ -159,6 +174,13 @@ impl Plan {
     /// What comes before or behind `ins`; whether a routine is called there.
     fn insert(&mut self, form: &mut Form, ins: InsId, after: bool) -> bool {
         let place = (u32::from(ins.0), after);
+        if !after && self.jumps.leave_before(ins.0.into()) {
+            // What is counted and recorded here is for who stays.
+            self.count(form, place, RegSet::ANY, true);
+            let called = self.calls.insert(form, ins, after, RegSet::ANY);
+            self.count(form, place, RegSet::NONE, false);
+            return self.append(form, ins, after) || called;
+        }
         let looked_at = self.calls.looked_at(form, place);
         if !after {
             for batch in self.records.at(place.0) {
@@ -166,13 +188,19 @@ impl Plan {
             }
         }
         let told = self.append(form, ins, after);
+        self.count(form, place, looked_at, false);
+        self.calls.insert(form, ins, after, looked_at) || told
+    }
+
+    /// What is counted at `place`: all, or only for the `way_in`.
+    fn count(&mut self, form: &mut Form, place: (u32, bool), looked_at: RegSet, way_in: bool) {
         while let Some(group) = self.groups.get(self.groups_done)
             && (group.ins, group.after) == place
+            && (group.way_in || !way_in)
         {
             count::lower(form, group, self.cells, looked_at);
             self.groups_done += 1;
         }
-        self.calls.insert(form, ins, after, looked_at) || told
     }
 
     /// Records that are appended by a call; whether there are any.

@@ -20,6 +20,7 @@
 use super::announce::{ARMED, FIELD};
 use ppin_abi::area::Entry;
 use ppin_abi::record::{ArgKind, CallArg, NO_REG};
+use ppin_api::compiler::Destination;
 use ppin_form::{Form, Gpr, InsId, Need, Op, Record, Width};
 
 /// The call of `routine` with `args`.
@@ -53,11 +54,11 @@ pub(crate) fn then(routine: u16) -> CallArg {
     }
 }
 
-/// What stands behind the arguments of a routine whose result is put into `register`.
-pub(crate) fn into(register: ppin_api::Reg) -> CallArg {
+/// What stands behind the arguments of a routine whose result becomes `destination`.
+pub(crate) fn into(destination: Destination) -> CallArg {
     CallArg {
         kind: ArgKind::Into as u8,
-        base: register as u8,
+        base: destination.number(),
         index: NO_REG,
         scale_seg: 0,
         value: [0; 2],

@@ -15,6 +15,7 @@ mod indirect_call;
 mod indirect_jump;
 pub(crate) mod inlined;
 mod jump;
+pub(crate) mod leave;
 mod near;
 mod paired;
 mod pop_flags;

@@ -3,8 +3,8 @@
 use super::routines::Sums;
 use ppin_api::compiler::CodeBytes;
 use ppin_api::{
-    About, Arg, Function, IPoint, Outcome, Parameters, Reg, Routine, RoutineId, State, StateId,
-    Tool, Trace,
+    About, Arg, Counter, Function, IPoint, Outcome, Parameters, Reg, Routine, RoutineId, State,
+    StateId, Tool, Trace,
 };
 use std::any::Any;
 
@@ -193,6 +193,42 @@ impl Tool for Into {
             let into = |point, reg| ins.insert_call_into(point, reg, RoutineId(0), &args);
             into(IPoint::Before, Reg::Rdi).unwrap();
             let _ = into(IPoint::After, Reg::Rbx);
+        }
+    }
+}
+
+/// Leads the app away before and behind each instruction, and counts those that are executed.
+pub struct Jumps;
+
+impl Tool for Jumps {
+    fn about(&self) -> &'static About {
+        &About {
+            name: "jumps",
+            summary: "led away",
+            knobs: &[],
+        }
+    }
+    fn global_counters(&self) -> u32 {
+        1
+    }
+    fn states(&self) -> &'static [State] {
+        Bodies.states()
+    }
+    fn routines(&self) -> &'static [Routine] {
+        Decided.routines()
+    }
+    fn code(&self) -> Option<&dyn CodeBytes> {
+        Some(&Given)
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        let args = [Arg::State(StateId(0))];
+        for ins in trace.ins() {
+            let counted = ins.insert_count(IPoint::Before, Counter::Global(0), 1);
+            counted.unwrap();
+        }
+        if let Some(second) = trace.ins().nth(1) {
+            let jump = second.insert_jump(IPoint::Before, RoutineId(0), &args);
+            jump.unwrap();
         }
     }
 }
