@@ -103,12 +103,12 @@ impl Library {
         &mut self.store
     }
 
-    /// Notes that a unit of `len` bytes was written.
+    /// Notes that a unit or a start plan of `len` bytes was written.
     pub fn wrote(&mut self, len: usize) {
         self.store.wrote(len);
     }
 
-    /// Whether the run has written a unit.
+    /// Whether the run has written a unit or a start plan.
     #[must_use]
     pub fn has_written(&self) -> bool {
         self.store.has_written()

@@ -95,7 +95,9 @@ impl CodeCache {
                 return Ok(());
             }
             let bytes = start::encode(&next);
-            dir.publish(START, &bytes).map_err(|e| e.to_string())
+            dir.publish(START, &bytes).map_err(|e| e.to_string())?;
+            library.wrote(bytes.len());
+            Ok(())
         });
         if let Err(reason) = done {
             self.figures.note(alloc::format!("{START}: {reason}"));
