@@ -18,8 +18,8 @@
 //! gs:0x158  going_to        where an indirect branch goes on
 //! gs:0x160  positions[4]    where the next records of buffers go (buffers.rs)
 //! gs:0x800  returns[8192]   where translated calls expect to be returned to
-//! gs:0x10800 near[8200]     targets of indirect jumps and calls (near_tag)
-//! gs:0x20840 calls          what calls of analysis routines need (Calls)
+//! gs:0x10800 near[8192]     where indirect jumps and calls go on (near_index)
+//! gs:0x20800 calls          what calls of analysis routines need (Calls)
 //! ```
 //! Tools' counters follow behind the engine's structure ([`crate::counters`]).
 
@@ -30,7 +30,7 @@ use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
 /// [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 15;
+pub const LAYOUT_VERSION: u32 = 16;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -130,11 +130,11 @@ pub struct Area {
     /// the translated call that has put its return address there last. The app may have put
     /// another there since, so the code there compares. 0: none.
     pub returns: [AtomicU64; RETURN_ENTRIES],
-    /// By the low bits of an app address ([`near_index`]) what makes 0 with the address
-    /// ([`near_tag`]), and in the word behind it the cache address where an indirect jump or call
-    /// goes on. So the entries of neighbouring addresses exclude each other. Written to by this
-    /// thread alone, in the VM; others may only take a tag away.
-    pub near: [AtomicU64; NEAR_WORDS],
+    /// By the low bits of an app address ([`near_index`]) the *landing* where an indirect jump or
+    /// call goes on: code that looks whether the address is the one that it is for
+    /// (`ppin_codecache::indirect`), or [`Entry::NotNear`]. Landings are put there by this thread
+    /// alone, in the VM; others may only take one away.
+    pub near: [AtomicU64; NEAR_ENTRIES],
     /// What calls of analysis routines need.
     pub calls: Calls,
 }
@@ -167,7 +167,7 @@ pub struct Calls {
 }
 
 /// Displacement from `gs` of [`Area::calls`].
-pub const CALLS: u32 = NEAR + 8 * NEAR_WORDS as u32;
+pub const CALLS: u32 = NEAR + 8 * NEAR_ENTRIES as u32;
 
 impl Calls {
     /// Displacement from `gs` of [`Calls::stack`].
@@ -198,29 +198,12 @@ impl Calls {
     }
 }
 
-/// The word of a near table that no app address has for its tag; see also [`near_nothing`].
-const NOTHING: u64 = 0;
-/// What takes its place in the first word: address 0 has the tag 0.
-const NOTHING_AT_0: u64 = 1;
-
-/// The tag of app address `pc` in [`Area::near`].
-#[must_use]
-pub const fn near_tag(pc: u64) -> u64 {
-    pc.wrapping_neg()
-}
-
-/// Where the tag of app address `pc` lies in [`Area::near`]. Functions begin at multiples of 16, so
-/// higher bits must tell them apart, too.
+/// Where the landing of app address `pc` lies in [`Area::near`]. Functions begin at multiples of 16,
+/// so higher bits must tell them apart, too.
 #[must_use]
 pub const fn near_index(pc: u64) -> usize {
     let second_byte = pc >> 8 & 0xff;
     pc.wrapping_add(second_byte) as usize % NEAR_ENTRIES
-}
-
-/// What word `index` of [`Area::near`] is when it holds nothing.
-#[must_use]
-pub const fn near_nothing(index: usize) -> u64 {
-    if index == 0 { NOTHING_AT_0 } else { NOTHING }
 }
 
 /// Displacement from `gs` of [`Area::near_countdown`].
@@ -232,14 +215,12 @@ pub const LEFT_AT: u32 = 0x150;
 /// Displacement from `gs` of [`Area::going_to`].
 pub const GOING_TO: u32 = 0x158;
 
-/// Displacement from `gs` of [`Area::near`]. Targets lie 8 bytes behind their tags.
+/// Displacement from `gs` of [`Area::near`].
 pub const NEAR: u32 = 0x10800;
 
-/// Tags that [`Area::near`] has room for. A short program touches all of its pages, so there are few.
+/// Landings that [`Area::near`] has room for. A short program touches all of its pages, so there are
+/// few.
 pub const NEAR_ENTRIES: usize = 0x2000;
-
-/// Its words: behind the last tag there is a target, too; and a cache line is filled.
-pub const NEAR_WORDS: usize = NEAR_ENTRIES + 8;
 
 const _: () = {
     use core::mem::offset_of;
@@ -292,8 +273,8 @@ pub enum Entry {
     /// A return has come to the wrong call: its target at `[rsp - 8]`, app rcx spilled;
     /// [`Area::left_at`] is set.
     ReturnedElsewhere = 9,
-    /// [`Area::near`] does not say where an indirect jump goes on: rcx = target plus the word in
-    /// place of its tag, rdx = that word, rax = cache address inside the jump; all three are spilled at home.
+    /// [`Area::near`] does not say where an indirect jump or call goes on: its target in rcx, rcx
+    /// and rax spilled at home; [`Area::left_at`] is set.
     NotNear = 10,
     /// What entries of [`Area::returns`] lead to that say nothing: rcx = the target, rcx and rdx
     /// spilled at home; [`Area::left_at`] is set. `[rsp - 8]` is ours.

@@ -112,11 +112,10 @@ impl CodeCache {
         self.ibl.forget_returns_of(area);
     }
 
-    /// A thread begins, whose own table of indirect jumps is empty, or known already.
+    /// A thread begins, whose own table of indirect jumps is emptied unless it is known already.
     ///
     /// # Safety
-    /// The area stays mapped until [`CodeCache::end_thread`], and its table is of zeroes if it is
-    /// not known.
+    /// The area stays mapped until [`CodeCache::end_thread`].
     pub unsafe fn begin_thread(&mut self, area: *const Area) {
         // SAFETY: the caller's promise.
         unsafe { self.ibl.add_thread(area) };

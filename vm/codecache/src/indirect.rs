@@ -11,10 +11,12 @@
 //! ever (removed, it has no target: whoever has just read the tag must not find that of
 //! another), and a table that is replaced stays mapped.
 
+pub(crate) mod landings;
 mod near;
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
+pub use landings::{LANDING_LEN, LANDINGS, LANDINGS_COUNT, Landing, Landings};
 use near::NearTables;
 use ppin_abi::area::Area;
 use ppin_os::mem;
@@ -84,18 +86,19 @@ fn create(entries: u64) -> Option<u64> {
 const ALL: Range<u64> = 1..u64::MAX;
 
 impl IblTable {
-    /// An empty table, whose address lookups find in `current`: in a process, [`TABLE`].
+    /// An empty table, whose address lookups find in `current`: in a process, [`TABLE`]. Branches in
+    /// line arrive at `landings`.
     ///
     /// # Panics
     /// Without memory for it.
     #[must_use]
-    pub fn new(current: &'static AtomicU64) -> Self {
+    pub fn new(current: &'static AtomicU64, landings: Landings) -> Self {
         let table = create(FIRST).expect("no memory for the indirect-branch table");
         current.store(table, Ordering::Release);
         Self {
             current,
             misses: 0,
-            near: NearTables::default(),
+            near: NearTables::new(landings),
         }
     }
 
@@ -154,11 +157,10 @@ impl IblTable {
         }
     }
 
-    /// A thread begins, whose own table is empty, or known already.
+    /// A thread begins, whose own table is emptied unless it is known already.
     ///
     /// # Safety
-    /// The area stays mapped until [`IblTable::remove_thread`], and its table is of zeroes if it is
-    /// not known.
+    /// The area stays mapped until [`IblTable::remove_thread`].
     pub(crate) unsafe fn add_thread(&mut self, area: *const Area) {
         // SAFETY: the caller's promise.
         let area: &'static Area = unsafe { &*area };

@@ -10,6 +10,7 @@
 use crate::fresh::{Fresh, Kind};
 use crate::image::{ImageId, Region};
 use crate::indirect::IblTable;
+use crate::indirect::landings::tests::landings;
 use crate::{CodeCache, Full, Manner};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -122,7 +123,8 @@ impl World {
 
     /// With this app code.
     pub(crate) fn of(app: App, limit: u64) -> Self {
-        let table = IblTable::new(Box::leak(Box::new(AtomicU64::new(0))));
+        let table = Box::leak(Box::new(AtomicU64::new(0)));
+        let table = IblTable::new(table, landings(64));
         let mut code = CodeCache::new(limit, table);
         let image = add(&mut code, &app);
         Self { code, app, image }

@@ -146,7 +146,6 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
     }
 }
 
-const NEAR_TARGET: u32 = NEAR + 8;
 
 /// Names the field of the thread area that an inserted instruction uses.
 fn area_note(line: &Line) -> Option<String> {
@@ -169,8 +168,7 @@ fn area_note(line: &Line) -> Option<String> {
     if ins.memory_base() != iced_x86::Register::None {
         let table = match disp {
             RETURNS => "return cache",
-            NEAR => "near: tag",
-            NEAR_TARGET => "near: target",
+            NEAR => "near",
             _ => return None,
         };
         return Some(String::from(table));

@@ -176,8 +176,6 @@ pub enum Op {
     /// `to` = 8 times [`ppin_abi::area::near_index`] of `from`, which is one of the first four
     /// registers.
     NearIndex { to: Reg, from: Reg },
-    /// `to = gs:[index + disp]`
-    LoadNear { to: Reg, index: Reg, disp: i32 },
 
     // The thread area.
     /// `to = cell`
@@ -313,6 +311,10 @@ pub enum Op {
     Return,
     /// Jumps to the address in a cell, which is the translation of where the app goes.
     JumpCell { cell: Cell },
+    /// Jumps to the landing at `index` of the thread's table ([`ppin_abi::area::Area::near`]).
+    /// `target`, which is rcx, is the app address; `index` is rax. The app's values of both are at
+    /// home.
+    JumpNear { target: Temp, index: Temp },
     /// A runtime routine, which may come back behind this.
     Jump { entry: Entry },
     /// Leaves for the target of the direct branch `ins`.

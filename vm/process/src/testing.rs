@@ -14,7 +14,7 @@ use ppin_abi::boot::{CacheMode, RuntimeSpan};
 use ppin_abi::optimize::Optimize;
 use ppin_api::{About, Tool, Trace};
 use ppin_codecache::CodeCache;
-use ppin_codecache::indirect::IblTable;
+use ppin_codecache::indirect::{IblTable, Landings};
 use ppin_codecache::unit::{Databases, Library};
 
 /// A tool that inserts nothing, with two counters, and three of each image.
@@ -77,7 +77,8 @@ pub(crate) fn thread(index: u32) -> &'static mut Thread {
 
 /// A VM with this configuration and this thread.
 pub(crate) fn vm_of(config: Config, thread: &mut Thread) -> Vm {
-    let table = IblTable::new(Box::leak(Box::new(AtomicU64::new(0))));
+    let table = Box::leak(Box::new(AtomicU64::new(0)));
+    let table = IblTable::new(table, Landings::new(&[], 0));
     let library = Library::new(Databases {
         paths: Vec::new(),
         reads: false,

@@ -14,7 +14,7 @@ use ppin_api::{About, Tool, Trace};
 use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::Fresh;
 use ppin_codecache::image::ImageId;
-use ppin_codecache::indirect::IblTable;
+use ppin_codecache::indirect::{IblTable, Landings};
 use ppin_codecache::unit::{Databases, Library};
 use ppin_os::file::File;
 use ppin_os::maps::MapEntry;
@@ -92,7 +92,8 @@ impl World {
         peek::never_fault();
         let thread = thread();
         let library = library(&config);
-        let table = IblTable::new(Box::leak(Box::new(AtomicU64::new(0))));
+        let table = Box::leak(Box::new(AtomicU64::new(0)));
+    let table = IblTable::new(table, Landings::new(&[], 0));
         let code = CodeCache::new(8 << 20, table);
         let threads = Threads::new(thread);
         let stats = Stats::begun(0, 0);

@@ -1,25 +1,26 @@
 //! The threads' own tables, which emitted code reads without a lock: of indirect jumps and calls
 //! ([`ppin_abi::area::Area::near`]), and of where calls are returned to.
 //!
-//! Only its own thread adds to a table, while it is in the VM. So an entry whose tag has been read
-//! keeps its target until the thread has gone there. Others take tags away.
+//! Only its own thread adds to a table, while it is in the VM. An entry is one word, the address of
+//! a landing, so others may take it away at any time.
 
+use super::landings::Landings;
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering};
-use ppin_abi::area::{Area, Entry, NEAR_WORDS, near_index, near_nothing, near_tag};
-
-/// A thread's table.
-type Table = [AtomicU64; NEAR_WORDS];
+use core::sync::atomic::Ordering;
+use ppin_abi::area::{Area, Entry, near_index};
 
 /// The tables of all threads.
-#[derive(Debug, Default)]
-pub(super) struct NearTables(Vec<Known>);
+#[derive(Debug)]
+pub(super) struct NearTables {
+    threads: Vec<Known>,
+    landings: Landings,
+}
 
 #[derive(Debug)]
 struct Known {
     area: &'static Area,
-    /// Something has been put into it. The pages of one that is empty stay untouched.
+    /// Something has been put into it.
     used: bool,
     /// How often of late what was put there has taken the place of something else.
     crowding: u32,
@@ -29,39 +30,52 @@ struct Known {
 const CROWDED: u32 = 10;
 
 impl NearTables {
-    /// A new, empty table: only its first entry is marked as such. Nothing is done if it is known.
+    /// No tables yet; branches will arrive at `landings`.
+    pub(super) const fn new(landings: Landings) -> Self {
+        Self {
+            threads: Vec::new(),
+            landings,
+        }
+    }
+
+    /// A new table, which is emptied. Nothing is done if it is known.
     pub(super) fn add(&mut self, area: &'static Area) {
-        if self.0.iter().any(|known| core::ptr::eq(known.area, area)) {
+        if self.is_known(area) {
             return;
         }
-        free(&area.near, 0);
-        self.0.push(Known {
+        empty(area);
+        self.threads.push(Known {
             area,
             used: false,
             crowding: 0,
         });
     }
 
+    fn is_known(&self, area: &Area) -> bool {
+        let mut threads = self.threads.iter();
+        threads.any(|known| core::ptr::eq(known.area, area))
+    }
+
     /// The tables in `area` are about to go.
     pub(super) fn remove(&mut self, area: &Area) {
-        self.0.retain(|known| !core::ptr::eq(known.area, area));
+        self.threads
+            .retain(|known| !core::ptr::eq(known.area, area));
     }
 
     /// All others have gone.
     pub(super) fn keep_only(&mut self, area: &Area) {
-        self.0.retain(|known| core::ptr::eq(known.area, area));
+        self.threads.retain(|known| core::ptr::eq(known.area, area));
     }
 
     /// Lets jumps of the thread that `area` belongs to go from `pc` to `target`. By what power of 2
     /// the thread shall wait longer than usual before it brings the next one: where two often take
     /// the place of each other, the one that stays outside is looked up faster than brought in.
     pub(super) fn put(&mut self, area: &Area, pc: u64, target: u64) -> u32 {
-        let mut tables = self.0.iter_mut();
+        let mut tables = self.threads.iter_mut();
         let Some(known) = tables.find(|known| core::ptr::eq(known.area, area)) else {
             return 0;
         };
-        known.used = true;
-        known.crowding = match put(&area.near, pc, target) {
+        known.crowding = match put(known, &mut self.landings, pc, target) {
             true => (known.crowding + 1).min(CROWDED),
             false => 0,
         };
@@ -71,46 +85,41 @@ impl NearTables {
     /// Lets jumps of the only thread, which is in the VM, go from `pc` to `target`. With more threads
     /// nothing is done.
     pub(super) fn prefill(&mut self, pc: u64, target: u64) {
-        if let [known] = &mut self.0[..] {
-            known.used = true;
-            put(&known.area.near, pc, target);
+        if let [known] = &mut self.threads[..] {
+            put(known, &mut self.landings, pc, target);
         }
     }
 
     /// Whether jumps of some thread to `pc` are not looked up elsewhere.
     pub(super) fn knows(&self, pc: u64) -> bool {
-        let index = near_index(pc);
-        self.used()
-            .any(|table| table[index].load(Ordering::Relaxed) == near_tag(pc))
+        let landing = self.landings.of(pc);
+        landing.is_some_and(|landing| self.used().any(|area| entry(area, pc) == landing))
     }
 
     /// Jumps to `pc` are looked up elsewhere.
     pub(super) fn forget(&self, pc: u64) {
-        let index = near_index(pc);
-        for table in self.used() {
-            if table[index].load(Ordering::Relaxed) == near_tag(pc) {
-                free(table, index);
-            }
+        let Some(landing) = self.landings.of(pc) else {
+            return;
+        };
+        for area in self.used().filter(|area| entry(area, pc) == landing) {
+            area.near[near_index(pc)].store(nothing(area), Ordering::Relaxed);
         }
     }
 
-    /// All are. Targets stay: their threads may have read the tags just before.
+    /// All are.
     pub(super) fn clear(&mut self) {
-        for table in self.used() {
-            let tags = (0..NEAR_WORDS).filter(|index| holds_tag(table, *index));
-            tags.for_each(|index| free(table, index));
-        }
-        self.0.iter_mut().for_each(|known| known.used = false);
+        self.used().for_each(empty);
+        self.threads.iter_mut().for_each(|known| known.used = false);
     }
 
-    fn used(&self) -> impl Iterator<Item = &'static Table> {
-        let used = self.0.iter().filter(|known| known.used);
-        used.map(|known| &known.area.near)
+    fn used(&self) -> impl Iterator<Item = &'static Area> {
+        let used = self.threads.iter().filter(|known| known.used);
+        used.map(|known| known.area)
     }
 
     /// No return comes to `code` any more, which is about to go.
     pub(super) fn forget_returns(&self, code: Range<u64>) {
-        let areas = self.0.iter().map(|known| known.area);
+        let areas = self.threads.iter().map(|known| known.area);
         areas.for_each(|area| forget_returns(area, &code));
     }
 }
@@ -126,126 +135,120 @@ pub(super) fn forget_returns(area: &Area, code: &Range<u64>) {
     }
 }
 
-/// Puts the entry of `pc` into its thread's table; whether another had to go: the one with its
-/// place, or a neighbour that shares a word with it. A target that would be the tag of the address
-/// in its place stays outside.
-fn put(table: &Table, pc: u64, target: u64) -> bool {
-    let index = near_index(pc);
-    let alias = near_tag(target);
-    if near_index(alias) == index + 1 {
+/// Lets the table's thread find the landing of `pc`, which leads to `target` from here on; whether
+/// another had to go, or there was no landing for it.
+fn put(known: &mut Known, landings: &mut Landings, pc: u64, target: u64) -> bool {
+    let Some(landing) = landings.lead(pc, target) else {
         return true;
-    }
-    let tag = near_tag(pc);
-    let itself = table[index].load(Ordering::Relaxed) == tag;
-    let taken = !itself && holds_tag(table, index) || holds_tag(table, index + 1);
-    let before = index.checked_sub(1).filter(|at| holds_tag(table, *at));
-    if let Some(before) = before {
-        free(table, before);
-    }
-    table[index + 1].store(target, Ordering::Relaxed);
-    table[index].store(tag, Ordering::Relaxed);
-    taken || before.is_some()
+    };
+    known.used = true;
+    let before = known.area.near[near_index(pc)].swap(landing, Ordering::Relaxed);
+    before != landing && before != nothing(known.area)
 }
 
-/// Whether the word is the tag of an address that has its place there. No target is.
-fn holds_tag(table: &Table, index: usize) -> bool {
-    let word = table[index].load(Ordering::Relaxed);
-    near_index(near_tag(word)) == index && word != near_nothing(index)
+/// Where jumps to `pc` arrive.
+fn entry(area: &Area, pc: u64) -> u64 {
+    area.near[near_index(pc)].load(Ordering::Relaxed)
 }
 
-fn free(table: &Table, index: usize) {
-    table[index].store(near_nothing(index), Ordering::Release);
+/// What entries lead to that say nothing.
+fn nothing(area: &Area) -> u64 {
+    area.entry[Entry::NotNear as usize]
+}
+
+fn empty(area: &Area) {
+    let nothing = nothing(area);
+    for entry in &area.near {
+        entry.store(nothing, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::landings::tests::landings;
     use super::*;
     use alloc::boxed::Box;
     use core::mem::MaybeUninit;
+    use ppin_abi::area::NEAR_ENTRIES;
+
+    const NOT_NEAR: u64 = 0x6000;
+
+    /// Addresses of the same place.
+    const SAME_PLACE: [u64; 2] = [0x1000, 0x1000 + 0x1_0000];
 
     fn table() -> &'static Area {
         let area: Box<MaybeUninit<Area>> = Box::new_zeroed();
         // SAFETY: it consists of integers.
-        Box::leak(unsafe { area.assume_init() })
+        let mut area = unsafe { area.assume_init() };
+        area.entry[Entry::NotNear as usize] = NOT_NEAR;
+        Box::leak(area)
     }
 
-    /// What emitted code finds.
-    fn found(area: &Area, pc: u64) -> Option<u64> {
-        let word = |index: usize| area.near[index].load(Ordering::Relaxed);
-        let same = word(near_index(pc)).wrapping_add(pc) == 0;
-        same.then(|| word(near_index(pc) + 1))
+    fn tables() -> NearTables {
+        NearTables::new(landings(64))
+    }
+
+    impl NearTables {
+        /// Where emitted code goes on.
+        fn found(&self, area: &Area, pc: u64) -> Option<u64> {
+            let entry = entry(area, pc);
+            (entry != NOT_NEAR)
+                .then(|| self.landings.leads(entry, pc))
+                .flatten()
+        }
     }
 
     #[test]
     fn nothing_is_found_in_an_empty_table() {
-        let (mut tables, own) = (NearTables::default(), table());
+        let (mut tables, own) = (tables(), table());
         tables.add(own);
-        for pc in (0..2 * NEAR_WORDS as u64).chain([u64::MAX]) {
-            assert_eq!(found(own, pc), None);
+        for pc in (0..2 * NEAR_ENTRIES as u64).chain([u64::MAX]) {
+            assert_eq!(entry(own, pc), NOT_NEAR);
+            assert!(!tables.knows(pc));
         }
     }
 
     #[test]
     fn what_was_put_there_is_found_by_its_own_address_only() {
-        let (mut tables, own, other) = (NearTables::default(), table(), table());
+        let (mut tables, own, other) = (tables(), table(), table());
         tables.add(own);
         tables.add(other);
-        let same_place = 0x1000 + 0x1_0000;
-        tables.put(own, 0x1000, 7);
-        assert_eq!(found(own, 0x1000), Some(7));
-        assert_eq!((found(own, same_place), found(other, 0x1000)), (None, None));
-        tables.put(own, same_place, 8);
-        assert_eq!(
-            (found(own, 0x1000), found(own, same_place)),
-            (None, Some(8))
-        );
+        let [one, two] = SAME_PLACE;
+        tables.put(own, one, 7);
+        assert_eq!(tables.found(own, one), Some(7));
+        assert_eq!((tables.found(own, two), tables.found(other, one)), (None, None));
+        assert!(tables.knows(one) && !tables.knows(two));
+        tables.put(own, two, 8);
+        assert_eq!((tables.found(own, one), tables.found(own, two)), (None, Some(8)));
     }
 
     #[test]
     fn where_entries_fight_for_a_place_they_wait_longer() {
-        let (mut tables, own) = (NearTables::default(), table());
+        let (mut tables, own) = (tables(), table());
         tables.add(own);
-        assert_eq!(tables.put(own, 0x1000, 7), 0);
+        let [one, two] = SAME_PLACE;
+        assert_eq!(tables.put(own, one, 7), 0);
+        assert_eq!(tables.put(own, one, 9), 0, "its own place");
         for fights in 1..20 {
-            let pc = 0x1000 + 0x1_0000 * u64::from(fights % 2);
+            let pc = [one, two][(fights % 2) as usize];
             assert_eq!(tables.put(own, pc, 8), fights.min(CROWDED));
         }
-        assert_eq!(tables.put(own, 0x1f00, 9), 0);
-        assert_eq!(tables.put(own, 0x1f01, 9), 1, "a neighbour");
-        assert_eq!(tables.put(own, 0x1f00, 9), 2, "the other one");
-        assert_eq!(tables.put(own, 0x1e00, 9), 0);
+        assert_eq!(tables.put(own, one + 1, 9), 0, "a neighbour");
     }
 
     #[test]
-    fn neighbours_exclude_each_other() {
-        let (mut tables, own) = (NearTables::default(), table());
+    fn those_without_a_landing_stay_outside() {
+        let (mut tables, own) = (NearTables::new(landings(1)), table());
         tables.add(own);
-        // (Its second byte makes it the last one.)
-        let last = 0x1fe0;
-        for pcs in [[0x1000, 0x1001], [0x1001, 0x1000], [last, last + 1]] {
-            tables.clear();
-            tables.put(own, pcs[0], 7);
-            tables.put(own, pcs[1], 8);
-            let kept = (pcs[0] == last).then_some(7);
-            assert_eq!((found(own, pcs[0]), found(own, pcs[1])), (kept, Some(8)));
-            tables.put(own, pcs[0], 9);
-            assert_eq!(found(own, pcs[0]), Some(9));
-        }
-    }
-
-    #[test]
-    fn a_target_is_no_tag() {
-        let (mut tables, own) = (NearTables::default(), table());
-        tables.add(own);
-        for target in [0x7f12_3456_7800_u64, 0x7f12_3456_efff] {
-            tables.put(own, 0x1000, target);
-            assert_eq!(found(own, target.wrapping_neg()), None);
-        }
+        assert_eq!(tables.put(own, 0x1000, 7), 0);
+        assert_eq!(tables.put(own, 0x2000, 8), 1);
+        assert_eq!(tables.found(own, 0x1000), Some(7));
+        assert!(!tables.knows(0x2000));
     }
 
     #[test]
     fn what_is_forgotten_is_not_found_in_any_table() {
-        let (mut tables, own, other) = (NearTables::default(), table(), table());
+        let (mut tables, own, other) = (tables(), table(), table());
         for table in [own, other] {
             tables.add(table);
             tables.put(table, 0x1000, 7);
@@ -254,47 +257,42 @@ mod tests {
         tables.forget(0x1000);
         tables.forget(0x1_2001);
         for table in [own, other] {
-            assert_eq!(
-                (found(table, 0x1000), found(table, 0x2001)),
-                (None, Some(9))
-            );
+            let found = [0x1000, 0x2001].map(|pc| tables.found(table, pc));
+            assert_eq!(found, [None, Some(9)]);
         }
         tables.clear();
-        assert_eq!((found(own, 0x2001), found(other, 0x2001)), (None, None));
-        assert_eq!((found(own, 0), found(own, 0x1000)), (None, None));
+        assert_eq!((entry(own, 0x2001), entry(other, 0x2001)), (NOT_NEAR, NOT_NEAR));
     }
 
     #[test]
-    fn who_has_read_a_tag_still_finds_the_target() {
-        let (mut tables, own) = (NearTables::default(), table());
+    fn who_has_read_an_entry_still_arrives() {
+        let (mut tables, own) = (tables(), table());
         tables.add(own);
-        for pc in [0, 0x1000, 0x1fe0] {
-            tables.put(own, pc, 0x7f12_3456_7800);
-            tables.clear();
-            assert_eq!(found(own, pc), None);
-            let target = own.near[near_index(pc) + 1].load(Ordering::Relaxed);
-            assert_eq!(target, 0x7f12_3456_7800);
-        }
+        tables.put(own, 0x1000, 7);
+        let landing = entry(own, 0x1000);
+        tables.clear();
+        assert_eq!(tables.landings.leads(landing, 0x1000), Some(7));
     }
 
     #[test]
     fn tables_that_have_gone_are_left_alone() {
-        let (mut tables, own, other) = (NearTables::default(), table(), table());
+        let (mut tables, own, other) = (tables(), table(), table());
         for table in [own, other] {
             tables.add(table);
             tables.put(table, 0x1000, 7);
         }
         tables.keep_only(own);
         tables.forget(0x1000);
-        assert_eq!((found(own, 0x1000), found(other, 0x1000)), (None, Some(7)));
+        let found = [own, other].map(|area| tables.found(area, 0x1000));
+        assert_eq!(found, [None, Some(7)]);
         tables.remove(own);
         tables.put(own, 0x1000, 7);
-        assert_eq!(found(own, 0x1000), None);
+        assert_eq!(tables.found(own, 0x1000), None);
     }
 
     #[test]
     fn returns_to_code_that_has_gone_are_looked_up() {
-        let (mut tables, own, other) = (NearTables::default(), table(), table());
+        let (mut tables, own, other) = (tables(), table(), table());
         for area in [own, other] {
             tables.add(area);
             for (entry, to) in area.returns.iter().zip([0x1000, 0x1fff, 0x2000, 0xfff]) {

@@ -1,10 +1,11 @@
+use super::landings::tests::landings;
 use super::*;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// A table of the test's own.
 fn table() -> IblTable {
-    IblTable::new(Box::leak(Box::new(AtomicU64::new(0))))
+    IblTable::new(Box::leak(Box::new(AtomicU64::new(0))), landings(64))
 }
 
 impl IblTable {

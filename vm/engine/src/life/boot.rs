@@ -12,7 +12,7 @@ use ppin_abi::optimize::Optimize;
 use ppin_api::{ThreadId, Tool};
 use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::DEFAULT_LIMIT;
-use ppin_codecache::indirect::{IblTable, TABLE};
+use ppin_codecache::indirect::{IblTable, LANDINGS, Landings, TABLE};
 use ppin_codecache::unit::{Databases, Library};
 use ppin_os::file::File;
 use ppin_os::{budget, mem, place, proc, processor, report, segment, signals, time};
@@ -148,7 +148,8 @@ fn empty_cache(config: &Config) -> CodeCache {
         kib => u64::from(kib) << 10,
     };
     let limit = limit.min(budget::code()).max(16 * mem::PAGE);
-    let mut code = CodeCache::new(limit, IblTable::new(&TABLE));
+    let landings = Landings::new(&LANDINGS, gate::landings::landings_start as *const () as u64);
+    let mut code = CodeCache::new(limit, IblTable::new(&TABLE, landings));
     if !config.note.is_empty() {
         code.note(config.note.clone());
     }

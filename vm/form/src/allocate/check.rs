@@ -135,6 +135,10 @@ impl Checker<'_> {
             }
             Op::Abort => self.reached = false,
             Op::Return => self.leave_by_return()?,
+            Op::JumpNear { .. } => {
+                self.others_find_theirs(&[Gpr::RCX, Gpr::RAX], true)?;
+                self.reached = false;
+            }
             Op::Record { record, .. } => {
                 self.returning = match self.form.records[usize::from(record.0)] {
                     Record::Trap { trap, .. } => trap == Trap::RseqStore,
@@ -403,11 +407,7 @@ impl Checker<'_> {
     fn jump(&mut self, entry: Entry) -> Checked {
         let rcx = self.state.register(Gpr::RCX);
         ensure(matches!(rcx, Value::Temp(_)), "rcx says nothing")?;
-        let speaks: &[Gpr] = match entry {
-            Entry::NotNear => &[Gpr::RCX, Gpr::RAX, Gpr::RDX],
-            _ => &[Gpr::RCX],
-        };
-        self.others_find_theirs(speaks, entry != Entry::Syscall)?;
+        self.others_find_theirs(&[Gpr::RCX], entry != Entry::Syscall)?;
         self.reached = matches!(entry, Entry::Bridge | Entry::Syscall);
         Ok(())
     }

@@ -4,8 +4,9 @@ use super::encode::opcode;
 use super::fragment::Emitter;
 use super::writer::{Source, Writer};
 use alloc::vec::Vec;
+use ppin_abi::area::NEAR;
 use ppin_form::allocate::{allocate, check::check};
-use ppin_form::{Form, InsId, Op};
+use ppin_form::{Cell, Form, InsId, Op};
 use ppin_relocator::pc_flag;
 
 impl Emitter {
@@ -102,7 +103,6 @@ impl Writer<'_> {
             Op::StoreBelow { from } => self.store_below(from),
             Op::StackIndex { to } => self.stack_index(to),
             Op::NearIndex { to, from } => self.near_index(to, from),
-            Op::LoadNear { to, index, disp } => self.load_near(to, index, disp),
             Op::LoadTarget { to, ins } => self.load_target(to, ins),
             Op::LeaOperand { to, ins } => self.lea_operand(to, ins),
             Op::ReadFs { to } => self.fs_base(0, to),
@@ -120,6 +120,7 @@ impl Writer<'_> {
             Op::Label { label, live } => self.label(label, live),
             Op::Record { to, record } => self.record(to, record),
             Op::JumpCell { cell } => self.jump_cell(cell),
+            Op::JumpNear { index, .. } => self.jump_cell(Cell { base: Some(index), disp: NEAR as i32 }),
             Op::Jump { entry } => self.emitter.jump_to(entry),
             Op::ExitTaken { ins, context } => self.exit_taken(ins, context),
             Op::ExitIf { ins, context } => self.exit_if(ins, context),

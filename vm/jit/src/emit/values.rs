@@ -66,18 +66,6 @@ impl Writer<'_> {
         hot.low_half(to, to);
     }
 
-    /// `mov to, gs:[index + disp]`
-    pub(super) fn load_near(&mut self, to: Reg, index: Reg, disp: i32) {
-        let (to, index) = (self.reg(to), self.reg(index));
-        let memory = Memory {
-            gs: true,
-            disp,
-            ..Memory::at(index)
-        };
-        let hot = &mut self.emitter.hot;
-        hot.memory(true, opcode::LOAD, to.number(), memory);
-    }
-
     /// `movzx to32, sp`
     pub(super) fn stack_index(&mut self, to: Reg) {
         let to = self.reg(to);

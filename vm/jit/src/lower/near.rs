@@ -1,26 +1,21 @@
-//! Where an indirect jump or call goes on: looked up in line, so that each has a jump of its own,
+//! Where an indirect jump or call goes on: by a table in line, so that each has a jump of its own,
 //! which the CPU predicts by itself.
 //!
 //! ```text
 //!        mov gs:[Spill::Rax], rax
-//!        mov gs:[Spill::Rdx], rdx
+//!        lea rax, [rip + 0]               who asks
+//!        mov gs:[LEFT_AT], rax
 //!        movzx eax, ch
 //!        lea eax, [rax + rcx]
 //!        lea eax, [rax * 8]
 //!        movzx eax, ax                    8 times the entry's number (near_index)
-//!        mov rdx, gs:[rax + NEAR]         the tag, which makes 0 with its app address
-//!        lea rcx, [rcx + rdx]
-//!        mov rax, gs:[rax + NEAR + 8]     the cache address
-//!        jrcxz found
-//!        lea rax, [rip + 0]               who asks
-//!        jmp gs:[Entry::NotNear]
-//! found: mov gs:[GOING_TO], rax
-//!        (rax, rcx and rdx are the app's again)
-//!        jmp gs:[GOING_TO]
+//!        jmp gs:[rax + NEAR]
 //! ```
-//! No instruction of it touches the flags.
+//! The landing there ([`ppin_abi::area::Area::near`]) compares the target, which many have this place
+//! for, and puts rax and rcx back: so the jump need not wait for the comparison, and code that jumps
+//! often is short. No instruction touches the flags.
 
-use ppin_abi::area::{Entry, GOING_TO, LEFT_AT, NEAR};
+use ppin_abi::area::{Entry, LEFT_AT};
 use ppin_form::{Cell, Form, Gpr, InsId, Need, Op, Temp, Width};
 
 /// Goes on at the translation of app address `target`, which is rcx. `otherwise` is the routine
@@ -30,40 +25,19 @@ pub(super) fn jump(form: &mut Form, target: Temp, rax: Option<Temp>, otherwise: 
     if !form.looks_up_in_line() {
         return form.jump(otherwise);
     }
-    let [index, word] = take(form, rax);
-    let found = form.label();
-    look_up(form, target, index, word);
-    form.push(Op::IfZero {
-        temp: target,
-        to: found,
+    let index = rax.unwrap_or_else(|| {
+        let [index] = form.take([Need::fixed(Gpr::RAX)]);
+        index
     });
-    form.push(Op::Here { to: index.into() });
-    form.jump(Entry::NotNear);
-    form.place(found, &[target, index, word]);
-    form.push(Op::StoreCell {
-        cell: Cell::at(GOING_TO as i32),
-        from: index.into(),
-        width: Width::W64,
+    note(form, index);
+    form.push(Op::NearIndex {
+        to: index.into(),
+        from: target.into(),
     });
-    form.give(&[index, word]);
-    form.give(&[target]);
-    form.push(Op::JumpCell {
-        cell: Cell::at(GOING_TO as i32),
-    });
+    form.push(Op::JumpNear { target, index });
 }
 
-fn take(form: &mut Form, rax: Option<Temp>) -> [Temp; 2] {
-    let (rax_itself, rdx) = (Need::fixed(Gpr::RAX), Need::fixed(Gpr::RDX));
-    match rax {
-        None => form.take([rax_itself, rdx]),
-        Some(rax) => {
-            let [word] = form.take([rdx]);
-            [rax, word]
-        }
-    }
-}
-
-/// Notes where the program leaves for a lookup, by a register that gets the target then.
+/// Notes where the program leaves for a lookup, by a register that gets another value then.
 pub(super) fn note(form: &mut Form, by: Temp) {
     form.push(Op::Here { to: by.into() });
     form.push(Op::StoreCell {
@@ -80,29 +54,4 @@ pub(super) fn target(form: &mut Form, to: Temp, ins: InsId) {
         form.push(Op::Refill { temp: to });
     }
     form.push(Op::LoadTarget { to: to.into(), ins });
-}
-
-/// Leaves 0 in `target` if the entry is its own, and in `index` the entry's cache address.
-fn look_up(form: &mut Form, target: Temp, index: Temp, word: Temp) {
-    let (to, index, word) = (target.into(), index.into(), word.into());
-    form.push(Op::NearIndex {
-        to: index,
-        from: to,
-    });
-    form.push(Op::LoadNear {
-        to: word,
-        index,
-        disp: NEAR as i32,
-    });
-    form.push(Op::Lea {
-        to,
-        base: to,
-        index: Some(word),
-        disp: 0,
-    });
-    form.push(Op::LoadNear {
-        to: index,
-        index,
-        disp: NEAR as i32 + 8,
-    });
 }

@@ -22,7 +22,9 @@ use super::capture::{CAPTURE, Capture, LAUNCH, State, catch_signals, map};
 use super::host_code::{self, HostCode};
 use super::routines::{ROUTINES, Routines, Sums};
 use ppin_abi::addr::{AppPc, ImageBase};
-use ppin_abi::area::{Area, Calls, Entry, RETURN_ENTRIES, RETURNS, Rseq, Spill};
+use ppin_abi::area::{
+    Area, Calls, Entry, NEAR, NEAR_ENTRIES, RETURN_ENTRIES, RETURNS, Rseq, Spill,
+};
 use ppin_abi::buffers;
 use ppin_abi::context::Context;
 use ppin_abi::counters::CELLS;
@@ -271,10 +273,15 @@ impl Machine {
         for (index, routine) in routines.iter().enumerate() {
             bytes[entry + 8 * index..][..8].copy_from_slice(&routine.to_le_bytes());
         }
-        let unpaired = routines[Entry::Unpaired as usize].to_le_bytes();
-        let returns = area + RETURNS as usize;
-        for cell in bytes[returns..returns + 8 * RETURN_ENTRIES].chunks_exact_mut(8) {
-            cell.copy_from_slice(&unpaired);
+        for (entry, table, cells) in [
+            (Entry::Unpaired, RETURNS, RETURN_ENTRIES),
+            (Entry::NotNear, NEAR, NEAR_ENTRIES),
+        ] {
+            let routine = routines[entry as usize].to_le_bytes();
+            let table = area + table as usize;
+            for cell in bytes[table..table + 8 * cells].chunks_exact_mut(8) {
+                cell.copy_from_slice(&routine);
+            }
         }
         for (index, slot) in fragment.slots.iter().enumerate() {
             let value = match slot {
@@ -342,7 +349,8 @@ impl Machine {
             exit = self.at_exit(&mut end);
             match exit {
                 Some(rec) => self.app().wrapping_add_signed(i64::from(rec.target)),
-                None => self.target(&end),
+                // The target of an indirect branch is in rcx.
+                None => end.state.regs[1],
             }
         };
         if !fault {
@@ -352,21 +360,11 @@ impl Machine {
         (self.outcome(pc, &end), side)
     }
 
-    /// App address to which an indirect branch goes.
-    fn target(&self, end: &Capture) -> u64 {
-        let [_, rcx, rdx, ..] = end.state.regs;
-        if end.pc == self.host.routines[Entry::NotNear as usize] {
-            rcx.wrapping_sub(rdx)
-        } else {
-            rcx
-        }
-    }
-
     /// Restores the registers by which the code speaks to the runtime.
     fn refill(&mut self, end: &mut Capture) {
         let at = |entry| end.pc == self.host.routines[entry as usize];
         let all: &[Spill] = if at(Entry::NotNear) {
-            &[Spill::Rax, Spill::Rcx, Spill::Rdx]
+            &[Spill::Rax, Spill::Rcx]
         } else if at(Entry::Unpaired) {
             self.put_return_address_back(end);
             &[Spill::Rcx, Spill::Rdx]

@@ -5,7 +5,7 @@
 //! Flags are kept in the `lahf; seto al` form (as `pc_flag::FLAGS_IN_RAX` says of emitted code).
 
 use super::disp;
-use ppin_abi::area::{Entry, GOING_TO, LEFT_AT, NEAR_COUNTDOWN};
+use ppin_abi::area::{Entry, GOING_TO, NEAR_COUNTDOWN};
 
 unsafe extern "C" {
     /// Entry: app target in rcx, app rcx spilled. Hit: the fragment, with every
@@ -75,12 +75,8 @@ core::arch::global_asm!(
     "mov rcx, gs:[{saved_target}]",
     "jmp leave_indirect",
     "not_near:",                    // flags stay as they are
-    "mov gs:[{left_at}], rax",
-    "not rdx",
-    "lea rcx, [rcx + rdx + 1]",
-    "mov gs:[{saved_target}], rcx",
     "mov rax, gs:[{rax}]",
-    "mov rdx, gs:[{rdx}]",
+    "mov gs:[{saved_target}], rcx",
     "mov rcx, gs:[{near_countdown}]",
     "lea rcx, [rcx - 1]",
     "mov gs:[{near_countdown}], rcx",
@@ -93,7 +89,6 @@ core::arch::global_asm!(
     rdx = const disp::SPILL_RDX,
     flags = const disp::SPILL_FLAGS,
     target = const GOING_TO,
-    left_at = const LEFT_AT,
     saved_target = const disp::SAVED_TARGET,
     countdown = const disp::COUNTDOWN,
     near_countdown = const NEAR_COUNTDOWN,

@@ -11,6 +11,7 @@ pub mod disp;
 mod entries;
 mod go_back;
 pub mod ibl;
+pub mod landings;
 pub mod numbers;
 mod place;
 pub mod ret;

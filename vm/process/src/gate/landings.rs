@@ -1,0 +1,71 @@
+//! Landings: where indirect jumps and calls arrive ([`ppin_codecache::indirect::Landing`]).
+//!
+//! ```text
+//!        lahf; seto al
+//!        cmp rcx, [rip + its Landing::pc]
+//!        jne missed                       some other address has the same place in the table
+//!        add al, 127; sahf
+//!        mov rax, gs:[Spill::Rax]
+//!        mov rcx, gs:[Spill::Rcx]
+//!        jmp [rip + its Landing::target]
+//! ```
+//! They are code of the runtime, not made at run time: nothing need be writable and executable for
+//! them, and all processes share their pages. Those in use lie side by side.
+
+use super::disp;
+use ppin_abi::area::Entry;
+use ppin_codecache::indirect::{LANDINGS, LANDINGS_COUNT};
+
+unsafe extern "C" {
+    /// Entry: app target in rcx, rcx and rax spilled. The first of [`LANDINGS_COUNT`], each
+    /// [`ppin_codecache::indirect::LANDING_LEN`] bytes long.
+    pub fn landings_start();
+    /// The address behind them.
+    pub fn landings_end();
+}
+
+core::arch::global_asm!(
+    ".text",
+    ".balign 64",
+    ".globl landings_start, landings_end",
+    ".hidden landings_start, landings_end",
+    "landing_missed:",
+    "add al, 127",
+    "sahf",
+    "jmp qword ptr gs:[{not_near}]",
+    ".balign 64",
+    "landings_start:",
+    ".set landing, 0",
+    ".rept {count}",
+    ".balign 16",
+    "lahf",
+    "seto al",
+    "cmp rcx, [rip + {landings} + 16 * landing]",
+    "jne landing_missed",
+    "add al, 127",
+    "sahf",
+    "mov rax, gs:[{rax}]",
+    "mov rcx, gs:[{rcx}]",
+    "jmp qword ptr [rip + {landings} + 16 * landing + 8]",
+    ".set landing, landing + 1",
+    ".endr",
+    ".balign 16",
+    "landings_end:",
+    rax = const disp::SPILL_RAX,
+    rcx = const disp::SPILL_RCX,
+    not_near = const Entry::NotNear.disp(),
+    count = const LANDINGS_COUNT,
+    landings = sym LANDINGS,
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ppin_codecache::indirect::LANDING_LEN;
+
+    #[test]
+    fn landings_lie_at_equal_distances() {
+        let [start, end] = [landings_start, landings_end].map(|at| at as *const () as usize);
+        assert_eq!(end - start, LANDINGS_COUNT * LANDING_LEN);
+    }
+}
