@@ -18,6 +18,9 @@ use ppin_persist::{CodeGroup, MovedUnit, Places, Reject, SlotValue, source_hash,
 pub(super) const LEAST_AHEAD: u32 = 3;
 const MOST_AHEAD: u32 = 15;
 
+/// From so many bytes of slots on their pages are asked for at once.
+const MANY_SLOTS: u32 = 4 * mem::PAGE as u32;
+
 /// What is known of the app's bytes that groups were made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
@@ -112,6 +115,9 @@ impl Bound {
         ibl: &mut IblTable,
     ) {
         let started = time::ticks();
+        if source == Source::Same {
+            self.ask_for_slots(&numbers);
+        }
         let ready = core::iter::from_fn(|| self.prepare(numbers.next()?, source, image, figures));
         let ready: Vec<CodeGroup> = ready.collect();
         let opened = self.let_run(&ready);
@@ -301,6 +307,19 @@ impl Bound {
             self.slots_open = true;
         }
         Ok(())
+    }
+
+    /// Asks for the slots of the groups `numbers`, all of which will be rebased.
+    fn ask_for_slots(&mut self, numbers: &Range<u32>) {
+        let groups = numbers.clone().filter_map(|n| self.unit.slot_group(n));
+        let [mut start, mut end] = [u32::MAX, 0];
+        for group in groups {
+            (start, end) = (start.min(group.start), end.max(group.end));
+        }
+        if end.saturating_sub(start) >= MANY_SLOTS && self.open_slots().is_ok() {
+            let slots = self.addr + self.geometry.slots.start;
+            mem::ask_for(slots + u64::from(start), slots + u64::from(end));
+        }
     }
 
     fn rebase_slots(

@@ -3,6 +3,7 @@
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::optimize::Optimize;
 use ppin_os::regions;
@@ -42,6 +43,8 @@ pub struct Library {
     closed: bool,
     /// Parts of the program's start plan that were not used yet, once it was read.
     plan: Option<Vec<UnitPlan>>,
+    /// What keys say of the tools and of the options, for images that lie low and for others.
+    tools: [OnceCell<[u8; 32]>; 2],
 }
 
 impl Library {
@@ -53,6 +56,7 @@ impl Library {
             databases,
             closed: false,
             plan: None,
+            tools: [const { OnceCell::new() }; 2],
         }
     }
 
@@ -130,11 +134,12 @@ impl Library {
     #[must_use]
     pub fn key(&self, image: [u8; 32], base: ImageBase) -> Key {
         let run = &self.databases;
-        let options = options(base.0 < regions::LOW, run.optimize);
+        let low = base.0 < regions::LOW;
+        let tool = || tool_key(&run.tools, &options(low, run.optimize));
         Key {
             image,
             engine: run.engine,
-            tool: tool_key(&run.tools, &options),
+            tool: *self.tools[usize::from(low)].get_or_init(tool),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::call::call;
 use crate::errno::{Errno, Result};
+use crate::kernel::Kernel;
 use crate::{c, limits, proc, spare};
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -157,6 +158,21 @@ pub unsafe fn protect(addr: u64, len: u64, prot: u32) -> Result<()> {
         call_for_room(c::__NR_mprotect, args, len)
     })
     .map(drop)
+}
+
+/// Asks for the pages of writable memory that will be written to at once: a fault for each takes
+/// longer. Kernels before Linux 5.14, and filters of the app, leave them to faults.
+pub fn ask_for(start: u64, end: u64) {
+    let (start, end) = (page_down(start), page_up(end));
+    let advice = c::MADV_POPULATE_WRITE as usize;
+    let args = [start as usize, (end - start) as usize, advice, 0, 0, 0];
+    if Kernel::of_this_thread()
+        .permit(c::__NR_madvise, args)
+        .is_ok()
+    {
+        // SAFETY: contents do not change.
+        let _ = unsafe { call(c::__NR_madvise, args) };
+    }
 }
 
 /// Moves a mapping of `old_len` bytes to `to`, replacing what is mapped there. With an `old_len` of

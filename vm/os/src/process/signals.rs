@@ -56,21 +56,24 @@ pub unsafe fn sigaction(signal: u32, new: Option<&KernelSigaction>) -> Result<Ke
 
 /// Replaces the thread's signal mask and returns the old one.
 pub fn set_mask(mask: SigSet) -> SigSet {
+    change_mask(c::SIG_SETMASK, mask)
+}
+
+/// Adds `signals` to the thread's mask and returns the old one.
+pub fn block(signals: SigSet) -> SigSet {
+    change_mask(c::SIG_BLOCK, signals)
+}
+
+/// Takes `signals` out of the thread's mask.
+pub fn unblock(signals: SigSet) {
+    change_mask(c::SIG_UNBLOCK, signals);
+}
+
+fn change_mask(how: u32, signals: SigSet) -> SigSet {
     let mut old: SigSet = 0;
+    let (new, before) = (&raw const signals as usize, &raw mut old as usize);
     // SAFETY: both sets are valid.
-    unsafe {
-        raw(
-            c::__NR_rt_sigprocmask,
-            [
-                c::SIG_SETMASK as usize,
-                &raw const mask as usize,
-                &raw mut old as usize,
-                8,
-                0,
-                0,
-            ],
-        )
-    };
+    unsafe { raw(c::__NR_rt_sigprocmask, [how as usize, new, before, 8, 0, 0]) };
     old
 }
 

@@ -118,14 +118,16 @@ impl Inherited {
 /// the signals that the kernel sends for that.
 fn without_signals<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     const RAISED: u64 = bit(c::SIGPIPE) | bit(c::SIGXFSZ);
-    let before = signals::mask();
+    let before = signals::block(RAISED);
     let waiting = signals::pending();
-    signals::set_mask(before | RAISED);
     let result = work();
     if result.is_err() {
         signals::take_pending(RAISED & !waiting);
     }
-    signals::set_mask(before);
+    // A signal that has arrived meanwhile may have had others held, which must stay held.
+    if signals::mask() == before | RAISED {
+        signals::unblock(RAISED & !before);
+    }
     result
 }
 
