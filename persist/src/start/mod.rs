@@ -20,7 +20,7 @@ use rkyv::{Archive, Archived, Deserialize, Serialize};
 /// First bytes of a plan's file.
 const MAGIC: [u8; 8] = *b"ppinplan";
 /// Counts incompatible changes of the format.
-pub const PLAN_VERSION: u32 = 1;
+pub const PLAN_VERSION: u32 = 2;
 /// Longest file that is read.
 pub const MAX_PLAN: usize = 4 << 20;
 /// Rewrites of a plan that the part of a unit outlives although no run has the unit.
@@ -89,6 +89,10 @@ pub struct UnitPlan {
     pub targets: Vec<Target>,
     /// Exits of eager groups that lead to other units of the image.
     pub links: Vec<Link>,
+    /// Number of groups that runs have used and that are not eager: so many are nothing new.
+    pub beyond: u32,
+    /// Number of entries and exits of those, which runs have to ask for: so many are nothing new.
+    pub unlearnt: u32,
     /// How often the plan was rewritten since a run had the unit.
     pub idle: u8,
 }
@@ -212,6 +216,8 @@ mod tests {
                 unit: 77,
                 hot: 48,
             }],
+            beyond: 8,
+            unlearnt: 9,
             idle,
         }
     }

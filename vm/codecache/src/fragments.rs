@@ -71,6 +71,7 @@ impl CodeCache {
     pub fn leave_to_parent(&mut self) {
         self.fresh.directory.mark_all_saved();
         self.images.mark_explored();
+        self.settle_plan();
     }
 
     /// Nothing has reached the fragments made since there were `count`.
@@ -81,7 +82,9 @@ impl CodeCache {
     /// Links the exit whose record lies at `record` to cache address `entry`.
     pub fn link(&mut self, record: u64, exit: &ExitRec, entry: CachePc) {
         self.fresh.link(record, exit, entry.0);
-        self.learn(entry);
+        if self.fresh_at(record).is_none() {
+            self.learn(entry);
+        }
     }
 
     /// Notes that it was found out how code goes on at `entry`: if that is kept, the next run need

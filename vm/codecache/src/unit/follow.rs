@@ -9,7 +9,7 @@ use crate::image::Home;
 use crate::indirect::IblTable;
 use ppin_abi::addr::ImageOff;
 use ppin_os::peek;
-use ppin_persist::start::{self, Compared, Target, UnitPlan};
+use ppin_persist::start::{self, Compared, Groups, Target, UnitPlan};
 
 impl Bound {
     /// Does what `plan` says of the unit, as far as it fits.
@@ -26,6 +26,8 @@ impl Bound {
                 sound: plan.sound.clone(),
                 eager: plan.eager.clone(),
                 learnt: plan.targets.len() + plan.links.len(),
+                beyond: plan.beyond,
+                unlearnt: plan.unlearnt as usize,
             };
         }
         if self.geometry.fits(self.hot(), image.base) && is_same(&plan.compared, image) {
@@ -61,12 +63,26 @@ impl Bound {
         self.hot_gates[number as usize] == Gate::Open
     }
 
-    /// Number of groups that run and were not planned, and of those that were.
+    /// Number of groups that run beyond those that were planned or are nothing new, and of those
+    /// that were planned.
     pub(super) fn beyond_plan(&self) -> (u32, u32) {
+        let beyond = self.used_beyond(&self.planned.eager);
+        let new = beyond.saturating_sub(self.planned.beyond);
+        (new, start::count(&self.planned.eager))
+    }
+
+    /// Number of groups that run and are none of `eager`.
+    pub(super) fn used_beyond(&self, eager: &Groups) -> u32 {
         let open = |number: &u32| self.is_open(*number);
-        let beyond = |number: &u32| !start::has(&self.planned.eager, *number);
+        let beyond = |number: &u32| !start::has(eager, *number);
         let found = (0..self.unit.hot_groups()).filter(open).filter(beyond);
-        (found.count() as u32, start::count(&self.planned.eager))
+        found.count() as u32
+    }
+
+    /// What this process has used is nothing new from here on.
+    pub(super) fn settle(&mut self) {
+        let used = self.used_beyond(&self.planned.eager);
+        self.planned.beyond = self.planned.beyond.max(used);
     }
 }
 

@@ -25,14 +25,17 @@ impl Bound {
         image: Home<'_>,
         (targets, links): (Vec<Target>, Vec<Link>),
     ) -> Option<UnitPlan> {
-        let named = self.named(old.filter(|old| old.file == self.file));
-        let mut part = self.part(named, image)?;
+        let old = old.filter(|old| old.file == self.file);
+        let mut part = self.part(self.named(old), image)?;
+        let found = targets.len() + links.len();
+        let before = part.targets.len();
         let is_eager = |hot: u32| {
             let group = self.unit.hot_group_at(hot);
             group.is_some_and(|group| start::has(&part.eager, group.number))
         };
         part.targets
             .extend(targets.into_iter().filter(|to| is_eager(to.hot)));
+        let kept = part.targets.len() - before;
         part.targets
             .sort_unstable_by_key(|to| (to.head, to.hot, !to.near));
         part.targets.dedup_by_key(|to| (to.head, to.hot));
@@ -42,6 +45,10 @@ impl Bound {
         });
         part.links = links.collect();
         part.links.sort_unstable();
+        let unlearnt = (found - kept - part.links.len()) as u32;
+        let known = old.map_or((0, 0), |old| (old.beyond, old.unlearnt));
+        part.beyond = self.used_beyond(&part.eager).max(known.0);
+        part.unlearnt = unlearnt.max(known.1);
         (!part.sound.is_empty()).then_some(part)
     }
 
@@ -97,6 +104,8 @@ impl Bound {
             compared: Compared::of(sources, reader(image))?,
             targets,
             links: Vec::new(),
+            beyond: 0,
+            unlearnt: 0,
             idle: 0,
         })
     }

@@ -3,6 +3,7 @@
 
 use super::Bound;
 use super::library::Library;
+use super::planned::Planned;
 use crate::cache::CodeCache;
 use crate::image::ImageId;
 use alloc::string::{String, ToString};
@@ -102,6 +103,14 @@ impl CodeCache {
         if let Err(reason) = done {
             self.figures.note(alloc::format!("{START}: {reason}"));
         }
+        self.settle_plan();
+    }
+
+    /// What has been used and learnt up to now is nothing new: it is in the plan, or another
+    /// process will say it.
+    pub(crate) fn settle_plan(&mut self) {
+        self.figures.learnt = 0;
+        self.units.all_mut().for_each(Bound::settle);
     }
 
     /// What the plan will say of units that were written just now.
@@ -123,8 +132,13 @@ impl CodeCache {
             .all()
             .map(Bound::beyond_plan)
             .fold((new.sum(), 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        let learnt: usize = self.units.all().map(|unit| unit.planned.learnt).sum();
-        is_outgrown(used, planned) || has_learnt_much(self.figures.learnt, learnt)
+        let known = |of: fn(&Planned) -> usize| -> usize {
+            let units = self.units.all();
+            units.map(|unit| of(&unit.planned)).sum()
+        };
+        let (learnt, unlearnt) = (known(|it| it.learnt), known(|it| it.unlearnt));
+        let new = self.figures.learnt.saturating_sub(unlearnt as u64);
+        is_outgrown(used, planned) || has_learnt_much(new, learnt)
     }
 
     fn next_plan(&self, old: &[UnitPlan], written: Vec<UnitPlan>) -> Vec<UnitPlan> {

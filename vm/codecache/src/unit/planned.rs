@@ -11,4 +11,8 @@ pub(super) struct Planned {
     pub(super) eager: Groups,
     /// Number of entries and links that need not be asked for.
     pub(super) learnt: usize,
+    /// Groups used beyond the eager ones that are nothing new.
+    pub(super) beyond: u32,
+    /// Entries and links asked for that are nothing new.
+    pub(super) unlearnt: usize,
 }
