@@ -125,7 +125,7 @@ impl CodeCache {
         written.iter().filter_map(part).collect()
     }
 
-    fn has_outgrown_plan(&self, written: &[UnitPlan]) -> bool {
+    pub(super) fn has_outgrown_plan(&self, written: &[UnitPlan]) -> bool {
         let new = written.iter().map(|part| start::count(&part.eager));
         let (used, planned) = self
             .units

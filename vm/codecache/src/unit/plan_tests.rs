@@ -52,6 +52,46 @@ fn a_run_that_uses_what_is_planned_leaves_the_plan_alone() {
     assert_eq!(before.ino(), after.ino());
 }
 
+/// Offsets of code in groups of their own, of which the first run uses few.
+fn many() -> impl Iterator<Item = u64> {
+    (0..16).map(|n| 0x40 * n)
+}
+
+fn use_all(shelf: &mut Shelf) {
+    many().for_each(|offset| drop(shelf.find(offset).expect("kept")));
+}
+
+#[test]
+fn what_is_left_out_of_a_plan_outgrows_it_once() {
+    let pieces: Vec<_> = many().map(|offset| large(offset, &[])).collect();
+    let mut shelf = Shelf::holding(&pieces);
+    shelf.find(0).expect("kept");
+    shelf.save_plan();
+    for outgrown in [true, false] {
+        shelf = shelf.again();
+        use_all(&mut shelf);
+        assert_eq!(shelf.world.code.has_outgrown_plan(&[]), outgrown);
+        shelf.save_plan();
+        assert!(!shelf.world.code.has_outgrown_plan(&[]), "it was said");
+    }
+    let [unit] = shelf.units() else {
+        panic!("there is one");
+    };
+    assert!(start::count(&unit.planned.eager) < 16, "some is left out");
+}
+
+#[test]
+fn a_forked_child_says_what_it_uses_beyond_its_parent() {
+    let pieces: Vec<_> = many().map(|offset| large(offset, &[])).collect();
+    let mut shelf = Shelf::holding(&pieces);
+    shelf.find(0).expect("kept");
+    shelf.world.code.figures.learnt = 100;
+    shelf.world.code.leave_to_parent();
+    assert!(!shelf.world.code.has_outgrown_plan(&[]));
+    use_all(&mut shelf);
+    assert!(shelf.world.code.has_outgrown_plan(&[]));
+}
+
 #[test]
 fn planned_code_whose_source_has_changed_does_not_run() {
     let mut next = used().again();
