@@ -146,7 +146,6 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
     }
 }
 
-
 /// Names the field of the thread area that an inserted instruction uses.
 fn area_note(line: &Line) -> Option<String> {
     const ENTRIES: [Entry; 9] = [

@@ -93,7 +93,7 @@ impl World {
         let thread = thread();
         let library = library(&config);
         let table = Box::leak(Box::new(AtomicU64::new(0)));
-    let table = IblTable::new(table, Landings::new(&[], 0));
+        let table = IblTable::new(table, Landings::new(&[], 0));
         let code = CodeCache::new(8 << 20, table);
         let threads = Threads::new(thread);
         let stats = Stats::begun(0, 0);

@@ -22,10 +22,12 @@ pub struct Landing {
 
 impl Landing {
     /// Of no address.
-    pub const FREE: Self = Self {
-        pc: AtomicU64::new(0),
-        target: AtomicU64::new(0),
-    };
+    const fn free() -> Self {
+        Self {
+            pc: AtomicU64::new(0),
+            target: AtomicU64::new(0),
+        }
+    }
 }
 
 /// Number of landings: as many as one thread can know.
@@ -35,7 +37,7 @@ pub const LANDINGS_COUNT: usize = ppin_abi::area::NEAR_ENTRIES;
 pub const LANDING_LEN: usize = 48;
 
 /// The landings of the process. Their code reads them.
-pub static LANDINGS: [Landing; LANDINGS_COUNT] = [Landing::FREE; LANDINGS_COUNT];
+pub static LANDINGS: [Landing; LANDINGS_COUNT] = [const { Landing::free() }; LANDINGS_COUNT];
 
 /// Who has which landing; under the VM lock.
 #[derive(Debug)]
@@ -93,7 +95,7 @@ pub(crate) mod tests {
 
     /// So many landings of the test's own.
     pub(crate) fn landings(count: usize) -> Landings {
-        let all: Vec<Landing> = (0..count).map(|_| Landing::FREE).collect();
+        let all: Vec<Landing> = (0..count).map(|_| Landing::free()).collect();
         Landings::new(Box::leak(all.into_boxed_slice()), CODE)
     }
 
@@ -116,7 +118,10 @@ pub(crate) mod tests {
         assert_eq!(landings.lead(0x1000, 9), Some(one));
         assert_eq!(landings.leads(one, 0x1000), Some(9));
         assert_eq!(landings.leads(one, 0x2000), None);
-        assert_eq!((landings.of(0x2000), landings.of(0x3000)), (Some(two), None));
+        assert_eq!(
+            (landings.of(0x2000), landings.of(0x3000)),
+            (Some(two), None)
+        );
     }
 
     #[test]

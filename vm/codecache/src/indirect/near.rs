@@ -216,10 +216,16 @@ mod tests {
         let [one, two] = SAME_PLACE;
         tables.put(own, one, 7);
         assert_eq!(tables.found(own, one), Some(7));
-        assert_eq!((tables.found(own, two), tables.found(other, one)), (None, None));
+        assert_eq!(
+            (tables.found(own, two), tables.found(other, one)),
+            (None, None)
+        );
         assert!(tables.knows(one) && !tables.knows(two));
         tables.put(own, two, 8);
-        assert_eq!((tables.found(own, one), tables.found(own, two)), (None, Some(8)));
+        assert_eq!(
+            (tables.found(own, one), tables.found(own, two)),
+            (None, Some(8))
+        );
     }
 
     #[test]
@@ -261,7 +267,10 @@ mod tests {
             assert_eq!(found, [None, Some(9)]);
         }
         tables.clear();
-        assert_eq!((entry(own, 0x2001), entry(other, 0x2001)), (NOT_NEAR, NOT_NEAR));
+        assert_eq!(
+            (entry(own, 0x2001), entry(other, 0x2001)),
+            (NOT_NEAR, NOT_NEAR)
+        );
     }
 
     #[test]

@@ -148,7 +148,10 @@ fn empty_cache(config: &Config) -> CodeCache {
         kib => u64::from(kib) << 10,
     };
     let limit = limit.min(budget::code()).max(16 * mem::PAGE);
-    let landings = Landings::new(&LANDINGS, gate::landings::landings_start as *const () as u64);
+    let landings = Landings::new(
+        &LANDINGS,
+        gate::landings::landings_start as *const () as u64,
+    );
     let mut code = CodeCache::new(limit, IblTable::new(&TABLE, landings));
     if !config.note.is_empty() {
         code.note(config.note.clone());
