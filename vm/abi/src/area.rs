@@ -212,6 +212,13 @@ pub const NEAR_COUNTDOWN: u32 = 0x148;
 /// Displacement from `gs` of [`Area::left_at`].
 pub const LEFT_AT: u32 = 0x150;
 
+/// The instruction behind [`Area::left_at`] in indirect jumps and calls that are in line:
+/// `mov gs:[LEFT_AT], rax`.
+pub const NOTE_BY_RAX: [u8; 9] = {
+    let [a, b, c, d] = LEFT_AT.to_le_bytes();
+    [0x65, 0x48, 0x89, 0x04, 0x25, a, b, c, d]
+};
+
 /// Displacement from `gs` of [`Area::going_to`].
 pub const GOING_TO: u32 = 0x158;
 

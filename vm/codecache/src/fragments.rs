@@ -115,7 +115,7 @@ impl CodeCache {
         self.ibl.forget_returns_of(area);
     }
 
-    /// A thread begins, whose own table of indirect jumps is emptied unless it is known already.
+    /// A thread begins, whose own table of indirect jumps is of zeroes, or known already.
     ///
     /// # Safety
     /// The area stays mapped until [`CodeCache::end_thread`].

@@ -18,6 +18,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 pub use landings::{LANDING_LEN, LANDINGS, LANDINGS_COUNT, Landing, Landings};
 use near::NearTables;
+pub use near::ready;
 use ppin_abi::area::Area;
 use ppin_os::mem;
 use ppin_os::place;
@@ -157,7 +158,7 @@ impl IblTable {
         }
     }
 
-    /// A thread begins, whose own table is emptied unless it is known already.
+    /// A thread begins, whose own table is of zeroes, or known already.
     ///
     /// # Safety
     /// The area stays mapped until [`IblTable::remove_thread`].

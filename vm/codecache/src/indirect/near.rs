@@ -3,12 +3,17 @@
 //!
 //! Only its own thread adds to a table, while it is in the VM. An entry is one word, the address of
 //! a landing, so others may take it away at any time.
+//!
+//! The tables of some threads are written to as a whole. Where there are more of them, these use
+//! little of theirs: a page of zeroes is filled when a branch has found one of them
+//! (`ppin_process::gate`), or when the first landing is put there.
 
 use super::landings::Landings;
 use alloc::vec::Vec;
 use core::ops::Range;
 use core::sync::atomic::Ordering;
-use ppin_abi::area::{Area, Entry, near_index};
+use ppin_abi::area::{Area, Entry, NEAR, NEAR_ENTRIES, near_index};
+use ppin_os::mem::PAGE;
 
 /// The tables of all threads.
 #[derive(Debug)]
@@ -26,6 +31,10 @@ struct Known {
     crowding: u32,
 }
 
+/// Threads that there may be before tables are filled page by page. A fault for each page takes
+/// longer than to fill all, but thousands of threads would take 64 KiB each.
+const FEW: usize = 64;
+
 /// Highest value of [`Known::crowding`].
 const CROWDED: u32 = 10;
 
@@ -38,12 +47,14 @@ impl NearTables {
         }
     }
 
-    /// A new table, which is emptied. Nothing is done if it is known.
+    /// A new table, of zeroes. Nothing is done if it is known.
     pub(super) fn add(&mut self, area: &'static Area) {
         if self.is_known(area) {
             return;
         }
-        empty(area);
+        if self.threads.len() < FEW {
+            fill(area, 0..NEAR_ENTRIES);
+        }
         self.threads.push(Known {
             area,
             used: false,
@@ -142,8 +153,28 @@ fn put(known: &mut Known, landings: &mut Landings, pc: u64, target: u64) -> bool
         return true;
     };
     known.used = true;
+    ready(known.area, near_index(pc));
     let before = known.area.near[near_index(pc)].swap(landing, Ordering::Relaxed);
     before != landing && before != nothing(known.area)
+}
+
+/// Fills the page of entry `index` if it is one of zeroes; whether it was.
+pub fn ready(area: &Area, index: usize) -> bool {
+    let zero = area.near[index].load(Ordering::Relaxed) == 0;
+    if zero {
+        fill(area, page_of(index));
+    }
+    zero
+}
+
+/// Entries in the page of entry `index`. The area begins with a page.
+fn page_of(index: usize) -> Range<usize> {
+    const ENTRIES: usize = PAGE as usize / 8;
+    /// Entries that the first page has no room for.
+    const LEFT_OUT: usize = NEAR as usize % PAGE as usize / 8;
+    let page = (index + LEFT_OUT) / ENTRIES;
+    let [start, end] = [page, page + 1].map(|page| (page * ENTRIES).saturating_sub(LEFT_OUT));
+    start..end.min(NEAR_ENTRIES)
 }
 
 /// Where jumps to `pc` arrive.
@@ -156,10 +187,20 @@ fn nothing(area: &Area) -> u64 {
     area.entry[Entry::NotNear as usize]
 }
 
+fn fill(area: &Area, entries: Range<usize>) {
+    let nothing = nothing(area);
+    for entry in &area.near[entries] {
+        entry.store(nothing, Ordering::Relaxed);
+    }
+}
+
+/// Pages of zeroes stay so.
 fn empty(area: &Area) {
     let nothing = nothing(area);
     for entry in &area.near {
-        entry.store(nothing, Ordering::Relaxed);
+        if entry.load(Ordering::Relaxed) != 0 {
+            entry.store(nothing, Ordering::Relaxed);
+        }
     }
 }
 
@@ -169,7 +210,6 @@ mod tests {
     use super::*;
     use alloc::boxed::Box;
     use core::mem::MaybeUninit;
-    use ppin_abi::area::NEAR_ENTRIES;
 
     const NOT_NEAR: u64 = 0x6000;
 
@@ -192,7 +232,7 @@ mod tests {
         /// Where emitted code goes on.
         fn found(&self, area: &Area, pc: u64) -> Option<u64> {
             let entry = entry(area, pc);
-            (entry != NOT_NEAR)
+            (entry != NOT_NEAR && entry != 0)
                 .then(|| self.landings.leads(entry, pc))
                 .flatten()
         }
@@ -206,6 +246,27 @@ mod tests {
             assert_eq!(entry(own, pc), NOT_NEAR);
             assert!(!tables.knows(pc));
         }
+    }
+
+    #[test]
+    fn later_tables_are_filled_page_by_page() {
+        let (mut tables, own) = (tables(), table());
+        (0..FEW).for_each(|_| tables.add(table()));
+        tables.add(own);
+        let filled = || -> Vec<usize> {
+            let full = |n: &usize| own.near[*n].load(Ordering::Relaxed) != 0;
+            (0..NEAR_ENTRIES).filter(full).collect()
+        };
+        assert!(filled().is_empty());
+        // (The first page has room for half as many.)
+        assert!(ready(own, 255) && filled().into_iter().eq(0..256));
+        assert!(!ready(own, 0));
+        tables.put(own, 256, 7);
+        assert!(filled().into_iter().eq(0..768));
+        assert!(ready(own, NEAR_ENTRIES - 1));
+        assert_eq!(filled().len(), 768 + 256);
+        tables.clear();
+        assert_eq!(filled().len(), 768 + 256, "the others stay untouched");
     }
 
     #[test]

@@ -167,7 +167,7 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         return;
     }
     if unreadable_source(thread, info, context, pc)
-        || lost_return(thread, context, pc)
+        || led_nowhere(thread, context, pc)
         || read_only_return(context, pc)
     {
         return;
@@ -175,21 +175,24 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     app_fault(thread, signal, info, context, pc);
 }
 
-/// Whether the thread has returned to where nothing is, as its return cache has said: see
-/// [`gate::ret::returned_to_nowhere`]. (The app's own code never runs at its own address here.)
-fn lost_return(thread: &Thread, context: &mut UContext, pc: u64) -> bool {
+/// Whether the thread has gone to where nothing is, as its return cache or its table of landings has
+/// said: see [`gate::ret::returned_to_nowhere`] and [`gate::landings::arrived_nowhere`]. (The app's
+/// own code never runs at its own address here.)
+fn led_nowhere(thread: &Thread, context: &mut UContext, pc: u64) -> bool {
     if vm::is_runtime(pc) || vm::lock().code().in_cache(pc) {
         return false;
     }
-    let (rsp, mut below) = (context.gregs[greg::RSP], [0; 8]);
-    if peek::read(rsp.wrapping_sub(8), &mut below) < below.len() {
-        return false;
-    }
-    let below = u64::from_le_bytes(below);
-    let resume = gate::ret::returned_to_nowhere(&thread.area, pc, rsp, below);
+    let resume = gate::landings::arrived_nowhere(&thread.area, pc, context.gregs[greg::RCX])
+        .or_else(|| returned_to_nowhere(thread, context, pc));
     resume
         .map(|resume| context.gregs[greg::RIP] = resume)
         .is_some()
+}
+
+fn returned_to_nowhere(thread: &Thread, context: &UContext, pc: u64) -> Option<u64> {
+    let rsp = context.gregs[greg::RSP];
+    let below = peek::read_value::<u64>(rsp.wrapping_sub(8))?;
+    gate::ret::returned_to_nowhere(&thread.area, pc, rsp, below)
 }
 
 /// Whether a return could not push to the app's stack, which a native one only reads: it is looked

@@ -13,8 +13,9 @@
 //! them, and all processes share their pages. Those in use lie side by side.
 
 use super::disp;
-use ppin_abi::area::Entry;
-use ppin_codecache::indirect::{LANDINGS, LANDINGS_COUNT};
+use ppin_abi::area::{Area, Entry, NOTE_BY_RAX, near_index};
+use ppin_codecache::indirect::{LANDINGS, LANDINGS_COUNT, ready};
+use ppin_os::peek;
 
 unsafe extern "C" {
     /// Entry: app target in rcx, rcx and rax spilled. The first of [`LANDINGS_COUNT`], each
@@ -57,6 +58,19 @@ core::arch::global_asm!(
     count = const LANDINGS_COUNT,
     landings = sym LANDINGS,
 );
+
+/// Where a thread goes on that has come to `pc` by an indirect branch to `target` in line: it has
+/// found a page of its table that was not filled yet, and is now. Returns that come to nowhere have
+/// noted by another register where they are.
+#[must_use]
+pub fn arrived_nowhere(area: &Area, pc: u64, target: u64) -> Option<u64> {
+    let mut code = [0; NOTE_BY_RAX.len()];
+    let ours = pc == 0
+        && peek::read(area.left_at, &mut code) == code.len()
+        && code == NOTE_BY_RAX
+        && ready(area, near_index(target));
+    ours.then(|| area.entry[Entry::NotNear as usize])
+}
 
 #[cfg(test)]
 mod tests {

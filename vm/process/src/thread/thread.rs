@@ -182,10 +182,12 @@ impl Thread {
             make_guard_page(base + l.vm_top)?;
         }
         let thread = (base + l.thread) as *mut Self;
-        // What is filled in at once, behind the return cache.
-        let tables = offset_of!(Self, area.near)..size_of::<Self>();
-        let [start, end] = [tables.start, tables.end].map(|at| thread as u64 + at as u64);
-        mem::ask_for(start, end);
+        if index == 0 {
+            // What the first thread gets filled in at once, behind the return cache.
+            let tables = offset_of!(Self, area.near)..size_of::<Self>();
+            let [start, end] = [tables.start, tables.end].map(|at| thread as u64 + at as u64);
+            mem::ask_for(start, end);
+        }
         // SAFETY: fresh zero pages are a valid Thread (integers and plain arrays).
         unsafe { &mut *thread }.begin(index, (base, &l), entries);
         Ok(thread)

@@ -16,9 +16,6 @@ use ppin_store::Folder;
 /// Units that an image may have before small ones are merged: each costs every start that opens it
 /// some 20 to 80 us.
 const MANY: usize = 4;
-/// Bytes that may always be merged for each unit beyond those, in half a millisecond: what many
-/// processes have added to at the same time would stay in pieces else.
-const FOR_EACH: u64 = 64 << 10;
 /// Smallest number of units that is worth merging.
 const WORTH: usize = 3;
 
@@ -57,8 +54,7 @@ pub(super) fn take_in(
     if names.len() < MANY {
         return leave(bytes);
     }
-    let beyond = (names.len() - MANY) as u64;
-    let neighbours = choose(dir, names, most.max(beyond * FOR_EACH));
+    let neighbours = choose(dir, names, most);
     let merged = (neighbours.len() >= WORTH)
         .then(|| merged(&bytes, key, &neighbours))
         .flatten();
