@@ -1,5 +1,5 @@
-// More threads at once than have a whole table of indirect jumps (vm/codecache/src/indirect/near.rs):
-// each calls through pointers, jumps through a table, handles a signal and jumps to address 0.
+// More threads at once than have a whole table of indirect jumps: each calls through pointers,
+// jumps through a table, handles a signal and jumps to address 0.
 //@ variants: pie nopie static
 //@ cflags: -O1 -pthread
 #include "guest.h"
