@@ -118,7 +118,8 @@ impl CodeCache {
     /// A thread begins, whose own table of indirect jumps is of zeroes, or known already.
     ///
     /// # Safety
-    /// The area stays mapped until [`CodeCache::end_thread`].
+    /// The area stays mapped until [`CodeCache::end_thread`], and its table is of zeroes if it is
+    /// not known: what lies there is jumped to.
     pub unsafe fn begin_thread(&mut self, area: *const Area) {
         // SAFETY: the caller's promise.
         unsafe { self.ibl.add_thread(area) };

@@ -161,7 +161,8 @@ impl IblTable {
     /// A thread begins, whose own table is of zeroes, or known already.
     ///
     /// # Safety
-    /// The area stays mapped until [`IblTable::remove_thread`].
+    /// The area stays mapped until [`IblTable::remove_thread`], and its table is of zeroes if it is
+    /// not known: what lies there is jumped to.
     pub(crate) unsafe fn add_thread(&mut self, area: *const Area) {
         // SAFETY: the caller's promise.
         let area: &'static Area = unsafe { &*area };

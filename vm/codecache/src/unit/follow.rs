@@ -73,10 +73,14 @@ impl Bound {
 
     /// Number of groups that run and are none of `eager`.
     pub(super) fn used_beyond(&self, eager: &Groups) -> u32 {
-        let open = |number: &u32| self.is_open(*number);
-        let beyond = |number: &u32| !start::has(eager, *number);
-        let found = (0..self.unit.hot_groups()).filter(open).filter(beyond);
-        found.count() as u32
+        let open = |gates: &[Gate]| gates.iter().filter(|gate| **gate == Gate::Open).count();
+        let runs = eager.iter().map(|run| run.start as usize..run.end as usize);
+        let planned: usize = runs
+            .filter_map(|run| self.hot_gates.get(run))
+            .map(open)
+            .sum();
+        // (A plan that lies may name a group twice.)
+        open(&self.hot_gates).saturating_sub(planned) as u32
     }
 
     /// What this process has used is nothing new from here on.

@@ -197,7 +197,7 @@ impl Tool for Into {
     }
 }
 
-/// Leads the app away before and behind each instruction, and counts those that are executed.
+/// Leads the app away before the second instruction, and counts those that are executed.
 pub struct Jumps;
 
 impl Tool for Jumps {
