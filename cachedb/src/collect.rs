@@ -119,10 +119,11 @@ impl Database {
         Ok(())
     }
 
-    /// Leftovers: plans that are of no use, abandoned temporary files, empty directories.
+    /// Leftovers: plans that are of no use, damaged answers of the processor, abandoned temporary files, empty directories.
     fn sweep(&self, collected: &mut Collected) -> Result<(), Error> {
         let scan = self.scan()?;
         self.sweep_plans(&scan)?;
+        self.sweep_answers()?;
         for path in scan.temporary.iter().filter(|path| left_behind(path)) {
             self.remove_path(path)?;
             collected.temporary += 1;

@@ -10,6 +10,7 @@
 //! under its final name, directory synced, and only then the old ones removed.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod catalog;
 mod collect;
 mod compact;

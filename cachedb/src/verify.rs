@@ -85,6 +85,7 @@ impl Database {
             }
         }
         verified.damage.extend(self.damaged_plans(&scan));
+        verified.damage.extend(self.damaged_answers());
         progress(scan.units.len() as u64, scan.units.len() as u64);
         if let Some(catalog) = catalog {
             catalog.close();

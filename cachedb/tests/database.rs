@@ -6,7 +6,8 @@ use common::{Bench, IMAGE_PATH, key, path, unit};
 use ppin_cachedb::{
     Access, Database, Error, GcOptions, Refusal, Selection, UnitPath, default_path,
 };
-use ppin_persist::paths::START;
+use ppin_persist::cpuid::{self, BOOT_LEN, Machine};
+use ppin_persist::paths::{CPUID, START};
 use ppin_persist::start;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -430,6 +431,26 @@ fn plan(bench: &Bench, unit: &UnitPath, bytes: &[u8]) -> PathBuf {
     fs::write(&path, bytes).unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
     path
+}
+
+#[test]
+fn damaged_answers_of_the_processor_are_reported_and_removed() {
+    let bench = Bench::new();
+    let machine = Machine {
+        boot: [b'0'; BOOT_LEN],
+        version: [1, 2, 3],
+    };
+    let path = bench.root.join(CPUID);
+    let mut bytes = cpuid::encode(&machine, &[]);
+    for sound in [true, false] {
+        fs::write(&path, &bytes).unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+        let damage = bench.open().verify(|_, _| ()).unwrap().damage;
+        assert_eq!(damage.is_empty(), sound, "{damage:?}");
+        bench.open().collect(&TIDY).unwrap();
+        assert_eq!(path.exists(), sound);
+        bytes[20] ^= 1;
+    }
 }
 
 #[test]

@@ -20,6 +20,7 @@ extern crate alloc;
 
 mod access;
 mod checksum;
+pub mod cpuid;
 mod elf;
 pub mod evict;
 mod file;

@@ -3,6 +3,7 @@
 //! ```text
 //! DB/units/<engine and tool, 32 hex>/<image identity, 64 hex>/<seq, 8 hex>-<tag, 16 hex>.unit
 //! DB/catalog/                           the catalog, may be missing
+//! DB/cpuid                              what the CPU answers, until the machine boots again
 //! DB/growth                             its length: how much was written since it was counted
 //! DB/tidy.lock                          locked by whoever tidies up
 //! ```
@@ -19,6 +20,8 @@ use core::fmt::Write;
 pub const UNITS: &str = "units";
 /// File whose length says how much the database has grown (see `evict`).
 pub const GROWTH: &str = "growth";
+/// File with what the CPU has answered ([`crate::cpuid`]).
+pub const CPUID: &str = "cpuid";
 /// File that whoever tidies up holds locked.
 pub const TIDY_LOCK: &str = "tidy.lock";
 /// Directory of the catalog.

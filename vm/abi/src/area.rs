@@ -17,6 +17,7 @@
 //! gs:0x150  left_at         the branch whose target is looked up
 //! gs:0x158  going_to        where an indirect branch goes on
 //! gs:0x160  positions[4]    where the next records of buffers go (buffers.rs)
+//! gs:0x180  cpuid[4]        for the routine that answers `cpuid`
 //! gs:0x800  returns[8192]   where translated calls expect to be returned to
 //! gs:0x10800 near[8192]     where indirect jumps and calls go on (near_index)
 //! gs:0x20800 calls          what calls of analysis routines need (Calls)
@@ -30,7 +31,7 @@ use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
 /// [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 16;
+pub const LAYOUT_VERSION: u32 = 17;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -125,7 +126,9 @@ pub struct Area {
     pub going_to: u64,
     /// Where the next record of each buffer goes ([`crate::buffers`]).
     pub positions: [u64; MAX_BUFFERS],
-    reserved: [u64; 208],
+    /// For the runtime's own assembly, while it answers `cpuid` ([`Entry::Cpuid`]).
+    pub cpuid: [u64; 4],
+    reserved: [u64; 204],
     /// Return cache: by the low 16 bits of the stack pointer, in bytes, the cache address behind
     /// the translated call that has put its return address there last. The app may have put
     /// another there since, so the code there compares. 0: none.
@@ -222,6 +225,9 @@ pub const NOTE_BY_RAX: [u8; 9] = {
 /// Displacement from `gs` of [`Area::going_to`].
 pub const GOING_TO: u32 = 0x158;
 
+/// Bytes of the jump to [`Entry::Cpuid`]: `jmp gs:[disp32]`.
+pub const CPUID_JUMP: u64 = 8;
+
 /// Displacement from `gs` of [`Area::near`].
 pub const NEAR: u32 = 0x10800;
 
@@ -286,6 +292,9 @@ pub enum Entry {
     /// What entries of [`Area::returns`] lead to that say nothing: rcx = the target, rcx and rdx
     /// spilled at home; [`Area::left_at`] is set. `[rsp - 8]` is ours.
     Unpaired = 11,
+    /// `cpuid`. rcx = cache address of the jump that leads here, app rcx spilled. Comes back behind
+    /// that jump, [`CPUID_JUMP`] bytes long.
+    Cpuid = 12,
 }
 
 impl Entry {

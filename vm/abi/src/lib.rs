@@ -6,8 +6,9 @@
 //! behind it ([`counters`]), the buffers below it ([`buffers`]), the records that emitted stubs
 //! hand to the VM ([`record`]), the static context of a fragment ([`context`]),
 //! the boot block that the launcher leaves for the runtime ([`boot`]), the mechanisms of the
-//! compiler that can be switched off ([`optimize`]), headers of ELF files ([`elf`]), words for errors ([`errno`]), where registers lie that code has borrowed
-//! ([`spills`]), and the place of our memory in the program's ([`room`]).
+//! compiler that can be switched off ([`optimize`]), headers of ELF files ([`elf`]), words for
+//! errors ([`errno`]), where registers lie that code has borrowed ([`spills`]), answers of `cpuid`
+//! ([`cpuid`]), and the place of our memory in the program's ([`room`]).
 //!
 //! Nothing here runs: plain data, no allocation, no operating system.
 #![no_std]
@@ -19,6 +20,7 @@ pub mod boot;
 pub mod buffers;
 pub mod context;
 pub mod counters;
+pub mod cpuid;
 pub mod elf;
 pub mod errno;
 pub mod optimize;

@@ -11,7 +11,7 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 8] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 9] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
@@ -20,6 +20,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 8] = [
     ("inline", Optimize::INLINE, "short analysis routines become a part of translated code"),
     ("buffers", Optimize::BUFFERS, "records are appended to a tool's buffers in line"),
     ("bundles", Optimize::BUNDLES, "a block counts its entries for all of its image counters at once"),
+    ("cpuid", Optimize::CPUID, "answers of CPUID that do not change are remembered"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -46,6 +47,9 @@ impl Optimize {
 
     /// A block counts its entries for all of its image counters at once.
     pub const BUNDLES: Self = Self(1 << 7);
+
+    /// What CPUID answers, where that does not change, is remembered.
+    pub const CPUID: Self = Self(1 << 8);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

@@ -148,7 +148,7 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
 
 /// Names the field of the thread area that an inserted instruction uses.
 fn area_note(line: &Line) -> Option<String> {
-    const ENTRIES: [Entry; 9] = [
+    const ENTRIES: [Entry; 10] = [
         Entry::LeaveExit,
         Entry::LeaveTrap,
         Entry::Syscall,
@@ -158,6 +158,7 @@ fn area_note(line: &Line) -> Option<String> {
         Entry::Bridge,
         Entry::ReturnedElsewhere,
         Entry::NotNear,
+        Entry::Cpuid,
     ];
     let ins = InsReader::new(AppPc(0), &line.bytes).read().ok()?.raw;
     if ins.segment_prefix() != iced_x86::Register::GS {

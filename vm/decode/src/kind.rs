@@ -10,6 +10,8 @@ pub enum Kind {
     Verbatim,
     /// Copied, with its rip-relative field aimed at the app's address.
     RipRelative,
+    /// `cpuid`.
+    Cpuid,
     /// `popf`.
     PopFlags,
     /// Its memory operand lies in the gs segment.
@@ -45,7 +47,12 @@ impl Kind {
     pub const fn is_plain(self) -> bool {
         matches!(
             self,
-            Self::Verbatim | Self::RipRelative | Self::PopFlags | Self::GsMemory | Self::GsBase
+            Self::Verbatim
+                | Self::RipRelative
+                | Self::Cpuid
+                | Self::PopFlags
+                | Self::GsMemory
+                | Self::GsBase
         )
     }
 
@@ -142,6 +149,9 @@ fn classify_plain(raw: &Instruction) -> Kind {
     }
     if matches!(code, Code::Enclu | Code::Uiret) {
         return Kind::Trap(Trap::Unsupported);
+    }
+    if code == Code::Cpuid {
+        return Kind::Cpuid;
     }
     if matches!(code, Code::Popfq | Code::Popfw) {
         return Kind::PopFlags;

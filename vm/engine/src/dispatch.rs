@@ -3,9 +3,11 @@
 use crate::check::{lockstep, sample};
 use crate::signal::{deliver, inside, native};
 use crate::syscall;
+use crate::syscall::in_use;
 use crate::syscall::old_calls::{self, Way};
 use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
+use ppin_abi::area::CPUID_JUMP;
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_abi::record::{ExitRec, Trap, TrapRec};
@@ -14,7 +16,7 @@ use ppin_process::gate::disp::scratch;
 use ppin_process::hints::Hint;
 use ppin_process::sampling;
 use ppin_process::signal::departure::Departure;
-use ppin_process::thread::{NEAR_PERIOD, Reason, Thread};
+use ppin_process::thread::{NEAR_PERIOD, Reason, Thread, reg};
 use ppin_process::translate;
 use ppin_process::vm::{self, Locked, Vm};
 use ppin_translate::{changes, compile, lookup, sequence};
@@ -61,6 +63,7 @@ fn go_on(thread: &mut Thread) -> CachePc {
         Reason::Syscall => syscall::handle(thread),
         Reason::Efault => syscall::after_efault(thread),
         Reason::Trap => trap(thread),
+        Reason::Cpuid => cpuid(thread),
         Reason::Resume => lookup(
             &mut vm::lock(),
             AppPc(thread.resume_pc),
@@ -147,6 +150,29 @@ fn bring_near(vm: &mut Vm, thread: &mut Thread, target: AppPc, entry: CachePc) {
             false => vm.code_mut().bring_near(&thread.area, target, entry),
         };
         thread.area.near_countdown = NEAR_PERIOD << longer;
+    }
+}
+
+/// Answers `cpuid`. Code that is retired is not entered again: the instruction serializes.
+fn cpuid(thread: &mut Thread) -> CachePc {
+    let resume = thread.operand + CPUID_JUMP;
+    let mut vm = vm::lock();
+    let regs = &mut thread.regs.gpr;
+    let [leaf, subleaf] = [regs[reg::RAX], regs[reg::RCX]].map(|word| word as u32);
+    let answer = ppin_process::cpuid::ask(leaf, subleaf);
+    for (register, value) in [reg::RAX, reg::RBX, reg::RCX, reg::RDX]
+        .into_iter()
+        .zip(answer)
+    {
+        regs[register] = value.into();
+    }
+    match translate::spot(&vm, resume).filter(|_| !in_use(&vm, resume)) {
+        Some(spot) if spot.boundary => {
+            translate::correct(thread, &spot.corrections);
+            let context = deliver::continuation(&vm, &spot);
+            lookup(&mut vm, spot.pc, context)
+        }
+        _ => CachePc(resume),
     }
 }
 

@@ -12,6 +12,8 @@ pub use linux_raw_sys::ptrace::{
 
 /// Sets the base of gs (arch_prctl(2)).
 pub const ARCH_SET_GS: usize = 0x1001;
+/// Has `cpuid` fault, or no longer (arch_prctl(2)).
+pub const ARCH_SET_CPUID: usize = 0x1012;
 /// Sets the base of fs (arch_prctl(2)).
 pub const ARCH_SET_FS: usize = 0x1002;
 /// Reads the base of fs (arch_prctl(2)).

@@ -11,6 +11,7 @@
 //! sequences    restartable sequences; pending: held signals
 //! counters     what tools count, ended: threads that have ended; states: what tools collect
 //! report/      reports, statistics, the log, crash reports; where they go
+//! cpuid        what the CPU has answered to `cpuid`
 //! config       the configuration that the launcher passes
 //! ```
 //! This crate only holds state. The engine decides what is done on a system call, a signal or a
@@ -22,6 +23,7 @@ pub mod app_code;
 pub mod buffers;
 pub mod config;
 pub mod counters;
+pub mod cpuid;
 pub mod ended;
 pub mod gate;
 pub mod hints;

@@ -1,5 +1,6 @@
 //! Start-up: from the injector's jump to the app's first instruction.
 
+use crate::life::answers;
 use crate::syscall;
 use crate::tools::host;
 use crate::tools::load::{self, Loaded};
@@ -82,6 +83,8 @@ fn possible(config: &Config) -> Optimize {
     if config.flags & flag::LOCKSTEP != 0 {
         // Each entry must begin a trace: instructions are counted from there.
         optimize = optimize.without(Optimize::RETURNS);
+        // The tracer copies what a native process was answered.
+        optimize = optimize.without(Optimize::CPUID);
     }
     optimize
 }
@@ -181,6 +184,7 @@ fn start(thread: &mut Thread, ignored: u64) -> ! {
     thread.signals.alt.untouched = true;
     vm::lock().begin_log();
     ppin_process::app_code::add_all(&mut vm::lock());
+    answers::recall(&mut vm::lock());
     if let Some(entry) = ppin_os::auxv::entry(thread.regs.gpr[reg::RSP]) {
         vm::lock().code_mut().images_mut().set_program(AppPc(entry));
     }

@@ -1,5 +1,6 @@
 //! The end of a process: reports, and saving fresh code.
 
+use crate::life::answers;
 use crate::tools::report;
 use ppin_os::descriptor;
 use ppin_process::vm::{Locked, Vm};
@@ -13,6 +14,7 @@ pub(crate) fn of_process(vm: &mut Locked) {
     descriptor::with_room(|| {
         report::tool_report(vm);
         ppin_translate::save::at_end(vm);
+        answers::note(vm);
         report::write_stats(vm);
         vm.end_log();
     });

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! boot               from the injector to the app's first instruction
+//! answers            of `cpuid`, which the database keeps
 //! follow             following an exec; cannot_follow: why that is impossible
 //! inherited_filters  whether a program that inherits filters can be followed
 //! leave/             a process that is traced, or maps over the runtime, goes on natively
 //! end                saving and reporting
 //! ```
 
+mod answers;
 pub mod boot;
 pub(crate) mod cannot_follow;
 pub(crate) mod end;

@@ -129,6 +129,10 @@ fn wait(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
 
 /// Handles a fault, or one of the VM's own traps.
 fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
+    // (A step that ends there is no fault of the instruction.)
+    if signal == c::SIGSEGV && gate::cpuid::is_itself(context.gregs[greg::RIP]) {
+        context.gregs[greg::RIP] = gate::cpuid::asked_at(&thread.area);
+    }
     let pc = context.gregs[greg::RIP];
     if signal != c::SIGTRAP && keeps_faulting(thread, signal) {
         return fatal::crash(thread, signal, info, context);

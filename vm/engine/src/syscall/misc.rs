@@ -66,6 +66,11 @@ fn arch_prctl(thread: &mut Thread, args: &[usize; 6]) -> isize {
             ppin_translate::sequence::segment_moved(thread);
             result
         }
+        c::ARCH_SET_CPUID => {
+            // `cpuid` may fault from now on, or the app has wanted that.
+            ppin_process::cpuid::close();
+            pass(c::__NR_arch_prctl, args)
+        }
         _ => pass(c::__NR_arch_prctl, args),
     }
 }

@@ -27,7 +27,8 @@ mod tracing;
 mod trust;
 pub(crate) mod user_dispatch;
 
-use outcome::{Outcome, in_use};
+use outcome::Outcome;
+pub(crate) use outcome::in_use;
 
 use crate::life::leave;
 use crate::signal::deliver;

@@ -407,8 +407,9 @@ impl Checker<'_> {
     fn jump(&mut self, entry: Entry) -> Checked {
         let rcx = self.state.register(Gpr::RCX);
         ensure(matches!(rcx, Value::Temp(_)), "rcx says nothing")?;
+        self.returning |= entry == Entry::Cpuid;
         self.others_find_theirs(&[Gpr::RCX], entry != Entry::Syscall)?;
-        self.reached = matches!(entry, Entry::Bridge | Entry::Syscall);
+        self.reached = matches!(entry, Entry::Bridge | Entry::Syscall | Entry::Cpuid);
         Ok(())
     }
 

@@ -91,9 +91,12 @@ fn opcode(mnemonic: Mnemonic) -> Opcode {
 
 fn category(kind: Kind) -> Category {
     match kind {
-        Kind::Verbatim | Kind::RipRelative | Kind::PopFlags | Kind::GsMemory | Kind::GsBase => {
-            Category::Plain
-        }
+        Kind::Verbatim
+        | Kind::RipRelative
+        | Kind::Cpuid
+        | Kind::PopFlags
+        | Kind::GsMemory
+        | Kind::GsBase => Category::Plain,
         Kind::Jump => Category::Jump,
         Kind::CondJump | Kind::ShortJump | Kind::TransactionBegin => Category::ConditionalBranch,
         Kind::Call => Category::Call,
@@ -124,6 +127,7 @@ mod tests {
         let kinds = [
             Kind::Verbatim,
             Kind::RipRelative,
+            Kind::Cpuid,
             Kind::PopFlags,
             Kind::GsMemory,
             Kind::GsBase,

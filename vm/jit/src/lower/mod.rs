@@ -9,6 +9,7 @@ pub(crate) mod bridge;
 mod call;
 pub(crate) mod compare;
 mod cond_jump;
+mod cpuid;
 mod gs_base;
 mod gs_memory;
 mod indirect_call;
@@ -42,6 +43,7 @@ pub(crate) fn lower(form: &mut Form, site: &Site<'_>) {
     match site.ins.kind {
         Kind::Verbatim | Kind::Faulting => verbatim::lower(form, site),
         Kind::RipRelative => rip_relative::lower(form, site),
+        Kind::Cpuid => cpuid::lower(form, site),
         Kind::PopFlags => pop_flags::lower(form, site),
         Kind::GsMemory => gs_memory::lower(form, site),
         Kind::GsBase => gs_base::lower(form, site),

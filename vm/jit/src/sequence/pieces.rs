@@ -65,7 +65,12 @@ pub(super) fn leaves(ins: &Ins) -> bool {
 pub(super) fn exact(ins: &Ins) -> bool {
     let kind = matches!(
         ins.kind,
-        Kind::Verbatim | Kind::RipRelative | Kind::Jump | Kind::CondJump | Kind::ShortJump
+        Kind::Verbatim
+            | Kind::RipRelative
+            | Kind::Cpuid
+            | Kind::Jump
+            | Kind::CondJump
+            | Kind::ShortJump
     );
     kind && ins.x87_pointer.is_none()
 }

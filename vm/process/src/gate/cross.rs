@@ -41,10 +41,12 @@ pub fn cross(routine: unsafe extern "C" fn()) -> u64 {
 core::arch::global_asm!(
     ".text",
     ".balign 64",
-    ".globl leave_exit, leave_trap, leave_syscall, leave_efault, leave_indirect, resume_vm",
+    ".globl leave_exit, leave_trap, leave_syscall, leave_efault, leave_indirect, leave_cpuid",
+    ".globl resume_vm",
     ".globl enter_tail, enter_end, deliver_trap, native_trap, routine_trap, enter_first",
     ".hidden leave_exit", ".hidden leave_trap", ".hidden leave_syscall",
-    ".hidden leave_efault", ".hidden leave_indirect", ".hidden resume_vm", ".hidden enter_tail",
+    ".hidden leave_efault", ".hidden leave_indirect", ".hidden leave_cpuid", ".hidden resume_vm",
+    ".hidden enter_tail",
     ".hidden native_trap", ".hidden routine_trap",
     ".hidden enter_end", ".hidden deliver_trap", ".hidden enter_first",
 
@@ -76,6 +78,12 @@ core::arch::global_asm!(
     "leave_indirect:",
     "mov gs:[{operand}], rcx",
     "mov qword ptr gs:[{reason}], {indirect}",
+    "jmp 2f",
+
+    // `cpuid` without a known answer: rcx = the jump to Entry::Cpuid, app rcx spilled.
+    "leave_cpuid:",
+    "mov gs:[{operand}], rcx",
+    "mov qword ptr gs:[{reason}], {cpuid}",
     "jmp 2f",
 
     "resume_vm:",
@@ -208,6 +216,7 @@ core::arch::global_asm!(
     trap = const Reason::Trap as u64,
     syscall = const Reason::Syscall as u64,
     efault = const Reason::Efault as u64,
+    cpuid = const Reason::Cpuid as u64,
     indirect = const Reason::Indirect as u64,
     resume = const Reason::Resume as u64,
     operand = const disp::OPERAND,

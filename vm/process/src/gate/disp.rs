@@ -26,6 +26,13 @@ pub const SYS_RESUME: usize = scratch_word(scratch::SYS_RESUME);
 pub const SYS_NR: usize = scratch_word(scratch::SYS_NR);
 pub const SAVED_TARGET: usize = scratch_word(scratch::SAVED_TARGET);
 pub const COUNTDOWN: usize = scratch_word(crate::sampling::COUNTDOWN);
+/// Where the instruction of the last `cpuid` goes on.
+pub const CPUID_BACK: usize = cpuid_word(CPUID_BACK_WORD);
+/// Its index in [`Area::cpuid`].
+pub const CPUID_BACK_WORD: usize = 0;
+pub const CPUID_RAX: usize = cpuid_word(1);
+pub const CPUID_RBX: usize = cpuid_word(2);
+pub const CPUID_FLAGS: usize = cpuid_word(3);
 const _: () = assert!(XMM.is_multiple_of(16));
 
 /// Uses of the scratch words in the thread area, by index.
@@ -43,4 +50,9 @@ pub mod scratch {
 /// Displacement of scratch word `index`.
 const fn scratch_word(index: usize) -> usize {
     offset_of!(Thread, area) + offset_of!(Area, scratch) + size_of::<u64>() * index
+}
+
+/// Displacement of word `index` of [`Area::cpuid`].
+const fn cpuid_word(index: usize) -> usize {
+    offset_of!(Thread, area) + offset_of!(Area, cpuid) + size_of::<u64>() * index
 }

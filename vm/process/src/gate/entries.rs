@@ -1,6 +1,6 @@
 //! Table of runtime routines, which emitted code and the gate call through the thread area.
 
-use super::{cross, ibl, ret, syscall};
+use super::{cpuid, cross, ibl, ret, syscall};
 use ppin_abi::area::{ENTRIES, Entry};
 
 /// How indirect branches are looked up.
@@ -26,6 +26,7 @@ pub fn entries(vm: u64, analysis: u64, bridge: u64, lookups: Lookups) -> [u64; E
     set(Entry::Syscall, syscall::gate_start);
     set(Entry::Unpaired, ret::ret_unpaired);
     set(Entry::NotNear, ibl::not_near);
+    set(Entry::Cpuid, cpuid::cpuid_start);
     set(Entry::ReturnedElsewhere, ret::returned_elsewhere);
     let lookup = match lookups {
         Lookups::Plain | Lookups::All => ibl::ibl_start,

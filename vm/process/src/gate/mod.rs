@@ -6,6 +6,7 @@
 //!
 //! The engine decides at start which routines are called when the cache is left ([`entries`]).
 
+pub mod cpuid;
 pub mod cross;
 pub mod disp;
 mod entries;

@@ -1,6 +1,6 @@
 //! Classifies runtime addresses for signal handlers.
 
-use super::{cross, ibl, landings, ret, syscall};
+use super::{cpuid, cross, ibl, landings, ret, syscall};
 
 /// What a runtime address means to a signal handler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +40,7 @@ pub fn place(pc: u64) -> Place {
         Place::RoutineTrap
     } else if within(ibl::ibl_start, ibl::ibl_end)
         || within(landings::landings_start, landings::landings_end)
+        || within(cpuid::cpuid_start, cpuid::cpuid_end)
         || within(ret::ret_unpaired, ret::ret_end)
         || within(syscall::gate_start, syscall::gate_end)
         || within(cross::enter_tail, cross::enter_end)

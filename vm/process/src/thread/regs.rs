@@ -54,6 +54,9 @@ pub enum Reason {
     Indirect = 3,
     /// System call that gave -EFAULT; `operand` as for `Syscall`.
     Efault = 5,
+    /// `cpuid` without a known answer; `operand` is the cache address of the jump to the routine
+    /// that knows the others.
+    Cpuid = 6,
     /// Go on at `resume_pc` in `resume_context` (start, signal, invalidation).
     Resume = 4,
 }
@@ -68,6 +71,7 @@ impl Reason {
             2 => Self::Syscall,
             3 => Self::Indirect,
             5 => Self::Efault,
+            6 => Self::Cpuid,
             _ => Self::Resume,
         }
     }

@@ -1,0 +1,325 @@
+//! What the CPU has answered to `cpuid`, where that is the same at all times and on all processors.
+//!
+//! A virtual machine's monitor answers `cpuid`, which takes microseconds; the loader of a program
+//! asks some seventy times, mostly the same. Emitted code finds known answers by itself
+//! ([`crate::gate::cpuid`]); what is asked first comes here.
+//!
+//! Not kept: numbers of processors (leaves 1, 0xb and 0x1f), what depends on settings of the
+//! operating system (leaf 0xd, 0 and 1), leaves that are not listed, and all leaves where processors
+//! differ among themselves. (Intel SDM volume 2, `CPUID`; AMD APM volume 3, appendix E.)
+
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicU32, Ordering};
+use ppin_abi::cpuid::{Answer, Registers};
+
+/// What an entry says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum State {
+    /// Nothing: neither it nor any behind it.
+    End = 0,
+    /// The answer.
+    Kept = 1,
+    /// The CPU must be asked each time.
+    Changes = 2,
+}
+
+/// One leaf, or one of its subleaves. The gate reads it; it is written once, `state` last.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Entry {
+    /// What eax asks for.
+    pub leaf: AtomicU32,
+    /// What ecx asks for, in the bits of `mask`.
+    pub subleaf: AtomicU32,
+    /// The bits of ecx that matter: all or none.
+    pub mask: AtomicU32,
+    /// A [`State`].
+    pub state: AtomicU32,
+    /// The answer.
+    pub registers: [AtomicU32; 4],
+}
+
+impl Entry {
+    const fn unused() -> Self {
+        Self {
+            leaf: AtomicU32::new(0),
+            subleaf: AtomicU32::new(0),
+            mask: AtomicU32::new(0),
+            state: AtomicU32::new(State::End as u32),
+            registers: [const { AtomicU32::new(0) }; 4],
+        }
+    }
+
+    fn is(&self, state: State) -> bool {
+        self.state.load(Ordering::Acquire) == state as u32
+    }
+
+    fn answers(&self, leaf: u32, subleaf: u32) -> bool {
+        let read = |word: &AtomicU32| word.load(Ordering::Relaxed);
+        read(&self.leaf) == leaf && (read(&self.subleaf) ^ subleaf) & read(&self.mask) == 0
+    }
+
+    fn registers(&self) -> Registers {
+        [0, 1, 2, 3].map(|n| self.registers[n].load(Ordering::Relaxed))
+    }
+
+    fn answer(&self) -> Answer {
+        let read = |word: &AtomicU32| word.load(Ordering::Relaxed);
+        Answer {
+            leaf: read(&self.leaf),
+            subleaf: read(&self.subleaf),
+            mask: read(&self.mask),
+            registers: self.registers(),
+        }
+    }
+}
+
+/// More than a loader asks for. The last is never used.
+const ENTRIES: usize = 64;
+
+/// What is known.
+pub static ANSWERS: [Entry; ENTRIES] = [const { Entry::unused() }; ENTRIES];
+
+/// Not 0: the CPU must be asked each time.
+pub static CLOSED: AtomicU32 = AtomicU32::new(0);
+
+/// From now on the CPU is asked each time.
+pub fn close() {
+    CLOSED.store(1, Ordering::Relaxed);
+}
+
+/// Entries of [`ANSWERS`] with answers that are in the database, as far as this process knows.
+static SAVED: AtomicU32 = AtomicU32::new(0);
+
+/// What is known now.
+#[must_use]
+pub fn known() -> Vec<Answer> {
+    let kept = ANSWERS.iter().filter(|entry| entry.is(State::Kept));
+    kept.map(Entry::answer).collect()
+}
+
+/// Takes what is `known` over, before the app runs.
+pub fn recall(known: &[Answer]) {
+    // The first two entries say which leaves there are.
+    let mut leaves = known.iter().map(|is| is.leaf);
+    if [leaves.next(), leaves.next()] != [Some(0), Some(EXTENDED)] {
+        return;
+    }
+    for is in known {
+        let key = [is.leaf, is.subleaf, is.mask];
+        put(&ANSWERS, key, State::Kept, is.registers);
+    }
+    settle();
+}
+
+/// Whether there are answers that are not in the database.
+#[must_use]
+pub fn has_learnt() -> bool {
+    count() > SAVED.load(Ordering::Relaxed)
+}
+
+/// What is known now is in the database, or will be.
+pub fn settle() {
+    SAVED.store(count(), Ordering::Relaxed);
+}
+
+fn count() -> u32 {
+    let kept = ANSWERS.iter().filter(|entry| entry.is(State::Kept));
+    kept.count() as u32
+}
+
+/// What leaf 1 says of the processor, wherever the thread runs: its version and its features.
+#[must_use]
+pub fn version() -> [u32; 3] {
+    let [eax, _, ecx, edx] = cpu(1, 0);
+    [eax, ecx, edx]
+}
+
+fn cpu(leaf: u32, subleaf: u32) -> Registers {
+    let is = core::arch::x86_64::__cpuid_count(leaf, subleaf);
+    [is.eax, is.ebx, is.ecx, is.edx]
+}
+
+/// What the CPU answers; it is kept where it always answers so. Under the VM lock.
+pub fn ask(leaf: u32, subleaf: u32) -> Registers {
+    learn(&ANSWERS, cpu, leaf, subleaf).unwrap_or_else(|| {
+        close();
+        cpu(leaf, subleaf)
+    })
+}
+
+/// Asks `cpu`, and adds what it says to `known`; `None` if its processors differ.
+fn learn(
+    known: &[Entry],
+    cpu: impl Fn(u32, u32) -> Registers,
+    leaf: u32,
+    subleaf: u32,
+) -> Option<Registers> {
+    if known[0].is(State::End) && !begin(known, &cpu) {
+        return None;
+    }
+    let answers = |entry: &&Entry| entry.is(State::Kept) && entry.answers(leaf, subleaf);
+    if let Some(entry) = known.iter().find(answers) {
+        return Some(entry.registers());
+    }
+    let registers = cpu(leaf, subleaf);
+    let [most, extended] = [0, 1].map(|n| known[n].registers()[0]);
+    let exists = (0..=most).contains(&leaf) || (EXTENDED..=extended).contains(&leaf);
+    let (state, mask) = match lasting(leaf, subleaf) {
+        Some(mask) if exists => (State::Kept, mask),
+        Some(mask) => (State::Changes, mask),
+        None => (State::Changes, if leaf == XSAVE { u32::MAX } else { 0 }),
+    };
+    put(known, [leaf, subleaf & mask, mask], state, registers);
+    Some(registers)
+}
+
+/// The first of the leaves that AMD has added.
+const EXTENDED: u32 = 0x8000_0000;
+/// What xsave keeps. Its first two subleaves depend on what is switched on.
+const XSAVE: u32 = 0xd;
+
+/// The bits of ecx that the answer depends on, if on nothing else.
+const fn lasting(leaf: u32, subleaf: u32) -> Option<u32> {
+    match leaf {
+        0 | 2 | 0x15 | 0x16 | 0x19 | EXTENDED..=0x8000_0008 => Some(0),
+        4 | 7 | 0x14 | 0x8000_001d => Some(u32::MAX),
+        XSAVE if subleaf >= 2 => Some(u32::MAX),
+        _ => None,
+    }
+}
+
+/// Asks what tells whether all processors are alike; if so, these are the first answers. Every
+/// loader asks for them, too.
+fn begin(known: &[Entry], cpu: impl Fn(u32, u32) -> Registers) -> bool {
+    /// Leaf 7, edx: `Hybrid`.
+    const HYBRID: u32 = 1 << 15;
+    /// Leaf 0x8000_0026, eax: `HeterogeneousCores`.
+    const HETEROGENEOUS: u32 = 1 << 30;
+    const TOPOLOGY: u32 = 0x8000_0026;
+    let [most, extended] = [0, EXTENDED].map(|leaf| cpu(leaf, 0));
+    let features = (most[0] >= 7).then(|| cpu(7, 0));
+    let topology = (EXTENDED..=extended[0]).contains(&TOPOLOGY);
+    let differ = features.is_some_and(|seven| seven[3] & HYBRID != 0)
+        || topology && cpu(TOPOLOGY, 0)[0] & HETEROGENEOUS != 0;
+    if differ {
+        return false;
+    }
+    put(known, [0, 0, 0], State::Kept, most);
+    put(known, [EXTENDED, 0, 0], State::Kept, extended);
+    if let Some(features) = features {
+        put(known, [7, 0, u32::MAX], State::Kept, features);
+    }
+    true
+}
+
+/// Adds an entry, if there is room.
+fn put(known: &[Entry], key: [u32; 3], state: State, registers: Registers) {
+    let (_last, entries) = known.split_last().expect("room for the end");
+    let Some(free) = entries.iter().find(|entry| entry.is(State::End)) else {
+        return;
+    };
+    let words = [&free.leaf, &free.subleaf, &free.mask];
+    for (word, value) in words.into_iter().zip(key) {
+        word.store(value, Ordering::Relaxed);
+    }
+    for (word, value) in free.registers.iter().zip(registers) {
+        word.store(value, Ordering::Relaxed);
+    }
+    free.state.store(state as u32, Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::cell::Cell;
+
+    /// A processor that counts how often it is asked.
+    struct Cpu {
+        hybrid: bool,
+        asked: Cell<u32>,
+    }
+
+    impl Cpu {
+        fn answer(&self, leaf: u32, subleaf: u32) -> Registers {
+            self.asked.set(self.asked.get() + 1);
+            match leaf {
+                0 => [0x16, 1, 2, 3],
+                EXTENDED => [0x8000_0008, 0, 0, 0],
+                7 => [0, 0, 0, u32::from(self.hybrid) << 15],
+                _ => [leaf, subleaf, self.asked.get(), 0],
+            }
+        }
+    }
+
+    fn known() -> [Entry; ENTRIES] {
+        [const { Entry::unused() }; ENTRIES]
+    }
+
+    #[test]
+    fn what_does_not_change_is_asked_once() {
+        let cpu = Cpu {
+            hybrid: false,
+            asked: Cell::new(0),
+        };
+        let known = known();
+        let ask = |leaf, subleaf| learn(&known, |l, s| cpu.answer(l, s), leaf, subleaf).unwrap();
+        assert_eq!(ask(0, 77), [0x16, 1, 2, 3]);
+        let first = [(2, 5), (4, 0), (4, 1), (XSAVE, 2)].map(|(l, s)| ask(l, s));
+        let asked = cpu.asked.get();
+        let again = [(2, 9), (4, 0), (4, 1), (XSAVE, 2)].map(|(l, s)| ask(l, s));
+        assert_eq!(first, again);
+        assert_eq!(cpu.asked.get(), asked);
+        assert_ne!(first[1], first[2], "subleaves have answers of their own");
+    }
+
+    #[test]
+    fn what_may_change_or_is_not_there_is_asked_each_time() {
+        let cpu = Cpu {
+            hybrid: false,
+            asked: Cell::new(0),
+        };
+        let known = known();
+        for (leaf, subleaf) in [
+            (1, 0),
+            (0xb, 1),
+            (XSAVE, 0),
+            (XSAVE, 1),
+            (0x19, 0),
+            (0x8000_001d, 0),
+        ] {
+            let ask = || learn(&known, |l, s| cpu.answer(l, s), leaf, subleaf).unwrap();
+            assert_ne!(ask(), ask(), "leaf {leaf:#x}");
+            let noted = known.iter().find(|entry| entry.answers(leaf, subleaf));
+            assert!(
+                noted.is_some_and(|entry| entry.is(State::Changes)),
+                "leaf {leaf:#x}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_is_kept_where_processors_differ() {
+        let cpu = Cpu {
+            hybrid: true,
+            asked: Cell::new(0),
+        };
+        let known = known();
+        assert_eq!(learn(&known, |l, s| cpu.answer(l, s), 4, 0), None);
+        assert!(known[0].is(State::End));
+    }
+
+    #[test]
+    fn a_full_table_has_an_end() {
+        let cpu = Cpu {
+            hybrid: false,
+            asked: Cell::new(0),
+        };
+        let known = known();
+        for subleaf in 0..2 * ENTRIES as u32 {
+            learn(&known, |l, s| cpu.answer(l, s), 4, subleaf);
+        }
+        assert!(known[ENTRIES - 2].is(State::Kept) && known[ENTRIES - 1].is(State::End));
+    }
+}
