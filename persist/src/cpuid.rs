@@ -6,7 +6,7 @@
 
 use crate::checksum::source_hash;
 use alloc::vec::Vec;
-use ppin_abi::cpuid::Answer;
+use ppin_abi::cpuid::{Answer, WORDS};
 
 /// Which processor has answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,6 @@ pub const BOOT_LEN: usize = 36;
 const MAGIC: [u8; 8] = *b"ppcpuid1";
 /// Most answers of a file.
 pub const MOST: usize = 64;
-const WORDS: usize = 7;
 const HEAD: usize = MAGIC.len() + BOOT_LEN + 3 * 4;
 /// Longest file.
 pub const MAX_FILE: usize = HEAD + MOST * WORDS * 4 + 8;
@@ -36,9 +35,7 @@ pub fn encode(machine: &Machine, answers: &[Answer]) -> Vec<u8> {
     bytes.extend(machine.boot);
     bytes.extend(machine.version.iter().flat_map(|word| word.to_le_bytes()));
     for answer in answers.iter().take(MOST) {
-        let [eax, ebx, ecx, edx] = answer.registers;
-        let words = [answer.leaf, answer.subleaf, answer.mask, eax, ebx, ecx, edx];
-        bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        bytes.extend(answer.bytes());
     }
     bytes.extend(source_hash(&bytes).to_le_bytes());
     bytes
@@ -54,31 +51,15 @@ pub fn decode(bytes: &[u8]) -> Option<(Machine, Vec<Answer>)> {
     }
     let (boot, rest) = rest.split_first_chunk()?;
     let (version, rest) = rest.split_at_checked(3 * 4)?;
-    let (rows, rest) = rest.as_chunks::<{ WORDS * 4 }>();
-    if !rest.is_empty() || rows.len() > MOST {
+    if !rest.len().is_multiple_of(WORDS * 4) || rest.len() > MOST * WORDS * 4 {
         return None;
     }
+    let (words, _) = version.as_chunks();
     let machine = Machine {
         boot: *boot,
-        version: words(version),
+        version: [0, 1, 2].map(|n| u32::from_le_bytes(words[n])),
     };
-    Some((machine, rows.iter().map(answer).collect()))
-}
-
-fn answer(row: &[u8; WORDS * 4]) -> Answer {
-    let [leaf, subleaf, mask, eax, ebx, ecx, edx] = words(row);
-    Answer {
-        leaf,
-        subleaf,
-        mask,
-        registers: [eax, ebx, ecx, edx],
-    }
-}
-
-/// The first `N` words of `bytes`, which are as many.
-fn words<const N: usize>(bytes: &[u8]) -> [u32; N] {
-    let (words, _) = bytes.as_chunks();
-    core::array::from_fn(|n| u32::from_le_bytes(words[n]))
+    Some((machine, Answer::read_all(rest).collect()))
 }
 
 #[cfg(test)]

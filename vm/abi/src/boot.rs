@@ -6,7 +6,7 @@
 //! Fixed header, then strings: all offsets are from the start of the block.
 
 /// First bytes of a block; the last digit counts incompatible changes.
-pub const MAGIC: [u8; 8] = *b"ppboot06";
+pub const MAGIC: [u8; 8] = *b"ppboot07";
 
 /// Bytes of app memory that the bootstrap may overwrite, at the start of the page
 /// that holds the app's first instruction.
@@ -120,6 +120,8 @@ pub struct BootHeader {
     pub note: Str,
     /// `--log` file, likewise; empty: none.
     pub log: Str,
+    /// What a parent knows of the CPU ([`crate::cpuid::Answer::bytes`]); empty: nothing.
+    pub answers: Str,
     /// App bytes that the bootstrap overwrote.
     pub saved: [u8; BOOTSTRAP_MAX],
 }

@@ -50,6 +50,8 @@ pub struct BootParams<'a> {
     pub note: &'a [u8],
     /// Log file, absolute; empty: none.
     pub log: &'a [u8],
+    /// Answers of the CPU, see [`BootHeader::answers`].
+    pub answers: &'a [u8],
 }
 
 impl BootParams<'_> {
@@ -73,10 +75,11 @@ impl BootParams<'_> {
         db_stack: b"",
         note: b"",
         log: b"",
+        answers: b"",
     };
 }
 
-const STRINGS: usize = 9;
+const STRINGS: usize = 10;
 
 /// What the bootstrap says if it cannot map the runtime: the end of the block.
 pub(crate) const NO_ROOM: &[u8] = b"ppin: no room to map the runtime\n";
@@ -93,21 +96,32 @@ impl<'a> BootParams<'a> {
             self.db_stack,
             self.note,
             self.log,
+            self.answers,
         ]
     }
 
     /// The header, with the strings placed one after the other behind it.
     pub(crate) fn header<K: Kernel>(&self, kernel: &mut K) -> BootHeader {
         let mut at = size_of::<BootHeader>() as u32;
-        let [db, tool, knobs, output, stats, ppin, db_stack, note, log] =
-            self.strings().map(|text| {
-                let placed = Str {
-                    at,
-                    len: text.len() as u32,
-                };
-                at += placed.len + 1;
-                placed
-            });
+        let [
+            db,
+            tool,
+            knobs,
+            output,
+            stats,
+            ppin,
+            db_stack,
+            note,
+            log,
+            answers,
+        ] = self.strings().map(|text| {
+            let placed = Str {
+                at,
+                len: text.len() as u32,
+            };
+            at += placed.len + 1;
+            placed
+        });
         BootHeader {
             magic: MAGIC,
             len: at + NO_ROOM.len() as u32,
@@ -137,6 +151,7 @@ impl<'a> BootParams<'a> {
             db_stack,
             note,
             log,
+            answers,
             saved: [0; BOOTSTRAP_MAX],
         }
     }

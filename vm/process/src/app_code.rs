@@ -4,7 +4,7 @@ use crate::counters;
 use crate::vm::{self, Vm};
 use ppin_abi::addr::AppPc;
 use ppin_codecache::image::{ImageId, Region};
-use ppin_os::file::{File, Stat};
+use ppin_os::file::{self, Stat};
 use ppin_os::maps::MapEntry;
 
 /// Registers executable memory and names the image that it belongs to. `doubtful`: the mapping may
@@ -63,11 +63,9 @@ pub fn add_all(vm: &mut Vm) {
 }
 
 fn add_from_list(vm: &mut Vm, entry: &MapEntry, doubtful: bool) {
-    let flags = ppin_os::c::O_RDONLY | ppin_os::c::O_NONBLOCK;
     // Without an inode the path is a name such as `[vdso]`, not one of a file.
-    let file = (entry.inode != 0).then(|| File::open(&entry.path, flags, 0).ok());
-    let stat = file.flatten().and_then(|file| file.stat().ok());
-    let stat = stat.filter(|stat| stat.ino == entry.inode);
+    let stat = (entry.inode != 0).then(|| file::stat_of(&entry.path).ok());
+    let stat = stat.flatten().filter(|stat| stat.ino == entry.inode);
     add(vm, entry, stat, doubtful);
 }
 

@@ -111,15 +111,20 @@ impl Config {
 }
 
 fn string(boot: &BootHeader, s: Str) -> String {
+    String::from_utf8_lossy(bytes(boot, s)).into_owned()
+}
+
+/// The bytes of `s`, which is a field of `boot`; none if they do not lie in the block.
+#[must_use]
+pub fn bytes(boot: &BootHeader, s: Str) -> &[u8] {
     if u64::from(s.at) + u64::from(s.len) > u64::from(boot.len) {
-        return String::new();
+        return &[];
     }
     // SAFETY: the block is one readable piece of memory, `boot.len` bytes long.
-    let bytes = unsafe {
+    unsafe {
         let start = core::ptr::from_ref(boot).cast::<u8>().add(s.at as usize);
         core::slice::from_raw_parts(start, s.len as usize)
-    };
-    String::from_utf8_lossy(bytes).into_owned()
+    }
 }
 
 #[cfg(test)]

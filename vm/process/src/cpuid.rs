@@ -99,6 +99,12 @@ pub fn known() -> Vec<Answer> {
     kept.map(Entry::answer).collect()
 }
 
+/// Whether nothing is known.
+#[must_use]
+pub fn is_empty() -> bool {
+    ANSWERS[0].is(State::End)
+}
+
 /// Takes what is `known` over, before the app runs.
 pub fn recall(known: &[Answer]) {
     // The first two entries say which leaves there are.

@@ -288,12 +288,22 @@ impl Bound {
             return Ok(());
         };
         let fragments = first.fragments.start..last.fragments.end;
-        self.run_cold(&self.cold_groups_of(&fragments)?)?;
         let start = self.hot() + u64::from(first.offset);
         let end = self.hot() + u64::from(last.offset) + u64::from(last.len);
         // With the first group the tables before it, which nothing leads to: a mapping less.
         let start = if first.offset == 0 { self.addr } else { start };
-        make_executable(start, end - start)
+        let stubs = self.cold_groups_of(&fragments)?;
+        match self.closed_stubs(&stubs) {
+            // All groups of a small unit: a call less.
+            Some(cold) if cold.start == end => make_executable(start, cold.end - start)?,
+            Some(cold) => {
+                make_executable(cold.start, cold.end - cold.start)?;
+                make_executable(start, end - start)?;
+            }
+            None => make_executable(start, end - start)?,
+        }
+        self.note_open(&stubs);
+        Ok(())
     }
 
     /// Slots stay as they are in the file until code is admitted that has some.
@@ -403,16 +413,25 @@ impl Bound {
 
     /// Lets stubs run: `groups`, which are ready, in their order.
     fn run_cold(&mut self, groups: &[CodeGroup]) -> Result<(), Reject> {
-        let closed = |group: &&CodeGroup| self.cold_gates[group.number as usize] != ColdGate::Open;
-        let (Some(first), Some(last)) = (groups.iter().find(closed), groups.iter().rfind(closed))
-        else {
-            return Ok(());
-        };
-        let start = self.cold() + u64::from(first.offset);
-        let end = self.cold() + u64::from(last.offset) + u64::from(last.len);
-        make_executable(start, end - start)?;
-        self.cold_gates[first.number as usize..=last.number as usize].fill(ColdGate::Open);
+        if let Some(closed) = self.closed_stubs(groups) {
+            make_executable(closed.start, closed.end - closed.start)?;
+            self.note_open(groups);
+        }
         Ok(())
+    }
+
+    /// From the first to the last of the stubs `groups` that do not run yet (cache addresses).
+    fn closed_stubs(&self, groups: &[CodeGroup]) -> Option<Range<u64>> {
+        let closed = |group: &&CodeGroup| self.cold_gates[group.number as usize] != ColdGate::Open;
+        let (first, last) = (groups.iter().find(closed)?, groups.iter().rfind(closed)?);
+        let start = self.cold() + u64::from(first.offset);
+        Some(start..self.cold() + u64::from(last.offset) + u64::from(last.len))
+    }
+
+    fn note_open(&mut self, stubs: &[CodeGroup]) {
+        for group in stubs {
+            self.cold_gates[group.number as usize] = ColdGate::Open;
+        }
     }
 
     /// Indirect branches of earlier runs went to these: spare them the first miss.

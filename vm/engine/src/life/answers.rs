@@ -3,6 +3,7 @@
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use ppin_abi::boot::BootHeader;
 use ppin_abi::cpuid::Answer;
 use ppin_abi::optimize::Optimize;
 use ppin_codecache::unit::Library;
@@ -10,12 +11,28 @@ use ppin_os::c;
 use ppin_os::file::File;
 use ppin_persist::cpuid::{self, BOOT_LEN, Machine};
 use ppin_persist::paths::CPUID;
+use ppin_process::config::{self, Config};
 use ppin_process::cpuid as table;
 use ppin_process::vm::Vm;
 
-/// Takes the answers of earlier programs over.
+/// Takes over what the program that executed this one knew.
+pub(crate) fn inherit(config: &Config, boot: &BootHeader) {
+    if config.optimize.has(Optimize::CPUID) {
+        let known: Vec<_> = Answer::read_all(config::bytes(boot, boot.answers)).collect();
+        table::recall(&known);
+    }
+}
+
+/// For a program that this one executes.
+#[must_use]
+pub(crate) fn bequeath() -> Vec<u8> {
+    table::known().iter().flat_map(Answer::bytes).collect()
+}
+
+/// Takes the answers of earlier programs over, if none are known.
 pub(crate) fn recall(vm: &mut Vm) {
-    if !vm.config().optimize.has(Optimize::CPUID) || !vm.config().reads() {
+    let config = vm.config();
+    if !config.optimize.has(Optimize::CPUID) || !config.reads() || !table::is_empty() {
         return;
     }
     let (_, library) = vm.code_and_library();

@@ -64,6 +64,7 @@ pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
     ppin_os::filter::calls_come_from(gate);
     crate::check::sample::init(&config);
     syscall::init(&config);
+    answers::inherit(&config, boot);
     let Loaded { tool, identities } = load::load(&config.tools, carrier);
     let thread = first_thread(boot, &config, mask, tool);
     let code = empty_cache(&config);

@@ -59,7 +59,7 @@ fn carrier_is_reachable() -> bool {
         let vm = vm::lock();
         (vm.config().ppin.clone(), vm.config().ppin_ident)
     };
-    let stat = File::open(&path, c::O_RDONLY, 0).and_then(|file| file.stat());
+    let stat = file::stat_of(&path);
     stat.is_ok_and(|stat| stat.ino == ident[1])
 }
 

@@ -1,6 +1,6 @@
 //! Following an exec: which programs can be followed, and how.
 
-use crate::life::cannot_follow;
+use crate::life::{answers, cannot_follow};
 use alloc::ffi::CString;
 use alloc::vec::Vec;
 use ppin_abi::elf;
@@ -120,6 +120,7 @@ pub(crate) fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
     let (tools, knobs) = chosen::written(&config.tools);
     let stack = config.db_stack.join(":");
     let carrier = CString::new(config.ppin.as_bytes()).ok()?;
+    let answers = answers::bequeath();
     let launch_it = Launch {
         boot: BootParams {
             cache_mode: config.cache_mode,
@@ -140,6 +141,7 @@ pub(crate) fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
             db_stack: stack.as_bytes(),
             note: config.note.as_bytes(),
             log: config.log.as_bytes(),
+            answers: &answers,
         },
         carrier: &carrier,
         runtime: config.runtime,
