@@ -4,9 +4,8 @@
 //! asks some seventy times, mostly the same. Emitted code finds known answers by itself
 //! ([`crate::gate::cpuid`]); what is asked first comes here.
 //!
-//! Not kept: numbers of processors (leaves 1, 0xb and 0x1f), what depends on settings of the
-//! operating system (leaf 0xd, 0 and 1), leaves that are not listed, and all leaves where processors
-//! differ among themselves. (Intel SDM volume 2, `CPUID`; AMD APM volume 3, appendix E.)
+//! Not kept: numbers of processors (leaves 1, 0xb and 0x1f), leaves that are not listed, and all leaves
+//! where processors differ among themselves. (Intel SDM volume 2, `CPUID`; AMD APM volume 3, appendix E.)
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -172,10 +171,10 @@ fn learn(
     let registers = cpu(leaf, subleaf);
     let [most, extended] = [0, 1].map(|n| known[n].registers()[0]);
     let exists = (0..=most).contains(&leaf) || (EXTENDED..=extended).contains(&leaf);
-    let (state, mask) = match lasting(leaf, subleaf) {
+    let (state, mask) = match lasting(leaf) {
         Some(mask) if exists => (State::Kept, mask),
         Some(mask) => (State::Changes, mask),
-        None => (State::Changes, if leaf == XSAVE { u32::MAX } else { 0 }),
+        None => (State::Changes, 0),
     };
     put(known, [leaf, subleaf & mask, mask], state, registers);
     Some(registers)
@@ -183,15 +182,15 @@ fn learn(
 
 /// The first of the leaves that AMD has added.
 const EXTENDED: u32 = 0x8000_0000;
-/// What xsave keeps. Its first two subleaves depend on what is switched on.
+/// What xsave keeps. Its first two subleaves depend on what is switched on in xcr0 and IA32_XSS, which
+/// the kernel does once, when it boots.
 const XSAVE: u32 = 0xd;
 
 /// The bits of ecx that the answer depends on, if on nothing else.
-const fn lasting(leaf: u32, subleaf: u32) -> Option<u32> {
+const fn lasting(leaf: u32) -> Option<u32> {
     match leaf {
         0 | 2 | 0x15 | 0x16 | 0x19 | EXTENDED..=0x8000_0008 => Some(0),
-        4 | 7 | 0x14 | 0x8000_001d => Some(u32::MAX),
-        XSAVE if subleaf >= 2 => Some(u32::MAX),
+        4 | 7 | XSAVE | 0x14 | 0x8000_001d => Some(u32::MAX),
         _ => None,
     }
 }
@@ -272,9 +271,9 @@ mod tests {
         let known = known();
         let ask = |leaf, subleaf| learn(&known, |l, s| cpu.answer(l, s), leaf, subleaf).unwrap();
         assert_eq!(ask(0, 77), [0x16, 1, 2, 3]);
-        let first = [(2, 5), (4, 0), (4, 1), (XSAVE, 2)].map(|(l, s)| ask(l, s));
+        let first = [(2, 5), (4, 0), (4, 1), (XSAVE, 0)].map(|(l, s)| ask(l, s));
         let asked = cpu.asked.get();
-        let again = [(2, 9), (4, 0), (4, 1), (XSAVE, 2)].map(|(l, s)| ask(l, s));
+        let again = [(2, 9), (4, 0), (4, 1), (XSAVE, 0)].map(|(l, s)| ask(l, s));
         assert_eq!(first, again);
         assert_eq!(cpu.asked.get(), asked);
         assert_ne!(first[1], first[2], "subleaves have answers of their own");
@@ -287,14 +286,7 @@ mod tests {
             asked: Cell::new(0),
         };
         let known = known();
-        for (leaf, subleaf) in [
-            (1, 0),
-            (0xb, 1),
-            (XSAVE, 0),
-            (XSAVE, 1),
-            (0x19, 0),
-            (0x8000_001d, 0),
-        ] {
+        for (leaf, subleaf) in [(1, 0), (0xb, 1), (0x19, 0), (0x8000_001d, 0)] {
             let ask = || learn(&known, |l, s| cpu.answer(l, s), leaf, subleaf).unwrap();
             assert_ne!(ask(), ask(), "leaf {leaf:#x}");
             let noted = known.iter().find(|entry| entry.answers(leaf, subleaf));
