@@ -14,7 +14,7 @@
 
 use super::disp;
 use ppin_abi::area::{Area, Entry, NOTE_BY_RAX, near_index};
-use ppin_codecache::indirect::{LANDINGS, LANDINGS_COUNT, ready};
+use ppin_codecache::indirect::{LANDING_LEN, LANDINGS, LANDINGS_COUNT, ready};
 use ppin_os::peek;
 
 unsafe extern "C" {
@@ -38,7 +38,7 @@ core::arch::global_asm!(
     "landings_start:",
     ".set landing, 0",
     ".rept {count}",
-    ".balign 16",
+    ".org landings_start + {len} * landing",
     "lahf",
     "seto al",
     "cmp rcx, [rip + {landings} + 16 * landing]",
@@ -50,12 +50,13 @@ core::arch::global_asm!(
     "jmp qword ptr [rip + {landings} + 16 * landing + 8]",
     ".set landing, landing + 1",
     ".endr",
-    ".balign 16",
+    ".org landings_start + {len} * {count}",
     "landings_end:",
     rax = const disp::SPILL_RAX,
     rcx = const disp::SPILL_RCX,
     not_near = const Entry::NotNear.disp(),
     count = const LANDINGS_COUNT,
+    len = const LANDING_LEN,
     landings = sym LANDINGS,
 );
 
@@ -75,7 +76,6 @@ pub fn arrived_nowhere(area: &Area, pc: u64, target: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ppin_codecache::indirect::LANDING_LEN;
 
     #[test]
     fn landings_lie_at_equal_distances() {
