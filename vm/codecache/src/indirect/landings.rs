@@ -35,8 +35,8 @@ pub const LANDINGS_COUNT: usize = ppin_abi::area::NEAR_ENTRIES;
 
 /// Bytes of code of each. No multiple of 8: AMD processors predict an indirect jump by where the last
 /// jumps went, of which they keep bits 2 and 3, but few others, and landings should tell them which
-/// address was jumped to. (Zen 4: virtual calls 6.7 times native with 48, 2.4 with 52.)
-pub const LANDING_LEN: usize = 52;
+/// address was jumped to. (Zen 4: virtual calls 6.7 times native with 48, 2.4 with 44.)
+pub const LANDING_LEN: usize = 44;
 
 /// The landings of the process. Their code reads them.
 pub static LANDINGS: [Landing; LANDINGS_COUNT] = [const { Landing::free() }; LANDINGS_COUNT];
