@@ -160,8 +160,8 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if signal == c::SIGTRAP && info.code == TRAP_TRACE {
         return step::stepped(thread, context);
     }
-    if vm::is_runtime(pc) && gate::place(pc) == Place::Vm {
-        // Code of the VM that must not fault; it may hold the VM lock.
+    if gate::place(pc) == Place::Vm && (vm::is_runtime(pc) || on_own_stack(thread, context)) {
+        // Code of the VM that must not fault, or where that has gone astray; it may hold the VM lock.
         return fatal::crash(thread, signal, info, context);
     }
     if signal == c::SIGTRAP && refused_entry(thread, context, pc.wrapping_sub(1)) {
@@ -177,6 +177,14 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         return;
     }
     app_fault(thread, signal, info, context, pc);
+}
+
+/// Whether the VM is running, its handler of signals, or a routine that it has called: the program never
+/// has these stacks. (What is known of the runtime's code may be damaged; where stacks lie, lies apart.)
+fn on_own_stack(thread: &Thread, context: &UContext) -> bool {
+    let rsp = context.gregs[greg::RSP];
+    let mut stacks = [thread.vm_stack(), thread.signals.stack].into_iter();
+    stacks.any(|(start, len)| rsp.wrapping_sub(start) <= len)
 }
 
 /// Whether the thread has gone to where nothing is, as its return cache or its table of landings has
