@@ -359,7 +359,6 @@ impl Vm {
         self.code.forget_figures();
         self.config.started_ns = ppin_os::time::monotonic_ns();
         self.code.leave_to_parent();
-        heap::forked();
         crate::cpuid::settle();
         self.report_done = false;
         self.log_of_child();

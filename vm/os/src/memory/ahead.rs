@@ -23,13 +23,6 @@ pub(super) fn begin(start: usize) {
     END.store(start + FEW, Ordering::Relaxed);
 }
 
-/// This is a forked child, which often needs little before it executes a program or ends: the first
-/// step is left to faults.
-pub(super) fn forked() {
-    let end = END.load(Ordering::Relaxed);
-    END.store(end.saturating_add(STEP), Ordering::Relaxed);
-}
-
 /// Blocks up to `end` are in use; the heap's memory ends at `limit`. The heap's lock is held.
 pub(super) fn used(end: usize, limit: usize) {
     let from = END.load(Ordering::Relaxed);

@@ -65,11 +65,6 @@ pub fn ranges() -> impl Iterator<Item = (u64, u64)> {
     stretches::all()
 }
 
-/// This process is a forked child, and has no other thread.
-pub fn forked() {
-    ahead::forked();
-}
-
 /// Marks the heap as inconsistent: at the next allocation it is abandoned, and a new one begins.
 pub fn abandon() {
     INCONSISTENT.store(true, Ordering::Relaxed);
