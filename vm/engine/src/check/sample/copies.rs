@@ -1,5 +1,6 @@
 //! Makes the two copies of the process, hidden from the program and other processes.
 
+use super::avoided;
 use super::record::{Outcome, Record, Shared};
 use super::steps::{self, Role};
 use ppin_abi::addr::{AppPc, CachePc};
@@ -124,7 +125,7 @@ fn limit_time() {
 fn hide_shared_memory(vm: &Vm, record: u64) {
     for entry in maps::read().unwrap_or_default() {
         if entry.path == "[vdso]" {
-            steps::avoid((entry.start, entry.end));
+            avoided::avoid((entry.start, entry.end));
         } else if entry.shared && entry.start != record && !vm.code().in_cache(entry.start) {
             // SAFETY: this process is a copy that ends soon. Of the runtime's memory only the
             // second view of fresh code is affected, which is not written to here.

@@ -21,6 +21,7 @@
 //! no effect outside: the copies make no system call of the program, are children that ordinary
 //! waits do not see, and receive no signals.
 
+mod avoided;
 mod copies;
 mod native;
 mod record;

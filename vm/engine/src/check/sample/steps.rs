@@ -3,7 +3,7 @@
 use super::record::Record;
 use super::{native, translated};
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicPtr, AtomicU32};
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
 use ppin_process::signal::trap_flag::TRAP_TRACE;
@@ -23,24 +23,11 @@ pub(super) enum Role {
 
 static ROLE: AtomicU32 = AtomicU32::new(Role::Program as u32);
 static RECORD: AtomicPtr<Record> = AtomicPtr::new(core::ptr::null_mut());
-static AVOIDED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 /// Sets the role of this process, which is a copy.
 pub(super) fn begin(role: Role, record: *mut Record) {
     RECORD.store(record, Relaxed);
     ROLE.store(role as u32, Relaxed);
-}
-
-/// Excludes code in `range` from comparison.
-pub(super) fn avoid(range: (u64, u64)) {
-    AVOIDED[0].store(range.0, Relaxed);
-    AVOIDED[1].store(range.1, Relaxed);
-}
-
-/// Whether `pc` is excluded from comparison.
-#[must_use]
-pub(super) fn is_avoided(pc: u64) -> bool {
-    (AVOIDED[0].load(Relaxed)..AVOIDED[1].load(Relaxed)).contains(&pc)
 }
 
 /// Whether this process is a copy.

@@ -1,7 +1,7 @@
 //! The translated copy: runs translated code and records the app state at every boundary.
 
 use super::record::{Outcome, Place, Record};
-use super::{steps, vector};
+use super::{avoided, vector};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use ppin_abi::addr::AppPc;
@@ -66,7 +66,7 @@ fn note(thread: &Thread, record: &mut Record, place: Place, context: &UContext) 
         &around,
     );
     let room = record.add_place(place);
-    let stored = stored.filter(|_| room && !steps::is_avoided(place.pc));
+    let stored = stored.filter(|_| room && !avoided::is_avoided(place.pc));
     // A store that announces a sequence ends the sample: translated code stores another value.
     let announced = thread.area.rseq.field;
     let plain = |(at, len): &(u64, u64)| announced.wrapping_sub(*at) >= *len;
