@@ -15,7 +15,7 @@ use ppin_os::budget;
 use ppin_os::mem;
 use ppin_persist::paths::UnitName;
 use ppin_persist::start::FileState;
-use ppin_persist::{FragmentInfo, Geometry, VerifiedUnit, unit_flag};
+use ppin_persist::{FragmentInfo, Geometry, VerifiedUnit};
 
 /// Whether a group may run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -211,46 +211,6 @@ impl Bound {
                 .killed
                 .iter()
                 .any(|k| self.hot() + u64::from(*k) == addr)
-    }
-
-    /// Direct exits of the fragments that were executed: the fragment's head, the
-    /// exit's target and its context. If there are `heads` (ascending), of the fragments that
-    /// begin within `near` bytes of one of them.
-    pub fn executed_exits(
-        &self,
-        heads: &[ImageOff],
-        near: u32,
-    ) -> impl Iterator<Item = (ImageOff, ImageOff, Context)> {
-        let infos = self.numbers_near(heads, near).into_iter();
-        let infos = infos.filter_map(|n| self.unit.info(n).ok());
-        let executed = infos.filter(|info| info.flags & unit_flag::ANTICIPATED == 0);
-        executed.flat_map(|info| {
-            let exits = self.unit.exits(info.number).into_iter().flatten().flatten();
-            exits.map(move |exit| (info.head, exit.target, exit.context))
-        })
-    }
-
-    /// Numbers of the fragments that begin within `near` bytes of one of `heads` (ascending);
-    /// of all if there are none.
-    fn numbers_near(&self, heads: &[ImageOff], near: u32) -> Vec<u32> {
-        if heads.is_empty() {
-            return (0..self.unit.fragments()).collect();
-        }
-        let mut numbers = Vec::new();
-        let mut next = 0;
-        for head in heads {
-            let first = ImageOff(head.0.saturating_sub_unsigned(near));
-            let end = head.0.saturating_add_unsigned(near);
-            let mut at = self.unit.first_entry_from(first).max(next);
-            while let Ok(entry) = self.unit.entry(at)
-                && entry.head.0 <= end
-            {
-                numbers.push(entry.fragment);
-                at += 1;
-            }
-            next = at;
-        }
-        numbers
     }
 
     /// Whether it has a usable fragment for (`off`, `context`).

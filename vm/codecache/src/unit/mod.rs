@@ -8,6 +8,7 @@
 mod admit;
 mod ahead;
 mod bound;
+mod exits;
 mod find;
 mod follow;
 mod learnt;

@@ -316,6 +316,13 @@ fn units_tell_what_they_hold_and_where_their_exits_lead() {
         unit.executed_exits(&[off(0x18), off(0x20)], 0x20).count(),
         2
     );
+    assert_eq!(
+        unit.exits_at(off(0x40), CANONICAL),
+        [(off(0x80), CANONICAL)]
+    );
+    assert_eq!(unit.exits_at(off(0x80), CANONICAL), []);
+    assert_eq!(unit.exits_of_code(|_| true).count(), 2);
+    assert_eq!(unit.exits_of_code(|code| code.is_empty()).count(), 0);
     let (start, end) = unit.range();
     assert!(unit.contains(start) && !unit.contains(end) && end - start >= PAGE);
 }

@@ -9,7 +9,7 @@
 mod search;
 mod siblings;
 mod situation;
-mod string_code;
+pub mod string_code;
 
 pub use search::Search;
 pub use siblings::{NEAR, siblings};

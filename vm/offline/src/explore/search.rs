@@ -6,6 +6,9 @@
 //! while let Some(wave) = search.wave() {
 //!     let codes = translate the places of the wave that are not translated yet;
 //!     search.reached(codes);
+//!     if search.passes_known() {
+//!         search.passed(where the places lead that were translated before);
+//!     }
 //! }
 //! ```
 
@@ -31,6 +34,8 @@ pub struct Search {
     stage: Stage,
     /// Siblings that are still to be followed, each for itself.
     far: vec::IntoIter<Target>,
+    /// See [`Search::passes_known`].
+    passes_known: bool,
 }
 
 /// Places that are followed together.
@@ -44,17 +49,29 @@ struct Stage {
 }
 
 impl Search {
-    /// What follows the string code among `fresh`.
-    pub fn behind_string_code<'a>(fresh: impl Iterator<Item = &'a Fragment>) -> Self {
+    /// What follows the string code among `fresh`, and the places `behind` that of earlier runs.
+    pub fn behind_string_code<'a>(
+        fresh: impl Iterator<Item = &'a Fragment>,
+        behind: Vec<Target>,
+    ) -> Self {
         let strings = fresh.filter(|code| string_code::is(&code.hot));
+        let passes_known = !behind.is_empty();
         Self {
             stage: Stage {
-                wave: strings.flat_map(Target::successors).collect(),
+                wave: strings.flat_map(Target::successors).chain(behind).collect(),
                 depth: SHORT,
                 around: None,
             },
             far: Vec::new().into_iter(),
+            passes_known,
         }
+    }
+
+    /// Whether the next wave also consists of where the places lead that had a translation before
+    /// this run: one may have ended halfway.
+    #[must_use]
+    pub const fn passes_known(&self) -> bool {
+        self.passes_known
     }
 
     /// What follows `fresh` and the nearest of the `siblings`, which come nearest first; then
@@ -70,6 +87,7 @@ impl Search {
                 around: None,
             },
             far: siblings,
+            passes_known: false,
         }
     }
 
@@ -91,6 +109,11 @@ impl Search {
     /// What the last wave consists of, as far as it has been translated in this run.
     pub fn reached<'a>(&mut self, codes: impl Iterator<Item = &'a Fragment>) {
         self.stage.wave.extend(codes.flat_map(Target::successors));
+    }
+
+    /// Where the rest of the last wave leads, if the search passes what is known.
+    pub fn passed(&mut self, targets: impl Iterator<Item = Target>) {
+        self.stage.wave.extend(targets);
     }
 }
 
@@ -182,6 +205,16 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_is_passed_by_a_search_that_goes_on() {
+        let mut search = Search::behind_string_code([].iter(), [target(5)].into());
+        assert_eq!(search.wave(), Some([target(5)].into()));
+        assert!(search.passes_known());
+        search.passed([target(6)].into_iter());
+        assert_eq!(search.wave(), Some([target(6)].into()));
+        assert_eq!(search.wave(), None);
+    }
+
+    #[test]
     fn return_points_are_followed_and_other_code_than_string_code_is_not() {
         let mut call = code(0, &[]);
         call.slots.push(SlotInit::App(ImageOff(77)));
@@ -192,7 +225,8 @@ mod tests {
         let plain = code(0, &[5]);
         let mut string = code(0, &[6]);
         string.hot = [0x66, 0x0f, 0xd7, 0xd0, 0x85, 0xd2, 0x75, 0x30].into();
-        let mut search = Search::behind_string_code([&plain, &string].into_iter());
+        let mut search = Search::behind_string_code([&plain, &string].into_iter(), Vec::new());
         assert_eq!(search.wave(), Some([target(6)].into()));
+        assert!(!search.passes_known());
     }
 }

@@ -26,7 +26,8 @@ pub struct Situation {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Approach {
     /// What follows new string code, whose ways depend on where in its page and in its vector a
-    /// string lies. For first runs: all else would be too much.
+    /// string lies. For first runs: all else would be too much. In a run that explores, also what
+    /// follows string code that earlier runs have executed.
     StringCode,
     /// What follows new traces, and the other sides of branches near them.
     NearBranches,
@@ -39,8 +40,9 @@ impl Situation {
     #[must_use]
     pub const fn approach(&self) -> Approach {
         let thorough = self.exploring && self.own;
+        let unusual = self.fresh == 0 || self.fresh > FEW || self.known == 0;
         match () {
-            () if !thorough && (self.fresh > FEW || self.known == 0) => Approach::StringCode,
+            () if unusual && !thorough => Approach::StringCode,
             () if self.exploring => Approach::AllBranches,
             () => Approach::NearBranches,
         }
@@ -90,8 +92,15 @@ mod tests {
             ..LATER
         };
         let library = Situation { own: false, ..warm };
+        let nothing_new = Situation {
+            fresh: 0,
+            known: 1000,
+            ..library
+        };
         assert_eq!(warm.approach(), Approach::AllBranches);
-        assert_eq!(library.approach(), Approach::StringCode);
+        for library in [library, nothing_new] {
+            assert_eq!(library.approach(), Approach::StringCode);
+        }
         assert_eq!(warm.most(), MOST);
         let large = Situation {
             known: 30_000,

@@ -14,9 +14,10 @@ use ppin_codecache::fresh::FragmentId;
 use ppin_codecache::image::ImageId;
 use ppin_codecache::unit::Bound;
 use ppin_offline::Target;
-use ppin_offline::explore::{self, Approach, Search, Situation};
+use ppin_offline::explore::{self, Approach, Search, Situation, string_code};
 use ppin_os::file;
 use ppin_persist::paths::unit_dir;
+use ppin_process::report::program;
 use ppin_process::vm::Vm;
 use ppin_relocator::Fragment;
 
@@ -28,10 +29,7 @@ const ROOM: u64 = 4 << 20;
 pub fn at_end(vm: &mut Vm) {
     let allowance = &mut Allowance::of_run(vm);
     let beside = Beside {
-        program: match allowance.exploring {
-            true => ppin_process::report::program::program(),
-            false => String::new(),
-        },
+        program: allowance.exploring.then(program::program),
     };
     freeze::all(vm, allowance, &beside);
 }
@@ -39,22 +37,23 @@ pub fn at_end(vm: &mut Vm) {
 /// Explorer that adds the neighbours of this run's traces.
 struct Beside {
     /// Path of the program, in a run that explores.
-    program: String,
+    program: Option<String>,
 }
 
 impl Explorer for Beside {
     fn is_due(&self, vm: &mut Vm, id: ImageId) -> bool {
-        is_due(vm, id, &self.program)
+        let program = self.program.as_deref();
+        program.is_some_and(|program| is_due(vm, id, program))
     }
 
     fn explore(&self, vm: &mut Vm, id: ImageId, allowance: &mut Allowance) -> bool {
-        neighbours(vm, id, &self.program, allowance)
+        neighbours(vm, id, self.program.as_deref(), allowance)
     }
 }
 
 /// Adds the neighbours of the image's traces; returns whether all were added. `program`: path of
 /// the program, in a run that explores.
-fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance) -> bool {
+fn neighbours(vm: &mut Vm, id: ImageId, program: Option<&str>, allowance: &mut Allowance) -> bool {
     // (Code whose stores are watched for sequences cannot be saved.)
     let possible = has_room(vm) && !vm.rseq().is_watching();
     if !possible || !allowance.exploring && allowance.traces == 0 {
@@ -69,12 +68,12 @@ fn neighbours(vm: &mut Vm, id: ImageId, program: &str, allowance: &mut Allowance
     all
 }
 
-fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
+fn add(vm: &mut Vm, id: ImageId, program: Option<&str>, allowance: Allowance) -> bool {
     let fresh: Vec<FragmentId> = savable(vm, id).collect();
     let image = vm.code().images().get(id);
     let situation = Situation {
         exploring: allowance.exploring,
-        own: image.path == program,
+        own: program == Some(&image.path),
         fresh: fresh.len(),
         known: vm.code().units().of(id).iter().map(Bound::fragments).sum(),
         allowed: allowance.traces,
@@ -84,7 +83,10 @@ fn add(vm: &mut Vm, id: ImageId, program: &str, allowance: Allowance) -> bool {
     let siblings = siblings_of(vm, id, &fresh, approach);
     let codes = codes(vm, &fresh);
     let search = match approach {
-        Approach::StringCode => Search::behind_string_code(codes),
+        Approach::StringCode if allowance.exploring => {
+            Search::behind_string_code(codes, behind_string_code(vm, id))
+        }
+        Approach::StringCode => Search::behind_string_code(codes, Vec::new()),
         _ => Search::beside(codes, siblings),
     };
     follow(vm, id, search, most);
@@ -97,12 +99,13 @@ fn has_room(vm: &Vm) -> bool {
     vm.code().has_room(ROOM) && !vm.code().is_short(vm.is_filtered())
 }
 
-/// Whether an image without fresh traces shall still be explored: only that of `program`. A library
-/// is not: traces that other programs need would lie scattered among traces that no program needs.
+/// Whether an image without fresh traces shall still be explored in a run that explores: that of
+/// `program` until it has been, a library as far as its string code goes. All of a library is not:
+/// traces that other programs need would lie scattered among traces that no program needs.
 fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     let image = vm.code().images().get(id);
-    let own = !program.is_empty() && image.path == program;
-    if !own || image.is_explored() || !image.may_be_kept() {
+    let done = image.path == program && image.is_explored();
+    if done || !image.may_be_kept() {
         return false;
     }
     let key = freeze::key_of(vm, id);
@@ -115,12 +118,43 @@ fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
 /// Translates the targets that `search` asks for.
 fn follow(vm: &mut Vm, id: ImageId, mut search: Search, most: usize) {
     while let Some(wave) = search.wave() {
+        let known = match search.passes_known() {
+            true => exits_of_known(vm, id, &wave),
+            false => Vec::new(),
+        };
         let targets = wave.into_iter();
         let reached: Vec<FragmentId> = targets
             .filter_map(|target| translate(vm, id, target, most))
             .collect();
         search.reached(codes(vm, &reached));
+        if search.passes_known() {
+            search.passed(known.into_iter());
+        }
     }
+}
+
+/// Where those of the places lead that a unit has.
+fn exits_of_known(vm: &Vm, id: ImageId, places: &[Target]) -> Vec<Target> {
+    let units = vm.code().units().of(id);
+    let exits = places.iter().flat_map(|place| {
+        let exits = units
+            .iter()
+            .map(|unit| unit.exits_at(place.off, place.context));
+        exits.flatten()
+    });
+    exits
+        .map(|(off, context)| Target { off, context })
+        .collect()
+}
+
+/// Where string code leads that earlier runs have executed. Their allowance may have ended before
+/// all of that was translated.
+fn behind_string_code(vm: &Vm, id: ImageId) -> Vec<Target> {
+    let units = vm.code().units().of(id).iter();
+    let exits = units.flat_map(|unit| unit.exits_of_code(string_code::is));
+    exits
+        .map(|(off, context)| Target { off, context })
+        .collect()
 }
 
 /// Translates `target` if it lies in the image, has no translation, and the cache has room and

@@ -220,6 +220,29 @@ fn a_run_that_explores_adds_the_other_sides_of_branches() {
 }
 
 #[test]
+fn a_run_that_explores_goes_on_with_string_code_of_earlier_runs() {
+    // and ecx, 0xf00; je +8; then as the other code
+    let mut code = [0x81, 0xe1, 0, 0xf, 0, 0, 0x74, 8, NOP, RET].to_vec();
+    code.resize(16, 0xcc);
+    code.extend([0x85, 0xc0, 0x74, 8, NOP, RET]);
+    code.resize(0x400, RET);
+    let disk = Disk::new(&code);
+    let mut first = disk.run();
+    first.look_up(CODE);
+    in_passing(&mut first.vm);
+    let explore = || {
+        let mut explorer = disk.run_with(flag::EXPLORE);
+        explorer.look_up(CODE);
+        at_end(&mut explorer.vm);
+        explorer.vm.code().figures().traces_anticipated
+    };
+    assert!(explore() > 0);
+    let (aside, beyond) = (CODE + 16, CODE + 16 + 12);
+    assert_eq!(run(&disk, &[CODE, aside, beyond]).compiled(), 0);
+    assert_eq!(explore(), 0, "nothing is left");
+}
+
+#[test]
 fn code_is_saved_before_it_is_unmapped() {
     let disk = disk();
     let mut world = disk.run();
