@@ -4,7 +4,8 @@ use crate::checksum;
 use crate::layout::{CHECKSUM_AT, FILL, FORMAT_VERSION, MAGIC, SectionId};
 use crate::plan::{EntryKey, Plan};
 use crate::record::{
-    EXPLORED, FragmentRec, HAS_ABSOLUTE, HeaderRec, IndexRec, Record, SourceRec, Stored,
+    ENTRY_SHIFT, EXPLORED, FragmentRec, HAS_ABSOLUTE, HeaderRec, IndexRec, Record, SourceRec,
+    Stored,
 };
 use crate::rows;
 use crate::slot::SlotValue;
@@ -74,7 +75,7 @@ impl Writer<'_> {
             let entry = IndexRec {
                 head: key.head(),
                 context: key.context(),
-                hot: self.plan.places[fragment as usize].0,
+                hot: self.plan.entry(self.spec, fragment as usize),
                 fragment,
             };
             entry.put(&mut self.out);
@@ -108,7 +109,7 @@ impl Writer<'_> {
                 hot_len: fragment.hot.len() as u32,
                 cold,
                 cold_len: fragment.cold.len() as u32,
-                flags: piece.flags,
+                flags: piece.flags | u32::from(fragment.entry) << ENTRY_SHIFT,
                 first_spill_set: self.plan.spills.first(number),
                 ..next
             };
@@ -343,7 +344,7 @@ impl Coder<'_> {
                 return None;
             }
             let to = match self.find(EntryKey::new(exit.target.0, exit.context.0)) {
-                Some(target) => u64::from(self.plan.places[target].0),
+                Some(target) => u64::from(self.plan.entry(self.spec, target)),
                 None => self.cold_from_hot + u64::from(cold_at) + u64::from(exit.stub),
             };
             let branch = exit.branch as usize;

@@ -9,16 +9,14 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 /// 2: images are identified by build id and length; times of files mean nothing.
 /// 3: any register may lie in any spill slot: sets of them are a table of their own.
 /// 4: a slot may hold the complement of an app address.
-pub const FORMAT_VERSION: u32 = 5;
+/// 6: fragments may be entered behind their start.
+pub const FORMAT_VERSION: u32 = 6;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;
 
 /// Mapped sections begin at multiples of this.
 pub const PAGE: usize = 4096;
-
-/// Fragments begin at multiples of this in their sections.
-pub(crate) const CODE_ALIGN: usize = 16;
 
 /// Sections that are not mapped for execution begin at multiples of this.
 pub(crate) const TABLE_ALIGN: usize = 64;

@@ -63,6 +63,6 @@ pub use reject::{KeyPart, Reject};
 pub use segments::{Segments, code_at};
 pub use slot::{Places, SlotValue};
 pub use spec::{FreezeError, Piece, UnitSpec, unit_flag};
-pub use tables::{Entry, FragmentInfo, Source};
+pub use tables::{Entry, FragmentInfo, Reached, Source};
 pub use thaw::Thawed;
 pub use unit::VerifiedUnit;

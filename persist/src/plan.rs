@@ -1,12 +1,13 @@
 //! First pass of the writer: where everything will lie.
 
-use crate::layout::{CODE_ALIGN, GROUP, GROUP_REC_LEN, HEADER_LEN, MAX_FILE, PAGE, SectionId};
+use crate::layout::{GROUP, GROUP_REC_LEN, HEADER_LEN, MAX_FILE, PAGE, SectionId};
 use crate::layout::{MAX_TEXT, SECTIONS};
 use crate::record::{GroupRec, SectionRec};
 use crate::rows;
 use crate::spec::{FreezeError, Piece, UnitSpec};
 use crate::spills::SpillTable;
 use alloc::vec::Vec;
+use ppin_relocator::Start;
 
 /// The layout of a unit.
 pub(crate) struct Plan {
@@ -49,6 +50,11 @@ struct Span {
 }
 
 impl Plan {
+    /// Offset of the fragment's entry in the hot section.
+    pub(crate) fn entry(&self, spec: &UnitSpec<'_>, number: usize) -> u32 {
+        self.places[number].0 + u32::from(spec.fragments[number].fragment.entry)
+    }
+
     pub(crate) fn new(spec: &UnitSpec<'_>) -> Result<Self, FreezeError> {
         let pieces = spec.fragments;
         if spec.image_path.len() > MAX_TEXT || spec.label.len() > MAX_TEXT {
@@ -57,8 +63,9 @@ impl Plan {
         let spills = spill_table(pieces)?;
         let sizes = Sizes::measure(pieces, &spills)?;
         let index = sorted_index(pieces)?;
-        let (hot_at, hot) = pack(pieces.iter().map(|piece| piece.fragment.hot.len()));
-        let (cold_at, cold) = pack(pieces.iter().map(|piece| piece.fragment.cold.len()));
+        let all = || pieces.iter().map(|piece| piece.fragment);
+        let (hot_at, hot) = pack(all().map(|code| (code.hot.len(), code.start())));
+        let (cold_at, cold) = pack(all().map(|code| (code.cold.len(), Start::COLD)));
         let slots = slot_spans(pieces, &hot);
 
         let mut spans: [Vec<Span>; SECTIONS] = Default::default();
@@ -154,7 +161,9 @@ impl Sizes {
         };
         for (number, piece) in pieces.iter().enumerate() {
             let fragment = &piece.fragment;
-            if fragment.hot.is_empty() || fragment.slots.len() > usize::from(u16::MAX) + 1 {
+            if fragment.hot.len() <= usize::from(fragment.entry)
+                || fragment.slots.len() > usize::from(u16::MAX) + 1
+            {
                 return Err(FreezeError::Malformed { fragment: number });
             }
             sizes.fragments += 1;
@@ -220,25 +229,28 @@ fn even_spans(len: u64) -> Vec<Span> {
         .collect()
 }
 
-/// Packs code of these lengths into groups so that none crosses a group's end. A
-/// group has `GROUP` bytes, or as many pages as its first fragment needs; the last
+/// Packs code of these lengths, each where it may begin, into groups so that none crosses a group's
+/// end. A group has `GROUP` bytes, or as many pages as its first fragment needs; the last
 /// ends with its last page in use. Offsets beyond 32 bits are cut: the caller finds
 /// the section too large.
-fn pack(lens: impl Iterator<Item = usize>) -> (Vec<u32>, Vec<Span>) {
-    let mut offsets = Vec::with_capacity(lens.size_hint().0);
+fn pack(all: impl Iterator<Item = (usize, Start)>) -> (Vec<u32>, Vec<Span>) {
+    let mut offsets = Vec::with_capacity(all.size_hint().0);
     let mut spans: Vec<Span> = Vec::new();
     let mut fill = 0u64;
-    for (number, len) in lens.enumerate() {
+    for (number, (len, start)) in all.enumerate() {
         let len = len as u64;
-        let mut at = fill.next_multiple_of(CODE_ALIGN as u64);
+        let mut at = start.from(fill);
         let fits = spans
             .last()
             .is_some_and(|span| at + len <= span.offset + span.len);
         if !fits {
-            at = spans.last().map_or(0, |span| span.offset + span.len);
+            let offset = spans.last().map_or(0, |span| span.offset + span.len);
+            at = start.from(offset);
             spans.push(Span {
-                offset: at,
-                len: len.next_multiple_of(PAGE as u64).max(GROUP as u64),
+                offset,
+                len: (at + len - offset)
+                    .next_multiple_of(PAGE as u64)
+                    .max(GROUP as u64),
                 first: number as u32,
                 end: number as u32,
             });
@@ -297,7 +309,7 @@ mod tests {
     #[test]
     fn no_fragment_crosses_a_group() {
         let lens = [10_000, 6_384, 1, 20_000, 5, 0, 16_384];
-        let (offsets, spans) = pack(lens.iter().copied());
+        let (offsets, spans) = pack(lens.iter().map(|len| (*len, Start::COLD)));
         let mut end = 0;
         for span in &spans {
             assert_eq!(span.offset, end);
@@ -305,7 +317,7 @@ mod tests {
             end += span.len;
             for number in span.first..span.end {
                 let at = u64::from(offsets[number as usize]);
-                assert_eq!(at % CODE_ALIGN as u64, 0);
+                assert_eq!(at % 16, 0);
                 assert!(at >= span.offset && at + lens[number as usize] as u64 <= end);
             }
         }

@@ -51,6 +51,9 @@ pub(crate) const HAS_ABSOLUTE: u16 = 1;
 /// See [`crate::UnitSpec::explored`].
 pub(crate) const EXPLORED: u16 = 2;
 
+/// Lowest of the bits in the flags of a fragment that say where it is entered.
+pub(crate) const ENTRY_SHIFT: u32 = 24;
+
 /// A group in the group table.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct GroupRec {
@@ -101,6 +104,7 @@ pub(crate) struct FragmentRec {
     pub first_pc_row: u32,
     pub first_count: u32,
     pub first_tool_byte: u32,
+    /// Bits of [`crate::unit_flag`]; above [`ENTRY_SHIFT`], the hot offset of the entry.
     pub flags: u32,
     /// First set of spilled registers that its rows may name; other fragments may share it.
     pub first_spill_set: u32,

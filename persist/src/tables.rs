@@ -14,7 +14,7 @@ pub struct Entry {
     pub head: ImageOff,
     /// Static context that the fragment assumes on entry.
     pub context: Context,
-    /// Offset of its code in the hot section.
+    /// Offset in the hot section where it is entered.
     pub hot: u32,
     /// Number of the fragment.
     pub fragment: u32,
@@ -67,12 +67,33 @@ pub struct FragmentInfo {
     pub instructions: u32,
     /// Bytes in the hot section.
     pub hot: Range<u32>,
+    /// How far behind the start of these it is entered: [`ppin_relocator::Fragment::entry`].
+    pub before: u8,
     /// Bytes in the cold section.
     pub cold: Range<u32>,
     /// Slots, by number.
     pub slots: Range<u32>,
     /// Bits of [`crate::unit_flag`].
     pub flags: u32,
+}
+
+impl FragmentInfo {
+    /// Offset in the hot section where it is entered.
+    #[must_use]
+    pub fn entry(&self) -> u32 {
+        self.hot.start + u32::from(self.before)
+    }
+}
+
+/// A fragment that indirect branches reach.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reached {
+    /// First app instruction.
+    pub head: ImageOff,
+    /// Offset in the hot section where it is entered.
+    pub hot: u32,
+    /// Bytes of it before that: see [`FragmentInfo::before`].
+    pub before: u8,
 }
 
 /// A fragment's record and the one behind it.

@@ -59,6 +59,7 @@ impl UnitFile<'_> {
             context: info.context,
             source_len: info.source_len,
             instructions: info.instructions,
+            entry: info.before,
             hot: self.hot_bytes(&info)?.to_vec(),
             cold: self.cold_bytes(&info)?.to_vec(),
             slots: self.slots(&info)?,

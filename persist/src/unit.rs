@@ -7,11 +7,11 @@
 use crate::group::CodeGroup;
 use crate::layout::{GROUP, SectionId};
 use crate::plan::EntryKey;
-use crate::record::{FragmentRec, HeaderRec, IndexRec, Record, SourceRec};
+use crate::record::{ENTRY_SHIFT, FragmentRec, HeaderRec, IndexRec, Record, SourceRec};
 use crate::rows;
 use crate::search::{partition, read_at};
 use crate::spills::Window;
-use crate::tables::{Entry, FragmentInfo, RecordPair, Records, Source};
+use crate::tables::{Entry, FragmentInfo, Reached, RecordPair, Records, Source};
 use crate::{Geometry, Key, Reject, head, unit_flag};
 use alloc::boxed::Box;
 use core::ops::Range;
@@ -151,6 +151,10 @@ impl<'a> VerifiedUnit<'a> {
         let pair = self.pair(number)?;
         let this = &pair.this;
         let hot = self.inside(SectionId::Hot, this.hot, this.hot_len)?;
+        let before = (this.flags >> ENTRY_SHIFT) as u8;
+        if u32::from(before) >= this.hot_len {
+            return Err(Reject::Record(SectionId::Fragments));
+        }
         let cold = self.inside(SectionId::Cold, this.cold, this.cold_len)?;
         let slots = pair.records(SectionId::Slots);
         if slots.start > slots.end || slots.end > self.section(SectionId::Slots).len / 8 {
@@ -163,9 +167,10 @@ impl<'a> VerifiedUnit<'a> {
             source_len: this.source_len,
             instructions: this.instructions,
             hot,
+            before,
             cold,
             slots,
-            flags: this.flags,
+            flags: this.flags & ((1 << ENTRY_SHIFT) - 1),
         })
     }
 
@@ -244,25 +249,30 @@ impl<'a> VerifiedUnit<'a> {
         Ok(records.filter_map(|bytes| SourceRec::get(bytes).map(Source::from)))
     }
 
-    /// Heads of the fragments of `group` that indirect branches reach, in the canonical context, and
-    /// the offsets of their code in the hot section.
+    /// Fragments of `group` that indirect branches reach, in the canonical context.
     ///
     /// # Errors
     /// The table is damaged.
     pub fn indirect_targets(
         &self,
         group: &CodeGroup,
-    ) -> Result<impl Iterator<Item = (ImageOff, u32)> + use<'a>, Reject> {
+    ) -> Result<impl Iterator<Item = Reached> + use<'a>, Reject> {
         let bytes = self.records(SectionId::Fragments, group.fragments.clone())?;
         let records = bytes.chunks_exact(SectionId::Fragments.record_len());
         let end = self.section(SectionId::Hot).len;
-        let reached = move |record: &FragmentRec| {
-            record.flags & unit_flag::INDIRECT_TARGET != 0
+        let reached = move |record: FragmentRec| {
+            let before = (record.flags >> ENTRY_SHIFT) as u8;
+            let hot = record.hot.checked_add(before.into())?;
+            let reached = record.flags & unit_flag::INDIRECT_TARGET != 0
                 && Context(record.context) == Context::CANONICAL
-                && record.hot < end
+                && hot < end;
+            reached.then_some(Reached {
+                head: ImageOff(record.head),
+                hot,
+                before,
+            })
         };
-        let records = records.filter_map(FragmentRec::get).filter(reached);
-        Ok(records.map(|record| (ImageOff(record.head), record.hot)))
+        Ok(records.filter_map(FragmentRec::get).filter_map(reached))
     }
 
     /// The pc map of fragment `number`; offsets count from the fragment's start.

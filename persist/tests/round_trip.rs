@@ -39,7 +39,7 @@ proptest! {
             let entry = unit.lookup(fragment.head, fragment.context).unwrap().unwrap();
             let info = unit.info(entry.fragment).unwrap();
             prop_assert_eq!(entry.fragment, number as u32);
-            prop_assert_eq!(entry.hot, info.hot.start);
+            prop_assert_eq!(entry.hot, info.entry());
             prop_assert_eq!(info.head, fragment.head);
             prop_assert_eq!(unit.lookup(fragment.head, Context(99)).unwrap(), None);
         }
@@ -83,7 +83,7 @@ proptest! {
         let moved = move_unit(&bytes, hot_va, base);
         let file = UnitFile::open(&bytes, None).unwrap();
         let starts: HashMap<_, _> = fragments.iter().enumerate().map(|(number, thawed)| {
-            let start = file.unit().info(number as u32).unwrap().hot.start;
+            let start = file.unit().info(number as u32).unwrap().entry();
             ((thawed.fragment.head, thawed.fragment.context), start)
         }).collect();
         for (number, thawed) in fragments.iter().enumerate() {

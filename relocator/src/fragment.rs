@@ -1,5 +1,6 @@
 //! The relocatable form of one translated trace.
 
+use crate::Start;
 use alloc::vec::Vec;
 use core::mem::offset_of;
 use ppin_abi::addr::ImageOff;
@@ -22,9 +23,13 @@ pub struct Fragment {
     pub source_len: u32,
     /// App instructions in it; none: it only tells the VM why there is no translation.
     pub instructions: u32,
-    /// Code; the fragment is entered at offset 0, placed at a multiple of 16.
+    /// Hot offset where it is entered, all registers being in place. Unless it is 0, threads also
+    /// arrive at offset 0 by indirect branches that go by their own tables
+    /// ([`ppin_abi::area::Area::near`]): code there compares the address that they go to.
+    pub entry: u8,
+    /// Code; see [`Start::of_hot`] for where it may begin.
     pub hot: Vec<u8>,
-    /// Stubs and records; placed at a multiple of 16.
+    /// Stubs and records; see [`Start::COLD`].
     pub cold: Vec<u8>,
     /// Initial contents of its slots.
     pub slots: Vec<SlotInit>,
@@ -36,6 +41,14 @@ pub struct Fragment {
     pub pc_map: Vec<PcRow>,
     /// Counter additions, for faults and signals inside a counted stretch.
     pub counts: Vec<CountRow>,
+}
+
+impl Fragment {
+    /// At which addresses its hot code may begin.
+    #[must_use]
+    pub const fn start(&self) -> Start {
+        Start::of_hot(self.head, self.entry)
+    }
 }
 
 /// Where a relocated field lies.

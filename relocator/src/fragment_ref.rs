@@ -1,5 +1,6 @@
 //! A borrowed fragment, for owners that keep its parts elsewhere than in vectors.
 
+use crate::Start;
 use crate::fragment::{CountRow, Exit, Fragment, PcRow, Reloc, SlotInit};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
@@ -15,6 +16,8 @@ pub struct FragmentRef<'a> {
     pub source_len: u32,
     /// App instructions in it.
     pub instructions: u32,
+    /// Hot offset where it is entered.
+    pub entry: u8,
     /// Code. The contents of relocated fields do not matter.
     pub hot: &'a [u8],
     /// Stubs and records. The contents of relocated fields do not matter.
@@ -31,6 +34,14 @@ pub struct FragmentRef<'a> {
     pub counts: &'a [CountRow],
 }
 
+impl FragmentRef<'_> {
+    /// At which addresses its hot code may begin.
+    #[must_use]
+    pub const fn start(&self) -> Start {
+        Start::of_hot(self.head, self.entry)
+    }
+}
+
 impl<'a> From<&'a Fragment> for FragmentRef<'a> {
     fn from(fragment: &'a Fragment) -> Self {
         Self {
@@ -38,6 +49,7 @@ impl<'a> From<&'a Fragment> for FragmentRef<'a> {
             context: fragment.context,
             source_len: fragment.source_len,
             instructions: fragment.instructions,
+            entry: fragment.entry,
             hot: &fragment.hot,
             cold: &fragment.cold,
             slots: &fragment.slots,

@@ -127,6 +127,7 @@ fn fragment(head: i32) -> Fragment {
         context: Context(0),
         source_len: 16,
         instructions: 4,
+        entry: 0,
         hot: vec![head as u8; 64],
         cold: vec![0x90; 48],
         slots: vec![SlotInit::Cold(8)],

@@ -99,6 +99,7 @@ mod tests {
             max_source: None,
             sequences: &[],
             // Routines themselves differ: those of the objects are always optimised.
+            arrives: false,
             optimize: Optimize::ALL.without(Optimize::INLINE),
         };
         format!("{:?}", compile(&request, tool))

@@ -20,7 +20,7 @@ use rkyv::{Archive, Archived, Deserialize, Serialize};
 /// First bytes of a plan's file.
 const MAGIC: [u8; 8] = *b"ppinplan";
 /// Counts incompatible changes of the format.
-pub const PLAN_VERSION: u32 = 2;
+pub const PLAN_VERSION: u32 = 3;
 /// Longest file that is read.
 pub const MAX_PLAN: usize = 4 << 20;
 /// Rewrites of a plan that the part of a unit outlives although no run has the unit.
@@ -51,6 +51,8 @@ pub struct Target {
     pub hot: u32,
     /// Threads find it by themselves ([`ppin_abi::area::Area::near`]).
     pub near: bool,
+    /// So many bytes before the entry such branches arrive; 0: at a landing elsewhere.
+    pub before: u8,
 }
 
 /// An exit that leads to another unit.
@@ -210,6 +212,7 @@ mod tests {
                 head: -16,
                 hot: 32,
                 near: true,
+                before: 5,
             }],
             links: alloc::vec![Link {
                 slot: 3,

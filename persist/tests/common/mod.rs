@@ -146,14 +146,17 @@ pub fn fragment() -> impl Strategy<Value = Fragment> {
             vec(pc_row(hot), 0..20),
             vec(count_row(hot), 0..6),
         );
-        (offset(), context(), 1..900u32, 1..64u32, code, tables).prop_map(
-            |(head, context, source_len, instructions, (hot, cold), tables)| {
+        let sizes = (1..900u32, 1..64u32, any::<u8>());
+        (offset(), context(), sizes, code, tables).prop_map(
+            |(head, context, (source_len, instructions, entry), (hot, cold), tables)| {
+                let entry = (usize::from(entry) % hot.len()) as u8;
                 let (slots, relocs, exits, pc_map, counts) = tables;
                 let mut fragment = Fragment {
                     head,
                     context,
                     source_len,
                     instructions,
+                    entry,
                     hot,
                     cold,
                     slots,
@@ -226,6 +229,7 @@ fn sample_fragment(number: u32, count: u32) -> Thawed {
         context: Context(0),
         source_len: 24,
         instructions: 6,
+        entry: (number % 3 * 9) as u8,
         hot: (0..hot_len).map(|byte| (byte ^ number) as u8).collect(),
         cold: vec![number as u8; 72],
         slots: vec![SlotInit::Cold(8), SlotInit::App(head(number))],

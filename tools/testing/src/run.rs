@@ -129,6 +129,7 @@ fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
         max_source: None,
         sequences: &[],
         // By records, which say what is called and appended.
+        arrives: false,
         optimize: Optimize::ALL
             .without(Optimize::CALLS)
             .without(Optimize::BUFFERS),

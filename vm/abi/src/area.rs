@@ -133,10 +133,11 @@ pub struct Area {
     /// the translated call that has put its return address there last. The app may have put
     /// another there since, so the code there compares. 0: none.
     pub returns: [AtomicU64; RETURN_ENTRIES],
-    /// By the low bits of an app address ([`near_index`]) the *landing* where an indirect jump or
-    /// call goes on: code that looks whether the address is the one that it is for
-    /// (`ppin_codecache::indirect`), or [`Entry::NotNear`]. Landings are put there by this thread
-    /// alone, in the VM; others may only take one away.
+    /// By the low bits of an app address ([`near_index`]) where an indirect jump or call arrives:
+    /// code that looks whether the address is the one that it is for, before a fragment
+    /// (`ppin_relocator::Fragment::entry`) or in a *landing* (`ppin_codecache::indirect`), or
+    /// [`Entry::NotNear`]. They are put there by this thread alone, in the VM; others may only take
+    /// one away.
     pub near: [AtomicU64; NEAR_ENTRIES],
     /// What calls of analysis routines need.
     pub calls: Calls,
@@ -201,7 +202,7 @@ impl Calls {
     }
 }
 
-/// Where the landing of app address `pc` lies in [`Area::near`]. Functions begin at multiples of 16,
+/// Where jumps to app address `pc` find their way in [`Area::near`]. Functions begin at multiples of 16,
 /// so higher bits must tell them apart, too.
 #[must_use]
 pub const fn near_index(pc: u64) -> usize {
@@ -231,7 +232,7 @@ pub const CPUID_JUMP: u64 = 8;
 /// Displacement from `gs` of [`Area::near`].
 pub const NEAR: u32 = 0x10800;
 
-/// Landings that [`Area::near`] has room for. A short program touches all of its pages, so there are
+/// Addresses that [`Area::near`] has room for. A short program touches all of its pages, so there are
 /// few.
 pub const NEAR_ENTRIES: usize = 0x2000;
 
@@ -295,6 +296,10 @@ pub enum Entry {
     /// `cpuid`. rcx = cache address of the jump that leads here, app rcx spilled. Comes back behind
     /// that jump, [`CPUID_JUMP`] bytes long.
     Cpuid = 12,
+    /// An indirect jump or call has come to a fragment for another address than its own: rcx = the
+    /// address that it goes to less that of the fragment, rax = the negative of that less 1; rcx and
+    /// rax spilled at home; [`Area::left_at`] is set.
+    ArrivedElsewhere = 13,
 }
 
 impl Entry {

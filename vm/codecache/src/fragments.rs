@@ -107,7 +107,13 @@ impl CodeCache {
     /// Lets the thread with `area`, which is in the VM, find `entry` for `target` by itself. By what
     /// power of 2 it shall wait longer than usual before it brings the next one.
     pub fn bring_near(&mut self, area: &Area, target: AppPc, entry: CachePc) -> u32 {
-        self.ibl.bring_near(area, target.0, entry.0)
+        let arrival = match self.fragment_at(entry.0) {
+            Some(fresh) => fresh.arrival(),
+            None => self
+                .unit_at(entry.0)
+                .and_then(|(_, unit)| unit.arrival(entry.0)),
+        };
+        self.ibl.bring_near(area, target.0, entry.0, arrival)
     }
 
     /// Forgets where calls of the thread with `area` are returned to.

@@ -180,25 +180,31 @@ impl IblTable {
     }
 
     /// Lets the thread with `area`, which is in the VM, find `target` for app address `tag` by
-    /// itself. By what power of 2 it shall wait longer than usual before it brings the next one.
-    pub(crate) fn bring_near(&mut self, area: &Area, tag: u64, target: u64) -> u32 {
-        self.near.put(area, tag, target)
+    /// itself. It arrives at `arrival`, where the fragment has room for that. By what power of 2 it shall wait longer than usual before it brings the next one.
+    pub(crate) fn bring_near(
+        &mut self,
+        area: &Area,
+        tag: u64,
+        target: u64,
+        arrival: Option<u64>,
+    ) -> u32 {
+        self.near.put(area, tag, target, arrival)
     }
 
     /// The same at the start of a process, while its only thread is in the VM: other threads might
     /// be looking.
-    pub(crate) fn prefill_near(&mut self, tag: u64, target: u64) {
-        self.near.prefill(tag, target);
+    pub(crate) fn prefill_near(&mut self, tag: u64, target: u64, arrival: Option<u64>) {
+        self.near.prefill(tag, target, arrival);
     }
 
-    /// Whether a thread finds app address `tag` by itself.
-    pub(crate) fn is_near(&self, tag: u64) -> bool {
-        self.near.knows(tag)
+    /// Whether a thread finds `target` for app address `tag` by itself.
+    pub(crate) fn is_near(&self, tag: u64, target: u64) -> bool {
+        self.near.knows(tag, target)
     }
 
     /// Makes the branch to app address `tag` miss, if it led to `target`.
     pub(crate) fn remove_one(&mut self, tag: u64, target: u64) {
-        self.near.forget(tag);
+        self.near.forget(tag, target);
         if let Some(entry) = probe(self.table(), tag)
             && leads(entry, tag, target)
         {

@@ -68,9 +68,10 @@ impl CodeCache {
         // (What was made without cells is not what its key says.)
         let kept = info.may_be_kept() && !self.images.cells().were_wanting(&fragment);
         let fresh = Fresh::new(fragment, (image, pc), space, source, kind, kept);
+        let entry = fresh.entry();
         let id = self.fresh.directory.add(fresh);
         chunk.note(space, id);
-        CachePc(space.hot)
+        entry
     }
 
     /// Room for `fragment` in a chunk within reach of its image. It is to be used at once.
@@ -102,6 +103,16 @@ impl CodeCache {
             return Err(Full);
         }
         self.add_chunk(base, span, len, fragment, manner)
+    }
+
+    /// Whether `fragment`, if it refers to addresses of the app, is sure to find a place within their
+    /// reach: around code of files there is always one, and else there may be room already.
+    #[must_use]
+    pub fn has_place(&self, image: ImageId, fragment: &Fragment) -> bool {
+        let info = self.images.get(image);
+        let (start, end) = needs(fragment, info.base);
+        let mut chunks = self.fresh.chunks.iter();
+        info.file.is_some() || chunks.any(|it| it.reaches(start, end) && it.fits(fragment))
     }
 
     fn chunk_len(&self) -> u64 {

@@ -148,7 +148,7 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
 
 /// Names the field of the thread area that an inserted instruction uses.
 fn area_note(line: &Line) -> Option<String> {
-    const ENTRIES: [Entry; 10] = [
+    const ENTRIES: [Entry; 11] = [
         Entry::LeaveExit,
         Entry::LeaveTrap,
         Entry::Syscall,
@@ -159,6 +159,7 @@ fn area_note(line: &Line) -> Option<String> {
         Entry::ReturnedElsewhere,
         Entry::NotNear,
         Entry::Cpuid,
+        Entry::ArrivedElsewhere,
     ];
     let ins = InsReader::new(AppPc(0), &line.bytes).read().ok()?.raw;
     if ins.segment_prefix() != iced_x86::Register::GS {

@@ -19,7 +19,7 @@ use ppin_process::signal::departure::Departure;
 use ppin_process::thread::{NEAR_PERIOD, Reason, Thread, reg};
 use ppin_process::translate;
 use ppin_process::vm::{self, Locked, Vm};
-use ppin_translate::{changes, compile, lookup, sequence};
+use ppin_translate::{changes, compile, lookup, lookup_indirect, sequence};
 
 /// Called by the gate on the VM stack, with all app state saved in `thread`. Returns the cache
 /// address to enter.
@@ -132,7 +132,7 @@ fn may_link(vm: &Vm, entry: CachePc) -> bool {
 fn indirect(thread: &mut Thread) -> CachePc {
     let target = AppPc(thread.operand);
     let mut vm = vm::lock();
-    let entry = lookup(&mut vm, target, Context::CANONICAL);
+    let entry = lookup_indirect(&mut vm, target);
     if may_link(&vm, entry) {
         vm.code_mut().link_indirect(target, entry);
         note(&vm, Hint::Indirect(target.0), entry);

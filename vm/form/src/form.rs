@@ -175,6 +175,15 @@ impl Form {
         temps
     }
 
+    /// New temporaries with which indirect jumps and calls arrive (see [`Op::Arrived`]).
+    pub fn arrived(&mut self, needs: [Need; 2]) -> [Temp; 2] {
+        let temps = self.add(needs);
+        self.push(Op::Arrived {
+            temps: Temps::of(&temps),
+        });
+        temps
+    }
+
     fn add<const N: usize>(&mut self, needs: [Need; N]) -> [Temp; N] {
         let first = self.needs.len() as u16;
         for need in needs {

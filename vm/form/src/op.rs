@@ -160,6 +160,8 @@ pub enum Op {
         narrow: bool,
         disp: i32,
     },
+    /// Each bit of `reg` is turned over.
+    Not { reg: Reg },
     /// `to = high : low`
     SetWide { to: Reg, low: u32, high: u32 },
     /// `to` = app address of a place in the image.
@@ -301,6 +303,12 @@ pub enum Op {
     /// Returns come here: the first of `temps`, which is rcx, is the app address to which the app
     /// returns, and the second, which is rdx, anything. The app's values of both are at home.
     Returned { temps: Temps },
+    /// Threads arrive here by indirect jumps and calls, nowhere else: the first of `temps`, which is
+    /// rcx, is the app address to which the app goes, and the second, which is rax, anything. The
+    /// app's values of both are at home.
+    Arrived { temps: Temps },
+    /// Here the trace is entered.
+    Entered,
     /// Where branches arrive; the temporaries `live` are alive then, no others.
     Label { label: Label, live: Living },
 
@@ -311,7 +319,7 @@ pub enum Op {
     Return,
     /// Jumps to the address in a cell, which is the translation of where the app goes.
     JumpCell { cell: Cell },
-    /// Jumps to the landing at `index` of the thread's table ([`ppin_abi::area::Area::near`]).
+    /// Jumps to where `index` of the thread's table says ([`ppin_abi::area::Area::near`]).
     /// `target`, which is rcx, is the app address; `index` is rax. The app's values of both are at
     /// home.
     JumpNear { target: Temp, index: Temp },

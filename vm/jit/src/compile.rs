@@ -54,6 +54,7 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
         lower::trap::lower(&mut form, request.pc, trap, request.context);
     } else {
         let mut plan = instrument(request, selection, tool);
+        lower_arrival(&mut form, request);
         lower_trace(&mut form, request, selection, &mut plan);
         lower_end(&mut form, selection, tool);
     }
@@ -90,6 +91,14 @@ fn translated(selection: &Selection) -> u32 {
 fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> Plan {
     let (ins, stretches) = (&selection.ins, &selection.stretches);
     Plan::new(request, request.context, tool, ins, Some(stretches))
+}
+
+/// What comes before the trace.
+fn lower_arrival(form: &mut Form, request: &Request<'_>) {
+    let head = request.pc.offset_from(request.image);
+    if let Some(head) = head.filter(|_| request.arrives && form.looks_up_in_line()) {
+        lower::arrive::lower(form, head);
+    }
 }
 
 fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, plan: &mut Plan) {

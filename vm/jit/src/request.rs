@@ -57,6 +57,9 @@ pub struct Request<'a> {
     pub max_source: Option<u32>,
     /// Restartable sequences nearby, which a trace does not run into.
     pub sequences: &'a [Sequence],
+    /// An indirect branch leads there: threads may arrive by their own tables
+    /// ([`ppin_relocator::Fragment::entry`]).
+    pub arrives: bool,
     /// Mechanisms that are on.
     pub optimize: Optimize,
 }

@@ -52,6 +52,7 @@ fn ask(bytes: &[u8], check: impl Fn(&Trace<'_>) + Send + Sync + 'static) {
         end: BytesEnd::Limit,
         max_source: None,
         sequences: &[],
+        arrives: false,
         optimize: Optimize::ALL,
     };
     let _ = compile(&request, &Ask(check));

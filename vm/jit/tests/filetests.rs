@@ -24,6 +24,7 @@ struct Input {
     tool: String,
     bytes: Vec<u8>,
     sequence: Option<Sequence>,
+    arrives: bool,
     optimize: Optimize,
 }
 
@@ -37,6 +38,7 @@ fn parse(text: &str) -> Input {
         tool: "null".into(),
         bytes: Vec::new(),
         sequence: None,
+        arrives: false,
         optimize: Optimize::ALL,
     };
     for line in text.lines() {
@@ -59,6 +61,7 @@ impl Input {
             "tool" => self.tool = value.into(),
             "end" if value == "unreadable" => self.end = BytesEnd::Unreadable,
             "optimize" => self.optimize = Optimize::parse(value).unwrap(),
+            "arrives" => self.arrives = value == "yes",
             "sequence" => self.sequence = Some(sequence(value)),
             "bytes" => self.bytes.extend(value.split_whitespace().map(hex_byte)),
             _ => panic!("unknown line: {key} {value}"),
@@ -74,6 +77,7 @@ impl Input {
             end: self.end,
             max_source: self.max_source,
             sequences: &[],
+            arrives: self.arrives,
             optimize: self.optimize,
         };
         let tool = common::tool(&self.tool);

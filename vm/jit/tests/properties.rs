@@ -63,14 +63,20 @@ fn code() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 0..60).prop_map(|all| all.concat())
 }
 
-fn input() -> impl Strategy<Value = (Vec<u8>, u64, u64, u32, bool)> {
+fn input() -> impl Strategy<Value = (Vec<u8>, u64, u64, u32, (bool, bool))> {
     let image = prop_oneof![
         Just(0x40_0000_u64),
         Just(0x5555_5555_0000),
         Just(0x7fff_f7c0_0000),
         Just(0x7ffe_0000)
     ];
-    (code(), image, 0..0x20_0000_u64, 0..4_u32, any::<bool>())
+    (
+        code(),
+        image,
+        0..0x20_0000_u64,
+        0..4_u32,
+        any::<(bool, bool)>(),
+    )
 }
 
 proptest! {
@@ -81,7 +87,7 @@ proptest! {
     })]
 
     #[test]
-    fn fragments_are_sound((code, image, offset, context, unreadable) in input()) {
+    fn fragments_are_sound((code, image, offset, context, (unreadable, arrives)) in input()) {
         for tool in [
             "null", "counts", "opcodes", "calls", "both", "routines", "records", "accesses",
         ] {
@@ -93,6 +99,7 @@ proptest! {
                 end: if unreadable { BytesEnd::Unreadable } else { BytesEnd::Limit },
                 max_source: None,
                 sequences: &[],
+                arrives,
                 optimize: Optimize::ALL,
             };
             let fragment = compile(&request, common::tool(tool));
@@ -169,8 +176,9 @@ fn check_exits(fragment: &Fragment) {
 
 fn check_rows(fragment: &Fragment) {
     let rows = &fragment.pc_map;
-    assert_eq!(rows[0].hot, 0);
-    assert_ne!(rows[0].flags & pc_flag::BOUNDARY, 0);
+    assert_eq!((rows[0].hot, rows[0].app), (0, 0));
+    let first = rows.iter().find(|row| row.flags & pc_flag::BOUNDARY != 0);
+    assert_eq!(first.map(|row| row.hot), Some(fragment.entry.into()));
     assert!(rows.windows(2).all(|pair| pair[0].hot < pair[1].hot));
     // Behind the trace stand the parts of its calls that were put aside.
     let ascending = rows

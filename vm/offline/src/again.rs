@@ -1,7 +1,6 @@
 //! Is kept code what is made of the same bytes today?
 
 use crate::image::Image;
-use crate::target::Target;
 use crate::tool::is_low;
 use crate::translate::Translator;
 use crate::workers::Workers;
@@ -43,7 +42,7 @@ fn verdict(kept: &Thawed, image: &Image<'_>, translator: &Translator<'_>) -> Ver
     let Some(source) = source.filter(|bytes| source_hash(bytes) == kept.source_hash) else {
         return Verdict::NotInFile;
     };
-    let mut made = translator.again(Target::of(code), source);
+    let mut made = translator.again(code, source);
     normalise(&mut made);
     difference(code, &made).map_or(Verdict::Same, Verdict::Differs)
 }
@@ -77,6 +76,7 @@ mod tests {
     use super::*;
     use crate::image::tests::{AT, file};
     use crate::label::Label;
+    use crate::target::Target;
     use crate::tool::{NoTool, tool_of};
     use crate::walk::walk;
     use crate::workers::Alone;

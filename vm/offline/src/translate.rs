@@ -35,10 +35,14 @@ impl<'a> Translator<'a> {
         (made.instructions != 0).then_some(made)
     }
 
-    /// What becomes today of the `source` that a kept fragment was made from.
-    pub(crate) fn again(&self, target: Target, source: &[u8]) -> Fragment {
+    /// What becomes today of the `source` that `kept` was made from.
+    pub(crate) fn again(&self, kept: &Fragment, source: &[u8]) -> Fragment {
         let len = u32::try_from(source.len()).ok();
-        compile(&self.request(target, source, len), self.tool)
+        let request = Request {
+            arrives: kept.entry > 0,
+            ..self.request(Target::of(kept), source, len)
+        };
+        compile(&request, self.tool)
     }
 
     fn request<'b>(&self, target: Target, bytes: &'b [u8], most: Option<u32>) -> Request<'b> {
@@ -51,6 +55,7 @@ impl<'a> Translator<'a> {
             end: BytesEnd::Limit,
             max_source: most,
             sequences: &[],
+            arrives: false,
             optimize: self.optimize,
         }
     }

@@ -10,7 +10,7 @@ use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_codecache::image::{ImageId, Region};
 use ppin_codecache::{Full, Manner};
-use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
+use ppin_jit::{BytesEnd, Chosen, MAX_TRACE_BYTES, Request, Sequence};
 use ppin_os::{peek, time, userfault};
 use ppin_process::vm::Vm;
 use ppin_relocator::Fragment;
@@ -18,7 +18,8 @@ use ppin_relocator::Fragment;
 /// Translates `pc` and returns the fragment's entry. `None`: the translation has found that all
 /// stores must be watched for restartable sequences. Then the caller must look `pc` up again, under
 /// that assumption.
-pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+/// `arrives`: an indirect branch leads there.
+pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Option<CachePc> {
     let started = time::ticks();
     let region = ppin_process::app_code::region(vm, pc);
     let mut buffer = [0; MAX_TRACE_BYTES];
@@ -59,11 +60,13 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     if vm.rseq().is_watching() && !context.contains(Context::WATCHED) {
         return None;
     }
-    let fragment = if vm.config().flags & flag::LOCKSTEP != 0 {
-        predictable::compile(&request, &chosen, vm.tool())
-    } else {
-        ppin_jit::compile_chosen(&request, &chosen, vm.tool())
-    };
+    request.arrives = arrives && !names_sequence && !inside;
+    let mut fragment = translate(vm, &request, &chosen);
+    if fragment.entry > 0 && !vm.code().has_place(image, &fragment) {
+        // Without code for arrivals it may refer to nothing, and lie anywhere.
+        request.arrives = false;
+        fragment = translate(vm, &request, &chosen);
+    }
     let kind = kind_of(&fragment, names_sequence || inside);
     if let Some(entry) = vm.code().same_trap(pc, &fragment) {
         return Some(entry);
@@ -79,6 +82,14 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
     let ticks = time::ticks().saturating_sub(started);
     vm.code_mut().count_compiled(ticks);
     Some(entry)
+}
+
+fn translate(vm: &Vm, request: &Request<'_>, chosen: &Chosen) -> Fragment {
+    if vm.config().flags & flag::LOCKSTEP != 0 {
+        predictable::compile(request, chosen, vm.tool())
+    } else {
+        ppin_jit::compile_chosen(request, chosen, vm.tool())
+    }
 }
 
 /// The mechanisms for code that is translated now: without cells left for them, counts are not
@@ -109,6 +120,7 @@ fn request<'a>(
         end,
         max_source: None,
         sequences,
+        arrives: false,
         optimize,
     }
 }
@@ -304,9 +316,9 @@ mod tests {
     fn one_trap_stub_serves_an_address_in_every_context() {
         let mut world = World::read_only();
         let pc = world.pc(PAGES * PAGE);
-        let entry = compile(&mut world.vm, pc, Context::CANONICAL);
+        let entry = compile(&mut world.vm, pc, Context::CANONICAL, false);
         let fragments = world.vm.code().fragments();
-        assert_eq!(compile(&mut world.vm, pc, Context::CANONICAL), entry);
+        assert_eq!(compile(&mut world.vm, pc, Context::CANONICAL, false), entry);
         assert_eq!(world.vm.code().fragments(), fragments);
     }
 
@@ -375,8 +387,8 @@ mod tests {
         world.put(0, &[RET]);
         let pc = world.pc(0);
         world.vm.rseq_mut().begin_watching();
-        assert_eq!(compile(&mut world.vm, pc, Context::CANONICAL), None);
-        let watched = compile(&mut world.vm, pc, Context::WATCHED);
+        assert_eq!(compile(&mut world.vm, pc, Context::CANONICAL, false), None);
+        let watched = compile(&mut world.vm, pc, Context::WATCHED, false);
         assert!(watched.is_some());
     }
 }

@@ -23,4 +23,4 @@ pub mod sequence;
 #[cfg(test)]
 mod testing;
 
-pub use lookup::lookup;
+pub use lookup::{lookup, lookup_indirect};

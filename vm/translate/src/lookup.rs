@@ -9,6 +9,15 @@ use ppin_process::vm::Vm;
 /// Returns the translation of `pc` under `context`: from the code cache, from the database, or made
 /// now.
 pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
+    lookup_for(vm, pc, context, false)
+}
+
+/// The same of a place that an indirect branch leads to.
+pub fn lookup_indirect(vm: &mut Vm, pc: AppPc) -> CachePc {
+    lookup_for(vm, pc, Context::CANONICAL, true)
+}
+
+fn lookup_for(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> CachePc {
     let context = effective(vm, pc, context);
     if let Some(entry) = sequence::entry(vm, pc, context) {
         return entry;
@@ -29,7 +38,8 @@ pub fn lookup(vm: &mut Vm, pc: AppPc, context: Context) -> CachePc {
         return entry;
     }
     // (Recurses once at most: after that, stores are watched for good.)
-    compile::compile(vm, pc, context).unwrap_or_else(|| lookup(vm, pc, context))
+    let compiled = compile::compile(vm, pc, context, arrives);
+    compiled.unwrap_or_else(|| lookup(vm, pc, context))
 }
 
 /// The translation of `pc` under `context` in the database's units, if code there is as ordinary

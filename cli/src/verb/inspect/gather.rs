@@ -197,6 +197,7 @@ fn calls(unit: &Unit, fragment: &Fragment, bytes: &[u8]) -> Vec<Call> {
         end: BytesEnd::Limit,
         max_source: Some(fragment.source_len),
         sequences: &[],
+        arrives: false,
         optimize,
     };
     let lines = disasm::lines(unit.elf.address(fragment.head.0), bytes);

@@ -14,7 +14,7 @@ use super::views::Views;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_os::{Errno, mem, place};
-use ppin_relocator::Fragment;
+use ppin_relocator::{Fragment, Start};
 
 /// Chunks are multiples of this, so that their parts are whole pages.
 pub(crate) const GRAIN: u64 = 16 * mem::PAGE;
@@ -30,14 +30,23 @@ struct Bump {
 }
 
 impl Bump {
-    fn take(&mut self, len: u64, align: u64) -> Option<u64> {
-        let at = self.next.next_multiple_of(align);
+    fn take(&mut self, len: usize, start: Start) -> Option<u64> {
+        let (at, len) = (start.from(self.next), len as u64);
         let next = at.checked_add(len)?;
         (next <= self.end).then(|| {
             self.next = next;
             at
         })
     }
+}
+
+/// Takes a place in each part.
+fn place(hot: &mut Bump, cold: &mut Bump, slots: &mut Bump, fragment: &Fragment) -> Option<Space> {
+    Some(Space {
+        hot: hot.take(fragment.hot.len(), fragment.start())?,
+        cold: cold.take(fragment.cold.len(), Start::COLD)?,
+        slots: slots.take(8 * fragment.slots.len(), Start::SLOTS)?,
+    })
 }
 
 /// Hot code, cold code and slots of a chunk.
@@ -199,12 +208,14 @@ impl Chunk {
         space
     }
 
+    /// Whether there is room for `fragment`.
+    pub fn fits(&self, fragment: &Fragment) -> bool {
+        let (mut hot, mut cold, mut slots) = (self.hot, self.cold, self.slots);
+        place(&mut hot, &mut cold, &mut slots, fragment).is_some()
+    }
+
     fn try_take(&mut self, fragment: &Fragment) -> Option<Space> {
-        Some(Space {
-            hot: self.hot.take(fragment.hot.len() as u64, 16)?,
-            cold: self.cold.take(fragment.cold.len() as u64, 16)?,
-            slots: self.slots.take(8 * fragment.slots.len() as u64, 8)?,
-        })
+        place(&mut self.hot, &mut self.cold, &mut self.slots, fragment)
     }
 
     /// Fragment `id` lies at `space`, which was taken last.

@@ -197,7 +197,13 @@ impl Fresh {
     /// Where it is entered.
     #[must_use]
     pub fn entry(&self) -> CachePc {
-        CachePc(self.space.hot)
+        CachePc(self.space.hot + u64::from(self.code.entry))
+    }
+
+    /// Where threads arrive that go to it by their own tables, if they may.
+    #[must_use]
+    pub(crate) fn arrival(&self) -> Option<u64> {
+        (self.code.entry > 0).then_some(self.space.hot)
     }
 
     /// Where its sections lie.

@@ -1,8 +1,10 @@
 //! The threads' own tables, which emitted code reads without a lock: of indirect jumps and calls
 //! ([`ppin_abi::area::Area::near`]), and of where calls are returned to.
 //!
-//! Only its own thread adds to a table, while it is in the VM. An entry is one word, the address of
-//! a landing, so others may take it away at any time.
+//! Only its own thread adds to a table, while it is in the VM. An entry is one word, where the branch
+//! arrives, so others may take it away at any time. That is code before a fragment, which looks
+//! whether the branch goes to it ([`ppin_relocator::Fragment::entry`]), or a landing ([`super::landings`])
+//! that does the same for fragments without such code.
 //!
 //! The tables of some threads are written to as a whole. Where there are more of them, these use
 //! little of theirs: a page of zeroes is filled when a branch has found one of them
@@ -81,38 +83,44 @@ impl NearTables {
     /// Lets jumps of the thread that `area` belongs to go from `pc` to `target`. By what power of 2
     /// the thread shall wait longer than usual before it brings the next one: where two often take
     /// the place of each other, the one that stays outside is looked up faster than brought in.
-    pub(super) fn put(&mut self, area: &Area, pc: u64, target: u64) -> u32 {
+    /// They arrive at `arrival`, before the fragment, or at a landing.
+    pub(super) fn put(&mut self, area: &Area, pc: u64, target: u64, arrival: Option<u64>) -> u32 {
+        let place = self.place(pc, target, arrival);
         let mut tables = self.threads.iter_mut();
         let Some(known) = tables.find(|known| core::ptr::eq(known.area, area)) else {
             return 0;
         };
-        known.crowding = match put(known, &mut self.landings, pc, target) {
+        known.crowding = match put(known, pc, place) {
             true => (known.crowding + 1).min(CROWDED),
             false => 0,
         };
         known.crowding
     }
 
+    /// Where branches to `pc` arrive that go on at `target`, if there is a place.
+    fn place(&mut self, pc: u64, target: u64, arrival: Option<u64>) -> Option<u64> {
+        arrival.or_else(|| self.landings.lead(pc, target))
+    }
+
     /// Lets jumps of the only thread, which is in the VM, go from `pc` to `target`. With more threads
     /// nothing is done.
-    pub(super) fn prefill(&mut self, pc: u64, target: u64) {
-        if let [known] = &mut self.threads[..] {
-            put(known, &mut self.landings, pc, target);
+    pub(super) fn prefill(&mut self, pc: u64, target: u64, arrival: Option<u64>) {
+        if self.threads.len() == 1 {
+            let place = self.place(pc, target, arrival);
+            put(&mut self.threads[0], pc, place);
         }
     }
 
-    /// Whether jumps of some thread to `pc` are not looked up elsewhere.
-    pub(super) fn knows(&self, pc: u64) -> bool {
+    /// Whether jumps of some thread to `pc`, which go on at `target`, are not looked up elsewhere.
+    pub(super) fn knows(&self, pc: u64, target: u64) -> bool {
         let landing = self.landings.of(pc);
-        landing.is_some_and(|landing| self.used().any(|area| entry(area, pc) == landing))
+        self.used().any(|area| leads(area, pc, target, landing))
     }
 
-    /// Jumps to `pc` are looked up elsewhere.
-    pub(super) fn forget(&self, pc: u64) {
-        let Some(landing) = self.landings.of(pc) else {
-            return;
-        };
-        for area in self.used().filter(|area| entry(area, pc) == landing) {
+    /// Jumps to `pc`, which went on at `target`, are looked up elsewhere.
+    pub(super) fn forget(&self, pc: u64, target: u64) {
+        let landing = self.landings.of(pc);
+        for area in self.used().filter(|area| leads(area, pc, target, landing)) {
             area.near[near_index(pc)].store(nothing(area), Ordering::Relaxed);
         }
     }
@@ -146,16 +154,16 @@ pub(super) fn forget_returns(area: &Area, code: &Range<u64>) {
     }
 }
 
-/// Lets the table's thread find the landing of `pc`, which leads to `target` from here on; whether
-/// another had to go, or there was no landing for it.
-fn put(known: &mut Known, landings: &mut Landings, pc: u64, target: u64) -> bool {
-    let Some(landing) = landings.lead(pc, target) else {
+/// Lets jumps of the table's thread to `pc` arrive at `place`; whether another had to go, or there is
+/// no place for it.
+fn put(known: &mut Known, pc: u64, place: Option<u64>) -> bool {
+    let Some(place) = place else {
         return true;
     };
     known.used = true;
     ready(known.area, near_index(pc));
-    let before = known.area.near[near_index(pc)].swap(landing, Ordering::Relaxed);
-    before != landing && before != nothing(known.area)
+    let before = known.area.near[near_index(pc)].swap(place, Ordering::Relaxed);
+    before != place && before != nothing(known.area)
 }
 
 /// Fills the page of entry `index` if it is one of zeroes; whether it was.
@@ -180,6 +188,13 @@ fn page_of(index: usize) -> Range<usize> {
 /// Where jumps to `pc` arrive.
 fn entry(area: &Area, pc: u64) -> u64 {
     area.near[near_index(pc)].load(Ordering::Relaxed)
+}
+
+/// Whether jumps to `pc` arrive at its `landing`, or before the fragment that is entered at `target`.
+fn leads(area: &Area, pc: u64, target: u64, landing: Option<u64>) -> bool {
+    let at = entry(area, pc);
+    let before = target.wrapping_sub(at);
+    landing == Some(at) || (1..=u64::from(u8::MAX)).contains(&before)
 }
 
 /// What entries lead to that say nothing.
@@ -244,7 +259,7 @@ mod tests {
         tables.add(own);
         for pc in (0..2 * NEAR_ENTRIES as u64).chain([u64::MAX]) {
             assert_eq!(entry(own, pc), NOT_NEAR);
-            assert!(!tables.knows(pc));
+            assert!(!tables.knows(pc, 7));
         }
     }
 
@@ -261,7 +276,7 @@ mod tests {
         // (The first page has room for half as many.)
         assert!(ready(own, 255) && filled().into_iter().eq(0..256));
         assert!(!ready(own, 0));
-        tables.put(own, 256, 7);
+        tables.put(own, 256, 7, None);
         assert!(filled().into_iter().eq(0..768));
         assert!(ready(own, NEAR_ENTRIES - 1));
         assert_eq!(filled().len(), 768 + 256);
@@ -275,14 +290,14 @@ mod tests {
         tables.add(own);
         tables.add(other);
         let [one, two] = SAME_PLACE;
-        tables.put(own, one, 7);
+        tables.put(own, one, 7, None);
         assert_eq!(tables.found(own, one), Some(7));
         assert_eq!(
             (tables.found(own, two), tables.found(other, one)),
             (None, None)
         );
-        assert!(tables.knows(one) && !tables.knows(two));
-        tables.put(own, two, 8);
+        assert!(tables.knows(one, 7) && !tables.knows(two, 7));
+        tables.put(own, two, 8, None);
         assert_eq!(
             (tables.found(own, one), tables.found(own, two)),
             (None, Some(8))
@@ -294,23 +309,23 @@ mod tests {
         let (mut tables, own) = (tables(), table());
         tables.add(own);
         let [one, two] = SAME_PLACE;
-        assert_eq!(tables.put(own, one, 7), 0);
-        assert_eq!(tables.put(own, one, 9), 0, "its own place");
+        assert_eq!(tables.put(own, one, 7, None), 0);
+        assert_eq!(tables.put(own, one, 9, None), 0, "its own place");
         for fights in 1..20 {
             let pc = [one, two][(fights % 2) as usize];
-            assert_eq!(tables.put(own, pc, 8), fights.min(CROWDED));
+            assert_eq!(tables.put(own, pc, 8, None), fights.min(CROWDED));
         }
-        assert_eq!(tables.put(own, one + 1, 9), 0, "a neighbour");
+        assert_eq!(tables.put(own, one + 1, 9, None), 0, "a neighbour");
     }
 
     #[test]
     fn those_without_a_landing_stay_outside() {
         let (mut tables, own) = (NearTables::new(landings(1)), table());
         tables.add(own);
-        assert_eq!(tables.put(own, 0x1000, 7), 0);
-        assert_eq!(tables.put(own, 0x2000, 8), 1);
+        assert_eq!(tables.put(own, 0x1000, 7, None), 0);
+        assert_eq!(tables.put(own, 0x2000, 8, None), 1);
         assert_eq!(tables.found(own, 0x1000), Some(7));
-        assert!(!tables.knows(0x2000));
+        assert!(!tables.knows(0x2000, 8));
     }
 
     #[test]
@@ -318,11 +333,11 @@ mod tests {
         let (mut tables, own, other) = (tables(), table(), table());
         for table in [own, other] {
             tables.add(table);
-            tables.put(table, 0x1000, 7);
-            tables.put(table, 0x2001, 9);
+            tables.put(table, 0x1000, 7, None);
+            tables.put(table, 0x2001, 9, None);
         }
-        tables.forget(0x1000);
-        tables.forget(0x1_2001);
+        tables.forget(0x1000, 7);
+        tables.forget(0x1_2001, 9);
         for table in [own, other] {
             let found = [0x1000, 0x2001].map(|pc| tables.found(table, pc));
             assert_eq!(found, [None, Some(9)]);
@@ -338,10 +353,30 @@ mod tests {
     fn who_has_read_an_entry_still_arrives() {
         let (mut tables, own) = (tables(), table());
         tables.add(own);
-        tables.put(own, 0x1000, 7);
+        tables.put(own, 0x1000, 7, None);
         let landing = entry(own, 0x1000);
         tables.clear();
         assert_eq!(tables.landings.leads(landing, 0x1000), Some(7));
+    }
+
+    #[test]
+    fn jumps_arrive_before_fragments_that_have_room_for_that() {
+        let (mut tables, own) = (tables(), table());
+        tables.add(own);
+        tables.prefill(0x1000, 7, None);
+        let landing = entry(own, 0x1000);
+        tables.put(own, 0x1000, 0x7043, Some(0x7000));
+        assert_eq!(entry(own, 0x1000), 0x7000);
+        tables.forget(0x1000, 0x7143);
+        assert!(tables.knows(0x1000, 0x7043), "another fragment has gone");
+        tables.forget(0x1000, 0x7043);
+        assert!(!tables.knows(0x1000, 0x7043));
+        tables.prefill(0x1000, 9, None);
+        assert_eq!(entry(own, 0x1000), landing, "it keeps its landing");
+        tables.forget(0x1000, 9);
+        tables.put(own, 0x1000, 0x7043, Some(0x7000));
+        tables.clear();
+        assert_eq!(entry(own, 0x1000), NOT_NEAR);
     }
 
     #[test]
@@ -349,14 +384,14 @@ mod tests {
         let (mut tables, own, other) = (tables(), table(), table());
         for table in [own, other] {
             tables.add(table);
-            tables.put(table, 0x1000, 7);
+            tables.put(table, 0x1000, 7, None);
         }
         tables.keep_only(own);
-        tables.forget(0x1000);
+        tables.forget(0x1000, 7);
         let found = [own, other].map(|area| tables.found(area, 0x1000));
         assert_eq!(found, [None, Some(7)]);
         tables.remove(own);
-        tables.put(own, 0x1000, 7);
+        tables.put(own, 0x1000, 7, None);
         assert_eq!(tables.found(own, 0x1000), None);
     }
 

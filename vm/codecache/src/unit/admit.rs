@@ -436,8 +436,8 @@ impl Bound {
 
     /// Indirect branches of earlier runs went to these: spare them the first miss.
     fn prefill(&self, group: &CodeGroup, image: Home<'_>, ibl: &mut IblTable) {
-        for (head, hot) in self.unit.indirect_targets(group).into_iter().flatten() {
-            ibl.prefill(head.at(image.base).0, self.hot() + u64::from(hot));
+        for to in self.unit.indirect_targets(group).into_iter().flatten() {
+            ibl.prefill(to.head.at(image.base).0, self.hot() + u64::from(to.hot));
         }
     }
 }

@@ -45,7 +45,7 @@ pub struct Bound {
     pub(super) cold_gates: Vec<ColdGate>,
     /// Whether slots can be written to.
     pub(super) slots_open: bool,
-    /// Hot offsets of fragments whose app bytes have changed since.
+    /// Entries of fragments, as hot offsets, whose app bytes have changed since.
     pub(super) killed: Vec<u32>,
     /// Part of it was found damaged.
     pub(super) damaged: bool,
@@ -183,8 +183,8 @@ impl Bound {
                 let pc = info.head.at(base);
                 if pc.0 < end && pc.0 + u64::from(info.source_len) > start {
                     self.landings(&info, pc).shut();
-                    dead.push((pc, self.hot() + u64::from(info.hot.start)));
-                    self.killed.push(info.hot.start);
+                    dead.push((pc, self.hot() + u64::from(info.entry())));
+                    self.killed.push(info.entry());
                 }
             }
         }

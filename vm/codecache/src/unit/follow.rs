@@ -45,7 +45,9 @@ impl Bound {
                 let tag = ImageOff(target.head).at(image.base).0;
                 ibl.prefill(tag, entry);
                 if target.near {
-                    ibl.prefill_near(tag, entry);
+                    let before = u32::from(target.before);
+                    let arrival = target.hot.checked_sub(before).filter(|_| before > 0);
+                    ibl.prefill_near(tag, entry, arrival.and_then(|hot| self.running(hot)));
                 }
             }
         }

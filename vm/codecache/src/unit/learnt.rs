@@ -45,10 +45,13 @@ impl CodeCache {
     pub(super) fn targets_of(&self, id: ImageId, unit: &Bound) -> Vec<Target> {
         let base = self.images.get(id).base;
         let target = |(tag, entry): (u64, u64)| {
+            let near = self.ibl.is_near(tag, entry);
+            let arrival = if near { unit.arrival(entry) } else { None };
             Some(Target {
                 hot: unit.hot_offset(entry)?,
                 head: AppPc(tag).offset_from(base)?.0,
-                near: self.ibl.is_near(tag),
+                near,
+                before: arrival.map_or(0, |at| (entry - at) as u8),
             })
         };
         self.ibl.entries().filter_map(target).collect()

@@ -73,11 +73,21 @@ impl Bound {
     /// The maps, if it may be entered: admitted, and its source not changed since.
     #[must_use]
     pub fn running_maps(&self, addr: u64, image: &Image) -> Option<Maps> {
-        let maps = self.maps(addr, image)?;
-        let offset = u32::try_from(addr - self.hot()).ok()?;
+        let offset = u32::try_from(addr.checked_sub(self.hot())?).ok()?;
         let group = self.unit.hot_group_at(offset)?;
         let open = self.hot_gates[group.number as usize] == Gate::Open;
-        (open && !self.is_killed(maps.hot)).then_some(maps)
+        let info = self.unit.fragment_at_hot(offset).ok()??;
+        let killed = self.killed.contains(&info.entry());
+        (open && !killed).then(|| self.maps(addr, image)).flatten()
+    }
+
+    /// Where threads arrive that go by their own tables to the fragment that is entered at `entry`, if
+    /// they may.
+    pub(crate) fn arrival(&self, entry: u64) -> Option<u64> {
+        let offset = u32::try_from(entry.checked_sub(self.hot())?).ok()?;
+        let info = self.unit.fragment_at_hot(offset).ok()??;
+        let arrives = info.before > 0 && info.entry() == offset;
+        arrives.then(|| entry - u64::from(info.before))
     }
 
     /// App address and context of the fragment that is entered at `addr`; of a stub,

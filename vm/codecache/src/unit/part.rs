@@ -116,10 +116,11 @@ impl Bound {
         for group in self.groups(groups) {
             sources.extend(self.unit.sources(&group).ok()?);
             let reached = self.unit.indirect_targets(&group).ok()?;
-            targets.extend(reached.map(|(head, hot)| Target {
-                head: head.0,
-                hot,
-                near: false,
+            targets.extend(reached.map(|to| Target {
+                head: to.head.0,
+                hot: to.hot,
+                near: to.before > 0,
+                before: to.before,
             }));
         }
         Some((sources, targets))

@@ -5,7 +5,7 @@ use super::shelf::{CANONICAL, Shelf, apart, large, small};
 use crate::testing::{FILE, fragment};
 use crate::{fresh::Kind, image::ImageId};
 use alloc::vec::Vec;
-use ppin_abi::addr::{AppPc, ImageOff};
+use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
@@ -115,6 +115,28 @@ fn killed_code_is_not_found_and_stops_who_comes_by_a_link() {
         "a thread may still be in it"
     );
     assert_eq!(shelf.find(0), Some(a));
+}
+
+#[test]
+fn kept_code_is_entered_behind_where_indirect_branches_arrive() {
+    const BEFORE: u8 = 3;
+    let mut wanted = small(0x40, &[0]);
+    wanted.0.entry = BEFORE;
+    let mut shelf = Shelf::holding(&[small(0, &[0x40]), wanted]);
+    let (a, b) = (
+        shelf.find(0).expect("kept"),
+        shelf.find(0x40).expect("kept"),
+    );
+    let arrival = b.0 - u64::from(BEFORE);
+    assert_eq!(shelf.branch(0), b.0, "links lead to the entry");
+    let of = |entry: CachePc| shelf.units()[0].arrival(entry.0);
+    assert_eq!((of(a), of(b)), (None, Some(arrival)));
+    assert_eq!(of(CachePc(arrival)), None);
+    let tag = shelf.world.pc(0x40).0;
+    shelf.world.code.kill_made_from(tag, tag + 1);
+    assert_eq!((shelf.byte(b), shelf.find(0x40)), (INT3, None));
+    assert!(shelf.units()[0].is_killed(b.0));
+    assert!(shelf.world.code.running_maps(arrival).is_none());
 }
 
 #[test]

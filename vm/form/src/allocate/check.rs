@@ -87,7 +87,11 @@ impl Checker<'_> {
     fn op(&mut self, op: &Op) -> Checked {
         match *op {
             Op::Label { label, live } => return self.label(label, live),
-            Op::Returned { temps } => return self.returned(temps),
+            Op::Returned { temps } => {
+                ensure(!self.reached, "control gets there without a return")?;
+                return self.comes_in(temps, [Gpr::RCX, Gpr::RDX]);
+            }
+            Op::Arrived { temps } => return self.comes_in(temps, [Gpr::RCX, Gpr::RAX]),
             _ => {}
         }
         if !self.reached {
@@ -103,7 +107,7 @@ impl Checker<'_> {
             Op::Give { temps } => self.give(temps)?,
             Op::Gone { temps } => self.gone(temps)?,
             Op::Refill { temp } => self.refill(temp)?,
-            Op::Begin { .. } => self.state.whole()?,
+            Op::Begin { .. } | Op::Entered => self.state.whole()?,
             Op::Plain { ins, .. } => {
                 self.state.whole()?;
                 self.app(ins)?;
@@ -341,15 +345,15 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The contract of returns: rcx and rdx are the runtime's, and kept at home.
-    fn returned(&mut self, temps: Temps) -> Checked {
-        ensure(!self.reached, "control gets there without a return")?;
+    /// The contract of returns, and of indirect jumps and calls: these registers are the runtime's,
+    /// and kept at home.
+    fn comes_in(&mut self, temps: Temps, registers: [Gpr; 2]) -> Checked {
         self.reached = true;
         self.state = State::of_the_app(0);
         self.take(temps)?;
-        for (temp, named) in temps.iter().zip([Gpr::RCX, Gpr::RDX]) {
+        for (temp, named) in temps.iter().zip(registers) {
             let Home { register, kept } = self.allocation.home(temp);
-            ensure(register == named, "not the register of a return")?;
+            ensure(register == named, "not the register that is brought")?;
             ensure(kept.and_then(owner) == Some(named), "not kept at home")?;
             self.state.set(register, Value::Temp(temp));
         }
@@ -402,13 +406,17 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The contract of all entries: rcx speaks to the runtime, and the app's lies at home; but
-    /// at a system call nobody needs it.
+    /// The contract of all entries: rcx speaks to the runtime, at one also rax, and the app's lies at
+    /// home; but at a system call nobody needs it.
     fn jump(&mut self, entry: Entry) -> Checked {
-        let rcx = self.state.register(Gpr::RCX);
-        ensure(matches!(rcx, Value::Temp(_)), "rcx says nothing")?;
+        let speaks: &[Gpr] = match entry {
+            Entry::ArrivedElsewhere => &[Gpr::RCX, Gpr::RAX],
+            _ => &[Gpr::RCX],
+        };
+        let says = |register: &Gpr| matches!(self.state.register(*register), Value::Temp(_));
+        ensure(speaks.iter().all(says), "rcx or rax says nothing")?;
         self.returning |= entry == Entry::Cpuid;
-        self.others_find_theirs(&[Gpr::RCX], entry != Entry::Syscall)?;
+        self.others_find_theirs(speaks, entry != Entry::Syscall)?;
         self.reached = matches!(entry, Entry::Bridge | Entry::Syscall | Entry::Cpuid);
         Ok(())
     }

@@ -84,7 +84,9 @@ pub fn allocate(form: &Form) -> Allocation {
     }
     for (at, op) in form.ops.iter().enumerate() {
         match *op {
-            Op::Take { temps } | Op::Returned { temps } => allocator.take(at, temps),
+            Op::Take { temps } | Op::Returned { temps } | Op::Arrived { temps } => {
+                allocator.take(at, temps);
+            }
             Op::Give { temps } | Op::Gone { temps } | Op::JumpAgain { temps } => {
                 allocator.release(temps);
             }

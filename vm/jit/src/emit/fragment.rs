@@ -17,6 +17,8 @@ use ppin_relocator::{
 /// Collects code, records and tables of one fragment.
 pub(crate) struct Emitter {
     pub hot: Asm,
+    /// Hot offset where the trace is entered.
+    pub(super) entry: u8,
     pub cold: Asm,
     pub(super) image: ImageBase,
     pub(super) head: AppPc,
@@ -69,6 +71,7 @@ impl Emitter {
         let exits = form.ops.iter().filter(|op| op.is_exit()).count();
         let calls = form.ops.iter().filter(|op| op.is_paired_call()).count();
         Self {
+            entry: 0,
             hot: Asm::with_capacity(6 * ops + 64),
             cold: Asm::with_capacity(128),
             image,
@@ -101,6 +104,7 @@ impl Emitter {
             context: self.context,
             source_len,
             instructions,
+            entry: self.entry,
             hot: exact(self.hot.into_bytes()),
             cold: exact(self.cold.into_bytes()),
             slots: exact(self.slots),

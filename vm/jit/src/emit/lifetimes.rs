@@ -20,7 +20,7 @@ impl Writer<'_> {
     }
 
     /// As [`Writer::take`], but the app's values are kept already.
-    pub(super) fn returned(&mut self, temps: Temps) {
+    pub(super) fn comes_in(&mut self, temps: Temps) {
         for temp in temps.iter() {
             let home = self.allocation.home(temp);
             if let Some(slot) = home.kept {

@@ -60,6 +60,7 @@ impl Writer<'_> {
             Op::Refill { temp } => self.refill(temp),
             Op::Move { to, from } => self.assign(to, from),
             Op::Set { to, value, width } => self.set(to, value, width),
+            Op::Not { reg } => self.not(reg),
             Op::Swap { one, other } => self.swap(one, other),
             Op::Lea { to, base, index, disp } => self.lea(to, base, index, disp),
             Op::Address { to, base, index, scale, narrow, disp } => self.address(to, (base, index), scale, narrow, disp),
@@ -116,7 +117,8 @@ impl Writer<'_> {
             Op::GotoFar { to } => self.goto_far(to),
             Op::GotoBack { to } => self.goto_back(to),
             Op::CallOver { to } => self.call_over(to),
-            Op::Returned { temps } => self.returned(temps),
+            Op::Returned { temps } | Op::Arrived { temps } => self.comes_in(temps),
+            Op::Entered => self.entered(),
             Op::Label { label, live } => self.label(label, live),
             Op::Record { to, record } => self.record(to, record),
             Op::JumpCell { cell } => self.jump_cell(cell),
@@ -166,6 +168,13 @@ impl Writer<'_> {
     fn inside(&mut self, ins: InsId) {
         let start = self.source.ins(ins).offset;
         self.emitter.belongs_to(start);
+    }
+
+    /// What was emitted so far is for threads that arrive by indirect branches.
+    fn entered(&mut self) {
+        let entry = u8::try_from(self.emitter.hot.here());
+        debug_assert!(entry.is_ok(), "what comes before the trace is short");
+        self.emitter.entry = entry.unwrap_or_default();
     }
 
     /// Additions have just been made.

@@ -29,6 +29,13 @@ impl Writer<'_> {
         self.emitter.hot.registers(opcode::XCHG, other, one);
     }
 
+    /// `not reg`
+    pub(super) fn not(&mut self, reg: Reg) {
+        let number = self.reg(reg).number();
+        let code = [0x48 | number >> 3, 0xf7, 0xd0 | number & 7];
+        self.emitter.hot.bytes(&code);
+    }
+
     pub(super) fn lea(&mut self, to: Reg, base: Reg, index: Option<Reg>, disp: i32) {
         let memory = Memory {
             gs: false,

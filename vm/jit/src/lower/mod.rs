@@ -5,6 +5,7 @@
 //! the allocator sees what all rules and insertions of a trace need.
 
 mod announce;
+pub(crate) mod arrive;
 pub(crate) mod bridge;
 mod call;
 pub(crate) mod compare;

@@ -11,9 +11,10 @@
 //!        movzx eax, ax                    8 times the entry's number (near_index)
 //!        jmp gs:[rax + NEAR]
 //! ```
-//! The landing there ([`ppin_abi::area::Area::near`]) compares the target, which many have this place
-//! for, and puts rax and rcx back: so the jump need not wait for the comparison, and code that jumps
-//! often is short. No instruction touches the flags.
+//! Code there ([`super::arrive`], or a landing of `ppin_codecache::indirect`) compares the target, since
+//! many addresses share this place ([`ppin_abi::area::Area::near`]), and puts rax and rcx back: so the
+//! jump need not wait for the comparison, and code that jumps often is short. No instruction touches
+//! the flags.
 
 use ppin_abi::area::{Entry, LEFT_AT};
 use ppin_form::{Cell, Form, Gpr, InsId, Need, Op, Temp, Width};

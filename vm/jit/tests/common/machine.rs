@@ -224,6 +224,7 @@ impl Machine {
             end: BytesEnd::Limit,
             max_source: None,
             sequences: &[],
+            arrives: true,
             optimize: self.optimize,
         };
         compile(&request, tool)
@@ -238,8 +239,40 @@ impl Machine {
     ) -> (Outcome, Side) {
         self.reset(code);
         self.install(fragment);
-        let end = self.run(self.near as u64, state);
+        let end = match fragment.entry {
+            0 => self.run(self.near as u64, state),
+            _ => self.arrive(self.app() + CODE, state),
+        };
         self.arrival(fragment, end)
+    }
+
+    /// Comes to what is installed as an indirect branch to `target` does.
+    fn arrive(&mut self, target: u64, state: &State) -> Capture {
+        const JUNK: u64 = 0x1bad_1bad_1bad_1bad;
+        let mut arriving = *state;
+        for (spill, value) in [(Spill::Rax, JUNK), (Spill::Rcx, target)] {
+            let register = usize::from(spill.register());
+            let at = AREA as usize + spill.disp() as usize;
+            let kept = state.regs[register].to_le_bytes();
+            self.near_bytes()[at..at + 8].copy_from_slice(&kept);
+            arriving.regs[register] = value;
+        }
+        self.run(self.near as u64, &arriving)
+    }
+
+    /// Comes to `fragment` as an indirect branch to `target` does, which is another address than its
+    /// own. Where it goes on, and the state there.
+    pub fn arrive_elsewhere(
+        &mut self,
+        fragment: &Fragment,
+        target: u64,
+        state: &State,
+    ) -> (Option<Entry>, State) {
+        self.install(fragment);
+        let end = self.arrive(target, state);
+        let elsewhere = self.host.routines[Entry::ArrivedElsewhere as usize];
+        let entry = (end.pc == elsewhere).then_some(Entry::ArrivedElsewhere);
+        (entry, end.state)
     }
 
     fn install(&mut self, fragment: &Fragment) {

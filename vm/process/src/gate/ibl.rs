@@ -15,6 +15,8 @@ unsafe extern "C" {
     pub fn ibl_counted();
     /// Entry: see [`ppin_abi::area::Entry::NotNear`].
     pub fn not_near();
+    /// Entry: see [`ppin_abi::area::Entry::ArrivedElsewhere`].
+    pub fn arrived_elsewhere();
     /// The address after the last instruction.
     pub fn ibl_end();
 }
@@ -22,8 +24,8 @@ unsafe extern "C" {
 core::arch::global_asm!(
     ".text",
     ".balign 64",
-    ".globl ibl_start, ibl_counted, ibl_end, not_near",
-    ".hidden not_near",
+    ".globl ibl_start, ibl_counted, ibl_end, not_near, arrived_elsewhere",
+    ".hidden not_near, arrived_elsewhere",
     ".hidden ibl_start", ".hidden ibl_counted", ".hidden ibl_end",
     "ibl_start:",
     "mov gs:[{rax}], rax",
@@ -74,6 +76,9 @@ core::arch::global_asm!(
     "5:",
     "mov rcx, gs:[{saved_target}]",
     "jmp leave_indirect",
+    "arrived_elsewhere:",
+    "not rax",
+    "lea rcx, [rcx + rax]",
     "not_near:",                    // flags stay as they are
     "mov rax, gs:[{rax}]",
     "mov gs:[{saved_target}], rcx",

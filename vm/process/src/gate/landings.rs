@@ -1,4 +1,5 @@
-//! Landings: where indirect jumps and calls arrive ([`ppin_codecache::indirect::Landing`]).
+//! Landings: where indirect jumps and calls arrive that go to fragments without code for that
+//! ([`ppin_codecache::indirect::Landing`]).
 //!
 //! ```text
 //!        lahf; seto al

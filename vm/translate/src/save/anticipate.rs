@@ -165,7 +165,7 @@ fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<Fr
     let room = vm.code().fragments() < most && has_room(vm);
     if here && room && !is_known(vm, id, pc, target) {
         // (No sequence may be discovered any more, so the result can be ignored.)
-        let _ = compile::compile(vm, pc, target.context);
+        let _ = compile::compile(vm, pc, target.context, false);
     }
     vm.code().known(pc, target.context).filter(|_| here)
 }

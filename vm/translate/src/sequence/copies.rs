@@ -95,6 +95,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
         end: BytesEnd::Limit,
         max_source: None,
         sequences: &[],
+        arrives: false,
         optimize: compile::mechanisms(vm),
     };
     let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool());

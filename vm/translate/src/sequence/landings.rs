@@ -37,6 +37,7 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
         end: BytesEnd::Limit,
         max_source: None,
         sequences: &[],
+        arrives: false,
         optimize: compile::mechanisms(vm),
     };
     let fragment = compile_landing(&request, (copy.sequence.end.0 - pc.0) as u32);

@@ -77,6 +77,7 @@ impl World {
             end: BytesEnd::Limit,
             max_source: None,
             sequences: &[],
+            arrives: false,
             optimize: Optimize::ALL,
         };
         compile(&request, &*ppin_tools::by_name(self.tool).unwrap())

@@ -29,6 +29,29 @@ fn links_lead_to_entries_of_code_that_stays_true_by_itself() {
 }
 
 #[test]
+fn code_before_the_entry_is_where_indirect_branches_arrive() {
+    let mut code = testing::fragment(0, 4, &[0x40], Context::CANONICAL);
+    let made = |code: Fragment| {
+        let space = Space {
+            hot: 0x8004,
+            ..Space::default()
+        };
+        let at = (ImageId(0), AppPc(0x1000));
+        Fresh::new(code, at, space, &[1, 2, 3, 4], Kind::Trace, true)
+    };
+    let plain = made(code.clone());
+    assert_eq!((plain.entry().0, plain.arrival()), (0x8004, None));
+    code.entry = 3;
+    let arrived_at = made(code);
+    assert_eq!(
+        (arrived_at.entry().0, arrived_at.arrival()),
+        (0x8007, Some(0x8004))
+    );
+    assert!(arrived_at.may_be_linked_at(CachePc(0x8007)));
+    assert!(!arrived_at.may_be_linked_at(CachePc(0x8004)));
+}
+
+#[test]
 fn only_traces_sleep() {
     for (kind, sleeps) in [
         (Kind::Trap, false),

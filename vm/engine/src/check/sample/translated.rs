@@ -49,7 +49,7 @@ pub(super) fn on_signal(thread: &Thread, record: &mut Record, stepped: bool, con
 fn place(context: &UContext, pc: u64) -> Option<Place> {
     let maps = vm::lock().code().maps_at(pc)?;
     let spot = translate::spot_in(&maps, pc).filter(|spot| spot.boundary)?;
-    Some(Place::of(context, spot.pc.0, pc, maps.hot == pc))
+    Some(Place::of(context, spot.pc.0, pc, maps.head == spot.pc))
 }
 
 /// Records a place; returns whether the sample goes on.
