@@ -330,6 +330,46 @@ fn under_gdb_the_program_runs_as_a_child() {
 }
 
 /// A plain command line is understood before the C library has been started, all others later.
+/// A line with a file for the report is plain, too.
+#[test]
+fn reports_are_the_same_however_a_program_is_launched() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    ppin.wrap(&Cmd::new("true")).run_ok();
+    let folder = scratch.path();
+    let report = |name: &str, more: &[&str]| {
+        let file = folder.join(name);
+        fs::write(&file, "of an earlier run").expect("writable");
+        let words = ["-t", "icount", "-o", file.to_str().expect("UTF-8")];
+        let ppin = ppin.with(&[&words, more].concat());
+        let native = Cmd::new("sh").args(["-c", "echo out; exit 3"]);
+        let outcome = ppin.wrap(&native).run();
+        assert_eq!(
+            (outcome.ended, outcome.text()),
+            (Ended::Exit(3), "out\n".into())
+        );
+        assert_eq!(outcome.errors(), "");
+        let text = fs::read_to_string(&file).expect("written");
+        assert!(
+            text.contains("icount: ") && !text.contains("earlier"),
+            "{text}"
+        );
+        text.lines().count()
+    };
+    assert_eq!(
+        report("plain", &[]),
+        report("other", &["--format", "human"])
+    );
+    let nowhere = folder.join("none").join("x");
+    let refused = ppin.with(&["-o", nowhere.to_str().expect("UTF-8")]);
+    let outcome = refused.wrap(&Cmd::new("true")).run();
+    assert_eq!(outcome.ended, Ended::Exit(125));
+    assert!(
+        outcome.errors().contains("cannot write the report"),
+        "{outcome:?}"
+    );
+}
+
 #[test]
 fn plain_and_other_command_lines_start_programs_alike() {
     let scratch = Scratch::new();

@@ -11,21 +11,17 @@ use ppin_persist::trust::{Kind, judge};
 /// or is named in a way that must be understood first.
 pub(crate) fn find(stack: &Stack, named: Option<&CStr>) -> Option<Path> {
     let path = match named {
-        Some(path) if path.to_bytes().starts_with(b"/") => Path::of(&[path.to_bytes()]),
-        Some(path) => Path::of(&[Path::of_directory()?.bytes(), b"/", path.to_bytes()]),
+        Some(path) => Path::absolute(path),
         None => Path::of(&default_database(|name| {
             stack.variable(name).map(CStr::to_bytes)
         })?),
     };
-    path.filter(|path| is_plain(path.bytes()) && is_sound(path))
+    path.filter(|path| path.is_plain() && is_text(path.bytes()) && is_sound(path))
 }
 
-/// Whether the path is absolute, text, and as short as can be.
-fn is_plain(path: &[u8]) -> bool {
-    let mut parts = path.split(|byte| *byte == b'/');
-    let absolute = parts.next() == Some(b"") && path.len() > 1;
-    let text = core::str::from_utf8(path).is_ok_and(|text| !text.contains([':', '\n']));
-    absolute && text && parts.all(|part| !matches!(part, b"" | b"." | b".."))
+/// Whether the path is text that stands for one folder.
+fn is_text(path: &[u8]) -> bool {
+    core::str::from_utf8(path).is_ok_and(|text| !text.contains([':', '\n']))
 }
 
 fn is_sound(path: &Path) -> bool {
@@ -45,6 +41,10 @@ mod tests {
 
     #[test]
     fn paths_that_need_thought_are_left_alone() {
+        let is_plain = |path: &[u8]| {
+            let whole = Path::of(&[path]).unwrap();
+            whole.is_plain() && is_text(path)
+        };
         assert!(is_plain(b"/a") && is_plain(b"/a/b.c/..d"));
         for path in [
             &b""[..],

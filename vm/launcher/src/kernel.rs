@@ -9,28 +9,38 @@
 use core::ffi::CStr;
 use core::mem::MaybeUninit;
 use ppin_inject::sys::nr::{
-    __NR_close, __NR_faccessat2, __NR_getcwd, __NR_geteuid, __NR_newfstatat, __NR_openat,
-    __NR_prlimit64, __NR_read, __NR_readlink, AT_EACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW, O_CLOEXEC,
-    O_NONBLOCK, O_RDONLY, RLIMIT_AS, RLIMIT_DATA, X_OK, rlimit64, stat,
+    __NR_close, __NR_faccessat2, __NR_fstat, __NR_ftruncate, __NR_getcwd, __NR_geteuid,
+    __NR_newfstatat, __NR_openat, __NR_prlimit64, __NR_read, __NR_readlink, AT_EACCESS, AT_FDCWD,
+    AT_SYMLINK_NOFOLLOW, O_APPEND, O_CLOEXEC, O_CREAT, O_NOCTTY, O_NONBLOCK, O_RDONLY, O_WRONLY,
+    RLIMIT_AS, RLIMIT_DATA, X_OK, rlimit64, stat,
 };
 use ppin_inject::sys::{Args, check, syscall};
 use ppin_inject::{Launch, launch_once};
 
 const HERE: usize = AT_FDCWD as usize;
-/// File type in `st_mode` (inode(7)), and that of regular files.
+/// File type in `st_mode` (inode(7)), and that of regular files and of pipes.
 const TYPE: u32 = 0o170_000;
 const REGULAR: u32 = 0o100_000;
+const PIPE: u32 = 0o010_000;
+/// Permissions of new files, before the umask.
+const NEW: usize = 0o666;
 
 /// What stat(2) says of a file.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Status {
     pub mode: u32,
     pub owner: u32,
+    /// Device and inode number: which file it is.
+    identity: (u64, u64),
 }
 
 impl Status {
     pub(crate) const fn is_file(self) -> bool {
         self.mode & TYPE == REGULAR
+    }
+
+    pub(crate) const fn is_pipe(self) -> bool {
+        self.mode & TYPE == PIPE
     }
 }
 
@@ -52,20 +62,42 @@ fn at(text: &CStr) -> usize {
 
 /// The status of the file at `path`; `follow`: of what a symbolic link leads to.
 pub(crate) fn status(path: &CStr, follow: bool) -> Option<Status> {
-    let mut found = MaybeUninit::<stat>::uninit();
     let flags = if follow {
         0
     } else {
         AT_SYMLINK_NOFOLLOW as usize
     };
-    let to = found.as_mut_ptr() as usize;
-    call(__NR_newfstatat, [HERE, at(path), to, flags, 0, 0])?;
+    read_status(|to| call(__NR_newfstatat, [HERE, at(path), to, flags, 0, 0]))
+}
+
+/// The status of what descriptor `fd` is open for.
+pub(crate) fn status_of(fd: usize) -> Option<Status> {
+    read_status(|to| call(__NR_fstat, [fd, to, 0, 0, 0, 0]))
+}
+
+/// What `ask` writes to the address that it is given.
+fn read_status(ask: impl FnOnce(usize) -> Option<usize>) -> Option<Status> {
+    let mut found = MaybeUninit::<stat>::uninit();
+    ask(found.as_mut_ptr() as usize)?;
     // SAFETY: the call has filled it.
     let found = unsafe { found.assume_init() };
     Some(Status {
         mode: found.st_mode,
         owner: found.st_uid,
+        identity: (found.st_dev, found.st_ino),
     })
+}
+
+/// Makes the file at `path` if there is none, and empties it if it is a regular one.
+pub(crate) fn make_empty(path: &CStr) -> Option<()> {
+    let how = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    let file = call(__NR_openat, [HERE, at(path), how as usize, NEW, 0, 0])?;
+    let emptied = match status_of(file) {
+        Some(status) if status.is_file() => call(__NR_ftruncate, [file, 0, 0, 0, 0, 0]),
+        status => status.map(|_| 0),
+    };
+    call(__NR_close, [file, 0, 0, 0, 0, 0]);
+    emptied.map(|_| ())
 }
 
 /// Whether the effective user may execute the file at `path`.

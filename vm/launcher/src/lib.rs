@@ -5,11 +5,12 @@
 //! entered here. A plain command line is
 //!
 //! ```text
-//! ppin [run] [-t TOOL] [--db DIR] [--] PROGRAM ARGS...
+//! ppin [run] [-t TOOL] [-o FILE] [--db DIR] [--] PROGRAM ARGS...
 //! ```
 //! for an ELF program without privileges, a tool without knobs, and a database that is there. All
-//! else is left to the whole of `ppin run`: [`launch`] returns, nothing has been changed and
-//! nothing has been said. So this crate explains no error, and decides nothing that the whole of
+//! else is left to the whole of `ppin run`: [`launch`] returns, nothing has been said, and nothing
+//! has been changed but that the file of the report is there and empty, as the whole of `ppin run`
+//! has it where it comes as far. So this crate explains no error, and decides nothing that the whole of
 //! `ppin run` would decide differently.
 //!
 //! ```text
@@ -18,6 +19,7 @@
 //! tool       the tool, as the boot block tells of it
 //! program    which file is meant, and whether it may be instrumented
 //! database   which database is meant, and whether it may be used
+//! output     the file of the report
 //! process    whether this process can carry the runtime
 //! path       paths of bounded length
 //! kernel     the system calls of all these
@@ -30,6 +32,7 @@
 
 mod database;
 mod kernel;
+mod output;
 mod path;
 mod process;
 mod program;
@@ -79,6 +82,7 @@ fn attempt(stack: &Stack, carried: &Carried) -> Option<()> {
     }
     let program = program::find(stack, plain.program)?;
     let database = database::find(stack, plain.database)?;
+    let output = output::find(plain.output)?;
     let ppin = Path::of_link(OWN)?;
     if !process::can_carry() {
         return None;
@@ -91,6 +95,7 @@ fn attempt(stack: &Stack, carried: &Carried) -> Option<()> {
             engine_id: carried.engine_id,
             db: database.bytes(),
             tool: tool.bytes(),
+            output: output.bytes(),
             ppin: ppin.bytes(),
             ..BootParams::EMPTY
         },
@@ -104,6 +109,7 @@ fn attempt(stack: &Stack, carried: &Carried) -> Option<()> {
             envp: stack.environment(),
         },
     };
+    output::open(&output)?;
     kernel::execute(&request);
     None
 }

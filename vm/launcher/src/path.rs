@@ -52,6 +52,21 @@ impl Path {
         Some(path)
     }
 
+    /// `name`, from the current directory if it does not begin with a slash.
+    pub(crate) fn absolute(name: &CStr) -> Option<Self> {
+        match name.to_bytes() {
+            name if name.starts_with(b"/") => Self::of(&[name]),
+            name => Self::of(&[Self::of_directory()?.bytes(), b"/", name]),
+        }
+    }
+
+    /// Whether it is absolute, and as short as can be.
+    pub(crate) fn is_plain(&self) -> bool {
+        let mut parts = self.bytes().split(|byte| *byte == b'/');
+        let absolute = parts.next() == Some(b"") && self.len > 1;
+        absolute && parts.all(|part| !matches!(part, b"" | b"." | b".."))
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }

@@ -13,6 +13,8 @@ pub(crate) struct Plain<'a> {
     pub tool: Option<&'a [u8]>,
     /// The database that was named.
     pub database: Option<&'a CStr>,
+    /// The file of the report.
+    pub output: Option<&'a CStr>,
     /// The program as it was named.
     pub program: &'a CStr,
     /// Its place among the words.
@@ -28,6 +30,7 @@ pub(crate) fn plain(stack: &Stack) -> Option<Plain<'_>> {
     (!program.is_empty()).then_some(Plain {
         tool: tool.filter(|name| *name != NO_TOOL),
         database: options.database,
+        output: options.output,
         program,
         first,
     })
@@ -47,6 +50,7 @@ fn first_option(stack: &Stack) -> Option<usize> {
 struct Options<'a> {
     tool: Option<&'a CStr>,
     database: Option<&'a CStr>,
+    output: Option<&'a CStr>,
 }
 
 impl<'a> Options<'a> {
@@ -56,6 +60,7 @@ impl<'a> Options<'a> {
             match stack.argument(at)?.to_bytes() {
                 b"-t" => set(&mut self.tool, stack.argument(at + 1)?)?,
                 b"--db" => set(&mut self.database, stack.argument(at + 1)?)?,
+                b"-o" | b"--output" => set(&mut self.output, stack.argument(at + 1)?)?,
                 b"--" => return Some(at + 1),
                 word if word.starts_with(b"-") => return None,
                 _ => return Some(at),
@@ -108,6 +113,16 @@ mod tests {
     }
 
     #[test]
+    fn the_report_may_have_a_file() {
+        for option in ["-o", "--output"] {
+            let made = Made::new(&["ppin", "run", option, "file", "ls", "-o", "x"], &[]);
+            let stack = made.stack();
+            let plain = plain(&stack).unwrap();
+            assert_eq!((plain.output, plain.first), (Some(c"file"), 4));
+        }
+    }
+
+    #[test]
     fn all_others_are_left_alone() {
         for line in [
             "ppin",
@@ -118,6 +133,10 @@ mod tests {
             "ppin run -t icount -t icount ls",
             "ppin run --db a --db b ls",
             "ppin run --db -- ls",
+            "ppin run -o a -o b ls",
+            "ppin run -o",
+            "ppin run -oa ls",
+            "ppin run --output=a ls",
             "ppin run --db=d ls",
             "ppin run -ticount ls",
             "ppin run --stats ls",
