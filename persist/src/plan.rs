@@ -64,7 +64,12 @@ impl Plan {
         let sizes = Sizes::measure(pieces, &spills)?;
         let index = sorted_index(pieces)?;
         let all = || pieces.iter().map(|piece| piece.fragment);
-        let (hot_at, hot) = pack(all().map(|code| (code.hot.len(), code.start())));
+        let mut arrivals = 0;
+        let (hot_at, hot) = pack(all().map(|code| {
+            let start = code.start(arrivals);
+            arrivals += usize::from(code.entry > 0);
+            (code.hot.len(), start)
+        }));
         let (cold_at, cold) = pack(all().map(|code| (code.cold.len(), Start::COLD)));
         let slots = slot_spans(pieces, &hot);
 

@@ -35,10 +35,11 @@ pub struct FragmentRef<'a> {
 }
 
 impl FragmentRef<'_> {
-    /// At which addresses its hot code may begin.
+    /// At which addresses its hot code may begin; `nth` is the number of fragments before it at which
+    /// threads arrive by indirect branches.
     #[must_use]
-    pub const fn start(&self) -> Start {
-        Start::of_hot(self.head, self.entry)
+    pub const fn start(&self, nth: usize) -> Start {
+        Start::of_hot(self.entry, nth)
     }
 }
 

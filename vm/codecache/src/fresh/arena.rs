@@ -40,20 +40,40 @@ impl Bump {
     }
 }
 
-/// Takes a place in each part.
-fn place(hot: &mut Bump, cold: &mut Bump, slots: &mut Bump, fragment: &Fragment) -> Option<Space> {
-    Some(Space {
-        hot: hot.take(fragment.hot.len(), fragment.start())?,
-        cold: cold.take(fragment.cold.len(), Start::COLD)?,
-        slots: slots.take(8 * fragment.slots.len(), Start::SLOTS)?,
-    })
+/// Hot code, cold code and slots of a chunk.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    hot: Bump,
+    cold: Bump,
+    slots: Bump,
+    /// Fragments so far at which threads arrive by indirect branches.
+    arrivals: usize,
 }
 
-/// Hot code, cold code and slots of a chunk.
-fn parts(base: u64, len: u64) -> (Bump, Bump, Bump) {
-    let (cold, slots, end) = (base + len / 16 * 7, base + len / 16 * 14, base + len);
-    let part = |next, end| Bump { next, end };
-    (part(base, cold), part(cold, slots), part(slots, end))
+impl Parts {
+    fn new(base: u64, len: u64) -> Self {
+        let (cold, slots, end) = (base + len / 16 * 7, base + len / 16 * 14, base + len);
+        let part = |next, end| Bump { next, end };
+        Self {
+            hot: part(base, cold),
+            cold: part(cold, slots),
+            slots: part(slots, end),
+            arrivals: 0,
+        }
+    }
+
+    /// These without the room for `fragment`, and that; `None` if it does not fit.
+    fn after(mut self, fragment: &Fragment) -> Option<(Self, Space)> {
+        let space = Space {
+            hot: self
+                .hot
+                .take(fragment.hot.len(), fragment.start(self.arrivals))?,
+            cold: self.cold.take(fragment.cold.len(), Start::COLD)?,
+            slots: self.slots.take(8 * fragment.slots.len(), Start::SLOTS)?,
+        };
+        self.arrivals += usize::from(fragment.entry > 0);
+        Some((self, space))
+    }
 }
 
 /// Addresses of a fragment's sections.
@@ -75,9 +95,7 @@ pub(crate) struct Chunk {
     /// Length in bytes.
     len: u64,
     views: Views,
-    hot: Bump,
-    cold: Bump,
-    slots: Bump,
+    parts: Parts,
     /// Hot start and number of each fragment, ascending.
     hot_index: Vec<(u64, FragmentId)>,
     /// Cold start and number of each fragment, ascending.
@@ -111,20 +129,18 @@ impl Chunk {
     }
 
     fn at(base: u64, len: u64, views: MakeViews) -> ppin_os::Result<Self> {
-        let (_, _, Bump { next: slots, .. }) = parts(base, len);
+        let parts = Parts::new(base, len);
+        let slots = parts.slots.next;
         let views = views(base, slots - base)?;
         if let Err(e) = mem::map_anon_at(slots, base + len - slots, mem::RW) {
             views.free();
             return Err(e);
         }
-        let (hot, cold, slots) = parts(base, len);
         Ok(Self {
             base,
             len,
             views,
-            hot,
-            cold,
-            slots,
+            parts,
             hot_index: Vec::new(),
             cold_index: Vec::new(),
         })
@@ -132,7 +148,7 @@ impl Chunk {
 
     /// Empties it; nothing runs there any more.
     pub fn reset(&mut self) {
-        (self.hot, self.cold, self.slots) = parts(self.base, self.len);
+        self.parts = Parts::new(self.base, self.len);
         self.hot_index.clear();
         self.cold_index.clear();
     }
@@ -167,11 +183,19 @@ impl Chunk {
     pub fn free(&self) {
         self.views.free();
         // SAFETY: nothing runs here any more that could read the slots.
-        let _ = unsafe { mem::unmap(self.cold.end, self.base + self.len - self.cold.end) };
+        let _ = unsafe {
+            mem::unmap(
+                self.parts.cold.end,
+                self.base + self.len - self.parts.cold.end,
+            )
+        };
     }
 
     fn used(&self) -> [Range<u64>; 2] {
-        [self.base..self.hot.next, self.cold_start()..self.cold.next]
+        [
+            self.base..self.parts.hot.next,
+            self.cold_start()..self.parts.cold.next,
+        ]
     }
 
     /// Start and end.
@@ -200,22 +224,14 @@ impl Chunk {
 
     /// Room for `fragment`, or `None` if the chunk is full.
     pub fn take(&mut self, fragment: &Fragment) -> Option<Space> {
-        let saved = (self.hot, self.cold, self.slots);
-        let space = self.try_take(fragment);
-        if space.is_none() {
-            (self.hot, self.cold, self.slots) = saved;
-        }
-        space
+        let (parts, space) = self.parts.after(fragment)?;
+        self.parts = parts;
+        Some(space)
     }
 
     /// Whether there is room for `fragment`.
     pub fn fits(&self, fragment: &Fragment) -> bool {
-        let (mut hot, mut cold, mut slots) = (self.hot, self.cold, self.slots);
-        place(&mut hot, &mut cold, &mut slots, fragment).is_some()
-    }
-
-    fn try_take(&mut self, fragment: &Fragment) -> Option<Space> {
-        place(&mut self.hot, &mut self.cold, &mut self.slots, fragment)
+        self.parts.after(fragment).is_some()
     }
 
     /// Fragment `id` lies at `space`, which was taken last.
@@ -237,7 +253,7 @@ impl Chunk {
     }
 
     fn cold_start(&self) -> u64 {
-        self.hot.end
+        self.parts.hot.end
     }
 }
 
