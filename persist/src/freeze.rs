@@ -1,5 +1,6 @@
 //! The writer: one pass that appends the file's bytes in order.
 
+use crate::apart;
 use crate::checksum;
 use crate::layout::{CHECKSUM_AT, FILL, FORMAT_VERSION, MAGIC, SectionId};
 use crate::plan::{EntryKey, Plan};
@@ -19,14 +20,18 @@ use ppin_relocator::{PcRow, Placement, RelocKind, SlotInit, apply_parts};
 ///
 /// Direct exits whose target is a fragment of the same unit are linked: their
 /// branch goes straight there. All other relocated fields get their values for
-/// `spec.displacement`.
+/// `spec.displacement`, or for the region of large units.
 ///
 /// # Errors
 /// See [`FreezeError`]; a caller can leave out the fragment named and try again.
 pub fn freeze(spec: &UnitSpec<'_>) -> Result<Vec<u8>, FreezeError> {
     let plan = Plan::new(spec)?;
+    let spec = UnitSpec {
+        displacement: apart::displacement(spec.displacement, plan.file_len),
+        ..*spec
+    };
     let mut writer = Writer {
-        spec,
+        spec: &spec,
         out: Vec::with_capacity(plan.file_len as usize),
         plan,
     };

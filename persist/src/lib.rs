@@ -19,6 +19,7 @@
 extern crate alloc;
 
 mod access;
+mod apart;
 mod checksum;
 pub mod cpuid;
 mod elf;
@@ -49,6 +50,7 @@ mod thaw;
 pub mod trust;
 mod unit;
 
+pub use apart::SMALL_FROM;
 pub use checksum::source_hash;
 pub use file::{UnitFile, UnitSummary};
 pub use freeze::freeze;

@@ -38,7 +38,8 @@ pub struct Piece<'a> {
 pub struct UnitSpec<'a> {
     /// Key of the unit.
     pub key: Key,
-    /// Where its hot section shall lie: address minus image base.
+    /// Where its hot section shall lie: address minus image base. A large one may lie nearer
+    /// ([`crate::SMALL_FROM`]).
     pub displacement: i64,
     /// Where the image lies. It only reaches the file when a fragment holds
     /// absolute 32-bit addresses ([`ppin_relocator::RelocKind::AppAbs32`]).

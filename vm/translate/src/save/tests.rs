@@ -270,6 +270,15 @@ fn copies_of_a_unit_are_removed_when_there_are_many() {
 }
 
 #[test]
+fn units_are_placed_where_small_ones_lie() {
+    for extent in [0, 1 << 20, 128 << 20] {
+        let (near, far) = place::distances(extent);
+        let from = ppin_persist::SMALL_FROM as u64;
+        assert!(near >= from && far <= from + (448 << 20), "{extent:#x}");
+    }
+}
+
+#[test]
 fn a_unit_lies_within_reach_of_its_image() {
     let disk = disk();
     run(&disk, &[CODE]);
