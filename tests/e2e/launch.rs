@@ -360,6 +360,13 @@ fn reports_are_the_same_however_a_program_is_launched() {
         report("plain", &[]),
         report("other", &["--format", "human"])
     );
+    let stats = format!("--stats={}", folder.join("stats").display());
+    for (more, lines) in [(&[][..], 1), (&["--format", "human"], 2)] {
+        let ppin = ppin.with(&[&[stats.as_str()], more].concat());
+        ppin.wrap(&Cmd::new("true")).run_ok();
+        let text = fs::read_to_string(folder.join("stats")).expect("written");
+        assert_eq!(text.lines().count(), lines, "they are added: {text}");
+    }
     let nowhere = folder.join("none").join("x");
     let refused = ppin.with(&["-o", nowhere.to_str().expect("UTF-8")]);
     let outcome = refused.wrap(&Cmd::new("true")).run();

@@ -88,12 +88,12 @@ fn read_status(ask: impl FnOnce(usize) -> Option<usize>) -> Option<Status> {
     })
 }
 
-/// Makes the file at `path` if there is none, and empties it if it is a regular one.
-pub(crate) fn make_empty(path: &CStr) -> Option<()> {
+/// Makes the file at `path` if there is none; if it is a regular one, `empties` it.
+pub(crate) fn make(path: &CStr, empties: bool) -> Option<()> {
     let how = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     let file = call(__NR_openat, [HERE, at(path), how as usize, NEW, 0, 0])?;
     let emptied = match status_of(file) {
-        Some(status) if status.is_file() => call(__NR_ftruncate, [file, 0, 0, 0, 0, 0]),
+        Some(status) if empties && status.is_file() => call(__NR_ftruncate, [file, 0, 0, 0, 0, 0]),
         status => status.map(|_| 0),
     };
     call(__NR_close, [file, 0, 0, 0, 0, 0]);

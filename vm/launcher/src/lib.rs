@@ -5,12 +5,12 @@
 //! entered here. A plain command line is
 //!
 //! ```text
-//! ppin [run] [-t TOOL] [-o FILE] [--db DIR] [--] PROGRAM ARGS...
+//! ppin [run] [-t TOOL] [-o FILE] [--stats[=FILE]] [--db DIR] [--] PROGRAM ARGS...
 //! ```
 //! for an ELF program without privileges, a tool without knobs, and a database that is there. All
 //! else is left to the whole of `ppin run`: [`launch`] returns, nothing has been said, and nothing
-//! has been changed but that the file of the report is there and empty, as the whole of `ppin run`
-//! has it where it comes as far. So this crate explains no error, and decides nothing that the whole of
+//! has been changed but that the files of report and statistics are there, as the whole of `ppin run`
+//! has them where it comes as far. So this crate explains no error, and decides nothing that the whole of
 //! `ppin run` would decide differently.
 //!
 //! ```text
@@ -19,7 +19,7 @@
 //! tool       the tool, as the boot block tells of it
 //! program    which file is meant, and whether it may be instrumented
 //! database   which database is meant, and whether it may be used
-//! output     the file of the report
+//! output     the files of report and statistics
 //! process    whether this process can carry the runtime
 //! path       paths of bounded length
 //! kernel     the system calls of all these
@@ -40,6 +40,7 @@ mod stack;
 mod tool;
 mod words;
 
+use output::Left;
 use path::Path;
 use ppin_abi::boot::{CacheMode, RuntimeSpan, flag};
 use ppin_inject::block::BootParams;
@@ -83,6 +84,7 @@ fn attempt(stack: &Stack, carried: &Carried) -> Option<()> {
     let program = program::find(stack, plain.program)?;
     let database = database::find(stack, plain.database)?;
     let output = output::find(plain.output)?;
+    let stats = output::find(plain.stats)?;
     let ppin = Path::of_link(OWN)?;
     if !process::can_carry() {
         return None;
@@ -90,12 +92,13 @@ fn attempt(stack: &Stack, carried: &Carried) -> Option<()> {
     let request = Launch {
         boot: BootParams {
             cache_mode: CacheMode::ReadWrite,
-            flags: flag::FOLLOW,
+            flags: flag::FOLLOW | if plain.counts { flag::STATS } else { 0 },
             db_cap: DEFAULT_CAP,
             engine_id: carried.engine_id,
             db: database.bytes(),
             tool: tool.bytes(),
             output: output.bytes(),
+            stats: stats.bytes(),
             ppin: ppin.bytes(),
             ..BootParams::EMPTY
         },
@@ -109,7 +112,8 @@ fn attempt(stack: &Stack, carried: &Carried) -> Option<()> {
             envp: stack.environment(),
         },
     };
-    output::open(&output)?;
+    output::open(&output, Left::Goes)?;
+    output::open(&stats, Left::Stays)?;
     kernel::execute(&request);
     None
 }

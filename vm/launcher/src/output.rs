@@ -1,5 +1,5 @@
-//! The file of the report (`-o`): made and emptied before the program starts, as the whole of
-//! `ppin run` does it.
+//! The files of the report (`-o`) and of the statistics (`--stats`): made before the program starts,
+//! as the whole of `ppin run` does it.
 
 use crate::kernel::{self, Status};
 use crate::path::Path;
@@ -38,12 +38,19 @@ fn may_be_opened(found: Status) -> bool {
     !(found.is_pipe() || found.is_file() && is_open())
 }
 
-/// Makes the file, and empties it.
-pub(crate) fn open(path: &Path) -> Option<()> {
+/// What becomes of what an earlier run left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Left {
+    Goes,
+    Stays,
+}
+
+/// Makes the file, if there is to be one.
+pub(crate) fn open(path: &Path, left: Left) -> Option<()> {
     if path.bytes().is_empty() {
         return Some(());
     }
-    kernel::make_empty(path.text())
+    kernel::make(path.text(), left == Left::Goes)
 }
 
 #[cfg(test)]
@@ -59,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_run_left_goes() {
+    fn what_an_earlier_run_left_goes_if_it_is_to_go() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("report");
         for left in [None, Some("old")] {
@@ -68,10 +75,13 @@ mod tests {
             }
             let path = found(&file).unwrap();
             assert_eq!(file.exists(), left.is_some(), "nothing is done yet");
-            assert_eq!(open(&path), Some(()));
+            assert_eq!(open(&path, Left::Stays), Some(()));
+            assert_eq!(fs::read_to_string(&file).unwrap(), left.unwrap_or_default());
+            assert_eq!(open(&path, Left::Goes), Some(()));
             assert_eq!(fs::read(&file).unwrap(), b"");
         }
-        assert_eq!(open(&Path::of(&[]).unwrap()), Some(()), "there is none");
+        let none = Path::of(&[]).unwrap();
+        assert_eq!(open(&none, Left::Goes), Some(()));
     }
 
     #[test]
@@ -97,7 +107,7 @@ mod tests {
     fn what_cannot_be_written_is_not_opened() {
         let folder = tempfile::tempdir().unwrap();
         for path in [folder.path().to_owned(), folder.path().join("none/x")] {
-            assert_eq!(open(&found(&path).unwrap()), None);
+            assert_eq!(open(&found(&path).unwrap(), Left::Goes), None);
         }
     }
 }

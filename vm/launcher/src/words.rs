@@ -15,6 +15,10 @@ pub(crate) struct Plain<'a> {
     pub database: Option<&'a CStr>,
     /// The file of the report.
     pub output: Option<&'a CStr>,
+    /// Whether statistics are wanted.
+    pub counts: bool,
+    /// Their file.
+    pub stats: Option<&'a CStr>,
     /// The program as it was named.
     pub program: &'a CStr,
     /// Its place among the words.
@@ -31,6 +35,8 @@ pub(crate) fn plain(stack: &Stack) -> Option<Plain<'_>> {
         tool: tool.filter(|name| *name != NO_TOOL),
         database: options.database,
         output: options.output,
+        counts: options.counts,
+        stats: options.stats,
         program,
         first,
     })
@@ -51,21 +57,46 @@ struct Options<'a> {
     tool: Option<&'a CStr>,
     database: Option<&'a CStr>,
     output: Option<&'a CStr>,
+    counts: bool,
+    stats: Option<&'a CStr>,
 }
 
 impl<'a> Options<'a> {
     /// Reads options from the one at `at` on; the place of the program. `None`: one is not plain.
     fn read(&mut self, stack: &'a Stack, mut at: usize) -> Option<usize> {
         loop {
-            match stack.argument(at)?.to_bytes() {
+            let word = stack.argument(at)?;
+            match word.to_bytes() {
                 b"-t" => set(&mut self.tool, stack.argument(at + 1)?)?,
                 b"--db" => set(&mut self.database, stack.argument(at + 1)?)?,
                 b"-o" | b"--output" => set(&mut self.output, stack.argument(at + 1)?)?,
                 b"--" => return Some(at + 1),
-                word if word.starts_with(b"-") => return None,
+                bytes if bytes.starts_with(b"--stats") => {
+                    self.take_stats(word)?;
+                    at += 1;
+                    continue;
+                }
+                bytes if bytes.starts_with(b"-") => return None,
                 _ => return Some(at),
             }
             at += 2;
+        }
+    }
+
+    /// Reads `--stats` or `--stats=FILE`.
+    fn take_stats(&mut self, word: &'a CStr) -> Option<()> {
+        let value = &word.to_bytes_with_nul()[b"--stats".len()..];
+        if self.counts {
+            return None;
+        }
+        self.counts = true;
+        match value.strip_prefix(b"=") {
+            Some(file) if file.len() > 1 => {
+                let file = CStr::from_bytes_with_nul(file).ok()?;
+                set(&mut self.stats, file)
+            }
+            Some(_) => None,
+            None => (value.len() == 1).then_some(()),
         }
     }
 }
@@ -123,6 +154,20 @@ mod tests {
     }
 
     #[test]
+    fn statistics_may_be_asked_for() {
+        for (option, counts, file) in [
+            ("--stats", true, None),
+            ("--stats=file", true, Some(c"file")),
+            ("--", false, None),
+        ] {
+            let made = Made::new(&["ppin", "run", option, "ls", "--stats"], &[]);
+            let stack = made.stack();
+            let plain = plain(&stack).unwrap();
+            assert_eq!((plain.counts, plain.stats, plain.first), (counts, file, 3));
+        }
+    }
+
+    #[test]
     fn all_others_are_left_alone() {
         for line in [
             "ppin",
@@ -139,7 +184,11 @@ mod tests {
             "ppin run --output=a ls",
             "ppin run --db=d ls",
             "ppin run -ticount ls",
-            "ppin run --stats ls",
+            "ppin run --stats= ls",
+            "ppin run --stats --stats ls",
+            "ppin run --stats=a --stats=b ls",
+            "ppin run --stats=-a ls",
+            "ppin run --statsx ls",
             "ppin run -h",
             "ppin run ",
             "ppin --db d ls",
