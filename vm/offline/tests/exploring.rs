@@ -87,7 +87,7 @@ proptest! {
         let (made, waves) = explore(&translator, Search::beside(fresh.iter(), siblings));
         prop_assert!(waves <= 6 + 4 * far);
         prop_assert!(made.iter().all(|code| inside(code, image_len(&file))));
-        let (made, waves) = explore(&translator, Search::behind_string_code(fresh.iter(), Vec::new()));
+        let (made, waves) = explore(&translator, Search::behind_string_code(fresh.iter()));
         prop_assert!(waves <= 4);
         prop_assert!(made.iter().all(|code| inside(code, image_len(&file))));
     }

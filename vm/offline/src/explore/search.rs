@@ -49,16 +49,21 @@ struct Stage {
 }
 
 impl Search {
-    /// What follows the string code among `fresh`, and the places `behind` that of earlier runs.
-    pub fn behind_string_code<'a>(
-        fresh: impl Iterator<Item = &'a Fragment>,
-        behind: Vec<Target>,
-    ) -> Self {
+    /// What follows the string code among `fresh`.
+    pub fn behind_string_code<'a>(fresh: impl Iterator<Item = &'a Fragment>) -> Self {
         let strings = fresh.filter(|code| string_code::is(&code.hot));
-        let passes_known = !behind.is_empty();
+        Self::of_string_code(strings.flat_map(Target::successors).collect(), false)
+    }
+
+    /// The `places` behind string code of earlier runs, and what follows them.
+    pub fn again_behind_string_code(places: impl Iterator<Item = Target>) -> Self {
+        Self::of_string_code(places.collect(), true)
+    }
+
+    fn of_string_code(wave: BTreeSet<Target>, passes_known: bool) -> Self {
         Self {
             stage: Stage {
-                wave: strings.flat_map(Target::successors).chain(behind).collect(),
+                wave,
                 depth: SHORT,
                 around: None,
             },
@@ -206,7 +211,7 @@ mod tests {
 
     #[test]
     fn what_is_known_is_passed_by_a_search_that_goes_on() {
-        let mut search = Search::behind_string_code([].iter(), [target(5)].into());
+        let mut search = Search::again_behind_string_code([target(5)].into_iter());
         assert_eq!(search.wave(), Some([target(5)].into()));
         assert!(search.passes_known());
         search.passed([target(6)].into_iter());
@@ -225,7 +230,7 @@ mod tests {
         let plain = code(0, &[5]);
         let mut string = code(0, &[6]);
         string.hot = [0x66, 0x0f, 0xd7, 0xd0, 0x85, 0xd2, 0x75, 0x30].into();
-        let mut search = Search::behind_string_code([&plain, &string].into_iter(), Vec::new());
+        let mut search = Search::behind_string_code([&plain, &string].into_iter());
         assert_eq!(search.wave(), Some([target(6)].into()));
         assert!(!search.passes_known());
     }

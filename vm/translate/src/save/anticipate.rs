@@ -83,13 +83,14 @@ fn add(vm: &mut Vm, id: ImageId, program: Option<&str>, allowance: Allowance) ->
     let siblings = siblings_of(vm, id, &fresh, approach);
     let codes = codes(vm, &fresh);
     let search = match approach {
-        Approach::StringCode if allowance.exploring => {
-            Search::behind_string_code(codes, behind_string_code(vm, id))
-        }
-        Approach::StringCode => Search::behind_string_code(codes, Vec::new()),
+        Approach::StringCode => Search::behind_string_code(codes),
         _ => Search::beside(codes, siblings),
     };
     follow(vm, id, search, most);
+    if allowance.exploring {
+        let behind = behind_string_code(vm, id).into_iter();
+        follow(vm, id, Search::again_behind_string_code(behind), most);
+    }
     approach == Approach::AllBranches && vm.code().fragments() < most
 }
 
