@@ -26,8 +26,7 @@ pub struct Situation {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Approach {
     /// What follows new string code, whose ways depend on where in its page and in its vector a
-    /// string lies. For first runs: all else would be too much. In a run that explores, also what
-    /// follows string code that earlier runs have executed.
+    /// string lies. For first runs: all else would be too much.
     StringCode,
     /// What follows new traces, and the other sides of branches near them.
     NearBranches,

@@ -88,6 +88,7 @@ fn add(vm: &mut Vm, id: ImageId, program: Option<&str>, allowance: Allowance) ->
     };
     follow(vm, id, search, most);
     if allowance.exploring {
+        // Earlier runs may not have got as far.
         let behind = behind_string_code(vm, id).into_iter();
         follow(vm, id, Search::again_behind_string_code(behind), most);
     }
