@@ -110,9 +110,12 @@ impl CodeCache {
     #[must_use]
     pub fn has_place(&self, image: ImageId, fragment: &Fragment) -> bool {
         let info = self.images.get(image);
+        if info.file.is_some() {
+            return true;
+        }
         let (start, end) = needs(fragment, info.base);
         let mut chunks = self.fresh.chunks.iter();
-        info.file.is_some() || chunks.any(|it| it.reaches(start, end) && it.fits(fragment))
+        chunks.any(|chunk| chunk.reaches(start, end) && chunk.fits(fragment))
     }
 
     fn chunk_len(&self) -> u64 {

@@ -92,7 +92,7 @@ fn attempt(stack: &Stack, carried: &Carried) -> Option<()> {
     let request = Launch {
         boot: BootParams {
             cache_mode: CacheMode::ReadWrite,
-            flags: flag::FOLLOW | if plain.counts { flag::STATS } else { 0 },
+            flags: flag::FOLLOW | if plain.wants_stats { flag::STATS } else { 0 },
             db_cap: DEFAULT_CAP,
             engine_id: carried.engine_id,
             db: database.bytes(),

@@ -16,7 +16,7 @@ pub(crate) struct Plain<'a> {
     /// The file of the report.
     pub output: Option<&'a CStr>,
     /// Whether statistics are wanted.
-    pub counts: bool,
+    pub wants_stats: bool,
     /// Their file.
     pub stats: Option<&'a CStr>,
     /// The program as it was named.
@@ -35,7 +35,7 @@ pub(crate) fn plain(stack: &Stack) -> Option<Plain<'_>> {
         tool: tool.filter(|name| *name != NO_TOOL),
         database: options.database,
         output: options.output,
-        counts: options.counts,
+        wants_stats: options.wants_stats,
         stats: options.stats,
         program,
         first,
@@ -57,7 +57,7 @@ struct Options<'a> {
     tool: Option<&'a CStr>,
     database: Option<&'a CStr>,
     output: Option<&'a CStr>,
-    counts: bool,
+    wants_stats: bool,
     stats: Option<&'a CStr>,
 }
 
@@ -66,10 +66,10 @@ impl<'a> Options<'a> {
     fn read(&mut self, stack: &'a Stack, mut at: usize) -> Option<usize> {
         loop {
             let word = stack.argument(at)?;
-            match word.to_bytes() {
-                b"-t" => set(&mut self.tool, stack.argument(at + 1)?)?,
-                b"--db" => set(&mut self.database, stack.argument(at + 1)?)?,
-                b"-o" | b"--output" => set(&mut self.output, stack.argument(at + 1)?)?,
+            let option = match word.to_bytes() {
+                b"-t" => &mut self.tool,
+                b"--db" => &mut self.database,
+                b"-o" | b"--output" => &mut self.output,
                 b"--" => return Some(at + 1),
                 bytes if bytes.starts_with(b"--stats") => {
                     self.take_stats(word)?;
@@ -78,7 +78,8 @@ impl<'a> Options<'a> {
                 }
                 bytes if bytes.starts_with(b"-") => return None,
                 _ => return Some(at),
-            }
+            };
+            set(option, stack.argument(at + 1)?)?;
             at += 2;
         }
     }
@@ -86,10 +87,10 @@ impl<'a> Options<'a> {
     /// Reads `--stats` or `--stats=FILE`.
     fn take_stats(&mut self, word: &'a CStr) -> Option<()> {
         let value = &word.to_bytes_with_nul()[b"--stats".len()..];
-        if self.counts {
+        if self.wants_stats {
             return None;
         }
-        self.counts = true;
+        self.wants_stats = true;
         match value.strip_prefix(b"=") {
             Some(file) if file.len() > 1 => {
                 let file = CStr::from_bytes_with_nul(file).ok()?;
@@ -155,7 +156,7 @@ mod tests {
 
     #[test]
     fn statistics_may_be_asked_for() {
-        for (option, counts, file) in [
+        for (option, wanted, file) in [
             ("--stats", true, None),
             ("--stats=file", true, Some(c"file")),
             ("--", false, None),
@@ -163,7 +164,10 @@ mod tests {
             let made = Made::new(&["ppin", "run", option, "ls", "--stats"], &[]);
             let stack = made.stack();
             let plain = plain(&stack).unwrap();
-            assert_eq!((plain.counts, plain.stats, plain.first), (counts, file, 3));
+            assert_eq!(
+                (plain.wants_stats, plain.stats, plain.first),
+                (wanted, file, 3)
+            );
         }
     }
 

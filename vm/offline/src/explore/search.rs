@@ -6,9 +6,7 @@
 //! while let Some(wave) = search.wave() {
 //!     let codes = translate the places of the wave that are not translated yet;
 //!     search.reached(codes);
-//!     if search.passes_known() {
-//!         search.passed(where the places lead that were translated before);
-//!     }
+//!     search.passed(where the others lead, if search.passes_known());
 //! }
 //! ```
 

@@ -129,9 +129,7 @@ fn follow(vm: &mut Vm, id: ImageId, mut search: Search, most: usize) {
             .filter_map(|target| translate(vm, id, target, most))
             .collect();
         search.reached(codes(vm, &reached));
-        if search.passes_known() {
-            search.passed(known.into_iter());
-        }
+        search.passed(known.into_iter());
     }
 }
 
