@@ -1,5 +1,5 @@
-// What calls and returns leave on the stack, to the last word: nothing is written below the
-// return address, which stays where it was when it has been used. Stacks of one word, stacks that
+// What calls and returns leave on the stack, to the last word: below the return address there is what
+// was there, or 0; and it stays where it was when it has been used. Stacks of one word, stacks that
 // cannot be written to, tables of return addresses that are run through twice, two stacks that
 // agree in their low bits, calls from each place in 64 KiB of stack, and flags that a function
 // returns in.
@@ -11,7 +11,7 @@ extern u64 below(void), behind(void), lowest(u64 *top), on_table(u64 *table), fl
 extern u64 flags_elsewhere(u64 carry), turn(u64 *other, u64 value), from_place(u64 bytes);
 extern char table_1[], table_2[], table_end[];
 asm(".text\n"
-    // The word below a callee's return address is what the caller left there.
+    // The word below a callee's return address.
     "below: movq $77, -16(%rsp); call 1f; ret\n"
     "1: mov -8(%rsp), %rax; ret\n"
     // Behind a return its address is still there.
@@ -56,7 +56,8 @@ int main(void) {
     for (u64 bytes = 0; bytes < size + 256; bytes += 8) SAME(from_place(bytes), bytes + 1);
     u64 sum = 0;
     for (u64 i = 0; i < 3000; i++) {
-        SAME(below(), 77);
+        u64 left = below();
+        CHECK(left == 77 || left == 0);
         SAME(behind(), 0);
         lowest((u64 *)(low + 4096 + 8));
         SAME(on_table(table), 17);

@@ -32,8 +32,20 @@ impl Context {
     /// once in a while ([`crate::area::PACE`]).
     pub const PROVISIONAL: Self = Self(32);
 
+    /// A call of the app has led here, as a `call` of the CPU: the CPU's return address lies right
+    /// below the app's ([`crate::area::Area::returns`]). It is taken away before the first instruction,
+    /// of which nothing else is assumed.
+    pub const CALLED: Self = Self(64);
+
     /// All that is assumed of code that may change unseen.
     pub const CAREFUL: Self = Self(2 | 8 | 16 | 32);
+
+    /// Whether the code stays true to its source without looking at it: all mechanisms may be used for
+    /// it, and it may be kept.
+    #[must_use]
+    pub const fn is_ordinary(self) -> bool {
+        self.without(Self::CONTINUATION.with(Self::CALLED)).0 == Self::CANONICAL.0
+    }
 
     /// Whether all assumptions of `other` hold here too.
     #[must_use]

@@ -11,7 +11,7 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 9] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 10] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
@@ -21,6 +21,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 9] = [
     ("buffers", Optimize::BUFFERS, "records are appended to a tool's buffers in line"),
     ("bundles", Optimize::BUNDLES, "a block counts its entries for all of its image counters at once"),
     ("cpuid", Optimize::CPUID, "answers of CPUID that do not change are remembered"),
+    ("callees", Optimize::CALLEES, "direct calls, if returns are paired, are calls of the processor to the code that they lead to"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -50,6 +51,9 @@ impl Optimize {
 
     /// What CPUID answers, where that does not change, is remembered.
     pub const CPUID: Self = Self(1 << 8);
+
+    /// A direct call is a `call` of the CPU to the code that it leads to, if returns are paired.
+    pub const CALLEES: Self = Self(1 << 9);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

@@ -5,8 +5,9 @@ use crate::fresh::{FragmentId, Fresh};
 use crate::image::ImageId;
 use crate::spot::{Maps, Spot, spot_in};
 use crate::unit::Bound;
-use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_abi::addr::{AppPc, CachePc, ImageBase};
 use ppin_abi::context::Context;
+use ppin_relocator::pc_flag;
 
 impl CodeCache {
     /// Whether `addr` lies in fresh code or a mapped unit.
@@ -90,6 +91,19 @@ impl CodeCache {
 
     fn fresh_maps(&self, fresh: &Fresh, addr: u64) -> Option<Maps> {
         fresh.maps(addr, self.images.get(fresh.image()).counters)
+    }
+
+    /// Where the trace begins in the fragment that is entered at `entry` by calls of the CPU
+    /// ([`Context::CALLED`]); `None`: it is not.
+    #[must_use]
+    pub fn behind_call(&self, entry: CachePc) -> Option<CachePc> {
+        let maps = self.maps_at(entry.0)?;
+        if maps.hot != entry.0 || !maps.context.contains(Context::CALLED) {
+            return None;
+        }
+        let mut rows = maps.rows.iter();
+        let first = rows.find(|row| row.flags & pc_flag::BOUNDARY != 0)?;
+        Some(CachePc(maps.hot + u64::from(first.hot)))
     }
 
     /// What app instruction `address` (hot code) belongs to.

@@ -12,7 +12,7 @@ use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_abi::record::{ExitRec, Trap, TrapRec};
 use ppin_os::{filter, report, userfault};
-use ppin_process::gate::disp::scratch;
+use ppin_process::gate::{self, disp::scratch};
 use ppin_process::hints::Hint;
 use ppin_process::sampling;
 use ppin_process::signal::departure::Departure;
@@ -58,7 +58,7 @@ fn go_on(thread: &mut Thread) -> CachePc {
         thread.signals.departure = departure(thread, target);
     }
     match thread.reason() {
-        Reason::Exit => leave_exit(thread.operand),
+        Reason::Exit => leave_exit(thread),
         Reason::Indirect => indirect(thread),
         Reason::Syscall => syscall::handle(thread),
         Reason::Efault => syscall::after_efault(thread),
@@ -95,19 +95,27 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
 }
 
 /// Handles an unlinked exit: finds the target and links the exit to it.
-fn leave_exit(record: u64) -> CachePc {
+fn leave_exit(thread: &mut Thread) -> CachePc {
+    let record = thread.operand;
     // SAFETY: stubs pass the address of their own record.
     let exit = unsafe { (record as *const ExitRec).read() };
+    let called = exit.context().contains(Context::CALLED);
+    if called {
+        let rsp = &mut thread.regs.gpr[reg::RSP];
+        *rsp = gate::ret::called(&thread.area, *rsp);
+    }
     let mut vm = vm::lock();
     let target = ImageOff(exit.target).at(vm.code().base_at(record));
     let entry = lookup(&mut vm, target, exit.context());
     // A flush may have retired the exit's own code.
     let in_use = vm.code().fresh_at(record).is_some() || vm.code().in_units(record);
-    if in_use && may_link(&vm, entry) {
+    // What has taken the callee's place may not expect a call.
+    let body = vm.code().behind_call(entry).filter(|_| called);
+    if in_use && body.is_some() == called && may_link(&vm, entry) {
         vm.code_mut().link(record, &exit, entry);
         note(&vm, Hint::Exit(record), entry);
     }
-    entry
+    body.unwrap_or(entry)
 }
 
 /// Tells the parent, if this is a forked child, what was asked for; in the parent `entry` can be

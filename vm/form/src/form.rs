@@ -255,7 +255,7 @@ impl Form {
     /// as [`Form::pairs_returns`].
     #[inline]
     pub fn looks_up_in_line(&self) -> bool {
-        let on = self.optimize.has(Optimize::INDIRECT) && is_ordinary(self.context);
+        let on = self.optimize.has(Optimize::INDIRECT) && self.context.is_ordinary();
         on && self.sequence.is_none()
     }
 
@@ -263,6 +263,12 @@ impl Form {
     #[inline]
     pub fn pairs_returns(&self) -> bool {
         pairs_returns(self.context, self.optimize) && self.sequence.is_none()
+    }
+
+    /// Whether direct calls are calls of the CPU to the code that they lead to.
+    #[inline]
+    pub fn calls_callees(&self) -> bool {
+        self.pairs_returns() && self.optimize.has(Optimize::CALLEES)
     }
 
     /// What `write` adds for `ins` comes behind all the rest, where only branches get.
@@ -302,7 +308,7 @@ impl Form {
 #[inline]
 pub fn ins_context(context: Context, app: u32) -> Context {
     if app == 0 {
-        context
+        context.without(Context::CALLED)
     } else {
         volatile_part(context)
     }
@@ -316,15 +322,9 @@ fn volatile_part(context: Context) -> Context {
     }
 }
 
-/// Whether code made under `context` is ordinary: such that may change gets no mechanisms that run
-/// through several fragments, since more is checked in it.
-#[inline]
-pub fn is_ordinary(context: Context) -> bool {
-    context.without(Context::CONTINUATION) == Context::CANONICAL
-}
-
 /// Whether calls and returns are paired in code made under `context`.
 #[inline]
 pub fn pairs_returns(context: Context, optimize: Optimize) -> bool {
-    optimize.has(Optimize::RETURNS) && is_ordinary(context)
+    // Code that may change gets no mechanism that runs through several fragments: more is checked there.
+    optimize.has(Optimize::RETURNS) && context.is_ordinary()
 }

@@ -33,9 +33,7 @@ mod temp;
 pub mod uses;
 
 pub use few::Few;
-pub use form::{
-    COMPARED_AT_ONCE, Form, Record, SequenceSlots, ins_context, is_ordinary, pairs_returns,
-};
+pub use form::{COMPARED_AT_ONCE, Form, Record, SequenceSlots, ins_context, pairs_returns};
 pub use op::{Again, Cell, InsId, Label, LiftedUses, Op, RecordId, Reg, Sum, Width};
 pub use ppin_decode::{ARGUMENTS, Gpr, RegSet};
 pub use temp::{Living, Need, Temp, Temps};

@@ -173,8 +173,8 @@ pub enum Op {
     /// `to = [rsp]; rsp += 8`, the app's stack. May fault.
     Pop { to: Reg },
 
-    /// `to` = low 16 bits of the app's stack pointer
-    StackIndex { to: Reg },
+    /// `to` = low 16 bits of the app's stack pointer and `above`, in bytes
+    StackIndex { to: Reg, above: u8 },
     /// `to` = 8 times [`ppin_abi::area::near_index`] of `from`, which is one of the first four
     /// registers.
     NearIndex { to: Reg, from: Reg },
@@ -254,6 +254,8 @@ pub enum Op {
     PushCell { cell: Cell },
     /// `[rsp - 8] = from`, where a return address has been popped.
     StoreBelow { from: Reg },
+    /// `[rsp - 8] = 0`, where the CPU's return address has been popped.
+    ClearBelow,
     /// `to` = cache address of what follows.
     Here { to: Reg },
 
@@ -309,6 +311,8 @@ pub enum Op {
     Arrived { temps: Temps },
     /// Here the trace is entered.
     Entered,
+    /// Here threads enter by calls of the CPU ([`Context::CALLED`]).
+    Called,
     /// Where branches arrive; the temporaries `live` are alive then, no others.
     Label { label: Label, live: Living },
 
@@ -327,6 +331,9 @@ pub enum Op {
     Jump { entry: Entry },
     /// Leaves for the target of the direct branch `ins`.
     ExitTaken { ins: InsId, context: Context },
+    /// The same by a `call` of the CPU, which pushes to the app's stack: see `Returned`. The app's
+    /// return address has been pushed. Where it faults, the app's call has been made all the same.
+    ExitCall { ins: InsId, context: Context },
     /// The same if its condition holds.
     ExitIf { ins: InsId, context: Context },
     /// Leaves for the instruction behind `ins`.
@@ -346,12 +353,15 @@ impl Op {
     pub const fn is_exit(&self) -> bool {
         matches!(
             self,
-            Self::ExitTaken { .. } | Self::ExitIf { .. } | Self::ExitNext { .. }
+            Self::ExitTaken { .. }
+                | Self::ExitCall { .. }
+                | Self::ExitIf { .. }
+                | Self::ExitNext { .. }
         )
     }
 
     /// Whether it is the `call` of an app call.
     pub const fn is_paired_call(&self) -> bool {
-        matches!(self, Self::CallOver { .. })
+        matches!(self, Self::CallOver { .. } | Self::ExitCall { .. })
     }
 }

@@ -49,6 +49,7 @@ impl Chosen {
 #[must_use]
 pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -> Fragment {
     let selection = &chosen.0;
+    let request = &of_selection(request, selection);
     let mut form = Form::new(request.context, request.optimize, selection.ins.len());
     if let Some(trap) = selection.trap {
         lower::trap::lower(&mut form, request.pc, trap, request.context);
@@ -69,6 +70,15 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
     };
     emitter.emit(&mut form, &source, &mut 0);
     emitter.finish(selection.source_len, translated(selection))
+}
+
+/// What is assumed of the fragment: nobody calls what only tells the VM that it cannot be translated.
+fn of_selection<'a>(request: &Request<'a>, selection: &Selection) -> Request<'a> {
+    let mut request = *request;
+    if selection.trap.is_some() {
+        request.context = request.context.without(Context::CALLED);
+    }
+    request
 }
 
 /// What becomes of the calls that `tool` inserts into the trace at `request.pc`: for listings.
@@ -93,8 +103,11 @@ fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> 
     Plan::new(request, request.context, tool, ins, Some(stretches))
 }
 
-/// What comes before the trace.
+/// What comes before the trace, where control comes by other ways than links of jumps.
 fn lower_arrival(form: &mut Form, request: &Request<'_>) {
+    if request.context.contains(Context::CALLED) {
+        return lower::called::lower(form);
+    }
     let head = request.pc.offset_from(request.image);
     if let Some(head) = head.filter(|_| request.arrives && form.looks_up_in_line()) {
         lower::arrive::lower(form, head);

@@ -64,7 +64,11 @@ fn find_persisted(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
 /// The context for `pc`: code whose changes the VM cannot notice is translated with more
 /// assumptions.
 fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
-    let context = context.without(Context::CAREFUL.with(Context::WATCHED));
+    let mut context = context.without(Context::CAREFUL.with(Context::WATCHED));
+    if !vm.rseq().near(pc).is_empty() {
+        // (Restartable sequences, and what leads to them, have entries of their own.)
+        context = context.without(Context::CALLED);
+    }
     let context = if vm.rseq().is_watching() {
         context.with(Context::WATCHED)
     } else {

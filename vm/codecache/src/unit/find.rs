@@ -22,7 +22,7 @@ impl CodeCache {
         pc: AppPc,
         context: Context,
     ) -> Option<CachePc> {
-        if context.without(Context::CONTINUATION) != Context::CANONICAL {
+        if !context.is_ordinary() {
             return None;
         }
         let id = self.images.region(pc)?.image;

@@ -3,7 +3,7 @@
 use super::redirect::redirect;
 use super::waiting::deliver_waiting;
 use super::whereabouts::{Where, gate_spot, locate};
-use super::{deliver, fatal, in_routine, native, step};
+use super::{callee, deliver, fatal, in_routine, native, step};
 use crate::check::sample;
 use crate::life::leave;
 use ppin_abi::area::PUSH_RETURN;
@@ -165,6 +165,9 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
         return fatal::crash(thread, signal, info, context);
     }
     if signal == c::SIGTRAP && refused_entry(thread, context, pc.wrapping_sub(1)) {
+        return;
+    }
+    if callee::go_on_without(thread, info, context, pc) {
         return;
     }
     if signal == c::SIGSEGV && cache_fault(thread, info, context, pc) {

@@ -11,6 +11,7 @@
 //! The five synchronous fault signals are never blocked in the kernel, because the cache needs
 //! them. The app's own mask is kept in [`ppin_process::signal::state::SignalState::mask`].
 
+mod callee;
 pub(crate) mod compat;
 pub(crate) mod deliver;
 pub(crate) mod dump;

@@ -209,6 +209,7 @@ impl Checker<'_> {
             }
             Op::ExitIf { .. } | Op::Within { .. } => self.state.ready_to_leave()?,
             Op::ExitTaken { .. }
+            | Op::ExitCall { .. }
             | Op::ExitNext { .. }
             | Op::JumpSlot { .. }
             | Op::JumpCell { .. } => {

@@ -22,6 +22,11 @@ impl Writer<'_> {
         self.emitter.exit_jump(exit);
     }
 
+    pub(super) fn exit_call(&mut self, ins: InsId, context: Context) {
+        let exit = self.exit_to(self.source.ins(ins).target(), ins, context);
+        self.emitter.exit_call(exit);
+    }
+
     pub(super) fn exit_next(&mut self, ins: InsId, context: Context) {
         let exit = self.exit_to(self.source.ins(ins).next(), ins, context);
         self.emitter.exit_jump(exit);

@@ -47,6 +47,11 @@ impl Emitter {
         self.branch(&[0xe9], to);
     }
 
+    /// `call exit`
+    pub(crate) fn exit_call(&mut self, to: ExitTo) {
+        self.branch(&[0xe8], to);
+    }
+
     /// `jcc exit`, with the condition's number as in the opcode.
     pub(crate) fn exit_jcc(&mut self, condition: u8, to: ExitTo) {
         self.branch(&[0x0f, 0x80 | condition], to);

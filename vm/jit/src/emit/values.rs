@@ -74,9 +74,24 @@ impl Writer<'_> {
     }
 
     /// `movzx to32, sp`
-    pub(super) fn stack_index(&mut self, to: Reg) {
+    pub(super) fn stack_index(&mut self, to: Reg, above: u8) {
         let to = self.reg(to);
-        self.emitter.hot.low_half(to, Gpr::RSP);
+        if above == 0 {
+            return self.emitter.hot.low_half(to, Gpr::RSP);
+        }
+        let memory = Memory {
+            disp: above.into(),
+            ..Memory::at(Gpr::RSP)
+        };
+        let hot = &mut self.emitter.hot;
+        hot.memory(false, opcode::LEA, to.number(), memory);
+        hot.low_half(to, to);
+    }
+
+    /// `mov qword [rsp - 8], 0`
+    pub(super) fn clear_below(&mut self) {
+        let code = [0x48, opcode::SET, 0x44, 0x24, 0xf8, 0, 0, 0, 0];
+        self.emitter.hot.bytes(&code);
     }
 
     /// `mov [rsp - 8], from`

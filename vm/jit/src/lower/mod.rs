@@ -8,6 +8,7 @@ mod announce;
 pub(crate) mod arrive;
 pub(crate) mod bridge;
 mod call;
+pub(crate) mod called;
 pub(crate) mod compare;
 mod cond_jump;
 mod cpuid;

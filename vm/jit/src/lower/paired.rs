@@ -6,7 +6,8 @@
 //! return address takes its place on the stack.
 //!
 //! ```text
-//!       call over
+//!       push qword [rip + slot]
+//!       call callee                      which is an exit: rel32, aligned
 //!       mov [rsp - 8], rcx               a return comes here, for app address rcx
 //!       mov rdx, [rip + slot]
 //!       lea rcx, [rcx + rdx]             0 if it is the same
@@ -14,7 +15,15 @@
 //!       jrcxz same
 //!       jmp gs:[Entry::ReturnedElsewhere]
 //! same: mov rcx, gs:[Spill::Rcx]
-//!       ...                              what follows the call; behind the whole trace:
+//!       ...                              what follows the call
+//! ```
+//! The CPU's address lies below the app's then, and the callee's fragment begins with code that takes
+//! it away ([`super::called`]). Where the callee is not known, or the mechanism is off, a `call` that
+//! does not leave the fragment comes first, and the app's address takes the place of the CPU's:
+//!
+//! ```text
+//!       call over
+//!       ...                              the same; behind the whole trace:
 //! over: mov gs:[Spill::Rax], rax
 //!       movzx eax, sp
 //!       pop gs:[rax + RETURNS]           to the return cache
@@ -29,11 +38,13 @@
 //! What follows the call may be taken out of use while the call is under way, its source having
 //! changed. Then the slot that is compared with is changed, too, and the return is looked up.
 //!
-//! No byte of the stack that a native call does not write to is written to, and what is left
-//! there when the return has been made is what a native call leaves.
+//! One word of the stack that a native call does not write to is written to: that of the CPU's address
+//! below the app's, which becomes 0 then. If there is no memory, the VM lets the call go on without it.
+//! What is left above it when the return has been made is what a native call leaves.
 
 use super::site::Site;
 use ppin_abi::area::{Entry, RETURNS};
+use ppin_abi::context::Context;
 use ppin_form::{Cell, Form, Gpr, Need, Op, Reg, Temp};
 
 /// The call of `site`, from where its operand has been read: pushes the app's return address, and
@@ -66,10 +77,23 @@ pub(super) fn call(
     });
 }
 
+/// The call of `site` to a fixed target, whose fragment is entered with `context`.
+pub(super) fn to_callee(form: &mut Form, site: &Site<'_>, context: Context) {
+    let ins = site.id;
+    let context = context.with(Context::CALLED);
+    form.push(Op::PushNext { ins });
+    form.push(Op::Done { ins });
+    form.push(Op::ExitCall { ins, context });
+    returned(form, site);
+}
+
 /// Moves what the CPU has pushed to the return cache; the temporary, rax, that it took for it.
 fn note_return(form: &mut Form) -> Temp {
     let [index] = form.take([Need::fixed(Gpr::RAX)]);
-    form.push(Op::StackIndex { to: index.into() });
+    form.push(Op::StackIndex {
+        to: index.into(),
+        above: 0,
+    });
     let (base, disp) = (Some(index), RETURNS as i32);
     form.push(Op::PopCell {
         cell: Cell { base, disp },

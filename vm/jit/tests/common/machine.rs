@@ -8,7 +8,8 @@
 //! ```text
 //! app + 0x00000   code, int3 everywhere but the piece at CODE
 //!     + 0x04000   data
-//!     + 0x08000   stack, both compared whole: nothing may be written below rsp
+//!     + 0x08000   stack, both compared whole: nothing may be written below rsp, but for one word by
+//!                 a call (`calls.rs` in this folder)
 //! near  0x00000   hot
 //!     + 0x08000   cold
 //!     + 0x10000   slots
@@ -16,6 +17,7 @@
 //!                 thread area (gs) and counters
 //! ```
 
+mod calls;
 mod side;
 
 use super::capture::{CAPTURE, Capture, LAUNCH, State, catch_signals, map};
@@ -95,6 +97,8 @@ pub struct Machine {
     thunks: *mut u8,
     /// Mechanisms that are on.
     pub optimize: Optimize,
+    /// Data and stack after the last native run.
+    left_natively: Vec<u8>,
     _one_at_a_time: MutexGuard<'static, ()>,
 }
 
@@ -119,6 +123,7 @@ impl Machine {
             stack: vec![0; 0x1000],
             thunks: map(0, THUNKS),
             optimize: Optimize::ALL,
+            left_natively: Vec::new(),
             _one_at_a_time: guard,
         };
         machine.set_gs(machine.area());
@@ -199,7 +204,9 @@ impl Machine {
         self.set_gs(self.app_gs());
         let end = self.run(pc, state);
         self.set_gs(self.area());
-        self.outcome(end.pc, &end)
+        let outcome = self.outcome(end.pc, &end);
+        self.left_natively.clone_from(&outcome.memory);
+        outcome
     }
 
     fn outcome(&mut self, pc: u64, end: &Capture) -> Outcome {
@@ -380,6 +387,9 @@ impl Machine {
             self.at_fault(fragment, hot as u32, &mut end)
         } else {
             exit = self.at_exit(&mut end);
+            if exit.is_some_and(|rec| rec.context().contains(Context::CALLED)) {
+                self.take_call(fragment, &mut end);
+            }
             match exit {
                 Some(rec) => self.app().wrapping_add_signed(i64::from(rec.target)),
                 // The target of an indirect branch is in rcx.

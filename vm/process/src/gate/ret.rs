@@ -5,6 +5,7 @@
 use super::disp;
 use core::sync::atomic::Ordering;
 use ppin_abi::area::{Area, Entry, RETURN_ENTRIES};
+use ppin_os::peek;
 
 unsafe extern "C" {
     /// See [`ppin_abi::area::Entry::Unpaired`].
@@ -48,6 +49,28 @@ pub fn read_only() -> u64 {
     address(ret_read_only)
 }
 
+/// The CPU's return address, which lies at `rsp` below the app's, goes to the return cache, as where
+/// translated calls lead to ([`ppin_abi::context::Context::CALLED`]); its place becomes 0. Returns the
+/// app's stack pointer.
+#[must_use]
+pub fn called(area: &Area, rsp: u64) -> u64 {
+    let apps = rsp.wrapping_add(8);
+    let address = peek::read_value(rsp).unwrap_or_else(unpaired);
+    area.returns[entry_of(apps)].store(address, Ordering::Relaxed);
+    // (It has just been written to by the app's own thread.)
+    let _ = peek::write_value(rsp, &0u64);
+    apps
+}
+
+/// The number of the entry for a return address at `rsp`.
+fn entry_of(rsp: u64) -> usize {
+    rsp as usize / 8 % RETURN_ENTRIES
+}
+
+fn unpaired() -> u64 {
+    address(ret_unpaired)
+}
+
 /// Where a thread goes on that has come to `pc`, which is no code of ours, by a return: the word
 /// below `rsp`, its stack pointer, says so. Either the cache has no entry yet, or another thread
 /// has just unmapped the unit. The entry is filled.
@@ -56,7 +79,7 @@ pub fn returned_to_nowhere(area: &Area, pc: u64, rsp: u64, below: u64) -> Option
     if pc != below {
         return None;
     }
-    let index = rsp.wrapping_sub(8) as usize / 8 % RETURN_ENTRIES;
-    area.returns[index].store(address(ret_unpaired), Ordering::Relaxed);
-    Some(address(ret_unpaired))
+    let index = entry_of(rsp.wrapping_sub(8));
+    area.returns[index].store(unpaired(), Ordering::Relaxed);
+    Some(unpaired())
 }

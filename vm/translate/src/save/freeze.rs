@@ -9,7 +9,6 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::{ImageBase, ImageOff};
-use ppin_abi::context::Context;
 use ppin_codecache::fresh::{FragmentId, Fresh, Reached};
 use ppin_codecache::image::{Image, ImageId};
 use ppin_codecache::room;
@@ -242,10 +241,7 @@ impl Draft {
 pub(super) fn savable(vm: &Vm, id: ImageId) -> impl Iterator<Item = FragmentId> {
     let image = vm.code().images().get(id);
     let (kept, reach) = (image.may_be_kept(), Reach::of(image));
-    let wanted = move |f: &Fresh| {
-        kept && f.context().without(Context::CONTINUATION) == Context::CANONICAL
-            && reach.holds_all_of(f)
-    };
+    let wanted = move |f: &Fresh| kept && f.context().is_ordinary() && reach.holds_all_of(f);
     vm.code().unsaved(id, wanted)
 }
 

@@ -7,9 +7,10 @@ use core::sync::atomic::Ordering::Relaxed;
 use ppin_abi::addr::AppPc;
 use ppin_decode::origin::Surroundings;
 use ppin_decode::stores::stores;
+use ppin_decode::{InsReader, Kind};
 use ppin_os::frame::{UContext, greg};
 use ppin_os::{peek, proc, segment};
-use ppin_process::thread::Thread;
+use ppin_process::thread::{Thread, reg};
 use ppin_process::{translate, vm};
 
 /// Most traps in a sample, those on the way to analysis routines included.
@@ -65,6 +66,9 @@ fn note(thread: &Thread, record: &mut Record, place: Place, context: &UContext) 
         place.flags,
         &around,
     );
+    if let Some(below) = below_call(&place, &bytes[..len]) {
+        record.lose(below, 8);
+    }
     let room = record.add_place(place);
     let stored = stored.filter(|_| room && !avoided::is_avoided(place.pc));
     // A store that announces a sequence ends the sample: translated code stores another value.
@@ -74,6 +78,14 @@ fn note(thread: &Thread, record: &mut Record, place: Place, context: &UContext) 
         all.iter()
             .all(|stored| plain(stored) && record.add_stretch(stored.0, stored.1))
     })
+}
+
+/// Address of the word below the return address that the instruction at `place` pushes, if it is a direct
+/// call: that of the CPU lies there for a while (`lower/paired.rs` of the compiler).
+fn below_call(place: &Place, bytes: &[u8]) -> Option<u64> {
+    let ins = InsReader::new(AppPc(place.pc), bytes).read().ok()?;
+    let rsp = place.gpr[reg::RSP];
+    (ins.kind == Kind::Call).then(|| rsp.wrapping_sub(16))
 }
 
 /// Ends the sample: copies the stored memory into the record, for the native copy.

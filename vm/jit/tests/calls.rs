@@ -1,0 +1,85 @@
+//! Fragments that are entered by calls of the CPU.
+
+mod common;
+
+use common::machine::Machine;
+use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
+use ppin_relocator::{Fragment, pc_flag};
+
+/// `call` of what follows, `ud2`
+const CALL: [u8; 7] = [0xe8, 0, 0, 0, 0, 0x0f, 0x0b];
+
+fn called(machine: &Machine, code: &[u8]) -> Fragment {
+    machine.compile(code, Context::CALLED, common::tool("null"))
+}
+
+#[test]
+fn the_processors_return_address_goes_to_the_return_cache() {
+    let mut machine = Machine::new(false);
+    // int3
+    let code = [0xcc];
+    let fragment = called(&machine, &code);
+    assert_eq!(fragment.context, Context::CALLED);
+    for low in [0, 8, 0x100] {
+        let mut state = machine.state([0x77; 16], 0x8d5);
+        state.regs[4] -= low;
+        let (entry, below, end) = machine.called(&code, &fragment, 0x1234_5678_9abc, &state);
+        assert_eq!((entry, below), (0x1234_5678_9abc, 0));
+        assert_eq!(end.regs, state.regs, "{low}");
+        assert_eq!(end.flags & 0x8d5, state.flags & 0x8d5);
+    }
+}
+
+#[test]
+fn the_trace_begins_behind_that_code() {
+    let machine = Machine::new(false);
+    let fragment = called(&machine, &[0x90, 0xc3]);
+    let mut rows = fragment.pc_map.iter();
+    let first = rows.find(|row| row.flags & pc_flag::BOUNDARY != 0).unwrap();
+    assert!(first.hot > 0 && first.spilled.is_empty());
+    assert_eq!(fragment.hot[first.hot as usize], 0x90);
+    assert!(
+        fragment
+            .pc_map
+            .iter()
+            .all(|row| row.hot >= first.hot || row.app == 0)
+    );
+    assert_eq!(fragment.pc_map[0].hot, 0, "each byte belongs to a row");
+}
+
+#[test]
+fn exits_of_calls_say_so_if_the_mechanisms_are_on() {
+    let mut machine = Machine::new(false);
+    let contexts = |machine: &Machine, context| -> Vec<Context> {
+        let fragment = machine.compile(&CALL, context, common::tool("null"));
+        fragment.exits.iter().map(|exit| exit.context).collect()
+    };
+    let canonical = Context::CANONICAL;
+    assert_eq!(contexts(&machine, canonical)[0], Context::CALLED);
+    assert_eq!(contexts(&machine, Context::CALLED)[0], Context::CALLED);
+    let compared = Context::VOLATILE.with(Context::COMPARED);
+    assert!(
+        contexts(&machine, compared)
+            .iter()
+            .all(|it| !it.contains(Context::CALLED))
+    );
+    for off in [Optimize::CALLEES, Optimize::RETURNS] {
+        machine.optimize = Optimize::ALL.without(off);
+        assert!(
+            contexts(&machine, canonical)
+                .iter()
+                .all(|it| *it == canonical)
+        );
+    }
+}
+
+#[test]
+fn what_is_no_code_is_not_called() {
+    let machine = Machine::new(false);
+    let fragment = called(&machine, &[0x06]);
+    assert_eq!(
+        (fragment.context, fragment.instructions),
+        (Context::CANONICAL, 0)
+    );
+}
