@@ -57,12 +57,12 @@ int main(void) {
     SAME(hidden(0x123456789abcdef0), 0x9abcdef0);
     action.sa_handler = on_tick; action.sa_flags = SA_RESTART;
     sigaction(SIGALRM, &action, NULL);
-    struct itimerval timer = {{0, 300}, {0, 300}}, none = {{0, 0}, {0, 0}};
+    struct itimerval timer = {{0, 100}, {0, 100}}, none = {{0, 0}, {0, 0}};
     setitimer(ITIMER_REAL, &timer, NULL);
-    for (int round = 0; round < ROUNDS || !ticks; round++)
+    for (int round = 0; round < ROUNDS; round++)
         if (redirected() != 8) failures++;
+    while (!ticks) {} // (A fast processor is through in less than that.)
     setitimer(ITIMER_REAL, &none, NULL);
-    CHECK(ticks > 0);
     pthread_t threads[3];
     for (int n = 0; n < 3; n++) pthread_create(&threads[n], NULL, body, NULL);
     for (int n = 0; n < 3; n++) pthread_join(threads[n], NULL);
