@@ -159,7 +159,8 @@ impl Exit {
 /// Flags of a [`PcRow`].
 pub mod pc_flag {
     /// The row's first byte is an app instruction boundary: all app state is in
-    /// place, nothing of the instruction or of its instrumentation has run.
+    /// place, but for registers that are spilled, and nothing of the instruction or of its
+    /// instrumentation has run. Where registers are spilled, no run begins.
     pub const BOUNDARY: u8 = 1;
     /// The row's first byte is the app instruction itself, after instrumentation.
     pub const INSTRUCTION: u8 = 2;

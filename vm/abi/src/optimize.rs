@@ -11,7 +11,7 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 10] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 11] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
@@ -22,6 +22,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 10] = [
     ("bundles", Optimize::BUNDLES, "a block counts its entries for all of its image counters at once"),
     ("cpuid", Optimize::CPUID, "answers of CPUID that do not change are remembered"),
     ("callees", Optimize::CALLEES, "direct calls, if returns are paired, are calls of the processor to the code that they lead to"),
+    ("registers", Optimize::REGISTERS, "registers that inserted code has taken stay its own until the program touches them"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -54,6 +55,9 @@ impl Optimize {
 
     /// A direct call is a `call` of the CPU to the code that it leads to, if returns are paired.
     pub const CALLEES: Self = Self(1 << 9);
+
+    /// Registers that inserted code has taken stay its own until the app touches them.
+    pub const REGISTERS: Self = Self(1 << 10);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

@@ -17,14 +17,15 @@ pub struct Spot {
     pub pc: AppPc,
     /// A cache address in the fragment; 0: it is in none.
     pub code: u64,
-    /// Nothing of that instruction has run and all registers are in place.
+    /// Nothing of that instruction has run, and all registers are in place or in the spill area.
     pub boundary: bool,
     /// Nothing but counting and comparing has run behind the boundary, and all registers are
     /// in place or in the spill area.
     pub repeatable: bool,
     /// Bytes from the stretch's start to the address.
     pub inside: u32,
-    /// Records of this instruction or of later ones have been stored already.
+    /// Records of this instruction or of later ones have been stored already, or registers stay with
+    /// inserted code: no run begins here.
     pub ahead: bool,
     /// The instruction begins a basic block on every path here.
     pub block_start: bool,
@@ -109,13 +110,9 @@ pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
         boundary,
         repeatable: boundary || has(pc_flag::REPEATABLE) || comparing,
         inside: offset - row.hot,
-        ahead: boundary && row.flags & pc_flag::AHEAD != 0,
+        ahead: boundary && is_ahead(row),
         block_start: row.flags & pc_flag::BLOCK != 0,
-        spilled: if boundary {
-            SpillSet::NONE
-        } else {
-            row.spilled
-        },
+        spilled: row.spilled,
         flags_in_rax: !boundary && row.flags & pc_flag::FLAGS_IN_RAX != 0,
         own_stack: !boundary && row.flags & pc_flag::OWN_STACK != 0,
         context: maps.context,
@@ -126,6 +123,12 @@ pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
             Vec::new()
         },
     })
+}
+
+/// Whether no run may begin at the boundary of `row`.
+#[must_use]
+pub fn is_ahead(row: &PcRow) -> bool {
+    row.flags & pc_flag::AHEAD != 0 || !row.spilled.is_empty()
 }
 
 /// Additions made for instructions that have not run are taken back, those not made

@@ -27,6 +27,7 @@ pub mod origin;
 mod predicate;
 mod register;
 pub mod stores;
+pub mod touched;
 pub mod x87;
 
 pub use ins::{Ins, InsReader, MAX_INS_LEN, NoIns};

@@ -77,6 +77,8 @@ pub struct Form {
     pub optimize: Optimize,
     /// The restartable sequence that the code belongs to.
     pub sequence: Option<SequenceSlots>,
+    /// A tool has inserted something.
+    pub instrumented: bool,
 }
 
 impl Form {
@@ -96,6 +98,7 @@ impl Form {
             context,
             optimize,
             sequence: None,
+            instrumented: false,
         }
     }
 
@@ -263,6 +266,13 @@ impl Form {
     #[inline]
     pub fn pairs_returns(&self) -> bool {
         pairs_returns(self.context, self.optimize) && self.sequence.is_none()
+    }
+
+    /// Whether registers stay with inserted code.
+    #[inline]
+    pub fn keeps_registers(&self) -> bool {
+        let on = self.optimize.has(Optimize::REGISTERS) && self.context.is_ordinary();
+        on && self.instrumented && self.sequence.is_none()
     }
 
     /// Whether direct calls are calls of the CPU to the code that they lead to.

@@ -4,6 +4,7 @@ use crate::temp::{Living, Temp, Temps};
 use ppin_abi::addr::ImageOff;
 use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
+use ppin_abi::spills::SpillSlot;
 use ppin_decode::Gpr;
 
 /// Where an operation finds or leaves a value.
@@ -178,6 +179,17 @@ pub enum Op {
     /// `to` = 8 times [`ppin_abi::area::near_index`] of `from`, which is one of the first four
     /// registers.
     NearIndex { to: Reg, from: Reg },
+
+    // Registers that stay with inserted code: see `allocate::keep`.
+    /// The end of temporaries; the app's values stay where they are kept.
+    Keep { temps: Temps },
+    /// The app's value of a register comes back from where it was kept.
+    Fill { register: Gpr, slot: SpillSlot },
+    /// The app's value of a register, which is in its place, stays in `slot` again, as it did where a
+    /// branch back leads.
+    KeepAgain { register: Gpr, slot: SpillSlot },
+    /// The app has overwritten a register: what was kept of it is nobody's any more.
+    Lost { register: Gpr },
 
     // The thread area.
     /// `to = cell`

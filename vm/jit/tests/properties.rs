@@ -188,8 +188,11 @@ fn check_rows(fragment: &Fragment) {
     assert!(trace.iter().all(|row| row.app <= fragment.source_len));
     assert!(aside.iter().all(|row| row.flags & pc_flag::BOUNDARY == 0));
     assert!(rows.iter().all(|row| row.hot < fragment.hot.len() as u32));
+    assert!(
+        first.is_some_and(|row| row.spilled.is_empty()),
+        "where runs begin"
+    );
     let boundaries = rows.iter().filter(|row| row.flags & pc_flag::BOUNDARY != 0);
-    assert!(boundaries.clone().all(|row| row.spilled.is_empty()));
     assert_eq!(boundaries.count() as u32, fragment.instructions.max(1));
     for count in &fragment.counts {
         assert!(count.done <= fragment.hot.len() as u32);

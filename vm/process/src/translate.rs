@@ -5,7 +5,7 @@ use crate::vm::Vm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 
-pub use ppin_codecache::spot::{Corrections, Maps, Spot, corrections, spot_in};
+pub use ppin_codecache::spot::{Corrections, Maps, Spot, corrections, is_ahead, spot_in};
 
 /// The app instruction that `address` (hot code) belongs to.
 #[must_use]

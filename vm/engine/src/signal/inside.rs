@@ -38,7 +38,7 @@ impl Inside {
             return None;
         }
         let maps = vm.code().running_maps(code)?;
-        let row = boundary(&maps, pc).filter(|row| row.flags & pc_flag::AHEAD == 0)?;
+        let row = boundary(&maps, pc).filter(|row| !translate::is_ahead(row))?;
         let mut ahead = translate::corrections(&maps, row.hot, row.app);
         for (_, amount) in &mut ahead {
             *amount = -*amount;

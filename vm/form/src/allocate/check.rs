@@ -73,10 +73,17 @@ struct Checker<'a> {
     /// The runtime is told to go on with the app's code at hand, to which lost flags mean
     /// nothing.
     returning: bool,
-    /// Labels that are placed where nothing is alive, and the flags that are lost there.
-    placed: Vec<(Label, u32)>,
+    /// Labels that are placed where nothing is alive.
+    placed: Vec<Placed>,
     /// States that branches bring to labels.
     arriving: Vec<(Label, State)>,
+}
+
+/// A label, and what branches back to it must bring.
+struct Placed {
+    label: Label,
+    lost_flags: u32,
+    kept: Vec<(Gpr, SpillSlot)>,
 }
 
 fn ensure(holds: bool, why: &'static str) -> Checked {
@@ -107,12 +114,17 @@ impl Checker<'_> {
             Op::Give { temps } => self.give(temps)?,
             Op::Gone { temps } => self.gone(temps)?,
             Op::Refill { temp } => self.refill(temp)?,
-            Op::Begin { .. } | Op::Entered => self.state.whole()?,
+            Op::Entered => self.state.whole()?,
+            Op::Begin { .. } => self.state.between()?,
             Op::Plain { ins, .. } => {
-                self.state.whole()?;
+                self.state.between()?;
                 self.app(ins)?;
             }
-            Op::Itself { repeatable: true } => self.state.registers_in_place()?,
+            Op::Keep { temps } => self.keep(temps)?,
+            Op::Fill { register, slot } => self.state.fill(register, slot)?,
+            Op::KeepAgain { register, slot } => self.state.keep_again(register, slot)?,
+            Op::Lost { register } => self.state.lose(register)?,
+            Op::Itself { repeatable: true } => self.state.kept_or_in_place()?,
             Op::App { ins } | Op::AppAimed { ins } | Op::AppRebased { ins, .. } => {
                 self.app(ins)?;
             }
@@ -129,11 +141,11 @@ impl Checker<'_> {
                 self.reached = false;
             }
             Op::GotoBack { to } => {
-                self.state.whole()?;
                 let mut placed = self.placed.iter();
-                let lost = placed.find(|(label, _)| *label == to);
-                let lost = lost.ok_or("a branch back to no label")?.1;
-                let lost = self.state.lost_flags & !lost;
+                let placed = placed.find(|placed| placed.label == to);
+                let placed = placed.ok_or("a branch back to no label")?;
+                self.state.whole_but(&placed.kept)?;
+                let lost = self.state.lost_flags & !placed.lost_flags;
                 ensure(lost == 0, "a branch back loses flags")?;
                 self.reached = false;
             }
@@ -307,6 +319,17 @@ impl Checker<'_> {
         for register in overwritten.filter_map(named) {
             self.state.set(register, Value::App(register));
         }
+        // What was kept of it is an old value now.
+        let writes = |used: &&UsedRegister| {
+            let only_read = matches!(
+                used.access(),
+                OpAccess::None | OpAccess::NoMemAccess | OpAccess::Read | OpAccess::CondRead
+            );
+            !only_read
+        };
+        for register in used.iter().filter(writes).filter_map(named) {
+            self.state.forget_kept(register);
+        }
         let read = effects::flags_read(raw) & self.state.lost_flags;
         ensure(read == 0, "flags are read that are lost")?;
         self.state.lost_flags &= !effects::flags_killed(raw, self.form.optimize);
@@ -325,10 +348,18 @@ impl Checker<'_> {
             let in_place = self.state.register(home.register) == app;
             // One that nobody looks at any more may have been taken before.
             let gone = self.state.register(home.register) == Value::Unknown && home.kept.is_none();
+            let kept = home
+                .kept
+                .is_some_and(|slot| self.state.has_kept(home.register, slot));
             ensure(
-                in_place || gone,
+                in_place || gone || kept,
                 "a register is taken that is not the app's",
             )?;
+            let elsewhere = self.state.kept_in_other(home.kept, home.register);
+            ensure(!elsewhere, "a slot is taken in which a value is kept")?;
+            self.state
+                .kept
+                .retain(|(register, _)| *register != home.register);
             match home.kept {
                 None => ensure(need.free.contains(home.register), "a value is not kept")?,
                 Some(slot) => {
@@ -381,6 +412,21 @@ impl Checker<'_> {
                     self.state.set(home.register, kept);
                 }
                 None => self.state.set(home.register, Value::Unknown),
+            }
+        }
+        Ok(())
+    }
+
+    /// The same, but the app's values stay where they are kept.
+    fn keep(&mut self, temps: Temps) -> Checked {
+        for temp in temps.iter() {
+            let home = self.allocation.home(temp);
+            self.state.end(temp)?;
+            self.state.set(home.register, Value::Unknown);
+            if let Some(slot) = home.kept {
+                let kept = self.state.slots[slot.number()];
+                ensure(kept == Value::App(home.register), "another value was kept")?;
+                self.state.kept.push((home.register, slot));
             }
         }
         Ok(())
@@ -451,8 +497,12 @@ impl Checker<'_> {
         };
         let merged = states.fold(first, State::merge);
         self.state = merged.with_alive(live, self.allocation)?;
-        if self.state.whole().is_ok() {
-            self.placed.push((label, self.state.lost_flags));
+        if self.state.between().is_ok() {
+            self.placed.push(Placed {
+                label,
+                lost_flags: self.state.lost_flags,
+                kept: self.state.kept.clone(),
+            });
         }
         self.reached = true;
         Ok(())

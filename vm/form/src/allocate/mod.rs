@@ -8,11 +8,15 @@
 //! assertions, which all tests are.
 
 pub mod check;
+mod keep;
 #[cfg(test)]
 mod tests;
 
+pub use keep::allocate_keeping;
+
 use crate::uses::app_registers;
 use crate::{Few, Form, Gpr, Living, Need, Op, RegSet, Temp, Temps};
+use keep::Kept;
 use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSlot};
 
 /// Where a temporary lives.
@@ -70,29 +74,12 @@ const HOMES: [Option<SpillSlot>; 16] = {
 /// More temporaries are alive somewhere than there are registers and spill slots: a mistake
 /// in the compiler.
 pub fn allocate(form: &Form) -> Allocation {
-    let mut allocator = Allocator {
-        form,
-        homes: Few::new(NOWHERE),
-        taken: RegSet::NONE,
-        slots: 0,
-    };
+    let mut allocator = Allocator::new(form);
     if form.needs.is_empty() {
         return Allocation(allocator.homes);
     }
-    for _ in 0..form.needs.len() {
-        allocator.homes.push(NOWHERE);
-    }
     for (at, op) in form.ops.iter().enumerate() {
-        match *op {
-            Op::Take { temps } | Op::Returned { temps } | Op::Arrived { temps } => {
-                allocator.take(at, temps);
-            }
-            Op::Give { temps } | Op::Gone { temps } | Op::JumpAgain { temps } => {
-                allocator.release(temps);
-            }
-            Op::Label { live, .. } => allocator.arrive(live),
-            _ => {}
-        }
+        allocator.op(at, op);
     }
     Allocation(allocator.homes)
 }
@@ -104,10 +91,49 @@ struct Allocator<'a> {
     taken: RegSet,
     /// Slots in use, a bit for each.
     slots: u8,
+    /// Registers that stay with inserted code.
+    kept: Kept,
 }
 
-impl Allocator<'_> {
-    fn take(&mut self, at: usize, temps: Temps) {
+impl<'a> Allocator<'a> {
+    fn new(form: &'a Form) -> Self {
+        let mut homes = Few::new(NOWHERE);
+        for _ in 0..form.needs.len() {
+            homes.push(NOWHERE);
+        }
+        Self {
+            form,
+            homes,
+            taken: RegSet::NONE,
+            slots: 0,
+            kept: Kept::default(),
+        }
+    }
+
+    fn op(&mut self, at: usize, op: &Op) {
+        match *op {
+            Op::Take { temps } | Op::Returned { temps } | Op::Arrived { temps } => {
+                assert!(self.take(at, temps), "no register for a temporary");
+            }
+            Op::Give { temps } | Op::Gone { temps } | Op::JumpAgain { temps } => {
+                self.release(temps);
+            }
+            Op::Label { live, .. } => self.arrive(live),
+            _ => {}
+        }
+    }
+
+    /// What is in use.
+    fn state(&self) -> (RegSet, u8, Kept) {
+        (self.taken, self.slots, self.kept)
+    }
+
+    fn set_state(&mut self, (taken, slots, kept): (RegSet, u8, Kept)) {
+        (self.taken, self.slots, self.kept) = (taken, slots, kept);
+    }
+
+    /// Whether there is a register for each of `temps`, which are alive from operation `at` on.
+    fn take(&mut self, at: usize, temps: Temps) -> bool {
         let mut named = None;
         for temp in temps.iter() {
             let need = self.form.needs.at(temp.0);
@@ -117,15 +143,21 @@ impl Allocator<'_> {
                 *named.get_or_insert_with(|| self.named(at, temps))
             };
             let Some(home) = self.choose(need, avoided) else {
-                panic!("no register for a temporary");
+                return false;
             };
             self.homes.set(temp.0, home);
+            self.kept.remove(home.register);
             self.occupy(home);
         }
+        true
     }
 
     fn choose(&self, need: Need, avoided: RegSet) -> Option<Home> {
         let open = need.one_of.minus(self.taken).minus(avoided);
+        if let Some(register) = first(open.and(self.kept.registers)) {
+            let kept = self.kept.slot(register);
+            return Some(Home { register, kept });
+        }
         // An abort handler may look at any register.
         let anywhere = self.form.sequence.is_none();
         if let Some(register) = first(open.and(need.free)).filter(|_| anywhere) {
@@ -147,7 +179,8 @@ impl Allocator<'_> {
     /// own one only: the thread area names no others to the abort handler.
     fn slot_for(&self, register: Gpr) -> Option<SpillSlot> {
         let own = HOMES[usize::from(register.number())];
-        let unused = |slot: &SpillSlot| self.slots & 1 << slot.number() == 0;
+        let unused =
+            |slot: &SpillSlot| self.slots & 1 << slot.number() == 0 && !self.kept.has(*slot);
         if own.is_some_and(|slot| unused(&slot)) || self.form.sequence.is_some() {
             return own.filter(unused);
         }

@@ -74,7 +74,9 @@ impl Writer<'_> {
     pub(super) fn label(&mut self, label: Label, live: Living) {
         let here = self.emitter.hot.here();
         self.placed.push((label, here));
+        let mut arrives = false;
         for branch in self.branches.extract_if(.., |branch| branch.to == label) {
+            arrives = true;
             match branch.reach {
                 Reach::Short => self.emitter.hot.land(branch.end),
                 Reach::Near => self.emitter.hot.land_near(branch.end),
@@ -83,6 +85,10 @@ impl Writer<'_> {
                     self.emitter.relocate_hot_at(branch.end - 4, 4, hot);
                 }
             }
+        }
+        if !arrives {
+            // Branches back bring what is there.
+            return;
         }
         let mut spilled = SpillSet::NONE;
         for temp in live.iter() {

@@ -2,21 +2,44 @@
 
 use super::writer::Writer;
 use ppin_abi::area::Entry;
-use ppin_abi::spills::SpillSet;
-use ppin_form::{Temp, Temps};
+use ppin_abi::spills::{SpillSet, SpillSlot};
+use ppin_form::{Gpr, Temp, Temps};
 
 impl Writer<'_> {
     pub(super) fn take(&mut self, temps: Temps) {
         let before = self.emitter.spilled;
         for temp in temps.iter() {
             let home = self.allocation.home(temp);
-            if let Some(slot) = home.kept {
+            let register = home.register.number();
+            let kept = self.emitter.spilled.slot_of(register);
+            if let Some(slot) = home.kept.filter(|slot| kept != Some(*slot)) {
                 self.emitter.save(home.register, slot);
-                let register = home.register.number();
                 self.emitter.spilled = self.emitter.spilled.with(slot, register);
             }
         }
         self.row_unless(before);
+    }
+
+    /// The app's value of `register` comes back from `slot`.
+    pub(super) fn fill(&mut self, register: Gpr, slot: SpillSlot) {
+        self.emitter.fill(register, slot);
+        self.emitter.spilled = self.emitter.spilled.without(slot);
+        self.emitter.row(0);
+    }
+
+    /// The app's value of `register` stays in `slot`, too.
+    pub(super) fn keep_again(&mut self, register: Gpr, slot: SpillSlot) {
+        self.emitter.save(register, slot);
+        self.emitter.spilled = self.emitter.spilled.with(slot, register.number());
+        self.emitter.row(0);
+    }
+
+    /// The app has overwritten `register`.
+    pub(super) fn lost(&mut self, register: Gpr) {
+        if let Some(slot) = self.emitter.spilled.slot_of(register.number()) {
+            self.emitter.spilled = self.emitter.spilled.without(slot);
+            self.emitter.row(0);
+        }
     }
 
     /// As [`Writer::take`], but the app's values are kept already.

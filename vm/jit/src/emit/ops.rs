@@ -5,7 +5,7 @@ use super::fragment::Emitter;
 use super::writer::{Source, Writer};
 use alloc::vec::Vec;
 use ppin_abi::area::NEAR;
-use ppin_form::allocate::{allocate, check::check};
+use ppin_form::allocate::{allocate, allocate_keeping, check::check};
 use ppin_form::{Cell, Form, InsId, Op};
 use ppin_relocator::pc_flag;
 
@@ -14,7 +14,11 @@ impl Emitter {
     /// its code. `lost` are flags that have been destroyed before it, and then those at its
     /// end.
     pub(crate) fn emit(&mut self, form: &mut Form, source: &Source<'_>, lost: &mut u32) {
-        let allocation = allocate(form);
+        let allocation = if form.keeps_registers() {
+            allocate_keeping(form, source.ins)
+        } else {
+            allocate(form)
+        };
         debug_assert_eq!(check(form, source.ins, &allocation, lost), Ok(()));
         let counts = self.counts.len();
         if counts == 0 {
@@ -57,6 +61,10 @@ impl Writer<'_> {
             Op::Take { temps } => self.take(temps),
             Op::Give { temps } => self.give(temps),
             Op::Gone { temps } => self.gone(temps),
+            Op::Keep { .. } => {}
+            Op::Fill { register, slot } => self.fill(register, slot),
+            Op::KeepAgain { register, slot } => self.keep_again(register, slot),
+            Op::Lost { register } => self.lost(register),
             Op::Refill { temp } => self.refill(temp),
             Op::Move { to, from } => self.assign(to, from),
             Op::Set { to, value, width } => self.set(to, value, width),

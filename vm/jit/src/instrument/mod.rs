@@ -148,6 +148,7 @@ impl Plan {
         let (start, temps) = (form.ops.len(), form.needs.len());
         let called = self.insert(form, ins, false);
         if form.ops.len() != start {
+            form.instrumented = true;
             let mut needs = (temps..form.needs.len()).map(|number| form.needs.at(number as u16));
             let repeatable = !called && needs.all(|need| need.free == RegSet::NONE);
             form.push(Op::Itself { repeatable });

@@ -38,7 +38,7 @@ pub(super) fn on_signal(thread: &Thread, record: &mut Record, stepped: bool, con
     let pc = context.gregs[greg::RIP];
     // (In the runtime a thread may hold the VM lock.)
     if !vm::is_runtime(pc)
-        && let Some(place) = place(context, pc)
+        && let Some(place) = place(thread, context, pc)
         && record.places().last().map(|last| last.pc) != Some(place.pc)
         && !note(thread, record, place, context)
     {
@@ -47,10 +47,14 @@ pub(super) fn on_signal(thread: &Thread, record: &mut Record, stepped: bool, con
 }
 
 /// The app state, if `pc` is at an instruction boundary.
-fn place(context: &UContext, pc: u64) -> Option<Place> {
+fn place(thread: &Thread, context: &UContext, pc: u64) -> Option<Place> {
     let maps = vm::lock().code().maps_at(pc)?;
     let spot = translate::spot_in(&maps, pc).filter(|spot| spot.boundary)?;
-    Some(Place::of(context, spot.pc.0, pc, maps.head == spot.pc))
+    let mut place = Place::of(context, spot.pc.0, pc, maps.head == spot.pc);
+    for (slot, register) in spot.spilled.iter() {
+        place.gpr[usize::from(register)] = thread.area.spill[slot.number()];
+    }
+    Some(place)
 }
 
 /// Records a place; returns whether the sample goes on.

@@ -3,7 +3,7 @@
 use super::super::Allocation;
 use crate::{Gpr, Living, Temp};
 use alloc::vec::Vec;
-use ppin_abi::spills::SPILL_SLOTS;
+use ppin_abi::spills::{SPILL_SLOTS, SpillSlot};
 
 /// What a register or a slot holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,8 @@ pub(super) struct State {
     /// Those of them that had been lost before.
     pub lost_there: u32,
     pub alive: Vec<Temp>,
+    /// Registers that stay with inserted code, and where the app's values are.
+    pub kept: Vec<(Gpr, SpillSlot)>,
 }
 
 impl State {
@@ -40,7 +42,98 @@ impl State {
             flags_in: None,
             lost_there: 0,
             alive: Vec::new(),
+            kept: Vec::new(),
         }
+    }
+
+    /// Whether the app's value of `register` stays in `slot`.
+    pub(super) fn has_kept(&self, register: Gpr, slot: SpillSlot) -> bool {
+        let there = self.slots[slot.number()] == Value::App(register);
+        there && self.kept.contains(&(register, slot))
+    }
+
+    /// Whether `slot` is where the value of another register than `register` stays.
+    pub(super) fn kept_in_other(&self, slot: Option<SpillSlot>, register: Gpr) -> bool {
+        let mut kept = self.kept.iter();
+        kept.any(|(other, at)| Some(*at) == slot && *other != register)
+    }
+
+    /// The app's value comes back.
+    pub(super) fn fill(&mut self, register: Gpr, slot: SpillSlot) -> Result<(), &'static str> {
+        if !self.has_kept(register, slot) {
+            return Err("a value comes back that was not kept");
+        }
+        self.kept.retain(|kept| *kept != (register, slot));
+        self.set(register, Value::App(register));
+        Ok(())
+    }
+
+    /// The app's value of `register`, which is in its place, stays in `slot`, too.
+    pub(super) fn keep_again(
+        &mut self,
+        register: Gpr,
+        slot: SpillSlot,
+    ) -> Result<(), &'static str> {
+        if self.register(register) != Value::App(register) {
+            return Err("a value is kept again that is not there");
+        }
+        self.slots[slot.number()] = Value::App(register);
+        self.kept.push((register, slot));
+        Ok(())
+    }
+
+    /// As [`State::whole`], but these registers stay where they are kept, and no others.
+    pub(super) fn whole_but(&self, kept: &[(Gpr, SpillSlot)]) -> Result<(), &'static str> {
+        self.nothing_lives()?;
+        let fine = |register: Gpr| match kept.iter().find(|(kept, _)| *kept == register) {
+            Some((_, slot)) => self.has_kept(register, *slot),
+            None => self.register(register) == Value::App(register),
+        };
+        if (0..16).map(Gpr::new).all(fine) {
+            Ok(())
+        } else {
+            Err("a branch back does not bring what is kept at its label")
+        }
+    }
+
+    /// The app has overwritten `register`.
+    pub(super) fn lose(&mut self, register: Gpr) -> Result<(), &'static str> {
+        if self.register(register) != Value::App(register) {
+            return Err("a kept value is lost that the app has not overwritten");
+        }
+        self.kept.retain(|(kept, _)| *kept != register);
+        Ok(())
+    }
+
+    /// No slot has the app's value of `register` any more.
+    pub(super) fn forget_kept(&mut self, register: Gpr) {
+        for slot in &mut self.slots {
+            if *slot == Value::App(register) {
+                *slot = Value::Unknown;
+            }
+        }
+    }
+
+    /// Whether the app's value of each register is in its place, or stays where it is kept.
+    pub(super) fn kept_or_in_place(&self) -> Result<(), &'static str> {
+        let fine = |register: Gpr| {
+            let kept = self.kept.iter().find(|(kept, _)| *kept == register);
+            match kept {
+                Some((_, slot)) => self.slots[slot.number()] == Value::App(register),
+                None => self.register(register) == Value::App(register),
+            }
+        };
+        if (0..16).map(Gpr::new).all(fine) {
+            Ok(())
+        } else {
+            Err("a register is neither the app's nor kept")
+        }
+    }
+
+    /// An instruction of the app may begin: no temporary is alive.
+    pub(super) fn between(&self) -> Result<(), &'static str> {
+        self.kept_or_in_place()?;
+        self.nothing_lives()
     }
 
     pub(super) fn register(&self, register: Gpr) -> Value {
@@ -63,7 +156,8 @@ impl State {
 
     /// Whether the app's value of `register` is in a slot.
     pub(super) fn keeps(&self, register: Gpr) -> bool {
-        !self.alive.is_empty() && self.slots.contains(&Value::App(register))
+        let anybody = !self.alive.is_empty() || !self.kept.is_empty();
+        anybody && self.slots.contains(&Value::App(register))
     }
 
     pub(super) fn end(&mut self, temp: Temp) -> Result<(), &'static str> {
@@ -79,7 +173,8 @@ impl State {
         all.all(|register| {
             let there = self.register(register) == Value::App(register);
             let mut alive = self.alive.iter().map(|temp| allocation.home(*temp));
-            there || alive.any(|home| home.register == register && home.kept.is_some())
+            let kept = self.kept.iter().any(|(kept, _)| *kept == register);
+            there || kept || alive.any(|home| home.register == register && home.kept.is_some())
         })
     }
 
@@ -95,6 +190,13 @@ impl State {
     /// An instruction of the app may begin: nothing is taken.
     pub(super) fn whole(&self) -> Result<(), &'static str> {
         self.registers_in_place()?;
+        if !self.kept.is_empty() {
+            return Err("a register stays with inserted code");
+        }
+        self.nothing_lives()
+    }
+
+    fn nothing_lives(&self) -> Result<(), &'static str> {
         if self.alive.is_empty() && self.flags_in.is_none() {
             Ok(())
         } else {
@@ -127,6 +229,7 @@ impl State {
         self.lost_flags |= other.lost_flags;
         self.lost_there |= other.lost_there;
         self.alive.retain(|temp| other.alive.contains(temp));
+        self.kept.retain(|kept| other.kept.contains(kept));
         self
     }
 
@@ -147,7 +250,11 @@ impl State {
         self.alive.retain(|temp| live.contains(*temp));
         let mut others = (0..16).map(Gpr::new);
         let taken = |register| self.is_taken(register, allocation);
-        let whole = |register| self.register(register) == Value::App(register);
+        let kept = |register| {
+            let mut kept = self.kept.iter();
+            kept.any(|(kept, slot)| *kept == register && self.has_kept(register, *slot))
+        };
+        let whole = |register| kept(register) || self.register(register) == Value::App(register);
         if others.all(|register| taken(register) || whole(register)) {
             Ok(self)
         } else {

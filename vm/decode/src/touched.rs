@@ -1,0 +1,95 @@
+//! Which general registers an instruction touches.
+
+use crate::{Gpr, Ins, RegSet};
+use iced_x86::{InstructionInfoFactory, Mnemonic, OpAccess, OpKind};
+
+/// Registers that an instruction touches.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Touched {
+    /// Their values are looked at, or a part of them stays.
+    pub needed: RegSet,
+    /// They get values of which nothing is theirs, unless the instruction faults.
+    pub overwritten: RegSet,
+}
+
+impl Touched {
+    /// Those of `ins`.
+    #[must_use]
+    pub fn of(ins: &Ins, factory: &mut InstructionInfoFactory) -> Self {
+        let sure = overwrites(ins);
+        let mut touched = Self::default();
+        for used in factory.info(&ins.raw).used_registers() {
+            let Some(register) = Gpr::holding(used.register()) else {
+                continue;
+            };
+            match used.access() {
+                OpAccess::None | OpAccess::NoMemAccess => {}
+                OpAccess::Write if sure && matches!(used.register().size(), 4 | 8) => {
+                    touched.overwritten = touched.overwritten.with(register);
+                }
+                _ => touched.needed = touched.needed.with(register),
+            }
+        }
+        touched.overwritten = touched.overwritten.minus(touched.needed);
+        touched
+    }
+}
+
+/// Whether what `ins` writes to is sure to be written: it only moves a value, and does not leave that to a
+/// condition.
+fn overwrites(ins: &Ins) -> bool {
+    let raw = &ins.raw;
+    match raw.mnemonic() {
+        Mnemonic::Mov
+        | Mnemonic::Movzx
+        | Mnemonic::Movsx
+        | Mnemonic::Movsxd
+        | Mnemonic::Lea
+        | Mnemonic::Pop => raw.op0_kind() == OpKind::Register,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::InsReader;
+    use ppin_abi::addr::AppPc;
+
+    fn of(bytes: &[u8]) -> (RegSet, RegSet) {
+        let ins = InsReader::new(AppPc(0x1000), bytes).read().unwrap();
+        let touched = Touched::of(&ins, &mut InstructionInfoFactory::new());
+        (touched.needed, touched.overwritten)
+    }
+
+    const RAX: RegSet = RegSet::of(&[Gpr::RAX]);
+    const RCX: RegSet = RegSet::of(&[Gpr::RCX]);
+
+    #[test]
+    fn moves_overwrite() {
+        assert_eq!(of(&[0x89, 0xc8]), (RCX, RAX)); // mov eax, ecx
+        assert_eq!(of(&[0x48, 0x8b, 0x01]), (RCX, RAX)); // mov rax, [rcx]
+        assert_eq!(of(&[0x0f, 0xb6, 0xc1]), (RCX, RAX)); // movzx eax, cl
+        let (needed, overwritten) = of(&[0x58]); // pop rax
+        assert!(needed.contains(Gpr::RSP) && overwritten == RAX);
+    }
+
+    #[test]
+    fn what_stays_in_part_or_perhaps_is_needed() {
+        assert_eq!(of(&[0x66, 0x89, 0xc8]).1, RegSet::NONE); // mov ax, cx
+        assert_eq!(of(&[0x88, 0xc8]).0, RAX.or(RCX)); // mov al, cl
+        assert_eq!(of(&[0x48, 0x8b, 0x00]), (RAX, RegSet::NONE)); // mov rax, [rax]
+        assert_eq!(of(&[0x0f, 0x44, 0xc1]).0, RAX.or(RCX)); // cmove eax, ecx
+        assert_eq!(of(&[0x0f, 0xbc, 0xc1]).0, RAX.or(RCX)); // bsf eax, ecx
+        assert_eq!(of(&[0x89, 0x01]), (RAX.or(RCX), RegSet::NONE)); // mov [rcx], eax
+    }
+
+    #[test]
+    fn registers_that_are_not_named_count() {
+        let (needed, _) = of(&[0xf3, 0xa4]); // rep movsb
+        for register in [Gpr::RCX, Gpr::RSI, Gpr::RDI] {
+            assert!(needed.contains(register));
+        }
+        assert!(of(&[0xf7, 0xe1]).0.contains(Gpr::RDX)); // mul ecx
+    }
+}

@@ -1,0 +1,337 @@
+//! Registers that stay with inserted code.
+//!
+//! Where temporaries end, the app's values need not come back at once: they lie in spill slots, where
+//! faults and signals find them, until the app touches the registers. What is inserted before the next
+//! instruction often takes the same registers again, and finds the values kept already. So a stretch of
+//! code keeps and fills a register once, not once for each insertion.
+//!
+//! ```text
+//! Take t0             rcx                        Take t0             rcx
+//! ...                                            ...
+//! Give t0                                        Keep t0
+//! App 0               mov [rdi], rax             App 0
+//! Take t1             rcx                        Take t1             rcx, which is kept already
+//! ...                                   becomes  ...
+//! Give t1                                        Keep t1
+//! App 1               add rax, rcx               Fill rcx
+//!                                                App 1
+//! ```
+//! Where control may come or go by other ways than from one operation to the next, all are back. Only where
+//! nothing but branches back arrive, from code that stands aside, registers stay as they are, and that code
+//! brings about the same.
+
+use super::{Allocation, Allocator, HOMES};
+use crate::uses::app_registers;
+use crate::{Form, Gpr, InsId, Label, Op, Reg, RegSet, Temps};
+use alloc::vec::Vec;
+use iced_x86::InstructionInfoFactory;
+use ppin_abi::spills::SpillSlot;
+use ppin_decode::touched::Touched;
+use ppin_decode::{Ins, Kind};
+
+/// Registers whose app values lie in slots, though no temporary has them.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Kept {
+    pub registers: RegSet,
+    slots: [Option<SpillSlot>; 16],
+}
+
+impl Kept {
+    /// Where the app's value of `register` lies.
+    pub(super) fn slot(&self, register: Gpr) -> Option<SpillSlot> {
+        self.slots[usize::from(register.number())]
+    }
+
+    /// Whether there is something in `slot`.
+    pub(super) fn has(&self, slot: SpillSlot) -> bool {
+        self.slots.contains(&Some(slot))
+    }
+
+    fn add(&mut self, register: Gpr, slot: SpillSlot) {
+        self.registers = self.registers.with(register);
+        self.slots[usize::from(register.number())] = Some(slot);
+    }
+
+    pub(super) fn remove(&mut self, register: Gpr) -> Option<SpillSlot> {
+        self.registers = self.registers.minus(RegSet::of(&[register]));
+        self.slots[usize::from(register.number())].take()
+    }
+}
+
+/// Gives a register to each temporary of `form`, which is made from `ins`, and lets registers stay with
+/// inserted code.
+///
+/// # Panics
+/// As [`super::allocate()`].
+pub fn allocate_keeping(form: &mut Form, ins: &[Ins]) -> Allocation {
+    let mut keeper = Keeper {
+        allocator: Allocator::new(form),
+        ops: Vec::with_capacity(form.ops.len() + 8),
+        ins,
+        current: None,
+        aimed_at: Vec::new(),
+        placed: Vec::new(),
+        factory: InstructionInfoFactory::new(),
+    };
+    for (at, op) in form.ops.iter().enumerate() {
+        keeper.op(at, op);
+    }
+    keeper.bring_back(RegSet::ANY, None);
+    let (homes, ops) = (keeper.allocator.homes, keeper.ops);
+    form.ops = ops;
+    Allocation(homes)
+}
+
+struct Keeper<'a> {
+    allocator: Allocator<'a>,
+    /// The operations so far, with those that keep and bring back.
+    ops: Vec<Op>,
+    ins: &'a [Ins],
+    /// The instruction at hand.
+    current: Option<InsId>,
+    /// Labels that branches forward lead to.
+    aimed_at: Vec<Label>,
+    /// What is kept at labels to which nobody comes but by branches back.
+    placed: Vec<(Label, Kept)>,
+    factory: InstructionInfoFactory,
+}
+
+impl Keeper<'_> {
+    fn op(&mut self, at: usize, op: &Op) {
+        if let Op::Begin { ins, .. } | Op::Plain { ins, .. } = *op {
+            self.current = Some(ins);
+        }
+        match *op {
+            Op::Label { label, .. } if !self.aimed_at.contains(&label) => {
+                self.placed.push((label, self.allocator.kept));
+            }
+            Op::GotoBack { to } => self.keep_as_at(to),
+            _ if self.allocator.kept.registers != RegSet::NONE => {
+                let wanted = self.wanted(op);
+                self.bring_back(wanted, Some(op));
+            }
+            _ => {}
+        }
+        self.aimed_at.extend(branches_forward(op));
+        match *op {
+            Op::Take { temps } => self.take(at, temps),
+            Op::Give { temps } => return self.keep(temps),
+            _ => self.allocator.op(at, op),
+        }
+        self.ops.push(*op);
+        if let Op::Plain { ins, .. } | Op::App { ins } | Op::AppAimed { ins } = *op {
+            self.lose(ins);
+        }
+    }
+
+    /// Registers that must be the app's when `op` is executed.
+    fn wanted(&mut self, op: &Op) -> RegSet {
+        let app = |reg: Reg| match reg {
+            Reg::App(register) => RegSet::of(&[register]),
+            Reg::Temp(_) => RegSet::NONE,
+        };
+        match *op {
+            Op::Begin { ins, .. } if self.is_simple(ins) => RegSet::NONE,
+            Op::Plain { ins, .. }
+            | Op::App { ins }
+            | Op::AppAimed { ins }
+            | Op::AppRebased { ins, .. }
+            | Op::LoadTarget { ins, .. }
+            | Op::LeaOperand { ins, .. } => self.needed(ins),
+            Op::Itself { .. } => self.current.map_or(RegSet::ANY, |ins| self.needed(ins)),
+            // From where it is kept.
+            Op::Move { to, .. } => app(to),
+            Op::Take { .. } | Op::Give { .. } | Op::Ahead | Op::Nop | Op::Counted { .. } => {
+                RegSet::NONE
+            }
+            _ if stays_inside(op) => app_registers(op),
+            _ => RegSet::ANY,
+        }
+    }
+
+    /// What is kept becomes what is at `label`, which is placed.
+    fn keep_as_at(&mut self, label: Label) {
+        let placed = self.placed.iter().find(|(placed, _)| *placed == label);
+        let there = placed.map_or(Kept::default(), |(_, kept)| *kept);
+        let kept = self.allocator.kept;
+        let all = || (0..16).map(Gpr::new);
+        let other = all().filter(|register| kept.slot(*register) != there.slot(*register));
+        self.bring_back(other.fold(RegSet::NONE, RegSet::with), None);
+        for register in all() {
+            if self.allocator.kept.slot(register).is_none()
+                && let Some(slot) = there.slot(register)
+            {
+                self.ops.push(Op::KeepAgain { register, slot });
+            }
+        }
+        // (What comes next is reached by other ways.)
+        self.allocator.kept = Kept::default();
+    }
+
+    fn is_simple(&self, ins: InsId) -> bool {
+        let kind = self.ins[usize::from(ins.0)].kind;
+        matches!(kind, Kind::Verbatim | Kind::RipRelative)
+    }
+
+    fn touched(&mut self, ins: InsId) -> Touched {
+        Touched::of(&self.ins[usize::from(ins.0)], &mut self.factory)
+    }
+
+    /// Registers that the instruction needs; all, if it is rewritten.
+    fn needed(&mut self, ins: InsId) -> RegSet {
+        if self.is_simple(ins) {
+            self.touched(ins).needed
+        } else {
+            RegSet::ANY
+        }
+    }
+
+    /// Brings those of `wanted` back that are kept, before `op`.
+    fn bring_back(&mut self, wanted: RegSet, op: Option<&Op>) {
+        let wanted = self.allocator.kept.registers.and(wanted);
+        if wanted == RegSet::NONE {
+            return;
+        }
+        if let Some(Op::Begin { ins, .. } | Op::Plain { ins, .. }) = op {
+            self.ops.push(Op::Inside { ins: *ins });
+        }
+        for register in (0..16).map(Gpr::new).filter(|it| wanted.contains(*it)) {
+            if let Some(slot) = self.allocator.kept.remove(register) {
+                self.ops.push(Op::Fill { register, slot });
+            }
+        }
+    }
+
+    fn take(&mut self, at: usize, temps: Temps) {
+        let mut looked_at = None;
+        for temp in temps.iter() {
+            let need = self.allocator.form.needs.at(temp.0).one_of;
+            if need.is_single() && self.allocator.kept.registers != RegSet::NONE {
+                let read = *looked_at.get_or_insert_with(|| self.looked_at(at, temps));
+                self.bring_back(need.and(read), None);
+                self.make_way(need);
+            }
+        }
+        let before = self.allocator.state();
+        if !self.allocator.take(at, temps) {
+            // Too many slots are in use.
+            self.allocator.set_state(before);
+            self.bring_back(RegSet::ANY, None);
+            let taken = self.allocator.take(at, temps);
+            assert!(taken, "no register for a temporary");
+        }
+    }
+
+    /// Registers of the app that are looked at while `temps` live: they must be there when they are taken.
+    fn looked_at(&mut self, at: usize, temps: Temps) -> RegSet {
+        let mut read = RegSet::NONE;
+        for op in &self.allocator.form.ops[at + 1..] {
+            match *op {
+                Op::Give { temps: ended } | Op::Gone { temps: ended } if ended == temps => break,
+                Op::LoadTarget { ins, .. }
+                | Op::LeaOperand { ins, .. }
+                | Op::AppRebased { ins, .. } => {
+                    read = read.or(self.touched(ins).needed);
+                }
+                _ => read = read.or(app_registers(op)),
+            }
+        }
+        read
+    }
+
+    /// What must be one register shall be kept at home: others must not be there, nor it elsewhere.
+    fn make_way(&mut self, one_of: RegSet) {
+        let mut all = (0..16).map(Gpr::new);
+        let Some(register) = all.find(|register| one_of.contains(*register)) else {
+            return;
+        };
+        let Some(home) = HOMES[usize::from(register.number())] else {
+            return;
+        };
+        let kept = self.allocator.kept;
+        let in_the_way = |other: &Gpr| match kept.slot(*other) {
+            Some(slot) => (slot == home) != (*other == register),
+            None => false,
+        };
+        let all = (0..16).map(Gpr::new).filter(in_the_way);
+        // (A register that is kept elsewhere than at home is no matter for another one.)
+        let all = all.filter(|other| *other == register || kept.slot(*other) == Some(home));
+        self.bring_back(all.fold(RegSet::NONE, RegSet::with), None);
+    }
+
+    /// The end of `temps`.
+    fn keep(&mut self, temps: Temps) {
+        self.allocator.release(temps);
+        for temp in temps.iter() {
+            let home = self.allocator.homes.at(temp.0);
+            if let Some(slot) = home.kept {
+                self.allocator.kept.add(home.register, slot);
+            }
+        }
+        self.ops.push(Op::Keep { temps });
+    }
+
+    /// What `ins` has overwritten is not kept any more.
+    fn lose(&mut self, ins: InsId) {
+        if self.allocator.kept.registers == RegSet::NONE {
+            return;
+        }
+        let overwritten = self.touched(ins).overwritten;
+        for register in (0..16).map(Gpr::new).filter(|it| overwritten.contains(*it)) {
+            if self.allocator.kept.remove(register).is_some() {
+                self.ops.push(Op::Lost { register });
+            }
+        }
+    }
+}
+
+/// The label that `op` leads to, if that stands behind it.
+fn branches_forward(op: &Op) -> Option<Label> {
+    match *op {
+        Op::IfZero { to, .. }
+        | Op::IfFlags { to, .. }
+        | Op::IfByte { to, .. }
+        | Op::IfResult { to }
+        | Op::Unless { to, .. }
+        | Op::Goto { to }
+        | Op::GotoFar { to }
+        | Op::CallOver { to } => Some(to),
+        _ => None,
+    }
+}
+
+/// Whether control goes on behind `op`, to the operation that follows, and nobody comes from elsewhere.
+fn stays_inside(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Refill { .. }
+            | Op::Set { .. }
+            | Op::Swap { .. }
+            | Op::Lea { .. }
+            | Op::Address { .. }
+            | Op::Not { .. }
+            | Op::SetWide { .. }
+            | Op::LoadApp { .. }
+            | Op::Load { .. }
+            | Op::Store { .. }
+            | Op::LoadCell { .. }
+            | Op::StoreCell { .. }
+            | Op::SetCell { .. }
+            | Op::AddCell { .. }
+            | Op::CallRoutine { .. }
+            | Op::Lifted { .. }
+            | Op::LoadByte { .. }
+            | Op::StoreField { .. }
+            | Op::SetField { .. }
+            | Op::LeaSum { .. }
+            | Op::LeaApp { .. }
+            | Op::LoadAppFar { .. }
+            | Op::LoadSlot { .. }
+            | Op::LeaSlot { .. }
+            | Op::LoadCounters { .. }
+            | Op::LoadNext { .. }
+            | Op::ReadFs { .. }
+            | Op::SaveFlags { .. }
+            | Op::RestoreFlags { .. }
+    )
+}
