@@ -7,6 +7,7 @@
 //! predicate  whether an instruction does its work
 //! effects    flags and memory: what an instruction reads, writes, waits for
 //! register   general registers, and sets of them
+//! touched    which of them an instruction needs or overwrites
 //! x87        the fields of the x87 state that name an address
 //! constants  constants that name a place of the image
 //!

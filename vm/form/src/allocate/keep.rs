@@ -335,3 +335,6 @@ fn stays_inside(op: &Op) -> bool {
             | Op::RestoreFlags { .. }
     )
 }
+
+#[cfg(test)]
+mod tests;

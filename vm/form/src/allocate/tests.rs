@@ -11,7 +11,7 @@ use ppin_abi::record::Trap;
 use ppin_decode::{Ins, InsReader};
 use proptest::prelude::*;
 
-fn read(bytes: &[u8]) -> Vec<Ins> {
+pub(super) fn read(bytes: &[u8]) -> Vec<Ins> {
     let mut reader = InsReader::new(AppPc(0x1000), bytes);
     core::iter::from_fn(|| reader.read().ok()).collect()
 }
@@ -22,14 +22,14 @@ fn right(form: &Form, ins: &[Ins], allocation: &Allocation) -> bool {
 
 /// A piece of inserted code: what its temporaries need, and what is done with them.
 #[derive(Clone, Debug)]
-struct Piece {
+pub(super) struct Piece {
     needs: Vec<Option<u8>>,
     steps: Vec<(u8, u8, u8)>,
     /// Another piece in its middle.
     inner: Option<u8>,
 }
 
-fn piece() -> impl Strategy<Value = Piece> {
+pub(super) fn piece() -> impl Strategy<Value = Piece> {
     // Fixed registers are few and different; others get what is left.
     let needs = prop_oneof![
         4 => proptest::collection::vec(Just(None), 1..4),
@@ -67,7 +67,7 @@ fn form(pieces: &[Piece], sequence: bool) -> Form {
     form
 }
 
-fn insert(form: &mut Form, piece: &Piece, sequence: bool) {
+pub(super) fn insert(form: &mut Form, piece: &Piece, sequence: bool) {
     let need = |fixed: Option<u8>| match fixed {
         Some(number) => Need::fixed(Gpr::new(number)),
         None => Need::one_of(RegSet::ANY),

@@ -1,0 +1,161 @@
+//! What stays with inserted code is right, and the checker finds what is missing.
+
+use super::super::check::check;
+use super::super::tests::{Piece, insert, piece, read};
+use super::*;
+use crate::{Need, Width};
+use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
+use proptest::prelude::*;
+
+/// push rbx; mov rax, rcx; mov rcx, [rdi]; pop rdx; add r8, r9; lea rsi, [rax]; mov bl, 1
+const CODE: [u8; 20] = [
+    0x53, 0x48, 0x89, 0xc8, 0x48, 0x8b, 0x0f, 0x5a, 0x4d, 0x01, 0xc8, 0x48, 0x8d, 0x30, 0xb3, 1,
+    0x90, 0x90, 0x90, 0x90,
+];
+const INSTRUCTIONS: usize = 7;
+
+/// Each piece before an instruction of [`CODE`].
+fn form(pieces: &[(Piece, u8)]) -> Form {
+    let mut form = Form::new(Context::CANONICAL, Optimize::ALL, pieces.len());
+    for (piece, number) in pieces {
+        let ins = InsId(u16::from(*number) % INSTRUCTIONS as u16);
+        form.push(Op::Begin { ins, block: false });
+        insert(&mut form, piece, false);
+        form.push(Op::Itself { repeatable: true });
+        form.push(Op::App { ins });
+    }
+    let (ins, context) = (InsId(0), Context::CANONICAL);
+    form.push(Op::ExitNext { ins, context });
+    form
+}
+
+/// Operations of `form` that bring values back, or say that they are lost.
+fn returning(form: &Form) -> Vec<usize> {
+    let back = |op: &Op| matches!(op, Op::Fill { .. } | Op::Lost { .. });
+    let ops = form.ops.iter().enumerate();
+    ops.filter(|(_, op)| back(op)).map(|(at, _)| at).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 2000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn every_allocation_is_right(
+        pieces in proptest::collection::vec((piece(), any::<u8>()), 1..8),
+    ) {
+        let ins = read(&CODE);
+        let (mut one, mut other) = (form(&pieces), form(&pieces));
+        let allocation = allocate_keeping(&mut one, &ins);
+        prop_assert_eq!(check(&one, &ins, &allocation, &mut 0), Ok(()));
+        allocate_keeping(&mut other, &ins);
+        prop_assert_eq!(one.ops, other.ops, "nothing is chosen by chance");
+    }
+
+    #[test]
+    fn what_does_not_come_back_is_found(
+        pieces in proptest::collection::vec((piece(), any::<u8>()), 1..6),
+        which in any::<prop::sample::Index>(),
+    ) {
+        let ins = read(&CODE);
+        let mut form = form(&pieces);
+        let allocation = allocate_keeping(&mut form, &ins);
+        let returning = returning(&form);
+        if !returning.is_empty() {
+            form.ops.remove(returning[which.index(returning.len())]);
+            prop_assert!(check(&form, &ins, &allocation, &mut 0).is_err());
+        }
+    }
+}
+
+/// A value of rcx before each of the instructions.
+fn around(numbers: &[u16]) -> Form {
+    let mut form = Form::new(Context::CANONICAL, Optimize::ALL, numbers.len());
+    for number in numbers {
+        let ins = InsId(*number);
+        form.push(Op::Begin { ins, block: false });
+        let [temp] = form.take([Need::fixed(Gpr::RCX)]);
+        let (to, value, width) = (temp.into(), 1, Width::W64);
+        form.push(Op::Set { to, value, width });
+        form.give(&[temp]);
+        form.push(Op::App { ins });
+    }
+    let (ins, context) = (InsId(0), Context::CANONICAL);
+    form.push(Op::ExitNext { ins, context });
+    form
+}
+
+fn fills(form: &Form) -> usize {
+    let ops = form.ops.iter();
+    ops.filter(|op| matches!(op, Op::Fill { .. })).count()
+}
+
+#[test]
+fn a_register_comes_back_once_if_nobody_touches_it() {
+    let ins = read(&CODE);
+    // push rbx, three times
+    let mut form = around(&[0, 0, 0]);
+    allocate_keeping(&mut form, &ins);
+    assert_eq!(fills(&form), 1);
+    let [.., fill, exit] = &form.ops[..] else {
+        panic!()
+    };
+    assert!(matches!(fill, Op::Fill { .. }) && exit.is_exit());
+}
+
+#[test]
+fn what_is_read_comes_back_and_what_is_overwritten_does_not() {
+    let ins = read(&CODE);
+    // mov rax, rcx; push rbx
+    let mut form = around(&[1, 0]);
+    allocate_keeping(&mut form, &ins);
+    assert_eq!(fills(&form), 2);
+    // mov rcx, [rdi]
+    let mut form = around(&[2]);
+    allocate_keeping(&mut form, &ins);
+    assert_eq!((fills(&form), returning(&form).len()), (0, 1));
+}
+
+#[test]
+fn code_that_stands_aside_brings_what_is_kept_where_it_goes_back_to() {
+    let ins = read(&CODE);
+    let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 2);
+    let aside = form.label();
+    let done = form.label();
+    let ins_id = InsId(0);
+    form.push(Op::Begin {
+        ins: ins_id,
+        block: false,
+    });
+    let [temp] = form.take([Need::fixed(Gpr::RCX)]);
+    form.push(Op::Set {
+        to: temp.into(),
+        value: 1,
+        width: Width::W64,
+    });
+    form.push(Op::IfZero { temp, to: aside });
+    form.give(&[temp]);
+    form.place(done, &[]);
+    form.push(Op::App { ins: ins_id });
+    form.push(Op::ExitNext {
+        ins: ins_id,
+        context: Context::CANONICAL,
+    });
+    form.place(aside, &[temp]);
+    form.give(&[temp]);
+    let [other] = form.take([Need::fixed(Gpr::RCX)]);
+    form.push(Op::Set {
+        to: other.into(),
+        value: 2,
+        width: Width::W64,
+    });
+    form.give(&[other]);
+    form.push(Op::GotoBack { to: done });
+    let allocation = allocate_keeping(&mut form, &ins);
+    assert_eq!(check(&form, &ins, &allocation, &mut 0), Ok(()));
+    assert_eq!(fills(&form), 1, "before the exit");
+}
