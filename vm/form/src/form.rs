@@ -224,6 +224,12 @@ impl Form {
         Label(self.labels - 1)
     }
 
+    /// The first of so many labels, to be placed later.
+    pub fn reserve_labels(&mut self, count: usize) -> Label {
+        self.labels += count as u16;
+        Label(self.labels - count as u16)
+    }
+
     /// A place to come back to, here.
     pub fn again(&mut self) -> Again {
         let again = Again(self.agains);

@@ -122,6 +122,10 @@ impl Checker<'_> {
             }
             Op::Keep { temps } => self.keep(temps)?,
             Op::Fill { register, slot } => self.state.fill(register, slot)?,
+            Op::StillKept { register, slot } => {
+                let kept = self.state.has_kept(register, slot);
+                ensure(kept, "a branch does not bring what is kept")?;
+            }
             Op::KeepAgain { register, slot } => self.state.keep_again(register, slot)?,
             Op::Lost { register } => self.state.lose(register)?,
             Op::Itself { repeatable: true } => self.state.kept_or_in_place()?,

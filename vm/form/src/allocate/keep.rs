@@ -16,15 +16,17 @@
 //! App 1               add rax, rcx               Fill rcx
 //!                                                App 1
 //! ```
-//! Where control may come or go by other ways than from one operation to the next, all are back. Only where
-//! nothing but branches back arrive, from code that stands aside, registers stay as they are, and that code
-//! brings about the same.
+//! Where control may come or go by other ways than from one operation to the next, all are back, but in two
+//! cases. A branch out of the trace, if it is not the last, goes by way of code that stands aside and brings
+//! them back. And where nothing but branches back arrive, from code that stands aside, registers stay as
+//! they are, and that code brings about the same.
 
 use super::{Allocation, Allocator, HOMES};
 use crate::uses::app_registers;
-use crate::{Form, Gpr, InsId, Label, Op, Reg, RegSet, Temps};
+use crate::{Form, Gpr, InsId, Label, Living, Op, Reg, RegSet, Temps};
 use alloc::vec::Vec;
 use iced_x86::InstructionInfoFactory;
+use ppin_abi::context::Context;
 use ppin_abi::spills::SpillSlot;
 use ppin_decode::touched::Touched;
 use ppin_decode::{Ins, Kind};
@@ -64,9 +66,13 @@ impl Kept {
 /// # Panics
 /// As [`super::allocate()`].
 pub fn allocate_keeping(form: &mut Form, ins: &[Ins]) -> Allocation {
+    let exits = form.ops.iter().filter(|op| matches!(op, Op::ExitIf { .. }));
+    let label = form.reserve_labels(exits.count());
     let mut keeper = Keeper {
         allocator: Allocator::new(form),
         ops: Vec::with_capacity(form.ops.len() + 8),
+        tail: Vec::new(),
+        label,
         ins,
         current: None,
         aimed_at: Vec::new(),
@@ -77,6 +83,7 @@ pub fn allocate_keeping(form: &mut Form, ins: &[Ins]) -> Allocation {
         keeper.op(at, op);
     }
     keeper.bring_back(RegSet::ANY, None);
+    keeper.ops.append(&mut keeper.tail);
     let (homes, ops) = (keeper.allocator.homes, keeper.ops);
     form.ops = ops;
     Allocation(homes)
@@ -86,6 +93,10 @@ struct Keeper<'a> {
     allocator: Allocator<'a>,
     /// The operations so far, with those that keep and bring back.
     ops: Vec<Op>,
+    /// What comes behind all of them: ways out of the trace.
+    tail: Vec<Op>,
+    /// The first label that is not used yet.
+    label: Label,
     ins: &'a [Ins],
     /// The instruction at hand.
     current: Option<InsId>,
@@ -106,6 +117,9 @@ impl Keeper<'_> {
                 self.placed.push((label, self.allocator.kept));
             }
             Op::GotoBack { to } => self.keep_as_at(to),
+            Op::ExitIf { ins, context } if self.goes_on_keeping(at, ins) => {
+                return self.leave_aside(ins, context);
+            }
             _ if self.allocator.kept.registers != RegSet::NONE => {
                 let wanted = self.wanted(op);
                 self.bring_back(wanted, Some(op));
@@ -131,14 +145,18 @@ impl Keeper<'_> {
             Reg::Temp(_) => RegSet::NONE,
         };
         match *op {
-            Op::Begin { ins, .. } if self.is_simple(ins) => RegSet::NONE,
+            Op::Begin { ins, .. } if self.is_simple(ins) || self.is_branch(ins) => RegSet::NONE,
             Op::Plain { ins, .. }
             | Op::App { ins }
             | Op::AppAimed { ins }
             | Op::AppRebased { ins, .. }
             | Op::LoadTarget { ins, .. }
             | Op::LeaOperand { ins, .. } => self.needed(ins),
-            Op::Itself { .. } => self.current.map_or(RegSet::ANY, |ins| self.needed(ins)),
+            Op::Itself { .. } => match self.current {
+                Some(ins) if self.is_branch(ins) => RegSet::NONE,
+                Some(ins) => self.needed(ins),
+                None => RegSet::ANY,
+            },
             // From where it is kept.
             Op::Move { to, .. } => app(to),
             Op::Take { .. } | Op::Give { .. } | Op::Ahead | Op::Nop | Op::Counted { .. } => {
@@ -147,6 +165,35 @@ impl Keeper<'_> {
             _ if stays_inside(op) => app_registers(op),
             _ => RegSet::ANY,
         }
+    }
+
+    /// Whether registers stay with inserted code behind the branch `ins`, which is operation `at`.
+    fn goes_on_keeping(&self, at: usize, ins: InsId) -> bool {
+        let last = matches!(
+            self.allocator.form.ops.get(at + 1),
+            Some(Op::ExitNext { .. }) | None
+        );
+        let kept = self.allocator.kept.registers != RegSet::NONE;
+        kept && !last && self.ins[usize::from(ins.0)].kind == Kind::CondJump
+    }
+
+    /// The branch `ins` goes to where all that is kept comes back, and from there out of the trace.
+    fn leave_aside(&mut self, ins: InsId, context: Context) {
+        let to = self.label;
+        self.label = Label(to.0 + 1);
+        let condition = self.ins[usize::from(ins.0)].condition();
+        self.ops.push(Op::IfFlags { condition, to });
+        let live = Living::of(&[]);
+        self.tail
+            .extend([Op::Inside { ins }, Op::Label { label: to, live }]);
+        let kept = self.allocator.kept;
+        let all = || (0..16).map(Gpr::new);
+        let places = || all().filter_map(|register| Some((register, kept.slot(register)?)));
+        let still = places().map(|(register, slot)| Op::StillKept { register, slot });
+        self.tail.extend(still);
+        let back = places().map(|(register, slot)| Op::Fill { register, slot });
+        self.tail.extend(back);
+        self.tail.push(Op::ExitTaken { ins, context });
     }
 
     /// What is kept becomes what is at `label`, which is placed.
@@ -171,6 +218,11 @@ impl Keeper<'_> {
     fn is_simple(&self, ins: InsId) -> bool {
         let kind = self.ins[usize::from(ins.0)].kind;
         matches!(kind, Kind::Verbatim | Kind::RipRelative)
+    }
+
+    /// Whether it is a branch that depends on flags alone.
+    fn is_branch(&self, ins: InsId) -> bool {
+        self.ins[usize::from(ins.0)].kind == Kind::CondJump
     }
 
     fn touched(&mut self, ins: InsId) -> Touched {

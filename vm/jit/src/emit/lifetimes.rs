@@ -27,6 +27,12 @@ impl Writer<'_> {
         self.emitter.row(0);
     }
 
+    /// The app's value of `register` is in `slot`, as where the branch comes from.
+    pub(super) fn still_kept(&mut self, register: Gpr, slot: SpillSlot) {
+        self.emitter.spilled = self.emitter.spilled.with(slot, register.number());
+        self.emitter.row(0);
+    }
+
     /// The app's value of `register` stays in `slot`, too.
     pub(super) fn keep_again(&mut self, register: Gpr, slot: SpillSlot) {
         self.emitter.save(register, slot);

@@ -63,6 +63,7 @@ impl Writer<'_> {
             Op::Gone { temps } => self.gone(temps),
             Op::Keep { .. } => {}
             Op::Fill { register, slot } => self.fill(register, slot),
+            Op::StillKept { register, slot } => self.still_kept(register, slot),
             Op::KeepAgain { register, slot } => self.keep_again(register, slot),
             Op::Lost { register } => self.lost(register),
             Op::Refill { temp } => self.refill(temp),
