@@ -121,6 +121,38 @@ fn what_is_read_comes_back_and_what_is_overwritten_does_not() {
 }
 
 #[test]
+fn a_branch_out_of_the_trace_brings_all_back_aside_unless_it_is_the_last() {
+    // je; push rbx
+    let ins = read(&[0x74, 2, 0x53]);
+    let context = Context::CANONICAL;
+    for last in [false, true] {
+        let mut form = around(&[]);
+        form.ops.clear();
+        let [temp] = form.take([Need::fixed(Gpr::RCX)]);
+        let (to, value, width) = (temp.into(), 1, Width::W64);
+        form.push(Op::Set { to, value, width });
+        form.give(&[temp]);
+        let branch = InsId(0);
+        form.push(Op::ExitIf {
+            ins: branch,
+            context,
+        });
+        if !last {
+            form.push(Op::App { ins: InsId(1) });
+        }
+        form.push(Op::ExitNext {
+            ins: InsId(1),
+            context,
+        });
+        let allocation = allocate_keeping(&mut form, &ins);
+        assert_eq!(check(&form, &ins, &allocation, &mut 0), Ok(()));
+        let aside = matches!(form.ops.last(), Some(Op::ExitTaken { .. }));
+        assert_eq!(aside, !last);
+        assert_eq!(fills(&form), if last { 1 } else { 2 });
+    }
+}
+
+#[test]
 fn code_that_stands_aside_brings_what_is_kept_where_it_goes_back_to() {
     let ins = read(&CODE);
     let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 2);
