@@ -4,7 +4,8 @@
 //! of them together, [`super::station`] says. The buffer's position moves once, with the last record of the block: behind it lie the others, as
 //! count rows tell the VM, so that a block left in the middle has the records of the instructions
 //! that were reached. Whether there is room is looked at before the first, where no flag is alive
-//! if there is such a place between the beginning of the block and it.
+//! if there is such a place between the beginning of the block and it; not in each block, but once for
+//! all that a trace may append without a call in between, since callees append, too.
 
 use super::station;
 use crate::analyse::registers::{self, Touched};
@@ -18,8 +19,10 @@ use ppin_decode::Ins;
 /// Records that are appended at once.
 pub(super) struct Batch {
     pub buffer: u16,
-    /// Before which instruction it is seen whether there is room.
+    /// Before which instruction it is seen whether there is room, if it is.
     pub check: u32,
+    /// Whether it is; else a batch before has seen to that.
+    pub looks: bool,
     /// Whether no arithmetic flag is alive there.
     pub flags_dead: bool,
     /// Its records, in order; among [`Records::all`].
@@ -52,6 +55,7 @@ impl Records {
     ) -> Self {
         all.sort_by_key(|record| (record.buffer, record.ins));
         let mut batches = Vec::new();
+        let mut seen = Room::default();
         let mut first = 0;
         while first < all.len() {
             let block = block_of(all[first].ins, ins);
@@ -74,9 +78,13 @@ impl Records {
                 before.buffer == all[first].buffer && before.ins >= check
             });
             let at = all[first].ins;
+            let bytes = all[first..end].iter().map(|record| record.size).sum();
+            let buffer = all[first].buffer.0;
+            let looks = !seen.is_enough(buffer, bytes, block.start, ins);
             batches.push(Batch {
-                buffer: all[first].buffer.0,
-                check: if follows { at } else { check },
+                buffer,
+                check: if follows || !looks { at } else { check },
+                looks,
                 flags_dead: if follows {
                     live[at as usize] == 0
                 } else {
@@ -119,6 +127,32 @@ impl Records {
 
     fn last(&self, batch: &Batch) -> u32 {
         self.all[batch.records.end - 1].ins
+    }
+}
+
+/// The room that has been seen to be there.
+#[derive(Default)]
+struct Room {
+    buffer: u16,
+    /// Bytes that may be appended yet.
+    left: u32,
+    /// Up to which instruction there is no call.
+    passed: u32,
+}
+
+impl Room {
+    /// Whether `bytes` may be appended to `buffer` in the block that begins with instruction `start` without
+    /// another look. If not, there will be one.
+    fn is_enough(&mut self, buffer: u16, bytes: u32, start: u32, ins: &[Ins]) -> bool {
+        let passed = ins.get(self.passed as usize..start as usize);
+        let calls = passed.is_none_or(|passed| passed.iter().any(|ins| ins.kind.is_call()));
+        let enough = self.buffer == buffer && self.left >= bytes && !calls;
+        *self = Self {
+            buffer,
+            left: if enough { self.left } else { MOST_AT_ONCE }.saturating_sub(bytes),
+            passed: start,
+        };
+        enough
     }
 }
 

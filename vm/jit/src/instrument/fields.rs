@@ -57,7 +57,7 @@ pub(super) fn lower(form: &mut Form, records: &Records, batch: &Batch, ins: InsI
         .fold(RegSet::NONE, |set, record| set.or(names(record)));
     let needs = farthest(&records.touched, usize::from(ins.0), named);
     let mut pointer = None;
-    if batch.check == here {
+    if batch.looks && batch.check == here {
         let shared = !mine.is_empty() && !named.contains(Gpr::RCX);
         pointer = look(form, batch, ins, shared.then_some(needs));
     }
