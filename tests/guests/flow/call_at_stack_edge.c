@@ -1,5 +1,6 @@
-// A call whose return address takes the last word of the stack: below it there is no memory, or memory
-// that faults once. The callee uses no stack, so the call works natively and nobody sees a fault.
+// A call whose return address takes the last word of the stack: below it there is no memory, or
+// memory that cannot be written to. The callee uses no stack, so the call works natively and nobody
+// sees a fault.
 //@ variants: pie static
 #include "guest.h"
 extern u64 on_stack(u64 *top, u64 times);

@@ -185,6 +185,8 @@ pub enum Op {
     Keep { temps: Temps },
     /// The app's value of a register comes back from where it was kept.
     Fill { register: Gpr, slot: SpillSlot },
+    /// `to` has the value of `cell`: its register has kept what was stored there.
+    Holds { to: Temp, cell: Cell },
     /// Behind a label: the app's value of a register stays in `slot`, as where the branch comes from.
     StillKept { register: Gpr, slot: SpillSlot },
     /// The app's value of a register, which is in its place, stays in `slot` again, as it did where a

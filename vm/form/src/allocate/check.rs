@@ -10,7 +10,7 @@ mod state;
 use super::{Allocation, HOMES, Home};
 use crate::ARGUMENTS;
 use crate::uses::uses;
-use crate::{Form, Gpr, InsId, Label, Living, Op, Record, Reg, Temp, Temps};
+use crate::{Cell, Form, Gpr, InsId, Label, Living, Op, Record, Reg, Temp, Temps, Width};
 use alloc::vec::Vec;
 use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedMemory, UsedRegister};
 use ppin_abi::area::Entry;
@@ -104,7 +104,9 @@ impl Checker<'_> {
         if !self.reached {
             return Ok(());
         }
+        let held = self.state.holds;
         self.operands(op)?;
+        self.cells(op);
         match *op {
             Op::Take { temps } => self.take(temps)?,
             Op::CallOver { to } => {
@@ -122,6 +124,14 @@ impl Checker<'_> {
             }
             Op::Keep { temps } => self.keep(temps)?,
             Op::Fill { register, slot } => self.state.fill(register, slot)?,
+            Op::Holds { to, cell } => {
+                let holds = Some((self.allocation.register(to), cell.disp));
+                ensure(
+                    cell.base.is_none() && held == holds,
+                    "a register does not have the cell's value",
+                )?;
+                self.state.holds = held;
+            }
             Op::StillKept { register, slot } => {
                 let kept = self.state.has_kept(register, slot);
                 ensure(kept, "a branch does not bring what is kept")?;
@@ -176,6 +186,26 @@ impl Checker<'_> {
             _ => self.flags_and_exits(op)?,
         }
         Ok(())
+    }
+
+    /// Notes which register has the value of a cell.
+    fn cells(&mut self, op: &Op) {
+        match *op {
+            Op::StoreCell {
+                cell: Cell { base: None, disp },
+                from: Reg::Temp(from),
+                width: Width::W64,
+            } => self.state.holds = Some((self.allocation.register(from), disp)),
+            Op::StoreCell { .. }
+            | Op::SetCell { .. }
+            | Op::AddCell { .. }
+            | Op::Store { .. }
+            | Op::Lifted { .. }
+            | Op::CallRoutine { .. }
+            | Op::Jump { .. }
+            | Op::JumpAgain { .. } => self.state.holds = None,
+            _ => {}
+        }
     }
 
     fn flags_and_exits(&mut self, op: &Op) -> Checked {
@@ -426,7 +456,9 @@ impl Checker<'_> {
         for temp in temps.iter() {
             let home = self.allocation.home(temp);
             self.state.end(temp)?;
+            let holds = self.state.holds;
             self.state.set(home.register, Value::Unknown);
+            self.state.holds = holds;
             if let Some(slot) = home.kept {
                 let kept = self.state.slots[slot.number()];
                 ensure(kept == Value::App(home.register), "another value was kept")?;

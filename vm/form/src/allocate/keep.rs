@@ -21,10 +21,13 @@
 //! them back. And where nothing but branches back arrive, from code that stands aside, registers stay as
 //! they are, and that code brings about the same.
 
+mod holding;
+
 use super::{Allocation, Allocator, HOMES};
 use crate::uses::app_registers;
 use crate::{Form, Gpr, InsId, Label, Living, Op, Reg, RegSet, Temps};
 use alloc::vec::Vec;
+use holding::Holding;
 use iced_x86::InstructionInfoFactory;
 use ppin_abi::context::Context;
 use ppin_abi::spills::SpillSlot;
@@ -75,6 +78,7 @@ pub fn allocate_keeping(form: &mut Form, ins: &[Ins]) -> Allocation {
         label,
         ins,
         current: None,
+        holding: Holding::default(),
         aimed_at: Vec::new(),
         placed: Vec::new(),
         factory: InstructionInfoFactory::new(),
@@ -100,6 +104,8 @@ struct Keeper<'a> {
     ins: &'a [Ins],
     /// The instruction at hand.
     current: Option<InsId>,
+    /// What a register has that was stored to a cell.
+    holding: Holding,
     /// Labels that branches forward lead to.
     aimed_at: Vec<Label>,
     /// What is kept at labels to which nobody comes but by branches back.
@@ -132,6 +138,9 @@ impl Keeper<'_> {
             Op::Give { temps } => return self.keep(temps),
             _ => self.allocator.op(at, op),
         }
+        let homes = &self.allocator.homes;
+        let op = &self.holding.instead(op, homes);
+        self.holding.pass(op, homes, stays_inside(op));
         self.ops.push(*op);
         if let Op::Plain { ins, .. } | Op::App { ins } | Op::AppAimed { ins } = *op {
             self.lose(ins);
@@ -249,6 +258,7 @@ impl Keeper<'_> {
         }
         for register in (0..16).map(Gpr::new).filter(|it| wanted.contains(*it)) {
             if let Some(slot) = self.allocator.kept.remove(register) {
+                self.holding.forget(register);
                 self.ops.push(Op::Fill { register, slot });
             }
         }
@@ -331,6 +341,7 @@ impl Keeper<'_> {
         let overwritten = self.touched(ins).overwritten;
         for register in (0..16).map(Gpr::new).filter(|it| overwritten.contains(*it)) {
             if self.allocator.kept.remove(register).is_some() {
+                self.holding.forget(register);
                 self.ops.push(Op::Lost { register });
             }
         }

@@ -61,7 +61,7 @@ impl Writer<'_> {
             Op::Take { temps } => self.take(temps),
             Op::Give { temps } => self.give(temps),
             Op::Gone { temps } => self.gone(temps),
-            Op::Keep { .. } => {}
+            Op::Keep { .. } | Op::Holds { .. } => {}
             Op::Fill { register, slot } => self.fill(register, slot),
             Op::StillKept { register, slot } => self.still_kept(register, slot),
             Op::KeepAgain { register, slot } => self.keep_again(register, slot),

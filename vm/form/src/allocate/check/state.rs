@@ -28,6 +28,8 @@ pub(super) struct State {
     /// Those of them that had been lost before.
     pub lost_there: u32,
     pub alive: Vec<Temp>,
+    /// A register, and the cell whose value it has.
+    pub holds: Option<(Gpr, i32)>,
     /// Registers that stay with inserted code, and where the app's values are.
     pub kept: Vec<(Gpr, SpillSlot)>,
 }
@@ -42,6 +44,7 @@ impl State {
             flags_in: None,
             lost_there: 0,
             alive: Vec::new(),
+            holds: None,
             kept: Vec::new(),
         }
     }
@@ -141,6 +144,7 @@ impl State {
     }
 
     pub(super) fn set(&mut self, register: Gpr, value: Value) {
+        self.holds = self.holds.filter(|(holder, _)| *holder != register);
         self.registers[usize::from(register.number())] = value;
     }
 
@@ -230,6 +234,7 @@ impl State {
         self.lost_there |= other.lost_there;
         self.alive.retain(|temp| other.alive.contains(temp));
         self.kept.retain(|kept| other.kept.contains(kept));
+        self.holds = self.holds.filter(|_| self.holds == other.holds);
         self
     }
 
