@@ -1,6 +1,6 @@
 // What calls and returns leave on the stack, to the last word: below the return address there is
-// what was there, or 0; and it stays where it was when it has been used. Stacks of one word, that
-// cannot be written to, tables of return addresses that are run through twice, two stacks that
+// what was there, or 0; and it stays where it was when it has been used. Stacks of one word, stacks
+// that cannot be written to, tables of return addresses that are run through twice, two stacks that
 // agree in their low bits, calls from each place in 64 KiB of stack, and flags that a function
 // returns in.
 //@ variants: pie static

@@ -6,8 +6,8 @@
 //!
 //! ```text
 //! 0xfc0000   START   the first record; byte 3 of the cell is 0
-//! 0x1000000  END     byte 3 is 1: the buffer is handed over before the next block begins
-//! 0x1010000          end of the memory: what a block may append at once fits in between
+//! 0x1000000  END     byte 3 is 1: the buffer is handed over at the next look
+//! 0x1010000          end of the memory: what a trace may append at once fits in between
 //! ```
 //! Position `p` of buffer `n` lies at `gs:[p + memory(n)]`.
 
@@ -78,7 +78,7 @@ pub const fn bytes(count: usize) -> u64 {
     count as u64 * STRIDE as u64
 }
 
-/// Whether code that was left in the middle of a block may append the rest of it.
+/// Whether code that was left in the middle of a trace may append the rest of it.
 #[must_use]
 pub const fn has_room(position: u64) -> bool {
     position <= (END + BEYOND - 2 * MOST_AT_ONCE) as u64

@@ -215,7 +215,7 @@ pub enum Op {
     IfResult { to: Label },
     /// An instruction of a lifted routine, by its place in [`super::Form::lifted`]. It cannot fault.
     Lifted { ins: u16, uses: LiftedUses },
-    /// Goes to `to` if a condition holds (the low half of its opcode). Where flags are not alive.
+    /// Goes to `to` if a condition holds (the low half of its opcode).
     IfFlags { condition: u8, to: Label },
     /// Goes to `to` unless the predicate of the instruction `ins` holds, which is one of flags or
     /// of a count. Near if it is a count.

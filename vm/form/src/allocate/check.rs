@@ -533,6 +533,8 @@ impl Checker<'_> {
         };
         let merged = states.fold(first, State::merge);
         self.state = merged.with_alive(live, self.allocation)?;
+        // Branches back may bring anything else.
+        self.state.holds = None;
         if self.state.between().is_ok() {
             self.placed.push(Placed {
                 label,
