@@ -14,8 +14,10 @@ impl Machine {
         let word = self.app_bytes()[at..at + 8].try_into().unwrap();
         let behind = u64::from_le_bytes(word).wrapping_sub(self.near as u64);
         assert!(behind < fragment.hot.len() as u64, "behind the call");
-        if let Some(natively) = self.left_natively.get(at - STATE.start..) {
-            let natively = natively[..8].to_vec();
+        // (A stack may lie in code, which is not compared.)
+        let in_state = at.checked_sub(STATE.start);
+        let natively = in_state.and_then(|at| self.left_natively.get(at..at + 8));
+        if let Some(natively) = natively.map(<[u8]>::to_vec) {
             self.app_bytes()[at..at + 8].copy_from_slice(&natively);
         }
         end.state.regs[RSP] = rsp + 8;
