@@ -130,6 +130,7 @@ macro_rules! behaves {
 
 behaves! {
     registers_are_kept: "signal/registers_kept.c"
+    alignment_is_checked: "insn/alignment_checked.c"
     handlers_jump_out: "signal/jump_out.c"
     handlers_nest: "signal/nested.c"
     contexts_are_edited: "signal/edit_context.c"

@@ -40,6 +40,12 @@ core::arch::global_asm!(
     "pop rax",
     "mov gs:[{flags}], rax",
     "cld",
+    "test eax, 0x40000",            // AC (TF stays: the thread may be stepped)
+    "jz 2f",
+    "and eax, 0xfffbffff",
+    "push rax",
+    "popfq",
+    "2:",
     "stmxcsr gs:[{mxcsr}]",
     "mov rdi, gs:[0]",
     "movaps [rdi + {xmm} + 0], xmm0",
