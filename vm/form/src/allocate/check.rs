@@ -5,17 +5,18 @@
 //! anybody knows. What is read must be there; wherever the app's instructions run, or other
 //! code is entered, the app's values must be.
 
+mod lifetimes;
 mod state;
 
-use super::{Allocation, HOMES, Home};
+use super::{Allocation, HOMES};
 use crate::ARGUMENTS;
 use crate::uses::uses;
-use crate::{Cell, Form, Gpr, InsId, Label, Living, Op, Record, Reg, Temp, Temps, Width};
+use crate::{Cell, Form, Gpr, InsId, Label, Living, Op, Record, Reg, Width};
 use alloc::vec::Vec;
 use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedMemory, UsedRegister};
 use ppin_abi::area::Entry;
 use ppin_abi::record::Trap;
-use ppin_abi::spills::{Spill, SpillSlot};
+use ppin_abi::spills::SpillSlot;
 use ppin_decode::{Ins, effects};
 use state::{State, Value};
 
@@ -370,122 +371,12 @@ impl Checker<'_> {
         Ok(())
     }
 
-    fn take(&mut self, temps: Temps) -> Checked {
-        for temp in temps.iter() {
-            let need = self.form.needs.at(temp.0);
-            let home = self.allocation.home(temp);
-            ensure(
-                need.one_of.contains(home.register),
-                "a register that does not do",
-            )?;
-            let app = Value::App(home.register);
-            let in_place = self.state.register(home.register) == app;
-            // One that nobody looks at any more may have been taken before.
-            let gone = self.state.register(home.register) == Value::Unknown && home.kept.is_none();
-            let kept = home
-                .kept
-                .is_some_and(|slot| self.state.has_kept(home.register, slot));
-            ensure(
-                in_place || gone || kept,
-                "a register is taken that is not the app's",
-            )?;
-            let elsewhere = self.state.kept_in_other(home.kept, home.register);
-            ensure(!elsewhere, "a slot is taken in which a value is kept")?;
-            self.state
-                .kept
-                .retain(|(register, _)| *register != home.register);
-            match home.kept {
-                None => ensure(need.free.contains(home.register), "a value is not kept")?,
-                Some(slot) => {
-                    let mut alive = self.state.alive.iter();
-                    let used = alive.any(|temp| self.allocation.home(*temp).kept == Some(slot));
-                    ensure(!used, "two values are kept in one slot")?;
-                    let at_home = owner(slot) == Some(home.register);
-                    let anywhere = self.form.sequence.is_none();
-                    ensure(at_home || anywhere, "not at home in a sequence")?;
-                    self.state.slots[slot.number()] = app;
-                }
-            }
-            self.state.alive.push(temp);
-        }
-        Ok(())
-    }
-
-    /// The contract of returns, and of indirect jumps and calls: these registers are the runtime's,
-    /// and kept at home.
-    fn comes_in(&mut self, temps: Temps, registers: [Gpr; 2]) -> Checked {
-        self.reached = true;
-        self.state = State::of_the_app(0);
-        self.take(temps)?;
-        for (temp, named) in temps.iter().zip(registers) {
-            let Home { register, kept } = self.allocation.home(temp);
-            ensure(register == named, "not the register that is brought")?;
-            ensure(kept.and_then(owner) == Some(named), "not kept at home")?;
-            self.state.set(register, Value::Temp(temp));
-        }
-        Ok(())
-    }
-
     /// The other side of that contract.
     fn leave_by_return(&mut self) -> Checked {
         let rcx = self.state.register(Gpr::RCX);
         ensure(matches!(rcx, Value::Temp(_)), "rcx says nothing")?;
         self.others_find_theirs(&[Gpr::RCX, Gpr::RDX], true)?;
         self.reached = false;
-        Ok(())
-    }
-
-    fn give(&mut self, temps: Temps) -> Checked {
-        for temp in temps.iter() {
-            let home = self.allocation.home(temp);
-            self.state.end(temp)?;
-            match home.kept {
-                Some(slot) => {
-                    let kept = self.state.slots[slot.number()];
-                    ensure(kept == Value::App(home.register), "another value was kept")?;
-                    self.state.set(home.register, kept);
-                }
-                None => self.state.set(home.register, Value::Unknown),
-            }
-        }
-        Ok(())
-    }
-
-    /// The same, but the app's values stay where they are kept.
-    fn keep(&mut self, temps: Temps) -> Checked {
-        for temp in temps.iter() {
-            let home = self.allocation.home(temp);
-            self.state.end(temp)?;
-            let holds = self.state.holds;
-            self.state.set(home.register, Value::Unknown);
-            self.state.holds = holds;
-            if let Some(slot) = home.kept {
-                let kept = self.state.slots[slot.number()];
-                ensure(kept == Value::App(home.register), "another value was kept")?;
-                self.state.kept.push((home.register, slot));
-            }
-        }
-        Ok(())
-    }
-
-    fn gone(&mut self, temps: Temps) -> Checked {
-        for temp in temps.iter() {
-            self.state.end(temp)?;
-            let register = self.allocation.register(temp);
-            self.state.set(register, Value::App(register));
-        }
-        Ok(())
-    }
-
-    fn refill(&mut self, temp: Temp) -> Checked {
-        let home = self.allocation.home(temp);
-        ensure(self.state.is_alive(temp), "the temporary is not alive")?;
-        let kept = home.kept.map(|slot| self.state.slots[slot.number()]);
-        ensure(
-            kept == Some(Value::App(home.register)),
-            "another value was kept",
-        )?;
-        self.state.set(home.register, Value::App(home.register));
         Ok(())
     }
 
@@ -550,10 +441,4 @@ impl Checker<'_> {
 /// Whether nothing of the register's old value is left.
 fn overwrites(used: &UsedRegister) -> bool {
     used.access() == OpAccess::Write && matches!(used.register().size(), 4 | 8)
-}
-
-/// The register whose home the slot is.
-fn owner(slot: SpillSlot) -> Option<Gpr> {
-    let owner = Spill::ALL.into_iter().find(|home| home.slot() == slot);
-    owner.map(|home| Gpr::new(home.register()))
 }

@@ -12,21 +12,13 @@
 //! The flags are left alone: they may be an argument. (By r11, which nobody needs there, recursion took
 //! 1.7 ns a call instead of 1.5 on Zen 5.)
 
-use ppin_abi::area::RETURNS;
-use ppin_form::{Cell, Form, Gpr, Need, Op};
+use super::paired;
+use ppin_form::{Form, Op};
 
 /// Takes away what the CPU has pushed below the app's return address.
 pub(crate) fn lower(form: &mut Form) {
     form.push(Op::Called);
-    let [index] = form.take([Need::fixed(Gpr::RAX)]);
-    form.push(Op::StackIndex {
-        to: index.into(),
-        above: 8,
-    });
-    let (base, disp) = (Some(index), RETURNS as i32);
-    form.push(Op::PopCell {
-        cell: Cell { base, disp },
-    });
+    let index = paired::note_return(form, 8);
     form.give(&[index]);
     form.push(Op::ClearBelow);
 }
