@@ -284,7 +284,7 @@ pub enum Entry {
     Vm = 7,
     /// What a bridge calls, likewise.
     Analysis = 8,
-    /// A return has come to the wrong call: its target at `[rsp - 8]`, app rcx spilled;
+    /// A return has come to the wrong call: its target at `[rsp - 8]`, rcx and rdx spilled at home;
     /// [`Area::left_at`] is set.
     ReturnedElsewhere = 9,
     /// [`Area::near`] does not say where an indirect jump or call goes on: its target in rcx, rcx

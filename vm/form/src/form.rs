@@ -203,6 +203,13 @@ impl Form {
         });
     }
 
+    /// The end of their lives where the first of them is 0, since [`Op::IfZero`] has led here.
+    pub fn give_by_zero(&mut self, temps: &[Temp]) {
+        self.push(Op::GiveByZero {
+            temps: Temps::of(temps),
+        });
+    }
+
     /// Their end: the runtime has put the app's values back, or nobody comes here.
     #[inline]
     pub fn gone(&mut self, temps: &[Temp]) {

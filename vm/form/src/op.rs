@@ -132,6 +132,8 @@ pub enum Op {
     Take { temps: Temps },
     /// Ends their lives: the app's values are put back.
     Give { temps: Temps },
+    /// The same behind [`Op::IfZero`], whose temporary is the first of them: cells are addressed by it.
+    GiveByZero { temps: Temps },
     /// Ends their lives: somebody else has put the app's values back, or nobody comes here.
     Gone { temps: Temps },
     /// The register of `temp` has the app's value again, which stays where it was kept, too.

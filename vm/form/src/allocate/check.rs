@@ -106,6 +106,7 @@ impl Checker<'_> {
             return Ok(());
         }
         let held = self.state.holds;
+        let zero = self.state.zero.take();
         self.operands(op)?;
         self.cells(op);
         match *op {
@@ -115,6 +116,11 @@ impl Checker<'_> {
                 self.reached = false;
             }
             Op::Give { temps } => self.give(temps)?,
+            Op::GiveByZero { temps } => {
+                let first = temps.iter().next();
+                ensure(first.is_some() && zero == first, "no temporary is 0 here")?;
+                self.give(temps)?;
+            }
             Op::Gone { temps } => self.gone(temps)?,
             Op::Refill { temp } => self.refill(temp)?,
             Op::Entered => self.state.whole()?,
@@ -149,7 +155,9 @@ impl Checker<'_> {
                     register == Gpr::RCX,
                     "a branch on another register than rcx",
                 )?;
-                self.arriving.push((to, self.state.clone()));
+                let mut there = self.state.clone();
+                there.zero = Some(temp);
+                self.arriving.push((to, there));
             }
             Op::Goto { to } | Op::GotoFar { to } => {
                 self.arriving.push((to, self.state.clone()));
@@ -380,15 +388,16 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The contract of all entries: rcx speaks to the runtime, at one also rax, and the app's lies at
+    /// The contract of all entries: rcx speaks to the runtime, at two another as well, and the app's lies at
     /// home; but at a system call nobody needs it.
     fn jump(&mut self, entry: Entry) -> Checked {
         let speaks: &[Gpr] = match entry {
             Entry::ArrivedElsewhere => &[Gpr::RCX, Gpr::RAX],
+            Entry::ReturnedElsewhere => &[Gpr::RCX, Gpr::RDX],
             _ => &[Gpr::RCX],
         };
         let says = |register: &Gpr| matches!(self.state.register(*register), Value::Temp(_));
-        ensure(speaks.iter().all(says), "rcx or rax says nothing")?;
+        ensure(speaks.iter().all(says), "a register says nothing")?;
         self.returning |= entry == Entry::Cpuid;
         self.others_find_theirs(speaks, entry != Entry::Syscall)?;
         self.reached = matches!(entry, Entry::Bridge | Entry::Syscall | Entry::Cpuid);

@@ -115,9 +115,10 @@ impl<'a> Allocator<'a> {
             Op::Take { temps } | Op::Returned { temps } | Op::Arrived { temps } => {
                 assert!(self.take(at, temps), "no register for a temporary");
             }
-            Op::Give { temps } | Op::Gone { temps } | Op::JumpAgain { temps } => {
-                self.release(temps);
-            }
+            Op::Give { temps }
+            | Op::GiveByZero { temps }
+            | Op::Gone { temps }
+            | Op::JumpAgain { temps } => self.release(temps),
             Op::Label { live, .. } => self.arrive(live),
             _ => {}
         }

@@ -69,6 +69,22 @@ impl Writer<'_> {
         self.row_unless(before);
     }
 
+    /// The same; the first of `temps` is 0, and is given last.
+    pub(super) fn give_by_zero(&mut self, temps: Temps) {
+        let zero = temps
+            .iter()
+            .next()
+            .map(|temp| self.allocation.register(temp));
+        for temp in temps.iter().rev() {
+            let home = self.allocation.home(temp);
+            if let Some((slot, zero)) = home.kept.zip(zero) {
+                self.emitter.fill_by(zero, home.register, slot);
+            }
+            self.forget(temp);
+        }
+        self.emitter.row(0);
+    }
+
     pub(super) fn gone(&mut self, temps: Temps) {
         for temp in temps.iter() {
             self.forget(temp);

@@ -60,6 +60,7 @@ impl Writer<'_> {
             Op::Nop => self.emitter.hot.nops(1),
             Op::Take { temps } => self.take(temps),
             Op::Give { temps } => self.give(temps),
+            Op::GiveByZero { temps } => self.give_by_zero(temps),
             Op::Gone { temps } => self.gone(temps),
             Op::Keep { .. } | Op::Holds { .. } => {}
             Op::Fill { register, slot } => self.fill(register, slot),

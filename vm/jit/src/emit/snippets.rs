@@ -20,6 +20,17 @@ impl Emitter {
         self.hot.cell(opcode::LOAD, register.number(), slot.disp());
     }
 
+    /// `mov register, gs:[zero + slot]`, where register `zero` is 0. (On Zen 5, a value that was stored
+    /// comes back at once if an instruction names a register besides the displacement, else after seven
+    /// cycles.)
+    pub(super) fn fill_by(&mut self, zero: Gpr, register: Gpr, slot: SpillSlot) {
+        let cell = Memory {
+            base: Some(zero),
+            ..Memory::cell(slot.disp() as i32)
+        };
+        self.hot.memory(true, opcode::LOAD, register.number(), cell);
+    }
+
     /// `jmp gs:[entry]`
     pub(super) fn jump_to(&mut self, entry: Entry) {
         let cell = Memory::cell(entry.disp() as i32);

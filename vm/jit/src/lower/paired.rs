@@ -11,10 +11,10 @@
 //!       mov [rsp - 8], rcx               a return comes here, for app address rcx
 //!       mov rdx, [rip + slot]
 //!       lea rcx, [rcx + rdx]             0 if it is the same
-//!       mov rdx, gs:[Spill::Rdx]
 //!       jrcxz same
 //!       jmp gs:[Entry::ReturnedElsewhere]
-//! same: mov rcx, gs:[Spill::Rcx]
+//! same: mov rdx, gs:[rcx + Spill::Rdx]   rcx is 0
+//!       mov rcx, gs:[rcx + Spill::Rcx]
 //!       ...                              what follows the call
 //! ```
 //! The CPU's address lies below the app's then, and the callee's fragment begins with code that takes
@@ -118,13 +118,12 @@ fn returned(form: &mut Form, site: &Site<'_>) {
         index: Some(own),
         disp: 0,
     });
-    form.give(&[word]);
     form.push(Op::IfZero {
         temp: target,
         to: same,
     });
     form.jump(Entry::ReturnedElsewhere);
-    form.place(same, &[target]);
-    form.give(&[target]);
+    form.place(same, &[target, word]);
+    form.give_by_zero(&[target, word]);
     form.push(Op::Done { ins: site.id });
 }

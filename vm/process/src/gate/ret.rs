@@ -32,6 +32,7 @@ core::arch::global_asm!(
 
     "returned_elsewhere:",
     "mov rcx, [rsp - 8]",
+    "mov rdx, gs:[{rdx}]",
     "jmp gs:[{lookup}]",
     "ret_end:",
     rdx = const disp::SPILL_RDX,

@@ -30,6 +30,8 @@ pub(super) struct State {
     pub alive: Vec<Temp>,
     /// A register, and the cell whose value it has.
     pub holds: Option<(Gpr, i32)>,
+    /// A temporary that is known to be 0.
+    pub zero: Option<Temp>,
     /// Registers that stay with inserted code, and where the app's values are.
     pub kept: Vec<(Gpr, SpillSlot)>,
 }
@@ -45,6 +47,7 @@ impl State {
             lost_there: 0,
             alive: Vec::new(),
             holds: None,
+            zero: None,
             kept: Vec::new(),
         }
     }
@@ -235,6 +238,7 @@ impl State {
         self.alive.retain(|temp| other.alive.contains(temp));
         self.kept.retain(|kept| other.kept.contains(kept));
         self.holds = self.holds.filter(|_| self.holds == other.holds);
+        self.zero = self.zero.filter(|_| self.zero == other.zero);
         self
     }
 
