@@ -158,6 +158,36 @@ fn an_object_is_the_same_tool_at_every_address() {
 }
 
 #[test]
+fn an_object_is_the_same_where_its_file_is_mapped() {
+    let mut sample = Sample::default();
+    assert!(!Object::parse(&sample.bytes()).unwrap().lies_as_in_file());
+    // A page before the data, and all lies where it lies in memory.
+    sample.headers[2][2] = DATA;
+    sample.headers[3][2] = DYNAMIC as u64;
+    let mut bytes = sample.bytes();
+    bytes.splice(0x2000..0x2000, [0xcc; 0x1000]);
+    let object = Object::parse(&bytes).unwrap();
+    assert!(object.lies_as_in_file());
+    let base = 0x7f12_3456_7000;
+    let span = object.span() as usize;
+    let [mut laid_out, mut mapped] = [vec![0; span], vec![0; span]];
+    object.lay_out(&mut laid_out, base);
+    let pages = object.pages_in_file() as usize;
+    assert!(pages <= span);
+    // What follows in the file is something else.
+    let file = bytes.iter().copied().chain(core::iter::repeat(0xcc));
+    mapped[..pages]
+        .iter_mut()
+        .zip(file)
+        .for_each(|(to, from)| *to = from);
+    object.complete(&mut mapped, base);
+    for segment in object.segments() {
+        let there = segment.at as usize..(segment.at + segment.memory) as usize;
+        assert_eq!(mapped[there.clone()], laid_out[there]);
+    }
+}
+
+#[test]
 fn every_page_gets_the_rights_of_its_segment() {
     let bytes = Sample::default().bytes();
     let object = Object::parse(&bytes).unwrap();

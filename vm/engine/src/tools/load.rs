@@ -1,22 +1,22 @@
 //! Loads the tools of the run into memory of the runtime's own.
 //!
-//! A bundled tool lies in the ppin executable, whose descriptor the launch has left open. Any
-//! other is opened by its path, here in the process that will run it: no further descriptor has
-//! to survive the exec. The run was started, and code is kept, under the hash of the tool's
-//! bytes. So the file is copied and not mapped, and the copy is hashed: whoever replaces or
-//! overwrites the file during a run can end it, but neither run other code under the old key nor
-//! change code that runs.
+//! A bundled tool lies in the ppin executable, whose descriptor the launch has left open, and is mapped
+//! from there, as the runtime is. Any other is opened by its path, here in the process that will run
+//! it: no further descriptor has to survive the exec. The run was started, and code is kept, under the
+//! hash of the tool's bytes. So such a file is copied and not mapped, and the copy is hashed: whoever
+//! replaces or overwrites the file during a run can end it, but neither run other code under the old key
+//! nor change code that runs.
 
+use super::contents::Contents;
 use alloc::boxed::Box;
-use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ppin_api::Tool;
 use ppin_door::table::{Services, Text};
 use ppin_door::{Plugged, identity, joined, opcodes};
 use ppin_os::file::File;
-use ppin_os::{Errno, c, mem, place, report};
+use ppin_os::{mem, place, report};
 use ppin_persist::ToolIdentity;
-use ppin_plugin::{Card, Chosen, MAX_FILE, Object, Rights};
+use ppin_plugin::{Card, Chosen, Object, Rights};
 use ppin_process::report::diagnosis;
 use ppin_process::vm;
 
@@ -42,12 +42,17 @@ pub(crate) struct Loaded {
 
 /// Loads the tools of the run. `carrier` is the ppin executable.
 pub(crate) fn load(chosen: &[Chosen], carrier: File) -> Loaded {
-    let contents = contents(chosen, carrier);
+    let (contents, carrier) = contents(chosen, carrier);
     let objects: Vec<_> = contents.iter().zip(chosen).map(parsed).collect();
     let room: u64 = objects.iter().map(Object::span).sum();
     let mut base = room_for(room);
     let (mut tools, mut identities): (Vec<Box<dyn Tool>>, Vec<_>) = Default::default();
-    for (object, tool) in objects.iter().zip(chosen) {
+    for ((object, bytes), tool) in objects.iter().zip(&contents).zip(chosen) {
+        let place = bytes.place().filter(|_| object.lies_as_in_file());
+        match carrier.as_ref().zip(place) {
+            Some(from) => map(object, base, tool, from),
+            None => object.lay_out(memory(object, base), base),
+        }
         let plugged = configured(object, base, tool);
         identities.push(identity(tool, &plugged));
         tools.push(Box::new(plugged));
@@ -77,70 +82,56 @@ fn room_for(len: u64) -> u64 {
 }
 
 /// The bytes of the tools' objects. The carrier is closed before another file is opened: the
-/// program may be allowed one more descriptor only.
-fn contents(chosen: &[Chosen], carrier: File) -> Vec<Vec<u8>> {
-    let carried = |tool: &Chosen| match Chosen::is_path(&tool.name) {
-        true => Vec::new(),
-        false => bundled(tool.place, &carrier).unwrap_or_else(|why| refuse(tool, &why)),
+/// program may be allowed one more descriptor only. If all tools are carried, it is given back.
+fn contents(chosen: &[Chosen], carrier: File) -> (Vec<Contents>, Option<File>) {
+    let is_path = |tool: &Chosen| Chosen::is_path(&tool.name);
+    let carried = |tool: &Chosen| {
+        let contents = Contents::carried(tool.place, &carrier);
+        contents.unwrap_or_else(|why| refuse(tool, &why))
     };
-    let mut contents: Vec<_> = chosen.iter().map(carried).collect();
-    drop(carrier);
-    for (tool, bytes) in chosen.iter().zip(&mut contents) {
-        if Chosen::is_path(&tool.name) {
-            *bytes = unchanged(tool);
-        }
-    }
-    contents
-}
-
-/// The bytes of the file of a tool, those that the run was started with.
-fn unchanged(tool: &Chosen) -> Vec<u8> {
-    let bytes = by_path(&tool.name).unwrap_or_else(|why| refuse(tool, &why));
-    if ppin_persist::object_hash(&bytes) != tool.hash {
-        refuse(tool, &"it has changed since the run was started");
-    }
-    bytes
+    let bundled: Vec<_> = chosen
+        .iter()
+        .filter(|tool| !is_path(tool))
+        .map(carried)
+        .collect();
+    let carrier = (bundled.len() == chosen.len()).then_some(carrier);
+    let mut bundled = bundled.into_iter();
+    let unchanged = |tool| Contents::unchanged(tool).unwrap_or_else(|why| refuse(tool, &why));
+    let all = chosen.iter().filter_map(|tool| match is_path(tool) {
+        true => Some(unchanged(tool)),
+        false => bundled.next(),
+    });
+    (all.collect(), carrier)
 }
 
 fn refuse(tool: &Chosen, why: &dyn core::fmt::Display) -> ! {
     report::give_up(format_args!("cannot load the tool {}: {why}", tool.name))
 }
 
-fn bundled((at, len): (u64, u64), carrier: &File) -> Result<Vec<u8>, String> {
-    if len > MAX_FILE {
-        return Err("it is too large".to_string());
-    }
-    let mut bytes = alloc::vec![0; len as usize];
-    match carrier.read_at(&mut bytes, at) {
-        Ok(read) if read == bytes.len() => Ok(bytes),
-        Ok(_) => Err("the ppin executable is shorter than it was".to_string()),
-        Err(e) => Err(e.to_string()),
-    }
-}
-
-fn by_path(path: &str) -> Result<Vec<u8>, String> {
-    let said = |e: Errno| e.to_string();
-    let file = File::open(path, c::O_RDONLY | c::O_NONBLOCK | c::O_NOCTTY, 0).map_err(said)?;
-    let size = file.stat().map_err(said)?.size;
-    if size > MAX_FILE {
-        return Err("it is too large".to_string());
-    }
-    let mut bytes = alloc::vec![0; size as usize];
-    // What is missing, or was changed meanwhile, shows in the hash.
-    file.read_at(&mut bytes, 0).map_err(said)?;
-    Ok(bytes)
-}
-
-fn parsed<'a>((bytes, tool): (&'a Vec<u8>, &Chosen)) -> Object<'a> {
+fn parsed<'a>((bytes, tool): (&'a Contents, &Chosen)) -> Object<'a> {
     Object::parse(bytes).unwrap_or_else(|why| refuse(tool, &why))
 }
 
-/// The tool of `object`, laid out at `base`, where there is room, with its knobs.
+/// The room of `object` at `base`.
+fn memory<'a>(object: &Object<'_>, base: u64) -> &'a mut [u8] {
+    // SAFETY: fresh memory, that nothing else refers to: each caller is done with it before the next.
+    unsafe { core::slice::from_raw_parts_mut(base as *mut u8, object.span() as usize) }
+}
+
+/// Maps `object` at `base`, where there is room, from its place in the ppin executable.
+fn map(object: &Object<'_>, base: u64, tool: &Chosen, (carrier, place): (&File, u64)) {
+    let len = object.pages_in_file();
+    // SAFETY: fresh memory, that nothing refers to.
+    let mapped = unsafe { mem::map_part_over(base, len, mem::RW, carrier.fd(), place) };
+    if let Err(e) = mapped {
+        refuse(tool, &e);
+    }
+    object.complete(memory(object, base), base);
+}
+
+/// The tool of `object`, which has been laid out at `base`, with its knobs.
 fn configured(object: &Object<'_>, base: u64, tool: &Chosen) -> Plugged {
-    // SAFETY: fresh memory, that nothing else refers to.
-    let memory =
-        unsafe { core::slice::from_raw_parts_mut(base as *mut u8, object.span() as usize) };
-    object.lay_out(memory, base);
+    let memory = memory(object, base);
     let card = Card::of_laid_out(object, opcodes(), memory, base);
     let card = card.unwrap_or_else(|why| refuse(tool, &why));
     for part in object.protections() {

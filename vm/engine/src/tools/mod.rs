@@ -13,6 +13,7 @@
 pub(crate) mod analysis;
 pub(crate) mod bridge;
 pub(crate) mod buffers;
+mod contents;
 pub(crate) mod host;
 pub(crate) mod load;
 pub(crate) mod report;

@@ -52,6 +52,26 @@ pub fn map_file(len: u64, fd: i32) -> Result<u64> {
     map(0, len, R, c::MAP_PRIVATE, fd, 0)
 }
 
+/// The same of `len` bytes from `off` on, a multiple of [`PAGE`].
+///
+/// # Errors
+/// The kernel's.
+pub fn map_part(len: u64, fd: i32, off: u64) -> Result<u64> {
+    map(0, len, R, c::MAP_PRIVATE, fd, off)
+}
+
+/// A private mapping of `len` bytes of a file from `off` on, in the place of what is at `addr`.
+///
+/// # Safety
+/// Nobody refers to what is there.
+///
+/// # Errors
+/// The kernel's.
+pub unsafe fn map_part_over(addr: u64, len: u64, prot: u32, fd: i32, off: u64) -> Result<u64> {
+    let flags = c::MAP_PRIVATE | c::MAP_NORESERVE | c::MAP_FIXED;
+    map(addr, len, prot, flags, fd, off)
+}
+
 /// Uses only old flags of mmap(2) from now on: filters of system calls may not know newer ones.
 pub fn use_old_flags() {
     OLD_FLAGS.store(true, Ordering::Relaxed);
