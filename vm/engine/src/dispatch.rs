@@ -1,6 +1,7 @@
 //! The dispatcher: finds out why the VM was entered, and where to enter the cache.
 
 use crate::check::{lockstep, sample};
+use crate::life::answers;
 use crate::signal::{deliver, inside, native};
 use crate::syscall;
 use crate::syscall::in_use;
@@ -165,6 +166,7 @@ fn bring_near(vm: &mut Vm, thread: &mut Thread, target: AppPc, entry: CachePc) {
 fn cpuid(thread: &mut Thread) -> CachePc {
     let resume = thread.operand + CPUID_JUMP;
     let mut vm = vm::lock();
+    answers::recall(&mut vm);
     let regs = &mut thread.regs.gpr;
     let [leaf, subleaf] = [regs[reg::RAX], regs[reg::RCX]].map(|word| word as u32);
     let answer = ppin_process::cpuid::ask(leaf, subleaf);

@@ -104,7 +104,7 @@ pub fn is_empty() -> bool {
     ANSWERS[0].is(State::End)
 }
 
-/// Takes what is `known` over, before the app runs.
+/// Takes what is `known` over, where nothing is known yet. Under the VM lock.
 pub fn recall(known: &[Answer]) {
     // The first two entries say which leaves there are.
     let mut leaves = known.iter().map(|is| is.leaf);

@@ -29,7 +29,8 @@ pub(crate) fn bequeath() -> Vec<u8> {
     table::known().iter().flat_map(Answer::bytes).collect()
 }
 
-/// Takes the answers of earlier programs over, if none are known.
+/// Takes the answers of earlier programs over, if none are known: when this one asks for the first
+/// time. Many small programs never do.
 pub(crate) fn recall(vm: &mut Vm) {
     let config = vm.config();
     if !config.optimize.has(Optimize::CPUID) || !config.reads() || !table::is_empty() {

@@ -185,7 +185,6 @@ fn start(thread: &mut Thread, ignored: u64) -> ! {
     thread.signals.alt.untouched = true;
     vm::lock().begin_log();
     ppin_process::app_code::add_all(&mut vm::lock());
-    answers::recall(&mut vm::lock());
     if let Some(entry) = ppin_os::auxv::entry(thread.regs.gpr[reg::RSP]) {
         vm::lock().code_mut().images_mut().set_program(AppPc(entry));
     }

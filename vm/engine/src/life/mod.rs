@@ -9,7 +9,7 @@
 //! end                saving and reporting
 //! ```
 
-mod answers;
+pub(crate) mod answers;
 pub mod boot;
 pub(crate) mod cannot_follow;
 pub(crate) mod end;
