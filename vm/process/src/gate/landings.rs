@@ -27,7 +27,8 @@ unsafe extern "C" {
 }
 
 core::arch::global_asm!(
-    ".text",
+    // In a section of its own: the rest of the gate, which each start runs, stays together.
+    ".section .text.landings,\"ax\",@progbits",
     ".balign 64",
     ".globl landings_start, landings_end",
     ".hidden landings_start, landings_end",
