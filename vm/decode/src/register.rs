@@ -99,6 +99,11 @@ impl RegSet {
         Self(self.0 & !other.0)
     }
 
+    /// Its registers, by their numbers.
+    pub fn iter(self) -> impl Iterator<Item = Gpr> {
+        (0..16).map(Gpr).filter(move |it| self.contains(*it))
+    }
+
     /// How many there are.
     pub const fn count(self) -> usize {
         self.0.count_ones() as usize
@@ -107,6 +112,12 @@ impl RegSet {
     /// Whether there is exactly one.
     pub const fn is_single(self) -> bool {
         self.0.is_power_of_two()
+    }
+}
+
+impl FromIterator<Gpr> for RegSet {
+    fn from_iter<T: IntoIterator<Item = Gpr>>(registers: T) -> Self {
+        registers.into_iter().fold(Self::NONE, Self::with)
     }
 }
 
@@ -129,6 +140,8 @@ mod tests {
     #[test]
     fn sets() {
         let set = RegSet::of(&[Gpr::RCX, Gpr::R8]);
+        assert!(set.iter().eq([Gpr::RCX, Gpr::R8]));
+        assert_eq!(set.iter().collect::<RegSet>(), set);
         assert!(set.contains(Gpr::RCX) && set.contains(Gpr::R8) && !set.contains(Gpr::RAX));
         assert_eq!(
             set.minus(RegSet::of(&[Gpr::R8])),

@@ -26,12 +26,14 @@
 extern crate alloc;
 
 pub mod allocate;
+mod effect;
 mod few;
 mod form;
 mod op;
 mod temp;
 pub mod uses;
 
+pub use effect::Effect;
 pub use few::Few;
 pub use form::{COMPARED_AT_ONCE, Form, Record, SequenceSlots, ins_context, pairs_returns};
 pub use op::{Again, Cell, InsId, Label, LiftedUses, Op, RecordId, Reg, Sum, Width};

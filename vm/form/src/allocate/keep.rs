@@ -25,7 +25,7 @@ mod holding;
 
 use super::{Allocation, Allocator, HOMES};
 use crate::uses::app_registers;
-use crate::{Form, Gpr, InsId, Label, Living, Op, Reg, RegSet, Temps};
+use crate::{Effect, Form, Gpr, InsId, Label, Living, Op, Reg, RegSet, Temps};
 use alloc::vec::Vec;
 use holding::Holding;
 use iced_x86::InstructionInfoFactory;
@@ -140,7 +140,7 @@ impl Keeper<'_> {
         }
         let homes = &self.allocator.homes;
         let op = &self.holding.instead(op, homes);
-        self.holding.pass(op, homes, stays_inside(op));
+        self.holding.pass(op, homes);
         self.ops.push(*op);
         if let Op::Plain { ins, .. } | Op::App { ins } | Op::AppAimed { ins } = *op {
             self.lose(ins);
@@ -171,8 +171,10 @@ impl Keeper<'_> {
             Op::Take { .. } | Op::Give { .. } | Op::Ahead | Op::Nop | Op::Counted { .. } => {
                 RegSet::NONE
             }
-            _ if stays_inside(op) => app_registers(op),
-            _ => RegSet::ANY,
+            _ => match op.effect() {
+                Effect::Registers | Effect::Cells => app_registers(op),
+                Effect::Apps | Effect::Anything => RegSet::ANY,
+            },
         }
     }
 
@@ -196,8 +198,8 @@ impl Keeper<'_> {
         self.tail
             .extend([Op::Inside { ins }, Op::Label { label: to, live }]);
         let kept = self.allocator.kept;
-        let all = || (0..16).map(Gpr::new);
-        let places = || all().filter_map(|register| Some((register, kept.slot(register)?)));
+        let registers = || kept.registers.iter();
+        let places = || registers().filter_map(|register| Some((register, kept.slot(register)?)));
         let still = places().map(|(register, slot)| Op::StillKept { register, slot });
         self.tail.extend(still);
         let back = places().map(|(register, slot)| Op::Fill { register, slot });
@@ -210,10 +212,9 @@ impl Keeper<'_> {
         let placed = self.placed.iter().find(|(placed, _)| *placed == label);
         let there = placed.map_or(Kept::default(), |(_, kept)| *kept);
         let kept = self.allocator.kept;
-        let all = || (0..16).map(Gpr::new);
-        let other = all().filter(|register| kept.slot(*register) != there.slot(*register));
-        self.bring_back(other.fold(RegSet::NONE, RegSet::with), None);
-        for register in all() {
+        let other = |register: &Gpr| kept.slot(*register) != there.slot(*register);
+        self.bring_back(kept.registers.iter().filter(other).collect(), None);
+        for register in there.registers.iter() {
             if self.allocator.kept.slot(register).is_none()
                 && let Some(slot) = there.slot(register)
             {
@@ -256,7 +257,7 @@ impl Keeper<'_> {
         if let Some(Op::Begin { ins, .. } | Op::Plain { ins, .. }) = op {
             self.ops.push(Op::Inside { ins: *ins });
         }
-        for register in (0..16).map(Gpr::new).filter(|it| wanted.contains(*it)) {
+        for register in wanted.iter() {
             if let Some(slot) = self.allocator.kept.remove(register) {
                 self.holding.forget(register);
                 self.ops.push(Op::Fill { register, slot });
@@ -303,8 +304,7 @@ impl Keeper<'_> {
 
     /// What must be one register shall be kept at home: others must not be there, nor it elsewhere.
     fn make_way(&mut self, one_of: RegSet) {
-        let mut all = (0..16).map(Gpr::new);
-        let Some(register) = all.find(|register| one_of.contains(*register)) else {
+        let Some(register) = one_of.iter().next() else {
             return;
         };
         let Some(home) = HOMES[usize::from(register.number())] else {
@@ -315,10 +315,10 @@ impl Keeper<'_> {
             Some(slot) => (slot == home) != (*other == register),
             None => false,
         };
-        let all = (0..16).map(Gpr::new).filter(in_the_way);
         // (A register that is kept elsewhere than at home is no matter for another one.)
-        let all = all.filter(|other| *other == register || kept.slot(*other) == Some(home));
-        self.bring_back(all.fold(RegSet::NONE, RegSet::with), None);
+        let matters = |other: &Gpr| *other == register || kept.slot(*other) == Some(home);
+        let all = kept.registers.iter().filter(in_the_way).filter(matters);
+        self.bring_back(all.collect(), None);
     }
 
     /// The end of `temps`.
@@ -339,7 +339,7 @@ impl Keeper<'_> {
             return;
         }
         let overwritten = self.touched(ins).overwritten;
-        for register in (0..16).map(Gpr::new).filter(|it| overwritten.contains(*it)) {
+        for register in overwritten.iter() {
             if self.allocator.kept.remove(register).is_some() {
                 self.holding.forget(register);
                 self.ops.push(Op::Lost { register });
@@ -361,42 +361,6 @@ fn branches_forward(op: &Op) -> Option<Label> {
         | Op::CallOver { to } => Some(to),
         _ => None,
     }
-}
-
-/// Whether control goes on behind `op`, to the operation that follows, and nobody comes from elsewhere.
-fn stays_inside(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Refill { .. }
-            | Op::Set { .. }
-            | Op::Swap { .. }
-            | Op::Lea { .. }
-            | Op::Address { .. }
-            | Op::Not { .. }
-            | Op::SetWide { .. }
-            | Op::LoadApp { .. }
-            | Op::Load { .. }
-            | Op::Store { .. }
-            | Op::LoadCell { .. }
-            | Op::StoreCell { .. }
-            | Op::SetCell { .. }
-            | Op::AddCell { .. }
-            | Op::CallRoutine { .. }
-            | Op::Lifted { .. }
-            | Op::LoadByte { .. }
-            | Op::StoreField { .. }
-            | Op::SetField { .. }
-            | Op::LeaSum { .. }
-            | Op::LeaApp { .. }
-            | Op::LoadAppFar { .. }
-            | Op::LoadSlot { .. }
-            | Op::LeaSlot { .. }
-            | Op::LoadCounters { .. }
-            | Op::LoadNext { .. }
-            | Op::ReadFs { .. }
-            | Op::SaveFlags { .. }
-            | Op::RestoreFlags { .. }
-    )
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use super::super::Home;
 use crate::uses::uses;
-use crate::{Cell, Few, Gpr, Op, Reg, Temp, Width};
+use crate::{Cell, Effect, Few, Gpr, Op, Reg, Temp, Width};
 
 /// The register and the cell of which it has the value.
 #[derive(Clone, Copy, Default)]
@@ -32,8 +32,8 @@ impl Holding {
         }
     }
 
-    /// Notes what `op` does; `inside`: it leaves alone what it does not name.
-    pub(super) fn pass(&mut self, op: &Op, homes: &Few<Home>, inside: bool) {
+    /// Notes what `op` does.
+    pub(super) fn pass(&mut self, op: &Op, homes: &Few<Home>) {
         match *op {
             Op::StoreCell {
                 cell: Cell { base: None, disp },
@@ -41,49 +41,25 @@ impl Holding {
                 width: Width::W64,
             } => self.0 = Some((register(homes, from), disp)),
             Op::Holds { .. } | Op::Take { .. } => {}
-            _ if is_passed(op) => {}
-            Op::CallRoutine { .. } => self.0 = None,
-            _ if !inside || changes_cells(op) => self.0 = None,
-            _ => {
-                for used in uses(op).filter(|used| used.written) {
-                    self.forget(match used.register {
-                        Reg::Temp(temp) => register(homes, temp),
-                        Reg::App(register) => register,
-                    });
-                }
-            }
+            _ => match op.effect() {
+                // What the app's instructions touch has come back or is lost.
+                Effect::Apps => {}
+                Effect::Registers => self.forget_written(op, homes),
+                Effect::Cells | Effect::Anything => self.0 = None,
+            },
+        }
+    }
+
+    fn forget_written(&mut self, op: &Op, homes: &Few<Home>) {
+        for used in uses(op).filter(|used| used.written) {
+            self.forget(match used.register {
+                Reg::Temp(temp) => register(homes, temp),
+                Reg::App(register) => register,
+            });
         }
     }
 }
 
 fn register(homes: &Few<Home>, temp: Temp) -> Gpr {
     homes.at(temp.0).register
-}
-
-/// Whether the app's own instructions, or nothing at all, are executed there: what they touch has come back
-/// or is lost.
-fn is_passed(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Begin { .. }
-            | Op::Plain { .. }
-            | Op::App { .. }
-            | Op::AppAimed { .. }
-            | Op::Itself { .. }
-            | Op::Ahead
-            | Op::Nop
-            | Op::Counted { .. }
-    )
-}
-
-/// Whether it may change a cell of the thread area.
-fn changes_cells(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::StoreCell { .. }
-            | Op::SetCell { .. }
-            | Op::AddCell { .. }
-            | Op::Store { .. }
-            | Op::Lifted { .. }
-    )
 }
