@@ -8,13 +8,14 @@
 
 use crate::sys::Child;
 use core::arch::asm;
-use linux_raw_sys::general::{__NR_clone, CLONE_CHILD_CLEARTID, CLONE_VM};
+use linux_raw_sys::general::{__NR_clone, CLONE_CHILD_CLEARTID, CLONE_UNTRACED, CLONE_VM};
 
 /// Memory is shared, nothing else: descriptors, dispositions and directory are
 /// copies, so that the app's stay untouched (a shared descriptor table would
 /// lose its POSIX locks, a shared directory makes the exec unsafe). The exit
-/// signal is 0: the app's own `wait` does not see H.
-const FLAGS: u32 = CLONE_VM | CLONE_CHILD_CLEARTID;
+/// signal is 0: the app's own `wait` does not see H. Nor does a debugger of the
+/// app, which H finds out about then.
+const FLAGS: u32 = CLONE_VM | CLONE_CHILD_CLEARTID | CLONE_UNTRACED;
 
 /// See [`crate::sys::Kernel::spawn`].
 ///

@@ -2,6 +2,7 @@
 //! the statistics show the reason.
 
 use core::sync::atomic::{AtomicBool, Ordering};
+use ppin_abi::boot::flag;
 use ppin_abi::room;
 use ppin_os::budget::LIMITS;
 use ppin_os::file::{self, File};
@@ -28,7 +29,7 @@ pub(crate) fn reason() -> Option<&'static str> {
     {
         return Some("its memory limits leave no room for ppin");
     }
-    if is_traced() {
+    if tells_reasons() && is_traced() {
         return Some("a debugger traces it");
     }
     if !carrier_is_reachable() {
@@ -36,6 +37,12 @@ pub(crate) fn reason() -> Option<&'static str> {
     }
     pid_namespace_pending()
         .then_some("its helper would be the first process of a new PID namespace")
+}
+
+/// Whether anybody learns of the reason. If not, that the helper cannot trace this process is found out
+/// when it tries: to ask is slow, since the kernel writes down all that it knows of the process.
+fn tells_reasons() -> bool {
+    vm::lock().config().flags & flag::STATS != 0
 }
 
 /// Whether this process has a tracer (ptrace(2)). A process can have only one, and a debugger wants

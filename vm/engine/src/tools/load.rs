@@ -48,12 +48,14 @@ pub(crate) fn load(chosen: &[Chosen], carrier: File) -> Loaded {
     let mut base = room_for(room);
     let (mut tools, mut identities): (Vec<Box<dyn Tool>>, Vec<_>) = Default::default();
     for ((object, bytes), tool) in objects.iter().zip(&contents).zip(chosen) {
+        let len = object.span() as usize;
+        let mut room = Room { base, len };
         let place = bytes.place().filter(|_| object.lies_as_in_file());
         match carrier.as_ref().zip(place) {
-            Some(from) => map(object, base, tool, from),
-            None => object.lay_out(memory(object, base), base),
+            Some(from) => map(object, &mut room, tool, from),
+            None => object.lay_out(room.bytes(), base),
         }
-        let plugged = configured(object, base, tool);
+        let plugged = configured(object, room, tool);
         identities.push(identity(tool, &plugged));
         tools.push(Box::new(plugged));
         base += object.span();
@@ -112,27 +114,34 @@ fn parsed<'a>((bytes, tool): (&'a Contents, &Chosen)) -> Object<'a> {
     Object::parse(bytes).unwrap_or_else(|why| refuse(tool, &why))
 }
 
-/// The room of `object` at `base`.
-fn memory<'a>(object: &Object<'_>, base: u64) -> &'a mut [u8] {
-    // SAFETY: fresh memory, that nothing else refers to: each caller is done with it before the next.
-    unsafe { core::slice::from_raw_parts_mut(base as *mut u8, object.span() as usize) }
+/// Room for an object, to which nothing else refers before the object is open.
+struct Room {
+    base: u64,
+    len: usize,
 }
 
-/// Maps `object` at `base`, where there is room, from its place in the ppin executable.
-fn map(object: &Object<'_>, base: u64, tool: &Chosen, (carrier, place): (&File, u64)) {
-    let len = object.pages_in_file();
-    // SAFETY: fresh memory, that nothing refers to.
+impl Room {
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: memory that was mapped for the object, and is reached by way of this only.
+        unsafe { core::slice::from_raw_parts_mut(self.base as *mut u8, self.len) }
+    }
+}
+
+/// Maps `object` into its room, from its place in the ppin executable.
+fn map(object: &Object<'_>, room: &mut Room, tool: &Chosen, (carrier, place): (&File, u64)) {
+    let (base, len) = (room.base, object.pages_in_file());
+    // SAFETY: nothing refers to the room while it is borrowed here.
     let mapped = unsafe { mem::map_part_over(base, len, mem::RW, carrier.fd(), place) };
     if let Err(e) = mapped {
         refuse(tool, &e);
     }
-    object.complete(memory(object, base), base);
+    object.complete(room.bytes(), base);
 }
 
-/// The tool of `object`, which has been laid out at `base`, with its knobs.
-fn configured(object: &Object<'_>, base: u64, tool: &Chosen) -> Plugged {
-    let memory = memory(object, base);
-    let card = Card::of_laid_out(object, opcodes(), memory, base);
+/// The tool of `object`, which has been laid out in its room, with its knobs.
+fn configured(object: &Object<'_>, mut room: Room, tool: &Chosen) -> Plugged {
+    let base = room.base;
+    let card = Card::of_laid_out(object, opcodes(), room.bytes(), base);
     let card = card.unwrap_or_else(|why| refuse(tool, &why));
     for part in object.protections() {
         let rights = match part.rights {
