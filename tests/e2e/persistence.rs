@@ -4,7 +4,7 @@
 
 use ppin_tests::build::Guest;
 use ppin_tests::stats::Stats;
-use ppin_tests::ways::Scratch;
+use ppin_tests::ways::{Scratch, keep_addresses};
 use ppin_tests::{Cmd, Ended, Outcome, Ppin};
 use std::collections::BTreeMap;
 use std::fs;
@@ -248,6 +248,7 @@ fn every_choice_of_mechanisms_has_a_cache_of_its_own() {
 /// had to translate, and the rest is for `ppin warm`.
 #[test]
 fn runs_do_not_explore_and_warming_does() {
+    keep_addresses();
     let exe = Guest::load("flow/calls.c").build("static");
     let exe = exe.expect("static programs can be linked");
     let scratch = Scratch::new();

@@ -3,9 +3,8 @@
 
 #![allow(missing_docs, reason = "tests")]
 
-use nix::sys::personality::{self, Persona};
 use ppin_tests::stats::Stats;
-use ppin_tests::ways::Scratch;
+use ppin_tests::ways::{Scratch, keep_addresses};
 use ppin_tests::{Cmd, Outcome, Ppin};
 use std::fs::{self, File};
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -15,13 +14,6 @@ const PLAN: &str = "start.plan";
 
 fn command() -> Cmd {
     Cmd::new("/bin/sh").args(["-c", "echo $((6 * 7)); exit 3"])
-}
-
-/// Lets what this thread starts have the same addresses in each run: which ways string functions take
-/// depends on them, and a run in ten would have something to compile.
-fn keep_addresses() {
-    let persona = personality::get().unwrap() | Persona::ADDR_NO_RANDOMIZE;
-    personality::set(persona).unwrap();
 }
 
 /// A database after some runs, used in place: a copy's files are in another state.

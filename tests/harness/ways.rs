@@ -7,6 +7,7 @@ use crate::command::{Cmd, Ended, Outcome};
 use crate::ppin::Ppin;
 use crate::skip;
 use crate::spec::{End, Run};
+use nix::sys::personality::{self, Persona};
 use nix::sys::signal::Signal;
 use std::env;
 use std::fs;
@@ -73,6 +74,17 @@ pub fn three_ways(cmd: &Cmd) -> Outcome {
         }
     }
     native
+}
+
+/// Lets what this thread starts have the same addresses in each run: which ways string functions take
+/// depends on them, and a run in ten would have something to compile, or goes another way through what
+/// is there and changes its start plan.
+///
+/// # Panics
+/// The kernel does not allow it.
+pub fn keep_addresses() {
+    let persona = personality::get().expect("it can be asked for") | Persona::ADDR_NO_RANDOMIZE;
+    personality::set(persona).expect("it can be changed");
 }
 
 /// A folder to run in and a database, both new and gone afterwards.
