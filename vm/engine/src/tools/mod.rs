@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! host       host services: counters, threads, images, files
-//! load       the tools' objects, from their files into memory
+//! contents   the bytes of the tools' objects, from their files
+//! load       the objects, laid out and opened
 //! report     the tool's report and the statistics at the end
 //! analysis   calls analysis routines from translated code
 //! buffers    hands records of buffers to the tool
