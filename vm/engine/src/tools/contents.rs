@@ -2,19 +2,20 @@
 //!
 //! A bundled tool lies in the ppin executable, as the runtime does, and is mapped from there like
 //! the runtime. Any other is copied: whoever changes its file must not change code that runs.
-#![allow(unsafe_code)]
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Deref;
 use ppin_os::file::File;
-use ppin_os::{Errno, c, mem};
+use ppin_os::mapped::Mapped;
+use ppin_os::{Errno, c};
 use ppin_plugin::{Chosen, MAX_FILE};
 
 /// The bytes of an object.
 pub(super) enum Contents {
     Copy(Vec<u8>),
-    Part(Part),
+    /// Where in the ppin executable they lie, too.
+    Carried(Mapped, u64),
 }
 
 impl Deref for Contents {
@@ -23,7 +24,7 @@ impl Deref for Contents {
     fn deref(&self) -> &[u8] {
         match self {
             Self::Copy(bytes) => bytes,
-            Self::Part(part) => part.bytes(),
+            Self::Carried(part, _) => part.bytes(),
         }
     }
 }
@@ -38,7 +39,8 @@ impl Contents {
         if at.checked_add(len).is_none_or(|end| end > size) {
             return Err("the ppin executable is shorter than it was".to_string());
         }
-        Part::map(carrier, at, len).map(Self::Part).map_err(said)
+        let part = Mapped::part(carrier.fd(), at, len).map_err(said)?;
+        Ok(Self::Carried(part, at))
     }
 
     /// Of a tool that was given by its path: those that the run was started with.
@@ -54,35 +56,8 @@ impl Contents {
     pub(super) fn place(&self) -> Option<u64> {
         match self {
             Self::Copy(_) => None,
-            Self::Part(part) => Some(part.offset),
+            Self::Carried(_, place) => Some(*place),
         }
-    }
-}
-
-/// A part of a file, mapped to be read while objects are loaded.
-pub(super) struct Part {
-    addr: u64,
-    len: u64,
-    offset: u64,
-}
-
-impl Part {
-    fn map(file: &File, offset: u64, len: u64) -> Result<Self, Errno> {
-        let addr = mem::map_part(len, file.fd(), offset)?;
-        Ok(Self { addr, len, offset })
-    }
-
-    fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped until it is dropped, and nobody writes to it: the executable's bytes are not
-        // changed in place, or the runtime itself would be others.
-        unsafe { core::slice::from_raw_parts(self.addr as *const u8, self.len as usize) }
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        // SAFETY: our own mapping, to which nothing refers any more.
-        let _ = unsafe { mem::unmap(self.addr, self.len) };
     }
 }
 

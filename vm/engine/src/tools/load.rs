@@ -131,7 +131,7 @@ impl Room {
 fn map(object: &Object<'_>, room: &mut Room, tool: &Chosen, (carrier, place): (&File, u64)) {
     let (base, len) = (room.base, object.pages_in_file());
     // SAFETY: nothing refers to the room while it is borrowed here.
-    let mapped = unsafe { mem::map_part_over(base, len, mem::RW, carrier.fd(), place) };
+    let mapped = unsafe { mem::map_file_over(base, len, mem::RW, carrier.fd(), place) };
     if let Err(e) = mapped {
         refuse(tool, &e);
     }

@@ -3,7 +3,7 @@
 use crate::errno::Result;
 use crate::mem;
 
-/// A whole file mapped for reading; unmapped when dropped.
+/// A file, or a part of one, mapped for reading; unmapped when dropped.
 #[derive(Debug)]
 pub struct Mapped {
     addr: u64,
@@ -16,7 +16,15 @@ impl Mapped {
     /// # Errors
     /// The kernel's.
     pub fn new(fd: i32, len: u64) -> Result<Self> {
-        let addr = mem::map_file(len, fd)?;
+        Self::part(fd, 0, len)
+    }
+
+    /// Maps `len` bytes of descriptor `fd` from `off` on, a multiple of the page size.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn part(fd: i32, off: u64, len: u64) -> Result<Self> {
+        let addr = mem::map_file(len, fd, off)?;
         Ok(Self { addr, len })
     }
 

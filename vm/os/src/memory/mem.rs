@@ -44,19 +44,12 @@ pub fn map_file_at(addr: u64, len: u64, prot: u32, fd: i32) -> Result<u64> {
     )
 }
 
-/// A private read-only mapping of a file at an address that the kernel chooses.
+/// A private read-only mapping of `len` bytes of a file from `off` on, a multiple of [`PAGE`], at an
+/// address that the kernel chooses.
 ///
 /// # Errors
 /// The kernel's.
-pub fn map_file(len: u64, fd: i32) -> Result<u64> {
-    map(0, len, R, c::MAP_PRIVATE, fd, 0)
-}
-
-/// The same of `len` bytes from `off` on, a multiple of [`PAGE`].
-///
-/// # Errors
-/// The kernel's.
-pub fn map_part(len: u64, fd: i32, off: u64) -> Result<u64> {
+pub fn map_file(len: u64, fd: i32, off: u64) -> Result<u64> {
     map(0, len, R, c::MAP_PRIVATE, fd, off)
 }
 
@@ -67,7 +60,7 @@ pub fn map_part(len: u64, fd: i32, off: u64) -> Result<u64> {
 ///
 /// # Errors
 /// The kernel's.
-pub unsafe fn map_part_over(addr: u64, len: u64, prot: u32, fd: i32, off: u64) -> Result<u64> {
+pub unsafe fn map_file_over(addr: u64, len: u64, prot: u32, fd: i32, off: u64) -> Result<u64> {
     let flags = c::MAP_PRIVATE | c::MAP_NORESERVE | c::MAP_FIXED;
     map(addr, len, prot, flags, fd, off)
 }
@@ -120,7 +113,8 @@ fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<
         fd as isize as usize,
         off as usize,
     ];
-    // SAFETY: without MAP_FIXED a new mapping disturbs no existing memory.
+    // SAFETY: without MAP_FIXED a new mapping disturbs no existing memory; `map_file_over`, which
+    // asks for that, has its caller's promise.
     let got = with_exact_rights(prot, || unsafe { call_for_room(c::__NR_mmap, args, len) })? as u64;
     if addr != 0 && got != addr && exact != 0 {
         // Without the flag, and before Linux 4.17, the address is a hint.
