@@ -143,7 +143,7 @@ mod tests {
         fn open(&self, _path: &str) -> Result<FileId, FileError> {
             Err(FileError(2))
         }
-        fn append(&self, _file: FileId, _bytes: &[u8]) -> Result<(), FileError> {
+        fn append_parts(&self, _file: FileId, _parts: &[&[u8]]) -> Result<(), FileError> {
             Err(FileError(1234))
         }
     }

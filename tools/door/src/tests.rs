@@ -185,7 +185,7 @@ impl Tool for Probe {
         let images = host.images();
         let sum: u64 = images.iter().map(|i| host.image_total(i.id, 1)).sum();
         let file = host.open("told.%p");
-        let appended = file.and_then(|file| host.append(file, b"a line"));
+        let appended = file.and_then(|file| host.append_parts(file, &[b"a ", b"line"]));
         let human = report.format() == Format::Human;
         let told = self.told.lock().unwrap();
         let states = [StateId(0), StateId(1), StateId(2)].map(|id| {

@@ -45,8 +45,8 @@ impl File {
 
     /// Writes the `accesses` of `thread`.
     pub fn write(&self, host: &dyn Host, thread: ThreadId, accesses: &[u8]) {
-        let happened = records::<Access>(accesses).filter(Access::happened);
-        let count = happened.count() as u64;
+        // (They are not looked at: that would cost as much as half of what appends them.)
+        let count = accesses.len() as u64 / u64::from(Access::SIZE);
         match self.format {
             Format::Binary => {
                 let header = header(host.process_id(), thread, accesses.len() as u64);

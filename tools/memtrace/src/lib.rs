@@ -15,7 +15,7 @@
 //!
 //! - A repeated string instruction has one line for each operand, which covers all
 //!   its elements, taken as ascending; `scas` and `cmps` may stop early, so only their
-//!   first element is told. Repeated zero times, it has none.
+//!   first element is told. Repeated zero times, it has none (but a record, and the report counts records).
 //! - 0 bytes means that the size depends on the state of the processor (`xsave`).
 //! - An access under a mask is told whole, whatever the mask.
 //! - An access that faults is told, and told again if it is tried again.

@@ -242,14 +242,16 @@ impl Files for Process {
         Ok(FileId(at as u32))
     }
 
-    fn append(&self, file: FileId, bytes: &[u8]) -> Result<(), FileError> {
+    fn append_parts(&self, file: FileId, parts: &[&[u8]]) -> Result<(), FileError> {
         let mut state = self.state();
         if state.full {
             return Err(ENOSPC);
         }
         let file = state.files.get_mut(file.0 as usize);
         let (_, content) = file.ok_or(FileError(9))?;
-        content.extend_from_slice(bytes);
+        parts
+            .iter()
+            .for_each(|part| content.extend_from_slice(part));
         Ok(())
     }
 }

@@ -5,7 +5,7 @@
 //! room, without touching the flags:
 //!
 //! ```text
-//! 0xfc0000   START   the first record; byte 3 of the cell is 0
+//! 0xf00000   START   the first record; byte 3 of the cell is 0
 //! 0x1000000  END     byte 3 is 1: the buffer is handed over at the next look
 //! 0x1010000          end of the memory: what a trace may append at once fits in between
 //! ```
@@ -20,8 +20,9 @@ pub const POSITIONS: u32 = 0x160;
 /// Position at which a buffer is full.
 pub const END: u32 = 1 << 24;
 
-/// Bytes that a buffer holds when it is full.
-pub const BYTES: u32 = 256 << 10;
+/// Bytes that a buffer holds when it is full. Handing it over costs some ten system calls (the file is
+/// opened for each piece), so it is large; larger ones gain nothing, as they leave the caches.
+pub const BYTES: u32 = 1024 << 10;
 
 /// Position of the first record.
 pub const START: u32 = END - BYTES;

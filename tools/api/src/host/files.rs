@@ -30,17 +30,17 @@ pub trait Files {
     /// What the kernel said.
     fn open(&self, path: &str) -> Result<FileId, FileError>;
 
-    /// Appends `bytes` in one piece.
-    ///
-    /// # Errors
-    /// What the kernel said; the file then holds a part at most.
-    fn append(&self, file: FileId, bytes: &[u8]) -> Result<(), FileError>;
-
     /// Appends `parts` one behind the other, in one piece.
     ///
     /// # Errors
-    /// As [`Files::append`].
-    fn append_parts(&self, file: FileId, parts: &[&[u8]]) -> Result<(), FileError> {
-        self.append(file, &parts.concat())
+    /// What the kernel said; the file then holds a part at most.
+    fn append_parts(&self, file: FileId, parts: &[&[u8]]) -> Result<(), FileError>;
+
+    /// Appends `bytes` in one piece.
+    ///
+    /// # Errors
+    /// As [`Files::append_parts`].
+    fn append(&self, file: FileId, bytes: &[u8]) -> Result<(), FileError> {
+        self.append_parts(file, &[bytes])
     }
 }

@@ -82,8 +82,9 @@ impl Files for Remote<'_> {
             .map_err(|_| FileError(number.unsigned_abs() as i32))
     }
 
-    fn append(&self, file: FileId, bytes: &[u8]) -> Result<(), FileError> {
-        match (self.0.functions.append)(self.0.this, file.0, Slice::new(bytes)) {
+    fn append_parts(&self, file: FileId, parts: &[&[u8]]) -> Result<(), FileError> {
+        let parts: Vec<_> = parts.iter().map(|part| Slice::new(part)).collect();
+        match (self.0.functions.append)(self.0.this, file.0, Slice::new(&parts)) {
             0 => Ok(()),
             error => Err(FileError(error)),
         }

@@ -3,6 +3,7 @@
 
 use super::state::Copy;
 use crate::table::{self, Each, HostFunctions, ImageRow, Slice, Text, This, ThreadRow};
+use alloc::vec::Vec;
 use ppin_api::{FileId, Format, Host, ImageId, ImageInfo, Report, StateCopy, StateId, ThreadId};
 
 static FUNCTIONS: HostFunctions = HostFunctions {
@@ -88,8 +89,9 @@ extern "C" fn open(this: This, path: Text<'_>) -> i64 {
     }
 }
 
-extern "C" fn append(this: This, file: u32, bytes: Slice<'_, u8>) -> i32 {
-    match of(this).append(FileId(file), bytes.get()) {
+extern "C" fn append(this: This, file: u32, parts: Slice<'_, Slice<'_, u8>>) -> i32 {
+    let parts: Vec<_> = parts.get().iter().map(Slice::get).collect();
+    match of(this).append_parts(FileId(file), &parts) {
         Ok(()) => 0,
         Err(error) => error.0.max(1),
     }

@@ -69,7 +69,7 @@ impl Files for Shifted<'_> {
         self.host.open(path)
     }
 
-    fn append(&self, file: FileId, bytes: &[u8]) -> Result<(), FileError> {
-        self.host.append(file, bytes)
+    fn append_parts(&self, file: FileId, parts: &[&[u8]]) -> Result<(), FileError> {
+        self.host.append_parts(file, parts)
     }
 }

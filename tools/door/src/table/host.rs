@@ -34,8 +34,8 @@ pub struct HostFunctions {
     pub program: extern "C" fn(this: This, to: Each<Text<'static>>),
     /// `Files::open`: the file's number, or an error's, negative.
     pub open: extern "C" fn(this: This, path: Text<'_>) -> i64,
-    /// `Files::append`: 0, or an error's number.
-    pub append: extern "C" fn(this: This, file: u32, bytes: Slice<'_, u8>) -> i32,
+    /// `Files::append_parts`: 0, or an error's number.
+    pub append: extern "C" fn(this: This, file: u32, parts: Slice<'_, Slice<'_, u8>>) -> i32,
 }
 
 /// A thread.

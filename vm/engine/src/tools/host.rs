@@ -99,10 +99,6 @@ impl Files for EngineHost {
         Ok(FileId(opened.len() as u32 - 1))
     }
 
-    fn append(&self, file: FileId, bytes: &[u8]) -> Result<(), FileError> {
-        self.append_parts(file, &[bytes])
-    }
-
     fn append_parts(&self, file: FileId, parts: &[&[u8]]) -> Result<(), FileError> {
         let path = OPENED
             .lock()

@@ -44,7 +44,11 @@ pub fn keep(config: &Config, next: &Confinement) {
 /// Path of a report: `%p` is the pid.
 #[must_use]
 pub fn path(pattern: &str) -> String {
-    pattern.replace("%p", &proc::pid().to_string())
+    if pattern.contains("%p") {
+        pattern.replace("%p", &proc::pid().to_string())
+    } else {
+        pattern.into()
+    }
 }
 
 fn keep_file(pattern: &str, next: &Confinement) {

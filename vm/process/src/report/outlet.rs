@@ -119,7 +119,11 @@ impl Inherited {
 fn without_signals<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     const RAISED: u64 = bit(c::SIGPIPE) | bit(c::SIGXFSZ);
     let before = signals::block(RAISED);
-    let waiting = signals::pending();
+    let waiting = match before & RAISED {
+        // They would have arrived.
+        0 => 0,
+        _ => signals::pending(),
+    };
     let result = work();
     if result.is_err() {
         signals::take_pending(RAISED & !waiting);
