@@ -6,8 +6,8 @@ fn main() {
     for arg in [
         "-nostartfiles",
         "-nostdlib",
-        "-Wl,-z,norelro",
-        "-Wl,-z,separate-code",
+        "-Wl,-z,relro",
+        "-Wl,-z,separate-loadable-segments",
         "-Wl,-z,noexecstack",
         "-Wl,--no-undefined",
         "-Wl,-Bsymbolic",

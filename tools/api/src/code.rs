@@ -9,4 +9,7 @@ pub trait CodeBytes: Sync {
     /// The same, of code and constants: what nobody ever changes, and what does not depend on where
     /// the tool lies.
     fn constant(&self, address: u64, buffer: &mut [u8]) -> usize;
+
+    /// The address in the word at `place`, if that names code and nobody ever changes it.
+    fn link(&self, place: u64) -> Option<u64>;
 }

@@ -2,25 +2,25 @@
 
 use ppin_sdk::prelude::*;
 
-const LINE: u32 = 6;
+/// Bytes of a line.
+const LINE: u64 = 64;
 const SETS: usize = 64;
 const WAYS: usize = 8;
-/// No address is in this line.
-const NONE: u64 = u64::MAX;
 
 /// A cache of one thread, and what it has counted: for reads, and for writes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cache {
-    /// Lines by set, the one used last first.
+    /// Addresses of lines by set, the one used last first.
     sets: [[u64; WAYS]; SETS],
     hits: [u64; 2],
     misses: [u64; 2],
 }
 
 impl Default for Cache {
+    /// Each set has a line of its neighbour in the place of lines: no address of its own is in that.
     fn default() -> Self {
         Self {
-            sets: [[NONE; WAYS]; SETS],
+            sets: core::array::from_fn(|set| [(set as u64 ^ 1) * LINE; WAYS]),
             hits: [0; 2],
             misses: [0; 2],
         }
@@ -37,12 +37,12 @@ impl Merge for Cache {
 }
 
 impl Cache {
-    /// One access to `bytes` at `address`. Most are to one line, the one that was used last.
+    /// One access to `bytes` at `address`. Most are to one line, the one that was used last: they lie
+    /// behind its address, and not more than the rest of it.
     #[inline(always)]
     pub(crate) fn access(&mut self, address: u64, bytes: u64, kind: usize) {
-        let line = address >> LINE;
-        let last = address.wrapping_add(bytes - 1) >> LINE;
-        if self.sets[line as usize % SETS][0] == line && last == line {
+        let distance = address.wrapping_sub(self.set(address)[0]);
+        if bytes <= LINE && distance <= LINE - bytes {
             let hits = &mut self.hits[kind % 2];
             *hits = hits.wrapping_add(1);
         } else {
@@ -54,23 +54,33 @@ impl Cache {
     #[cold]
     #[inline(never)]
     pub(crate) fn sweep(&mut self, address: u64, bytes: u64, kind: usize) {
-        let first = address >> LINE;
-        let last = address.wrapping_add(bytes.wrapping_sub(1)) >> LINE;
-        for line in first..=last.max(first) {
-            self.line(line, kind % 2);
+        let last = address.wrapping_add(bytes.wrapping_sub(1)) / LINE;
+        let mut line = address / LINE;
+        self.line(line * LINE, kind % 2);
+        while line < last {
+            line += 1;
+            self.line(line * LINE, kind % 2);
         }
     }
 
+    /// Accesses the line at `line`. It comes first, and those before where it was move on; all of them,
+    /// if it was not there, and the last one is gone.
+    #[inline(always)]
     fn line(&mut self, line: u64, kind: usize) {
-        let set = &mut self.sets[line as usize % SETS];
-        let found = set.iter().position(|known| *known == line);
-        let count = match found {
-            Some(_) => &mut self.hits[kind],
-            None => &mut self.misses[kind],
-        };
-        *count += 1;
-        set[..=found.unwrap_or(WAYS - 1)].rotate_right(1);
-        set[0] = line;
+        let mut moved = line;
+        for way in self.set(line) {
+            core::mem::swap(way, &mut moved);
+            if moved == line {
+                self.hits[kind] += 1;
+                return;
+            }
+        }
+        self.misses[kind] += 1;
+    }
+
+    #[inline(always)]
+    fn set(&mut self, address: u64) -> &mut [u64; WAYS] {
+        &mut self.sets[(address / LINE) as usize % SETS]
     }
 
     /// Names of counts, and the counts.

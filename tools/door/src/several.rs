@@ -227,6 +227,11 @@ impl CodeBytes for Several {
         let lens = all.find_map(|code| Some(code.constant(address, buffer)).filter(|len| *len > 0));
         lens.unwrap_or(0)
     }
+
+    fn link(&self, place: u64) -> Option<u64> {
+        let mut all = self.parts.iter().filter_map(|part| part.tool.code());
+        all.find_map(|code| code.link(place))
+    }
 }
 
 impl Tool for Several {

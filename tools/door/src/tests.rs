@@ -203,7 +203,7 @@ impl Tool for Probe {
 const LONG: usize = 6;
 
 fn plugged() -> Plugged {
-    Plugged::through(&DOOR, &ABOUT, Pieces(Vec::new()), &SERVICES)
+    Plugged::through(&DOOR, &ABOUT, Pieces::default(), &SERVICES)
 }
 
 /// Calls, branches, all kinds of operands; then a trace that goes on, in another image.

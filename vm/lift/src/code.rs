@@ -20,5 +20,11 @@ pub(crate) mod testing {
         fn constant(&self, address: u64, buffer: &mut [u8]) -> usize {
             self.read(address, buffer)
         }
+
+        fn link(&self, place: u64) -> Option<u64> {
+            let mut word = [0; 8];
+            let whole = self.read(place, &mut word) == 8;
+            whole.then(|| u64::from_le_bytes(word))
+        }
     }
 }

@@ -258,6 +258,21 @@ mod tests {
     }
 
     #[test]
+    fn callees_are_found_by_way_of_a_word() {
+        // call or jmp [rip + 5]; ret; mov r10, rax; ret; the word
+        for opcode in [0x15, 0x25] {
+            let mut code = vec![0xff, opcode, 5, 0, 0, 0, RET, 0x49, 0x89, 0xc2, RET];
+            code.extend(0x1007_u64.to_le_bytes());
+            let effects = of(&code);
+            assert_eq!(effects.registers, 1 << 10);
+            assert!(!effects.floats);
+            // A word that is not there.
+            code.pop();
+            assert_eq!(of(&code), Effects::ALL);
+        }
+    }
+
+    #[test]
     fn recursion_ends() {
         // test edi, edi; je +7; mov r9d, eax; call self; ret
         let code = [

@@ -31,6 +31,22 @@ pub(crate) enum Callee {
     Unknown,
 }
 
+impl Callee {
+    /// What a call or an indirect jump leads to. Functions of other crates are called by way of a word that
+    /// the linker has written.
+    fn of(ins: &Instruction, code: &dyn CodeBytes) -> Self {
+        let named = match ins.op0_kind() {
+            OpKind::NearBranch64 => Some(ins.near_branch_target()),
+            OpKind::Memory if ins.is_ip_rel_memory_operand() => {
+                code.link(ins.ip_rel_memory_address())
+            }
+            // (System calls, too: they end in the kernel, but one that ends the process stands before `ud2`.)
+            _ => None,
+        };
+        named.map_or(Self::Unknown, Self::At)
+    }
+}
+
 /// The code of a function, by address.
 #[derive(Debug, Default)]
 pub(crate) struct Function {
@@ -56,7 +72,7 @@ impl Function {
                 function.incomplete = true;
                 continue;
             };
-            let node = Node::new(ins, &mut never_returns);
+            let node = Node::new(ins, code, &mut never_returns);
             open.extend(&node.next);
             function.nodes.insert(at, node);
         }
@@ -90,7 +106,11 @@ pub(crate) fn decode(code: &dyn CodeBytes, at: u64) -> Option<Instruction> {
 }
 
 impl Node {
-    fn new(ins: Instruction, never_returns: &mut impl FnMut(u64) -> bool) -> Self {
+    fn new(
+        ins: Instruction,
+        code: &dyn CodeBytes,
+        never_returns: &mut impl FnMut(u64) -> bool,
+    ) -> Self {
         let mut node = Self {
             ins,
             next: Vec::new(),
@@ -103,22 +123,18 @@ impl Node {
             FlowControl::Next => node.next.push(behind),
             FlowControl::ConditionalBranch => node.next.extend([behind, ins.near_branch_target()]),
             FlowControl::UnconditionalBranch if near => node.next.push(ins.near_branch_target()),
-            FlowControl::Call if near => {
-                let target = ins.near_branch_target();
-                node.call = Some(Callee::At(target));
-                if !never_returns(target) {
+            FlowControl::Call | FlowControl::IndirectCall => {
+                let callee = Callee::of(&ins, code);
+                node.call = Some(callee);
+                if !matches!(callee, Callee::At(target) if never_returns(target)) {
                     node.next.push(behind);
                 }
             }
-            // System calls end in the kernel, but one that ends the process stands before `ud2`.
-            FlowControl::Call | FlowControl::IndirectCall => {
-                node.call = Some(Callee::Unknown);
-                node.next.push(behind);
-            }
             FlowControl::Return => node.returns = true,
             FlowControl::IndirectBranch => {
-                node.call = Some(Callee::Unknown);
-                node.returns = true;
+                let callee = Callee::of(&ins, code);
+                node.call = Some(callee);
+                node.returns = !matches!(callee, Callee::At(target) if never_returns(target));
             }
             FlowControl::Exception | FlowControl::Interrupt if ins.code() == Code::Int3 => {}
             FlowControl::Exception => {}

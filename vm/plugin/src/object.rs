@@ -1,6 +1,6 @@
 //! The file of a plug-in, judged.
 
-use crate::dynamic::{self, Dynamic};
+use crate::dynamic::{self, Dynamic, relocations};
 use crate::refusal::Refusal;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -16,6 +16,7 @@ const PF_W: u32 = 2;
 const PT_DYNAMIC: u32 = 2;
 const PT_INTERP: u32 = 3;
 const PT_TLS: u32 = 7;
+const PT_GNU_RELRO: u32 = 0x6474_e552;
 
 /// What may be done with a segment's memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,6 +85,8 @@ pub struct Object<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) segments: Vec<Segment>,
     pub(crate) relocations: &'a [u8],
+    /// What nobody writes to once it has been relocated.
+    settled: Range<u64>,
     door: u64,
 }
 
@@ -107,6 +110,7 @@ impl<'a> Object<'a> {
             bytes,
             segments,
             relocations: &[],
+            settled: settled(&rows),
             door: header.entry,
         };
         let table = rows.iter().find(|row| row.kind == PT_DYNAMIC);
@@ -145,6 +149,14 @@ impl<'a> Object<'a> {
         code.any(|segment| segment.rights == Rights::Execute && segment.holds(at, 1))
     }
 
+    /// Words that name code and that nobody changes once they are relocated, as tables of functions do: where
+    /// each lies, and what it names, both from the object's base. The linker says so of a part of the
+    /// object (`-z relro`); none, if it does not.
+    pub fn links(&self) -> impl Iterator<Item = (u64, u64)> {
+        let all = relocations(self.relocations).map(|word| (word.place, word.addend));
+        all.filter(|(place, target)| self.settled.contains(place) && self.is_code(*target))
+    }
+
     /// The bytes of the file that are loaded at `at`.
     fn in_file(&self, at: u64, len: u64) -> Result<&'a [u8], Refusal> {
         const OUTSIDE: Refusal = Refusal::Malformed("a table lies outside the segments");
@@ -179,6 +191,13 @@ fn rows(bytes: &[u8], header: &Header) -> Result<Vec<ProgramHeader>, Refusal> {
         }
     }
     Ok(rows)
+}
+
+fn settled(rows: &[ProgramHeader]) -> Range<u64> {
+    let row = rows.iter().find(|row| row.kind == PT_GNU_RELRO);
+    row.map_or(0..0, |row| {
+        row.address..row.address.saturating_add(row.memory)
+    })
 }
 
 /// The loaded segments, each in the file, none overlapping the pages of another.

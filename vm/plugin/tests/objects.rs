@@ -131,6 +131,23 @@ fn refusal(change: impl FnOnce(&mut Sample)) -> Refusal {
 }
 
 #[test]
+fn words_that_name_code_are_told_if_the_linker_says_that_they_stay() {
+    let links = |row: Option<[u64; 6]>| {
+        let mut sample = Sample::default();
+        sample.headers.extend(row);
+        let bytes = sample.bytes();
+        let object = Object::parse(&bytes).unwrap();
+        object.links().collect::<Vec<_>>()
+    };
+    let relro = |at, len| Some([0x6474_e552, 4, 0x2000, at, len, len]);
+    let word = DATA + door::AT_FUNCTIONS as u64;
+    assert_eq!(links(relro(DATA, 0x200)), [(word, TEXT + 8)]);
+    assert_eq!(links(relro(word + 1, 0x100)), []);
+    assert_eq!(links(relro(u64::MAX, 8)), []);
+    assert_eq!(links(None), []);
+}
+
+#[test]
 fn a_tool_tells_its_name_and_knobs_without_being_run() {
     let card = card(&Sample::default().bytes()).unwrap();
     assert_eq!((&*card.name, &*card.summary), ("sample", "a sample"));

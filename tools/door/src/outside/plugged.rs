@@ -93,11 +93,13 @@ fn read_only(object: &Object<'_>, base: u64) -> Pieces {
         // SAFETY: a segment of the object, which stays as it is.
         unsafe { core::slice::from_raw_parts((base + at) as *const u8, len as usize) }
     };
-    Pieces(
-        fixed
+    let links = object.links();
+    Pieces {
+        bytes: fixed
             .map(|s| (base + s.at, bytes(s.at, s.memory)))
             .collect(),
-    )
+        links: links.map(|(at, to)| (base + at, base + to)).collect(),
+    }
 }
 
 impl Tool for Plugged {

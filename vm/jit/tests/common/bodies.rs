@@ -247,4 +247,8 @@ impl CodeBytes for Given {
         buffer[..len].copy_from_slice(&rest[..len]);
         len
     }
+
+    fn link(&self, _place: u64) -> Option<u64> {
+        None
+    }
 }

@@ -275,4 +275,8 @@ impl CodeBytes for OwnCode {
         }
         self.memory.read_at(buffer, address).unwrap_or(0)
     }
+
+    fn link(&self, _place: u64) -> Option<u64> {
+        None
+    }
 }
