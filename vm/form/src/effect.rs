@@ -50,14 +50,15 @@ impl Op {
             | Self::LoadNext { .. }
             | Self::ReadFs { .. }
             | Self::SaveFlags { .. }
-            | Self::RestoreFlags { .. } => Effect::Registers,
-            // (A store of a tool may go to any cell, and so may a routine.)
+            | Self::RestoreFlags { .. }
+            // (What a routine writes is memory of its tool, where no cells lie.)
+            | Self::Lifted { .. } => Effect::Registers,
+            // (Between these, nobody knows: a record of any buffer moves its position.)
             Self::Store { .. }
             | Self::StoreCell { .. }
             | Self::SetCell { .. }
             | Self::AddCell { .. }
-            | Self::CallRoutine { .. }
-            | Self::Lifted { .. } => Effect::Cells,
+            | Self::CallRoutine { .. } => Effect::Cells,
             _ => Effect::Anything,
         }
     }

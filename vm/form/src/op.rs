@@ -194,6 +194,11 @@ pub enum Op {
     /// The app's value of a register, which is in its place, stays in `slot` again, as it did where a
     /// branch back leads.
     KeepAgain { register: Gpr, slot: SpillSlot },
+    /// Behind a label: the register has the value of `cell` yet, and branches back bring that, too.
+    StillHolds { register: Gpr, cell: Cell },
+    /// `register`, whose app value is kept, has the value of `cell` again, as it did where a branch back
+    /// leads.
+    HoldAgain { register: Gpr, cell: Cell },
     /// The app has overwritten a register: what was kept of it is nobody's any more.
     Lost { register: Gpr },
 

@@ -50,6 +50,7 @@ pub fn check(
         reached: true,
         returning: false,
         placed: Vec::new(),
+        brought: Vec::new(),
         arriving: Vec::new(),
     };
     for (op, operation) in form.ops.iter().enumerate() {
@@ -76,6 +77,8 @@ struct Checker<'a> {
     returning: bool,
     /// Labels that are placed where nothing is alive.
     placed: Vec<Placed>,
+    /// What registers have of cells on all ways to the last label.
+    brought: Vec<(Gpr, i32)>,
     /// States that branches bring to labels.
     arriving: Vec<(Label, State)>,
 }
@@ -85,6 +88,7 @@ struct Placed {
     label: Label,
     lost_flags: u32,
     kept: Vec<(Gpr, SpillSlot)>,
+    holds: Vec<(Gpr, i32)>,
 }
 
 fn ensure(holds: bool, why: &'static str) -> Checked {
@@ -105,7 +109,7 @@ impl Checker<'_> {
         if !self.reached {
             return Ok(());
         }
-        let held = self.state.holds;
+        let held = self.state.holds.clone();
         let zero = self.state.zero.take();
         self.operands(op)?;
         self.cells(op);
@@ -132,9 +136,9 @@ impl Checker<'_> {
             Op::Keep { temps } => self.keep(temps)?,
             Op::Fill { register, slot } => self.state.fill(register, slot)?,
             Op::Holds { to, cell } => {
-                let holds = Some((self.allocation.register(to), cell.disp));
+                let holds = (self.allocation.register(to), cell.disp);
                 ensure(
-                    cell.base.is_none() && held == holds,
+                    cell.base.is_none() && held.contains(&holds),
                     "a register does not have the cell's value",
                 )?;
                 self.state.holds = held;
@@ -144,6 +148,11 @@ impl Checker<'_> {
                 ensure(kept, "a branch does not bring what is kept")?;
             }
             Op::KeepAgain { register, slot } => self.state.keep_again(register, slot)?,
+            Op::StillHolds { register, cell } => self.still_holds((register, cell.disp))?,
+            Op::HoldAgain { register, cell } => {
+                ensure(cell.base.is_none(), "not a cell of the thread area")?;
+                self.state.hold_again(register, cell.disp)?;
+            }
             Op::Lost { register } => self.state.lose(register)?,
             Op::Itself { repeatable: true } => self.state.kept_or_in_place()?,
             Op::App { ins } | Op::AppAimed { ins } | Op::AppRebased { ins, .. } => {
@@ -168,6 +177,11 @@ impl Checker<'_> {
                 let placed = placed.find(|placed| placed.label == to);
                 let placed = placed.ok_or("a branch back to no label")?;
                 self.state.whole_but(&placed.kept)?;
+                let mut holds = placed.holds.iter();
+                ensure(
+                    holds.all(|held| self.state.holds.contains(held)),
+                    "a branch back does not bring what registers have of cells",
+                )?;
                 let lost = self.state.lost_flags & !placed.lost_flags;
                 ensure(lost == 0, "a branch back loses flags")?;
                 self.reached = false;
@@ -197,23 +211,35 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Notes which register has the value of a cell.
+    /// Notes which registers have values of cells.
     fn cells(&mut self, op: &Op) {
+        let state = &mut self.state;
         match *op {
-            Op::StoreCell {
-                cell: Cell { base: None, disp },
-                from: Reg::Temp(from),
-                width: Width::W64,
-            } => self.state.holds = Some((self.allocation.register(from), disp)),
-            Op::StoreCell { .. }
-            | Op::SetCell { .. }
-            | Op::AddCell { .. }
-            | Op::Store { .. }
-            | Op::Lifted { .. }
+            Op::StoreCell { cell, .. } | Op::SetCell { cell, .. } | Op::AddCell { cell, .. } => {
+                match cell.base {
+                    None => state.overwritten(cell.disp),
+                    Some(_) => state.holds.clear(),
+                }
+            }
+            Op::Store { .. }
             | Op::CallRoutine { .. }
+            | Op::PopCell { .. }
             | Op::Jump { .. }
-            | Op::JumpAgain { .. } => self.state.holds = None,
+            | Op::JumpAgain { .. } => state.holds.clear(),
             _ => {}
+        }
+        if let Op::StoreCell {
+            cell: Cell { base: None, disp },
+            from: Reg::Temp(temp),
+            width: Width::W64,
+        }
+        | Op::LoadCell {
+            cell: Cell { base: None, disp },
+            to: Reg::Temp(temp),
+            width: Width::W64,
+        } = *op
+        {
+            state.holds.push((self.allocation.register(temp), disp));
         }
     }
 
@@ -423,6 +449,19 @@ impl Checker<'_> {
         ensure(flags, "other code finds flags that are lost")
     }
 
+    /// Behind the label that was placed last: what stays there, and branches back bring.
+    fn still_holds(&mut self, held: (Gpr, i32)) -> Checked {
+        let placed = self.placed.last_mut();
+        let placed = placed.ok_or("no label at which registers have something of cells")?;
+        ensure(
+            self.brought.contains(&held),
+            "a register does not have the cell's value at a label",
+        )?;
+        placed.holds.push(held);
+        self.state.holds.push(held);
+        Ok(())
+    }
+
     fn label(&mut self, label: Label, live: Living) -> Checked {
         let arriving = self.arriving.iter().filter(|(to, _)| *to == label);
         let mut states: Vec<State> = arriving.map(|(_, state)| state.clone()).collect();
@@ -433,13 +472,14 @@ impl Checker<'_> {
         };
         let merged = states.fold(first, State::merge);
         self.state = merged.with_alive(live, self.allocation)?;
-        // Branches back may bring anything else.
-        self.state.holds = None;
+        // Only what is said behind the label stays: branches back bring no more.
+        self.brought = core::mem::take(&mut self.state.holds);
         if self.state.between().is_ok() {
             self.placed.push(Placed {
                 label,
                 lost_flags: self.state.lost_flags,
                 kept: self.state.kept.clone(),
+                holds: Vec::new(),
             });
         }
         self.reached = true;

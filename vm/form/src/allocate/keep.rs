@@ -25,7 +25,7 @@ mod holding;
 
 use super::{Allocation, Allocator, HOMES};
 use crate::uses::app_registers;
-use crate::{Effect, Form, Gpr, InsId, Label, Living, Op, Reg, RegSet, Temps};
+use crate::{Cell, Effect, Form, Gpr, InsId, Label, Living, Op, Reg, RegSet, Temps};
 use alloc::vec::Vec;
 use holding::Holding;
 use iced_x86::InstructionInfoFactory;
@@ -104,13 +104,20 @@ struct Keeper<'a> {
     ins: &'a [Ins],
     /// The instruction at hand.
     current: Option<InsId>,
-    /// What a register has that was stored to a cell.
+    /// What registers have of cells.
     holding: Holding,
     /// Labels that branches forward lead to.
     aimed_at: Vec<Label>,
-    /// What is kept at labels to which nobody comes but by branches back.
-    placed: Vec<(Label, Kept)>,
+    /// Labels to which nobody comes but by branches back.
+    placed: Vec<Placed>,
     factory: InstructionInfoFactory,
+}
+
+/// What is kept at a label, and what registers have there.
+struct Placed {
+    label: Label,
+    kept: Kept,
+    holding: Holding,
 }
 
 impl Keeper<'_> {
@@ -120,7 +127,7 @@ impl Keeper<'_> {
         }
         match *op {
             Op::Label { label, .. } if !self.aimed_at.contains(&label) => {
-                self.placed.push((label, self.allocator.kept));
+                return self.place(at, label, op);
             }
             Op::GotoBack { to } => self.keep_as_at(to),
             Op::ExitIf { ins, context } if self.goes_on_keeping(at, ins) => {
@@ -144,6 +151,21 @@ impl Keeper<'_> {
         self.ops.push(*op);
         if let Op::Plain { ins, .. } | Op::App { ins } | Op::AppAimed { ins } = *op {
             self.lose(ins);
+        }
+    }
+
+    /// A label to which branches back bring about what is there already.
+    fn place(&mut self, at: usize, label: Label, op: &Op) {
+        self.placed.push(Placed {
+            label,
+            kept: self.allocator.kept,
+            holding: self.holding,
+        });
+        self.allocator.op(at, op);
+        self.ops.push(*op);
+        for (register, disp) in self.holding.iter() {
+            let cell = Cell::at(disp);
+            self.ops.push(Op::StillHolds { register, cell });
         }
     }
 
@@ -209,8 +231,8 @@ impl Keeper<'_> {
 
     /// What is kept becomes what is at `label`, which is placed.
     fn keep_as_at(&mut self, label: Label) {
-        let placed = self.placed.iter().find(|(placed, _)| *placed == label);
-        let there = placed.map_or(Kept::default(), |(_, kept)| *kept);
+        let placed = self.placed.iter().find(|placed| placed.label == label);
+        let (there, holding) = placed.map_or_else(Default::default, |p| (p.kept, p.holding));
         let kept = self.allocator.kept;
         let other = |register: &Gpr| kept.slot(*register) != there.slot(*register);
         self.bring_back(kept.registers.iter().filter(other).collect(), None);
@@ -220,6 +242,10 @@ impl Keeper<'_> {
             {
                 self.ops.push(Op::KeepAgain { register, slot });
             }
+        }
+        for (register, disp) in holding.iter() {
+            let cell = Cell::at(disp);
+            self.ops.push(Op::HoldAgain { register, cell });
         }
         // (What comes next is reached by other ways.)
         self.allocator.kept = Kept::default();
@@ -275,6 +301,8 @@ impl Keeper<'_> {
                 self.make_way(need);
             }
         }
+        let ops = &self.allocator.form.ops[at + 1..];
+        self.allocator.wishes = self.holding.wishes(ops, temps);
         let before = self.allocator.state();
         if !self.allocator.take(at, temps) {
             // Too many slots are in use.

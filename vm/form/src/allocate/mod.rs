@@ -84,6 +84,27 @@ pub fn allocate(form: &Form) -> Allocation {
     Allocation(allocator.homes)
 }
 
+/// Registers that temporaries should get, if they can.
+#[derive(Clone, Copy, Default)]
+struct Wishes([Option<(Temp, Gpr)>; 2]);
+
+impl Wishes {
+    fn add(&mut self, temp: Temp, register: Gpr) {
+        if let Some(wish) = self.0.iter_mut().find(|wish| wish.is_none()) {
+            *wish = Some((temp, register));
+        }
+    }
+
+    fn of(&self, temp: Temp) -> Option<Gpr> {
+        let mut all = self.0.into_iter().flatten();
+        all.find(|wish| wish.0 == temp).map(|wish| wish.1)
+    }
+
+    fn registers(&self) -> RegSet {
+        self.0.iter().flatten().map(|wish| wish.1).collect()
+    }
+}
+
 struct Allocator<'a> {
     form: &'a Form,
     homes: Few<Home>,
@@ -93,6 +114,8 @@ struct Allocator<'a> {
     slots: u8,
     /// Registers that stay with inserted code.
     kept: Kept,
+    /// For the temporaries that are taken next.
+    wishes: Wishes,
 }
 
 impl<'a> Allocator<'a> {
@@ -107,6 +130,7 @@ impl<'a> Allocator<'a> {
             taken: RegSet::NONE,
             slots: 0,
             kept: Kept::default(),
+            wishes: Wishes::default(),
         }
     }
 
@@ -141,9 +165,11 @@ impl<'a> Allocator<'a> {
             let avoided = if need.one_of.is_single() {
                 RegSet::NONE
             } else {
-                *named.get_or_insert_with(|| self.named(at, temps))
+                let named = *named.get_or_insert_with(|| self.named(at, temps));
+                named.or(self.wishes.registers())
             };
-            let Some(home) = self.choose(need, avoided) else {
+            let wished = self.wished(temp, need);
+            let Some(home) = wished.or_else(|| self.choose(need, avoided)) else {
                 return false;
             };
             self.homes.set(temp.0, home);
@@ -151,6 +177,14 @@ impl<'a> Allocator<'a> {
             self.occupy(home);
         }
         true
+    }
+
+    /// What `temp` should get, if it is there.
+    fn wished(&self, temp: Temp, need: Need) -> Option<Home> {
+        let register = self.wishes.of(temp)?;
+        let open = need.one_of.minus(self.taken).and(self.kept.registers);
+        let kept = self.kept.slot(register);
+        open.contains(register).then_some(Home { register, kept })
     }
 
     fn choose(&self, need: Need, avoided: RegSet) -> Option<Home> {

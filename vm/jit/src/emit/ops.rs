@@ -62,10 +62,14 @@ impl Writer<'_> {
             Op::Give { temps } => self.give(temps),
             Op::GiveByZero { temps } => self.give_by_zero(temps),
             Op::Gone { temps } => self.gone(temps),
-            Op::Keep { .. } | Op::Holds { .. } => {}
+            Op::Keep { .. } | Op::Holds { .. } | Op::StillHolds { .. } => {}
             Op::Fill { register, slot } => self.fill(register, slot),
             Op::StillKept { register, slot } => self.still_kept(register, slot),
             Op::KeepAgain { register, slot } => self.keep_again(register, slot),
+            Op::HoldAgain { register, cell } => {
+                let disp = cell.disp.cast_unsigned();
+                self.emitter.hot.cell(opcode::LOAD, register.number(), disp);
+            }
             Op::Lost { register } => self.lost(register),
             Op::Refill { temp } => self.refill(temp),
             Op::Move { to, from } => self.assign(to, from),

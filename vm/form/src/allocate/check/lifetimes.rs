@@ -84,7 +84,7 @@ impl Checker<'_> {
         for temp in temps.iter() {
             let home = self.allocation.home(temp);
             self.state.end(temp)?;
-            let holds = self.state.holds;
+            let holds = self.state.holds.clone();
             self.state.set(home.register, Value::Unknown);
             self.state.holds = holds;
             if let Some(slot) = home.kept {

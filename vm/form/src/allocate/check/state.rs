@@ -28,8 +28,8 @@ pub(super) struct State {
     /// Those of them that had been lost before.
     pub lost_there: u32,
     pub alive: Vec<Temp>,
-    /// A register, and the cell whose value it has.
-    pub holds: Option<(Gpr, i32)>,
+    /// Registers, and the cell whose value each has.
+    pub holds: Vec<(Gpr, i32)>,
     /// A temporary that is known to be 0.
     pub zero: Option<Temp>,
     /// Registers that stay with inserted code, and where the app's values are.
@@ -46,7 +46,7 @@ impl State {
             flags_in: None,
             lost_there: 0,
             alive: Vec::new(),
-            holds: None,
+            holds: Vec::new(),
             zero: None,
             kept: Vec::new(),
         }
@@ -102,6 +102,21 @@ impl State {
         }
     }
 
+    /// `register`, whose app value is kept, gets the value of the cell at `disp`.
+    pub(super) fn hold_again(&mut self, register: Gpr, disp: i32) -> Result<(), &'static str> {
+        if !self.kept.iter().any(|(kept, _)| *kept == register) {
+            return Err("a register of the app gets a cell's value");
+        }
+        self.set(register, Value::Unknown);
+        self.holds.push((register, disp));
+        Ok(())
+    }
+
+    /// Something is written to the cell at `disp`.
+    pub(super) fn overwritten(&mut self, disp: i32) {
+        self.holds.retain(|(_, cell)| (*cell - disp).abs() >= 8);
+    }
+
     /// The app has overwritten `register`.
     pub(super) fn lose(&mut self, register: Gpr) -> Result<(), &'static str> {
         if self.register(register) != Value::App(register) {
@@ -147,7 +162,7 @@ impl State {
     }
 
     pub(super) fn set(&mut self, register: Gpr, value: Value) {
-        self.holds = self.holds.filter(|(holder, _)| *holder != register);
+        self.holds.retain(|(holder, _)| *holder != register);
         self.registers[usize::from(register.number())] = value;
     }
 
@@ -237,7 +252,7 @@ impl State {
         self.lost_there |= other.lost_there;
         self.alive.retain(|temp| other.alive.contains(temp));
         self.kept.retain(|kept| other.kept.contains(kept));
-        self.holds = self.holds.filter(|_| self.holds == other.holds);
+        self.holds.retain(|held| other.holds.contains(held));
         self.zero = self.zero.filter(|_| self.zero == other.zero);
         self
     }

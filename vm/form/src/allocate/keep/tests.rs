@@ -107,6 +107,57 @@ fn a_register_comes_back_once_if_nobody_touches_it() {
     assert!(matches!(fill, Op::Fill { .. }) && exit.is_exit());
 }
 
+/// Two loads of one cell, of which the first may go another way and come back behind it.
+fn loads_around_a_label() -> Form {
+    let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
+    let (cell, width) = (Cell::at(0x100), Width::W64);
+    let need = || [Need::one_of(RegSet::of(&[Gpr::RSI, Gpr::RDI]))];
+    let (done, cold) = (form.label(), form.label());
+    let [temp] = form.take(need());
+    let to = temp.into();
+    form.push(Op::LoadCell { to, cell, width });
+    form.push(Op::IfFlags {
+        condition: 4,
+        to: cold,
+    });
+    form.give(&[temp]);
+    form.place(done, &[]);
+    let [again] = form.take(need());
+    let to = again.into();
+    form.push(Op::LoadCell { to, cell, width });
+    form.give(&[again]);
+    let (ins, context) = (InsId(0), Context::CANONICAL);
+    form.push(Op::ExitNext { ins, context });
+    form.aside(ins, |form| {
+        form.place(cold, &[temp]);
+        form.give(&[temp]);
+        form.push(Op::GotoBack { to: done });
+    });
+    form.append_tail();
+    form
+}
+
+#[test]
+fn a_cell_is_loaded_once_and_again_where_a_branch_comes_back() {
+    let ins = read(&CODE);
+    let mut form = loads_around_a_label();
+    let allocation = allocate_keeping(&mut form, &ins);
+    assert_eq!(check(&form, &ins, &allocation, &mut 0), Ok(()));
+    let loads = form
+        .ops
+        .iter()
+        .filter(|op| matches!(op, Op::LoadCell { .. }));
+    assert_eq!(loads.count(), 1);
+    let again = |op: &Op| matches!(op, Op::HoldAgain { .. });
+    let at = form
+        .ops
+        .iter()
+        .position(again)
+        .expect("behind the cold way");
+    form.ops.remove(at);
+    assert!(check(&form, &ins, &allocation, &mut 0).is_err());
+}
+
 #[test]
 fn what_is_read_comes_back_and_what_is_overwritten_does_not() {
     let ins = read(&CODE);
