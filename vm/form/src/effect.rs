@@ -53,7 +53,6 @@ impl Op {
             | Self::RestoreFlags { .. }
             // (What a routine writes is memory of its tool, where no cells lie.)
             | Self::Lifted { .. } => Effect::Registers,
-            // (Between these, nobody knows: a record of any buffer moves its position.)
             Self::Store { .. }
             | Self::StoreCell { .. }
             | Self::SetCell { .. }

@@ -96,9 +96,10 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         | Op::ReadFs { to } => [writes(to), none, none],
         Op::PopCell { cell } | Op::PushCell { cell } => [cell.base.and_then(reads), none, none],
         Op::WriteFs { from } => [reads(from), none, none],
-        Op::SaveFlags { to } | Op::Record { to, .. } | Op::Holds { to, .. } => {
-            [writes(to), none, none]
-        }
+        Op::SaveFlags { to }
+        | Op::Record { to, .. }
+        | Op::Holds { to, .. }
+        | Op::HoldsCounters { to, .. } => [writes(to), none, none],
         Op::RestoreFlags { from, .. } => [both(from), none, none],
         Op::CompareSource { flags, word, .. } => [reads(flags), word.and_then(writes), none],
         Op::IfZero { temp, .. } => [reads(temp), none, none],

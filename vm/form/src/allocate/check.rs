@@ -11,7 +11,7 @@ mod state;
 use super::{Allocation, HOMES};
 use crate::ARGUMENTS;
 use crate::uses::uses;
-use crate::{Cell, Form, Gpr, InsId, Label, Living, Op, Record, Reg, Width};
+use crate::{Cell, Form, Gpr, Held, InsId, Label, Living, Op, Record, Reg, Temp, Width};
 use alloc::vec::Vec;
 use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedMemory, UsedRegister};
 use ppin_abi::area::Entry;
@@ -77,8 +77,8 @@ struct Checker<'a> {
     returning: bool,
     /// Labels that are placed where nothing is alive.
     placed: Vec<Placed>,
-    /// What registers have of cells on all ways to the last label.
-    brought: Vec<(Gpr, i32)>,
+    /// What registers hold on all ways to the last label.
+    brought: Vec<(Gpr, Held)>,
     /// States that branches bring to labels.
     arriving: Vec<(Label, State)>,
 }
@@ -88,7 +88,7 @@ struct Placed {
     label: Label,
     lost_flags: u32,
     kept: Vec<(Gpr, SpillSlot)>,
-    holds: Vec<(Gpr, i32)>,
+    holds: Vec<(Gpr, Held)>,
 }
 
 fn ensure(holds: bool, why: &'static str) -> Checked {
@@ -135,24 +135,15 @@ impl Checker<'_> {
             }
             Op::Keep { temps } => self.keep(temps)?,
             Op::Fill { register, slot } => self.state.fill(register, slot)?,
-            Op::Holds { to, cell } => {
-                let holds = (self.allocation.register(to), cell.disp);
-                ensure(
-                    cell.base.is_none() && held.contains(&holds),
-                    "a register does not have the cell's value",
-                )?;
-                self.state.holds = held;
-            }
+            Op::Holds { to, held: value } => self.holds(held, to, value)?,
+            Op::HoldsCounters { to, .. } => self.holds(held, to, Held::Counters)?,
             Op::StillKept { register, slot } => {
                 let kept = self.state.has_kept(register, slot);
                 ensure(kept, "a branch does not bring what is kept")?;
             }
             Op::KeepAgain { register, slot } => self.state.keep_again(register, slot)?,
-            Op::StillHolds { register, cell } => self.still_holds((register, cell.disp))?,
-            Op::HoldAgain { register, cell } => {
-                ensure(cell.base.is_none(), "not a cell of the thread area")?;
-                self.state.hold_again(register, cell.disp)?;
-            }
+            Op::StillHolds { register, held } => self.still_holds((register, held))?,
+            Op::HoldAgain { register, held } => self.state.hold_again(register, held)?,
             Op::Lost { register } => self.state.lose(register)?,
             Op::Itself { repeatable: true } => self.state.kept_or_in_place()?,
             Op::App { ins } | Op::AppAimed { ins } | Op::AppRebased { ins, .. } => {
@@ -180,7 +171,7 @@ impl Checker<'_> {
                 let mut holds = placed.holds.iter();
                 ensure(
                     holds.all(|held| self.state.holds.contains(held)),
-                    "a branch back does not bring what registers have of cells",
+                    "a branch back does not bring what registers hold",
                 )?;
                 let lost = self.state.lost_flags & !placed.lost_flags;
                 ensure(lost == 0, "a branch back loses flags")?;
@@ -211,36 +202,49 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Notes which registers have values of cells.
+    /// Notes which registers have values that later insertions may need.
     fn cells(&mut self, op: &Op) {
         let state = &mut self.state;
         match *op {
-            Op::StoreCell { cell, .. } | Op::SetCell { cell, .. } | Op::AddCell { cell, .. } => {
-                match cell.base {
-                    None => state.overwritten(cell.disp),
-                    Some(_) => state.holds.clear(),
-                }
+            // (On top of a temporary lie counters and records, which no register holds.)
+            Op::StoreCell { cell, .. } | Op::SetCell { cell, .. } | Op::AddCell { cell, .. }
+                if cell.base.is_none() =>
+            {
+                state.overwritten(cell.disp);
             }
-            Op::Store { .. }
-            | Op::CallRoutine { .. }
-            | Op::PopCell { .. }
-            | Op::Jump { .. }
-            | Op::JumpAgain { .. } => state.holds.clear(),
+            Op::Store { .. } | Op::CallRoutine { .. } | Op::Jump { .. } | Op::JumpAgain { .. } => {
+                state.holds.clear();
+            }
             _ => {}
         }
-        if let Op::StoreCell {
-            cell: Cell { base: None, disp },
-            from: Reg::Temp(temp),
-            width: Width::W64,
-        }
-        | Op::LoadCell {
-            cell: Cell { base: None, disp },
-            to: Reg::Temp(temp),
-            width: Width::W64,
-        } = *op
-        {
-            state.holds.push((self.allocation.register(temp), disp));
-        }
+        let (temp, held) = match *op {
+            Op::StoreCell {
+                cell: Cell { base: None, disp },
+                from: Reg::Temp(temp),
+                width: Width::W64,
+            }
+            | Op::LoadCell {
+                cell: Cell { base: None, disp },
+                to: Reg::Temp(temp),
+                width: Width::W64,
+            } => (temp, Held::Cell(disp)),
+            Op::LoadCounters {
+                to: Reg::Temp(temp),
+                ..
+            } => (temp, Held::Counters),
+            _ => return,
+        };
+        state.holds.push((self.allocation.register(temp), held));
+    }
+
+    /// `held` is what registers held before.
+    fn holds(&mut self, held: Vec<(Gpr, Held)>, to: Temp, value: Held) -> Checked {
+        ensure(
+            held.contains(&(self.allocation.register(to), value)),
+            "a register does not have the value that it should",
+        )?;
+        self.state.holds = held;
+        Ok(())
     }
 
     fn flags_and_exits(&mut self, op: &Op) -> Checked {
@@ -450,12 +454,12 @@ impl Checker<'_> {
     }
 
     /// Behind the label that was placed last: what stays there, and branches back bring.
-    fn still_holds(&mut self, held: (Gpr, i32)) -> Checked {
+    fn still_holds(&mut self, held: (Gpr, Held)) -> Checked {
         let placed = self.placed.last_mut();
-        let placed = placed.ok_or("no label at which registers have something of cells")?;
+        let placed = placed.ok_or("no label at which registers hold something")?;
         ensure(
             self.brought.contains(&held),
-            "a register does not have the cell's value at a label",
+            "a register does not hold that at a label",
         )?;
         placed.holds.push(held);
         self.state.holds.push(held);

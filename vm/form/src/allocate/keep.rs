@@ -25,7 +25,7 @@ mod holding;
 
 use super::{Allocation, Allocator, HOMES};
 use crate::uses::app_registers;
-use crate::{Cell, Effect, Form, Gpr, InsId, Label, Living, Op, Reg, RegSet, Temps};
+use crate::{Effect, Form, Gpr, InsId, Label, Living, Op, Reg, RegSet, Temps};
 use alloc::vec::Vec;
 use holding::Holding;
 use iced_x86::InstructionInfoFactory;
@@ -104,7 +104,7 @@ struct Keeper<'a> {
     ins: &'a [Ins],
     /// The instruction at hand.
     current: Option<InsId>,
-    /// What registers have of cells.
+    /// What registers hold for later insertions.
     holding: Holding,
     /// Labels that branches forward lead to.
     aimed_at: Vec<Label>,
@@ -163,9 +163,8 @@ impl Keeper<'_> {
         });
         self.allocator.op(at, op);
         self.ops.push(*op);
-        for (register, disp) in self.holding.iter() {
-            let cell = Cell::at(disp);
-            self.ops.push(Op::StillHolds { register, cell });
+        for (register, held) in self.holding.iter() {
+            self.ops.push(Op::StillHolds { register, held });
         }
     }
 
@@ -243,9 +242,8 @@ impl Keeper<'_> {
                 self.ops.push(Op::KeepAgain { register, slot });
             }
         }
-        for (register, disp) in holding.iter() {
-            let cell = Cell::at(disp);
-            self.ops.push(Op::HoldAgain { register, cell });
+        for (register, held) in holding.iter() {
+            self.ops.push(Op::HoldAgain { register, held });
         }
         // (What comes next is reached by other ways.)
         self.allocator.kept = Kept::default();

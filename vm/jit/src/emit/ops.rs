@@ -66,10 +66,8 @@ impl Writer<'_> {
             Op::Fill { register, slot } => self.fill(register, slot),
             Op::StillKept { register, slot } => self.still_kept(register, slot),
             Op::KeepAgain { register, slot } => self.keep_again(register, slot),
-            Op::HoldAgain { register, cell } => {
-                let disp = cell.disp.cast_unsigned();
-                self.emitter.hot.cell(opcode::LOAD, register.number(), disp);
-            }
+            Op::HoldsCounters { bundle, .. } => _ = self.emitter.image_counters_slot(bundle),
+            Op::HoldAgain { register, held } => self.hold_again(register, held),
             Op::Lost { register } => self.lost(register),
             Op::Refill { temp } => self.refill(temp),
             Op::Move { to, from } => self.assign(to, from),

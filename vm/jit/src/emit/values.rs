@@ -2,7 +2,7 @@
 
 use super::encode::{Memory, opcode};
 use super::writer::Writer;
-use ppin_form::{Cell, Gpr, InsId, Reg, Width};
+use ppin_form::{Cell, Gpr, Held, InsId, Reg, Width};
 use ppin_relocator::RelocKind;
 
 impl Writer<'_> {
@@ -155,6 +155,18 @@ impl Writer<'_> {
     pub(super) fn load_counters(&mut self, to: Reg, bundle: Option<u16>) {
         let slot = self.emitter.image_counters_slot(bundle);
         self.slot(opcode::LOAD, to, slot);
+    }
+
+    /// Loads what `register` has held.
+    pub(super) fn hold_again(&mut self, register: Gpr, held: Held) {
+        match (held, self.emitter.image_slot) {
+            (Held::Cell(disp), _) => {
+                let (number, disp) = (register.number(), disp.cast_unsigned());
+                self.emitter.hot.cell(opcode::LOAD, number, disp);
+            }
+            (Held::Counters, Some(slot)) => self.slot(opcode::LOAD, register.into(), slot),
+            (Held::Counters, None) => debug_assert!(false, "they have been loaded before"),
+        }
     }
 
     pub(super) fn load_next(&mut self, to: Reg, ins: InsId) {

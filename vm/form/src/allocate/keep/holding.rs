@@ -1,33 +1,33 @@
 //! What registers that stay with inserted code have of cells.
 //!
-//! A buffer's position is loaded, moved and stored again in each block, and where a tool's state lies is
-//! loaded for each routine in line. If the register that had such a value is still there, the next
+//! A buffer's position is loaded, moved and stored again in each block; where counters lie, or a tool's
+//! state, is loaded for each count and each routine in line. If the register that had such a value is still there, the next
 //! insertion takes it for the same, and nothing is loaded. That is more than a load less: processors
 //! forward a store to a later load at once only where both name the same cell by the same register, which
 //! nobody has written meanwhile. So counters that all go by one pointer need not wait for each other.
 
 use super::super::{Home, Wishes};
 use crate::uses::uses;
-use crate::{Cell, Effect, Few, Gpr, Op, Reg, Temp, Temps, Width};
+use crate::{Cell, Effect, Few, Gpr, Held, Op, Reg, Temp, Temps, Width};
 
 /// Most registers that are remembered.
 const MOST: usize = 4;
 /// Bytes of a cell.
 const BYTES: u32 = 8;
 
-/// Registers, and the cell of which each has the value, by its displacement from `gs`.
+/// Registers, and what each has.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Holding([Option<(Gpr, i32)>; MOST]);
+pub(super) struct Holding([Option<(Gpr, Held)>; MOST]);
 
 impl Holding {
     /// All of them.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Gpr, i32)> + use<> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Gpr, Held)> + use<> {
         self.0.into_iter().flatten()
     }
 
-    /// The register that has the value of the cell at `disp`.
-    pub(super) fn of(&self, disp: i32) -> Option<Gpr> {
-        let found = self.iter().find(|(_, held)| *held == disp);
+    /// The register that has `value`.
+    pub(super) fn of(&self, value: Held) -> Option<Gpr> {
+        let found = self.iter().find(|(_, held)| *held == value);
         found.map(|(register, _)| register)
     }
 
@@ -36,27 +36,27 @@ impl Holding {
         self.retain(|(holder, _)| holder != register);
     }
 
-    fn retain(&mut self, stays: impl Fn((Gpr, i32)) -> bool) {
+    fn retain(&mut self, stays: impl Fn((Gpr, Held)) -> bool) {
         for entry in &mut self.0 {
             *entry = entry.filter(|held| stays(*held));
         }
     }
 
-    /// `register` has the value of the cell at `disp`.
-    fn note(&mut self, register: Gpr, disp: i32) {
-        self.retain(|(holder, held)| holder != register && held != disp);
+    /// `register` has `value`.
+    fn note(&mut self, register: Gpr, value: Held) {
+        self.retain(|(holder, held)| holder != register && held != value);
         if let Some(entry) = self.0.iter_mut().find(|entry| entry.is_none()) {
-            *entry = Some((register, disp));
+            *entry = Some((register, value));
         }
     }
 
     /// What does the same as `op` without a load, if that can be.
     pub(super) fn instead(&self, op: &Op, homes: &Few<Home>) -> Op {
-        match loaded(op) {
-            Some((to, cell)) if self.of(cell.disp) == Some(register(homes, to)) => {
-                Op::Holds { to, cell }
-            }
-            _ => *op,
+        let known = loaded(op).filter(|(to, held)| self.of(*held) == Some(register(homes, *to)));
+        match (known, *op) {
+            (Some((to, _)), Op::LoadCounters { bundle, .. }) => Op::HoldsCounters { to, bundle },
+            (Some((to, held)), _) => Op::Holds { to, held },
+            (None, op) => op,
         }
     }
 
@@ -68,8 +68,8 @@ impl Holding {
             return wishes;
         }
         let lives = ops.iter().take_while(|op| !ends(op, temps));
-        for (to, cell) in lives.filter_map(|op| loaded(op)) {
-            if let Some(register) = self.of(cell.disp).filter(|_| temps.contains(to)) {
+        for (to, held) in lives.filter_map(loaded) {
+            if let Some(register) = self.of(held).filter(|_| temps.contains(to)) {
                 wishes.add(to, register);
             }
         }
@@ -85,7 +85,7 @@ impl Holding {
                 width: Width::W64,
             } => {
                 self.overwritten(disp);
-                self.note(register(homes, from), disp);
+                self.note(register(homes, from), Held::Cell(disp));
             }
             Op::StoreCell {
                 cell: Cell { base: None, disp },
@@ -99,7 +99,9 @@ impl Holding {
                 cell: Cell { base: None, disp },
                 ..
             } => self.overwritten(disp),
-            Op::Holds { .. } | Op::Take { .. } => {}
+            // (On top of a temporary lie counters and records, which no register has.)
+            Op::StoreCell { .. } | Op::SetCell { .. } | Op::AddCell { .. } => {}
+            Op::Holds { .. } | Op::HoldsCounters { .. } | Op::Take { .. } => {}
             // The ways that they lead to begin with nothing.
             Op::IfFlags { .. } | Op::IfResult { .. } => {}
             _ => match op.effect() {
@@ -109,14 +111,17 @@ impl Holding {
                 Effect::Cells | Effect::Anything => *self = Self::default(),
             },
         }
-        if let Some((to, cell)) = loaded(op) {
-            self.note(register(homes, to), cell.disp);
+        if let Some((to, held)) = loaded(op) {
+            self.note(register(homes, to), held);
         }
     }
 
     /// Something is written to the cell at `disp`.
     fn overwritten(&mut self, disp: i32) {
-        self.retain(|(_, held)| held.abs_diff(disp) >= BYTES);
+        self.retain(|(_, held)| match held {
+            Held::Cell(held) => held.abs_diff(disp) >= BYTES,
+            Held::Counters => true,
+        });
     }
 
     fn forget_written(&mut self, op: &Op, homes: &Few<Home>) {
@@ -129,14 +134,17 @@ impl Holding {
     }
 }
 
-/// What `op` loads from where, if it is a cell as a whole.
-fn loaded(op: &Op) -> Option<(Temp, Cell)> {
+/// What `op` loads, if it can be held.
+fn loaded(op: &Op) -> Option<(Temp, Held)> {
     match *op {
         Op::LoadCell {
             to: Reg::Temp(to),
-            cell,
+            cell: Cell { base: None, disp },
             width: Width::W64,
-        } if cell.base.is_none() => Some((to, cell)),
+        } => Some((to, Held::Cell(disp))),
+        Op::LoadCounters {
+            to: Reg::Temp(to), ..
+        } => Some((to, Held::Counters)),
         _ => None,
     }
 }

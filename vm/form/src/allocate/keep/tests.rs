@@ -3,7 +3,7 @@
 use super::super::check::check;
 use super::super::tests::{Piece, insert, piece, read};
 use super::*;
-use crate::{Need, Width};
+use crate::{Cell, Need, Width};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use proptest::prelude::*;
