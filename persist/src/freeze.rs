@@ -14,7 +14,9 @@ use crate::spec::{FreezeError, Piece, UnitSpec};
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::area::LAYOUT_VERSION;
-use ppin_relocator::{PcRow, Placement, RelocKind, SlotInit, apply_parts};
+use ppin_relocator::{
+    FragmentRef, PcRow, Placement, Reloc, RelocKind, Section, SlotInit, apply_parts, cells_of,
+};
 
 /// The bytes of a unit file for `spec`.
 ///
@@ -286,6 +288,16 @@ fn has_absolute(piece: &Piece<'_>) -> bool {
         .any(|reloc| absolute(reloc.kind))
 }
 
+/// Whether the fragment asks for all cells that its code names, and only its hot code does.
+fn has_its_cells(fragment: &FragmentRef<'_>) -> bool {
+    let count = cells_of(fragment.slots).unwrap_or(0);
+    let fine = |reloc: &Reloc| match reloc.kind {
+        RelocKind::Cell(index) => index < count && reloc.section == Section::Hot,
+        _ => true,
+    };
+    fragment.relocs.iter().all(fine)
+}
+
 /// Puts fragments into the code sections.
 struct Coder<'a> {
     plan: &'a Plan,
@@ -305,6 +317,9 @@ impl Coder<'_> {
         cold_section: &mut [u8],
     ) -> Result<(), FreezeError> {
         let fragment = &self.spec.fragments[number].fragment;
+        if !has_its_cells(fragment) {
+            return Err(FreezeError::Malformed { fragment: number });
+        }
         let (hot_at, cold_at) = self.plan.places[number];
         let hot = &mut hot_section[hot_at as usize..][..fragment.hot.len()];
         let cold = &mut cold_section[cold_at as usize..][..fragment.cold.len()];
@@ -336,6 +351,7 @@ impl Coder<'_> {
             cold: cold.wrapping_add(u64::from(cold_at)),
             slots: slots.wrapping_add(8 * self.slot),
             image: ImageBase(self.spec.image_base.0),
+            cells: 0,
         }
     }
 

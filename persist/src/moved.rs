@@ -2,14 +2,15 @@
 //!
 //! Hot code, cold code and slots keep their distances, being one mapping; so only
 //! fields that refer to the app change, and among those absolute ones only if the
-//! image itself lies elsewhere. They are written by group, when it is admitted.
+//! image itself lies elsewhere. They are written by group, when it is admitted; so are those that name
+//! counter cells, which each run gives anew.
 
 use crate::group::CodeGroup;
 use crate::unit::VerifiedUnit;
 use crate::{Reject, SectionId};
 use core::ops::Range;
 use ppin_abi::addr::{ImageBase, ImageOff};
-use ppin_relocator::{RelocKind, Section};
+use ppin_relocator::{RelocKind, Section, cell};
 
 /// A field that refers to the app.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,6 +139,40 @@ impl VerifiedUnit<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl VerifiedUnit<'_> {
+    /// Writes the fields of `group` that name cells of its fragment `number` into the `bytes` of its hot
+    /// code; its `cells` lie at these displacements from `gs`. Says how many fields.
+    ///
+    /// # Errors
+    /// A table is damaged, or a field does not reach; `bytes` must not be run then.
+    pub fn fix_cells(
+        &self,
+        group: &CodeGroup,
+        number: u32,
+        cells: Range<u64>,
+        bytes: &mut [u8],
+    ) -> Result<u32, Reject> {
+        let code = self.info(number)?.hot;
+        let mut written = 0;
+        for reloc in self.relocs(number)? {
+            let reloc = reloc?;
+            let RelocKind::Cell(index) = reloc.kind else {
+                continue;
+            };
+            let at_gs = Some(cell(cells.start, index)).filter(|at| cells.contains(at));
+            let at_gs = at_gs.ok_or(Reject::Record(SectionId::Relocs))?;
+            let value = i32::try_from(at_gs).map_err(|_| Reject::Reach)?;
+            let at =
+                field_in_group(group, &code, reloc.at).filter(|_| reloc.section == Section::Hot);
+            let field = at.and_then(|at| bytes.get_mut(at as usize..at as usize + 4));
+            let field = field.ok_or(Reject::Record(SectionId::Relocs))?;
+            field.copy_from_slice(&value.to_le_bytes());
+            written += 1;
+        }
+        Ok(written)
     }
 }
 

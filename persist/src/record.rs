@@ -242,6 +242,7 @@ impl Stored for Reloc {
             RelocKind::Slot(index) => (2, u32::from(index)),
             RelocKind::Hot(off) => (3, off),
             RelocKind::Cold(off) => (4, off),
+            RelocKind::Cell(index) => (5, u32::from(index)),
         };
         let bias = u32::try_from(self.pc_bias.checked_add(BIAS)?).ok()?;
         (self.at <= LOW22 && bias < 64).then_some(RelocRec {
@@ -257,6 +258,7 @@ impl Stored for Reloc {
             2 => RelocKind::Slot(u16::try_from(record.target).ok()?),
             3 => RelocKind::Hot(record.target),
             4 => RelocKind::Cold(record.target),
+            5 => RelocKind::Cell(u16::try_from(record.target).ok()?),
             _ => return None,
         };
         let section = if record.place & (1 << 28) == 0 {

@@ -9,9 +9,10 @@ use ppin_persist::{
     FreezeError, GROUP, Geometry, HEADER_LEN, Head, MovedUnit, RawUnit, SlotValue, Thawed,
     UnitFile, freeze, merge, merge_as,
 };
-use ppin_relocator::{Placement, SlotInit, apply};
+use ppin_relocator::{Placement, RelocKind, SlotInit, apply};
 use proptest::prelude::*;
 use std::collections::HashMap;
+use std::ops::Range;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
@@ -80,7 +81,7 @@ proptest! {
         let hot_va = geometry.preferred_hot(base).wrapping_add((0x1000 * shift) as u64);
         // Nothing lies at the end of the address space.
         prop_assume!(hot_va < 1 << 47);
-        let moved = move_unit(&bytes, hot_va, base);
+        let moved = move_unit(&bytes, &fragments, hot_va, base);
         let file = UnitFile::open(&bytes, None).unwrap();
         let starts: HashMap<_, _> = fragments.iter().enumerate().map(|(number, thawed)| {
             let start = file.unit().info(number as u32).unwrap().entry();
@@ -95,6 +96,7 @@ proptest! {
                 slots: hot_va + (geometry.slots.start - geometry.hot.start)
                     + 8 * u64::from(info.slots.start),
                 image: base,
+                cells: cells(number as u32, thawed).start,
             };
             let (hot, cold) = place_directly(thawed, &place, &starts, hot_va);
             let at = geometry.hot.start as usize;
@@ -131,23 +133,36 @@ fn entry_of(thawed: &Thawed) -> (ImageOff, Context) {
 }
 
 /// All of a unit's code, fixed group by group as the runtime does it.
-fn move_unit(bytes: &[u8], hot_va: u64, base: ImageBase) -> Vec<u8> {
+/// Displacements from `gs` of the cells of fragment `number`.
+fn cells(number: u32, thawed: &Thawed) -> Range<u64> {
+    let first = 0x10_0000 * u64::from(number + 1);
+    first..first + 8 * u64::from(thawed.fragment.cells().unwrap_or(0))
+}
+
+fn move_unit(bytes: &[u8], fragments: &[Thawed], hot_va: u64, base: ImageBase) -> Vec<u8> {
     let unit = RawUnit::new(bytes, bytes.len() as u64)
         .unwrap()
         .verify_any()
         .unwrap();
     let geometry = unit.geometry();
     let mut moved = bytes.to_vec();
-    if geometry.fits(hot_va, base) {
-        return moved;
-    }
+    let fits = geometry.fits(hot_va, base);
     let fixer = MovedUnit::new(&unit, hot_va, base);
     for number in 0..unit.hot_groups() {
         let group = unit.hot_group(number).unwrap();
         let at = geometry.hot.start as usize + group.offset as usize;
         let part = &mut moved[at..at + group.len as usize];
         unit.check_hot(number, part).unwrap();
-        fixer.fix_hot(&group, part).unwrap();
+        if !fits {
+            fixer.fix_hot(&group, part).unwrap();
+        }
+        for n in group.fragments.clone() {
+            let cells = cells(n, &fragments[n as usize]);
+            unit.fix_cells(&group, n, cells, part).unwrap();
+        }
+    }
+    if fits {
+        return moved;
     }
     for number in 0..unit.cold_groups() {
         let group = unit.cold_group(number).unwrap();
@@ -337,13 +352,35 @@ fn what_does_not_fit_is_refused() {
 }
 
 #[test]
+fn code_names_no_cells_of_others() {
+    let mut fragments = sample(1);
+    fragments[0].fragment.slots[1] = SlotInit::Bundles(2);
+    fragments[0].fragment.relocs[0].kind = RelocKind::Cell(1);
+    let bytes = frozen(&fragments);
+    let unit = RawUnit::new(&bytes, bytes.len() as u64).unwrap();
+    let unit = unit.verify_any().unwrap();
+    let group = unit.hot_group(0).unwrap();
+    let mut code = vec![0; group.len as usize];
+    assert_eq!(unit.fix_cells(&group, 0, 0x1000..0x1010, &mut code), Ok(1));
+    assert!(
+        code.windows(4)
+            .any(|field| field == 0x1008_u32.to_le_bytes())
+    );
+    let fewer = unit.fix_cells(&group, 0, 0x1000..0x1008, &mut code);
+    assert!(fewer.is_err());
+    let far = unit.fix_cells(&group, 0, 0x8000_0000..0x8000_0010, &mut code);
+    assert!(far.is_err(), "no instruction names it");
+}
+
+#[test]
 fn a_table_that_points_outside_its_fragment_is_refused() {
-    let broken: [fn(&mut ppin_relocator::Fragment); 5] = [
+    let broken: [fn(&mut ppin_relocator::Fragment); 6] = [
         |fragment| fragment.exits[0].stub = 5000,
         |fragment| fragment.exits[0].branch = 5000,
         |fragment| fragment.slots[0] = SlotInit::Cold(5000),
         |fragment| fragment.slots[0] = SlotInit::Bundles(0),
         |fragment| fragment.relocs[0].at = u32::MAX,
+        |fragment| fragment.relocs[0].kind = RelocKind::Cell(0),
     ];
     for (number, breaks) in broken.iter().enumerate() {
         let mut fragments = sample(2);

@@ -15,6 +15,8 @@ pub struct Placement {
     pub slots: u64,
     /// Base of the image it was translated from.
     pub image: ImageBase,
+    /// Displacement from `gs` of the fragment's first cell. 0, where that is not known yet.
+    pub cells: u64,
 }
 
 /// A field whose value does not fit 32 bits at this placement, or lies outside
@@ -72,8 +74,8 @@ fn write_field(bytes: &mut [u8], reloc: &Reloc, place: &Placement) -> Option<()>
 
 /// The number that `reloc` stores at `place`, or `None` out of reach.
 fn field_value(reloc: &Reloc, place: &Placement) -> Option<i32> {
-    if let RelocKind::AppAbs32(off) = reloc.kind {
-        return i32::try_from(off.at(place.image).0 as i64).ok();
+    if let RelocKind::AppAbs32(_) | RelocKind::Cell(_) = reloc.kind {
+        return i32::try_from(target(reloc.kind, place) as i64).ok();
     }
     let section = match reloc.section {
         Section::Hot => place.hot,
@@ -92,5 +94,12 @@ fn target(kind: RelocKind, place: &Placement) -> u64 {
         RelocKind::Slot(index) => place.slots.wrapping_add(8 * u64::from(index)),
         RelocKind::Hot(off) => place.hot.wrapping_add(u64::from(off)),
         RelocKind::Cold(off) => place.cold.wrapping_add(u64::from(off)),
+        RelocKind::Cell(index) => cell(place.cells, index),
     }
+}
+
+/// Displacement from `gs` of a cell, where that of the first is known.
+#[must_use]
+pub const fn cell(first: u64, index: u16) -> u64 {
+    first.wrapping_add(8 * index as u64)
 }

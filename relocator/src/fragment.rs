@@ -44,6 +44,12 @@ pub struct Fragment {
 }
 
 impl Fragment {
+    /// How many cells it asks for ([`SlotInit::Bundles`]).
+    #[must_use]
+    pub fn cells(&self) -> Option<u16> {
+        cells_of(&self.slots)
+    }
+
     /// At which addresses its hot code may begin; `nth` is the number of fragments before it at which
     /// threads arrive by indirect branches.
     #[must_use]
@@ -94,6 +100,9 @@ pub enum RelocKind {
     Hot(u32),
     /// Offset in this fragment's cold section.
     Cold(u32),
+    /// Cell by index, of those that the fragment's [`SlotInit::Bundles`] asks for: its displacement from
+    /// `gs`, an absolute number; `pc_bias` is not used.
+    Cell(u16),
 }
 
 /// Contents of a slot.
@@ -109,8 +118,18 @@ pub enum SlotInit {
     /// Displacement from `gs` of the thread's counters for this fragment's image.
     ImageCounters,
     /// Displacement from `gs` of so many cells of the fragment's own. All additions to counters of
-    /// the image are made by way of them: see [`CountRow::image`].
+    /// the image are made by way of them: see [`CountRow::image`]. Code does not read the slot, but names
+    /// the cells itself ([`RelocKind::Cell`]).
     Bundles(u16),
+}
+
+/// How many cells a fragment with these slots asks for.
+#[must_use]
+pub fn cells_of(slots: &[SlotInit]) -> Option<u16> {
+    slots.iter().find_map(|slot| match slot {
+        SlotInit::Bundles(count) => Some(*count),
+        _ => None,
+    })
 }
 
 /// A direct exit. Unlinked, its branch goes to its stub.

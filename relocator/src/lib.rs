@@ -14,8 +14,10 @@ mod fragment_ref;
 mod normalise;
 mod start;
 
-pub use apply::{Placement, RangeError, apply, apply_parts};
-pub use fragment::{CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
+pub use apply::{Placement, RangeError, apply, apply_parts, cell};
+pub use fragment::{
+    CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, cells_of, pc_flag,
+};
 pub use fragment_ref::FragmentRef;
 pub use normalise::{normalise, normalise_parts};
 pub use start::Start;

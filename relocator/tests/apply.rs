@@ -48,6 +48,7 @@ fn placement() -> impl Strategy<Value = Placement> {
             cold: base + cold,
             slots: base + slots,
             image: ImageBase(base + image),
+            cells: hot << 1,
         },
     )
 }
@@ -83,6 +84,7 @@ fn meant(kind: RelocKind, place: &Placement) -> u64 {
         RelocKind::Slot(index) => place.slots + 8 * u64::from(index),
         RelocKind::Hot(off) => place.hot + u64::from(off),
         RelocKind::Cold(off) => place.cold + u64::from(off),
+        RelocKind::Cell(index) => place.cells + 8 * u64::from(index),
     }
 }
 
@@ -130,7 +132,7 @@ proptest! {
     fn targets_out_of_reach_are_refused(distance in 0x8000_1000..0x7000_0000_0000u64, up: bool) {
         let hot = 0x7100_0000_0000u64;
         let image = if up { hot.wrapping_add(distance) } else { hot - distance };
-        let place = Placement { hot, cold: hot, slots: hot, image: ImageBase(image) };
+        let place = Placement { hot, cold: hot, slots: hot, image: ImageBase(image), cells: 0 };
         let reloc = Reloc {
             section: Section::Hot,
             at: 8,
@@ -145,7 +147,7 @@ proptest! {
 
     #[test]
     fn fields_out_of_bounds_are_refused(at in 13..u32::MAX, hot_section: bool) {
-        let place = Placement { hot: 0, cold: 0, slots: 0, image: ImageBase(0) };
+        let place = Placement { hot: 0, cold: 0, slots: 0, image: ImageBase(0), cells: 0 };
         let section = if hot_section { Section::Hot } else { Section::Cold };
         let reloc = Reloc { section, at, pc_bias: 0, kind: RelocKind::AppAbs32(ImageOff(5)) };
         let (mut hot, mut cold) = (vec![0; 16], vec![0; 16]);
@@ -166,9 +168,15 @@ fn absolute_fields_hold_sign_extended_addresses() {
         cold: 0x7fff_0001_0000,
         slots: 0x7fff_0002_0000,
         image: ImageBase(image),
+        cells: 0x7fff_ffe0,
     };
-    let absolute = [reloc(RelocKind::AppAbs32(ImageOff(0x10)))];
     let mut cold = [0; 8];
+    let nth = |index| [reloc(RelocKind::Cell(index))];
+    apply_parts(&nth(2), &[], &place(0), &mut [], &mut cold).unwrap();
+    assert_eq!(field(&cold, 4), 0x7fff_fff0);
+    // Cells that instructions cannot name.
+    assert!(apply_parts(&nth(4), &[], &place(0), &mut [], &mut cold).is_err());
+    let absolute = [reloc(RelocKind::AppAbs32(ImageOff(0x10)))];
     apply_parts(&absolute, &[], &place(0x40_0000), &mut [], &mut cold).unwrap();
     assert_eq!(field(&cold, 4), 0x40_0010);
     apply_parts(

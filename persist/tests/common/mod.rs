@@ -55,6 +55,7 @@ fn reloc_kind(hot: usize, cold: usize, slots: usize) -> impl Strategy<Value = Re
         (0..slots as u16).prop_map(RelocKind::Slot),
         (0..hot as u32).prop_map(RelocKind::Hot),
         (0..cold as u32).prop_map(RelocKind::Cold),
+        any::<u16>().prop_map(RelocKind::Cell),
     ]
 }
 
@@ -73,6 +74,12 @@ fn place_fields(fragment: &mut Fragment) {
     fragment
         .relocs
         .retain(|reloc| taken.insert((reloc.section as u8, reloc.at)));
+    // Hot code names cells, and no more than there are.
+    let cells = fragment.cells().unwrap_or(0);
+    fragment.relocs.retain(|reloc| match reloc.kind {
+        RelocKind::Cell(n) => n < cells && reloc.section == Section::Hot,
+        _ => true,
+    });
     fragment.pc_map.sort_by_key(|row| row.hot);
 }
 

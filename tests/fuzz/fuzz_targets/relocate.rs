@@ -15,6 +15,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         cold: word(1),
         slots: word(2),
         image: ImageBase(word(3)),
+        cells: word(0) >> 16,
     };
     let relocs: Vec<Reloc> = rest.as_chunks::<10>().0.iter().map(reloc).collect();
     let (mut hot, mut cold) = ([0x55; 128], [0xaa; 128]);
@@ -37,10 +38,11 @@ fn reloc(bytes: &[u8; 10]) -> Reloc {
         at: u32::from(bytes[1]),
         pc_bias: i32::from_le_bytes([bytes[6], bytes[7], bytes[8], bytes[9]]),
         kind: match bytes[0] >> 1 & 7 {
-            0 | 5 => RelocKind::App(ImageOff(target as i32)),
+            0 => RelocKind::App(ImageOff(target as i32)),
             1 | 6 => RelocKind::AppAbs32(ImageOff(target as i32)),
             2 | 7 => RelocKind::Slot(target as u16),
             3 => RelocKind::Hot(target),
+            4 => RelocKind::Cell(target as u16),
             _ => RelocKind::Cold(target),
         },
     }
@@ -63,6 +65,7 @@ fn check(reloc: &Reloc, place: &Placement, hot: &[u8], cold: &[u8]) {
         RelocKind::Slot(n) => (reached, place.slots.wrapping_add(8 * u64::from(n))),
         RelocKind::Hot(off) => (reached, place.hot.wrapping_add(u64::from(off))),
         RelocKind::Cold(off) => (reached, place.cold.wrapping_add(u64::from(off))),
+        RelocKind::Cell(n) => (i64::from(value) as u64, place.cells.wrapping_add(8 * u64::from(n))),
     };
     assert_eq!(found, meant);
 }

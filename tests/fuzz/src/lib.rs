@@ -101,6 +101,7 @@ fn fragment(number: i32) -> Fragment {
             reloc(Section::Cold, 4, RelocKind::Slot(0)),
             reloc(Section::Cold, 8, RelocKind::Hot(60)),
             reloc(Section::Hot, 40, RelocKind::Cold(60)),
+            reloc(Section::Hot, 48, RelocKind::Cell(2)),
         ],
         exits: vec![Exit {
             target: ImageOff(16 * (number * 7 % 50)),

@@ -1,8 +1,8 @@
 //! Cells of bundled counts: what a block adds 1 to for all of its image counters.
 //!
 //! Each fragment that has bundles gets cells of its own when it is given its place
-//! ([`ppin_relocator::SlotInit::Bundles`]), at the same displacement from `gs` in every thread. They
-//! are never given to another, so what they hold can be multiplied out whenever it is needed: by
+//! ([`ppin_relocator::SlotInit::Bundles`]), at the same displacement from `gs` in every thread, which is
+//! written into its code ([`ppin_relocator::RelocKind::Cell`]). They are never given to another, so what they hold can be multiplied out whenever it is needed: by
 //! [`CodeCache::fold`]. What a cell stands for follows from count rows. Those of a unit are read
 //! when something was counted; those of fresh code are copied, since it may be flushed.
 //!
@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 use ppin_abi::MAX_TRACE_BYTES;
-use ppin_relocator::{CountRow, Fragment, SlotInit};
+use ppin_relocator::{CountRow, Fragment};
 
 /// The cells that there are, and how many of them have been given away. (Atomic, since code is given
 /// its place while the images are only looked at. The VM lock is held.)
@@ -47,7 +47,7 @@ impl Supply {
     /// Whether `fragment` counts without cells because there were none left.
     pub(crate) fn were_wanting(&self, fragment: &Fragment) -> bool {
         let all = self.count == 0 || self.has_enough();
-        !all && wanted(fragment).is_none() && fragment.counts.iter().any(|row| row.image)
+        !all && fragment.cells().is_none() && fragment.counts.iter().any(|row| row.image)
     }
 
     /// Whether any fragment can have its cells.
@@ -67,6 +67,11 @@ pub(crate) struct Cells {
 }
 
 impl Cells {
+    /// Displacements from `gs` of all of them.
+    pub(crate) const fn range(self) -> Range<u64> {
+        self.first..self.first + 8 * self.count as u64
+    }
+
     fn each(self) -> impl Iterator<Item = u64> {
         (0..u64::from(self.count)).map(move |n| self.first + 8 * n)
     }
@@ -190,14 +195,6 @@ fn read(entries: &mut Vec<u64>, cells: Cells, held: &impl Fn(u64) -> u64) -> boo
     entries.clear();
     entries.extend(cells.each().map(held));
     entries.iter().any(|count| *count != 0)
-}
-
-/// The cells that `fragment` asks for.
-pub(crate) fn wanted(fragment: &Fragment) -> Option<u16> {
-    fragment.slots.iter().find_map(|slot| match slot {
-        SlotInit::Bundles(count) => Some(*count),
-        _ => None,
-    })
 }
 
 impl CodeCache {

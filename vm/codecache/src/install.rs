@@ -1,6 +1,6 @@
 //! The one door into the cache for fresh code: place, relocate, publish.
 
-use crate::bundles::{Cells, wanted};
+use crate::bundles::Cells;
 use crate::cache::CodeCache;
 use crate::fresh::arena::{Chunk, GRAIN, MakeViews, Space};
 use crate::fresh::views::Views;
@@ -47,19 +47,20 @@ impl CodeCache {
         kind: Kind,
     ) -> CachePc {
         let info = self.images.get(image);
+        let cells = fragment.cells().map(|count| {
+            let first = self.images.cells().take(count);
+            let first = first.expect("counts are bundled while there are cells");
+            Cells { first, count }
+        });
         let place = Placement {
             hot: space.hot,
             cold: space.cold,
             slots: space.slots,
             image: info.base,
+            cells: cells.map_or(0, |cells| cells.first),
         };
         let chunk = &mut self.fresh.chunks[n];
-        let cells = wanted(&fragment).map(|count| {
-            let first = self.images.cells().take(count);
-            let first = first.expect("counts are bundled while there are cells");
-            Cells { first, count }
-        });
-        write(chunk, &fragment, &place, (info.counters, cells));
+        write(chunk, &fragment, &place, info.counters);
         if let Some(cells) = cells {
             let rows = fragment.counts.iter().copied();
             self.bundles.keep(cells, rows, info.counters);
@@ -225,13 +226,8 @@ fn needs(fragment: &Fragment, base: ImageBase) -> (u64, u64) {
 }
 
 /// Writes the fragment's sections at `place` with relocations applied. It counts in `counters` of
-/// the image, and in `cells`.
-fn write(
-    chunk: &mut Chunk,
-    fragment: &Fragment,
-    place: &Placement,
-    (counters, cells): (u64, Option<Cells>),
-) {
+/// the image.
+fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u64) {
     let (to_hot, to_cold) = (chunk.writable(place.hot), chunk.writable(place.cold));
     // SAFETY: the arena has just handed out this room, and nobody knows it yet.
     let (hot, cold, slots) = unsafe {
@@ -255,7 +251,7 @@ fn write(
             SlotInit::Landing(off) => landing::open_value(off.at(place.image).0),
             SlotInit::Cold(off) => place.cold + u64::from(*off),
             SlotInit::ImageCounters => counters,
-            SlotInit::Bundles(_) => cells.map_or(0, |cells| cells.first),
+            SlotInit::Bundles(_) => place.cells,
         };
     }
 }

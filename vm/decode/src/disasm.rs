@@ -138,6 +138,7 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
             Some(SlotInit::Bundles(count)) => format!("slot {slot}: {count} bundles"),
             None => format!("slot {slot}: missing"),
         },
+        RelocKind::Cell(cell) => format!("cell {cell}"),
         RelocKind::Hot(hot) => format!("hot {hot:#x}"),
         RelocKind::Cold(cold) => match fragment.exits.iter().find(|exit| exit.stub == cold) {
             Some(exit) => format!("exit to {:#x} in context {}", exit.target.0, exit.context.0),

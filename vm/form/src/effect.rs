@@ -49,6 +49,8 @@ impl Op {
             | Self::LoadCounters { .. }
             | Self::LoadNext { .. }
             | Self::ReadFs { .. }
+            | Self::AddBundle { .. }
+            | Self::AddBundleBy { .. }
             | Self::SaveFlags { .. }
             | Self::RestoreFlags { .. }
             // (What a routine writes is memory of its tool, where no cells lie.)

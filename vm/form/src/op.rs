@@ -198,8 +198,6 @@ pub enum Op {
     Fill { register: Gpr, slot: SpillSlot },
     /// `to` has this value: its register has kept it.
     Holds { to: Temp, held: Held },
-    /// As `LoadCounters`, but its register has kept that.
-    HoldsCounters { to: Temp, bundle: Option<u16> },
     /// Behind a label: the app's value of a register stays in `slot`, as where the branch comes from.
     StillKept { register: Gpr, slot: SpillSlot },
     /// The app's value of a register, which is in its place, stays in `slot` again, as it did where a
@@ -225,6 +223,10 @@ pub enum Op {
     },
     /// `cell += amount`. Destroys the flags.
     AddCell { cell: Cell, amount: i32 },
+    /// The cell of a bundle of counts `+= 1`. Destroys the flags.
+    AddBundle { bundle: u16 },
+    /// The same by way of a temporary; leaves the flags alone.
+    AddBundleBy { bundle: u16, by: Temp },
     /// Calls an analysis routine, on the thread's own stack, with `args` in the registers of the
     /// System V ABI. It may destroy these and the flags.
     CallRoutine { routine: u16, args: Temps },
@@ -270,9 +272,8 @@ pub enum Op {
     LeaSlot { to: Reg, slot: u16 },
     /// Jumps to the address in a slot.
     JumpSlot { slot: u16 },
-    /// `to` = where the thread's counters of the image are, from `gs`; or where the cells of the
-    /// fragment's bundles are, of which the number says which one is added to.
-    LoadCounters { to: Reg, bundle: Option<u16> },
+    /// `to` = where the thread's counters of the image are, from `gs`.
+    LoadCounters { to: Reg },
     /// `to` = app address of the instruction behind `ins`.
     LoadNext { to: Reg, ins: InsId },
     /// `to` = what makes 0 with that address, from a slot that nobody else reads: who takes the code

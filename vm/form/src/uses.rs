@@ -99,7 +99,7 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         Op::SaveFlags { to }
         | Op::Record { to, .. }
         | Op::Holds { to, .. }
-        | Op::HoldsCounters { to, .. } => [writes(to), none, none],
+        | Op::AddBundleBy { by: to, .. } => [writes(to), none, none],
         Op::RestoreFlags { from, .. } => [both(from), none, none],
         Op::CompareSource { flags, word, .. } => [reads(flags), word.and_then(writes), none],
         Op::IfZero { temp, .. } => [reads(temp), none, none],
@@ -128,10 +128,9 @@ pub fn app_registers(op: &Op) -> RegSet {
     // What tools insert most is told apart by hand: this is asked for every count.
     match *op {
         Op::AddCell { .. }
+        | Op::AddBundle { .. }
         | Op::Counted { .. }
-        | Op::LoadCounters {
-            to: Reg::Temp(_), ..
-        } => RegSet::NONE,
+        | Op::LoadCounters { to: Reg::Temp(_) } => RegSet::NONE,
         Op::LoadCell { to, .. } => app(to),
         Op::StoreCell { from, .. } => app(from),
         _ => uses(op).fold(RegSet::NONE, |set, used| set.or(app(used.register))),

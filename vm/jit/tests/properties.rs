@@ -149,6 +149,9 @@ fn check_relocs(fragment: &Fragment) {
             RelocKind::Hot(at) => assert!(at < hot),
             RelocKind::Cold(at) => assert!(at < cold),
             RelocKind::App(_) | RelocKind::AppAbs32(_) => {}
+            RelocKind::Cell(n) => {
+                assert!(fragment.cells().is_some_and(|count| n < count), "{reloc:?}");
+            }
         }
     }
     for slot in &fragment.slots {
@@ -207,6 +210,7 @@ fn check_placement(fragment: &Fragment) {
         cold: image + 0x1100_0000,
         slots: image + 0x1200_0000,
         image: ImageBase(image),
+        cells: 0x1_0000,
     };
     let (mut hot, mut cold) = (fragment.hot.clone(), fragment.cold.clone());
     // Targets may be out of reach at this place, but never out of bounds.

@@ -136,7 +136,6 @@ impl Checker<'_> {
             Op::Keep { temps } => self.keep(temps)?,
             Op::Fill { register, slot } => self.state.fill(register, slot)?,
             Op::Holds { to, held: value } => self.holds(held, to, value)?,
-            Op::HoldsCounters { to, .. } => self.holds(held, to, Held::Counters)?,
             Op::StillKept { register, slot } => {
                 let kept = self.state.has_kept(register, slot);
                 ensure(kept, "a branch does not bring what is kept")?;
@@ -230,7 +229,6 @@ impl Checker<'_> {
             } => (temp, Held::Cell(disp)),
             Op::LoadCounters {
                 to: Reg::Temp(temp),
-                ..
             } => (temp, Held::Counters),
             _ => return,
         };
@@ -250,7 +248,7 @@ impl Checker<'_> {
     fn flags_and_exits(&mut self, op: &Op) -> Checked {
         let state = &mut self.state;
         match *op {
-            Op::AddCell { .. } => state.lost_flags = effects::ARITHMETIC,
+            Op::AddCell { .. } | Op::AddBundle { .. } => state.lost_flags = effects::ARITHMETIC,
             Op::Lifted { uses, .. } if uses.flags => state.lost_flags = effects::ARITHMETIC,
             Op::Unless { ins, to } => {
                 let raw = &self.ins[usize::from(ins.0)].raw;

@@ -27,7 +27,7 @@ pub(crate) struct Emitter {
     pub(super) low: bool,
     pub(super) relocs: Vec<Reloc>,
     pub(super) slots: Vec<SlotInit>,
-    pub(super) image_slot: Option<u16>,
+    pub(super) slot_of_image: Option<u16>,
     pub(super) exits: Vec<Exit>,
     pub(super) pc_map: Vec<PcRow>,
     pub(super) counts: Vec<CountRow>,
@@ -80,7 +80,7 @@ impl Emitter {
             low: request::is_low(image),
             relocs: Vec::with_capacity(4 * calls + 4),
             slots: Vec::with_capacity(exits + 2 * calls),
-            image_slot: None,
+            slot_of_image: None,
             exits: Vec::with_capacity(exits),
             pc_map: Vec::with_capacity(ops / 2 + 8),
             counts: Vec::new(),
@@ -132,15 +132,11 @@ impl Emitter {
         (self.slots.len() - 1) as u16
     }
 
-    /// The slot that says where the image's counters are, or the cells of the bundles, to which
-    /// `bundle` belongs: one for the fragment.
-    pub(super) fn image_counters_slot(&mut self, bundle: Option<u16>) -> u16 {
-        let init = bundle.map_or(SlotInit::ImageCounters, |n| SlotInit::Bundles(n + 1));
-        let Some(slot) = self.image_slot else {
-            let slot = self.slot(init);
-            self.image_slot = Some(slot);
-            return slot;
-        };
+    /// The slot that says where the image's counters are, or the cells of the bundles: one for the
+    /// fragment, which is `init` from now on.
+    pub(super) fn image_slot(&mut self, init: SlotInit) -> u16 {
+        let slot = self.slot_of_image.unwrap_or_else(|| self.slot(init));
+        self.slot_of_image = Some(slot);
         self.slots[usize::from(slot)] = init;
         slot
     }

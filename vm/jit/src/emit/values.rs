@@ -2,8 +2,8 @@
 
 use super::encode::{Memory, opcode};
 use super::writer::Writer;
-use ppin_form::{Cell, Gpr, Held, InsId, Reg, Width};
-use ppin_relocator::RelocKind;
+use ppin_form::{Cell, Gpr, Held, InsId, Reg, Temp, Width};
+use ppin_relocator::{RelocKind, SlotInit};
 
 impl Writer<'_> {
     /// From a register of the app that is taken: from where it is kept.
@@ -152,14 +152,35 @@ impl Writer<'_> {
         self.emitter.rip(true, opcode, to, slot);
     }
 
-    pub(super) fn load_counters(&mut self, to: Reg, bundle: Option<u16>) {
-        let slot = self.emitter.image_counters_slot(bundle);
+    pub(super) fn load_counters(&mut self, to: Reg) {
+        let slot = self.emitter.image_slot(SlotInit::ImageCounters);
         self.slot(opcode::LOAD, to, slot);
+    }
+
+    /// `add qword gs:[cell], 1`
+    pub(super) fn add_bundle(&mut self, bundle: u16) {
+        self.bundle_cell(opcode::ADD8, 0, bundle);
+        self.emitter.hot.push_i8(1);
+    }
+
+    /// `mov by, gs:[cell]; lea by, [by + 1]; mov gs:[cell], by`
+    pub(super) fn add_bundle_by(&mut self, bundle: u16, by: Temp) {
+        let register = self.allocation.register(by).number();
+        self.bundle_cell(opcode::LOAD, register, bundle);
+        self.lea(by.into(), by.into(), None, 1);
+        self.bundle_cell(opcode::STORE, register, bundle);
+    }
+
+    /// `op register, gs:[cell]`; `register` may be a part of the opcode.
+    fn bundle_cell(&mut self, opcode: u8, register: u8, bundle: u16) {
+        self.emitter.image_slot(SlotInit::Bundles(bundle + 1));
+        self.emitter.hot.cell(opcode, register, 0);
+        self.emitter.relocate_hot(RelocKind::Cell(bundle));
     }
 
     /// Loads what `register` has held.
     pub(super) fn hold_again(&mut self, register: Gpr, held: Held) {
-        match (held, self.emitter.image_slot) {
+        match (held, self.emitter.slot_of_image) {
             (Held::Cell(disp), _) => {
                 let (number, disp) = (register.number(), disp.cast_unsigned());
                 self.emitter.hot.cell(opcode::LOAD, number, disp);

@@ -9,7 +9,8 @@
 //!
 //! A block that counts for many of them, such as one for each opcode, makes one addition all the
 //! same. Its *bundle* is a cell that says how often the block was entered, and the count rows say
-//! how much that is for each counter (`ppin_codecache`, `bundles.rs`).
+//! how much that is for each counter (`ppin_codecache`, `bundles.rs`). The instruction itself names the
+//! cell, which the engine chooses when it places the code: no register and no slot stands between.
 
 use super::merge::{Addition, Group};
 use ppin_abi::counters::Cells;
@@ -34,62 +35,84 @@ pub(super) fn lower(form: &mut Form, group: &Group, cells: Cells, looked_at: Reg
         RegSet::of(&[Gpr::R11, Gpr::R10])
     };
     let any = Need::one_of(borrowed.or(free)).or_free(free);
-    match (
-        group.additions.iter().any(Addition::is_image),
-        group.flags_dead,
-    ) {
-        (false, true) => add_all(form, group, cells, None, None),
+    let image = group.additions.iter().any(Addition::is_image);
+    let bundle = if image { form.bundle() } else { None };
+    let base = image && bundle.is_none();
+    let adding = |base, value| Adding {
+        cells,
+        bundle,
+        base,
+        value,
+    };
+    match (base, group.flags_dead) {
+        (false, true) => adding(None, None).all(form, group),
         (false, false) => {
             let [value] = form.take([any]);
-            add_all(form, group, cells, None, Some(value));
+            adding(None, Some(value)).all(form, group);
             form.give(&[value]);
         }
         (true, true) => {
             let [base] = form.take([any]);
-            add_all(form, group, cells, Some(base), None);
+            adding(Some(base), None).all(form, group);
             form.give(&[base]);
         }
         (true, false) => {
             let [base, value] = form.take([any; 2]);
-            add_all(form, group, cells, Some(base), Some(value));
+            adding(Some(base), Some(value)).all(form, group);
             form.give(&[base, value]);
         }
     }
 }
 
-/// All additions of `group`; `base` is for where counters of the image are, and `value` for
-/// adding without flags.
-fn add_all(form: &mut Form, group: &Group, cells: Cells, base: Option<Temp>, value: Option<Temp>) {
-    let bundle = base.and_then(|_| form.bundle());
-    if let Some(base) = base {
-        let to = base.into();
-        form.push(Op::LoadCounters { to, bundle });
-    }
-    if let Some(number) = bundle {
-        let disp = 8 * i32::from(number);
-        add(form, Cell { base, disp }, 1, value);
-        let bundled = group.additions.iter().filter(|a| a.is_image());
-        pay(
-            form,
-            bundled.flat_map(|a| rows(a, disp_of(a, group, cells))),
-        );
-    }
-    for addition in &group.additions {
-        if bundle.is_some() && addition.is_image() {
-            continue;
-        }
-        let disp = disp_of(addition, group, cells);
-        let base = base.filter(|_| addition.is_image());
-        add(form, Cell { base, disp }, addition.total, value);
-        pay(form, rows(addition, disp));
-    }
+/// By what additions are made.
+#[derive(Clone, Copy)]
+struct Adding {
+    cells: Cells,
+    /// The bundle of all that is added for the image.
+    bundle: Option<u16>,
+    /// For where counters of the image are.
+    base: Option<Temp>,
+    /// For adding without flags.
+    value: Option<Temp>,
 }
 
-/// Adds to `cell`, by way of `value` if flags are alive.
-fn add(form: &mut Form, cell: Cell, amount: i32, value: Option<Temp>) {
-    match value {
-        None => form.push(Op::AddCell { cell, amount }),
-        Some(value) => add_by(form, value, cell, amount),
+impl Adding {
+    fn all(self, form: &mut Form, group: &Group) {
+        if let Some(base) = self.base {
+            form.push(Op::LoadCounters { to: base.into() });
+        }
+        if let Some(bundle) = self.bundle {
+            form.push(match self.value {
+                None => Op::AddBundle { bundle },
+                Some(by) => Op::AddBundleBy { bundle, by },
+            });
+            let bundled = group.additions.iter().filter(|a| a.is_image());
+            pay(form, bundled.flat_map(|a| rows(a, self.disp(a, group))));
+        }
+        for addition in &group.additions {
+            if self.bundle.is_none() || !addition.is_image() {
+                self.one(form, addition, group);
+            }
+        }
+    }
+
+    fn one(self, form: &mut Form, addition: &Addition, group: &Group) {
+        let disp = self.disp(addition, group);
+        let base = self.base.filter(|_| addition.is_image());
+        let (cell, amount) = (Cell { base, disp }, addition.total);
+        match self.value {
+            None => form.push(Op::AddCell { cell, amount }),
+            Some(value) => add_by(form, value, cell, amount),
+        }
+        pay(form, rows(addition, disp));
+    }
+
+    /// Where the counter lies: from gs, or from the image's block of counters.
+    fn disp(self, addition: &Addition, group: &Group) -> i32 {
+        match addition.counter {
+            Counter::Global(index) => self.cells.disp(index, group.colour) as i32,
+            Counter::Image(index) => 8 * index as i32,
+        }
     }
 }
 
@@ -103,14 +126,6 @@ fn add_by(form: &mut Form, value: Temp, cell: Cell, amount: i32) {
         disp: amount,
     });
     form.push(Op::StoreCell { cell, from, width });
-}
-
-/// Where the counter lies: from gs, or from the image's block of counters.
-fn disp_of(addition: &Addition, group: &Group, cells: Cells) -> i32 {
-    match addition.counter {
-        Counter::Global(index) => cells.disp(index, group.colour) as i32,
-        Counter::Image(index) => 8 * index as i32,
-    }
 }
 
 /// What the addition pays for; its counter lies at `disp`.

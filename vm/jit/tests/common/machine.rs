@@ -290,6 +290,7 @@ impl Machine {
             cold,
             slots: near + SLOTS,
             image: ImageBase(self.app()),
+            cells: BUNDLES,
         };
         let routines = self.host.routines;
         let app = self.app();

@@ -53,11 +53,7 @@ impl Holding {
     /// What does the same as `op` without a load, if that can be.
     pub(super) fn instead(&self, op: &Op, homes: &Few<Home>) -> Op {
         let known = loaded(op).filter(|(to, held)| self.of(*held) == Some(register(homes, *to)));
-        match (known, *op) {
-            (Some((to, _)), Op::LoadCounters { bundle, .. }) => Op::HoldsCounters { to, bundle },
-            (Some((to, held)), _) => Op::Holds { to, held },
-            (None, op) => op,
-        }
+        known.map_or(*op, |(to, held)| Op::Holds { to, held })
     }
 
     /// Which registers those of `temps` should get that `ops` load, up to their end: the ones that have the
@@ -101,7 +97,7 @@ impl Holding {
             } => self.overwritten(disp),
             // (On top of a temporary lie counters and records, which no register has.)
             Op::StoreCell { .. } | Op::SetCell { .. } | Op::AddCell { .. } => {}
-            Op::Holds { .. } | Op::HoldsCounters { .. } | Op::Take { .. } => {}
+            Op::Holds { .. } | Op::Take { .. } => {}
             // The ways that they lead to begin with nothing.
             Op::IfFlags { .. } | Op::IfResult { .. } => {}
             _ => match op.effect() {
@@ -142,9 +138,7 @@ fn loaded(op: &Op) -> Option<(Temp, Held)> {
             cell: Cell { base: None, disp },
             width: Width::W64,
         } => Some((to, Held::Cell(disp))),
-        Op::LoadCounters {
-            to: Reg::Temp(to), ..
-        } => Some((to, Held::Counters)),
+        Op::LoadCounters { to: Reg::Temp(to) } => Some((to, Held::Counters)),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use ppin_abi::buffers;
 use ppin_abi::counters::Cells;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::ExitRec;
-use ppin_relocator::{CountRow, Fragment, SlotInit};
+use ppin_relocator::{CountRow, Fragment};
 
 /// What a translated run left beside.
 #[derive(Debug)]
@@ -28,11 +28,9 @@ pub struct Side {
 impl Machine {
     /// Adds to the image's counters what the cells of the fragment's bundles stand for.
     fn multiply_out(&mut self, fragment: &Fragment, side: &mut Side) {
-        let bundles = fragment.slots.iter().find_map(|slot| match slot {
-            SlotInit::Bundles(count) => Some(usize::from(*count)),
-            _ => None,
-        });
-        let Some(count) = bundles else { return };
+        let Some(count) = fragment.cells().map(usize::from) else {
+            return;
+        };
         let of_image: Vec<&CountRow> = fragment.counts.iter().filter(|row| row.image).collect();
         let bundles: Vec<_> = of_image
             .chunk_by(|one, next| one.done == next.done)
