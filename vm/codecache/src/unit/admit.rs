@@ -11,9 +11,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::MAX_TRACE_BYTES;
 use ppin_os::{mem, peek, time};
-use ppin_persist::{
-    CodeGroup, MovedUnit, Places, Reject, SectionId, SlotValue, source_hash, start,
-};
+use ppin_persist::{CodeGroup, MovedUnit, Places, Reject, SlotValue, source_hash, start};
 
 /// Groups that are admitted ahead of the one that is needed: as many as are open before it, but at
 /// least and at most so many. A fault and two calls of mprotect(2) cost as much as verifying one.
@@ -120,8 +118,10 @@ impl Bound {
         if source == Source::Same {
             self.ask_for_slots(&numbers);
         }
+        let cells = self.cells.len();
         let ready = core::iter::from_fn(|| self.prepare(numbers.next()?, source, image, figures));
         let ready: Vec<CodeGroup> = ready.collect();
+        let ready = self.with_cells(ready, cells, image, figures);
         let opened = self.let_run(&ready);
         for group in &ready {
             self.conclude(group, opened, image, figures);
@@ -172,7 +172,13 @@ impl Bound {
         }
     }
 
-    fn refuse(&mut self, number: u32, why: Reject, image: Home<'_>, figures: &mut Figures) {
+    pub(super) fn refuse(
+        &mut self,
+        number: u32,
+        why: Reject,
+        image: Home<'_>,
+        figures: &mut Figures,
+    ) {
         figures.note(alloc::format!("{}: {why}", image.path));
         self.damaged |= why.is_damage();
         self.hot_gates[number as usize] = Gate::Refused;
@@ -274,37 +280,12 @@ impl Bound {
         figures: &mut Figures,
     ) -> Result<(), Reject> {
         self.rebase_slots(group, image, figures)?;
-        self.fix_cells(group, figures)?;
         if !self.geometry.fits(self.hot(), image.base) {
             let start = self.hot() + u64::from(group.offset);
             let moved = MovedUnit::new(&self.unit, self.hot(), image.base);
             figures.relocations_applied +=
                 u64::from(fix(start, group.len, |bytes| moved.fix_hot(group, bytes))?);
         }
-        Ok(())
-    }
-
-    /// Writes into the code where the cells lie that its fragments have just got.
-    fn fix_cells(&self, group: &CodeGroup, figures: &mut Figures) -> Result<(), Reject> {
-        let mut last = self.cells.iter().rev();
-        let others = last.position(|placed| placed.group != group.number);
-        let own = others.unwrap_or(self.cells.len());
-        let placed = &self.cells[self.cells.len() - own..];
-        if placed.is_empty() {
-            return Ok(());
-        }
-        let start = self.hot() + u64::from(group.offset);
-        let mut numbers = group.fragments.clone();
-        let written = fix(start, group.len, |bytes| {
-            placed.iter().try_fold(0, |written, placed| {
-                let has = |n: &u32| (self.unit.info(*n)).is_ok_and(|it| placed.slot < it.slots.end);
-                let number = numbers.find(has);
-                let number = number.ok_or(Reject::Record(SectionId::Slots))?;
-                let cells = placed.cells.range();
-                Ok(written + self.unit.fix_cells(group, number, cells, bytes)?)
-            })
-        })?;
-        figures.relocations_applied += u64::from(written);
         Ok(())
     }
 

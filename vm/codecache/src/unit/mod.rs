@@ -8,6 +8,7 @@
 mod admit;
 mod ahead;
 mod bound;
+mod cells;
 mod exits;
 mod find;
 mod follow;
