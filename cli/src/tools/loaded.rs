@@ -101,6 +101,7 @@ mod tests {
             // Routines themselves differ: those of the objects are always optimised.
             arrives: false,
             optimize: Optimize::ALL.without(Optimize::INLINE),
+            bodies: None,
         };
         format!("{:?}", compile(&request, tool))
     }

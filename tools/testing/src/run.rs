@@ -133,6 +133,7 @@ fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
         optimize: Optimize::ALL
             .without(Optimize::CALLS)
             .without(Optimize::BUFFERS),
+        bodies: None,
     };
     compile(&request, tool)
 }

@@ -38,7 +38,7 @@ mod sequence;
 mod trace;
 
 pub use compile::{Chosen, choose, compile, compile_chosen, fates};
-pub use instrument::{Fate, Part};
+pub use instrument::{Bodies, Fate, Part};
 pub use request::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
 pub use sequence::{
     LandingSlot, SequenceCode, announces, compile_landing, compile_sequence, length,

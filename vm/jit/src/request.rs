@@ -1,5 +1,6 @@
 //! What the compiler is asked.
 
+use crate::instrument::Bodies;
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
@@ -62,6 +63,9 @@ pub struct Request<'a> {
     pub arrives: bool,
     /// Mechanisms that are on.
     pub optimize: Optimize,
+    /// What routines of the tool have come to in earlier traces, if that is remembered. It spares time,
+    /// and changes nothing.
+    pub bodies: Option<&'a Bodies>,
 }
 
 /// Whether an image is so low that absolute 32-bit addresses reach it.

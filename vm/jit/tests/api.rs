@@ -54,6 +54,7 @@ fn ask(bytes: &[u8], check: impl Fn(&Trace<'_>) + Send + Sync + 'static) {
         sequences: &[],
         arrives: false,
         optimize: Optimize::ALL,
+        bodies: None,
     };
     let _ = compile(&request, &Ask(check));
 }

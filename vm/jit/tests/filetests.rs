@@ -79,6 +79,7 @@ impl Input {
             sequences: &[],
             arrives: self.arrives,
             optimize: self.optimize,
+            bodies: None,
         };
         let tool = common::tool(&self.tool);
         match &self.sequence {

@@ -101,6 +101,7 @@ proptest! {
                 sequences: &[],
                 arrives,
                 optimize: Optimize::ALL,
+                bodies: None,
             };
             let fragment = compile(&request, common::tool(tool));
             check(&fragment, code.len());

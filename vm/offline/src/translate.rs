@@ -57,6 +57,8 @@ impl<'a> Translator<'a> {
             sequences: &[],
             arrives: false,
             optimize: self.optimize,
+            // (Several threads translate at once.)
+            bodies: None,
         }
     }
 }

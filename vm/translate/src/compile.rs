@@ -10,7 +10,8 @@ use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_codecache::image::{ImageId, Region};
 use ppin_codecache::{Full, Manner};
-use ppin_jit::{BytesEnd, Chosen, MAX_TRACE_BYTES, Request, Sequence};
+use ppin_jit::{Bodies, BytesEnd, Chosen, MAX_TRACE_BYTES, Request, Sequence};
+use ppin_os::lock::Mutex;
 use ppin_os::{peek, time, userfault};
 use ppin_process::vm::Vm;
 use ppin_relocator::Fragment;
@@ -88,9 +89,17 @@ fn translate(vm: &Vm, request: &Request<'_>, chosen: &Chosen) -> Fragment {
     if vm.config().flags & flag::LOCKSTEP != 0 {
         predictable::compile(request, chosen, vm.tool())
     } else {
-        ppin_jit::compile_chosen(request, chosen, vm.tool())
+        let bodies = BODIES.lock();
+        let request = Request {
+            bodies: Some(&bodies),
+            ..*request
+        };
+        ppin_jit::compile_chosen(&request, chosen, vm.tool())
     }
 }
+
+/// What routines of the run's tools have come to. Whoever compiles holds the lock of the VM.
+static BODIES: Mutex<Bodies> = Mutex::new(Bodies::new());
 
 /// The mechanisms for code that is translated now: without cells left for them, counts are not
 /// bundled.
@@ -122,6 +131,7 @@ fn request<'a>(
         sequences,
         arrives: false,
         optimize,
+        bodies: None,
     }
 }
 

@@ -199,6 +199,7 @@ fn calls(unit: &Unit, fragment: &Fragment, bytes: &[u8]) -> Vec<Call> {
         sequences: &[],
         arrives: false,
         optimize,
+        bodies: None,
     };
     let lines = disasm::lines(unit.elf.address(fragment.head.0), bytes);
     let fates = ppin_jit::fates(&request, &*tool).into_iter();

@@ -2,20 +2,21 @@
 
 mod fate;
 
+use super::bodies::{Bodies, Lifted};
 use super::call_arg;
 use super::jumps::Jumps;
 use crate::analyse::registers::overwritten;
 use crate::lower::{bridge, inlined, leave, predicate, routine, routine::Place};
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ppin_abi::area::MAX_ROUTINES;
 use ppin_abi::optimize::Optimize;
 use ppin_api::compiler::{CallInsertion, Condition, Destination, Value};
-use ppin_api::{Function, RoutineId, Tool};
+use ppin_api::{RoutineId, Tool};
 use ppin_decode::{Ins, Predicate, effects};
 use ppin_form::{Form, Gpr, InsId, RegSet};
 use ppin_lift::body::{End, Why};
-use ppin_lift::{Body, Known, Wanted, lift};
+use ppin_lift::{Body, Wanted};
 
 pub use fate::{Fate, Part};
 
@@ -42,7 +43,7 @@ struct Call {
     free: RegSet,
     /// What its routine comes to with these arguments, if it can stand here; or the one that
     /// decides.
-    body: Rc<Result<Body, Why>>,
+    body: Lifted,
 }
 
 impl Call {
@@ -165,58 +166,19 @@ impl Call {
     }
 }
 
-/// What routines of a trace come to: many calls differ in what is not known of their arguments.
-#[derive(Default)]
-struct Bodies(Vec<Lifting>);
-
-/// A routine by its address, what it is for, what is known of its arguments, and what it comes to.
-type Lifting = (u64, Wanted, Vec<Known>, Rc<Result<Body, Why>>);
-
-impl Bodies {
-    /// What `routine` of `tool` comes to with `args`, if it is `wanted` for this.
-    fn lift(
-        &mut self,
-        tool: &dyn Tool,
-        routine: &dyn Function,
-        args: &[Value],
-        wanted: Wanted,
-    ) -> Rc<Result<Body, Why>> {
-        let known = args.iter().map(|value| match value {
-            Value::Const(value) => Known::Number(*value),
-            Value::State(_) => Known::State,
-            _ => Known::Nothing,
-        });
-        let (address, known) = (routine.address() as u64, known.collect::<Vec<Known>>());
-        let mut all = self.0.iter();
-        let same = |(at, purpose, with, _): &&Lifting| {
-            (*at, *purpose) == (address, wanted) && *with == known
-        };
-        if let Some((.., body)) = all.find(same) {
-            return Rc::clone(body);
-        }
-        let body = match tool.code() {
-            Some(code) => lift(code, address, &known, wanted),
-            None => Err(Why::Unreadable),
-        };
-        let body = Rc::new(body);
-        self.0.push((address, wanted, known, Rc::clone(&body)));
-        body
-    }
-}
-
 impl Calls {
-    /// What `tool` has inserted into `ins`, before each of which the flags in `live` are alive.
+    /// What `tool` has inserted into `ins`, before each of which the flags in `live` are alive. `bodies` are
+    /// those of earlier traces.
     pub(super) fn new(
         inserted: Vec<CallInsertion>,
         tool: &dyn Tool,
         ins: &[Ins],
         live: Vec<u32>,
-        optimize: Optimize,
+        (optimize, bodies): (Optimize, &Bodies),
         jumps: &Jumps,
     ) -> Self {
         let routines = tool.routines();
         let wanted = optimize.has(Optimize::CALLS) && optimize.has(Optimize::INLINE);
-        let mut bodies = Bodies::default();
         let plain = |RoutineId(number): RoutineId| {
             let routine = routines.get(usize::from(number))?.plain()?;
             (usize::from(number) < MAX_ROUTINES).then_some(routine)
@@ -235,16 +197,16 @@ impl Calls {
                 _ => RegSet::NONE,
             };
             let body = match (condition, decider, routine) {
-                _ if !wanted => Rc::new(Err(Why::Unreadable)),
+                _ if !wanted => Arc::new(Err(Why::Unreadable)),
                 (Some(condition), Some(decider), _) => {
                     let decision = Wanted::Decision(decider.outcome());
                     bodies.lift(tool, decider, &condition.args, decision)
                 }
-                (None, _, Some(_)) if inserted.into.is_some() => Rc::new(Err(Why::Result)),
+                (None, _, Some(_)) if inserted.into.is_some() => Arc::new(Err(Why::Result)),
                 (None, _, Some(routine)) => {
                     bodies.lift(tool, routine, &inserted.args, Wanted::Deeds)
                 }
-                _ => Rc::new(Err(Why::Unreadable)),
+                _ => Arc::new(Err(Why::Unreadable)),
             };
             Call {
                 body,

@@ -7,6 +7,7 @@
 
 mod append;
 mod argument;
+mod bodies;
 mod calls;
 mod colour;
 mod count;
@@ -22,6 +23,7 @@ use crate::lower::bridge;
 use crate::request::Request;
 use alloc::vec::Vec;
 use append::Records;
+pub use bodies::Bodies;
 use calls::Calls;
 pub use calls::{Fate, Part};
 use colour::Colours;
@@ -116,12 +118,14 @@ impl Plan {
             plan.groups.sort_by_key(|group| (group.ins, group.after));
         }
         if !inserted.calls.is_empty() {
+            let none = Bodies::new();
+            let bodies = request.bodies.unwrap_or(&none);
             plan.calls = Calls::new(
                 inserted.calls,
                 tool,
                 ins,
                 live,
-                request.optimize,
+                (request.optimize, bodies),
                 &plan.jumps,
             );
         }

@@ -233,6 +233,7 @@ impl Machine {
             sequences: &[],
             arrives: true,
             optimize: self.optimize,
+            bodies: None,
         };
         compile(&request, tool)
     }

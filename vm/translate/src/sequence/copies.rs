@@ -97,6 +97,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
         sequences: &[],
         arrives: false,
         optimize: compile::mechanisms(vm),
+        bodies: None,
     };
     let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool());
     let fragment = code.fragment.clone();

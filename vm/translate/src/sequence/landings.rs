@@ -39,6 +39,7 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
         sequences: &[],
         arrives: false,
         optimize: compile::mechanisms(vm),
+        bodies: None,
     };
     let fragment = compile_landing(&request, (copy.sequence.end.0 - pc.0) as u32);
     let epoch = vm.code().epoch();

@@ -79,6 +79,7 @@ impl World {
             sequences: &[],
             arrives: false,
             optimize: Optimize::ALL,
+            bodies: None,
         };
         compile(&request, &*ppin_tools::by_name(self.tool).unwrap())
     }
