@@ -81,8 +81,6 @@ impl Bound {
         let len = u64::from(last.offset + last.len - first.offset);
         // SAFETY: none of these groups runs: they have no execute permission yet.
         unsafe { mem::protect(start, len, mem::RW) }.map_err(|_| Reject::Forbidden)?;
-        // Most pages have a block that counts.
-        mem::ask_for(start, start + len);
         // SAFETY: writable now, and ours alone under the VM lock.
         Ok(unsafe { core::slice::from_raw_parts_mut(start as *mut u8, len as usize) })
     }
