@@ -2,9 +2,10 @@
 //!
 //! Each fragment that has bundles gets cells of its own when it is given its place
 //! ([`ppin_relocator::SlotInit::Bundles`]), at the same displacement from `gs` in every thread, which is
-//! written into its code ([`ppin_relocator::RelocKind::Cell`]). They are never given to another, so what they hold can be multiplied out whenever it is needed: by
-//! [`CodeCache::fold`]. What a cell stands for follows from count rows. Those of a unit are read
-//! when something was counted; those of fresh code are copied, since it may be flushed.
+//! written into its code ([`ppin_relocator::RelocKind::Cell`]). They are never given to another, so what
+//! they hold can be multiplied out whenever it is needed: by [`CodeCache::fold`]. What a cell stands for
+//! follows from count rows. Those of a unit are read when something was counted; those of fresh code are
+//! copied, since it may be flushed.
 //!
 //! When there are no cells left, code is translated without bundles, and persisted code with bundles
 //! is refused.

@@ -5,7 +5,7 @@ use crate::unit::Shelf;
 use alloc::collections::BTreeMap;
 use ppin_abi::addr::CachePc;
 use ppin_abi::context::Context;
-use ppin_relocator::SlotInit;
+use ppin_relocator::{Reloc, RelocKind, Section, SlotInit};
 
 const FIRST: u64 = 0x2000;
 const COUNTERS: u64 = 0x1000;
@@ -20,10 +20,27 @@ fn row(done: u32, counter: u32, amount: u32) -> CountRow {
     }
 }
 
+/// The code names cell `n` in a field of its own.
+fn names(n: u16) -> Reloc {
+    Reloc {
+        section: Section::Hot,
+        at: 4 * u32::from(n),
+        pc_bias: 4,
+        kind: RelocKind::Cell(n),
+    }
+}
+
+/// The cells that the code of [`counting`] at `entry` names.
+fn named(entry: CachePc) -> [u32; 2] {
+    // SAFETY: eight bytes of code.
+    unsafe { (entry.0 as *const [u32; 2]).read_unaligned() }
+}
+
 /// A fragment whose two blocks count 3 in counter 0 and 5 in counter 1, and 7 in counter 1.
 fn counting(offset: u64) -> Fragment {
     let mut code = fragment(offset, 8, &[], Context::CANONICAL);
     code.slots.push(SlotInit::Bundles(2));
+    code.relocs = [0, 1].map(names).into();
     let global = CountRow {
         image: false,
         ..row(4, 0, 100)
@@ -67,6 +84,7 @@ fn each_fragment_has_cells_of_its_own_and_their_counts_are_multiplied_out() {
     let entries = [0, 0x40].map(|offset| world.install(counting(offset), Kind::Trace).unwrap());
     let cells = entries.map(|entry| cell_of(&world, entry));
     assert_eq!(cells, [FIRST, FIRST + 16]);
+    assert_eq!(entries.map(named), [[0x2000, 0x2008], [0x2010, 0x2018]]);
     assert_eq!(world.code.cells(), FIRST..FIRST + 32);
     let held = |cell| [10, 20, 0, 1000][((cell - FIRST) / 8) as usize];
     let want = [(COUNTERS, 30), (COUNTERS + 8, 10 * 5 + 20 * 7 + 1000 * 7)];
@@ -124,8 +142,9 @@ fn shelf(cells: u32) -> Shelf {
 #[test]
 fn kept_code_counts_even_when_it_is_unmapped() {
     let mut shelf = shelf(2);
-    shelf.find(0).expect("kept");
+    let entry = shelf.find(0).expect("kept");
     assert_eq!(shelf.slot(0), FIRST);
+    assert_eq!(named(entry), [0x2000, 0x2008]);
     let want = BTreeMap::from([(COUNTERS, 3), (COUNTERS + 8, 5 + 7)]);
     assert_eq!(folded(&shelf.world.code, |_| 1), want);
     let app = &shelf.world.app;

@@ -21,9 +21,12 @@ impl Bound {
     ) -> Vec<CodeGroup> {
         match self.name_cells(&groups, &self.cells[from..]) {
             Ok(written) => figures.relocations_applied += u64::from(written),
+            // (Those behind it have been made to fit their place, which is done once.)
             Err((number, why)) => {
-                groups.retain(|group| group.number < number);
-                self.refuse(number, why, image, figures);
+                let fine = groups.partition_point(|group| group.number < number);
+                for group in groups.split_off(fine) {
+                    self.refuse(group.number, why, image, figures);
+                }
             }
         }
         groups

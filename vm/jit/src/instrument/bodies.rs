@@ -46,17 +46,21 @@ impl Bodies {
             _ => Known::Nothing,
         });
         let (address, known) = (routine.address() as u64, known.collect::<Vec<Known>>());
-        let mut all = self.0.borrow_mut();
+        let lifted = || {
+            let code = tool.code().ok_or(Why::Unreadable);
+            Arc::new(code.and_then(|code| lift(code, address, &known, wanted)))
+        };
+        // (A process that shares this memory may have been killed right here: then nothing is kept.)
+        let Ok(mut all) = self.0.try_borrow_mut() else {
+            return lifted();
+        };
         let same = |(at, purpose, with, _): &&Lifting| {
             (*at, *purpose) == (address, wanted) && *with == known
         };
         if let Some((.., body)) = all.iter().find(same) {
             return Arc::clone(body);
         }
-        let body = Arc::new(match tool.code() {
-            Some(code) => lift(code, address, &known, wanted),
-            None => Err(Why::Unreadable),
-        });
+        let body = lifted();
         if all.len() == MOST {
             all.clear();
         }

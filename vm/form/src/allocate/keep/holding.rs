@@ -1,10 +1,8 @@
 //! What registers that stay with inserted code have of cells.
 //!
 //! A buffer's position is loaded, moved and stored again in each block; where counters lie, or a tool's
-//! state, is loaded for each count and each routine in line. If the register that had such a value is still there, the next
-//! insertion takes it for the same, and nothing is loaded. That is more than a load less: processors
-//! forward a store to a later load at once only where both name the same cell by the same register, which
-//! nobody has written meanwhile. So counters that all go by one pointer need not wait for each other.
+//! state, is loaded for each count and for each routine in line. If the register that had such a value is
+//! still there, the next insertion takes it for the same, and nothing is loaded.
 
 use super::super::{Home, Wishes};
 use crate::uses::uses;
@@ -26,7 +24,7 @@ impl Holding {
     }
 
     /// The register that has `value`.
-    pub(super) fn of(&self, value: Held) -> Option<Gpr> {
+    fn of(&self, value: Held) -> Option<Gpr> {
         let found = self.iter().find(|(_, held)| *held == value);
         found.map(|(register, _)| register)
     }
