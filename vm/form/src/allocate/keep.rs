@@ -352,8 +352,10 @@ impl Keeper<'_> {
         self.allocator.release(temps);
         for temp in temps.iter() {
             let home = self.allocator.homes.at(temp.0);
-            if let Some(slot) = home.kept {
-                self.allocator.kept.add(home.register, slot);
+            match home.kept {
+                Some(slot) => self.allocator.kept.add(home.register, slot),
+                // The app is about to overwrite it, and nobody will be told.
+                None => self.holding.forget(home.register),
             }
         }
         self.ops.push(Op::Keep { temps });

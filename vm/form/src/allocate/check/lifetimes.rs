@@ -87,10 +87,14 @@ impl Checker<'_> {
             let holds = self.state.holds.clone();
             self.state.set(home.register, Value::Unknown);
             self.state.holds = holds;
-            if let Some(slot) = home.kept {
-                let kept = self.state.slots[slot.number()];
-                ensure(kept == Value::App(home.register), "another value was kept")?;
-                self.state.kept.push((home.register, slot));
+            match home.kept {
+                Some(slot) => {
+                    let kept = self.state.slots[slot.number()];
+                    ensure(kept == Value::App(home.register), "another value was kept")?;
+                    self.state.kept.push((home.register, slot));
+                }
+                // It is the app's as soon as that overwrites it.
+                None => self.state.forget_held(home.register),
             }
         }
         Ok(())

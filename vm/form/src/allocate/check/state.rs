@@ -112,6 +112,11 @@ impl State {
         Ok(())
     }
 
+    /// `register` holds nothing any more.
+    pub(super) fn forget_held(&mut self, register: Gpr) {
+        self.holds.retain(|(holder, _)| *holder != register);
+    }
+
     /// Something is written to the cell at `disp`.
     pub(super) fn overwritten(&mut self, disp: i32) {
         let apart = |held: &Held| !matches!(*held, Held::Cell(cell) if (cell - disp).abs() < 8);
@@ -163,7 +168,7 @@ impl State {
     }
 
     pub(super) fn set(&mut self, register: Gpr, value: Value) {
-        self.holds.retain(|(holder, _)| *holder != register);
+        self.forget_held(register);
         self.registers[usize::from(register.number())] = value;
     }
 

@@ -158,6 +158,46 @@ fn a_cell_is_loaded_once_and_again_where_a_branch_comes_back() {
     assert!(check(&form, &ins, &allocation, &mut 0).is_err());
 }
 
+/// A register that the app overwrites next may be taken without being kept; what it has then is held by
+/// nobody, least of all where a branch comes back.
+#[test]
+fn a_register_that_the_app_is_about_to_overwrite_holds_nothing() {
+    // mov rax, rcx
+    let (ins, overwrites) = (read(&CODE), InsId(1));
+    let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
+    let (cell, width) = (Cell::at(0x100), Width::W64);
+    let (done, cold) = (form.label(), form.label());
+    let free = RegSet::of(&[Gpr::RAX]);
+    let [count] = form.take([Need::one_of(free).or_free(free)]);
+    let (to, from) = (count.into(), count.into());
+    form.push(Op::LoadCell { to, cell, width });
+    form.push(Op::StoreCell { cell, from, width });
+    form.give(&[count]);
+    form.push(Op::App { ins: overwrites });
+    let [temp] = form.take([Need::fixed(Gpr::RSI)]);
+    form.push(Op::IfFlags {
+        condition: 4,
+        to: cold,
+    });
+    form.give(&[temp]);
+    form.place(done, &[]);
+    let context = Context::CANONICAL;
+    form.push(Op::ExitNext {
+        ins: overwrites,
+        context,
+    });
+    form.aside(overwrites, |form| {
+        form.place(cold, &[temp]);
+        form.give(&[temp]);
+        form.push(Op::GotoBack { to: done });
+    });
+    form.append_tail();
+    let allocation = allocate_keeping(&mut form, &ins);
+    assert_eq!(check(&form, &ins, &allocation, &mut 0), Ok(()));
+    let holds = |op: &Op| matches!(op, Op::HoldAgain { .. } | Op::StillHolds { .. });
+    assert!(!form.ops.iter().any(holds));
+}
+
 #[test]
 fn what_is_read_comes_back_and_what_is_overwritten_does_not() {
     let ins = read(&CODE);
