@@ -18,6 +18,8 @@ use ppin_sdk::prelude::*;
 use ppin_sdk::report;
 use ppin_sdk::table::{Align, Table};
 
+/// Counters of reads and of writes, but for those of string instructions, whose routine counts them.
+const COUNTED: u32 = 2;
 const CACHE: StateId = StateId(0);
 /// Arguments: cache, address, bytes, kind.
 const ACCESS: RoutineId = RoutineId(0);
@@ -40,6 +42,10 @@ impl Cachesim {
 impl Tool for Cachesim {
     fn about(&self) -> &'static About {
         &Self::ABOUT
+    }
+
+    fn global_counters(&self) -> u32 {
+        COUNTED
     }
 
     fn states(&self) -> &'static [State] {
@@ -67,10 +73,10 @@ impl Tool for Cachesim {
 
     fn fini(&self, host: &dyn Host, report: &mut dyn Report) {
         let cache: Box<Cache> = host.state(CACHE);
+        let rows = cache.rows([0, 1].map(|kind| host.global_total(kind)));
         let _ = match report.format() {
-            Format::Human => report::human(self, host, report, table(&cache)),
+            Format::Human => report::human(self, host, report, table(rows)),
             Format::Json => report::json(self, host, report, |o| {
-                let rows = cache.rows();
                 rows.iter()
                     .try_for_each(|(name, count)| o.field(name, *count))
             }),
@@ -80,19 +86,19 @@ impl Tool for Cachesim {
 
 /// Inserts what looks up operand `n` of `ins`. What is read and written is looked up once.
 fn instrument(ins: &Ins<'_>, n: usize, operand: &MemoryOperand) -> Result<(), Refused> {
-    let kind = Arg::Const(u64::from(operand.access.writes()));
+    let kind = u32::from(operand.access.writes());
     let args = [
         Arg::State(CACHE),
         Arg::MemoryEa(n),
         Arg::Const(u64::from(operand.size)),
-        kind,
+        Arg::Const(u64::from(kind)),
         Arg::Reg(Reg::Rcx),
     ];
     if ins.is_repeated() {
-        ins.insert_call(IPoint::Before, STRING, &args)
-    } else {
-        ins.insert_call(IPoint::Before, ACCESS, &args[..4])
+        return ins.insert_call(IPoint::Before, STRING, &args);
     }
+    ins.insert_count(IPoint::Before, Counter::Global(kind), 1)?;
+    ins.insert_call(IPoint::Before, ACCESS, &args[..4])
 }
 
 extern "C" fn access(cache: &mut Cache, address: u64, bytes: u64, kind: usize) {
@@ -101,13 +107,13 @@ extern "C" fn access(cache: &mut Cache, address: u64, bytes: u64, kind: usize) {
 
 extern "C" fn string(cache: &mut Cache, address: u64, bytes: u64, kind: usize, count: u64) {
     if count != 0 {
-        cache.sweep(address, bytes.wrapping_mul(count), kind);
+        cache.sweep_uncounted(address, bytes.wrapping_mul(count), kind);
     }
 }
 
-fn table(cache: &Cache) -> Table<2> {
+fn table(rows: [(&str, u64); 4]) -> Table<2> {
     let mut table = Table::new([Align::Right, Align::Left]);
-    for (name, count) in cache.rows() {
+    for (name, count) in rows {
         table.row([Grouped(count).to_string(), name.replace('_', " ")]);
     }
     table
