@@ -134,7 +134,7 @@ fn check_counts(machine: &Machine, native: &Outcome, side: &Side, tool: &dyn Too
         None => machine.compile(code, Context::CANONICAL, tool).instructions as usize,
     };
     match tool.name() {
-        "counts" => assert_eq!(side.global[0], executed as u64, "{code:02x?}"),
+        "counts" | "routines" => assert_eq!(side.global[0], executed as u64, "{code:02x?}"),
         "opcodes" => assert_eq!(side.image.iter().sum::<u64>(), executed as u64),
         "records" => {
             assert_eq!(side.global[0], executed as u64, "{code:02x?}");

@@ -1,7 +1,9 @@
 //! A tool with plain routines of many kinds, whose machine code is this test's own.
 
 use ppin_api::compiler::CodeBytes;
-use ppin_api::{About, Arg, IPoint, Merge, Reg, Routine, RoutineId, State, StateId, Tool, Trace};
+use ppin_api::{
+    About, Arg, Counter, IPoint, Merge, Reg, Routine, RoutineId, State, StateId, Tool, Trace,
+};
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -195,9 +197,12 @@ impl Tool for Routines {
     fn about(&self) -> &'static About {
         &About {
             name: "routines",
-            summary: "plain routines",
+            summary: "plain routines, and a count of instructions",
             knobs: &[],
         }
+    }
+    fn global_counters(&self) -> u32 {
+        super::machine::GLOBALS
     }
     fn states(&self) -> &'static [State] {
         const STATES: &[State] = &[State::of::<Sums>("sums")];
@@ -213,6 +218,12 @@ impl Tool for Routines {
     fn instrument(&self, trace: &Trace<'_>) {
         for (n, ins) in trace.ins().enumerate() {
             let n = n + ins.pc().0 as usize % 9;
+            let counter = Counter::Global(0);
+            ins.insert_count(IPoint::Before, counter, 1).unwrap();
+            // (Where no call looks on, counts borrow what the app does not need.)
+            if n % 3 == 1 {
+                continue;
+            }
             let (routine, args) = inserted(n);
             ins.insert_call(IPoint::Before, routine, &args).unwrap();
             if n.is_multiple_of(3) {
