@@ -4,7 +4,7 @@
 //! that was not used for the longest time makes room. An access that covers two lines is one to
 //! each. A repeated string instruction accesses each line that it covers once, taken as ascending.
 //! Accesses whose address cannot be computed beforehand (gathers, scatters) are left out, and so is
-//! what the kernel does.
+//! what the kernel does. An instruction that faults is not counted, though its lines have been looked up.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 extern crate alloc;

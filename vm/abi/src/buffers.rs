@@ -21,7 +21,7 @@ pub const POSITIONS: u32 = 0x160;
 pub const END: u32 = 1 << 24;
 
 /// Bytes that a buffer holds when it is full. Handing it over costs some ten system calls (the file is
-/// opened for each piece), so it is large; larger ones gain nothing, as they leave the caches.
+/// opened for each piece), so it is large; larger ones gain little, as they leave the caches.
 pub const BYTES: u32 = 1024 << 10;
 
 /// Position of the first record.

@@ -36,6 +36,6 @@ pub mod uses;
 pub use effect::Effect;
 pub use few::Few;
 pub use form::{COMPARED_AT_ONCE, Form, Record, SequenceSlots, ins_context, pairs_returns};
-pub use op::{Again, Cell, Held, InsId, Label, LiftedUses, Op, RecordId, Reg, Sum, Width};
+pub use op::{Again, Cell, InsId, Label, LiftedUses, Op, RecordId, Reg, Sum, Width};
 pub use ppin_decode::{ARGUMENTS, Gpr, RegSet};
 pub use temp::{Living, Need, Temp, Temps};

@@ -76,15 +76,6 @@ impl Cell {
     }
 }
 
-/// A value that many insertions need, and that a register may keep for them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Held {
-    /// The cell at this displacement from `gs`.
-    Cell(i32),
-    /// What [`Op::LoadCounters`] loads, which is the same in all of a form.
-    Counters,
-}
-
 /// Bits of a register that an operation works on; the upper half becomes 0 with 32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Width {
@@ -196,17 +187,18 @@ pub enum Op {
     Keep { temps: Temps },
     /// The app's value of a register comes back from where it was kept.
     Fill { register: Gpr, slot: SpillSlot },
-    /// `to` has this value: its register has kept it.
-    Holds { to: Temp, held: Held },
+    /// `to` has the value of the cell at this displacement from `gs`: its register has kept it.
+    Holds { to: Temp, disp: i32 },
     /// Behind a label: the app's value of a register stays in `slot`, as where the branch comes from.
     StillKept { register: Gpr, slot: SpillSlot },
     /// The app's value of a register, which is in its place, stays in `slot` again, as it did where a
     /// branch back leads.
     KeepAgain { register: Gpr, slot: SpillSlot },
-    /// Behind a label: the register has this value yet, and branches back bring that, too.
-    StillHolds { register: Gpr, held: Held },
-    /// `register`, whose app value is kept, has this value again, as it did where a branch back leads.
-    HoldAgain { register: Gpr, held: Held },
+    /// Behind a label: the register has the value of the cell at `disp` yet, and branches back bring that.
+    StillHolds { register: Gpr, disp: i32 },
+    /// `register`, whose app value is kept, has the value of the cell again, as it did where a branch
+    /// back leads.
+    HoldAgain { register: Gpr, disp: i32 },
     /// The app has overwritten a register: what was kept of it is nobody's any more.
     Lost { register: Gpr },
 

@@ -11,7 +11,7 @@ mod state;
 use super::{Allocation, HOMES};
 use crate::ARGUMENTS;
 use crate::uses::uses;
-use crate::{Cell, Form, Gpr, Held, InsId, Label, Living, Op, Record, Reg, Temp, Width};
+use crate::{Cell, Form, Gpr, InsId, Label, Living, Op, Record, Reg, Temp, Width};
 use alloc::vec::Vec;
 use iced_x86::{InstructionInfoFactory, OpAccess, Register, UsedMemory, UsedRegister};
 use ppin_abi::area::Entry;
@@ -78,7 +78,7 @@ struct Checker<'a> {
     /// Labels that are placed where nothing is alive.
     placed: Vec<Placed>,
     /// What registers hold on all ways to the last label.
-    brought: Vec<(Gpr, Held)>,
+    brought: Vec<(Gpr, i32)>,
     /// States that branches bring to labels.
     arriving: Vec<(Label, State)>,
 }
@@ -88,7 +88,7 @@ struct Placed {
     label: Label,
     lost_flags: u32,
     kept: Vec<(Gpr, SpillSlot)>,
-    holds: Vec<(Gpr, Held)>,
+    holds: Vec<(Gpr, i32)>,
 }
 
 fn ensure(holds: bool, why: &'static str) -> Checked {
@@ -135,14 +135,14 @@ impl Checker<'_> {
             }
             Op::Keep { temps } => self.keep(temps)?,
             Op::Fill { register, slot } => self.state.fill(register, slot)?,
-            Op::Holds { to, held: value } => self.holds(held, to, value)?,
+            Op::Holds { to, disp } => self.holds(held, to, disp)?,
             Op::StillKept { register, slot } => {
                 let kept = self.state.has_kept(register, slot);
                 ensure(kept, "a branch does not bring what is kept")?;
             }
             Op::KeepAgain { register, slot } => self.state.keep_again(register, slot)?,
-            Op::StillHolds { register, held } => self.still_holds((register, held))?,
-            Op::HoldAgain { register, held } => self.state.hold_again(register, held)?,
+            Op::StillHolds { register, disp } => self.still_holds((register, disp))?,
+            Op::HoldAgain { register, disp } => self.state.hold_again(register, disp)?,
             Op::Lost { register } => self.state.lose(register)?,
             Op::Itself { repeatable: true } => self.state.kept_or_in_place()?,
             Op::App { ins } | Op::AppAimed { ins } | Op::AppRebased { ins, .. } => {
@@ -216,29 +216,26 @@ impl Checker<'_> {
             }
             _ => {}
         }
-        let (temp, held) = match *op {
-            Op::StoreCell {
-                cell: Cell { base: None, disp },
-                from: Reg::Temp(temp),
-                width: Width::W64,
-            }
-            | Op::LoadCell {
-                cell: Cell { base: None, disp },
-                to: Reg::Temp(temp),
-                width: Width::W64,
-            } => (temp, Held::Cell(disp)),
-            Op::LoadCounters {
-                to: Reg::Temp(temp),
-            } => (temp, Held::Counters),
-            _ => return,
-        };
-        state.holds.push((self.allocation.register(temp), held));
+        if let Op::StoreCell {
+            cell: Cell { base: None, disp },
+            from: Reg::Temp(temp),
+            width: Width::W64,
+        }
+        | Op::LoadCell {
+            cell: Cell { base: None, disp },
+            to: Reg::Temp(temp),
+            width: Width::W64,
+        } = *op
+        {
+            let held = (self.allocation.register(temp), disp);
+            self.state.holds.push(held);
+        }
     }
 
     /// `held` is what registers held before.
-    fn holds(&mut self, held: Vec<(Gpr, Held)>, to: Temp, value: Held) -> Checked {
+    fn holds(&mut self, held: Vec<(Gpr, i32)>, to: Temp, disp: i32) -> Checked {
         ensure(
-            held.contains(&(self.allocation.register(to), value)),
+            held.contains(&(self.allocation.register(to), disp)),
             "a register does not have the value that it should",
         )?;
         self.state.holds = held;
@@ -452,7 +449,7 @@ impl Checker<'_> {
     }
 
     /// Behind the label that was placed last: what stays there, and branches back bring.
-    fn still_holds(&mut self, held: (Gpr, Held)) -> Checked {
+    fn still_holds(&mut self, held: (Gpr, i32)) -> Checked {
         let placed = self.placed.last_mut();
         let placed = placed.ok_or("no label at which registers hold something")?;
         ensure(

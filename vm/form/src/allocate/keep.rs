@@ -163,8 +163,8 @@ impl Keeper<'_> {
         });
         self.allocator.op(at, op);
         self.ops.push(*op);
-        for (register, held) in self.holding.iter() {
-            self.ops.push(Op::StillHolds { register, held });
+        for (register, disp) in self.holding.iter() {
+            self.ops.push(Op::StillHolds { register, disp });
         }
     }
 
@@ -242,8 +242,8 @@ impl Keeper<'_> {
                 self.ops.push(Op::KeepAgain { register, slot });
             }
         }
-        for (register, held) in holding.iter() {
-            self.ops.push(Op::HoldAgain { register, held });
+        for (register, disp) in holding.iter() {
+            self.ops.push(Op::HoldAgain { register, disp });
         }
         // (What comes next is reached by other ways.)
         self.allocator.kept = Kept::default();

@@ -27,7 +27,7 @@ pub(crate) struct Emitter {
     pub(super) low: bool,
     pub(super) relocs: Vec<Reloc>,
     pub(super) slots: Vec<SlotInit>,
-    pub(super) slot_of_image: Option<u16>,
+    slot_of_image: Option<u16>,
     pub(super) exits: Vec<Exit>,
     pub(super) pc_map: Vec<PcRow>,
     pub(super) counts: Vec<CountRow>,

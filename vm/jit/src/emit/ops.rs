@@ -66,7 +66,7 @@ impl Writer<'_> {
             Op::Fill { register, slot } => self.fill(register, slot),
             Op::StillKept { register, slot } => self.still_kept(register, slot),
             Op::KeepAgain { register, slot } => self.keep_again(register, slot),
-            Op::HoldAgain { register, held } => self.hold_again(register, held),
+            Op::HoldAgain { register, disp } => self.emitter.hot.cell(opcode::LOAD, register.number(), disp.cast_unsigned()),
             Op::Lost { register } => self.lost(register),
             Op::Refill { temp } => self.refill(temp),
             Op::Move { to, from } => self.assign(to, from),

@@ -2,7 +2,7 @@
 
 use super::encode::{Memory, opcode};
 use super::writer::Writer;
-use ppin_form::{Cell, Gpr, Held, InsId, Reg, Temp, Width};
+use ppin_form::{Cell, Gpr, InsId, Reg, Temp, Width};
 use ppin_relocator::{RelocKind, SlotInit};
 
 impl Writer<'_> {
@@ -176,18 +176,6 @@ impl Writer<'_> {
         self.emitter.image_slot(SlotInit::Bundles(bundle + 1));
         self.emitter.hot.cell(opcode, register, 0);
         self.emitter.relocate_hot(RelocKind::Cell(bundle));
-    }
-
-    /// Loads what `register` has held.
-    pub(super) fn hold_again(&mut self, register: Gpr, held: Held) {
-        match (held, self.emitter.slot_of_image) {
-            (Held::Cell(disp), _) => {
-                let (number, disp) = (register.number(), disp.cast_unsigned());
-                self.emitter.hot.cell(opcode::LOAD, number, disp);
-            }
-            (Held::Counters, Some(slot)) => self.slot(opcode::LOAD, register.into(), slot),
-            (Held::Counters, None) => debug_assert!(false, "they have been loaded before"),
-        }
     }
 
     pub(super) fn load_next(&mut self, to: Reg, ins: InsId) {

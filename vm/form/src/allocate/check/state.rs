@@ -1,7 +1,7 @@
 //! What registers and spill slots hold while an allocation is checked.
 
 use super::super::Allocation;
-use crate::{Gpr, Held, Living, Temp};
+use crate::{Gpr, Living, Temp};
 use alloc::vec::Vec;
 use ppin_abi::spills::{SPILL_SLOTS, SpillSlot};
 
@@ -28,8 +28,8 @@ pub(super) struct State {
     /// Those of them that had been lost before.
     pub lost_there: u32,
     pub alive: Vec<Temp>,
-    /// Registers, and what each holds for later insertions.
-    pub holds: Vec<(Gpr, Held)>,
+    /// Registers, and the cell whose value each holds for later insertions.
+    pub holds: Vec<(Gpr, i32)>,
     /// A temporary that is known to be 0.
     pub zero: Option<Temp>,
     /// Registers that stay with inserted code, and where the app's values are.
@@ -102,13 +102,13 @@ impl State {
         }
     }
 
-    /// `register`, whose app value is kept, gets a value that is held.
-    pub(super) fn hold_again(&mut self, register: Gpr, held: Held) -> Result<(), &'static str> {
+    /// `register`, whose app value is kept, gets the value of the cell at `disp`.
+    pub(super) fn hold_again(&mut self, register: Gpr, disp: i32) -> Result<(), &'static str> {
         if !self.kept.iter().any(|(kept, _)| *kept == register) {
             return Err("a register of the app gets what is held");
         }
         self.set(register, Value::Unknown);
-        self.holds.push((register, held));
+        self.holds.push((register, disp));
         Ok(())
     }
 
@@ -119,8 +119,7 @@ impl State {
 
     /// Something is written to the cell at `disp`.
     pub(super) fn overwritten(&mut self, disp: i32) {
-        let apart = |held: &Held| !matches!(*held, Held::Cell(cell) if (cell - disp).abs() < 8);
-        self.holds.retain(|(_, held)| apart(held));
+        self.holds.retain(|(_, cell)| (*cell - disp).abs() >= 8);
     }
 
     /// The app has overwritten `register`.

@@ -1,31 +1,31 @@
 //! What registers that stay with inserted code have of cells.
 //!
-//! A buffer's position is loaded, moved and stored again in each block; where counters lie, or a tool's
-//! state, is loaded for each count and for each routine in line. If the register that had such a value is
-//! still there, the next insertion takes it for the same, and nothing is loaded.
+//! A buffer's position is loaded, moved and stored again in each block; where a tool's state lies is loaded
+//! for each routine in line. If the register that had such a value is still there, the next insertion takes
+//! it for the same, and nothing is loaded.
 
 use super::super::{Home, Wishes};
 use crate::uses::uses;
-use crate::{Cell, Effect, Few, Gpr, Held, Op, Reg, Temp, Temps, Width};
+use crate::{Cell, Effect, Few, Gpr, Op, Reg, Temp, Temps, Width};
 
 /// Most registers that are remembered.
 const MOST: usize = 4;
 /// Bytes of a cell.
 const BYTES: u32 = 8;
 
-/// Registers, and what each has.
+/// Registers, and the cell whose value each has, by its displacement from `gs`.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Holding([Option<(Gpr, Held)>; MOST]);
+pub(super) struct Holding([Option<(Gpr, i32)>; MOST]);
 
 impl Holding {
     /// All of them.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Gpr, Held)> + use<> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Gpr, i32)> + use<> {
         self.0.into_iter().flatten()
     }
 
-    /// The register that has `value`.
-    fn of(&self, value: Held) -> Option<Gpr> {
-        let found = self.iter().find(|(_, held)| *held == value);
+    /// The register that has the value of the cell at `disp`.
+    fn of(&self, disp: i32) -> Option<Gpr> {
+        let found = self.iter().find(|(_, held)| *held == disp);
         found.map(|(register, _)| register)
     }
 
@@ -34,24 +34,24 @@ impl Holding {
         self.retain(|(holder, _)| holder != register);
     }
 
-    fn retain(&mut self, stays: impl Fn((Gpr, Held)) -> bool) {
+    fn retain(&mut self, stays: impl Fn((Gpr, i32)) -> bool) {
         for entry in &mut self.0 {
             *entry = entry.filter(|held| stays(*held));
         }
     }
 
-    /// `register` has `value`.
-    fn note(&mut self, register: Gpr, value: Held) {
-        self.retain(|(holder, held)| holder != register && held != value);
+    /// `register` has the value of the cell at `disp`.
+    fn note(&mut self, register: Gpr, disp: i32) {
+        self.retain(|(holder, held)| holder != register && held != disp);
         if let Some(entry) = self.0.iter_mut().find(|entry| entry.is_none()) {
-            *entry = Some((register, value));
+            *entry = Some((register, disp));
         }
     }
 
     /// What does the same as `op` without a load, if that can be.
     pub(super) fn instead(&self, op: &Op, homes: &Few<Home>) -> Op {
-        let known = loaded(op).filter(|(to, held)| self.of(*held) == Some(register(homes, *to)));
-        known.map_or(*op, |(to, held)| Op::Holds { to, held })
+        let known = loaded(op).filter(|(to, disp)| self.of(*disp) == Some(register(homes, *to)));
+        known.map_or(*op, |(to, disp)| Op::Holds { to, disp })
     }
 
     /// Which registers those of `temps` should get that `ops` load, up to their end: the ones that have the
@@ -62,8 +62,8 @@ impl Holding {
             return wishes;
         }
         let lives = ops.iter().take_while(|op| !ends(op, temps));
-        for (to, held) in lives.filter_map(loaded) {
-            if let Some(register) = self.of(held).filter(|_| temps.contains(to)) {
+        for (to, disp) in lives.filter_map(loaded) {
+            if let Some(register) = self.of(disp).filter(|_| temps.contains(to)) {
                 wishes.add(to, register);
             }
         }
@@ -79,7 +79,7 @@ impl Holding {
                 width: Width::W64,
             } => {
                 self.overwritten(disp);
-                self.note(register(homes, from), Held::Cell(disp));
+                self.note(register(homes, from), disp);
             }
             Op::StoreCell {
                 cell: Cell { base: None, disp },
@@ -105,17 +105,14 @@ impl Holding {
                 Effect::Cells | Effect::Anything => *self = Self::default(),
             },
         }
-        if let Some((to, held)) = loaded(op) {
-            self.note(register(homes, to), held);
+        if let Some((to, disp)) = loaded(op) {
+            self.note(register(homes, to), disp);
         }
     }
 
     /// Something is written to the cell at `disp`.
     fn overwritten(&mut self, disp: i32) {
-        self.retain(|(_, held)| match held {
-            Held::Cell(held) => held.abs_diff(disp) >= BYTES,
-            Held::Counters => true,
-        });
+        self.retain(|(_, held)| held.abs_diff(disp) >= BYTES);
     }
 
     fn forget_written(&mut self, op: &Op, homes: &Few<Home>) {
@@ -128,15 +125,14 @@ impl Holding {
     }
 }
 
-/// What `op` loads, if it can be held.
-fn loaded(op: &Op) -> Option<(Temp, Held)> {
+/// What `op` loads from where, if it is a cell as a whole.
+fn loaded(op: &Op) -> Option<(Temp, i32)> {
     match *op {
         Op::LoadCell {
             to: Reg::Temp(to),
             cell: Cell { base: None, disp },
             width: Width::W64,
-        } => Some((to, Held::Cell(disp))),
-        Op::LoadCounters { to: Reg::Temp(to) } => Some((to, Held::Counters)),
+        } => Some((to, disp)),
         _ => None,
     }
 }
