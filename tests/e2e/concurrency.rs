@@ -60,6 +60,22 @@ fn indirect_branches_while_the_cache_overflows() {
     while_the_cache_overflows("thread/branches_while_flushed.c");
 }
 
+/// Flushed code is not kept for threads that wait in the kernel, but for the pieces that they wait in.
+#[test]
+fn threads_that_wait_while_the_cache_overflows() {
+    let guest = "thread/waiting_while_flushed.c";
+    while_the_cache_overflows(guest);
+    let Some(exe) = Guest::load(guest).build("pie") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let small = ["--engine-option", "cache-limit=192K"];
+    let ppin = Ppin::new(&scratch.db()).with(&small);
+    let (_, stats) = with_stats(&ppin, &Cmd::new(&exe), scratch.path());
+    let (flushes, most) = (stats.number("flushes"), stats.number("flushed_bytes"));
+    assert!(flushes > 50 && most < 20 * (192 << 10), "{stats:?}");
+}
+
 fn while_the_cache_overflows(guest: &str) {
     let Some(exe) = Guest::load(guest).build("pie") else {
         return;

@@ -119,6 +119,7 @@ impl CodeCache {
     /// Forgets what has been done, in a forked child.
     pub fn forget_figures(&mut self) {
         self.figures = Figures::default();
+        self.fresh.most_retired = 0;
     }
 
     /// Forgets all fresh code, whose memory may be in use for a while. What was to be saved has

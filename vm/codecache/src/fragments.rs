@@ -153,9 +153,23 @@ impl CodeCache {
         self.fresh.epoch
     }
 
-    /// Gives back what no thread can be in: each knows epoch `oldest` or a later one.
-    pub fn reclaim(&mut self, oldest: u64) {
-        self.fresh.reclaim(oldest);
+    /// Whether code is kept that was flushed before the last flush.
+    #[must_use]
+    pub fn keeps_flushed_code(&self) -> bool {
+        self.fresh.retired.len() > 1
+    }
+
+    /// Most bytes of flushed code that were kept at a time.
+    #[must_use]
+    pub fn most_flushed_bytes(&self) -> u64 {
+        self.fresh.most_retired
+    }
+
+    /// Gives back flushed code that no thread can be in. Each knows epoch `oldest` or a later one,
+    /// but for those that wait in a system call and then enter the VM: of these the `records` of the
+    /// calls are kept, with the fragments that they belong to.
+    pub fn reclaim(&mut self, oldest: u64, records: &[u64]) {
+        self.fresh.reclaim(oldest, records);
     }
 
     /// This process has forked, or is the child: its code is shared until one of them writes.

@@ -221,7 +221,7 @@ impl Model {
             Event::Flush => self.world.code.flush(),
             Event::Reclaim(behind) => {
                 let epoch = self.world.code.epoch();
-                self.world.code.reclaim(epoch.saturating_sub(behind));
+                self.world.code.reclaim(epoch.saturating_sub(behind), &[]);
             }
             Event::Fork => self.world.code.seal(),
             Event::StartOver => self.world.code.start_over(),

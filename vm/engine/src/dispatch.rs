@@ -6,6 +6,7 @@ use crate::signal::{deliver, inside, native};
 use crate::syscall;
 use crate::syscall::in_use;
 use crate::syscall::old_calls::{self, Way};
+use crate::thread::waiting;
 use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::area::CPUID_JUMP;
@@ -36,6 +37,7 @@ fn dispatch(thread: &mut Thread) -> CachePc {
     let epoch = {
         let mut vm = vm::lock();
         vm.stats_mut().entered();
+        waiting::arrived(&vm, thread);
         sequence::announced_unseen(&mut vm, thread);
         vm.code().epoch()
     };
@@ -62,7 +64,7 @@ fn go_on(thread: &mut Thread) -> CachePc {
         Reason::Exit => leave_exit(thread),
         Reason::Indirect => indirect(thread),
         Reason::Syscall => syscall::handle(thread),
-        Reason::Efault => syscall::after_efault(thread),
+        Reason::AfterCall => syscall::after_call(thread),
         Reason::Trap => trap(thread),
         Reason::Cpuid => cpuid(thread),
         Reason::Resume => lookup(
@@ -89,9 +91,7 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
         sequence::clear_discarded(vm, thread);
         thread.epoch = epoch;
         vm.code().forget_returns(&thread.area);
-        let known = vm.threads().all().map(|t| t.epoch);
-        let oldest = known.min().unwrap_or(0);
-        vm.code_mut().reclaim(oldest);
+        waiting::reclaim(vm);
     }
 }
 

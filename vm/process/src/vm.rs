@@ -297,6 +297,9 @@ impl Vm {
         let rests = self.threads.rest(thread);
         if !rests {
             self.code.end_thread(&thread.area);
+        } else if thread.epoch != self.code.epoch() {
+            // (Since it entered the VM last, it may have called from code that was flushed.)
+            self.code.forget_returns(&thread.area);
         }
         rests
     }

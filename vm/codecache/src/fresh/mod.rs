@@ -3,7 +3,8 @@
 //! A full cache is flushed: the directory, the links and the indirect-branch table forget it
 //! (what was learned has been saved before). Its memory is kept until every thread has entered
 //! the VM once more, because until then a thread may be inside, or be in a system call whose
-//! resume address lies there.
+//! resume address lies there. Threads that wait in the kernel can be sent to the VM instead
+//! ([`FreshCode::reclaim`]).
 
 pub(crate) mod arena;
 pub(crate) mod directory;
@@ -39,6 +40,8 @@ pub(crate) struct FreshCode {
     pub(crate) epoch: u64,
     /// Flushed code that some thread may still execute.
     pub(crate) retired: Vec<Retired>,
+    /// Most bytes of it so far.
+    pub(crate) most_retired: u64,
     /// Memory for use after a flush.
     pub(crate) spare: Vec<Chunk>,
     /// Memory cannot be had again, so none is given back.
@@ -56,6 +59,7 @@ impl FreshCode {
             links: Links::default(),
             epoch: 1,
             retired: Vec::new(),
+            most_retired: 0,
             spare: Vec::new(),
             recycles: false,
             limit,
@@ -103,13 +107,11 @@ impl FreshCode {
     pub(crate) fn flush(&mut self) {
         core::mem::take(&mut self.links).undo(&mut self.chunks);
         self.epoch += 1;
-        let mut fragments = core::mem::take(&mut self.directory).into_fragments();
-        fragments.iter_mut().for_each(|fresh| fresh.keep_maps());
-        self.retired.push(Retired {
-            epoch: self.epoch,
-            chunks: core::mem::replace(&mut self.chunks, core::mem::take(&mut self.spare)),
-            fragments,
-        });
+        let chunks = core::mem::replace(&mut self.chunks, core::mem::take(&mut self.spare));
+        let fragments = core::mem::take(&mut self.directory).into_fragments();
+        self.retired.push(Retired::new(self.epoch, chunks, fragments));
+        let kept = self.retired.iter().flat_map(|it| it.chunks());
+        self.most_retired = self.most_retired.max(kept.map(Chunk::len).sum());
     }
 
     fn retired_at(&self, addr: u64) -> Option<&Fresh> {
@@ -133,12 +135,13 @@ impl FreshCode {
     }
 
     /// Unmaps retired chunks that no thread can be in: each has known epoch `oldest` or a later one.
-    pub(crate) fn reclaim(&mut self, oldest: u64) {
-        let (free, keep) = self.retired.drain(..).partition(|r| r.epoch <= oldest);
-        self.retired = keep;
-        let free: Vec<Retired> = free;
-        for mut chunk in free.into_iter().flat_map(|r| r.chunks) {
-            // Every thread has been in the VM since the chunk was forgotten.
+    /// Those that hold any of the `records` are kept.
+    pub(crate) fn reclaim(&mut self, oldest: u64, records: &[u64]) {
+        let known = self.retired.iter_mut().filter(|it| it.epoch <= oldest);
+        let free: Vec<Chunk> = known.flat_map(|it| it.keep_only(records)).collect();
+        self.retired.retain(|it| !it.chunks().is_empty());
+        for mut chunk in free {
+            // No thread has been there since the chunk was forgotten, or can come there.
             if self.recycles {
                 chunk.reset();
                 self.spare.push(chunk);

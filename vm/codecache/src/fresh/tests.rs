@@ -135,7 +135,7 @@ fn retired_code_is_known_until_every_thread_has_come_by() {
     let before = world.code.epoch();
     world.code.flush();
     assert_eq!(world.code.epoch(), before + 1);
-    world.code.reclaim(before);
+    world.code.reclaim(before, &[]);
     assert!(world.code.in_cache(a.0));
     assert_eq!(world.code.hot_of(a.0 + 4), Some(a.0));
     assert_eq!(world.code.base_at(a.0).0, world.app.start);
@@ -144,13 +144,31 @@ fn retired_code_is_known_until_every_thread_has_come_by() {
         world.code.running_maps(a.0).is_none(),
         "it may not be entered"
     );
-    world.code.reclaim(before + 1);
+    world.code.reclaim(before + 1, &[]);
     assert!(!world.code.in_cache(a.0));
     assert_eq!(world.code.hot_of(a.0), None);
     assert_eq!(
         world.code.ranges().chain(world.code.idle_ranges()).count(),
         0
     );
+}
+
+#[test]
+fn of_a_thread_that_waits_the_record_is_kept() {
+    let mut world = World::new();
+    let [a, b, c] = [0x40, 0x80, 0xc0].map(|at| {
+        let entry = world.trace(at, 8, &[]);
+        world.code.flush();
+        entry
+    });
+    let (now, record) = (world.code.epoch(), world.code.fresh.retired[1].chunks()[0].range().0);
+    assert!(world.code.keeps_flushed_code());
+    world.code.reclaim(now, &[record]);
+    let kept = [a, b, c].map(|entry| world.code.in_cache(entry.0));
+    assert_eq!(kept, [false, true, false]);
+    assert_eq!(world.code.spot(b.0).map(|s| s.pc), Some(world.pc(0x80)));
+    world.code.reclaim(now, &[]);
+    assert!(!world.code.in_cache(b.0));
 }
 
 #[test]
@@ -164,7 +182,7 @@ fn where_nothing_can_be_mapped_again_memory_is_used_again() {
         let a = world.trace(0, 8, &[]);
         world.code.flush();
         assert!(world.code.in_cache(a.0));
-        world.code.reclaim(world.code.epoch());
+        world.code.reclaim(world.code.epoch(), &[]);
         assert!(!world.code.in_cache(a.0));
         let ranges = world.code.ranges().chain(world.code.idle_ranges()).count();
         assert_eq!(ranges, 3);

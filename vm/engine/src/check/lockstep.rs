@@ -99,7 +99,7 @@ fn step(thread: &Thread) -> Step {
                 ..nothing
             }
         }
-        r if r == Reason::Syscall as u64 || r == Reason::Efault as u64 => {
+        r if r == Reason::Syscall as u64 || r == Reason::AfterCall as u64 => {
             // SAFETY: the gate passes the record of the code it was entered from.
             let rec = unsafe { (thread.operand as *const SyscallRec).read() };
             let base = vm::lock().code().base_at(thread.operand);

@@ -1,6 +1,6 @@
 //! Calls by which the kernel writes data to app memory that it cannot deliver again: a message, a
 //! child's status. Most calls on guarded code pages fail with `EFAULT` and are repeated
-//! ([`super::after_efault`]). These would lose data or stop short, so the guards on the memory that
+//! ([`super::after_call`]). These would lose data or stop short, so the guards on the memory that
 //! they may write to are lifted before.
 
 use alloc::vec::Vec;

@@ -36,6 +36,7 @@ use crate::signal::inside::Inside;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
+use ppin_os::Errno;
 use ppin_process::gate::disp::scratch;
 use ppin_process::gate::table;
 use ppin_process::thread::{Thread, reg};
@@ -55,10 +56,7 @@ pub(crate) fn handle(thread: &mut Thread) -> CachePc {
     let rec = unsafe { (record as *const SyscallRec).read() };
     let resume = record.wrapping_add(i64::from(rec.resume) as u64);
     let base = vm::lock().code().base_at(record);
-    thread.regs.gpr[reg::RCX] = ImageOff(rec.next).at(base).0;
-    thread.regs.gpr[reg::R11] = thread.regs.flags;
-    thread.resume_pc = ImageOff(rec.next).at(base).0;
-    thread.resume_context = rec.context;
+    returned_to(thread, ImageOff(rec.next).at(base), rec.context);
     // (No trap is due after a system call.)
     thread.signals.trap_flag.skip_next = true;
     let outcome = if thread.pending != 0 {
@@ -75,6 +73,14 @@ pub(crate) fn handle(thread: &mut Thread) -> CachePc {
         Outcome::Elsewhere(entry) => entry,
         Outcome::Natively(since) => leave::before_call(thread, ImageOff(rec.pc).at(base), since),
     }
+}
+
+/// The thread goes on at `next`, with what the CPU leaves in rcx and r11.
+fn returned_to(thread: &mut Thread, next: AppPc, context: u32) {
+    thread.regs.gpr[reg::RCX] = next.0;
+    thread.regs.gpr[reg::R11] = thread.regs.flags;
+    thread.resume_pc = next.0;
+    thread.resume_context = context;
 }
 
 /// Handles the app's `int 0x80` at `pc`, which makes this call.
@@ -95,15 +101,17 @@ pub(crate) fn by_old_gate(thread: &mut Thread, pc: AppPc, nr: u32, args: &[usize
     }
 }
 
-/// Handles a call through the gate that has returned -EFAULT. If that may be because the VM holds
-/// pages of code read-only, their guards are lifted, and the call is made again.
-pub(crate) fn after_efault(thread: &mut Thread) -> CachePc {
+/// Handles a call through the gate that is over. If it has returned -EFAULT, that may be because the
+/// VM holds pages of code read-only: their guards are lifted, and the call is made again. Otherwise
+/// code was flushed while the thread waited ([`crate::thread::waiting`]).
+pub(crate) fn after_call(thread: &mut Thread) -> CachePc {
     let record = thread.operand;
     // SAFETY: as in `handle`.
     let rec = unsafe { (record as *const SyscallRec).read() };
     let base = vm::lock().code().base_at(record);
     thread.signals.trap_flag.skip_next = true;
-    if thread.pending == 0 && changes::release_all(&mut vm::lock()) {
+    let faulted = thread.regs.gpr[reg::RAX] as isize == Errno::EFAULT.raw();
+    if faulted && thread.pending == 0 && changes::release_all(&mut vm::lock()) {
         thread.regs.gpr[reg::RAX] = thread.area.scratch[scratch::SYS_NR];
         return again(
             thread,
@@ -111,8 +119,7 @@ pub(crate) fn after_efault(thread: &mut Thread) -> CachePc {
             ImageOff(rec.pc).at(base),
         );
     }
-    thread.resume_pc = ImageOff(rec.next).at(base).0;
-    thread.resume_context = rec.context;
+    returned_to(thread, ImageOff(rec.next).at(base), rec.context);
     after(thread, record.wrapping_add(i64::from(rec.resume) as u64))
 }
 

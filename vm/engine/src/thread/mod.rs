@@ -2,3 +2,4 @@
 
 pub(crate) mod clone;
 pub(crate) mod exit;
+pub(crate) mod waiting;

@@ -74,31 +74,47 @@ pub fn limits(resource: u32) -> [u64; 2] {
 /// heap.
 #[must_use]
 pub fn state(pid: i32) -> Option<u8> {
-    const LONGEST: usize = 64;
-    let mut path = [0; "/proc/4294967295/stat\0".len()];
-    write_path(&mut path, pid).ok()?;
-    let flags = c::O_RDONLY | c::O_CLOEXEC;
-    let args = [path.as_ptr() as usize, flags as usize, 0, 0, 0, 0];
-    // SAFETY: a terminated path.
-    let fd = unsafe { call(c::__NR_open, args) }.ok()?;
-    let mut text = [0; LONGEST];
-    // SAFETY: a buffer of ours, and a descriptor of ours.
-    let read = unsafe {
-        let read = call(
-            c::__NR_read,
-            [fd, text.as_mut_ptr() as usize, LONGEST, 0, 0, 0],
-        );
-        let _ = call(c::__NR_close, [fd, 0, 0, 0, 0, 0]);
-        read
-    };
-    let text = &text[..read.unwrap_or(0)];
+    let mut text = [0; 64];
+    let text = read(format_args!("/proc/{pid}/stat\0"), &mut text)?;
     // The state follows the name, which may hold any character.
     let name_end = text.iter().rposition(|byte| *byte == b')')?;
     text.get(name_end + 2).copied()
 }
 
-/// `/proc/PID/stat`, terminated.
-fn write_path(path: &mut [u8], pid: i32) -> core::fmt::Result {
+/// Where thread `tid` of this process goes on after the system call in which it waits
+/// (proc_pid_syscall(5)); `None`: it runs, or this cannot be known. Uses no heap.
+#[must_use]
+pub fn waits_before(tid: i32) -> Option<u64> {
+    let mut text = [0; 256];
+    let text = read(format_args!("/proc/self/task/{tid}/syscall\0"), &mut text)?;
+    let text = core::str::from_utf8(text).ok()?;
+    let pc = text.trim_ascii_end().rsplit(' ').next()?.strip_prefix("0x")?;
+    u64::from_str_radix(pc, 16).ok()
+}
+
+/// The beginning of the file at `path`, which ends in a zero.
+fn read<'a>(path: core::fmt::Arguments<'_>, text: &'a mut [u8]) -> Option<&'a [u8]> {
+    const LONGEST: &str = "/proc/self/task/4294967295/syscall\0";
+    let mut bytes = [0; LONGEST.len()];
+    write(&mut bytes, path).ok()?;
+    let flags = c::O_RDONLY | c::O_CLOEXEC;
+    let args = [bytes.as_ptr() as usize, flags as usize, 0, 0, 0, 0];
+    // SAFETY: a terminated path.
+    let fd = unsafe { call(c::__NR_open, args) }.ok()?;
+    // SAFETY: a buffer of ours, and a descriptor of ours.
+    let read = unsafe {
+        let read = call(
+            c::__NR_read,
+            [fd, text.as_mut_ptr() as usize, text.len(), 0, 0, 0],
+        );
+        let _ = call(c::__NR_close, [fd, 0, 0, 0, 0, 0]);
+        read
+    };
+    text.get(..read.ok()?)
+}
+
+/// Writes `text` to `bytes`, if there is room.
+fn write(bytes: &mut [u8], text: core::fmt::Arguments<'_>) -> core::fmt::Result {
     struct Text<'a>(&'a mut [u8], usize);
     impl core::fmt::Write for Text<'_> {
         fn write_str(&mut self, text: &str) -> core::fmt::Result {
@@ -109,7 +125,7 @@ fn write_path(path: &mut [u8], pid: i32) -> core::fmt::Result {
             Ok(())
         }
     }
-    core::fmt::Write::write_fmt(&mut Text(path, 0), format_args!("/proc/{pid}/stat\0"))
+    core::fmt::Write::write_fmt(&mut Text(bytes, 0), text)
 }
 
 /// Effective user id.

@@ -14,6 +14,8 @@ unsafe extern "C" {
     pub fn leave_exit();
     /// Trap: rcx = record, app rcx spilled.
     pub fn leave_trap();
+    /// A call of the gate is over: all app registers in place, but for rcx and r11.
+    pub fn leave_after_call();
     /// All app registers in place; goes on at the thread's `resume_pc`.
     pub fn resume_vm();
     /// First of the instructions that restore app state after the last check of `pending`.
@@ -41,11 +43,11 @@ pub fn cross(routine: unsafe extern "C" fn()) -> u64 {
 core::arch::global_asm!(
     ".text",
     ".balign 64",
-    ".globl leave_exit, leave_trap, leave_syscall, leave_efault, leave_indirect, leave_cpuid",
+    ".globl leave_exit, leave_trap, leave_syscall, leave_after_call, leave_indirect, leave_cpuid",
     ".globl resume_vm",
     ".globl enter_tail, enter_end, deliver_trap, native_trap, routine_trap, enter_first",
     ".hidden leave_exit", ".hidden leave_trap", ".hidden leave_syscall",
-    ".hidden leave_efault", ".hidden leave_indirect", ".hidden leave_cpuid", ".hidden resume_vm",
+    ".hidden leave_after_call", ".hidden leave_indirect", ".hidden leave_cpuid", ".hidden resume_vm",
     ".hidden enter_tail",
     ".hidden native_trap", ".hidden routine_trap",
     ".hidden enter_end", ".hidden deliver_trap", ".hidden enter_first",
@@ -67,11 +69,12 @@ core::arch::global_asm!(
     "mov qword ptr gs:[{reason}], {syscall}",
     "jmp 3f",
 
-    // A call made by the gate returned -EFAULT: record in SYS_REC, number in SYS_NR.
-    "leave_efault:",
+    // A call made by the gate is over, and the VM is to look at it (it returned -EFAULT, or code was
+    // flushed meanwhile): record in SYS_REC, number in SYS_NR.
+    "leave_after_call:",
     "mov rcx, gs:[{sys_rec}]",
     "mov gs:[{operand}], rcx",
-    "mov qword ptr gs:[{reason}], {efault}",
+    "mov qword ptr gs:[{reason}], {after_call}",
     "jmp 3f",
 
     // Indirect branch miss: rcx = app target, app rcx spilled.
@@ -215,7 +218,7 @@ core::arch::global_asm!(
     exit = const Reason::Exit as u64,
     trap = const Reason::Trap as u64,
     syscall = const Reason::Syscall as u64,
-    efault = const Reason::Efault as u64,
+    after_call = const Reason::AfterCall as u64,
     cpuid = const Reason::Cpuid as u64,
     indirect = const Reason::Indirect as u64,
     resume = const Reason::Resume as u64,

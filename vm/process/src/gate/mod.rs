@@ -21,7 +21,9 @@ pub mod syscall;
 pub mod table;
 pub mod vmcall;
 
-pub use cross::{cross, deliver_trap, enter_first, native_trap, resume_vm, routine_trap};
+pub use cross::{
+    cross, deliver_trap, enter_first, leave_after_call, native_trap, resume_vm, routine_trap,
+};
 pub use entries::{Lookups, entries};
 pub use go_back::to as go_back;
 pub use place::{Place, behind_call, place};

@@ -43,7 +43,7 @@ core::arch::global_asm!(
     "jrcxz 2f",
     "jmp qword ptr gs:[{resume}]",
     "2:",
-    "jmp leave_efault",
+    "jmp leave_after_call",
     "gate_end:",
     rec = const disp::SYS_REC,
     nr = const disp::SYS_NR,

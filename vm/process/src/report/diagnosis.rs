@@ -102,7 +102,7 @@ fn last_entry(vm: &Vm, thread: &Thread) -> String {
             let rec = unsafe { (at as *const TrapRec).read() };
             alloc::format!("last at {}, left to the VM ({})", app(rec.pc), rec.kind)
         }
-        r if (r == Reason::Syscall as u64 || r == Reason::Efault as u64) && known => {
+        r if (r == Reason::Syscall as u64 || r == Reason::AfterCall as u64) && known => {
             // SAFETY: as above.
             let rec = unsafe { (at as *const SyscallRec).read() };
             let nr = thread.area.scratch[scratch::SYS_NR];

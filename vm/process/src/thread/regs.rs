@@ -52,8 +52,9 @@ pub enum Reason {
     Syscall = 2,
     /// Indirect branch without an entry in the table; `operand` is the app target.
     Indirect = 3,
-    /// System call that gave -EFAULT; `operand` as for `Syscall`.
-    Efault = 5,
+    /// System call of the gate that is over: it gave -EFAULT, or code was flushed meanwhile;
+    /// `operand` as for `Syscall`.
+    AfterCall = 5,
     /// `cpuid` without a known answer; `operand` is the cache address of the jump to the routine
     /// that knows the others.
     Cpuid = 6,
@@ -70,7 +71,7 @@ impl Reason {
             1 => Self::Trap,
             2 => Self::Syscall,
             3 => Self::Indirect,
-            5 => Self::Efault,
+            5 => Self::AfterCall,
             6 => Self::Cpuid,
             _ => Self::Resume,
         }

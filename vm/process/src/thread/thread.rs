@@ -88,6 +88,10 @@ pub struct Thread {
     pub claimed: [AtomicU64; buffers::MAX_BUFFERS],
     /// The mapping that holds the thread's memory: start, length.
     pub map: (u64, u64),
+    /// Not 0: the thread waits in a system call of the gate, after which it comes to the VM. Until
+    /// then it reads nothing of the cache but the record that `area.scratch` names. Set by who
+    /// flushes, cleared by the thread itself, both with the VM lock.
+    pub waits: AtomicU32,
     /// Not 0: the thread has ended, and touches its memory no more ([`super::resting`]).
     pub gone: AtomicU32,
 }
