@@ -109,7 +109,8 @@ impl FreshCode {
         self.epoch += 1;
         let chunks = core::mem::replace(&mut self.chunks, core::mem::take(&mut self.spare));
         let fragments = core::mem::take(&mut self.directory).into_fragments();
-        self.retired.push(Retired::new(self.epoch, chunks, fragments));
+        self.retired
+            .push(Retired::new(self.epoch, chunks, fragments));
         let kept = self.retired.iter().flat_map(|it| it.chunks());
         self.most_retired = self.most_retired.max(kept.map(Chunk::len).sum());
     }

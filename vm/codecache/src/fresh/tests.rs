@@ -161,7 +161,10 @@ fn of_a_thread_that_waits_the_record_is_kept() {
         world.code.flush();
         entry
     });
-    let (now, record) = (world.code.epoch(), world.code.fresh.retired[1].chunks()[0].range().0);
+    let (now, record) = (
+        world.code.epoch(),
+        world.code.fresh.retired[1].chunks()[0].range().0,
+    );
     assert!(world.code.keeps_flushed_code());
     world.code.reclaim(now, &[record]);
     let kept = [a, b, c].map(|entry| world.code.in_cache(entry.0));

@@ -52,7 +52,8 @@ fn record(thread: &Thread) -> u64 {
 /// The structure of a live thread.
 unsafe fn send_to_vm(thread: *mut Thread, epoch: u64) {
     // SAFETY: the caller's promise. The thread itself writes to this word, too.
-    let resume = unsafe { AtomicU64::from_ptr(&raw mut (*thread).area.scratch[scratch::SYS_RESUME]) };
+    let resume =
+        unsafe { AtomicU64::from_ptr(&raw mut (*thread).area.scratch[scratch::SYS_RESUME]) };
     // SAFETY: the caller's promise; the other fields do not change while the VM lock is held.
     let thread = unsafe { &*thread };
     if thread.epoch == epoch || waits(thread) || thread.borrowed_memory {

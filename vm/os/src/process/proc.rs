@@ -88,7 +88,11 @@ pub fn waits_before(tid: i32) -> Option<u64> {
     let mut text = [0; 256];
     let text = read(format_args!("/proc/self/task/{tid}/syscall\0"), &mut text)?;
     let text = core::str::from_utf8(text).ok()?;
-    let pc = text.trim_ascii_end().rsplit(' ').next()?.strip_prefix("0x")?;
+    let pc = text
+        .trim_ascii_end()
+        .rsplit(' ')
+        .next()?
+        .strip_prefix("0x")?;
     u64::from_str_radix(pc, 16).ok()
 }
 
