@@ -1,6 +1,6 @@
 //! What filters make of calls, locks between threads, and clocks.
 
-use ppin_os::lock::{Mutex, Word};
+use ppin_os::lock::{Mutex, Word, begin_company};
 use ppin_os::{c, filter, proc, stock, time};
 use ppin_seccomp::{Confinement, Rule};
 use std::thread;
@@ -26,6 +26,7 @@ fn what_a_filter_forbids_is_told_by_value() {
 #[test]
 fn one_thread_at_a_time_has_a_lock() {
     static COUNT: Mutex<u64> = Mutex::new(0);
+    begin_company();
     let threads: Vec<_> = (0..4)
         .map(|_| {
             thread::spawn(|| {

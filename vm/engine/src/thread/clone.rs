@@ -241,6 +241,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
 /// Makes a child in the same memory: a thread, or a process that will exec soon.
 fn share(thread: &mut Thread, request: &mut Request) -> isize {
     let process = !request.flag(c::CLONE_THREAD);
+    lock::begin_company();
     if process {
         ppin_process::gate::table::watch_kills();
         forget_dead();

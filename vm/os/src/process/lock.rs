@@ -4,6 +4,9 @@
 //! and each may be killed at any instruction, while it holds a lock. As long as there are such
 //! processes, the word of a lock holds the holder's thread id. A thread that has waited for a while
 //! checks whether the holder is gone, and if so takes the lock over.
+//!
+//! Most programs have one thread, or begin with one. Until a second one begins, a lock is a word that
+//! is written as any other: an atomic instruction takes as long as the rest of a short allocation.
 
 use crate::futex::{futex_wait, futex_wake, futex_wake_all};
 use crate::{copied, proc};
@@ -24,6 +27,19 @@ static SHARING: AtomicU32 = AtomicU32::new(0);
 /// Some of these processes live in another pid namespace, so thread ids are ambiguous.
 static AMBIGUOUS_IDS: AtomicBool = AtomicBool::new(false);
 
+/// Some other thread uses this memory, or did.
+static COMPANY: AtomicBool = AtomicBool::new(false);
+
+/// Another thread, of this process or another one, is about to begin in this memory. The caller
+/// says so before it makes the thread.
+pub fn begin_company() {
+    COMPANY.store(true, Ordering::Relaxed);
+}
+
+fn is_alone() -> bool {
+    !COMPANY.load(Ordering::Relaxed)
+}
+
 /// Notes one more process that shares this memory. The caller holds all locks, so that each lock
 /// taken from now on names its holder. `elsewhere`: the process has a pid namespace of its own.
 pub fn begin_sharing(elsewhere: bool) {
@@ -36,8 +52,9 @@ pub fn end_sharing() {
     SHARING.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// Notes that no other process shares this memory: this is a forked child.
+/// Notes that no other thread shares this memory: this is a forked child.
 pub fn sharing_ended() {
+    COMPANY.store(false, Ordering::Relaxed);
     SHARING.store(0, Ordering::Relaxed);
     AMBIGUOUS_IDS.store(false, Ordering::Relaxed);
 }
@@ -70,6 +87,9 @@ impl Word {
     /// Waits for the lock; `true`: its holder died, and may have left what the lock guards
     /// inconsistent.
     pub fn lock(&self) -> bool {
+        if self.take_alone() {
+            return false;
+        }
         let me = holder_word();
         self.take(FREE, me).is_err() && self.wait(me)
     }
@@ -95,6 +115,16 @@ impl Word {
         }
     }
 
+    /// Takes the lock, if it is free and no other thread can take it. (A signal handler that takes it
+    /// in between has freed it when it returns.)
+    fn take_alone(&self) -> bool {
+        let free = is_alone() && self.0.load(Ordering::Acquire) == FREE;
+        if free {
+            self.0.store(UNNAMED, Ordering::Release);
+        }
+        free
+    }
+
     fn take(&self, from: u32, to: u32) -> Result<u32, u32> {
         self.0
             .compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
@@ -102,7 +132,7 @@ impl Word {
 
     /// Takes the lock, if it is free.
     pub fn try_lock(&self) -> bool {
-        self.take(FREE, holder_word()).is_ok()
+        self.take_alone() || self.take(FREE, holder_word()).is_ok()
     }
 
     /// Lends the lock: the caller holds it and is about to fork. Others may take it over as soon as
@@ -129,7 +159,10 @@ impl Word {
 
     /// Frees the lock, which the caller holds.
     pub fn unlock(&self) {
-        if self.0.swap(FREE, Ordering::Release) & CONTENDED != 0 {
+        if is_alone() {
+            // (Nobody waits.)
+            self.0.store(FREE, Ordering::Release);
+        } else if self.0.swap(FREE, Ordering::Release) & CONTENDED != 0 {
             futex_wake(&self.0);
         }
     }
@@ -223,7 +256,20 @@ impl<T> DerefMut for Guard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::Word;
+    use super::{Word, begin_company};
+
+    #[test]
+    fn what_was_taken_alone_is_freed_in_company() {
+        // (Other tests may have begun company already.)
+        let lock = Word::new();
+        assert!(!lock.lock() && !lock.try_lock());
+        begin_company();
+        assert!(!lock.try_lock());
+        lock.unlock();
+        assert!(lock.try_lock() && !lock.try_lock());
+        lock.unlock();
+        assert!(!lock.lock());
+    }
 
     #[test]
     fn a_loan_ends_with_its_fork() {
