@@ -10,7 +10,8 @@ use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_codecache::image::{ImageId, Region};
 use ppin_codecache::{Full, Manner};
-use ppin_jit::{Bodies, BytesEnd, Chosen, MAX_TRACE_BYTES, Request, Sequence};
+use ppin_decode::MAX_INS_LEN;
+use ppin_jit::{Bodies, BytesEnd, Chosen, MAX_TRACE_BYTES, Request};
 use ppin_os::lock::Mutex;
 use ppin_os::{peek, time, userfault};
 use ppin_process::vm::Vm;
@@ -24,33 +25,39 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
     let started = time::ticks();
     let region = ppin_process::app_code::region(vm, pc);
     let mut buffer = [0; MAX_TRACE_BYTES];
-    let (mut len, mut end) = fetch(region, pc, &mut buffer);
+    let (mut len, mut end) = fetch(region, pc, &mut buffer[..USUAL_TRACE_BYTES]);
     let (image, base) = image_of(vm, region, pc);
     let sequences = vm.rseq().near(pc);
-    let optimize = mechanisms(vm);
-    let mut context = context;
+    let mut asked = Request {
+        pc,
+        image: base,
+        context,
+        bytes: &[],
+        end,
+        max_source: None,
+        sequences: &sequences,
+        arrives: false,
+        optimize: mechanisms(vm),
+        bodies: None,
+    };
+    let mut chosen = choose(&asked, &buffer[..len], end);
+    if may_go_on(&chosen, len) {
+        (len, end) = fetch(region, pc, &mut buffer);
+        chosen = choose(&asked, &buffer[..len], end);
+    }
     if let Some(region) = region.filter(|r| r.writable) {
-        let first = request(
-            pc,
-            base,
-            context,
-            (&buffer[..len], end),
-            (&sequences, optimize),
-        );
         // Guard only the pages that the trace is made from.
-        let likely = ppin_jit::choose(&first).source_len() as usize;
-        context = context.with(ensure_watched(vm, &region, pc, likely));
+        let likely = chosen.source_len() as usize;
+        asked.context = context.with(ensure_watched(vm, &region, pc, likely));
         // Bytes that were read before the guard was set may have changed since.
         (len, end) = fetch_steady(vm, region, pc, likely, &mut buffer);
+        chosen = choose(&asked, &buffer[..len], end);
     }
-    let mut request = request(
-        pc,
-        base,
-        context,
-        (&buffer[..len], end),
-        (&sequences, optimize),
-    );
-    let mut chosen = ppin_jit::choose(&request);
+    let mut request = Request {
+        bytes: &buffer[..len],
+        end,
+        ..asked
+    };
     let names_sequence = sequence::discover(vm, pc, &chosen);
     let sequences = vm.rseq().near(pc);
     let inside = sequences.iter().any(|sequence| sequence.holds(pc));
@@ -58,7 +65,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
         request.sequences = &sequences;
         chosen = ppin_jit::choose(&request);
     }
-    if vm.rseq().is_watching() && !context.contains(Context::WATCHED) {
+    if vm.rseq().is_watching() && !request.context.contains(Context::WATCHED) {
         return None;
     }
     request.arrives = arrives && !names_sequence && !inside;
@@ -75,7 +82,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
     let source = &buffer[..(fragment.source_len as usize).min(len)];
     let count = fragment.instructions;
     let entry = install(vm, image, pc, fragment, source, kind);
-    let (at, context) = (entry.0, context.0);
+    let (at, context) = (entry.0, request.context.0);
     vm.log_at(
         format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
         pc,
@@ -113,26 +120,21 @@ pub fn mechanisms(vm: &Vm) -> Optimize {
     }
 }
 
-/// The request to translate the trace at `pc` from the bytes that could be read.
-fn request<'a>(
-    pc: AppPc,
-    image: ImageBase,
-    context: Context,
-    (bytes, end): (&'a [u8], BytesEnd),
-    (sequences, optimize): (&'a [Sequence], Optimize),
-) -> Request<'a> {
-    Request {
-        pc,
-        image,
-        context,
+/// Bytes that are read for a trace at first: nearly all traces are shorter.
+const USUAL_TRACE_BYTES: usize = 192;
+
+/// The trace that is asked for, of the bytes that could be read.
+fn choose(asked: &Request<'_>, bytes: &[u8], end: BytesEnd) -> Chosen {
+    ppin_jit::choose(&Request {
         bytes,
         end,
-        max_source: None,
-        sequences,
-        arrives: false,
-        optimize,
-        bodies: None,
-    }
+        ..*asked
+    })
+}
+
+/// Whether a trace of `len` bytes that were read may be longer if more are.
+fn may_go_on(chosen: &Chosen, len: usize) -> bool {
+    len == USUAL_TRACE_BYTES && chosen.source_len() as usize + MAX_INS_LEN > len
 }
 
 /// Fetches app bytes like [`fetch`], but only as many of the `likely` bytes as are guarded.
@@ -310,6 +312,15 @@ mod tests {
         changes::range(&mut world.vm, start, end);
         world.put(PAGE - 2, &[NOP, NOP, NOP, RET]);
         assert_eq!(world.len_at(PAGE - 2), 2);
+    }
+
+    #[test]
+    fn a_long_trace_is_read_in_two_pieces() {
+        let mut world = World::read_only();
+        let long = [0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8]; // mov rax, imm64
+        world.put(0, &[long; 40].concat());
+        world.put(400, &[RET]);
+        assert_eq!(world.len_at(0), 401);
     }
 
     #[test]
