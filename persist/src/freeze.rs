@@ -82,7 +82,7 @@ impl Writer<'_> {
             let entry = IndexRec {
                 head: key.head(),
                 context: key.context(),
-                hot: self.plan.entry(self.spec, fragment as usize),
+                hot: self.plan.entries[&key],
                 fragment,
             };
             entry.put(&mut self.out);
@@ -124,7 +124,7 @@ impl Writer<'_> {
             next.first_slot += fragment.slots.len() as u32;
             next.first_reloc += fragment.relocs.len() as u32;
             next.first_exit += fragment.exits.len() as u32;
-            next.first_pc_row += rows::records(fragment.pc_map).unwrap_or(0);
+            next.first_pc_row += self.plan.pc_rows[number];
             next.first_count += fragment.counts.len() as u32;
             next.first_tool_byte += piece.tool.len() as u32;
         }
@@ -158,9 +158,8 @@ impl Writer<'_> {
             let mut from = PcRow::default();
             for row in piece.fragment.pc_map {
                 let spilled = self.plan.spills.number(number, row.spilled);
-                let records = rows::store(from, row, spilled);
-                let records = records.ok_or(FreezeError::Malformed { fragment: number })?;
-                records.for_each(|record| record.put(&mut self.out));
+                rows::store(from, row, spilled, |record| record.put(&mut self.out))
+                    .ok_or(FreezeError::Malformed { fragment: number })?;
                 from = *row;
             }
         }
@@ -364,8 +363,9 @@ impl Coder<'_> {
             if exit.stub as usize >= fragment.cold.len() {
                 return None;
             }
-            let to = match self.find(EntryKey::new(exit.target.0, exit.context.0)) {
-                Some(target) => u64::from(self.plan.entry(self.spec, target)),
+            let target = EntryKey::new(exit.target.0, exit.context.0);
+            let to = match self.plan.entries.get(&target) {
+                Some(entry) => u64::from(*entry),
                 None => self.cold_from_hot + u64::from(cold_at) + u64::from(exit.stub),
             };
             let branch = exit.branch as usize;
@@ -375,11 +375,5 @@ impl Coder<'_> {
             field.copy_from_slice(&distance.to_le_bytes());
         }
         Some(())
-    }
-
-    fn find(&self, key: EntryKey) -> Option<usize> {
-        let index = &self.plan.index;
-        let at = index.binary_search_by_key(&key, |entry| entry.0).ok()?;
-        Some(index[at].1 as usize)
     }
 }

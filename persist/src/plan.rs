@@ -7,7 +7,8 @@ use crate::rows;
 use crate::spec::{FreezeError, Piece, UnitSpec};
 use crate::spills::SpillTable;
 use alloc::vec::Vec;
-use ppin_relocator::Start;
+use hashbrown::HashMap;
+use ppin_relocator::{FragmentRef, Start};
 
 /// The layout of a unit.
 pub(crate) struct Plan {
@@ -15,6 +16,10 @@ pub(crate) struct Plan {
     pub places: Vec<(u32, u32)>,
     /// Entry points, sorted, with the fragment's number.
     pub index: Vec<(EntryKey, u32)>,
+    /// Offset in the hot section of each entry point.
+    pub entries: HashMap<EntryKey, u32>,
+    /// Number of records of each fragment's pc map.
+    pub pc_rows: Vec<u32>,
     pub sections: [SectionRec; SECTIONS],
     /// The group table, checksums and first index entries still missing.
     pub groups: Vec<GroupRec>,
@@ -24,7 +29,7 @@ pub(crate) struct Plan {
 }
 
 /// An entry point as one number that sorts by head, then by context.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct EntryKey(u64);
 
 impl EntryKey {
@@ -50,18 +55,14 @@ struct Span {
 }
 
 impl Plan {
-    /// Offset of the fragment's entry in the hot section.
-    pub(crate) fn entry(&self, spec: &UnitSpec<'_>, number: usize) -> u32 {
-        self.places[number].0 + u32::from(spec.fragments[number].fragment.entry)
-    }
-
     pub(crate) fn new(spec: &UnitSpec<'_>) -> Result<Self, FreezeError> {
         let pieces = spec.fragments;
         if spec.image_path.len() > MAX_TEXT || spec.label.len() > MAX_TEXT {
             return Err(FreezeError::Text);
         }
         let spills = spill_table(pieces)?;
-        let sizes = Sizes::measure(pieces, &spills)?;
+        let pc_rows = count_rows(pieces)?;
+        let sizes = Sizes::measure(pieces, &pc_rows, &spills)?;
         let index = sorted_index(pieces)?;
         let all = || pieces.iter().map(|piece| piece.fragment);
         let mut arrivals = 0;
@@ -82,47 +83,57 @@ impl Plan {
                 _ => even_spans(sizes.of(section)),
             };
         }
-        let places = hot_at.into_iter().zip(cold_at).collect();
-        Self::place(spec, places, index, &spans, spills)
-    }
-
-    fn place(
-        spec: &UnitSpec<'_>,
-        places: Vec<(u32, u32)>,
-        index: Vec<(EntryKey, u32)>,
-        spans: &[Vec<Span>; SECTIONS],
-        spills: SpillTable,
-    ) -> Result<Self, FreezeError> {
-        let group_count: usize = spans.iter().map(Vec::len).sum();
-        let text_len = spec.image_path.len() + spec.label.len();
-        let head_len = HEADER_LEN + group_count * GROUP_REC_LEN + text_len;
-        let mut at = head_len as u64;
-        let mut sections = [SectionRec::default(); SECTIONS];
-        let mut groups = Vec::with_capacity(group_count);
-        for section in SectionId::ALL {
-            let spans = &spans[section as usize];
-            at = at.next_multiple_of(section.alignment() as u64);
-            let len = spans.last().map_or(0, |last| last.offset + last.len);
-            sections[section as usize] = SectionRec {
-                offset: small(at)?,
-                len: small(len)?,
-                first_group: groups.len() as u32,
-                groups: spans.len() as u32,
-            };
-            small(at + len)?;
-            groups.extend(spans.iter().map(|span| group_rec(at, span)));
-            at += len;
-        }
+        let entries = entries(pieces, &hot_at);
+        let (sections, groups, head_len, file_len) = place(spec, &spans)?;
         Ok(Self {
-            places,
+            places: hot_at.into_iter().zip(cold_at).collect(),
             index,
+            entries,
+            pc_rows,
             sections,
             groups,
-            head_len: small(head_len as u64)?,
-            file_len: small(at)?,
+            head_len,
+            file_len,
             spills,
         })
     }
+}
+
+type Places = ([SectionRec; SECTIONS], Vec<GroupRec>, u32, u32);
+
+/// Sections and groups one behind the other, after the head; the lengths of head and file.
+fn place(spec: &UnitSpec<'_>, spans: &[Vec<Span>; SECTIONS]) -> Result<Places, FreezeError> {
+    let group_count: usize = spans.iter().map(Vec::len).sum();
+    let text_len = spec.image_path.len() + spec.label.len();
+    let head_len = HEADER_LEN + group_count * GROUP_REC_LEN + text_len;
+    let mut at = head_len as u64;
+    let mut sections = [SectionRec::default(); SECTIONS];
+    let mut groups = Vec::with_capacity(group_count);
+    for section in SectionId::ALL {
+        let spans = &spans[section as usize];
+        at = at.next_multiple_of(section.alignment() as u64);
+        let len = spans.last().map_or(0, |last| last.offset + last.len);
+        sections[section as usize] = SectionRec {
+            offset: small(at)?,
+            len: small(len)?,
+            first_group: groups.len() as u32,
+            groups: spans.len() as u32,
+        };
+        small(at + len)?;
+        groups.extend(spans.iter().map(|span| group_rec(at, span)));
+        at += len;
+    }
+    Ok((sections, groups, small(head_len as u64)?, small(at)?))
+}
+
+/// Where each fragment is entered.
+fn entries(pieces: &[Piece<'_>], hot_at: &[u32]) -> HashMap<EntryKey, u32> {
+    let fragments = pieces.iter().map(|piece| &piece.fragment);
+    let entry = |(at, fragment): (&u32, &FragmentRef<'_>)| {
+        let key = EntryKey::new(fragment.head.0, fragment.context.0);
+        (key, at + u32::from(fragment.entry))
+    };
+    hot_at.iter().zip(fragments).map(entry).collect()
 }
 
 fn group_rec(section_at: u64, span: &Span) -> GroupRec {
@@ -156,11 +167,16 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn measure(pieces: &[Piece<'_>], spills: &SpillTable) -> Result<Self, FreezeError> {
+    fn measure(
+        pieces: &[Piece<'_>],
+        pc_rows: &[u32],
+        spills: &SpillTable,
+    ) -> Result<Self, FreezeError> {
         if pieces.is_empty() {
             return Err(FreezeError::Empty);
         }
         let mut sizes = Self {
+            pc_rows: pc_rows.iter().copied().map(u64::from).sum(),
             spills: spills.sets.len() as u64,
             ..Self::default()
         };
@@ -174,8 +190,6 @@ impl Sizes {
             sizes.fragments += 1;
             sizes.relocs += fragment.relocs.len() as u64;
             sizes.exits += fragment.exits.len() as u64;
-            let rows = rows::records(fragment.pc_map);
-            sizes.pc_rows += u64::from(rows.ok_or(FreezeError::Malformed { fragment: number })?);
             sizes.counts += fragment.counts.len() as u64;
             sizes.tool += piece.tool.len() as u64;
         }
@@ -206,6 +220,13 @@ fn spill_table(pieces: &[Piece<'_>]) -> Result<SpillTable, FreezeError> {
         added.ok_or(FreezeError::Malformed { fragment })?;
     }
     Ok(table)
+}
+
+fn count_rows(pieces: &[Piece<'_>]) -> Result<Vec<u32>, FreezeError> {
+    let count = |(fragment, piece): (usize, &Piece<'_>)| {
+        rows::records(piece.fragment.pc_map).ok_or(FreezeError::Malformed { fragment })
+    };
+    pieces.iter().enumerate().map(count).collect()
 }
 
 fn sorted_index(pieces: &[Piece<'_>]) -> Result<Vec<(EntryKey, u32)>, FreezeError> {

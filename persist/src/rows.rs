@@ -14,43 +14,46 @@ const JUMP: u8 = u8::MAX;
 /// Places beyond this make no sense.
 const FAR: u32 = 1 << 24;
 
-/// The records that lead from `from` to `to`, of which the last one is `to` itself, if its spilled
-/// registers have the number `spilled`. `None`: it lies before `from`, or too far.
-pub(crate) fn store(from: PcRow, to: &PcRow, spilled: u8) -> Option<impl Iterator<Item = PcRec>> {
+/// Passes on the records that lead from `from` to `to`, of which the last one is `to` itself, if its
+/// spilled registers have the number `spilled`. `None`: it lies before `from`, or too far.
+#[inline]
+pub(crate) fn store(
+    from: PcRow,
+    to: &PcRow,
+    spilled: u8,
+    mut put: impl FnMut(PcRec),
+) -> Option<()> {
     if to.hot >= FAR || to.app >= FAR {
         return None;
     }
-    let mut hot = to.hot.checked_sub(from.hot)?;
-    let mut app = to.app.cast_signed() - from.app.cast_signed();
-    let row = PcRec {
+    let hot = to.hot.checked_sub(from.hot)?;
+    let app = to.app.cast_signed() - from.app.cast_signed();
+    let (mut far_hot, mut far_app) = (hot >> 8, app >> 7);
+    while (far_hot, far_app) != (0, 0) {
+        let jump = PcRec {
+            hot: far_hot.min(u8::MAX.into()) as u8,
+            app: far_app.clamp(i8::MIN.into(), i8::MAX.into()) as i8,
+            flags: 0,
+            spilled: JUMP,
+        };
+        far_hot -= u32::from(jump.hot);
+        far_app -= i32::from(jump.app);
+        put(jump);
+    }
+    put(PcRec {
         hot: hot as u8,
         app: (app & 0x7f) as i8,
         flags: to.flags,
         spilled,
-    };
-    (hot, app) = (hot >> 8, app >> 7);
-    let jumps = core::iter::from_fn(move || {
-        if (hot, app) == (0, 0) {
-            return None;
-        }
-        let jump = PcRec {
-            hot: hot.min(u8::MAX.into()) as u8,
-            app: app.clamp(i8::MIN.into(), i8::MAX.into()) as i8,
-            flags: 0,
-            spilled: JUMP,
-        };
-        hot -= u32::from(jump.hot);
-        app -= i32::from(jump.app);
-        Some(jump)
     });
-    Some(jumps.chain([row]))
+    Some(())
 }
 
 /// Number of records of a fragment whose pc map is `rows`; `None`: one cannot be stored.
 pub(crate) fn records(rows: &[PcRow]) -> Option<u32> {
     let (mut from, mut count) = (PcRow::default(), 0);
     for row in rows {
-        count += store(from, row, 0)?.count() as u32;
+        store(from, row, 0, |_| count += 1)?;
         from = *row;
     }
     Some(count)
@@ -101,7 +104,7 @@ mod tests {
     fn stored(rows: &[PcRow]) -> Option<Vec<u8>> {
         let (mut bytes, mut from) = (Vec::new(), PcRow::default());
         for row in rows {
-            store(from, row, 0)?.for_each(|record| record.put(&mut bytes));
+            store(from, row, 0, |record| record.put(&mut bytes))?;
             from = *row;
         }
         Some(bytes)

@@ -53,26 +53,38 @@ pub fn apply_parts(
     hot: &mut [u8],
     cold: &mut [u8],
 ) -> Result<(), RangeError> {
-    let of_exits = exits.iter().flat_map(Exit::relocs);
-    for reloc in relocs.iter().copied().chain(of_exits) {
+    for reloc in relocs {
         let bytes = match reloc.section {
             Section::Hot => &mut *hot,
             Section::Cold => &mut *cold,
         };
-        write_field(bytes, &reloc, place).ok_or(RangeError { reloc })?;
+        write_field(bytes, reloc, place)?;
+    }
+    for exit in exits {
+        // (Written out: the four kinds are constants to the compiler then.)
+        let [branch, stub, slot, record] = exit.relocs();
+        write_field(hot, &branch, place)?;
+        write_field(cold, &stub, place)?;
+        write_field(cold, &slot, place)?;
+        write_field(cold, &record, place)?;
     }
     Ok(())
 }
 
-fn write_field(bytes: &mut [u8], reloc: &Reloc, place: &Placement) -> Option<()> {
-    let value = field_value(reloc, place)?;
+#[inline]
+fn write_field(bytes: &mut [u8], reloc: &Reloc, place: &Placement) -> Result<(), RangeError> {
     let at = reloc.at as usize;
-    let field = bytes.get_mut(at..at.checked_add(4)?)?;
-    field.copy_from_slice(&value.to_le_bytes());
-    Some(())
+    let field = bytes
+        .get_mut(at..)
+        .and_then(<[u8]>::first_chunk_mut::<4>)
+        .zip(field_value(reloc, place));
+    let (field, value) = field.ok_or(RangeError { reloc: *reloc })?;
+    *field = value.to_le_bytes();
+    Ok(())
 }
 
 /// The number that `reloc` stores at `place`, or `None` out of reach.
+#[inline]
 fn field_value(reloc: &Reloc, place: &Placement) -> Option<i32> {
     if let RelocKind::AppAbs32(_) | RelocKind::Cell(_) = reloc.kind {
         return i32::try_from(target(reloc.kind, place) as i64).ok();
@@ -87,6 +99,7 @@ fn field_value(reloc: &Reloc, place: &Placement) -> Option<i32> {
     i32::try_from(target(reloc.kind, place).wrapping_sub(from) as i64).ok()
 }
 
+#[inline]
 fn target(kind: RelocKind, place: &Placement) -> u64 {
     let app = |off: ImageOff| off.at(place.image).0;
     match kind {

@@ -151,6 +151,7 @@ impl Exit {
     /// Its fields that depend on placement: the same four in each exit, so they are not listed
     /// with the fragment's relocations. The branch, which leads to the stub; the stub's jump through
     /// the slot; and in the record ([`ExitRec`]) the distances of slot and branch.
+    #[inline]
     #[must_use]
     pub fn relocs(&self) -> [Reloc; 4] {
         const SLOT: u32 = offset_of!(ExitRec, slot) as u32;

@@ -62,6 +62,17 @@ impl CodeCache {
         self.fresh.directory.wake(id);
     }
 
+    /// The fragment made last looks like part of a string function.
+    pub fn mark_string_code(&mut self) {
+        self.fresh.directory.mark_string_code();
+    }
+
+    /// Whether fragment `id` was marked so.
+    #[must_use]
+    pub fn is_string_code(&self, id: FragmentId) -> bool {
+        self.fresh.directory.is_string_code(id)
+    }
+
     /// Fragment `id` is in a unit.
     pub fn mark_saved(&mut self, id: FragmentId) {
         self.fresh.directory.mark_saved(id);

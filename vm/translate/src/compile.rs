@@ -12,6 +12,7 @@ use ppin_codecache::image::{ImageId, Region};
 use ppin_codecache::{Full, Manner};
 use ppin_decode::MAX_INS_LEN;
 use ppin_jit::{Bodies, BytesEnd, Chosen, MAX_TRACE_BYTES, Request};
+use ppin_offline::explore::string_code;
 use ppin_os::lock::Mutex;
 use ppin_os::{peek, time, userfault};
 use ppin_process::vm::Vm;
@@ -82,6 +83,9 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
     let source = &buffer[..(fragment.source_len as usize).min(len)];
     let count = fragment.instructions;
     let entry = install(vm, image, pc, fragment, source, kind);
+    if string_code::is(source) {
+        vm.code_mut().mark_string_code();
+    }
     let (at, context) = (entry.0, request.context.0);
     vm.log_at(
         format_args!("translated to {at:#x}, {count} instructions, context {context}:"),

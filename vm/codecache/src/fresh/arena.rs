@@ -10,8 +10,8 @@
 //! plain private memory.
 
 use super::fragment::FragmentId;
+use super::starts::Starts;
 use super::views::Views;
-use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_os::{Errno, mem, place};
 use ppin_relocator::{Fragment, Start};
@@ -96,10 +96,8 @@ pub(crate) struct Chunk {
     len: u64,
     views: Views,
     parts: Parts,
-    /// Hot start and number of each fragment, ascending.
-    hot_index: Vec<(u64, FragmentId)>,
-    /// Cold start and number of each fragment, ascending.
-    cold_index: Vec<(u64, FragmentId)>,
+    hot_starts: Starts,
+    cold_starts: Starts,
 }
 
 impl Chunk {
@@ -141,16 +139,16 @@ impl Chunk {
             len,
             views,
             parts,
-            hot_index: Vec::new(),
-            cold_index: Vec::new(),
+            hot_starts: Starts::new(base),
+            cold_starts: Starts::new(parts.hot.end),
         })
     }
 
     /// Empties it; nothing runs there any more.
     pub fn reset(&mut self) {
         self.parts = Parts::new(self.base, self.len);
-        self.hot_index.clear();
-        self.cold_index.clear();
+        self.hot_starts.clear();
+        self.cold_starts.clear();
     }
 
     /// Where the code byte executed at `addr` is written to.
@@ -236,20 +234,19 @@ impl Chunk {
 
     /// Fragment `id` lies at `space`, which was taken last.
     pub fn note(&mut self, space: Space, id: FragmentId) {
-        self.hot_index.push((space.hot, id));
-        self.cold_index.push((space.cold, id));
+        self.hot_starts.push(space.hot, id);
+        self.cold_starts.push(space.cold, id);
     }
 
     /// Number of the fragment whose hot or cold section holds `addr`.
     #[must_use]
     pub fn find(&self, addr: u64) -> Option<FragmentId> {
-        let index = if addr < self.cold_start() {
-            &self.hot_index
+        let starts = if addr < self.cold_start() {
+            &self.hot_starts
         } else {
-            &self.cold_index
+            &self.cold_starts
         };
-        let after = index.partition_point(|(start, _)| *start <= addr);
-        index.get(after.checked_sub(1)?).map(|(_, id)| *id)
+        starts.find(addr)
     }
 
     fn cold_start(&self) -> u64 {

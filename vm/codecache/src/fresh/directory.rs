@@ -33,6 +33,8 @@ pub(crate) struct Directory {
     by_page: BTreeMap<u64, Vec<FragmentId>>,
     /// Fragments by [`ImageId`].
     by_image: Vec<Vec<FragmentId>>,
+    /// Fragments that look like parts of string functions, ascending.
+    string_code: Vec<FragmentId>,
 }
 
 impl Directory {
@@ -174,6 +176,18 @@ impl Directory {
         ids.into_iter()
             .flatten()
             .map(|id| (*id, self.fragment(*id)))
+    }
+
+    /// The newest fragment looks like part of a string function.
+    pub(crate) fn mark_string_code(&mut self) {
+        let last = self.fragments.len().checked_sub(1);
+        self.string_code
+            .extend(last.map(|last| FragmentId(last as u32)));
+    }
+
+    /// Whether fragment `id` was marked so.
+    pub(crate) fn is_string_code(&self, id: FragmentId) -> bool {
+        self.string_code.binary_search(&id).is_ok()
     }
 
     /// Fragment `id` is in a unit, or need not be in one.

@@ -11,6 +11,7 @@ pub(crate) mod directory;
 mod fragment;
 mod link;
 mod retired;
+mod starts;
 pub(crate) mod views;
 
 use crate::image::Images;

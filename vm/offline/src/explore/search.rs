@@ -11,7 +11,6 @@
 //! ```
 
 use super::siblings::NEAR;
-use super::string_code;
 use crate::target::Target;
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -47,9 +46,8 @@ struct Stage {
 }
 
 impl Search {
-    /// What follows the string code among `fresh`.
-    pub fn behind_string_code<'a>(fresh: impl Iterator<Item = &'a Fragment>) -> Self {
-        let strings = fresh.filter(|code| string_code::is(&code.hot));
+    /// What follows the string code `strings`.
+    pub fn behind_string_code<'a>(strings: impl Iterator<Item = &'a Fragment>) -> Self {
         Self::of_string_code(strings.flat_map(Target::successors).collect(), false)
     }
 
@@ -218,17 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn return_points_are_followed_and_other_code_than_string_code_is_not() {
+    fn return_points_are_followed() {
         let mut call = code(0, &[]);
         call.slots.push(SlotInit::App(ImageOff(77)));
         let mut search = Search::beside([&call].into_iter(), Vec::new());
         assert_eq!(search.wave(), Some([target(77)].into()));
         assert_eq!(search.wave(), None);
 
-        let plain = code(0, &[5]);
-        let mut string = code(0, &[6]);
-        string.hot = [0x66, 0x0f, 0xd7, 0xd0, 0x85, 0xd2, 0x75, 0x30].into();
-        let mut search = Search::behind_string_code([&plain, &string].into_iter());
+        let mut search = Search::behind_string_code([code(0, &[6])].iter());
         assert_eq!(search.wave(), Some([target(6)].into()));
         assert!(!search.passes_known());
     }

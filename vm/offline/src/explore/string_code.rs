@@ -2,10 +2,12 @@
 //! general register as a mask, and tests of where in its page an address lies. A
 //! coincidence costs a translation, one that is missed may cost the next run one.
 
-/// Whether translated code looks like part of a string function.
-pub fn is(hot: &[u8]) -> bool {
-    hot.windows(6)
-        .any(|code| MAY_BEGIN[code[0] as usize] | MAY_FOLLOW[code[1] as usize] && found(code))
+/// Whether code, of the app or translated, looks like part of a string function.
+#[must_use]
+pub fn is(code: &[u8]) -> bool {
+    let may = |pair: &[u8]| MAY_BEGIN[pair[0] as usize] | MAY_FOLLOW[pair[1] as usize];
+    let mut pairs = code.windows(2).enumerate();
+    pairs.any(|(at, pair)| may(pair) && found(&code[at..]))
 }
 
 /// Bytes that a pattern of [`takes_mask`] or [`tests_page`] begins with. Nearly all of the code is
@@ -74,12 +76,13 @@ mod tests {
         assert!(is(&[0x66, 0x0f, 0xd7, 0xd0, 0x85, 0xd2, 0x75, 0x30]));
         assert!(is(&[0xc5, 0xfd, 0xd7, 0xc1, 0x85, 0xc0, 0x75, 0x30]));
         assert!(is(&[0xc5, 0xfb, 0x93, 0xc0, 0x85, 0xc0, 0x75, 0x30]));
+        assert!(is(&[0x0f, 0xd7, 0xc0, 0xc3]), "it ends the trace");
     }
 
     #[test]
     fn other_code_is_not() {
         // cmp eax, 0x100; ja
         assert!(!is(&[0x3d, 0, 1, 0, 0, 0x0f, 0x87, 0, 0, 0, 0]));
-        assert!(!is(&[0xe9]));
+        assert!(!is(&[0xe9]) && !is(&[]));
     }
 }

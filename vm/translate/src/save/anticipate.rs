@@ -81,10 +81,9 @@ fn add(vm: &mut Vm, id: ImageId, program: Option<&str>, allowance: Allowance) ->
     let most = vm.code().fragments() + situation.most();
     let approach = situation.approach();
     let siblings = siblings_of(vm, id, &fresh, approach);
-    let codes = codes(vm, &fresh);
     let search = match approach {
-        Approach::StringCode => Search::behind_string_code(codes),
-        _ => Search::beside(codes, siblings),
+        Approach::StringCode => Search::behind_string_code(string_code(vm, &fresh)),
+        _ => Search::beside(codes(vm, &fresh), siblings),
     };
     follow(vm, id, search, most);
     if allowance.exploring {
@@ -202,6 +201,12 @@ fn heads(vm: &Vm, fragments: &[FragmentId]) -> Vec<ImageOff> {
     let mut heads: Vec<ImageOff> = codes(vm, fragments).map(|code| code.head).collect();
     heads.sort_unstable();
     heads
+}
+
+/// The code of those of the `fragments` that look like parts of string functions.
+fn string_code<'a>(vm: &'a Vm, fragments: &'a [FragmentId]) -> impl Iterator<Item = &'a Fragment> {
+    let strings = fragments.iter().filter(|id| vm.code().is_string_code(**id));
+    strings.map(|id| vm.code().fragment(*id).code())
 }
 
 /// The code of `fragments`.

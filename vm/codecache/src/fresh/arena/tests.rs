@@ -1,5 +1,6 @@
 use super::*;
 use crate::testing::App;
+use alloc::vec::Vec;
 
 fn chunk(app: &App, len: u64) -> Chunk {
     let reach = (app.start, app.start + app.len);

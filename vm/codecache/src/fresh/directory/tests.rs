@@ -133,6 +133,23 @@ fn images_know_their_fragments_in_the_order_they_were_made() {
 }
 
 #[test]
+fn string_code_is_what_was_marked_when_it_was_new() {
+    let mut directory = Directory::default();
+    directory.mark_string_code();
+    let ids = [0, 8, 16].map(|offset| {
+        let id = directory.add(trace(offset, 4));
+        if offset != 8 {
+            directory.mark_string_code();
+        }
+        id
+    });
+    assert_eq!(
+        ids.map(|id| directory.is_string_code(id)),
+        [true, false, true]
+    );
+}
+
+#[test]
 fn what_was_reached_and_what_is_saved_is_known_of_traces_alone() {
     let mut directory = Directory::default();
     let first = directory.add(trace(0, 4));
