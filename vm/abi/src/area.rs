@@ -19,8 +19,8 @@
 //! gs:0x160  positions[4]    where the next records of buffers go (buffers.rs)
 //! gs:0x180  cpuid[4]        for the routine that answers `cpuid`
 //! gs:0x800  returns[8192]   where translated calls expect to be returned to
-//! gs:0x10800 near[8192]     where indirect jumps and calls go on (near_index)
-//! gs:0x20800 calls          what calls of analysis routines need (Calls)
+//! gs:0x10840 near[8192]     where indirect jumps and calls go on (near_index)
+//! gs:0x20840 calls          what calls of analysis routines need (Calls)
 //! ```
 //! Tools' counters follow behind the engine's structure ([`crate::counters`]).
 
@@ -31,7 +31,7 @@ use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
 /// [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 17;
+pub const LAYOUT_VERSION: u32 = 18;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -49,6 +49,9 @@ pub const ENTRIES: usize = 16;
 /// processors take a load from an address for one of a store that is a multiple of 4 KiB away, and
 /// an entry lies, modulo that, where its word of the stack lies.
 pub const RETURNS: u32 = 0x800;
+
+/// The same plus 8: where the CPU's return address goes, which lies below the app's.
+pub const RETURNS_ABOVE: u32 = RETURNS + 8;
 
 /// The instruction by which returns push an entry of [`Area::returns`] to the app's stack:
 /// `push qword ptr gs:[rdx + RETURNS]`.
@@ -133,6 +136,9 @@ pub struct Area {
     /// the translated call that has put its return address there last. The app may have put
     /// another there since, so the code there compares. 0: none.
     pub returns: [AtomicU64; RETURN_ENTRIES],
+    /// The first word gets what calls put to the return cache from places on the stack that are
+    /// multiples of 64 KiB. Nobody reads it.
+    behind_returns: [u64; 8],
     /// By the low bits of an app address ([`near_index`]) where an indirect jump or call arrives:
     /// code that looks whether the address is the one that it is for, before a fragment
     /// (`ppin_relocator::Fragment::entry`) or in a *landing* (`ppin_codecache::indirect`), or
@@ -230,7 +236,7 @@ pub const GOING_TO: u32 = 0x158;
 pub const CPUID_JUMP: u64 = 8;
 
 /// Displacement from `gs` of [`Area::near`].
-pub const NEAR: u32 = 0x10800;
+pub const NEAR: u32 = 0x10840;
 
 /// Addresses that [`Area::near`] has room for. A short program touches all of its pages, so there are
 /// few.

@@ -7,7 +7,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use iced_x86::FastFormatter;
 use ppin_abi::addr::AppPc;
-use ppin_abi::area::{Calls, Entry, GOING_TO, LEFT_AT, MAX_ROUTINES, MAX_STATES, NEAR, RETURNS};
+use ppin_abi::area::{
+    Calls, Entry, GOING_TO, LEFT_AT, MAX_ROUTINES, MAX_STATES, NEAR, RETURNS, RETURNS_ABOVE,
+};
 use ppin_abi::counters::CELLS;
 use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSet, SpillSlot};
 use ppin_relocator::{Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
@@ -169,7 +171,7 @@ fn area_note(line: &Line) -> Option<String> {
     let disp = ins.memory_displacement32();
     if ins.memory_base() != iced_x86::Register::None {
         let table = match disp {
-            RETURNS => "return cache",
+            RETURNS | RETURNS_ABOVE => "return cache",
             NEAR => "near",
             _ => return None,
         };

@@ -176,8 +176,8 @@ pub enum Op {
     /// `to = [rsp]; rsp += 8`, the app's stack. May fault.
     Pop { to: Reg },
 
-    /// `to` = low 16 bits of the app's stack pointer and `above`, in bytes
-    StackIndex { to: Reg, above: u8 },
+    /// `to` = low 16 bits of the app's stack pointer
+    StackIndex { to: Reg },
     /// `to` = 8 times [`ppin_abi::area::near_index`] of `from`, which is one of the first four
     /// registers.
     NearIndex { to: Reg, from: Reg },

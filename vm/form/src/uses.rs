@@ -92,7 +92,7 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         | Op::Here { to }
         | Op::LoadTarget { to, .. }
         | Op::LeaOperand { to, .. }
-        | Op::StackIndex { to, .. }
+        | Op::StackIndex { to }
         | Op::ReadFs { to } => [writes(to), none, none],
         Op::PopCell { cell } | Op::PushCell { cell } => [cell.base.and_then(reads), none, none],
         Op::WriteFs { from } => [reads(from), none, none],

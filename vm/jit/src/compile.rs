@@ -55,7 +55,7 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
         lower::trap::lower(&mut form, request.pc, trap, request.context);
     } else {
         let mut plan = instrument(request, selection, tool);
-        lower_arrival(&mut form, request);
+        lower_arrival(&mut form, request, selection, &plan);
         lower_trace(&mut form, request, selection, &mut plan);
         lower_end(&mut form, selection, tool);
     }
@@ -104,9 +104,10 @@ fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> 
 }
 
 /// What comes before the trace, where control comes by other ways than links of jumps.
-fn lower_arrival(form: &mut Form, request: &Request<'_>) {
+fn lower_arrival(form: &mut Form, request: &Request<'_>, selection: &Selection, plan: &Plan) {
     if request.context.contains(Context::CALLED) {
-        return lower::called::lower(form);
+        let undisturbed = selection.stretches.is_empty() && !plan.calls();
+        return lower::called::lower(form, undisturbed.then_some(&selection.ins));
     }
     let head = request.pc.offset_from(request.image);
     if let Some(head) = head.filter(|_| request.arrives && form.looks_up_in_line()) {

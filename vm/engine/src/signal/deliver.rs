@@ -2,7 +2,7 @@
 
 use super::redirect::redirect;
 use super::whereabouts::gate_spot;
-use super::{compat, fatal};
+use super::{callee, compat, fatal};
 use crate::life::leave;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
@@ -45,6 +45,9 @@ pub(crate) fn put_right(thread: &mut Thread, context: &mut UContext, spot: &Spot
         context.gregs[greg::BY_NUMBER[usize::from(register)]] = value;
     }
     translate::correct(thread, &spot.corrections);
+    if spot.context.contains(Context::CALLED) {
+        callee::clear_below(context);
+    }
     if !vm::is_runtime(context.gregs[greg::RIP]) {
         return;
     }

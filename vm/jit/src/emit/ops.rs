@@ -116,7 +116,7 @@ impl Writer<'_> {
 
             Op::StoreBelow { from } => self.store_below(from),
             Op::ClearBelow => self.clear_below(),
-            Op::StackIndex { to, above } => self.stack_index(to, above),
+            Op::StackIndex { to } => self.stack_index(to),
             Op::NearIndex { to, from } => self.near_index(to, from),
             Op::LoadTarget { to, ins } => self.load_target(to, ins),
             Op::LeaOperand { to, ins } => self.lea_operand(to, ins),

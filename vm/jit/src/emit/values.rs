@@ -74,18 +74,9 @@ impl Writer<'_> {
     }
 
     /// `movzx to32, sp`
-    pub(super) fn stack_index(&mut self, to: Reg, above: u8) {
+    pub(super) fn stack_index(&mut self, to: Reg) {
         let to = self.reg(to);
-        if above == 0 {
-            return self.emitter.hot.low_half(to, Gpr::RSP);
-        }
-        let memory = Memory {
-            disp: above.into(),
-            ..Memory::at(Gpr::RSP)
-        };
-        let hot = &mut self.emitter.hot;
-        hot.memory(false, opcode::LEA, to.number(), memory);
-        hot.low_half(to, to);
+        self.emitter.hot.low_half(to, Gpr::RSP);
     }
 
     /// `mov qword [rsp - 8], 0`

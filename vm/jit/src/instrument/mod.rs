@@ -137,6 +137,11 @@ impl Plan {
         self.calls.fates(form, tool)
     }
 
+    /// Whether routines or the VM are called: they may look at the app's stack, or lead the app away.
+    pub(crate) fn calls(&self) -> bool {
+        !self.calls.is_done() || !self.appends.is_empty()
+    }
+
     /// Whether records of `ins` or of later instructions are stored before it.
     #[inline]
     pub(crate) fn is_ahead(&self, ins: InsId) -> bool {

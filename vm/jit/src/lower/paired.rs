@@ -68,7 +68,7 @@ pub(super) fn call(
     returned(form, site);
     form.aside(ins, |form| {
         form.place(over, alive);
-        let index = note_return(form, 0);
+        let index = note_return(form, RETURNS);
         if !lent {
             form.give(&[index]);
         }
@@ -87,15 +87,12 @@ pub(super) fn to_callee(form: &mut Form, site: &Site<'_>, context: Context) {
     returned(form, site);
 }
 
-/// Moves what the CPU has pushed to the return cache, which it has pushed `above` bytes below where the app's
-/// return address lies; the temporary, rax, that it took for it.
-pub(super) fn note_return(form: &mut Form, above: u8) -> Temp {
+/// Moves what the CPU has pushed to the return cache, which begins at `returns` for the stack pointer as it
+/// is; the temporary, rax, that it took for it.
+pub(super) fn note_return(form: &mut Form, returns: u32) -> Temp {
     let [index] = form.take([Need::fixed(Gpr::RAX)]);
-    form.push(Op::StackIndex {
-        to: index.into(),
-        above,
-    });
-    let (base, disp) = (Some(index), RETURNS as i32);
+    form.push(Op::StackIndex { to: index.into() });
+    let (base, disp) = (Some(index), returns as i32);
     form.push(Op::PopCell {
         cell: Cell { base, disp },
     });

@@ -41,10 +41,7 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
 fn paired(form: &mut Form) {
     let [target, index] = form.take([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
     near::note(form, index);
-    form.push(Op::StackIndex {
-        to: index.into(),
-        above: 0,
-    });
+    form.push(Op::StackIndex { to: index.into() });
     form.push(Op::Pop { to: target.into() });
     let (base, disp) = (Some(index), RETURNS as i32);
     form.push(Op::PushCell {
