@@ -7,7 +7,7 @@ use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::area::Area;
 use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
-use ppin_relocator::Fragment;
+use ppin_relocator::{Exit, Fragment};
 
 impl CodeCache {
     /// The fragment of this number.
@@ -96,6 +96,12 @@ impl CodeCache {
         if self.fresh_at(record).is_none() {
             self.learn(entry);
         }
+    }
+
+    /// Links `exit` of fragment `id` to cache address `entry`.
+    pub fn link_exit(&mut self, id: FragmentId, exit: &Exit, entry: CachePc) {
+        let space = self.fragment(id).space();
+        self.fresh.link_exit(space, exit, entry.0);
     }
 
     /// Notes that it was found out how code goes on at `entry`: if that is kept, the next run need

@@ -10,7 +10,6 @@ use crate::thread::waiting;
 use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::area::CPUID_JUMP;
-use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_abi::record::{ExitRec, Trap, TrapRec};
 use ppin_os::{filter, report, userfault};
@@ -21,7 +20,7 @@ use ppin_process::signal::departure::Departure;
 use ppin_process::thread::{NEAR_PERIOD, Reason, Thread, reg};
 use ppin_process::translate;
 use ppin_process::vm::{self, Locked, Vm};
-use ppin_translate::{changes, compile, lookup, lookup_indirect, sequence};
+use ppin_translate::{changes, compile, lookup, lookup_indirect, may_link, sequence};
 
 /// Called by the gate on the VM stack, with all app state saved in `thread`. Returns the cache
 /// address to enter.
@@ -125,16 +124,6 @@ fn note(vm: &Vm, hint: Hint, entry: CachePc) {
     if vm.code().in_units(entry.0) {
         vm.hints().note(hint);
     }
-}
-
-/// Whether a fragment may be linked to `entry`. The code behind a link must be valid until the link
-/// is removed.
-fn may_link(vm: &Vm, entry: CachePc) -> bool {
-    if vm.config().flags & flag::LOCKSTEP != 0 {
-        return false;
-    }
-    let fresh = vm.code().fragment_at(entry.0);
-    fresh.is_none_or(|fresh| fresh.may_be_linked_at(entry))
 }
 
 /// Handles an indirect branch whose target is not in the indirect-branch table.

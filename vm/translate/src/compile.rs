@@ -16,13 +16,25 @@ use ppin_offline::explore::string_code;
 use ppin_os::lock::Mutex;
 use ppin_os::{peek, time, userfault};
 use ppin_process::vm::Vm;
-use ppin_relocator::Fragment;
+use ppin_relocator::{Exit, Fragment};
+use smallvec::SmallVec;
 
-/// Translates `pc` and returns the fragment's entry. `None`: the translation has found that all
+/// A translation that was made.
+pub struct Compiled {
+    /// Where it is entered.
+    pub entry: CachePc,
+    /// Its direct exits; none, if there was such a fragment already.
+    pub exits: Exits,
+}
+
+/// Most traces have fewer.
+type Exits = SmallVec<[Exit; 6]>;
+
+/// Translates `pc`. `None`: the translation has found that all
 /// stores must be watched for restartable sequences. Then the caller must look `pc` up again, under
 /// that assumption.
 /// `arrives`: an indirect branch leads there.
-pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Option<CachePc> {
+pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Option<Compiled> {
     let started = time::ticks();
     let region = ppin_process::app_code::region(vm, pc);
     let mut buffer = [0; MAX_TRACE_BYTES];
@@ -78,8 +90,10 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
     }
     let kind = kind_of(&fragment, names_sequence || inside);
     if let Some(entry) = vm.code().same_trap(pc, &fragment) {
-        return Some(entry);
+        let exits = Exits::new();
+        return Some(Compiled { entry, exits });
     }
+    let exits = Exits::from_slice(&fragment.exits);
     let source = &buffer[..(fragment.source_len as usize).min(len)];
     let count = fragment.instructions;
     let entry = install(vm, image, pc, fragment, source, kind);
@@ -93,7 +107,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
     );
     let ticks = time::ticks().saturating_sub(started);
     vm.code_mut().count_compiled(ticks);
-    Some(entry)
+    Some(Compiled { entry, exits })
 }
 
 fn translate(vm: &Vm, request: &Request<'_>, chosen: &Chosen) -> Fragment {
@@ -341,9 +355,11 @@ mod tests {
     fn one_trap_stub_serves_an_address_in_every_context() {
         let mut world = World::read_only();
         let pc = world.pc(PAGES * PAGE);
-        let entry = compile(&mut world.vm, pc, Context::CANONICAL, false);
+        let first = compile(&mut world.vm, pc, Context::CANONICAL, false);
         let fragments = world.vm.code().fragments();
-        assert_eq!(compile(&mut world.vm, pc, Context::CANONICAL, false), entry);
+        let again = compile(&mut world.vm, pc, Context::CANONICAL, false);
+        let entry = |compiled: Option<Compiled>| compiled.map(|it| it.entry);
+        assert_eq!(entry(again), entry(first));
         assert_eq!(world.vm.code().fragments(), fragments);
     }
 
@@ -412,7 +428,7 @@ mod tests {
         world.put(0, &[RET]);
         let pc = world.pc(0);
         world.vm.rseq_mut().begin_watching();
-        assert_eq!(compile(&mut world.vm, pc, Context::CANONICAL, false), None);
+        assert!(compile(&mut world.vm, pc, Context::CANONICAL, false).is_none());
         let watched = compile(&mut world.vm, pc, Context::WATCHED, false);
         assert!(watched.is_some());
     }

@@ -23,4 +23,4 @@ pub mod sequence;
 #[cfg(test)]
 mod testing;
 
-pub use lookup::{lookup, lookup_indirect};
+pub use lookup::{lookup, lookup_indirect, may_link};

@@ -1,7 +1,9 @@
 //! Lookup of a translation: in the code cache, in the database, or made now.
 
+use crate::compile::Compiled;
 use crate::{changes, compile, sequence};
 use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_codecache::image::Region;
 use ppin_process::vm::Vm;
@@ -38,8 +40,47 @@ fn lookup_for(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> CacheP
         return entry;
     }
     // (Recurses once at most: after that, stores are watched for good.)
-    let compiled = compile::compile(vm, pc, context, arrives);
-    compiled.unwrap_or_else(|| lookup(vm, pc, context))
+    match compile::compile(vm, pc, context, arrives) {
+        Some(compiled) => {
+            link_to_known(vm, &compiled);
+            compiled.entry
+        }
+        None => lookup(vm, pc, context),
+    }
+}
+
+/// Links the exits of a new fragment that lead to fresh code. Most of them will be taken: then the VM need not
+/// be entered for it.
+fn link_to_known(vm: &mut Vm, compiled: &Compiled) {
+    let Some(id) = vm.code().fresh_at(compiled.entry.0) else {
+        return;
+    };
+    let base = vm.code().images().get(vm.code().fragment(id).image()).base;
+    for exit in &compiled.exits {
+        let to = known(vm, exit.target.at(base), exit.context);
+        if let Some(to) = to.filter(|to| may_link(vm, *to)) {
+            vm.code_mut().link_exit(id, exit, to);
+        }
+    }
+}
+
+/// The fresh translation that [`lookup`] would find.
+fn known(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+    let id = vm.code().known(pc, context)?;
+    let as_it_is = effective(vm, pc, context) == context;
+    let entry = vm.code().fragment(id).entry();
+    (as_it_is && sequence::entry(vm, pc, context).is_none()).then_some(entry)
+}
+
+/// Whether a fragment may be linked to `entry`. The code behind a link must be valid until the link
+/// is removed.
+#[must_use]
+pub fn may_link(vm: &Vm, entry: CachePc) -> bool {
+    if vm.config().flags & flag::LOCKSTEP != 0 {
+        return false;
+    }
+    let fresh = vm.code().fragment_at(entry.0);
+    fresh.is_none_or(|fresh| fresh.may_be_linked_at(entry))
 }
 
 /// The translation of `pc` under `context` in the database's units, if code there is as ordinary
@@ -95,6 +136,7 @@ fn effective(vm: &mut Vm, pc: AppPc, context: Context) -> Context {
 mod tests {
     use super::*;
     use crate::testing::{RET, World};
+    use ppin_os::peek;
 
     #[test]
     fn a_trace_is_translated_once() {
@@ -105,6 +147,45 @@ mod tests {
         assert_ne!(world.look_up(1), entry);
         assert_eq!(world.compiled(), 2);
         assert_eq!(world.fresh(entry).context(), Context::CANONICAL);
+    }
+
+    /// Where the only exit of the fragment at `entry` leads.
+    fn exit_of(world: &World, entry: CachePc) -> u64 {
+        let slot = world.fresh(entry).space().slots;
+        peek::read_value(slot).expect("its slot")
+    }
+
+    #[test]
+    fn exits_to_what_is_translated_already_are_linked_at_once() {
+        const JUMP_BACK: [u8; 2] = [0xeb, 0xee];
+        let mut world = World::read_only();
+        world.put(0, &[RET]);
+        world.put(16, &JUMP_BACK);
+        let early = world.look_up(16);
+        let back = world.look_up(0);
+        assert_ne!(exit_of(&world, early), back.0, "it was not known then");
+        world.put(32, &[0xeb, 0xde]);
+        let late = world.look_up(32);
+        assert_eq!(exit_of(&world, late), back.0);
+        let mut world = World::with_flags(flag::LOCKSTEP);
+        world.put(0, &[RET]);
+        world.put(16, &JUMP_BACK);
+        let back = world.look_up(0);
+        let late = world.look_up(16);
+        assert_ne!(exit_of(&world, late), back.0);
+    }
+
+    #[test]
+    fn exits_to_what_must_be_looked_at_again_are_not() {
+        let mut world = World::writable();
+        crate::changes::give_up_guards(&mut world.vm);
+        world.put(0, &[RET]);
+        world.put(16, &[0xeb, 0xee]);
+        let back = world.look_up(0);
+        let volatile = world.fresh(back).context();
+        assert!(volatile.contains(Context::VOLATILE));
+        let late = world.look_up(16);
+        assert_ne!(exit_of(&world, late), back.0);
     }
 
     #[test]

@@ -5,11 +5,13 @@
 //! thread that runs through them sees the old target or the new one. An exit has at most
 //! one link.
 
-use super::arena::Chunk;
+use super::arena::{Chunk, Space};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use hashbrown::HashMap;
 use ppin_abi::record::ExitRec;
+use ppin_relocator::Exit;
+use smallvec::SmallVec;
 
 /// What a link replaced.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +35,34 @@ impl Link {
 
 /// Links by the cache address they lead to.
 #[derive(Debug, Default)]
-pub(crate) struct Links(HashMap<u64, Vec<Link>>);
+pub(crate) struct Links(HashMap<u64, SmallVec<[Link; 1]>>);
+
+/// What a link changes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ends {
+    /// Address of the exit's slot.
+    slot: u64,
+    /// Address of its branch's field.
+    branch: u64,
+}
+
+impl Ends {
+    /// Those of the exit whose record lies at `record`.
+    pub fn of_record(record: u64, exit: &ExitRec) -> Self {
+        Self {
+            slot: relative(record, exit.slot),
+            branch: relative(record, exit.branch),
+        }
+    }
+
+    /// Those of an exit of the fragment at `space`.
+    pub fn of_exit(space: Space, exit: &Exit) -> Self {
+        Self {
+            slot: space.slots + 8 * u64::from(exit.slot),
+            branch: space.hot + u64::from(exit.branch),
+        }
+    }
+}
 
 fn slot(addr: u64) -> &'static AtomicU64 {
     // SAFETY: slots are aligned, mapped cells that live as long as their code, which
@@ -52,17 +81,17 @@ fn relative(record: u64, distance: i32) -> u64 {
 }
 
 impl Links {
-    /// Links the exit whose record lies at `record` to cache address `entry`. Where its
-    /// code is fresh and can be written to at no cost, the branch is patched.
-    pub fn link(&mut self, chunks: &mut [Chunk], record: u64, exit: &ExitRec, entry: u64) {
-        let slot_addr = relative(record, exit.slot);
+    /// Links an exit to cache address `entry`. Where its code is fresh and can be written to at no
+    /// cost, the branch is patched.
+    pub fn link(&mut self, chunks: &mut [Chunk], ends: Ends, entry: u64) {
+        let slot_addr = ends.slot;
         if !self.release(chunks, slot_addr, entry) {
             return;
         }
-        let own = chunks.iter_mut().find(|c| c.contains(record));
+        let own = chunks.iter_mut().find(|c| c.contains(ends.branch));
         let branch = own
             .filter(|chunk| !chunk.is_sealed())
-            .and_then(|chunk| aim(chunk, relative(record, exit.branch), entry));
+            .and_then(|chunk| aim(chunk, ends.branch, entry));
         let link = Link {
             slot: slot_addr,
             old_slot: slot(slot_addr).load(Ordering::Relaxed),
@@ -110,14 +139,8 @@ impl Links {
 
     /// All links: the slot, and where it leads.
     pub fn all(&self) -> impl Iterator<Item = (u64, u64)> {
-        let of = |(entry, links): (&u64, &Vec<Link>)| {
-            let entry = *entry;
-            links
-                .iter()
-                .map(move |link| (link.slot, entry))
-                .collect::<Vec<_>>()
-        };
-        self.0.iter().flat_map(of)
+        let all = self.0.iter();
+        all.flat_map(|(entry, links)| links.iter().map(|link| (link.slot, *entry)))
     }
 
     /// Undoes every link to `entry`.

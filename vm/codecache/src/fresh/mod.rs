@@ -17,12 +17,13 @@ pub(crate) mod views;
 use crate::image::Images;
 use crate::spot::Maps;
 use alloc::vec::Vec;
-use arena::Chunk;
+use arena::{Chunk, Space};
 use directory::Directory;
 pub use fragment::{FragmentId, Fresh, Kind, Reached};
-use link::Links;
+use link::{Ends, Links};
 use ppin_abi::addr::ImageBase;
 use ppin_abi::record::ExitRec;
+use ppin_relocator::Exit;
 pub(crate) use retired::Retired;
 
 /// Default limit of fresh code, in bytes.
@@ -81,7 +82,14 @@ impl FreshCode {
 
     /// Links the exit whose record lies at `record` to cache address `entry`.
     pub(crate) fn link(&mut self, record: u64, exit: &ExitRec, entry: u64) {
-        self.links.link(&mut self.chunks, record, exit, entry);
+        let ends = Ends::of_record(record, exit);
+        self.links.link(&mut self.chunks, ends, entry);
+    }
+
+    /// Links an exit of the fragment at `space` to cache address `entry`.
+    pub(crate) fn link_exit(&mut self, space: Space, exit: &Exit, entry: u64) {
+        let ends = Ends::of_exit(space, exit);
+        self.links.link(&mut self.chunks, ends, entry);
     }
 
     /// Links an exit of persisted code as an earlier run has: see [`Links::restore`].

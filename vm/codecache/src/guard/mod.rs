@@ -75,7 +75,9 @@ impl Guards {
     pub fn steady(&self, pc: u64, len: u64) -> u64 {
         let volatile = |page: &u64| self.pages.get(page).is_some_and(Page::is_volatile);
         let mut pages = (page_down(pc)..pc + len).step_by(PAGE as usize);
-        pages.find(volatile).map_or(len, |page| page - pc)
+        pages
+            .find(volatile)
+            .map_or(len, |page| page.saturating_sub(pc))
     }
 
     /// What is assumed of code at `pc` if it is volatile.
