@@ -136,9 +136,9 @@ pub struct Area {
     /// the translated call that has put its return address there last. The app may have put
     /// another there since, so the code there compares. 0: none.
     pub returns: [AtomicU64; RETURN_ENTRIES],
-    /// The first word gets what calls put to the return cache from places on the stack that are
-    /// multiples of 64 KiB. Nobody reads it.
-    behind_returns: [u64; 8],
+    /// The first word gets what direct calls put to the return cache from places on the stack that are
+    /// multiples of 64 KiB. Returns do not read it.
+    pub behind_returns: [AtomicU64; 8],
     /// By the low bits of an app address ([`near_index`]) where an indirect jump or call arrives:
     /// code that looks whether the address is the one that it is for, before a fragment
     /// (`ppin_relocator::Fragment::entry`) or in a *landing* (`ppin_codecache::indirect`), or

@@ -39,17 +39,6 @@ pub(crate) fn go_on_without(
     true
 }
 
-/// The word below the stack of `context`, which stands in a callee, becomes 0 if the CPU's return address is
-/// still there: the trace's first instruction, which has not run yet, would have written to it.
-pub(super) fn clear_below(context: &UContext) {
-    let below = context.gregs[greg::RSP].wrapping_sub(8);
-    let ours = |word: &u64| vm::lock().code().in_cache(*word);
-    if peek::read_value(below).as_ref().is_some_and(ours) {
-        // (Where it cannot be written to, the app cannot have been called.)
-        let _ = peek::write_value(below, &0u64);
-    }
-}
-
 /// Whether there is a `call rel32` at cache address `pc`, behind what pushes the app's return address.
 fn is_call(pc: u64) -> bool {
     const CALL: u8 = 0xe8;

@@ -2,7 +2,7 @@
 
 use super::redirect::redirect;
 use super::whereabouts::gate_spot;
-use super::{callee, compat, fatal};
+use super::{compat, fatal};
 use crate::life::leave;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
@@ -46,7 +46,8 @@ pub(crate) fn put_right(thread: &mut Thread, context: &mut UContext, spot: &Spot
     }
     translate::correct(thread, &spot.corrections);
     if spot.context.contains(Context::CALLED) {
-        callee::clear_below(context);
+        // (A push that comes first would do it.)
+        gate::ret::clear_below(&thread.area, context.gregs[greg::RSP]);
     }
     if !vm::is_runtime(context.gregs[greg::RIP]) {
         return;

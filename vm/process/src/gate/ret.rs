@@ -63,6 +63,19 @@ pub fn called(area: &Area, rsp: u64) -> u64 {
     apps
 }
 
+/// The word below `rsp`, where a callee begins, becomes 0 if the CPU's return address is still there.
+pub fn clear_below(area: &Area, rsp: u64) {
+    let noted = match rsp as u16 {
+        0 => &area.behind_returns[0],
+        _ => &area.returns[entry_of(rsp)],
+    };
+    let below = rsp.wrapping_sub(8);
+    if peek::read_value(below) == Some(noted.load(Ordering::Relaxed)) {
+        // (It has just been written to by the app's own thread.)
+        let _ = peek::write_value(below, &0u64);
+    }
+}
+
 /// The number of the entry for a return address at `rsp`.
 fn entry_of(rsp: u64) -> usize {
     rsp as usize / 8 % RETURN_ENTRIES
