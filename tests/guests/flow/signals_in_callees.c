@@ -1,5 +1,5 @@
-// Signals between a call and the callee's first push. The word below the stack is what an earlier push has
-// left there, or 0, as behind calls: no address of the translation.
+// Signals between a call and the callee's first push. The word below the stack is what an earlier
+// push has left there, or 0, as behind calls: no address of the translation.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
