@@ -289,9 +289,9 @@ fn has_absolute(piece: &Piece<'_>) -> bool {
 
 /// Whether the fragment asks for all cells that its code names, and only its hot code does.
 fn has_its_cells(fragment: &FragmentRef<'_>) -> bool {
-    let count = cells_of(fragment.slots).unwrap_or(0);
+    let count = || cells_of(fragment.slots).unwrap_or(0);
     let fine = |reloc: &Reloc| match reloc.kind {
-        RelocKind::Cell(index) => index < count && reloc.section == Section::Hot,
+        RelocKind::Cell(index) => index < count() && reloc.section == Section::Hot,
         _ => true,
     };
     fragment.relocs.iter().all(fine)

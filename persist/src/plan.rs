@@ -60,8 +60,7 @@ impl Plan {
         if spec.image_path.len() > MAX_TEXT || spec.label.len() > MAX_TEXT {
             return Err(FreezeError::Text);
         }
-        let spills = spill_table(pieces)?;
-        let pc_rows = count_rows(pieces)?;
+        let (spills, pc_rows) = look_at_rows(pieces)?;
         let sizes = Sizes::measure(pieces, &pc_rows, &spills)?;
         let index = sorted_index(pieces)?;
         let all = || pieces.iter().map(|piece| piece.fragment);
@@ -213,20 +212,17 @@ impl Sizes {
     }
 }
 
-fn spill_table(pieces: &[Piece<'_>]) -> Result<SpillTable, FreezeError> {
+/// The sets of spilled registers, and the number of records of each pc map. (Together: memory of a pc map is
+/// far away, as that of all that was made long ago.)
+fn look_at_rows(pieces: &[Piece<'_>]) -> Result<(SpillTable, Vec<u32>), FreezeError> {
     let mut table = SpillTable::default();
+    let mut counts = Vec::with_capacity(pieces.len());
     for (fragment, piece) in pieces.iter().enumerate() {
-        let added = table.add(piece.fragment.pc_map);
-        added.ok_or(FreezeError::Malformed { fragment })?;
+        let rows = piece.fragment.pc_map;
+        let count = table.add(rows).and_then(|()| rows::records(rows));
+        counts.push(count.ok_or(FreezeError::Malformed { fragment })?);
     }
-    Ok(table)
-}
-
-fn count_rows(pieces: &[Piece<'_>]) -> Result<Vec<u32>, FreezeError> {
-    let count = |(fragment, piece): (usize, &Piece<'_>)| {
-        rows::records(piece.fragment.pc_map).ok_or(FreezeError::Malformed { fragment })
-    };
-    pieces.iter().enumerate().map(count).collect()
+    Ok((table, counts))
 }
 
 fn sorted_index(pieces: &[Piece<'_>]) -> Result<Vec<(EntryKey, u32)>, FreezeError> {
