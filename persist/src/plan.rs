@@ -83,25 +83,31 @@ impl Plan {
             };
         }
         let entries = entries(pieces, &hot_at);
-        let (sections, groups, head_len, file_len) = place(spec, &spans)?;
+        let layout = lay_out(spec, &spans)?;
         Ok(Self {
             places: hot_at.into_iter().zip(cold_at).collect(),
             index,
             entries,
             pc_rows,
-            sections,
-            groups,
-            head_len,
-            file_len,
+            sections: layout.sections,
+            groups: layout.groups,
+            head_len: layout.head_len,
+            file_len: layout.file_len,
             spills,
         })
     }
 }
 
-type Places = ([SectionRec; SECTIONS], Vec<GroupRec>, u32, u32);
+/// Where sections and groups lie, and how long the head and the file are.
+struct Layout {
+    sections: [SectionRec; SECTIONS],
+    groups: Vec<GroupRec>,
+    head_len: u32,
+    file_len: u32,
+}
 
-/// Sections and groups one behind the other, after the head; the lengths of head and file.
-fn place(spec: &UnitSpec<'_>, spans: &[Vec<Span>; SECTIONS]) -> Result<Places, FreezeError> {
+/// Lays the sections one behind the other, after the head.
+fn lay_out(spec: &UnitSpec<'_>, spans: &[Vec<Span>; SECTIONS]) -> Result<Layout, FreezeError> {
     let group_count: usize = spans.iter().map(Vec::len).sum();
     let text_len = spec.image_path.len() + spec.label.len();
     let head_len = HEADER_LEN + group_count * GROUP_REC_LEN + text_len;
@@ -122,7 +128,12 @@ fn place(spec: &UnitSpec<'_>, spans: &[Vec<Span>; SECTIONS]) -> Result<Places, F
         groups.extend(spans.iter().map(|span| group_rec(at, span)));
         at += len;
     }
-    Ok((sections, groups, small(head_len as u64)?, small(at)?))
+    Ok(Layout {
+        sections,
+        groups,
+        head_len: small(head_len as u64)?,
+        file_len: small(at)?,
+    })
 }
 
 /// Where each fragment is entered.
