@@ -7,13 +7,19 @@ use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::area::Area;
 use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
-use ppin_relocator::{Exit, Fragment};
+use ppin_relocator::{Exit, Fragment, FragmentRef};
 
 impl CodeCache {
     /// The fragment of this number.
     #[must_use]
     pub fn fragment(&self, id: FragmentId) -> &Fresh {
         self.fresh.directory.fragment(id)
+    }
+
+    /// The fragment of this number with its sections: what is frozen.
+    #[must_use]
+    pub fn whole_fragment(&self, id: FragmentId) -> FragmentRef<'_> {
+        self.fresh.whole(id)
     }
 
     /// The fragment that was made since the last flush and holds cache address `addr`.

@@ -114,7 +114,7 @@ fn counts_are_bundled_while_any_fragment_can_have_its_cells() {
     plainly.slots.clear();
     let refused = world.install(plainly, Kind::Trace).unwrap();
     assert!(
-        world.fresh(refused).code().hot.is_empty(),
+        world.fresh(refused).code().relocs.is_empty(),
         "not to be saved"
     );
     let supply = Supply {

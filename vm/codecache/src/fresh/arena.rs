@@ -220,6 +220,20 @@ impl Chunk {
         addr.wrapping_sub(self.base) < self.len
     }
 
+    /// The code that lies there.
+    ///
+    /// # Panics
+    /// Not all of it is code of this chunk.
+    #[must_use]
+    pub fn code(&self, at: Range<u64>) -> &[u8] {
+        let [hot, cold] = self.used();
+        let inside = |used: Range<u64>| used.start <= at.start && at.end <= used.end;
+        assert!(at.start <= at.end && (inside(hot) || inside(cold)));
+        // SAFETY: code is mapped readable as long as there is the chunk, and written to by way of
+        // `&mut self` only.
+        unsafe { core::slice::from_raw_parts(at.start as *const u8, (at.end - at.start) as usize) }
+    }
+
     /// Room for `fragment`, or `None` if the chunk is full.
     pub fn take(&mut self, fragment: &Fragment) -> Option<Space> {
         let (parts, space) = self.parts.after(fragment)?;

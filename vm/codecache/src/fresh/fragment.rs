@@ -13,6 +13,7 @@ use crate::landing::Landings;
 use crate::spot::Maps;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::Range;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_relocator::{Fragment, Reloc, RelocKind};
@@ -112,8 +113,8 @@ fn referred_to(code: &Fragment) -> Option<(ImageOff, ImageOff)> {
 #[derive(Debug)]
 pub struct Fresh {
     code: Fragment,
-    /// Length of its hot section, which `code` may have lost.
-    hot_len: u32,
+    /// Lengths of its hot and its cold section, which `code` has lost.
+    lens: [u32; 2],
     /// Number of its slots, likewise.
     slots: u16,
     image: ImageId,
@@ -128,9 +129,9 @@ pub struct Fresh {
 }
 
 impl Fresh {
-    /// `code`, made from the app bytes `source` at `pc` and laid at `space`. What will not be
-    /// frozen (`kept` is false) keeps only its maps: generators of code can have us make hundreds of
-    /// thousands.
+    /// `code`, made from the app bytes `source` at `pc` and laid at `space`, where its sections are from
+    /// now on. What will not be frozen (`kept` is false) keeps only its maps: generators of code can have
+    /// us make hundreds of thousands.
     pub(crate) fn new(
         code: Fragment,
         (image, pc): (ImageId, AppPc),
@@ -141,7 +142,7 @@ impl Fresh {
     ) -> Self {
         let volatile = code.context.contains(Context::VOLATILE);
         let mut fresh = Self {
-            hot_len: code.hot.len() as u32,
+            lens: [&code.hot, &code.cold].map(|bytes| bytes.len() as u32),
             slots: code.slots.len() as u16,
             refers_to: referred_to(&code),
             code,
@@ -156,24 +157,43 @@ impl Fresh {
             },
             state: State::new(kind),
         };
-        if kind != Kind::Trap && !kept {
-            fresh.keep_maps();
+        if kind != Kind::Trap {
+            fresh.drop_sections();
+            if !kept {
+                fresh.keep_maps();
+            }
         }
         fresh
     }
 
     /// Drops what only the writer of a unit would need.
     pub(super) fn keep_maps(&mut self) {
+        self.drop_sections();
         let code = &mut self.code;
-        (code.hot, code.cold) = (Vec::new(), Vec::new());
         (code.relocs, code.slots, code.exits) = (Vec::new(), Vec::new(), Vec::new());
     }
 
-    /// As the compiler left it: what is frozen, whatever has happened to the copy. What will
-    /// not be frozen has only its maps.
+    fn drop_sections(&mut self) {
+        (self.code.hot, self.code.cold) = (Vec::new(), Vec::new());
+    }
+
+    /// As the compiler left it, without its sections (but for traps). What will not be frozen has only its
+    /// maps.
     #[must_use]
     pub fn code(&self) -> &Fragment {
         &self.code
+    }
+
+    /// Bytes of its sections.
+    #[must_use]
+    pub fn code_len(&self) -> usize {
+        self.lens.iter().map(|len| *len as usize).sum()
+    }
+
+    /// Where its hot and its cold section lie.
+    pub(super) fn sections(&self) -> [Range<u64>; 2] {
+        let ([hot, cold], at) = (self.lens.map(u64::from), self.space);
+        [at.hot..at.hot + hot, at.cold..at.cold + cold]
     }
 
     /// The image that it belongs to.
@@ -318,7 +338,7 @@ impl Fresh {
     /// `gs`.
     #[must_use]
     pub(crate) fn maps(&self, addr: u64, counters: u64) -> Option<Maps> {
-        (addr.wrapping_sub(self.space.hot) < u64::from(self.hot_len)).then(|| Maps {
+        (addr.wrapping_sub(self.space.hot) < u64::from(self.lens[0])).then(|| Maps {
             head: self.pc,
             context: self.code.context,
             hot: self.space.hot,

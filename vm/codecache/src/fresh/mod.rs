@@ -18,12 +18,13 @@ use crate::image::Images;
 use crate::spot::Maps;
 use alloc::vec::Vec;
 use arena::{Chunk, Space};
+use core::ops::Range;
 use directory::Directory;
 pub use fragment::{FragmentId, Fresh, Kind, Reached};
 use link::{Ends, Links};
 use ppin_abi::addr::ImageBase;
 use ppin_abi::record::ExitRec;
-use ppin_relocator::Exit;
+use ppin_relocator::{Exit, FragmentRef};
 pub(crate) use retired::Retired;
 
 /// Default limit of fresh code, in bytes.
@@ -77,6 +78,21 @@ impl FreshCode {
     pub(crate) fn seal(&mut self) {
         for chunk in &mut self.chunks {
             chunk.seal();
+        }
+    }
+
+    /// Fragment `id` with its sections as they lie in the cache. (Relocated fields hold what they do there.)
+    pub(crate) fn whole(&self, id: FragmentId) -> FragmentRef<'_> {
+        let fresh = self.directory.fragment(id);
+        let code = |at: Range<u64>| {
+            let chunk = self.chunks.iter().find(|chunk| chunk.contains(at.start));
+            chunk.expect("fresh code lies in a chunk").code(at)
+        };
+        let [hot, cold] = fresh.sections().map(code);
+        FragmentRef {
+            hot,
+            cold,
+            ..FragmentRef::from(fresh.code())
         }
     }
 

@@ -7,6 +7,7 @@ use crate::testing::{World, fields, fragment, record};
 use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
 use ppin_os::mem;
+use ppin_relocator::{normalise, normalise_parts};
 
 #[test]
 fn a_link_is_a_branch_and_a_slot_and_both_are_taken_back() {
@@ -21,6 +22,25 @@ fn a_link_is_a_branch_and_a_slot_and_both_are_taken_back() {
     assert_eq!((world.leads(a, 0), world.leads(a, 1)), (Some(b.0), None));
     world.code.fresh.unlink(b.0);
     assert_eq!(fields(world.fresh(a), 0), before);
+}
+
+#[test]
+fn what_is_frozen_is_what_was_made_whatever_has_happened_to_it() {
+    let mut world = World::new();
+    let made = fragment(0, 8, &[0x100, 0x200], Context::CANONICAL);
+    let (a, b) = (
+        world.trace(0, 8, &[0x100, 0x200]),
+        world.trace(0x100, 8, &[]),
+    );
+    world.link(a, 0, b);
+    let whole = world.code.whole_fragment(world.code.fresh_at(a.0).unwrap());
+    let (mut hot, mut cold) = (whole.hot.to_vec(), whole.cold.to_vec());
+    assert_ne!(hot, made.hot, "relocated, and linked");
+    normalise_parts(whole.relocs, whole.exits, &mut hot, &mut cold);
+    let mut expected = made.clone();
+    normalise(&mut expected);
+    assert_eq!((hot, cold), (expected.hot, expected.cold));
+    assert_eq!((whole.exits, whole.slots), (&*made.exits, &*made.slots));
 }
 
 #[test]

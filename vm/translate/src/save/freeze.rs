@@ -17,7 +17,7 @@ use ppin_os::{mem, place, regions, time};
 use ppin_persist::paths::{self, UnitName};
 use ppin_persist::{Key, Piece, UnitSpec, freeze as freeze_bytes, unit_flag};
 use ppin_process::vm::Vm;
-use ppin_relocator::{Fragment, FragmentRef, RelocKind};
+use ppin_relocator::{Fragment, RelocKind};
 use ppin_store::{self as store, Folder};
 
 /// Adds traces to an image that later runs are likely to need, before it is frozen.
@@ -193,10 +193,7 @@ fn freeze(
 fn work(vm: &Vm, fresh: &[FragmentId]) -> usize {
     const ROOM: usize = 1 << 20;
     const TIMES: usize = 8;
-    let len = |id: &FragmentId| {
-        let code = vm.code().fragment(*id).code();
-        code.hot.len() + code.cold.len()
-    };
+    let len = |id: &FragmentId| vm.code().fragment(*id).code_len();
     ROOM + TIMES * fresh.iter().map(len).sum::<usize>()
 }
 
@@ -373,7 +370,7 @@ fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[FragmentId]) -> Result<V
         .map(|n| {
             let fresh = vm.code().fragment(*n);
             Piece {
-                fragment: FragmentRef::from(fresh.code()),
+                fragment: vm.code().whole_fragment(*n),
                 flags: unit_flags(fresh),
                 source_hash: fresh.source_hash(),
                 tool: &[],
