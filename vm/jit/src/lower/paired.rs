@@ -40,7 +40,8 @@
 //!
 //! One word of the stack that a native call does not write to is written to: that of the CPU's address
 //! below the app's, which becomes 0 then, if the callee does not write to it first. If there is no memory,
-//! the VM lets the call go on without it. What is left above it when the return has been made is what a native call leaves.
+//! the VM lets the call go on without it. What is left above it when the return has been made is what a
+//! native call leaves.
 
 use super::site::Site;
 use ppin_abi::area::{Entry, RETURNS};
