@@ -127,7 +127,7 @@ impl Checker<'_> {
             }
             Op::Gone { temps } => self.gone(temps)?,
             Op::Refill { temp } => self.refill(temp)?,
-            Op::Entered => self.state.whole()?,
+            Op::Entered | Op::CalleeBegins => self.state.whole()?,
             Op::Begin { .. } => self.state.between()?,
             Op::Plain { ins, .. } => {
                 self.state.between()?;

@@ -32,6 +32,7 @@ pub(crate) fn lower(form: &mut Form, trace: Option<&[Ins]>) {
     if !trace.is_some_and(pushes) {
         form.push(Op::ClearBelow);
     }
+    form.push(Op::CalleeBegins);
 }
 
 /// Whether `trace` begins with a push that does not read memory.
