@@ -301,3 +301,21 @@ fn access(line: &str) -> Option<String> {
     let at = words.iter().position(|word| matches!(*word, "R" | "W"))?;
     Some(format!("{}{}", words[at], words.last()?))
 }
+
+/// Registers in which a callee has its arguments are not those of inserted code, cold and warm.
+#[test]
+fn callees_find_their_registers() {
+    let guest = Guest::load("flow/callee_registers.c");
+    let Some(exe) = guest.build("pie") else {
+        return;
+    };
+    let (scratch, cmd) = (Scratch::new(), Cmd::new(&exe));
+    let native = cmd.run();
+    let ppin = Ppin::new(&scratch.db());
+    for tool in ["bbcount", "icount", "opcodemix"] {
+        for _ in 0..2 {
+            let (outcome, _) = with_tool(&ppin, tool, &cmd, scratch.path());
+            assert_eq!(outcome, native, "{tool}");
+        }
+    }
+}
