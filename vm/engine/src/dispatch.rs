@@ -33,6 +33,7 @@ fn dispatch(thread: &mut Thread) -> CachePc {
     sample::left_cache();
     thread.signals.returning.forget();
     thread.signals.faults = 0;
+    thread.signals.behind_call = 0;
     let epoch = {
         let mut vm = vm::lock();
         vm.stats_mut().entered();

@@ -6,8 +6,10 @@ use super::whereabouts::{Where, gate_spot, locate};
 use super::{callee, deliver, fatal, in_routine, native, step};
 use crate::check::sample;
 use crate::life::leave;
+use ppin_abi::addr::AppPc;
 use ppin_abi::area::PUSH_RETURN;
 use ppin_abi::boot::flag;
+use ppin_abi::context::Context;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{Errno, c, peek, signals, userfault};
 use ppin_process::gate::{self, Place, vmcall};
@@ -97,13 +99,18 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
 /// (userfaultfd(2)), and single-stepping it would wait as long. This does not hold where boundaries
 /// are themselves counted.
 fn may_stop_at(thread: &Thread, spot: &translate::Spot) -> bool {
-    let lockstep = || vm::lock().config().flags & flag::LOCKSTEP != 0;
-    let stepped = || thread.signals.trap_flag.traps() || lockstep();
     if spot.ahead && !userfault::is_on() {
         // (Soon there is a boundary at which the thread can go on as if nothing had happened.)
         return false;
     }
-    spot.boundary || spot.repeatable && !stepped()
+    spot.boundary || spot.repeatable && !counts_boundaries(thread)
+}
+
+/// Whether each boundary that the thread comes to counts: the app or the VM steps from one to the
+/// next.
+fn counts_boundaries(thread: &Thread) -> bool {
+    let lockstep = || vm::lock().config().flags & flag::LOCKSTEP != 0;
+    thread.signals.trap_flag.traps() || lockstep()
 }
 
 /// Whether the app's filter has trapped a system call that the VM makes for itself. The app gets no
@@ -269,7 +276,26 @@ fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
     context.gregs[greg::RIP] = thread.entering;
     match locate(thread, thread.entering) {
         Where::App(spot) if spot.boundary => deliver_waiting(thread, context, &spot),
+        Where::App(_) if is_behind_call(thread) => {
+            deliver_waiting(thread, context, &behind_call(thread))
+        }
         _ => step::begin(thread, context),
+    }
+}
+
+/// Whether the thread goes on behind a system call that the VM has handled, and may stop there
+/// instead of at the next boundary: what the code there does is to load the registers that have
+/// their values already.
+fn is_behind_call(thread: &Thread) -> bool {
+    thread.entering == thread.signals.behind_call && !counts_boundaries(thread)
+}
+
+/// The app's side of the place behind a system call.
+fn behind_call(thread: &Thread) -> translate::Spot {
+    translate::Spot {
+        code: thread.entering,
+        context: Context(thread.resume_context),
+        ..translate::Spot::at(AppPc(thread.resume_pc))
     }
 }
 

@@ -125,9 +125,10 @@ pub(crate) fn after_call(thread: &mut Thread) -> CachePc {
 
 /// The cache address to go on at after a call. The code that made the call may have been flushed or
 /// invalidated meanwhile; then the next instruction is looked up.
-fn after(thread: &Thread, resume: u64) -> CachePc {
+fn after(thread: &mut Thread, resume: u64) -> CachePc {
     let mut vm = vm::lock();
     if in_use(&vm, resume) {
+        thread.signals.behind_call = resume;
         return CachePc(resume);
     }
     let (pc, ctx) = (thread.resume_pc, thread.resume_context);
