@@ -32,8 +32,17 @@ pub fn are_dropped() -> bool {
 /// Empties all buffers of `thread`: what they hold is nobody's, or another process's.
 pub fn forget(thread: &mut Thread) {
     for buffer in 0..buffers::MAX_BUFFERS as u16 {
-        restart(thread, buffer);
+        if !is_empty(thread, buffer) {
+            restart(thread, buffer);
+        }
     }
+}
+
+/// Whether nothing was appended since the buffer began. (What is not written to stays shared with
+/// forked children.)
+fn is_empty(thread: &Thread, buffer: u16) -> bool {
+    let n = usize::from(buffer);
+    [thread.area.positions[n], thread.claimed[n].load(Relaxed)] == [u64::from(START); 2]
 }
 
 /// The records of `thread` in `buffer` that have not been claimed yet; they are claimed. The VM lock

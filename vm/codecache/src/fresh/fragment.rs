@@ -307,7 +307,7 @@ impl Fresh {
 
     /// It is in a unit, or need not be in one.
     pub(super) fn mark_saved(&mut self) {
-        if let Some(trace) = self.state.trace_mut() {
+        if let Some(trace) = self.state.trace_mut().filter(|trace| !trace.saved) {
             trace.saved = true;
         }
     }

@@ -142,7 +142,8 @@ impl Images {
 
     /// No image is to be explored by this process.
     pub(crate) fn mark_explored(&mut self) {
-        self.all.iter_mut().for_each(|image| image.explored = true);
+        let unexplored = self.all.iter_mut().filter(|image| !image.explored);
+        unexplored.for_each(|image| image.explored = true);
     }
 
     /// The kernel's list can be read for the last time: see [`SharedMemory`].

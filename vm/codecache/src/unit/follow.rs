@@ -88,7 +88,10 @@ impl Bound {
     /// What this process has used is nothing new from here on.
     pub(super) fn settle(&mut self) {
         let used = self.used_beyond(&self.planned.eager);
-        self.planned.beyond = self.planned.beyond.max(used);
+        // (A forked child gets a copy of each page that it writes to.)
+        if self.planned.beyond < used {
+            self.planned.beyond = used;
+        }
     }
 }
 
