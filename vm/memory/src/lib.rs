@@ -4,73 +4,15 @@
 //!
 //! # Safety
 //!
-//! Contracts are C's. Bodies are string instructions and small asm loops, because
+//! Contracts are C's. Bodies are string instructions, single words, and small asm loops, because
 //! a loop written in Rust may be compiled into a call of the routine itself.
 
-#![no_std]
+#![cfg_attr(not(test), no_std)]
 
+mod copy;
+
+pub use copy::{memcpy, memmove};
 use core::arch::asm;
-
-/// Up to this length, copying two overlapping words is faster than a string instruction.
-const SMALL: usize = 16;
-
-/// C's `memcpy`.
-///
-/// # Safety
-/// As C's.
-pub unsafe extern "C" fn memcpy(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
-    // SAFETY: the caller's contract; both words lie within `len`.
-    unsafe {
-        if (8..=SMALL).contains(&len) {
-            let head = from.cast::<u64>().read_unaligned();
-            let tail = from.add(len - 8).cast::<u64>().read_unaligned();
-            to.cast::<u64>().write_unaligned(head);
-            to.add(len - 8).cast::<u64>().write_unaligned(tail);
-        } else {
-            asm!(
-                "rep movsb",
-                inout("rcx") len => _, inout("rdi") to => _, inout("rsi") from => _,
-                options(nostack, preserves_flags),
-            );
-        }
-    }
-    to
-}
-
-/// C's `memmove`.
-///
-/// # Safety
-/// As C's.
-pub unsafe extern "C" fn memmove(to: *mut u8, from: *const u8, len: usize) -> *mut u8 {
-    if (to as usize).wrapping_sub(from as usize) >= len {
-        // SAFETY: a forward copy never reads what it has written.
-        return unsafe { memcpy(to, from, len) };
-    }
-    // SAFETY: the caller's contract; from the end down, words first.
-    unsafe {
-        asm!(
-            "2: cmp {len}, 8",
-            "jb 3f",
-            "mov {word}, [{from} + {len} - 8]",
-            "mov [{to} + {len} - 8], {word}",
-            "sub {len}, 8",
-            "jmp 2b",
-            "3: test {len}, {len}",
-            "jz 4f",
-            "mov {word:l}, [{from} + {len} - 1]",
-            "mov [{to} + {len} - 1], {word:l}",
-            "dec {len}",
-            "jmp 3b",
-            "4:",
-            len = inout(reg) len => _,
-            word = out(reg) _,
-            from = in(reg) from,
-            to = in(reg) to,
-            options(nostack),
-        );
-    }
-    to
-}
 
 /// C's `memset`.
 ///
