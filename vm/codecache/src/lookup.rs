@@ -7,7 +7,7 @@ use crate::spot::{Maps, Spot, spot_in};
 use crate::unit::Bound;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
 use ppin_abi::context::Context;
-use ppin_relocator::pc_flag;
+use ppin_relocator::{PcRow, pc_flag};
 
 impl CodeCache {
     /// Whether `addr` lies in fresh code or a mapped unit.
@@ -97,13 +97,13 @@ impl CodeCache {
     /// ([`Context::CALLED`]); `None`: it is not.
     #[must_use]
     pub fn behind_call(&self, entry: CachePc) -> Option<CachePc> {
-        let maps = self.maps_at(entry.0)?;
-        if maps.hot != entry.0 || !maps.context.contains(Context::CALLED) {
-            return None;
+        if let Some(fresh) = self.fragment_at(entry.0) {
+            let at_start = fresh.space().hot == entry.0;
+            return behind_call(entry, fresh.context(), &fresh.code().pc_map).filter(|_| at_start);
         }
-        let mut rows = maps.rows.iter();
-        let first = rows.find(|row| row.flags & pc_flag::BOUNDARY != 0)?;
-        Some(CachePc(maps.hot + u64::from(first.hot)))
+        let maps = self.maps_at(entry.0)?;
+        let at_start = maps.hot == entry.0;
+        behind_call(entry, maps.context, &maps.rows).filter(|_| at_start)
     }
 
     /// What app instruction `address` (hot code) belongs to.
@@ -123,6 +123,14 @@ impl CodeCache {
         unit.unlink_refused();
         unit.entry_at(addr, self.images.get(image).base)
     }
+}
+
+/// The first boundary of the fragment whose hot code begins at `hot`, if it is entered by calls.
+fn behind_call(hot: CachePc, context: Context, rows: &[PcRow]) -> Option<CachePc> {
+    let mut rows = rows.iter();
+    let first = rows.find(|row| row.flags & pc_flag::BOUNDARY != 0)?;
+    let called = context.contains(Context::CALLED);
+    called.then(|| CachePc(hot.0 + u64::from(first.hot)))
 }
 
 #[cfg(test)]

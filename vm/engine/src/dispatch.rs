@@ -111,7 +111,11 @@ fn leave_exit(thread: &mut Thread) -> CachePc {
     // A flush may have retired the exit's own code.
     let in_use = vm.code().fresh_at(record).is_some() || vm.code().in_units(record);
     // What has taken the callee's place may not expect a call.
-    let body = vm.code().behind_call(entry).filter(|_| called);
+    let body = if called {
+        vm.code().behind_call(entry)
+    } else {
+        None
+    };
     if in_use && body.is_some() == called && may_link(&vm, entry) {
         vm.code_mut().link(record, &exit, entry);
         note(&vm, Hint::Exit(record), entry);

@@ -58,7 +58,7 @@ pub(crate) struct InSequence {
 /// Least length of the hot section, so that its entry can be patched.
 const MIN_HOT: usize = 8;
 
-/// Gives unused memory back: fragments stay until the code cache is flushed.
+/// Gives unused memory back: tables of fragments stay until the code cache is flushed. (Code moves to the cache at once.)
 fn exact<T>(mut list: Vec<T>) -> Vec<T> {
     list.shrink_to_fit();
     list
@@ -105,8 +105,8 @@ impl Emitter {
             source_len,
             instructions,
             entry: self.entry,
-            hot: exact(self.hot.into_bytes()),
-            cold: exact(self.cold.into_bytes()),
+            hot: self.hot.into_bytes(),
+            cold: self.cold.into_bytes(),
             slots: exact(self.slots),
             relocs: exact(self.relocs),
             exits: exact(self.exits),
