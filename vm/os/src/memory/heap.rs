@@ -2,7 +2,7 @@
 //! chooses their addresses, so the app's own layout is as it would be natively.
 
 use super::ahead;
-use super::pools::{Pools, is_small, rounded};
+use super::pools::{Pools, has_size, rounded};
 use crate::lock::Word;
 use crate::{budget, c, mem, proc, reserve, stretches};
 use core::alloc::{GlobalAlloc, Layout};
@@ -119,7 +119,7 @@ unsafe impl GlobalAlloc for Heap {
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: the caller's promise: the size is valid with this alignment.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        let stays = match (is_small(layout), is_small(wanted)) {
+        let stays = match (has_size(layout), has_size(wanted)) {
             (true, true) => rounded(layout) == rounded(wanted),
             // SAFETY: the caller's promise.
             (false, false) => unsafe { resized(block, layout, size) },
@@ -140,7 +140,7 @@ unsafe impl GlobalAlloc for Heap {
     }
 }
 
-/// Whether a block that is not small could be given its new size where it lies.
+/// Whether a block that has none of the pools' sizes could be given its new size where it lies.
 ///
 /// # Safety
 /// As for `GlobalAlloc::realloc`.
@@ -158,7 +158,7 @@ struct Grow {
     heap: Option<(NonNull<u8>, usize)>,
     /// The allocation at hand could be avoided, so it stays within the runtime's share.
     wish: bool,
-    /// Small blocks that have been freed.
+    /// Blocks that have been freed.
     pools: Pools,
 }
 

@@ -1,17 +1,26 @@
-//! Freed small blocks of the heap, kept by size for the next to ask: the compiler makes and drops
-//! dozens of short lists for each trace, and finding a best fit for each takes longer.
+//! Freed blocks of the heap, kept by size for the next to ask: the compiler makes and drops dozens of
+//! lists for each trace, and finding a best fit for each takes longer.
 //!
-//! Small blocks have one of a few sizes, so that a list that grows within one stays where it is.
+//! Blocks have one of a few sizes, so that a list that grows within one stays where it is.
 
 use core::alloc::Layout;
 use core::ptr::{self, NonNull};
 
-/// Sizes are multiples of this, which is also their alignment.
+/// Sizes of small blocks are multiples of this, which is also the alignment of all blocks.
 const STEP: usize = 16;
-/// Number of sizes.
-const SIZES: usize = 32;
-/// Most blocks of one size that are kept: the others become one with the free memory around them.
+/// Number of small sizes.
+const SMALL: usize = 32;
+/// Most blocks of a small size that are kept: the others become one with the free memory around
+/// them.
 const MOST: u16 = 64;
+/// Sizes beyond: one and a half times and twice each power of two, from the last small size on.
+const LARGE: usize = 8;
+/// Most blocks of such a size that are kept.
+const MOST_LARGE: u16 = 4;
+/// Number of sizes.
+const SIZES: usize = SMALL + LARGE;
+/// Logarithm of the last small size.
+const LAST_SMALL: u32 = (SMALL * STEP).ilog2();
 
 /// A block that is free holds the next one of its size.
 type Free = Option<NonNull<u8>>;
@@ -23,24 +32,46 @@ pub(super) struct Pools {
     count: [u16; SIZES],
 }
 
-/// What is asked of the heap for `layout`: small blocks have one of the sizes.
+/// What is asked of the heap for `layout`: blocks that may be kept have one of the sizes.
 pub(super) fn rounded(layout: Layout) -> Layout {
     match size(layout) {
         // SAFETY: small numbers, the alignment a power of two.
-        Some(size) => unsafe { Layout::from_size_align_unchecked((size + 1) * STEP, STEP) },
+        Some(size) => unsafe { Layout::from_size_align_unchecked(bytes(size), STEP) },
         None => layout,
     }
 }
 
 /// Whether blocks of this layout have one of the sizes.
-pub(super) fn is_small(layout: Layout) -> bool {
+pub(super) fn has_size(layout: Layout) -> bool {
     size(layout).is_some()
 }
 
-/// Which of the sizes a small block has.
+/// Which of the sizes a block has.
 fn size(layout: Layout) -> Option<usize> {
-    let size = layout.size().wrapping_sub(1) / STEP;
-    (size < SIZES && layout.align() <= STEP).then_some(size)
+    let last = layout.size().wrapping_sub(1);
+    if layout.align() > STEP {
+        None
+    } else if last < SMALL * STEP {
+        Some(last / STEP)
+    } else {
+        let power = last.checked_ilog2()?;
+        let half = last >> (power - 1) & 1;
+        let beyond = 2 * (power - LAST_SMALL) as usize + half;
+        (beyond < LARGE).then_some(SMALL + beyond)
+    }
+}
+
+/// Bytes of a block of a size.
+const fn bytes(size: usize) -> usize {
+    match size.checked_sub(SMALL) {
+        None => (size + 1) * STEP,
+        Some(beyond) => (3 + beyond % 2) << (LAST_SMALL as usize - 1 + beyond / 2),
+    }
+}
+
+/// Most blocks of a size that are kept.
+const fn most(size: usize) -> u16 {
+    if size < SMALL { MOST } else { MOST_LARGE }
 }
 
 impl Pools {
@@ -59,13 +90,13 @@ impl Pools {
         Some(block)
     }
 
-    /// Keeps a block that was asked for as [`rounded`]; `false`: it is not small, or there are
-    /// enough.
+    /// Keeps a block that was asked for as [`rounded`]; `false`: it has none of the sizes, or there
+    /// are enough.
     ///
     /// # Safety
     /// The block is the heap's, of that layout, and nobody uses it any more.
     pub(super) unsafe fn keep(&mut self, block: *mut u8, layout: Layout) -> bool {
-        let Some(size) = size(layout).filter(|size| self.count[*size] < MOST) else {
+        let Some(size) = size(layout).filter(|size| self.count[*size] < most(*size)) else {
             return false;
         };
         // SAFETY: the block is at least `STEP` bytes long, and aligned to as many.
@@ -88,12 +119,24 @@ mod tests {
     }
 
     #[test]
-    fn small_blocks_have_few_sizes() {
-        let sizes = [1, 16, 17, 500, 512].map(|size| rounded(of(size, 8)));
-        assert_eq!(sizes.map(|layout| layout.size()), [16, 16, 32, 512, 512]);
-        assert!(sizes.iter().all(|layout| layout.align() == 16));
-        for other in [of(513, 8), of(64, 32), of(1 << 20, 4096)] {
+    fn blocks_have_few_sizes() {
+        let sizes = [1, 16, 17, 500, 512, 513, 768, 769, 1024, 1025, 6145, 8192];
+        let rounded_up = sizes.map(|size| rounded(of(size, 8)));
+        assert_eq!(
+            rounded_up.map(|layout| layout.size()),
+            [16, 16, 32, 512, 512, 768, 768, 1024, 1024, 1536, 8192, 8192]
+        );
+        assert!(rounded_up.iter().all(|layout| layout.align() == 16));
+        for other in [of(0, 1), of(8193, 8), of(64, 32), of(1 << 20, 4096)] {
             assert_eq!(rounded(other), other);
+        }
+    }
+
+    #[test]
+    fn each_size_is_its_own() {
+        for number in 0..SIZES {
+            assert_eq!(size(of(bytes(number), 8)), Some(number));
+            assert_ne!(size(of(bytes(number) + 1, 8)), Some(number));
         }
     }
 
@@ -115,17 +158,16 @@ mod tests {
     }
 
     #[test]
-    fn large_blocks_are_not_kept_nor_too_many() {
-        let mut room = vec![[0_u64; 2]; usize::from(MOST) + 1];
+    fn not_too_many_are_kept_nor_the_largest() {
+        let mut room = vec![[0_u64; 128]; usize::from(MOST) + 1];
         let mut pools = Pools::EMPTY;
-        // SAFETY: as above.
-        let mut keep = |block: &mut [u64; 2], size| unsafe {
-            pools.keep(block.as_mut_ptr().cast(), of(size, 8))
-        };
-        assert!(!keep(&mut room[0], 4096));
-        let kept = room
-            .iter_mut()
-            .filter_map(|block| keep(block, 16).then_some(()));
-        assert_eq!(kept.count(), usize::from(MOST));
+        for (size, most) in [(16, MOST), (1024, MOST_LARGE), (8193, 0)] {
+            let kept = room.iter_mut().filter_map(|block| {
+                // SAFETY: the pools write to the first word only, and nothing is taken from them.
+                let kept = unsafe { pools.keep(block.as_mut_ptr().cast(), of(size, 8)) };
+                kept.then_some(())
+            });
+            assert_eq!(kept.count(), usize::from(most), "of {size} bytes");
+        }
     }
 }
