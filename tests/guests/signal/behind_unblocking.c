@@ -1,5 +1,5 @@
-// A signal that comes when it is unblocked finds the program right behind the system call: rcx and r11 as the CPU
-// leaves them, the result in rax, the call's arguments in place.
+// A signal that comes when it is unblocked finds the program right behind the system call: rcx and
+// r11 as the CPU leaves them, the result in rax, the call's arguments in place.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
