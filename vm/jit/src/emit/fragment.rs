@@ -58,7 +58,8 @@ pub(crate) struct InSequence {
 /// Least length of the hot section, so that its entry can be patched.
 const MIN_HOT: usize = 8;
 
-/// Gives unused memory back: tables of fragments stay until the code cache is flushed. (Code moves to the cache at once.)
+/// Gives unused memory back: tables of fragments stay until the code cache is flushed. (Code moves
+/// to the cache at once.)
 fn exact<T>(mut list: Vec<T>) -> Vec<T> {
     list.shrink_to_fit();
     list
