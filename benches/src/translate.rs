@@ -88,9 +88,9 @@ fn sweep(translator: &Translator<'_>, first: i32, most: usize) -> Made {
         };
         made.traces += 1;
         made.instructions += fragment.instructions as usize;
-        made.app_bytes += fragment.source_len as usize;
+        made.app_bytes += fragment.trace_len() as usize;
         made.hot_bytes += fragment.hot.len();
-        off += fragment.source_len as i32;
+        off += fragment.trace_len() as i32;
     }
     made
 }

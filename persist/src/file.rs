@@ -213,7 +213,7 @@ impl<'a> UnitFile<'a> {
         for number in 0..self.unit.fragments() {
             let info = self.unit.info(number)?;
             summary.instructions += u64::from(info.instructions);
-            summary.source += u64::from(info.source_len);
+            summary.source += u64::from(info.trace_len());
             for exit in self.unit.exits(number)? {
                 let exit = exit?;
                 summary.exits += 1;

@@ -110,7 +110,8 @@ impl Writer<'_> {
             let this = FragmentRec {
                 head: fragment.head.0,
                 context: fragment.context.0,
-                source_len: fragment.source_len,
+                source_len: short(fragment.source_len),
+                beyond: short(fragment.beyond),
                 instructions: fragment.instructions,
                 hot,
                 hot_len: fragment.hot.len() as u32,
@@ -376,4 +377,9 @@ impl Coder<'_> {
         }
         Some(())
     }
+}
+
+/// A length of source: it is at most [`ppin_abi::MAX_TRACE_BYTES`].
+fn short(len: u32) -> u16 {
+    u16::try_from(len).unwrap_or(u16::MAX)
 }

@@ -10,7 +10,7 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 /// 3: any register may lie in any spill slot: sets of them are a table of their own.
 /// 4: a slot may hold the complement of an app address.
 /// 6: fragments may be entered behind their start.
-pub const FORMAT_VERSION: u32 = 7;
+pub const FORMAT_VERSION: u32 = 8;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;

@@ -92,7 +92,9 @@ pub(crate) struct SourceRec {
 pub(crate) struct FragmentRec {
     pub head: i32,
     pub context: u32,
-    pub source_len: u32,
+    pub source_len: u16,
+    /// The last bytes of these, which lie behind the trace.
+    pub beyond: u16,
     pub instructions: u32,
     pub hot: u32,
     pub hot_len: u32,

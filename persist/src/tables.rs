@@ -63,6 +63,8 @@ pub struct FragmentInfo {
     pub context: Context,
     /// App bytes it was made from.
     pub source_len: u32,
+    /// Of these, the last, which lie behind the trace: see [`ppin_relocator::Fragment::beyond`].
+    pub beyond: u32,
     /// App instructions in it.
     pub instructions: u32,
     /// Bytes in the hot section.
@@ -78,6 +80,12 @@ pub struct FragmentInfo {
 }
 
 impl FragmentInfo {
+    /// App bytes of the trace itself.
+    #[must_use]
+    pub const fn trace_len(&self) -> u32 {
+        self.source_len - self.beyond
+    }
+
     /// Offset in the hot section where it is entered.
     #[must_use]
     pub fn entry(&self) -> u32 {

@@ -58,6 +58,7 @@ impl UnitFile<'_> {
             head: info.head,
             context: info.context,
             source_len: info.source_len,
+            beyond: info.beyond,
             instructions: info.instructions,
             entry: info.before,
             hot: self.hot_bytes(&info)?.to_vec(),

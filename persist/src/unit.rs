@@ -152,7 +152,7 @@ impl<'a> VerifiedUnit<'a> {
         let this = &pair.this;
         let hot = self.inside(SectionId::Hot, this.hot, this.hot_len)?;
         let before = (this.flags >> ENTRY_SHIFT) as u8;
-        if u32::from(before) >= this.hot_len {
+        if u32::from(before) >= this.hot_len || this.beyond > this.source_len {
             return Err(Reject::Record(SectionId::Fragments));
         }
         let cold = self.inside(SectionId::Cold, this.cold, this.cold_len)?;
@@ -164,7 +164,8 @@ impl<'a> VerifiedUnit<'a> {
             number,
             head: ImageOff(this.head),
             context: Context(this.context),
-            source_len: this.source_len,
+            source_len: this.source_len.into(),
+            beyond: this.beyond.into(),
             instructions: this.instructions,
             hot,
             before,

@@ -10,7 +10,7 @@ use ppin_abi::spills::SpillSet;
 
 /// The code emitted for one trace under one static context.
 ///
-/// Straight line: the trace covers the app bytes `head .. head + source_len`.
+/// Straight line: the trace covers the app bytes from `head` on ([`Fragment::trace_len`]).
 /// Its code lies in two sections, *hot* (the trace itself) and *cold* (exit stubs
 /// and records), which are placed apart; its *slots* are 8-byte data cells.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -21,6 +21,8 @@ pub struct Fragment {
     pub context: Context,
     /// App bytes it was made from, from `head` on.
     pub source_len: u32,
+    /// Of these, the last, which lie behind the trace: what stands there decided how it was made.
+    pub beyond: u32,
     /// App instructions in it; none: it only tells the VM why there is no translation.
     pub instructions: u32,
     /// Hot offset where it is entered, all registers being in place. Unless it is 0, threads also
@@ -44,6 +46,19 @@ pub struct Fragment {
 }
 
 impl Fragment {
+    /// What stands in the first `len` bytes from its head on has decided how it was made.
+    pub fn depend_on(&mut self, len: u32) {
+        let trace = self.trace_len();
+        self.source_len = self.source_len.max(len);
+        self.beyond = self.source_len - trace;
+    }
+
+    /// App bytes of the trace itself.
+    #[must_use]
+    pub const fn trace_len(&self) -> u32 {
+        self.source_len - self.beyond
+    }
+
     /// How many cells it asks for ([`SlotInit::Bundles`]).
     #[must_use]
     pub fn cells(&self) -> Option<u16> {
@@ -232,8 +247,14 @@ pub struct CountRow {
     /// them. The first bundle has the first cell.
     pub image: bool,
     /// App bytes from the head to the instruction that this count belongs to. A
-    /// count that pays for several instructions has one row for each.
+    /// count that pays for several instructions has one row for each. Or [`Self::ASIDE`].
     pub app: u32,
     /// Amount added for this instruction.
     pub amount: u32,
+}
+
+impl CountRow {
+    /// In place of an instruction: the addition is made where a branch leaves the trace, for all that it
+    /// pays for at once.
+    pub const ASIDE: u32 = u32::MAX;
 }

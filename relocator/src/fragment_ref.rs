@@ -14,6 +14,8 @@ pub struct FragmentRef<'a> {
     pub context: Context,
     /// App bytes it was made from, from `head` on.
     pub source_len: u32,
+    /// Of these, the last, which lie behind the trace.
+    pub beyond: u32,
     /// App instructions in it.
     pub instructions: u32,
     /// Hot offset where it is entered.
@@ -49,6 +51,7 @@ impl<'a> From<&'a Fragment> for FragmentRef<'a> {
             head: fragment.head,
             context: fragment.context,
             source_len: fragment.source_len,
+            beyond: fragment.beyond,
             instructions: fragment.instructions,
             entry: fragment.entry,
             hot: &fragment.hot,

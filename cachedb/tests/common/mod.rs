@@ -126,6 +126,7 @@ fn fragment(head: i32) -> Fragment {
         head: ImageOff(head),
         context: Context(0),
         source_len: 16,
+        beyond: 0,
         instructions: 4,
         entry: 0,
         hot: vec![head as u8; 64],

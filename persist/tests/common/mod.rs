@@ -153,15 +153,17 @@ pub fn fragment() -> impl Strategy<Value = Fragment> {
             vec(pc_row(hot), 0..20),
             vec(count_row(hot), 0..6),
         );
-        let sizes = (1..900u32, 1..64u32, any::<u8>());
+        let sizes = ((1..900u32, 0..200u32), 1..64u32, any::<u8>());
         (offset(), context(), sizes, code, tables).prop_map(
-            |(head, context, (source_len, instructions, entry), (hot, cold), tables)| {
+            |(head, context, (source, instructions, entry), (hot, cold), tables)| {
+                let source_len = source.0;
                 let entry = (usize::from(entry) % hot.len()) as u8;
                 let (slots, relocs, exits, pc_map, counts) = tables;
                 let mut fragment = Fragment {
                     head,
                     context,
                     source_len,
+                    beyond: source.1.min(source_len),
                     instructions,
                     entry,
                     hot,
@@ -235,6 +237,7 @@ fn sample_fragment(number: u32, count: u32) -> Thawed {
         head: head(number * 7919 % count),
         context: Context(0),
         source_len: 24,
+        beyond: number % 4,
         instructions: 6,
         entry: (number % 3 * 9) as u8,
         hot: (0..hot_len).map(|byte| (byte ^ number) as u8).collect(),

@@ -85,6 +85,7 @@ fn fragment(number: i32) -> Fragment {
     Fragment {
         head: ImageOff(16 * number),
         source_len: 16,
+        beyond: 0,
         instructions: 4,
         hot: vec![number as u8; 700],
         cold: vec![0x90; 80],

@@ -11,7 +11,7 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 11] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 12] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
@@ -23,6 +23,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 11] = [
     ("cpuid", Optimize::CPUID, "answers of CPUID that do not change are remembered"),
     ("callees", Optimize::CALLEES, "direct calls, if returns are paired, are calls of the processor to the code that they lead to"),
     ("registers", Optimize::REGISTERS, "registers that inserted code has taken stay its own until the program touches them"),
+    ("join", Optimize::JOIN, "what the blocks of a trace count is added once, and where the trace is left"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -58,6 +59,10 @@ impl Optimize {
 
     /// Registers that inserted code has taken stay its own until the app touches them.
     pub const REGISTERS: Self = Self(1 << 10);
+
+    /// What several blocks of a trace count is added once, in the last of them, and where branches leave
+    /// the trace before it.
+    pub const JOIN: Self = Self(1 << 11);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

@@ -231,6 +231,8 @@ pub enum Op {
     /// Goes to `to` unless the predicate of the instruction `ins` holds, which is one of flags or
     /// of a count. Near if it is a count.
     Unless { ins: InsId, to: Label },
+    /// The app overwrites all arithmetic flags before it uses one where the branch `ins` leads.
+    FlagsDie { ins: InsId },
     /// The flags are still kept in a temporary, behind a label.
     FlagsKept,
     /// The additions `first .. first + len` of the form have been made.

@@ -51,10 +51,12 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
     let selection = &chosen.0;
     let request = &of_selection(request, selection);
     let mut form = Form::new(request.context, request.optimize, selection.ins.len());
+    let mut looked = 0;
     if let Some(trap) = selection.trap {
         lower::trap::lower(&mut form, request.pc, trap, request.context);
     } else {
         let mut plan = instrument(request, selection, tool);
+        looked = plan.looked();
         lower_arrival(&mut form, request, selection, &plan);
         lower_trace(&mut form, request, selection, &mut plan);
         lower_end(&mut form, selection, tool);
@@ -69,7 +71,9 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
         bytes: request.bytes,
     };
     emitter.emit(&mut form, &source, &mut 0);
-    emitter.finish(selection.source_len, translated(selection))
+    let mut fragment = emitter.finish(selection.source_len, translated(selection));
+    fragment.depend_on(looked);
+    fragment
 }
 
 /// What is assumed of the fragment: nobody calls what only tells the VM that it cannot be translated.
@@ -134,7 +138,7 @@ fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, pl
         let site = Site { id, ins, image };
         if watched && ins.stores_word() {
             lower::rseq_store::lower(form, &site);
-        } else {
+        } else if !plan.leave(form, &site) {
             lower::lower(form, &site);
         }
         plan.after(form, id);

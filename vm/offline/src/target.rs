@@ -31,7 +31,7 @@ impl Target {
             off: exit.target,
             context: exit.context,
         });
-        let inside = code.head.0..code.head.0.saturating_add_unsigned(code.source_len);
+        let inside = code.head.0..code.head.0.saturating_add_unsigned(code.trace_len());
         let returns = code.slots.iter().filter_map(move |slot| match slot {
             // Returns that are paired come back into the trace.
             SlotInit::App(off) if !inside.contains(&off.0) => Some(Self {

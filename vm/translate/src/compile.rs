@@ -38,7 +38,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
     let started = time::ticks();
     let region = ppin_process::app_code::region(vm, pc);
     let mut buffer = [0; MAX_TRACE_BYTES];
-    let (mut len, mut end) = fetch(region, pc, &mut buffer[..USUAL_TRACE_BYTES]);
+    let (mut len, mut end) = fetch(region, pc, &mut buffer[..first_look(vm)]);
     let (image, base) = image_of(vm, region, pc);
     let sequences = vm.rseq().near(pc);
     let mut asked = Request {
@@ -95,9 +95,10 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
     }
     let exits = Exits::from_slice(&fragment.exits);
     let source = &buffer[..(fragment.source_len as usize).min(len)];
+    let trace = &source[..source.len().min(fragment.trace_len() as usize)];
     let count = fragment.instructions;
     let entry = install(vm, image, pc, fragment, source, kind);
-    if string_code::is(source) {
+    if string_code::is(trace) {
         vm.code_mut().mark_string_code();
     }
     let (at, context) = (entry.0, request.context.0);
@@ -125,6 +126,16 @@ fn translate(vm: &Vm, request: &Request<'_>, chosen: &Chosen) -> Fragment {
 
 /// What routines of the run's tools have come to. Whoever compiles holds the lock of the VM.
 static BODIES: Mutex<Bodies> = Mutex::new(Bodies::new());
+
+/// Bytes that are read at first. A tool that counts has the code looked at to which branches lead.
+fn first_look(vm: &Vm) -> usize {
+    let counts = vm.tool().global_counters() > 0;
+    if counts && mechanisms(vm).has(Optimize::JOIN) {
+        MAX_TRACE_BYTES
+    } else {
+        USUAL_TRACE_BYTES
+    }
+}
 
 /// The mechanisms for code that is translated now: without cells left for them, counts are not
 /// bundled.

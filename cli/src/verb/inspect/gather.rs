@@ -92,7 +92,7 @@ fn trace_figures(unit: &Unit, info: &FragmentInfo) -> TraceFigures {
         symbol: unit.elf.symbol(address).map(|(name, _)| name.to_owned()),
         context: info.context.0,
         instructions: info.instructions,
-        source_bytes: info.source_len,
+        source_bytes: info.trace_len(),
         hot_bytes: info.hot.len(),
         cold_bytes: info.cold.len(),
     }
@@ -126,7 +126,7 @@ pub fn code(
 fn holds(unit: &Unit, info: &FragmentInfo, place: &Place, wanted: &[Range<u64>]) -> bool {
     let start = unit.elf.address(info.head.0);
     let covered = match place {
-        Place::Address(_) => start..start + u64::from(info.source_len.max(1)),
+        Place::Address(_) => start..start + u64::from(info.trace_len().max(1)),
         // Of a function, the traces that begin in it.
         Place::Symbol(_) => start..start + 1,
     };
@@ -156,11 +156,11 @@ fn trace(unit: &Unit, number: u32, thawed: &Thawed) -> Trace {
             .map(|(name, inside)| (name.to_owned(), inside)),
         context: fragment.context.0,
         instructions: fragment.instructions,
-        source_bytes: fragment.source_len,
+        source_bytes: fragment.trace_len(),
         relocations: fragment.relocs.len(),
         indirect_target: thawed.flags & unit_flag::INDIRECT_TARGET != 0,
         original: source
-            .map(|bytes| disasm::lines(address, bytes))
+            .map(|bytes| disasm::lines(address, &bytes[..fragment.trace_len() as usize]))
             .map_err(str::to_owned),
         translated: disasm::hot_lines(fragment),
         stubs: disasm::stub_lines(fragment),
@@ -201,7 +201,8 @@ fn calls(unit: &Unit, fragment: &Fragment, bytes: &[u8]) -> Vec<Call> {
         optimize,
         bodies: None,
     };
-    let lines = disasm::lines(unit.elf.address(fragment.head.0), bytes);
+    let trace = &bytes[..fragment.trace_len() as usize];
+    let lines = disasm::lines(unit.elf.address(fragment.head.0), trace);
     let fates = ppin_jit::fates(&request, &*tool).into_iter();
     fates
         .map(|fate| Call {

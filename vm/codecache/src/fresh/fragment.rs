@@ -324,7 +324,7 @@ impl Fresh {
         let slots = self.space.slots;
         Landings {
             slots: slots..slots + 8 * u64::from(self.slots),
-            source: self.pc.0..self.pc.0 + u64::from(self.code.source_len),
+            source: self.pc.0..self.pc.0 + u64::from(self.code.trace_len()),
         }
     }
 

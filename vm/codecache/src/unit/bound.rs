@@ -199,7 +199,7 @@ impl Bound {
         let slot = |number: u32| self.addr + self.geometry.slots.start + 8 * u64::from(number);
         Landings {
             slots: slot(info.slots.start)..slot(info.slots.end),
-            source: pc.0..pc.0 + u64::from(info.source_len),
+            source: pc.0..pc.0 + u64::from(info.trace_len()),
         }
     }
 

@@ -269,6 +269,7 @@ impl Checker<'_> {
                 state.lost_flags = effects::ARITHMETIC;
                 self.arriving.push((to, state.clone()));
             }
+            Op::FlagsDie { .. } => state.lost_flags = 0,
             Op::SaveFlags { to } => {
                 let register = self.allocation.register(to);
                 ensure(register == Gpr::RAX, "flags are saved in rax only")?;

@@ -6,7 +6,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use core::ops::Range;
+use core::ops::{ControlFlow, Range};
 use ppin_abi::optimize::Optimize;
 use ppin_decode::{Ins, effects};
 
@@ -41,6 +41,36 @@ pub(crate) fn live_where(
         *before = live;
     }
     before
+}
+
+/// What becomes of the flags in code that is passed forward.
+pub(crate) struct Fate {
+    /// Those whose values may still be used.
+    alive: u32,
+    optimize: Optimize,
+}
+
+impl Fate {
+    /// All are alive.
+    pub(crate) const fn new(optimize: Optimize) -> Self {
+        Self {
+            alive: effects::ARITHMETIC,
+            optimize,
+        }
+    }
+
+    /// Goes past `ins`; breaks off when it is decided: with the offset behind `ins` if no flag is
+    /// alive any more, with none if one is used.
+    pub(crate) fn pass(&mut self, ins: &Ins) -> ControlFlow<Option<u32>> {
+        if !ins.kind.is_plain() || effects::flags_read(&ins.raw) & self.alive != 0 {
+            return ControlFlow::Break(None);
+        }
+        self.alive &= !effects::flags_killed(&ins.raw, self.optimize);
+        if self.alive == 0 {
+            return ControlFlow::Break(Some(ins.end()));
+        }
+        ControlFlow::Continue(())
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 //! What is still alive at each point of a trace.
 
+pub(crate) mod beyond;
 pub(crate) mod flags;
 pub(crate) mod registers;

@@ -134,7 +134,7 @@ impl Writer<'_> {
             Op::Returned { temps } | Op::Arrived { temps } => self.comes_in(temps),
             Op::Entered => self.entered(),
             Op::Called => self.emitter.row(0),
-            Op::CalleeBegins => {}
+            Op::CalleeBegins | Op::FlagsDie { .. } => {}
             Op::Label { label, live } => self.label(label, live),
             Op::Record { to, record } => self.record(to, record),
             Op::JumpCell { cell } => self.jump_cell(cell),

@@ -164,7 +164,11 @@ impl Writer<'_> {
 
     /// `op register, gs:[cell]`; `register` may be a part of the opcode.
     fn bundle_cell(&mut self, opcode: u8, register: u8, bundle: u16) {
-        self.emitter.image_slot(SlotInit::Bundles(bundle + 1));
+        // (What stands aside may have a lower number than what comes before it.)
+        let bundles = &mut self.emitter.bundles;
+        *bundles = (bundle + 1).max(*bundles);
+        let slot = SlotInit::Bundles(*bundles);
+        self.emitter.image_slot(slot);
         self.emitter.hot.cell(opcode, register, 0);
         self.emitter.relocate_hot(RelocKind::Cell(bundle));
     }

@@ -21,6 +21,9 @@ use ppin_relocator::CountRow;
 /// For so many parts of additions there is room at once.
 const ROOM: usize = 16;
 
+/// Registers that compiled code uses least.
+const BORROWED: RegSet = RegSet::of(&[Gpr::R11, Gpr::R10]);
+
 /// The additions of `group`. Registers in `looked_at` are kept even if the group says that they
 /// need not be.
 ///
@@ -32,7 +35,7 @@ pub(super) fn lower(form: &mut Form, group: &Group, cells: Cells, looked_at: Reg
     let borrowed = if form.sequence.is_some() {
         RegSet::ANY
     } else {
-        RegSet::of(&[Gpr::R11, Gpr::R10])
+        BORROWED
     };
     let any = Need::one_of(borrowed.or(free)).or_free(free);
     let image = group.additions.iter().any(Addition::is_image);
@@ -131,7 +134,11 @@ fn add_by(form: &mut Form, value: Temp, cell: Cell, amount: i32) {
 /// What the addition pays for; its counter lies at `disp`.
 fn rows(addition: &Addition, disp: i32) -> impl Iterator<Item = CountRow> {
     let image = addition.is_image();
-    addition.parts().map(move |part| CountRow {
+    // (What is added aside has run: only who multiplies cells out must know of it.)
+    let parts = addition
+        .parts()
+        .filter(move |part| image || part.app != CountRow::ASIDE);
+    parts.map(move |part| CountRow {
         done: 0,
         counter: disp.cast_unsigned(),
         image,

@@ -1,6 +1,7 @@
 //! Merging the counts of each block.
 
 use super::colour::Colours;
+use super::join::Joining;
 use super::jumps::Jumps;
 use crate::analyse::registers::overwritten;
 use alloc::vec::Vec;
@@ -10,6 +11,7 @@ use ppin_api::Counter;
 use ppin_api::compiler::CountInsertion;
 use ppin_decode::{Ins, Kind};
 use ppin_form::RegSet;
+use ppin_relocator::CountRow;
 
 /// Additions made at one place.
 #[derive(Default)]
@@ -41,7 +43,7 @@ pub(super) struct Addition {
 /// A part of an addition.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
-    /// The instruction that it belongs to, in bytes from the head.
+    /// The instruction that it belongs to, in bytes from the head; or [`CountRow::ASIDE`].
     pub app: u32,
     pub amount: u32,
 }
@@ -57,36 +59,52 @@ impl Addition {
     }
 }
 
-/// The groups for `counts`, one for each block that has any. `live`: the flags alive before each
-/// instruction.
+/// The groups for `counts`, one for each block that has any, or for several of them if they are joined.
+/// `live`: the flags alive before each instruction.
 pub(super) fn groups(
     counts: &[CountInsertion],
     ins: &[Ins],
     live: &[u32],
     mut colours: Colours,
     jumps: &Jumps,
+    mut joining: Option<&mut Joining<'_>>,
 ) -> Vec<Group> {
     let mut groups = Vec::new();
     let mut counts = in_order(counts, ins);
-    let mut start = 0;
-    while start < ins.len() {
-        let ends = |index: &usize| ins[*index].kind.ends_block() || jumps.leave_before(index + 1);
-        let last = (start..ins.len()).find(ends);
-        let len = last.map_or(ins.len(), |last| last + 1) - start;
+    let mut block = block_at(0, ins, jumps);
+    while !block.is_empty() {
+        let (start, next) = (block.start, block_at(block.end, ins, jumps));
         if jumps.leave_before(start) {
             groups.extend(way_in(&mut counts, ins, start, &mut colours));
         }
         let mut group = Group::default();
-        group.collect(&mut counts, ins, start + len);
-        if !group.additions.is_empty() {
-            group.place(live, ins, start..start + len);
-            group.colour = colours.choose(ins[start].pc());
-            groups.push(group);
+        if let Some(joining) = &mut joining {
+            joining.take_over(&mut group);
         }
-        start += len;
+        group.collect(&mut counts, ins, block.end);
+        if !group.additions.is_empty() {
+            group.colour = colours.choose(ins[start].pc());
+            let here = (block.clone(), next.clone());
+            let stays = match &mut joining {
+                Some(joining) => joining.leave(group, ins, here, live),
+                None => Some(group),
+            };
+            if let Some(mut group) = stays {
+                group.place(live, ins, block);
+                groups.push(group);
+            }
+        }
+        block = next;
     }
     groups.extend(behind_the_end(&mut counts, ins, &mut colours));
     groups
+}
+
+/// The instructions of the block that begins with `start`; none, if that is the end.
+fn block_at(start: usize, ins: &[Ins], jumps: &Jumps) -> Range<usize> {
+    let ends = |index: &usize| ins[*index].kind.ends_block() || jumps.leave_before(index + 1);
+    let last = (start..ins.len()).find(ends);
+    start..last.map_or(ins.len(), |last| last + 1)
 }
 
 /// Counts that are still to be merged, each with the instruction with which it runs.
@@ -172,25 +190,55 @@ impl Group {
 
     /// Joins an addition to the same counter, as long as its sum fits an immediate.
     fn add(&mut self, count: &CountInsertion, app: u32) {
-        let amount = count.amount as i32;
         let part = Part {
             app,
             amount: count.amount,
         };
+        self.join(Addition {
+            counter: count.counter,
+            total: count.amount as i32,
+            first: part,
+            more: Vec::new(),
+        });
+    }
+
+    /// All that is added in `earlier` is added here.
+    pub(super) fn absorb(&mut self, earlier: Self) {
+        for addition in earlier.additions {
+            self.join(addition);
+        }
+    }
+
+    /// The same additions where a branch leaves the trace: all that they pay for has run.
+    pub(super) fn aside(&self, flags_dead: bool) -> Self {
+        let aside = |addition: &Addition| Addition {
+            counter: addition.counter,
+            total: addition.total,
+            first: Part {
+                app: CountRow::ASIDE,
+                amount: addition.total.cast_unsigned(),
+            },
+            more: Vec::new(),
+        };
+        Self {
+            flags_dead,
+            colour: self.colour,
+            additions: self.additions.iter().map(aside).collect(),
+            ..Self::default()
+        }
+    }
+
+    fn join(&mut self, new: Addition) {
         let same = self.additions.iter_mut().find(|addition| {
-            addition.counter == count.counter && addition.total.checked_add(amount).is_some()
+            addition.counter == new.counter && addition.total.checked_add(new.total).is_some()
         });
         match same {
             Some(addition) => {
-                addition.total += amount;
-                addition.more.push(part);
+                addition.total += new.total;
+                addition.more.push(new.first);
+                addition.more.extend(new.more);
             }
-            None => self.additions.push(Addition {
-                counter: count.counter,
-                total: amount,
-                first: part,
-                more: Vec::new(),
-            }),
+            None => self.additions.push(new),
         }
     }
 }

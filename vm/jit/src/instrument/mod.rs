@@ -12,15 +12,18 @@ mod calls;
 mod colour;
 mod count;
 mod fields;
+mod join;
 mod jumps;
 mod merge;
 mod operand;
 mod source;
 mod station;
 
+use crate::analyse::beyond::Beyond;
 use crate::analyse::flags::live_where;
-use crate::lower::bridge;
+use crate::lower::{Site, bridge};
 use crate::request::Request;
+use crate::trace::visible_bytes;
 use alloc::vec::Vec;
 use append::Records;
 pub use bodies::Bodies;
@@ -28,6 +31,7 @@ use calls::Calls;
 pub use calls::{Fate, Part};
 use colour::Colours;
 use core::ops::Range;
+use join::{Due, Joining};
 use jumps::Jumps;
 use merge::Group;
 use ppin_abi::addr::ImageBase;
@@ -35,7 +39,7 @@ use ppin_abi::context::Context;
 use ppin_abi::counters::Cells;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::BUFFER_APPEND;
-use ppin_api::compiler::{AppendInsertion, Insertions, Limits};
+use ppin_api::compiler::{AppendInsertion, CountInsertion, Insertions, Limits};
 use ppin_api::{Tool, Trace};
 use ppin_decode::Ins;
 use ppin_form::{Form, InsId, Op, RegSet};
@@ -54,10 +58,21 @@ fn ask(tool: &dyn Tool, ins: &[Ins], image: ImageBase, context: Context) -> Inse
     trace.into_insertions()
 }
 
+/// Whether blocks are joined in code that is made so. Routines may look at flags, and what stores
+/// records has its own order.
+fn joins(request: &Request<'_>, inserted: &Insertions) -> bool {
+    let on = request.optimize.has(Optimize::JOIN) && request.context.is_ordinary();
+    on && inserted.calls.is_empty() && inserted.appends.is_empty()
+}
+
 /// What is inserted around each instruction, to be asked for in their order.
 pub(crate) struct Plan {
     /// In order of their place.
     groups: Vec<Group>,
+    /// What is added where branches leave the trace, in order of their place.
+    dues: Vec<Due>,
+    /// Bytes from the head on that this depends on, if they are more than those of the trace.
+    looked: u32,
     calls: Calls,
     cells: Cells,
     /// Those that have had their turn.
@@ -85,6 +100,8 @@ impl Plan {
         let cells = Cells::new(tool.global_counters(), request.optimize);
         let mut plan = Self {
             groups: Vec::new(),
+            dues: Vec::new(),
+            looked: 0,
             calls: Calls::default(),
             cells,
             groups_done: 0,
@@ -95,6 +112,7 @@ impl Plan {
         if inserted.is_empty() {
             return plan;
         }
+        let joins = stretches.is_some_and(<[_]>::is_empty) && joins(request, &inserted);
         plan.jumps = Jumps::of(&inserted.calls);
         let leaves = |index| plan.jumps.leave_before(index);
         let stretches_in = stretches.unwrap_or_default();
@@ -113,9 +131,7 @@ impl Plan {
             plan.records = Records::new(inserted.appends, ins, &live, request.image);
         }
         if !inserted.counts.is_empty() {
-            let colours = Colours::new(cells, request.image);
-            plan.groups = merge::groups(&inserted.counts, ins, &live, colours, &plan.jumps);
-            plan.groups.sort_by_key(|group| (group.ins, group.after));
+            plan.merge(request, &inserted.counts, ins, &live, joins);
         }
         if !inserted.calls.is_empty() {
             let none = Bodies::new();
@@ -130,6 +146,25 @@ impl Plan {
             );
         }
         plan
+    }
+
+    /// Merges `counts`; those of several blocks, if it `joins` them.
+    fn merge(
+        &mut self,
+        request: &Request<'_>,
+        counts: &[CountInsertion],
+        ins: &[Ins],
+        live: &[u32],
+        joins: bool,
+    ) {
+        let colours = Colours::new(self.cells, request.image);
+        let beyond = Beyond::new(request.pc, visible_bytes(request), request.optimize);
+        let mut joining = Joining::new(beyond, request.optimize);
+        let join = joins.then_some(&mut joining);
+        self.groups = merge::groups(counts, ins, live, colours, &self.jumps, join);
+        self.groups.sort_by_key(|group| (group.ins, group.after));
+        self.looked = joining.looked();
+        self.dues = joining.dues;
     }
 
     /// What becomes of the calls, in a form like `form`.
@@ -162,6 +197,21 @@ impl Plan {
             let repeatable = !called && needs.all(|need| need.free == RegSet::NONE);
             form.push(Op::Itself { repeatable });
         }
+    }
+
+    /// Writes the branch `site` itself, if something is added where it leaves the trace.
+    pub(crate) fn leave(&self, form: &mut Form, site: &Site<'_>) -> bool {
+        let number = u32::from(site.id.0);
+        let due = self.dues.iter().find(|due| due.ins == number);
+        if let Some(due) = due {
+            join::lower(form, site, due, self.cells);
+        }
+        due.is_some()
+    }
+
+    /// Bytes from the head on that the insertions depend on.
+    pub(crate) const fn looked(&self) -> u32 {
+        self.looked
     }
 
     /// What comes behind instruction `ins`, before the next one begins.

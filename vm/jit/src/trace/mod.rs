@@ -103,7 +103,7 @@ fn runs_into(next: &Ins, request: &Request<'_>) -> bool {
 }
 
 /// The bytes that this trace may look at.
-fn visible_bytes<'a>(request: &Request<'a>) -> &'a [u8] {
+pub(crate) fn visible_bytes<'a>(request: &Request<'a>) -> &'a [u8] {
     let recorded = request.max_source.map_or(usize::MAX, |len| len as usize);
     let len = request.bytes.len().min(MAX_TRACE_BYTES).min(recorded);
     &request.bytes[..len]

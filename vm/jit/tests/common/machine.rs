@@ -97,6 +97,8 @@ pub struct Machine {
     thunks: *mut u8,
     /// Mechanisms that are on.
     pub optimize: Optimize,
+    /// What the compiler is told to stand behind the piece, where it is `int3`.
+    pub beyond: Vec<u8>,
     /// Data and stack after the last native run.
     left_natively: Vec<u8>,
     _one_at_a_time: MutexGuard<'static, ()>,
@@ -123,6 +125,7 @@ impl Machine {
             stack: vec![0; 0x1000],
             thunks: map(0, THUNKS),
             optimize: Optimize::ALL,
+            beyond: Vec::new(),
             left_natively: Vec::new(),
             _one_at_a_time: guard,
         };
@@ -223,11 +226,12 @@ impl Machine {
 
     /// The fragment for `code`.
     pub fn compile(&self, code: &[u8], context: Context, tool: &dyn Tool) -> Fragment {
+        let bytes = [code, &self.beyond].concat();
         let request = Request {
             pc: AppPc(self.app() + CODE),
             image: ImageBase(self.app()),
             context,
-            bytes: code,
+            bytes: &bytes,
             end: BytesEnd::Limit,
             max_source: None,
             sequences: &[],

@@ -1,0 +1,147 @@
+//! Counts of several blocks, added at once.
+//!
+//! A block need not add what it counts: the next one may do it, if each way between them does so, too. So
+//! a branch out of the trace goes by way of an addition that stands aside, unless flags may be alive where
+//! it leads.
+//!
+//! ```text
+//! add gs:[counter], 1                   block 1
+//! jcc exit                              jcc aside
+//! add gs:[counter], 1                   block 2
+//! ...                       becomes     add gs:[counter], 2
+//!                                       ...
+//!                                aside: add gs:[counter], 1
+//!                                       jmp exit
+//! ```
+//! Count rows tell the VM what each instruction counts, wherever it is added. A branch back is taken more
+//! often than not: what has been counted before it is added before it.
+
+use super::count;
+use super::merge::{Addition, Group};
+use crate::analyse::beyond::Beyond;
+use crate::analyse::registers::overwritten;
+use crate::lower::Site;
+use alloc::vec::Vec;
+use core::ops::Range;
+use ppin_abi::counters::Cells;
+use ppin_abi::optimize::Optimize;
+use ppin_decode::{Ins, Kind};
+use ppin_form::{Form, Op, RegSet};
+
+/// What is added where a branch leaves the trace.
+pub(super) struct Due {
+    /// Index of the branch.
+    pub ins: u32,
+    group: Group,
+}
+
+/// Joins blocks, one after the other.
+pub(super) struct Joining<'a> {
+    /// The code that branches lead to.
+    beyond: Beyond<'a>,
+    optimize: Optimize,
+    /// What is left to the next block.
+    waiting: Option<Group>,
+    pub dues: Vec<Due>,
+}
+
+impl<'a> Joining<'a> {
+    /// Of the trace before whose end `beyond` begins.
+    pub(super) const fn new(beyond: Beyond<'a>, optimize: Optimize) -> Self {
+        Self {
+            beyond,
+            optimize,
+            waiting: None,
+            dues: Vec::new(),
+        }
+    }
+
+    /// How far was looked, in bytes from the head.
+    pub(super) const fn looked(&self) -> u32 {
+        self.beyond.looked()
+    }
+
+    /// Adds in `group` what the blocks before it have left to it.
+    pub(super) fn take_over(&mut self, group: &mut Group) {
+        if let Some(before) = self.waiting.take() {
+            group.absorb(before);
+        }
+    }
+
+    /// Leaves what `group` counts in a `block` to the `next`, if that is right and worth it; else gives
+    /// it back.
+    pub(super) fn leave(
+        &mut self,
+        group: Group,
+        ins: &[Ins],
+        (block, next): (Range<usize>, Range<usize>),
+        live: &[u32],
+    ) -> Option<Group> {
+        let branch = block.end - 1;
+        let cost = |block| Cost::of(block, ins, live);
+        let leaves = !next.is_empty() && leaves(&ins[branch]) && self.can_be_aside(&group);
+        if !leaves || cost(next) > cost(block) {
+            return Some(group);
+        }
+        let flags_dead = self.beyond.flags_die(ins[branch].target());
+        self.dues.push(Due {
+            ins: branch as u32,
+            group: group.aside(flags_dead),
+        });
+        self.waiting = Some(group);
+        None
+    }
+
+    /// Whether counters of the image, if any, are added to by one instruction.
+    fn can_be_aside(&self, group: &Group) -> bool {
+        let bundled = self.optimize.has(Optimize::BUNDLES);
+        bundled || !group.additions.iter().any(Addition::is_image)
+    }
+}
+
+/// Whether `ins` is a branch out of the trace that is not a loop's, which would be taken more often than
+/// not. (What is rare may lie before all functions.)
+fn leaves(ins: &Ins) -> bool {
+    /// Most bytes of a loop.
+    const LOOP: i64 = 4096;
+    let distance = ins.target().0.wrapping_sub(ins.pc().0).cast_signed();
+    ins.kind == Kind::CondJump && !(-LOOP..=0).contains(&distance)
+}
+
+/// What an addition takes in a block.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Cost {
+    /// One instruction.
+    Flags,
+    /// A register that the app is about to overwrite.
+    Register,
+    /// A register that must be kept.
+    Kept,
+}
+
+impl Cost {
+    fn of(block: Range<usize>, ins: &[Ins], live: &[u32]) -> Self {
+        if live[block.clone()].contains(&0) {
+            return Self::Flags;
+        }
+        let free = ins[block]
+            .iter()
+            .any(|ins| overwritten(ins) != RegSet::NONE);
+        if free { Self::Register } else { Self::Kept }
+    }
+}
+
+/// The branch `site`, which pays what is `due`.
+pub(super) fn lower(form: &mut Form, site: &Site<'_>, due: &Due, cells: Cells) {
+    let (ins, context) = (site.id, form.exit_context());
+    let (condition, to) = (site.ins.condition(), form.label());
+    form.push(Op::IfFlags { condition, to });
+    form.aside(ins, |form| {
+        form.place(to, &[]);
+        count::lower(form, &due.group, cells, RegSet::NONE);
+        if due.group.flags_dead {
+            form.push(Op::FlagsDie { ins });
+        }
+        form.push(Op::ExitTaken { ins, context });
+    });
+}
