@@ -34,11 +34,16 @@ impl Trained {
     }
 
     fn run(&self, what: &str) -> Stats {
+        self.run_with(&[], what)
+    }
+
+    fn run_with(&self, options: &[&str], what: &str) -> Stats {
         let stats = self.scratch.path().join("stats");
         let _ = fs::remove_file(&stats);
         let flag = format!("--stats={}", stats.display());
         let ppin = Ppin::new(&self.scratch.db());
-        let cmd = ppin.with(&[&flag]).wrap(&command());
+        let options = [&[flag.as_str()], options].concat();
+        let cmd = ppin.with(&options).wrap(&command());
         assert_eq!(cmd.run(), self.right, "{what}: {}", cmd.shell());
         Stats::one(&stats)
     }
@@ -98,6 +103,17 @@ fn a_trained_start_opens_what_it_needs_and_leaves_the_plan_alone() {
     assert!(stats.number("vm_entries") >= planned, "{stats:?}");
     let again = trained.run("with a new plan");
     assert!(again.number("vm_entries") <= planned, "{again:?}");
+}
+
+#[test]
+fn a_plan_is_followed_where_units_lie_elsewhere() {
+    let trained = Trained::new();
+    let planned = trained.run("at their places");
+    let moved = trained.run_with(&["--engine-option", "forbid-preferred"], "elsewhere");
+    let relocations = |stats: &Stats| stats.number("relocations_applied");
+    assert!(relocations(&moved) > relocations(&planned), "{moved:?}");
+    let entries = [&moved, &planned].map(|stats| stats.number("vm_entries"));
+    assert!(entries[0] <= entries[1] + 2, "{moved:?} {planned:?}");
 }
 
 #[test]

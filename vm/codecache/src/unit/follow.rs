@@ -30,7 +30,7 @@ impl Bound {
                 unlearnt: plan.unlearnt as usize,
             };
         }
-        if self.geometry.fits(self.hot(), image.base) && is_same(&plan.compared, image) {
+        if is_same(&plan.compared, image) {
             for run in &plan.eager {
                 self.open_groups(run.clone(), Source::Same, image, figures, ibl);
             }

@@ -91,8 +91,8 @@ impl CodeCache {
         let done = library.make_own_folder(&relative).and_then(|dir| {
             // Another process may have written since.
             let old = read(&dir).unwrap_or_default();
-            let next = self.next_plan(&old, parts);
-            if next == old {
+            let mut next = self.next_plan(&old, parts);
+            if next == old && !self.count_unlearnt(&mut next) {
                 return Ok(());
             }
             let bytes = start::encode(&next);
@@ -132,13 +132,31 @@ impl CodeCache {
             .all()
             .map(Bound::beyond_plan)
             .fold((new.sum(), 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        let known = |of: fn(&Planned) -> usize| -> usize {
-            let units = self.units.all();
-            units.map(|unit| of(&unit.planned)).sum()
-        };
-        let (learnt, unlearnt) = (known(|it| it.learnt), known(|it| it.unlearnt));
-        let new = self.figures.learnt.saturating_sub(unlearnt as u64);
-        is_outgrown(used, planned) || has_learnt_much(new, learnt)
+        let learnt = self.in_plan(|planned| planned.learnt);
+        is_outgrown(used, planned) || has_learnt_much(self.newly_learnt(), learnt)
+    }
+
+    /// What was learnt beyond what is nothing new.
+    fn newly_learnt(&self) -> u64 {
+        let unlearnt = self.in_plan(|planned| planned.unlearnt);
+        self.figures.learnt.saturating_sub(unlearnt as u64)
+    }
+
+    fn in_plan(&self, of: fn(&Planned) -> usize) -> usize {
+        self.units.all().map(|unit| of(&unit.planned)).sum()
+    }
+
+    /// A plan that is as the last one does not spare what was learnt all the same: the next run will
+    /// learn it, too, and shall not look for a better plan. Whether there is any.
+    fn count_unlearnt(&self, plan: &mut [UnitPlan]) -> bool {
+        let new = u32::try_from(self.newly_learnt()).unwrap_or_default();
+        match plan.first_mut() {
+            Some(first) if new > 0 => {
+                first.unlearnt = first.unlearnt.saturating_add(new);
+                true
+            }
+            _ => false,
+        }
     }
 
     fn next_plan(&self, old: &[UnitPlan], written: Vec<UnitPlan>) -> Vec<UnitPlan> {

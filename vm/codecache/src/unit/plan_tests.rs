@@ -83,6 +83,22 @@ fn what_is_left_out_of_a_plan_outgrows_it_once() {
 }
 
 #[test]
+fn what_is_learnt_again_although_a_plan_names_it_is_nothing_new_the_next_time() {
+    let mut shelf = used();
+    for outgrown in [true, false] {
+        shelf = shelf.again();
+        shelf.find(0).expect("kept");
+        shelf.world.code.figures.learnt = 100;
+        assert_eq!(shelf.world.code.has_outgrown_plan(&[]), outgrown);
+        shelf.save_plan();
+    }
+    shelf = shelf.again();
+    shelf.find(0).expect("kept");
+    shelf.world.code.figures.learnt = 200;
+    assert!(shelf.world.code.has_outgrown_plan(&[]), "more is new");
+}
+
+#[test]
 fn a_forked_child_says_what_it_uses_beyond_its_parent() {
     let pieces: Vec<_> = many().map(|offset| large(offset, &[])).collect();
     let mut shelf = Shelf::holding(&pieces);

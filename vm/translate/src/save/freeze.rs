@@ -3,6 +3,7 @@
 //! An error does not affect the program: it becomes a note in the statistics.
 
 use super::allowance::Allowance;
+use super::places::Places;
 use super::tidy;
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -49,9 +50,10 @@ pub fn in_passing(vm: &mut Vm) {
     }
     let started = time::ticks();
     let allowance = &mut Allowance::in_passing();
+    let places = &mut Places::of(vm.code());
     for id in vm.code().images().ids() {
         remove_damaged(vm, id);
-        if let Some((key, dir, name)) = freeze(vm, id, allowance, &AddNothing) {
+        if let Some((key, dir, name)) = freeze(vm, id, (allowance, places), &AddNothing) {
             let (code, library) = vm.code_and_library();
             code.map_unit(library, id, &key, &dir, &name);
         }
@@ -68,9 +70,10 @@ pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explor
     }
     let started = time::ticks();
     let mut written = Vec::new();
+    let places = &mut Places::of(vm.code());
     for image in vm.code().images().ids() {
         remove_damaged(vm, image);
-        if let Some((key, dir, name)) = freeze(vm, image, allowance, explorer) {
+        if let Some((key, dir, name)) = freeze(vm, image, (allowance, places), explorer) {
             written.push(Written {
                 image,
                 key,
@@ -146,15 +149,16 @@ fn remove_damaged(vm: &mut Vm, id: ImageId) {
 
 /// Freezes the fresh fragments of one image, which may be about to be unmapped.
 pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, Folder, UnitName)> {
-    freeze(vm, id, &mut Allowance::in_passing(), &AddNothing)
+    let places = &mut Places::of(vm.code());
+    freeze(vm, id, (&mut Allowance::in_passing(), places), &AddNothing)
 }
 
 /// Freezes the fresh fragments of one image, with the traces that `explorer` adds within the
-/// allowance.
+/// allowance, where nothing else lies.
 fn freeze(
     vm: &mut Vm,
     id: ImageId,
-    allowance: &mut Allowance,
+    (allowance, places): (&mut Allowance, &mut Places),
     explorer: &impl Explorer,
 ) -> Option<(Key, Folder, UnitName)> {
     if !vm.library().may_save() {
@@ -177,7 +181,12 @@ fn freeze(
         return None;
     }
     let dir = draft.dir.take();
-    match write(vm, id, &draft, dir, &fresh, allowance) {
+    let new = match &fresh[..] {
+        [] => Ok(None),
+        fresh => encode(vm, id, &draft, fresh, places).map(Some),
+    };
+    let written = new.and_then(|new| write(vm, &draft, (dir, new), &fresh, allowance));
+    match written {
         Ok(dir) => {
             fresh.iter().for_each(|id| vm.code_mut().mark_saved(*id));
             Some((draft.key, dir, draft.name))
@@ -272,13 +281,13 @@ fn extent(image: &Image) -> u64 {
 }
 
 /// Displacement of this unit's code below the image. Images and their units get different
-/// displacements, so that they seldom collide.
-fn displacement(image: &Image, key: &Key, seq: u32) -> i64 {
+/// displacements, so that they seldom collide; each `attempt` is another one.
+fn displacement(image: &Image, key: &Key, seq: u32, attempt: u64) -> i64 {
     let low = image.base.0 < place::LOW;
     let (near, far) = place::distances(if low { 0 } else { extent(image) });
     let seed = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|n| key.image[n]));
-    let spread =
-        seed.wrapping_add(u64::from(seq).wrapping_mul(0x9e37_79b9_7f4a_7c15)) % (far - near);
+    let step = u64::from(seq).wrapping_add(attempt << 32);
+    let spread = seed.wrapping_add(step.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % (far - near);
     let distance = mem::page_down(near + spread);
     if low {
         return (regions::LOW_CODE + distance) as i64;
@@ -322,20 +331,15 @@ impl Reach {
     }
 }
 
-/// Writes the unit, to `dir` if that exists already; returns the folder that it lies in.
+/// Writes the unit that is `new`, if there is one, to `dir` if that exists already; returns the folder
+/// that it lies in.
 fn write(
     vm: &mut Vm,
-    id: ImageId,
     draft: &Draft,
-    dir: Option<Folder>,
+    (dir, new): (Option<Folder>, Option<Vec<u8>>),
     fresh: &[FragmentId],
     allowance: &mut Allowance,
 ) -> Result<Folder, String> {
-    let new = if fresh.is_empty() {
-        None
-    } else {
-        Some(encode(vm, id, draft, fresh)?)
-    };
     let how = |id: &FragmentId| vm.code().fragment(*id).unsaved();
     let reached = fresh.iter().any(|id| how(id) != Some(Reached::Never));
     let Draft { key, names, .. } = draft;
@@ -363,7 +367,15 @@ fn write(
 }
 
 /// The contents of a unit file with only the fragments `fresh`.
-fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[FragmentId]) -> Result<Vec<u8>, String> {
+fn encode(
+    vm: &Vm,
+    id: ImageId,
+    draft: &Draft,
+    fresh: &[FragmentId],
+    places: &mut Places,
+) -> Result<Vec<u8>, String> {
+    /// Places that are tried.
+    const TRIES: u64 = 4;
     let image = vm.code().images().get(id);
     let pieces: Vec<Piece<'_>> = fresh
         .iter()
@@ -378,16 +390,24 @@ fn encode(vm: &Vm, id: ImageId, draft: &Draft, fresh: &[FragmentId]) -> Result<V
         })
         .collect();
     let label = label(vm);
-    let spec = UnitSpec {
+    let mut spec = UnitSpec {
         key: draft.key,
-        displacement: displacement(image, &draft.key, draft.name.seq),
+        displacement: 0,
         image_base: image.base,
         image_path: image.path.as_bytes(),
         label: label.as_bytes(),
         explored: draft.explored,
         fragments: &pieces,
     };
-    freeze_bytes(&spec).map_err(|e| e.to_string())
+    let mut bytes = Vec::new();
+    for attempt in 0..TRIES {
+        spec.displacement = displacement(image, &draft.key, draft.name.seq, attempt);
+        bytes = freeze_bytes(&spec).map_err(|e| e.to_string())?;
+        if places.take(&bytes, image.base) {
+            break;
+        }
+    }
+    Ok(bytes)
 }
 
 fn unit_flags(fresh: &Fresh) -> u32 {

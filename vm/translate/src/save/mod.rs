@@ -3,6 +3,7 @@
 mod allowance;
 mod anticipate;
 mod freeze;
+mod places;
 mod tidy;
 
 pub use anticipate::at_end;
