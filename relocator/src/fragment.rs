@@ -216,6 +216,8 @@ pub mod pc_flag {
     /// On a boundary row: records of this instruction or of later ones have been stored before it.
     /// A signal waits for a boundary without them, and no run begins here.
     pub const AHEAD: u8 = 128;
+    /// On a row that is no boundary: its first byte stores a routine's result to the app's memory.
+    pub const STORES_RESULT: u8 = AHEAD;
 }
 
 /// One stretch of hot code; a stretch ends where the next begins.

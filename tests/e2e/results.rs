@@ -1,5 +1,5 @@
-//! Routines whose results become the values of registers. The tool is `tests/tools/changer.rs`,
-//! loaded by its path.
+//! Routines whose results become values of registers or memory, or say where to go on. The tools are
+//! those of `tests/tools`, loaded by their paths.
 
 #![allow(missing_docs, reason = "tests")]
 
@@ -58,6 +58,20 @@ fn results_are_found_in_registers_cold_and_warm_and_in_a_tiny_cache() {
         include_str!("../tools/changer.rs"),
         "special/changed_registers.c",
         &[("redirected", 78_001), ("spoilt", 3), ("hidden", 18_001)],
+    );
+}
+
+/// The program finds what was stored, and has its faults where it may not write. Code that is changed so
+/// is executed as it is then.
+#[test]
+fn results_are_found_in_memory_cold_and_warm_and_in_a_tiny_cache() {
+    // Rounds of main and of threads.
+    const ROUNDS: u64 = 40_000 + 3 * 4_000;
+    every_way(
+        "storer",
+        include_str!("../tools/storer.rs"),
+        "special/changed_memory.c",
+        &[("before", ROUNDS + 4), ("behind", ROUNDS + 5)],
     );
 }
 

@@ -94,6 +94,8 @@ pub enum Refused {
     Result,
     /// The stack pointer gets no value of a routine.
     StackPointer,
+    /// A result is stored at no such address, or not in so many bytes.
+    Address,
     /// Whether the instruction does its work cannot be told there: behind it, or by a mask.
     Predicate,
 }
@@ -116,6 +118,9 @@ impl fmt::Display for Refused {
             Self::Predicate => "whether the instruction does its work cannot be told there",
             Self::Result => "the routine is no plain function with a result",
             Self::StackPointer => "a routine cannot change the stack pointer",
+            Self::Address => {
+                "a result is stored in 1, 2, 4 or 8 bytes at an address of the program"
+            }
         })
     }
 }

@@ -49,28 +49,39 @@ pub enum Destination {
     Register(Reg),
     /// Where it goes on, if it is not 0.
     ProgramCounter,
+    /// What lies in its memory at this address, of so many bytes: 1, 2, 4 or 8.
+    Memory(Value, u8),
 }
 
 impl Destination {
     /// Number of the program counter, behind those of the registers.
     const PC: u8 = 16;
+    /// Number of a byte of memory; behind it, of 2, 4 and 8 bytes.
+    const BYTE: u8 = 17;
+    /// Behind the last number.
+    const END: u8 = Self::BYTE + 4;
 
-    /// The register, or the program counter, by number.
+    /// Its number: that of the register, or one behind them. That of memory does not say where it is.
     #[must_use]
     pub const fn number(self) -> u8 {
         match self {
             Self::Register(reg) => reg as u8,
             Self::ProgramCounter => Self::PC,
+            Self::Memory(_, bytes) => Self::BYTE + bytes.trailing_zeros() as u8,
         }
     }
 
-    /// That with this number, if it may be one.
+    /// That with this number, if it may be one; if it is memory, at `address`.
     #[must_use]
-    pub fn of(number: u8) -> Option<Self> {
+    pub fn of(number: u8, address: Value) -> Option<Self> {
         match Reg::ALL.get(usize::from(number)) {
             Some(Reg::Rsp) => None,
             Some(reg) => Some(Self::Register(*reg)),
-            None => (number == Self::PC).then_some(Self::ProgramCounter),
+            None if number == Self::PC => Some(Self::ProgramCounter),
+            None if (Self::BYTE..Self::END).contains(&number) && address.is_of_the_app() => {
+                Some(Self::Memory(address, 1 << (number - Self::BYTE)))
+            }
+            None => None,
         }
     }
 }
@@ -117,6 +128,11 @@ pub enum Value {
 }
 
 impl Value {
+    /// Whether it may be an address of the program's memory.
+    pub(crate) const fn is_of_the_app(&self) -> bool {
+        !matches!(self, Self::ThreadId | Self::State(_))
+    }
+
     /// Whether it is the same before all instructions.
     #[must_use]
     pub const fn is_fixed(self) -> bool {

@@ -27,6 +27,8 @@ pub struct Spot {
     /// Records of this instruction or of later ones have been stored already, or registers stay with
     /// inserted code: no run begins here.
     pub ahead: bool,
+    /// A routine's result is stored there, to memory of the app.
+    pub stores_result: bool,
     /// The instruction begins a basic block on every path here.
     pub block_start: bool,
     /// Registers to be taken from the spill area.
@@ -55,6 +57,7 @@ impl Spot {
             repeatable: true,
             inside: 0,
             ahead: false,
+            stores_result: false,
             block_start: true,
             spilled: SpillSet::NONE,
             flags_in_rax: false,
@@ -111,6 +114,7 @@ pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
         repeatable: boundary || has(pc_flag::REPEATABLE) || comparing,
         inside: offset - row.hot,
         ahead: boundary && is_ahead(row),
+        stores_result: !boundary && has(pc_flag::STORES_RESULT),
         block_start: row.flags & pc_flag::BLOCK != 0,
         spilled: row.spilled,
         flags_in_rax: !boundary && row.flags & pc_flag::FLAGS_IN_RAX != 0,

@@ -56,6 +56,7 @@ impl Op {
             // (What a routine writes is memory of its tool, where no cells lie.)
             | Self::Lifted { .. } => Effect::Registers,
             Self::Store { .. }
+            | Self::StoreBytes { .. }
             | Self::StoreCell { .. }
             | Self::SetCell { .. }
             | Self::AddCell { .. }

@@ -173,6 +173,8 @@ pub enum Op {
     Load { to: Reg, base: Reg },
     /// `[base] = from`. May fault.
     Store { base: Reg, from: Reg },
+    /// `[base]` = the low `bytes` of `from`. May fault.
+    StoreBytes { base: Reg, from: Reg, bytes: u8 },
     /// `to = [rsp]; rsp += 8`, the app's stack. May fault.
     Pop { to: Reg },
 

@@ -63,7 +63,9 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
             to, base, index, ..
         } => [base.and_then(reads), index.and_then(reads), writes(to)],
         Op::Load { to, base } => [reads(base), writes(to), none],
-        Op::Store { base, from } => [reads(base), reads(from), none],
+        Op::Store { base, from } | Op::StoreBytes { base, from, .. } => {
+            [reads(base), reads(from), none]
+        }
         Op::StoreBelow { from } => [reads(from), none, none],
         Op::NearIndex { to, from } => [reads(from), writes(to), none],
         Op::JumpNear { target, index } => [reads(target), reads(index), none],

@@ -77,6 +77,38 @@ impl<'t> Ins<'t> {
         self.insert_into(point, Destination::ProgramCounter, routine, args)
     }
 
+    /// Calls a plain routine with a result, the low `bytes` of which (1, 2, 4 or 8) are stored to the
+    /// program's memory at `address`: that of a memory operand, a number, or what is in a register. Before
+    /// the instruction, which finds the new value, or behind it. Where the program may not write, it faults
+    /// as if the instruction had, or behind it, the next one; if a handler returns to the instruction, the
+    /// routine is called again. Code that is changed so is executed as it is then, but for what follows in
+    /// the same trace.
+    ///
+    /// ```text
+    /// // What is read from the device is up to the tool.
+    /// ins.insert_store(IPoint::Before, Arg::MemoryEa(0), 4, VALUE, &[Arg::MemoryEa(0)])?;
+    /// ```
+    ///
+    /// # Errors
+    /// What cannot be granted; then nothing was inserted. [`Refused::Result`]: the routine returns
+    /// nothing. [`Refused::Address`]: that is no address of the program, or another number of bytes.
+    /// [`Refused::Point`]: anywhere in the block.
+    pub fn insert_store(
+        &self,
+        point: IPoint,
+        address: Arg,
+        bytes: u8,
+        routine: RoutineId,
+        args: &[Arg],
+    ) -> Result<(), Refused> {
+        let given = self.value(address, self.is_after(point)?)?;
+        let fits = given.is_of_the_app() && !matches!(address, Arg::MemorySize(_));
+        if !fits || !matches!(bytes, 1 | 2 | 4 | 8) {
+            return Err(Refused::Address);
+        }
+        self.insert_into(point, Destination::Memory(given, bytes), routine, args)
+    }
+
     fn insert_into(
         &self,
         point: IPoint,

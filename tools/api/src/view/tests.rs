@@ -347,6 +347,47 @@ fn a_result_goes_to_a_register_but_rsp_or_says_where_to_go_on() {
 }
 
 #[test]
+fn a_result_is_stored_in_a_power_of_two_at_an_address_of_the_program() {
+    let source = made(&[PLAIN, RETURN]);
+    let trace = Trace::new(&source, IMAGE, false, LIMITS);
+    let ins: Vec<_> = trace.ins().collect();
+    let args = [Arg::State(StateId(0)), Arg::Reg(Reg::Rbx)];
+    let store = |n: usize, point, address, bytes| {
+        ins[n].insert_store(point, address, bytes, RoutineId(3), &args)
+    };
+    use IPoint::{After, Anywhere, Before};
+    let rdi = Arg::Reg(Reg::Rdi);
+    for bytes in [0, 3, 5, 16, 255] {
+        assert_eq!(store(0, Before, rdi, bytes), Err(Refused::Address));
+    }
+    for address in [Arg::ThreadId, Arg::State(StateId(0))] {
+        assert_eq!(store(0, Before, address, 8), Err(Refused::Address));
+    }
+    assert_eq!(store(0, Before, Arg::MemoryEa(7), 8), Err(Refused::Operand));
+    assert_eq!(store(0, Anywhere, rdi, 8), Err(Refused::Point));
+    assert_eq!(store(1, After, rdi, 8), Err(Refused::Point));
+    let without = ins[0].insert_store(Before, rdi, 8, RoutineId(0), &[]);
+    assert_eq!(without, Err(Refused::Result));
+    for bytes in [1, 2, 4, 8] {
+        assert_eq!(store(0, After, rdi, bytes), Ok(()));
+    }
+    assert_eq!(store(1, Before, Arg::Const(0x1000), 4), Ok(()));
+    let calls = trace.into_insertions().calls;
+    let made: Vec<_> = calls.iter().filter_map(|call| call.into).collect();
+    let behind = [1, 2, 4, 8].map(|bytes| Destination::Memory(Value::Reg(Reg::Rdi), bytes));
+    let before = Destination::Memory(Value::Const(0x1000), 4);
+    assert_eq!(made, [&behind[..], &[before]].concat());
+    for into in made {
+        let Destination::Memory(address, _) = into else {
+            panic!("all are stored");
+        };
+        assert_eq!(Destination::of(into.number(), address), Some(into));
+        assert_eq!(Destination::of(into.number(), Value::ThreadId), None);
+    }
+    assert_eq!(Destination::of(21, Value::Const(0)), None);
+}
+
+#[test]
 fn an_address_out_of_reach_of_the_image_is_refused() {
     let source = made(&[JUMP]);
     let far = ImageBase(1 << 40);

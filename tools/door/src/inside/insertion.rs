@@ -65,6 +65,10 @@ fn give_call(call: &CallInsertion, to: &Inserter) {
         decided: condition.is_some(),
         decider: condition.map_or(0, |condition| condition.routine.0),
         into: call.into.map_or(NO_REGISTER, Destination::number),
+        address: match &call.into {
+            Some(Destination::Memory(address, _)) => value_row(address),
+            _ => ValueRow::default(),
+        },
         args: Slice::new(&args),
         decider_args: Slice::new(&decider_args),
     };

@@ -95,7 +95,8 @@ impl Taken {
         if row.into == NO_REGISTER {
             return Some(None);
         }
-        let into = Destination::of(row.into).filter(|_| !row.decided && !row.anywhere);
+        let into = Destination::of(row.into, self.argument(&row.address)?);
+        let into = into.filter(|_| !row.decided && !row.anywhere);
         self.has_result(row.routine)?.then_some(Some(into?))
     }
 

@@ -52,6 +52,8 @@ pub struct CallRow<'a> {
     pub decider: u16,
     /// What the result becomes (`Destination::number`); [`super::NO_REGISTER`]: nothing.
     pub into: u8,
+    /// Where it is stored, if it is.
+    pub address: ValueRow,
     /// The arguments.
     pub args: Slice<'a, ValueRow>,
     /// Those of the routine that decides.

@@ -323,8 +323,9 @@ fn cache_fault(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: 
     if !(write && changes::store(&mut vm, addr, pc)) {
         return false;
     }
-    // The running fragment may be stale now: go on through the VM.
-    if let Some(spot) = translate::spot(&vm, pc) {
+    // The running fragment may be stale now: go on through the VM. (A result that a routine has returned is
+    // stored by it alone.)
+    if let Some(spot) = translate::spot(&vm, pc).filter(|spot| !spot.stores_result) {
         deliver::put_right(thread, context, &spot);
         let ctx = deliver::continuation(&vm, &spot);
         redirect(thread, context, spot.pc, ctx);

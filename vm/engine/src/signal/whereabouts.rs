@@ -62,6 +62,7 @@ pub(crate) fn gate_spot(thread: &Thread, done: bool) -> Spot {
         repeatable: true,
         inside: 0,
         ahead: false,
+        stores_result: false,
         block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
         spilled: SpillSet::NONE,
         flags_in_rax: false,

@@ -211,7 +211,11 @@ impl Checker<'_> {
             {
                 state.overwritten(cell.disp);
             }
-            Op::Store { .. } | Op::CallRoutine { .. } | Op::Jump { .. } | Op::JumpAgain { .. } => {
+            Op::Store { .. }
+            | Op::StoreBytes { .. }
+            | Op::CallRoutine { .. }
+            | Op::Jump { .. }
+            | Op::JumpAgain { .. } => {
                 state.holds.clear();
             }
             _ => {}

@@ -5,7 +5,7 @@ use super::writer::Writer;
 use crate::operand::absolute::Form;
 use ppin_abi::addr::ImageOff;
 use ppin_form::{Cell, Label, Reg, Sum, Width};
-use ppin_relocator::SlotInit;
+use ppin_relocator::{SlotInit, pc_flag};
 
 impl Writer<'_> {
     /// `cmp byte cell, 0; jne to`
@@ -23,6 +23,21 @@ impl Writer<'_> {
     /// `mov cell, from`
     pub(super) fn store_field(&mut self, cell: Cell, from: Reg, bytes: u8) {
         let (from, memory) = (self.reg(from).number(), self.memory_of(cell));
+        self.emitter.hot.sized(bytes, opcode::STORE, from, memory);
+    }
+
+    /// `mov [base], from`
+    pub(super) fn store_bytes(&mut self, base: Reg, from: Reg, bytes: u8) {
+        let memory = Memory {
+            gs: false,
+            base: Some(self.reg(base)),
+            index: None,
+            scale: 0,
+            disp: 0,
+        };
+        let from = self.reg(from).number();
+        // If it faults, flags are where they are now.
+        self.emitter.row(pc_flag::STORES_RESULT);
         self.emitter.hot.sized(bytes, opcode::STORE, from, memory);
     }
 

@@ -85,6 +85,7 @@ impl Writer<'_> {
             Op::CallRoutine { routine, .. } => self.call_routine(routine),
             Op::Load { to, base } => self.at(opcode::LOAD, to, base),
             Op::Store { base, from } => self.at(opcode::STORE, from, base),
+            Op::StoreBytes { base, from, bytes } => self.store_bytes(base, from, bytes),
             Op::Pop { to } => self.pop(to),
             Op::LoadCell { to, cell, width } => self.cell(opcode::LOAD, cell, to, width),
             Op::StoreCell { cell, from, width } => self.cell(opcode::STORE, cell, from, width),

@@ -6,7 +6,8 @@ use super::bodies::{Bodies, Lifted};
 use super::call_arg;
 use super::jumps::Jumps;
 use crate::analyse::registers::overwritten;
-use crate::lower::{bridge, inlined, leave, predicate, routine, routine::Place};
+use crate::lower::routine::{self, Place};
+use crate::lower::{bridge, inlined, leave, predicate, store_result};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ppin_abi::area::MAX_ROUTINES;
@@ -14,7 +15,7 @@ use ppin_abi::optimize::Optimize;
 use ppin_api::compiler::{CallInsertion, Condition, Destination, Value};
 use ppin_api::{RoutineId, Tool};
 use ppin_decode::{Ins, Predicate, effects};
-use ppin_form::{Form, Gpr, InsId, RegSet};
+use ppin_form::{Form, Gpr, InsId, Op, RegSet};
 use ppin_lift::body::{End, Why};
 use ppin_lift::{Body, Wanted};
 
@@ -74,7 +75,7 @@ impl Call {
     fn changed(&self) -> RegSet {
         match self.inserted.into {
             Some(Destination::Register(reg)) => RegSet::of(&[Gpr::new(reg as u8)]),
-            Some(Destination::ProgramCounter) | None => RegSet::NONE,
+            Some(Destination::ProgramCounter | Destination::Memory(..)) | None => RegSet::NONE,
         }
     }
 
@@ -100,7 +101,12 @@ impl Call {
         if leaves || !self.begins_directly(form) || self.body(form).is_some_and(branches) {
             return RegSet::ANY;
         }
-        routine::sources(&self.inserted.args).or(self.changed())
+        let address = match &self.inserted.into {
+            Some(Destination::Memory(address, _)) => routine::sources(&[*address]),
+            _ => RegSet::NONE,
+        };
+        let sources = routine::sources(&self.inserted.args);
+        sources.or(address).or(self.changed())
     }
 
     /// Makes it, for `ins`.
@@ -123,8 +129,15 @@ impl Call {
             None if Self::is_direct(form, self.plain) => self.direct(form, ins, place),
             None => self.bridge(form, ins),
         }
-        if self.jumps() {
-            leave::lower(form, ins);
+        match self.inserted.into {
+            Some(Destination::ProgramCounter) => leave::lower(form, ins),
+            Some(Destination::Memory(address, bytes)) => {
+                if self.inserted.after {
+                    form.push(Op::Done { ins });
+                }
+                store_result::lower(form, address, bytes);
+            }
+            _ => {}
         }
     }
 

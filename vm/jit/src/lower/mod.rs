@@ -30,6 +30,7 @@ pub(crate) mod rseq_entry;
 pub(crate) mod rseq_landing;
 pub(crate) mod rseq_store;
 mod site;
+pub(crate) mod store_result;
 mod syscall;
 mod transaction;
 pub(crate) mod trap;

@@ -197,6 +197,40 @@ impl Tool for Into {
     }
 }
 
+/// Stores results: at each operand before the instruction, and where rdi points behind it.
+pub struct Stores;
+
+impl Tool for Stores {
+    fn about(&self) -> &'static About {
+        &About {
+            name: "stores",
+            summary: "changed memory",
+            knobs: &[],
+        }
+    }
+    fn states(&self) -> &'static [State] {
+        Bodies.states()
+    }
+    fn routines(&self) -> &'static [Routine] {
+        Decided.routines()
+    }
+    fn code(&self) -> Option<&dyn CodeBytes> {
+        Some(&Given)
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        let args = [Arg::State(StateId(0))];
+        for ins in trace.ins() {
+            let store = |point, address, bytes| {
+                ins.insert_store(point, address, bytes, RoutineId(0), &args)
+            };
+            for operand in 0..ins.memory_operands().len() {
+                store(IPoint::Before, Arg::MemoryEa(operand), 1 << operand).unwrap();
+            }
+            let _ = store(IPoint::After, Arg::Reg(Reg::Rdi), 8);
+        }
+    }
+}
+
 /// Leads the app away before the second instruction, and counts those that are executed.
 pub struct Jumps;
 

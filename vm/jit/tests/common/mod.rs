@@ -251,6 +251,7 @@ pub fn tool(name: &str) -> &'static dyn Tool {
         "predicated" => &bodies::Predicated,
         "decided" => &bodies::Decided,
         "into" => &bodies::Into,
+        "stores" => &bodies::Stores,
         "jumps" => &bodies::Jumps,
         "routines" => &routines::Routines,
         "records" => &Records,
