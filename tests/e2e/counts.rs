@@ -4,6 +4,7 @@
 #![allow(missing_docs, reason = "tests")]
 
 use ppin_tests::build::{Guest, guests_in};
+use ppin_tests::tool::build;
 use ppin_tests::ways::Scratch;
 use ppin_tests::{Cmd, Outcome, Ppin, step};
 use serde_json::Value;
@@ -316,6 +317,36 @@ fn callees_find_their_registers() {
         for _ in 0..2 {
             let (outcome, _) = with_tool(&ppin, tool, &cmd, scratch.path());
             assert_eq!(outcome, native, "{tool}");
+        }
+    }
+}
+
+/// What is inserted where branches are taken runs then, and only then: for long and short ones, counted and
+/// called.
+#[test]
+fn sides_of_branches_are_told_apart() {
+    let Some(exe) = Guest::load("count/branches.S").build("nostdlib") else {
+        return;
+    };
+    let tool = build("sides", |_| include_str!("../tools/sides.rs").into());
+    let tool = tool.to_str().expect("UTF-8 path");
+    // 300 rounds of `dec`, 299 of the rest: 149 with an even number, 150 with bit 1; 5 of `loop` in each.
+    let taken = 299 + 149 + 150 + 4 * 299 + 299;
+    let wanted = [
+        ("all", 300 + 299 * 8),
+        ("behind", 1 + 150 + 149 + 299),
+        ("taken", taken),
+        ("called", taken),
+        ("back", 299 + 4 * 299),
+    ];
+    for way in ["all", "-calls", "-inline", "-join", "none"] {
+        let scratch = Scratch::new();
+        let ppin = Ppin::new(&scratch.db()).with(&[&format!("--optimize={way}")]);
+        for run in ["cold", "warm", "warm again"] {
+            let (_, report) = with_tool(&ppin, tool, &Cmd::new(&exe), scratch.path());
+            for (key, want) in wanted {
+                assert_eq!(total(&report, key), want, "{key}: {way}, {run}: {report}");
+            }
         }
     }
 }

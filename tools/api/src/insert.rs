@@ -13,8 +13,8 @@ pub enum IPoint {
     /// branch: if it is not taken. Refused for what never goes on to the next one
     /// (jumps, calls, returns) and for system calls.
     After,
-    /// On the way to the target. Granted for direct jumps and calls, which are
-    /// always taken; refused for conditional branches, for now.
+    /// On the way to the target of a direct branch. For jumps and calls, which are always taken,
+    /// that is before them; for conditional branches, only if they are taken.
     TakenBranch,
     /// Wherever in its block it costs least, for calls whose arguments are the same everywhere in
     /// it. If a fault or a signal ends the block early, the call may have been made or not.
@@ -67,7 +67,8 @@ pub enum Arg {
 pub enum Refused {
     /// The instruction has no such place (see [`IPoint`]).
     Point,
-    /// Not built yet: a place that only a taken conditional branch passes.
+    /// Not on the way that only a taken conditional branch passes: records, results that are stored
+    /// or lead the program away.
     TakenSide,
     /// The counter's index is beyond what there is.
     Counter,
@@ -104,7 +105,9 @@ impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Point => "the instruction has no such insertion point",
-            Self::TakenSide => "the taken side of a conditional branch cannot be instrumented yet",
+            Self::TakenSide => {
+                "on the taken side of a conditional branch nothing is recorded, stored or led away"
+            }
             Self::Counter => "there is no such counter",
             Self::Amount => "the amount is zero or too large",
             Self::Routine => "there is no such analysis routine",

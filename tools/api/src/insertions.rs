@@ -15,6 +15,8 @@ pub struct CountInsertion {
     pub ins: u32,
     /// Whether it is made on the way behind the instruction.
     pub after: bool,
+    /// Whether that is the way to where the branch leads.
+    pub taken: bool,
     /// What is added to.
     pub counter: Counter,
     /// How much.
@@ -28,6 +30,8 @@ pub struct CallInsertion {
     pub ins: u32,
     /// Whether it is made on the way behind the instruction.
     pub after: bool,
+    /// Whether that is the way to where the branch leads.
+    pub taken: bool,
     /// Whether it may be made anywhere in the block of the instruction.
     pub anywhere: bool,
     /// Whether it is made only if the instruction, before which it stands, does its work.

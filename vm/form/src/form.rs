@@ -55,8 +55,10 @@ pub enum Record {
 pub struct Form {
     /// The operations, in order.
     pub ops: Vec<Op>,
-    /// What comes behind all of them.
-    tail: Vec<Op>,
+    /// What comes behind all of them, and behind that.
+    tails: [Vec<Op>; 2],
+    /// In how many of these operations go at present.
+    aside: usize,
     /// What each temporary needs.
     pub needs: Few<Need>,
     /// What the form tells the VM, by [`RecordId`].
@@ -86,7 +88,8 @@ impl Form {
     pub fn new(context: Context, optimize: Optimize, instructions: usize) -> Self {
         Self {
             ops: Vec::with_capacity(3 * instructions + 24),
-            tail: Vec::new(),
+            tails: [Vec::new(), Vec::new()],
+            aside: 0,
             needs: Few::new(Need::one_of(RegSet::NONE)),
             records: Vec::new(),
             args: Vec::new(),
@@ -113,7 +116,7 @@ impl Form {
     /// Forgets all operations.
     pub fn clear(&mut self) {
         self.ops.clear();
-        self.tail.clear();
+        self.tails.iter_mut().for_each(Vec::clear);
         self.needs.clear();
         self.records.clear();
         self.args.clear();
@@ -294,25 +297,30 @@ impl Form {
         self.pairs_returns() && self.optimize.has(Optimize::CALLEES)
     }
 
-    /// What `write` adds for `ins` comes behind all the rest, where only branches get.
+    /// What `write` adds for `ins` comes behind all the rest, where only branches get. It may put aside more.
     pub fn aside(&mut self, ins: InsId, write: impl FnOnce(&mut Self)) {
         /// Operations of a call, and more.
         const MOST: usize = 24;
-        core::mem::swap(&mut self.ops, &mut self.tail);
+        let depth = self.aside;
+        core::mem::swap(&mut self.ops, &mut self.tails[depth]);
+        self.aside += 1;
         self.ops.reserve(MOST);
         self.push(Op::Inside { ins });
         write(self);
-        core::mem::swap(&mut self.ops, &mut self.tail);
+        self.aside = depth;
+        core::mem::swap(&mut self.ops, &mut self.tails[depth]);
     }
 
     /// Ends the form: behind it stands what was put aside.
     pub fn append_tail(&mut self) {
-        self.ops.append(&mut self.tail);
+        for tail in &mut self.tails {
+            self.ops.append(tail);
+        }
     }
 
     /// The same where more code follows, which goes around it.
     pub fn append_tail_here(&mut self) {
-        if !self.tail.is_empty() {
+        if !self.tails[0].is_empty() {
             let over = self.label();
             self.push(Op::GotoFar { to: over });
             self.append_tail();

@@ -228,6 +228,8 @@ pub enum Op {
     IfResult { to: Label },
     /// An instruction of a lifted routine, by its place in [`super::Form::lifted`]. It cannot fault.
     Lifted { ins: u16, uses: LiftedUses },
+    /// The branch `ins`, to `to` instead of its target. Over app instructions.
+    IfTaken { ins: InsId, to: Label },
     /// Goes to `to` if a condition holds (the low half of its opcode).
     IfFlags { condition: u8, to: Label },
     /// Goes to `to` unless the predicate of the instruction `ins` holds, which is one of flags or
@@ -374,6 +376,8 @@ pub enum Op {
     // Restartable sequences.
     /// The branch `ins`, to the instruction `to` of the same sequence.
     Within { ins: InsId, to: InsId },
+    /// Goes to the instruction `to` of the same sequence.
+    GoWithin { to: InsId },
     /// The kernel has been told of the sequence: it may abort from here on.
     Announced,
     /// Goes to the stub at which the kernel lets aborted threads go on.

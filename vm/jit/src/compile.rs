@@ -138,11 +138,17 @@ fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, pl
         let site = Site { id, ins, image };
         if watched && ins.stores_word() {
             lower::rseq_store::lower(form, &site);
-        } else if !plan.leave(form, &site) {
+        } else if !plan.branch(form, &site, exit_taken(form, id)) {
             lower::lower(form, &site);
         }
         plan.after(form, id);
     }
+}
+
+/// How a branch leaves the trace.
+pub(crate) fn exit_taken(form: &Form, ins: InsId) -> Op {
+    let context = form.exit_context();
+    Op::ExitTaken { ins, context }
 }
 
 /// Where a stretch begins, its bytes are compared.

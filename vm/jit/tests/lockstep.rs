@@ -14,8 +14,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;
 
-const TOOLS: [&str; 7] = [
-    "null", "counts", "opcodes", "calls", "routines", "records", "accesses",
+const TOOLS: [&str; 8] = [
+    "null", "counts", "sides", "opcodes", "calls", "routines", "records", "accesses",
 ];
 const ARITHMETIC: u64 = 0x8d5;
 
@@ -136,6 +136,16 @@ fn check_counts(machine: &Machine, native: &Outcome, side: &Side, tool: &dyn Too
     };
     match tool.name() {
         "counts" | "routines" => assert_eq!(side.global[0], executed as u64, "{code:02x?}"),
+        "sides" => {
+            assert_eq!(side.global[0], executed as u64, "{code:02x?}");
+            check_sides(
+                machine,
+                native,
+                side,
+                &lines[..executed.min(lines.len())],
+                code,
+            );
+        }
         "opcodes" => assert_eq!(side.image.iter().sum::<u64>(), executed as u64),
         "records" => {
             assert_eq!(side.global[0], executed as u64, "{code:02x?}");
@@ -151,6 +161,19 @@ fn check_counts(machine: &Machine, native: &Outcome, side: &Side, tool: &dyn Too
         }
         _ => {}
     }
+}
+
+/// Sides of the conditional branches among the instructions `executed`, of which only the last may have
+/// been taken.
+fn check_sides(machine: &Machine, native: &Outcome, side: &Side, executed: &[Line], code: &[u8]) {
+    let bytes = |at: u64| &code[(at - machine.app() - CODE) as usize..];
+    let branches = |line: &&Line| common::is_conditional(bytes(line.at));
+    let all = executed.iter().filter(branches).count() as u64;
+    let next = |line: &Line| line.at + line.bytes.len() as u64;
+    let last = executed.last().filter(branches);
+    let taken = u64::from(last.is_some_and(|line| native.pc != next(line)));
+    let counted = [1, 2, 3].map(|n| side.global[n]);
+    assert_eq!(counted, [all, all - taken, taken], "{code:02x?}");
 }
 
 /// Records of the instructions `reached`, in their order.

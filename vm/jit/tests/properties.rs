@@ -94,7 +94,7 @@ proptest! {
     #[test]
     fn fragments_are_sound((code, image, offset, context, (unreadable, arrives)) in input()) {
         for tool in [
-            "null", "counts", "opcodes", "calls", "both", "routines", "records", "accesses",
+            "null", "counts", "sides", "opcodes", "calls", "both", "routines", "records", "accesses",
         ] {
             let request = Request {
                 pc: AppPc(image + offset),

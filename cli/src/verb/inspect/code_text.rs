@@ -49,7 +49,11 @@ fn heading(trace: &Trace) -> String {
         let _ = writeln!(text, "  exit to {}, {state}", exit.place);
     }
     for call in &trace.calls {
-        let place = if call.after { "behind" } else { "before" };
+        let place = match (call.taken, call.after) {
+            (true, _) => "if taken",
+            (false, true) => "behind",
+            (false, false) => "before",
+        };
         let (routine, at, how) = (call.routine, call.address, call.how);
         let part = match call.part {
             "" => String::new(),

@@ -208,6 +208,7 @@ fn calls(unit: &Unit, fragment: &Fragment, bytes: &[u8]) -> Vec<Call> {
         .map(|fate| Call {
             address: lines.get(fate.ins as usize).map_or(0, |line| line.at),
             after: fate.after,
+            taken: fate.taken,
             part: fate.part.text(),
             routine: fate.routine,
             how: fate.how,

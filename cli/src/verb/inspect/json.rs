@@ -74,6 +74,7 @@ fn call(call: &Call) -> Value {
     json!({
         "address": call.address,
         "after": call.after,
+        "taken": call.taken,
         "part": call.part,
         "routine": call.routine,
         "how": call.how,

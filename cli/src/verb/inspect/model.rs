@@ -55,6 +55,8 @@ pub struct Call {
     pub address: u64,
     /// Whether it is made behind the instruction.
     pub after: bool,
+    /// Whether it is made where the branch leads.
+    pub taken: bool,
     /// `if` of what decides, `then` of what it decides about, empty of others.
     pub part: &'static str,
     /// The routine.

@@ -119,11 +119,14 @@ impl<'t> Ins<'t> {
         if point == IPoint::Anywhere {
             return Err(Refused::Point);
         }
+        if self.is_taken(point) && !matches!(into, Destination::Register(_)) {
+            return Err(Refused::TakenSide);
+        }
         let called = self.called(point, routine, args)?;
         if !self.has_result(routine)? {
             return Err(Refused::Result);
         }
-        let call = self.call(self.is_after(point)?, None, called);
+        let call = self.call(point, None, called)?;
         let into = Some(into);
         self.sight.insert_call(CallInsertion { into, ..call });
         Ok(())
@@ -146,7 +149,7 @@ impl<'t> Ins<'t> {
         match self.predicate() {
             Predicate::None => self.insert(point, None, called),
             Predicate::Told if !self.is_after(point)? => {
-                let call = self.call(false, None, called);
+                let call = self.call(point, None, called)?;
                 self.sight.insert_call(CallInsertion {
                     predicated: true,
                     ..call
@@ -218,22 +221,28 @@ impl<'t> Ins<'t> {
         let decided = condition.iter().flat_map(|condition| &condition.args);
         let fixed = |value: &Value| value.is_fixed();
         let anywhere = point == IPoint::Anywhere && decided.chain(&called.args).all(fixed);
-        let call = self.call(self.is_after(point)?, condition, called);
+        let call = self.call(point, condition, called)?;
         self.sight.insert_call(CallInsertion { anywhere, ..call });
         Ok(())
     }
 
-    fn call(&self, after: bool, condition: Option<Condition>, called: Condition) -> CallInsertion {
-        CallInsertion {
+    fn call(
+        &self,
+        point: IPoint,
+        condition: Option<Condition>,
+        called: Condition,
+    ) -> Result<CallInsertion, Refused> {
+        Ok(CallInsertion {
             ins: self.index as u32,
-            after,
+            after: self.is_after(point)?,
+            taken: self.is_taken(point),
             anywhere: false,
             predicated: false,
             condition,
             into: None,
             routine: called.routine,
             args: called.args,
-        }
+        })
     }
 }
 

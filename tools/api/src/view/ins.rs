@@ -138,6 +138,7 @@ impl<'t> Ins<'t> {
         self.sight.insert_count(CountInsertion {
             ins: self.index as u32,
             after,
+            taken: self.is_taken(point),
             counter,
             amount,
         });
@@ -152,6 +153,9 @@ impl<'t> Ins<'t> {
     /// What cannot be granted; then nothing was inserted.
     pub fn append(&self, point: IPoint, buffer: BufferId, args: &[Arg]) -> Result<(), Refused> {
         let after = self.is_after(point)?;
+        if self.is_taken(point) {
+            return Err(Refused::TakenSide);
+        }
         let declared = self.sight.limits.buffers.get(usize::from(buffer.0));
         let declared = declared.ok_or(Refused::Buffer)?;
         if args.len() != declared.fields.len() || args.len() > MAX_ARGS {
@@ -170,7 +174,13 @@ impl<'t> Ins<'t> {
         Ok(())
     }
 
-    /// Whether `point` lies behind the instruction, on the way to the next one.
+    /// Whether only a taken branch passes `point`.
+    pub(super) fn is_taken(&self, point: IPoint) -> bool {
+        let decides = self.category() == Category::ConditionalBranch;
+        point == IPoint::TakenBranch && decides && self.sight.source.falls_through(self.index)
+    }
+
+    /// Whether `point` lies behind the instruction, on the way to the next one or to its target.
     pub(super) fn is_after(&self, point: IPoint) -> Result<bool, Refused> {
         let falls_through = || self.sight.source.falls_through(self.index);
         match point {
@@ -178,7 +188,7 @@ impl<'t> Ins<'t> {
             IPoint::After if falls_through() => Ok(true),
             IPoint::After => Err(Refused::Point),
             IPoint::TakenBranch => match self.category() {
-                Category::ConditionalBranch if falls_through() => Err(Refused::TakenSide),
+                Category::ConditionalBranch if falls_through() => Ok(true),
                 Category::Jump | Category::Call | Category::ConditionalBranch => Ok(false),
                 _ => Err(Refused::Point),
             },

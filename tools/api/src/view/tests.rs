@@ -132,16 +132,16 @@ fn blocks_end_at_control_transfers_and_with_the_trace() {
 }
 
 #[test]
-fn there_is_a_point_behind_what_goes_on_and_a_taken_side_of_what_is_always_taken() {
+fn there_is_a_point_behind_what_goes_on_and_a_taken_side_of_direct_branches() {
     let source = made(&[PLAIN, BRANCH, ALWAYS_TAKEN, JUMP, RETURN]);
     let trace = Trace::new(&source, IMAGE, false, LIMITS);
     let count = |point| -> Vec<Result<(), Refused>> {
         let one = |ins: super::Ins<'_>| ins.insert_count(point, Counter::Global(0), 1);
         trace.ins().map(one).collect()
     };
-    let (no, later) = (Err(Refused::Point), Err(Refused::TakenSide));
+    let no = Err(Refused::Point);
     assert_eq!(count(IPoint::After), [Ok(()), Ok(()), no, no, no]);
-    assert_eq!(count(IPoint::TakenBranch), [no, later, Ok(()), Ok(()), no]);
+    assert_eq!(count(IPoint::TakenBranch), [no, Ok(()), Ok(()), Ok(()), no]);
     assert_eq!(count(IPoint::Before), [Ok(()); 5]);
     let inserted = trace.into_insertions();
     let behind: Vec<u32> = inserted
@@ -150,8 +150,31 @@ fn there_is_a_point_behind_what_goes_on_and_a_taken_side_of_what_is_always_taken
         .filter(|c| c.after)
         .map(|c| c.ins)
         .collect();
-    assert_eq!(behind, [0, 1]);
-    assert_eq!(inserted.counts.len(), 2 + 2 + 5);
+    assert_eq!(behind, [0, 1, 1]);
+    let taken = inserted.counts.iter().filter(|c| c.taken).map(|c| c.ins);
+    assert_eq!(taken.collect::<Vec<_>>(), [1], "the others always are");
+    assert_eq!(inserted.counts.len(), 2 + 3 + 5);
+}
+
+#[test]
+fn on_the_taken_side_registers_are_changed_and_nothing_else() {
+    let source = made(&[BRANCH, JUMP]);
+    let trace = Trace::new(&source, IMAGE, false, LIMITS);
+    let ins: Vec<_> = trace.ins().collect();
+    let args = [Arg::State(StateId(0)), Arg::Reg(Reg::Rbx)];
+    let (to, routine) = (IPoint::TakenBranch, RoutineId(3));
+    let no = Err(Refused::TakenSide);
+    let rdi = Arg::Reg(Reg::Rdi);
+    assert_eq!(ins[0].insert_jump(to, routine, &args), no);
+    assert_eq!(ins[0].insert_store(to, rdi, 8, routine, &args), no);
+    assert_eq!(
+        ins[0].insert_call_into(to, Reg::Rax, routine, &args),
+        Ok(())
+    );
+    assert_eq!(ins[1].insert_store(to, rdi, 8, routine, &args), Ok(()));
+    let calls = trace.into_insertions().calls;
+    let sides: Vec<_> = calls.iter().map(|call| (call.after, call.taken)).collect();
+    assert_eq!(sides, [(true, true), (false, false)]);
 }
 
 #[test]
@@ -173,6 +196,7 @@ fn arguments_become_values_that_name_no_address_of_the_run() {
     let expected = CallInsertion {
         ins: 1,
         after: false,
+        taken: false,
         anywhere: false,
         predicated: false,
         condition: None,

@@ -48,6 +48,7 @@ fn count_row(count: &CountInsertion) -> CountRow {
         amount: count.amount,
         of_image: matches!(count.counter, Counter::Image(_)),
         after: count.after,
+        taken: count.taken,
     }
 }
 
@@ -60,6 +61,7 @@ fn give_call(call: &CallInsertion, to: &Inserter) {
         ins: call.ins,
         routine: call.routine.0,
         after: call.after,
+        taken: call.taken,
         anywhere: call.anywhere,
         predicated: call.predicated,
         decided: condition.is_some(),

@@ -54,6 +54,7 @@ impl Taken {
         let count = CountInsertion {
             ins: self.ins(row.ins).filter(|_| fits)?,
             after: row.after,
+            taken: row.taken,
             counter,
             amount: row.amount,
         };
@@ -73,6 +74,7 @@ impl Taken {
         let call = CallInsertion {
             ins: self.ins(row.ins).filter(|_| fits)?,
             after: row.after,
+            taken: row.taken,
             anywhere: row.anywhere,
             predicated: row.predicated,
             condition,

@@ -30,6 +30,8 @@ pub struct CountRow {
     pub of_image: bool,
     /// Whether it is made behind the instruction.
     pub after: bool,
+    /// Whether that is where the branch leads.
+    pub taken: bool,
 }
 
 /// A call.
@@ -42,6 +44,8 @@ pub struct CallRow<'a> {
     pub routine: u16,
     /// Whether it is made behind the instruction.
     pub after: bool,
+    /// Whether that is where the branch leads.
+    pub taken: bool,
     /// Whether it may be made anywhere in the block.
     pub anywhere: bool,
     /// Whether it is made only if the instruction does its work.

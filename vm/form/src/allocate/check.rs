@@ -258,6 +258,13 @@ impl Checker<'_> {
                 state.whole()?;
                 self.arriving.push((to, self.state.clone()));
             }
+            Op::IfTaken { ins, to } => {
+                let raw = &self.ins[usize::from(ins.0)].raw;
+                let read = effects::flags_read(raw) & state.lost_flags;
+                ensure(read == 0, "a branch reads flags that are lost")?;
+                state.whole()?;
+                self.arriving.push((to, self.state.clone()));
+            }
             Op::IfFlags { to, .. } => self.arriving.push((to, self.state.clone())),
             Op::CallRoutine { args, .. } => {
                 for (temp, register) in args.iter().zip(ARGUMENTS) {
@@ -293,7 +300,8 @@ impl Checker<'_> {
                 }
             }
             Op::ExitIf { .. } | Op::Within { .. } => self.state.ready_to_leave()?,
-            Op::ExitTaken { .. }
+            Op::GoWithin { .. }
+            | Op::ExitTaken { .. }
             | Op::ExitCall { .. }
             | Op::ExitNext { .. }
             | Op::JumpSlot { .. }

@@ -381,6 +381,7 @@ fn branches_forward(op: &Op) -> Option<Label> {
     match *op {
         Op::IfZero { to, .. }
         | Op::IfFlags { to, .. }
+        | Op::IfTaken { to, .. }
         | Op::IfByte { to, .. }
         | Op::IfResult { to }
         | Op::Unless { to, .. }

@@ -2,7 +2,7 @@
 
 use super::writer::{Branch, Reach, Writer};
 use ppin_abi::spills::SpillSet;
-use ppin_decode::Predicate;
+use ppin_decode::{Kind, Predicate};
 use ppin_form::{InsId, Label, Living};
 use ppin_relocator::RelocKind;
 
@@ -29,6 +29,24 @@ impl Writer<'_> {
             // Tools are refused what looks at a mask.
             Some(Predicate::Mask) | None => debug_assert!(false, "no predicate to look at"),
         }
+    }
+
+    /// The branch `ins`, to `to`.
+    pub(super) fn if_taken(&mut self, ins: InsId, to: Label) {
+        let ins = self.source.ins(ins);
+        match self.source.bytes(ins).split_last() {
+            Some((_distance, branch)) if ins.kind == Kind::ShortJump => {
+                let hot = &mut self.emitter.hot;
+                hot.bytes(branch);
+                hot.bytes(&[2, 0xeb, 5, 0xe9]);
+            }
+            _ => {
+                let opcode = [0x0f, 0x80 | ins.condition()];
+                self.emitter.hot.bytes(&opcode);
+            }
+        }
+        self.emitter.hot.push_i32(0);
+        self.branch(to, Reach::Near);
     }
 
     pub(super) fn goto(&mut self, to: Label) {

@@ -76,8 +76,18 @@ impl Writer<'_> {
             }
             _ => hot.bytes(&[0xe9]),
         }
-        hot.push_i32(0);
-        let field = hot.here() - 4;
+        self.field_within(to);
+    }
+
+    /// `jmp` to the translation of another instruction.
+    pub(super) fn go_within(&mut self, to: InsId) {
+        self.emitter.hot.bytes(&[0xe9]);
+        self.field_within(to);
+    }
+
+    fn field_within(&mut self, to: InsId) {
+        self.emitter.hot.push_i32(0);
+        let field = self.emitter.hot.here() - 4;
         self.emitter.branches.push((field, usize::from(to.0)));
     }
 

@@ -80,6 +80,7 @@ impl Writer<'_> {
             Op::Lifted { ins, uses } => self.lifted(ins, uses),
             Op::IfFlags { condition, to } => self.if_flags(condition, to),
             Op::Unless { ins, to } => self.unless(ins, to),
+            Op::IfTaken { ins, to } => self.if_taken(ins, to),
             Op::FlagsKept => self.flags_kept(),
             Op::IfResult { to } => self.if_result(to),
             Op::CallRoutine { routine, .. } => self.call_routine(routine),
@@ -146,6 +147,7 @@ impl Writer<'_> {
             Op::ExitIf { ins, context } => self.exit_if(ins, context),
             Op::ExitNext { ins, context } => self.exit_next(ins, context),
             Op::Within { ins, to } => self.within(ins, to),
+            Op::GoWithin { to } => self.go_within(to),
             Op::Announced => self.announced(),
             Op::Abort => self.emitter.jump_to_abort(),
         }

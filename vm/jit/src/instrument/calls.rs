@@ -186,7 +186,7 @@ impl Calls {
         inserted: Vec<CallInsertion>,
         tool: &dyn Tool,
         ins: &[Ins],
-        live: Vec<u32>,
+        live: &[u32],
         (optimize, bodies): (Optimize, &Bodies),
         jumps: &Jumps,
     ) -> Self {
@@ -202,7 +202,7 @@ impl Calls {
             let decider = condition.and_then(|condition| plain(condition.routine));
             // (Elsewhere it might be for who is led away before he has come here.)
             if inserted.anywhere && jumps.are_none() {
-                inserted.ins = cheapest(inserted.ins as usize, ins, &live) as u32;
+                inserted.ins = cheapest(inserted.ins as usize, ins, live) as u32;
             }
             let at = inserted.ins as usize + usize::from(inserted.after);
             let free = match inserted.after {
@@ -226,7 +226,7 @@ impl Calls {
                 plain: routine.is_some(),
                 decider: decider.is_some(),
                 predicate: ins[inserted.ins as usize].predicate(),
-                flags: live.get(at).is_none_or(|live| *live != 0),
+                flags: inserted.taken || live.get(at).is_none_or(|live| *live != 0),
                 free,
                 inserted,
             }
@@ -245,6 +245,12 @@ impl Calls {
         let rest = &self.calls[self.done..];
         let len = rest.partition_point(|call| call.place() <= place);
         &rest[..len]
+    }
+
+    /// Whether the next ones are behind instruction `ins`.
+    pub(super) fn are_behind(&self, ins: u32) -> bool {
+        let next = self.calls.get(self.done);
+        next.is_some_and(|call| call.place() == (ins, true))
     }
 
     /// Registers that must be kept for calls at `place`: those that they look at.

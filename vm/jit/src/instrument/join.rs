@@ -16,23 +16,20 @@
 //! Count rows tell the VM what each instruction counts, wherever it is added. A branch back is taken more
 //! often than not: what has been counted before it is added before it.
 
-use super::count;
 use super::merge::{Addition, Group};
 use crate::analyse::beyond::Beyond;
 use crate::analyse::registers::overwritten;
-use crate::lower::Site;
 use alloc::vec::Vec;
 use core::ops::Range;
-use ppin_abi::counters::Cells;
 use ppin_abi::optimize::Optimize;
 use ppin_decode::{Ins, Kind};
-use ppin_form::{Form, Op, RegSet};
+use ppin_form::RegSet;
 
-/// What is added where a branch leaves the trace.
+/// What is added where a branch is taken.
 pub(super) struct Due {
     /// Index of the branch.
     pub ins: u32,
-    group: Group,
+    pub group: Group,
 }
 
 /// Joins blocks, one after the other.
@@ -129,19 +126,4 @@ impl Cost {
             .any(|ins| overwritten(ins) != RegSet::NONE);
         if free { Self::Register } else { Self::Kept }
     }
-}
-
-/// The branch `site`, which pays what is `due`.
-pub(super) fn lower(form: &mut Form, site: &Site<'_>, due: &Due, cells: Cells) {
-    let (ins, context) = (site.id, form.exit_context());
-    let (condition, to) = (site.ins.condition(), form.label());
-    form.push(Op::IfFlags { condition, to });
-    form.aside(ins, |form| {
-        form.place(to, &[]);
-        count::lower(form, &due.group, cells, RegSet::NONE);
-        if due.group.flags_dead {
-            form.push(Op::FlagsDie { ins });
-        }
-        form.push(Op::ExitTaken { ins, context });
-    });
 }

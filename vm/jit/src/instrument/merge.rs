@@ -209,6 +209,19 @@ impl Group {
         }
     }
 
+    /// None yet, where flags may be alive.
+    pub(super) fn without_flags(colour: u32) -> Self {
+        Self {
+            colour,
+            ..Self::default()
+        }
+    }
+
+    /// Adds `count` where all that it pays for has run.
+    pub(super) fn add_aside(&mut self, count: &CountInsertion) {
+        self.add(count, CountRow::ASIDE);
+    }
+
     /// The same additions where a branch leaves the trace: all that they pay for has run.
     pub(super) fn aside(&self, flags_dead: bool) -> Self {
         let aside = |addition: &Addition| Addition {

@@ -18,6 +18,7 @@ mod merge;
 mod operand;
 mod source;
 mod station;
+mod taken;
 
 use crate::analyse::beyond::Beyond;
 use crate::analyse::flags::live_where;
@@ -31,7 +32,7 @@ use calls::Calls;
 pub use calls::{Fate, Part};
 use colour::Colours;
 use core::ops::Range;
-use join::{Due, Joining};
+use join::Joining;
 use jumps::Jumps;
 use merge::Group;
 use ppin_abi::addr::ImageBase;
@@ -44,6 +45,7 @@ use ppin_api::{Tool, Trace};
 use ppin_decode::Ins;
 use ppin_form::{Form, InsId, Op, RegSet};
 use source::Decoded;
+use taken::Taken;
 
 pub(crate) use argument::call_arg;
 pub(crate) use operand::address;
@@ -69,8 +71,8 @@ fn joins(request: &Request<'_>, inserted: &Insertions) -> bool {
 pub(crate) struct Plan {
     /// In order of their place.
     groups: Vec<Group>,
-    /// What is added where branches leave the trace, in order of their place.
-    dues: Vec<Due>,
+    /// What is done where branches are taken.
+    taken: Taken,
     /// Bytes from the head on that this depends on, if they are more than those of the trace.
     looked: u32,
     calls: Calls,
@@ -100,7 +102,7 @@ impl Plan {
         let cells = Cells::new(tool.global_counters(), request.optimize);
         let mut plan = Self {
             groups: Vec::new(),
-            dues: Vec::new(),
+            taken: Taken::default(),
             looked: 0,
             calls: Calls::default(),
             cells,
@@ -112,7 +114,9 @@ impl Plan {
         if inserted.is_empty() {
             return plan;
         }
+        let (taken_counts, taken_calls) = taken::split(&mut inserted);
         let joins = stretches.is_some_and(<[_]>::is_empty) && joins(request, &inserted);
+        let joins = joins && taken_calls.is_empty();
         plan.jumps = Jumps::of(&inserted.calls);
         let leaves = |index| plan.jumps.leave_before(index);
         let stretches_in = stretches.unwrap_or_default();
@@ -133,18 +137,17 @@ impl Plan {
         if !inserted.counts.is_empty() {
             plan.merge(request, &inserted.counts, ins, &live, joins);
         }
-        if !inserted.calls.is_empty() {
-            let none = Bodies::new();
-            let bodies = request.bodies.unwrap_or(&none);
-            plan.calls = Calls::new(
-                inserted.calls,
-                tool,
-                ins,
-                live,
-                (request.optimize, bodies),
-                &plan.jumps,
-            );
+        if !taken_counts.is_empty() {
+            let mut colours = Colours::new(cells, request.image);
+            plan.taken.add(&taken_counts, ins, &mut colours);
         }
+        let none = Bodies::new();
+        let how = (request.optimize, request.bodies.unwrap_or(&none));
+        let calls = |list: Vec<_>| match list.is_empty() {
+            true => Calls::default(),
+            false => Calls::new(list, tool, ins, &live, how, &plan.jumps),
+        };
+        (plan.calls, plan.taken.calls) = (calls(inserted.calls), calls(taken_calls));
         plan
     }
 
@@ -164,17 +167,19 @@ impl Plan {
         self.groups = merge::groups(counts, ins, live, colours, &self.jumps, join);
         self.groups.sort_by_key(|group| (group.ins, group.after));
         self.looked = joining.looked();
-        self.dues = joining.dues;
+        self.taken.dues = joining.dues;
     }
 
     /// What becomes of the calls, in a form like `form`.
     pub(crate) fn fates(&self, form: &Form, tool: &dyn Tool) -> Vec<Fate> {
-        self.calls.fates(form, tool)
+        let mut fates = self.calls.fates(form, tool);
+        fates.extend(self.taken.calls.fates(form, tool));
+        fates
     }
 
     /// Whether routines or the VM are called: they may look at the app's stack, or lead the app away.
     pub(crate) fn calls(&self) -> bool {
-        !self.calls.is_done() || !self.appends.is_empty()
+        !self.calls.is_done() || !self.taken.calls.is_done() || !self.appends.is_empty()
     }
 
     /// Whether records of `ins` or of later instructions are stored before it.
@@ -199,14 +204,12 @@ impl Plan {
         }
     }
 
-    /// Writes the branch `site` itself, if something is added where it leaves the trace.
-    pub(crate) fn leave(&self, form: &mut Form, site: &Site<'_>) -> bool {
-        let number = u32::from(site.id.0);
-        let due = self.dues.iter().find(|due| due.ins == number);
-        if let Some(due) = due {
-            join::lower(form, site, due, self.cells);
-        }
-        due.is_some()
+    /// Writes the instruction `site` itself, if it is a branch and something is done where it is taken, from
+    /// where it goes on by `exit`.
+    #[inline]
+    pub(crate) fn branch(&mut self, form: &mut Form, site: &Site<'_>, exit: Op) -> bool {
+        let branch = (site.id, site.ins);
+        !self.taken.is_done() && self.taken.branch(form, branch, self.cells, exit)
     }
 
     /// Bytes from the head on that the insertions depend on.

@@ -1,7 +1,7 @@
 //! Code for one piece of a sequence after the other.
 
 use super::pieces::{exact, inside, leaves, piece_starts, read};
-use crate::compile::end_context;
+use crate::compile::{end_context, exit_taken};
 use crate::emit::{Emitter, ExitTo, InSequence, Source};
 use crate::instrument::Plan;
 use crate::lower::{self, Site};
@@ -119,7 +119,7 @@ impl Builder<'_> {
             self.boundary(from + n, one, block);
             block = matches!(one.kind, Kind::CondJump | Kind::ShortJump);
             plan.before(&mut self.form, id);
-            self.instruction(id, one);
+            self.instruction(id, one, &mut plan);
             self.emit(from..to);
             self.done(one);
             plan.after(&mut self.form, id);
@@ -175,19 +175,25 @@ impl Builder<'_> {
         }
     }
 
-    fn instruction(&mut self, id: InsId, ins: &Ins) {
+    fn instruction(&mut self, id: InsId, ins: &Ins, plan: &mut Plan) {
         let last = self.is_last(ins);
         let image = self.request.image;
         let site = Site { id, ins, image };
         if matches!(ins.kind, Kind::Trap(_)) || last && !exact(ins) {
-            self.unsupported(ins.offset);
-        } else if let Some(target) = inside(ins, &self.ins, self.sequence) {
-            let to = InsId(target as u16);
-            self.form.push(Op::Within { ins: id, to });
-        } else if !last && ins.stores_word() {
-            lower::rseq_store::lower(&mut self.form, &site);
-        } else {
-            lower::lower(&mut self.form, &site);
+            return self.unsupported(ins.offset);
+        }
+        let target = inside(ins, &self.ins, self.sequence);
+        let within = target.map(|target| InsId(target as u16));
+        let exit = within.map_or_else(|| exit_taken(&self.form, id), |to| Op::GoWithin { to });
+        if plan.branch(&mut self.form, &site, exit) {
+            return;
+        }
+        match within {
+            Some(to) => self.form.push(Op::Within { ins: id, to }),
+            None if !last && ins.stores_word() => {
+                lower::rseq_store::lower(&mut self.form, &site);
+            }
+            None => lower::lower(&mut self.form, &site),
         }
     }
 

@@ -8,7 +8,7 @@ pub mod machine;
 pub mod routines;
 
 use ppin_api::{
-    About, Arg, Buffer, BufferId, Counter, IPoint, Reg, Routine, RoutineId, Tool, Trace,
+    About, Arg, Buffer, BufferId, Category, Counter, IPoint, Reg, Routine, RoutineId, Tool, Trace,
 };
 
 /// Inserts nothing.
@@ -52,6 +52,33 @@ impl Tool for Counts {
                 bbl.first()
                     .insert_count(IPoint::Before, Counter::Global(1), 1)
                     .unwrap();
+            }
+        }
+    }
+}
+
+/// Counts instructions, and conditional branches: all, those that are not taken, and those that are.
+pub struct Sides;
+
+impl Tool for Sides {
+    fn about(&self) -> &'static About {
+        &About {
+            name: "sides",
+            summary: "sides of branches",
+            knobs: &[],
+        }
+    }
+    fn global_counters(&self) -> u32 {
+        machine::GLOBALS
+    }
+    fn instrument(&self, trace: &Trace<'_>) {
+        for ins in trace.ins() {
+            let count = |point, number| ins.insert_count(point, Counter::Global(number), 1);
+            count(IPoint::Before, 0).unwrap();
+            if ins.category() == Category::ConditionalBranch {
+                count(IPoint::Before, 1).unwrap();
+                let _ = count(IPoint::After, 2);
+                count(IPoint::TakenBranch, 3).unwrap();
             }
         }
     }
@@ -244,6 +271,7 @@ pub fn tool(name: &str) -> &'static dyn Tool {
     match name {
         "null" => &Null,
         "counts" => &Counts,
+        "sides" => &Sides,
         "opcodes" => &Opcodes,
         "calls" => &Calls,
         "both" => &Both,
@@ -258,6 +286,13 @@ pub fn tool(name: &str) -> &'static dyn Tool {
         "accesses" => &Accesses,
         _ => panic!("no test tool {name}"),
     }
+}
+
+/// Whether the instruction at the beginning of `bytes` branches or goes on.
+pub fn is_conditional(bytes: &[u8]) -> bool {
+    use iced_x86::{Decoder, DecoderOptions, FlowControl};
+    let ins = Decoder::new(64, bytes, DecoderOptions::NONE).decode();
+    ins.flow_control() == FlowControl::ConditionalBranch
 }
 
 /// Memory operands of the instruction at the beginning of `bytes` whose address can be computed.

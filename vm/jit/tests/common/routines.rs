@@ -232,10 +232,11 @@ impl Tool for Routines {
             }
             let (routine, args) = inserted(n + 2);
             let _ = ins.insert_call(IPoint::After, routine, &args);
+            let _ = ins.insert_call(IPoint::TakenBranch, routine, &args);
             let (routine, args) = inserted(n + 3);
             // Refused before what has a mask.
             let _ = ins.insert_predicated_call(IPoint::Before, routine, &args);
-            for point in [IPoint::Before, IPoint::After] {
+            for point in [IPoint::Before, IPoint::After, IPoint::TakenBranch] {
                 let (routine, args) = deciding(n);
                 if let Ok(decided) = ins.insert_if(point, routine, &args) {
                     let (routine, args) = inserted(n + 4);

@@ -14,6 +14,8 @@ pub struct Fate {
     pub ins: u32,
     /// Whether it is made behind the instruction.
     pub after: bool,
+    /// Whether it is made where the branch leads.
+    pub taken: bool,
     /// What it is of a condition and its consequence.
     pub part: Part,
     /// The routine's name.
@@ -57,6 +59,7 @@ impl Calls {
             let fate = |part, routine, how| Fate {
                 ins: call.inserted.ins,
                 after: call.inserted.after,
+                taken: call.inserted.taken,
                 part,
                 routine: name(routine),
                 how,

@@ -1,0 +1,91 @@
+//! What is inserted where a conditional branch is taken.
+//!
+//! ```text
+//! jcc exit                                     jcc aside
+//! ...                                          ...
+//!                           becomes     aside: counts, calls
+//!                                              jmp exit
+//! ```
+//! Nothing of it is in the way of who goes on behind the branch. What blocks before the branch count may
+//! be among the counts ([`super::join`]).
+
+use super::calls::Calls;
+use super::colour::Colours;
+use super::count;
+use super::join::Due;
+use super::merge::Group;
+use alloc::vec::Vec;
+use ppin_abi::counters::Cells;
+use ppin_api::compiler::{CallInsertion, CountInsertion, Insertions};
+use ppin_decode::{Ins, Kind};
+use ppin_form::{Form, InsId, Op, RegSet};
+
+/// What a tool has inserted for taken branches.
+pub(super) fn split(inserted: &mut Insertions) -> (Vec<CountInsertion>, Vec<CallInsertion>) {
+    let counts = inserted.counts.extract_if(.., |count| count.taken);
+    let calls = inserted.calls.extract_if(.., |call| call.taken);
+    (counts.collect(), calls.collect())
+}
+
+/// What is done where branches are taken.
+#[derive(Default)]
+pub(super) struct Taken {
+    /// In order of their place.
+    pub dues: Vec<Due>,
+    pub calls: Calls,
+}
+
+impl Taken {
+    /// Whether nothing is done there any more.
+    pub(super) fn is_done(&self) -> bool {
+        self.dues.is_empty() && self.calls.is_done()
+    }
+
+    /// Adds `counts`, beside what is due there already.
+    pub(super) fn add(&mut self, counts: &[CountInsertion], ins: &[Ins], colours: &mut Colours) {
+        for count in counts {
+            let due = self.dues.iter().position(|due| due.ins == count.ins);
+            let at = due.unwrap_or_else(|| {
+                let colour = colours.choose(ins[count.ins as usize].next());
+                self.dues.push(Due {
+                    ins: count.ins,
+                    group: Group::without_flags(colour),
+                });
+                self.dues.len() - 1
+            });
+            self.dues[at].group.add_aside(count);
+        }
+        self.dues.sort_by_key(|due| due.ins);
+    }
+
+    /// Writes the branch `ins` itself, if something is done where it leads: it goes on by `exit`.
+    pub(super) fn branch(
+        &mut self,
+        form: &mut Form,
+        (id, ins): (InsId, &Ins),
+        cells: Cells,
+        exit: Op,
+    ) -> bool {
+        let number = u32::from(id.0);
+        let due = self.dues.iter().find(|due| due.ins == number);
+        let branches = matches!(ins.kind, Kind::CondJump | Kind::ShortJump);
+        if !branches || due.is_none() && !self.calls.are_behind(number) {
+            return false;
+        }
+        let to = form.label();
+        form.push(Op::IfTaken { ins: id, to });
+        let calls = &mut self.calls;
+        form.aside(id, |form| {
+            form.place(to, &[]);
+            if let Some(due) = due {
+                count::lower(form, &due.group, cells, RegSet::NONE);
+            }
+            calls.insert(form, id, true, RegSet::ANY);
+            if due.is_some_and(|due| due.group.flags_dead) {
+                form.push(Op::FlagsDie { ins: id });
+            }
+            form.push(exit);
+        });
+        true
+    }
+}
