@@ -1,5 +1,5 @@
 // A program that asks the tool `storer` for other values in its memory: at the operand of an
-// instruction before it, and where rdi points behind one. Both may fault; code may be what is changed.
+// instruction before it, and where rdi points behind one. Both may fault, and code may be changed.
 // Without the tool it ends with status 2.
 //@ libs: -lpthread
 //@ variants: pie static
