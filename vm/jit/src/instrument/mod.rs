@@ -114,9 +114,8 @@ impl Plan {
         if inserted.is_empty() {
             return plan;
         }
-        let (taken_counts, taken_calls) = taken::split(&mut inserted);
         let joins = stretches.is_some_and(<[_]>::is_empty) && joins(request, &inserted);
-        let joins = joins && taken_calls.is_empty();
+        let (taken_counts, taken_calls) = taken::split(&mut inserted, ins);
         plan.jumps = Jumps::of(&inserted.calls);
         let leaves = |index| plan.jumps.leave_before(index);
         let stretches_in = stretches.unwrap_or_default();
@@ -125,14 +124,13 @@ impl Plan {
             // Records of several instructions are stored at one place, where no call is made.
             let changes = inserted.calls.iter().any(|call| call.into.is_some());
             let in_line = stretches.is_some() && request.optimize.has(Optimize::BUFFERS);
-            let in_line = in_line && !changes;
-            let told = inserted
-                .appends
-                .extract_if(.., |record| !in_line || !fields::fits(record));
-            plan.appends = told.collect();
-            plan.appends
-                .sort_by_key(|record| (record.ins, record.after));
-            plan.records = Records::new(inserted.appends, ins, &live, request.image);
+            plan.record(
+                inserted.appends,
+                in_line && !changes,
+                ins,
+                &live,
+                request.image,
+            );
         }
         if !inserted.counts.is_empty() {
             plan.merge(request, &inserted.counts, ins, &live, joins);
@@ -149,6 +147,22 @@ impl Plan {
         };
         (plan.calls, plan.taken.calls) = (calls(inserted.calls), calls(taken_calls));
         plan
+    }
+
+    /// Stores `records` in line, as far as that may be; others are told to the VM.
+    fn record(
+        &mut self,
+        mut records: Vec<AppendInsertion>,
+        in_line: bool,
+        ins: &[Ins],
+        live: &[u32],
+        image: ImageBase,
+    ) {
+        let told = records.extract_if(.., |record| !in_line || !fields::fits(record));
+        self.appends = told.collect();
+        self.appends
+            .sort_by_key(|record| (record.ins, record.after));
+        self.records = Records::new(records, ins, live, image);
     }
 
     /// Merges `counts`; those of several blocks, if it `joins` them.
@@ -209,7 +223,7 @@ impl Plan {
     #[inline]
     pub(crate) fn branch(&mut self, form: &mut Form, site: &Site<'_>, exit: Op) -> bool {
         let branch = (site.id, site.ins);
-        !self.taken.is_done() && self.taken.branch(form, branch, self.cells, exit)
+        !self.taken.is_empty() && self.taken.branch(form, branch, self.cells, exit)
     }
 
     /// Bytes from the head on that the insertions depend on.

@@ -20,11 +20,20 @@ use ppin_api::compiler::{CallInsertion, CountInsertion, Insertions};
 use ppin_decode::{Ins, Kind};
 use ppin_form::{Form, InsId, Op, RegSet};
 
-/// What a tool has inserted for taken branches.
-pub(super) fn split(inserted: &mut Insertions) -> (Vec<CountInsertion>, Vec<CallInsertion>) {
+/// What a tool has inserted for taken branches. (What is none is never taken.)
+pub(super) fn split(
+    inserted: &mut Insertions,
+    ins: &[Ins],
+) -> (Vec<CountInsertion>, Vec<CallInsertion>) {
+    let branches = |index: u32| is_branch(&ins[index as usize]);
     let counts = inserted.counts.extract_if(.., |count| count.taken);
+    let counts = counts.filter(|count| branches(count.ins)).collect();
     let calls = inserted.calls.extract_if(.., |call| call.taken);
-    (counts.collect(), calls.collect())
+    (counts, calls.filter(|call| branches(call.ins)).collect())
+}
+
+const fn is_branch(ins: &Ins) -> bool {
+    matches!(ins.kind, Kind::CondJump | Kind::ShortJump)
 }
 
 /// What is done where branches are taken.
@@ -36,8 +45,8 @@ pub(super) struct Taken {
 }
 
 impl Taken {
-    /// Whether nothing is done there any more.
-    pub(super) fn is_done(&self) -> bool {
+    /// Whether there is nothing to do (any more).
+    pub(super) fn is_empty(&self) -> bool {
         self.dues.is_empty() && self.calls.is_done()
     }
 
@@ -68,8 +77,7 @@ impl Taken {
     ) -> bool {
         let number = u32::from(id.0);
         let due = self.dues.iter().find(|due| due.ins == number);
-        let branches = matches!(ins.kind, Kind::CondJump | Kind::ShortJump);
-        if !branches || due.is_none() && !self.calls.are_behind(number) {
+        if !is_branch(ins) || due.is_none() && !self.calls.are_behind(number) {
             return false;
         }
         let to = form.label();
