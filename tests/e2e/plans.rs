@@ -110,6 +110,8 @@ fn a_plan_is_followed_where_units_lie_elsewhere() {
     let trained = Trained::new();
     let planned = trained.run("at their places");
     let moved = trained.run_with(&["--engine-option", "forbid-preferred"], "elsewhere");
+    let counts = [&planned, &moved].map(|stats| stats.number("units_moved"));
+    assert_eq!(counts, [0, moved.number("units_mapped")]);
     let relocations = |stats: &Stats| stats.number("relocations_applied");
     assert!(relocations(&moved) > relocations(&planned), "{moved:?}");
     let entries = [&moved, &planned].map(|stats| stats.number("vm_entries"));

@@ -35,6 +35,8 @@ pub struct Figures {
     pub relocations_applied: u64,
     /// Units mapped.
     pub units_mapped: u64,
+    /// Those of them that lie elsewhere than they were made for.
+    pub units_moved: u64,
     /// Bytes of code translated.
     pub code_bytes_new: u64,
     /// Bytes of persisted code admitted.

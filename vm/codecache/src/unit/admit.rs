@@ -280,7 +280,7 @@ impl Bound {
         figures: &mut Figures,
     ) -> Result<(), Reject> {
         self.rebase_slots(group, image, figures)?;
-        if !self.geometry.fits(self.hot(), image.base) {
+        if self.is_moved(image.base) {
             let start = self.hot() + u64::from(group.offset);
             let moved = MovedUnit::new(&self.unit, self.hot(), image.base);
             figures.relocations_applied +=
@@ -410,7 +410,7 @@ impl Bound {
         if self.cold_gates[group.number as usize] != ColdGate::Closed {
             return Ok(());
         }
-        if !self.geometry.fits(self.hot(), image.base) {
+        if self.is_moved(image.base) {
             let start = self.cold() + u64::from(group.offset);
             let moved = MovedUnit::new(&self.unit, self.hot(), image.base);
             fix(start, group.len, |bytes| moved.fix_cold(group, bytes))?;

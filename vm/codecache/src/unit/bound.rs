@@ -126,6 +126,11 @@ impl Bound {
         (self.addr, self.addr + self.geometry.file_len)
     }
 
+    /// Whether it lies elsewhere than it was made for, and its code must be relocated.
+    pub(crate) fn is_moved(&self, base: ImageBase) -> bool {
+        !self.geometry.fits(self.hot(), base)
+    }
+
     /// Removes the mapping; its range.
     pub fn unmap(self) -> (u64, u64) {
         let range = self.range();

@@ -191,7 +191,9 @@ impl CodeCache {
             library.databases().flags,
         ) {
             Ok(unit) => {
+                let moved = unit.as_ref().is_some_and(|unit| unit.is_moved(image.base));
                 self.figures.units_mapped += u64::from(unit.is_some());
+                self.figures.units_moved += u64::from(moved);
                 unit.into_iter().for_each(|unit| self.units.add(id, unit));
                 self.journal.note(format_args!("unit {file}"));
             }

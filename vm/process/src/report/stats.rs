@@ -117,7 +117,7 @@ impl Stats {
         let _ = write!(
             s,
             "{{\"pid\":{},\"program\":{},\"traces_compiled\":{},\"traces_reused\":{},\"traces_looked_up\":{},\"traces_anticipated\":{},\
-             \"fragments_validated\":{},\"relocations_applied\":{},\"units_mapped\":{},\
+             \"fragments_validated\":{},\"relocations_applied\":{},\"units_mapped\":{},\"units_moved\":{},\
              \"vm_entries\":{},\"code_bytes_new\":{},\"code_bytes_reused\":{},\"ibl_misses\":{},\
              \"flushes\":{},\"flushed_bytes\":{},\"counter_bytes\":{},\"bundle_bytes\":{},\"buffer_bytes\":{},\"time_ns\":{{\"inject\":{},\"load\":{},\"relocate\":{},\"compile\":{},\
              \"persist\":{},\"vm\":{busy},\"total\":{}}},\"cache\":{{\"mode\":\"{mode}\",\"hit\":{},\
@@ -131,6 +131,7 @@ impl Stats {
             figures.fragments_validated,
             figures.relocations_applied,
             figures.units_mapped,
+            figures.units_moved,
             self.vm_entries,
             figures.code_bytes_new,
             figures.code_bytes_reused,
