@@ -387,6 +387,23 @@ mod tests {
     }
 
     #[test]
+    fn what_lies_behind_a_trace_is_looked_at_where_the_app_does_not_write() {
+        // test eax, eax; je beyond; test ecx, ecx; ret; beyond, on the next page: cmp eax, ecx
+        let code = [
+            &[0x85, 0xc0, 0x74, 0x0a, 0x85, 0xc9, RET][..],
+            &[NOP; 7],
+            &[0x39, 0xc8],
+        ];
+        for (writable, len) in [(false, 16), (true, 7)] {
+            let mut world = World::counting(writable);
+            world.put(PAGE - 10, &code.concat());
+            let entry = world.look_up(PAGE - 10);
+            let fragment = world.fresh(entry).code();
+            assert_eq!((fragment.source_len, fragment.trace_len()), (len, 7));
+        }
+    }
+
+    #[test]
     fn a_trace_stops_before_a_page_that_cannot_be_guarded() {
         let mut world = World::writable();
         world.put(PAGE, &[NOP, RET]);

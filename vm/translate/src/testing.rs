@@ -10,7 +10,7 @@ use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::{CacheMode, RuntimeSpan};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
-use ppin_api::{About, Tool, Trace};
+use ppin_api::{About, Counter, IPoint, Tool, Trace};
 use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::Fresh;
 use ppin_codecache::image::ImageId;
@@ -43,6 +43,30 @@ impl Tool for NoTool {
     fn instrument(&self, _: &Trace<'_>) {}
 }
 
+/// A tool that counts instructions.
+struct Counting;
+
+impl Tool for Counting {
+    fn about(&self) -> &'static About {
+        &About {
+            name: "counting",
+            summary: "counts instructions",
+            knobs: &[],
+        }
+    }
+
+    fn global_counters(&self) -> u32 {
+        1
+    }
+
+    fn instrument(&self, trace: &Trace<'_>) {
+        for ins in trace.ins() {
+            let counted = ins.insert_count(IPoint::Anywhere, Counter::Global(0), 1);
+            counted.expect("granted");
+        }
+    }
+}
+
 /// Pages of the app's memory.
 pub(crate) const PAGES: u64 = 8;
 /// `ret`
@@ -63,7 +87,13 @@ impl World {
     /// Memory without a file that the app may write to.
     pub(crate) fn writable() -> Self {
         let entry = entry(memory(), true);
-        Self::of(&entry, None, config(None, 0))
+        Self::of(&entry, None, config(None, 0), &NoTool)
+    }
+
+    /// Memory without a file that the app may write to or not, under a tool that counts.
+    pub(crate) fn counting(writable: bool) -> Self {
+        let entry = entry(memory(), writable);
+        Self::of(&entry, None, config(None, 0), &Counting)
     }
 
     /// Memory without a file that the app may not write to. (The test may.)
@@ -74,7 +104,7 @@ impl World {
     /// The same with flags of the run.
     pub(crate) fn with_flags(flags: u32) -> Self {
         let entry = entry(memory(), false);
-        Self::of(&entry, None, config(None, flags))
+        Self::of(&entry, None, config(None, flags), &NoTool)
     }
 
     /// Code of the ELF file at `path`, mapped at `start`, with a database in the folder `db`.
@@ -85,10 +115,10 @@ impl World {
             path,
             ..entry(start, false)
         };
-        Self::of(&entry, Some(file), config(Some(db), flags))
+        Self::of(&entry, Some(file), config(Some(db), flags), &NoTool)
     }
 
-    fn of(entry: &MapEntry, file: Option<File>, config: Config) -> Self {
+    fn of(entry: &MapEntry, file: Option<File>, config: Config, tool: &'static dyn Tool) -> Self {
         peek::never_fault();
         let thread = thread();
         let library = library(&config);
@@ -97,7 +127,7 @@ impl World {
         let code = CodeCache::new(8 << 20, table);
         let threads = Threads::new(thread);
         let stats = Stats::begun(0, 0);
-        let mut vm = Vm::new(config, &NoTool, (code, library), threads, stats);
+        let mut vm = Vm::new(config, tool, (code, library), threads, stats);
         let stat = file.map(|file| file.stat().expect("it is open"));
         let image = app_code::add(&mut vm, entry, stat, false);
         Self {
