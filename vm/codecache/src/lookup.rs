@@ -96,14 +96,13 @@ impl CodeCache {
     /// Where the trace begins in the fragment that is entered at `entry` by calls of the CPU
     /// ([`Context::CALLED`]); `None`: it is not.
     #[must_use]
-    pub fn behind_call(&self, entry: CachePc) -> Option<CachePc> {
+    pub fn begin_of_callee(&self, entry: CachePc) -> Option<CachePc> {
         if let Some(fresh) = self.fragment_at(entry.0) {
-            let at_start = fresh.space().hot == entry.0;
-            return behind_call(entry, fresh.context(), &fresh.code().pc_map).filter(|_| at_start);
+            let hot = fresh.space().hot;
+            return begin_of_callee(entry, hot, fresh.context(), &fresh.code().pc_map);
         }
         let maps = self.maps_at(entry.0)?;
-        let at_start = maps.hot == entry.0;
-        behind_call(entry, maps.context, &maps.rows).filter(|_| at_start)
+        begin_of_callee(entry, maps.hot, maps.context, &maps.rows)
     }
 
     /// What app instruction `address` (hot code) belongs to.
@@ -125,12 +124,12 @@ impl CodeCache {
     }
 }
 
-/// The first boundary of the fragment whose hot code begins at `hot`, if it is entered by calls.
-fn behind_call(hot: CachePc, context: Context, rows: &[PcRow]) -> Option<CachePc> {
+/// The first boundary of the fragment whose hot code begins at `hot`, if it is entered there by calls.
+fn begin_of_callee(entry: CachePc, hot: u64, context: Context, rows: &[PcRow]) -> Option<CachePc> {
     let mut rows = rows.iter();
     let first = rows.find(|row| row.flags & pc_flag::BOUNDARY != 0)?;
-    let called = context.contains(Context::CALLED);
-    called.then(|| CachePc(hot.0 + u64::from(first.hot)))
+    let called = context.contains(Context::CALLED) && entry.0 == hot;
+    called.then(|| CachePc(hot + u64::from(first.hot)))
 }
 
 #[cfg(test)]

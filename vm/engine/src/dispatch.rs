@@ -33,7 +33,7 @@ fn dispatch(thread: &mut Thread) -> CachePc {
     sample::left_cache();
     thread.signals.returning.forget();
     thread.signals.faults = 0;
-    thread.signals.behind_call = 0;
+    thread.signals.after_call = 0;
     let epoch = {
         let mut vm = vm::lock();
         vm.stats_mut().entered();
@@ -112,7 +112,7 @@ fn leave_exit(thread: &mut Thread) -> CachePc {
     let in_use = vm.code().fresh_at(record).is_some() || vm.code().in_units(record);
     // What has taken the callee's place may not expect a call.
     let body = if called {
-        vm.code().behind_call(entry)
+        vm.code().begin_of_callee(entry)
     } else {
         None
     };

@@ -276,8 +276,8 @@ fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
     context.gregs[greg::RIP] = thread.entering;
     match locate(thread, thread.entering) {
         Where::App(spot) if spot.boundary => deliver_waiting(thread, context, &spot),
-        Where::App(_) if is_behind_call(thread) => {
-            deliver_waiting(thread, context, &behind_call(thread))
+        Where::App(_) if is_after_call(thread) => {
+            deliver_waiting(thread, context, &after_call(thread))
         }
         _ => step::begin(thread, context),
     }
@@ -286,12 +286,12 @@ fn enter_or_deliver(thread: &mut Thread, context: &mut UContext) {
 /// Whether the thread goes on behind a system call that the VM has handled, and may stop there
 /// instead of at the next boundary: what the code there does is to load the registers that have
 /// their values already.
-fn is_behind_call(thread: &Thread) -> bool {
-    thread.entering == thread.signals.behind_call && !counts_boundaries(thread)
+fn is_after_call(thread: &Thread) -> bool {
+    thread.entering == thread.signals.after_call && !counts_boundaries(thread)
 }
 
 /// The app's side of the place behind a system call.
-fn behind_call(thread: &Thread) -> translate::Spot {
+fn after_call(thread: &Thread) -> translate::Spot {
     translate::Spot {
         code: thread.entering,
         context: Context(thread.resume_context),

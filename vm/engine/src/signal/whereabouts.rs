@@ -1,10 +1,8 @@
 //! Where a thread is, for a signal.
 
-use alloc::vec::Vec;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_abi::record::SyscallRec;
-use ppin_abi::spills::SpillSet;
 use ppin_process::gate::{self, Place};
 use ppin_process::thread::Thread;
 use ppin_process::translate::{self, Spot};
@@ -56,23 +54,14 @@ pub(crate) fn gate_spot(thread: &Thread, done: bool) -> Spot {
     let resume = translate::spot(&vm, code);
     let off = ImageOff(if done { rec.next } else { rec.pc });
     Spot {
-        pc: off.at(base),
         code,
-        boundary: true,
-        repeatable: true,
-        inside: 0,
-        ahead: false,
-        stores_result: false,
         block_start: done || resume.as_ref().is_some_and(|s| s.block_start),
-        spilled: SpillSet::NONE,
-        flags_in_rax: false,
-        own_stack: false,
-        told: Vec::new(),
         context: Context(rec.context),
         // (The call has been counted already; if it is made again, it is counted again.)
         corrections: resume
             .filter(|_| !done)
             .map(|s| s.corrections)
             .unwrap_or_default(),
+        ..Spot::at(off.at(base))
     }
 }

@@ -128,7 +128,7 @@ pub(crate) fn after_call(thread: &mut Thread) -> CachePc {
 fn after(thread: &mut Thread, resume: u64) -> CachePc {
     let mut vm = vm::lock();
     if in_use(&vm, resume) {
-        thread.signals.behind_call = resume;
+        thread.signals.after_call = resume;
         return CachePc(resume);
     }
     let (pc, ctx) = (thread.resume_pc, thread.resume_context);

@@ -63,7 +63,7 @@ pub struct SignalState {
     pub faults: u32,
     /// Cache address behind the system call that the VM has just handled, if the thread goes on
     /// there: its registers are as the call left them. 0: it does not.
-    pub behind_call: u64,
+    pub after_call: u64,
     /// The frame by which the thread returns from a handler of the app.
     pub returning: Returning,
     /// The thread's last exit from the cache.
