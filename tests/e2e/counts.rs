@@ -338,6 +338,8 @@ fn sides_of_branches_are_told_apart() {
         ("taken", taken),
         ("called", taken),
         ("back", 299 + 4 * 299),
+        ("recorded", taken),
+        ("recorded_back", 299 + 4 * 299),
     ];
     for way in ["all", "-calls", "-inline", "-join", "none"] {
         let scratch = Scratch::new();

@@ -1,10 +1,19 @@
-//! `sides`: counts conditional branches, those that are not taken, and those that are: by a counter and by
-//! calls.
+//! `sides`: counts conditional branches, those that are not taken, and those that are: by a counter, by
+//! calls, and by records.
 #![cfg_attr(not(test), no_std)]
 #![deny(unsafe_code)]
 
+use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_sdk::prelude::*;
 use ppin_sdk::report;
+
+ppin_sdk::record! {
+    /// A branch that was taken.
+    struct Way {
+        from: u64,
+        to: u64,
+    }
+}
 
 /// Calls where branches are taken.
 #[derive(Clone, Copy, Default)]
@@ -33,7 +42,12 @@ const BEHIND: Counter = Counter::Global(1);
 const TAKEN: Counter = Counter::Global(2);
 
 #[derive(Debug, Default)]
-pub struct Sides;
+pub struct Sides {
+    /// Records so far.
+    recorded: AtomicU64,
+    /// Of these, those that lead back.
+    recorded_back: AtomicU64,
+}
 
 impl Sides {
     pub const ABOUT: About = About {
@@ -67,6 +81,19 @@ impl Tool for Sides {
         ALL
     }
 
+    fn buffers(&self) -> &'static [Buffer] {
+        const WAYS: Buffer = Buffer::of::<Way>("ways");
+        &[WAYS]
+    }
+
+    fn buffer_full(&self, _: &dyn Host, _: BufferId, _: ThreadId, records: &[u8]) {
+        for record in records.chunks_exact(Way::SIZE as usize) {
+            let way = Way::read(record).unwrap();
+            self.recorded.fetch_add(1, Ordering::Relaxed);
+            self.recorded_back.fetch_add((way.to < way.from).into(), Ordering::Relaxed);
+        }
+    }
+
     fn instrument(&self, trace: &Trace<'_>) {
         for ins in trace.ins() {
             if ins.category() != Category::ConditionalBranch {
@@ -78,7 +105,9 @@ impl Tool for Sides {
             let behind = || ins.insert_count(IPoint::After, BEHIND, 1);
             let counted = || ins.insert_count(to, TAKEN, 1);
             let called = || ins.insert_call(to, RoutineId(0), &args);
-            all.and_then(|()| behind()).and_then(|()| counted()).and_then(|()| called()).unwrap();
+            let recorded = || ins.append(to, BufferId(0), &args[1..]);
+            let counts = all.and_then(|()| behind()).and_then(|()| counted());
+            counts.and_then(|()| called()).and_then(|()| recorded()).unwrap();
         }
     }
 
@@ -92,7 +121,9 @@ impl Tool for Sides {
             o.field("behind", host.global_total(1))?;
             o.field("taken", host.global_total(2))?;
             o.field("called", calls.calls)?;
-            o.field("back", calls.back)
+            o.field("back", calls.back)?;
+            o.field("recorded", self.recorded.load(Ordering::Relaxed))?;
+            o.field("recorded_back", self.recorded_back.load(Ordering::Relaxed))
         });
     }
 }

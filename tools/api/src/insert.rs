@@ -67,8 +67,8 @@ pub enum Arg {
 pub enum Refused {
     /// The instruction has no such place (see [`IPoint`]).
     Point,
-    /// Not on the way that only a taken conditional branch passes: records, results that are stored
-    /// or lead the program away.
+    /// Not on the way that only a taken conditional branch passes: results that are stored or lead the
+    /// program away.
     TakenSide,
     /// The counter's index is beyond what there is.
     Counter,
@@ -106,7 +106,7 @@ impl fmt::Display for Refused {
         f.write_str(match self {
             Self::Point => "the instruction has no such insertion point",
             Self::TakenSide => {
-                "on the taken side of a conditional branch nothing is recorded, stored or led away"
+                "on the taken side of a conditional branch no result is stored or leads away"
             }
             Self::Counter => "there is no such counter",
             Self::Amount => "the amount is zero or too large",

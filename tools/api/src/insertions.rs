@@ -106,6 +106,8 @@ pub struct AppendInsertion {
     pub ins: u32,
     /// Whether it is made on the way behind the instruction.
     pub after: bool,
+    /// Whether that is the way to where the branch leads.
+    pub taken: bool,
     /// What it is appended to.
     pub buffer: BufferId,
     /// Bytes of the record.

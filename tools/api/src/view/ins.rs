@@ -153,9 +153,6 @@ impl<'t> Ins<'t> {
     /// What cannot be granted; then nothing was inserted.
     pub fn append(&self, point: IPoint, buffer: BufferId, args: &[Arg]) -> Result<(), Refused> {
         let after = self.is_after(point)?;
-        if self.is_taken(point) {
-            return Err(Refused::TakenSide);
-        }
         let declared = self.sight.limits.buffers.get(usize::from(buffer.0));
         let declared = declared.ok_or(Refused::Buffer)?;
         if args.len() != declared.fields.len() || args.len() > MAX_ARGS {
@@ -167,6 +164,7 @@ impl<'t> Ins<'t> {
         self.sight.append(AppendInsertion {
             ins: self.index as u32,
             after,
+            taken: self.is_taken(point),
             buffer,
             size: declared.size,
             fields: fields.collect::<Result<_, _>>()?,

@@ -35,6 +35,7 @@ fn give_record(record: &AppendInsertion, to: &Inserter) {
         ins: record.ins,
         buffer: record.buffer.0,
         after: record.after,
+        taken: record.taken,
         fields: Slice::new(&fields),
     };
     (to.append)(to.this, &row);

@@ -127,6 +127,7 @@ impl Taken {
                 .ins(row.ins)
                 .filter(|_| parts.len() == buffer.fields.len())?,
             after: row.after,
+            taken: row.taken,
             buffer: BufferId(row.buffer),
             size: buffer.size,
             fields: parts.iter().map(part).collect::<Option<_>>()?,

@@ -40,6 +40,8 @@ pub struct AppendRow<'a> {
     pub buffer: u16,
     /// Whether it is made behind the instruction.
     pub after: bool,
+    /// Whether that is where the branch leads.
+    pub taken: bool,
     /// What each field is.
     pub fields: Slice<'a, PartRow>,
 }

@@ -67,6 +67,12 @@ fn joins(request: &Request<'_>, inserted: &Insertions) -> bool {
     on && inserted.calls.is_empty() && inserted.appends.is_empty()
 }
 
+/// Appends `record` by a call.
+fn append(form: &mut Form, ins: InsId, record: &AppendInsertion) {
+    let args = record.fields.iter().map(|(_, value)| call_arg(*value));
+    bridge::lower(form, ins, BUFFER_APPEND + record.buffer.0, args);
+}
+
 /// What is inserted around each instruction, to be asked for in their order.
 pub(crate) struct Plan {
     /// In order of their place.
@@ -115,7 +121,7 @@ impl Plan {
             return plan;
         }
         let joins = stretches.is_some_and(<[_]>::is_empty) && joins(request, &inserted);
-        let (taken_counts, taken_calls) = taken::split(&mut inserted, ins);
+        let taken = taken::split(&mut inserted, ins);
         plan.jumps = Jumps::of(&inserted.calls);
         let leaves = |index| plan.jumps.leave_before(index);
         let stretches_in = stretches.unwrap_or_default();
@@ -135,17 +141,18 @@ impl Plan {
         if !inserted.counts.is_empty() {
             plan.merge(request, &inserted.counts, ins, &live, joins);
         }
-        if !taken_counts.is_empty() {
+        if !taken.counts.is_empty() {
             let mut colours = Colours::new(cells, request.image);
-            plan.taken.add(&taken_counts, ins, &mut colours);
+            plan.taken.add(&taken.counts, ins, &mut colours);
         }
+        plan.taken.appends = taken.appends;
         let none = Bodies::new();
         let how = (request.optimize, request.bodies.unwrap_or(&none));
         let calls = |list: Vec<_>| match list.is_empty() {
             true => Calls::default(),
             false => Calls::new(list, tool, ins, &live, how, &plan.jumps),
         };
-        (plan.calls, plan.taken.calls) = (calls(inserted.calls), calls(taken_calls));
+        (plan.calls, plan.taken.calls) = (calls(inserted.calls), calls(taken.calls));
         plan
     }
 
@@ -193,7 +200,8 @@ impl Plan {
 
     /// Whether routines or the VM are called: they may look at the app's stack, or lead the app away.
     pub(crate) fn calls(&self) -> bool {
-        !self.calls.is_done() || !self.taken.calls.is_done() || !self.appends.is_empty()
+        let told = !self.appends.is_empty() || !self.taken.appends.is_empty();
+        !self.calls.is_done() || !self.taken.calls.is_done() || told
     }
 
     /// Whether records of `ins` or of later instructions are stored before it.
@@ -286,8 +294,7 @@ impl Plan {
         let here = |record: &&AppendInsertion| (record.ins, record.after) == place;
         let mut any = false;
         for record in self.appends.iter().filter(here) {
-            let args = record.fields.iter().map(|(_, value)| call_arg(*value));
-            bridge::lower(form, ins, BUFFER_APPEND + record.buffer.0, args);
+            append(form, ins, record);
             any = true;
         }
         any

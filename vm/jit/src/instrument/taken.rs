@@ -6,9 +6,10 @@
 //!                           becomes     aside: counts, calls
 //!                                              jmp exit
 //! ```
-//! Nothing of it is in the way of who goes on behind the branch. What blocks before the branch count may
+//! Records are appended by a call, calls follow. Nothing of it is in the way of who goes on behind the branch. What blocks before the branch count may
 //! be among the counts ([`super::join`]).
 
+use super::append;
 use super::calls::Calls;
 use super::colour::Colours;
 use super::count;
@@ -16,20 +17,21 @@ use super::join::Due;
 use super::merge::Group;
 use alloc::vec::Vec;
 use ppin_abi::counters::Cells;
-use ppin_api::compiler::{CallInsertion, CountInsertion, Insertions};
+use ppin_api::compiler::{AppendInsertion, CountInsertion, Insertions};
 use ppin_decode::{Ins, Kind};
 use ppin_form::{Form, InsId, Op, RegSet};
 
-/// What a tool has inserted for taken branches. (What is none is never taken.)
-pub(super) fn split(
-    inserted: &mut Insertions,
-    ins: &[Ins],
-) -> (Vec<CountInsertion>, Vec<CallInsertion>) {
+/// What a tool has inserted for taken branches, taken out of `inserted`. (What is none is never taken.)
+pub(super) fn split(inserted: &mut Insertions, ins: &[Ins]) -> Insertions {
     let branches = |index: u32| is_branch(&ins[index as usize]);
     let counts = inserted.counts.extract_if(.., |count| count.taken);
-    let counts = counts.filter(|count| branches(count.ins)).collect();
     let calls = inserted.calls.extract_if(.., |call| call.taken);
-    (counts, calls.filter(|call| branches(call.ins)).collect())
+    let appends = inserted.appends.extract_if(.., |record| record.taken);
+    Insertions {
+        counts: counts.filter(|count| branches(count.ins)).collect(),
+        calls: calls.filter(|call| branches(call.ins)).collect(),
+        appends: appends.filter(|record| branches(record.ins)).collect(),
+    }
 }
 
 const fn is_branch(ins: &Ins) -> bool {
@@ -42,12 +44,14 @@ pub(super) struct Taken {
     /// In order of their place.
     pub dues: Vec<Due>,
     pub calls: Calls,
+    /// Records, which are appended by a call.
+    pub appends: Vec<AppendInsertion>,
 }
 
 impl Taken {
     /// Whether there is nothing to do (any more).
     pub(super) fn is_empty(&self) -> bool {
-        self.dues.is_empty() && self.calls.is_done()
+        self.dues.is_empty() && self.calls.is_done() && self.appends.is_empty()
     }
 
     /// Adds `counts`, beside what is due there already.
@@ -77,7 +81,9 @@ impl Taken {
     ) -> bool {
         let number = u32::from(id.0);
         let due = self.dues.iter().find(|due| due.ins == number);
-        if !is_branch(ins) || due.is_none() && !self.calls.are_behind(number) {
+        let told = self.appends.iter().filter(|record| record.ins == number);
+        let any = due.is_some() || self.calls.are_behind(number) || told.clone().count() > 0;
+        if !is_branch(ins) || !any {
             return false;
         }
         let to = form.label();
@@ -88,6 +94,7 @@ impl Taken {
             if let Some(due) = due {
                 count::lower(form, &due.group, cells, RegSet::NONE);
             }
+            told.for_each(|record| append(form, id, record));
             calls.insert(form, id, true, RegSet::ANY);
             if due.is_some_and(|due| due.group.flags_dead) {
                 form.push(Op::FlagsDie { ins: id });
