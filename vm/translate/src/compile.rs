@@ -129,7 +129,7 @@ static BODIES: Mutex<Bodies> = Mutex::new(Bodies::new());
 
 /// Bytes that are read at first. A tool that counts has the code looked at to which branches lead.
 fn first_look(vm: &Vm) -> usize {
-    let counts = vm.tool().global_counters() > 0;
+    let counts = vm.tool().global_counters() > 0 || vm.tool().image_counters() > 0;
     if counts && mechanisms(vm).has(Optimize::JOIN) {
         MAX_TRACE_BYTES
     } else {

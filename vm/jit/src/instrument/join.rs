@@ -1,8 +1,8 @@
 //! Counts of several blocks, added at once.
 //!
 //! A block need not add what it counts: the next one may do it, if each way between them does so, too. So
-//! a branch out of the trace goes by way of an addition that stands aside, unless flags may be alive where
-//! it leads.
+//! a branch out of the trace goes by way of an addition that stands aside. It takes a register if flags may
+//! be alive where the branch leads.
 //!
 //! ```text
 //! add gs:[counter], 1                   block 1

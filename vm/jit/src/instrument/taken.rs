@@ -6,8 +6,8 @@
 //!                           becomes     aside: counts, calls
 //!                                              jmp exit
 //! ```
-//! Records are appended by a call, calls follow. Nothing of it is in the way of who goes on behind the branch. What blocks before the branch count may
-//! be among the counts ([`super::join`]).
+//! Records are appended by a call, calls follow. Nothing of it is in the way of who goes on behind the
+//! branch. What blocks before the branch count may be among the counts ([`super::join`]).
 
 use super::append;
 use super::calls::Calls;
