@@ -352,3 +352,23 @@ fn sides_of_branches_are_told_apart() {
         }
     }
 }
+
+/// Checked runs compare with the program itself, also under tools that count: they may lose flags that the
+/// program overwrites, and nothing else.
+#[test]
+fn checked_runs_find_no_difference() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    for tool in ["null", "bbcount", "opcodemix"] {
+        let checked = ppin.verb(&["run", "--check", "-t", tool, "--", "/bin/true"]);
+        let outcome = checked.run_ok();
+        let said = String::from_utf8_lossy(&outcome.stderr);
+        assert!(said.starts_with("ppin: the same: "), "{tool}: {said}");
+        let sampled = ["--check=sample:20", "-t", tool, "-o", "/dev/null"];
+        let cmd = Cmd::new("/bin/sh").args(["-c", "for i in 1 2 3 4 5 6 7 8 9; do echo $i; done"]);
+        for _ in 0..2 {
+            let outcome = ppin.with(&sampled).wrap(&cmd).run();
+            assert_eq!(outcome, cmd.run(), "{tool}");
+        }
+    }
+}

@@ -37,6 +37,7 @@ mod request;
 mod sequence;
 mod trace;
 
+pub use analyse::beyond::flags_die;
 pub use compile::{Chosen, choose, compile, compile_chosen, fates};
 pub use instrument::{Bodies, Fate, Part};
 pub use request::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};

@@ -7,6 +7,8 @@ use super::pair::Pair;
 use super::state::{Difference, State};
 use super::{calls, stack};
 use crate::failure::Failure;
+use ppin_abi::addr::AppPc;
+use std::os::unix::fs::FileExt;
 use std::process::ExitStatus;
 
 /// Outcome.
@@ -103,7 +105,17 @@ impl Pair {
                 ours.give_to(&self.ours, report)?;
             }
         }
+        if self.instrumented && self.flags_die(native.pc) {
+            ours.take_flags_of(&native);
+        }
         Ok(native.differences(&ours))
+    }
+
+    /// Whether the program overwrites all arithmetic flags at `pc` before it uses one.
+    fn flags_die(&self, pc: u64) -> bool {
+        let mut bytes = [0; ppin_jit::MAX_TRACE_BYTES];
+        let len = self.native.mem.read_at(&mut bytes, pc).unwrap_or(0);
+        ppin_jit::flags_die(AppPc(pc), &bytes[..len])
     }
 
     fn explain(&self, report: &Report, differences: &[Difference]) -> String {

@@ -86,6 +86,7 @@ pub fn check(args: &Run) -> Result<u8, Failure> {
         native,
         ours,
         figures: Figures::default(),
+        instrumented: !args.tool.is_empty(),
     };
     let verdict = pair.compare();
     let verdict = match verdict {

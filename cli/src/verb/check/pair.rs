@@ -8,6 +8,8 @@ pub struct Pair {
     pub native: Native,
     pub ours: Ours,
     pub figures: Figures,
+    /// A tool is there, which may lose flags that die.
+    pub instrumented: bool,
 }
 
 /// How much was compared.

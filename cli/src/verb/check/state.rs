@@ -21,6 +21,8 @@ const NAMES: [&str; 16] = [
 ];
 /// CF, PF, AF, ZF, SF, DF, OF.
 const FLAGS: u64 = 0xcd5;
+/// The same without DF.
+const ARITHMETIC: u64 = 0x8d5;
 /// `Regs` of the engine: 16 registers, flags, mxcsr; xmm0 to xmm15 follow.
 const REGS: usize = 18 * 8;
 const XMM: usize = 16 * 16;
@@ -109,6 +111,11 @@ impl State {
             .collect();
         let written = ours.mem.write_all_at(&bytes, report.regs);
         written.map_err(|error| format!("the registers under ppin: {error}"))
+    }
+
+    /// Takes the arithmetic flags of `other`: nobody uses their own.
+    pub fn take_flags_of(&mut self, other: &Self) {
+        self.flags = self.flags & !ARITHMETIC | other.flags & ARITHMETIC;
     }
 
     /// Differences between the native state `self` and ours.

@@ -12,6 +12,13 @@ use ppin_decode::InsReader;
 /// So many instructions are looked at behind one branch.
 const MOST: usize = 6;
 
+/// Whether the app's code at `pc`, which begins with `bytes`, certainly overwrites all arithmetic flags before
+/// it uses one. If a tool counts, they may be lost where a branch leads there.
+#[must_use]
+pub fn flags_die(pc: AppPc, bytes: &[u8]) -> bool {
+    Beyond::new(pc, bytes, Optimize::ALL).flags_die(pc)
+}
+
 /// The code behind the head of a trace.
 pub(crate) struct Beyond<'a> {
     head: AppPc,

@@ -37,7 +37,7 @@ pub(super) struct Place {
     /// rflags.
     pub flags: u64,
     /// 1: a fragment is entered here, so that all flags have their app values, even flags that no
-    /// instruction will read.
+    /// instruction will read; unless a tool may have lost them on the way.
     pub head: u64,
 }
 

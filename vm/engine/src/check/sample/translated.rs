@@ -5,13 +5,15 @@ use super::{avoided, vector};
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
 use ppin_abi::addr::AppPc;
+use ppin_abi::optimize::Optimize;
 use ppin_decode::origin::Surroundings;
 use ppin_decode::stores::stores;
 use ppin_decode::{InsReader, Kind};
 use ppin_os::frame::{UContext, greg};
 use ppin_os::{peek, proc, segment};
 use ppin_process::thread::{Thread, reg};
-use ppin_process::{translate, vm};
+use ppin_process::translate;
+use ppin_process::vm::{self, Vm};
 
 /// Most traps in a sample, those on the way to analysis routines included.
 const TRAPS: u32 = 400_000;
@@ -48,13 +50,29 @@ pub(super) fn on_signal(thread: &Thread, record: &mut Record, stepped: bool, con
 
 /// The app state, if `pc` is at an instruction boundary.
 fn place(thread: &Thread, context: &UContext, pc: u64) -> Option<Place> {
-    let maps = vm::lock().code().maps_at(pc)?;
+    let (maps, counts) = {
+        let vm = vm::lock();
+        (vm.code().maps_at(pc)?, counts(&vm))
+    };
     let spot = translate::spot_in(&maps, pc).filter(|spot| spot.boundary)?;
-    let mut place = Place::of(context, spot.pc.0, pc, maps.head == spot.pc);
+    let head = maps.head == spot.pc && !(counts && flags_die(spot.pc));
+    let mut place = Place::of(context, spot.pc.0, pc, head);
     for (slot, register) in spot.spilled.iter() {
         place.gpr[usize::from(register)] = thread.area.spill[slot.number()];
     }
     Some(place)
+}
+
+/// Whether branches may lead on with lost flags where those die.
+fn counts(vm: &Vm) -> bool {
+    let counters = vm.tool().global_counters() + vm.tool().image_counters();
+    counters > 0 && vm.config().optimize.has(Optimize::JOIN)
+}
+
+fn flags_die(pc: AppPc) -> bool {
+    let mut bytes = [0; ppin_jit::MAX_TRACE_BYTES];
+    let len = peek::read(pc.0, &mut bytes);
+    ppin_jit::flags_die(pc, &bytes[..len])
 }
 
 /// Records a place; returns whether the sample goes on.
