@@ -40,6 +40,7 @@ use nix::unistd::Pid;
 use ours::Ours;
 use output::Output;
 use pair::{Figures, Pair};
+use ppin_abi::optimize::Optimize;
 use std::io;
 use std::process::Command;
 
@@ -86,7 +87,7 @@ pub fn check(args: &Run) -> Result<u8, Failure> {
         native,
         ours,
         figures: Figures::default(),
-        instrumented: !args.tool.is_empty(),
+        instrumented: !args.tool.is_empty() && args.optimize.has(Optimize::JOIN),
     };
     let verdict = pair.compare();
     let verdict = match verdict {

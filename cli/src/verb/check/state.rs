@@ -21,8 +21,8 @@ const NAMES: [&str; 16] = [
 ];
 /// CF, PF, AF, ZF, SF, DF, OF.
 const FLAGS: u64 = 0xcd5;
-/// The same without DF.
-const ARITHMETIC: u64 = 0x8d5;
+const DF: u64 = 0x400;
+const ARITHMETIC: u64 = FLAGS & !DF;
 /// `Regs` of the engine: 16 registers, flags, mxcsr; xmm0 to xmm15 follow.
 const REGS: usize = 18 * 8;
 const XMM: usize = 16 * 16;

@@ -251,17 +251,10 @@ impl Checker<'_> {
         match *op {
             Op::AddCell { .. } | Op::AddBundle { .. } => state.lost_flags = effects::ARITHMETIC,
             Op::Lifted { uses, .. } if uses.flags => state.lost_flags = effects::ARITHMETIC,
-            Op::Unless { ins, to } => {
+            Op::Unless { ins, to } | Op::IfTaken { ins, to } => {
                 let raw = &self.ins[usize::from(ins.0)].raw;
                 let read = effects::flags_read(raw) & state.lost_flags;
                 ensure(read == 0, "a predicate is read that is lost")?;
-                state.whole()?;
-                self.arriving.push((to, self.state.clone()));
-            }
-            Op::IfTaken { ins, to } => {
-                let raw = &self.ins[usize::from(ins.0)].raw;
-                let read = effects::flags_read(raw) & state.lost_flags;
-                ensure(read == 0, "a branch reads flags that are lost")?;
                 state.whole()?;
                 self.arriving.push((to, self.state.clone()));
             }

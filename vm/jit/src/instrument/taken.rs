@@ -82,7 +82,7 @@ impl Taken {
         let number = u32::from(id.0);
         let due = self.dues.iter().find(|due| due.ins == number);
         let told = self.appends.iter().filter(|record| record.ins == number);
-        let any = due.is_some() || self.calls.are_behind(number) || told.clone().count() > 0;
+        let any = due.is_some() || self.calls.are_behind(number) || told.clone().next().is_some();
         if !is_branch(ins) || !any {
             return false;
         }

@@ -3,6 +3,7 @@
 
 pub mod bodies;
 pub mod capture;
+pub mod counted;
 pub mod host_code;
 pub mod machine;
 pub mod routines;
