@@ -7,7 +7,7 @@
 //! handle are examined before.
 
 use super::waiting::deliver_waiting;
-use super::{deliver, flag_code, native, step};
+use super::{deliver, flag_code, native, step, traps};
 use crate::life::end;
 use crate::syscall::old_calls::{self, Way};
 use crate::syscall::pages::Pages;
@@ -17,7 +17,7 @@ use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::report::give_up;
 use ppin_os::{c, call, filter, peek, signals};
 use ppin_process::signal::native::Native;
-use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};
+use ppin_process::signal::trap_flag::TRAP_FLAG;
 use ppin_process::signal::{HOLD_ALL, kernel_mask};
 use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
@@ -69,7 +69,7 @@ pub(crate) fn return_to(thread: &mut Thread, mut context: UContext) -> ! {
 /// Handles a fault or trap in such code, or after the instruction that led to 64-bit code.
 pub(crate) fn step(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
     let from = thread.signals.native_pc;
-    let trapped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
+    let trapped = traps::ends_step(signal, info, context);
     if trapped {
         note_flag(thread, context, from);
     }

@@ -3,7 +3,7 @@
 use super::redirect::redirect;
 use super::waiting::deliver_waiting;
 use super::whereabouts::{Where, gate_spot, locate};
-use super::{callee, deliver, fatal, in_routine, native, step};
+use super::{callee, deliver, fatal, in_routine, native, step, traps};
 use crate::check::sample;
 use crate::life::leave;
 use ppin_abi::addr::AppPc;
@@ -15,7 +15,6 @@ use ppin_os::{Errno, c, peek, signals, userfault};
 use ppin_process::gate::{self, Place, vmcall};
 use ppin_process::hints::Hint;
 use ppin_process::signal::native::Native;
-use ppin_process::signal::trap_flag::TRAP_TRACE;
 use ppin_process::signal::{FAULTS, HOLD_ALL, bit};
 use ppin_process::thread::Thread;
 use ppin_process::{translate, vm};
@@ -164,7 +163,7 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if thread.signals.native != Native::Off && native::step(thread, signal, info, context) {
         return;
     }
-    if signal == c::SIGTRAP && info.code == TRAP_TRACE {
+    if traps::ends_step(signal, info, context) {
         return step::stepped(thread, context);
     }
     if gate::place(pc) == Place::Vm && (vm::is_runtime(pc) || on_own_stack(thread, context)) {
@@ -368,7 +367,7 @@ fn refused_entry(thread: &mut Thread, context: &mut UContext, entry: u64) -> boo
 /// Delivers a fault of the app itself.
 fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext, pc: u64) {
     thread.signals.stepping = false;
-    let behind = signal == c::SIGTRAP && !is_int1(pc);
+    let behind = signal == c::SIGTRAP && !traps::is_int1(pc);
     let at = pc.wrapping_sub(u64::from(behind));
     let found = if vm::is_runtime(pc) {
         None
@@ -393,15 +392,6 @@ fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCo
         info.rest[0] = spot.pc.0;
     }
     deliver::deliver(thread, context, &info, &spot, true);
-}
-
-/// Whether the thread stands at an `int1` in the cache. Its trap is raised after it, where a branch
-/// out of the fragment is, but some hypervisors report it at the instruction.
-fn is_int1(pc: u64) -> bool {
-    const INT1: u8 = 0xf1;
-    let prefix = |byte: &&u8| matches!(byte, 0x26 | 0x2e | 0x36 | 0x3e | 0x40..=0x4f | 0x64..=0x67 | 0xf2 | 0xf3);
-    let bytes = peek::read_value::<[u8; 15]>(pc).unwrap_or_default();
-    bytes.iter().find(|byte| !prefix(byte)) == Some(&INT1)
 }
 
 /// Delivers a fault of the app in a restartable sequence, which the kernel has aborted for it: the

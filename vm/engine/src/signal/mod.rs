@@ -25,5 +25,6 @@ pub(crate) mod native;
 pub(crate) mod origin;
 pub(crate) mod redirect;
 pub(crate) mod step;
+pub(crate) mod traps;
 mod waiting;
 pub(crate) mod whereabouts;

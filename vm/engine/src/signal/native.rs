@@ -7,14 +7,14 @@
 //! ([`compat`]).
 
 use super::redirect::redirect;
-use super::{compat, deliver, origin, step};
+use super::{compat, deliver, origin, step, traps};
 use crate::life::leave;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
 use ppin_process::signal::native::Native;
-use ppin_process::signal::trap_flag::{TRAP_FLAG, TRAP_TRACE};
+use ppin_process::signal::trap_flag::TRAP_FLAG;
 use ppin_process::thread::Thread;
 use ppin_process::translate::{self, Spot};
 use ppin_process::{gate, vm};
@@ -49,7 +49,7 @@ pub(crate) fn step(
     context: &mut UContext,
 ) -> bool {
     let at = context.gregs[greg::RIP];
-    let trapped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
+    let trapped = traps::ends_step(signal, info, context);
     if thread.signals.native == Native::Approaching {
         // The app's trap flag, or the VM's for a signal, which is delivered later now.
         return trapped && vm::is_runtime(at);

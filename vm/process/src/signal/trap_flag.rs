@@ -2,8 +2,20 @@
 
 /// `si_code` of a single step.
 pub const TRAP_TRACE: i32 = ppin_os::c::TRAP_TRACE as i32;
+/// `si_code` of a trap whose cause the kernel does not know.
+const TRAP_BRKPT: i32 = ppin_os::c::TRAP_BRKPT as i32;
 /// TF in rflags.
 pub const TRAP_FLAG: u64 = 0x100;
+
+/// Whether a `SIGTRAP` with `code` (`si_code`), whose frame has `flags`, may end a single step.
+///
+/// Linux reads the cause of a debug exception from the register DR6. When it finds nothing there, it says
+/// `TRAP_BRKPT`, as for an `int1`. Virtual machines that share a CPU lose that register now and then (one of
+/// a million steps on a busy one), so a trap under the trap flag that says so may be a step.
+#[must_use]
+pub const fn may_end_step(code: i32, flags: u64) -> bool {
+    code == TRAP_TRACE || code == TRAP_BRKPT && flags & TRAP_FLAG != 0
+}
 
 /// The app's trap flag.
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,6 +62,14 @@ impl TrapFlag {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_trap_without_a_cause_may_end_a_step_under_the_flag() {
+        assert!(may_end_step(TRAP_TRACE, 0x202));
+        assert!(may_end_step(TRAP_BRKPT, 0x302));
+        assert!(!may_end_step(TRAP_BRKPT, 0x202), "an int1");
+        assert!(!may_end_step(0x80, 0x302), "an int3, says the kernel");
+    }
 
     #[test]
     fn one_more_trap_is_due_after_the_flag_was_cleared() {

@@ -2,11 +2,11 @@
 
 use super::record::Record;
 use super::{native, translated};
+use crate::signal::traps;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicPtr, AtomicU32};
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_os::{c, peek};
-use ppin_process::signal::trap_flag::TRAP_TRACE;
+use ppin_os::peek;
 use ppin_process::thread::Thread;
 
 /// Role of this process in a sample.
@@ -53,7 +53,7 @@ fn record<'a>() -> &'a mut Record {
 
 /// Handles every signal of a copy.
 pub(crate) fn on_signal(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext) {
-    let stepped = signal == c::SIGTRAP && info.code == TRAP_TRACE;
+    let stepped = traps::ends_step(signal, info, context);
     if let Some(resume) = peek::fixup(context.gregs[greg::RIP]).filter(|_| !stepped) {
         context.gregs[greg::RIP] = resume;
         return;
