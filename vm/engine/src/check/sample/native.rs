@@ -1,7 +1,7 @@
 //! The native copy: runs the app's own code and compares.
 
 use super::record::{Difference, Outcome, Part, Place, Record};
-use super::vector;
+use super::{translated, vector};
 use crate::signal::native;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
@@ -42,6 +42,9 @@ pub(super) fn on_signal(
     let expected = record.place(at + 1);
     if let Some(found) = difference(&Place::of(context, pc, 0, false), &expected) {
         differ(record, at + 1, found);
+    }
+    if expected.called != 0 {
+        let _ = peek::write_value(translated::below(&expected), &expected.below);
     }
     if at + 1 == record.steps() {
         conclude(record, context);

@@ -39,6 +39,10 @@ pub(super) struct Place {
     /// 1: a fragment is entered here, so that all flags have their app values, even flags that no
     /// instruction will read; unless a tool may have lost them on the way.
     pub head: u64,
+    /// 1: a direct call has led here.
+    pub called: u64,
+    /// The word below the return address then, which translated calls write to.
+    pub below: u64,
 }
 
 impl Place {
@@ -51,6 +55,8 @@ impl Place {
             gpr: greg::BY_NUMBER.map(|number| context.gregs[number]),
             flags: context.gregs[greg::FLAGS],
             head: head.into(),
+            called: 0,
+            below: 0,
         }
     }
 }
@@ -63,12 +69,9 @@ pub(super) struct Stretch {
     pub at: u64,
     /// Bytes.
     pub len: u32,
-    /// Number of the place whose instruction stores there, or [`LOST`].
+    /// Number of the place whose instruction stores there.
     pub place: u32,
 }
-
-/// In [`Stretch::place`]: its bytes need not be equal any more.
-const LOST: u32 = u32::MAX;
 
 impl Stretch {
     fn overlaps(&self, at: u64, len: u64) -> bool {
@@ -189,15 +192,6 @@ impl Record {
         true
     }
 
-    /// What has been stored to `at`, `len` bytes, is not compared: translated code stores there what
-    /// native code does not, below the app's stack.
-    pub(super) fn lose(&mut self, at: u64, len: u64) {
-        let all = &mut self.all_stretches[..self.stretches as usize];
-        for stretch in all.iter_mut().filter(|stretch| stretch.overlaps(at, len)) {
-            stretch.place = LOST;
-        }
-    }
-
     /// The memory to compare, each piece with room for its bytes. Memory that the instruction at
     /// the last place stores to is left out, because it may have changed already.
     pub(super) fn compared(&mut self) -> impl Iterator<Item = (Stretch, &mut [u8])> {
@@ -213,9 +207,7 @@ impl Record {
             let touched = |other: &&Stretch| {
                 other.place == last && other.overlaps(stretch.at, stretch.len.into())
             };
-            stretch.place != last
-                && stretch.place != LOST
-                && !all.iter().any(|other| touched(&other))
+            stretch.place != last && !all.iter().any(|other| touched(&other))
         })
     }
 }

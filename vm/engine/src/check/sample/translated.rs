@@ -76,7 +76,8 @@ fn flags_die(pc: AppPc) -> bool {
 }
 
 /// Records a place; returns whether the sample goes on.
-fn note(thread: &Thread, record: &mut Record, place: Place, context: &UContext) -> bool {
+fn note(thread: &Thread, record: &mut Record, mut place: Place, context: &UContext) -> bool {
+    note_call(record, &mut place);
     vector::keep(context.fpstate, &mut record.vector);
     let mut bytes = [0; 15];
     let len = peek::read(place.pc, &mut bytes);
@@ -88,9 +89,6 @@ fn note(thread: &Thread, record: &mut Record, place: Place, context: &UContext) 
         place.flags,
         &around,
     );
-    if let Some(below) = below_call(&place, &bytes[..len]) {
-        record.lose(below, 8);
-    }
     let room = record.add_place(place);
     let stored = stored.filter(|_| room && !avoided::is_avoided(place.pc));
     // A store that announces a sequence ends the sample: translated code stores another value.
@@ -102,12 +100,29 @@ fn note(thread: &Thread, record: &mut Record, place: Place, context: &UContext) 
     })
 }
 
-/// Address of the word below the return address that the instruction at `place` pushes, if it is a direct
-/// call: that of the CPU lies there for a while (`lower/paired.rs` of the compiler).
-fn below_call(place: &Place, bytes: &[u8]) -> Option<u64> {
-    let ins = InsReader::new(AppPc(place.pc), bytes).read().ok()?;
-    let rsp = place.gpr[reg::RSP];
-    (ins.kind == Kind::Call).then(|| rsp.wrapping_sub(16))
+/// Notes in `place` what lies below the return address, if a direct call has led there: that of the CPU has
+/// lain there for a while (`lower/paired.rs` of the compiler). The native copy gets the same word, as the app
+/// may read it.
+fn note_call(record: &Record, place: &mut Place) {
+    let last = record.places().last();
+    if !last.is_some_and(|last| is_call(last.pc)) {
+        return;
+    }
+    if let Some(word) = peek::read_value(below(place)) {
+        (place.called, place.below) = (1, word);
+    }
+}
+
+fn is_call(pc: u64) -> bool {
+    let mut bytes = [0; 15];
+    let len = peek::read(pc, &mut bytes);
+    let ins = InsReader::new(AppPc(pc), &bytes[..len]).read();
+    ins.is_ok_and(|ins| ins.kind == Kind::Call)
+}
+
+/// Address of the word below the stack pointer at `place`.
+pub(super) fn below(place: &Place) -> u64 {
+    place.gpr[reg::RSP].wrapping_sub(8)
 }
 
 /// Ends the sample: copies the stored memory into the record, for the native copy.
