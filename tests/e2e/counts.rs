@@ -366,8 +366,9 @@ fn checked_runs_find_no_difference() {
         assert!(said.starts_with("ppin: the same: "), "{tool}: {said}");
         // (The loader's string code reads words below return addresses, too.)
         let sampled = ["--check=sample:20", "-t", tool, "-o", "/dev/null"];
-        let cmd = Cmd::new("/bin/sh").args(["-c", "for i in 1 2 3 4 5 6 7 8 9; do echo $i; done"]);
-        for _ in 0..2 {
+        let shell =
+            Cmd::new("/bin/sh").args(["-c", "for i in 1 2 3 4 5 6 7 8 9; do echo $i; done"]);
+        for cmd in [shell, Cmd::new("/bin/ls").args(["-l", "/"])] {
             let outcome = ppin.with(&sampled).wrap(&cmd).run();
             assert_eq!(outcome, cmd.run(), "{tool}");
         }

@@ -69,9 +69,12 @@ pub(super) struct Stretch {
     pub at: u64,
     /// Bytes.
     pub len: u32,
-    /// Number of the place whose instruction stores there.
+    /// Number of the place whose instruction stores there, or [`LOST`].
     pub place: u32,
 }
+
+/// In [`Stretch::place`]: its bytes need not be equal any more.
+const LOST: u32 = u32::MAX;
 
 impl Stretch {
     fn overlaps(&self, at: u64, len: u64) -> bool {
@@ -192,6 +195,15 @@ impl Record {
         true
     }
 
+    /// What has been stored to `at`, `len` bytes, is not compared: translated code stores there what
+    /// native code does not, below the app's stack.
+    pub(super) fn lose(&mut self, at: u64, len: u64) {
+        let all = &mut self.all_stretches[..self.stretches as usize];
+        for stretch in all.iter_mut().filter(|stretch| stretch.overlaps(at, len)) {
+            stretch.place = LOST;
+        }
+    }
+
     /// The memory to compare, each piece with room for its bytes. Memory that the instruction at
     /// the last place stores to is left out, because it may have changed already.
     pub(super) fn compared(&mut self) -> impl Iterator<Item = (Stretch, &mut [u8])> {
@@ -207,7 +219,9 @@ impl Record {
             let touched = |other: &&Stretch| {
                 other.place == last && other.overlaps(stretch.at, stretch.len.into())
             };
-            stretch.place != last && !all.iter().any(|other| touched(&other))
+            stretch.place != last
+                && stretch.place != LOST
+                && !all.iter().any(|other| touched(&other))
         })
     }
 }

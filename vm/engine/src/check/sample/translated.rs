@@ -89,6 +89,9 @@ fn note(thread: &Thread, record: &mut Record, mut place: Place, context: &UConte
         place.flags,
         &around,
     );
+    if is_call(place.pc) {
+        record.lose(below(&place).wrapping_sub(8), 8);
+    }
     let room = record.add_place(place);
     let stored = stored.filter(|_| room && !avoided::is_avoided(place.pc));
     // A store that announces a sequence ends the sample: translated code stores another value.
