@@ -42,6 +42,8 @@ pub mod flag {
     pub const SAMPLE: u32 = 1 << 6;
     /// What the program did not execute is translated, too, at its end (`ppin warm`).
     pub const EXPLORE: u32 = 1 << 7;
+    /// A parent has left in [`super::BootHeader::optimize`] only what is possible on this processor.
+    pub const POSSIBLE: u32 = 1 << 8;
 }
 
 /// A string in the block: offset and length in bytes, no terminator counted (one

@@ -11,7 +11,7 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 12] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 13] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
@@ -24,6 +24,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 12] = [
     ("callees", Optimize::CALLEES, "direct calls, if returns are paired, are calls of the processor to the code that they lead to"),
     ("registers", Optimize::REGISTERS, "registers that inserted code has taken stay its own until the program touches them"),
     ("join", Optimize::JOIN, "what the blocks of a trace count is added once, and where the trace is left"),
+    ("untaken", Optimize::UNTAKEN, "a branch that comes where it should is told from others by one that is not taken (AMD; off by itself elsewhere)"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -63,6 +64,10 @@ impl Optimize {
     /// What several blocks of a trace count is added once, in the last of them, and where branches leave
     /// the trace before it.
     pub const JOIN: Self = Self(1 << 11);
+
+    /// Where branches arrive, and behind returns, the comparison is a `loop`, which is not taken if the
+    /// address is right. Off by itself where that instruction is slow.
+    pub const UNTAKEN: Self = Self(1 << 12);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

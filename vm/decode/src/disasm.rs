@@ -164,7 +164,8 @@ fn area_note(line: &Line) -> Option<String> {
         Entry::Cpuid,
         Entry::ArrivedElsewhere,
     ];
-    let ins = InsReader::new(AppPc(0), &line.bytes).read().ok()?.raw;
+    let bytes = hidden_jump(&line.bytes).unwrap_or(&line.bytes);
+    let ins = InsReader::new(AppPc(0), bytes).read().ok()?.raw;
     if ins.segment_prefix() != iced_x86::Register::GS {
         return None;
     }
@@ -194,6 +195,15 @@ fn area_note(line: &Line) -> Option<String> {
     entry
         .map(|entry| format!("{entry:?}"))
         .or_else(|| slot_note(disp))
+}
+
+/// The jump inside the constant of `mov r64, imm64` (`ppin_form::Op::HiddenJump`).
+fn hidden_jump(bytes: &[u8]) -> Option<&[u8]> {
+    const JUMP: [u8; 4] = [0x65, 0xff, 0x24, 0x25];
+    let [0x48 | 0x49, 0xb8..=0xbf, constant @ ..] = bytes else {
+        return None;
+    };
+    (constant.len() == 8 && constant.starts_with(&JUMP)).then_some(constant)
 }
 
 /// What calls of routines need.

@@ -132,7 +132,8 @@ pub enum Op {
     Take { temps: Temps },
     /// Ends their lives: the app's values are put back.
     Give { temps: Temps },
-    /// The same behind [`Op::IfZero`], whose temporary is the first of them: cells are addressed by it.
+    /// The same behind [`Op::IfZero`] or [`Op::JumpUnlessOne`], whose temporary is the first of them: cells
+    /// are addressed by it.
     GiveByZero { temps: Temps },
     /// Ends their lives: somebody else has put the app's values back, or nobody comes here.
     Gone { temps: Temps },
@@ -325,6 +326,11 @@ pub enum Op {
     // Control flow inside inserted code.
     /// Goes to `to` if `temp`, which is rcx, is 0. Near.
     IfZero { temp: Temp, to: Label },
+    /// `by` = anything. In this instruction's constant stands a jump to `entry`.
+    HiddenJump { by: Temp, entry: Entry },
+    /// Jumps to `entry` by way of the last [`Op::HiddenJump`], which leads there, unless `temp`, which is
+    /// rcx, is 1. Behind this it is 0; where it jumps it is 1 less than before, too.
+    JumpUnlessOne { temp: Temp, entry: Entry },
     /// Goes to `to`. Near.
     Goto { to: Label },
     /// Goes to `to`, over app instructions.

@@ -100,9 +100,12 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         Op::WriteFs { from } => [reads(from), none, none],
         Op::SaveFlags { to }
         | Op::Record { to, .. }
+        | Op::HiddenJump { by: to, .. }
         | Op::Holds { to, .. }
         | Op::AddBundleBy { by: to, .. } => [writes(to), none, none],
-        Op::RestoreFlags { from, .. } => [both(from), none, none],
+        Op::RestoreFlags { from: temp, .. } | Op::JumpUnlessOne { temp, .. } => {
+            [both(temp), none, none]
+        }
         Op::CompareSource { flags, word, .. } => [reads(flags), word.and_then(writes), none],
         Op::IfZero { temp, .. } => [reads(temp), none, none],
         _ => [none, none, none],

@@ -13,6 +13,13 @@ const RET: u8 = 0xc3;
 #[test]
 fn branches_to_other_addresses_go_on_elsewhere() {
     let mut machine = Machine::new(false);
+    for optimize in [Optimize::ALL, Optimize::ALL.without(Optimize::UNTAKEN)] {
+        machine.optimize = optimize;
+        go_on_elsewhere(&mut machine);
+    }
+}
+
+fn go_on_elsewhere(machine: &mut Machine) {
     let fragment = machine.compile(&[RET], Context::CANONICAL, common::tool("null"));
     assert!(fragment.entry > 0);
     let flags = 0x8d5;

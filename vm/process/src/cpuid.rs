@@ -134,10 +134,20 @@ fn count() -> u32 {
     kept.count() as u32
 }
 
-/// What leaf 1 says of the processor, wherever the thread runs: its version and its features.
+/// What leaf 1 says of the processor, wherever the thread runs: its version and its features. The CPU is
+/// asked once.
 #[must_use]
 pub fn version() -> [u32; 3] {
+    static KNOWN: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
+    let known = KNOWN.each_ref().map(|word| word.load(Ordering::Relaxed));
+    // No processor's version is 0.
+    if known[0] != 0 {
+        return known;
+    }
     let [eax, _, ecx, edx] = cpu(1, 0);
+    for (word, value) in KNOWN.iter().zip([eax, ecx, edx]).rev() {
+        word.store(value, Ordering::Relaxed);
+    }
     [eax, ecx, edx]
 }
 

@@ -57,6 +57,7 @@ pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
     budget::learn();
     let mut config = Config::read(boot);
     config.optimize = possible(&config);
+    config.flags |= flag::POSSIBLE;
     ppin_process::report::stderr::remember();
     proc::remember_pid();
     let gate = ppin_process::gate::cross(ppin_process::gate::syscall::gate_done);
@@ -78,8 +79,14 @@ pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
 /// The mechanisms of the compiler that are wanted and possible.
 fn possible(config: &Config) -> Optimize {
     let mut optimize = config.optimize;
+    if config.flags & flag::POSSIBLE != 0 {
+        return optimize;
+    }
     if !processor::logic_writes_af() {
         optimize = optimize.without(Optimize::FLAGS);
+    }
+    if optimize.has(Optimize::UNTAKEN) && !loops_fast() {
+        optimize = optimize.without(Optimize::UNTAKEN);
     }
     if config.flags & flag::LOCKSTEP != 0 {
         // Each entry must begin a trace: instructions are counted from there.
@@ -88,6 +95,12 @@ fn possible(config: &Config) -> Optimize {
         optimize = optimize.without(Optimize::CPUID);
     }
     optimize
+}
+
+/// (A virtual machine takes microseconds to answer, so it is asked only if that matters.)
+fn loops_fast() -> bool {
+    let [version, ..] = ppin_process::cpuid::version();
+    processor::loops_fast(version)
 }
 
 /// A random number for the place of private memory. The clock's low bits are random enough.

@@ -5,10 +5,11 @@
 //! anybody knows. What is read must be there; wherever the app's instructions run, or other
 //! code is entered, the app's values must be.
 
+mod leaving;
 mod lifetimes;
 mod state;
 
-use super::{Allocation, HOMES};
+use super::Allocation;
 use crate::ARGUMENTS;
 use crate::uses::uses;
 use crate::{Cell, Form, Gpr, InsId, Label, Living, Op, Record, Reg, Temp, Width};
@@ -158,6 +159,7 @@ impl Checker<'_> {
                 there.zero = Some(temp);
                 self.arriving.push((to, there));
             }
+            Op::JumpUnlessOne { temp, entry } => self.jump_unless_one(temp, entry)?,
             Op::Goto { to } | Op::GotoFar { to } => {
                 self.arriving.push((to, self.state.clone()));
                 self.reached = false;
@@ -417,41 +419,6 @@ impl Checker<'_> {
         self.others_find_theirs(&[Gpr::RCX, Gpr::RDX], true)?;
         self.reached = false;
         Ok(())
-    }
-
-    /// The contract of all entries: rcx speaks to the runtime, at two another as well, and the app's lies at
-    /// home; but at a system call nobody needs it.
-    fn jump(&mut self, entry: Entry) -> Checked {
-        let speaks: &[Gpr] = match entry {
-            Entry::ArrivedElsewhere => &[Gpr::RCX, Gpr::RAX],
-            Entry::ReturnedElsewhere => &[Gpr::RCX, Gpr::RDX],
-            _ => &[Gpr::RCX],
-        };
-        let says = |register: &Gpr| matches!(self.state.register(*register), Value::Temp(_));
-        ensure(speaks.iter().all(says), "a register says nothing")?;
-        self.returning |= entry == Entry::Cpuid;
-        self.others_find_theirs(speaks, entry != Entry::Syscall)?;
-        self.reached = matches!(entry, Entry::Bridge | Entry::Syscall | Entry::Cpuid);
-        Ok(())
-    }
-
-    /// Other code is entered: all registers but those that speak to it have the app's values, and
-    /// these are at home if they are `kept`.
-    fn others_find_theirs(&self, speaks: &[Gpr], kept: bool) -> Checked {
-        for register in (0..16).map(Gpr::new) {
-            let there = self.state.register(register) == Value::App(register);
-            let speaks = speaks.contains(&register);
-            ensure(there || speaks, "other code finds another value")?;
-            let home = HOMES[usize::from(register.number())];
-            let at_home =
-                home.is_some_and(|slot| self.state.slots[slot.number()] == Value::App(register));
-            ensure(
-                at_home || !speaks || !kept,
-                "what speaks to the runtime is not kept at home",
-            )?;
-        }
-        let flags = self.state.lost_flags == 0 || self.returning;
-        ensure(flags, "other code finds flags that are lost")
     }
 
     /// Behind the label that was placed last: what stays there, and branches back bring.

@@ -410,3 +410,28 @@ fn branches_bring_what_lives_at_their_label() {
     let form = branch(false);
     assert!(!right(&form, &[], &allocate(&form)));
 }
+
+#[test]
+fn a_jump_unless_one_leaves_with_what_the_runtime_reads() {
+    let meant = |entry: Entry, behind_it: fn(&mut Form, [Temp; 2])| {
+        let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
+        let temps = form.arrived([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RAX)]);
+        let [temp, by] = temps;
+        form.push(Op::HiddenJump { by, entry });
+        form.push(Op::JumpUnlessOne { temp, entry });
+        behind_it(&mut form, temps);
+        form
+    };
+    let here = Entry::ArrivedElsewhere;
+    let form = meant(here, |form, temps| form.give_by_zero(&temps));
+    assert!(right(&form, &[], &allocate(&form)));
+    let form = meant(here, |form, temps| {
+        let (to, slot) = (temps[0].into(), 0);
+        form.push(Op::LoadSlot { to, slot });
+        form.give_by_zero(&temps);
+    });
+    assert!(!right(&form, &[], &allocate(&form)), "rcx is not 0");
+    let behind_a_return = Entry::ReturnedElsewhere;
+    let form = meant(behind_a_return, |form, temps| form.give(&temps));
+    assert!(!right(&form, &[], &allocate(&form)), "rdx says nothing");
+}

@@ -1,14 +1,36 @@
 //! Control flow inside inserted code.
 
 use super::writer::{Branch, Reach, Writer};
+use ppin_abi::area::Entry;
 use ppin_abi::spills::SpillSet;
 use ppin_decode::{Kind, Predicate};
-use ppin_form::{InsId, Label, Living};
+use ppin_form::{InsId, Label, Living, Temp};
 use ppin_relocator::RelocKind;
 
 impl Writer<'_> {
     pub(super) fn if_zero(&mut self, to: Label) {
         self.short(0xe3, to);
+    }
+
+    /// `mov by, imm64`, whose constant is `jmp gs:[entry]`. Both have eight bytes.
+    pub(super) fn hidden_jump(&mut self, by: Temp, entry: Entry) {
+        let by = self.allocation.register(by).number();
+        self.emitter.hot.bytes(&[0x48 | by >> 3, 0xb8 | by & 7]);
+        self.hidden = Some((entry, self.emitter.hot.here()));
+        self.emitter.jump_to(entry);
+    }
+
+    /// `loop` to the jump that is hidden.
+    pub(super) fn jump_unless_one(&mut self, entry: Entry) {
+        let behind = self.emitter.hot.here() + 2;
+        let (leads, at) = self.hidden.unwrap_or((entry, behind));
+        let distance = i8::try_from(at.wrapping_sub(behind).cast_signed());
+        debug_assert!(
+            leads == entry && distance.is_ok_and(|d| d < 0),
+            "it is near"
+        );
+        let distance = distance.unwrap_or_default();
+        self.emitter.hot.bytes(&[0xe2, distance.cast_unsigned()]);
     }
 
     /// `jcc to`

@@ -35,6 +35,7 @@ impl Emitter {
             branches: Vec::new(),
             placed: Vec::new(),
             agains: Vec::new(),
+            hidden: None,
             encoder: None,
         };
         for op in &form.ops {
@@ -129,6 +130,8 @@ impl Writer<'_> {
             Op::Comparing { on } => self.comparing(on),
             Op::CompareSource { first, last, word, .. } => self.compare_source(first, last, word),
             Op::IfZero { to, .. } => self.if_zero(to),
+            Op::HiddenJump { by, entry } => self.hidden_jump(by, entry),
+            Op::JumpUnlessOne { entry, .. } => self.jump_unless_one(entry),
             Op::Goto { to } => self.goto(to),
             Op::GotoFar { to } => self.goto_far(to),
             Op::GotoBack { to } => self.goto_back(to),

@@ -62,13 +62,15 @@ impl Writer<'_> {
     /// `to` = 8 times [`ppin_abi::area::near_index`] of `from`, one of the first four registers.
     pub(super) fn near_index(&mut self, to: Reg, from: Reg) {
         let (to, from) = (self.reg(to), self.reg(from));
-        let sum = Memory {
-            index: Some(from),
+        let sum = |index, scale| Memory {
+            index: Some(index),
+            scale,
             ..Memory::at(to)
         };
         let hot = &mut self.emitter.hot;
         hot.second_byte(to, from);
-        hot.memory(false, opcode::LEA, to.number(), sum);
+        hot.memory(false, opcode::LEA, to.number(), sum(to, 3));
+        hot.memory(false, opcode::LEA, to.number(), sum(from, 0));
         hot.eightfold(to);
         hot.low_half(to, to);
     }

@@ -3,6 +3,7 @@
 use super::fragment::Emitter;
 use alloc::vec::Vec;
 use iced_x86::Encoder;
+use ppin_abi::area::Entry;
 use ppin_decode::Ins;
 use ppin_form::allocate::Allocation;
 use ppin_form::{Form, Gpr, InsId, Label, Reg};
@@ -67,6 +68,8 @@ pub(super) struct Writer<'a> {
     pub placed: Vec<(Label, u32)>,
     /// Hot offsets of the places to which the VM comes back ([`ppin_form::Again`]).
     pub agains: Vec<u32>,
+    /// The last jump inside a constant, and its hot offset.
+    pub hidden: Option<(Entry, u32)>,
     /// For instructions of lifted routines: made for the first of them.
     pub encoder: Option<Encoder>,
 }

@@ -1,12 +1,12 @@
 //! Where threads arrive by indirect jumps and calls in line ([`super::near`]), before the trace.
 //!
 //! ```text
+//!        mov rax, imm64                   see super::meant
 //!        lea rax, [rip + head]
 //!        not rax
-//!        lea rcx, [rcx + rax + 1]         0 if this is where the app goes
-//!        jrcxz same
-//!        jmp gs:[Entry::ArrivedElsewhere]
-//! same:  mov rax, gs:[Spill::Rax]
+//!        lea rcx, [rcx + rax + 2]         1 if this is where the app goes
+//!        loop elsewhere                   jmp gs:[Entry::ArrivedElsewhere]
+//!        mov rax, gs:[Spill::Rax]
 //!        mov rcx, gs:[Spill::Rcx]
 //!        ...                              the trace
 //! ```
@@ -14,29 +14,25 @@
 //! for an indirect branch have no such code, and are arrived at by a landing
 //! (`ppin_codecache::indirect`), which does the same and is a jump more.
 
+use super::meant;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::area::Entry;
-use ppin_form::{Form, Gpr, Need, Op, Reg};
+use ppin_form::{Form, Gpr, Need, Op};
 
 /// Lets threads arrive at the trace that begins at `head`.
 pub(crate) fn lower(form: &mut Form, head: ImageOff) {
-    let same = form.label();
-    let [target, other] = form.arrived([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RAX)]);
-    let (to, own) = (Reg::from(target), Reg::from(other));
-    form.push(Op::LeaApp { to: own, off: head });
-    form.push(Op::Not { reg: own });
-    form.push(Op::Lea {
-        to,
-        base: to,
-        index: Some(own),
-        disp: 1,
+    let temps = form.arrived([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RAX)]);
+    let entry = Entry::ArrivedElsewhere;
+    meant::check(form, temps, entry, |form, [to, own], more| {
+        form.push(Op::LeaApp { to: own, off: head });
+        form.push(Op::Not { reg: own });
+        form.push(Op::Lea {
+            to,
+            base: to,
+            index: Some(own),
+            disp: 1 + more,
+        });
     });
-    form.push(Op::IfZero {
-        temp: target,
-        to: same,
-    });
-    form.jump(Entry::ArrivedElsewhere);
-    form.place(same, &[target, other]);
-    form.give(&[target, other]);
+    form.give(&temps);
     form.push(Op::Entered);
 }

@@ -19,6 +19,7 @@ mod indirect_jump;
 pub(crate) mod inlined;
 mod jump;
 pub(crate) mod leave;
+mod meant;
 mod near;
 mod paired;
 mod pop_flags;

@@ -6,6 +6,7 @@
 //!        lea rax, [rip + 0]               who asks
 //!        mov gs:[LEFT_AT], rax
 //!        movzx eax, ch
+//!        lea eax, [rax + rax * 8]
 //!        lea eax, [rax + rcx]
 //!        lea eax, [rax * 8]
 //!        movzx eax, ax                    8 times the entry's number (near_index)

@@ -9,11 +9,11 @@
 //!       push qword [rip + slot]
 //!       call callee                      which is an exit: rel32, aligned
 //!       mov [rsp - 8], rcx               a return comes here, for app address rcx
+//!       mov rdx, imm64                   see super::meant
 //!       mov rdx, [rip + slot]
-//!       lea rcx, [rcx + rdx]             0 if it is the same
-//!       jrcxz same
-//!       jmp gs:[Entry::ReturnedElsewhere]
-//! same: mov rdx, gs:[rcx + Spill::Rdx]   rcx is 0
+//!       lea rcx, [rcx + rdx + 1]         1 if it is the same
+//!       loop elsewhere                   jmp gs:[Entry::ReturnedElsewhere]
+//!       mov rdx, gs:[rcx + Spill::Rdx]   rcx is 0
 //!       mov rcx, gs:[rcx + Spill::Rcx]
 //!       ...                              what follows the call
 //! ```
@@ -43,10 +43,11 @@
 //! the VM lets the call go on without it. What is left above it when the return has been made is what a
 //! native call leaves.
 
+use super::meant;
 use super::site::Site;
 use ppin_abi::area::{Entry, RETURNS};
 use ppin_abi::context::Context;
-use ppin_form::{Cell, Form, Gpr, Need, Op, Reg, Temp};
+use ppin_form::{Cell, Form, Gpr, Need, Op, Temp};
 
 /// The call of `site`, from where its operand has been read: pushes the app's return address, and
 /// leaves as `leave` says. `alive` are the temporaries that live on until then. If it is `lent`,
@@ -102,26 +103,21 @@ pub(super) fn note_return(form: &mut Form, returns: u32) -> Temp {
 
 /// Where returns come to: behind the call.
 fn returned(form: &mut Form, site: &Site<'_>) {
-    let same = form.label();
-    let [target, word] = form.returned([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
-    let (to, own) = (Reg::from(target), Reg::from(word));
-    form.push(Op::StoreBelow { from: to });
-    form.push(Op::LoadReturn {
-        to: own,
-        ins: site.id,
+    let ins = site.id;
+    let temps = form.returned([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
+    form.push(Op::StoreBelow {
+        from: temps[0].into(),
     });
-    form.push(Op::Lea {
-        to,
-        base: to,
-        index: Some(own),
-        disp: 0,
+    let entry = Entry::ReturnedElsewhere;
+    meant::check(form, temps, entry, |form, [to, own], more| {
+        form.push(Op::LoadReturn { to: own, ins });
+        form.push(Op::Lea {
+            to,
+            base: to,
+            index: Some(own),
+            disp: more,
+        });
     });
-    form.push(Op::IfZero {
-        temp: target,
-        to: same,
-    });
-    form.jump(Entry::ReturnedElsewhere);
-    form.place(same, &[target, word]);
-    form.give_by_zero(&[target, word]);
-    form.push(Op::Done { ins: site.id });
+    form.give_by_zero(&temps);
+    form.push(Op::Done { ins });
 }

@@ -1,0 +1,59 @@
+//! Leaving for the runtime, and for other code.
+
+use super::state::Value;
+use super::{Checked, Checker, ensure};
+use crate::allocate::HOMES;
+use crate::{Gpr, Temp};
+use ppin_abi::area::Entry;
+
+impl Checker<'_> {
+    /// The contract of all entries: rcx speaks to the runtime, at two another as well, and the app's lies at
+    /// home; but at a system call nobody needs it.
+    pub(super) fn jump(&mut self, entry: Entry) -> Checked {
+        let speaks: &[Gpr] = match entry {
+            Entry::ArrivedElsewhere => &[Gpr::RCX, Gpr::RAX],
+            Entry::ReturnedElsewhere => &[Gpr::RCX, Gpr::RDX],
+            _ => &[Gpr::RCX],
+        };
+        let says = |register: &Gpr| matches!(self.state.register(*register), Value::Temp(_));
+        ensure(speaks.iter().all(says), "a register says nothing")?;
+        self.returning |= entry == Entry::Cpuid;
+        self.others_find_theirs(speaks, entry != Entry::Syscall)?;
+        self.reached = matches!(entry, Entry::Bridge | Entry::Syscall | Entry::Cpuid);
+        Ok(())
+    }
+
+    /// Other code is entered: all registers but those that speak to it have the app's values, and
+    /// these are at home if they are `kept`.
+    pub(super) fn others_find_theirs(&self, speaks: &[Gpr], kept: bool) -> Checked {
+        for register in (0..16).map(Gpr::new) {
+            let there = self.state.register(register) == Value::App(register);
+            let speaks = speaks.contains(&register);
+            ensure(there || speaks, "other code finds another value")?;
+            let home = HOMES[usize::from(register.number())];
+            let at_home =
+                home.is_some_and(|slot| self.state.slots[slot.number()] == Value::App(register));
+            ensure(
+                at_home || !speaks || !kept,
+                "what speaks to the runtime is not kept at home",
+            )?;
+        }
+        let flags = self.state.lost_flags == 0 || self.returning;
+        ensure(flags, "other code finds flags that are lost")
+    }
+
+    /// The same if `temp` is not 1; it is 0 behind it.
+    pub(super) fn jump_unless_one(&mut self, temp: Temp, entry: Entry) -> Checked {
+        let register = self.allocation.register(temp);
+        ensure(
+            register == Gpr::RCX,
+            "a `loop` by another register than rcx",
+        )?;
+        let returning = self.returning;
+        self.jump(entry)?;
+        self.returning = returning;
+        self.reached = true;
+        self.state.zero = Some(temp);
+        Ok(())
+    }
+}
