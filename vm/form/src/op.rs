@@ -326,7 +326,8 @@ pub enum Op {
     // Control flow inside inserted code.
     /// Goes to `to` if `temp`, which is rcx, is 0. Near.
     IfZero { temp: Temp, to: Label },
-    /// `by` = anything. In this instruction's constant stands a jump to `entry`.
+    /// `by` = anything. In this instruction's constant stands a jump to `entry`. Nothing, if the last of
+    /// them leads there, too, and is near enough.
     HiddenJump { by: Temp, entry: Entry },
     /// Jumps to `entry` by way of the last [`Op::HiddenJump`], which leads there, unless `temp`, which is
     /// rcx, is 1. Behind this it is 0; where it jumps it is 1 less than before, too.

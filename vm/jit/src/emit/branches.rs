@@ -12,8 +12,19 @@ impl Writer<'_> {
         self.short(0xe3, to);
     }
 
-    /// `mov by, imm64`, whose constant is `jmp gs:[entry]`. Both have eight bytes.
+    /// `mov by, imm64`, whose constant is `jmp gs:[entry]`: both have eight bytes. Nothing, if one that
+    /// is near enough leads there.
     pub(super) fn hidden_jump(&mut self, by: Temp, entry: Entry) {
+        /// Bytes that `loop` reaches back, without those of the comparison and its own.
+        const REACH: u32 = 128 - 24;
+        let here = self.emitter.hot.here();
+        let is_near = |at: u32| here - at <= REACH;
+        if self
+            .hidden
+            .is_some_and(|(leads, at)| leads == entry && is_near(at))
+        {
+            return;
+        }
         let by = self.allocation.register(by).number();
         self.emitter.hot.bytes(&[0x48 | by >> 3, 0xb8 | by & 7]);
         self.hidden = Some((entry, self.emitter.hot.here()));
