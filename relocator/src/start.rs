@@ -18,9 +18,9 @@ impl Start {
     /// to as a whole, so they lie at multiples of 4.
     ///
     /// Where threads arrive by indirect branches, addresses are spread over the multiples of 4: AMD
-    /// processors tell indirect branches apart by where the last ones went, of which they keep bits 2
-    /// and 3, but few others. So fragments that were made one after the other, as those that one
-    /// branch leads to are, get different ones: this is the `nth` of them.
+    /// processors tell indirect branches apart by low bits of where the last ones went, and predict
+    /// hardly any whose targets are all multiples of 16. So fragments that were made one after the other,
+    /// as those that one branch leads to are, get different ones: this is the `nth` of them.
     #[must_use]
     pub const fn of_hot(entry: u8, nth: usize) -> Self {
         if entry == 0 {
