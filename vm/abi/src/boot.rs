@@ -42,8 +42,10 @@ pub mod flag {
     pub const SAMPLE: u32 = 1 << 6;
     /// What the program did not execute is translated, too, at its end (`ppin warm`).
     pub const EXPLORE: u32 = 1 << 7;
-    /// A parent has left in [`super::BootHeader::optimize`] only what is possible on this processor.
-    pub const POSSIBLE: u32 = 1 << 8;
+    /// A parent has found that `loop` is fast on this processor.
+    pub const LOOPS_FAST: u32 = 1 << 8;
+    /// A parent has found that it is slow.
+    pub const LOOPS_SLOW: u32 = 1 << 9;
 }
 
 /// A string in the block: offset and length in bytes, no terminator counted (one
@@ -101,7 +103,7 @@ pub struct BootHeader {
     pub ignored: u64,
     /// Bytes that the units of the database may take.
     pub db_cap: u64,
-    /// Mechanisms of the compiler that are on ([`crate::optimize::Optimize::bits`]).
+    /// Mechanisms of the compiler that are wanted ([`crate::optimize::Optimize::bits`]).
     pub optimize: u64,
     /// Database directory (absolute), empty: none.
     pub db: Str,

@@ -21,7 +21,9 @@ pub struct Config {
     pub check_every: u64,
     /// Bytes that the units of the database may take.
     pub db_cap: u64,
-    /// Mechanisms of the compiler that are on.
+    /// Mechanisms of the compiler that are wanted.
+    pub wanted: Optimize,
+    /// Those of them that are possible, which are on.
     pub optimize: Optimize,
     /// Database directory, empty: none.
     pub db: String,
@@ -71,6 +73,7 @@ impl Config {
             cache_limit_kib: boot.cache_limit_kib,
             check_every: boot.check_every,
             db_cap: boot.db_cap,
+            wanted: Optimize::from_bits(boot.optimize),
             optimize: Optimize::from_bits(boot.optimize),
             db: text(boot.db),
             db_stack: list(boot.db_stack, ':'),

@@ -48,6 +48,7 @@ pub(crate) fn config() -> Config {
         cache_limit_kib: 0,
         check_every: 0,
         db_cap: 0,
+        wanted: Optimize::ALL,
         optimize: Optimize::ALL,
         db: String::new(),
         db_stack: Vec::new(),

@@ -365,6 +365,7 @@ fn config(db: Option<&Path>, flags: u32) -> Config {
         cache_limit_kib: 0,
         check_every: 0,
         db_cap: 1 << 40,
+        wanted: Optimize::ALL,
         optimize: Optimize::ALL,
         db,
         db_stack: Vec::new(),

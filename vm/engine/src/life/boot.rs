@@ -56,8 +56,7 @@ pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
     }
     budget::learn();
     let mut config = Config::read(boot);
-    config.optimize = possible(&config);
-    config.flags |= flag::POSSIBLE;
+    config.optimize = possible(&mut config);
     ppin_process::report::stderr::remember();
     proc::remember_pid();
     let gate = ppin_process::gate::cross(ppin_process::gate::syscall::gate_done);
@@ -77,15 +76,12 @@ pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
 }
 
 /// The mechanisms of the compiler that are wanted and possible.
-fn possible(config: &Config) -> Optimize {
-    let mut optimize = config.optimize;
-    if config.flags & flag::POSSIBLE != 0 {
-        return optimize;
-    }
+fn possible(config: &mut Config) -> Optimize {
+    let mut optimize = config.wanted;
     if !processor::logic_writes_af() {
         optimize = optimize.without(Optimize::FLAGS);
     }
-    if optimize.has(Optimize::UNTAKEN) && !loops_fast() {
+    if optimize.has(Optimize::UNTAKEN) && !loops_fast(&mut config.flags) {
         optimize = optimize.without(Optimize::UNTAKEN);
     }
     if config.flags & flag::LOCKSTEP != 0 {
@@ -97,10 +93,17 @@ fn possible(config: &Config) -> Optimize {
     optimize
 }
 
-/// (A virtual machine takes microseconds to answer, so it is asked only if that matters.)
-fn loops_fast() -> bool {
-    let [version, ..] = ppin_process::cpuid::version();
-    processor::loops_fast(version)
+/// Whether `loop` is fast; what is found out goes to `flags`, for children. (In a virtual machine `cpuid`
+/// takes microseconds.)
+fn loops_fast(flags: &mut u32) -> bool {
+    if *flags & (flag::LOOPS_FAST | flag::LOOPS_SLOW) == 0 {
+        let [version, ..] = ppin_process::cpuid::version();
+        *flags |= match processor::loops_fast(version) {
+            true => flag::LOOPS_FAST,
+            false => flag::LOOPS_SLOW,
+        };
+    }
+    *flags & flag::LOOPS_FAST != 0
 }
 
 /// A random number for the place of private memory. The clock's low bits are random enough.

@@ -129,7 +129,7 @@ pub(crate) fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
             check_every: config.check_every,
             ignored: thread.process().actions.ignored_faults(),
             db_cap: config.db_cap,
-            optimize: config.optimize,
+            optimize: config.wanted,
             engine_id: config.engine_id,
             ptracer: 0,
             db: config.db.as_bytes(),

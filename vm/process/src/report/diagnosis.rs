@@ -181,8 +181,8 @@ fn command(vm: &Vm) -> String {
             };
         }
     }
-    if config.optimize != Optimize::ALL {
-        let _ = write!(text, " --optimize={}", config.optimize);
+    if config.wanted != Optimize::ALL {
+        let _ = write!(text, " --optimize={}", config.wanted);
     }
     match config.cache_mode {
         CacheMode::Off => text.push_str(" --cache off"),
