@@ -2,9 +2,8 @@
 
 use ppin_tests::build::{Guest, guests_in};
 use ppin_tests::command::Cmd;
-use ppin_tests::ppin::Ppin;
 use ppin_tests::skip::cpu_has;
-use ppin_tests::ways::Scratch;
+use ppin_tests::ways::three_ways_with;
 
 /// Those that calls, returns and indirect jumps are made by.
 const WAYS: [&str; 5] = [
@@ -15,19 +14,6 @@ const WAYS: [&str; 5] = [
     "-indirect",
 ];
 
-fn is_the_same_each_way(cmd: &Cmd) {
-    let native = Scratch::new().run(cmd);
-    for way in WAYS {
-        let scratch = Scratch::new();
-        let ppin = Ppin::new(&scratch.db()).with(&[&format!("--optimize={way}")]);
-        for run in ["cold", "warm"] {
-            let wrapped = ppin.wrap(cmd);
-            let shell = wrapped.shell();
-            assert_eq!(scratch.run(&wrapped), native, "{run}: {shell}");
-        }
-    }
-}
-
 #[test]
 fn control_flow_is_right_without_each_of_them() {
     let guests = guests_in("flow").into_iter().map(|path| Guest::load(&path));
@@ -36,7 +22,10 @@ fn control_flow_is_right_without_each_of_them() {
             continue;
         };
         for run in &guest.spec.runs {
-            is_the_same_each_way(&Cmd::new(&exe).args(&run.args));
+            let cmd = Cmd::new(&exe).args(&run.args);
+            for way in WAYS {
+                three_ways_with(&[&format!("--optimize={way}")], &cmd);
+            }
         }
     }
 }

@@ -58,8 +58,13 @@ fn expected(run: &Run) -> Ended {
 /// Runs natively, cold and warm in the same (each time empty) folder; all must agree.
 /// Gives back the native outcome.
 pub fn three_ways(cmd: &Cmd) -> Outcome {
+    three_ways_with(&[], cmd)
+}
+
+/// The same with more options for `run`.
+pub fn three_ways_with(options: &[&str], cmd: &Cmd) -> Outcome {
     let scratch = Scratch::new();
-    let ppin = Ppin::new(&scratch.db());
+    let ppin = Ppin::new(&scratch.db()).with(options);
     let native = scratch.run(cmd);
     for way in ["cold", "warm"] {
         let wrapped = ppin.wrap(cmd);

@@ -412,15 +412,6 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The other side of that contract.
-    fn leave_by_return(&mut self) -> Checked {
-        let rcx = self.state.register(Gpr::RCX);
-        ensure(matches!(rcx, Value::Temp(_)), "rcx says nothing")?;
-        self.others_find_theirs(&[Gpr::RCX, Gpr::RDX], true)?;
-        self.reached = false;
-        Ok(())
-    }
-
     /// Behind the label that was placed last: what stays there, and branches back bring.
     fn still_holds(&mut self, held: (Gpr, i32)) -> Checked {
         let placed = self.placed.last_mut();

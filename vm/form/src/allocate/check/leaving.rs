@@ -42,7 +42,7 @@ impl Checker<'_> {
         ensure(flags, "other code finds flags that are lost")
     }
 
-    /// The same if `temp` is not 1; it is 0 behind it.
+    /// A jump as [`Self::jump`] checks it, made only if `temp` is not 1; behind it `temp` is 0.
     pub(super) fn jump_unless_one(&mut self, temp: Temp, entry: Entry) -> Checked {
         let register = self.allocation.register(temp);
         ensure(
@@ -54,6 +54,15 @@ impl Checker<'_> {
         self.returning = returning;
         self.reached = true;
         self.state.zero = Some(temp);
+        Ok(())
+    }
+
+    /// A return: what [`crate::Op::Returned`] relies on.
+    pub(super) fn leave_by_return(&mut self) -> Checked {
+        let rcx = self.state.register(Gpr::RCX);
+        ensure(matches!(rcx, Value::Temp(_)), "rcx says nothing")?;
+        self.others_find_theirs(&[Gpr::RCX, Gpr::RDX], true)?;
+        self.reached = false;
         Ok(())
     }
 }
