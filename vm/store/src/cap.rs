@@ -81,12 +81,9 @@ fn growth_file(store: &mut Store, db: &str) -> Option<(File, u64)> {
 /// Counts all units, and removes some if they exceed the cap.
 fn look(store: &mut Store, written: &Written<'_>) {
     let db = written.db;
-    let Some(lock) = store.own_file(db, TIDY_LOCK, 0) else {
+    let Some(_lock) = store.lock_to_tidy(db) else {
         return;
     };
-    if lock.lock().is_err() {
-        return;
-    }
     let all = count(store, db);
     let mut total: u64 = all.iter().map(|found| found.bytes).sum();
     if total > written.cap {
@@ -193,7 +190,17 @@ fn remove(store: &mut Store, db: &str, found: &Found) {
     }
 }
 
+/// The lock of a database for what only one process at a time should do. It ends with the value.
+#[derive(Debug)]
+pub struct TidyLock(#[expect(dead_code, reason = "open as long as it is held")] File);
+
 impl Store {
+    /// Takes the lock of database `db`, which may be written to; `None` if another process has it.
+    pub fn lock_to_tidy(&mut self, db: &str) -> Option<TidyLock> {
+        let file = self.own_file(db, TIDY_LOCK, 0)?;
+        file.lock().is_ok().then_some(TidyLock(file))
+    }
+
     /// Opens or creates a file in the database's own folder for writing.
     fn own_file(&mut self, db: &str, name: &str, flags: u32) -> Option<File> {
         if !self.leads(db, "") {

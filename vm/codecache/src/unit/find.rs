@@ -167,6 +167,7 @@ impl CodeCache {
         for name in worth_opening(&dir, dir.unit_names()) {
             if !self.units.of(id).iter().any(|unit| unit.name() == name) {
                 self.map_unit(library, id, key, &dir, &name);
+                self.follow_rest(library, id);
             }
         }
     }

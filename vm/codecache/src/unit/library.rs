@@ -9,7 +9,7 @@ use ppin_abi::optimize::Optimize;
 use ppin_os::regions;
 use ppin_persist::start::UnitPlan;
 use ppin_persist::{Key, ToolIdentity, options, tool_key};
-use ppin_store::cap::{self, Identity, Written};
+use ppin_store::cap::{self, Identity, TidyLock, Written};
 use ppin_store::{Folder, Store};
 
 /// The databases of a run, as the launcher has named them, and what decides which of their units can
@@ -70,15 +70,22 @@ impl Library {
         self.plan = Some(parts);
     }
 
-    /// What the program's start plan says of the units of `image`, the first time.
+    /// What the program's start plan says of those units of `image` of which code is let run at the
+    /// start, the first time.
     pub(super) fn take_parts(&mut self, image: &[u8; 32]) -> Vec<UnitPlan> {
-        let Some(plan) = &mut self.plan else {
-            return Vec::new();
-        };
-        let all = core::mem::take(plan);
-        let parts;
-        (parts, *plan) = all.into_iter().partition(|part| part.image == *image);
-        parts
+        self.take(|part| part.image == *image && !part.eager.is_empty())
+    }
+
+    /// What it says of the unit with this checksum, the first time.
+    pub(super) fn take_part(&mut self, unit: u64) -> Option<UnitPlan> {
+        self.take(|part| part.unit == unit).pop()
+    }
+
+    fn take(&mut self, wanted: impl Fn(&UnitPlan) -> bool) -> Vec<UnitPlan> {
+        let plan = self.plan.as_mut();
+        plan.map_or_else(Vec::new, |plan| {
+            plan.extract_if(.., |part| wanted(part)).collect()
+        })
     }
 
     /// The databases, as the launcher has named them.
@@ -150,6 +157,12 @@ impl Library {
             self.store.note_use(&dir);
         }
         Some(dir)
+    }
+
+    /// The lock of the database that may be written to; `None` if another process has it.
+    pub fn lock_to_tidy(&mut self) -> Option<TidyLock> {
+        let own = self.databases.paths.first()?;
+        self.store.lock_to_tidy(own)
     }
 
     /// The folder `relative` of the database that may be written to.

@@ -19,6 +19,7 @@ mod map;
 mod part;
 mod plan;
 mod planned;
+mod room;
 mod units;
 mod unlink;
 

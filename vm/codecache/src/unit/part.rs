@@ -2,6 +2,7 @@
 
 use super::bound::Bound;
 use super::follow::reader;
+use super::room::Room;
 use crate::image::Home;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -17,16 +18,22 @@ struct Named {
 }
 
 impl Bound {
-    /// What the next plan says of the unit; `old` is what the last one does. `None` if the app's
-    /// bytes are not what the code was made from.
+    /// Whether `part` stands for the unit, its file being in the state that the plan knows.
+    pub(super) fn is_of(&self, part: &UnitPlan) -> bool {
+        part.unit == self.checksum() && part.file == self.file
+    }
+
+    /// What the next plan says of the unit; `old` is what the last one does. More groups than there are
+    /// run at the start while there is `room`. `None` if the app's bytes are not what the code was made
+    /// from.
     pub(super) fn plan(
         &self,
         old: Option<&UnitPlan>,
         image: Home<'_>,
         (targets, links): (Vec<Target>, Vec<Link>),
+        room: &mut Room,
     ) -> Option<UnitPlan> {
-        let old = old.filter(|old| old.file == self.file);
-        let mut part = self.part(self.named(old), image)?;
+        let mut part = self.part(self.named(old, room), image)?;
         let found = targets.len() + links.len();
         let before = part.targets.len();
         let is_eager = |hot: u32| {
@@ -66,7 +73,7 @@ impl Bound {
     }
 
     /// The groups that run, and those that `old` names.
-    fn named(&self, old: Option<&UnitPlan>) -> Named {
+    fn named(&self, old: Option<&UnitPlan>, room: &mut Room) -> Named {
         let known = |groups: fn(&UnitPlan) -> &Groups, number: u32| {
             old.is_some_and(|old| start::has(groups(old), number))
         };
@@ -74,7 +81,9 @@ impl Bound {
         let sound = all().filter(|n| self.is_open(*n) || known(|old| &old.sound, *n));
         let used = all().filter(|n| self.is_open(*n) || known(|old| &old.eager, *n));
         let used = start::runs(used.filter(|n| !self.has_killed(*n)));
-        let at_first = old.map_or(start::count(&used), |old| old.at_first);
+        let last = old.map_or_else(Groups::new, |old| old.eager.clone());
+        let more = start::count(&used).saturating_sub(start::count(&last));
+        let eager = if room.take(more) { used } else { last };
         let mut seen = self.unit.seen();
         for (own, theirs) in seen.iter_mut().zip(old.iter().flat_map(|old| &old.seen)) {
             *own |= theirs;
@@ -82,11 +91,8 @@ impl Bound {
         Named {
             sound: start::runs(sound),
             seen,
-            eager: match old {
-                Some(old) if !is_little_more(&used, at_first) => old.eager.clone(),
-                _ => used,
-            },
-            at_first,
+            at_first: old.map_or_else(|| room.at_first(&eager), |old| old.at_first),
+            eager,
         }
     }
 
@@ -145,10 +151,4 @@ impl Bound {
         let mut infos = infos.filter_map(|n| self.unit.info(n).ok());
         infos.any(|info| info.flags & unit_flag::ANTICIPATED == 0)
     }
-}
-
-/// Runs with other arguments use other groups. All of them are let run at the start while they are
-/// hardly more than those of the first plan: one that is not needed costs as much as one that is.
-fn is_little_more(used: &[Range<u32>], at_first: u32) -> bool {
-    start::count(used) <= at_first + at_first / 2
 }

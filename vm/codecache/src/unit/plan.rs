@@ -4,6 +4,7 @@
 use super::Bound;
 use super::library::Library;
 use super::planned::Planned;
+use super::room::Room;
 use crate::cache::CodeCache;
 use crate::image::ImageId;
 use alloc::string::{String, ToString};
@@ -25,6 +26,16 @@ pub struct Written {
     pub dir: Folder,
     /// Its file.
     pub name: UnitName,
+    /// Units that were merged into it.
+    pub replaces: Vec<UnitName>,
+}
+
+impl Written {
+    /// Whether it has taken the place of the unit that `part` stands for.
+    fn replaces(&self, part: &UnitPlan) -> bool {
+        let (seq, tag) = part.name;
+        part.image == self.key.image && self.replaces.contains(&UnitName { seq, tag })
+    }
 }
 
 impl CodeCache {
@@ -43,14 +54,27 @@ impl CodeCache {
         for part in &parts {
             let (seq, tag) = part.name;
             self.map_unit(library, id, &key, &dir, &UnitName { seq, tag });
-            let image = self.images.home(id);
-            let mapped = self.units.of_mut(id).last_mut();
-            if let Some(unit) = mapped.filter(|unit| unit.checksum() == part.unit) {
-                unit.follow(part, image, &mut self.figures, &mut self.ibl);
-            }
+            self.follow(id, part);
         }
         self.restore_links(id, &parts);
         true
+    }
+
+    /// Does what the program's start plan says of the unit that was mapped last.
+    pub(super) fn follow_rest(&mut self, library: &mut Library, id: ImageId) {
+        let last = self.units.of(id).last().map(Bound::checksum);
+        if let Some(part) = last.and_then(|unit| library.take_part(unit)) {
+            self.follow(id, &part);
+        }
+    }
+
+    /// Does what `part` says, if the unit that was mapped last is meant.
+    fn follow(&mut self, id: ImageId, part: &UnitPlan) {
+        let image = self.images.home(id);
+        let mapped = self.units.of_mut(id).last_mut();
+        if let Some(unit) = mapped.filter(|unit| unit.checksum() == part.unit) {
+            unit.follow(part, image, &mut self.figures, &mut self.ibl);
+        }
     }
 
     fn read_plan(&mut self, library: &mut Library) {
@@ -91,7 +115,7 @@ impl CodeCache {
         let done = library.make_own_folder(&relative).and_then(|dir| {
             // Another process may have written since.
             let old = read(&dir).unwrap_or_default();
-            let mut next = self.next_plan(&old, parts);
+            let mut next = self.next_plan(&old, written, parts);
             if next == old && !self.count_unlearnt(&mut next) {
                 return Ok(());
             }
@@ -159,20 +183,56 @@ impl CodeCache {
         }
     }
 
-    fn next_plan(&self, old: &[UnitPlan], written: Vec<UnitPlan>) -> Vec<UnitPlan> {
-        let mut next = written;
+    /// The plan that follows on `old`: `parts` stand for the units that were `written` just now.
+    fn next_plan(
+        &self,
+        old: &[UnitPlan],
+        written: &[Written],
+        mut parts: Vec<UnitPlan>,
+    ) -> Vec<UnitPlan> {
+        let mut next = Vec::new();
         for id in self.images.present() {
-            let image = self.images.home(id);
-            for unit in self.units.of(id) {
-                let last = old.iter().find(|part| part.unit == unit.checksum());
-                let learnt = (self.targets_of(id, unit), self.links_of(unit));
-                next.extend(unit.plan(last, image, learnt));
-            }
+            let identity = self.images.get(id).identity;
+            let is_own = |part: &UnitPlan| Some(part.image) == identity;
+            let old: Vec<&UnitPlan> = old.iter().filter(|part| is_own(part)).collect();
+            let new = parts.iter_mut().filter(|part| is_own(part));
+            next.extend(self.parts_of(id, &old, written, new));
         }
-        let idle = |part: &&UnitPlan| next.iter().all(|new| new.unit != part.unit);
+        next.extend(parts);
+        let idle = |part: &&UnitPlan| {
+            let is_known = next.iter().any(|new| new.unit == part.unit);
+            !is_known && !written.iter().any(|unit| unit.replaces(part))
+        };
         let idle: Vec<UnitPlan> = old.iter().filter(idle).cloned().collect();
         next.extend(idle.into_iter().filter_map(UnitPlan::idle));
         next
+    }
+
+    /// What the next plan says of the units of image `id`, of which the last one says `old`. What room
+    /// is left have the `new` units, which were `written` just now.
+    fn parts_of<'a>(
+        &self,
+        id: ImageId,
+        old: &[&UnitPlan],
+        written: &[Written],
+        new: impl Iterator<Item = &'a mut UnitPlan>,
+    ) -> Vec<UnitPlan> {
+        let is_gone = |part: &&&UnitPlan| written.iter().any(|unit| unit.replaces(part));
+        let last = |unit: &&Bound| old.iter().find(|part| unit.is_of(part)).copied();
+        let stays = |unit: &&Bound| {
+            let merged = |new: &Written| new.image == id && new.replaces.contains(&unit.name());
+            !written.iter().any(merged)
+        };
+        let units: Vec<&Bound> = self.units.of(id).iter().filter(stays).collect();
+        let gone = old.iter().filter(is_gone).copied();
+        let mut room = Room::beside(units.iter().filter_map(last), gone);
+        let mut parts = Vec::new();
+        for unit in units {
+            let learnt = (self.targets_of(id, unit), self.links_of(unit));
+            parts.extend(unit.plan(last(&unit), self.images.home(id), learnt, &mut room));
+        }
+        new.for_each(|part| room.limit(part));
+        parts
     }
 }
 

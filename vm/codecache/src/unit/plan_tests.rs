@@ -83,6 +83,31 @@ fn what_is_left_out_of_a_plan_outgrows_it_once() {
 }
 
 #[test]
+fn a_unit_for_which_a_plan_has_no_room_is_opened_when_it_is_needed() {
+    let mut shelf = Shelf::holding(&[large(0, &[])]);
+    shelf.find(0).expect("kept");
+    shelf.save_plan();
+    let other = shelf.freeze(&[large(0x40, &[])]);
+    shelf.publish(1, &other);
+    for outgrown in [true, false] {
+        shelf = shelf.again();
+        shelf.find(0).expect("kept");
+        assert_eq!(shelf.units().len(), 1, "one is enough so far");
+        shelf.find(0x40).expect("kept, too");
+        assert_eq!(shelf.units().len(), 2);
+        assert_eq!(shelf.world.code.has_outgrown_plan(&[]), outgrown);
+        shelf.save_plan();
+    }
+    let [_, late] = shelf.units() else {
+        panic!("there are two");
+    };
+    assert!(
+        !late.planned.sound.is_empty(),
+        "it need not be verified again"
+    );
+}
+
+#[test]
 fn what_is_learnt_again_although_a_plan_names_it_is_nothing_new_the_next_time() {
     let mut shelf = used();
     for outgrown in [true, false] {

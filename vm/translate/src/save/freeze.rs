@@ -4,7 +4,7 @@
 
 use super::allowance::Allowance;
 use super::places::Places;
-use super::tidy;
+use super::tidy::{self, Means, Tidied};
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -19,6 +19,7 @@ use ppin_persist::paths::{self, UnitName};
 use ppin_persist::{Key, Piece, UnitSpec, freeze as freeze_bytes, unit_flag};
 use ppin_process::vm::Vm;
 use ppin_relocator::{Fragment, RelocKind};
+use ppin_store::cap::TidyLock;
 use ppin_store::{self as store, Folder};
 
 /// Adds traces to an image that later runs are likely to need, before it is frozen.
@@ -53,9 +54,9 @@ pub fn in_passing(vm: &mut Vm) {
     let places = &mut Places::of(vm.code());
     for id in vm.code().images().ids() {
         remove_damaged(vm, id);
-        if let Some((key, dir, name)) = freeze(vm, id, (allowance, places), &AddNothing) {
+        if let Some(new) = freeze(vm, id, (allowance, places), &AddNothing) {
             let (code, library) = vm.code_and_library();
-            code.map_unit(library, id, &key, &dir, &name);
+            code.map_unit(library, id, &new.key, &new.dir, &new.name);
         }
     }
     note_refusals(vm);
@@ -73,14 +74,7 @@ pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explor
     let places = &mut Places::of(vm.code());
     for image in vm.code().images().ids() {
         remove_damaged(vm, image);
-        if let Some((key, dir, name)) = freeze(vm, image, (allowance, places), explorer) {
-            written.push(Written {
-                image,
-                key,
-                dir,
-                name,
-            });
-        }
+        written.extend(freeze(vm, image, (allowance, places), explorer));
     }
     let (code, library) = vm.code_and_library();
     code.save_plan(library, &written);
@@ -142,13 +136,12 @@ fn remove_damaged(vm: &mut Vm, id: ImageId) {
     };
     // (A damaged unit of a read-only database has no namesake in the folder written to.)
     if let Some(dir) = vm.library_mut().own_folder(&paths::unit_dir(&key)) {
-        let names: Vec<String> = names.iter().map(UnitName::file_name).collect();
         tidy::remove(&dir, &names);
     }
 }
 
 /// Freezes the fresh fragments of one image, which may be about to be unmapped.
-pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<(Key, Folder, UnitName)> {
+pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<Written> {
     let places = &mut Places::of(vm.code());
     freeze(vm, id, (&mut Allowance::in_passing(), places), &AddNothing)
 }
@@ -160,7 +153,7 @@ fn freeze(
     id: ImageId,
     (allowance, places): (&mut Allowance, &mut Places),
     explorer: &impl Explorer,
-) -> Option<(Key, Folder, UnitName)> {
+) -> Option<Written> {
     if !vm.library().may_save() {
         return None;
     }
@@ -187,9 +180,15 @@ fn freeze(
     };
     let written = new.and_then(|new| write(vm, &draft, (dir, new), &fresh, allowance));
     match written {
-        Ok(dir) => {
+        Ok((dir, replaces)) => {
             fresh.iter().for_each(|id| vm.code_mut().mark_saved(*id));
-            Some((draft.key, dir, draft.name))
+            Some(Written {
+                image: id,
+                key: draft.key,
+                dir,
+                name: draft.name,
+                replaces,
+            })
         }
         Err(reason) => {
             vm.code_mut().note(format!("not saved: {reason}"));
@@ -332,14 +331,14 @@ impl Reach {
 }
 
 /// Writes the unit that is `new`, if there is one, to `dir` if that exists already; returns the folder
-/// that it lies in.
+/// that it lies in, and the units whose place it has taken.
 fn write(
     vm: &mut Vm,
     draft: &Draft,
     (dir, new): (Option<Folder>, Option<Vec<u8>>),
     fresh: &[FragmentId],
     allowance: &mut Allowance,
-) -> Result<Folder, String> {
+) -> Result<(Folder, Vec<UnitName>), String> {
     let how = |id: &FragmentId| vm.code().fragment(*id).unsaved();
     let reached = fresh.iter().any(|id| how(id) != Some(Reached::Never));
     let Draft { key, names, .. } = draft;
@@ -349,21 +348,43 @@ fn write(
     let whole = (draft.explored && !reached)
         .then(|| tidy::take_all(new.as_deref(), key, &dir, names))
         .flatten();
-    let tidied = match (whole, new) {
+    let Tidied {
+        bytes,
+        replaces,
+        lock,
+    } = match (whole, new) {
         (Some(whole), _) => whole,
-        (None, Some(new)) => tidy::take_in(new, key, &dir, names, allowance.merge),
+        (None, Some(new)) => {
+            let means = Means {
+                most: allowance.merge,
+                turn: draft.name.seq,
+                lock: |much| lock_to_merge(vm, much),
+            };
+            tidy::take_in(new, key, &dir, names, means)
+        }
         (None, None) => return Err(format!("{}: units cannot be merged", dir.path())),
     };
-    let bytes = &tidied.bytes;
-    if !tidied.replaces.is_empty() {
+    if !replaces.is_empty() {
         allowance.merged(bytes.len() as u64);
     }
-    dir.publish(&draft.name.file_name(), bytes)
+    dir.publish(&draft.name.file_name(), &bytes)
         .map_err(|e| format!("{}: cannot write to it ({e})", dir.path()))?;
-    tidy::remove(&dir, &tidied.replaces);
+    tidy::remove(&dir, &replaces);
+    drop(lock);
     vm.library_mut().wrote(bytes.len());
     dir.sweep();
-    Ok(dir)
+    Ok((dir, replaces))
+}
+
+/// The lock that whoever merges `much` must hold: what several processes merge at the same time is there
+/// several times.
+fn lock_to_merge(vm: &mut Vm, much: u64) -> Option<TidyLock> {
+    /// More is left to `ppin db gc`: it would take a run a fifth of a second.
+    const MOST: u64 = 16 << 20;
+    /// Memory that merging takes for each byte of a unit, and some.
+    const TIMES: u64 = 8;
+    let may = much <= MOST && room::lasts(vm.is_filtered(), (TIMES * much) as usize);
+    may.then(|| vm.library_mut().lock_to_tidy()).flatten()
 }
 
 /// The contents of a unit file with only the fragments `fresh`.

@@ -1,23 +1,24 @@
 //! Keeps the number of an image's units small.
 //!
-//! A new unit is added beside the others, so that writing it costs as much as its own fragments.
-//! When there are many units, the newest are merged with it, within the run's allowance; large ones
-//! stay alone. So each fragment is rewritten seldom, and an image keeps a handful of large units
-//! and a few small ones. `ppin db` verbs merge all units into one.
+//! Each unit costs every start that opens it, and what leads from one to another must be looked up. So a
+//! new one takes in those before it that are small, or not much larger than what it has become: an image
+//! keeps a handful of units, each several times as large as the next, and each fragment is rewritten
+//! seldom. What takes longer than the run may spend is done by one of as many runs as would share it.
+//! `ppin db` verbs merge all units into one.
 
 use alloc::collections::BTreeSet;
-use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_os::mapped::Mapped;
 use ppin_persist::paths::UnitName;
 use ppin_persist::{HEADER_LEN, Key, UnitFile, merge, merge_as};
 use ppin_store::Folder;
+use ppin_store::cap::TidyLock;
 
-/// Units that an image may have before small ones are merged: each costs every start that opens it
-/// some 20 to 80 us.
-const MANY: usize = 4;
-/// Smallest number of units that is worth merging.
-const WORTH: usize = 3;
+/// Bytes of a small unit: it is merged in a quarter of a millisecond, once, and costs every start some
+/// 20 us.
+const SMALL: usize = 32 << 10;
+/// A unit is taken in by one of at least its size divided by this.
+const TIMES: usize = 4;
 
 /// Units that an image may have before copies are looked for.
 const CROWD: usize = 32;
@@ -29,7 +30,7 @@ const MUCH: usize = 6 << 20;
 
 /// A unit to be merged.
 struct Neighbour {
-    name: String,
+    name: UnitName,
     mapped: Mapped,
 }
 
@@ -37,33 +38,69 @@ struct Neighbour {
 pub(super) struct Tidied {
     /// Contents of the file to publish.
     pub bytes: Vec<u8>,
-    /// Files to remove after that.
-    pub replaces: Vec<String>,
+    /// Units whose files are to be removed after that.
+    pub replaces: Vec<UnitName>,
+    /// Held until then, where much is merged.
+    pub lock: Option<TidyLock>,
 }
 
-/// Merges the newest of `names`, the units in `dir` in order, into the new unit `bytes` if there
-/// are many, up to `most` bytes of them.
+/// How much may be merged.
+pub(super) struct Means<L> {
+    /// So many bytes in any case.
+    pub most: u64,
+    /// Number of the run's unit: one of so many runs may merge as many times as much.
+    pub turn: u32,
+    /// Takes the lock, if nobody has it, and there is memory for the merging of so many bytes.
+    pub lock: L,
+}
+
+/// Merges the newest of `names`, the units in `dir` in order, into the new unit `bytes` while that is
+/// worth it and the means allow it.
 #[must_use]
 pub(super) fn take_in(
     bytes: Vec<u8>,
     key: &Key,
     dir: &Folder,
     names: &[UnitName],
-    most: u64,
+    means: Means<impl FnOnce(u64) -> Option<TidyLock>>,
 ) -> Tidied {
-    if names.len() < MANY {
-        return leave(bytes);
+    let mut neighbours = choose(bytes.len(), dir, names);
+    let mut lock = None;
+    let much = size(&neighbours);
+    if much > means.most {
+        let may = is_turn(means.turn, much, means.most);
+        lock = may.then(|| (means.lock)(much)).flatten();
+        if lock.is_none() {
+            keep_newest(&mut neighbours, means.most);
+        }
     }
-    let neighbours = choose(dir, names, most);
-    let merged = (neighbours.len() >= WORTH)
-        .then(|| merged(&bytes, key, &neighbours))
-        .flatten();
-    match merged {
+    let merged = (!neighbours.is_empty()).then(|| merged(&bytes, key, &neighbours));
+    match merged.flatten() {
         Some(merged) => Tidied {
             bytes: merged,
             replaces: names_of(neighbours),
+            lock,
         },
         None => leave(bytes),
+    }
+}
+
+/// Whether run number `turn` merges `much`, more than the `most` that each may: of all runs those do
+/// that would together have merged as much.
+fn is_turn(turn: u32, much: u64, most: u64) -> bool {
+    u64::from(turn).is_multiple_of(much.div_ceil(most.max(1)))
+}
+
+/// Bytes of all units.
+fn size(neighbours: &[Neighbour]) -> u64 {
+    let len = |neighbour: &Neighbour| neighbour.mapped.bytes().len() as u64;
+    neighbours.iter().map(len).sum()
+}
+
+/// Leaves the newest units, `most` bytes in all.
+fn keep_newest(neighbours: &mut Vec<Neighbour>, most: u64) {
+    while size(neighbours) > most {
+        neighbours.remove(0);
     }
 }
 
@@ -80,6 +117,7 @@ pub(super) fn leave(bytes: Vec<u8>) -> Tidied {
     Tidied {
         bytes,
         replaces: Vec::new(),
+        lock: None,
     }
 }
 
@@ -107,32 +145,35 @@ pub(super) fn take_all(
     Some(Tidied {
         bytes,
         replaces: names_of(neighbours),
+        lock: None,
     })
 }
 
-fn names_of(neighbours: Vec<Neighbour>) -> Vec<String> {
+fn names_of(neighbours: Vec<Neighbour>) -> Vec<UnitName> {
     neighbours.into_iter().map(|n| n.name).collect()
 }
 
 fn open(dir: &Folder, name: &UnitName) -> Option<Neighbour> {
-    let name = name.file_name();
-    let (file, stat) = dir.open_file(&name).ok()?;
+    let (file, stat) = dir.open_file(&name.file_name()).ok()?;
     let mapped = Mapped::new(file.fd(), stat.size).ok()?;
-    Some(Neighbour { name, mapped })
+    Some(Neighbour {
+        name: *name,
+        mapped,
+    })
 }
 
-/// The newest units, oldest first, of `most` bytes in all.
-fn choose(dir: &Folder, names: &[UnitName], most: u64) -> Vec<Neighbour> {
+/// The newest units, oldest first, that a unit of `len` bytes takes in.
+fn choose(mut len: usize, dir: &Folder, names: &[UnitName]) -> Vec<Neighbour> {
     let mut chosen = Vec::new();
-    let mut collected = 0;
     for name in names.iter().rev() {
         let Some(neighbour) = open(dir, name) else {
             break;
         };
-        collected += neighbour.mapped.bytes().len() as u64;
-        if collected > most {
+        let more = neighbour.mapped.bytes().len();
+        if more > SMALL.max(TIMES * len) {
             break;
         }
+        len += more;
         chosen.push(neighbour);
     }
     chosen.reverse();
@@ -161,8 +202,7 @@ pub(super) fn drop_copies(dir: &Folder, names: &mut Vec<UnitName>, first: Vec<Un
         }
     }
     names.retain(|name| !copies.contains(name));
-    let copies: Vec<String> = copies.iter().map(UnitName::file_name).collect();
-    remove(dir, &copies);
+    remove(dir, copies.iter());
 }
 
 /// The checksum of the whole file's contents, from the unit's head.
@@ -174,8 +214,21 @@ fn checksum(dir: &Folder, name: &UnitName) -> Option<u64> {
 }
 
 /// Removes unit files that another one has replaced.
-pub(super) fn remove(dir: &Folder, names: &[String]) {
+pub(super) fn remove<'a>(dir: &Folder, names: impl IntoIterator<Item = &'a UnitName>) {
     for name in names {
-        let _ = dir.remove(name);
+        let _ = dir.remove(&name.file_name());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_share_what_takes_longer_than_one_may() {
+        for (much, most, runs) in [(1000, 100, 10), (1001, 100, 11), (101, 100, 2), (5, 0, 5)] {
+            let turns = (0..110).filter(|turn| is_turn(*turn, much, most)).count();
+            assert_eq!(turns, 110usize.div_ceil(runs), "{much} of {most}");
+        }
     }
 }
