@@ -57,7 +57,8 @@ impl Room {
     /// Lets nothing of a unit that was written just now run at the start if there is no room for it.
     pub(super) fn limit(&mut self, part: &mut UnitPlan) {
         let groups = start::count(&part.eager);
-        part.at_first = self.at_first(&part.eager) + self.merged;
+        let first = self.at_first(&part.eager);
+        part.at_first = first.saturating_add(self.merged);
         if !self.take(groups) {
             part.eager.clear();
             part.compared = Compared::default();

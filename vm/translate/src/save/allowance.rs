@@ -25,6 +25,8 @@ pub(super) struct Allowance {
     pub traces: usize,
     /// Bytes of units that may be merged.
     pub merge: u64,
+    /// The program does not go on at once: its turn may come to merge more.
+    pub takes_turns: bool,
 }
 
 impl Allowance {
@@ -35,6 +37,7 @@ impl Allowance {
             exploring: vm.config().flags & flag::EXPLORE != 0,
             traces: (spare / TRACE) as usize,
             merge: bytes(spare.max(MERGE)),
+            takes_turns: true,
         }
     }
 
@@ -44,6 +47,7 @@ impl Allowance {
             exploring: false,
             traces: 0,
             merge: bytes(MERGE),
+            takes_turns: false,
         }
     }
 
@@ -72,6 +76,7 @@ mod tests {
             exploring: false,
             traces: 10,
             merge: 1000,
+            takes_turns: true,
         };
         rest.translated(4);
         rest.merged(300);
@@ -84,7 +89,7 @@ mod tests {
     #[test]
     fn a_program_that_goes_on_merges_for_a_millisecond() {
         let passing = Allowance::in_passing();
-        assert!(!passing.exploring && passing.traces == 0);
+        assert!(!passing.exploring && passing.traces == 0 && !passing.takes_turns);
         assert_eq!(passing.merge * KILOBYTE / 1024, MERGE);
         let world = crate::testing::World::with_flags(flag::EXPLORE);
         let at_end = Allowance::of_run(&world.vm);

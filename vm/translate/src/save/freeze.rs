@@ -355,10 +355,11 @@ fn write(
     } = match (whole, new) {
         (Some(whole), _) => whole,
         (None, Some(new)) => {
+            let may = allowance.takes_turns;
             let means = Means {
                 most: allowance.merge,
                 turn: draft.name.seq,
-                lock: |much| lock_to_merge(vm, much),
+                lock: |much| may.then(|| lock_to_merge(vm, much)).flatten(),
             };
             tidy::take_in(new, key, &dir, names, means)
         }
