@@ -166,13 +166,13 @@ fn open(dir: &Folder, name: &UnitName) -> Option<Neighbour> {
 fn choose(mut len: usize, dir: &Folder, names: &[UnitName]) -> Vec<Neighbour> {
     let mut chosen = Vec::new();
     for name in names.iter().rev() {
-        let Some(neighbour) = open(dir, name) else {
-            break;
-        };
-        let more = neighbour.mapped.bytes().len();
+        let more = dir.size_of(&name.file_name()) as usize;
         if more > SMALL.max(TIMES * len) {
             break;
         }
+        let Some(neighbour) = open(dir, name) else {
+            break;
+        };
         len += more;
         chosen.push(neighbour);
     }
