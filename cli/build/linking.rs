@@ -1,6 +1,7 @@
 //! Links the `ppin` executable with an entry of its own, and without shared libraries: it starts
 //! anew in front of every program, and the loader's work would be a quarter of the whole.
 
+use super::order;
 use std::path::Path;
 use std::process::Command;
 use std::{env, fs};
@@ -8,6 +9,21 @@ use std::{env, fs};
 /// The kernel enters the executable at this symbol (`cli/src/entry.rs`).
 pub fn enter_at(symbol: &str) {
     println!("cargo::rustc-link-arg-bins=-Wl,-e,{symbol}");
+}
+
+/// Has the executable written in one piece, if lld links it. File systems keep what is written so in large pieces of
+/// memory, and what is written page by page in single pages. Each program maps the runtime from there and
+/// unmaps it again, which takes several times as long for single pages.
+///
+/// lld builds the file in memory when it is asked to map it, and maps it when it is not (22.1; should that be
+/// set right one day, nothing is gained). `runtime` is what the same toolchain has linked: it tells of
+/// the linker, unless the user's flags name another.
+pub fn write_at_once(runtime: &[u8]) {
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    let usual = env::var_os("RUSTC_LINKER").is_none() && !flags.contains("link");
+    if usual && order::is_by_lld(runtime) {
+        println!("cargo::rustc-link-arg-bins=-Wl,--mmap-output-file");
+    }
 }
 
 /// The linker finds scripts of ours in `folder` that name the archives in place of the

@@ -34,6 +34,7 @@ fn main() {
     linking::enter_at("ppin_start");
     linking::link_statically(&out.join("archives"));
     let built = nested::runtime(root, &out);
+    linking::write_at_once(&built.bytes());
     let runtime = mapped_part(root, &built);
     fs::write(out.join("runtime.elf"), &runtime).expect("OUT_DIR is writable");
     fs::write(out.join("engine_id.in"), hash(&runtime)).expect("OUT_DIR is writable");
@@ -53,8 +54,7 @@ fn main() {
 /// What is mapped of an object that was built; it is built again when its sources change.
 fn mapped_part(root: &Path, built: &nested::Built) -> Vec<u8> {
     watch::rerun_if_changed(root, &built.dep_info);
-    let elf = fs::read(&built.elf).unwrap_or_else(|e| panic!("{}: {e}", built.elf.display()));
-    strip::mapped_part(&elf).expect("the linker makes an ELF file")
+    strip::mapped_part(&built.bytes()).expect("the linker makes an ELF file")
 }
 
 /// SHA-256, as an array in Rust.

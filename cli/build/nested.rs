@@ -50,6 +50,13 @@ pub struct Built {
     pub dep_info: PathBuf,
 }
 
+impl Built {
+    /// The object's bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        fs::read(&self.elf).unwrap_or_else(|e| panic!("{}: {e}", self.elf.display()))
+    }
+}
+
 /// A folder of its own below the shared target folder: `target/PROFILE/build/ppin-HASH/out`
 /// lies four levels deep.
 fn target_dir(out: &Path, name: &str) -> PathBuf {

@@ -16,11 +16,10 @@ const SMALL: u64 = 1024;
 
 /// The symbols of `elf` in the order that lld is to give them. `None`: it was not linked by lld.
 pub fn of(elf: &[u8]) -> Option<String> {
-    let elf = object::File::parse(elf).ok()?;
-    let linker = elf.section_by_name(".comment")?.data().ok()?;
-    if !linker.windows(3).any(|word| word == b"LLD") {
+    if !is_by_lld(elf) {
         return None;
     }
+    let elf = object::File::parse(elf).ok()?;
     let zeros = elf.section_by_name(".bss").map(|section| section.index());
     let is_small = |symbol: &object::Symbol| {
         symbol.section_index() == zeros && (1..=SMALL).contains(&symbol.size())
@@ -35,6 +34,16 @@ pub fn of(elf: &[u8]) -> Option<String> {
     let mut names = listed(symbols().filter_map(|symbol| symbol.name().ok()));
     names.extend(small);
     Some(names.join("\n") + "\n")
+}
+
+/// Whether lld has linked `elf`.
+pub fn is_by_lld(elf: &[u8]) -> bool {
+    let comment = || {
+        let elf = object::File::parse(elf).ok()?;
+        let words = elf.section_by_name(".comment")?.data().ok()?;
+        Some(words.windows(3).any(|word| word == b"LLD"))
+    };
+    comment().unwrap_or(false)
 }
 
 /// Those of `names` that are in the list, in the list's order.
