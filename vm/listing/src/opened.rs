@@ -177,6 +177,7 @@ fn signals(vm: &Vm, tid: i32) -> Option<Signals> {
         blocked: thread.signals.mask,
         ignored,
         caught,
+        unasked: process.actions.unasked(),
         held: thread.signals.held.set(),
         held_for_all: process.held.set(),
     })

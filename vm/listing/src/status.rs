@@ -17,10 +17,19 @@ pub(crate) struct Signals {
     pub ignored: SigSet,
     /// Signals for which the process has a handler.
     pub caught: SigSet,
+    /// Signals of which the kernel knows better whether they are ignored.
+    pub unasked: SigSet,
     /// Signals that the VM holds for the thread, which the kernel does not show as pending.
     pub held: SigSet,
     /// Signals that the VM holds for the process.
     pub held_for_all: SigSet,
+}
+
+impl Signals {
+    /// The signals that the app ignores, where the kernel shows `shown`.
+    fn ignored(&self, shown: SigSet) -> SigSet {
+        self.ignored | shown & self.unasked
+    }
 }
 
 /// `/proc/PID/status`: a key, a tab and a value in each line.
@@ -53,12 +62,12 @@ fn size(key: &str, value: &str, ours: &Sizes) -> Option<String> {
 }
 
 fn set(key: &str, value: &str, signals: &Signals) -> Option<String> {
-    let pending = SigSet::from_str_radix(value, 16).ok()?;
+    let kernels = SigSet::from_str_radix(value, 16).ok()?;
     let shown = match key {
-        "SigPnd" => pending | signals.held,
-        "ShdPnd" => pending | signals.held_for_all,
+        "SigPnd" => kernels | signals.held,
+        "ShdPnd" => kernels | signals.held_for_all,
         "SigBlk" => signals.blocked,
-        "SigIgn" => signals.ignored,
+        "SigIgn" => signals.ignored(kernels),
         "SigCgt" => signals.caught,
         _ => return None,
     };
@@ -92,7 +101,7 @@ fn field(n: usize, value: &str, signals: Option<&Signals>, ours: &Sizes) -> Opti
     let set = match n {
         31 => signals?.held | number as SigSet,
         32 => signals?.blocked,
-        33 => signals?.ignored,
+        33 => signals?.ignored(number as SigSet),
         34 => signals?.caught,
         _ => return None,
     };
@@ -138,6 +147,7 @@ mod tests {
         blocked: 0x1_0000_0400,
         ignored: 0x1000,
         caught: 0x4002,
+        unasked: 0x30,
         held: 0x10,
         held_for_all: 0x400,
     };
@@ -145,9 +155,9 @@ mod tests {
     #[test]
     fn sizes_lose_our_part_and_sets_are_the_apps() {
         let text = "Name:\ta\tb\nVmPeak:\t    5000 kB\nVmExe:\t     144 kB\nRssFile:\t       4 kB\n\
-                    SigPnd:\t0000000000000001\nSigCgt:\tfffffffff780feff\nThreads:\t1\n";
+                    SigPnd:\t0000000000000001\nSigIgn:\t0000000000000411\nSigCgt:\tfffffffff780feff\nThreads:\t1\n";
         let expected = "Name:\ta\tb\nVmPeak:\t    1000 kB\nVmExe:\t     144 kB\nRssFile:\t       0 kB\n\
-                        SigPnd:\t0000000000000011\nSigCgt:\t0000000000004002\nThreads:\t1\n";
+                        SigPnd:\t0000000000000011\nSigIgn:\t0000000000001010\nSigCgt:\t0000000000004002\nThreads:\t1\n";
         assert_eq!(status(text, Some(&SIGNALS), &OURS), expected);
         assert!(status(text, None, &OURS).contains("SigPnd:\t0000000000000001"));
     }

@@ -101,7 +101,7 @@ pub(crate) fn deliver(
     }
     let signal = info.signo as u32;
     let info = &as_the_app_called(info, spot);
-    let action = thread.process().actions.0[signal as usize];
+    let action = thread.process().actions.get(signal);
     let blocked = thread.signals.mask & bit(signal) != 0;
     let deadly = fault && (blocked || action.handler <= IGNORE);
     if deadly && fatal::repeat(thread, signal, context) {
@@ -250,7 +250,7 @@ fn enter_handler(
     }
     if action.flags & u64::from(c::SA_RESETHAND) != 0 {
         let actions = &mut thread.process().actions;
-        actions.0[signal as usize].handler = DEFAULT;
+        actions.reset(signal);
         actions.install(signal);
     }
     let g = &mut context.gregs;

@@ -10,6 +10,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ppin_os::filter::{self, may};
+use ppin_os::signals::SigSet;
 use ppin_os::{c, mem, peek, stock, time, userfault};
 use ppin_process::gate::vmcall;
 use ppin_process::thread::Thread;
@@ -166,6 +167,7 @@ fn prepare(vm: &mut Vm, thread: &Thread, next: &Confinement, killable: bool) {
     code.map_all(library);
     code.admit_all();
     vm.code_mut().images_mut().learn_shared();
+    thread.process().actions.learn(SigSet::MAX);
     time::mark();
     ppin_process::report::program::remember();
     ppin_process::report::kept::keep(vm.config(), next);
@@ -208,6 +210,6 @@ fn set_signal_ways(thread: &Thread, returns: bool, dies: bool) {
     if ppin_process::signal::restorer::return_by_hand(!returns)
         | ppin_process::signal::kernel_kills::set(!dies)
     {
-        ppin_process::signal::take_over(&thread.process().actions);
+        ppin_process::signal::take_over(&mut thread.process().actions);
     }
 }

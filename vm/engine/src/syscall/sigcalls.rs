@@ -12,7 +12,7 @@ use ppin_os::{Errno, c, peek};
 use ppin_process::signal::alt::{AltStack, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
 use ppin_process::signal::trap_flag::TrapFlag;
 use ppin_process::signal::{
-    Actions, DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, default_kills, kernel_mask,
+    DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, default_kills, kernel_mask,
 };
 use ppin_process::thread::{Thread, reg};
 use ppin_process::{pending, vm};
@@ -48,11 +48,12 @@ fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
     let vm = vm::lock();
     let process = thread.process();
     let actions = &mut process.actions;
-    let old = actions.0[signal as usize];
+    actions.learn(bit(signal));
+    let old = actions.get(signal);
     if let Some(mut new) = new {
         new.mask &= !UNCATCHABLE;
         new.flags &= KNOWN_FLAGS;
-        actions.0[signal as usize] = new;
+        actions.set(signal, new);
         actions.install(signal);
         if new.handler == IGNORE && FAULTS & bit(signal) != 0 {
             pending::drop_ignored(&vm, process, signal);
@@ -132,7 +133,7 @@ pub(super) fn timed_wait(thread: &mut Thread, args: &[usize; 6]) -> Option<Outco
         return None;
     }
     let wanted = peek::read_value::<u64>(args[0] as u64)?;
-    let deadly = wanted & !thread.signals.mask & deadly(&thread.process().actions);
+    let deadly = deadly(thread, wanted & !thread.signals.mask);
     thread.signals.awaited = wanted & FAULTS & thread.signals.mask;
     let slow = deadly != 0 || thread.signals.awaited != 0;
     let outcome = slow.then(|| match pending::take(thread, wanted) {
@@ -152,10 +153,14 @@ fn tell(info: &SigInfo, at: usize) -> isize {
     }
 }
 
-/// Signals whose disposition ends the process.
-fn deadly(actions: &Actions) -> u64 {
+/// Those of `signals` whose disposition ends the process.
+fn deadly(thread: &Thread, signals: u64) -> u64 {
+    let _vm = vm::lock();
+    let actions = &mut thread.process().actions;
+    actions.learn(signals);
     (1..=MAX_SIGNAL)
-        .filter(|s| default_kills(*s) && actions.0[*s as usize].handler == DEFAULT)
+        .filter(|s| signals & bit(*s) != 0 && default_kills(*s))
+        .filter(|s| actions.get(*s).handler == DEFAULT)
         .fold(0, |set, signal| set | bit(signal))
 }
 

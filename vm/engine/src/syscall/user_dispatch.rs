@@ -100,7 +100,7 @@ fn die_of(thread: &mut Thread, info: &SigInfo) -> Outcome {
 fn hand_back(thread: &mut Thread, nr: u32) -> Outcome {
     let mut info = SigInfo::fault(c::SIGSYS, c::SYS_USER_DISPATCH as i32, thread.resume_pc);
     info.rest[1] = u64::from(nr) | u64::from(c::AUDIT_ARCH_X86_64) << 32;
-    let handler = thread.process().actions.0[c::SIGSYS as usize].handler;
+    let handler = thread.process().actions.get(c::SIGSYS).handler;
     let blocked = thread.signals.mask & bit(c::SIGSYS) != 0;
     if blocked || matches!(handler, DEFAULT | IGNORE) {
         return die_of(thread, &info);

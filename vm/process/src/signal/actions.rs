@@ -17,31 +17,82 @@ pub fn handled_at(address: u64) {
 
 /// Dispositions of one process, as the app set them.
 #[derive(Clone, Debug)]
-pub struct Actions(pub [KernelSigaction; MAX_SIGNAL as usize + 1]);
+pub struct Actions {
+    table: [KernelSigaction; MAX_SIGNAL as usize + 1],
+    /// Signals of which the kernel still has the disposition that exec has left, which was not asked
+    /// for: most programs never need that of most signals, and to ask for all takes a hundredth
+    /// of a start.
+    unasked: SigSet,
+}
 
 impl Actions {
     /// All default.
-    pub const DEFAULT: Self = Self([KernelSigaction::DEFAULT; MAX_SIGNAL as usize + 1]);
+    pub const DEFAULT: Self = Self {
+        table: [KernelSigaction::DEFAULT; MAX_SIGNAL as usize + 1],
+        unasked: 0,
+    };
 
     /// Takes over the dispositions that exec has left: default, or ignored. `ignored` are ignored
-    /// signals that the kernel does not know as such. The kernel's dispositions are installed; to
-    /// install one also tells what was there. Signals must be blocked.
+    /// signals that the kernel does not know as such. The kernel's dispositions are installed where they
+    /// differ from the app's; to install one also tells what was there. Signals must be blocked.
     #[must_use]
     pub fn taken_over(ignored: SigSet) -> Self {
         let mut actions = Self::DEFAULT;
         // Those that cannot be caught are not ignored either.
         for signal in (1..=MAX_SIGNAL).filter(|signal| UNCATCHABLE & bit(*signal) == 0) {
-            actions.take(signal, ignored & bit(signal) != 0);
+            let ours = kernel_action(signal, &KernelSigaction::DEFAULT);
+            match ours.handler {
+                DEFAULT => actions.unasked |= bit(signal),
+                _ => actions.take(signal, &ours, ignored & bit(signal) != 0),
+            }
         }
         actions
     }
 
-    fn take(&mut self, signal: u32, ignored: bool) {
-        let ours = kernel_action(signal, &KernelSigaction::DEFAULT);
-        let new = Some(&ours).filter(|ours| ours.handler != DEFAULT);
+    /// The app's disposition of `signal`, which must be known: of a signal that the kernel gives to the VM, or
+    /// after [`Self::learn`].
+    #[must_use]
+    pub fn get(&self, signal: u32) -> KernelSigaction {
+        debug_assert!(self.unasked & bit(signal) == 0, "not asked for");
+        self.table[signal as usize]
+    }
+
+    /// Notes the app's disposition of `signal`. The VM lock is held.
+    pub fn set(&mut self, signal: u32, action: KernelSigaction) {
+        self.table[signal as usize] = action;
+        // (Not written in vain: see `reset`.)
+        if self.unasked & bit(signal) != 0 {
+            self.unasked &= !bit(signal);
+        }
+    }
+
+    /// The disposition of `signal`, which is known, becomes the default (`SA_RESETHAND`). The VM lock need not
+    /// be held.
+    pub fn reset(&mut self, signal: u32) {
+        self.table[signal as usize].handler = DEFAULT;
+    }
+
+    /// Asks the kernel for those of `signals` that have not been asked for. This process must be the running
+    /// one, and the VM lock held.
+    pub fn learn(&mut self, signals: SigSet) {
+        let wanted = self.unasked & signals;
+        for signal in (1..=MAX_SIGNAL).filter(|signal| wanted & bit(*signal) != 0) {
+            // SAFETY: only asks.
+            let found = unsafe { sigaction(signal, None) };
+            self.set(signal, found.unwrap_or_default());
+        }
+    }
+
+    /// Signals of which the kernel has the app's own disposition, which is not known.
+    #[must_use]
+    pub fn unasked(&self) -> SigSet {
+        self.unasked
+    }
+
+    fn take(&mut self, signal: u32, ours: &KernelSigaction, ignored: bool) {
         // SAFETY: the handler is the VM's signal handler.
-        let found = unsafe { sigaction(signal, new) }.unwrap_or_default();
-        let app = &mut self.0[signal as usize];
+        let found = unsafe { sigaction(signal, Some(ours)) }.unwrap_or_default();
+        let app = &mut self.table[signal as usize];
         *app = found;
         if ignored {
             app.handler = IGNORE;
@@ -72,10 +123,10 @@ impl Actions {
     }
 
     /// Resets all signals to the default, except ignored ones (the kernel's
-    /// `flush_signal_handlers`); returns the signals that had a handler.
+    /// `flush_signal_handlers`); returns the signals that had a handler. (Those not asked for have none.)
     pub fn clear(&mut self) -> SigSet {
         let mut handled = 0;
-        for (signal, action) in (0u32..).zip(&mut self.0).skip(1) {
+        for (signal, action) in (0u32..).zip(&mut self.table).skip(1) {
             let ignored = action.handler == IGNORE;
             handled |= if action.handler > IGNORE {
                 bit(signal)
@@ -90,11 +141,14 @@ impl Actions {
         handled
     }
 
-    /// Signals that are ignored, and those that have a handler.
+    /// Signals that are known to be ignored, and those that have a handler.
     #[must_use]
     pub fn ignored_and_caught(&self) -> [SigSet; 2] {
         let all = |is: fn(u64) -> bool| {
-            let such = (0u32..).zip(&self.0).skip(1).filter(|it| is(it.1.handler));
+            let such = (0u32..)
+                .zip(&self.table)
+                .skip(1)
+                .filter(|it| is(it.1.handler));
             such.fold(0, |set, (signal, _)| set | bit(signal))
         };
         [
@@ -108,7 +162,7 @@ impl Actions {
         if UNCATCHABLE & bit(signal) != 0 {
             return;
         }
-        let ours = kernel_action(signal, &self.0[signal as usize]);
+        let ours = kernel_action(signal, &self.get(signal));
         // SAFETY: the handler is the VM's signal handler, or one that the app has set.
         let _ = unsafe { sigaction(signal, Some(&ours)) };
     }
@@ -141,9 +195,10 @@ fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
 
 /// Installs the kernel's dispositions of all signals. Signals with a deadly default action (such as
 /// `SIGPIPE`) are caught, too, so that the cache can be saved before the process dies.
-pub fn take_over(actions: &Actions) {
+pub fn take_over(actions: &mut Actions) {
+    actions.learn(SigSet::MAX);
     for signal in 1..=MAX_SIGNAL {
-        let app = &actions.0[signal as usize];
+        let app = actions.get(signal);
         if app.handler != IGNORE || FAULTS & bit(signal) != 0 {
             actions.install(signal);
         }
@@ -156,9 +211,9 @@ mod tests {
 
     /// Dispositions with these handlers.
     fn actions(handlers: &[(u32, u64)]) -> Actions {
-        let mut actions = Actions([KernelSigaction::default(); MAX_SIGNAL as usize + 1]);
+        let mut actions = Actions::DEFAULT;
         for (signal, handler) in handlers {
-            actions.0[*signal as usize].handler = *handler;
+            actions.table[*signal as usize].handler = *handler;
         }
         actions
     }
@@ -178,12 +233,32 @@ mod tests {
     }
 
     #[test]
+    fn what_was_not_asked_for_is_what_the_kernel_has() {
+        let mut all = Actions {
+            unasked: bit(c::SIGURG) | bit(c::SIGWINCH),
+            ..actions(&[(c::SIGUSR1, MINE)])
+        };
+        let ignore = KernelSigaction {
+            handler: IGNORE,
+            ..KernelSigaction::default()
+        };
+        // SAFETY: no handler is installed, and nobody here waits for the signal.
+        unsafe { sigaction(c::SIGURG, Some(&ignore)) }.expect("may be ignored");
+        all.set(c::SIGWINCH, ignore);
+        all.learn(SigSet::MAX);
+        assert_eq!(all.unasked(), 0);
+        assert_eq!(all.get(c::SIGURG).handler, IGNORE);
+        assert_eq!(all.get(c::SIGUSR1).handler, MINE);
+        assert_eq!(all.get(c::SIGWINCH).handler, IGNORE, "set by the app since");
+    }
+
+    #[test]
     fn clearing_keeps_what_is_ignored() {
         let mut all = actions(&[(c::SIGHUP, IGNORE), (c::SIGUSR1, MINE), (MAX_SIGNAL, MINE)]);
-        all.0[c::SIGHUP as usize].flags = 7;
+        all.table[c::SIGHUP as usize].flags = 7;
         assert_eq!(all.clear(), bit(c::SIGUSR1) | bit(MAX_SIGNAL));
         assert_eq!(all.ignored_and_caught(), [bit(c::SIGHUP), 0]);
-        assert_eq!(all.0[c::SIGHUP as usize].flags, 0);
+        assert_eq!(all.table[c::SIGHUP as usize].flags, 0);
     }
 
     /// What the kernel is given for `signal` with the app's handler and flags.

@@ -81,20 +81,25 @@ mod tests {
     use crate::testing::thread;
     use core::sync::atomic::Ordering;
     use ppin_os::peek;
+    use ppin_os::signals::KernelSigaction;
 
     #[test]
     fn a_thread_shares_its_process_and_a_child_has_a_copy() {
         let [parent, one, two] = [0, 1, 2].map(thread);
         one.drop_process();
         two.drop_process();
-        parent.process().actions.0[1].handler = 77;
+        let handled_at = |handler| KernelSigaction {
+            handler,
+            ..KernelSigaction::default()
+        };
+        parent.process().actions.set(1, handled_at(77));
         one.set_process(parent, true);
         two.set_process(parent, false);
         assert!(one.shares_process(parent) && !two.shares_process(parent));
         assert_eq!(parent.process().threads.load(Ordering::Relaxed), 2);
-        one.process().actions.0[1].handler = 88;
+        one.process().actions.set(1, handled_at(88));
         assert_eq!(
-            [parent, two].map(|t| t.process().actions.0[1].handler),
+            [parent, two].map(|t| t.process().actions.get(1).handler),
             [88, 77]
         );
     }

@@ -30,7 +30,7 @@ use ppin_abi::boot::flag;
 use ppin_os::filter;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_process::ours::{self, Range};
-use ppin_process::signal::{HOLD_FAULTS_TOO, MAX_SIGNAL};
+use ppin_process::signal::{HOLD_FAULTS_TOO, MAX_SIGNAL, bit};
 use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
 use ppin_process::vm::{self, Locked, Vm};
@@ -216,9 +216,9 @@ pub(crate) fn make_native(thread: &mut Thread, context: &mut UContext, pc: AppPc
 /// Installs the program's own signal dispositions in the kernel.
 pub(crate) fn give_back_actions(thread: &Thread) {
     let actions = &thread.process().actions;
-    for signal in 1..=MAX_SIGNAL {
+    for signal in (1..=MAX_SIGNAL).filter(|signal| actions.unasked() & bit(*signal) == 0) {
         // SAFETY: a disposition that the app itself has asked for.
-        let _ = unsafe { signals::sigaction(signal, Some(&actions.0[signal as usize])) };
+        let _ = unsafe { signals::sigaction(signal, Some(&actions.get(signal))) };
     }
 }
 
