@@ -36,8 +36,10 @@ fn main() {
     let built = nested::runtime(root, &out);
     linking::write_at_once(&built.bytes());
     let runtime = mapped_part(root, &built);
-    fs::write(out.join("runtime.elf"), &runtime).expect("OUT_DIR is writable");
-    fs::write(out.join("engine_id.in"), hash(&runtime)).expect("OUT_DIR is writable");
+    let id: [u8; 32] = Sha256::digest(&runtime).into();
+    let carried = [&runtime[..], &id].concat();
+    fs::write(out.join("runtime.elf"), carried).expect("OUT_DIR is writable");
+    fs::write(out.join("engine_id.in"), format!("{id:?}")).expect("OUT_DIR is writable");
     let mut list = String::from("[");
     for (name, built) in nested::tools(root, &out) {
         let object = mapped_part(root, &built);

@@ -7,7 +7,8 @@ use ppin_abi::boot::RuntimeSpan;
 #[repr(C, align(4096))]
 struct Pages<T: ?Sized>(T);
 
-static RUNTIME: &Pages<[u8]> = &Pages(*include_bytes!(concat!(env!("OUT_DIR"), "/runtime.elf")));
+/// The runtime ELF, and [`ENGINE_ID`] behind it.
+static CARRIED: &Pages<[u8]> = &Pages(*include_bytes!(concat!(env!("OUT_DIR"), "/runtime.elf")));
 
 /// SHA-256 of the runtime ELF: the engine's identity in the keys of persisted code.
 pub const ENGINE_ID: [u8; 32] = include!(concat!(env!("OUT_DIR"), "/engine_id.in"));
@@ -36,9 +37,14 @@ impl Bundled {
 /// The bundled tools, by name.
 pub static TOOLS: &[Bundled] = &include!(concat!(env!("OUT_DIR"), "/tools.in"));
 
-/// Where the runtime lies in this executable.
+fn runtime() -> &'static [u8] {
+    let (runtime, _) = CARRIED.0.split_at(CARRIED.0.len() - ENGINE_ID.len());
+    runtime
+}
+
+/// Where the runtime lies in this executable. Its identity lies behind it.
 pub fn span() -> Option<RuntimeSpan> {
-    ppin_inject::embedded_span(&RUNTIME.0)
+    ppin_inject::embedded_span(runtime())
 }
 
 #[cfg(test)]
@@ -52,8 +58,9 @@ mod tests {
         let span = span().expect("page-aligned");
         let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
         let (start, len) = (span.offset as usize, span.len as usize);
-        assert_eq!(own[start..start + len], RUNTIME.0);
-        assert!(ppin_inject::elf::plan(&RUNTIME.0).is_some());
+        assert_eq!(own[start..start + len], *runtime());
+        assert_eq!(own[start + len..][..32], ENGINE_ID);
+        assert!(ppin_inject::elf::plan(runtime()).is_some());
     }
 
     /// Where it was built must not be in its bytes: they are its identity.
@@ -66,7 +73,7 @@ mod tests {
         let words = folders.iter().flatten().map(|path| path.as_os_str());
         for word in words.chain(["registry/src".as_ref(), "rustlib/src".as_ref()]) {
             let tools = TOOLS.iter().map(Bundled::bytes);
-            for carried in tools.chain([&RUNTIME.0]) {
+            for carried in tools.chain([runtime()]) {
                 let mut places = carried.windows(word.len());
                 let found = places.any(|bytes| bytes == word.as_encoded_bytes());
                 assert!(!found, "{}", word.display());
@@ -74,6 +81,6 @@ mod tests {
         }
         // Names of source files, for messages about failures, are there.
         let place = b"vm/engine/src/";
-        assert!(RUNTIME.0.windows(place.len()).any(|bytes| bytes == place));
+        assert!(runtime().windows(place.len()).any(|bytes| bytes == place));
     }
 }

@@ -14,7 +14,6 @@
 use crate::Key;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::Write;
 
 /// Directory of all units, under the database.
 pub const UNITS: &str = "units";
@@ -85,9 +84,10 @@ impl UnitName {
     /// The file name.
     #[must_use]
     pub fn file_name(&self) -> String {
-        let mut name = String::new();
-        // Writing to a string cannot fail.
-        let _ = write!(name, "{:08x}-{:016x}{SUFFIX}", self.seq, self.tag);
+        let mut name = to_hex(&self.seq.to_be_bytes());
+        name.push('-');
+        push_hex(&mut name, &self.tag.to_be_bytes());
+        name.push_str(SUFFIX);
         name
     }
 
@@ -120,11 +120,19 @@ fn hex(digits: &[u8]) -> Option<u64> {
 #[must_use]
 pub fn to_hex(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
+    push_hex(&mut text, bytes);
     text
+}
+
+/// Each start makes a dozen such names, for which the general way of writing numbers is slow.
+fn push_hex(text: &mut String, bytes: &[u8]) {
+    const DIGITS: [char; 16] = [
+        '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
+    ];
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)]);
+        text.push(DIGITS[usize::from(byte & 15)]);
+    }
 }
 
 /// The bytes that exactly `2 * N` lower-case hexadecimal digits stand for.

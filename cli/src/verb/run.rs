@@ -18,6 +18,7 @@ use ppin_plugin::chosen;
 use std::ffi::{CString, OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// By this name the kernel lets us open our own executable, wherever it lies.
@@ -198,8 +199,13 @@ fn execute(
     path: &Path,
     argv: &[OsString],
 ) -> ppin_inject::Failure {
+    let file = fs::metadata(path);
+    let program = file.map_or([0; 2], |file| [file.dev(), file.ino()]);
     let become_program = Become {
-        boot: boot.params(),
+        boot: BootParams {
+            program,
+            ..boot.params()
+        },
         carrier: &c_string(carrier.path.as_os_str()),
         runtime: carrier.span,
         path: &c_string(path.as_os_str()),

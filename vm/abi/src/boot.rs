@@ -6,7 +6,7 @@
 //! Fixed header, then strings: all offsets are from the start of the block.
 
 /// First bytes of a block; the last digit counts incompatible changes.
-pub const MAGIC: [u8; 8] = *b"ppboot07";
+pub const MAGIC: [u8; 8] = *b"ppboot08";
 
 /// Bytes of app memory that the bootstrap may overwrite, at the start of the page
 /// that holds the app's first instruction.
@@ -101,6 +101,8 @@ pub struct BootHeader {
     /// Signals with the numbers of faults that the program begins with ignored (bit 0:
     /// signal 1): the kernel does not keep that of signals which we catch.
     pub ignored: u64,
+    /// Device and inode number of the program's file, as who executes it has found it; 0: unknown.
+    pub program: [u64; 2],
     /// Bytes that the units of the database may take.
     pub db_cap: u64,
     /// Mechanisms of the compiler that are wanted ([`crate::optimize::Optimize::bits`]).

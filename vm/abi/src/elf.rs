@@ -26,10 +26,18 @@ pub const X86: u16 = 3;
 pub const X86_64: u16 = 62;
 /// Type of a segment that is loaded.
 pub const PT_LOAD: u32 = 1;
+/// Type of a segment that holds the path of the interpreter.
+pub const PT_INTERP: u32 = 3;
 /// Type of a segment that holds notes.
 pub const PT_NOTE: u32 = 4;
+/// Type of a segment that holds the program headers.
+pub const PT_PHDR: u32 = 6;
+/// Type of a segment that says by its flags what rights the stack has.
+pub const PT_GNU_STACK: u32 = 0x6474_e551;
 /// Flag of a segment that is executable.
 pub const PF_X: u32 = 1;
+/// Flag of a segment that is writable.
+pub const PF_W: u32 = 2;
 
 /// The file header, as far as ppin needs it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::block::BootParams;
-use crate::launch::{Exec, Failure, Launch};
+use crate::launch::{Carrier, Exec, Failure, Launch};
 use crate::launch_once;
 use alloc::ffi::CString;
 use alloc::vec::Vec;
@@ -59,7 +59,7 @@ impl Become<'_> {
         };
         let request = Launch {
             boot: self.boot,
-            carrier: self.carrier,
+            carrier: Carrier::At(self.carrier),
             runtime: self.runtime,
             ident: None,
             exec,

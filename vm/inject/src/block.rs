@@ -24,6 +24,8 @@ pub struct BootParams<'a> {
     /// Signals that are ignored though the kernel does not say so, see
     /// [`BootHeader::ignored`].
     pub ignored: u64,
+    /// The program's file, see [`BootHeader::program`].
+    pub program: [u64; 2],
     /// Bytes that the units of the database may take.
     pub db_cap: u64,
     /// Mechanisms of the compiler that are on.
@@ -62,6 +64,7 @@ impl BootParams<'_> {
         cache_limit_kib: 0,
         check_every: 0,
         ignored: 0,
+        program: [0; 2],
         db_cap: 0,
         optimize: Optimize::ALL,
         engine_id: [0; 32],
@@ -140,6 +143,7 @@ impl<'a> BootParams<'a> {
             ptracer: self.ptracer,
             check_every: self.check_every,
             ignored: self.ignored,
+            program: self.program,
             db_cap: self.db_cap,
             optimize: self.optimize.bits(),
             db,
@@ -205,7 +209,7 @@ fn bytes_of(header: &BootHeader) -> &[u8] {
 /// Fields without padding between them; whoever adds one adds it here.
 const _: () = assert!(
     size_of::<BootHeader>()
-        == 8 + 4 * 4 + 8 * 4 + 4 * 2 + 8 + 32 + 16 + 24 + 8 * 4 + 8 * STRINGS + BOOTSTRAP_MAX
+        == 8 + 4 * 4 + 8 * 4 + 4 * 2 + 8 + 32 + 16 + 24 + 8 * 6 + 8 * STRINGS + BOOTSTRAP_MAX
 );
 
 fn now<K: Kernel>(kernel: &mut K) -> u64 {

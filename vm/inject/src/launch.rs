@@ -37,13 +37,22 @@ pub struct Exec {
     pub envp: *const *const u8,
 }
 
+/// The file that holds the runtime.
+#[derive(Clone, Copy, Debug)]
+pub enum Carrier<'a> {
+    /// Its path, zero-terminated.
+    At(&'a CStr),
+    /// A descriptor that is open for it, which the launch closes.
+    Opened(i32),
+}
+
 /// A launch: what to carry and what to execute.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
     /// For the boot block.
     pub boot: BootParams<'a>,
-    /// The file that holds the runtime, zero-terminated.
-    pub carrier: &'a CStr,
+    /// The file that holds the runtime.
+    pub carrier: Carrier<'a>,
     /// Where in it.
     pub runtime: RuntimeSpan,
     /// The carrier's `ppin_ident` when it was first opened; `None`: now is first.
@@ -104,7 +113,7 @@ pub unsafe fn launch_with<K: Kernel>(
     space: *mut HelperSpace,
     launch: &Launch<'_>,
 ) -> Failure {
-    let carrier = match Carrier::open(kernel, launch) {
+    let carrier = match Found::open(kernel, launch) {
         Ok(carrier) => carrier,
         Err(failure) => return failure,
     };
@@ -124,20 +133,19 @@ pub unsafe fn launch_with<K: Kernel>(
 }
 
 /// The opened file that holds the runtime.
-struct Carrier {
+struct Found {
     fd: i32,
     plan: Plan,
     ident: [u64; 3],
 }
 
-impl Carrier {
+impl Found {
     fn open<K: Kernel>(kernel: &mut K, launch: &Launch<'_>) -> Result<Self, Failure> {
         let failed = Failure::at(Step::Carrier);
-        let path = launch.carrier.as_ptr() as usize;
-        let flags = (O_RDONLY | O_CLOEXEC) as usize;
-        // SAFETY: the path is a C string.
-        let raw = unsafe { kernel.call(__NR_openat, [AT_FDCWD as usize, path, flags, 0, 0, 0]) };
-        let low = check(raw).map_err(&failed)? as i32;
+        let low = match launch.carrier {
+            Carrier::At(path) => open(kernel, path).map_err(&failed)?,
+            Carrier::Opened(fd) => fd,
+        };
         let fd = fds::raise(kernel, low);
         Self::read(kernel, fd, launch).map_err(|errno| {
             fds::close(kernel, fd);
@@ -165,6 +173,13 @@ impl Carrier {
             _ => Err(Errno(errno::ENOEXEC as i32)),
         }
     }
+}
+
+fn open<K: Kernel>(kernel: &mut K, path: &CStr) -> Result<i32, Errno> {
+    let (path, flags) = (path.as_ptr() as usize, (O_RDONLY | O_CLOEXEC) as usize);
+    // SAFETY: the path is a C string.
+    let raw = unsafe { kernel.call(__NR_openat, [AT_FDCWD as usize, path, flags, 0, 0, 0]) };
+    check(raw).map(|fd| fd as i32)
 }
 
 /// Device, inode and change time of an open file.

@@ -55,6 +55,6 @@ mod word;
 #[cfg(feature = "alloc")]
 pub use become_program::{Become, Environ};
 pub use embedded::embedded_span;
-pub use launch::{Exec, Failure, Launch, Step, launch, launch_with};
+pub use launch::{Carrier, Exec, Failure, Launch, Step, launch, launch_with};
 pub use once::launch_once;
 pub use space::HelperSpace;

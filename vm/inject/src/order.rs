@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 #![allow(non_upper_case_globals)] // names of system calls in patterns
 
-use crate::launch::{Exec, Launch, Step, launch_with};
+use crate::launch::{Carrier, Exec, Launch, Step, launch_with};
 use crate::space::HelperSpace;
 use crate::sys::{Args, Child, Errno, Kernel, check};
 use crate::{block::BootParams, elf, guarded, word};
@@ -165,7 +165,7 @@ fn attempt(recorder: &mut Recorder, ptracer: u64) -> crate::Failure {
     };
     let request = Launch {
         boot,
-        carrier: c"",
+        carrier: Carrier::At(c""),
         runtime,
         ident: None,
         exec,

@@ -10,9 +10,10 @@ use core::ffi::CStr;
 use core::mem::MaybeUninit;
 use ppin_inject::sys::nr::{
     __NR_close, __NR_faccessat2, __NR_fstat, __NR_ftruncate, __NR_getcwd, __NR_geteuid,
-    __NR_newfstatat, __NR_openat, __NR_prlimit64, __NR_read, __NR_readlink, AT_EACCESS, AT_FDCWD,
-    AT_SYMLINK_NOFOLLOW, O_APPEND, O_CLOEXEC, O_CREAT, O_NOCTTY, O_NONBLOCK, O_RDONLY, O_WRONLY,
-    RLIMIT_AS, RLIMIT_DATA, X_OK, rlimit64, stat,
+    __NR_newfstatat, __NR_openat, __NR_openat2, __NR_pread64, __NR_prlimit64, __NR_read,
+    __NR_readlink, AT_EACCESS, AT_FDCWD, AT_SYMLINK_NOFOLLOW, O_APPEND, O_CLOEXEC, O_CREAT,
+    O_NOCTTY, O_NONBLOCK, O_RDONLY, O_WRONLY, RESOLVE_NO_SYMLINKS, RLIMIT_AS, RLIMIT_DATA, X_OK,
+    open_how, rlimit64, stat,
 };
 use ppin_inject::sys::{Args, check, syscall};
 use ppin_inject::{Launch, launch_once};
@@ -31,7 +32,7 @@ pub(crate) struct Status {
     pub mode: u32,
     pub owner: u32,
     /// Device and inode number: which file it is.
-    identity: (u64, u64),
+    pub identity: [u64; 2],
 }
 
 impl Status {
@@ -84,7 +85,7 @@ fn read_status(ask: impl FnOnce(usize) -> Option<usize>) -> Option<Status> {
     Some(Status {
         mode: found.st_mode,
         owner: found.st_uid,
-        identity: (found.st_dev, found.st_ino),
+        identity: [found.st_dev, found.st_ino],
     })
 }
 
@@ -114,6 +115,32 @@ pub(crate) fn read_head(path: &CStr, head: &mut [u8]) -> Option<usize> {
     let len = call(__NR_read, [file, to, head.len(), 0, 0, 0]);
     call(__NR_close, [file, 0, 0, 0, 0, 0]);
     len
+}
+
+/// Opens the file at `path` for reading, if no part of the path is a symbolic link.
+pub(crate) fn open_without_links(path: &CStr) -> Option<i32> {
+    let how = open_how {
+        flags: (O_RDONLY | O_CLOEXEC).into(),
+        mode: 0,
+        resolve: RESOLVE_NO_SYMLINKS.into(),
+    };
+    let (how, len) = ((&raw const how) as usize, size_of::<open_how>());
+    let file = call(__NR_openat2, [HERE, at(path), how, len, 0, 0])?;
+    Some(file as i32)
+}
+
+/// Reads from byte `offset` of `file`; how many bytes.
+pub(crate) fn read_at(file: i32, to: &mut [u8], offset: u64) -> Option<usize> {
+    let (buffer, len) = (to.as_mut_ptr() as usize, to.len());
+    call(
+        __NR_pread64,
+        [file as usize, buffer, len, offset as usize, 0, 0],
+    )
+}
+
+/// Closes `file`, which is ours.
+pub(crate) fn close(file: i32) {
+    call(__NR_close, [file as usize, 0, 0, 0, 0, 0]);
 }
 
 /// Reads where the symbolic link at `path` leads to; how many bytes.

@@ -20,6 +20,7 @@
 //! program    which file is meant, and whether it may be instrumented
 //! database   which database is meant, and whether it may be used
 //! output     the files of report and statistics
+//! own        the ppin executable itself
 //! process    whether this process can carry the runtime
 //! path       paths of bounded length
 //! kernel     the system calls of all these
@@ -33,6 +34,7 @@
 mod database;
 mod kernel;
 mod output;
+mod own;
 mod path;
 mod process;
 mod program;
@@ -41,7 +43,7 @@ mod tool;
 mod words;
 
 use output::Left;
-use path::Path;
+use own::Own;
 use ppin_abi::boot::{CacheMode, RuntimeSpan, flag};
 use ppin_inject::block::BootParams;
 use ppin_inject::{Exec, Launch};
@@ -51,15 +53,12 @@ use tool::Line;
 pub use stack::Stack;
 pub use tool::Tool;
 
-/// By this name the kernel lets us open our own executable, wherever it lies.
-const OWN: &core::ffi::CStr = c"/proc/self/exe";
-
 /// What the executable carries.
 #[derive(Clone, Copy, Debug)]
 pub struct Carried {
     /// SHA-256 of the runtime ELF.
     pub engine_id: [u8; 32],
-    /// Where the runtime ELF lies in the executable's file.
+    /// Where the runtime ELF lies in the executable's file. `engine_id` lies behind it.
     pub runtime: RuntimeSpan,
     /// The tool of this name, if the executable carries it, and it writes no file unasked.
     pub tool: fn(&[u8]) -> Option<Tool>,
@@ -81,28 +80,32 @@ fn attempt(stack: &Stack, carried: &Carried) -> Option<()> {
     if stack.variable(b"PPIN_MAX_SIZE").is_some() {
         return None;
     }
-    let program = program::find(stack, plain.program)?;
+    let (program, status) = program::find(stack, plain.program)?;
     let database = database::find(stack, plain.database)?;
     let output = output::find(plain.output)?;
     let stats = output::find(plain.stats)?;
-    let ppin = Path::of_link(OWN)?;
-    if !process::can_carry() {
+    let mut own = Own::find(stack)?;
+    if !process::has_room() {
         return None;
     }
+    output::open(&output, Left::Goes)?;
+    output::open(&stats, Left::Stays)?;
+    let carrier = own.open(carried.runtime, &carried.engine_id)?;
     let request = Launch {
         boot: BootParams {
             cache_mode: CacheMode::ReadWrite,
             flags: flag::FOLLOW | if plain.wants_stats { flag::STATS } else { 0 },
             db_cap: DEFAULT_CAP,
             engine_id: carried.engine_id,
+            program: status.identity,
             db: database.bytes(),
             tool: tool.bytes(),
             output: output.bytes(),
             stats: stats.bytes(),
-            ppin: ppin.bytes(),
+            ppin: own.path.bytes(),
             ..BootParams::EMPTY
         },
-        carrier: OWN,
+        carrier,
         runtime: carried.runtime,
         ident: None,
         exec: Exec {
@@ -112,8 +115,6 @@ fn attempt(stack: &Stack, carried: &Carried) -> Option<()> {
             envp: stack.environment(),
         },
     };
-    output::open(&output, Left::Goes)?;
-    output::open(&stats, Left::Stays)?;
     kernel::execute(&request);
     None
 }

@@ -13,22 +13,19 @@ const DEFAULT_PATH: &[u8] = b"/bin:/usr/bin";
 const SETS_ID: u32 = 0o6000;
 const ROOT: u32 = 0;
 
-/// The file to execute for `name`, as `execvp` finds it. `None`: there is none, or it is no ELF
-/// file that gains nothing by being executed.
-pub(crate) fn find(stack: &Stack, name: &CStr) -> Option<Path> {
+/// The file to execute for `name`, as `execvp` finds it, and its status. `None`: there is none, or it
+/// is no ELF file that gains nothing by being executed.
+pub(crate) fn find(stack: &Stack, name: &CStr) -> Option<(Path, Status)> {
     let name = name.to_bytes();
-    let path = if name.contains(&b'/') {
-        let path = Path::of(&[name])?;
-        executable(&path)?;
-        path
+    let (path, status) = if name.contains(&b'/') {
+        executable(Path::of(&[name])?)?
     } else {
         let along = stack.variable(b"PATH").map_or(DEFAULT_PATH, CStr::to_bytes);
-        along.split(|byte| *byte == b':').find_map(|folder| {
-            let path = within(folder, name)?;
-            executable(&path).map(|_| path)
-        })?
+        along
+            .split(|byte| *byte == b':')
+            .find_map(|folder| executable(within(folder, name)?))?
     };
-    (is_program(&path) && gains_nothing(&path)).then_some(path)
+    (is_program(&path) && gains_nothing(&path, status)).then_some((path, status))
 }
 
 /// An empty folder is the current one.
@@ -39,10 +36,10 @@ fn within(folder: &[u8], name: &[u8]) -> Option<Path> {
     }
 }
 
-/// The status of what may be executed.
-fn executable(path: &Path) -> Option<Status> {
+/// `path` with the status of what may be executed there.
+fn executable(path: Path) -> Option<(Path, Status)> {
     let status = kernel::status(path.text(), true)?;
-    (status.is_file() && kernel::may_execute(path.text())).then_some(status)
+    (status.is_file() && kernel::may_execute(path.text())).then_some((path, status))
 }
 
 /// Whether it is an ELF file for this processor.
@@ -58,10 +55,7 @@ fn is_program(path: &Path) -> bool {
 
 /// Whether the program gains no privilege, which it would lose when it is traced. Root gains
 /// nothing from its own programs.
-fn gains_nothing(path: &Path) -> bool {
-    let Some(status) = kernel::status(path.text(), true) else {
-        return false;
-    };
+fn gains_nothing(path: &Path, status: Status) -> bool {
     let roots_own = status.owner == ROOT && kernel::effective_user() == ROOT;
     let sets_id = status.mode & SETS_ID != 0;
     !sets_id && (roots_own || !ppin_inject::sys::has_capabilities(path.text()))
@@ -80,7 +74,7 @@ mod tests {
         let variable = format!("PATH={along}");
         let made = Made::new(&["ppin"], &[&variable]);
         let name = CString::new(name).unwrap();
-        let path = find(&made.stack(), &name)?;
+        let (path, _) = find(&made.stack(), &name)?;
         Some(path.text().to_str().unwrap().to_owned())
     }
 

@@ -1,7 +1,7 @@
 //! What the kernel has put on the stack of a new process (System V ABI for AMD64, figure 3.9):
 //!
 //! ```text
-//! argc, argv[0] ... argv[argc - 1], 0, envp[0] ..., 0
+//! argc, argv[0] ... argv[argc - 1], 0, envp[0] ..., 0, (kind, value) ..., (0, 0)
 //! ```
 //!
 //! # Safety
@@ -10,6 +10,10 @@
 #![allow(unsafe_code)]
 
 use core::ffi::CStr;
+
+/// Kinds of pairs.
+const END: usize = 0;
+const EXECUTED: usize = 31;
 
 /// The words of a process's command line and its environment.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +81,31 @@ impl Stack {
     }
 }
 
+impl Stack {
+    /// The path that was executed, as it was given to the kernel (getauxval(3), `AT_EXECFN`).
+    pub(crate) fn executed(&self) -> Option<&CStr> {
+        let mut entry = self.environment();
+        // SAFETY: the environment ends with a null pointer.
+        while !unsafe { *entry }.is_null() {
+            // SAFETY: it was not the last.
+            entry = unsafe { entry.add(1) };
+        }
+        // SAFETY: pairs follow.
+        let mut pair = unsafe { entry.add(1) }.cast::<[usize; 2]>();
+        loop {
+            // SAFETY: the pairs end with one of kind 0.
+            match unsafe { *pair } {
+                [END, _] => return None,
+                // SAFETY: the value is the address of a string.
+                [EXECUTED, at] => return Some(unsafe { CStr::from_ptr(at as *const _) }),
+                _ => {}
+            }
+            // SAFETY: it was not the last.
+            pair = unsafe { pair.add(1) };
+        }
+    }
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
@@ -102,7 +131,18 @@ pub(crate) mod tests {
                 }
                 made.words.push(0);
             }
+            made.words.extend([6, 4096, 0, 0]);
             made
+        }
+
+        /// By what path it was executed.
+        fn executed(mut self, path: &str) -> Self {
+            let path = CString::new(path).unwrap();
+            let end = self.words.len() - 2;
+            let pair = [EXECUTED, path.as_ptr() as usize];
+            self.words.splice(end..end, pair);
+            self._texts.push(path);
+            self
         }
 
         pub(crate) fn stack(&self) -> Stack {
@@ -121,5 +161,8 @@ pub(crate) mod tests {
         assert_eq!(stack.variable(b"E"), Some(c""));
         assert_eq!(stack.variable(b"odd"), None);
         assert_eq!(stack.variable(b"B"), None);
+        assert_eq!(stack.executed(), None);
+        let made = made.executed("/bin/ppin");
+        assert_eq!(made.stack().executed(), Some(c"/bin/ppin"));
     }
 }

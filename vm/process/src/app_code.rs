@@ -1,6 +1,7 @@
 //! Finds the executable memory of the app, and registers it with the code cache.
 
 use crate::counters;
+use crate::first_code;
 use crate::vm::{self, Vm};
 use ppin_abi::addr::AppPc;
 use ppin_codecache::image::{ImageId, Region};
@@ -18,8 +19,7 @@ pub fn add(vm: &mut Vm, entry: &MapEntry, file: Option<Stat>, doubtful: bool) ->
     let id = vm.code_mut().images_mut().add(entry, file, named);
     if vm.code().images().len() != before {
         give_counters(vm, id);
-        let (path, base) = (&entry.path, vm.code().images().get(id).base);
-        vm.log(format_args!("image {path} at {:#x}", base.0));
+        vm.log_image(id);
     }
     id
 }
@@ -53,8 +53,15 @@ pub fn region(vm: &mut Vm, pc: AppPc) -> Option<Region> {
     vm.code().images().region(pc)
 }
 
-/// Registers all memory that is executable when the app starts.
-pub fn add_all(vm: &mut Vm) {
+/// Registers all memory that is executable when the app starts; the arguments are those of
+/// [`first_code::of`].
+pub fn add_all(vm: &mut Vm, stack: u64, program: [u64; 2]) {
+    if let Some(all) = first_code::of(stack, program) {
+        for (entry, file) in all {
+            add(vm, &entry, file, false);
+        }
+        return;
+    }
     for entry in ppin_os::maps::read().unwrap_or_default() {
         if entry.executable && !vm::is_runtime(entry.start) && entry.path != "[vsyscall]" {
             add_from_list(vm, &entry, false);

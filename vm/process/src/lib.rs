@@ -25,6 +25,7 @@ pub mod config;
 pub mod counters;
 pub mod cpuid;
 pub mod ended;
+pub mod first_code;
 pub mod gate;
 pub mod hints;
 pub mod ours;

@@ -9,10 +9,10 @@ use ppin_abi::addr::AppPc;
 pub fn name(vm: &Vm, pc: AppPc) -> String {
     let region = vm.code().images().region(pc);
     match region.map(|region| vm.code().images().get(region.image)) {
-        Some(image) if !image.path.is_empty() => {
+        Some(image) if !image.path().is_empty() => {
             alloc::format!(
                 "{pc} ({}+{:#x})",
-                image.path,
+                image.path(),
                 pc.0.wrapping_sub(image.base.0)
             )
         }

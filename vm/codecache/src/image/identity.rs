@@ -15,7 +15,7 @@ pub fn of_image(image: &Image) -> Option<[u8; 32]> {
     let Some(stat) = image.file else {
         return of_vdso(image);
     };
-    in_memory(image, stat.size).or_else(|| ppin_store::identity::of_file(&image.path, &stat))
+    in_memory(image, stat.size).or_else(|| ppin_store::identity::of_file(image.path(), &stat))
 }
 
 fn in_memory(image: &Image, len: u64) -> Option<[u8; 32]> {
@@ -35,7 +35,7 @@ fn in_memory(image: &Image, len: u64) -> Option<[u8; 32]> {
 /// The vdso has no file: its bytes are its identity.
 fn of_vdso(image: &Image) -> Option<[u8; 32]> {
     let len = image.span.1 - image.span.0;
-    if image.path != "[vdso]" || len > SMALL {
+    if !image.is_vdso() || len > SMALL {
         return None;
     }
     let mut bytes = vec![0; len as usize];

@@ -2,6 +2,7 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 use ppin_abi::addr::ImageBase;
 use ppin_os::file::Stat;
 use ppin_os::maps::{self, MapEntry};
@@ -37,8 +38,8 @@ pub struct ImageId(pub u32);
 /// One load of one file, or a stretch of code without a file.
 #[derive(Debug)]
 pub struct Image {
-    /// Path as the kernel gives it; `[vdso]`, or empty for anonymous memory.
-    pub path: String,
+    /// See [`Image::path`]; it is set from the start for what is no file.
+    pub(super) path: OnceCell<String>,
     /// The file's state when it was mapped; `None` without a file.
     pub file: Option<Stat>,
     /// Address of image offset 0.
@@ -65,12 +66,28 @@ pub struct Image {
 }
 
 impl Image {
+    /// Path as the kernel gives it; `[vdso]`, or empty for anonymous memory, and where the kernel does not tell.
+    /// That of a file is not asked before it is needed: in a new process the first look
+    /// at `/proc` takes longer than mapping the file.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.path.get_or_init(|| {
+            let listed = maps::read().unwrap_or_default();
+            path_among(&listed, self.span.0)
+        })
+    }
+
+    /// Whether it is the kernel's own code for programs.
+    pub(crate) fn is_vdso(&self) -> bool {
+        self.file.is_none() && self.path() == "[vdso]"
+    }
+
     /// Whether it is memory without a file and `entry` lies where code of it has been
     /// before: generators of code protect pieces of their memory again and again.
     pub(crate) fn has_generated(&self, entry: &MapEntry) -> bool {
-        let anonymous = maps::is_anonymous(&self.path) && maps::is_anonymous(&entry.path);
+        let anonymous = maps::is_anonymous(self.path()) && maps::is_anonymous(&entry.path);
         let base = ImageBase(entry.start.wrapping_sub(entry.offset));
-        let same = self.path == entry.path && self.base == base;
+        let same = self.path() == entry.path && self.base == base;
         let within = self.span.0 <= entry.start && entry.end <= self.span.1;
         (anonymous || same) && within
     }
@@ -92,13 +109,13 @@ impl Image {
     #[must_use]
     pub fn may_be_kept(&self) -> bool {
         let named = self.naming != Naming::Local;
-        !self.gone && named && (self.file.is_some() || self.path == "[vdso]")
+        !self.gone && named && (self.file.is_some() || self.is_vdso())
     }
 
     /// Whether it stands for addresses without memory.
     #[must_use]
     pub(crate) fn is_nowhere(&self) -> bool {
-        self.path == NOWHERE
+        self.file.is_none() && self.path() == NOWHERE
     }
 
     /// Whether code can be placed near it: not so near addresses without memory, nor near
@@ -114,4 +131,12 @@ impl Image {
     pub(crate) fn is_off_limits(&self, start: u64, end: u64) -> bool {
         self.off_limits.iter().any(|r| r.0 < end && start < r.1)
     }
+}
+
+/// The path of what is mapped at `at`, as the kernel's list has it.
+pub(super) fn path_among(listed: &[MapEntry], at: u64) -> String {
+    let found = listed
+        .iter()
+        .find(|entry| (entry.start..entry.end).contains(&at));
+    found.map_or_else(String::new, |entry| entry.path.clone())
 }

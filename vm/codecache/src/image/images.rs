@@ -1,15 +1,16 @@
 //! All images, and the regions that they have.
 
 use super::home::Home;
-use super::image::{Asked, Image, ImageId, NOWHERE, Naming};
+use super::image::{Asked, Image, ImageId, NOWHERE, Naming, path_among};
 use super::regions::{Region, cut, insert};
 use super::unlisted::SharedMemory;
 use crate::bundles::Supply;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::cell::OnceCell;
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_os::file::Stat;
-use ppin_os::maps::MapEntry;
+use ppin_os::maps::{self, MapEntry};
 
 /// The base of the image that a mapping is part of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -149,6 +150,18 @@ impl Images {
     /// The kernel's list can be read for the last time: see [`SharedMemory`].
     pub fn learn_shared(&mut self) {
         self.shared.learn();
+        self.learn_paths();
+    }
+
+    /// Asks for the paths of all images at once, since those of many will be needed.
+    pub fn learn_paths(&self) {
+        let unknown = |image: &&Image| image.path.get().is_none();
+        if self.all.iter().any(|image| unknown(&image)) {
+            let listed = maps::read().unwrap_or_default();
+            for image in self.all.iter().filter(unknown) {
+                image.path.get_or_init(|| path_among(&listed, image.span.0));
+            }
+        }
     }
 
     /// `start .. end` is shared memory.
@@ -192,7 +205,7 @@ impl Images {
             return ImageId(found as u32);
         }
         self.all.push(Image {
-            path: entry.path.clone(),
+            path: known_path(entry, file.is_some()),
             file,
             base,
             naming,
@@ -223,7 +236,7 @@ impl Images {
         let named = self.name(&entry, None, false);
         let id = self.image_for(&entry, None, named);
         let image = self.get_mut(id);
-        image.path = String::from(NOWHERE);
+        image.path = OnceCell::from(String::from(NOWHERE));
         // Its code refers to nothing in the app: any place will do.
         image.span = (0, 0);
         id
@@ -290,6 +303,14 @@ impl Images {
         }
         gone
     }
+}
+
+/// The path that `entry` has; unknown if it has none, and is a file.
+fn known_path(entry: &MapEntry, is_file: bool) -> OnceCell<String> {
+    if is_file && entry.path.is_empty() {
+        return OnceCell::new();
+    }
+    OnceCell::from(entry.path.clone())
 }
 
 #[cfg(test)]

@@ -6,13 +6,14 @@
 //! reason to doubt: another mapping with another distance between address and file offset,
 //! code that was met without a call that mapped it, something about to be saved.
 
-use super::image::{Image, Naming};
+use super::image::{Image, Naming, path_among};
 use super::images::{Images, Named};
+use alloc::borrow::Cow;
 use alloc::vec;
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_os::c;
 use ppin_os::file::{File, Stat};
-use ppin_os::maps::MapEntry;
+use ppin_os::maps::{self, MapEntry};
 use ppin_os::place;
 use ppin_persist::Segments;
 
@@ -55,7 +56,7 @@ impl Images {
         if !doubtful && loads().next().is_none() {
             return assumed(Naming::Assumed);
         }
-        match headers(&entry.path, stat) {
+        match headers(&path_of(entry), stat) {
             Err(Unreadable) => assumed(Naming::Local),
             Ok(None) => assumed(Naming::Checked),
             Ok(Some(segments)) => self.name_in(&segments, entry, stat),
@@ -92,6 +93,15 @@ impl Images {
     }
 }
 
+/// The path of what `entry` describes, from the kernel's list if it is left open.
+fn path_of(entry: &MapEntry) -> Cow<'_, str> {
+    if !entry.path.is_empty() {
+        return Cow::Borrowed(&entry.path);
+    }
+    let listed = maps::read().unwrap_or_default();
+    Cow::Owned(path_among(&listed, entry.start))
+}
+
 /// As if the mapping were of the first executable segment.
 fn assumed(entry: &MapEntry) -> ImageBase {
     ImageBase(entry.start.wrapping_sub(entry.offset))
@@ -108,7 +118,7 @@ fn fits(base: ImageBase, entry: &MapEntry) -> bool {
 /// Whether `image` may be kept under its base, which the headers now tell of.
 pub fn check(image: &mut Image) -> bool {
     if let (Naming::Assumed, Some(stat)) = (image.naming, image.file) {
-        image.naming = match headers(&image.path, &stat) {
+        image.naming = match headers(image.path(), &stat) {
             Ok(Some(segments)) if !is_first(&segments, image) => Naming::Local,
             _ => Naming::Checked,
         };

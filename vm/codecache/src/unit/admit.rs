@@ -179,7 +179,7 @@ impl Bound {
         image: Home<'_>,
         figures: &mut Figures,
     ) {
-        figures.note(alloc::format!("{}: {why}", image.path));
+        figures.note(alloc::format!("{}: {why}", image.path()));
         self.damaged |= why.is_damage();
         self.hot_gates[number as usize] = Gate::Refused;
     }
@@ -400,7 +400,7 @@ impl Bound {
             .and_then(|()| self.fix_cold(&group, image))
             .and_then(|()| self.run_cold(&[group]));
         if let Err(e) = &opened {
-            figures.note(alloc::format!("{}: {e}", image.path));
+            figures.note(alloc::format!("{}: {e}", image.path()));
         }
         opened.is_ok()
     }

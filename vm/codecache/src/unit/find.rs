@@ -53,7 +53,7 @@ impl CodeCache {
             let admitted = unit.admit_at(addr, image, &mut self.figures, &mut self.ibl);
             if !admitted && unit.is_stub(addr) {
                 // Nothing else can take the place of what running code needs.
-                report::give_up(format_args!("stubs of {} cannot run", image.path));
+                report::give_up(format_args!("stubs of {} cannot run", image.path()));
             }
             admitted
         })
@@ -143,6 +143,7 @@ impl CodeCache {
 
     /// Key under which code of an image is saved; `None` if it cannot be named for other runs.
     pub fn key_to_save(&mut self, library: &Library, id: ImageId) -> Option<Key> {
+        self.images.learn_paths();
         naming::check(self.images.get_mut(id))
             .then(|| self.key_of(library, id))
             .flatten()

@@ -72,7 +72,7 @@ pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
     let stats = Stats::begun(config.started_ns, arrived);
     let vm = Vm::new(config, tool, (code, library), Threads::new(thread), stats);
     vm::init(vm, (runtime.start, runtime.end));
-    start(thread, boot.ignored)
+    start(thread, boot)
 }
 
 /// The mechanisms of the compiler that are wanted and possible.
@@ -117,10 +117,8 @@ fn random() -> u64 {
 
 /// `setarch -R`: the same addresses at every run.
 fn addresses_fixed() -> bool {
-    const ADDR_NO_RANDOMIZE: isize = 0x0004_0000;
-    // SAFETY: only asks.
-    let now = unsafe { ppin_os::raw(ppin_os::c::__NR_personality, [0xffff_ffff, 0, 0, 0, 0, 0]) };
-    now & ADDR_NO_RANDOMIZE != 0
+    const ADDR_NO_RANDOMIZE: u32 = 0x0004_0000;
+    proc::persona().is_some_and(|now| now & ADDR_NO_RANDOMIZE != 0)
 }
 
 /// The routines that the gate calls, and those for indirect branches.
@@ -195,12 +193,12 @@ fn library(config: &Config, tools: Vec<ToolIdentity>) -> Library {
     })
 }
 
-/// Takes over the process and enters the program. `ignored`: see [`BootHeader::ignored`].
-fn start(thread: &mut Thread, ignored: u64) -> ! {
+/// Takes over the process and enters the program.
+fn start(thread: &mut Thread, boot: &BootHeader) -> ! {
     thread.make_current();
     thread.signals.alt.untouched = true;
     vm::lock().begin_log();
-    ppin_process::app_code::add_all(&mut vm::lock());
+    ppin_process::app_code::add_all(&mut vm::lock(), boot.entry_sp, boot.program);
     if let Some(entry) = ppin_os::auxv::entry(thread.regs.gpr[reg::RSP]) {
         vm::lock().code_mut().images_mut().set_program(AppPc(entry));
     }
@@ -217,7 +215,7 @@ fn start(thread: &mut Thread, ignored: u64) -> ! {
     vm::lock().begin_states(thread);
     tool.start(&host::EngineHost);
     tool.thread_start(&host::EngineHost, ThreadId(0));
-    thread.process().actions = Actions::taken_over(ignored);
+    thread.process().actions = Actions::taken_over(boot.ignored);
     signals::set_mask(kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.
     unsafe { gate::enter_first() }

@@ -5,7 +5,7 @@ use alloc::ffi::CString;
 use alloc::vec::Vec;
 use ppin_abi::elf;
 use ppin_inject::block::BootParams;
-use ppin_inject::{Exec, Launch, Step, launch};
+use ppin_inject::{Carrier, Exec, Launch, Step, launch};
 use ppin_os::{c, call, limits, report, signals};
 use ppin_plugin::chosen;
 use ppin_process::thread::Thread;
@@ -22,8 +22,8 @@ pub(crate) enum Plan {
     Refused,
     /// The program runs natively, for this reason.
     Native(&'static str),
-    /// The program is followed: it runs under ppin, too.
-    Follow,
+    /// The program is followed: it runs under ppin, too. Device and inode number of its file.
+    Follow([u64; 2]),
 }
 
 /// Plans the exec of `path` (zero-terminated).
@@ -88,7 +88,8 @@ fn binary(head: &[u8], stat: &ppin_os::file::Stat, fd: &ppin_os::file::File) -> 
     if (setuid || fd.has_capabilities()) && gains(stat) {
         return Plan::Native("it would lose its privileges");
     }
-    cannot_follow::reason().map_or(Plan::Follow, Plan::Native)
+    let follow = Plan::Follow([stat.dev, stat.ino]);
+    cannot_follow::reason().map_or(follow, Plan::Native)
 }
 
 /// Whether the process would gain privileges by executing the file. Root gains none from its own
@@ -112,9 +113,9 @@ fn interpreter(head: &[u8]) -> Option<Vec<u8>> {
     Some(path)
 }
 
-/// Executes a program under ppin. Returns the error for the app; `None`: the helper process could
-/// not be made, and nothing has happened.
-pub(crate) fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
+/// Executes a program, the file `program`, under ppin. Returns the error for the app; `None`: the helper
+/// process could not be made, and nothing has happened.
+pub(crate) fn exec(thread: &mut Thread, exec: Exec, program: [u64; 2]) -> Option<isize> {
     let space = thread.helper_space().ok()?;
     let config = vm::lock().config().clone();
     let (tools, knobs) = chosen::written(&config.tools);
@@ -128,6 +129,7 @@ pub(crate) fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
             cache_limit_kib: config.cache_limit_kib,
             check_every: config.check_every,
             ignored: thread.process().actions.ignored_faults(),
+            program,
             db_cap: config.db_cap,
             optimize: config.wanted,
             engine_id: config.engine_id,
@@ -143,7 +145,7 @@ pub(crate) fn exec(thread: &mut Thread, exec: Exec) -> Option<isize> {
             log: config.log.as_bytes(),
             answers: &answers,
         },
-        carrier: &carrier,
+        carrier: Carrier::At(&carrier),
         runtime: config.runtime,
         ident: Some(config.ppin_ident),
         exec,

@@ -34,9 +34,10 @@ pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome
         end::of_process(&mut vm::lock());
     }
     let wanted = vm::lock().config().flags & flag::FOLLOW != 0;
-    let followed = (wanted && plan == Plan::Follow)
-        .then(|| follow::exec(thread, exec_of(args, first, at)))
-        .flatten();
+    let followed = match plan {
+        Plan::Follow(program) if wanted => follow::exec(thread, exec_of(args, first, at), program),
+        _ => None,
+    };
     let result = followed.unwrap_or_else(|| natively(thread, nr, args));
     end::not_reached(&mut vm::lock());
     Outcome::Done(result)

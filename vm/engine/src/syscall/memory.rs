@@ -143,6 +143,8 @@ fn register(start: u64, end: u64, args: &[usize; 6]) {
     let anonymous = flags & c::MAP_ANONYMOUS != 0;
     let fd = args[4] as i32;
     let stat = if anonymous { None } else { stat_fd(fd).ok() };
+    let mut vm = vm::lock();
+    // That of a file can be asked later, as long as the kernel's list can be read.
     let entry = MapEntry {
         start,
         end,
@@ -152,13 +154,12 @@ fn register(start: u64, end: u64, args: &[usize; 6]) {
         shared: is_shared(args),
         offset: if anonymous { 0 } else { args[5] as u64 },
         inode: stat.map_or(0, |s| s.ino),
-        path: if anonymous {
+        path: if anonymous || (stat.is_some() && !vm.is_filtered()) {
             String::new()
         } else {
             path_of(fd)
         },
     };
-    let mut vm = vm::lock();
     ppin_process::app_code::add(&mut vm, &entry, stat, false);
 }
 

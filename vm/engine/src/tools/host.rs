@@ -68,12 +68,13 @@ impl Threads for EngineHost {
 impl Images for EngineHost {
     fn images(&self) -> Vec<ImageInfo> {
         let vm = vm::lock();
-        vm.code()
-            .images()
+        let images = vm.code().images();
+        images.learn_paths();
+        images
             .iter()
             .map(|(id, i)| ImageInfo {
                 id: ImageId(id.0),
-                path: i.path.clone(),
+                path: i.path().into(),
                 base: i.base,
             })
             .collect()

@@ -5,7 +5,7 @@ use ppin_abi::boot::RuntimeSpan;
 use ppin_inject::block::BootParams;
 use ppin_inject::cpu::Cpu;
 use ppin_inject::sys::Kernel;
-use ppin_inject::{Exec, HelperSpace, Launch, launch_with};
+use ppin_inject::{Carrier, Exec, HelperSpace, Launch, launch_with};
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -137,7 +137,7 @@ impl Prepared {
             tool: b"null",
             ..BootParams::EMPTY
         };
-        let carrier = &self.carrier;
+        let carrier = Carrier::At(&self.carrier);
         let request = Launch {
             boot,
             carrier,

@@ -274,6 +274,18 @@ pub fn stat_of(path: &str) -> Result<Stat> {
 /// # Errors
 /// The kernel's.
 pub fn stat_at(dir: i32, path: &str) -> Result<Stat> {
+    stat_by(dir, path, c::AT_SYMLINK_NOFOLLOW)
+}
+
+/// State of the file at `path`, or of what a symbolic link there leads to.
+///
+/// # Errors
+/// The kernel's.
+pub fn stat_behind(path: &str) -> Result<Stat> {
+    stat_by(c::AT_FDCWD, path, 0)
+}
+
+fn stat_by(dir: i32, path: &str, flags: u32) -> Result<Stat> {
     let path = c_path(path);
     // SAFETY: a terminated path, and plain data that the kernel fills in.
     let (st, _) = unsafe {
@@ -282,7 +294,7 @@ pub fn stat_at(dir: i32, path: &str) -> Result<Stat> {
             dir as isize as usize,
             path.as_ptr() as usize,
             &raw mut st as usize,
-            c::AT_SYMLINK_NOFOLLOW as usize,
+            flags as usize,
             0,
             0,
         ];

@@ -86,9 +86,7 @@ fn with_exact_rights<T>(prot: u32, make: impl FnOnce() -> Result<T>) -> Result<T
     if !IMPLIED.load(Ordering::Relaxed) || prot & c::PROT_EXEC != 0 {
         return make();
     }
-    const QUERY: usize = 0xffff_ffff;
-    // SAFETY: only asks.
-    let persona = unsafe { call(c::__NR_personality, [QUERY, 0, 0, 0, 0, 0]) }?;
+    let persona = proc::persona().ok_or(Errno::EPERM)? as usize;
     let plain = persona & !(proc::READ_IMPLIES_EXEC as usize);
     // SAFETY: changes the rights that later calls of this thread give; restored below.
     unsafe { call(c::__NR_personality, [plain, 0, 0, 0, 0, 0]) }?;

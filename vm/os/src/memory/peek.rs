@@ -30,8 +30,9 @@ pub fn read(from: u64, to: &mut [u8]) -> usize {
 }
 
 /// Copies app memory at `from` into `to` with process_vm_readv(2), page by page, since the call
-/// copies a piece as a whole or not at all. `None`: the call is not available.
-fn read_by_kernel(from: u64, to: &mut [u8]) -> Option<usize> {
+/// copies a piece as a whole or not at all; returns how many bytes could be read. It works before there is
+/// a handler for faults. `None`: the call is not available.
+pub fn read_by_kernel(from: u64, to: &mut [u8]) -> Option<usize> {
     let mut done = 0;
     while done < to.len() {
         let at = from.wrapping_add(done as u64);

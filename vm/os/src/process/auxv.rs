@@ -4,6 +4,17 @@
 use crate::peek;
 use linux_raw_sys::auxvec;
 
+/// Address of the program headers of the program.
+pub const AT_PHDR: u64 = auxvec::AT_PHDR as u64;
+/// Number of them.
+pub const AT_PHNUM: u64 = auxvec::AT_PHNUM as u64;
+/// Where the interpreter lies; 0: there is none.
+pub const AT_BASE: u64 = auxvec::AT_BASE as u64;
+/// Where the vdso lies.
+pub const AT_SYSINFO_EHDR: u64 = auxvec::AT_SYSINFO_EHDR as u64;
+/// Address of the path that was executed, as it was given to the kernel.
+pub const AT_EXECFN: u64 = auxvec::AT_EXECFN as u64;
+
 const AT_NULL: u64 = auxvec::AT_NULL as u64;
 const AT_ENTRY: u64 = auxvec::AT_ENTRY as u64;
 const AT_HWCAP2: u64 = auxvec::AT_HWCAP2 as u64;
@@ -24,19 +35,31 @@ pub fn entry(stack: u64) -> Option<u64> {
 }
 
 fn value(stack: u64, kind: u64) -> Option<u64> {
-    let words = || (0..).map_while(|n| peek::read_value::<u64>(stack + 8 * n));
-    let arguments = words().next()? as usize;
-    let pairs = words()
-        .skip(1 + arguments + 1)
-        .skip_while(|word| *word != 0)
-        .skip(1);
-    let mut pairs = pairs.into_iter();
-    loop {
-        let (found, value) = (pairs.next()?, pairs.next()?);
-        if found == AT_NULL || found == kind {
-            return (found == kind).then_some(value);
+    let [found] = values(stack, [kind]);
+    found
+}
+
+/// The values of `kinds`, in their order; `stack` as above.
+#[must_use]
+pub fn values<const N: usize>(stack: u64, kinds: [u64; N]) -> [Option<u64>; N] {
+    let mut values = [None; N];
+    for (found, value) in pairs(stack) {
+        if let Some(at) = kinds.iter().position(|kind| *kind == found) {
+            values[at] = Some(value);
         }
     }
+    values
+}
+
+fn pairs(stack: u64) -> impl Iterator<Item = (u64, u64)> {
+    let word = move |n: u64| peek::read_value::<u64>(stack + 8 * n);
+    let environment = word(0).map_or(u64::MAX / 8, |arguments| arguments.wrapping_add(2));
+    let mut words = (environment..u64::MAX / 8)
+        .map_while(word)
+        .skip_while(|word| *word != 0)
+        .skip(1);
+    let pairs = core::iter::from_fn(move || Some((words.next()?, words.next()?)));
+    pairs.take_while(|(kind, _)| *kind != AT_NULL)
 }
 
 #[cfg(test)]

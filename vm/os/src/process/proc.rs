@@ -9,6 +9,16 @@ use core::sync::atomic::{AtomicI32, Ordering};
 /// Flag of personality(2): memory that the app maps readable is executable, too.
 pub const READ_IMPLIES_EXEC: u32 = 0x0040_0000;
 
+/// The bits of personality(2); `None` if a filter forbids to ask.
+#[must_use]
+pub fn persona() -> Option<u32> {
+    const QUERY: usize = 0xffff_ffff;
+    // SAFETY: only asks.
+    unsafe { call(c::__NR_personality, [QUERY, 0, 0, 0, 0, 0]) }
+        .ok()
+        .map(|bits| bits as u32)
+}
+
 /// Process id when this process began.
 static PID: AtomicI32 = AtomicI32::new(0);
 

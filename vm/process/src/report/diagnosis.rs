@@ -143,7 +143,7 @@ fn origin(vm: &Vm, at: u64) -> String {
         Some((image, unit)) => alloc::format!(
             "fragment of {}, from unit {}",
             vm.code().maps_at(at).map_or_else(
-                || vm.code().images().get(image).path.clone(),
+                || vm.code().images().get(image).path().into(),
                 |maps| name(vm, maps.head)
             ),
             unit.name().file_name()

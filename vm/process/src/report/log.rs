@@ -10,6 +10,7 @@ use crate::words::name;
 use core::fmt::Arguments;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::AppPc;
+use ppin_codecache::image::ImageId;
 
 /// Bytes of collected lines from which on they are written.
 const PIECE: usize = 32 << 10;
@@ -62,6 +63,15 @@ impl Vm {
         if on() {
             let name = name(self, pc);
             self.log(format_args!("{what} {name}"));
+        }
+    }
+
+    /// Notes a new image.
+    pub fn log_image(&mut self, id: ImageId) {
+        if on() {
+            let image = self.code().images().get(id);
+            let event = alloc::format!("image {} at {:#x}", image.path(), image.base.0);
+            self.log(format_args!("{event}"));
         }
     }
 

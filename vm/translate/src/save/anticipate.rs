@@ -73,7 +73,7 @@ fn add(vm: &mut Vm, id: ImageId, program: Option<&str>, allowance: Allowance) ->
     let image = vm.code().images().get(id);
     let situation = Situation {
         exploring: allowance.exploring,
-        own: program == Some(&image.path),
+        own: program == Some(image.path()),
         fresh: fresh.len(),
         known: vm.code().units().of(id).iter().map(Bound::fragments).sum(),
         allowed: allowance.traces,
@@ -105,7 +105,7 @@ fn has_room(vm: &Vm) -> bool {
 /// traces that other programs need would lie scattered among traces that no program needs.
 fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
     let image = vm.code().images().get(id);
-    let done = image.path == program && image.is_explored();
+    let done = image.path() == program && image.is_explored();
     if done || !image.may_be_kept() {
         return false;
     }

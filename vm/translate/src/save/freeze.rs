@@ -416,7 +416,7 @@ fn encode(
         key: draft.key,
         displacement: 0,
         image_base: image.base,
-        image_path: image.path.as_bytes(),
+        image_path: image.path().as_bytes(),
         label: label.as_bytes(),
         explored: draft.explored,
         fragments: &pieces,
