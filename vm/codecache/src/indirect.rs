@@ -34,7 +34,7 @@ pub const SHIFT: u32 = 10;
 
 /// Entries of the first table. It is written to all over, so a program that has few targets must not
 /// touch many pages for them.
-const FIRST: u64 = 1024;
+const FIRST: u64 = 256;
 /// Target of a removed entry: the lookup misses.
 const NOWHERE: u64 = 0;
 /// Entries behind the mask's reach, so that a probe needs no wrap.
@@ -120,11 +120,18 @@ impl IblTable {
 
     /// The same for a branch that has not been seen in this run.
     pub(crate) fn prefill(&mut self, tag: u64, target: u64) {
-        let now = self.table();
-        if cell(now - 8).load(Ordering::Relaxed) > mask(now) / 4 * 3 {
-            self.grow();
-        }
+        self.make_room(1);
         self.put(self.table(), tag, target);
+    }
+
+    /// Makes the table large enough for `more` targets.
+    pub(crate) fn make_room(&mut self, more: u64) {
+        let now = self.table();
+        let entries = mask(now) + 1;
+        let needed = (cell(now - 8).load(Ordering::Relaxed) + more) * 4 / 3 + 1;
+        if needed > entries {
+            self.grow(needed.next_power_of_two());
+        }
     }
 
     fn put(&mut self, table: u64, tag: u64, target: u64) {
@@ -137,9 +144,8 @@ impl IblTable {
         }
     }
 
-    fn grow(&mut self) {
+    fn grow(&mut self, entries: u64) {
         let old = self.table();
-        let entries = 2 * (mask(old) + 1);
         let Some(new) = create(entries) else { return };
         for entry in live(old) {
             self.put(new, entry.0, entry.1);

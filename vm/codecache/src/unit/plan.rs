@@ -91,6 +91,8 @@ impl CodeCache {
                 Err(reason) => self.figures.note(alloc::format!("{START}: {reason}")),
             }
         }
+        let targets: usize = parts.iter().map(|part| part.targets.len()).sum();
+        self.ibl.make_room(targets as u64);
         library.set_plan(parts);
     }
 
