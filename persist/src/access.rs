@@ -161,7 +161,7 @@ impl<'a> VerifiedUnit<'a> {
                     SectionId::Hot | SectionId::Cold => {
                         group.len > 0 && (group.len as usize).is_multiple_of(crate::PAGE)
                     }
-                    SectionId::Slots => {
+                    SectionId::Slots | SectionId::ExitSlots => {
                         let hot = self.group(SectionId::Hot, number)?;
                         group.len.is_multiple_of(8)
                             && (group.first, group.end) == (hot.first, hot.end)
@@ -184,6 +184,7 @@ impl<'a> VerifiedUnit<'a> {
                 return None;
             }
         }
-        (self.hot_groups() == self.section(SectionId::Slots).groups).then_some(())
+        let slots = [SectionId::Slots, SectionId::ExitSlots].map(|id| self.section(id).groups);
+        (slots == [self.hot_groups(); 2]).then_some(())
     }
 }

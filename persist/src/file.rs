@@ -87,15 +87,18 @@ impl<'a> UnitFile<'a> {
         self.section_bytes(SectionId::Cold, info.cold.clone())
     }
 
-    /// Slots of a fragment, as they lie in the file.
+    /// Slots of a fragment, as they lie in the file, those of its exits last.
     pub(crate) fn slot_bits(
         &self,
         info: &FragmentInfo,
     ) -> Result<impl Iterator<Item = u64> + use<'a>, Reject> {
-        let Range { start, end } = info.slots;
-        let bytes = self.section_bytes(SectionId::Slots, start * 8..end * 8)?;
-        let words = bytes.as_chunks::<8>().0.iter();
-        Ok(words.map(|word| u64::from_le_bytes(*word)))
+        let words = |section, numbers: &Range<u32>| {
+            let bytes = self.section_bytes(section, numbers.start * 8..numbers.end * 8)?;
+            Ok(bytes.as_chunks::<8>().0.iter())
+        };
+        let slots = words(SectionId::Slots, &info.slots)?;
+        let exits = words(SectionId::ExitSlots, &info.exits)?;
+        Ok(slots.chain(exits).map(|word| u64::from_le_bytes(*word)))
     }
 
     /// Verifies the groups of a fragment's code and slots.
@@ -115,7 +118,10 @@ impl<'a> UnitFile<'a> {
     fn check_slots(&self, number: u32) -> Result<(), Reject> {
         let range = self.unit.slot_group(number).ok_or(Reject::Impossible)?;
         let bytes = self.section_bytes(SectionId::Slots, range)?;
-        self.unit.check_slots(number, bytes)
+        self.unit.check_slots(number, bytes)?;
+        let range = self.unit.exit_slot_group(number);
+        let bytes = self.section_bytes(SectionId::ExitSlots, range.ok_or(Reject::Impossible)?)?;
+        self.unit.check_exit_slots(number, bytes)
     }
 
     fn check_code(&self, section: SectionId, group: Option<CodeGroup>) -> Result<(), Reject> {
@@ -205,7 +211,7 @@ impl<'a> UnitFile<'a> {
             fragments: self.unit.fragments(),
             hot: geometry.hot.end - geometry.hot.start,
             cold: geometry.cold.end - geometry.cold.start,
-            slots: geometry.slots.end - geometry.slots.start,
+            slots: geometry.exit_slots.end - geometry.slots.start,
             tables: geometry.hot.start,
             file: geometry.file_len,
             ..UnitSummary::default()

@@ -15,7 +15,8 @@ use alloc::vec::Vec;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::area::LAYOUT_VERSION;
 use ppin_relocator::{
-    FragmentRef, PcRow, Placement, Reloc, RelocKind, Section, SlotInit, apply_parts, cells_of,
+    ExitSlots, FragmentRef, PcRow, Placement, Reloc, RelocKind, Section, SlotInit, apply_parts,
+    cells_of,
 };
 
 /// The bytes of a unit file for `spec`.
@@ -41,6 +42,7 @@ pub fn freeze(spec: &UnitSpec<'_>) -> Result<Vec<u8>, FreezeError> {
     writer.tables()?;
     writer.code()?;
     writer.slots()?;
+    writer.exit_slots()?;
     debug_assert_eq!(writer.out.len(), writer.plan.file_len as usize);
     writer.head();
     Ok(writer.out)
@@ -122,7 +124,7 @@ impl Writer<'_> {
                 ..next
             };
             this.put(&mut self.out);
-            next.first_slot += fragment.slots.len() as u32;
+            next.first_slot += fragment.slots_apart().0.len() as u32;
             next.first_reloc += fragment.relocs.len() as u32;
             next.first_exit += fragment.exits.len() as u32;
             next.first_pc_row += self.plan.pc_rows[number];
@@ -179,6 +181,7 @@ impl Writer<'_> {
         let start = self.plan.sections[SectionId::Hot as usize].offset as usize;
         let cold = self.plan.sections[SectionId::Cold as usize].offset as usize;
         let slots = self.plan.sections[SectionId::Slots as usize].offset as usize;
+        let exit_slots = self.plan.sections[SectionId::ExitSlots as usize].offset as usize;
         self.begin(SectionId::Hot);
         self.out.resize(slots, FILL);
         let (hot_bytes, cold_bytes) = self.out[start..].split_at_mut(cold - start);
@@ -192,7 +195,9 @@ impl Writer<'_> {
                 .wrapping_add(self.spec.displacement as u64),
             cold_from_hot: (cold - start) as u64,
             slots_from_hot: (slots - start) as u64,
+            exit_slots_from_hot: (exit_slots - start) as u64,
             slot: 0,
+            exit: 0,
         };
         for number in 0..self.spec.fragments.len() {
             coder.fragment(number, hot_bytes, cold_bytes)?;
@@ -203,19 +208,35 @@ impl Writer<'_> {
     fn slots(&mut self) -> Result<(), FreezeError> {
         self.begin(SectionId::Slots);
         for (number, piece) in self.spec.fragments.iter().enumerate() {
-            let (_, cold) = self.plan.places[number];
-            for slot in piece.fragment.slots {
+            let (slots, _) = piece.fragment.slots_apart();
+            for slot in slots {
                 let value = match *slot {
                     SlotInit::App(off) => SlotValue::App(off),
                     SlotInit::Landing(off) => SlotValue::Landing(off),
-                    SlotInit::Cold(off) if (off as usize) < piece.fragment.cold.len() => {
-                        SlotValue::Cold(cold + off)
-                    }
+                    SlotInit::ImageCounters => SlotValue::ImageCounters,
+                    SlotInit::Bundles(count @ 1..) => SlotValue::Bundles(count),
                     SlotInit::Cold(_) | SlotInit::Bundles(0) => {
                         return Err(FreezeError::Malformed { fragment: number });
                     }
-                    SlotInit::ImageCounters => SlotValue::ImageCounters,
-                    SlotInit::Bundles(count) => SlotValue::Bundles(count),
+                };
+                self.out.extend_from_slice(&value.encode().to_le_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    fn exit_slots(&mut self) -> Result<(), FreezeError> {
+        self.begin(SectionId::ExitSlots);
+        for (number, piece) in self.spec.fragments.iter().enumerate() {
+            let (_, cold) = self.plan.places[number];
+            let fragment = &piece.fragment;
+            let (_, slots) = fragment.slots_apart();
+            for slot in slots {
+                let value = match *slot {
+                    SlotInit::Cold(off) if (off as usize) < fragment.cold.len() => {
+                        SlotValue::Cold(cold + off)
+                    }
+                    _ => return Err(FreezeError::Malformed { fragment: number }),
                 };
                 self.out.extend_from_slice(&value.encode().to_le_bytes());
             }
@@ -305,8 +326,11 @@ struct Coder<'a> {
     hot_va: u64,
     cold_from_hot: u64,
     slots_from_hot: u64,
-    /// Slots of the fragments before.
+    exit_slots_from_hot: u64,
+    /// Slots of the fragments before, but for those of exits.
     slot: u64,
+    /// Exits of the fragments before.
+    exit: u64,
 }
 
 impl Coder<'_> {
@@ -328,7 +352,7 @@ impl Coder<'_> {
         apply_parts(
             fragment.relocs,
             fragment.exits,
-            &self.placement(hot_at, cold_at),
+            &self.placement(number, hot_at, cold_at),
             hot,
             cold,
         )
@@ -338,11 +362,14 @@ impl Coder<'_> {
         })?;
         self.link(number, hot)
             .ok_or(FreezeError::Malformed { fragment: number })?;
-        self.slot += fragment.slots.len() as u64;
+        let (slots, exit_slots) = fragment.slots_apart();
+        self.slot += slots.len() as u64;
+        self.exit += exit_slots.len() as u64;
         Ok(())
     }
 
-    fn placement(&self, hot_at: u32, cold_at: u32) -> Placement {
+    fn placement(&self, number: usize, hot_at: u32, cold_at: u32) -> Placement {
+        let fragment = &self.spec.fragments[number].fragment;
         let base = self.hot_va;
         let cold = base.wrapping_add(self.cold_from_hot);
         let slots = base.wrapping_add(self.slots_from_hot);
@@ -350,6 +377,10 @@ impl Coder<'_> {
             hot: base.wrapping_add(u64::from(hot_at)),
             cold: cold.wrapping_add(u64::from(cold_at)),
             slots: slots.wrapping_add(8 * self.slot),
+            exit_slots: Some(ExitSlots {
+                first: fragment.slots_apart().0.len() as u16,
+                at: base.wrapping_add(self.exit_slots_from_hot + 8 * self.exit),
+            }),
             image: ImageBase(self.spec.image_base.0),
             cells: 0,
         }

@@ -24,8 +24,10 @@ pub struct Geometry {
     pub hot: Range<u64>,
     /// Cold section.
     pub cold: Range<u64>,
-    /// Slots: the end of the file.
+    /// Slots, but for those of exits.
     pub slots: Range<u64>,
+    /// Slots of exits: the end of the file.
+    pub exit_slots: Range<u64>,
     /// Key claimed by the header; not verified yet.
     pub key: Key,
     /// Number of fragments.
@@ -125,6 +127,7 @@ pub(crate) fn geometry(header: &HeaderRec) -> Geometry {
         hot: range(SectionId::Hot),
         cold: range(SectionId::Cold),
         slots: range(SectionId::Slots),
+        exit_slots: range(SectionId::ExitSlots),
         key: key(header),
         fragments: header.fragments,
         head_len: u64::from(header.head_len),

@@ -10,7 +10,8 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 /// 3: any register may lie in any spill slot: sets of them are a table of their own.
 /// 4: a slot may hold the complement of an app address.
 /// 6: fragments may be entered behind their start.
-pub const FORMAT_VERSION: u32 = 8;
+/// 9: slots of exits are a section of their own.
+pub const FORMAT_VERSION: u32 = 9;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;
@@ -31,7 +32,7 @@ pub(crate) const MAX_TEXT: usize = 4096;
 pub(crate) const FILL: u8 = 0xcc;
 
 /// Number of sections.
-pub const SECTIONS: usize = 12;
+pub const SECTIONS: usize = 13;
 
 /// The sections, in file order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -59,8 +60,10 @@ pub enum SectionId {
     Hot = 9,
     /// Stubs.
     Cold = 10,
-    /// Slots, 8 bytes each.
+    /// Slots, 8 bytes each, but for those of exits.
     Slots = 11,
+    /// Slots of exits, 8 bytes each, in the order of [`Self::Exits`].
+    ExitSlots = 12,
 }
 
 impl SectionId {
@@ -78,6 +81,7 @@ impl SectionId {
         Self::Hot,
         Self::Cold,
         Self::Slots,
+        Self::ExitSlots,
     ];
 
     /// Bytes of one of its records.
@@ -87,7 +91,7 @@ impl SectionId {
             Self::Fragments => 64,
             Self::Exits => 16,
             Self::PcRows => 4,
-            Self::Relocs | Self::Spills | Self::Slots => 8,
+            Self::Relocs | Self::Spills | Self::Slots | Self::ExitSlots => 8,
             Self::Tool | Self::Hot | Self::Cold => 1,
         }
     }
@@ -96,6 +100,8 @@ impl SectionId {
     pub(crate) const fn alignment(self) -> usize {
         match self {
             Self::Hot | Self::Cold | Self::Slots => PAGE,
+            // Or of a page, if they do not fit into one with the other slots.
+            Self::ExitSlots => 8,
             _ => TABLE_ALIGN,
         }
     }
@@ -116,12 +122,13 @@ impl SectionId {
             Self::Hot => "hot code",
             Self::Cold => "cold code",
             Self::Slots => "slots",
+            Self::ExitSlots => "exit slots",
         }
     }
 }
 
 /// Length of the fixed part of the head.
-pub const HEADER_LEN: usize = 352;
+pub const HEADER_LEN: usize = 368;
 
 /// Length of one entry of the group table.
 pub(crate) const GROUP_REC_LEN: usize = 24;

@@ -71,7 +71,8 @@ impl Plan {
             (code.hot.len(), start)
         }));
         let (cold_at, cold) = pack(all().map(|code| (code.cold.len(), Start::COLD)));
-        let slots = slot_spans(pieces, &hot);
+        let slots = slot_spans(pieces, &hot, |code| code.slots_apart().0.len());
+        let exit_slots = slot_spans(pieces, &hot, |code| code.slots_apart().1.len());
 
         let mut spans: [Vec<Span>; SECTIONS] = Default::default();
         for section in SectionId::ALL {
@@ -79,6 +80,7 @@ impl Plan {
                 SectionId::Hot => hot.clone(),
                 SectionId::Cold => cold.clone(),
                 SectionId::Slots => slots.clone(),
+                SectionId::ExitSlots => exit_slots.clone(),
                 _ => even_spans(sizes.of(section)),
             };
         }
@@ -118,6 +120,10 @@ fn lay_out(spec: &UnitSpec<'_>, spans: &[Vec<Span>; SECTIONS]) -> Result<Layout,
         let spans = &spans[section as usize];
         at = at.next_multiple_of(section.alignment() as u64);
         let len = spans.last().map_or(0, |last| last.offset + last.len);
+        if section == SectionId::ExitSlots && at % PAGE as u64 + len > PAGE as u64 {
+            // They are not written to when code is admitted, so they share no page with what is.
+            at = at.next_multiple_of(PAGE as u64);
+        }
         sections[section as usize] = SectionRec {
             offset: small(at)?,
             len: small(len)?,
@@ -194,6 +200,7 @@ impl Sizes {
             let fragment = &piece.fragment;
             if fragment.hot.len() <= usize::from(fragment.entry)
                 || fragment.slots.len() > usize::from(u16::MAX) + 1
+                || !fragment.has_slots_in_order()
             {
                 return Err(FreezeError::Malformed { fragment: number });
             }
@@ -217,7 +224,7 @@ impl Sizes {
             SectionId::Counts => self.counts,
             SectionId::Spills => self.spills,
             SectionId::Tool => self.tool,
-            SectionId::Hot | SectionId::Cold | SectionId::Slots => 0,
+            SectionId::Hot | SectionId::Cold | SectionId::Slots | SectionId::ExitSlots => 0,
         };
         records * section.record_len() as u64
     }
@@ -301,16 +308,17 @@ fn pack(all: impl Iterator<Item = (usize, Start)>) -> (Vec<u32>, Vec<Span>) {
     (offsets, spans)
 }
 
-/// One group of slots for each group of hot code: its fragments' slots.
-fn slot_spans(pieces: &[Piece<'_>], hot: &[Span]) -> Vec<Span> {
+/// One group of slots for each group of hot code: as many as its fragments have.
+fn slot_spans(
+    pieces: &[Piece<'_>],
+    hot: &[Span],
+    count: impl Fn(&FragmentRef<'_>) -> usize,
+) -> Vec<Span> {
     let mut offset = 0;
     hot.iter()
         .map(|group| {
             let fragments = &pieces[group.first as usize..group.end as usize];
-            let slots: usize = fragments
-                .iter()
-                .map(|piece| piece.fragment.slots.len())
-                .sum();
+            let slots: usize = fragments.iter().map(|piece| count(&piece.fragment)).sum();
             let span = Span {
                 offset,
                 len: 8 * slots as u64,

@@ -10,7 +10,9 @@ pub enum SlotValue {
     App(ImageOff),
     /// What makes 0 with the app address to which a call is returned.
     Landing(ImageOff),
-    /// Cache address at this offset of the unit's cold section.
+    /// Cache address at this offset of the unit's cold section: of an exit. The eight bytes are no address
+    /// that the processor goes to (not canonical, AMD64 Architecture Programmer's Manual, volume 1, section
+    /// 2.1.3), so such slots need not be made right before code is used: who jumps through one faults.
     Cold(u32),
     /// Displacement from `gs` of the thread's counters for the unit's image.
     ImageCounters,
@@ -18,13 +20,11 @@ pub enum SlotValue {
     Bundles(u16),
 }
 
-/// Where a unit and its image are mapped: what most slots depend on.
+/// Where a unit's image is mapped: what most slots depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Places {
     /// Address of image offset 0.
     pub app: u64,
-    /// Address of the cold section.
-    pub cold: u64,
     /// What is exclusive-ored to the values of landings.
     pub landings: u64,
 }
@@ -37,7 +37,6 @@ impl Places {
         let off = bits as u32;
         let app = self.app.wrapping_add(off as i32 as i64 as u64);
         match bits >> 32 {
-            COLD => Some(self.cold.wrapping_add(off as u64)),
             APP => Some(app),
             LANDING => Some(app.wrapping_neg() ^ self.landings),
             _ => None,
@@ -46,7 +45,8 @@ impl Places {
 }
 
 const APP: u64 = 1;
-const COLD: u64 = 2;
+/// Of the bits of an address, 47 to 63 are the same, or 56 to 63: this has neither.
+const COLD: u64 = 0x4000_0002;
 const IMAGE_COUNTERS: u64 = 3;
 const LANDING: u64 = 4;
 const BUNDLES: u64 = 5;

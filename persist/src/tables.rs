@@ -73,8 +73,10 @@ pub struct FragmentInfo {
     pub before: u8,
     /// Bytes in the cold section.
     pub cold: Range<u32>,
-    /// Slots, by number.
+    /// Slots, by number, but for those of exits.
     pub slots: Range<u32>,
+    /// Exits, by number, and slots of exits.
+    pub exits: Range<u32>,
     /// Bits of [`crate::unit_flag`].
     pub flags: u32,
 }

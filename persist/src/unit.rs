@@ -157,8 +157,11 @@ impl<'a> VerifiedUnit<'a> {
         }
         let cold = self.inside(SectionId::Cold, this.cold, this.cold_len)?;
         let slots = pair.records(SectionId::Slots);
-        if slots.start > slots.end || slots.end > self.section(SectionId::Slots).len / 8 {
-            return Err(Reject::Record(SectionId::Fragments));
+        let exits = pair.records(SectionId::Exits);
+        for (range, section) in [(&slots, SectionId::Slots), (&exits, SectionId::ExitSlots)] {
+            if range.start > range.end || range.end > self.section(section).len / 8 {
+                return Err(Reject::Record(SectionId::Fragments));
+            }
         }
         Ok(FragmentInfo {
             number,
@@ -171,6 +174,7 @@ impl<'a> VerifiedUnit<'a> {
             before,
             cold,
             slots,
+            exits,
             flags: this.flags & ((1 << ENTRY_SHIFT) - 1),
         })
     }
@@ -392,15 +396,28 @@ impl<'a> VerifiedUnit<'a> {
     /// Byte range, in the slots section, of the slots of hot group `number`.
     #[must_use]
     pub fn slot_group(&self, number: u32) -> Option<Range<u32>> {
-        let group = self.group(SectionId::Slots, number)?;
-        let start = group.offset - self.section(SectionId::Slots).offset;
+        self.slots_of(SectionId::Slots, number)
+    }
+
+    /// Byte range, in the section of exit slots, of those of hot group `number`.
+    #[must_use]
+    pub fn exit_slot_group(&self, number: u32) -> Option<Range<u32>> {
+        self.slots_of(SectionId::ExitSlots, number)
+    }
+
+    fn slots_of(&self, section: SectionId, number: u32) -> Option<Range<u32>> {
+        let group = self.group(section, number)?;
+        let start = group.offset - self.section(section).offset;
         Some(start..start + group.len)
     }
 
-    /// Number of the hot group that the slot at byte `offset` of the slots section belongs to.
+    /// Number of the hot group that the exit slot at byte `offset` of their section belongs to.
     #[must_use]
-    pub fn slot_group_at(&self, offset: u32) -> Option<u32> {
-        let before = |number| self.slot_group(number).is_some_and(|it| it.end <= offset);
+    pub fn exit_slot_group_at(&self, offset: u32) -> Option<u32> {
+        let before = |number| {
+            self.exit_slot_group(number)
+                .is_some_and(|it| it.end <= offset)
+        };
         let found = partition(0..self.hot_groups(), before);
         (found < self.hot_groups()).then_some(found)
     }
@@ -427,6 +444,14 @@ impl<'a> VerifiedUnit<'a> {
     /// They are not what was written.
     pub fn check_slots(&self, number: u32, bytes: &[u8]) -> Result<(), Reject> {
         self.check(SectionId::Slots, number, bytes)
+    }
+
+    /// The same of the slots of the exits of a hot group.
+    ///
+    /// # Errors
+    /// They are not what was written.
+    pub fn check_exit_slots(&self, number: u32, bytes: &[u8]) -> Result<(), Reject> {
+        self.check(SectionId::ExitSlots, number, bytes)
     }
 
     /// Verifies what a run may read of hot group `group` once its code runs: records,

@@ -9,7 +9,7 @@ use ppin_persist::{
     FreezeError, GROUP, Geometry, HEADER_LEN, Head, MovedUnit, RawUnit, SlotValue, Thawed,
     UnitFile, freeze, merge, merge_as,
 };
-use ppin_relocator::{Placement, RelocKind, SlotInit, apply};
+use ppin_relocator::{ExitSlots, Placement, RelocKind, SlotInit, apply};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -95,6 +95,11 @@ proptest! {
                     + u64::from(info.cold.start),
                 slots: hot_va + (geometry.slots.start - geometry.hot.start)
                     + 8 * u64::from(info.slots.start),
+                exit_slots: Some(ExitSlots {
+                    first: (thawed.fragment.slots.len() - thawed.fragment.exits.len()) as u16,
+                    at: hot_va + (geometry.exit_slots.start - geometry.hot.start)
+                        + 8 * u64::from(info.exits.start),
+                }),
                 image: base,
                 cells: cells(number as u32, thawed).start,
             };
@@ -201,33 +206,51 @@ fn slots_are_symbolic_and_follow_their_hot_group() {
     let bytes = frozen(&fragments);
     let file = UnitFile::open(&bytes, None).unwrap();
     let unit = file.unit();
-    let slots = unit.geometry().slots.start as usize;
+    let geometry = unit.geometry();
     assert!(unit.hot_groups() > 5);
-    let mut number = 0;
+    assert!(
+        geometry.exit_slots.start.is_multiple_of(4096),
+        "apart from the others"
+    );
+    let within = |start: u64, range: Range<u32>| {
+        &bytes[start as usize..][range.start as usize..range.end as usize]
+    };
+    let value = |bits: &[u8; 8]| SlotValue::decode(u64::from_le_bytes(*bits)).unwrap();
+    let mut all = [Vec::new(), Vec::new()];
     for group in 0..unit.hot_groups() {
-        let range = unit.slot_group(group).unwrap();
-        let part = &bytes[slots..][range.start as usize..range.end as usize];
-        unit.check_slots(group, part).unwrap();
-        for bits in part.as_chunks::<8>().0 {
-            let info = unit.info(number / 2).unwrap();
-            let value = SlotValue::decode(u64::from_le_bytes(*bits)).unwrap();
-            match (
-                fragments[number as usize / 2].fragment.slots[number as usize % 2],
-                value,
-            ) {
-                (SlotInit::App(off), SlotValue::App(found))
-                | (SlotInit::Landing(off), SlotValue::Landing(found)) => {
-                    assert_eq!(off, found)
-                }
-                (SlotInit::Cold(off), SlotValue::Cold(found)) => {
-                    assert_eq!(off + info.cold.start, found);
-                }
-                other => panic!("{other:?}"),
-            }
-            number += 1;
-        }
+        let slots = within(geometry.slots.start, unit.slot_group(group).unwrap());
+        let exits = within(
+            geometry.exit_slots.start,
+            unit.exit_slot_group(group).unwrap(),
+        );
+        unit.check_slots(group, slots).unwrap();
+        unit.check_exit_slots(group, exits).unwrap();
+        all[0].extend(slots.as_chunks().0.iter().map(value));
+        all[1].extend(exits.as_chunks().0.iter().map(value));
     }
-    assert_eq!(number, 4000);
+    for (number, thawed) in fragments.iter().enumerate() {
+        let [SlotInit::App(app), SlotInit::Cold(stub)] = thawed.fragment.slots[..] else {
+            panic!("the sample has these");
+        };
+        let info = unit.info(number as u32).unwrap();
+        assert_eq!(all[0][number], SlotValue::App(app));
+        assert_eq!(all[1][number], SlotValue::Cold(stub + info.cold.start));
+    }
+}
+
+/// The processor does not go there: bits 47 to 63 of an address are the same, or 56 to 63.
+#[test]
+fn slots_of_exits_are_no_addresses() {
+    for offset in [0, 1, u32::MAX] {
+        let bits = SlotValue::Cold(offset).encode();
+        let canonical = |width: u32| (bits << (64 - width)).cast_signed() >> (64 - width);
+        assert!(
+            [48, 57]
+                .iter()
+                .all(|width| canonical(*width) != bits.cast_signed())
+        );
+        assert_eq!(SlotValue::decode(bits), Some(SlotValue::Cold(offset)));
+    }
 }
 
 #[test]
@@ -354,7 +377,7 @@ fn what_does_not_fit_is_refused() {
 #[test]
 fn code_names_no_cells_of_others() {
     let mut fragments = sample(1);
-    fragments[0].fragment.slots[1] = SlotInit::Bundles(2);
+    fragments[0].fragment.slots[0] = SlotInit::Bundles(2);
     fragments[0].fragment.relocs[0].kind = RelocKind::Cell(1);
     let bytes = frozen(&fragments);
     let unit = RawUnit::new(&bytes, bytes.len() as u64).unwrap();
@@ -374,10 +397,12 @@ fn code_names_no_cells_of_others() {
 
 #[test]
 fn a_table_that_points_outside_its_fragment_is_refused() {
-    let broken: [fn(&mut ppin_relocator::Fragment); 6] = [
+    let broken: [fn(&mut ppin_relocator::Fragment); 8] = [
         |fragment| fragment.exits[0].stub = 5000,
         |fragment| fragment.exits[0].branch = 5000,
-        |fragment| fragment.slots[0] = SlotInit::Cold(5000),
+        |fragment| fragment.slots[0] = SlotInit::Cold(8),
+        |fragment| fragment.slots[1] = SlotInit::Cold(5000),
+        |fragment| fragment.exits[0].slot = 0,
         |fragment| fragment.slots[0] = SlotInit::Bundles(0),
         |fragment| fragment.relocs[0].at = u32::MAX,
         |fragment| fragment.relocs[0].kind = RelocKind::Cell(0),

@@ -13,10 +13,21 @@ pub struct Placement {
     pub cold: u64,
     /// Address of the fragment's first slot.
     pub slots: u64,
+    /// Where the slots of exits lie, if they do not follow the others.
+    pub exit_slots: Option<ExitSlots>,
     /// Base of the image it was translated from.
     pub image: ImageBase,
     /// Displacement from `gs` of the fragment's first cell. 0, where that is not known yet.
     pub cells: u64,
+}
+
+/// Where the slots of a fragment's exits lie.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ExitSlots {
+    /// Number of the first in the fragment ([`crate::FragmentRef::slots_apart`]).
+    pub first: u16,
+    /// Its address.
+    pub at: u64,
 }
 
 /// A field whose value does not fit 32 bits at this placement, or lies outside
@@ -104,11 +115,21 @@ fn target(kind: RelocKind, place: &Placement) -> u64 {
     let app = |off: ImageOff| off.at(place.image).0;
     match kind {
         RelocKind::App(off) | RelocKind::AppAbs32(off) => app(off),
-        RelocKind::Slot(index) => place.slots.wrapping_add(8 * u64::from(index)),
+        RelocKind::Slot(index) => slot(place, index),
         RelocKind::Hot(off) => place.hot.wrapping_add(u64::from(off)),
         RelocKind::Cold(off) => place.cold.wrapping_add(u64::from(off)),
         RelocKind::Cell(index) => cell(place.cells, index),
     }
+}
+
+/// Address of slot `index`.
+#[inline]
+fn slot(place: &Placement, index: u16) -> u64 {
+    let (start, index) = match place.exit_slots {
+        Some(exits) if index >= exits.first => (exits.at, index - exits.first),
+        _ => (place.slots, index),
+    };
+    start.wrapping_add(8 * u64::from(index))
 }
 
 /// Displacement from `gs` of a cell, where that of the first is known.

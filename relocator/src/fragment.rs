@@ -158,7 +158,7 @@ pub struct Exit {
     pub branch: u32,
     /// Cold offset of the stub (`jmp [slot]`).
     pub stub: u32,
-    /// Its slot.
+    /// Its slot. The slots of all exits are the last of the fragment, in the exits' order.
     pub slot: u16,
 }
 

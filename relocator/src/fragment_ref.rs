@@ -37,6 +37,25 @@ pub struct FragmentRef<'a> {
 }
 
 impl FragmentRef<'_> {
+    /// The slots of its exits, which are the last, behind the others.
+    #[must_use]
+    pub fn slots_apart(&self) -> (&[SlotInit], &[SlotInit]) {
+        let others = self.slots.len().saturating_sub(self.exits.len());
+        self.slots.split_at(others)
+    }
+
+    /// Whether the last slots are those of the exits, in their order, and no other leads to a stub.
+    #[must_use]
+    pub fn has_slots_in_order(&self) -> bool {
+        let (others, exits) = self.slots_apart();
+        let is_stub = |slot: &SlotInit| matches!(slot, SlotInit::Cold(_));
+        let mut numbers = (others.len()..).zip(self.exits);
+        exits.len() == self.exits.len()
+            && exits.iter().all(is_stub)
+            && !others.iter().any(is_stub)
+            && numbers.all(|(number, exit)| number == usize::from(exit.slot))
+    }
+
     /// At which addresses its hot code may begin; `nth` is the number of fragments before it at which
     /// threads arrive by indirect branches.
     #[must_use]

@@ -14,7 +14,7 @@ mod fragment_ref;
 mod normalise;
 mod start;
 
-pub use apply::{Placement, RangeError, apply, apply_parts, cell};
+pub use apply::{ExitSlots, Placement, RangeError, apply, apply_parts, cell};
 pub use fragment::{
     CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, cells_of, pc_flag,
 };

@@ -47,6 +47,7 @@ fn placement() -> impl Strategy<Value = Placement> {
             hot: base + hot,
             cold: base + cold,
             slots: base + slots,
+            exit_slots: None,
             image: ImageBase(base + image),
             cells: hot << 1,
         },
@@ -132,7 +133,7 @@ proptest! {
     fn targets_out_of_reach_are_refused(distance in 0x8000_1000..0x7000_0000_0000u64, up: bool) {
         let hot = 0x7100_0000_0000u64;
         let image = if up { hot.wrapping_add(distance) } else { hot - distance };
-        let place = Placement { hot, cold: hot, slots: hot, image: ImageBase(image), cells: 0 };
+        let place = Placement { hot, cold: hot, slots: hot, exit_slots: None, image: ImageBase(image), cells: 0 };
         let reloc = Reloc {
             section: Section::Hot,
             at: 8,
@@ -147,7 +148,7 @@ proptest! {
 
     #[test]
     fn fields_out_of_bounds_are_refused(at in 13..u32::MAX, hot_section: bool) {
-        let place = Placement { hot: 0, cold: 0, slots: 0, image: ImageBase(0), cells: 0 };
+        let place = Placement { hot: 0, cold: 0, slots: 0, exit_slots: None, image: ImageBase(0), cells: 0 };
         let section = if hot_section { Section::Hot } else { Section::Cold };
         let reloc = Reloc { section, at, pc_bias: 0, kind: RelocKind::AppAbs32(ImageOff(5)) };
         let (mut hot, mut cold) = (vec![0; 16], vec![0; 16]);
@@ -167,6 +168,7 @@ fn absolute_fields_hold_sign_extended_addresses() {
         hot: 0x7fff_0000_0000,
         cold: 0x7fff_0001_0000,
         slots: 0x7fff_0002_0000,
+        exit_slots: None,
         image: ImageBase(image),
         cells: 0x7fff_ffe0,
     };

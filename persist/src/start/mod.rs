@@ -58,7 +58,7 @@ pub struct Target {
 /// An exit that leads to another unit.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Link {
-    /// Number of its slot.
+    /// Number of its slot among those of exits.
     pub slot: u32,
     /// Checksum of the other unit's head.
     pub unit: u64,

@@ -38,11 +38,11 @@ fn code_len() -> impl Strategy<Value = usize> {
     prop_oneof![20 => 8..300usize, 2 => 2000..6000usize, 1 => 16_000..40_000usize]
 }
 
-fn slot(cold: usize) -> impl Strategy<Value = SlotInit> {
+/// Of what is no exit.
+fn slot() -> impl Strategy<Value = SlotInit> {
     prop_oneof![
         offset().prop_map(SlotInit::App),
         offset().prop_map(SlotInit::Landing),
-        (0..cold as u32).prop_map(SlotInit::Cold),
         Just(SlotInit::ImageCounters),
         (1..=u16::MAX).prop_map(SlotInit::Bundles),
     ]
@@ -60,7 +60,7 @@ fn reloc_kind(hot: usize, cold: usize, slots: usize) -> impl Strategy<Value = Re
 }
 
 /// Fields at multiples of 4, each with one owner: a relocation or an exit, whose stub lies behind
-/// the other cold code.
+/// the other cold code, and its slot behind the others.
 fn place_fields(fragment: &mut Fragment) {
     let mut taken = HashSet::new();
     fragment
@@ -70,6 +70,8 @@ fn place_fields(fragment: &mut Fragment) {
         exit.stub = fragment.cold.len() as u32;
         let end = exit.stub + ExitRec::STUB_LEN;
         fragment.cold.resize(end as usize, 0x5a);
+        exit.slot = fragment.slots.len() as u16;
+        fragment.slots.push(SlotInit::Cold(exit.stub + 6));
     }
     fragment
         .relocs
@@ -147,7 +149,7 @@ pub fn fragment() -> impl Strategy<Value = Fragment> {
     (code_len(), 8..200usize, 1..5usize).prop_flat_map(|(hot, cold, slots)| {
         let code = (vec(any::<u8>(), hot), vec(any::<u8>(), cold));
         let tables = (
-            vec(slot(cold), slots),
+            vec(slot(), slots),
             vec(any_reloc(hot, cold, slots), 0..12),
             vec(any_exit(hot, cold, slots), 0..5),
             vec(pc_row(hot), 0..20),
@@ -242,14 +244,14 @@ fn sample_fragment(number: u32, count: u32) -> Thawed {
         entry: (number % 3 * 9) as u8,
         hot: (0..hot_len).map(|byte| (byte ^ number) as u8).collect(),
         cold: vec![number as u8; 72],
-        slots: vec![SlotInit::Cold(8), SlotInit::App(head(number))],
+        slots: vec![SlotInit::App(head(number)), SlotInit::Cold(8)],
         relocs: vec![
             reloc(
                 Section::Hot,
                 20,
                 RelocKind::App(ImageOff(0x9000 + number as i32)),
             ),
-            reloc(Section::Cold, 4, RelocKind::Slot(0)),
+            reloc(Section::Cold, 4, RelocKind::Slot(1)),
             reloc(Section::Cold, 16, RelocKind::Hot(44)),
             reloc(Section::Cold, 8, RelocKind::App(head(number))),
         ],
@@ -258,7 +260,7 @@ fn sample_fragment(number: u32, count: u32) -> Thawed {
             context: Context(0),
             branch: 40,
             stub: 24,
-            slot: 0,
+            slot: 1,
         }],
         pc_map: (0..6)
             .map(|row| PcRow {

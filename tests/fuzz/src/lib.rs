@@ -90,11 +90,11 @@ fn fragment(number: i32) -> Fragment {
         hot: vec![number as u8; 700],
         cold: vec![0x90; 80],
         slots: vec![
-            SlotInit::Cold(8),
             SlotInit::App(ImageOff(5)),
             SlotInit::Landing(ImageOff(6)),
             SlotInit::ImageCounters,
             SlotInit::Bundles(3),
+            SlotInit::Cold(8),
         ],
         relocs: vec![
             reloc(Section::Hot, 16, RelocKind::App(ImageOff(100))),
@@ -109,7 +109,7 @@ fn fragment(number: i32) -> Fragment {
             context: Context(0),
             branch: 32,
             stub: 24,
-            slot: 0,
+            slot: 4,
         }],
         pc_map: (0..5)
             .map(|row| PcRow {

@@ -56,6 +56,7 @@ impl CodeCache {
             hot: space.hot,
             cold: space.cold,
             slots: space.slots,
+            exit_slots: None,
             image: info.base,
             cells: cells.map_or(0, |cells| cells.first),
         };

@@ -219,6 +219,7 @@ fn check_placement(fragment: &Fragment) {
         hot: image + 0x1000_0000,
         cold: image + 0x1100_0000,
         slots: image + 0x1200_0000,
+        exit_slots: None,
         image: ImageBase(image),
         cells: 0x1_0000,
     };

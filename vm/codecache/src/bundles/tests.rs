@@ -143,7 +143,7 @@ fn shelf(cells: u32) -> Shelf {
 fn kept_code_counts_even_when_it_is_unmapped() {
     let mut shelf = shelf(2);
     let entry = shelf.find(0).expect("kept");
-    assert_eq!(shelf.slot(0), FIRST);
+    assert_eq!(shelf.value(0), FIRST);
     assert_eq!(named(entry), [0x2000, 0x2008]);
     let want = BTreeMap::from([(COUNTERS, 3), (COUNTERS + 8, 5 + 7)]);
     assert_eq!(folded(&shelf.world.code, |_| 1), want);

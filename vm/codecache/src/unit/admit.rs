@@ -87,6 +87,7 @@ impl Bound {
                 .map(|g| self.cold() + u64::from(g.offset));
             start.map(|at| self.admit_at(at, image, figures, ibl));
         }
+        self.settle_exits();
     }
 
     /// Admits group `first`, which is closed, and some behind it: code lies in the order in which
@@ -220,6 +221,13 @@ impl Bound {
                 self.bytes(start + u64::from(slots.start)..start + u64::from(slots.end)),
             )?;
         }
+        if let Some(slots) = self.unit.exit_slot_group(group.number) {
+            let start = self.geometry.exit_slots.start;
+            self.unit.check_exit_slots(
+                group.number,
+                self.bytes(start + u64::from(slots.start)..start + u64::from(slots.end)),
+            )?;
+        }
         stubs.iter().try_for_each(|cold| self.check_cold(cold))
     }
 
@@ -316,7 +324,7 @@ impl Bound {
 
     /// Slots stay as they are in the file until code is admitted that has some.
     fn open_slots(&mut self) -> Result<(), Reject> {
-        let slots = &self.geometry.slots;
+        let slots = self.geometry.slots.start..self.geometry.exit_slots.end;
         let (start, len) = (self.addr + slots.start, slots.end - slots.start);
         if !self.slots_open {
             // SAFETY: the unit reads tables only; slots are reached through raw pointers.
@@ -354,7 +362,6 @@ impl Bound {
         let first = self.addr + self.geometry.slots.start + u64::from(range.start);
         let places = Places {
             app: image.base.0,
-            cold: self.cold(),
             landings: landing::difference(),
         };
         // SAFETY: slots are mapped writable, and no code that uses these runs yet.

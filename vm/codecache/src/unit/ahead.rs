@@ -59,14 +59,13 @@ impl Bound {
         }
         // SAFETY: inside the fragment's cold code, which is readable; any bytes are a record.
         let record = unsafe { (addr as *const ExitRec).read_unaligned() };
-        let slots = self.addr + self.geometry.slots.start;
-        let same = |exit: ppin_relocator::Exit| {
-            let number = u64::from(info.slots.start) + u64::from(exit.slot);
-            let slot = addr.wrapping_add_signed(record.slot.into());
-            (exit.target.0, exit.context) == (record.target, record.context())
-                && slot == slots + 8 * number
-        };
-        let mut exits = self.unit.exits(info.number).ok()?.flatten();
-        exits.any(same).then_some(record)
+        let slot = addr.wrapping_add_signed(record.slot.into());
+        let number = self.number_of_exit_slot(slot)?;
+        let exits = self.unit.exits(info.number).ok()?.flatten();
+        let mut exits = (info.exits.start..).zip(exits);
+        let same = exits.any(|(own, exit)| {
+            own == number && (exit.target.0, exit.context) == (record.target, record.context())
+        });
+        same.then_some(record)
     }
 }

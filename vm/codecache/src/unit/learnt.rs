@@ -20,7 +20,7 @@ impl CodeCache {
             };
             for link in &part.links {
                 let entry = unit(link.unit).and_then(|to| to.running(link.hot));
-                if let (Some(slot), Some(entry)) = (from.slot(link.slot), entry) {
+                if let (Some(slot), Some(entry)) = (from.exit_slot(link.slot), entry) {
                     self.fresh.restore_link(slot, entry);
                 }
             }
@@ -30,7 +30,7 @@ impl CodeCache {
     /// Links from `unit` to other units.
     pub(super) fn links_of(&self, unit: &Bound) -> Vec<Link> {
         let link = |(slot, entry): (u64, u64)| {
-            let slot = unit.number_of_slot(slot)?;
+            let slot = unit.number_of_exit_slot(slot)?;
             let (_, to) = self.units.at(entry)?;
             Some(Link {
                 slot,
@@ -66,26 +66,27 @@ impl Bound {
         (offset < len).then_some(offset as u32)
     }
 
-    fn slots(&self) -> u64 {
-        self.addr + self.geometry.slots.start
+    /// Address of the first exit slot.
+    pub(super) fn exit_slots(&self) -> u64 {
+        self.addr + self.geometry.exit_slots.start
     }
 
-    /// Number of the slot at `addr`, if it is one.
-    fn number_of_slot(&self, addr: u64) -> Option<u32> {
-        let offset = addr.checked_sub(self.slots())?;
-        let len = self.geometry.slots.end - self.geometry.slots.start;
-        (offset < len).then_some((offset / 8) as u32)
+    /// Number of the exit slot at `addr`, if it is one.
+    pub(super) fn number_of_exit_slot(&self, addr: u64) -> Option<u32> {
+        let offset = addr.checked_sub(self.exit_slots())?;
+        let len = self.geometry.exit_slots.end - self.geometry.exit_slots.start;
+        (offset < len && offset.is_multiple_of(8)).then_some((offset / 8) as u32)
     }
 
-    /// Address of slot `number`, if the code that it belongs to runs.
-    fn slot(&self, number: u32) -> Option<u64> {
-        let group = self.group_of_slot(number)?;
+    /// Address of exit slot `number`, if the code that it belongs to runs.
+    fn exit_slot(&self, number: u32) -> Option<u64> {
+        let group = self.group_of_exit_slot(number)?;
         self.is_open(group)
-            .then(|| self.slots() + 8 * u64::from(number))
+            .then(|| self.exit_slots() + 8 * u64::from(number))
     }
 
-    /// Number of the hot group that slot `number` belongs to.
-    pub(super) fn group_of_slot(&self, number: u32) -> Option<u32> {
-        self.unit.slot_group_at(number.checked_mul(8)?)
+    /// Number of the hot group that exit slot `number` belongs to.
+    pub(super) fn group_of_exit_slot(&self, number: u32) -> Option<u32> {
+        self.unit.exit_slot_group_at(number.checked_mul(8)?)
     }
 }

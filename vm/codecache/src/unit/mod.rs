@@ -22,6 +22,7 @@ mod planned;
 mod room;
 mod units;
 mod unlink;
+mod unlinked;
 
 pub use ahead::KnownExit;
 pub use bound::Bound;

@@ -47,7 +47,7 @@ impl Bound {
             .sort_unstable_by_key(|to| (to.head, to.hot, !to.near));
         part.targets.dedup_by_key(|to| (to.head, to.hot));
         let links = links.into_iter().filter(|link| {
-            let group = self.group_of_slot(link.slot);
+            let group = self.group_of_exit_slot(link.slot);
             group.is_some_and(|number| start::has(&part.eager, number))
         });
         part.links = links.collect();

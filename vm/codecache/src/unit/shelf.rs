@@ -171,10 +171,9 @@ impl Shelf {
         let found = unit.unit.lookup(ImageOff(offset as i32), CANONICAL);
         let entry = found.expect("sound").expect("it is in the unit");
         let info = unit.unit.info(entry.fragment).expect("sound");
-        let slots = unit.addr + unit.geometry.slots.start;
         (
             unit.hot() + u64::from(info.hot.start) + 4,
-            slots + 8 * u64::from(info.slots.start),
+            unit.exit_slots() + 8 * u64::from(info.exits.start),
             unit.cold() + u64::from(info.cold.start) + 32,
         )
     }
@@ -194,6 +193,18 @@ impl Shelf {
         (field + 4).wrapping_add_signed(i64::from(distance))
     }
 
+    /// Contents of the first slot of the fragment at `offset` that is no exit's.
+    pub(crate) fn value(&self, offset: u64) -> u64 {
+        let unit = &self.units()[0];
+        let found = unit.unit.lookup(ImageOff(offset as i32), CANONICAL);
+        let entry = found.expect("sound").expect("it is in the unit");
+        let info = unit.unit.info(entry.fragment).expect("sound");
+        let slot = unit.addr + unit.geometry.slots.start + 8 * u64::from(info.slots.start);
+        // SAFETY: within the unit's mapping.
+        unsafe { (slot as *const u64).read() }
+    }
+
+    /// Contents of the slot of exit 0 of the fragment at `offset`.
     pub(crate) fn slot(&self, offset: u64) -> u64 {
         // SAFETY: within the unit's mapping.
         unsafe { (self.exit(offset).1 as *const u64).read() }

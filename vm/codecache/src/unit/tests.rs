@@ -10,7 +10,7 @@ use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_abi::record::ExitRec;
 use ppin_os::mem::PAGE;
-use ppin_persist::unit_flag;
+use ppin_persist::{SlotValue, unit_flag};
 use ppin_relocator::{Reloc, RelocKind, Section};
 
 extern crate std;
@@ -144,8 +144,8 @@ fn exits_of_kept_code_are_linked_by_their_slots() {
     let mut shelf = Shelf::holding(&[small(0, &[0x80])]);
     shelf.find(0).expect("kept");
     let (_, _, record) = shelf.exit(0);
-    let (branch, leave) = (shelf.branch(0), shelf.slot(0));
-    assert_eq!((branch, leave), (record - 32, record - 26));
+    let (branch, unlinked) = (shelf.branch(0), shelf.slot(0));
+    assert_eq!(branch, record - 32);
     let fresh = shelf.world.trace(0x80, 8, &[]);
     // SAFETY: a record within the unit's mapping.
     let exit = unsafe { (record as *const ExitRec).read() };
@@ -153,7 +153,57 @@ fn exits_of_kept_code_are_linked_by_their_slots() {
     assert_eq!((shelf.branch(0), shelf.slot(0)), (branch, fresh.0));
     let pc = shelf.world.pc(0x80).0;
     shelf.world.code.kill_made_from(pc, pc + 1);
-    assert_eq!(shelf.slot(0), leave);
+    assert_eq!(shelf.slot(0), unlinked);
+}
+
+#[test]
+fn an_exit_that_was_never_linked_leads_into_its_stub_when_it_is_taken() {
+    let mut shelf = Shelf::holding(&[small(0, &[0x80]), small(0x40, &[0x90])]);
+    let entry = shelf.find(0).expect("kept");
+    let stubs = [0, 0x40].map(|head| shelf.branch(head));
+    let slots = [0, 0x40].map(|head| shelf.slot(head));
+    assert_ne!(slots[0], slots[1]);
+    assert!(slots.iter().all(|bits| SlotValue::decode(*bits).is_some()));
+    let code = &mut shelf.world.code;
+    assert_eq!(code.leave_unlinked(stubs[0]), Some(stubs[0] + 6));
+    assert_eq!(
+        code.leave_unlinked(stubs[0]),
+        Some(stubs[0]),
+        "it leads there now"
+    );
+    for other in [stubs[0] + 6, stubs[1] + 1, entry.0, 0] {
+        assert_eq!(code.leave_unlinked(other), None);
+    }
+    let leads = |shelf: &Shelf| [shelf.slot(0), shelf.slot(0x40)];
+    assert_eq!(
+        leads(&shelf),
+        stubs.map(|stub| stub + 6),
+        "nor do its neighbours"
+    );
+}
+
+#[test]
+fn slots_of_code_that_does_not_run_stay_as_they_can_be_verified() {
+    let closed = 0x40;
+    let mut shelf = Shelf::holding(&apart(large(0, &[0x80]), large(closed, &[0x80])));
+    shelf.find(0).expect("kept");
+    let (stub, before) = (shelf.branch(0), shelf.slot(closed));
+    shelf
+        .world
+        .code
+        .leave_unlinked(stub)
+        .expect("it was never taken");
+    assert_eq!(shelf.slot(closed), before);
+    shelf.find(closed).expect("sound");
+    assert_eq!(shelf.notes(), "");
+}
+
+#[test]
+fn no_exit_faults_once_all_is_admitted() {
+    let mut shelf = Shelf::holding(&[small(0, &[0x80])]);
+    shelf.find(0).expect("kept");
+    shelf.world.code.admit_all();
+    assert_eq!(shelf.slot(0), shelf.branch(0) + 6);
 }
 
 #[test]

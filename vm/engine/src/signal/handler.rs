@@ -176,7 +176,9 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if callee::go_on_without(thread, info, context, pc) {
         return;
     }
-    if signal == c::SIGSEGV && cache_fault(thread, info, context, pc) {
+    if signal == c::SIGSEGV
+        && (left_unlinked(info, context, pc) || cache_fault(thread, info, context, pc))
+    {
         return;
     }
     if unreadable_source(thread, info, context, pc)
@@ -296,6 +298,16 @@ fn after_call(thread: &Thread) -> translate::Spot {
         context: Context(thread.resume_context),
         ..translate::Spot::at(AppPc(thread.resume_pc))
     }
+}
+
+/// Handles the fault of a stub whose exit no run has linked: its slot holds no address.
+fn left_unlinked(info: &SigInfo, context: &mut UContext, pc: u64) -> bool {
+    let stub = (info.code == SI_KERNEL).then(|| vm::lock().code_mut().leave_unlinked(pc));
+    let Some(stub) = stub.flatten() else {
+        return false;
+    };
+    context.gregs[greg::RIP] = stub;
+    true
 }
 
 /// Handles the page faults that the cache relies on: the first execution of a restored group, and a

@@ -103,6 +103,7 @@ impl Emitter {
         if (self.hot.here() as usize) < MIN_HOT {
             self.hot.align(MIN_HOT);
         }
+        self.give_exits_slots();
         Fragment {
             head: self.off(self.head),
             context: self.context,

@@ -80,15 +80,24 @@ impl Emitter {
         self.cold.align(4);
         let stub = self.cold.here();
         self.cold.bytes(&STUB);
-        let slot = self.slot(SlotInit::Cold(stub + JUMP_LEN));
         self.exit_record(to);
         self.exits.push(Exit {
             target: self.off(to.target),
             context: to.context,
             branch,
             stub,
-            slot,
+            // Known at the end.
+            slot: 0,
         });
+    }
+
+    /// The exits get their slots, which follow all others: each leads behind the jump of its stub.
+    pub(super) fn give_exits_slots(&mut self) {
+        let mut exits = core::mem::take(&mut self.exits);
+        for exit in &mut exits {
+            exit.slot = self.slot(SlotInit::Cold(exit.stub + JUMP_LEN));
+        }
+        self.exits = exits;
     }
 
     /// An `ExitRec`; its relative fields are written when it is placed.

@@ -294,6 +294,7 @@ impl Machine {
             hot: near,
             cold,
             slots: near + SLOTS,
+            exit_slots: None,
             image: ImageBase(self.app()),
             cells: BUNDLES,
         };

@@ -153,7 +153,7 @@ fn every_doctored_part_is_found() {
             f.cold[ExitRec::FROM_STUB as usize] ^= 1
         }),
         ("slots", |f| {
-            f.slots.push(ppin_relocator::SlotInit::App(ImageOff(7)))
+            *f.slots.last_mut().unwrap() = ppin_relocator::SlotInit::Cold(0)
         }),
         ("relocations", |f| f.relocs[0].pc_bias += 1),
         ("pc map", |f| f.pc_map[1].spilled = SpillSet::at_home(0x7f)),
