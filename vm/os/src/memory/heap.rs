@@ -4,6 +4,7 @@
 use super::ahead;
 use super::pools::{Pools, has_size, rounded};
 use crate::lock::Word;
+use crate::page::page_up;
 use crate::{budget, c, mem, proc, reserve, stretches};
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::NonNull;
@@ -26,8 +27,9 @@ static INCONSISTENT: AtomicBool = AtomicBool::new(false);
 const FIRST: usize = 16 << 20;
 /// Smallest first chunk (under `ulimit -v`), and the unit of growth.
 const CHUNK: usize = 1 << 20;
-/// Distance of the first chunk from the runtime's image.
-const DISTANCE: usize = 256 << 20;
+/// Distance of the first chunk from the runtime's data: more than the boot block takes. Close to each
+/// other, both are mapped by one page of the page tables.
+const DISTANCE: usize = 128 << 10;
 
 /// Runs `fork` while this thread holds the heap's lock, so that the child inherits a consistent
 /// heap, unlocked in parent and child. `fork` gets the lock's word, to lend it.
@@ -154,8 +156,10 @@ unsafe fn resized(block: *mut u8, layout: Layout, size: usize) -> bool {
 /// Source of memory that maps more when the heap is full.
 #[derive(Debug)]
 struct Grow {
-    /// End of the newest chunk's heap and of its mapping.
+    /// End of the newest chunk's heap, and the end of what it was given.
     heap: Option<(NonNull<u8>, usize)>,
+    /// End of the first chunk's mapping. The heap gets it piece by piece, since it writes to the end of each.
+    room: usize,
     /// The allocation at hand could be avoided, so it stays within the runtime's share.
     wish: bool,
     /// Blocks that have been freed.
@@ -165,6 +169,7 @@ struct Grow {
 impl Grow {
     const NEW: Self = Self {
         heap: None,
+        room: 0,
         wish: false,
         pools: Pools::EMPTY,
     };
@@ -185,8 +190,18 @@ unsafe impl Source for Grow {
         let size = wanted.next_multiple_of(CHUNK);
         let end = talc.source.heap.map(|(_, end)| end);
         let (start, size) = match end {
-            None => first(size).ok_or(())?,
-            Some(end) => (map(end, size, talc.source.wish).ok_or(())?, size),
+            None => {
+                let (start, mapped) = first(size).ok_or(())?;
+                talc.source.room = start + mapped;
+                stretches::note(start, start + mapped);
+                (start, size.min(mapped))
+            }
+            Some(end) if end < talc.source.room => (end, size.min(talc.source.room - end)),
+            Some(end) => {
+                let start = map(end, size, talc.source.wish).ok_or(())?;
+                stretches::note(start, start + size);
+                (start, size)
+            }
         };
         let heap = match talc.source.heap {
             Some((heap, end)) if end == start => {
@@ -200,7 +215,6 @@ unsafe impl Source for Grow {
             ahead::begin(start);
         }
         talc.source.heap = Some((heap, start + size));
-        stretches::note(start, start + size);
         Ok(())
     }
 }
@@ -219,8 +233,12 @@ fn limited() -> bool {
 }
 
 fn first_place() -> usize {
-    let here = first_place as fn() -> usize as usize;
-    (here & !(CHUNK - 1)) + DISTANCE
+    page_up((&raw const _end) as u64) as usize + DISTANCE
+}
+
+unsafe extern "C" {
+    /// The end of the image's data (defined by the linker).
+    safe static _end: u8;
 }
 
 /// Memory for the heap, near `hint` if mmap(2) is allowed. `wish`: fails rather than exceed the
