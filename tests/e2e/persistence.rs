@@ -181,6 +181,22 @@ fn segments_of_a_library_go_with_their_load() {
     assert_is_made_again(&ppin);
 }
 
+/// What is mapped of a script is its interpreter.
+#[test]
+fn code_of_an_interpreter_is_kept_as_that_of_its_own_file() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new();
+    let script = scratch.path().join("script");
+    std::fs::write(&script, "#!/bin/sh\necho script\n").expect("the folder is ours");
+    let mode = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&script, mode).expect("the file is ours");
+    let ppin = Ppin::new(&scratch.db());
+    ppin.wrap(&Cmd::new(&script)).run_ok();
+    ppin.wrap(&Cmd::new("/bin/sh").args(["-c", "$0", script.to_str().expect("plain")]))
+        .run_ok();
+    assert_is_made_again(&ppin);
+}
+
 /// Everything that is kept is found in the files that it was made from.
 fn assert_is_made_again(ppin: &Ppin) {
     let db = ppin.db().to_str().expect("a path in UTF-8");

@@ -43,6 +43,7 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
     let carrier = Carrier::find()?;
     let params = BootParams {
         db_cap,
+        program: file_of(&found),
         ..params(args, &database)
     };
     let boot = Boot::new(params, &outputs, &database, &carrier);
@@ -192,6 +193,13 @@ fn check_every(args: &Run) -> u64 {
     }
 }
 
+/// Device and inode number of the program's file. Not of a script's, which the kernel does not map.
+fn file_of(found: &preflight::Found) -> [u64; 2] {
+    let file = (found.kind == Kind::Program).then(|| fs::metadata(&found.path).ok());
+    file.flatten()
+        .map_or([0; 2], |file| [file.dev(), file.ino()])
+}
+
 fn execute(
     boot: &Boot,
     carrier: &Carrier,
@@ -199,13 +207,8 @@ fn execute(
     path: &Path,
     argv: &[OsString],
 ) -> ppin_inject::Failure {
-    let file = fs::metadata(path);
-    let program = file.map_or([0; 2], |file| [file.dev(), file.ino()]);
     let become_program = Become {
-        boot: BootParams {
-            program,
-            ..boot.params()
-        },
+        boot: boot.params(),
         carrier: &c_string(carrier.path.as_os_str()),
         runtime: carrier.span,
         path: &c_string(path.as_os_str()),
