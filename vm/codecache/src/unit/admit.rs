@@ -214,19 +214,16 @@ impl Bound {
             self.group_bytes(self.geometry.hot.start, group),
         )?;
         self.unit.check_tables_of(group)?;
-        if let Some(slots) = self.unit.slot_group(group.number) {
-            let start = self.geometry.slots.start;
-            self.unit.check_slots(
-                group.number,
-                self.bytes(start + u64::from(slots.start)..start + u64::from(slots.end)),
-            )?;
+        let within = |section: &Range<u64>, slots: Range<u32>| {
+            let at = |offset: u32| section.start + u64::from(offset);
+            self.bytes(at(slots.start)..at(slots.end))
+        };
+        let (unit, number, parts) = (&self.unit, group.number, &self.geometry);
+        if let Some(slots) = unit.slot_group(number) {
+            unit.check_slots(number, within(&parts.slots, slots))?;
         }
-        if let Some(slots) = self.unit.exit_slot_group(group.number) {
-            let start = self.geometry.exit_slots.start;
-            self.unit.check_exit_slots(
-                group.number,
-                self.bytes(start + u64::from(slots.start)..start + u64::from(slots.end)),
-            )?;
+        if let Some(slots) = unit.exit_slot_group(number) {
+            unit.check_exit_slots(number, within(&parts.exit_slots, slots))?;
         }
         stubs.iter().try_for_each(|cold| self.check_cold(cold))
     }
