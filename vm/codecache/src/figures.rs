@@ -29,6 +29,8 @@ pub struct Figures {
     pub traces_looked_up: u64,
     /// Links to persisted traces, and entries of indirect branches, that no plan has named.
     pub learnt: u64,
+    /// Groups that run though no plan has named them, and are nothing new all the same.
+    pub settled: u32,
     /// Persisted fragments whose bytes were compared with the app's.
     pub fragments_validated: u64,
     /// Fields written because a unit lies elsewhere, and slots rebased.

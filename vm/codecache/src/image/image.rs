@@ -52,8 +52,7 @@ pub struct Image {
     pub(crate) damaged: Vec<ppin_persist::paths::UnitName>,
     /// What the databases have been asked for.
     pub(crate) asked: Asked,
-    /// What its executed branches did not do has been looked at, or is not this
-    /// process's to look at.
+    /// What its executed branches did not do has been looked at.
     pub(crate) explored: bool,
     /// See `ppin_persist::identity`; once known.
     pub(crate) identity: Option<[u8; 32]>,
@@ -96,13 +95,6 @@ impl Image {
     #[must_use]
     pub fn identity(&self) -> Option<[u8; 32]> {
         self.identity
-    }
-
-    /// Whether the other sides of its executed branches have been translated, or are for
-    /// another process to translate.
-    #[must_use]
-    pub fn is_explored(&self) -> bool {
-        self.explored
     }
 
     /// Whether code of it may be kept.

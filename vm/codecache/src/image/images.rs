@@ -38,6 +38,8 @@ pub struct Images {
     cells: Supply,
     /// That of the program itself, if it is known.
     program: Option<ImageId>,
+    /// None of them is this process's to explore.
+    explored: bool,
 }
 
 impl Images {
@@ -143,8 +145,14 @@ impl Images {
 
     /// No image is to be explored by this process.
     pub(crate) fn mark_explored(&mut self) {
-        let unexplored = self.all.iter_mut().filter(|image| !image.explored);
-        unexplored.for_each(|image| image.explored = true);
+        self.explored = true;
+    }
+
+    /// Whether the other sides of the executed branches of image `id` have been translated, or are for
+    /// another process to translate.
+    #[must_use]
+    pub fn is_explored(&self, id: ImageId) -> bool {
+        self.explored || self.get(id).explored
     }
 
     /// The kernel's list can be read for the last time: see [`SharedMemory`].

@@ -84,15 +84,6 @@ impl Bound {
         // (A plan that lies may name a group twice.)
         open(&self.hot_gates).saturating_sub(planned) as u32
     }
-
-    /// What this process has used is nothing new from here on.
-    pub(super) fn settle(&mut self) {
-        let used = self.used_beyond(&self.planned.eager);
-        // (A forked child gets a copy of each page that it writes to.)
-        if self.planned.beyond < used {
-            self.planned.beyond = used;
-        }
-    }
 }
 
 /// Whether the app's bytes are those that were compared, and persisted code of them may run.

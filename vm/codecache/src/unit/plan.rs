@@ -136,7 +136,14 @@ impl CodeCache {
     /// process will say it.
     pub(crate) fn settle_plan(&mut self) {
         self.figures.learnt = 0;
-        self.units.all_mut().for_each(Bound::settle);
+        // (Not in each unit: a forked child gets a copy of each page that it writes to.)
+        self.figures.settled = self.used_and_planned().0;
+    }
+
+    /// Number of groups that run and that no plan has named or counted, and of those that were planned.
+    fn used_and_planned(&self) -> (u32, u32) {
+        let all = self.units.all().map(Bound::beyond_plan);
+        all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
     }
 
     /// What the plan will say of units that were written just now.
@@ -152,12 +159,9 @@ impl CodeCache {
     }
 
     pub(super) fn has_outgrown_plan(&self, written: &[UnitPlan]) -> bool {
-        let new = written.iter().map(|part| start::count(&part.eager));
-        let (used, planned) = self
-            .units
-            .all()
-            .map(Bound::beyond_plan)
-            .fold((new.sum(), 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let new: u32 = written.iter().map(|part| start::count(&part.eager)).sum();
+        let (used, planned) = self.used_and_planned();
+        let used = new + used.saturating_sub(self.figures.settled);
         let learnt = self.in_plan(|planned| planned.learnt);
         is_outgrown(used, planned) || has_learnt_much(self.newly_learnt(), learnt)
     }

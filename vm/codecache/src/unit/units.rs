@@ -28,11 +28,6 @@ impl Units {
         self.0.iter().flatten()
     }
 
-    /// All of them.
-    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Bound> {
-        self.0.iter_mut().flatten()
-    }
-
     /// One more of the image.
     pub(crate) fn add(&mut self, id: ImageId, unit: Bound) {
         let n = id.0 as usize;

@@ -12,7 +12,6 @@ use core::sync::atomic::Ordering;
 use ppin_abi::boot::flag;
 use ppin_os::{Errno, Permit, c, filter, heap, lock, mem, peek, proc, signals, userfault};
 use ppin_process::gate::vmcall;
-use ppin_process::signal::held::Held;
 use ppin_process::signal::{HOLD_ALL, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::{Thread, reg};
 use ppin_process::vm::{self, Vm};
@@ -82,15 +81,12 @@ impl Request {
         if size < VER0 {
             return Err(Errno::EINVAL.raw());
         }
-        let mut bytes = [0; mem::PAGE as usize];
-        let unknown = size.saturating_sub(KNOWN);
-        let read = peek::read(at.wrapping_add(KNOWN as u64), &mut bytes[..unknown]);
-        if bytes[..read].iter().any(|b| *b != 0) {
-            // (The kernel reads no further in this case.)
-            return Err(Errno::E2BIG.raw());
+        if size > KNOWN {
+            reject_unknown(at.wrapping_add(KNOWN as u64), size - KNOWN)?;
         }
         let size = size.min(KNOWN);
-        if read != unknown || peek::read(at, &mut bytes[..size]) != size {
+        let mut bytes = [0; KNOWN];
+        if peek::read(at, &mut bytes[..size]) != size {
             return Err(Errno::EFAULT.raw());
         }
         let mut words = [0; 11];
@@ -140,6 +136,26 @@ impl Request {
             self.words[STACK_SIZE]
         };
         self.words[STACK].wrapping_add(size)
+    }
+}
+
+/// The `len` bytes at `at`, at most a page, are unknown to the kernel, and must be 0.
+///
+/// # Errors
+/// The result for the app.
+#[cold]
+#[inline(never)] // a page of the VM's stack, which a forked child would have to copy
+fn reject_unknown(at: u64, len: usize) -> Result<(), isize> {
+    let mut bytes = [0; mem::PAGE as usize];
+    let read = peek::read(at, &mut bytes[..len]);
+    if bytes[..read].iter().any(|b| *b != 0) {
+        // (The kernel reads no further in this case.)
+        return Err(Errno::E2BIG.raw());
+    }
+    if read == len {
+        Ok(())
+    } else {
+        Err(Errno::EFAULT.raw())
     }
 }
 
@@ -223,8 +239,8 @@ fn in_child(thread: &mut Thread, stack: u64) {
     gather::forget();
     thread.tid = proc::tid();
     thread.user_dispatch = Default::default();
-    thread.signals.held = Held::NONE;
-    thread.process().held = Held::NONE;
+    thread.signals.held.clear();
+    thread.process().held.clear();
     let mut vm = vm::lock();
     vm.keep_only_thread(thread);
     vm.update_filters();

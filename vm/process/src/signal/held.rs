@@ -35,6 +35,13 @@ impl Held {
         self.set &= !signals;
     }
 
+    /// Drops all. What holds none is not written to: its page may be shared with a forked child.
+    pub fn clear(&mut self) {
+        if self.set != 0 {
+            self.set = 0;
+        }
+    }
+
     /// Holds the signal of `info`, unless one of its number is held already.
     pub fn put(&mut self, info: &SigInfo) {
         let bit = bit(info.signo as u32);

@@ -104,8 +104,9 @@ fn has_room(vm: &Vm) -> bool {
 /// `program` until it has been, a library as far as its string code goes. All of a library is not:
 /// traces that other programs need would lie scattered among traces that no program needs.
 fn is_due(vm: &mut Vm, id: ImageId, program: &str) -> bool {
-    let image = vm.code().images().get(id);
-    let done = image.path() == program && image.is_explored();
+    let images = vm.code().images();
+    let image = images.get(id);
+    let done = image.path() == program && images.is_explored(id);
     if done || !image.may_be_kept() {
         return false;
     }

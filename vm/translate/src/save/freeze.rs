@@ -51,7 +51,7 @@ pub fn in_passing(vm: &mut Vm) {
     }
     let started = time::ticks();
     let allowance = &mut Allowance::in_passing();
-    let places = &mut Places::of(vm.code());
+    let places = &mut Places::default();
     for id in vm.code().images().ids() {
         remove_damaged(vm, id);
         if let Some(new) = freeze(vm, id, (allowance, places), &AddNothing) {
@@ -71,7 +71,7 @@ pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explor
     }
     let started = time::ticks();
     let mut written = Vec::new();
-    let places = &mut Places::of(vm.code());
+    let places = &mut Places::default();
     for image in vm.code().images().ids() {
         remove_damaged(vm, image);
         written.extend(freeze(vm, image, (allowance, places), explorer));
@@ -142,7 +142,7 @@ fn remove_damaged(vm: &mut Vm, id: ImageId) {
 
 /// Freezes the fresh fragments of one image, which may be about to be unmapped.
 pub fn freeze_image(vm: &mut Vm, id: ImageId) -> Option<Written> {
-    let places = &mut Places::of(vm.code());
+    let places = &mut Places::default();
     freeze(vm, id, (&mut Allowance::in_passing(), places), &AddNothing)
 }
 
@@ -425,7 +425,7 @@ fn encode(
     for attempt in 0..TRIES {
         spec.displacement = displacement(image, &draft.key, draft.name.seq, attempt);
         bytes = freeze_bytes(&spec).map_err(|e| e.to_string())?;
-        if places.take(&bytes, image.base) {
+        if places.take(vm.code(), &bytes, image.base) {
             break;
         }
     }

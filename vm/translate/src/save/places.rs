@@ -1,7 +1,8 @@
 //! Where new units will lie: apart from those that this process has, and from each other.
 //!
 //! A unit says how far from its image it lies. If something else is there, it is mapped elsewhere, and all
-//! of its code that is used must be relocated in each run.
+//! of its code that is used must be relocated in each run. Nothing is asked, and no memory written to,
+//! before there is a unit: most forked children have none.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -10,25 +11,23 @@ use ppin_codecache::CodeCache;
 use ppin_codecache::unit::Bound;
 use ppin_persist::Geometry;
 
-/// Addresses of units.
+/// Addresses of units, those of this process and those to be written; none before the first is.
+#[derive(Default)]
 pub(super) struct Places(Vec<Range<u64>>);
 
 impl Places {
-    /// Those that are taken by the units of this process.
-    pub(super) fn of(code: &CodeCache) -> Self {
-        let all = code.units().all();
-        let ranges = all.map(Bound::range).map(|(start, end)| start..end);
-        Self(ranges.collect())
-    }
-
-    /// Takes the place of the unit `bytes` of an image at `base`; whether nothing is there.
-    pub(super) fn take(&mut self, bytes: &[u8], base: ImageBase) -> bool {
+    /// Takes the place of the unit `bytes` of an image at `base`; whether nothing of `code` is there.
+    pub(super) fn take(&mut self, code: &CodeCache, bytes: &[u8], base: ImageBase) -> bool {
         let Ok(geometry) = Geometry::peek(bytes, bytes.len() as u64) else {
             return true;
         };
         let start = geometry
             .preferred_hot(base)
             .wrapping_sub(geometry.hot.start);
+        if self.0.is_empty() {
+            let mapped = code.units().all().map(Bound::range);
+            self.0.extend(mapped.map(|(start, end)| start..end));
+        }
         self.claim(start..start.saturating_add(geometry.file_len))
     }
 
@@ -48,7 +47,7 @@ mod tests {
 
     #[test]
     fn what_is_taken_is_not_given_again() {
-        let mut places = Places(Vec::new());
+        let mut places = Places::default();
         assert!(places.claim(10..20));
         assert!(places.claim(20..30));
         assert!(places.claim(5..10));
