@@ -2,7 +2,7 @@
 //!
 //! Emitted and persisted code contains these displacements, so the layout is
 //! part of the unit format: a change here changes [`LAYOUT_VERSION`]. The engine
-//! embeds [`Area`] as the first field of its own per-thread structure.
+//! embeds [`Area`] as the last field of its own per-thread structure ([`crate::thread`]).
 //!
 //! ```text
 //! gs:0x000  self            address of the area itself
@@ -18,20 +18,21 @@
 //! gs:0x158  going_to        where an indirect branch goes on
 //! gs:0x160  positions[4]    where the next records of buffers go (buffers.rs)
 //! gs:0x180  cpuid[4]        for the routine that answers `cpuid`
-//! gs:0x800  returns[8192]   where translated calls expect to be returned to
-//! gs:0x10840 near[8192]     where indirect jumps and calls go on (near_index)
-//! gs:0x20840 calls          what calls of analysis routines need (Calls)
+//! gs:0x1a0  calls           what calls of analysis routines need (Calls)
+//! gs:0xf80  returns[8192]   where translated calls expect to be returned to
+//! gs:0x10fc0 near[8192]     where indirect jumps and calls go on (near_index)
 //! ```
-//! Tools' counters follow behind the engine's structure ([`crate::counters`]).
+//! Tools' counters follow behind it ([`crate::counters`]).
 
 use crate::buffers::{MAX_BUFFERS, POSITIONS};
 use crate::spills::SPILL_SLOTS;
 pub use crate::spills::Spill;
+use crate::thread::BEFORE;
 use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
 /// [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 18;
+pub const LAYOUT_VERSION: u32 = 19;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -48,7 +49,7 @@ pub const ENTRIES: usize = 16;
 /// Displacement from `gs` of [`Area::returns`]. Half a page away from a multiple of the page size:
 /// processors take a load from an address for one of a store that is a multiple of 4 KiB away, and
 /// an entry lies, modulo that, where its word of the stack lies.
-pub const RETURNS: u32 = 0x800;
+pub const RETURNS: u32 = 0x1800 - BEFORE;
 
 /// The same plus 8: where the CPU's return address goes, which lies below the app's.
 pub const RETURNS_ABOVE: u32 = RETURNS + 8;
@@ -62,6 +63,9 @@ pub const PUSH_RETURN: [u8; 7] = {
 
 /// Entries of [`Area::returns`]: one for each word of 64 KiB of stack.
 pub const RETURN_ENTRIES: usize = 0x10000 / 8;
+
+/// Words behind [`Area::returns`].
+const BEHIND_RETURNS: usize = 8;
 
 /// What emitted code must know of the thread's registration with rseq(2).
 #[derive(Clone, Copy, Debug)]
@@ -131,23 +135,26 @@ pub struct Area {
     pub positions: [u64; MAX_BUFFERS],
     /// For the runtime's own assembly, while it answers `cpuid` ([`Entry::Cpuid`]).
     pub cpuid: [u64; 4],
-    reserved: [u64; 204],
+    /// What calls of analysis routines need.
+    pub calls: Calls,
+    reserved: [u64; RESERVED],
     /// Return cache: by the low 16 bits of the stack pointer, in bytes, the cache address behind
     /// the translated call that has put its return address there last. The app may have put
     /// another there since, so the code there compares. 0: none.
     pub returns: [AtomicU64; RETURN_ENTRIES],
     /// The first word gets what direct calls put to the return cache from places on the stack that are
     /// multiples of 64 KiB. Returns do not read it.
-    pub behind_returns: [AtomicU64; 8],
+    pub behind_returns: [AtomicU64; BEHIND_RETURNS],
     /// By the low bits of an app address ([`near_index`]) where an indirect jump or call arrives:
     /// code that looks whether the address is the one that it is for, before a fragment
     /// (`ppin_relocator::Fragment::entry`) or in a *landing* (`ppin_codecache::indirect`), or
     /// [`Entry::NotNear`]. They are put there by this thread alone, in the VM; others may only take
     /// one away.
     pub near: [AtomicU64; NEAR_ENTRIES],
-    /// What calls of analysis routines need.
-    pub calls: Calls,
 }
+
+/// Words between what is short and the tables.
+const RESERVED: usize = (RETURNS as usize - CALLS as usize - size_of::<Calls>()) / 8;
 
 /// Most states that the tools of a run may have.
 pub const MAX_STATES: usize = 32;
@@ -177,7 +184,7 @@ pub struct Calls {
 }
 
 /// Displacement from `gs` of [`Area::calls`].
-pub const CALLS: u32 = NEAR + 8 * NEAR_ENTRIES as u32;
+pub const CALLS: u32 = 0x1a0;
 
 impl Calls {
     /// Displacement from `gs` of [`Calls::stack`].
@@ -238,7 +245,7 @@ pub const GOING_TO: u32 = 0x158;
 pub const CPUID_JUMP: u64 = 8;
 
 /// Displacement from `gs` of [`Area::near`].
-pub const NEAR: u32 = 0x10840;
+pub const NEAR: u32 = RETURNS + 8 * (RETURN_ENTRIES as u32 + BEHIND_RETURNS as u32);
 
 /// Addresses that [`Area::near`] has room for. A short program touches all of its pages, so there are
 /// few.

@@ -1,4 +1,4 @@
-//! Where a thread's buffers for records lie: below its stacks, which lie below the thread area.
+//! Where a thread's buffers for records lie: below its stacks, which lie below its structure.
 //!
 //! A cell of the thread area holds the *position* of each buffer: where its next record goes.
 //! Positions are no addresses, so that emitted code sees by one byte of the cell whether there is
@@ -10,6 +10,8 @@
 //! 0x1010000          end of the memory: what a trace may append at once fits in between
 //! ```
 //! Position `p` of buffer `n` lies at `gs:[p + memory(n)]`.
+
+use crate::thread::BEFORE;
 
 /// Most buffers that the tools of a run may have.
 pub const MAX_BUFFERS: usize = 4;
@@ -39,7 +41,7 @@ pub const MOST_RECORD: u32 = 256;
 /// Bytes of memory of a buffer.
 const STRIDE: u32 = BYTES + BEYOND;
 
-/// Distance from the end of the last buffer up to the thread area: room for the stacks.
+/// Distance from the end of the last buffer up to the thread's structure: room for the stacks.
 pub const BELOW: u32 = 0x80000;
 
 /// Displacement from `gs` of the cell with the position of `buffer`.
@@ -70,7 +72,7 @@ pub const fn of_cell(disp: u64) -> Option<u16> {
 #[must_use]
 pub const fn memory(buffer: u16) -> i32 {
     let bytes = (buffer as u32 + 1) * STRIDE;
-    -((BELOW + bytes + START) as i32)
+    -((BEFORE + BELOW + bytes + START) as i32)
 }
 
 /// Bytes of memory of `count` buffers.
@@ -105,7 +107,7 @@ mod tests {
 
     #[test]
     fn buffers_lie_side_by_side_below_the_stacks() {
-        let at = |buffer, position: u32| memory(buffer) + position as i32;
+        let at = |buffer, position: u32| memory(buffer) + (BEFORE + position) as i32;
         assert_eq!(at(0, END + BEYOND), -(BELOW as i32));
         for buffer in 0..MAX_BUFFERS as u16 - 1 {
             assert_eq!(at(buffer + 1, END + BEYOND), at(buffer, START));

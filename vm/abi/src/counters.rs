@@ -5,18 +5,19 @@
 //! other go to different ones. Nobody looks at a cell alone: the counter is their sum.
 //!
 //! ```text
-//! gs:0x24000                         counter 0, colour 0
-//! gs:0x24008                         counter 1, colour 0
+//! gs:CELLS                           counter 0, colour 0
+//! gs:CELLS + 8                       counter 1, colour 0
 //! ...
-//! gs:0x24000 + 8 * counters          counter 0, colour 1
+//! gs:CELLS + 8 * counters            counter 0, colour 1
 //! ```
 //! Cells of one colour lie together, since one place adds to them; so do those of neighbouring
 //! colours, which neighbouring code has. A tool with one counter touches one page.
 
 use crate::optimize::Optimize;
+use crate::thread::BEFORE;
 
-/// Displacement from `gs` of the first cell.
-pub const CELLS: u32 = 0x24000;
+/// Displacement from `gs` of the first cell, which begins a page.
+pub const CELLS: u32 = 0x24000 - BEFORE;
 
 /// Most global counters that a tool may have.
 pub const GLOBAL_COUNTERS: u32 = 64;

@@ -8,7 +8,8 @@
 //! the boot block that the launcher leaves for the runtime ([`boot`]), the mechanisms of the
 //! compiler that can be switched off ([`optimize`]), headers of ELF files ([`elf`]), words for
 //! errors ([`errno`]), where registers lie that code has borrowed ([`spills`]), answers of `cpuid`
-//! ([`cpuid`]), and the place of our memory in the program's ([`room`]).
+//! ([`cpuid`]), the place of our memory in the program's ([`room`]), and that of the area in a thread's
+//! ([`thread`]).
 //!
 //! Nothing here runs: plain data, no allocation, no operating system.
 #![no_std]
@@ -27,6 +28,7 @@ pub mod optimize;
 pub mod record;
 pub mod room;
 pub mod spills;
+pub mod thread;
 
 /// Most app bytes that one trace covers; more are not looked at.
 pub const MAX_TRACE_BYTES: usize = 512;

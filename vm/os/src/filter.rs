@@ -13,6 +13,7 @@ use crate::{c, copy, fsgs, regions};
 use alloc::boxed::Box;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use ppin_abi::area::Area;
+use ppin_abi::thread::BEFORE;
 use ppin_seccomp::{ARCH_X86_64, Action, Call, Confinement};
 
 /// Address of the [`Confinement`] of a thread; 0: the thread is not confined. A `Confinement` is
@@ -134,7 +135,8 @@ pub fn call(nr: u32, args: &[usize; 6]) -> Call {
 /// is recognised.
 fn this_thread() -> Option<&'static Area> {
     let base = fsgs::quick_gs_base()?;
-    let ours = regions::is_private(base) && copy::word(base) == Some(base);
+    let thread = base.wrapping_sub(BEFORE.into());
+    let ours = regions::is_private(thread) && copy::word(base) == Some(base);
     // SAFETY: the area of the running thread, in memory that only the VM uses.
     ours.then(|| unsafe { &*(base as *const Area) })
 }

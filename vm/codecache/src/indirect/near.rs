@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::sync::atomic::Ordering;
 use ppin_abi::area::{Area, Entry, NEAR, NEAR_ENTRIES, near_index};
+use ppin_abi::thread::BEFORE;
 use ppin_os::mem::PAGE;
 
 /// The tables of all threads.
@@ -175,11 +176,11 @@ pub fn ready(area: &Area, index: usize) -> bool {
     zero
 }
 
-/// Entries in the page of entry `index`. The area begins with a page.
+/// Entries in the page of entry `index`.
 fn page_of(index: usize) -> Range<usize> {
     const ENTRIES: usize = PAGE as usize / 8;
     /// Entries that the first page has no room for.
-    const LEFT_OUT: usize = NEAR as usize % PAGE as usize / 8;
+    const LEFT_OUT: usize = (BEFORE + NEAR) as usize % PAGE as usize / 8;
     let page = (index + LEFT_OUT) / ENTRIES;
     let [start, end] = [page, page + 1].map(|page| (page * ENTRIES).saturating_sub(LEFT_OUT));
     start..end.min(NEAR_ENTRIES)

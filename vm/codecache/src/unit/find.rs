@@ -127,7 +127,11 @@ impl CodeCache {
 
     /// Names of the image's units that were found damaged, those that were mapped included.
     pub fn take_damaged(&mut self, id: ImageId) -> Vec<UnitName> {
-        let mut names = core::mem::take(&mut self.images.get_mut(id).damaged);
+        // (A page that is not written to stays shared with forked children.)
+        let mut names = match self.images.get(id).damaged.is_empty() {
+            true => Vec::new(),
+            false => core::mem::take(&mut self.images.get_mut(id).damaged),
+        };
         let damaged = self.units.of(id).iter().filter(|unit| unit.is_damaged());
         names.extend(damaged.map(Bound::name));
         names

@@ -118,10 +118,9 @@ fn enter(thread: &Thread, wish: &Wish) -> (Before, bool) {
         time::allow_ticks(false);
     }
     let next = filter::share(next);
-    let me = thread.area.self_ptr;
     let mut before = Before::new();
     for one in vm.threads().addresses() {
-        if wish.on_all || *one as u64 == me {
+        if wish.on_all || core::ptr::eq(*one, thread) {
             // SAFETY: the list holds live threads, and the VM lock is held.
             let confined = unsafe { &(**one).area.filters };
             let old = confined.swap(next, core::sync::atomic::Ordering::AcqRel);

@@ -188,7 +188,9 @@ fn kernel_call(request: &mut Request, stack: Option<(u64, u64)>) -> (u32, [usize
     )
 }
 
-/// Makes a child with a copy of the memory.
+/// Makes a child with a copy of the memory. (Apart from [`share`], whose frame is large: both processes
+/// copy the pages of the stack that they go on with.)
+#[inline(never)]
 fn fork(thread: &mut Thread, request: &mut Request) -> isize {
     let stack = request.stack();
     let (nr, args) = kernel_call(request, None);
@@ -255,6 +257,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
 }
 
 /// Makes a child in the same memory: a thread, or a process that will exec soon.
+#[inline(never)]
 fn share(thread: &mut Thread, request: &mut Request) -> isize {
     let process = !request.flag(c::CLONE_THREAD);
     lock::begin_company();

@@ -42,8 +42,11 @@ fn tell(tool: &dyn Tool, thread: u32, buffer: u16, records: &[u8]) {
 /// The process ends: hands over what all threads have appended. Others may still run.
 pub(crate) fn of_all(locked: &mut Locked) {
     let tool = locked.tool();
-    let threads: Vec<u32> = locked.threads().all().map(|t| t.index).collect();
     let buffers = 0..buffers::count(tool) as u16;
+    if buffers.is_empty() {
+        return;
+    }
+    let threads: Vec<u32> = locked.threads().all().map(|t| t.index).collect();
     for (index, buffer) in threads
         .iter()
         .flat_map(|t| buffers.clone().map(|b| (*t, b)))

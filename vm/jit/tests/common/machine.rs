@@ -33,6 +33,7 @@ use ppin_abi::counters::CELLS;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::ExitRec;
 use ppin_abi::spills::SpillSlot;
+use ppin_abi::thread::BEFORE;
 use ppin_api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_relocator::{Fragment, Placement, SlotInit, apply};
@@ -55,7 +56,7 @@ const STATE: std::ops::Range<usize> = DATA as usize..APP_LEN;
 const COLD: u64 = 0x8000;
 const SLOTS: u64 = 0x10000;
 const BUFFERS: u64 = 0x14000;
-const AREA: u64 = BUFFERS + buffers::BELOW as u64 + buffers::bytes(2);
+const AREA: u64 = BUFFERS + buffers::bytes(2) + (buffers::BELOW + BEFORE) as u64;
 /// Of each buffer, so much is looked at.
 const RECORDS: usize = 0x1000;
 /// From the area, as the engine would have it.

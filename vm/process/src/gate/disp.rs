@@ -1,21 +1,26 @@
-//! Displacements from `gs` as the assembly uses them, each from its definition.
+//! Displacements from `gs` as the assembly uses them, each from its definition. `gs` points at the area,
+//! which ends the thread's structure.
 #![allow(missing_docs, reason = "the names are those of the fields")]
 
 use crate::thread::Thread;
 use core::mem::offset_of;
 use ppin_abi::area::Area;
 use ppin_abi::spills::{SPILL_SLOTS, Spill};
+use ppin_abi::thread::BEFORE;
 
-pub const GPR: usize = offset_of!(Thread, regs);
-pub const FLAGS: usize = GPR + 16 * 8;
-pub const MXCSR: usize = FLAGS + 8;
+/// From the area to the thread's structure.
+pub const THREAD: isize = -(BEFORE as isize);
+pub const GPR: isize = THREAD + offset_of!(Thread, regs) as isize;
+pub const FLAGS: isize = GPR + 16 * 8;
+pub const MXCSR: isize = FLAGS + 8;
+/// From the thread's structure, not from `gs`.
 pub const XMM: usize = offset_of!(Thread, xmm);
-pub const REASON: usize = offset_of!(Thread, reason);
-pub const OPERAND: usize = offset_of!(Thread, operand);
-pub const TARGET: usize = offset_of!(Thread, target);
-pub const VM_SP: usize = offset_of!(Thread, vm_sp);
-pub const PENDING: usize = offset_of!(Thread, pending);
-pub const ENTERING: usize = offset_of!(Thread, entering);
+pub const REASON: isize = THREAD + offset_of!(Thread, reason) as isize;
+pub const OPERAND: isize = THREAD + offset_of!(Thread, operand) as isize;
+pub const TARGET: isize = THREAD + offset_of!(Thread, target) as isize;
+pub const VM_SP: isize = THREAD + offset_of!(Thread, vm_sp) as isize;
+pub const PENDING: isize = THREAD + offset_of!(Thread, pending) as isize;
+pub const ENTERING: isize = THREAD + offset_of!(Thread, entering) as isize;
 pub const SPILL_RAX: usize = Spill::Rax.disp() as usize;
 pub const SPILL_RCX: usize = Spill::Rcx.disp() as usize;
 pub const SPILL_RDX: usize = Spill::Rdx.disp() as usize;
@@ -49,10 +54,10 @@ pub mod scratch {
 
 /// Displacement of scratch word `index`.
 const fn scratch_word(index: usize) -> usize {
-    offset_of!(Thread, area) + offset_of!(Area, scratch) + size_of::<u64>() * index
+    offset_of!(Area, scratch) + size_of::<u64>() * index
 }
 
 /// Displacement of word `index` of [`Area::cpuid`].
 const fn cpuid_word(index: usize) -> usize {
-    offset_of!(Thread, area) + offset_of!(Area, cpuid) + size_of::<u64>() * index
+    offset_of!(Area, cpuid) + size_of::<u64>() * index
 }

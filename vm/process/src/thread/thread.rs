@@ -1,7 +1,7 @@
 //! The structure of one app thread.
 //!
-//! All memory of one thread lies in one mapping. `gs` points at [`Thread`], whose first field is
-//! the area that emitted code accesses.
+//! All memory of one thread lies in one mapping. `gs` points at the last field of [`Thread`], the area
+//! that emitted code accesses.
 //!
 //! ```text
 //!           buffers         for records, if the tool has any (`crate::buffers`)
@@ -23,6 +23,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use ppin_abi::area::{Area, ENTRIES, Rseq};
 use ppin_abi::buffers;
 use ppin_abi::counters::CELLS;
+use ppin_abi::thread::BEFORE;
 use ppin_os::{Kernel, mem, proc};
 
 /// Of so many indirect jumps that the thread's own table does not know one is put there: which one
@@ -38,8 +39,6 @@ pub const SIGNAL_STACK: u64 = 128 << 10;
 #[derive(Debug)]
 #[repr(C)]
 pub struct Thread {
-    /// The area that emitted code accesses through gs.
-    pub area: Area,
     /// App registers while in the VM.
     pub regs: Regs,
     /// xmm0 to xmm15 while in the VM.
@@ -94,7 +93,11 @@ pub struct Thread {
     pub waits: AtomicU32,
     /// Not 0: the thread has ended, and touches its memory no more ([`super::resting`]).
     pub gone: AtomicU32,
+    /// The area that emitted code accesses through gs.
+    pub area: Area,
 }
+
+const _: () = assert!(offset_of!(Thread, area) == BEFORE as usize);
 
 /// Offsets of the parts in a thread's mapping.
 struct Layout {
@@ -106,7 +109,7 @@ struct Layout {
 }
 
 /// Counters lie where emitted code expects them.
-const _: () = assert!(size_of::<Thread>() <= CELLS as usize);
+const _: () = assert!(size_of::<Area>() <= CELLS as usize);
 
 /// Bytes from the first guard page to the thread. Buffers end so far below it that they do not reach
 /// it.
@@ -121,7 +124,7 @@ fn layout(counter_bytes: u64, buffers: usize) -> Layout {
     let vm_top = guard + mem::PAGE + VM_STACK;
     let signal_stack = vm_top + mem::PAGE;
     let thread = signal_stack + SIGNAL_STACK;
-    let counters = thread + u64::from(CELLS);
+    let counters = thread + u64::from(BEFORE + CELLS);
     Layout {
         guard,
         vm_top,
@@ -188,7 +191,7 @@ impl Thread {
         let thread = (base + l.thread) as *mut Self;
         if index == 0 {
             // What the first thread gets filled in at once, behind the return cache.
-            let tables = offset_of!(Self, area.near)..size_of::<Self>();
+            let tables = offset_of!(Self, area.near)..offset_of!(Self, area) + size_of::<Area>();
             let [start, end] = [tables.start, tables.end].map(|at| thread as u64 + at as u64);
             mem::ask_for(start, end);
         }
@@ -217,15 +220,12 @@ impl Thread {
         // SAFETY: the caller's promise.
         let (base, len) = unsafe { (*thread).map };
         debug_assert_eq!(len, l.len, "all threads of a run have the same layout");
-        let counters = base + l.thread + u64::from(CELLS);
+        let counters = base + l.thread + u64::from(BEFORE + CELLS);
         forget_contents(counters, base + len - counters)?;
-        let tables = offset_of!(Self, area.returns)..offset_of!(Self, area.calls);
-        let bytes = thread.cast::<u8>();
+        let tables = offset_of!(Self, area.returns);
         // SAFETY: zeroes are a valid Thread, and nobody else uses it.
         unsafe {
-            bytes.write_bytes(0, tables.start);
-            let rest = size_of::<Self>() - tables.end;
-            bytes.add(tables.end).write_bytes(0, rest);
+            thread.cast::<u8>().write_bytes(0, tables);
             (*thread).begin(index, (base, &l), entries);
         }
         Ok(())
@@ -233,7 +233,7 @@ impl Thread {
 
     /// Fills in what is not zero in a new thread, in a mapping at `base`.
     fn begin(&mut self, index: u32, (base, l): (u64, &Layout), entries: [u64; ENTRIES]) {
-        self.area.self_ptr = core::ptr::from_ref(self) as u64;
+        self.area.self_ptr = core::ptr::from_ref(&self.area) as u64;
         self.area.entry = entries;
         self.area.rseq = Rseq::NONE;
         self.area.near_countdown = NEAR_PERIOD;
@@ -327,7 +327,10 @@ mod tests {
     fn a_thread_is_found_by_its_signal_stack_and_its_own_address() {
         let thread = testing::thread(4);
         let (base, _) = thread.signals.stack;
-        assert_eq!(thread.area.self_ptr, core::ptr::from_ref(&*thread) as u64);
+        assert_eq!(
+            thread.area.self_ptr,
+            core::ptr::from_ref(&thread.area) as u64
+        );
         // SAFETY: the thread's own stack; the other reference is not used meanwhile.
         let found = unsafe { of_signal_stack(base) };
         assert_eq!(found.index, 4);
@@ -356,7 +359,7 @@ mod tests {
         // SAFETY: just made.
         let thread = unsafe { &mut *thread };
         let cells = u64::from(CELLS);
-        assert!(cells.is_multiple_of(mem::PAGE));
+        assert!((thread.area.self_ptr + cells).is_multiple_of(mem::PAGE));
         let last = cells + bytes - 8;
         assert_eq!(thread.counter(last), 0);
         let end = thread.map.0 + thread.map.1;

@@ -74,11 +74,14 @@ impl Threads {
         self.resting.take()
     }
 
-    /// Empties the list but for `thread`, the only thread of a forked child.
+    /// Empties the list but for `thread`, the only thread of a forked child. If it was the only one of the
+    /// parent, too, the list's page stays shared.
     pub fn only(&mut self, thread: *mut Thread) {
         self.resting.clear();
-        self.live.clear();
-        self.live.push(thread);
+        if self.live != [thread] {
+            self.live.clear();
+            self.live.push(thread);
+        }
     }
 }
 
