@@ -36,7 +36,8 @@ pub trait Main {
 /// Bytes of the stack that [`Main::main`] starts on.
 pub const STACK: usize = 256 << 10;
 
-#[repr(C, align(4096))]
+// (No page, which would set all statics of zeroes apart from others that are written to with them.)
+#[repr(C, align(64))]
 struct Stack(UnsafeCell<[u8; STACK]>);
 
 // SAFETY: never accessed through this name; it is the first thread's stack.

@@ -5,11 +5,18 @@ use crate::file::File;
 use crate::{c, mem};
 use core::cell::UnsafeCell;
 
-static MARK: Mark = Mark(UnsafeCell::new([0; mem::PAGE as usize]));
+static MARK: Mark = Mark(UnsafeCell::new([0; 2 * mem::PAGE as usize]));
 
-/// A page that only this process maps until a child has its copy of the memory.
-#[repr(C, align(4096))]
-struct Mark(UnsafeCell<[u8; mem::PAGE as usize]>);
+/// Holds a page that only this process maps until a child has its copy of the memory. (Were it aligned
+/// to a page, all statics of zeroes would begin at one, apart from those that are written to with
+/// them.)
+struct Mark(UnsafeCell<[u8; 2 * mem::PAGE as usize]>);
+
+impl Mark {
+    fn page(&self) -> u64 {
+        mem::page_up(self.0.get() as u64)
+    }
+}
 
 // SAFETY: written to by the holder of all locks only, and read by nobody.
 unsafe impl Sync for Mark {}
@@ -18,7 +25,7 @@ unsafe impl Sync for Mark {}
 /// it. The caller holds all locks.
 pub(crate) fn mark(number: u32) {
     // SAFETY: the caller has all locks.
-    unsafe { MARK.0.get().cast::<u32>().write_volatile(number) };
+    unsafe { (MARK.page() as *mut u32).write_volatile(number) };
 }
 
 /// Whether the child of the fork under way has its copy of this memory: the child maps the page,
@@ -28,7 +35,7 @@ pub(crate) fn is_copied() -> bool {
     /// Bits of a pagemap entry (Documentation/admin-guide/mm/pagemap.rst).
     const PRESENT: u64 = 1 << 63;
     const EXCLUSIVE: u64 = 1 << 56;
-    let page = MARK.0.get() as u64;
+    let page = MARK.page();
     let mut entry = [0; 8];
     // (Without the heap, whose lock the caller may be waiting for.)
     let read = File::open_at(c::AT_FDCWD, c"/proc/self/pagemap".to_bytes_with_nul(), 0)
