@@ -9,7 +9,7 @@ use super::dump;
 use ppin_abi::addr::AppPc;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::signals::{self, KernelSigaction};
-use ppin_os::{Permit, c, peek, proc};
+use ppin_os::{c, peek, proc};
 use ppin_process::report::diagnosis;
 use ppin_process::signal::restorer::returns_by_hand;
 use ppin_process::signal::{DEFAULT, HOLD_ALL, bit, kernel_kills};
@@ -81,26 +81,6 @@ fn die_now(thread: &Thread, signal: u32, info: &SigInfo) -> ! {
     signals::queue_to_self(info);
     signals::set_mask(!bit(signal));
     signals::raise(signal);
-    proc::exit_group(128 + signal as i32)
-}
-
-/// Ends the process by `signal` with system calls only: all data of the VM may be damaged.
-pub(crate) fn end_at_once(signal: u32) -> ! {
-    let said = "ppin: internal error: memory of ppin's is damaged\n";
-    let default = KernelSigaction::default();
-    let (action, mask) = ((&raw const default) as usize, bit(signal));
-    let mask = (&raw const mask) as usize;
-    let call = |nr: u32, args: [usize; 3]| {
-        let [a, b, c] = args;
-        let permit = Permit::despite_filters(nr, [a, b, c, size_of::<u64>(), 0, 0]);
-        // SAFETY: the arguments are valid; the program does not run any more.
-        unsafe { permit.execute() as usize }
-    };
-    call(c::__NR_write, [2, said.as_ptr() as usize, said.len()]);
-    call(c::__NR_rt_sigaction, [signal as usize, action, 0]);
-    call(c::__NR_rt_sigprocmask, [c::SIG_UNBLOCK as usize, mask, 0]);
-    let ids = [c::__NR_getpid, c::__NR_gettid].map(|nr| call(nr, [0; 3]));
-    call(c::__NR_tgkill, [ids[0], ids[1], signal as usize]);
     proc::exit_group(128 + signal as i32)
 }
 

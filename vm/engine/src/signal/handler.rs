@@ -11,7 +11,7 @@ use ppin_abi::area::PUSH_RETURN;
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_os::{Errno, c, peek, signals, userfault};
+use ppin_os::{Errno, c, peek, report, signals, userfault};
 use ppin_process::gate::{self, Place, vmcall};
 use ppin_process::hints::Hint;
 use ppin_process::signal::native::Native;
@@ -238,7 +238,7 @@ fn keeps_faulting(thread: &mut Thread, signal: u32) -> bool {
     const MOST: u32 = 1 << 18;
     thread.signals.faults += 1;
     if thread.signals.faults > MOST {
-        fatal::end_at_once(signal);
+        report::memory_is_damaged(signal);
     }
     thread.signals.faults == MOST
 }

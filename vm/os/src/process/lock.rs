@@ -9,7 +9,7 @@
 //! is written as any other: an atomic instruction takes as long as the rest of a short allocation.
 
 use crate::futex::{futex_wait, futex_wake, futex_wake_all};
-use crate::{copied, proc};
+use crate::{c, copied, proc, report};
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -96,6 +96,10 @@ impl Word {
 
     #[cold]
     fn wait(&self, me: u32) -> bool {
+        if is_alone() {
+            // Nobody would free it: a fault has come in the middle of what it guards.
+            report::memory_is_damaged(c::SIGSEGV);
+        }
         loop {
             let seen = self.0.load(Ordering::Relaxed);
             let marked = seen | CONTENDED;
