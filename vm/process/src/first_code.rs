@@ -4,27 +4,29 @@
 //! The kernel's own list, `/proc/self/maps`, says the same. But the first look at `/proc` makes the
 //! kernel set up what it shows there of the process, and to write the list takes it longer than all
 //! that is asked here. The list is read where anything is unusual.
+//!
+//! No handler for faults is there yet, and what the headers say may be wrong: so they are read by the kernel,
+//! all by one call.
 
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::CStr;
 use ppin_abi::elf::{
-    HEADER, Header, PF_W, PF_X, PROGRAM_HEADER, PT_GNU_STACK, PT_INTERP, PT_LOAD, PT_PHDR,
-    ProgramHeader,
+    Header, PF_W, PF_X, PROGRAM_HEADER, PT_GNU_STACK, PT_INTERP, PT_LOAD, PT_PHDR, ProgramHeader,
 };
 use ppin_os::auxv::{self, AT_BASE, AT_EXECFN, AT_PHDR, AT_PHNUM, AT_SYSINFO_EHDR};
 use ppin_os::file::{self, Stat};
 use ppin_os::maps::MapEntry;
-use ppin_os::mem::{page_down, page_up};
+use ppin_os::mem::{PAGE, page_down, page_up};
 use ppin_os::{peek, proc};
 
 /// Executable memory, and the state of its file.
 pub type Code = (MapEntry, Option<Stat>);
 
-/// Longest path that is read, the zero behind it included.
+/// Bytes of the beginning of a file that are looked at: its headers, and behind them the interpreter's path.
+const BEGINNING: usize = 1024;
+/// Longest path of the program that is read, the zero behind it included.
 const MAX_PATH: usize = 512;
-/// Most program headers of a file.
-const MAX_ROWS: u64 = 64;
 
 /// What is executable in the process of which the program's first stack pointer is `stack`. `program` is the
 /// device and inode number of the file that was to be executed. `None`: it cannot be told from this.
@@ -32,53 +34,77 @@ const MAX_ROWS: u64 = 64;
 pub fn of(stack: u64, program: [u64; 2]) -> Option<Vec<Code>> {
     let kinds = [AT_PHDR, AT_PHNUM, AT_BASE, AT_SYSINFO_EHDR, AT_EXECFN];
     let [table, rows, base, vdso, name] = auxv::values(stack, kinds);
-    let rows = read_rows(table?, rows?)?;
-    let bias = bias(&rows, table?)?;
+    let (table, vdso) = (table?, vdso?);
+    let base = base.filter(|base| *base != 0);
+    let [own, interpreter, kernels, name] = pieces([
+        (page_down(table), BEGINNING),
+        (base.unwrap_or(vdso), BEGINNING),
+        (vdso, BEGINNING),
+        (name?, MAX_PATH),
+    ])?;
+    let rows = own.rows(table, rows?)?;
+    let bias = bias(&rows, table)?;
     let implied = proc::persona().is_none_or(|bits| bits & proc::READ_IMPLIES_EXEC != 0);
     if implied || !keeps_stack_and_data_apart(&rows) {
         return None;
     }
-    let file = stat(name?).filter(|stat| [stat.dev, stat.ino] == program)?;
+    let file = stat(name.from(name.start)?)?;
+    let file = Some(file).filter(|stat| [stat.dev, stat.ino] == program)?;
     let mut found = code(&rows, bias, Some(file))?;
-    if let Some(base) = base.filter(|base| *base != 0) {
+    if let Some(base) = base {
         let path = rows.iter().find(|row| row.kind == PT_INTERP)?;
-        let file = stat(bias.wrapping_add(path.address))?;
-        found.extend(code(&rows_of_file(base)?, base, Some(file))?);
+        let file = stat(own.from(bias.wrapping_add(path.address))?)?;
+        found.extend(code(&interpreter.rows_of_file()?, base, Some(file))?);
     }
-    found.extend(code_of_vdso(vdso?)?);
+    found.extend(code_of_vdso(&kernels)?);
     Some(found)
 }
 
-/// The state of the file with the path at `path`.
-fn stat(path: u64) -> Option<Stat> {
-    let mut text = [0; MAX_PATH];
-    // (No handler for faults is there yet, and what the headers say may be wrong.)
-    let len = peek::read_by_kernel(path, &mut text)?;
-    let path = CStr::from_bytes_until_nul(&text[..len]).ok()?;
-    file::stat_behind(path.to_str().ok()?).ok()
+/// A piece of memory, as it was read.
+struct Piece {
+    start: u64,
+    bytes: Vec<u8>,
 }
 
-fn read(from: u64, to: &mut [u8]) -> Option<()> {
-    (peek::read_by_kernel(from, to)? == to.len()).then_some(())
+/// Reads pieces of memory, address and length. What of them lies on another page is left out.
+fn pieces<const N: usize>(of: [(u64, usize); N]) -> Option<[Piece; N]> {
+    let of = of.map(|(at, len)| (at, len.min((PAGE - at % PAGE) as usize)));
+    let mut bytes = alloc::vec![0; of.iter().map(|(_, len)| len).sum()];
+    peek::gather_by_kernel(of, &mut bytes)?;
+    let mut rest = bytes.into_iter();
+    Some(of.map(|(start, len)| Piece {
+        start,
+        bytes: rest.by_ref().take(len).collect(),
+    }))
 }
 
-fn read_rows(table: u64, rows: u64) -> Option<Vec<ProgramHeader>> {
-    if rows > MAX_ROWS {
-        return None;
+impl Piece {
+    /// What it has from `address` on.
+    fn from(&self, address: u64) -> Option<&[u8]> {
+        let from = usize::try_from(address.wrapping_sub(self.start)).ok()?;
+        self.bytes.get(from..)
     }
-    let mut bytes = alloc::vec![0; rows as usize * PROGRAM_HEADER];
-    read(table, &mut bytes)?;
-    let rows = bytes.chunks_exact(PROGRAM_HEADER);
-    rows.map(ProgramHeader::read).collect()
+
+    /// So many program headers at `table`.
+    fn rows(&self, table: u64, rows: u64) -> Option<Vec<ProgramHeader>> {
+        let len = usize::try_from(rows).ok()?.checked_mul(PROGRAM_HEADER)?;
+        let rows = self.from(table)?.get(..len)?.chunks_exact(PROGRAM_HEADER);
+        rows.map(ProgramHeader::read).collect()
+    }
+
+    /// The program headers of the file that begins here.
+    fn rows_of_file(&self) -> Option<Vec<ProgramHeader>> {
+        let header = Header::read(&self.bytes).filter(Header::is_x86_64)?;
+        let usual = usize::from(header.row) == PROGRAM_HEADER;
+        let table = self.start.wrapping_add(header.table);
+        self.rows(table, header.rows.into()).filter(|_| usual)
+    }
 }
 
-/// The program headers of the file that is mapped at `base`.
-fn rows_of_file(base: u64) -> Option<Vec<ProgramHeader>> {
-    let mut bytes = [0; HEADER];
-    read(base, &mut bytes)?;
-    let header = Header::read(&bytes).filter(Header::is_x86_64)?;
-    let usual = usize::from(header.row) == PROGRAM_HEADER;
-    read_rows(base.wrapping_add(header.table), header.rows.into()).filter(|_| usual)
+/// The state of the file whose path `text` begins with.
+fn stat(text: &[u8]) -> Option<Stat> {
+    let path = CStr::from_bytes_until_nul(text).ok()?;
+    file::stat_behind(path.to_str().ok()?).ok()
 }
 
 /// What must be added to the addresses in `rows`, which lie at `table`.
@@ -119,8 +145,8 @@ fn code(rows: &[ProgramHeader], bias: u64, file: Option<Stat>) -> Option<Vec<Cod
     segments.map(entry).collect()
 }
 
-fn code_of_vdso(base: u64) -> Option<Vec<Code>> {
-    let mut found = code(&rows_of_file(base)?, base, None)?;
+fn code_of_vdso(vdso: &Piece) -> Option<Vec<Code>> {
+    let mut found = code(&vdso.rows_of_file()?, vdso.start, None)?;
     for (entry, _) in &mut found {
         entry.path = String::from("[vdso]");
     }

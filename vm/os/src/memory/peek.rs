@@ -30,9 +30,8 @@ pub fn read(from: u64, to: &mut [u8]) -> usize {
 }
 
 /// Copies app memory at `from` into `to` with process_vm_readv(2), page by page, since the call
-/// copies a piece as a whole or not at all; returns how many bytes could be read. It works before there is
-/// a handler for faults. `None`: the call is not available.
-pub fn read_by_kernel(from: u64, to: &mut [u8]) -> Option<usize> {
+/// copies a piece as a whole or not at all; returns how many bytes could be read. `None`: the call is not available.
+fn read_by_kernel(from: u64, to: &mut [u8]) -> Option<usize> {
     let mut done = 0;
     while done < to.len() {
         let at = from.wrapping_add(done as u64);
@@ -49,6 +48,20 @@ pub fn read_by_kernel(from: u64, to: &mut [u8]) -> Option<usize> {
         }
     }
     Some(done)
+}
+
+/// Copies app memory from several places, one behind the other, into `to` with one process_vm_readv(2); each is
+/// an address and a length that stays within its page. It works before there is a handler for faults.
+/// `None`: not all of it can be read.
+pub fn gather_by_kernel<const N: usize>(from: [(u64, usize); N], to: &mut [u8]) -> Option<()> {
+    let len: usize = from.iter().map(|(_, len)| len).sum();
+    let local = [to.get_mut(..len)?.as_mut_ptr() as usize, len];
+    let remote = from.map(|(at, len)| [at as usize, len]);
+    let (local, remote) = (local.as_ptr() as usize, remote.as_ptr() as usize);
+    let args = [proc::pid() as usize, local, 1, remote, N, 0];
+    // SAFETY: at most `len` bytes of `to` are written to.
+    let read = unsafe { call(c::__NR_process_vm_readv, args) };
+    (read == Ok(len)).then_some(())
 }
 
 /// Reads a string of at most `most` bytes, its terminating zero included; `None` if it is longer or
