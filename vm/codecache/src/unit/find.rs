@@ -137,6 +137,16 @@ impl CodeCache {
         names
     }
 
+    /// Whether some unit was found damaged.
+    #[must_use]
+    pub fn has_damaged(&self) -> bool {
+        let named = self
+            .images
+            .iter()
+            .any(|(_, image)| !image.damaged.is_empty());
+        named || self.units.all().any(Bound::is_damaged)
+    }
+
     /// Says in the statistics and the journal what was refused.
     pub fn note_refusals(&mut self, library: &mut Library) {
         for reason in library.store_mut().refusals() {

@@ -158,6 +158,12 @@ impl CodeCache {
         written.iter().filter_map(part).collect()
     }
 
+    /// Whether there is much that the last plan does not name.
+    #[must_use]
+    pub fn wants_plan(&self) -> bool {
+        self.has_outgrown_plan(&[])
+    }
+
     pub(super) fn has_outgrown_plan(&self, written: &[UnitPlan]) -> bool {
         let new: u32 = written.iter().map(|part| start::count(&part.eager)).sum();
         let (used, planned) = self.used_and_planned();

@@ -45,12 +45,17 @@ pub(crate) fn recall(vm: &mut Vm) {
     }
 }
 
-/// Writes what is known down, if this program has asked for more than others have.
+/// Whether this program has asked for more than others have, and that may be written.
+pub(crate) fn are_new(vm: &Vm) -> bool {
+    vm.library().may_save() && table::has_learnt()
+}
+
+/// Writes what is known down, if it is new.
 pub(crate) fn note(vm: &mut Vm) {
-    let (code, library) = vm.code_and_library();
-    if !library.may_save() || !table::has_learnt() {
+    if !are_new(vm) {
         return;
     }
+    let (code, library) = vm.code_and_library();
     if let Err(reason) = write(library) {
         code.note(alloc::format!("{CPUID}: {reason}"));
     }

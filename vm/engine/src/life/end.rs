@@ -2,22 +2,32 @@
 
 use crate::life::answers;
 use crate::tools::report;
+use ppin_abi::boot::flag;
 use ppin_os::descriptor;
-use ppin_process::vm::{Locked, Vm};
+use ppin_process::report::log;
+use ppin_process::vm::{self, Locked, Vm};
+use ppin_translate::save;
 
 /// Reports and saves, because the process is about to end or to execute another program. Does
 /// nothing if that was done already.
 pub(crate) fn of_process(vm: &mut Locked) {
-    if !vm.begin_report() {
+    if !vm.begin_report() || is_silent(vm) {
         return;
     }
     descriptor::with_room(|| {
         report::tool_report(vm);
-        ppin_translate::save::at_end(vm);
+        save::at_end(vm);
         answers::note(vm);
         report::write_stats(vm);
         vm.end_log();
     });
+}
+
+/// Whether there is nothing to say and nothing to save. Most forked children end so, and need not touch what
+/// would find that out bit by bit.
+fn is_silent(vm: &Vm) -> bool {
+    let told = vm::has_tools() || vm.config().flags & flag::STATS != 0 || log::on();
+    !told && save::has_nothing(vm) && !answers::are_new(vm)
 }
 
 /// An exec has failed and the process goes on: its end will be reported later.

@@ -10,6 +10,7 @@ use crate::compile;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
+use ppin_abi::boot::flag;
 use ppin_codecache::fresh::FragmentId;
 use ppin_codecache::image::ImageId;
 use ppin_codecache::unit::Bound;
@@ -32,6 +33,16 @@ pub fn at_end(vm: &mut Vm) {
         program: allowance.exploring.then(program::program),
     };
     freeze::all(vm, allowance, &beside);
+}
+
+/// Whether [`at_end`] would do nothing: nothing was translated, nothing learnt, and nothing is wrong
+/// with what is kept. (Refused folders are for the statistics only.)
+#[must_use]
+pub fn has_nothing(vm: &Vm) -> bool {
+    let code = vm.code();
+    let explores = vm.config().flags & flag::EXPLORE != 0;
+    !vm.library().may_save()
+        || !explores && code.fragments() == 0 && !code.has_damaged() && !code.wants_plan()
 }
 
 /// Explorer that adds the neighbours of this run's traces.

@@ -6,7 +6,7 @@ mod freeze;
 mod places;
 mod tidy;
 
-pub use anticipate::at_end;
+pub use anticipate::{at_end, has_nothing};
 pub use freeze::{freeze_image, in_passing, in_run};
 
 #[cfg(test)]
