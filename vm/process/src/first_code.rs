@@ -36,12 +36,14 @@ pub fn of(stack: u64, program: [u64; 2]) -> Option<Vec<Code>> {
     let [table, rows, base, vdso, name] = auxv::values(stack, kinds);
     let (table, vdso) = (table?, vdso?);
     let base = base.filter(|base| *base != 0);
-    let [own, interpreter, kernels, name] = pieces([
+    let mut bytes = Vec::new();
+    let places = [
         (page_down(table), BEGINNING),
         (base.unwrap_or(vdso), BEGINNING),
         (vdso, BEGINNING),
         (name?, MAX_PATH),
-    ])?;
+    ];
+    let [own, interpreter, kernels, name] = pieces(places, &mut bytes)?;
     let rows = own.rows(table, rows?)?;
     let bias = bias(&rows, table)?;
     let implied = proc::persona().is_none_or(|bits| bits & proc::READ_IMPLIES_EXEC != 0);
@@ -61,24 +63,24 @@ pub fn of(stack: u64, program: [u64; 2]) -> Option<Vec<Code>> {
 }
 
 /// A piece of memory, as it was read.
-struct Piece {
+struct Piece<'a> {
     start: u64,
-    bytes: Vec<u8>,
+    bytes: &'a [u8],
 }
 
-/// Reads pieces of memory, address and length. What of them lies on another page is left out.
-fn pieces<const N: usize>(of: [(u64, usize); N]) -> Option<[Piece; N]> {
+/// Reads pieces of memory, address and length, into `bytes`. What of them lies on another page is left out.
+fn pieces<const N: usize>(of: [(u64, usize); N], bytes: &mut Vec<u8>) -> Option<[Piece<'_>; N]> {
     let of = of.map(|(at, len)| (at, len.min((PAGE - at % PAGE) as usize)));
-    let mut bytes = alloc::vec![0; of.iter().map(|(_, len)| len).sum()];
-    peek::gather_by_kernel(of, &mut bytes)?;
-    let mut rest = bytes.into_iter();
-    Some(of.map(|(start, len)| Piece {
-        start,
-        bytes: rest.by_ref().take(len).collect(),
+    bytes.resize(of.iter().map(|(_, len)| len).sum(), 0);
+    peek::gather_by_kernel(of, bytes)?;
+    let mut rest = bytes.as_slice();
+    Some(of.map(|(start, len)| {
+        let bytes = rest.split_off(..len).unwrap_or_default();
+        Piece { start, bytes }
     }))
 }
 
-impl Piece {
+impl Piece<'_> {
     /// What it has from `address` on.
     fn from(&self, address: u64) -> Option<&[u8]> {
         let from = usize::try_from(address.wrapping_sub(self.start)).ok()?;
@@ -94,7 +96,7 @@ impl Piece {
 
     /// The program headers of the file that begins here.
     fn rows_of_file(&self) -> Option<Vec<ProgramHeader>> {
-        let header = Header::read(&self.bytes).filter(Header::is_x86_64)?;
+        let header = Header::read(self.bytes).filter(Header::is_x86_64)?;
         let usual = usize::from(header.row) == PROGRAM_HEADER;
         let table = self.start.wrapping_add(header.table);
         self.rows(table, header.rows.into()).filter(|_| usual)
@@ -145,7 +147,7 @@ fn code(rows: &[ProgramHeader], bias: u64, file: Option<Stat>) -> Option<Vec<Cod
     segments.map(entry).collect()
 }
 
-fn code_of_vdso(vdso: &Piece) -> Option<Vec<Code>> {
+fn code_of_vdso(vdso: &Piece<'_>) -> Option<Vec<Code>> {
     let mut found = code(&vdso.rows_of_file()?, vdso.start, None)?;
     for (entry, _) in &mut found {
         entry.path = String::from("[vdso]");
