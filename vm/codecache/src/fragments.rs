@@ -84,6 +84,12 @@ impl CodeCache {
         self.fresh.directory.mark_saved(id);
     }
 
+    /// Whether there may be fragments that are in no unit, and are this process's to save.
+    #[must_use]
+    pub fn has_unsaved(&self) -> bool {
+        self.fresh.directory.has_unsaved()
+    }
+
     /// This process is a forked child: its parent saves what there is, and explores.
     pub fn leave_to_parent(&mut self) {
         self.fresh.directory.mark_all_saved();
@@ -237,7 +243,9 @@ impl CodeCache {
             let end = start + u64::from(fresh.code().source_len);
             !self.images.may_change(start, end)
         };
-        let unsaved = all.filter(move |(_, f)| f.unsaved().is_some() && stays(f) && wanted(f));
+        let unsaved = all.filter(move |(id, fresh)| {
+            self.fresh.directory.unsaved(*id).is_some() && stays(fresh) && wanted(fresh)
+        });
         unsaved.map(|(id, _)| id)
     }
 }

@@ -67,6 +67,8 @@ pub(crate) fn config() -> Config {
 
 /// Thread number `index`, with a process of its own. (Its memory is never freed.)
 pub(crate) fn thread(index: u32) -> &'static mut Thread {
+    // (Tests run beside each other.)
+    ppin_os::lock::begin_company();
     let thread = Thread::create(index, counters::reserve(&NoTool, Optimize::ALL), 2, [0; _])
         .expect("there is memory");
     // SAFETY: just made, and known to no other code.

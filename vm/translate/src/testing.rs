@@ -19,7 +19,7 @@ use ppin_codecache::unit::{Databases, Library};
 use ppin_os::file::File;
 use ppin_os::maps::MapEntry;
 use ppin_os::mem::{self, PAGE};
-use ppin_os::{c, peek};
+use ppin_os::{c, lock, peek};
 use ppin_process::app_code;
 use ppin_process::config::Config;
 use ppin_process::report::stats::Stats;
@@ -120,6 +120,8 @@ impl World {
 
     fn of(entry: &MapEntry, file: Option<File>, config: Config, tool: &'static dyn Tool) -> Self {
         peek::never_fault();
+        // (Tests run beside each other.)
+        lock::begin_company();
         let thread = thread();
         let library = library(&config);
         let table = Box::leak(Box::new(AtomicU64::new(0)));

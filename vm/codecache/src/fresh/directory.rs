@@ -33,6 +33,8 @@ pub(crate) struct Directory {
     by_page: BTreeMap<u64, Vec<FragmentId>>,
     /// Fragments by [`ImageId`].
     by_image: Vec<Vec<FragmentId>>,
+    /// So many of the first fragments are in units, or are another process's to save.
+    settled: usize,
     /// Fragments that look like parts of string functions, ascending.
     string_code: Vec<FragmentId>,
 }
@@ -195,11 +197,20 @@ impl Directory {
         self.fragment_mut(id).mark_saved();
     }
 
-    /// So are all that there are.
+    /// So are all that there are. (They are not marked one by one: a forked child would copy all of them.)
     pub(crate) fn mark_all_saved(&mut self) {
-        self.fragments
-            .iter_mut()
-            .for_each(|fresh| fresh.mark_saved());
+        self.settled = self.fragments.len();
+    }
+
+    /// Whether there may be some that are in no unit.
+    pub(crate) fn has_unsaved(&self) -> bool {
+        self.settled < self.fragments.len()
+    }
+
+    /// How fragment `id` was reached, if it is in use and has still to be saved.
+    pub(crate) fn unsaved(&self, id: FragmentId) -> Option<Reached> {
+        let fresh = self.fragment(id);
+        fresh.unsaved().filter(|_| self.settled <= id.index())
     }
 
     /// Says how fragment `id` was reached.

@@ -275,7 +275,7 @@ impl Fresh {
         at == self.entry() && listed && looks
     }
 
-    /// How it was reached, if it is in use and has still to be saved.
+    /// How it was reached, if it is in use and has not been saved by this process.
     #[must_use]
     pub fn unsaved(&self) -> Option<Reached> {
         match self.state {

@@ -62,7 +62,10 @@ impl Views {
 
     /// This process has forked, or is the child.
     pub fn seal(&mut self) {
-        self.sealed = self.write != self.exec;
+        // (What is sealed already is not written to: its page may be shared with a forked child.)
+        if self.write != self.exec && !self.sealed {
+            self.sealed = true;
+        }
     }
 
     /// Whether writing costs a copy.

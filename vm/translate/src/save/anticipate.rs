@@ -42,7 +42,7 @@ pub fn has_nothing(vm: &Vm) -> bool {
     let code = vm.code();
     let explores = vm.config().flags & flag::EXPLORE != 0;
     !vm.library().may_save()
-        || !explores && code.fragments() == 0 && !code.has_damaged() && !code.wants_plan()
+        || !explores && !code.has_unsaved() && !code.has_damaged() && !code.wants_plan()
 }
 
 /// Explorer that adds the neighbours of this run's traces.

@@ -157,7 +157,7 @@ fn what_was_reached_and_what_is_saved_is_known_of_traces_alone() {
     let last = directory.add(trace(16, 4));
     directory.mark_reached(first, Reached::Indirectly);
     directory.mark_anticipated(1);
-    let unsaved = |d: &Directory, id| d.fragment(id).unsaved();
+    let unsaved = |d: &Directory, id| d.unsaved(id);
     assert_eq!(unsaved(&directory, first), Some(Reached::Indirectly));
     assert_eq!(unsaved(&directory, sequence), None);
     assert_eq!(unsaved(&directory, last), Some(Reached::Never));
@@ -170,6 +170,11 @@ fn what_was_reached_and_what_is_saved_is_known_of_traces_alone() {
     assert_eq!(unsaved(&directory, last), None);
     directory.wake(last);
     assert_eq!(unsaved(&directory, last), Some(Reached::Never));
+    assert!(directory.has_unsaved());
     directory.mark_all_saved();
     assert_eq!(unsaved(&directory, last), None);
+    assert!(!directory.has_unsaved());
+    let new = directory.add(trace(24, 4));
+    assert_eq!(unsaved(&directory, new), Some(Reached::Directly));
+    assert!(directory.has_unsaved());
 }
