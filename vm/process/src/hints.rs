@@ -3,7 +3,8 @@
 //! A shell forks for each command, and its children run code that it never runs itself: each of
 //! them would admit the same groups of persisted code, and link the same exits. So a child notes
 //! what it had to ask the VM for, in a page that it shares with its parent. Before the next fork
-//! the parent asks for the same, and the next child finds it done.
+//! the parent asks for the same, and the next child finds it done. What a child had to translate it says
+//! when it has saved it: else all children of a first run would translate the same.
 //!
 //! These are hints: a child may have other rights than its parent, and may be hostile. The parent
 //! looks up everything by itself, and translates nothing for them.
@@ -21,10 +22,12 @@ pub enum Hint {
     Exit(u64),
     /// An indirect branch has gone to this app address, for which a unit has code.
     Indirect(u64),
+    /// It has written a unit of the image at this app address.
+    Saved(u64),
 }
 
 /// Addresses of user space leave room for the kind.
-const KIND_BITS: u32 = 2;
+const KIND_BITS: u32 = 3;
 
 impl Hint {
     const fn encode(self) -> u64 {
@@ -32,6 +35,7 @@ impl Hint {
             Self::Group(address) => (1, address),
             Self::Exit(address) => (2, address),
             Self::Indirect(address) => (3, address),
+            Self::Saved(address) => (4, address),
         };
         address << KIND_BITS | kind
     }
@@ -39,10 +43,11 @@ impl Hint {
     /// `None`: a word that is being written, or means nothing.
     const fn decode(word: u64) -> Option<Self> {
         let address = word >> KIND_BITS;
-        match word & 3 {
+        match word & ((1 << KIND_BITS) - 1) {
             1 => Some(Self::Group(address)),
             2 => Some(Self::Exit(address)),
             3 => Some(Self::Indirect(address)),
+            4 => Some(Self::Saved(address)),
             _ => None,
         }
     }
@@ -139,6 +144,7 @@ mod tests {
             Hint::Group(0x7fff_ffff_f000),
             Hint::Exit(0x5500_0000_0004),
             Hint::Indirect(0x40_1001),
+            Hint::Saved(0x7fff_ffff_ffff),
         ];
         all.iter().for_each(|hint| child.note(*hint));
         assert_eq!(parent.take(), all);
@@ -164,7 +170,7 @@ mod tests {
         child.note(Hint::Group(1));
         let page = child.to_parent.unwrap();
         page.count.store(u64::MAX, Ordering::Relaxed);
-        page.words[1].store(4, Ordering::Relaxed);
+        page.words[1].store(1 << KIND_BITS | 7, Ordering::Relaxed);
         assert_eq!(parent.take(), [Hint::Group(1)]);
         assert_eq!(page.count.load(Ordering::Relaxed), 0);
     }

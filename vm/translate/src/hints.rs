@@ -1,4 +1,5 @@
-//! Follows the hints of forked children: admits, links and looks up what they had to ask for.
+//! Follows the hints of forked children: maps what they have saved, and admits, links and looks up what they
+//! had to ask for.
 //!
 //! A hint is not believed: a child may be hostile. Each is looked up as if this process had come
 //! there itself, but nothing is translated for it.
@@ -11,8 +12,16 @@ use ppin_process::vm::Vm;
 
 /// Follows what children have noted since the last time.
 pub fn follow(vm: &mut Vm) {
-    for hint in vm.hints_mut().take() {
+    let hints = vm.hints_mut().take();
+    let saved = |hint: &Hint| match hint {
+        Hint::Saved(address) => Some(AppPc(*address)),
+        _ => None,
+    };
+    let (code, library) = vm.code_and_library();
+    code.look_again(library, hints.iter().filter_map(saved));
+    for hint in hints {
         match hint {
+            Hint::Saved(_) => {}
             Hint::Group(addr) => vm.code_mut().admit_ahead(addr),
             Hint::Exit(record) => link(vm, record),
             Hint::Indirect(pc) => link_indirect(vm, AppPc(pc)),

@@ -26,6 +26,8 @@ pub(crate) enum Asked {
     Planned,
     /// All units.
     All,
+    /// All units, and no more may be mapped.
+    Closed,
 }
 
 /// Pseudo-path of addresses without memory.

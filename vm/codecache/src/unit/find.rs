@@ -62,7 +62,7 @@ impl CodeCache {
     /// Admits everything, and maps nothing more.
     pub fn admit_all(&mut self) {
         for id in self.images.present() {
-            self.images.get_mut(id).asked = Asked::All;
+            self.images.get_mut(id).asked = Asked::Closed;
             for unit in self.units.of_mut(id) {
                 let image = self.images.home(id);
                 unit.admit_all(image, &mut self.figures, &mut self.ibl);
@@ -116,6 +116,25 @@ impl CodeCache {
         }
         self.figures.spent.load += time::ticks().saturating_sub(started);
         true
+    }
+
+    /// Other processes have written units of the images at `places` since they were asked for: maps these.
+    pub fn look_again(&mut self, library: &mut Library, places: impl Iterator<Item = AppPc>) {
+        let regions = places.filter_map(|pc| self.images.region(pc));
+        let mut ids: Vec<ImageId> = regions.map(|region| region.image).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        for id in ids {
+            let asked = self.images.get(id).asked;
+            if asked == Asked::Planned {
+                self.ask_for_all(library, id);
+            } else if asked == Asked::All
+                && self.units.of(id).len() < MOST
+                && let Some(key) = self.key_of(library, id)
+            {
+                self.map_units(library, id, &key, 0);
+            }
+        }
     }
 
     /// Maps all units of the images of which some are mapped: later that might not be possible.

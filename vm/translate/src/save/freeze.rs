@@ -17,6 +17,7 @@ use ppin_codecache::unit::{Bound, Written, worth_opening};
 use ppin_os::{mem, place, regions, time};
 use ppin_persist::paths::{self, UnitName};
 use ppin_persist::{Key, Piece, UnitSpec, freeze as freeze_bytes, unit_flag};
+use ppin_process::hints::Hint;
 use ppin_process::vm::Vm;
 use ppin_relocator::{Fragment, RelocKind};
 use ppin_store::cap::TidyLock;
@@ -76,12 +77,21 @@ pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explor
         remove_damaged(vm, image);
         written.extend(freeze(vm, image, (allowance, places), explorer));
     }
+    tell_parent(vm, &written);
     let (code, library) = vm.code_and_library();
     code.save_plan(library, &written);
     keep_cap(vm);
     note_refusals(vm);
     let ticks = time::ticks().saturating_sub(started);
     vm.code_mut().add_time_to_persist(ticks);
+}
+
+/// Tells the parent, if this is a forked child, what was written: its next child shall find it.
+fn tell_parent(vm: &Vm, written: &[Written]) {
+    for unit in written {
+        let (first, _) = vm.code().images().get(unit.image).span;
+        vm.hints().note(Hint::Saved(first));
+    }
 }
 
 /// Freezes all fresh fragments while the process goes on, without exploring.
