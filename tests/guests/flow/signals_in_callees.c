@@ -32,7 +32,7 @@ static void handler(int signal, siginfo_t *info, void *context) {
     got++;
 }
 
-// Where other programs want the processors, each signal waits for its turn: some seconds of them do.
+// Where other programs want the processors, each signal waits for its turn: seconds of them do.
 static void *sender(void *main_thread) {
     for (time_t end = time(0) + 4; got < 20000 && time(0) < end;) {
         int before = got;
