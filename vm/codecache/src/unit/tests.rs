@@ -199,6 +199,27 @@ fn slots_of_code_that_does_not_run_stay_as_they_can_be_verified() {
 }
 
 #[test]
+fn what_others_have_written_since_is_found_when_it_is_looked_for_again() {
+    let mut shelf = Shelf::holding(&[small(0, &[])]);
+    shelf.find(0).expect("kept");
+    let look_again = |shelf: &mut Shelf, seq, offset| {
+        let bytes = shelf.freeze(&[small(offset, &[])]);
+        shelf.publish(seq, &bytes);
+        assert_eq!(shelf.find(offset), None, "nobody has looked");
+        let pc = shelf.world.pc(0);
+        let Shelf { world, library, .. } = shelf;
+        world.code.look_again(library, [pc, pc].into_iter());
+        shelf.find(offset).is_some()
+    };
+    assert!(look_again(&mut shelf, 1, 0x80));
+    assert_eq!(shelf.units().len(), 2);
+    // Where nothing more may be mapped, nothing is.
+    shelf.world.code.admit_all();
+    assert!(!look_again(&mut shelf, 2, 0x100));
+    assert_eq!(shelf.units().len(), 2);
+}
+
+#[test]
 fn no_exit_faults_once_all_is_admitted() {
     let mut shelf = Shelf::holding(&[small(0, &[0x80])]);
     shelf.find(0).expect("kept");
