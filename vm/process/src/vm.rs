@@ -73,12 +73,6 @@ pub fn tools_lie_at(start: u64, end: u64) {
     TOOLS[1].store(end, Ordering::Relaxed);
 }
 
-/// Whether there are objects of tools.
-#[must_use]
-pub fn has_tools() -> bool {
-    TOOLS[0].load(Ordering::Relaxed) != 0
-}
-
 /// Start and end of the runtime's image.
 #[must_use]
 pub fn runtime() -> (u64, u64) {

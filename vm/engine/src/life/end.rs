@@ -5,7 +5,7 @@ use crate::tools::report;
 use ppin_abi::boot::flag;
 use ppin_os::descriptor;
 use ppin_process::report::log;
-use ppin_process::vm::{self, Locked, Vm};
+use ppin_process::vm::{Locked, Vm};
 use ppin_translate::save;
 
 /// Reports and saves, because the process is about to end or to execute another program. Does
@@ -26,7 +26,8 @@ pub(crate) fn of_process(vm: &mut Locked) {
 /// Whether there is nothing to say and nothing to save. Most forked children end so, and need not touch what
 /// would find that out bit by bit.
 fn is_silent(vm: &Vm) -> bool {
-    let told = vm::has_tools() || vm.config().flags & flag::STATS != 0 || log::on();
+    let config = vm.config();
+    let told = !config.tools.is_empty() || config.flags & flag::STATS != 0 || log::on();
     !told && save::has_nothing(vm) && !answers::are_new(vm)
 }
 
