@@ -87,18 +87,30 @@ impl<'a> UnitFile<'a> {
         self.section_bytes(SectionId::Cold, info.cold.clone())
     }
 
-    /// Slots of a fragment, as they lie in the file, those of its exits last.
+    /// Slots of a fragment, as they lie in the file, but for those of its exits.
     pub(crate) fn slot_bits(
         &self,
         info: &FragmentInfo,
     ) -> Result<impl Iterator<Item = u64> + use<'a>, Reject> {
-        let words = |section, numbers: &Range<u32>| {
-            let bytes = self.section_bytes(section, numbers.start * 8..numbers.end * 8)?;
-            Ok(bytes.as_chunks::<8>().0.iter())
-        };
-        let slots = words(SectionId::Slots, &info.slots)?;
-        let exits = words(SectionId::ExitSlots, &info.exits)?;
-        Ok(slots.chain(exits).map(|word| u64::from_le_bytes(*word)))
+        self.words(SectionId::Slots, &info.slots)
+    }
+
+    /// The same of the slots of its exits.
+    pub(crate) fn exit_slot_bits(
+        &self,
+        info: &FragmentInfo,
+    ) -> Result<impl Iterator<Item = u64> + use<'a>, Reject> {
+        self.words(SectionId::ExitSlots, &info.exits)
+    }
+
+    fn words(
+        &self,
+        section: SectionId,
+        numbers: &Range<u32>,
+    ) -> Result<impl Iterator<Item = u64> + use<'a>, Reject> {
+        let bytes = self.section_bytes(section, numbers.start * 8..numbers.end * 8)?;
+        let words = bytes.as_chunks::<8>().0.iter();
+        Ok(words.map(|word| u64::from_le_bytes(*word)))
     }
 
     /// Verifies the groups of a fragment's code and slots.

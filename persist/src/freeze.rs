@@ -8,15 +8,14 @@ use crate::record::{
     ENTRY_SHIFT, EXPLORED, FragmentRec, HAS_ABSOLUTE, HeaderRec, IndexRec, Record, SourceRec,
     Stored,
 };
-use crate::rows;
 use crate::slot::SlotValue;
 use crate::spec::{FreezeError, Piece, UnitSpec};
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::area::LAYOUT_VERSION;
+use ppin_abi::record::stub;
 use ppin_relocator::{
-    ExitSlots, FragmentRef, PcRow, Placement, Reloc, RelocKind, Section, SlotInit, apply_parts,
-    cells_of,
+    FragmentRef, Placement, Reloc, RelocKind, Section, SlotInit, apply_parts, cells_of,
 };
 
 /// The bytes of a unit file for `spec`.
@@ -42,7 +41,7 @@ pub fn freeze(spec: &UnitSpec<'_>) -> Result<Vec<u8>, FreezeError> {
     writer.tables()?;
     writer.code()?;
     writer.slots()?;
-    writer.exit_slots()?;
+    writer.exit_slots();
     debug_assert_eq!(writer.out.len(), writer.plan.file_len as usize);
     writer.head();
     Ok(writer.out)
@@ -68,7 +67,7 @@ impl Writer<'_> {
         self.fragments();
         self.records(SectionId::Relocs, |piece| piece.fragment.relocs)?;
         self.records(SectionId::Exits, |piece| piece.fragment.exits)?;
-        self.pc_rows()?;
+        self.pc_maps();
         self.records(SectionId::Counts, |piece| piece.fragment.counts)?;
         self.spill_sets();
         self.begin(SectionId::Tool);
@@ -124,10 +123,10 @@ impl Writer<'_> {
                 ..next
             };
             this.put(&mut self.out);
-            next.first_slot += fragment.slots_apart().0.len() as u32;
+            next.first_slot += fragment.slots.len() as u32;
             next.first_reloc += fragment.relocs.len() as u32;
             next.first_exit += fragment.exits.len() as u32;
-            next.first_pc_row += self.plan.pc_rows[number];
+            next.first_pc_byte += fragment.pc_map.bytes().len() as u32;
             next.first_count += fragment.counts.len() as u32;
             next.first_tool_byte += piece.tool.len() as u32;
         }
@@ -155,18 +154,11 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn pc_rows(&mut self) -> Result<(), FreezeError> {
+    fn pc_maps(&mut self) {
         self.begin(SectionId::PcRows);
-        for (number, piece) in self.spec.fragments.iter().enumerate() {
-            let mut from = PcRow::default();
-            for row in piece.fragment.pc_map {
-                let spilled = self.plan.spills.number(number, row.spilled);
-                rows::store(from, row, spilled, |record| record.put(&mut self.out))
-                    .ok_or(FreezeError::Malformed { fragment: number })?;
-                from = *row;
-            }
+        for piece in self.spec.fragments {
+            self.out.extend_from_slice(piece.fragment.pc_map.bytes());
         }
-        Ok(())
     }
 
     fn spill_sets(&mut self) {
@@ -208,8 +200,7 @@ impl Writer<'_> {
     fn slots(&mut self) -> Result<(), FreezeError> {
         self.begin(SectionId::Slots);
         for (number, piece) in self.spec.fragments.iter().enumerate() {
-            let (slots, _) = piece.fragment.slots_apart();
-            for slot in slots {
+            for slot in piece.fragment.slots {
                 let value = match *slot {
                     SlotInit::App(off) => SlotValue::App(off),
                     SlotInit::Landing(off) => SlotValue::Landing(off),
@@ -225,23 +216,14 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn exit_slots(&mut self) -> Result<(), FreezeError> {
+    fn exit_slots(&mut self) {
         self.begin(SectionId::ExitSlots);
-        for (number, piece) in self.spec.fragments.iter().enumerate() {
-            let (_, cold) = self.plan.places[number];
-            let fragment = &piece.fragment;
-            let (_, slots) = fragment.slots_apart();
-            for slot in slots {
-                let value = match *slot {
-                    SlotInit::Cold(off) if (off as usize) < fragment.cold.len() => {
-                        SlotValue::Cold(cold + off)
-                    }
-                    _ => return Err(FreezeError::Malformed { fragment: number }),
-                };
+        for (piece, (_, cold)) in self.spec.fragments.iter().zip(&self.plan.places) {
+            for number in 0..piece.fragment.exits.len() {
+                let value = SlotValue::Cold(cold + stub::at(number) + stub::LEAVE);
                 self.out.extend_from_slice(&value.encode().to_le_bytes());
             }
         }
-        Ok(())
     }
 
     /// The head comes last: it holds the checksums of all the rest.
@@ -352,7 +334,7 @@ impl Coder<'_> {
         apply_parts(
             fragment.relocs,
             fragment.exits,
-            &self.placement(number, hot_at, cold_at),
+            &self.placement(hot_at, cold_at),
             hot,
             cold,
         )
@@ -362,14 +344,12 @@ impl Coder<'_> {
         })?;
         self.link(number, hot)
             .ok_or(FreezeError::Malformed { fragment: number })?;
-        let (slots, exit_slots) = fragment.slots_apart();
-        self.slot += slots.len() as u64;
-        self.exit += exit_slots.len() as u64;
+        self.slot += fragment.slots.len() as u64;
+        self.exit += fragment.exits.len() as u64;
         Ok(())
     }
 
-    fn placement(&self, number: usize, hot_at: u32, cold_at: u32) -> Placement {
-        let fragment = &self.spec.fragments[number].fragment;
+    fn placement(&self, hot_at: u32, cold_at: u32) -> Placement {
         let base = self.hot_va;
         let cold = base.wrapping_add(self.cold_from_hot);
         let slots = base.wrapping_add(self.slots_from_hot);
@@ -377,34 +357,25 @@ impl Coder<'_> {
             hot: base.wrapping_add(u64::from(hot_at)),
             cold: cold.wrapping_add(u64::from(cold_at)),
             slots: slots.wrapping_add(8 * self.slot),
-            exit_slots: Some(ExitSlots {
-                first: fragment.slots_apart().0.len() as u16,
-                at: base.wrapping_add(self.exit_slots_from_hot + 8 * self.exit),
-            }),
+            exit_slots: base.wrapping_add(self.exit_slots_from_hot + 8 * self.exit),
             image: ImageBase(self.spec.image_base.0),
             cells: 0,
         }
     }
 
-    /// Aims each exit's branch at its target in this unit, or at its stub. Offsets
+    /// Aims each exit's branch at its target, if that is in this unit. Offsets
     /// are those from the start of the hot section, all within 2 GiB.
     fn link(&self, number: usize, hot: &mut [u8]) -> Option<()> {
-        let fragment = &self.spec.fragments[number].fragment;
-        let (hot_at, cold_at) = self.plan.places[number];
-        for exit in fragment.exits {
-            if exit.stub as usize >= fragment.cold.len() {
-                return None;
-            }
+        let (hot_at, _) = self.plan.places[number];
+        for exit in self.spec.fragments[number].fragment.exits {
             let target = EntryKey::new(exit.target.0, exit.context.0);
-            let to = match self.plan.entries.get(&target) {
-                Some(entry) => u64::from(*entry),
-                None => self.cold_from_hot + u64::from(cold_at) + u64::from(exit.stub),
+            let Some(entry) = self.plan.entries.get(&target) else {
+                continue;
             };
             let branch = exit.branch as usize;
-            let field = hot.get_mut(branch..branch.checked_add(4)?)?;
-            let from = u64::from(hot_at) + u64::from(exit.branch) + 4;
-            let distance = i32::try_from(to as i64 - from as i64).ok()?;
-            field.copy_from_slice(&distance.to_le_bytes());
+            let field = hot.get_mut(branch..)?.first_chunk_mut::<4>()?;
+            let from = i64::from(hot_at) + i64::from(exit.branch) + 4;
+            *field = i32::try_from(i64::from(*entry) - from).ok()?.to_le_bytes();
         }
         Some(())
     }

@@ -11,7 +11,8 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 /// 4: a slot may hold the complement of an app address.
 /// 6: fragments may be entered behind their start.
 /// 9: slots of exits are a section of their own.
-pub const FORMAT_VERSION: u32 = 9;
+/// 10: stubs have no record, and stand where the cold code of a fragment begins; pc maps are bytes.
+pub const FORMAT_VERSION: u32 = 10;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;
@@ -44,11 +45,11 @@ pub enum SectionId {
     Sources = 1,
     /// Fragment records, 64 bytes each, and one more that ends the last.
     Fragments = 2,
-    /// Relocations, 12 bytes each.
+    /// Relocations, 8 bytes each.
     Relocs = 3,
-    /// Direct exits, 20 bytes each.
+    /// Direct exits, 8 bytes each.
     Exits = 4,
-    /// Program counter map, 8 bytes a row.
+    /// Program counter maps, in bytes.
     PcRows = 5,
     /// Counter additions, 16 bytes each.
     Counts = 6,
@@ -89,10 +90,8 @@ impl SectionId {
         match self {
             Self::Index | Self::Sources | Self::Counts => 16,
             Self::Fragments => 64,
-            Self::Exits => 16,
-            Self::PcRows => 4,
-            Self::Relocs | Self::Spills | Self::Slots | Self::ExitSlots => 8,
-            Self::Tool | Self::Hot | Self::Cold => 1,
+            Self::Relocs | Self::Exits | Self::Spills | Self::Slots | Self::ExitSlots => 8,
+            Self::PcRows | Self::Tool | Self::Hot | Self::Cold => 1,
         }
     }
 

@@ -38,7 +38,6 @@ mod plan;
 mod raw;
 mod record;
 mod reject;
-mod rows;
 mod search;
 mod segments;
 mod slot;

@@ -3,7 +3,6 @@
 use crate::layout::{GROUP, GROUP_REC_LEN, HEADER_LEN, MAX_FILE, PAGE, SectionId};
 use crate::layout::{MAX_TEXT, SECTIONS};
 use crate::record::{GroupRec, SectionRec};
-use crate::rows;
 use crate::spec::{FreezeError, Piece, UnitSpec};
 use crate::spills::SpillTable;
 use alloc::vec::Vec;
@@ -18,8 +17,6 @@ pub(crate) struct Plan {
     pub index: Vec<(EntryKey, u32)>,
     /// Offset in the hot section of each entry point.
     pub entries: HashMap<EntryKey, u32>,
-    /// Number of records of each fragment's pc map.
-    pub pc_rows: Vec<u32>,
     pub sections: [SectionRec; SECTIONS],
     /// The group table, checksums and first index entries still missing.
     pub groups: Vec<GroupRec>,
@@ -60,8 +57,8 @@ impl Plan {
         if spec.image_path.len() > MAX_TEXT || spec.label.len() > MAX_TEXT {
             return Err(FreezeError::Text);
         }
-        let (spills, pc_rows) = look_at_rows(pieces)?;
-        let sizes = Sizes::measure(pieces, &pc_rows, &spills)?;
+        let spills = spill_sets(pieces);
+        let sizes = Sizes::measure(pieces, &spills)?;
         let index = sorted_index(pieces)?;
         let all = || pieces.iter().map(|piece| piece.fragment);
         let mut arrivals = 0;
@@ -71,8 +68,8 @@ impl Plan {
             (code.hot.len(), start)
         }));
         let (cold_at, cold) = pack(all().map(|code| (code.cold.len(), Start::COLD)));
-        let slots = slot_spans(pieces, &hot, |code| code.slots_apart().0.len());
-        let exit_slots = slot_spans(pieces, &hot, |code| code.slots_apart().1.len());
+        let slots = slot_spans(pieces, &hot, |code| code.slots.len());
+        let exit_slots = slot_spans(pieces, &hot, |code| code.exits.len());
 
         let mut spans: [Vec<Span>; SECTIONS] = Default::default();
         for section in SectionId::ALL {
@@ -90,7 +87,6 @@ impl Plan {
             places: hot_at.into_iter().zip(cold_at).collect(),
             index,
             entries,
-            pc_rows,
             sections: layout.sections,
             groups: layout.groups,
             head_len: layout.head_len,
@@ -176,23 +172,18 @@ struct Sizes {
     fragments: u64,
     relocs: u64,
     exits: u64,
-    pc_rows: u64,
+    pc_bytes: u64,
     counts: u64,
     spills: u64,
     tool: u64,
 }
 
 impl Sizes {
-    fn measure(
-        pieces: &[Piece<'_>],
-        pc_rows: &[u32],
-        spills: &SpillTable,
-    ) -> Result<Self, FreezeError> {
+    fn measure(pieces: &[Piece<'_>], spills: &SpillTable) -> Result<Self, FreezeError> {
         if pieces.is_empty() {
             return Err(FreezeError::Empty);
         }
         let mut sizes = Self {
-            pc_rows: pc_rows.iter().copied().map(u64::from).sum(),
             spills: spills.sets.len() as u64,
             ..Self::default()
         };
@@ -200,13 +191,14 @@ impl Sizes {
             let fragment = &piece.fragment;
             if fragment.hot.len() <= usize::from(fragment.entry)
                 || fragment.slots.len() > usize::from(u16::MAX) + 1
-                || !fragment.has_slots_in_order()
+                || !fragment.has_stubs()
             {
                 return Err(FreezeError::Malformed { fragment: number });
             }
             sizes.fragments += 1;
             sizes.relocs += fragment.relocs.len() as u64;
             sizes.exits += fragment.exits.len() as u64;
+            sizes.pc_bytes += fragment.pc_map.bytes().len() as u64;
             sizes.counts += fragment.counts.len() as u64;
             sizes.tool += piece.tool.len() as u64;
         }
@@ -220,7 +212,7 @@ impl Sizes {
             SectionId::Fragments => self.fragments + 1,
             SectionId::Relocs => self.relocs,
             SectionId::Exits => self.exits,
-            SectionId::PcRows => self.pc_rows,
+            SectionId::PcRows => self.pc_bytes,
             SectionId::Counts => self.counts,
             SectionId::Spills => self.spills,
             SectionId::Tool => self.tool,
@@ -230,17 +222,13 @@ impl Sizes {
     }
 }
 
-/// The sets of spilled registers, and the number of records of each pc map. (Together: memory of a pc map is
-/// far away, as that of all that was made long ago.)
-fn look_at_rows(pieces: &[Piece<'_>]) -> Result<(SpillTable, Vec<u32>), FreezeError> {
+/// The sets of spilled registers that the pc maps name.
+fn spill_sets(pieces: &[Piece<'_>]) -> SpillTable {
     let mut table = SpillTable::default();
-    let mut counts = Vec::with_capacity(pieces.len());
-    for (fragment, piece) in pieces.iter().enumerate() {
-        let rows = piece.fragment.pc_map;
-        let count = table.add(rows).and_then(|()| rows::records(rows));
-        counts.push(count.ok_or(FreezeError::Malformed { fragment })?);
+    for piece in pieces {
+        table.add(piece.fragment.pc_map.sets());
     }
-    Ok((table, counts))
+    table
 }
 
 fn sorted_index(pieces: &[Piece<'_>]) -> Result<Vec<(EntryKey, u32)>, FreezeError> {

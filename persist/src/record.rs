@@ -103,12 +103,12 @@ pub(crate) struct FragmentRec {
     pub first_slot: u32,
     pub first_reloc: u32,
     pub first_exit: u32,
-    pub first_pc_row: u32,
+    pub first_pc_byte: u32,
     pub first_count: u32,
     pub first_tool_byte: u32,
     /// Bits of [`crate::unit_flag`]; above [`ENTRY_SHIFT`], the hot offset of the entry.
     pub flags: u32,
-    /// First set of spilled registers that its rows may name; other fragments may share it.
+    /// First set of spilled registers that its pc map names; other fragments may share it.
     pub first_spill_set: u32,
 }
 
@@ -125,21 +125,8 @@ pub(crate) struct RelocRec {
 pub(crate) struct ExitRec {
     pub target: i32,
     pub context: u16,
-    pub slot: u16,
-    pub branch: u32,
-    pub stub: u32,
-}
-
-/// A row of the pc map, or a jump to one that is far (see [`crate::rows`]).
-#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct PcRec {
-    /// Bytes of hot code from the row before.
-    pub hot: u8,
-    /// App bytes from the row before.
-    pub app: i8,
-    pub flags: u8,
-    /// The number of a set of spilled registers, or what makes it a jump.
-    pub spilled: u8,
+    /// A quarter of the offset of the branch's field.
+    pub branch: u16,
 }
 
 /// A counter addition; bit 31 of `done`: relative to the image's counters.
@@ -167,8 +154,7 @@ const _: () = {
     assert!(size_of::<ArchivedSourceRec>() == 16);
     assert!(size_of::<ArchivedFragmentRec>() == 64);
     assert!(size_of::<ArchivedRelocRec>() == 8);
-    assert!(size_of::<ArchivedExitRec>() == 16);
-    assert!(size_of::<ArchivedPcRec>() == 4);
+    assert!(size_of::<ArchivedExitRec>() == 8);
     assert!(size_of::<ArchivedCountRec>() == 16);
 };
 
@@ -218,7 +204,6 @@ records!(
     FragmentRec,
     RelocRec,
     ExitRec,
-    PcRec,
     CountRec,
 );
 
@@ -277,16 +262,20 @@ impl Stored for Reloc {
     }
 }
 
+/// Fields of branches lie at multiples of this.
+const BRANCH_ALIGN: u32 = 4;
+
 impl Stored for Exit {
     type Record = ExitRec;
 
     fn store(&self) -> Option<ExitRec> {
+        let aligned = self.branch.is_multiple_of(BRANCH_ALIGN);
         Some(ExitRec {
             target: self.target.0,
             context: u16::try_from(self.context.0).ok()?,
-            slot: self.slot,
-            branch: self.branch,
-            stub: self.stub,
+            branch: u16::try_from(self.branch / BRANCH_ALIGN)
+                .ok()
+                .filter(|_| aligned)?,
         })
     }
 
@@ -294,9 +283,7 @@ impl Stored for Exit {
         Some(Self {
             target: ImageOff(record.target),
             context: Context(record.context.into()),
-            branch: record.branch,
-            stub: record.stub,
-            slot: record.slot,
+            branch: u32::from(record.branch) * BRANCH_ALIGN,
         })
     }
 }

@@ -119,7 +119,7 @@ impl RecordPair {
         match section {
             SectionId::Relocs => this.first_reloc..next.first_reloc,
             SectionId::Exits => this.first_exit..next.first_exit,
-            SectionId::PcRows => this.first_pc_row..next.first_pc_row,
+            SectionId::PcRows => this.first_pc_byte..next.first_pc_byte,
             SectionId::Counts => this.first_count..next.first_count,
             SectionId::Tool => this.first_tool_byte..next.first_tool_byte,
             SectionId::Slots => this.first_slot..next.first_slot,

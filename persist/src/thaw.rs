@@ -7,7 +7,8 @@ use crate::slot::SlotValue;
 use crate::spec::Piece;
 use crate::tables::FragmentInfo;
 use alloc::vec::Vec;
-use ppin_relocator::{Fragment, FragmentRef, PcRow, SlotInit, normalise};
+use ppin_abi::record::stub;
+use ppin_relocator::{Fragment, FragmentRef, PcMap, SlotInit, normalise};
 
 /// A fragment taken out of a unit, with all that was written with it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,6 +55,7 @@ impl UnitFile<'_> {
         if (source.head, source.len) != (info.head, info.source_len) {
             return Err(Reject::Record(SectionId::Sources));
         }
+        self.check_exit_slots(&info)?;
         let mut fragment = Fragment {
             head: info.head,
             context: info.context,
@@ -66,7 +68,7 @@ impl UnitFile<'_> {
             slots: self.slots(&info)?,
             relocs: unit.relocs(number)?.collect::<Result<_, _>>()?,
             exits: unit.exits(number)?.collect::<Result<_, _>>()?,
-            pc_map: self.all_pc_rows(number)?,
+            pc_map: self.pc_map(number)?,
             counts: unit.counts(number)?.collect(),
         };
         normalise(&mut fragment);
@@ -79,8 +81,8 @@ impl UnitFile<'_> {
     }
 
     /// The pc map of a fragment, if all its rows make sense.
-    fn all_pc_rows(&self, number: u32) -> Result<Vec<PcRow>, Reject> {
-        let rows: Option<Vec<PcRow>> = self.unit().checked_pc_rows(number)?.collect();
+    fn pc_map(&self, number: u32) -> Result<PcMap, Reject> {
+        let rows: Option<PcMap> = self.unit().checked_pc_rows(number)?.collect();
         rows.ok_or(Reject::Record(SectionId::PcRows))
     }
 
@@ -95,18 +97,26 @@ impl UnitFile<'_> {
             .collect()
     }
 
+    /// Each exit's slot leads into its stub.
+    fn check_exit_slots(&self, info: &FragmentInfo) -> Result<(), Reject> {
+        let leave = |number| info.cold.start + stub::at(number) + stub::LEAVE;
+        let right =
+            |(number, bits)| SlotValue::decode(bits) == Some(SlotValue::Cold(leave(number)));
+        let right = self.exit_slot_bits(info)?.enumerate().all(right);
+        right
+            .then_some(())
+            .ok_or(Reject::Record(SectionId::ExitSlots))
+    }
+
     fn slots(&self, info: &FragmentInfo) -> Result<Vec<SlotInit>, Reject> {
         let nonsense = Reject::Record(SectionId::Slots);
         let value = |bits| {
             Some(match SlotValue::decode(bits)? {
                 SlotValue::App(off) => SlotInit::App(off),
                 SlotValue::Landing(off) => SlotInit::Landing(off),
-                SlotValue::Cold(off) if info.cold.contains(&off) => {
-                    SlotInit::Cold(off - info.cold.start)
-                }
-                SlotValue::Cold(_) => return None,
                 SlotValue::ImageCounters => SlotInit::ImageCounters,
                 SlotValue::Bundles(count) => SlotInit::Bundles(count),
+                SlotValue::Cold(_) => return None,
             })
         };
         let bits = self.slot_bits(info)?;

@@ -8,7 +8,6 @@ use crate::group::CodeGroup;
 use crate::layout::{GROUP, SectionId};
 use crate::plan::EntryKey;
 use crate::record::{ENTRY_SHIFT, FragmentRec, HeaderRec, IndexRec, Record, SourceRec};
-use crate::rows;
 use crate::search::{partition, read_at};
 use crate::spills::Window;
 use crate::tables::{Entry, FragmentInfo, Reached, RecordPair, Records, Source};
@@ -18,7 +17,8 @@ use core::ops::Range;
 use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
-use ppin_relocator::{CountRow, Exit, PcRow, Reloc};
+use ppin_abi::record::stub;
+use ppin_relocator::{CountRow, Exit, PcRow, Reloc, rows_of};
 
 /// A unit whose head was verified.
 #[derive(Debug)]
@@ -163,6 +163,9 @@ impl<'a> VerifiedUnit<'a> {
                 return Err(Reject::Record(SectionId::Fragments));
             }
         }
+        if stub::at(exits.len()) > this.cold_len {
+            return Err(Reject::Record(SectionId::Fragments));
+        }
         Ok(FragmentInfo {
             number,
             head: ImageOff(this.head),
@@ -194,27 +197,46 @@ impl<'a> VerifiedUnit<'a> {
         let Some(group) = self.hot_group_at(offset) else {
             return Ok(None);
         };
-        self.fragment_at(group, offset, |info| info.hot.clone())
+        self.fragment_at(group.fragments, offset, |info| info.hot.clone())
     }
 
-    /// The fragment whose stubs cover byte `offset` of the cold section.
+    /// The fragment whose stubs cover byte `offset` of the cold section, if its hot group is `sound`: records
+    /// of others are not looked at.
     ///
     /// # Errors
     /// Its record is damaged.
-    pub fn fragment_at_cold(&self, offset: u32) -> Result<Option<FragmentInfo>, Reject> {
-        let Some(group) = self.cold_group_at(offset) else {
+    pub fn fragment_at_cold(
+        &self,
+        offset: u32,
+        sound: impl Fn(u32) -> bool,
+    ) -> Result<Option<FragmentInfo>, Reject> {
+        let Some(Range { start, end }) = self.cold_group_at(offset).map(|group| group.fragments)
+        else {
             return Ok(None);
         };
-        self.fragment_at(group, offset, |info| info.cold.clone())
+        let before = |number| {
+            self.hot_group(number)
+                .is_some_and(|group| group.fragments.end <= start)
+        };
+        let first = partition(0..self.hot_groups(), before);
+        let groups = (first..self.hot_groups()).filter_map(|number| self.hot_group(number));
+        let groups = groups.take_while(|group| group.fragments.start < end);
+        for group in groups.filter(|group| sound(group.number)) {
+            let span = group.fragments.start.max(start)..group.fragments.end.min(end);
+            let found = self.fragment_at(span, offset, |info| info.cold.clone())?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
     }
 
     fn fragment_at(
         &self,
-        group: CodeGroup,
+        mut span: Range<u32>,
         offset: u32,
         range: impl Fn(&FragmentInfo) -> Range<u32>,
     ) -> Result<Option<FragmentInfo>, Reject> {
-        let mut span = group.fragments;
         while span.start < span.end {
             let middle = span.start + (span.end - span.start) / 2;
             let info = self.info(middle)?;
@@ -297,7 +319,7 @@ impl<'a> VerifiedUnit<'a> {
         let bytes = self.records(SectionId::PcRows, pair.records(SectionId::PcRows))?;
         let sets = Window::range(pair.this.first_spill_set, self.spill_sets());
         let window = Window::new(self.records(SectionId::Spills, sets)?);
-        Ok(rows::load(bytes, window))
+        Ok(rows_of(bytes, move |index| window.set(index)))
     }
 
     /// Number of sets of spilled registers.
@@ -454,9 +476,9 @@ impl<'a> VerifiedUnit<'a> {
         self.check(SectionId::ExitSlots, number, bytes)
     }
 
-    /// Verifies what a run may read of hot group `group` once its code runs: records,
-    /// pc map and count rows of its fragments, and all sets of spilled registers. A fault or a signal reads them when it
-    /// is too late to translate afresh.
+    /// Verifies what a run may read of hot group `group` once its code runs: records, exits,
+    /// pc map and count rows of its fragments, and all sets of spilled registers. A fault, a signal or an exit
+    /// reads them when it is too late to translate afresh.
     ///
     /// # Errors
     /// One of these tables is damaged.
@@ -474,7 +496,7 @@ impl<'a> VerifiedUnit<'a> {
             this: self.record(SectionId::Fragments, fragments.start)?,
             next: self.record(SectionId::Fragments, fragments.end)?,
         };
-        for section in [SectionId::PcRows, SectionId::Counts] {
+        for section in [SectionId::Exits, SectionId::PcRows, SectionId::Counts] {
             self.records(section, all.records(section))?;
         }
         self.records(SectionId::Spills, 0..self.spill_sets())?;

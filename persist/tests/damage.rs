@@ -33,7 +33,10 @@ fn exercise(bytes: &[u8]) {
         let _ = unit.relocs(number).map(Iterator::count);
         let _ = unit.exits(number).map(Iterator::count);
         let _ = (unit.tool_record(number), file.thaw(number));
-        let _ = (unit.fragment_at_hot(number), unit.fragment_at_cold(number));
+        let _ = (
+            unit.fragment_at_hot(number),
+            unit.fragment_at_cold(number, |_| true),
+        );
         let _ = (unit.slot_group(number), unit.pc_row_at(number, 9));
         let _ = unit.lookup(ImageOff(number as i32), Context(0));
         if let Some(group) = unit.hot_group(number) {

@@ -5,11 +5,12 @@ mod common;
 use common::{KEY, PATH, frozen, pieces, sample, spec, unit};
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_abi::record::stub;
 use ppin_persist::{
     FreezeError, GROUP, Geometry, HEADER_LEN, Head, MovedUnit, RawUnit, SlotValue, Thawed,
     UnitFile, freeze, merge, merge_as,
 };
-use ppin_relocator::{ExitSlots, Placement, RelocKind, SlotInit, apply};
+use ppin_relocator::{Placement, RelocKind, SlotInit, apply};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -59,7 +60,8 @@ proptest! {
                 prop_assert_eq!(unit.fragment_at_hot(at).unwrap(), Some(info.clone()));
             }
             for at in [info.cold.start, info.cold.end - 1] {
-                prop_assert_eq!(unit.fragment_at_cold(at).unwrap(), Some(info.clone()));
+                prop_assert_eq!(unit.fragment_at_cold(at, |_| true).unwrap(), Some(info.clone()));
+                prop_assert_eq!(unit.fragment_at_cold(at, |_| false), Ok(None));
             }
             let group = unit.hot_group_at(info.hot.start).unwrap();
             prop_assert!(group.fragments.contains(&number));
@@ -95,11 +97,8 @@ proptest! {
                     + u64::from(info.cold.start),
                 slots: hot_va + (geometry.slots.start - geometry.hot.start)
                     + 8 * u64::from(info.slots.start),
-                exit_slots: Some(ExitSlots {
-                    first: (thawed.fragment.slots.len() - thawed.fragment.exits.len()) as u16,
-                    at: hot_va + (geometry.exit_slots.start - geometry.hot.start)
-                        + 8 * u64::from(info.exits.start),
-                }),
+                exit_slots: hot_va + (geometry.exit_slots.start - geometry.hot.start)
+                    + 8 * u64::from(info.exits.start),
                 image: base,
                 cells: cells(number as u32, thawed).start,
             };
@@ -188,10 +187,10 @@ fn place_directly(
     let fragment = &thawed.fragment;
     let (mut hot, mut cold) = (fragment.hot.clone(), fragment.cold.clone());
     apply(fragment, place, &mut hot, &mut cold).unwrap();
-    for exit in &fragment.exits {
+    for (number, exit) in fragment.exits.iter().enumerate() {
         let target = match starts.get(&(exit.target, exit.context)) {
             Some(start) => hot_va + u64::from(*start),
-            None => place.cold + u64::from(exit.stub),
+            None => place.cold + u64::from(stub::at(number)),
         };
         let from = place.hot + u64::from(exit.branch) + 4;
         let field = (target.wrapping_sub(from) as i32).to_le_bytes();
@@ -229,12 +228,15 @@ fn slots_are_symbolic_and_follow_their_hot_group() {
         all[1].extend(exits.as_chunks().0.iter().map(value));
     }
     for (number, thawed) in fragments.iter().enumerate() {
-        let [SlotInit::App(app), SlotInit::Cold(stub)] = thawed.fragment.slots[..] else {
-            panic!("the sample has these");
+        let [SlotInit::App(app)] = thawed.fragment.slots[..] else {
+            panic!("the sample has one");
         };
         let info = unit.info(number as u32).unwrap();
         assert_eq!(all[0][number], SlotValue::App(app));
-        assert_eq!(all[1][number], SlotValue::Cold(stub + info.cold.start));
+        assert_eq!(
+            all[1][number],
+            SlotValue::Cold(stub::LEAVE + info.cold.start)
+        );
     }
 }
 
@@ -398,11 +400,11 @@ fn code_names_no_cells_of_others() {
 #[test]
 fn a_table_that_points_outside_its_fragment_is_refused() {
     let broken: [fn(&mut ppin_relocator::Fragment); 8] = [
-        |fragment| fragment.exits[0].stub = 5000,
+        |fragment| fragment.cold.truncate(stub::LEN as usize - 1),
         |fragment| fragment.exits[0].branch = 5000,
-        |fragment| fragment.slots[0] = SlotInit::Cold(8),
-        |fragment| fragment.slots[1] = SlotInit::Cold(5000),
-        |fragment| fragment.exits[0].slot = 0,
+        |fragment| fragment.exits[0].branch = 42,
+        |fragment| fragment.exits[0].branch = 1 << 18,
+        |fragment| fragment.slots[0] = SlotInit::Cold(40),
         |fragment| fragment.slots[0] = SlotInit::Bundles(0),
         |fragment| fragment.relocs[0].at = u32::MAX,
         |fragment| fragment.relocs[0].kind = RelocKind::Cell(0),

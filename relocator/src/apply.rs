@@ -2,6 +2,7 @@
 
 use crate::fragment::{Exit, Fragment, Reloc, RelocKind, Section};
 use ppin_abi::addr::{ImageBase, ImageOff};
+use ppin_abi::record::stub;
 
 /// Where a fragment is to lie. All addresses are those at run time, even if the
 /// bytes are written somewhere else first.
@@ -13,28 +14,19 @@ pub struct Placement {
     pub cold: u64,
     /// Address of the fragment's first slot.
     pub slots: u64,
-    /// Where the slots of exits lie, if they do not follow the others.
-    pub exit_slots: Option<ExitSlots>,
+    /// Address of the first slot of an exit.
+    pub exit_slots: u64,
     /// Base of the image it was translated from.
     pub image: ImageBase,
     /// Displacement from `gs` of the fragment's first cell. 0, where that is not known yet.
     pub cells: u64,
 }
 
-/// Where the slots of a fragment's exits lie.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ExitSlots {
-    /// Number of the first in the fragment ([`crate::FragmentRef::slots_apart`]).
-    pub first: u16,
-    /// Its address.
-    pub at: u64,
-}
-
 /// A field whose value does not fit 32 bits at this placement, or lies outside
 /// its section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RangeError {
-    /// The relocation at fault.
+    /// The relocation at fault; of an exit, one that leads to its stub.
     pub reloc: Reloc,
 }
 
@@ -69,29 +61,57 @@ pub fn apply_parts(
             Section::Hot => &mut *hot,
             Section::Cold => &mut *cold,
         };
-        write_field(bytes, reloc, place)?;
+        let value = field_value(reloc, place);
+        put(bytes, reloc.at, value).ok_or(RangeError { reloc: *reloc })?;
     }
-    for exit in exits {
-        // (Written out: the four kinds are constants to the compiler then.)
-        let [branch, stub, slot, record] = exit.relocs();
-        write_field(hot, &branch, place)?;
-        write_field(cold, &stub, place)?;
-        write_field(cold, &slot, place)?;
-        write_field(cold, &record, place)?;
+    for (number, exit) in exits.iter().enumerate() {
+        apply_exit(number, exit, place, hot, cold)?;
     }
     Ok(())
 }
 
+/// Writes the fields of exit `number`.
 #[inline]
-fn write_field(bytes: &mut [u8], reloc: &Reloc, place: &Placement) -> Result<(), RangeError> {
-    let at = reloc.at as usize;
-    let field = bytes
-        .get_mut(at..)
-        .and_then(<[u8]>::first_chunk_mut::<4>)
-        .zip(field_value(reloc, place));
-    let (field, value) = field.ok_or(RangeError { reloc: *reloc })?;
-    *field = value.to_le_bytes();
-    Ok(())
+fn apply_exit(
+    number: usize,
+    exit: &Exit,
+    place: &Placement,
+    hot: &mut [u8],
+    cold: &mut [u8],
+) -> Result<(), RangeError> {
+    let [(section, branch), (_, jump)] = exit.fields(number);
+    let stub = stub::at(number);
+    let slot = place.exit_slots.wrapping_add(8 * number as u64);
+    let to_stub = rel32(place.hot, branch, place.cold.wrapping_add(u64::from(stub)));
+    let through_slot = rel32(place.cold, jump, slot);
+    put(hot, branch, to_stub)
+        .and_then(|()| put(cold, jump, through_slot))
+        .ok_or(RangeError {
+            reloc: Reloc {
+                section,
+                at: branch,
+                pc_bias: FIELD_LEN,
+                kind: RelocKind::Cold(stub),
+            },
+        })
+}
+
+/// Bytes of a field.
+const FIELD_LEN: i32 = 4;
+
+/// The distance to `target` that a branch has in a field at `at` of the section at `start`.
+#[inline]
+fn rel32(start: u64, at: u32, target: u64) -> Option<i32> {
+    let from = start.wrapping_add(u64::from(at) + FIELD_LEN as u64);
+    i32::try_from(target.wrapping_sub(from) as i64).ok()
+}
+
+/// Writes `value` at `at`; `None`: there is none, or no such field.
+#[inline]
+fn put(bytes: &mut [u8], at: u32, value: Option<i32>) -> Option<()> {
+    let field = bytes.get_mut(at as usize..)?.first_chunk_mut::<4>()?;
+    *field = value?.to_le_bytes();
+    Some(())
 }
 
 /// The number that `reloc` stores at `place`, or `None` out of reach.
@@ -115,21 +135,11 @@ fn target(kind: RelocKind, place: &Placement) -> u64 {
     let app = |off: ImageOff| off.at(place.image).0;
     match kind {
         RelocKind::App(off) | RelocKind::AppAbs32(off) => app(off),
-        RelocKind::Slot(index) => slot(place, index),
+        RelocKind::Slot(index) => place.slots.wrapping_add(8 * u64::from(index)),
         RelocKind::Hot(off) => place.hot.wrapping_add(u64::from(off)),
         RelocKind::Cold(off) => place.cold.wrapping_add(u64::from(off)),
         RelocKind::Cell(index) => cell(place.cells, index),
     }
-}
-
-/// Address of slot `index`.
-#[inline]
-fn slot(place: &Placement, index: u16) -> u64 {
-    let (start, index) = match place.exit_slots {
-        Some(exits) if index >= exits.first => (exits.at, index - exits.first),
-        _ => (place.slots, index),
-    };
-    start.wrapping_add(8 * u64::from(index))
 }
 
 /// Displacement from `gs` of a cell, where that of the first is known.

@@ -1,12 +1,11 @@
 //! The relocatable form of one translated trace.
 
 use crate::Start;
+use crate::pc_map::{PcMap, PcRow};
 use alloc::vec::Vec;
-use core::mem::offset_of;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
-use ppin_abi::record::ExitRec;
-use ppin_abi::spills::SpillSet;
+use ppin_abi::record::stub;
 
 /// The code emitted for one trace under one static context.
 ///
@@ -31,16 +30,17 @@ pub struct Fragment {
     pub entry: u8,
     /// Code; see [`Start::of_hot`] for where it may begin.
     pub hot: Vec<u8>,
-    /// Stubs and records; see [`Start::COLD`].
+    /// The exits' stubs, in their order ([`stub`]), then records; see [`Start::COLD`].
     pub cold: Vec<u8>,
-    /// Initial contents of its slots.
+    /// Initial contents of its slots. Behind them lie those of the exits, which lead to
+    /// [`stub::LEAVE`] at first.
     pub slots: Vec<SlotInit>,
     /// What depends on placement, but for the fields of exits ([`Exit::relocs`]).
     pub relocs: Vec<Reloc>,
     /// Direct exits.
     pub exits: Vec<Exit>,
-    /// From hot offset to app instruction, ascending.
-    pub pc_map: Vec<PcRow>,
+    /// From hot offset to app instruction.
+    pub pc_map: PcMap,
     /// Counter additions, for faults and signals inside a counted stretch.
     pub counts: Vec<CountRow>,
 }
@@ -57,6 +57,12 @@ impl Fragment {
     #[must_use]
     pub const fn trace_len(&self) -> u32 {
         self.source_len - self.beyond
+    }
+
+    /// Number of its slots, those of the exits included.
+    #[must_use]
+    pub fn all_slots(&self) -> usize {
+        self.slots.len() + self.exits.len()
     }
 
     /// How many cells it asks for ([`SlotInit::Bundles`]).
@@ -109,7 +115,7 @@ pub enum RelocKind {
     /// App address as an absolute, sign-extended 32-bit number (images in the low
     /// or high 2 GB only); `pc_bias` is not used.
     AppAbs32(ImageOff),
-    /// Slot by index.
+    /// Slot by index, of those that are no exit's.
     Slot(u16),
     /// Offset in this fragment's hot section.
     Hot(u32),
@@ -128,7 +134,7 @@ pub enum SlotInit {
     /// What makes 0 with the app address to which a call is returned. Who takes the code out of use
     /// changes it.
     Landing(ImageOff),
-    /// Cache address in this fragment's cold section: an exit's `leave` code.
+    /// Cache address in this fragment's cold section. Code with such slots is not persisted.
     Cold(u32),
     /// Displacement from `gs` of the thread's counters for this fragment's image.
     ImageCounters,
@@ -147,7 +153,7 @@ pub fn cells_of(slots: &[SlotInit]) -> Option<u16> {
     })
 }
 
-/// A direct exit. Unlinked, its branch goes to its stub.
+/// A direct exit. Unlinked, its branch goes to its stub, [`stub::at`] its number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exit {
     /// App target.
@@ -156,38 +162,17 @@ pub struct Exit {
     pub context: Context,
     /// Hot offset of the branch's rel32 field, a multiple of 4.
     pub branch: u32,
-    /// Cold offset of the stub (`jmp [slot]`).
-    pub stub: u32,
-    /// Its slot. The slots of all exits are the last of the fragment, in the exits' order.
-    pub slot: u16,
 }
 
 impl Exit {
-    /// Its fields that depend on placement: the same four in each exit, so they are not listed
-    /// with the fragment's relocations. The branch, which leads to the stub; the stub's jump through
-    /// the slot; and in the record ([`ExitRec`]) the distances of slot and branch.
+    /// Its fields that depend on placement: the same two in each exit, so they are not listed with the
+    /// fragment's relocations. In hot code that of the branch, which leads to the stub; in cold code that of
+    /// the stub's jump, which goes through the slot. The exit is the fragment's `number`th.
     #[inline]
     #[must_use]
-    pub fn relocs(&self) -> [Reloc; 4] {
-        const SLOT: u32 = offset_of!(ExitRec, slot) as u32;
-        const BRANCH: u32 = offset_of!(ExitRec, branch) as u32;
-        let slot = RelocKind::Slot(self.slot);
-        let field = |section, at, pc_bias, kind| Reloc {
-            section,
-            at,
-            pc_bias,
-            kind,
-        };
-        let cold = |at: u32, pc_bias: i32, kind| {
-            field(Section::Cold, self.stub.saturating_add(at), pc_bias, kind)
-        };
-        let recorded = |at: u32, kind| cold(ExitRec::FROM_STUB + at, -at.cast_signed(), kind);
-        [
-            field(Section::Hot, self.branch, 4, RelocKind::Cold(self.stub)),
-            cold(ExitRec::STUB_FIELD, 4, slot),
-            recorded(SLOT, slot),
-            recorded(BRANCH, RelocKind::Hot(self.branch)),
-        ]
+    pub const fn fields(&self, number: usize) -> [(Section, u32); 2] {
+        let stub = stub::at(number) + stub::FIELD;
+        [(Section::Hot, self.branch), (Section::Cold, stub)]
     }
 }
 
@@ -220,18 +205,13 @@ pub mod pc_flag {
     pub const STORES_RESULT: u8 = AHEAD;
 }
 
-/// One stretch of hot code; a stretch ends where the next begins.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct PcRow {
-    /// Hot offset of its first byte.
-    pub hot: u32,
-    /// App instruction it belongs to, in bytes from the head. A fault anywhere in
-    /// the stretch is a fault of that instruction.
-    pub app: u32,
-    /// Registers whose app value lies in the spill area.
-    pub spilled: SpillSet,
-    /// Bits of [`pc_flag`].
-    pub flags: u8,
+/// App instructions that have been executed since the head when a fragment with the pc map `rows` is left by
+/// code at hot offset `hot`.
+#[must_use]
+pub fn executed_at(rows: &PcMap, hot: u32) -> u32 {
+    let app = rows.row_at(hot).map_or(0, |row| row.app);
+    let begun = |row: &PcRow| row.flags & pc_flag::BOUNDARY != 0 && row.app <= app;
+    rows.iter().filter(begun).count() as u32
 }
 
 /// One addition to a tool counter and the instructions that it pays for in advance

@@ -1,9 +1,11 @@
 //! A borrowed fragment, for owners that keep its parts elsewhere than in vectors.
 
 use crate::Start;
-use crate::fragment::{CountRow, Exit, Fragment, PcRow, Reloc, SlotInit};
+use crate::fragment::{CountRow, Exit, Fragment, Reloc, SlotInit};
+use crate::pc_map::PcMap;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
+use ppin_abi::record::stub;
 
 /// A view of a [`Fragment`]; the fields mean the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,36 +26,23 @@ pub struct FragmentRef<'a> {
     pub hot: &'a [u8],
     /// Stubs and records. The contents of relocated fields do not matter.
     pub cold: &'a [u8],
-    /// Initial contents of its slots.
+    /// Initial contents of its slots, but for those of exits.
     pub slots: &'a [SlotInit],
     /// What depends on placement, but for the fields of exits.
     pub relocs: &'a [Reloc],
     /// Direct exits.
     pub exits: &'a [Exit],
-    /// From hot offset to app instruction, ascending.
-    pub pc_map: &'a [PcRow],
+    /// From hot offset to app instruction.
+    pub pc_map: &'a PcMap,
     /// Counter additions.
     pub counts: &'a [CountRow],
 }
 
 impl FragmentRef<'_> {
-    /// The slots of its exits, which are the last, behind the others.
+    /// Whether its cold section begins with the stubs of its exits.
     #[must_use]
-    pub fn slots_apart(&self) -> (&[SlotInit], &[SlotInit]) {
-        let others = self.slots.len().saturating_sub(self.exits.len());
-        self.slots.split_at(others)
-    }
-
-    /// Whether the last slots are those of the exits, in their order, and no other leads to a stub.
-    #[must_use]
-    pub fn has_slots_in_order(&self) -> bool {
-        let (others, exits) = self.slots_apart();
-        let is_stub = |slot: &SlotInit| matches!(slot, SlotInit::Cold(_));
-        let mut numbers = (others.len()..).zip(self.exits);
-        exits.len() == self.exits.len()
-            && exits.iter().all(is_stub)
-            && !others.iter().any(is_stub)
-            && numbers.all(|(number, exit)| number == usize::from(exit.slot))
+    pub const fn has_stubs(&self) -> bool {
+        self.cold.len() >= stub::at(self.exits.len()) as usize
     }
 
     /// At which addresses its hot code may begin; `nth` is the number of fragments before it at which

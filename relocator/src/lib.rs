@@ -12,12 +12,14 @@ mod apply;
 mod fragment;
 mod fragment_ref;
 mod normalise;
+mod pc_map;
 mod start;
 
-pub use apply::{ExitSlots, Placement, RangeError, apply, apply_parts, cell};
+pub use apply::{Placement, RangeError, apply, apply_parts, cell};
 pub use fragment::{
-    CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, cells_of, pc_flag,
+    CountRow, Exit, Fragment, Reloc, RelocKind, Section, SlotInit, cells_of, executed_at, pc_flag,
 };
 pub use fragment_ref::FragmentRef;
 pub use normalise::{normalise, normalise_parts};
+pub use pc_map::{PcMap, PcMapBuilder, PcRow, rows_of};
 pub use start::Start;

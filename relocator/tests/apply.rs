@@ -2,6 +2,7 @@
 //! every placement within reach; beyond it nothing is written in silence.
 
 use ppin_abi::addr::{ImageBase, ImageOff};
+use ppin_abi::record::stub;
 use ppin_relocator::{
     Exit, Fragment, Placement, Reloc, RelocKind, Section, apply, apply_parts, normalise,
 };
@@ -47,7 +48,7 @@ fn placement() -> impl Strategy<Value = Placement> {
             hot: base + hot,
             cold: base + cold,
             slots: base + slots,
-            exit_slots: None,
+            exit_slots: base + slots + 0x2000,
             image: ImageBase(base + image),
             cells: hot << 1,
         },
@@ -133,7 +134,7 @@ proptest! {
     fn targets_out_of_reach_are_refused(distance in 0x8000_1000..0x7000_0000_0000u64, up: bool) {
         let hot = 0x7100_0000_0000u64;
         let image = if up { hot.wrapping_add(distance) } else { hot - distance };
-        let place = Placement { hot, cold: hot, slots: hot, exit_slots: None, image: ImageBase(image), cells: 0 };
+        let place = Placement { hot, cold: hot, slots: hot, exit_slots: 0, image: ImageBase(image), cells: 0 };
         let reloc = Reloc {
             section: Section::Hot,
             at: 8,
@@ -148,7 +149,7 @@ proptest! {
 
     #[test]
     fn fields_out_of_bounds_are_refused(at in 13..u32::MAX, hot_section: bool) {
-        let place = Placement { hot: 0, cold: 0, slots: 0, exit_slots: None, image: ImageBase(0), cells: 0 };
+        let place = Placement { hot: 0, cold: 0, slots: 0, exit_slots: 0, image: ImageBase(0), cells: 0 };
         let section = if hot_section { Section::Hot } else { Section::Cold };
         let reloc = Reloc { section, at, pc_bias: 0, kind: RelocKind::AppAbs32(ImageOff(5)) };
         let (mut hot, mut cold) = (vec![0; 16], vec![0; 16]);
@@ -168,7 +169,7 @@ fn absolute_fields_hold_sign_extended_addresses() {
         hot: 0x7fff_0000_0000,
         cold: 0x7fff_0001_0000,
         slots: 0x7fff_0002_0000,
-        exit_slots: None,
+        exit_slots: 0,
         image: ImageBase(image),
         cells: 0x7fff_ffe0,
     };
@@ -200,9 +201,40 @@ fn normalising_also_forgets_links() {
         target: ImageOff(0),
         context: ppin_abi::context::Context(0),
         branch: 12,
-        stub: 0,
-        slot: 0,
     });
     normalise(&mut linked);
     assert_eq!(linked.hot[11..17], [0xaa, 0, 0, 0, 0, 0xaa]);
+    assert_eq!(linked.cold[1..7], [0xbb, 0, 0, 0, 0, 0xbb]);
+}
+
+#[test]
+fn the_branch_of_an_exit_leads_to_its_stub_and_that_to_its_slot() {
+    let exits = [4, 20].map(|branch| Exit {
+        target: ImageOff(0),
+        context: ppin_abi::context::Context(0),
+        branch,
+    });
+    let place = Placement {
+        hot: 0x1000,
+        cold: 0x3000,
+        slots: 0x4000,
+        exit_slots: 0x5000,
+        image: ImageBase(0),
+        cells: 0,
+    };
+    let (mut hot, mut cold) = (vec![0xaa; 24], vec![0xbb; 60]);
+    apply_parts(&[], &exits, &place, &mut hot, &mut cold).unwrap();
+    let ends = |at: u32| u64::from(at) + 4;
+    let leads = |start: u64, at: u32, bytes: &[u8]| {
+        (start + ends(at)).wrapping_add_signed(field(bytes, at).into())
+    };
+    for (number, exit) in exits.iter().enumerate() {
+        let stub = stub::at(number);
+        assert_eq!(leads(0x1000, exit.branch, &hot), 0x3000 + u64::from(stub));
+        let slot = leads(0x3000, stub + stub::FIELD, &cold);
+        assert_eq!(slot, 0x5000 + 8 * number as u64);
+    }
+    // A stub more than there is room for.
+    let more = [exits, exits].concat();
+    assert!(apply_parts(&[], &more, &place, &mut hot, &mut cold).is_err());
 }

@@ -6,9 +6,7 @@ use ppin_abi::context::Context;
 use ppin_cachedb::{Access, Database, UnitPath};
 use ppin_persist::paths::UnitName;
 use ppin_persist::{Key, Piece, UnitFile, UnitSpec, freeze};
-use ppin_relocator::{
-    Exit, Fragment, FragmentRef, PcRow, Reloc, RelocKind, Section, SlotInit, normalise,
-};
+use ppin_relocator::{Exit, Fragment, FragmentRef, PcRow, Reloc, RelocKind, Section, normalise};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -131,7 +129,7 @@ fn fragment(head: i32) -> Fragment {
         entry: 0,
         hot: vec![head as u8; 64],
         cold: vec![0x90; 48],
-        slots: vec![SlotInit::Cold(8)],
+        slots: Vec::new(),
         relocs: vec![Reloc {
             section: Section::Hot,
             at: 16,
@@ -142,10 +140,8 @@ fn fragment(head: i32) -> Fragment {
             target: ImageOff(head + 16),
             context: Context(0),
             branch: 32,
-            stub: 0,
-            slot: 0,
         }],
-        pc_map: vec![PcRow::default()],
+        pc_map: [PcRow::default()].into_iter().collect(),
         counts: Vec::new(),
     };
     normalise(&mut fragment);

@@ -3,11 +3,11 @@
 
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
-use ppin_abi::record::ExitRec;
+use ppin_abi::record::stub;
 use ppin_abi::spills::{SpillSet, SpillSlot};
 use ppin_persist::{Key, Piece, Thawed, UnitSpec, freeze};
 use ppin_relocator::{
-    CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, normalise,
+    CountRow, Exit, Fragment, PcMap, PcRow, Reloc, RelocKind, Section, SlotInit, normalise,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -38,7 +38,6 @@ fn code_len() -> impl Strategy<Value = usize> {
     prop_oneof![20 => 8..300usize, 2 => 2000..6000usize, 1 => 16_000..40_000usize]
 }
 
-/// Of what is no exit.
 fn slot() -> impl Strategy<Value = SlotInit> {
     prop_oneof![
         offset().prop_map(SlotInit::App),
@@ -59,19 +58,20 @@ fn reloc_kind(hot: usize, cold: usize, slots: usize) -> impl Strategy<Value = Re
     ]
 }
 
-/// Fields at multiples of 4, each with one owner: a relocation or an exit, whose stub lies behind
-/// the other cold code, and its slot behind the others.
+/// Hot fields at multiples of 4, each with one owner: a relocation or an exit, whose stub lies before
+/// the other cold code.
 fn place_fields(fragment: &mut Fragment) {
     let mut taken = HashSet::new();
     fragment
         .exits
         .retain(|exit| taken.insert((Section::Hot as u8, exit.branch)));
-    for exit in &mut fragment.exits {
-        exit.stub = fragment.cold.len() as u32;
-        let end = exit.stub + ExitRec::STUB_LEN;
-        fragment.cold.resize(end as usize, 0x5a);
-        exit.slot = fragment.slots.len() as u16;
-        fragment.slots.push(SlotInit::Cold(exit.stub + 6));
+    let stubs = stub::at(fragment.exits.len());
+    fragment
+        .cold
+        .splice(0..0, std::iter::repeat_n(0x5a, stubs as usize));
+    let in_cold = |reloc: &&mut Reloc| reloc.section == Section::Cold;
+    for reloc in fragment.relocs.iter_mut().filter(in_cold) {
+        reloc.at += stubs;
     }
     fragment
         .relocs
@@ -82,18 +82,14 @@ fn place_fields(fragment: &mut Fragment) {
         RelocKind::Cell(n) => n < cells && reloc.section == Section::Hot,
         _ => true,
     });
-    fragment.pc_map.sort_by_key(|row| row.hot);
 }
 
-fn any_exit(hot: usize, cold: usize, slots: usize) -> impl Strategy<Value = Exit> {
-    let branch = 0..hot as u32 / 4;
-    let parts = (offset(), context(), branch, 0..cold as u32, 0..slots as u16);
-    parts.prop_map(|(target, context, branch, stub, slot)| Exit {
+fn any_exit(hot: usize) -> impl Strategy<Value = Exit> {
+    let parts = (offset(), context(), 0..hot as u32 / 4);
+    parts.prop_map(|(target, context, branch)| Exit {
         target,
         context,
         branch: 4 * branch,
-        stub,
-        slot,
     })
 }
 
@@ -107,6 +103,13 @@ fn any_reloc(hot: usize, cold: usize, slots: usize) -> impl Strategy<Value = Rel
         at,
         pc_bias,
         kind,
+    })
+}
+
+fn pc_map(hot: usize) -> impl Strategy<Value = PcMap> {
+    vec(pc_row(hot), 0..20).prop_map(|mut rows| {
+        rows.sort_by_key(|row| row.hot);
+        rows.into_iter().collect()
     })
 }
 
@@ -151,8 +154,8 @@ pub fn fragment() -> impl Strategy<Value = Fragment> {
         let tables = (
             vec(slot(), slots),
             vec(any_reloc(hot, cold, slots), 0..12),
-            vec(any_exit(hot, cold, slots), 0..5),
-            vec(pc_row(hot), 0..20),
+            vec(any_exit(hot), 0..5),
+            pc_map(hot),
             vec(count_row(hot), 0..6),
         );
         let sizes = ((1..900u32, 0..200u32), 1..64u32, any::<u8>());
@@ -244,23 +247,21 @@ fn sample_fragment(number: u32, count: u32) -> Thawed {
         entry: (number % 3 * 9) as u8,
         hot: (0..hot_len).map(|byte| (byte ^ number) as u8).collect(),
         cold: vec![number as u8; 72],
-        slots: vec![SlotInit::App(head(number)), SlotInit::Cold(8)],
+        slots: vec![SlotInit::App(head(number))],
         relocs: vec![
             reloc(
                 Section::Hot,
                 20,
                 RelocKind::App(ImageOff(0x9000 + number as i32)),
             ),
-            reloc(Section::Cold, 4, RelocKind::Slot(1)),
-            reloc(Section::Cold, 16, RelocKind::Hot(44)),
-            reloc(Section::Cold, 8, RelocKind::App(head(number))),
+            reloc(Section::Cold, 32, RelocKind::Slot(0)),
+            reloc(Section::Cold, 44, RelocKind::Hot(44)),
+            reloc(Section::Cold, 36, RelocKind::App(head(number))),
         ],
         exits: vec![Exit {
             target: head(number * 31 + 5),
             context: Context(0),
             branch: 40,
-            stub: 24,
-            slot: 1,
         }],
         pc_map: (0..6)
             .map(|row| PcRow {

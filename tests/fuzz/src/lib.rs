@@ -31,7 +31,7 @@ pub fn exercise(bytes: &[u8]) {
         let _ = (unit.tool_record(number), file.thaw(number));
         let _ = (
             unit.fragment_at_hot(number.wrapping_mul(16)),
-            unit.fragment_at_cold(number.wrapping_mul(16)),
+            unit.fragment_at_cold(number.wrapping_mul(16), |_| true),
         );
         let _ = (unit.slot_group(number), unit.pc_row_at(number, 9));
         let _ = unit.lookup(ImageOff(number as i32), Context(0));
@@ -94,13 +94,12 @@ fn fragment(number: i32) -> Fragment {
             SlotInit::Landing(ImageOff(6)),
             SlotInit::ImageCounters,
             SlotInit::Bundles(3),
-            SlotInit::Cold(8),
         ],
         relocs: vec![
             reloc(Section::Hot, 16, RelocKind::App(ImageOff(100))),
             reloc(Section::Hot, 24, RelocKind::AppAbs32(ImageOff(100))),
-            reloc(Section::Cold, 4, RelocKind::Slot(0)),
-            reloc(Section::Cold, 8, RelocKind::Hot(60)),
+            reloc(Section::Cold, 32, RelocKind::Slot(0)),
+            reloc(Section::Cold, 36, RelocKind::Hot(60)),
             reloc(Section::Hot, 40, RelocKind::Cold(60)),
             reloc(Section::Hot, 48, RelocKind::Cell(2)),
         ],
@@ -108,8 +107,6 @@ fn fragment(number: i32) -> Fragment {
             target: ImageOff(16 * (number * 7 % 50)),
             context: Context(0),
             branch: 32,
-            stub: 24,
-            slot: 4,
         }],
         pc_map: (0..5)
             .map(|row| PcRow {

@@ -32,7 +32,7 @@ use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
 /// [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 19;
+pub const LAYOUT_VERSION: u32 = 20;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -280,7 +280,7 @@ const _: () = {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Entry {
-    /// Unlinked direct exit. rcx = address of an `ExitRec`, app rcx spilled.
+    /// Unlinked direct exit. rcx = address of its [`crate::record::stub`], app rcx spilled.
     LeaveExit = 0,
     /// The VM must raise a fault or explain itself. rcx = `TrapRec`, app rcx spilled.
     LeaveTrap = 1,

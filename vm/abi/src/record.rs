@@ -1,48 +1,43 @@
-//! Records in a fragment's cold section, by which a stub tells the VM why it was
-//! left. They are addressed by `rcx`; every pointer inside is relative to the
-//! record itself or to the image, so a record needs no fixing wherever it lies.
-//! All are 4-byte aligned, little-endian, without padding.
+//! Stubs and records in a fragment's cold section, by which it tells the VM why it was
+//! left. They are addressed by `rcx`; every pointer inside a record is relative to the
+//! record itself or to the image, so it needs no fixing wherever it lies.
+//! All records are 4-byte aligned, little-endian, without padding.
 
-use crate::context::Context;
-
-/// Unlinked direct exit.
+/// The stub of a direct exit, by which it is left as long as it is not linked.
 ///
 /// ```text
 /// stub:   jmp [rip + slot]              slot holds `leave` until linked
 /// leave:  mov gs:[Spill::Rcx], rcx
-///         lea rcx, [rip + record]
+///         lea rcx, [rip + stub]
 ///         jmp gs:[Entry::LeaveExit]
-/// record: ExitRec
 /// ```
-/// The VM links the exit by storing the target's cache address in the slot and,
-/// in writable code, by aiming the branch itself at the target.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C)]
-pub struct ExitRec {
-    /// App target, as an [`crate::addr::ImageOff`].
-    pub target: i32,
-    /// [`crate::context::Context`] to enter the target with.
-    pub context: u16,
-    /// App instructions executed since the head when this exit is taken.
-    pub executed: u16,
-    /// Address of the exit's slot minus the record's address.
-    pub slot: i32,
-    /// Address of the branch's aligned rel32 field minus the record's address.
-    pub branch: i32,
-}
+/// A fragment's cold section begins with the stubs of its exits, in their order. So the stub's address
+/// says which exit it is, and the fragment's table of exits where that leads. The VM links the exit by
+/// storing the target's cache address in the slot and, in writable code, by aiming the branch itself
+/// at the target.
+pub mod stub {
+    /// Its length in bytes.
+    pub const LEN: u32 = 30;
+    /// From the stub to the 32-bit field of its jump.
+    pub const FIELD: u32 = 2;
+    /// From the stub to `leave`.
+    pub const LEAVE: u32 = 6;
 
-impl ExitRec {
-    /// From an exit's stub to its record, in bytes.
-    pub const FROM_STUB: u32 = 32;
-    /// From the stub to the 32-bit field of its `jmp [rip + slot]`.
-    pub const STUB_FIELD: u32 = 2;
-    /// Bytes of a stub with its record.
-    pub const STUB_LEN: u32 = Self::FROM_STUB + size_of::<Self>() as u32;
-
-    /// Context to enter the target with.
+    /// Cold offset of the stub of exit `number`.
     #[must_use]
-    pub const fn context(&self) -> Context {
-        Context(self.context as u32)
+    pub const fn at(number: usize) -> u32 {
+        number as u32 * LEN
+    }
+
+    /// The exit, one of so many, whose stub lies at cold offset `at`.
+    #[must_use]
+    pub const fn number(at: u32, exits: usize) -> Option<usize> {
+        let number = (at / LEN) as usize;
+        if at.is_multiple_of(LEN) && number < exits {
+            Some(number)
+        } else {
+            None
+        }
     }
 }
 

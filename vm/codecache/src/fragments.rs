@@ -6,8 +6,7 @@ use crate::image::ImageId;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::area::Area;
 use ppin_abi::context::Context;
-use ppin_abi::record::ExitRec;
-use ppin_relocator::{Exit, Fragment, FragmentRef};
+use ppin_relocator::{Fragment, FragmentRef};
 
 impl CodeCache {
     /// The fragment of this number.
@@ -102,23 +101,9 @@ impl CodeCache {
         self.fresh.directory.mark_anticipated(count);
     }
 
-    /// Links the exit whose record lies at `record` to cache address `entry`.
-    pub fn link(&mut self, record: u64, exit: &ExitRec, entry: CachePc) {
-        self.fresh.link(record, exit, entry.0);
-        if self.fresh_at(record).is_none() {
-            self.learn(entry);
-        }
-    }
-
-    /// Links `exit` of fragment `id` to cache address `entry`.
-    pub fn link_exit(&mut self, id: FragmentId, exit: &Exit, entry: CachePc) {
-        let space = self.fragment(id).space();
-        self.fresh.link_exit(space, exit, entry.0);
-    }
-
     /// Notes that it was found out how code goes on at `entry`: if that is kept, the next run need
     /// not find it out.
-    fn learn(&mut self, entry: CachePc) {
+    pub(crate) fn learn(&mut self, entry: CachePc) {
         self.figures.learnt += u64::from(self.fresh_at(entry.0).is_none());
     }
 

@@ -8,6 +8,7 @@ use crate::fresh::{Fresh, Kind};
 use crate::image::ImageId;
 use crate::landing;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
+use ppin_abi::record::stub;
 use ppin_os::{budget, report, stock, time};
 use ppin_relocator::{Fragment, Placement, RelocKind, SlotInit};
 
@@ -56,7 +57,7 @@ impl CodeCache {
             hot: space.hot,
             cold: space.cold,
             slots: space.slots,
-            exit_slots: None,
+            exit_slots: space.slots + 8 * fragment.slots.len() as u64,
             image: info.base,
             cells: cells.map_or(0, |cells| cells.first),
         };
@@ -134,7 +135,7 @@ impl CodeCache {
         manner: Manner,
     ) -> Result<Room, Full> {
         let code = fragment.hot.len() + fragment.cold.len();
-        let need = 4 * code as u64 + 64 * fragment.slots.len() as u64;
+        let need = 4 * code as u64 + 64 * fragment.all_slots() as u64;
         let len = len.max(need).next_multiple_of(GRAIN);
         match Chunk::near(base, span, len, manner.salt(), manner.views()) {
             Ok(chunk) => self.fresh.chunks.push(chunk),
@@ -235,7 +236,7 @@ fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u6
         (
             core::slice::from_raw_parts_mut(to_hot as *mut u8, fragment.hot.len()),
             core::slice::from_raw_parts_mut(to_cold as *mut u8, fragment.cold.len()),
-            core::slice::from_raw_parts_mut(place.slots as *mut u64, fragment.slots.len()),
+            core::slice::from_raw_parts_mut(place.slots as *mut u64, fragment.all_slots()),
         )
     };
     hot.copy_from_slice(&fragment.hot);
@@ -246,6 +247,7 @@ fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u6
             e.reloc.kind
         ));
     }
+    let (slots, exit_slots) = slots.split_at_mut(fragment.slots.len());
     for (slot, init) in slots.iter_mut().zip(&fragment.slots) {
         *slot = match init {
             SlotInit::App(off) => off.at(place.image).0,
@@ -254,5 +256,8 @@ fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u6
             SlotInit::ImageCounters => counters,
             SlotInit::Bundles(_) => place.cells,
         };
+    }
+    for (number, slot) in exit_slots.iter_mut().enumerate() {
+        *slot = place.cold + u64::from(stub::at(number) + stub::LEAVE);
     }
 }

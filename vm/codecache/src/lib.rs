@@ -5,6 +5,7 @@
 //! fresh/       code translated by this process: memory, directory, links, flushing
 //! unit/        persisted code: finding, mapping and admitting units
 //! fragments    what others ask of fresh code
+//! exits        direct exits by their stubs; linking
 //! install      the one door into the cache for fresh code
 //! guard/       pages held read-only so that stores to app code are noticed
 //! invalidate   taking code out of use when the app's changes; says what died
@@ -20,6 +21,8 @@ extern crate alloc;
 
 mod bundles;
 mod cache;
+mod exit;
+mod exits;
 mod figures;
 mod fragments;
 pub mod fresh;
@@ -40,6 +43,7 @@ mod testing;
 pub mod unit;
 
 pub use cache::CodeCache;
+pub use exit::KnownExit;
 pub use figures::{Figures, Spent};
 pub use install::{Full, Manner, Room};
 pub use invalidate::Dead;

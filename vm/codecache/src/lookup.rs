@@ -99,10 +99,10 @@ impl CodeCache {
     pub fn begin_of_callee(&self, entry: CachePc) -> Option<CachePc> {
         if let Some(fresh) = self.fragment_at(entry.0) {
             let hot = fresh.space().hot;
-            return begin_of_callee(entry, hot, fresh.context(), &fresh.code().pc_map);
+            return begin_of_callee(entry, hot, fresh.context(), fresh.code().pc_map.iter());
         }
         let maps = self.maps_at(entry.0)?;
-        begin_of_callee(entry, maps.hot, maps.context, &maps.rows)
+        begin_of_callee(entry, maps.hot, maps.context, maps.rows.iter().copied())
     }
 
     /// What app instruction `address` (hot code) belongs to.
@@ -125,8 +125,12 @@ impl CodeCache {
 }
 
 /// The first boundary of the fragment whose hot code begins at `hot`, if it is entered there by calls.
-fn begin_of_callee(entry: CachePc, hot: u64, context: Context, rows: &[PcRow]) -> Option<CachePc> {
-    let mut rows = rows.iter();
+fn begin_of_callee(
+    entry: CachePc,
+    hot: u64,
+    context: Context,
+    mut rows: impl Iterator<Item = PcRow>,
+) -> Option<CachePc> {
     let first = rows.find(|row| row.flags & pc_flag::BOUNDARY != 0)?;
     let called = context.contains(Context::CALLED) && entry.0 == hot;
     called.then(|| CachePc(hot + u64::from(first.hot)))

@@ -5,11 +5,10 @@
 //! there now. (Volatile code compares itself, so only its links are looked at.)
 
 use crate::fresh::{FragmentId, Kind};
-use crate::testing::{FILE, World, fields, fragment, leads, record};
+use crate::testing::{FILE, World, fields, fragment, leads, stub_of};
 use alloc::{vec, vec::Vec};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
-use ppin_abi::record::ExitRec;
 use ppin_os::mem::{PAGE, page_down};
 use ppin_persist::source_hash;
 use proptest::collection;
@@ -243,10 +242,8 @@ impl Model {
         if self.may_link(entry)
             && let Some(fresh) = self.world.code.fragment_at(from.0)
         {
-            let at = record(fresh, exit);
-            // SAFETY: the record of a fragment that is mapped.
-            let exit = unsafe { (at as *const ExitRec).read() };
-            self.world.code.link(at, &exit, entry);
+            let exit = self.world.code.exit_at(stub_of(fresh, exit));
+            self.world.code.link(&exit.expect("it has two"), entry);
         }
     }
 
@@ -336,7 +333,7 @@ proptest! {
         prop_assert!(model.world.code.ibl.targets().is_empty());
         for (_, entry) in &model.entries {
             if let Some(fresh) = model.world.code.fragment_at(entry.0) {
-                let stubs = [0u32, 1].map(|exit| record(fresh, exit) - 32);
+                let stubs = [0u32, 1].map(|exit| stub_of(fresh, exit));
                 let found = [0u32, 1].map(|exit| fields(fresh, exit));
                 prop_assert_eq!(found, stubs.map(|stub| (stub, stub + 6)));
             }

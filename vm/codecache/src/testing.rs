@@ -3,8 +3,7 @@
 //!
 //! ```text
 //! hot   8 bytes an exit:   nop nop nop  jmp rel32          the field at 4
-//! cold  48 bytes an exit:  jmp [slot]  mov gs:[..], rcx  lea rcx, [record]  jmp gs:[..]
-//!                          leave at 6, ExitRec at 32
+//! cold  30 bytes an exit:  jmp [slot]  mov gs:[..], rcx  lea rcx, [stub]  jmp gs:[..]
 //! ```
 
 use crate::fresh::{Fresh, Kind};
@@ -17,20 +16,13 @@ use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
-use ppin_abi::record::ExitRec;
+use ppin_abi::record::stub;
 use ppin_abi::spills::SpillSet;
 use ppin_os::file::Stat;
 use ppin_os::maps::MapEntry;
 use ppin_os::mem::{self, PAGE};
 use ppin_os::peek;
-use ppin_relocator::{Exit, Fragment, PcRow, SlotInit, pc_flag};
-
-/// Cold bytes of an exit.
-const STUB: u32 = ExitRec::STUB_LEN;
-/// Offset of its `leave` code there.
-const LEAVE: u32 = 6;
-/// Offset of its record.
-const RECORD: u32 = ExitRec::FROM_STUB;
+use ppin_relocator::{Exit, Fragment, PcRow, pc_flag};
 
 /// Memory that stands for the app's: code that it may write to.
 pub(crate) struct App {
@@ -160,10 +152,8 @@ impl World {
 
     /// Links exit `n` of the fragment at `from`.
     pub(crate) fn link(&mut self, from: CachePc, n: u32, to: CachePc) {
-        let record = record(self.fresh(from), n);
-        // SAFETY: the record of a fragment that is mapped.
-        let exit = unsafe { (record as *const ExitRec).read() };
-        self.code.link(record, &exit, to);
+        let exit = self.code.exit_at(stub_of(self.fresh(from), n));
+        self.code.link(&exit.expect("it has one"), to);
     }
 
     /// Where exit `n` of the fragment at `from` leads; `None`: to the VM.
@@ -203,7 +193,7 @@ pub(crate) fn fragment(offset: u64, len: u64, exits: &[u64], context: Context) -
         source_len: len as u32,
         instructions: 1,
         hot: alloc::vec![0x90; 8],
-        pc_map: rows(),
+        pc_map: rows().into_iter().collect(),
         ..Fragment::default()
     };
     for target in exits {
@@ -219,14 +209,14 @@ pub(crate) fn trap(offset: u64, byte: u8) -> Fragment {
     fragment
 }
 
-fn rows() -> Vec<PcRow> {
+fn rows() -> [PcRow; 3] {
     let row = |hot, app, spilled, flags| PcRow {
         hot,
         app,
         spilled,
         flags,
     };
-    alloc::vec![
+    [
         row(0, 0, SpillSet::NONE, pc_flag::BOUNDARY | pc_flag::BLOCK),
         row(2, 0, SpillSet::at_home(3), pc_flag::INSTRUCTION),
         row(4, 1, SpillSet::NONE, pc_flag::BOUNDARY),
@@ -235,35 +225,28 @@ fn rows() -> Vec<PcRow> {
 
 fn add_exit(fragment: &mut Fragment, target: ImageOff) {
     let n = fragment.exits.len() as u32;
-    let (branch, stub) = (8 * n + 4, STUB * n);
     fragment.hot.truncate(8 * n as usize);
     fragment.hot.extend([0x90, 0x90, 0x90, 0xe9, 0, 0, 0, 0]);
-    fragment.cold.extend(stub_code(target, fragment.context));
-    fragment.slots.push(SlotInit::Cold(stub + LEAVE));
+    fragment.cold.extend(stub_code());
     fragment.exits.push(Exit {
         target,
         context: fragment.context,
-        branch,
-        stub,
-        slot: n as u16,
+        branch: 8 * n + 4,
     });
 }
 
-fn stub_code(target: ImageOff, context: Context) -> Vec<u8> {
+fn stub_code() -> Vec<u8> {
     let mut code = alloc::vec![0xff, 0x25, 0, 0, 0, 0];
     code.extend([0x65, 0x48, 0x89, 0x0c, 0x25, 0, 0, 0, 0]);
-    code.extend([0x48, 0x8d, 0x0d, (RECORD - LEAVE - 16) as u8, 0, 0, 0]);
+    code.extend([0x48, 0x8d, 0x0d, 0xea, 0xff, 0xff, 0xff]);
     code.extend([0x65, 0xff, 0x24, 0x25, 0, 0, 0, 0]);
-    code.resize(RECORD as usize, 0x90);
-    code.extend(target.0.to_le_bytes());
-    code.extend(context.0.to_le_bytes());
-    code.resize(STUB as usize, 0);
+    assert_eq!(code.len(), stub::LEN as usize);
     code
 }
 
-/// Address of the record of exit `n`.
-pub(crate) fn record(fresh: &Fresh, n: u32) -> u64 {
-    fresh.space().cold + u64::from(STUB * n + RECORD)
+/// Address of the stub of exit `n`.
+pub(crate) fn stub_of(fresh: &Fresh, n: u32) -> u64 {
+    fresh.space().cold + u64::from(stub::at(n as usize))
 }
 
 /// What exit `n`'s branch leads to, and its slot.
@@ -278,8 +261,8 @@ pub(crate) fn fields(fresh: &Fresh, n: u32) -> (u64, u64) {
 /// Where exit `n` leads; `None`: to the VM.
 pub(crate) fn leads(fresh: &Fresh, n: u32) -> Option<u64> {
     let (branch, slot) = fields(fresh, n);
-    let stub = fresh.space().cold + u64::from(STUB * n);
-    let linked = slot != stub + u64::from(LEAVE);
+    let stub = stub_of(fresh, n);
+    let linked = slot != stub + u64::from(stub::LEAVE);
     if branch == stub {
         return linked.then_some(slot);
     }

@@ -11,8 +11,9 @@ use ppin_abi::area::{
     Calls, Entry, GOING_TO, LEFT_AT, MAX_ROUTINES, MAX_STATES, NEAR, RETURNS, RETURNS_ABOVE,
 };
 use ppin_abi::counters::CELLS;
+use ppin_abi::record::stub;
 use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSet, SpillSlot};
-use ppin_relocator::{Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
+use ppin_relocator::{Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
 
 /// One instruction, or a few bytes that are none.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -80,8 +81,8 @@ pub fn hot_lines(fragment: &Fragment) -> Vec<HotLine> {
         .into_iter()
         .map(|line| {
             let range = line.at as u32..line.at as u32 + line.bytes.len() as u32;
-            let mut rows = fragment.pc_map.iter();
-            let row = rows.rfind(|row| range.contains(&row.hot)).copied();
+            let rows = fragment.pc_map.iter();
+            let row = rows.filter(|row| range.contains(&row.hot)).last();
             app = row.map_or(app, |row| row.app);
             let notes = notes(fragment, Section::Hot, &line);
             HotLine {
@@ -98,32 +99,31 @@ pub fn hot_lines(fragment: &Fragment) -> Vec<HotLine> {
 /// their fields stand for. Records are data and not shown.
 #[must_use]
 pub fn stub_lines(fragment: &Fragment) -> Vec<(Line, Vec<String>)> {
-    const STUB_LEN: usize = 6 + 9 + 7 + 8;
-    let mut all = Vec::new();
-    for exit in &fragment.exits {
-        let start = exit.stub as usize;
-        let Some(bytes) = fragment.cold.get(start..start + STUB_LEN) else {
-            continue;
-        };
-        for line in lines(u64::from(exit.stub), bytes) {
-            let notes = notes(fragment, Section::Cold, &line);
-            all.push((line, notes));
-        }
-    }
-    all
+    let stubs = fragment.cold.get(..stub::at(fragment.exits.len()) as usize);
+    let lines = lines(0, stubs.unwrap_or_default()).into_iter();
+    let noted = lines.map(|line| {
+        let notes = notes(fragment, Section::Cold, &line);
+        (line, notes)
+    });
+    noted.collect()
 }
 
 fn notes(fragment: &Fragment, section: Section, line: &Line) -> Vec<String> {
     let range = line.at as u32..line.at as u32 + line.bytes.len() as u32;
-    let of_exits = fragment.exits.iter().flat_map(Exit::relocs);
-    let mut notes: Vec<String> = fragment
-        .relocs
-        .iter()
-        .copied()
-        .chain(of_exits)
-        .filter(|reloc| reloc.section == section && range.contains(&reloc.at))
-        .map(|reloc| describe(fragment, &reloc))
-        .collect();
+    let here = |place: (Section, u32)| place.0 == section && range.contains(&place.1);
+    let relocs = fragment.relocs.iter();
+    let relocs = relocs.filter(|reloc| here((reloc.section, reloc.at)));
+    let mut notes: Vec<String> = relocs.map(|reloc| describe(fragment, reloc)).collect();
+    for (number, exit) in fragment.exits.iter().enumerate() {
+        let [branch, jump] = exit.fields(number);
+        if here(branch) {
+            let (target, context) = (exit.target.0, exit.context.0);
+            notes.push(format!("exit to {target:#x} in context {context}"));
+        }
+        if here(jump) {
+            notes.push(format!("slot {}: its leave", fragment.slots.len() + number));
+        }
+    }
     notes.extend(area_note(line));
     notes
 }
@@ -142,10 +142,7 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
         },
         RelocKind::Cell(cell) => format!("cell {cell}"),
         RelocKind::Hot(hot) => format!("hot {hot:#x}"),
-        RelocKind::Cold(cold) => match fragment.exits.iter().find(|exit| exit.stub == cold) {
-            Some(exit) => format!("exit to {:#x} in context {}", exit.target.0, exit.context.0),
-            None => format!("cold {cold:#x}"),
-        },
+        RelocKind::Cold(cold) => format!("cold {cold:#x}"),
     }
 }
 

@@ -11,7 +11,7 @@ use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::area::CPUID_JUMP;
 use ppin_abi::context::Context;
-use ppin_abi::record::{ExitRec, Trap, TrapRec};
+use ppin_abi::record::{Trap, TrapRec};
 use ppin_os::{filter, report, userfault};
 use ppin_process::gate::{self, disp::scratch};
 use ppin_process::hints::Hint;
@@ -97,19 +97,17 @@ fn note_epoch(vm: &mut Vm, thread: &mut Thread, epoch: u64) {
 
 /// Handles an unlinked exit: finds the target and links the exit to it.
 fn leave_exit(thread: &mut Thread) -> CachePc {
-    let record = thread.operand;
-    // SAFETY: stubs pass the address of their own record.
-    let exit = unsafe { (record as *const ExitRec).read() };
-    let called = exit.context().contains(Context::CALLED);
+    let stub = thread.operand;
+    let mut vm = vm::lock();
+    let exit = vm.code().exit_at(stub).expect("stubs pass their address");
+    let called = exit.context.contains(Context::CALLED);
     if called {
         let rsp = &mut thread.regs.gpr[reg::RSP];
         *rsp = gate::ret::called(&thread.area, *rsp);
     }
-    let mut vm = vm::lock();
-    let target = ImageOff(exit.target).at(vm.code().base_at(record));
-    let entry = lookup(&mut vm, target, exit.context());
+    let entry = lookup(&mut vm, exit.target, exit.context);
     // A flush may have retired the exit's own code.
-    let in_use = vm.code().fresh_at(record).is_some() || vm.code().in_units(record);
+    let in_use = vm.code().fresh_at(stub).is_some() || vm.code().in_units(stub);
     // What has taken the callee's place may not expect a call.
     let body = if called {
         vm.code().begin_of_callee(entry)
@@ -117,8 +115,8 @@ fn leave_exit(thread: &mut Thread) -> CachePc {
         None
     };
     if in_use && body.is_some() == called && may_link(&vm, entry) {
-        vm.code_mut().link(record, &exit, entry);
-        note(&vm, Hint::Exit(record), entry);
+        vm.code_mut().link(&exit, entry);
+        note(&vm, Hint::Exit(stub), entry);
     }
     body.unwrap_or(entry)
 }

@@ -67,7 +67,6 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
     }
     let source = Source {
         ins: &selection.ins,
-        before: 0,
         bytes: request.bytes,
     };
     emitter.emit(&mut form, &source, &mut 0);

@@ -45,7 +45,11 @@ fn the_trace_begins_behind_that_code() {
             .iter()
             .all(|row| row.hot >= first.hot || row.app == 0)
     );
-    assert_eq!(fragment.pc_map[0].hot, 0, "each byte belongs to a row");
+    let first = fragment.pc_map.iter().next();
+    assert!(
+        first.is_some_and(|row| row.hot == 0),
+        "each byte belongs to a row"
+    );
 }
 
 #[test]

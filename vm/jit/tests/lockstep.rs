@@ -68,7 +68,7 @@ fn compare_in(
     let fragment = machine.compile(code, context, tool);
     let (mut translated, side) = machine.translated(code, &fragment, state);
     let mut expected = native.clone();
-    let left = side.exit.is_some() && !machine.beyond.is_empty();
+    let left = side.executed.is_some() && !machine.beyond.is_empty();
     if (side.fault || left) && tool.name() != "null" {
         // Dead flags may be stale in a fault frame, and where code goes on that overwrites them.
         for outcome in [&mut expected, &mut translated] {

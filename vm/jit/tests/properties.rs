@@ -5,10 +5,10 @@ mod common;
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
-use ppin_abi::record::ExitRec;
+use ppin_abi::record::stub;
 use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, compile};
 use ppin_relocator::{
-    CountRow, Exit, Fragment, Placement, RelocKind, Section, SlotInit, apply, pc_flag,
+    CountRow, Fragment, PcRow, Placement, RelocKind, Section, SlotInit, apply, executed_at, pc_flag,
 };
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -141,9 +141,13 @@ fn check(fragment: &Fragment, available: usize) {
 
 fn check_relocs(fragment: &Fragment) {
     let (hot, cold) = (fragment.hot.len() as u32, fragment.cold.len() as u32);
-    let of_exits = fragment.exits.iter().flat_map(Exit::relocs);
     let mut fields = HashSet::new();
-    for reloc in fragment.relocs.iter().copied().chain(of_exits) {
+    for (number, exit) in fragment.exits.iter().enumerate() {
+        for (section, at) in exit.fields(number) {
+            assert!(fields.insert((section as u8, at)), "{exit:?}");
+        }
+    }
+    for reloc in &fragment.relocs {
         let len = match reloc.section {
             Section::Hot => hot,
             Section::Cold => cold,
@@ -168,23 +172,18 @@ fn check_relocs(fragment: &Fragment) {
 }
 
 fn check_exits(fragment: &Fragment) {
-    for exit in &fragment.exits {
+    for (number, exit) in fragment.exits.iter().enumerate() {
         assert_eq!(exit.branch % 4, 0);
         assert!(exit.branch + 4 <= fragment.hot.len() as u32);
-        assert_eq!(
-            fragment.slots[usize::from(exit.slot)],
-            SlotInit::Cold(exit.stub + 6)
-        );
-        let stub = &fragment.cold[exit.stub as usize..][..ExitRec::STUB_LEN as usize];
-        assert_eq!(stub[..ExitRec::STUB_FIELD as usize], [0xff, 0x25]);
-        let record = &stub[ExitRec::FROM_STUB as usize..];
-        assert_eq!(record[..4], exit.target.0.to_le_bytes());
-        assert_eq!(record[4..6], (exit.context.0 as u16).to_le_bytes());
+        let stub = &fragment.cold[stub::at(number) as usize..][..stub::LEN as usize];
+        assert_eq!(stub[..stub::FIELD as usize], [0xff, 0x25]);
+        let executed = executed_at(&fragment.pc_map, exit.branch);
+        assert!((1..=fragment.instructions).contains(&executed), "{exit:?}");
     }
 }
 
 fn check_rows(fragment: &Fragment) {
-    let rows = &fragment.pc_map;
+    let rows: Vec<PcRow> = fragment.pc_map.iter().collect();
     assert_eq!((rows[0].hot, rows[0].app), (0, 0));
     let first = rows.iter().find(|row| row.flags & pc_flag::BOUNDARY != 0);
     // (Callees begin with what takes the CPU's return address away.)
@@ -219,7 +218,7 @@ fn check_placement(fragment: &Fragment) {
         hot: image + 0x1000_0000,
         cold: image + 0x1100_0000,
         slots: image + 0x1200_0000,
-        exit_slots: None,
+        exit_slots: image + 0x1300_0000,
         image: ImageBase(image),
         cells: 0x1_0000,
     };

@@ -16,25 +16,13 @@ use ppin_offline::explore::string_code;
 use ppin_os::lock::Mutex;
 use ppin_os::{peek, time, userfault};
 use ppin_process::vm::Vm;
-use ppin_relocator::{Exit, Fragment};
-use smallvec::SmallVec;
+use ppin_relocator::Fragment;
 
-/// A translation that was made.
-pub struct Compiled {
-    /// Where it is entered.
-    pub entry: CachePc,
-    /// Its direct exits; none, if there was such a fragment already.
-    pub exits: Exits,
-}
-
-/// Most traces have fewer.
-type Exits = SmallVec<[Exit; 6]>;
-
-/// Translates `pc`. `None`: the translation has found that all
+/// Translates `pc`; where that is entered. `None`: the translation has found that all
 /// stores must be watched for restartable sequences. Then the caller must look `pc` up again, under
 /// that assumption.
 /// `arrives`: an indirect branch leads there.
-pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Option<Compiled> {
+pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Option<CachePc> {
     let started = time::ticks();
     let region = ppin_process::app_code::region(vm, pc);
     let mut buffer = [0; MAX_TRACE_BYTES];
@@ -90,10 +78,8 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
     }
     let kind = kind_of(&fragment, names_sequence || inside);
     if let Some(entry) = vm.code().same_trap(pc, &fragment) {
-        let exits = Exits::new();
-        return Some(Compiled { entry, exits });
+        return Some(entry);
     }
-    let exits = Exits::from_slice(&fragment.exits);
     let source = &buffer[..(fragment.source_len as usize).min(len)];
     let trace = &source[..source.len().min(fragment.trace_len() as usize)];
     let count = fragment.instructions;
@@ -108,7 +94,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
     );
     let ticks = time::ticks().saturating_sub(started);
     vm.code_mut().count_compiled(ticks);
-    Some(Compiled { entry, exits })
+    Some(entry)
 }
 
 fn translate(vm: &Vm, request: &Request<'_>, chosen: &Chosen) -> Fragment {
@@ -369,8 +355,7 @@ mod tests {
         let first = compile(&mut world.vm, pc, Context::CANONICAL, false);
         let fragments = world.vm.code().fragments();
         let again = compile(&mut world.vm, pc, Context::CANONICAL, false);
-        let entry = |compiled: Option<Compiled>| compiled.map(|it| it.entry);
-        assert_eq!(entry(again), entry(first));
+        assert_eq!(again, first);
         assert_eq!(world.vm.code().fragments(), fragments);
     }
 

@@ -23,17 +23,18 @@ pub fn follow(vm: &mut Vm) {
         match hint {
             Hint::Saved(_) => {}
             Hint::Group(addr) => vm.code_mut().admit_ahead(addr),
-            Hint::Exit(record) => link(vm, record),
+            Hint::Exit(stub) => link(vm, stub),
             Hint::Indirect(pc) => link_indirect(vm, AppPc(pc)),
         }
     }
 }
 
-fn link(vm: &mut Vm, record: u64) {
-    if let Some(exit) = vm.code().exit_at(record)
+fn link(vm: &mut Vm, stub: u64) {
+    if vm.code().in_units(stub)
+        && let Some(exit) = vm.code().exit_at(stub)
         && let Some(entry) = persisted(vm, exit.target, exit.context)
     {
-        vm.code_mut().link(record, &exit.record, entry);
+        vm.code_mut().link(&exit, entry);
     }
 }
 

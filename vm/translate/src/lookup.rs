@@ -1,6 +1,5 @@
 //! Lookup of a translation: in the code cache, in the database, or made now.
 
-use crate::compile::Compiled;
 use crate::{changes, compile, sequence};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
@@ -41,25 +40,25 @@ fn lookup_for(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> CacheP
     }
     // (Recurses once at most: after that, stores are watched for good.)
     match compile::compile(vm, pc, context, arrives) {
-        Some(compiled) => {
-            link_to_known(vm, &compiled);
-            compiled.entry
+        Some(entry) => {
+            link_to_known(vm, entry);
+            entry
         }
         None => lookup(vm, pc, context),
     }
 }
 
-/// Links the exits of a new fragment that lead to fresh code. Most of them will be taken: then the VM need not
-/// be entered for it.
-fn link_to_known(vm: &mut Vm, compiled: &Compiled) {
-    let Some(id) = vm.code().fresh_at(compiled.entry.0) else {
+/// Links the exits of the new fragment entered at `entry` that lead to fresh code. Most of them will be taken:
+/// then the VM need not be entered for it.
+fn link_to_known(vm: &mut Vm, entry: CachePc) {
+    let Some(id) = vm.code().fresh_at(entry.0) else {
         return;
     };
-    let base = vm.code().images().get(vm.code().fragment(id).image()).base;
-    for exit in &compiled.exits {
-        let to = known(vm, exit.target.at(base), exit.context);
+    let mut numbers = 0..;
+    while let Some(exit) = numbers.next().and_then(|n| vm.code().exit_of(id, n)) {
+        let to = known(vm, exit.target, exit.context);
         if let Some(to) = to.filter(|to| may_link(vm, *to)) {
-            vm.code_mut().link_exit(id, exit, to);
+            vm.code_mut().link(&exit, to);
         }
     }
 }

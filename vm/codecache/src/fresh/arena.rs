@@ -69,7 +69,7 @@ impl Parts {
                 .hot
                 .take(fragment.hot.len(), fragment.start(self.arrivals))?,
             cold: self.cold.take(fragment.cold.len(), Start::COLD)?,
-            slots: self.slots.take(8 * fragment.slots.len(), Start::SLOTS)?,
+            slots: self.slots.take(8 * fragment.all_slots(), Start::SLOTS)?,
         };
         self.arrivals += usize::from(fragment.entry > 0);
         Some((self, space))

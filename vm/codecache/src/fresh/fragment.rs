@@ -8,13 +8,14 @@
 //! Only traces are saved, so only they know whether they have been, and how they were reached.
 
 use super::arena::Space;
+use crate::exit::{KnownExit, number_at};
 use crate::image::ImageId;
 use crate::landing::Landings;
 use crate::spot::Maps;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
-use ppin_abi::addr::{AppPc, CachePc, ImageOff};
+use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_relocator::{Fragment, Reloc, RelocKind};
 
@@ -115,7 +116,7 @@ pub struct Fresh {
     code: Fragment,
     /// Lengths of its hot and its cold section, which `code` has lost.
     lens: [u32; 2],
-    /// Number of its slots, likewise.
+    /// Number of its slots but for those of exits, likewise.
     slots: u16,
     image: ImageId,
     pc: AppPc,
@@ -130,8 +131,8 @@ pub struct Fresh {
 
 impl Fresh {
     /// `code`, made from the app bytes `source` at `pc` and laid at `space`, where its sections are from
-    /// now on. What will not be frozen (`kept` is false) keeps only its maps: generators of code can have
-    /// us make hundreds of thousands.
+    /// now on. What will not be frozen (`kept` is false) keeps only its maps and exits: generators of code can
+    /// have us make hundreds of thousands.
     pub(crate) fn new(
         code: Fragment,
         (image, pc): (ImageId, AppPc),
@@ -169,8 +170,7 @@ impl Fresh {
     /// Drops what only the writer of a unit would need.
     pub(super) fn keep_maps(&mut self) {
         self.drop_sections();
-        let code = &mut self.code;
-        (code.relocs, code.slots, code.exits) = (Vec::new(), Vec::new(), Vec::new());
+        (self.code.relocs, self.code.slots) = (Vec::new(), Vec::new());
     }
 
     fn drop_sections(&mut self) {
@@ -319,6 +319,19 @@ impl Fresh {
         }
     }
 
+    /// Its exit whose stub lies at `stub`; its image lies at `base`.
+    pub(crate) fn exit_at(&self, stub: u64, base: ImageBase) -> Option<KnownExit> {
+        let number = number_at(stub.checked_sub(self.space.cold)?, self.code.exits.len())?;
+        self.exit(number, base)
+    }
+
+    /// Its exit `number`, if there are so many; its image lies at `base`.
+    pub(crate) fn exit(&self, number: usize, base: ImageBase) -> Option<KnownExit> {
+        let exit = self.code.exits.get(number)?;
+        let slots = self.space.slots + 8 * u64::from(self.slots);
+        Some(KnownExit::new(exit, number, base, (self.space.hot, slots)))
+    }
+
     /// Where returns come back into it.
     pub(crate) fn landings(&self) -> Landings {
         let slots = self.space.slots;
@@ -342,7 +355,7 @@ impl Fresh {
             head: self.pc,
             context: self.code.context,
             hot: self.space.hot,
-            rows: self.code.pc_map.clone(),
+            rows: self.code.pc_map.iter().collect(),
             counts: self.code.counts.clone(),
             counters,
         })

@@ -5,12 +5,11 @@
 //! thread that runs through them sees the old target or the new one. An exit has at most
 //! one link.
 
-use super::arena::{Chunk, Space};
+use super::arena::Chunk;
+use crate::exit::KnownExit;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use hashbrown::HashMap;
-use ppin_abi::record::ExitRec;
-use ppin_relocator::Exit;
 use smallvec::SmallVec;
 
 /// What a link replaced.
@@ -37,33 +36,6 @@ impl Link {
 #[derive(Debug, Default)]
 pub(crate) struct Links(HashMap<u64, SmallVec<[Link; 1]>>);
 
-/// What a link changes.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ends {
-    /// Address of the exit's slot.
-    slot: u64,
-    /// Address of its branch's field.
-    branch: u64,
-}
-
-impl Ends {
-    /// Those of the exit whose record lies at `record`.
-    pub fn of_record(record: u64, exit: &ExitRec) -> Self {
-        Self {
-            slot: relative(record, exit.slot),
-            branch: relative(record, exit.branch),
-        }
-    }
-
-    /// Those of an exit of the fragment at `space`.
-    pub fn of_exit(space: Space, exit: &Exit) -> Self {
-        Self {
-            slot: space.slots + 8 * u64::from(exit.slot),
-            branch: space.hot + u64::from(exit.branch),
-        }
-    }
-}
-
 fn slot(addr: u64) -> &'static AtomicU64 {
     // SAFETY: slots are aligned, mapped cells that live as long as their code, which
     // is not freed while it can be reached.
@@ -76,22 +48,18 @@ fn field(addr: u64) -> &'static AtomicI32 {
     unsafe { AtomicI32::from_ptr(addr as *mut i32) }
 }
 
-fn relative(record: u64, distance: i32) -> u64 {
-    record.wrapping_add(i64::from(distance) as u64)
-}
-
 impl Links {
-    /// Links an exit to cache address `entry`. Where its code is fresh and can be written to at no
+    /// Links `exit` to cache address `entry`. Where its code is fresh and can be written to at no
     /// cost, the branch is patched.
-    pub fn link(&mut self, chunks: &mut [Chunk], ends: Ends, entry: u64) {
-        let slot_addr = ends.slot;
+    pub fn link(&mut self, chunks: &mut [Chunk], exit: &KnownExit, entry: u64) {
+        let slot_addr = exit.slot;
         if !self.release(chunks, slot_addr, entry) {
             return;
         }
-        let own = chunks.iter_mut().find(|c| c.contains(ends.branch));
+        let own = chunks.iter_mut().find(|c| c.contains(exit.branch));
         let branch = own
             .filter(|chunk| !chunk.is_sealed())
-            .and_then(|chunk| aim(chunk, ends.branch, entry));
+            .and_then(|chunk| aim(chunk, exit.branch, entry));
         let link = Link {
             slot: slot_addr,
             old_slot: slot(slot_addr).load(Ordering::Relaxed),

@@ -14,17 +14,17 @@ mod retired;
 mod starts;
 pub(crate) mod views;
 
+use crate::exit::KnownExit;
 use crate::image::Images;
 use crate::spot::Maps;
 use alloc::vec::Vec;
-use arena::{Chunk, Space};
+use arena::Chunk;
 use core::ops::Range;
 use directory::Directory;
 pub use fragment::{FragmentId, Fresh, Kind, Reached};
-use link::{Ends, Links};
+use link::Links;
 use ppin_abi::addr::ImageBase;
-use ppin_abi::record::ExitRec;
-use ppin_relocator::{Exit, FragmentRef};
+use ppin_relocator::FragmentRef;
 pub(crate) use retired::Retired;
 
 /// Default limit of fresh code, in bytes.
@@ -96,16 +96,9 @@ impl FreshCode {
         }
     }
 
-    /// Links the exit whose record lies at `record` to cache address `entry`.
-    pub(crate) fn link(&mut self, record: u64, exit: &ExitRec, entry: u64) {
-        let ends = Ends::of_record(record, exit);
-        self.links.link(&mut self.chunks, ends, entry);
-    }
-
-    /// Links an exit of the fragment at `space` to cache address `entry`.
-    pub(crate) fn link_exit(&mut self, space: Space, exit: &Exit, entry: u64) {
-        let ends = Ends::of_exit(space, exit);
-        self.links.link(&mut self.chunks, ends, entry);
+    /// Links `exit` to cache address `entry`.
+    pub(crate) fn link(&mut self, exit: &KnownExit, entry: u64) {
+        self.links.link(&mut self.chunks, exit, entry);
     }
 
     /// Links an exit of persisted code as an earlier run has: see [`Links::restore`].
@@ -140,7 +133,8 @@ impl FreshCode {
         self.most_retired = self.most_retired.max(kept.map(Chunk::len).sum());
     }
 
-    fn retired_at(&self, addr: u64) -> Option<&Fresh> {
+    /// A retired fragment that holds `addr`.
+    pub(crate) fn retired_at(&self, addr: u64) -> Option<&Fresh> {
         self.retired.iter().find_map(|r| r.fragment(addr))
     }
 

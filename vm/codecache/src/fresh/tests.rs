@@ -3,9 +3,8 @@
 use crate::fresh::Kind;
 use crate::fresh::arena::{Chunk, GRAIN};
 use crate::fresh::views::Views;
-use crate::testing::{World, fields, fragment, record};
+use crate::testing::{World, fields, fragment, stub_of};
 use ppin_abi::context::Context;
-use ppin_abi::record::ExitRec;
 use ppin_os::mem;
 use ppin_relocator::{normalise, normalise_parts};
 
@@ -104,10 +103,8 @@ fn a_target_beyond_reach_is_linked_by_its_slot_alone() {
     let a = world.trace(0, 8, &[0x100]);
     let (branch, _) = fields(world.fresh(a), 0);
     let far = a.0 ^ (1 << 40);
-    let at = record(world.fresh(a), 0);
-    // SAFETY: the record of a fragment that is mapped.
-    let exit = unsafe { (at as *const ExitRec).read() };
-    world.code.fresh.link(at, &exit, far);
+    let exit = world.code.exit_at(stub_of(world.fresh(a), 0));
+    world.code.fresh.link(&exit.expect("it has one"), far);
     assert_eq!(fields(world.fresh(a), 0), (branch, far));
     world.code.fresh.forget(far, far + 1);
     assert_eq!(world.leads(a, 0), None);

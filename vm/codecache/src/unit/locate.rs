@@ -1,13 +1,15 @@
 //! What a cache address in a unit stands for, damaged tables or not.
 
-use super::bound::{Bound, Gate};
+use super::bound::{Bound, ColdGate, Gate};
 use crate::bundles::InUnit;
+use crate::exit::{KnownExit, number_at};
 use crate::image::Image;
 use crate::spot::Maps;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
-use ppin_relocator::CountRow;
+use ppin_persist::FragmentInfo;
+use ppin_relocator::{CountRow, Exit};
 
 /// Reads count rows of fragments that have cells, in the order of [`Bound::cells`]. (Their tables
 /// were checked when their groups were admitted.)
@@ -112,8 +114,8 @@ impl Bound {
             return known.map(|(head, context)| (head.at(base), context));
         }
         let offset = (offset - self.geometry.cold.start) as u32;
-        let known = self.exit_at(offset).or_else(|| self.recorded_at(addr));
-        known.map(|(target, context)| (target.at(base), context))
+        let (_, _, exit) = self.exit_at(offset)?;
+        Some((exit.target.at(base), exit.context))
     }
 
     fn fragment_entered_at(&self, hot: u32) -> Option<(ImageOff, Context)> {
@@ -143,29 +145,29 @@ impl Bound {
         })
     }
 
-    fn exit_at(&self, cold: u32) -> Option<(ImageOff, Context)> {
-        let info = self.unit.fragment_at_cold(cold).ok()??;
-        let mut exits = self.unit.exits(info.number).ok()?.flatten();
-        let exit = exits.find(|e| e.stub == cold - info.cold.start)?;
-        Some((exit.target, exit.context))
+    /// The exit whose stub lies at `cold` in the cold section, and the fragment whose `number`th it is.
+    fn exit_at(&self, cold: u32) -> Option<(FragmentInfo, usize, Exit)> {
+        let runs = |group| self.is_open(group);
+        let info = self.unit.fragment_at_cold(cold, runs).ok()??;
+        let number = number_at(u64::from(cold - info.cold.start), info.exits.len())?;
+        let exit = self.unit.exits(info.number).ok()?.nth(number)?.ok()?;
+        Some((info, number, exit))
     }
 
-    /// The same from the stub's own record (`ExitRec`), when a table is damaged:
-    /// `jmp [slot]` (6 bytes), the spill of rcx (9), `lea rcx, [rip + record]` (7).
-    fn recorded_at(&self, stub: u64) -> Option<(ImageOff, Context)> {
-        const LEA: u64 = 6 + 9;
-        const LEA_RCX_RIP: [u8; 3] = [0x48, 0x8d, 0x0d];
-        let at = stub - self.addr;
-        let code = self.bytes(at..(at + LEA + 7).min(self.geometry.cold.end));
-        let lea = code.get(LEA as usize..LEA as usize + 7)?;
-        let distance = lea.strip_prefix(&LEA_RCX_RIP)?;
-        let distance = i32::from_le_bytes(distance.try_into().ok()?);
-        let record = at
-            .wrapping_add(LEA + 7)
-            .wrapping_add(i64::from(distance) as u64);
-        let inside = self.geometry.cold.contains(&record) && record + 8 <= self.geometry.cold.end;
-        let words = inside.then(|| self.bytes(record..record + 8))?;
-        let word = |n: usize| words[n..n + 4].try_into().map(u32::from_le_bytes).ok();
-        Some((ImageOff(word(0)? as i32), Context(word(4)? & 0xffff)))
+    /// The same of the stub at cache address `stub`, if it may run; the image lies at `base`.
+    pub(crate) fn known_exit(&self, stub: u64, base: ImageBase) -> Option<KnownExit> {
+        let cold = u32::try_from(stub.checked_sub(self.cold())?).ok()?;
+        let group = self.unit.cold_group_at(cold)?;
+        let open = self.cold_gates[group.number as usize] == ColdGate::Open;
+        open.then(|| self.exit_of_stub(stub, base)).flatten()
+    }
+
+    /// The same, whether or not it may run.
+    pub(super) fn exit_of_stub(&self, stub: u64, base: ImageBase) -> Option<KnownExit> {
+        let cold = u32::try_from(stub.checked_sub(self.cold())?).ok()?;
+        let (info, number, exit) = self.exit_at(cold)?;
+        let hot = self.hot() + u64::from(info.hot.start);
+        let slots = self.exit_slots() + 8 * u64::from(info.exits.start);
+        Some(KnownExit::new(&exit, number, base, (hot, slots)))
     }
 }

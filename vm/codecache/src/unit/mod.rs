@@ -24,7 +24,6 @@ mod units;
 mod unlink;
 mod unlinked;
 
-pub use ahead::KnownExit;
 pub use bound::Bound;
 pub use find::worth_opening;
 pub use library::{Databases, Library};

@@ -7,7 +7,6 @@ use crate::testing::{FILE, fragment, leads};
 use alloc::vec::Vec;
 use ppin_abi::addr::CachePc;
 use ppin_abi::context::Context;
-use ppin_abi::record::ExitRec;
 use ppin_os::mem::PAGE;
 use ppin_persist::unit_flag;
 use proptest::collection;
@@ -114,10 +113,7 @@ impl Model {
         if self.shelf.world.code.running_maps(entry.0).is_some() {
             let next = PLACES[(n + 1) % PLACES.len()];
             let fresh = self.shelf.world.trace(next, 8, &[]);
-            let (_, _, record) = self.shelf.exit(PLACES[n]);
-            // SAFETY: a record within the unit's mapping.
-            let exit = unsafe { (record as *const ExitRec).read() };
-            self.shelf.world.code.link(record, &exit, fresh);
+            self.shelf.link(PLACES[n], fresh);
         }
     }
 

@@ -239,10 +239,7 @@ fn exits_to_other_units_are_linked_at_the_start_of_the_next_run() {
     }
     shelf.find(0).expect("kept");
     let target = shelf.find(0x40).expect("kept");
-    let (_, _, record) = shelf.exit(0);
-    // SAFETY: a record within the unit's mapping.
-    let exit = unsafe { (record as *const ppin_abi::record::ExitRec).read() };
-    shelf.world.code.link(record, &exit, target);
+    shelf.link(0, target);
     assert_eq!(shelf.slot(0), target.0);
     shelf.world.code.figures.learnt = 100;
     shelf.save_plan();

@@ -164,7 +164,7 @@ impl Shelf {
         CachePc(unit.hot() + u64::from(entry.hot))
     }
 
-    /// Addresses of the branch field, the slot and the record of exit 0 of the fragment at
+    /// Addresses of the branch field, the slot and the stub of exit 0 of the fragment at
     /// `offset`.
     pub(super) fn exit(&self, offset: u64) -> (u64, u64, u64) {
         let unit = &self.units()[0];
@@ -174,11 +174,20 @@ impl Shelf {
         (
             unit.hot() + u64::from(info.hot.start) + 4,
             unit.exit_slots() + 8 * u64::from(info.exits.start),
-            unit.cold() + u64::from(info.cold.start) + 32,
+            unit.cold() + u64::from(info.cold.start),
         )
     }
 
-    /// Addresses in the unit at which there is the record of an exit, and where that goes.
+    /// Links exit 0 of the fragment at `offset` to `entry`.
+    pub(super) fn link(&mut self, offset: u64, entry: CachePc) {
+        let unit = &self.units()[0];
+        let (_, _, stub) = self.exit(offset);
+        // (Its cold code may not have run yet.)
+        let exit = unit.exit_of_stub(stub, self.world.code.images.get(self.world.image).base);
+        self.world.code.link(&exit.expect("it has one"), entry);
+    }
+
+    /// Addresses in the unit at which there is the stub of an exit that may run, and where that goes.
     pub(super) fn exit_at_every_address(&self) -> Vec<(u64, AppPc)> {
         let (start, end) = self.units()[0].range();
         let found = (start..end).filter_map(|at| Some((at, self.world.code.exit_at(at)?.target)));

@@ -8,7 +8,6 @@ use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
-use ppin_abi::record::ExitRec;
 use ppin_os::mem::PAGE;
 use ppin_persist::{SlotValue, unit_flag};
 use ppin_relocator::{Reloc, RelocKind, Section};
@@ -64,8 +63,7 @@ fn a_group_whose_source_has_changed_is_refused_and_the_others_are_not() {
     assert!(!shelf.units()[0].is_damaged() && !shelf.notes().is_empty());
     let a = shelf.find(0).expect("its own source is as it was");
     // The refusal came first: the link in the file was taken back with the admission.
-    let stub = shelf.exit(0).2 - 32;
-    assert_eq!(shelf.branch(0), stub);
+    assert_eq!(shelf.branch(0), shelf.exit(0).2);
     assert!(shelf.world.code.running_maps(a.0).is_some());
 }
 
@@ -79,7 +77,7 @@ fn links_of_the_file_into_a_refused_group_are_taken_back_at_the_first_fault() {
     assert!(!shelf.world.code.admit(target));
     let (pc, context) = shelf.world.code.entry_of_refused(target);
     assert_eq!((pc, context), (shelf.world.pc(0x40), CANONICAL));
-    assert_eq!(shelf.branch(0), shelf.exit(0).2 - 32);
+    assert_eq!(shelf.branch(0), shelf.exit(0).2);
     assert!(shelf.world.code.running_maps(target).is_none());
 }
 
@@ -143,13 +141,11 @@ fn kept_code_is_entered_behind_where_indirect_branches_arrive() {
 fn exits_of_kept_code_are_linked_by_their_slots() {
     let mut shelf = Shelf::holding(&[small(0, &[0x80])]);
     shelf.find(0).expect("kept");
-    let (_, _, record) = shelf.exit(0);
+    let (_, _, stub) = shelf.exit(0);
     let (branch, unlinked) = (shelf.branch(0), shelf.slot(0));
-    assert_eq!(branch, record - 32);
+    assert_eq!(branch, stub);
     let fresh = shelf.world.trace(0x80, 8, &[]);
-    // SAFETY: a record within the unit's mapping.
-    let exit = unsafe { (record as *const ExitRec).read() };
-    shelf.world.code.link(record, &exit, fresh);
+    shelf.link(0, fresh);
     assert_eq!((shelf.branch(0), shelf.slot(0)), (branch, fresh.0));
     let pc = shelf.world.pc(0x80).0;
     shelf.world.code.kill_made_from(pc, pc + 1);
@@ -231,9 +227,6 @@ fn no_exit_faults_once_all_is_admitted() {
 fn with_its_image_a_unit_goes_and_nothing_leads_there_any_more() {
     let mut shelf = Shelf::holding(&[small(0, &[0x80])]);
     let a = shelf.find(0).expect("kept");
-    let (_, _, record) = shelf.exit(0);
-    // SAFETY: a record within the unit's mapping.
-    let exit = unsafe { (record as *const ExitRec).read() };
     // Code of an image that stays: it lies elsewhere.
     let other = Shelf::new().world.app;
     let stays = crate::testing::add(&mut shelf.world.code, &other);
@@ -243,7 +236,7 @@ fn with_its_image_a_unit_goes_and_nothing_leads_there_any_more() {
     let at = (stays, AppPc(other.start));
     let fresh = code.install(room.expect("room"), at, fragment, &[0; 8], Kind::Trace);
     shelf.world.link(fresh, 0, a);
-    shelf.world.code.link(record, &exit, fresh);
+    shelf.link(0, fresh);
     shelf.world.code.link_indirect(shelf.world.pc(0), a);
     let (start, end) = (
         shelf.world.app.start,
@@ -421,11 +414,11 @@ fn units_tell_what_they_hold_and_where_their_exits_lead() {
 }
 
 #[test]
-fn an_exit_is_known_by_the_address_of_its_record_and_by_no_other() {
+fn an_exit_is_known_by_the_address_of_its_stub_and_by_no_other() {
     let mut shelf = Shelf::holding(&[small(0, &[0x40]), small(0x80, &[0xc0])]);
     shelf.find(0).expect("kept");
-    let records = [0, 0x80].map(|offset| (shelf.exit(offset).2, shelf.world.pc(offset + 0x40)));
-    assert_eq!(shelf.exit_at_every_address(), records);
+    let stubs = [0, 0x80].map(|offset| (shelf.exit(offset).2, shelf.world.pc(offset + 0x40)));
+    assert_eq!(shelf.exit_at_every_address(), stubs);
     for nowhere in [0, 1, u64::MAX] {
         assert_eq!(shelf.world.code.exit_at(nowhere), None);
         shelf.world.code.admit_ahead(nowhere);

@@ -7,6 +7,7 @@
 
 use super::bound::{Bound, Gate};
 use core::sync::atomic::{AtomicU32, Ordering};
+use ppin_abi::record::stub;
 use ppin_os::mem;
 use ppin_persist::{CodeGroup, FragmentInfo};
 use ppin_relocator::Exit;
@@ -32,10 +33,10 @@ impl Bound {
         let fragments = group.fragments.clone();
         for info in fragments.filter_map(|n| self.unit.info(n).ok()) {
             let exits = self.unit.exits(info.number).into_iter().flatten().flatten();
-            for exit in exits {
+            for (number, exit) in exits.enumerate() {
                 let target = self.branch_target(&info, &exit);
                 if target.is_some_and(|target| self.must_not_run(target)) {
-                    self.lead_to_stub(&info, &exit);
+                    self.lead_to_stub(&info, number, &exit);
                 }
             }
         }
@@ -61,9 +62,9 @@ impl Bound {
     }
 
     /// Threads may be running there: the field is aligned, and changes in one piece.
-    fn lead_to_stub(&self, info: &FragmentInfo, exit: &Exit) {
+    fn lead_to_stub(&self, info: &FragmentInfo, number: usize, exit: &Exit) {
         let field = self.hot() + u64::from(info.hot.start) + u64::from(exit.branch);
-        let stub = self.cold() + u64::from(info.cold.start) + u64::from(exit.stub);
+        let stub = self.cold() + u64::from(info.cold.start + stub::at(number));
         let distance = i32::try_from(stub.wrapping_sub(field + 4) as i64);
         let Ok(distance) = distance.map(i32::cast_unsigned) else {
             return;

@@ -8,12 +8,13 @@
 use super::bound::Bound;
 use crate::cache::CodeCache;
 use core::sync::atomic::{AtomicU64, Ordering};
+use ppin_abi::record::stub;
 use ppin_os::mem;
 use ppin_persist::SlotValue;
 
 /// `jmp [rip + ...]`, and its length with the distance.
 const JUMP: [u8; 2] = [0xff, 0x25];
-const JUMP_LEN: u64 = 6;
+const JUMP_LEN: u64 = stub::LEAVE as u64;
 
 impl CodeCache {
     /// Where to go on at cache address `pc`, where a stub has faulted because the slot of its exit was as it lies in

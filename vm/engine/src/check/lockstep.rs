@@ -18,7 +18,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicI32, AtomicU64};
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
-use ppin_abi::record::{ExitRec, SyscallRec, Trap, TrapRec};
+use ppin_abi::record::{SyscallRec, Trap, TrapRec};
 use ppin_os::{c, proc, report};
 use ppin_process::thread::{Reason, Regs, Thread};
 use ppin_process::translate;
@@ -92,10 +92,11 @@ fn step(thread: &Thread) -> Step {
     };
     match thread.reason {
         r if r == Reason::Exit as u64 => {
-            // SAFETY: stubs pass the address of their own record.
-            let exit = unsafe { (thread.operand as *const ExitRec).read() };
+            let vm = vm::lock();
+            let exit = vm.code().exit_at(thread.operand);
+            let exit = exit.expect("stubs pass their address");
             Step {
-                executed: since(u64::from(exit.executed)),
+                executed: since(vm.code().executed_before(&exit).into()),
                 ..nothing
             }
         }

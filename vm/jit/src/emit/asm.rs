@@ -31,12 +31,6 @@ impl Asm {
         self.bytes(&value.to_le_bytes());
     }
 
-    pub(crate) fn words<const N: usize>(&mut self, words: &[u32; N]) {
-        for word in words {
-            self.0.extend_from_slice(&word.to_le_bytes());
-        }
-    }
-
     /// Aims the short branch that ends at `end` at the next byte.
     pub(crate) fn land(&mut self, end: u32) {
         let distance = self.here() - end;

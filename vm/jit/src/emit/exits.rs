@@ -3,7 +3,6 @@
 use super::encode::opcode;
 use super::stubs::ExitTo;
 use super::writer::Writer;
-use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 use ppin_abi::record::BUFFER_FULL;
 use ppin_decode::Kind;
@@ -18,26 +17,20 @@ const NEAR_OPCODE: u32 = 1;
 
 impl Writer<'_> {
     pub(super) fn exit_taken(&mut self, ins: InsId, context: Context) {
-        let exit = self.exit_to(self.source.ins(ins).target(), ins, context);
+        let target = self.source.ins(ins).target();
+        let exit = ExitTo { target, context };
         self.emitter.exit_jump(exit);
     }
 
     pub(super) fn exit_call(&mut self, ins: InsId, context: Context) {
-        let exit = self.exit_to(self.source.ins(ins).target(), ins, context);
+        let target = self.source.ins(ins).target();
+        let exit = ExitTo { target, context };
         self.emitter.exit_call(exit);
     }
 
     pub(super) fn exit_next(&mut self, ins: InsId, context: Context) {
-        let exit = self.exit_to(self.source.ins(ins).next(), ins, context);
-        self.emitter.exit_jump(exit);
-    }
-
-    fn exit_to(&self, target: AppPc, ins: InsId, context: Context) -> ExitTo {
-        ExitTo {
-            target,
-            context,
-            executed: self.source.before + u32::from(ins.0) + 1,
-        }
+        let target = self.source.ins(ins).next();
+        self.emitter.exit_jump(ExitTo { target, context });
     }
 
     /// ```text
@@ -49,7 +42,8 @@ impl Writer<'_> {
     /// ```
     pub(super) fn exit_if(&mut self, id: InsId, context: Context) {
         let ins = self.source.ins(id);
-        let exit = self.exit_to(ins.target(), id, context);
+        let target = ins.target();
+        let exit = ExitTo { target, context };
         if ins.kind != Kind::ShortJump {
             return self.emitter.exit_jcc(ins.condition(), exit);
         }

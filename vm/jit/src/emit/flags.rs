@@ -30,7 +30,9 @@ impl Writer<'_> {
             pc_map, row_flags, ..
         } = &mut *self.emitter;
         if on {
-            let block = pc_map.last().map_or(0, |row| row.flags & pc_flag::BLOCK);
+            let block = pc_map
+                .last_mut()
+                .map_or(0, |row| row.flags & pc_flag::BLOCK);
             *row_flags |= pc_flag::COMPARING | block;
         } else {
             *row_flags &= pc_flag::FLAGS_IN_RAX;

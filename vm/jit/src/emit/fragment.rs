@@ -11,7 +11,7 @@ use ppin_abi::context::Context;
 use ppin_abi::spills::SpillSet;
 use ppin_form::{Form, SequenceSlots};
 use ppin_relocator::{
-    CountRow, Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag,
+    CountRow, Exit, Fragment, PcMapBuilder, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag,
 };
 
 /// Collects code, records and tables of one fragment.
@@ -19,6 +19,7 @@ pub(crate) struct Emitter {
     pub hot: Asm,
     /// Hot offset where the trace is entered.
     pub(super) entry: u8,
+    /// Cold code and records, but for the stubs of exits, which come before it at the end.
     pub cold: Asm,
     pub(super) image: ImageBase,
     pub(super) head: AppPc,
@@ -31,7 +32,7 @@ pub(crate) struct Emitter {
     /// Bundles of counts so far.
     pub(super) bundles: u16,
     pub(super) exits: Vec<Exit>,
-    pub(super) pc_map: Vec<PcRow>,
+    pub(super) pc_map: PcMapBuilder,
     pub(super) counts: Vec<CountRow>,
     /// The code may be left for the abort handler anywhere.
     pub(super) sequence: Option<InSequence>,
@@ -76,17 +77,17 @@ impl Emitter {
         Self {
             entry: 0,
             hot: Asm::with_capacity(6 * ops + 64),
-            cold: Asm::with_capacity(128),
+            cold: Asm::default(),
             image,
             head,
             context,
             low: request::is_low(image),
             relocs: Vec::with_capacity(4 * calls + 4),
-            slots: Vec::with_capacity(exits + 2 * calls),
+            slots: Vec::with_capacity(2 * calls),
             slot_of_image: None,
             bundles: 0,
             exits: Vec::with_capacity(exits),
-            pc_map: Vec::with_capacity(ops / 2 + 8),
+            pc_map: PcMapBuilder::with_capacity(ops + 8),
             counts: Vec::new(),
             sequence: None,
             app: 0,
@@ -103,7 +104,7 @@ impl Emitter {
         if (self.hot.here() as usize) < MIN_HOT {
             self.hot.align(MIN_HOT);
         }
-        self.give_exits_slots();
+        let cold = self.finish_cold();
         Fragment {
             head: self.off(self.head),
             context: self.context,
@@ -112,11 +113,11 @@ impl Emitter {
             instructions,
             entry: self.entry,
             hot: self.hot.into_bytes(),
-            cold: self.cold.into_bytes(),
+            cold,
             slots: exact(self.slots),
             relocs: exact(self.relocs),
             exits: exact(self.exits),
-            pc_map: exact(self.pc_map),
+            pc_map: self.pc_map.finish(),
             counts: exact(self.counts),
         }
     }
@@ -196,14 +197,15 @@ impl Emitter {
     pub(super) fn row(&mut self, flags: u8) {
         self.mark();
         let hot = self.hot.here();
-        if self.pc_map.last().is_some_and(|row| row.hot == hot) {
-            self.pc_map.pop();
-        }
-        self.pc_map.push(PcRow {
+        let row = PcRow {
             hot,
             app: self.app,
             spilled: self.spilled,
             flags: flags | self.row_flags,
-        });
+        };
+        match self.pc_map.last_mut().filter(|last| last.hot == hot) {
+            Some(last) => *last = row,
+            None => self.pc_map.push(row),
+        }
     }
 }

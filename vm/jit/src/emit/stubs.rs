@@ -1,44 +1,38 @@
 //! Exits with their stubs, and the records that speak to the VM. The layout of
 //! each is drawn in [`ppin_abi::record`].
 
+use super::asm::Asm;
 use super::fragment::Emitter;
+use alloc::vec::Vec;
 use core::mem::offset_of;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::{Entry, Spill};
 use ppin_abi::context::Context;
-use ppin_abi::record::{CallArg, CallRec, ExitRec, SyscallRec, Trap};
-use ppin_relocator::{Exit, RelocKind, SlotInit};
+use ppin_abi::record::{CallArg, CallRec, SyscallRec, Trap, stub};
+use ppin_relocator::{Exit, RelocKind, Section};
 
 /// Where a direct exit leads.
 #[derive(Clone, Copy)]
 pub(crate) struct ExitTo {
     pub target: AppPc,
     pub context: Context,
-    /// App instructions executed since the head when it is taken.
-    pub executed: u32,
 }
 
-/// Length of the stub's `jmp [rip + slot]`.
-const JUMP_LEN: u32 = 6;
+/// Records begin at multiples of this.
+const RECORD_ALIGN: usize = 4;
 
-/// The stub of an exit at a multiple of 4, up to its record (see [`ExitRec`]).
+/// A stub ([`stub`]), but for the field of its jump.
 #[rustfmt::skip] // an instruction a line
-const STUB: [u8; 32] = {
+const STUB: [u8; stub::LEN as usize] = {
     let [a, b, c, d] = Spill::Rcx.disp().to_le_bytes();
     let [e, f, g, h] = Entry::LeaveExit.disp().to_le_bytes();
+    let [i, j, k, l] = (-22i32).to_le_bytes();
     [
         0xff, 0x25, 0, 0, 0, 0,                     // stub:  jmp [rip + slot]
         0x65, 0x48, 0x89, 0x0c, 0x25, a, b, c, d,   // leave: mov gs:[Spill::Rcx], rcx
-        0x48, 0x8d, 0x0d, 10, 0, 0, 0,              //        lea rcx, [rip + record]
+        0x48, 0x8d, 0x0d, i, j, k, l,               //        lea rcx, [rip + stub]
         0x65, 0xff, 0x24, 0x25, e, f, g, h,         //        jmp gs:[Entry::LeaveExit]
-        0xcc, 0xcc,                                 // record
     ]
-};
-
-const _: () = {
-    assert!(offset_of!(ExitRec, target) == 0 && offset_of!(ExitRec, context) == 4);
-    assert!(offset_of!(ExitRec, executed) == 6 && offset_of!(ExitRec, slot) == 8);
-    assert!(offset_of!(ExitRec, branch) == 12 && STUB.len() == ExitRec::FROM_STUB as usize);
 };
 
 impl Emitter {
@@ -70,42 +64,37 @@ impl Emitter {
         let padding = self.branch_padding(self.hot.here(), opcode.len() as u32);
         self.hot.bytes(&[CS; 4][..padding as usize]);
         self.hot.bytes(opcode);
-        self.hot.push_i32(0);
-        self.exit_stub(to);
-    }
-
-    /// The stub for the branch whose field ends the hot code so far.
-    fn exit_stub(&mut self, to: ExitTo) {
-        let branch = self.hot.here() - 4;
-        self.cold.align(4);
-        let stub = self.cold.here();
-        self.cold.bytes(&STUB);
-        self.exit_record(to);
         self.exits.push(Exit {
             target: self.off(to.target),
             context: to.context,
-            branch,
-            stub,
-            // Known at the end.
-            slot: 0,
+            branch: self.hot.here(),
         });
+        self.hot.push_i32(0);
     }
 
-    /// The exits get their slots, which follow all others: each leads behind the jump of its stub.
-    pub(super) fn give_exits_slots(&mut self) {
-        let mut exits = core::mem::take(&mut self.exits);
-        for exit in &mut exits {
-            exit.slot = self.slot(SlotInit::Cold(exit.stub + JUMP_LEN));
+    /// The cold section: the stubs of the exits, then what has been written to it.
+    pub(super) fn finish_cold(&mut self) -> Vec<u8> {
+        let len = self.len_of_stubs();
+        let mut all = Asm::with_capacity((len + self.cold.here()) as usize);
+        for _ in &self.exits {
+            all.bytes(&STUB);
         }
-        self.exits = exits;
+        all.align(RECORD_ALIGN);
+        all.bytes(&core::mem::take(&mut self.cold).into_bytes());
+        for reloc in &mut self.relocs {
+            if reloc.section == Section::Cold {
+                reloc.at += len;
+            }
+            if let RelocKind::Cold(to) = &mut reloc.kind {
+                *to += len;
+            }
+        }
+        all.into_bytes()
     }
 
-    /// An `ExitRec`; its relative fields are written when it is placed.
-    fn exit_record(&mut self, to: ExitTo) {
-        debug_assert!(to.context.0 <= u16::MAX.into() && to.executed <= u16::MAX.into());
-        let target = self.off(to.target).0.cast_unsigned();
-        let how = to.context.0 & 0xffff | to.executed << 16;
-        self.cold.words(&[target, how, 0, 0]);
+    /// How far behind its offset in [`Emitter::cold`] code or a record will lie.
+    pub(crate) fn len_of_stubs(&self) -> u32 {
+        stub::at(self.exits.len()).next_multiple_of(RECORD_ALIGN as u32)
     }
 
     /// Cold offset of a `SyscallRec` whose `resume` is `hot`, with the context behind it.
@@ -161,7 +150,7 @@ impl Emitter {
     }
 
     fn begin_record(&mut self) -> u32 {
-        self.cold.align(4);
+        self.cold.align(RECORD_ALIGN);
         self.cold.here()
     }
 

@@ -12,8 +12,6 @@ use ppin_form::{Form, Gpr, InsId, Label, Reg};
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub ins: &'a [Ins],
-    /// Instructions of the fragment before these.
-    pub before: u32,
     /// The app's bytes from the head on.
     pub bytes: &'a [u8],
 }
@@ -22,7 +20,6 @@ impl<'a> Source<'a> {
     /// Nothing.
     pub(crate) const NONE: Self = Self {
         ins: &[],
-        before: 0,
         bytes: &[],
     };
 

@@ -130,7 +130,6 @@ impl Builder<'_> {
     /// Emits the form, which belongs to the instructions `piece`.
     fn emit(&mut self, piece: Range<usize>) {
         let source = Source {
-            before: piece.start as u32,
             ins: &self.ins[piece],
             bytes: self.request.bytes,
         };
@@ -240,7 +239,6 @@ impl Builder<'_> {
         self.emitter.exit_jump(ExitTo {
             target: ins.pc(),
             context,
-            executed: index as u32,
         });
         if self.is_last(ins) {
             self.end();
@@ -254,7 +252,6 @@ impl Builder<'_> {
             let exit = ExitTo {
                 target: self.sequence.end,
                 context: end_context(&self.form, last, self.tool),
-                executed: self.ins.len() as u32,
             };
             self.emitter.exit_jump(exit);
         }
@@ -266,11 +263,12 @@ impl Builder<'_> {
             self.emitter.relocate_hot_at(field, 4, at);
         }
         let len = self.request.bytes.len() as u32;
+        let abort = self.emitter.len_of_stubs() + state.abort;
         let fragment = self.emitter.finish(len, self.ins.len() as u32);
         SequenceCode {
             fragment,
             range: self.range,
-            abort: state.abort,
+            abort,
             descriptor: state.slots.descriptor,
             expected: state.slots.expected,
         }

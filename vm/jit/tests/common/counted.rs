@@ -9,8 +9,8 @@ use ppin_decode::disasm::Line;
 /// Counts and blocks, from where the run ended.
 pub fn check(machine: &Machine, native: &Outcome, side: &Side, tool: &dyn Tool, code: &[u8]) {
     let lines = ppin_decode::disasm::lines(machine.app() + CODE, code);
-    let executed = match side.exit {
-        Some(exit) => exit.executed as usize,
+    let executed = match side.executed {
+        Some(executed) => executed as usize,
         None if side.fault => lines.iter().take_while(|line| line.at < native.pc).count(),
         None => machine.compile(code, Context::CANONICAL, tool).instructions as usize,
     };

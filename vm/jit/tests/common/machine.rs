@@ -31,12 +31,12 @@ use ppin_abi::buffers;
 use ppin_abi::context::Context;
 use ppin_abi::counters::CELLS;
 use ppin_abi::optimize::Optimize;
-use ppin_abi::record::ExitRec;
+use ppin_abi::record::stub;
 use ppin_abi::spills::SpillSlot;
 use ppin_abi::thread::BEFORE;
 use ppin_api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
-use ppin_relocator::{Fragment, Placement, SlotInit, apply};
+use ppin_relocator::{Exit, Fragment, Placement, SlotInit, apply, executed_at};
 pub use side::Side;
 use side::buffer_start;
 use std::mem::offset_of;
@@ -295,7 +295,7 @@ impl Machine {
             hot: near,
             cold,
             slots: near + SLOTS,
-            exit_slots: None,
+            exit_slots: near + SLOTS + 8 * fragment.slots.len() as u64,
             image: ImageBase(self.app()),
             cells: BUNDLES,
         };
@@ -340,6 +340,11 @@ impl Machine {
                 SlotInit::Bundles(_) => BUNDLES,
             };
             bytes[SLOTS as usize + 8 * index..][..8].copy_from_slice(&value.to_le_bytes());
+        }
+        for number in 0..fragment.exits.len() {
+            let leave = cold + u64::from(stub::at(number) + stub::LEAVE);
+            let slot = (place.exit_slots - near) as usize + 8 * number;
+            bytes[slot..slot + 8].copy_from_slice(&leave.to_le_bytes());
         }
         let (hot_part, cold_part) = bytes.split_at_mut(COLD as usize);
         hot_part[..fragment.hot.len()].copy_from_slice(&fragment.hot);
@@ -394,12 +399,12 @@ impl Machine {
         let pc = if fault {
             self.at_fault(fragment, hot as u32, &mut end)
         } else {
-            exit = self.at_exit(&mut end);
-            if exit.is_some_and(|rec| rec.context().contains(Context::CALLED)) {
+            exit = self.at_exit(fragment, &end);
+            if exit.is_some_and(|exit| exit.context.contains(Context::CALLED)) {
                 self.take_call(fragment, &mut end);
             }
             match exit {
-                Some(rec) => self.app().wrapping_add_signed(i64::from(rec.target)),
+                Some(exit) => exit.target.at(ImageBase(self.app())).0,
                 // The target of an indirect branch is in rcx.
                 None => end.state.regs[1],
             }
@@ -407,7 +412,8 @@ impl Machine {
         if !fault {
             self.refill(&mut end);
         }
-        let side = self.side(fragment, exit, fault.then_some((hot as u32, pc)));
+        let executed = exit.map(|exit| executed_at(&fragment.pc_map, exit.branch));
+        let side = self.side(fragment, executed, fault.then_some((hot as u32, pc)));
         (self.outcome(pc, &end), side)
     }
 
@@ -436,15 +442,15 @@ impl Machine {
 
     /// Restores registers by the pc map; gives the app's pc.
     fn at_fault(&mut self, fragment: &Fragment, hot: u32, end: &mut Capture) -> u64 {
-        let row = fragment.pc_map.iter().rfind(|row| row.hot <= hot).unwrap();
+        let row = fragment.pc_map.row_at(hot).unwrap();
         for (slot, register) in row.spilled.iter() {
             end.state.regs[usize::from(register)] = self.spilled(slot);
         }
         self.app() + CODE + u64::from(row.app)
     }
 
-    /// The record of the exit that was taken; none for indirect branches.
-    fn at_exit(&mut self, end: &mut Capture) -> Option<ExitRec> {
+    /// The exit that was taken; none for indirect branches.
+    fn at_exit(&self, fragment: &Fragment, end: &Capture) -> Option<Exit> {
         let entry = self.host.routines.iter().position(|&pc| pc == end.pc);
         let entry = entry.unwrap_or_else(|| {
             panic!(
@@ -455,18 +461,9 @@ impl Machine {
         if entry != Entry::LeaveExit as usize {
             return None;
         }
-        let record = (end.state.regs[1] - self.near as u64) as usize;
-        let words: Vec<i32> = self.near_bytes()[record..record + 16]
-            .chunks_exact(4)
-            .map(|word| i32::from_le_bytes(word.try_into().unwrap()))
-            .collect();
-        Some(ExitRec {
-            target: words[0],
-            context: words[1] as u16,
-            executed: (words[1] >> 16) as u16,
-            slot: words[2],
-            branch: words[3],
-        })
+        let at = end.state.regs[1] - self.near as u64 - COLD;
+        let number = stub::number(at as u32, fragment.exits.len());
+        Some(fragment.exits[number.expect("stubs pass their address")])
     }
 
     fn area_word(&mut self, at: usize) -> u64 {

@@ -158,8 +158,6 @@ mod tests {
             target: ImageOff(off),
             context: Context::CANONICAL,
             branch: 0,
-            stub: 0,
-            slot: 0,
         }
     }
 

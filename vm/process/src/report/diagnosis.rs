@@ -18,7 +18,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::boot::{CacheMode, flag};
 use ppin_abi::optimize::Optimize;
-use ppin_abi::record::{ExitRec, SyscallRec, TrapRec};
+use ppin_abi::record::{SyscallRec, TrapRec};
 use ppin_os::signals::{self, KernelSigaction};
 use ppin_os::{c, file, peek, report};
 
@@ -91,14 +91,14 @@ fn last_entry(vm: &Vm, thread: &Thread) -> String {
     let known = vm.code().in_cache(at);
     match thread.reason {
         r if r == Reason::Exit as u64 && known => {
-            // SAFETY: the address of a record in the cache.
-            let rec = unsafe { (at as *const ExitRec).read() };
-            let from = translate::spot(vm, at.wrapping_add_signed(rec.branch.into()));
-            let from = from.map_or_else(String::new, |spot| name(vm, spot.pc));
-            alloc::format!("last on the way from {from} to {}", app(rec.target))
+            let exit = vm.code().exit_at(at);
+            let from = exit.and_then(|exit| translate::spot(vm, exit.branch));
+            let [from, to] = [from.map(|spot| spot.pc), exit.map(|exit| exit.target)]
+                .map(|pc| pc.map_or_else(String::new, |pc| name(vm, pc)));
+            alloc::format!("last on the way from {from} to {to}")
         }
         r if r == Reason::Trap as u64 && known => {
-            // SAFETY: as above.
+            // SAFETY: the address of a record in the cache.
             let rec = unsafe { (at as *const TrapRec).read() };
             alloc::format!("last at {}, left to the VM ({})", app(rec.pc), rec.kind)
         }

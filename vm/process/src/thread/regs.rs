@@ -44,7 +44,7 @@ pub mod reg {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
 pub enum Reason {
-    /// Unlinked exit; `operand` is the address of an `ExitRec`.
+    /// Unlinked exit; `operand` is the address of its stub.
     Exit = 0,
     /// Trap; `operand` is the address of a `TrapRec`.
     Trap = 1,

@@ -20,7 +20,7 @@ use ppin_process::sequences::Copy;
 use ppin_process::thread::Thread;
 use ppin_process::translate::{self, Spot};
 use ppin_process::vm::Vm;
-use ppin_relocator::pc_flag;
+use ppin_relocator::{PcRow, pc_flag};
 
 /// The translation of `pc` under `context`, if it belongs to a sequence.
 pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
@@ -72,9 +72,8 @@ pub(super) fn boundary(vm: &Vm, n: usize, pc: AppPc) -> Option<CachePc> {
     let copy = vm.rseq().copy(n);
     let rows = &vm.code().fragment_at(copy.hot)?.code().pc_map;
     let app = pc.0.wrapping_sub(copy.head.0);
-    let row = rows
-        .iter()
-        .rfind(|row| u64::from(row.app) == app && row.flags & pc_flag::BOUNDARY != 0)?;
+    let boundary = |row: &PcRow| u64::from(row.app) == app && row.flags & pc_flag::BOUNDARY != 0;
+    let row = rows.iter().filter(boundary).last()?;
     Some(CachePc(copy.hot + u64::from(row.hot)))
 }
 

@@ -131,7 +131,8 @@ impl StorePlace {
         let fresh = vm.code().fragment_at(record)?;
         let app = pc.0.wrapping_sub(fresh.pc().0) as u32;
         let mine = || fresh.code().pc_map.iter().filter(|row| row.app == app);
-        let offset = mine().rfind(|row| !row.spilled.is_empty())?.hot;
+        let spilled = mine().filter(|row| !row.spilled.is_empty());
+        let offset = spilled.last()?.hot;
         let start = |flags: u8| flags & pc_flag::BOUNDARY != 0 && flags & pc_flag::BLOCK != 0;
         let block_start = mine().any(|row| start(row.flags));
         Some(Self {

@@ -3,13 +3,13 @@
 use super::*;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::optimize::Optimize;
-use ppin_abi::record::ExitRec;
+use ppin_abi::record::stub;
 use ppin_abi::spills::SpillSet;
 use ppin_cachedb::Access;
 use ppin_jit::{BytesEnd, Request, compile};
 use ppin_offline::Label;
 use ppin_persist::{Key, Piece, ToolIdentity, UnitSpec, freeze, options, source_hash, tool_key};
-use ppin_relocator::{Fragment, FragmentRef};
+use ppin_relocator::{Fragment, FragmentRef, PcRow};
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 
@@ -147,16 +147,22 @@ fn what_was_made_like_this_is_the_same_again() {
 #[test]
 fn every_doctored_part_is_found() {
     type Doctor = fn(&mut Fragment);
-    let doctors: [(&str, Doctor); 6] = [
+    let doctors: [(&str, Doctor); 7] = [
         ("code", |f| f.hot[0] ^= 1),
-        ("stubs and records", |f| {
-            f.cold[ExitRec::FROM_STUB as usize] ^= 1
-        }),
+        ("stubs and records", |f| f.cold[stub::LEAVE as usize] ^= 1),
         ("slots", |f| {
-            *f.slots.last_mut().unwrap() = ppin_relocator::SlotInit::Cold(0)
+            *f.slots.last_mut().unwrap() = ppin_relocator::SlotInit::ImageCounters
         }),
+        ("exits", |f| f.exits[0].target.0 += 1),
         ("relocations", |f| f.relocs[0].pc_bias += 1),
-        ("pc map", |f| f.pc_map[1].spilled = SpillSet::at_home(0x7f)),
+        ("pc map", |f| {
+            let spilled = SpillSet::at_home(0x7f);
+            f.pc_map = f
+                .pc_map
+                .iter()
+                .map(|row| PcRow { spilled, ..row })
+                .collect();
+        }),
         ("extent", |f| f.instructions += 1),
     ];
     for (what, doctor) in doctors {

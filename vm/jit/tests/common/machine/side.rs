@@ -6,7 +6,6 @@ use crate::common::routines::Sums;
 use ppin_abi::buffers;
 use ppin_abi::counters::Cells;
 use ppin_abi::optimize::Optimize;
-use ppin_abi::record::ExitRec;
 use ppin_relocator::{CountRow, Fragment};
 
 /// What a translated run left beside.
@@ -17,8 +16,8 @@ pub struct Side {
     /// Records of the buffers.
     pub records: [Vec<u8>; 2],
     pub calls: u64,
-    /// Where it left, if by an exit.
-    pub exit: Option<ExitRec>,
+    /// Instructions executed when it left, if that was by an exit.
+    pub executed: Option<u32>,
     /// Whether it ended in the middle of its code, by a fault.
     pub fault: bool,
     /// What plain routines have collected.
@@ -48,7 +47,7 @@ impl Machine {
     pub(super) fn side(
         &mut self,
         fragment: &Fragment,
-        exit: Option<ExitRec>,
+        executed: Option<u32>,
         fault: Option<(u32, u64)>,
     ) -> Side {
         let mut side = Side {
@@ -58,7 +57,7 @@ impl Machine {
                 .collect(),
             records: [0, 1].map(|buffer| self.records(buffer)),
             calls: self.area_word(host_code::CALLS),
-            exit,
+            executed,
             fault: fault.is_some(),
             sums: *self.sums,
         };

@@ -1,0 +1,42 @@
+//! A direct exit of code in the cache.
+
+use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_abi::context::Context;
+use ppin_abi::record::stub;
+use ppin_relocator::Exit;
+
+/// A direct exit of code in the cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KnownExit {
+    /// Where the app goes.
+    pub target: AppPc,
+    /// The context it goes there with.
+    pub context: Context,
+    /// Cache address of its branch's field.
+    pub branch: u64,
+    /// Address of its slot.
+    pub slot: u64,
+}
+
+impl KnownExit {
+    /// `exit`, the `number`th, of a fragment for an image at `base`: its hot code lies at `hot`, and the
+    /// first slot of an exit at `slots`.
+    pub(crate) fn new(
+        exit: &Exit,
+        number: usize,
+        base: ImageBase,
+        (hot, slots): (u64, u64),
+    ) -> Self {
+        Self {
+            target: exit.target.at(base),
+            context: exit.context,
+            branch: hot + u64::from(exit.branch),
+            slot: slots + 8 * number as u64,
+        }
+    }
+}
+
+/// Number of the exit, one of so many, whose stub lies `offset` bytes into its fragment's cold code.
+pub(crate) fn number_at(offset: u64, exits: usize) -> Option<usize> {
+    stub::number(u32::try_from(offset).ok()?, exits)
+}

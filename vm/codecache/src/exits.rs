@@ -1,0 +1,47 @@
+//! Direct exits, as the VM knows them: by the address of the stub that a thread leaves by
+//! ([`ppin_abi::record::stub`]).
+
+use crate::cache::CodeCache;
+use crate::exit::KnownExit;
+use crate::fresh::FragmentId;
+use ppin_abi::addr::CachePc;
+use ppin_relocator::executed_at;
+
+impl CodeCache {
+    /// The exit whose stub lies at cache address `stub`; `None`: there is none, or it must not run.
+    /// Nothing is assumed of the address.
+    #[must_use]
+    pub fn exit_at(&self, stub: u64) -> Option<KnownExit> {
+        let fresh = self.fragment_at(stub);
+        if let Some(fresh) = fresh.or_else(|| self.fresh.retired_at(stub)) {
+            return fresh.exit_at(stub, self.images.get(fresh.image()).base);
+        }
+        let (id, unit) = self.units.at(stub)?;
+        unit.known_exit(stub, self.images.get(id).base)
+    }
+
+    /// Exit `number` of fragment `id`, if it has so many.
+    #[must_use]
+    pub fn exit_of(&self, id: FragmentId, number: usize) -> Option<KnownExit> {
+        let fresh = self.fragment(id);
+        fresh.exit(number, self.images.get(fresh.image()).base)
+    }
+
+    /// App instructions that have been executed since its fragment's head when `exit` is taken.
+    #[must_use]
+    pub fn executed_before(&self, exit: &KnownExit) -> u32 {
+        let maps = self.maps_at(exit.branch);
+        maps.map_or(0, |maps| {
+            let rows = maps.rows.into_iter().collect();
+            executed_at(&rows, (exit.branch - maps.hot) as u32)
+        })
+    }
+
+    /// Links `exit` to cache address `entry`.
+    pub fn link(&mut self, exit: &KnownExit, entry: CachePc) {
+        self.fresh.link(exit, entry.0);
+        if self.fresh_at(exit.branch).is_none() {
+            self.learn(entry);
+        }
+    }
+}
