@@ -16,6 +16,19 @@ pub struct KnownExit {
     pub branch: u64,
     /// Address of its slot.
     pub slot: u64,
+    /// Where its code is kept.
+    pub of: CodeOf,
+}
+
+/// Where code is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CodeOf {
+    /// Made since the last flush.
+    Fresh,
+    /// Flushed.
+    Retired,
+    /// In a unit.
+    Unit,
 }
 
 impl KnownExit {
@@ -26,12 +39,14 @@ impl KnownExit {
         number: usize,
         base: ImageBase,
         (hot, slots): (u64, u64),
+        of: CodeOf,
     ) -> Self {
         Self {
             target: exit.target.at(base),
             context: exit.context,
             branch: hot + u64::from(exit.branch),
             slot: slots + 8 * number as u64,
+            of,
         }
     }
 }

@@ -2,8 +2,8 @@
 //! ([`ppin_abi::record::stub`]).
 
 use crate::cache::CodeCache;
-use crate::exit::KnownExit;
-use crate::fresh::FragmentId;
+use crate::exit::{CodeOf, KnownExit};
+use crate::fresh::{FragmentId, Fresh};
 use ppin_abi::addr::CachePc;
 use ppin_relocator::executed_at;
 
@@ -12,9 +12,13 @@ impl CodeCache {
     /// Nothing is assumed of the address.
     #[must_use]
     pub fn exit_at(&self, stub: u64) -> Option<KnownExit> {
-        let fresh = self.fragment_at(stub);
-        if let Some(fresh) = fresh.or_else(|| self.fresh.retired_at(stub)) {
-            return fresh.exit_at(stub, self.images.get(fresh.image()).base);
+        let of_fresh = |fresh: &Fresh| fresh.exit_at(stub, self.images.get(fresh.image()).base);
+        if let Some(fresh) = self.fragment_at(stub) {
+            return of_fresh(fresh);
+        }
+        if let Some(retired) = self.fresh.retired_at(stub) {
+            let of = CodeOf::Retired;
+            return of_fresh(retired).map(|exit| KnownExit { of, ..exit });
         }
         let (id, unit) = self.units.at(stub)?;
         unit.known_exit(stub, self.images.get(id).base)
@@ -40,7 +44,7 @@ impl CodeCache {
     /// Links `exit` to cache address `entry`.
     pub fn link(&mut self, exit: &KnownExit, entry: CachePc) {
         self.fresh.link(exit, entry.0);
-        if self.fresh_at(exit.branch).is_none() {
+        if exit.of == CodeOf::Unit {
             self.learn(entry);
         }
     }

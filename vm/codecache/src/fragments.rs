@@ -47,11 +47,10 @@ impl CodeCache {
         self.fresh.directory.get(pc, context)
     }
 
-    /// Entry of a trap at `pc` that is the same as `fragment`.
+    /// A trap at `pc` that is the same as `fragment`.
     #[must_use]
-    pub fn same_trap(&self, pc: AppPc, fragment: &Fragment) -> Option<CachePc> {
-        let id = self.fresh.directory.same(pc, fragment)?;
-        Some(self.fragment(id).entry())
+    pub fn same_trap(&self, pc: AppPc, fragment: &Fragment) -> Option<FragmentId> {
+        self.fresh.directory.same(pc, fragment)
     }
 
     /// The fragment at `pc` under `context` that was in use last. If its source is watched and

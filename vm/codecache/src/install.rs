@@ -4,10 +4,10 @@ use crate::bundles::Cells;
 use crate::cache::CodeCache;
 use crate::fresh::arena::{Chunk, GRAIN, MakeViews, Space};
 use crate::fresh::views::Views;
-use crate::fresh::{Fresh, Kind};
+use crate::fresh::{FragmentId, Fresh, Kind};
 use crate::image::ImageId;
 use crate::landing;
-use ppin_abi::addr::{AppPc, CachePc, ImageBase};
+use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::record::stub;
 use ppin_os::{budget, report, stock, time};
 use ppin_relocator::{Fragment, Placement, RelocKind, SlotInit};
@@ -46,7 +46,7 @@ impl CodeCache {
         fragment: Fragment,
         source: &[u8],
         kind: Kind,
-    ) -> CachePc {
+    ) -> FragmentId {
         let info = self.images.get(image);
         let cells = fragment.cells().map(|count| {
             let first = self.images.cells().take(count);
@@ -71,10 +71,9 @@ impl CodeCache {
         // (What was made without cells is not what its key says.)
         let kept = info.may_be_kept() && !self.images.cells().were_wanting(&fragment);
         let fresh = Fresh::new(fragment, (image, pc), space, source, kind, kept);
-        let entry = fresh.entry();
         let id = self.fresh.directory.add(fresh);
         chunk.note(space, id);
-        entry
+        id
     }
 
     /// Room for `fragment` in a chunk within reach of its image. It is to be used at once.

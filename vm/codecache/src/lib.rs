@@ -43,7 +43,7 @@ mod testing;
 pub mod unit;
 
 pub use cache::CodeCache;
-pub use exit::KnownExit;
+pub use exit::{CodeOf, KnownExit};
 pub use figures::{Figures, Spent};
 pub use install::{Full, Manner, Room};
 pub use invalidate::Dead;

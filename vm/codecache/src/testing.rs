@@ -143,7 +143,8 @@ impl World {
         let manner = Manner::default();
         let room = self.code.make_room(self.image, &fragment, manner)?;
         let at = (self.image, pc);
-        Ok(self.code.install(room, at, fragment, &source, kind))
+        let id = self.code.install(room, at, fragment, &source, kind);
+        Ok(self.code.fragment(id).entry())
     }
 
     pub(crate) fn fresh(&self, entry: CachePc) -> &Fresh {

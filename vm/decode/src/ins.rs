@@ -25,6 +25,18 @@ pub struct Ins {
 
 #[expect(clippy::len_without_is_empty, reason = "no instruction is empty")]
 impl Ins {
+    /// Room for one ([`InsReader::read_into`]).
+    #[must_use]
+    pub fn blank() -> Self {
+        Self {
+            raw: Instruction::new(),
+            offset: 0,
+            kind: Kind::Verbatim,
+            disp_at: 0,
+            x87_pointer: None,
+        }
+    }
+
     /// Length in bytes.
     pub fn len(&self) -> u32 {
         self.raw.len() as u32
@@ -106,31 +118,31 @@ impl<'a> InsReader<'a> {
 
     /// The next instruction.
     pub fn read(&mut self) -> Result<Ins, NoIns> {
-        let offset = self.decoder.position() as u32;
-        let raw = self.decoder.decode();
-        match self.decoder.last_error() {
-            DecoderError::None => Ok(self.ins(raw, offset)),
-            DecoderError::NoMoreBytes => Err(NoIns::Incomplete),
-            _ => Err(NoIns::Invalid),
-        }
+        let mut ins = Ins::blank();
+        self.read_into(&mut ins)?;
+        Ok(ins)
     }
 
-    fn ins(&self, raw: Instruction, offset: u32) -> Ins {
-        let kind = classify(&raw);
-        let disp_at = if raw.is_ip_rel_memory_operand() {
-            self.decoder
-                .get_constant_offsets(&raw)
-                .displacement_offset() as u8
+    /// Reads the next instruction to `ins`, where it will stay: the decoder writes field by field, and a copy
+    /// made at once waits for all of them. If there is none, what is in `ins` means nothing.
+    pub fn read_into(&mut self, ins: &mut Ins) -> Result<(), NoIns> {
+        ins.offset = self.decoder.position() as u32;
+        self.decoder.decode_out(&mut ins.raw);
+        match self.decoder.last_error() {
+            DecoderError::None => {}
+            DecoderError::NoMoreBytes => return Err(NoIns::Incomplete),
+            _ => return Err(NoIns::Invalid),
+        }
+        let raw = &ins.raw;
+        ins.kind = classify(raw);
+        ins.x87_pointer = x87::pointer_field(raw);
+        ins.disp_at = if raw.is_ip_rel_memory_operand() {
+            let constants = self.decoder.get_constant_offsets(raw);
+            constants.displacement_offset() as u8
         } else {
             0
         };
-        Ins {
-            raw,
-            offset,
-            kind,
-            disp_at,
-            x87_pointer: x87::pointer_field(&raw),
-        }
+        Ok(())
     }
 }
 

@@ -12,6 +12,7 @@ use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::area::CPUID_JUMP;
 use ppin_abi::context::Context;
 use ppin_abi::record::{Trap, TrapRec};
+use ppin_codecache::CodeOf;
 use ppin_os::{filter, report, userfault};
 use ppin_process::gate::{self, disp::scratch};
 use ppin_process::hints::Hint;
@@ -105,9 +106,14 @@ fn leave_exit(thread: &mut Thread) -> CachePc {
         let rsp = &mut thread.regs.gpr[reg::RSP];
         *rsp = gate::ret::called(&thread.area, *rsp);
     }
+    let epoch = vm.code().epoch();
     let entry = lookup(&mut vm, exit.target, exit.context);
-    // A flush may have retired the exit's own code.
-    let in_use = vm.code().fresh_at(stub).is_some() || vm.code().in_units(stub);
+    let in_use = match exit.of {
+        // A flush may have retired the exit's own code.
+        CodeOf::Fresh => vm.code().epoch() == epoch,
+        CodeOf::Retired => false,
+        CodeOf::Unit => vm.code().in_units(stub),
+    };
     // What has taken the callee's place may not expect a call.
     let body = if called {
         vm.code().begin_of_callee(entry)

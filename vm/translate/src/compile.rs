@@ -2,7 +2,7 @@
 
 use crate::flush::flush;
 use crate::{changes, predictable, sequence};
-use ppin_codecache::fresh::{Fresh, Kind};
+use ppin_codecache::fresh::{FragmentId, Fresh, Kind};
 
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
 use ppin_abi::boot::flag;
@@ -18,11 +18,11 @@ use ppin_os::{peek, time, userfault};
 use ppin_process::vm::Vm;
 use ppin_relocator::Fragment;
 
-/// Translates `pc`; where that is entered. `None`: the translation has found that all
+/// Translates `pc`. `None`: the translation has found that all
 /// stores must be watched for restartable sequences. Then the caller must look `pc` up again, under
 /// that assumption.
 /// `arrives`: an indirect branch leads there.
-pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Option<CachePc> {
+pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Option<FragmentId> {
     let started = time::ticks();
     let region = ppin_process::app_code::region(vm, pc);
     let mut buffer = [0; MAX_TRACE_BYTES];
@@ -77,24 +77,24 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
         fragment = translate(vm, &request, &chosen);
     }
     let kind = kind_of(&fragment, names_sequence || inside);
-    if let Some(entry) = vm.code().same_trap(pc, &fragment) {
-        return Some(entry);
+    if let Some(same) = vm.code().same_trap(pc, &fragment) {
+        return Some(same);
     }
     let source = &buffer[..(fragment.source_len as usize).min(len)];
     let trace = &source[..source.len().min(fragment.trace_len() as usize)];
     let count = fragment.instructions;
-    let entry = install(vm, image, pc, fragment, source, kind);
+    let id = install(vm, image, pc, fragment, source, kind);
     if string_code::is(trace) {
         vm.code_mut().mark_string_code();
     }
-    let (at, context) = (entry.0, request.context.0);
+    let (at, context) = (vm.code().fragment(id).entry().0, request.context.0);
     vm.log_at(
         format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
         pc,
     );
     let ticks = time::ticks().saturating_sub(started);
     vm.code_mut().count_compiled(ticks);
-    Some(entry)
+    Some(id)
 }
 
 fn translate(vm: &Vm, request: &Request<'_>, chosen: &Chosen) -> Fragment {
@@ -268,7 +268,7 @@ pub fn install(
     fragment: Fragment,
     source: &[u8],
     kind: Kind,
-) -> CachePc {
+) -> FragmentId {
     let manner = Manner {
         filtered: vm.is_filtered(),
         shuffled: vm.config().flags & flag::SHUFFLE != 0,

@@ -4,6 +4,7 @@ use crate::{changes, compile, sequence};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
+use ppin_codecache::fresh::FragmentId;
 use ppin_codecache::image::Region;
 use ppin_process::vm::Vm;
 
@@ -40,46 +41,44 @@ fn lookup_for(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> CacheP
     }
     // (Recurses once at most: after that, stores are watched for good.)
     match compile::compile(vm, pc, context, arrives) {
-        Some(entry) => {
-            link_to_known(vm, entry);
-            entry
+        Some(id) => {
+            link_to_known(vm, id);
+            vm.code().fragment(id).entry()
         }
         None => lookup(vm, pc, context),
     }
 }
 
-/// Links the exits of the new fragment entered at `entry` that lead to fresh code. Most of them will be taken:
-/// then the VM need not be entered for it.
-fn link_to_known(vm: &mut Vm, entry: CachePc) {
-    let Some(id) = vm.code().fresh_at(entry.0) else {
-        return;
-    };
+/// Links the exits of the new fragment `id` that lead to fresh code. Most of them will be taken: then the VM
+/// need not be entered for it.
+fn link_to_known(vm: &mut Vm, id: FragmentId) {
     let mut numbers = 0..;
     while let Some(exit) = numbers.next().and_then(|n| vm.code().exit_of(id, n)) {
-        let to = known(vm, exit.target, exit.context);
-        if let Some(to) = to.filter(|to| may_link(vm, *to)) {
+        if let Some(to) = linkable(vm, exit.target, exit.context) {
             vm.code_mut().link(&exit, to);
         }
     }
 }
 
-/// The fresh translation that [`lookup`] would find.
-fn known(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
-    let id = vm.code().known(pc, context)?;
-    let as_it_is = effective(vm, pc, context) == context;
-    let entry = vm.code().fragment(id).entry();
-    (as_it_is && sequence::entry(vm, pc, context).is_none()).then_some(entry)
+/// The fresh translation that [`lookup`] would find, if it may be linked to.
+fn linkable(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+    let fresh = vm.code().fragment(vm.code().known(pc, context)?);
+    let entry = fresh.entry();
+    let may = fresh.may_be_linked_at(entry) && may_link_at_all(vm);
+    let found = may && effective(vm, pc, context) == context;
+    (found && sequence::entry(vm, pc, context).is_none()).then_some(entry)
 }
 
 /// Whether a fragment may be linked to `entry`. The code behind a link must be valid until the link
 /// is removed.
 #[must_use]
 pub fn may_link(vm: &Vm, entry: CachePc) -> bool {
-    if vm.config().flags & flag::LOCKSTEP != 0 {
-        return false;
-    }
     let fresh = vm.code().fragment_at(entry.0);
-    fresh.is_none_or(|fresh| fresh.may_be_linked_at(entry))
+    may_link_at_all(vm) && fresh.is_none_or(|fresh| fresh.may_be_linked_at(entry))
+}
+
+fn may_link_at_all(vm: &Vm) -> bool {
+    vm.config().flags & flag::LOCKSTEP == 0
 }
 
 /// The translation of `pc` under `context` in the database's units, if code there is as ordinary

@@ -8,7 +8,7 @@
 //! Only traces are saved, so only they know whether they have been, and how they were reached.
 
 use super::arena::Space;
-use crate::exit::{KnownExit, number_at};
+use crate::exit::{CodeOf, KnownExit, number_at};
 use crate::image::ImageId;
 use crate::landing::Landings;
 use crate::spot::Maps;
@@ -329,7 +329,8 @@ impl Fresh {
     pub(crate) fn exit(&self, number: usize, base: ImageBase) -> Option<KnownExit> {
         let exit = self.code.exits.get(number)?;
         let slots = self.space.slots + 8 * u64::from(self.slots);
-        Some(KnownExit::new(exit, number, base, (self.space.hot, slots)))
+        let at = (self.space.hot, slots);
+        Some(KnownExit::new(exit, number, base, at, CodeOf::Fresh))
     }
 
     /// Where returns come back into it.

@@ -170,7 +170,7 @@ fn traps_and_sequences_die_with_their_source() {
         .expect("there is room");
     assert_eq!(
         world.code.same_trap(world.pc(0), &trap(0, 1)),
-        Some(trapped)
+        world.code.fresh_at(trapped.0)
     );
     let dead = world.code.kill_made_from(world.pc(0).0, world.pc(16).0);
     assert_eq!(dead, [trapped.0, sequence.0]);

@@ -2,7 +2,7 @@
 
 use super::bound::{Bound, ColdGate, Gate};
 use crate::bundles::InUnit;
-use crate::exit::{KnownExit, number_at};
+use crate::exit::{CodeOf, KnownExit, number_at};
 use crate::image::Image;
 use crate::spot::Maps;
 use core::ops::Range;
@@ -168,6 +168,7 @@ impl Bound {
         let (info, number, exit) = self.exit_at(cold)?;
         let hot = self.hot() + u64::from(info.hot.start);
         let slots = self.exit_slots() + 8 * u64::from(info.exits.start);
-        Some(KnownExit::new(&exit, number, base, (hot, slots)))
+        let at = (hot, slots);
+        Some(KnownExit::new(&exit, number, base, at, CodeOf::Unit))
     }
 }

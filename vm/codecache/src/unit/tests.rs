@@ -235,6 +235,7 @@ fn with_its_image_a_unit_goes_and_nothing_leads_there_any_more() {
     let room = code.make_room(stays, &fragment, crate::Manner::default());
     let at = (stays, AppPc(other.start));
     let fresh = code.install(room.expect("room"), at, fragment, &[0; 8], Kind::Trace);
+    let fresh = code.fragment(fresh).entry();
     shelf.world.link(fresh, 0, a);
     shelf.link(0, fresh);
     shelf.world.code.link_indirect(shelf.world.pc(0), a);

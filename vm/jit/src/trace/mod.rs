@@ -39,26 +39,23 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
     let mut ins = Vec::with_capacity(32);
     let mut branches = 0;
     while ins.len() < MAX_INS {
-        let mut next = match reader.read() {
-            Ok(next) => next,
-            Err(reason) if ins.is_empty() => return undecoded(bytes, reason, request.end),
-            Err(_) => break,
+        ins.push(Ins::blank());
+        let Some((next, before)) = ins.split_last_mut() else {
+            break;
         };
-        check(&mut next, request, bytes);
-        if !ins.is_empty() && (matches!(next.kind, Kind::Trap(_)) || runs_into(&next, request)) {
+        let read = reader.read_into(next);
+        if let (Err(reason), []) = (read, &*before) {
+            return undecoded(bytes, reason, request.end);
+        }
+        if read.is_err() || !belongs(next, before, request, bytes) {
+            ins.pop();
             break;
         }
-        if next.x87_pointer.is_some()
-            && x87::left_out(&next.raw, ins.iter().map(|ins: &Ins| &ins.raw))
-        {
-            next.x87_pointer = None;
-        }
-        ins.push(next);
         let returns = next.kind.is_call() && pairs_returns(request.context, request.optimize);
         branches += usize::from(returns || matches!(next.kind, Kind::CondJump | Kind::ShortJump));
         if !(next.kind.falls_through() || returns)
             || branches == MAX_BRANCHES
-            || stops(&next, request)
+            || stops(next, request)
         {
             break;
         }
@@ -71,6 +68,18 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
         source_len,
         stretches,
     }
+}
+
+/// Whether `next`, behind `before`, belongs to the trace; what is to be done with it becomes final.
+fn belongs(next: &mut Ins, before: &[Ins], request: &Request<'_>, bytes: &[u8]) -> bool {
+    check(next, request, bytes);
+    if !before.is_empty() && (matches!(next.kind, Kind::Trap(_)) || runs_into(next, request)) {
+        return false;
+    }
+    if next.x87_pointer.is_some() && x87::left_out(&next.raw, before.iter().map(|ins| &ins.raw)) {
+        next.x87_pointer = None;
+    }
+    true
 }
 
 /// Code that compares its source does so again behind each instruction that may have

@@ -100,7 +100,8 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
     };
     let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool());
     let fragment = code.fragment.clone();
-    let hot = install(vm, region.image, head, fragment, &bytes, Kind::Sequence).0;
+    let id = install(vm, region.image, head, fragment, &bytes, Kind::Sequence);
+    let hot = vm.code().fragment(id).entry().0;
     let space = vm.code().fragment_at(hot)?.space();
     let slot = |n: u16| space.slots + 8 * u64::from(n);
     let copy = Copy {

@@ -43,7 +43,8 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
     };
     let fragment = compile_landing(&request, (copy.sequence.end.0 - pc.0) as u32);
     let epoch = vm.code().epoch();
-    let hot = compile::install(vm, region.image, pc, fragment, &[], Kind::Sequence).0;
+    let id = compile::install(vm, region.image, pc, fragment, &[], Kind::Sequence);
+    let hot = vm.code().fragment(id).entry().0;
     if vm.code().epoch() != epoch {
         // Making room has flushed the copy of the sequence, too.
         return copies::entry(vm, pc, context);
