@@ -9,6 +9,7 @@
 //! Code is executed in one view and written in another ([`super::views`]); slots are
 //! plain private memory.
 
+use super::ahead::Ahead;
 use super::fragment::FragmentId;
 use super::starts::Starts;
 use super::views::Views;
@@ -98,6 +99,7 @@ pub(crate) struct Chunk {
     parts: Parts,
     hot_starts: Starts,
     cold_starts: Starts,
+    ahead: [Ahead; 2],
 }
 
 impl Chunk {
@@ -141,6 +143,7 @@ impl Chunk {
             parts,
             hot_starts: Starts::new(base),
             cold_starts: Starts::new(parts.hot.end),
+            ahead: [parts.hot, parts.cold].map(|part| Ahead::new(part.next, part.end)),
         })
     }
 
@@ -238,7 +241,21 @@ impl Chunk {
     pub fn take(&mut self, fragment: &Fragment) -> Option<Space> {
         let (parts, space) = self.parts.after(fragment)?;
         self.parts = parts;
+        self.ask_ahead();
         Some(space)
+    }
+
+    /// Asks for the pages that are to be written to.
+    fn ask_ahead(&mut self) {
+        let used = [self.parts.hot.next, self.parts.cold.next];
+        for (ahead, used) in self.ahead.iter_mut().zip(used) {
+            if let Some(range) = ahead.next(used)
+                && !self.views.is_sealed()
+            {
+                let range = self.views.written(&range);
+                mem::ask_for(range.start, range.end);
+            }
+        }
     }
 
     /// Whether there is room for `fragment`.

@@ -6,6 +6,7 @@
 //! resume address lies there. Threads that wait in the kernel can be sent to the VM instead
 //! ([`FreshCode::reclaim`]).
 
+mod ahead;
 pub(crate) mod arena;
 pub(crate) mod directory;
 mod fragment;

@@ -86,6 +86,12 @@ impl Views {
         Ok(addr - self.exec + self.write)
     }
 
+    /// Where the bytes executed at `range` are written to, if they are not sealed.
+    pub fn written(&self, range: &Range<u64>) -> Range<u64> {
+        let at = |addr: u64| addr - self.exec + self.write;
+        at(range.start)..at(range.end)
+    }
+
     /// Moves to a copy. Other threads execute the same bytes before and after.
     fn leave(&mut self, used: &[Range<u64>]) -> Result<()> {
         let exec = place::anywhere_shared(self.len, mem::RX)?;
