@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
 use ppin_abi::addr::ImageBase;
-use ppin_os::file::Stat;
+use ppin_os::file::{self, Stat};
 use ppin_os::maps::{self, MapEntry};
 
 /// What is known of an image's base.
@@ -76,6 +76,20 @@ impl Image {
             let listed = maps::read().unwrap_or_default();
             path_among(&listed, self.span.0)
         })
+    }
+
+    /// Whether its path has been asked for.
+    pub(crate) fn knows_path(&self) -> bool {
+        self.path.get().is_some()
+    }
+
+    /// Whether it is the file at `path`, which is its path then.
+    pub(crate) fn lies_at(&self, path: &[u8]) -> bool {
+        let Ok(path) = core::str::from_utf8(path) else {
+            return false;
+        };
+        let here = self.file.is_some() && file::stat_of(path).ok() == self.file;
+        here && self.path.get_or_init(|| path.into()) == path
     }
 
     /// Whether it is the kernel's own code for programs.

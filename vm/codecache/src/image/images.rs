@@ -330,6 +330,30 @@ mod tests {
     }
 
     #[test]
+    fn a_path_is_taken_over_where_the_file_is_the_one_that_is_mapped() {
+        const OURS: &str = "Cargo.toml";
+        let stat = ppin_os::file::stat_of(OURS).expect("tests run in the crate's folder");
+        let mut images = Images::default();
+        let entry = MapEntry {
+            start: 0x1000,
+            end: 0x9000,
+            ..MapEntry::default()
+        };
+        let named = Named {
+            base: ImageBase(0x1000),
+            naming: Naming::Checked,
+        };
+        let id = images.add(&entry, Some(stat), named);
+        let image = images.get(id);
+        for other in [&b"src/lib.rs"[..], b"no such file", b"\xff"] {
+            assert!(!image.lies_at(other) && !image.knows_path());
+        }
+        assert!(image.lies_at(OURS.as_bytes()));
+        assert_eq!(image.path(), OURS);
+        assert!(!image.lies_at(b"src/lib.rs"));
+    }
+
+    #[test]
     fn what_is_parked_comes_back_in_one_piece() {
         let mut images = Images::default();
         let entry = MapEntry {

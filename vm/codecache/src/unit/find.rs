@@ -176,10 +176,20 @@ impl CodeCache {
 
     /// Key under which code of an image is saved; `None` if it cannot be named for other runs.
     pub fn key_to_save(&mut self, library: &Library, id: ImageId) -> Option<Key> {
-        self.images.learn_paths();
+        if !self.recall_path(id) {
+            self.images.learn_paths();
+        }
         naming::check(self.images.get_mut(id))
             .then(|| self.key_of(library, id))
             .flatten()
+    }
+
+    /// Takes the path of the image over from a unit of it, if the file there is the one that is mapped: the
+    /// kernel's list of mappings takes a process some 300 us. Whether it is known now.
+    fn recall_path(&self, id: ImageId) -> bool {
+        let image = self.images.get(id);
+        let mut units = self.units.of(id).iter();
+        image.knows_path() || units.any(|unit| image.lies_at(unit.unit.image_path()))
     }
 
     /// Key of an image's units.

@@ -10,9 +10,9 @@ use crate::image::ImageId;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ppin_abi::boot::flag;
-use ppin_persist::Key;
 use ppin_persist::paths::{START, UnitName, unit_dir};
 use ppin_persist::start::{self, UnitPlan};
+use ppin_persist::{GROUP, Key};
 use ppin_store::{Fault, Folder};
 
 /// A unit that this process has written.
@@ -28,9 +28,16 @@ pub struct Written {
     pub name: UnitName,
     /// Units that were merged into it.
     pub replaces: Vec<UnitName>,
+    /// Length of the file in bytes.
+    pub len: usize,
 }
 
 impl Written {
+    /// So many groups of hot code it has at most.
+    const fn most_groups(&self) -> u32 {
+        (self.len / GROUP) as u32 + 1
+    }
+
     /// Whether it has taken the place of the unit that `part` stands for.
     fn replaces(&self, part: &UnitPlan) -> bool {
         let (seq, tag) = part.name;
@@ -107,6 +114,11 @@ impl CodeCache {
         if !is_enough(library) {
             return;
         }
+        // (Most runs have written little, and need not look at it again.)
+        let most = written.iter().map(Written::most_groups).sum();
+        if !self.has_outgrown_plan_by(most) {
+            return;
+        }
         let parts = self.parts_written(written);
         if !self.has_outgrown_plan(&parts) {
             return;
@@ -161,11 +173,15 @@ impl CodeCache {
     /// Whether there is much that the last plan does not name.
     #[must_use]
     pub fn wants_plan(&self) -> bool {
-        self.has_outgrown_plan(&[])
+        self.has_outgrown_plan_by(0)
     }
 
     pub(super) fn has_outgrown_plan(&self, written: &[UnitPlan]) -> bool {
-        let new: u32 = written.iter().map(|part| start::count(&part.eager)).sum();
+        self.has_outgrown_plan_by(written.iter().map(|part| start::count(&part.eager)).sum())
+    }
+
+    /// The same, if `new` groups are used besides those of the units that are mapped.
+    fn has_outgrown_plan_by(&self, new: u32) -> bool {
         let (used, planned) = self.used_and_planned();
         let used = new + used.saturating_sub(self.figures.settled);
         let learnt = self.in_plan(|planned| planned.learnt);

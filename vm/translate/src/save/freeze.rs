@@ -190,7 +190,7 @@ fn freeze(
     };
     let written = new.and_then(|new| write(vm, &draft, (dir, new), &fresh, allowance));
     match written {
-        Ok((dir, replaces)) => {
+        Ok((dir, replaces, len)) => {
             fresh.iter().for_each(|id| vm.code_mut().mark_saved(*id));
             Some(Written {
                 image: id,
@@ -198,6 +198,7 @@ fn freeze(
                 dir,
                 name: draft.name,
                 replaces,
+                len,
             })
         }
         Err(reason) => {
@@ -341,14 +342,14 @@ impl Reach {
 }
 
 /// Writes the unit that is `new`, if there is one, to `dir` if that exists already; returns the folder
-/// that it lies in, and the units whose place it has taken.
+/// that it lies in, the units whose place it has taken, and its length in bytes.
 fn write(
     vm: &mut Vm,
     draft: &Draft,
     (dir, new): (Option<Folder>, Option<Vec<u8>>),
     fresh: &[FragmentId],
     allowance: &mut Allowance,
-) -> Result<(Folder, Vec<UnitName>), String> {
+) -> Result<(Folder, Vec<UnitName>, usize), String> {
     let how = |id: &FragmentId| vm.code().fragment(*id).unsaved();
     let reached = fresh.iter().any(|id| how(id) != Some(Reached::Never));
     let Draft { key, names, .. } = draft;
@@ -384,7 +385,7 @@ fn write(
     drop(lock);
     vm.library_mut().wrote(bytes.len());
     dir.sweep();
-    Ok((dir, replaces))
+    Ok((dir, replaces, bytes.len()))
 }
 
 /// The lock that whoever merges `much` must hold: what several processes merge at the same time is there
