@@ -294,7 +294,8 @@ impl Form {
     /// Whether direct calls are calls of the CPU to the code that they lead to.
     #[inline]
     pub fn calls_callees(&self) -> bool {
-        self.pairs_returns() && self.optimize.has(Optimize::CALLEES)
+        let on = self.optimize.has(Optimize::CALLEES) && self.context.is_ordinary();
+        on && self.pairs_returns()
     }
 
     /// What `write` adds for `ins` comes behind all the rest, where only branches get. It may put aside more.
@@ -356,6 +357,7 @@ fn volatile_part(context: Context) -> Context {
 /// Whether calls and returns are paired in code made under `context`.
 #[inline]
 pub fn pairs_returns(context: Context, optimize: Optimize) -> bool {
-    // Code that may change gets no mechanism that runs through several fragments: more is checked there.
-    optimize.has(Optimize::RETURNS) && context.is_ordinary()
+    // Where a return comes to, only its address is compared; behind that, code that may change compares itself.
+    let compares = context.contains(Context::COMPARED) && !context.contains(Context::WATCHED);
+    optimize.has(Optimize::RETURNS) && (context.is_ordinary() || compares)
 }

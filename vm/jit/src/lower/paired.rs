@@ -35,6 +35,9 @@
 //! The cache goes by the place on the stack: so recursion does not overwrite what outer calls
 //! have put there, and each call finds its own, though there may be several translations of it.
 //!
+//! In code that compares itself the call ends the trace, and what the return comes to leads on to a trace of its
+//! own, which compares its source then. (Else each return there would be mispredicted and looked up.)
+//!
 //! What follows the call may be taken out of use while the call is under way, its source having
 //! changed. Then the slot that is compared with is changed, too, and the return is looked up.
 //!

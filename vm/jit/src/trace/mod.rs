@@ -53,7 +53,9 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
         }
         let returns = next.kind.is_call() && pairs_returns(request.context, request.optimize);
         branches += usize::from(returns || matches!(next.kind, Kind::CondJump | Kind::ShortJump));
-        if !(next.kind.falls_through() || returns)
+        // (What comes behind a call may have changed until it returns.)
+        let goes_on = returns && request.context.is_ordinary();
+        if !(next.kind.falls_through() || goes_on)
             || branches == MAX_BRANCHES
             || stops(next, request)
         {
