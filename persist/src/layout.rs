@@ -26,6 +26,9 @@ pub(crate) const TABLE_ALIGN: usize = 64;
 /// Longest file: everything in it is within reach of a 32-bit displacement.
 pub(crate) const MAX_FILE: u64 = i32::MAX as u64;
 
+/// Longest hot code of a fragment, in bytes: branches lie at multiples of 4, and 16 bits say where.
+pub const MAX_HOT: usize = 4 * u16::MAX as usize;
+
 /// Longest recorded image path and label.
 pub(crate) const MAX_TEXT: usize = 4096;
 

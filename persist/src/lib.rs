@@ -56,7 +56,7 @@ pub use freeze::freeze;
 pub use group::CodeGroup;
 pub use head::{Geometry, Head, head_checksum};
 pub use key::{Key, ToolIdentity, object_hash, options, tool_key};
-pub use layout::{FORMAT_VERSION, GROUP, HEADER_LEN, PAGE, SectionId};
+pub use layout::{FORMAT_VERSION, GROUP, HEADER_LEN, MAX_HOT, PAGE, SectionId};
 pub use merge::{Merged, merge, merge_as};
 pub use moved::{AppField, MovedUnit};
 pub use raw::RawUnit;

@@ -7,7 +7,7 @@ use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::stub;
 use ppin_persist::{
-    FreezeError, GROUP, Geometry, HEADER_LEN, Head, MovedUnit, RawUnit, SlotValue, Thawed,
+    FreezeError, GROUP, Geometry, HEADER_LEN, Head, MAX_HOT, MovedUnit, RawUnit, SlotValue, Thawed,
     UnitFile, freeze, merge, merge_as,
 };
 use ppin_relocator::{Placement, RelocKind, SlotInit, apply};
@@ -403,7 +403,7 @@ fn a_table_that_points_outside_its_fragment_is_refused() {
         |fragment| fragment.cold.truncate(stub::LEN as usize - 1),
         |fragment| fragment.exits[0].branch = 5000,
         |fragment| fragment.exits[0].branch = 42,
-        |fragment| fragment.exits[0].branch = 1 << 18,
+        |fragment| fragment.exits[0].branch = MAX_HOT as u32 + 4,
         |fragment| fragment.slots[0] = SlotInit::Cold(40),
         |fragment| fragment.slots[0] = SlotInit::Bundles(0),
         |fragment| fragment.relocs[0].at = u32::MAX,
