@@ -48,6 +48,7 @@ mod tables;
 mod thaw;
 pub mod trust;
 mod unit;
+mod verify;
 
 pub use apart::SMALL_FROM;
 pub use checksum::source_hash;
