@@ -163,7 +163,7 @@ impl<'a> VerifiedUnit<'a> {
                 return Err(Reject::Record(SectionId::Fragments));
             }
         }
-        if stub::at(exits.len()) > this.cold_len {
+        if stub::all(exits.len()) > this.cold_len {
             return Err(Reject::Record(SectionId::Fragments));
         }
         Ok(FragmentInfo {

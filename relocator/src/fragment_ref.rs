@@ -42,7 +42,7 @@ impl FragmentRef<'_> {
     /// Whether its cold section begins with the stubs of its exits.
     #[must_use]
     pub const fn has_stubs(&self) -> bool {
-        self.cold.len() >= stub::at(self.exits.len()) as usize
+        self.cold.len() >= stub::all(self.exits.len()) as usize
     }
 
     /// At which addresses its hot code may begin; `nth` is the number of fragments before it at which

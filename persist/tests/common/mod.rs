@@ -65,7 +65,7 @@ fn place_fields(fragment: &mut Fragment) {
     fragment
         .exits
         .retain(|exit| taken.insert((Section::Hot as u8, exit.branch)));
-    let stubs = stub::at(fragment.exits.len());
+    let stubs = stub::all(fragment.exits.len());
     fragment
         .cold
         .splice(0..0, std::iter::repeat_n(0x5a, stubs as usize));

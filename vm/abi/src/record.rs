@@ -9,34 +9,106 @@
 /// stub:   jmp [rip + slot]              slot holds `leave` until linked
 /// leave:  mov gs:[Spill::Rcx], rcx
 ///         lea rcx, [rip + stub]
-///         jmp gs:[Entry::LeaveExit]
+///         jmp short tail
+/// tail:   jmp gs:[Entry::LeaveExit]
 /// ```
 /// A fragment's cold section begins with the stubs of its exits, in their order. So the stub's address
 /// says which exit it is, and the fragment's table of exits where that leads. The VM links the exit by
 /// storing the target's cache address in the slot and, in writable code, by aiming the branch itself
 /// at the target.
+///
+/// Each [`SHARING`](stub::SHARING) stubs, and the last ones, share a tail, which the last of them runs into.
 pub mod stub {
-    /// Its length in bytes.
-    pub const LEN: u32 = 30;
     /// From the stub to the 32-bit field of its jump.
     pub const FIELD: u32 = 2;
     /// From the stub to `leave`.
     pub const LEAVE: u32 = 6;
+    /// Length, in bytes, of one that runs into the tail.
+    pub const LAST: u32 = 22;
+    /// Length of one that jumps there.
+    pub const LEN: u32 = LAST + 2;
+    /// Length of the tail.
+    pub const TAIL: u32 = 8;
+    /// How many share one: a short jump reaches it.
+    pub const SHARING: usize = 6;
+
+    const BLOCK: u32 = (SHARING as u32 - 1) * LEN + LAST + TAIL;
 
     /// Cold offset of the stub of exit `number`.
     #[must_use]
     pub const fn at(number: usize) -> u32 {
-        number as u32 * LEN
+        (number / SHARING) as u32 * BLOCK + (number % SHARING) as u32 * LEN
+    }
+
+    /// Length of the stubs of so many exits, tails included.
+    #[must_use]
+    pub const fn all(exits: usize) -> u32 {
+        match exits.checked_sub(1) {
+            Some(last) => at(last) + LAST + TAIL,
+            None => 0,
+        }
+    }
+
+    /// Bytes from behind the stub of exit `number`, one of `exits`, to its tail; `None`: it runs into it.
+    #[must_use]
+    pub const fn to_tail(number: usize, exits: usize) -> Option<u8> {
+        let end = (number / SHARING + 1) * SHARING;
+        let last = if end < exits { end } else { exits } - 1;
+        match last - number {
+            0 => None,
+            between => Some((between as u32 * LEN + LAST - LEN) as u8),
+        }
     }
 
     /// The exit, one of so many, whose stub lies at cold offset `at`.
     #[must_use]
     pub const fn number(at: u32, exits: usize) -> Option<usize> {
-        let number = (at / LEN) as usize;
-        if at.is_multiple_of(LEN) && number < exits {
+        let (block, within) = (at / BLOCK, at % BLOCK);
+        let nth = (within / LEN) as usize;
+        let number = block as usize * SHARING + nth;
+        let begins = within.is_multiple_of(LEN) && nth < SHARING;
+        if begins && number < exits {
             Some(number)
         } else {
             None
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn stubs_follow_each_other_with_a_tail_behind_some() {
+            for exits in 0..4 * SHARING {
+                let mut end = 0;
+                for number in 0..exits {
+                    assert_eq!(at(number), end, "{number} of {exits}");
+                    assert_eq!(super::number(end, exits), Some(number));
+                    end += match to_tail(number, exits) {
+                        Some(_) => LEN,
+                        None => LAST + TAIL,
+                    };
+                }
+                assert_eq!(all(exits), end);
+                assert_eq!(super::number(end, exits), None);
+            }
+        }
+
+        #[test]
+        fn no_other_place_is_a_stub() {
+            let stubs = (0..all(20)).filter_map(|at| number(at, 20));
+            assert!(stubs.eq(0..20));
+        }
+
+        #[test]
+        fn jumps_lead_to_the_tail() {
+            for (number, exits) in [(0, 2), (0, 6), (4, 6), (6, 8), (7, 20)] {
+                let to = at(number) + LEN + u32::from(to_tail(number, exits).unwrap());
+                let last = ((number / SHARING + 1) * SHARING).min(exits) - 1;
+                assert_eq!(to, at(last) + LAST, "{number} of {exits}");
+            }
+            assert_eq!([to_tail(0, 1), to_tail(5, 9), to_tail(8, 9)], [None; 3]);
         }
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! hot   8 bytes an exit:   nop nop nop  jmp rel32          the field at 4
-//! cold  30 bytes an exit:  jmp [slot]  mov gs:[..], rcx  lea rcx, [stub]  jmp gs:[..]
+//! cold  for each exit:  jmp [slot]  mov gs:[..], rcx  lea rcx, [stub]  and jmp gs:[..], or to that of another
 //! ```
 
 use crate::fresh::{Fresh, Kind};
@@ -228,20 +228,26 @@ fn add_exit(fragment: &mut Fragment, target: ImageOff) {
     let n = fragment.exits.len() as u32;
     fragment.hot.truncate(8 * n as usize);
     fragment.hot.extend([0x90, 0x90, 0x90, 0xe9, 0, 0, 0, 0]);
-    fragment.cold.extend(stub_code());
     fragment.exits.push(Exit {
         target,
         context: fragment.context,
         branch: 8 * n + 4,
     });
+    fragment.cold = stubs(fragment.exits.len());
 }
 
-fn stub_code() -> Vec<u8> {
-    let mut code = alloc::vec![0xff, 0x25, 0, 0, 0, 0];
-    code.extend([0x65, 0x48, 0x89, 0x0c, 0x25, 0, 0, 0, 0]);
-    code.extend([0x48, 0x8d, 0x0d, 0xea, 0xff, 0xff, 0xff]);
-    code.extend([0x65, 0xff, 0x24, 0x25, 0, 0, 0, 0]);
-    assert_eq!(code.len(), stub::LEN as usize);
+fn stubs(exits: usize) -> Vec<u8> {
+    let mut code = Vec::new();
+    for number in 0..exits {
+        code.extend([0xff, 0x25, 0, 0, 0, 0]);
+        code.extend([0x65, 0x48, 0x89, 0x0c, 0x25, 0, 0, 0, 0]);
+        code.extend([0x48, 0x8d, 0x0d, 0xea, 0xff, 0xff, 0xff]);
+        match stub::to_tail(number, exits) {
+            Some(distance) => code.extend([0xeb, distance]),
+            None => code.extend([0x65, 0xff, 0x24, 0x25, 0, 0, 0, 0]),
+        }
+    }
+    assert_eq!(code.len(), stub::all(exits) as usize);
     code
 }
 

@@ -99,7 +99,9 @@ pub fn hot_lines(fragment: &Fragment) -> Vec<HotLine> {
 /// their fields stand for. Records are data and not shown.
 #[must_use]
 pub fn stub_lines(fragment: &Fragment) -> Vec<(Line, Vec<String>)> {
-    let stubs = fragment.cold.get(..stub::at(fragment.exits.len()) as usize);
+    let stubs = fragment
+        .cold
+        .get(..stub::all(fragment.exits.len()) as usize);
     let lines = lines(0, stubs.unwrap_or_default()).into_iter();
     let noted = lines.map(|line| {
         let notes = notes(fragment, Section::Cold, &line);

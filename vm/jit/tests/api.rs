@@ -150,7 +150,7 @@ const ACCESSES: [&[u8]; 10] = [
 /// The engine's reading of the address argument in the first call record.
 fn first_address(machine: &Machine, code: &[u8], state: &State) -> Option<u64> {
     let fragment = machine.compile(code, Context::CANONICAL, common::tool("calls"));
-    let stubs = stub::at(fragment.exits.len()).next_multiple_of(4);
+    let stubs = stub::all(fragment.exits.len()).next_multiple_of(4);
     let record = &fragment.cold[stubs as usize..];
     let arg = &record[12 + 12..12 + 24];
     let word = |at: usize| u32::from_le_bytes(arg[at..at + 4].try_into().unwrap());

@@ -21,18 +21,22 @@ pub(crate) struct ExitTo {
 /// Records begin at multiples of this.
 const RECORD_ALIGN: usize = 4;
 
-/// A stub ([`stub`]), but for the field of its jump.
+/// A stub ([`stub`]), but for the field of its jump and what leads to the tail.
 #[rustfmt::skip] // an instruction a line
-const STUB: [u8; stub::LEN as usize] = {
+const STUB: [u8; stub::LAST as usize] = {
     let [a, b, c, d] = Spill::Rcx.disp().to_le_bytes();
-    let [e, f, g, h] = Entry::LeaveExit.disp().to_le_bytes();
     let [i, j, k, l] = (-22i32).to_le_bytes();
     [
         0xff, 0x25, 0, 0, 0, 0,                     // stub:  jmp [rip + slot]
         0x65, 0x48, 0x89, 0x0c, 0x25, a, b, c, d,   // leave: mov gs:[Spill::Rcx], rcx
         0x48, 0x8d, 0x0d, i, j, k, l,               //        lea rcx, [rip + stub]
-        0x65, 0xff, 0x24, 0x25, e, f, g, h,         //        jmp gs:[Entry::LeaveExit]
     ]
+};
+
+/// `jmp gs:[Entry::LeaveExit]`
+const TAIL: [u8; stub::TAIL as usize] = {
+    let [a, b, c, d] = Entry::LeaveExit.disp().to_le_bytes();
+    [0x65, 0xff, 0x24, 0x25, a, b, c, d]
 };
 
 impl Emitter {
@@ -76,8 +80,12 @@ impl Emitter {
     pub(super) fn finish_cold(&mut self) -> Vec<u8> {
         let len = self.len_of_stubs();
         let mut all = Asm::with_capacity((len + self.cold.here()) as usize);
-        for _ in &self.exits {
+        for number in 0..self.exits.len() {
             all.bytes(&STUB);
+            match stub::to_tail(number, self.exits.len()) {
+                Some(distance) => all.bytes(&[0xeb, distance]),
+                None => all.bytes(&TAIL),
+            }
         }
         all.align(RECORD_ALIGN);
         all.bytes(&core::mem::take(&mut self.cold).into_bytes());
@@ -94,7 +102,7 @@ impl Emitter {
 
     /// How far behind its offset in [`Emitter::cold`] code or a record will lie.
     pub(crate) fn len_of_stubs(&self) -> u32 {
-        stub::at(self.exits.len()).next_multiple_of(RECORD_ALIGN as u32)
+        stub::all(self.exits.len()).next_multiple_of(RECORD_ALIGN as u32)
     }
 
     /// Cold offset of a `SyscallRec` whose `resume` is `hot`, with the context behind it.
