@@ -3,7 +3,7 @@
 
 use crate::group::CodeGroup;
 use crate::layout::{GROUP, GROUP_REC_LEN, HEADER_LEN, SectionId};
-use crate::record::{FragmentRec, GroupRec, Record, SectionRec};
+use crate::record::{ExtraRec, GroupRec, Record, SectionRec};
 use crate::search::partition;
 use crate::tables::RecordPair;
 use crate::unit::VerifiedUnit;
@@ -135,13 +135,29 @@ impl<'a> VerifiedUnit<'a> {
         T::get(self.records(section, number..end)?).ok_or(nonsense)
     }
 
+    /// Records of fragment `number` and of the one behind it.
     pub(crate) fn pair(&self, number: u32) -> Result<RecordPair, Reject> {
         if number >= self.fragments() {
             return Err(Reject::Record(SectionId::Fragments));
         }
-        let this: FragmentRec = self.record(SectionId::Fragments, number)?;
-        let next: FragmentRec = self.record(SectionId::Fragments, number + 1)?;
-        Ok(RecordPair { this, next })
+        self.ends(number..number + 1)
+    }
+
+    /// Records of the first of `fragments` and of the one behind them.
+    pub(crate) fn ends(&self, fragments: Range<u32>) -> Result<RecordPair, Reject> {
+        let Range { start, end } = fragments;
+        Ok(RecordPair {
+            this: self.record(SectionId::Fragments, start)?,
+            next: self.record(SectionId::Fragments, end)?,
+            extra: [self.extra(start)?, self.extra(end)?],
+        })
+    }
+
+    fn extra(&self, number: u32) -> Result<ExtraRec, Reject> {
+        if self.section(SectionId::Extras).len == 0 {
+            return Ok(ExtraRec::default());
+        }
+        self.record(SectionId::Extras, number)
     }
 
     /// A fragment's records in a table section.

@@ -5,8 +5,7 @@ use crate::checksum;
 use crate::layout::{CHECKSUM_AT, FILL, FORMAT_VERSION, MAGIC, SectionId};
 use crate::plan::{EntryKey, Plan};
 use crate::record::{
-    ENTRY_SHIFT, EXPLORED, FragmentRec, HAS_ABSOLUTE, HeaderRec, IndexRec, Record, SourceRec,
-    Stored,
+    EXPLORED, ExtraRec, FragmentRec, HAS_ABSOLUTE, HeaderRec, IndexRec, Record, SourceRec, Stored,
 };
 use crate::slot::SlotValue;
 use crate::spec::{FreezeError, Piece, UnitSpec};
@@ -64,7 +63,8 @@ impl Writer<'_> {
     fn tables(&mut self) -> Result<(), FreezeError> {
         self.index();
         self.sources();
-        self.fragments();
+        self.fragments()?;
+        self.extras();
         self.records(SectionId::Relocs, |piece| piece.fragment.relocs)?;
         self.records(SectionId::Exits, |piece| piece.fragment.exits)?;
         self.pc_maps();
@@ -80,56 +80,74 @@ impl Writer<'_> {
     fn index(&mut self) {
         self.begin(SectionId::Index);
         for &(key, fragment) in &self.plan.index {
-            let entry = IndexRec {
-                head: key.head(),
-                context: key.context(),
-                hot: self.plan.entries[&key],
-                fragment,
-            };
-            entry.put(&mut self.out);
+            let head = key.head();
+            IndexRec { head, fragment }.put(&mut self.out);
         }
     }
 
     fn sources(&mut self) {
         self.begin(SectionId::Sources);
         for piece in self.spec.fragments {
-            let source = SourceRec {
-                head: piece.fragment.head.0,
-                len: piece.fragment.source_len,
-                hash: piece.source_hash,
-            };
-            source.put(&mut self.out);
+            let hash = piece.source_hash;
+            SourceRec { hash }.put(&mut self.out);
         }
     }
 
-    fn fragments(&mut self) {
+    fn fragments(&mut self) -> Result<(), FreezeError> {
         self.begin(SectionId::Fragments);
         let mut next = FragmentRec::default();
-        let fragments = self.spec.fragments.iter().zip(&self.plan.places);
-        for (number, (piece, &(hot, cold))) in fragments.enumerate() {
-            let fragment = &piece.fragment;
-            let this = FragmentRec {
-                head: fragment.head.0,
-                context: fragment.context.0,
-                source_len: short(fragment.source_len),
-                beyond: short(fragment.beyond),
-                instructions: fragment.instructions,
-                hot,
-                hot_len: fragment.hot.len() as u32,
-                cold,
-                cold_len: fragment.cold.len() as u32,
-                flags: piece.flags | u32::from(fragment.entry) << ENTRY_SHIFT,
-                first_spill_set: self.plan.spills.first(number),
-                ..next
-            };
+        for (number, piece) in self.spec.fragments.iter().enumerate() {
+            let this = self.fragment(number, piece, next);
+            let this = this.ok_or(FreezeError::Malformed { fragment: number })?;
             this.put(&mut self.out);
+            let fragment = &piece.fragment;
             next.first_slot += fragment.slots.len() as u32;
             next.first_reloc += fragment.relocs.len() as u32;
             next.first_exit += fragment.exits.len() as u32;
             next.first_pc_byte += fragment.pc_map.bytes().len() as u32;
-            next.first_count += fragment.counts.len() as u32;
+        }
+        next.put(&mut self.out);
+        Ok(())
+    }
+
+    /// The record of fragment `number`, whose records in other sections begin as `firsts` says; `None`: it
+    /// does not fit.
+    fn fragment(
+        &self,
+        number: usize,
+        piece: &Piece<'_>,
+        firsts: FragmentRec,
+    ) -> Option<FragmentRec> {
+        let fragment = &piece.fragment;
+        let (hot, cold) = self.plan.places[number];
+        let this = FragmentRec {
+            head: fragment.head.0,
+            hot,
+            cold,
+            first_spill_set: self.plan.spills.first(number),
+            context: u16::try_from(fragment.context.0).ok()?,
+            source_len: u16::try_from(fragment.source_len).ok()?,
+            instructions: u16::try_from(fragment.instructions).ok()?,
+            cold_len: u16::try_from(fragment.cold.len()).ok()?,
+            entry: fragment.entry,
+            ..firsts
+        };
+        this.with(fragment.hot.len(), piece.flags)
+    }
+
+    fn extras(&mut self) {
+        if self.plan.sections[SectionId::Extras as usize].len == 0 {
+            return;
+        }
+        self.begin(SectionId::Extras);
+        let mut next = ExtraRec::default();
+        for piece in self.spec.fragments {
+            next.beyond = piece.fragment.beyond;
+            next.put(&mut self.out);
+            next.first_count += piece.fragment.counts.len() as u32;
             next.first_tool_byte += piece.tool.len() as u32;
         }
+        next.beyond = 0;
         next.put(&mut self.out);
     }
 
@@ -379,9 +397,4 @@ impl Coder<'_> {
         }
         Some(())
     }
-}
-
-/// A length of source: it is at most [`ppin_abi::MAX_TRACE_BYTES`].
-fn short(len: u32) -> u16 {
-    u16::try_from(len).unwrap_or(u16::MAX)
 }

@@ -188,6 +188,8 @@ fn possible(header: &HeaderRec) -> Option<()> {
         let expected = match id {
             SectionId::Index | SectionId::Sources => fragments.checked_mul(id.record_len())?,
             SectionId::Fragments => fragments.checked_add(1)?.checked_mul(id.record_len())?,
+            SectionId::Extras if section.len == 0 => 0,
+            SectionId::Extras => fragments.checked_add(1)?.checked_mul(id.record_len())?,
             _ => len,
         };
         let whole = if id == SectionId::Hot || id == SectionId::Cold {

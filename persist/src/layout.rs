@@ -12,7 +12,8 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 /// 6: fragments may be entered behind their start.
 /// 9: slots of exits are a section of their own.
 /// 10: stubs have no record, and stand where the cold code of a fragment begins; pc maps are bytes.
-pub const FORMAT_VERSION: u32 = 10;
+/// 11: nothing is said twice of a fragment; what only tools need is a table of its own.
+pub const FORMAT_VERSION: u32 = 11;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;
@@ -26,8 +27,11 @@ pub(crate) const TABLE_ALIGN: usize = 64;
 /// Longest file: everything in it is within reach of a 32-bit displacement.
 pub(crate) const MAX_FILE: u64 = i32::MAX as u64;
 
-/// Longest hot code of a fragment, in bytes: branches lie at multiples of 4, and 16 bits say where.
+/// Longest hot code of a fragment, in bytes: 16 bits count in units of 4.
 pub const MAX_HOT: usize = 4 * u16::MAX as usize;
+
+/// Longest cold code of a fragment, in bytes.
+pub const MAX_COLD: usize = u16::MAX as usize;
 
 /// Longest recorded image path and label.
 pub(crate) const MAX_TEXT: usize = 4096;
@@ -36,38 +40,40 @@ pub(crate) const MAX_TEXT: usize = 4096;
 pub(crate) const FILL: u8 = 0xcc;
 
 /// Number of sections.
-pub const SECTIONS: usize = 13;
+pub const SECTIONS: usize = 14;
 
 /// The sections, in file order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum SectionId {
-    /// Sorted entry points, 16 bytes each.
+    /// Sorted entry points, 8 bytes each.
     Index = 0,
-    /// Source of each fragment: place, length and hash of the app's bytes, 16 bytes each.
+    /// Source of each fragment: hash of the app's bytes, 8 bytes each.
     Sources = 1,
-    /// Fragment records, 64 bytes each, and one more that ends the last.
+    /// Fragment records, 44 bytes each, and one more that ends the last.
     Fragments = 2,
+    /// What instrumentation adds to them, 12 bytes each; none if it adds nothing to any.
+    Extras = 3,
     /// Relocations, 8 bytes each.
-    Relocs = 3,
+    Relocs = 4,
     /// Direct exits, 8 bytes each.
-    Exits = 4,
+    Exits = 5,
     /// Program counter maps, in bytes.
-    PcRows = 5,
+    PcRows = 6,
     /// Counter additions, 16 bytes each.
-    Counts = 6,
+    Counts = 7,
     /// Sets of spilled registers, 8 bytes each.
-    Spills = 7,
+    Spills = 8,
     /// The tool's own records.
-    Tool = 8,
+    Tool = 9,
     /// Code.
-    Hot = 9,
+    Hot = 10,
     /// Stubs.
-    Cold = 10,
+    Cold = 11,
     /// Slots, 8 bytes each, but for those of exits.
-    Slots = 11,
+    Slots = 12,
     /// Slots of exits, 8 bytes each, in the order of [`Self::Exits`].
-    ExitSlots = 12,
+    ExitSlots = 13,
 }
 
 impl SectionId {
@@ -76,6 +82,7 @@ impl SectionId {
         Self::Index,
         Self::Sources,
         Self::Fragments,
+        Self::Extras,
         Self::Relocs,
         Self::Exits,
         Self::PcRows,
@@ -91,9 +98,16 @@ impl SectionId {
     /// Bytes of one of its records.
     pub(crate) const fn record_len(self) -> usize {
         match self {
-            Self::Index | Self::Sources | Self::Counts => 16,
-            Self::Fragments => 64,
-            Self::Relocs | Self::Exits | Self::Spills | Self::Slots | Self::ExitSlots => 8,
+            Self::Fragments => 44,
+            Self::Extras => 12,
+            Self::Counts => 16,
+            Self::Index
+            | Self::Sources
+            | Self::Relocs
+            | Self::Exits
+            | Self::Spills
+            | Self::Slots
+            | Self::ExitSlots => 8,
             Self::PcRows | Self::Tool | Self::Hot | Self::Cold => 1,
         }
     }
@@ -115,6 +129,7 @@ impl SectionId {
             Self::Index => "index",
             Self::Sources => "sources",
             Self::Fragments => "fragments",
+            Self::Extras => "extras",
             Self::Relocs => "relocations",
             Self::Exits => "exits",
             Self::PcRows => "pc map",
@@ -130,7 +145,7 @@ impl SectionId {
 }
 
 /// Length of the fixed part of the head.
-pub const HEADER_LEN: usize = 368;
+pub const HEADER_LEN: usize = 384;
 
 /// Length of one entry of the group table.
 pub(crate) const GROUP_REC_LEN: usize = 24;

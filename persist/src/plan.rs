@@ -170,6 +170,8 @@ fn small(value: u64) -> Result<u32, FreezeError> {
 #[derive(Default)]
 struct Sizes {
     fragments: u64,
+    /// Instrumentation has added something to some of them.
+    extras: bool,
     relocs: u64,
     exits: u64,
     pc_bytes: u64,
@@ -201,7 +203,9 @@ impl Sizes {
             sizes.pc_bytes += fragment.pc_map.bytes().len() as u64;
             sizes.counts += fragment.counts.len() as u64;
             sizes.tool += piece.tool.len() as u64;
+            sizes.extras |= fragment.beyond > 0;
         }
+        sizes.extras |= sizes.counts + sizes.tool > 0;
         Ok(sizes)
     }
 
@@ -210,6 +214,8 @@ impl Sizes {
         let records = match section {
             SectionId::Index | SectionId::Sources => self.fragments,
             SectionId::Fragments => self.fragments + 1,
+            SectionId::Extras if !self.extras => 0,
+            SectionId::Extras => self.fragments + 1,
             SectionId::Relocs => self.relocs,
             SectionId::Exits => self.exits,
             SectionId::PcRows => self.pc_bytes,

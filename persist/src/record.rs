@@ -5,7 +5,7 @@
 //! The sizes asserted below are part of the format: a change is a new
 //! [`crate::FORMAT_VERSION`].
 
-use crate::layout::{CHECKSUM_AT, GROUP_REC_LEN, HEADER_LEN, SECTIONS};
+use crate::layout::{CHECKSUM_AT, GROUP_REC_LEN, HEADER_LEN, SECTIONS, SectionId};
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
@@ -51,8 +51,9 @@ pub(crate) const HAS_ABSOLUTE: u16 = 1;
 /// See [`crate::UnitSpec::explored`].
 pub(crate) const EXPLORED: u16 = 2;
 
-/// Lowest of the bits in the flags of a fragment that say where it is entered.
-pub(crate) const ENTRY_SHIFT: u32 = 24;
+/// Lowest of the bits in the flags of a fragment that say by how much its hot code is shorter than
+/// [`FragmentRec::hot_quarters`] says.
+const SHORTER_SHIFT: u8 = 6;
 
 /// A group in the group table.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -69,20 +70,16 @@ pub(crate) struct GroupRec {
     pub end: u32,
 }
 
-/// An entry point.
+/// An entry point: its fragment says the rest.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct IndexRec {
     pub head: i32,
-    pub context: u32,
-    pub hot: u32,
     pub fragment: u32,
 }
 
-/// Source of a fragment.
+/// Source of a fragment, which says where it lies.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct SourceRec {
-    pub head: i32,
-    pub len: u32,
     pub hash: u64,
 }
 
@@ -91,25 +88,58 @@ pub(crate) struct SourceRec {
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct FragmentRec {
     pub head: i32,
-    pub context: u32,
-    pub source_len: u16,
-    /// The last bytes of these, which lie behind the trace.
-    pub beyond: u16,
-    pub instructions: u32,
     pub hot: u32,
-    pub hot_len: u32,
     pub cold: u32,
-    pub cold_len: u32,
     pub first_slot: u32,
     pub first_reloc: u32,
     pub first_exit: u32,
     pub first_pc_byte: u32,
-    pub first_count: u32,
-    pub first_tool_byte: u32,
-    /// Bits of [`crate::unit_flag`]; above [`ENTRY_SHIFT`], the hot offset of the entry.
-    pub flags: u32,
     /// First set of spilled registers that its pc map names; other fragments may share it.
     pub first_spill_set: u32,
+    pub context: u16,
+    pub source_len: u16,
+    pub instructions: u16,
+    /// A quarter of the length of its hot code, rounded up.
+    pub hot_quarters: u16,
+    pub cold_len: u16,
+    /// Bits of [`crate::unit_flag`]; above [`SHORTER_SHIFT`], bytes that the last quarter lacks.
+    pub flags: u8,
+    /// The hot offset of the entry.
+    pub entry: u8,
+}
+
+impl FragmentRec {
+    /// Length of its hot code in bytes; `None` if it makes no sense.
+    pub(crate) fn hot_len(&self) -> Option<u32> {
+        let all = 4 * u32::from(self.hot_quarters);
+        all.checked_sub((self.flags >> SHORTER_SHIFT).into())
+    }
+
+    /// Bits of [`crate::unit_flag`].
+    pub(crate) fn unit_flags(&self) -> u32 {
+        (self.flags & ((1 << SHORTER_SHIFT) - 1)).into()
+    }
+
+    /// The same with hot code of so many bytes, and these flags; `None`: they do not fit.
+    pub(crate) fn with(self, hot_len: usize, flags: u32) -> Option<Self> {
+        let quarters = hot_len.div_ceil(4);
+        let shorter = (4 * quarters - hot_len) as u8;
+        let flags = u8::try_from(flags).ok()?;
+        (flags < 1 << SHORTER_SHIFT).then_some(Self {
+            hot_quarters: u16::try_from(quarters).ok()?,
+            flags: flags | shorter << SHORTER_SHIFT,
+            ..self
+        })
+    }
+}
+
+/// What instrumentation adds to a fragment; `first_x` as in [`FragmentRec`].
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ExtraRec {
+    pub first_count: u32,
+    pub first_tool_byte: u32,
+    /// The last bytes of its source, which lie behind the trace.
+    pub beyond: u32,
 }
 
 /// A relocation: offset in bits 0 to 21 of `place`, bias plus 32 in bits 22 to 27, section in bit
@@ -149,10 +179,11 @@ const _: () = {
     assert!(offset_of!(ArchivedHeaderRec, label_len) == 158);
     assert!(offset_of!(ArchivedHeaderRec, sections) == 160);
     assert!(size_of::<ArchivedGroupRec>() == GROUP_REC_LEN);
-    assert!(offset_of!(ArchivedFragmentRec, first_slot) == 32);
-    assert!(size_of::<ArchivedIndexRec>() == 16);
-    assert!(size_of::<ArchivedSourceRec>() == 16);
-    assert!(size_of::<ArchivedFragmentRec>() == 64);
+    assert!(offset_of!(ArchivedFragmentRec, context) == 32);
+    assert!(size_of::<ArchivedIndexRec>() == SectionId::Index.record_len());
+    assert!(size_of::<ArchivedSourceRec>() == SectionId::Sources.record_len());
+    assert!(size_of::<ArchivedFragmentRec>() == SectionId::Fragments.record_len());
+    assert!(size_of::<ArchivedExtraRec>() == SectionId::Extras.record_len());
     assert!(size_of::<ArchivedRelocRec>() == 8);
     assert!(size_of::<ArchivedExitRec>() == 8);
     assert!(size_of::<ArchivedCountRec>() == 16);
@@ -202,6 +233,7 @@ records!(
     IndexRec,
     SourceRec,
     FragmentRec,
+    ExtraRec,
     RelocRec,
     ExitRec,
     CountRec,

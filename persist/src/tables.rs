@@ -1,7 +1,7 @@
 //! Records of a unit's tables as the reader returns them.
 
 use crate::layout::SectionId;
-use crate::record::{FragmentRec, IndexRec, Record, SourceRec, Stored};
+use crate::record::{ExtraRec, FragmentRec, Record, Stored};
 use core::marker::PhantomData;
 use core::ops::Range;
 use ppin_abi::addr::ImageOff;
@@ -20,17 +20,6 @@ pub struct Entry {
     pub fragment: u32,
 }
 
-impl From<IndexRec> for Entry {
-    fn from(entry: IndexRec) -> Self {
-        Self {
-            head: ImageOff(entry.head),
-            context: Context(entry.context),
-            hot: entry.hot,
-            fragment: entry.fragment,
-        }
-    }
-}
-
 /// Source of a fragment: the app's bytes that it was made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source {
@@ -40,16 +29,6 @@ pub struct Source {
     pub len: u32,
     /// [`crate::source_hash`] of them.
     pub hash: u64,
-}
-
-impl From<SourceRec> for Source {
-    fn from(source: SourceRec) -> Self {
-        Self {
-            head: ImageOff(source.head),
-            len: source.len,
-            hash: source.hash,
-        }
-    }
 }
 
 /// A fragment's place and size. Ranges lie within their sections.
@@ -106,22 +85,25 @@ pub struct Reached {
     pub before: u8,
 }
 
-/// A fragment's record and the one behind it.
+/// Records of fragments and of the one behind them.
 pub(crate) struct RecordPair {
     pub this: FragmentRec,
     pub next: FragmentRec,
+    /// What instrumentation adds to both.
+    pub extra: [ExtraRec; 2],
 }
 
 impl RecordPair {
-    /// Numbers of the fragment's records in `section`.
+    /// Numbers of the fragments' records in `section`.
     pub(crate) fn records(&self, section: SectionId) -> Range<u32> {
         let (this, next) = (&self.this, &self.next);
+        let [extra, next_extra] = &self.extra;
         match section {
             SectionId::Relocs => this.first_reloc..next.first_reloc,
             SectionId::Exits => this.first_exit..next.first_exit,
             SectionId::PcRows => this.first_pc_byte..next.first_pc_byte,
-            SectionId::Counts => this.first_count..next.first_count,
-            SectionId::Tool => this.first_tool_byte..next.first_tool_byte,
+            SectionId::Counts => extra.first_count..next_extra.first_count,
+            SectionId::Tool => extra.first_tool_byte..next_extra.first_tool_byte,
             SectionId::Slots => this.first_slot..next.first_slot,
             _ => 0..0,
         }

@@ -51,10 +51,6 @@ impl UnitFile<'_> {
     fn rebuild(&self, number: u32) -> Result<Thawed, Reject> {
         let unit = self.unit();
         let info = unit.info(number)?;
-        let source = unit.source(number)?;
-        if (source.head, source.len) != (info.head, info.source_len) {
-            return Err(Reject::Record(SectionId::Sources));
-        }
         self.check_exit_slots(&info)?;
         let mut fragment = Fragment {
             head: info.head,
@@ -75,7 +71,7 @@ impl UnitFile<'_> {
         Ok(Thawed {
             fragment,
             flags: info.flags,
-            source_hash: source.hash,
+            source_hash: unit.source(number)?.hash,
             tool: unit.tool_record(number)?.to_vec(),
         })
     }

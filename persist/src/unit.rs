@@ -5,12 +5,11 @@
 //! in a signal handler, and by several threads at once.
 
 use crate::group::CodeGroup;
-use crate::layout::{GROUP, SectionId};
-use crate::plan::EntryKey;
-use crate::record::{ENTRY_SHIFT, FragmentRec, HeaderRec, IndexRec, Record, SourceRec};
-use crate::search::{partition, read_at};
+use crate::layout::SectionId;
+use crate::record::{FragmentRec, HeaderRec, Record, SourceRec};
+use crate::search::partition;
 use crate::spills::Window;
-use crate::tables::{Entry, FragmentInfo, Reached, Records, Source};
+use crate::tables::{FragmentInfo, Reached, Records, Source};
 use crate::{Geometry, Key, Reject, head, unit_flag};
 use alloc::boxed::Box;
 use core::ops::Range;
@@ -87,62 +86,6 @@ impl<'a> VerifiedUnit<'a> {
         self.header.checksum
     }
 
-    /// The fragment for an entry point.
-    ///
-    /// # Errors
-    /// The part of the index that would hold it is damaged.
-    pub fn lookup(&self, head: ImageOff, context: Context) -> Result<Option<Entry>, Reject> {
-        let wanted = EntryKey::new(head.0, context.0);
-        let index = self.section(SectionId::Index);
-        let first_of = |group: u32| {
-            let group = self.group(SectionId::Index, group).unwrap_or_default();
-            EntryKey::new(group.first as i32, group.end)
-        };
-        let behind = partition(0..index.groups, |group| first_of(group) <= wanted);
-        let Some(group) = behind.checked_sub(1) else {
-            return Ok(None);
-        };
-        let per_group = (GROUP / SectionId::Index.record_len()) as u32;
-        let first = group * per_group;
-        let end = first.saturating_add(per_group).min(self.fragments());
-        let bytes = self.records(SectionId::Index, first..end)?;
-        let entry = |number: u32| read_at::<IndexRec>(bytes, number - first);
-        let found = partition(first..end, |number| {
-            entry(number).is_some_and(|entry| EntryKey::new(entry.head, entry.context) < wanted)
-        });
-        match (found < end).then(|| entry(found)).flatten() {
-            Some(rec) if EntryKey::new(rec.head, rec.context) == wanted => {
-                self.checked_entry(rec).map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Entry `number` in the order of the index.
-    ///
-    /// # Errors
-    /// The entry is damaged, or there is none.
-    pub fn entry(&self, number: u32) -> Result<Entry, Reject> {
-        self.checked_entry(self.record(SectionId::Index, number)?)
-    }
-
-    /// Number, in the order of the index, of the first entry at `head` or behind it; damaged
-    /// ones count as before.
-    #[must_use]
-    pub fn first_entry_from(&self, head: ImageOff) -> u32 {
-        partition(0..self.fragments(), |number| {
-            self.entry(number).map_or(true, |entry| entry.head < head)
-        })
-    }
-
-    fn checked_entry(&self, entry: IndexRec) -> Result<Entry, Reject> {
-        let inside =
-            entry.fragment < self.fragments() && entry.hot < self.section(SectionId::Hot).len;
-        inside
-            .then(|| entry.into())
-            .ok_or(Reject::Record(SectionId::Index))
-    }
-
     /// Place and size of fragment `number`.
     ///
     /// # Errors
@@ -150,35 +93,37 @@ impl<'a> VerifiedUnit<'a> {
     pub fn info(&self, number: u32) -> Result<FragmentInfo, Reject> {
         let pair = self.pair(number)?;
         let this = &pair.this;
-        let hot = self.inside(SectionId::Hot, this.hot, this.hot_len)?;
-        let before = (this.flags >> ENTRY_SHIFT) as u8;
-        if u32::from(before) >= this.hot_len || this.beyond > this.source_len {
-            return Err(Reject::Record(SectionId::Fragments));
+        let nonsense = Reject::Record(SectionId::Fragments);
+        let hot_len = this.hot_len().filter(|len| u32::from(this.entry) < *len);
+        let hot = self.inside(SectionId::Hot, this.hot, hot_len.ok_or(nonsense)?)?;
+        let cold = self.inside(SectionId::Cold, this.cold, this.cold_len.into())?;
+        let beyond = pair.extra[0].beyond;
+        if beyond > this.source_len.into() {
+            return Err(Reject::Record(SectionId::Extras));
         }
-        let cold = self.inside(SectionId::Cold, this.cold, this.cold_len)?;
         let slots = pair.records(SectionId::Slots);
         let exits = pair.records(SectionId::Exits);
         for (range, section) in [(&slots, SectionId::Slots), (&exits, SectionId::ExitSlots)] {
             if range.start > range.end || range.end > self.section(section).len / 8 {
-                return Err(Reject::Record(SectionId::Fragments));
+                return Err(nonsense);
             }
         }
-        if stub::all(exits.len()) > this.cold_len {
-            return Err(Reject::Record(SectionId::Fragments));
+        if stub::all(exits.len()) > this.cold_len.into() {
+            return Err(nonsense);
         }
         Ok(FragmentInfo {
             number,
             head: ImageOff(this.head),
-            context: Context(this.context),
+            context: Context(this.context.into()),
             source_len: this.source_len.into(),
-            beyond: this.beyond.into(),
-            instructions: this.instructions,
+            beyond,
+            instructions: this.instructions.into(),
             hot,
-            before,
+            before: this.entry,
             cold,
             slots,
             exits,
-            flags: this.flags & ((1 << ENTRY_SHIFT) - 1),
+            flags: this.unit_flags(),
         })
     }
 
@@ -259,21 +204,31 @@ impl<'a> VerifiedUnit<'a> {
     /// # Errors
     /// Its record is damaged, or there is none.
     pub fn source(&self, number: u32) -> Result<Source, Reject> {
-        self.record::<SourceRec>(SectionId::Sources, number)
-            .map(Source::from)
+        let source = self.record(SectionId::Sources, number)?;
+        Ok(source_of(
+            source,
+            &self.record(SectionId::Fragments, number)?,
+        ))
     }
 
     /// Sources of the fragments of `group`, in their order.
     ///
     /// # Errors
-    /// The table is damaged.
+    /// The tables are damaged.
     pub fn sources(
         &self,
         group: &CodeGroup,
     ) -> Result<impl Iterator<Item = Source> + use<'a>, Reject> {
-        let bytes = self.records(SectionId::Sources, group.fragments.clone())?;
-        let records = bytes.chunks_exact(SectionId::Sources.record_len());
-        Ok(records.filter_map(|bytes| SourceRec::get(bytes).map(Source::from)))
+        let hashes = self.records(SectionId::Sources, group.fragments.clone())?;
+        let hashes = hashes.chunks_exact(SectionId::Sources.record_len());
+        let fragments = self.records(SectionId::Fragments, group.fragments.clone())?;
+        let fragments = fragments.chunks_exact(SectionId::Fragments.record_len());
+        Ok(hashes.zip(fragments).filter_map(|(hash, fragment)| {
+            Some(source_of(
+                SourceRec::get(hash)?,
+                &FragmentRec::get(fragment)?,
+            ))
+        }))
     }
 
     /// Fragments of `group` that indirect branches reach, in the canonical context.
@@ -288,15 +243,14 @@ impl<'a> VerifiedUnit<'a> {
         let records = bytes.chunks_exact(SectionId::Fragments.record_len());
         let end = self.section(SectionId::Hot).len;
         let reached = move |record: FragmentRec| {
-            let before = (record.flags >> ENTRY_SHIFT) as u8;
-            let hot = record.hot.checked_add(before.into())?;
-            let reached = record.flags & unit_flag::INDIRECT_TARGET != 0
-                && Context(record.context) == Context::CANONICAL
+            let hot = record.hot.checked_add(record.entry.into())?;
+            let reached = record.unit_flags() & unit_flag::INDIRECT_TARGET != 0
+                && Context(record.context.into()) == Context::CANONICAL
                 && hot < end;
             reached.then_some(Reached {
                 head: ImageOff(record.head),
                 hot,
-                before,
+                before: record.entry,
             })
         };
         Ok(records.filter_map(FragmentRec::get).filter_map(reached))
@@ -442,5 +396,14 @@ impl<'a> VerifiedUnit<'a> {
         };
         let found = partition(0..self.hot_groups(), before);
         (found < self.hot_groups()).then_some(found)
+    }
+}
+
+/// A source whose hash and whose fragment are these.
+fn source_of(source: SourceRec, fragment: &FragmentRec) -> Source {
+    Source {
+        head: ImageOff(fragment.head),
+        len: fragment.source_len.into(),
+        hash: source.hash,
     }
 }

@@ -4,7 +4,6 @@
 use crate::Reject;
 use crate::group::CodeGroup;
 use crate::layout::SectionId;
-use crate::tables::RecordPair;
 use crate::unit::VerifiedUnit;
 
 impl VerifiedUnit<'_> {
@@ -56,10 +55,10 @@ impl VerifiedUnit<'_> {
             .checked_add(1)
             .ok_or(Reject::Record(SectionId::Fragments))?;
         self.records(SectionId::Fragments, fragments.start..behind)?;
-        let all = RecordPair {
-            this: self.record(SectionId::Fragments, fragments.start)?,
-            next: self.record(SectionId::Fragments, fragments.end)?,
-        };
+        if self.section(SectionId::Extras).len > 0 {
+            self.records(SectionId::Extras, fragments.start..behind)?;
+        }
+        let all = self.ends(fragments.clone())?;
         for section in [SectionId::Exits, SectionId::PcRows, SectionId::Counts] {
             self.records(section, all.records(section))?;
         }

@@ -7,8 +7,8 @@ use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::stub;
 use ppin_persist::{
-    FreezeError, GROUP, Geometry, HEADER_LEN, Head, MAX_HOT, MovedUnit, RawUnit, SlotValue, Thawed,
-    UnitFile, freeze, merge, merge_as,
+    FreezeError, GROUP, Geometry, HEADER_LEN, Head, MAX_COLD, MAX_HOT, MovedUnit, RawUnit,
+    SectionId, SlotValue, Thawed, UnitFile, freeze, merge, merge_as,
 };
 use ppin_relocator::{Placement, RelocKind, SlotInit, apply};
 use proptest::prelude::*;
@@ -399,7 +399,12 @@ fn code_names_no_cells_of_others() {
 
 #[test]
 fn a_table_that_points_outside_its_fragment_is_refused() {
-    let broken: [fn(&mut ppin_relocator::Fragment); 8] = [
+    let broken: [fn(&mut ppin_relocator::Fragment); 13] = [
+        |fragment| fragment.hot.resize(MAX_HOT + 1, 0x90),
+        |fragment| fragment.cold.resize(MAX_COLD + 1, 0x90),
+        |fragment| fragment.context = Context(1 << 16),
+        |fragment| fragment.source_len = 1 << 16,
+        |fragment| fragment.instructions = 1 << 16,
         |fragment| fragment.cold.truncate(stub::LEN as usize - 1),
         |fragment| fragment.exits[0].branch = 5000,
         |fragment| fragment.exits[0].branch = 42,
@@ -436,4 +441,47 @@ fn the_last_unit_says_whether_all_is_explored() {
         assert_eq!(explored(&merge(&files).unwrap().bytes), b);
         assert!(explored(&merge_as(&files, true).unwrap().bytes));
     }
+}
+
+/// More of them than one group of the index holds.
+#[test]
+fn fragments_with_one_head_are_told_apart_by_context() {
+    let mut fragments = sample(5000);
+    for (number, thawed) in fragments.iter_mut().enumerate() {
+        thawed.fragment.head = ImageOff(0x1000 + 16 * (number / 3) as i32);
+        thawed.fragment.context = Context([0, 1, 64][number % 3]);
+    }
+    let bytes = frozen(&fragments);
+    let file = UnitFile::open(&bytes, None).unwrap();
+    let found = |head, context| file.unit().lookup(head, Context(context)).unwrap();
+    for (number, thawed) in fragments.iter().enumerate() {
+        let fragment = &thawed.fragment;
+        let entry = found(fragment.head, fragment.context.0).unwrap();
+        assert_eq!(entry.fragment, number as u32);
+    }
+    for number in 0..1666 {
+        let absent =
+            [2, 65, u32::MAX].map(|context| found(ImageOff(0x1000 + 16 * number), context));
+        assert_eq!(absent, [None; 3]);
+    }
+}
+
+#[test]
+fn code_that_is_not_instrumented_has_no_extras() {
+    let mut fragments = sample(50);
+    for thawed in &mut fragments {
+        thawed.fragment.beyond = 0;
+        thawed.fragment.counts.clear();
+        thawed.tool.clear();
+    }
+    let extras = |bytes: &[u8]| {
+        let at = 160 + 16 * SectionId::Extras as usize + 4;
+        u32::from_le_bytes(*bytes[at..].first_chunk().unwrap())
+    };
+    assert_eq!(extras(&frozen(&fragments)), 0);
+    fragments[49].fragment.beyond = 1;
+    let bytes = frozen(&fragments);
+    assert_eq!(extras(&bytes), 12 * 51);
+    let file = UnitFile::open(&bytes, None).unwrap();
+    assert_eq!(file.thaw_all().unwrap(), fragments);
 }

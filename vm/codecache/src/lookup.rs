@@ -111,16 +111,21 @@ impl CodeCache {
         spot_in(&self.maps_at(address)?, address)
     }
 
-    /// App address and context of a fragment in a refused group, from the address
+    /// App address and context of a fragment that must not run, from the address
     /// at which it was entered. The links that lead there are taken back.
     ///
     /// # Panics
     /// If `addr` is not the entry of a unit's fragment.
     #[must_use]
-    pub fn entry_of_refused(&self, addr: u64) -> (AppPc, Context) {
-        let (image, unit) = self.unit_at(addr).expect("the caller found a unit");
+    pub fn entry_of_refused(&mut self, addr: u64) -> (AppPc, Context) {
+        let image = self.units.at(addr).map(|(image, _)| image);
+        let image = image.expect("the caller found a unit");
+        let base = self.images.get(image).base;
+        let mut units = self.units.of_mut(image).iter_mut();
+        let unit = units.find(|unit| unit.contains(addr));
+        let unit = unit.expect("it is one of its image");
         unit.unlink_refused();
-        unit.entry_at(addr, self.images.get(image).base)
+        unit.entry_at(addr, base)
     }
 }
 

@@ -184,10 +184,16 @@ impl Fresh {
         &self.code
     }
 
+    /// Bytes of its hot and of its cold section.
+    #[must_use]
+    pub fn lens(&self) -> [usize; 2] {
+        self.lens.map(|len| len as usize)
+    }
+
     /// Bytes of its sections.
     #[must_use]
     pub fn code_len(&self) -> usize {
-        self.lens.iter().map(|len| *len as usize).sum()
+        self.lens().iter().sum()
     }
 
     /// Where its hot and its cold section lie.

@@ -1,6 +1,7 @@
 //! A unit mapped for an image.
 
 use super::planned::Planned;
+use super::unlink::LedAway;
 use crate::bundles::InUnit;
 use crate::figures::Figures;
 use crate::image::Home;
@@ -47,6 +48,8 @@ pub struct Bound {
     pub(super) slots_open: bool,
     /// Entries of fragments, as hot offsets, whose app bytes have changed since.
     pub(super) killed: Vec<u32>,
+    /// What led there does no more, and its table does not say what is there.
+    pub(super) led_away: Vec<LedAway>,
     /// Part of it was found damaged.
     pub(super) damaged: bool,
     /// The cells of its fragments that may have been entered.
@@ -78,6 +81,7 @@ impl Bound {
             cold_gates,
             slots_open: false,
             killed: Vec::new(),
+            led_away: Vec::new(),
             damaged: false,
             cells: Vec::new(),
             file,

@@ -93,12 +93,12 @@ impl Bound {
     }
 
     /// App address and context of the fragment that is entered at `addr`; of a stub,
-    /// those of the exit.
+    /// those of the exit. Links to code that must not run have been taken back.
     ///
     /// # Panics
     /// If `addr` is neither: only entries and stubs are jumped to.
     #[must_use]
-    pub fn entry_at(&self, addr: u64, base: ImageBase) -> (AppPc, Context) {
+    pub(crate) fn entry_at(&self, addr: u64, base: ImageBase) -> (AppPc, Context) {
         self.try_entry_at(addr, base)
             .expect("only entries and stubs are jumped to")
     }
@@ -109,8 +109,7 @@ impl Bound {
             let offset = (offset - self.geometry.hot.start) as u32;
             let known = self
                 .fragment_entered_at(offset)
-                .or_else(|| self.indexed_at(offset))
-                .or_else(|| self.linked_at(offset));
+                .or_else(|| self.led_away_from(offset));
             return known.map(|(head, context)| (head.at(base), context));
         }
         let offset = (offset - self.geometry.cold.start) as u32;
@@ -118,31 +117,15 @@ impl Bound {
         Some((exit.target.at(base), exit.context))
     }
 
-    fn fragment_entered_at(&self, hot: u32) -> Option<(ImageOff, Context)> {
+    pub(super) fn fragment_entered_at(&self, hot: u32) -> Option<(ImageOff, Context)> {
         let info = self.unit.fragment_at_hot(hot).ok()??;
         Some((info.head, info.context))
     }
 
-    /// The same from the index, when the table of fragments is damaged.
-    fn indexed_at(&self, hot: u32) -> Option<(ImageOff, Context)> {
-        let entries = (0..self.unit.fragments()).filter_map(|n| self.unit.entry(n).ok());
-        let mut found = entries.filter(|e| e.hot == hot);
-        found.next().map(|e| (e.head, e.context))
-    }
-
-    /// The same from the exits of the fragments that may run: one of them has led there.
-    fn linked_at(&self, hot: u32) -> Option<(ImageOff, Context)> {
-        let open = |n: &u32| self.hot_gates[*n as usize] == Gate::Open;
-        let groups = (0..self.unit.hot_groups()).filter(open);
-        let fragments = groups.filter_map(|n| self.unit.hot_group(n));
-        let mut infos = fragments
-            .flat_map(|group| group.fragments)
-            .filter_map(|n| self.unit.info(n).ok());
-        infos.find_map(|info| {
-            let mut exits = self.unit.exits(info.number).ok()?.flatten();
-            let exit = exits.find(|exit| self.branch_target(&info, exit) == Some(hot))?;
-            Some((exit.target, exit.context))
-        })
+    /// The same from what has led there, when the table of fragments is damaged.
+    fn led_away_from(&self, hot: u32) -> Option<(ImageOff, Context)> {
+        let led = self.led_away.iter().find(|led| led.hot == hot)?;
+        Some((led.head, led.context))
     }
 
     /// The exit whose stub lies at `cold` in the cold section, and the fragment whose `number`th it is.

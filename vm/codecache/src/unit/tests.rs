@@ -81,6 +81,32 @@ fn links_of_the_file_into_a_refused_group_are_taken_back_at_the_first_fault() {
     assert!(shelf.world.code.running_maps(target).is_none());
 }
 
+/// Two threads follow the link at once, and the second comes when it is taken back.
+#[test]
+fn where_a_link_led_is_known_though_the_table_of_fragments_is_damaged() {
+    const RECORD: usize = 44;
+    let far = 5 * PAGE;
+    let mut all = alloc::vec![large(0, &[far]), large(0x20, &[])];
+    // So many that the records of the first and the last are not verified together.
+    let many = ppin_persist::GROUP / RECORD;
+    all.extend((0..many as u64).map(|n| small(PAGE + 16 * n, &[])));
+    all.extend(apart(large(0x40, &[]), large(far, &[])));
+    let mut shelf = Shelf::new();
+    let mut bytes = shelf.freeze(&all);
+    let section = 160 + 16 * ppin_persist::SectionId::Fragments as usize;
+    let at = u32::from_le_bytes(*bytes[section..].first_chunk().expect("whole")) as usize;
+    bytes[at + RECORD * (all.len() - 1)] ^= 1;
+    shelf.publish(0, &bytes);
+    shelf.find(0).expect("its record is as it was");
+    let target = shelf.branch(0);
+    assert!(!shelf.world.code.admit(target));
+    for _ in 0..2 {
+        let entry = shelf.world.code.entry_of_refused(target);
+        assert_eq!(entry, (shelf.world.pc(far), CANONICAL));
+        assert_eq!(shelf.branch(0), shelf.exit(0).2);
+    }
+}
+
 #[test]
 fn killed_code_is_not_found_and_stops_who_comes_by_a_link() {
     let mut wanted = small(0x40, &[0]);

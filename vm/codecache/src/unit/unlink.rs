@@ -4,41 +4,71 @@
 //! Where that other one is in a refused group, or its source has changed, each passage would
 //! be a fault. So at the first fault the branch is led to its stub, as if it had never been
 //! linked, and from there the VM links it to what takes the other's place.
+//!
+//! Some threads may be on their way meanwhile. Where they wanted to go is known from the table of
+//! fragments; if that is damaged there, it is remembered ([`LedAway`]).
 
 use super::bound::{Bound, Gate};
 use core::sync::atomic::{AtomicU32, Ordering};
+use ppin_abi::addr::ImageOff;
+use ppin_abi::context::Context;
 use ppin_abi::record::stub;
 use ppin_os::mem;
 use ppin_persist::{CodeGroup, FragmentInfo};
 use ppin_relocator::Exit;
 
+/// Where links led that were taken back, and what is entered there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct LedAway {
+    /// Offset in the hot section.
+    pub hot: u32,
+    pub head: ImageOff,
+    pub context: Context,
+}
+
 impl Bound {
     /// Takes back what leads from code that runs to code that must not.
-    pub fn unlink_refused(&self) {
-        let open = |n: &u32| self.hot_gates[*n as usize] == Gate::Open;
-        let groups = (0..self.unit.hot_groups()).filter(open);
-        for group in groups.filter_map(|n| self.unit.hot_group(n)) {
-            self.unlink_group(&group);
+    pub(crate) fn unlink_refused(&mut self) {
+        for number in 0..self.unit.hot_groups() {
+            let group = self.unit.hot_group(number);
+            if let Some(group) = group.filter(|_| self.is_open(number)) {
+                self.unlink_group(&group);
+            }
         }
     }
 
     /// The same for what leads there from `group`, which has just been admitted.
-    pub(super) fn unlink_admitted(&self, group: &CodeGroup) {
+    pub(super) fn unlink_admitted(&mut self, group: &CodeGroup) {
         if self.hot_gates.contains(&Gate::Refused) || !self.killed.is_empty() {
             self.unlink_group(group);
         }
     }
 
-    fn unlink_group(&self, group: &CodeGroup) {
-        let fragments = group.fragments.clone();
-        for info in fragments.filter_map(|n| self.unit.info(n).ok()) {
-            let exits = self.unit.exits(info.number).into_iter().flatten().flatten();
+    fn unlink_group(&mut self, group: &CodeGroup) {
+        for fragment in group.fragments.clone() {
+            let Ok(info) = self.unit.info(fragment) else {
+                continue;
+            };
+            let exits = self.unit.exits(fragment).into_iter().flatten().flatten();
             for (number, exit) in exits.enumerate() {
                 let target = self.branch_target(&info, &exit);
-                if target.is_some_and(|target| self.must_not_run(target)) {
+                if let Some(target) = target.filter(|target| self.must_not_run(*target)) {
+                    self.remember(target, &exit);
                     self.lead_to_stub(&info, number, &exit);
                 }
             }
+        }
+    }
+
+    /// `exit` leads to `hot`, and will not.
+    fn remember(&mut self, hot: u32, exit: &Exit) {
+        let known = self.led_away.iter().any(|led| led.hot == hot);
+        if !known && self.fragment_entered_at(hot).is_none() {
+            self.led_away.push(LedAway {
+                hot,
+                head: exit.target,
+                context: exit.context,
+            });
         }
     }
 

@@ -323,7 +323,7 @@ fn cache_fault(thread: &mut Thread, info: &SigInfo, context: &mut UContext, pc: 
     let mut vm = vm::lock();
     if addr == pc && vm.code().in_units(pc) {
         if !vm.code_mut().admit(pc) {
-            let (target, ctx) = vm.code().entry_of_refused(pc);
+            let (target, ctx) = vm.code_mut().entry_of_refused(pc);
             redirect(thread, context, target, ctx);
         } else {
             vm.hints().note(Hint::Group(pc));
@@ -362,16 +362,12 @@ fn unreadable_source(thread: &mut Thread, info: &SigInfo, context: &mut UContext
 /// Handles the trap at the entry of a persisted fragment whose source has changed: it is translated
 /// again.
 fn refused_entry(thread: &mut Thread, context: &mut UContext, entry: u64) -> bool {
-    let vm = vm::lock();
-    let found = vm
-        .code()
-        .unit_at(entry)
-        .filter(|(_, unit)| unit.is_killed(entry));
-    let Some((image, unit)) = found else {
+    let mut vm = vm::lock();
+    let unit = vm.code().unit_at(entry);
+    if !unit.is_some_and(|(_, unit)| unit.is_killed(entry)) {
         return false;
-    };
-    unit.unlink_refused();
-    let (pc, ctx) = unit.entry_at(entry, vm.code().images().get(image).base);
+    }
+    let (pc, ctx) = vm.code_mut().entry_of_refused(entry);
     redirect(thread, context, pc, ctx);
     true
 }

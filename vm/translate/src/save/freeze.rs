@@ -16,7 +16,7 @@ use ppin_codecache::room;
 use ppin_codecache::unit::{Bound, Written, worth_opening};
 use ppin_os::{mem, place, regions, time};
 use ppin_persist::paths::{self, UnitName};
-use ppin_persist::{Key, MAX_HOT, Piece, UnitSpec, freeze as freeze_bytes, unit_flag};
+use ppin_persist::{Key, MAX_COLD, MAX_HOT, Piece, UnitSpec, freeze as freeze_bytes, unit_flag};
 use ppin_process::hints::Hint;
 use ppin_process::vm::Vm;
 use ppin_relocator::{Fragment, RelocKind};
@@ -257,8 +257,12 @@ impl Draft {
 pub(super) fn savable(vm: &Vm, id: ImageId) -> impl Iterator<Item = FragmentId> {
     let image = vm.code().images().get(id);
     let (kept, reach) = (image.may_be_kept(), Reach::of(image));
-    let fits = |f: &Fresh| f.context().is_ordinary() && f.code_len() <= MAX_HOT;
-    let wanted = move |f: &Fresh| kept && fits(f) && reach.holds_all_of(f);
+    let fits = |f: &Fresh| {
+        let [hot, cold] = f.lens();
+        hot <= MAX_HOT && cold <= MAX_COLD
+    };
+    let wanted =
+        move |f: &Fresh| kept && f.context().is_ordinary() && fits(f) && reach.holds_all_of(f);
     vm.code().unsaved(id, wanted)
 }
 

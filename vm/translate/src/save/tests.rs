@@ -198,12 +198,12 @@ fn many_small_units_become_one() {
 #[test]
 fn a_large_unit_is_left_alone() {
     let disk = disk();
-    let many: Vec<u64> = (0..1000).map(|n| APART + 2 * n).collect();
+    let many: Vec<u64> = (0..1200).map(|n| APART + 2 * n).collect();
     run(&disk, &many);
     let large = disk.units().pop().expect("one");
     let len = std::fs::metadata(&large).expect("it is ours").len();
     assert!(len > 128 << 10, "{len} bytes are no small unit");
-    for n in 1000..1004 {
+    for n in 1200..1204 {
         run(&disk, &[APART + 2 * n]);
         assert!(large.exists() && disk.units().len() == 2);
     }
