@@ -5,6 +5,7 @@
 #include "guest.h"
 #include <asm/prctl.h>
 #include <pthread.h>
+#include <sched.h>
 
 #ifndef ARCH_SET_CPUID
 #define ARCH_SET_CPUID 0x1012
@@ -129,9 +130,33 @@ static void when_it_faults(void) {
     CHECK(!memcmp(&first, &again, sizeof first));
 }
 
+// The processor's number is in leaf 1, and in one of two others, which are asked each time.
+static u32 number_by_topology(void) {
+    struct answer is = ask(0, 0).eax >= 0xb ? ask(0xb, 0) : (struct answer){};
+    if (is.ebx) return is.edx & 0xff;
+    return ask(0x80000000, 0).eax >= 0x8000001e ? ask(0x8000001e, 0).eax & 0xff : 0;
+}
+
+static void number_of_the_processor(void) {
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    int differ = 0;
+    for (int round = 0; round < 3; round++)
+        for (int n = 0; n < CPU_SETSIZE; n++) {
+            if (!CPU_ISSET(n, &all)) continue;
+            CPU_ZERO(&one);
+            CPU_SET(n, &one);
+            SAME(sched_setaffinity(0, sizeof one, &one), 0);
+            for (int again = 0; again < 3; again++) differ += ask(1, 0).ebx >> 24 != number_by_topology();
+        }
+    sched_setaffinity(0, sizeof all, &all);
+    printf("numbers of processors: %d differ\n", differ);
+}
+
 int main(void) {
     print_all();
     print_all();
+    number_of_the_processor();
     registers_stay(0);
     registers_stay(1);
     registers_stay(0);

@@ -4,12 +4,15 @@
 //! asks some seventy times, mostly the same. Emitted code finds known answers by itself
 //! ([`crate::gate::cpuid`]); what is asked first comes here.
 //!
-//! Not kept: numbers of processors (leaves 1, 0xb and 0x1f), leaves that are not listed, and all leaves
+//! Not kept: numbers of processors (leaves 0xb and 0x1f), leaves that are not listed, and all leaves
 //! where processors differ among themselves. (Intel SDM volume 2, `CPUID`; AMD APM volume 3, appendix E.)
+//! Leaf 1 has the processor's number beside what all need to know: its answer is kept for threads that run
+//! where it was given.
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, Ordering};
 use ppin_abi::cpuid::{Answer, Registers};
+use ppin_os::processor;
 
 /// What an entry says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +24,8 @@ pub enum State {
     Kept = 1,
     /// The CPU must be asked each time.
     Changes = 2,
+    /// The answer of the processor whose number ([`processor::current`]) is in `subleaf`.
+    Here = 3,
 }
 
 /// One leaf, or one of its subleaves. The gate reads it; it is written once, `state` last.
@@ -61,6 +66,15 @@ impl Entry {
 
     fn registers(&self) -> Registers {
         [0, 1, 2, 3].map(|n| self.registers[n].load(Ordering::Relaxed))
+    }
+
+    fn write(&self, key: [u32; 3], state: State, registers: Registers) {
+        let words = [&self.leaf, &self.subleaf, &self.mask].into_iter();
+        let words = words.chain(&self.registers);
+        for (word, value) in words.zip(key.into_iter().chain(registers)) {
+            word.store(value, Ordering::Relaxed);
+        }
+        self.state.store(state as u32, Ordering::Release);
     }
 
     fn answer(&self) -> Answer {
@@ -134,21 +148,50 @@ fn count() -> u32 {
     kept.count() as u32
 }
 
+/// Version and features of the processor, and the number of the one that was asked.
+const VERSION: u32 = 1;
+
 /// What leaf 1 says of the processor, wherever the thread runs: its version and its features. The CPU is
 /// asked once.
 #[must_use]
 pub fn version() -> [u32; 3] {
-    static KNOWN: [AtomicU32; 3] = [const { AtomicU32::new(0) }; 3];
-    let known = KNOWN.each_ref().map(|word| word.load(Ordering::Relaxed));
-    // No processor's version is 0.
-    if known[0] != 0 {
-        return known;
-    }
-    let [eax, _, ecx, edx] = cpu(1, 0);
-    for (word, value) in KNOWN.iter().zip([eax, ecx, edx]).rev() {
-        word.store(value, Ordering::Relaxed);
-    }
+    let [eax, _, ecx, edx] = first_version().registers();
     [eax, ecx, edx]
+}
+
+/// The first answer to leaf 1.
+fn first_version() -> &'static Entry {
+    static FIRST: Entry = Entry::unused();
+    if FIRST.is(State::End) {
+        let (registers, here) = ask_here(cpu);
+        let (number, state) = (here.unwrap_or(0), state_of(here));
+        FIRST.write([VERSION, number, 0], state, registers);
+    }
+    &FIRST
+}
+
+/// Asks for leaf 1; which processor has answered, if that is known.
+fn ask_here(cpu: impl Fn(u32, u32) -> Registers) -> (Registers, Option<u32>) {
+    let before = processor::current();
+    let registers = cpu(VERSION, 0);
+    (registers, before.filter(|_| processor::current() == before))
+}
+
+const fn state_of(here: Option<u32>) -> State {
+    match here {
+        Some(_) => State::Here,
+        None => State::Changes,
+    }
+}
+
+/// The answer to leaf 1 for where the thread runs; it need not be asked for if it was.
+fn version_here() -> (Registers, Option<u32>) {
+    let first = first_version();
+    let number = first.subleaf.load(Ordering::Relaxed);
+    if first.is(State::Here) && processor::current() == Some(number) {
+        return (first.registers(), Some(number));
+    }
+    ask_here(cpu)
 }
 
 fn cpu(leaf: u32, subleaf: u32) -> Registers {
@@ -158,16 +201,17 @@ fn cpu(leaf: u32, subleaf: u32) -> Registers {
 
 /// What the CPU answers; it is kept where it always answers so. Under the VM lock.
 pub fn ask(leaf: u32, subleaf: u32) -> Registers {
-    learn(&ANSWERS, cpu, leaf, subleaf).unwrap_or_else(|| {
+    learn(&ANSWERS, cpu, version_here, leaf, subleaf).unwrap_or_else(|| {
         close();
         cpu(leaf, subleaf)
     })
 }
 
-/// Asks `cpu`, and adds what it says to `known`; `None` if its processors differ.
+/// Asks `cpu`, for leaf 1 `version`, and adds what it says to `known`; `None` if its processors differ.
 fn learn(
     known: &[Entry],
     cpu: impl Fn(u32, u32) -> Registers,
+    version: impl Fn() -> (Registers, Option<u32>),
     leaf: u32,
     subleaf: u32,
 ) -> Option<Registers> {
@@ -177,6 +221,16 @@ fn learn(
     let answers = |entry: &&Entry| entry.is(State::Kept) && entry.answers(leaf, subleaf);
     if let Some(entry) = known.iter().find(answers) {
         return Some(entry.registers());
+    }
+    if leaf == VERSION {
+        let (registers, here) = version();
+        put(
+            known,
+            [leaf, here.unwrap_or(0), 0],
+            state_of(here),
+            registers,
+        );
+        return Some(registers);
     }
     let registers = cpu(leaf, subleaf);
     let [most, extended] = [0, 1].map(|n| known[n].registers()[0]);
@@ -235,14 +289,7 @@ fn put(known: &[Entry], key: [u32; 3], state: State, registers: Registers) {
     let Some(free) = entries.iter().find(|entry| entry.is(State::End)) else {
         return;
     };
-    let words = [&free.leaf, &free.subleaf, &free.mask];
-    for (word, value) in words.into_iter().zip(key) {
-        word.store(value, Ordering::Relaxed);
-    }
-    for (word, value) in free.registers.iter().zip(registers) {
-        word.store(value, Ordering::Relaxed);
-    }
-    free.state.store(state as u32, Ordering::Release);
+    free.write(key, state, registers);
 }
 
 #[cfg(test)]
@@ -268,6 +315,11 @@ mod tests {
         }
     }
 
+    /// Leaf 1 of a processor that has no number.
+    fn nowhere() -> (Registers, Option<u32>) {
+        ([0; 4], None)
+    }
+
     fn known() -> [Entry; ENTRIES] {
         [const { Entry::unused() }; ENTRIES]
     }
@@ -279,7 +331,8 @@ mod tests {
             asked: Cell::new(0),
         };
         let known = known();
-        let ask = |leaf, subleaf| learn(&known, |l, s| cpu.answer(l, s), leaf, subleaf).unwrap();
+        let ask =
+            |leaf, subleaf| learn(&known, |l, s| cpu.answer(l, s), nowhere, leaf, subleaf).unwrap();
         assert_eq!(ask(0, 77), [0x16, 1, 2, 3]);
         let first = [(2, 5), (4, 0), (4, 1), (XSAVE, 0)].map(|(l, s)| ask(l, s));
         let asked = cpu.asked.get();
@@ -296,8 +349,8 @@ mod tests {
             asked: Cell::new(0),
         };
         let known = known();
-        for (leaf, subleaf) in [(1, 0), (0xb, 1), (0x19, 0), (0x8000_001d, 0)] {
-            let ask = || learn(&known, |l, s| cpu.answer(l, s), leaf, subleaf).unwrap();
+        for (leaf, subleaf) in [(0xb, 1), (0x19, 0), (0x8000_001d, 0)] {
+            let ask = || learn(&known, |l, s| cpu.answer(l, s), nowhere, leaf, subleaf).unwrap();
             assert_ne!(ask(), ask(), "leaf {leaf:#x}");
             let noted = known.iter().find(|entry| entry.answers(leaf, subleaf));
             assert!(
@@ -308,13 +361,38 @@ mod tests {
     }
 
     #[test]
+    fn leaf_1_is_kept_with_the_processor_that_has_answered() {
+        let cpu = Cpu {
+            hybrid: false,
+            asked: Cell::new(0),
+        };
+        let learnt = |here| {
+            let known = known();
+            let version = || ([1, 2, 3, 4], here);
+            let registers = learn(&known, |l, s| cpu.answer(l, s), version, VERSION, 9);
+            assert_eq!(registers, Some([1, 2, 3, 4]));
+            let entry = known.iter().find(|entry| entry.answers(VERSION, 0));
+            entry.map(|entry| (entry.is(State::Here), entry.subleaf.load(Ordering::Relaxed)))
+        };
+        assert_eq!(learnt(Some(7)), Some((true, 7)));
+        assert_eq!(learnt(None), Some((false, 0)));
+    }
+
+    #[test]
+    fn the_version_is_that_of_leaf_1() {
+        let [eax, _, ecx, edx] = super::cpu(VERSION, 0);
+        assert_eq!(version(), [eax, ecx, edx]);
+        assert_eq!(version_here().0[0], eax);
+    }
+
+    #[test]
     fn nothing_is_kept_where_processors_differ() {
         let cpu = Cpu {
             hybrid: true,
             asked: Cell::new(0),
         };
         let known = known();
-        assert_eq!(learn(&known, |l, s| cpu.answer(l, s), 4, 0), None);
+        assert_eq!(learn(&known, |l, s| cpu.answer(l, s), nowhere, 4, 0), None);
         assert!(known[0].is(State::End));
     }
 
@@ -326,7 +404,7 @@ mod tests {
         };
         let known = known();
         for subleaf in 0..2 * ENTRIES as u32 {
-            learn(&known, |l, s| cpu.answer(l, s), 4, subleaf);
+            learn(&known, |l, s| cpu.answer(l, s), nowhere, 4, subleaf);
         }
         assert!(known[ENTRIES - 2].is(State::Kept) && known[ENTRIES - 1].is(State::End));
     }

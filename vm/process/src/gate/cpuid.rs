@@ -1,7 +1,8 @@
 //! `cpuid`: answers from the table of those that are known ([`crate::cpuid`]). Only the first time
 //! the VM is asked, which asks the CPU.
 //!
-//! The instruction itself is executed here where its answer may change, and where the app has it
+//! The instruction itself is executed here where its answer may change (also with the processor, if the thread
+//! runs on another one than that which has answered), and where the app has it
 //! fault (arch_prctl(2), `ARCH_CPUID`): then at [`cpuid_itself`], with all of the app's registers in
 //! place.
 //!
@@ -12,6 +13,7 @@ use super::disp;
 use crate::cpuid::{ANSWERS, CLOSED, State};
 use core::mem::offset_of;
 use ppin_abi::area::{Area, CPUID_JUMP};
+use ppin_os::processor::CPUNODE;
 
 unsafe extern "C" {
     /// Entry: see [`ppin_abi::area::Entry::Cpuid`].
@@ -52,8 +54,17 @@ core::arch::global_asm!(
     "add rbx, {len}",
     "jmp 2b",
     "4:",
-    "cmp dword ptr [rbx + {state}], {kept}",
+    "mov eax, [rbx + {state}]",
+    "cmp eax, {kept}",
+    "je 7f",
+    "cmp eax, {here}",
     "jne 6f",
+    "mov eax, {cpunode}",
+    "lsl eax, eax",                 // the processor's number, if ZF is set
+    "jnz 6f",
+    "cmp eax, [rbx + {subleaf}]",
+    "jne 6f",
+    "7:",
     "mov rax, gs:[{flags}]",
     "add al, 127",
     "sahf",
@@ -95,6 +106,8 @@ core::arch::global_asm!(
     closed = sym CLOSED,
     answers = sym ANSWERS,
     kept = const State::Kept as u32,
+    here = const State::Here as u32,
+    cpunode = const CPUNODE,
     len = const size_of::<crate::cpuid::Entry>(),
     leaf = const offset_of!(crate::cpuid::Entry, leaf),
     subleaf = const offset_of!(crate::cpuid::Entry, subleaf),
