@@ -147,7 +147,8 @@ static void number_of_the_processor(void) {
             CPU_ZERO(&one);
             CPU_SET(n, &one);
             SAME(sched_setaffinity(0, sizeof one, &one), 0);
-            for (int again = 0; again < 3; again++) differ += ask(1, 0).ebx >> 24 != number_by_topology();
+            for (int again = 0; again < 3; again++)
+                differ += ask(1, 0).ebx >> 24 != number_by_topology();
         }
     sched_setaffinity(0, sizeof all, &all);
     printf("numbers of processors: %d differ\n", differ);
