@@ -14,7 +14,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         hot: word(0),
         cold: word(1),
         slots: word(2),
-        exit_slots: None,
+        exit_slots: word(1) >> 8,
         image: ImageBase(word(3)),
         cells: word(0) >> 16,
     };

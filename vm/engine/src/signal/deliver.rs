@@ -16,6 +16,7 @@ use ppin_process::thread::Thread;
 use ppin_process::translate::{self, Spot};
 use ppin_process::vm::{self, Vm};
 use ppin_process::{gate, pending, x87};
+use ppin_translate::changes;
 
 const REDZONE: u64 = 128;
 const SI_KERNEL: i32 = c::SI_KERNEL as i32;
@@ -209,7 +210,7 @@ fn push(
     ] = thread.signals.last_fault;
     app.stack = thread.signals.alt.as_set();
     let room = room(thread, context.gregs[greg::RSP], action);
-    let Some(frame) = frame::write(&room, action.restorer, &app, info) else {
+    let Some(frame) = write_frame(&room, action.restorer, &app, info) else {
         return no_stack(thread, context, signal, spot);
     };
     thread.signals.remember(Interrupted {
@@ -219,6 +220,13 @@ fn push(
         continues: !spot.block_start || spot.context.contains(Context::CONTINUATION),
     });
     enter_handler(thread, context, frame, signal, action);
+}
+
+/// Writes the frame: see [`frame::write`]. There may be code beside the stack, whose guards are lifted then.
+fn write_frame(room: &Room, restorer: u64, app: &UContext, info: &SigInfo) -> Option<u64> {
+    let write = || frame::write(room, restorer, app, info);
+    let lift = || changes::release_all(&mut vm::lock());
+    write().or_else(|| lift().then(write).flatten())
 }
 
 /// The app's stack cannot hold the frame: the kernel forces SIGSEGV instead

@@ -8,8 +8,8 @@ use super::{
 use ppin_listing::map_files;
 use ppin_os::{c, filter};
 use ppin_process::gate::numbers::{
-    EXEC, FILLING, FOLDERS, KILLING, LOOKUPS, MEMORY, OPENING, OTHER, PROCESS, RANGES, READING,
-    SIGNALS, SUSPENDING, WRITING,
+    EXEC, FOLDERS, KILLING, LOOKUPS, MEMORY, OPENING, OTHER, PROCESS, RANGES, READING, SIGNALS,
+    SUSPENDING, WRITING,
 };
 use ppin_process::gate::{table, vmcall};
 use ppin_process::thread::{Thread, reg};
@@ -28,7 +28,7 @@ pub(super) fn decide(thread: &mut Thread, resume: u64) -> Outcome {
     if let Some(outcome) = closed_stderr::decide(thread, nr, &args) {
         return outcome;
     }
-    if table::watches_fills() && FILLING.contains(&nr) {
+    if table::watches_fills() {
         kernel_writes::before(nr, &args);
     }
     match nr {

@@ -1,6 +1,6 @@
-//! Calls by which the kernel writes data to app memory that it cannot deliver again: a message, a
-//! child's status. Most calls on guarded code pages fail with `EFAULT` and are repeated
-//! ([`super::after_call`]). These would lose data or stop short, so the guards on the memory that
+//! Calls that write data to app memory which they cannot deliver again: a message, a child's status, what
+//! held before a change. Most calls on guarded code pages fail with `EFAULT` and are repeated
+//! ([`super::met_a_guard`]). These would lose data or stop short, so the guards on the memory that
 //! they may write to are lifted before.
 
 use alloc::vec::Vec;
@@ -13,12 +13,16 @@ type Piece = (u64, u64);
 
 /// Most `struct iovec` that the kernel takes.
 const MOST: u64 = c::UIO_MAXIOV as u64;
-/// `sizeof(struct sockaddr_storage)`, of a `siginfo_t`, a `struct rusage` and a `struct
-/// io_event`.
+/// `sizeof(struct sockaddr_storage)`, of a `siginfo_t`, a `struct rusage`, a `struct io_event`, and of the
+/// kernel's `struct sigaction`, `sigset_t`, `stack_t` and `struct rlimit64`.
 const ADDRESS: u64 = 128;
 const SIGINFO: u64 = 128;
 const USAGE: u64 = 144;
 const EVENT: u64 = 32;
+const ACTION: u64 = 32;
+const SET: u64 = 8;
+const STACK: u64 = 24;
+const LIMIT: u64 = 16;
 
 /// Lifts the guards on memory that the call may write to.
 pub(super) fn before(nr: u32, args: &[usize; 6]) {
@@ -53,6 +57,11 @@ fn pieces(nr: u32, args: &[usize; 6]) -> Vec<Piece> {
         c::__NR_mq_timedreceive => [(b, c), (d, 4)].into(),
         c::__NR_io_getevents => [(d, c.saturating_mul(EVENT))].into(),
         c::__NR_getrandom => [(a, b)].into(),
+        c::__NR_rt_sigaction => [(c, ACTION)].into(),
+        c::__NR_rt_sigprocmask => [(c, SET)].into(),
+        c::__NR_rt_sigtimedwait => [(b, SIGINFO)].into(),
+        c::__NR_sigaltstack => [(b, STACK)].into(),
+        c::__NR_prlimit64 => [(d, LIMIT)].into(),
         _ => Vec::new(),
     }
 }

@@ -65,11 +65,11 @@ pub(crate) fn handle(thread: &mut Thread) -> CachePc {
         by_number::decide(thread, resume)
     };
     match outcome {
-        Outcome::Done(result) => {
+        Outcome::Done(result) if !met_a_guard(thread, result) => {
             thread.regs.gpr[reg::RAX] = result as u64;
             after(thread, resume)
         }
-        Outcome::Again => again(thread, resume, ImageOff(rec.pc).at(base)),
+        Outcome::Done(_) | Outcome::Again => again(thread, resume, ImageOff(rec.pc).at(base)),
         Outcome::Elsewhere(entry) => entry,
         Outcome::Natively(since) => leave::before_call(thread, ImageOff(rec.pc).at(base), since),
     }
@@ -91,18 +91,24 @@ pub(crate) fn by_old_gate(thread: &mut Thread, pc: AppPc, nr: u32, args: &[usize
     thread.signals.trap_flag.skip_next = true;
     let go_on = |pc| ppin_translate::lookup(&mut vm::lock(), pc, Context::CANONICAL);
     match gate32::make(thread, nr, args) {
-        Outcome::Done(result) => {
+        Outcome::Done(result) if !met_a_guard(thread, result) => {
             thread.regs.gpr[reg::RAX] = result as u64;
             go_on(next)
         }
-        Outcome::Again => go_on(pc),
+        Outcome::Done(_) | Outcome::Again => go_on(pc),
         Outcome::Elsewhere(entry) => entry,
         Outcome::Natively(since) => leave::before_call(thread, pc, since),
     }
 }
 
-/// Handles a call through the gate that is over. If it has returned -EFAULT, that may be because the
-/// VM holds pages of code read-only: their guards are lifted, and the call is made again. Otherwise
+/// Whether a call with this result is to be made again: it has returned -EFAULT, which may be because the VM
+/// holds pages of code read-only. Their guards are lifted.
+fn met_a_guard(thread: &Thread, result: isize) -> bool {
+    let faulted = result == Errno::EFAULT.raw();
+    faulted && thread.pending == 0 && changes::release_all(&mut vm::lock())
+}
+
+/// Handles a call through the gate that is over, which may have met a guard. Otherwise
 /// code was flushed while the thread waited ([`crate::thread::waiting`]).
 pub(crate) fn after_call(thread: &mut Thread) -> CachePc {
     let record = thread.operand;
@@ -110,8 +116,7 @@ pub(crate) fn after_call(thread: &mut Thread) -> CachePc {
     let rec = unsafe { (record as *const SyscallRec).read() };
     let base = vm::lock().code().base_at(record);
     thread.signals.trap_flag.skip_next = true;
-    let faulted = thread.regs.gpr[reg::RAX] as isize == Errno::EFAULT.raw();
-    if faulted && thread.pending == 0 && changes::release_all(&mut vm::lock()) {
+    if met_a_guard(thread, thread.regs.gpr[reg::RAX] as isize) {
         thread.regs.gpr[reg::RAX] = thread.area.scratch[scratch::SYS_NR];
         return again(
             thread,
