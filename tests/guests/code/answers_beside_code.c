@@ -1,5 +1,5 @@
-// System calls that write what they answer beside code that has just run, in a page that the program may
-// write to: none fails, and what was changed is answered once, as it was before.
+// System calls that write what they answer beside code that has just run, in a page that the
+// program may write to: none fails, and what was changed is answered once, as it was before.
 #include "guest.h"
 #include <asm/prctl.h>
 #include <sys/prctl.h>
