@@ -1,7 +1,6 @@
 //! A unit mapped for an image.
 
 use super::planned::Planned;
-use super::unlink::LedAway;
 use crate::bundles::InUnit;
 use crate::figures::Figures;
 use crate::image::Home;
@@ -33,6 +32,15 @@ pub(super) enum ColdGate {
     /// Verified, and fixed where it lies.
     Ready,
     Open,
+}
+
+/// Where links led that were taken back, and what is entered there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct LedAway {
+    /// Offset in the hot section.
+    pub hot: u32,
+    pub head: ImageOff,
+    pub context: Context,
 }
 
 /// See the module.

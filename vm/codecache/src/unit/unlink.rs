@@ -8,23 +8,12 @@
 //! Some threads may be on their way meanwhile. Where they wanted to go is known from the table of
 //! fragments; if that is damaged there, it is remembered ([`LedAway`]).
 
-use super::bound::{Bound, Gate};
+use super::bound::{Bound, Gate, LedAway};
 use core::sync::atomic::{AtomicU32, Ordering};
-use ppin_abi::addr::ImageOff;
-use ppin_abi::context::Context;
 use ppin_abi::record::stub;
 use ppin_os::mem;
 use ppin_persist::{CodeGroup, FragmentInfo};
 use ppin_relocator::Exit;
-
-/// Where links led that were taken back, and what is entered there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct LedAway {
-    /// Offset in the hot section.
-    pub hot: u32,
-    pub head: ImageOff,
-    pub context: Context,
-}
 
 impl Bound {
     /// Takes back what leads from code that runs to code that must not.

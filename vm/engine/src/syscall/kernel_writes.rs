@@ -26,12 +26,15 @@ const LIMIT: u64 = 16;
 
 /// Lifts the guards on memory that the call may write to.
 pub(super) fn before(nr: u32, args: &[usize; 6]) {
+    let pieces = pieces(nr, args);
+    if pieces.is_empty() {
+        return;
+    }
     let Some((low, high)) = vm::lock().code().guards().span() else {
         return;
     };
     let guarded = |piece: &Piece| piece.0 < high && low < piece.0.saturating_add(piece.1);
-    let pieces: Vec<Piece> = pieces(nr, args).into_iter().filter(guarded).collect();
-    for (start, len) in pieces {
+    for (start, len) in pieces.into_iter().filter(guarded) {
         let end = start.saturating_add(len).min(high);
         changes::give_back(&mut vm::lock(), start.max(low), end);
     }
