@@ -1,5 +1,5 @@
 // hlt, cli, in, out, control registers, rdmsr, int n: SIGSEGV from a general protection
-// fault at the instruction, si_code SI_KERNEL and no address; int3 and int1 trap after it.
+// fault at the instruction, si_code SI_KERNEL and no address; int3, int1 and int 4 trap after it.
 //@ variants: pie static
 #include "guest.h"
 static u8 *code;
@@ -29,7 +29,8 @@ int main(void) {
                                 {0xf1},
                                 {0x0f, 0x23, 0xc0},
                                 {0x6c},
-                                {0xf3, 0x6e}};
+                                {0xf3, 0x6e},
+                                {0xcd, 0x04}};
     code = pages(1, 7);
     on(SIGSEGV, handler, 0); on(SIGTRAP, handler, 0); on(SIGILL, handler, 0);
     for (int r = 0; r < 2; r++)

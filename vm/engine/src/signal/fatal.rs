@@ -5,7 +5,7 @@
 //! a fault is repeated while its signal is blocked, which the kernel makes deadly, too
 //! (`force_sig`).
 
-use super::dump;
+use super::{dump, traps};
 use ppin_abi::addr::AppPc;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::signals::{self, KernelSigaction};
@@ -25,7 +25,7 @@ pub(crate) fn repeat(thread: &Thread, signal: u32, context: &mut UContext) -> bo
             crate::life::end::of_process(&mut vm::lock());
         }
         context.sigmask |= bit(signal);
-        if signal == c::SIGTRAP {
+        if signal == c::SIGTRAP || traps::is_overflow(context) {
             context.gregs[greg::RIP] -= trap_len(context.gregs[greg::RIP]);
         }
     }
@@ -34,10 +34,10 @@ pub(crate) fn repeat(thread: &Thread, signal: u32, context: &mut UContext) -> bo
 
 /// Length of the trap instruction that ends at `pc`.
 fn trap_len(pc: u64) -> u64 {
-    const INT_3: [u8; 2] = [0xcd, 3];
+    const INT_N: [[u8; 2]; 2] = [[0xcd, 3], [0xcd, 4]];
     const ONE_BYTE: [u8; 2] = [0xcc, 0xf1];
     match peek::read_value::<[u8; 2]>(pc - 2) {
-        Some(INT_3) => 2,
+        Some(int) if INT_N.contains(&int) => 2,
         Some([_, last]) if ONE_BYTE.contains(&last) => 1,
         _ => 0,
     }

@@ -375,7 +375,7 @@ fn refused_entry(thread: &mut Thread, context: &mut UContext, entry: u64) -> boo
 /// Delivers a fault of the app itself.
 fn app_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UContext, pc: u64) {
     thread.signals.stepping = false;
-    let behind = signal == c::SIGTRAP && !traps::is_int1(pc);
+    let behind = traps::is_behind(signal, context);
     let at = pc.wrapping_sub(u64::from(behind));
     let found = if vm::is_runtime(pc) {
         None

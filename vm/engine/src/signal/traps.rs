@@ -12,6 +12,20 @@ pub(crate) fn ends_step(signal: u32, info: &SigInfo, context: &UContext) -> bool
     may && (info.code == TRAP_TRACE || !is_int1(pc) && !is_int1(pc.wrapping_sub(1)))
 }
 
+/// Whether `signal` is reported behind the instruction that raised it.
+pub(crate) fn is_behind(signal: u32, context: &UContext) -> bool {
+    let pc = context.gregs[greg::RIP];
+    signal == c::SIGTRAP && !is_int1(pc) || is_overflow(context)
+}
+
+/// Whether an `int 4` has trapped, which is `SIGSEGV` for the app.
+pub(crate) fn is_overflow(context: &UContext) -> bool {
+    const OVERFLOW: u64 = 4;
+    const INT_4: [u8; 2] = [0xcd, 4];
+    let before = context.gregs[greg::RIP].wrapping_sub(2);
+    context.gregs[greg::TRAPNO] == OVERFLOW && peek::read_value(before) == Some(INT_4)
+}
+
 /// Whether `pc`, a cache address, is that of an `int1`. Its trap is raised after it, where a branch
 /// out of the fragment is, but some hypervisors report it at the instruction.
 pub(crate) fn is_int1(pc: u64) -> bool {
