@@ -81,7 +81,8 @@ pub struct Reached {
     pub head: ImageOff,
     /// Offset in the hot section where it is entered.
     pub hot: u32,
-    /// Bytes of it before that: see [`FragmentInfo::before`].
+    /// How many bytes before that threads arrive by indirect branches; 0: at a landing elsewhere
+    /// ([`ppin_relocator::arrives_before`]).
     pub before: u8,
 }
 

@@ -17,7 +17,7 @@ use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_abi::record::stub;
-use ppin_relocator::{CountRow, Exit, PcRow, Reloc, rows_of};
+use ppin_relocator::{CountRow, Exit, PcRow, Reloc, arrives_before, rows_of};
 
 /// A unit whose head was verified.
 #[derive(Debug)]
@@ -94,6 +94,7 @@ impl<'a> VerifiedUnit<'a> {
         let pair = self.pair(number)?;
         let this = &pair.this;
         let nonsense = Reject::Record(SectionId::Fragments);
+        arrives_before(this.entry).ok_or(nonsense)?;
         let hot_len = this.hot_len().filter(|len| u32::from(this.entry) < *len);
         let hot = self.inside(SectionId::Hot, this.hot, hot_len.ok_or(nonsense)?)?;
         let cold = self.inside(SectionId::Cold, this.cold, this.cold_len.into())?;
@@ -250,7 +251,7 @@ impl<'a> VerifiedUnit<'a> {
             reached.then_some(Reached {
                 head: ImageOff(record.head),
                 hot,
-                before: record.entry,
+                before: arrives_before(record.entry)?,
             })
         };
         Ok(records.filter_map(FragmentRec::get).filter_map(reached))

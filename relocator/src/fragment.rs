@@ -7,6 +7,21 @@ use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_abi::record::stub;
 
+/// Hot offset where threads arrive by indirect branches, if they may. Before it stands a jump for those
+/// that belong elsewhere: the comparison branches back to it, and none of its bytes is fetched otherwise.
+pub const ARRIVAL: u8 = 8;
+
+/// How many bytes before hot offset `entry` ([`Fragment::entry`]) threads arrive by indirect branches; 0:
+/// they do not. `None`: there is no such entry.
+#[must_use]
+pub const fn arrives_before(entry: u8) -> Option<u8> {
+    match entry {
+        0 => Some(0),
+        1..=ARRIVAL => None,
+        _ => Some(entry - ARRIVAL),
+    }
+}
+
 /// The code emitted for one trace under one static context.
 ///
 /// Straight line: the trace covers the app bytes from `head` on ([`Fragment::trace_len`]).
@@ -25,7 +40,7 @@ pub struct Fragment {
     /// App instructions in it; none: it only tells the VM why there is no translation.
     pub instructions: u32,
     /// Hot offset where it is entered, all registers being in place. Unless it is 0, threads also
-    /// arrive at offset 0 by indirect branches that go by their own tables
+    /// arrive at [`ARRIVAL`] by indirect branches that go by their own tables
     /// ([`ppin_abi::area::Area::near`]): code there compares the address that they go to.
     pub entry: u8,
     /// Code; see [`Start::of_hot`] for where it may begin.

@@ -17,7 +17,8 @@ mod start;
 
 pub use apply::{Placement, RangeError, apply, apply_parts, cell};
 pub use fragment::{
-    CountRow, Exit, Fragment, Reloc, RelocKind, Section, SlotInit, cells_of, executed_at, pc_flag,
+    ARRIVAL, CountRow, Exit, Fragment, Reloc, RelocKind, Section, SlotInit, arrives_before,
+    cells_of, executed_at, pc_flag,
 };
 pub use fragment_ref::FragmentRef;
 pub use normalise::{normalise, normalise_parts};

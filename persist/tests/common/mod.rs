@@ -7,7 +7,8 @@ use ppin_abi::record::stub;
 use ppin_abi::spills::{SpillSet, SpillSlot};
 use ppin_persist::{Key, Piece, Thawed, UnitSpec, freeze};
 use ppin_relocator::{
-    CountRow, Exit, Fragment, PcMap, PcRow, Reloc, RelocKind, Section, SlotInit, normalise,
+    CountRow, Exit, Fragment, PcMap, PcRow, Reloc, RelocKind, Section, SlotInit, arrives_before,
+    normalise,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -163,6 +164,7 @@ pub fn fragment() -> impl Strategy<Value = Fragment> {
             |(head, context, (source, instructions, entry), (hot, cold), tables)| {
                 let source_len = source.0;
                 let entry = (usize::from(entry) % hot.len()) as u8;
+                let entry = arrives_before(entry).map_or(0, |_| entry);
                 let (slots, relocs, exits, pc_map, counts) = tables;
                 let mut fragment = Fragment {
                     head,

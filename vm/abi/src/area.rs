@@ -31,8 +31,8 @@ use crate::thread::BEFORE;
 use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
-/// [`crate::record`].
-pub const LAYOUT_VERSION: u32 = 21;
+/// [`crate::record`], and of where fragments are entered (`ppin_relocator::Fragment::entry`).
+pub const LAYOUT_VERSION: u32 = 22;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;

@@ -181,11 +181,13 @@ impl Form {
         temps
     }
 
-    /// New temporaries with which indirect jumps and calls arrive (see [`Op::Arrived`]).
-    pub fn arrived(&mut self, needs: [Need; 2]) -> [Temp; 2] {
+    /// New temporaries with which indirect jumps and calls arrive; those that belong elsewhere go to
+    /// `elsewhere` (see [`Op::Arrived`]).
+    pub fn arrived(&mut self, needs: [Need; 2], elsewhere: Entry) -> [Temp; 2] {
         let temps = self.add(needs);
         self.push(Op::Arrived {
             temps: Temps::of(&temps),
+            elsewhere,
         });
         temps
     }

@@ -327,7 +327,7 @@ pub enum Op {
     /// Goes to `to` if `temp`, which is rcx, is 0. Near.
     IfZero { temp: Temp, to: Label },
     /// `by` = anything. In this instruction's constant stands a jump to `entry`. Nothing, if the last of
-    /// them leads there, too, and is near enough.
+    /// them, or that of [`Op::Arrived`], leads there, too, and is near enough.
     HiddenJump { by: Temp, entry: Entry },
     /// Jumps to `entry` by way of the last [`Op::HiddenJump`], which leads there, unless `temp`, which is
     /// rcx, is 1. Behind this it is 0; where it jumps it is 1 less than before, too.
@@ -346,8 +346,9 @@ pub enum Op {
     Returned { temps: Temps },
     /// Threads arrive here by indirect jumps and calls, nowhere else: the first of `temps`, which is
     /// rcx, is the app address to which the app goes, and the second, which is rax, anything. The
-    /// app's values of both are at home.
-    Arrived { temps: Temps },
+    /// app's values of both are at home. Before this place stands what [`Op::HiddenJump`] makes, a jump to
+    /// `elsewhere`: nobody runs into it.
+    Arrived { temps: Temps, elsewhere: Entry },
     /// Here the trace is entered.
     Entered,
     /// Here threads enter by calls of the CPU ([`Context::CALLED`]).

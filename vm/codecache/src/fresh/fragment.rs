@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
-use ppin_relocator::{Fragment, Reloc, RelocKind};
+use ppin_relocator::{ARRIVAL, Fragment, Reloc, RelocKind};
 
 /// Number of a fresh fragment. Numbers are dense from 0 and not reused before a flush.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -229,7 +229,7 @@ impl Fresh {
     /// Where threads arrive that go to it by their own tables, if they may.
     #[must_use]
     pub(crate) fn arrival(&self) -> Option<u64> {
-        (self.code.entry > 0).then_some(self.space.hot)
+        (self.code.entry > 0).then_some(self.space.hot + u64::from(ARRIVAL))
     }
 
     /// Where its sections lie.

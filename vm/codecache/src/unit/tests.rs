@@ -10,7 +10,7 @@ use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_os::mem::PAGE;
 use ppin_persist::{SlotValue, unit_flag};
-use ppin_relocator::{Reloc, RelocKind, Section};
+use ppin_relocator::{ARRIVAL, Reloc, RelocKind, Section};
 
 extern crate std;
 
@@ -145,7 +145,8 @@ fn killed_code_is_not_found_and_stops_who_comes_by_a_link() {
 fn kept_code_is_entered_behind_where_indirect_branches_arrive() {
     const BEFORE: u8 = 3;
     let mut wanted = small(0x40, &[0]);
-    wanted.0.entry = BEFORE;
+    wanted.0.hot.resize(16, 0x90);
+    wanted.0.entry = ARRIVAL + BEFORE;
     let mut shelf = Shelf::holding(&[small(0, &[0x40]), wanted]);
     let (a, b) = (
         shelf.find(0).expect("kept"),

@@ -104,7 +104,7 @@ impl Checker<'_> {
                 ensure(!self.reached, "control gets there without a return")?;
                 return self.comes_in(temps, [Gpr::RCX, Gpr::RDX]);
             }
-            Op::Arrived { temps } => return self.comes_in(temps, [Gpr::RCX, Gpr::RAX]),
+            Op::Arrived { temps, .. } => return self.comes_in(temps, [Gpr::RCX, Gpr::RAX]),
             _ => {}
         }
         if !self.reached {

@@ -136,7 +136,7 @@ impl<'a> Allocator<'a> {
 
     fn op(&mut self, at: usize, op: &Op) {
         match *op {
-            Op::Take { temps } | Op::Returned { temps } | Op::Arrived { temps } => {
+            Op::Take { temps } | Op::Returned { temps } | Op::Arrived { temps, .. } => {
                 assert!(self.take(at, temps), "no register for a temporary");
             }
             Op::Give { temps }

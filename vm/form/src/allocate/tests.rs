@@ -415,7 +415,7 @@ fn branches_bring_what_lives_at_their_label() {
 fn a_jump_unless_one_leaves_with_what_the_runtime_reads() {
     let meant = |entry: Entry, behind_it: fn(&mut Form, [Temp; 2])| {
         let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
-        let temps = form.arrived([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RAX)]);
+        let temps = form.arrived([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RAX)], entry);
         let [temp, by] = temps;
         form.push(Op::HiddenJump { by, entry });
         form.push(Op::JumpUnlessOne { temp, entry });

@@ -4,44 +4,61 @@ use super::writer::{Branch, Reach, Writer};
 use ppin_abi::area::Entry;
 use ppin_abi::spills::SpillSet;
 use ppin_decode::{Kind, Predicate};
-use ppin_form::{InsId, Label, Living, Temp};
-use ppin_relocator::RelocKind;
+use ppin_form::{InsId, Label, Living, Temp, Temps};
+use ppin_relocator::{ARRIVAL, RelocKind};
 
 impl Writer<'_> {
     pub(super) fn if_zero(&mut self, to: Label) {
         self.short(0xe3, to);
     }
 
+    /// `jmp gs:[elsewhere]`, and behind it threads arrive.
+    pub(super) fn arrived(&mut self, temps: Temps, elsewhere: Entry) {
+        self.comes_in(temps);
+        self.reached_back(elsewhere);
+        debug_assert_eq!(self.emitter.hot.here(), ARRIVAL.into());
+    }
+
     /// `mov by, imm64`, whose constant is `jmp gs:[entry]`: both have eight bytes. Nothing, if one that
     /// is near enough leads there.
     pub(super) fn hidden_jump(&mut self, by: Temp, entry: Entry) {
-        /// Bytes that `loop` reaches back, without those of the comparison and its own.
-        const REACH: u32 = 128 - 24;
-        let here = self.emitter.hot.here();
-        let is_near = |at: u32| here - at <= REACH;
-        if self
-            .hidden
-            .is_some_and(|(leads, at)| leads == entry && is_near(at))
-        {
-            return;
+        /// Bytes of the comparison, and of the branch behind it.
+        const COMPARISON: u32 = 24;
+        if self.back_to(entry, COMPARISON).is_none() {
+            let by = self.allocation.register(by).number();
+            self.emitter.hot.bytes(&[0x48 | by >> 3, 0xb8 | by & 7]);
+            self.reached_back(entry);
         }
-        let by = self.allocation.register(by).number();
-        self.emitter.hot.bytes(&[0x48 | by >> 3, 0xb8 | by & 7]);
+    }
+
+    /// `jmp gs:[entry]`, to which short branches may go back.
+    fn reached_back(&mut self, entry: Entry) {
         self.hidden = Some((entry, self.emitter.hot.here()));
         self.emitter.jump_to(entry);
     }
 
+    /// The distance of a short branch, which ends `further` bytes on, to a jump to `entry` that stands
+    /// before it.
+    fn back_to(&self, entry: Entry, further: u32) -> Option<i8> {
+        let (_, at) = self.hidden.filter(|(leads, _)| *leads == entry)?;
+        let end = self.emitter.hot.here() + further;
+        i8::try_from(at.wrapping_sub(end).cast_signed()).ok()
+    }
+
     /// `loop` to the jump that is hidden.
     pub(super) fn jump_unless_one(&mut self, entry: Entry) {
-        let behind = self.emitter.hot.here() + 2;
-        let (leads, at) = self.hidden.unwrap_or((entry, behind));
-        let distance = i8::try_from(at.wrapping_sub(behind).cast_signed());
-        debug_assert!(
-            leads == entry && distance.is_ok_and(|d| d < 0),
-            "it is near"
-        );
+        let distance = self.back_to(entry, 2);
+        debug_assert!(distance.is_some(), "it is near");
         let distance = distance.unwrap_or_default();
         self.emitter.hot.bytes(&[0xe2, distance.cast_unsigned()]);
+    }
+
+    /// `jmp gs:[entry]`, or `jmp` to one that is near.
+    pub(super) fn jump(&mut self, entry: Entry) {
+        match self.back_to(entry, 2) {
+            Some(distance) => self.emitter.hot.bytes(&[0xeb, distance.cast_unsigned()]),
+            None => self.emitter.jump_to(entry),
+        }
     }
 
     /// `jcc to`

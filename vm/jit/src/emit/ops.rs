@@ -136,7 +136,8 @@ impl Writer<'_> {
             Op::GotoFar { to } => self.goto_far(to),
             Op::GotoBack { to } => self.goto_back(to),
             Op::CallOver { to } => self.call_over(to),
-            Op::Returned { temps } | Op::Arrived { temps } => self.comes_in(temps),
+            Op::Returned { temps } => self.comes_in(temps),
+            Op::Arrived { temps, elsewhere } => self.arrived(temps, elsewhere),
             Op::Entered => self.entered(),
             Op::Called => self.emitter.row(0),
             Op::CalleeBegins | Op::FlagsDie { .. } => {}
@@ -144,7 +145,7 @@ impl Writer<'_> {
             Op::Record { to, record } => self.record(to, record),
             Op::JumpCell { cell } => self.jump_cell(cell),
             Op::JumpNear { index, .. } => self.jump_cell(Cell { base: Some(index), disp: NEAR as i32 }),
-            Op::Jump { entry } => self.emitter.jump_to(entry),
+            Op::Jump { entry } => self.jump(entry),
             Op::ExitTaken { ins, context } => self.exit_taken(ins, context),
             Op::ExitCall { ins, context } => self.exit_call(ins, context),
             Op::ExitIf { ins, context } => self.exit_if(ins, context),

@@ -1,15 +1,20 @@
 //! Where threads arrive by indirect jumps and calls in line ([`super::near`]), before the trace.
 //!
 //! ```text
-//!        mov rax, imm64                   see super::meant
+//! elsewhere:
+//!        jmp gs:[Entry::ArrivedElsewhere]
+//! arrival:
 //!        lea rax, [rip + head]
 //!        not rax
 //!        lea rcx, [rcx + rax + 2]         1 if this is where the app goes
-//!        loop elsewhere                   jmp gs:[Entry::ArrivedElsewhere]
+//!        loop elsewhere                   see super::meant
 //!        mov rax, gs:[Spill::Rax]
 //!        mov rcx, gs:[Spill::Rcx]
 //!        ...                              the trace
 //! ```
+//! The jump stands before, where no thread comes by: AMD processors predict an indirect branch by the way
+//! that led to it, of which each line of 64 bytes takes a part, so bytes on that way are dear.
+//!
 //! The flags are left alone: some may be needed where the app goes instead. Traces that are not made
 //! for an indirect branch have no such code, and are arrived at by a landing
 //! (`ppin_codecache::indirect`), which does the same and is a jump more.
@@ -21,8 +26,8 @@ use ppin_form::{Form, Gpr, Need, Op};
 
 /// Lets threads arrive at the trace that begins at `head`.
 pub(crate) fn lower(form: &mut Form, head: ImageOff) {
-    let temps = form.arrived([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RAX)]);
     let entry = Entry::ArrivedElsewhere;
+    let temps = form.arrived([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RAX)], entry);
     meant::check(form, temps, entry, |form, [to, own], more| {
         form.push(Op::LeaApp { to: own, off: head });
         form.push(Op::Not { reg: own });

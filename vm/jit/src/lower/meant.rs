@@ -9,14 +9,14 @@
 //! ```
 //! A branch that is taken needs room in the processor's memory of branches, of which a program that is
 //! spread over many has too little (`benches/RESULTS.md`, 2026-11-26); one that is not taken needs none.
-//! `loop` reaches 128 bytes, and no code lies there that is not run through: so the jump is a constant,
-//! loaded to a register that gets another value next. Where `loop` is slow
+//! `loop` reaches 128 bytes. If no code lies there that is not run through, as before an arrival, the jump
+//! is a constant, loaded to a register that gets another value next. Where `loop` is slow
 //! ([`Optimize::UNTAKEN`] is off):
 //!
 //! ```text
 //!        lea rcx, [difference]
 //!        jrcxz same
-//!        jmp gs:[entry]
+//!        jmp gs:[entry]                   or a short one to that
 //! same:
 //! ```
 //! Both leave the flags alone: where the branch goes instead, some may be needed. Either way rcx is the

@@ -36,7 +36,7 @@ use ppin_abi::spills::SpillSlot;
 use ppin_abi::thread::BEFORE;
 use ppin_api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
-use ppin_relocator::{Exit, Fragment, Placement, SlotInit, apply, executed_at};
+use ppin_relocator::{ARRIVAL, Exit, Fragment, Placement, SlotInit, apply, executed_at};
 pub use side::Side;
 use side::buffer_start;
 use std::mem::offset_of;
@@ -270,7 +270,7 @@ impl Machine {
             self.near_bytes()[at..at + 8].copy_from_slice(&kept);
             arriving.regs[register] = value;
         }
-        self.run(self.near as u64, &arriving)
+        self.run(self.near as u64 + u64::from(ARRIVAL), &arriving)
     }
 
     /// Comes to `fragment` as an indirect branch to `target` does, which is another address than its

@@ -41,14 +41,14 @@ fn code_before_the_entry_is_where_indirect_branches_arrive() {
     };
     let plain = made(code.clone());
     assert_eq!((plain.entry().0, plain.arrival()), (0x8004, None));
-    code.entry = 3;
+    code.entry = 11;
     let arrived_at = made(code);
     assert_eq!(
         (arrived_at.entry().0, arrived_at.arrival()),
-        (0x8007, Some(0x8004))
+        (0x800f, Some(0x800c))
     );
-    assert!(arrived_at.may_be_linked_at(CachePc(0x8007)));
-    assert!(!arrived_at.may_be_linked_at(CachePc(0x8004)));
+    assert!(arrived_at.may_be_linked_at(CachePc(0x800f)));
+    assert!(!arrived_at.may_be_linked_at(CachePc(0x800c)));
 }
 
 #[test]
