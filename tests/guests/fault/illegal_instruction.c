@@ -1,5 +1,6 @@
-// ud2, bytes that no decoder knows, a lock prefix where none may be, and a too long
-// instruction: the CPU's own fault at the instruction's own address, each time.
+// ud2, bytes that no decoder knows, a lock prefix where none may be, a too long instruction,
+// and a transaction where the CPU has none: its own fault at the instruction's own address,
+// each time.
 //@ variants: pie static
 #include "guest.h"
 static u8 *code; static volatile int step;
@@ -22,7 +23,8 @@ int main(void) {
                                  {0x27},
                                  {0x9a, 1, 2, 3, 4},
                                  {0xd6},
-                                 {0xf0, 0x89, 0xc0}};
+                                 {0xf0, 0x89, 0xc0},
+                                 {0xc7, 0xf8, 0x37, 0, 0, 0, 0x0f, 0x0b}};
     code = pages(1, 7);
     on(SIGILL, handler, 0); on(SIGSEGV, handler, 0);
     for (int r = 0; r < 2; r++)

@@ -181,6 +181,9 @@ pub enum Op {
 
     /// `to` = low 16 bits of the app's stack pointer
     StackIndex { to: Reg },
+    /// Begins a transaction and aborts it: `to`, which is the app's rax, gets the status. The CPU raises
+    /// here what it raises if it has no transactions.
+    Transaction { to: Reg },
     /// `to` = 8 times [`ppin_abi::area::near_index`] of `from`, which is one of the first four
     /// registers.
     NearIndex { to: Reg, from: Reg },

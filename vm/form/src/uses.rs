@@ -85,6 +85,7 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         Op::Set { to, .. }
         | Op::SetWide { to, .. }
         | Op::LoadApp { to, .. }
+        | Op::Transaction { to }
         | Op::Pop { to }
         | Op::LoadSlot { to, .. }
         | Op::LeaSlot { to, .. }

@@ -246,6 +246,11 @@ impl Asm {
         self.u32(high);
     }
 
+    /// `xbegin over; xabort 0; over:`
+    pub(super) fn transaction(&mut self) {
+        self.bytes(&[0xc7, 0xf8, 3, 0, 0, 0, 0xc6, 0xf8, 0]);
+    }
+
     /// `pop to`
     pub(super) fn pop(&mut self, to: Gpr) {
         self.rex(false, to.number() >> 3);

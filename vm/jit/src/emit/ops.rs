@@ -73,6 +73,7 @@ impl Writer<'_> {
             Op::Move { to, from } => self.assign(to, from),
             Op::Set { to, value, width } => self.set(to, value, width),
             Op::Not { reg } => self.not(reg),
+            Op::Transaction { .. } => self.emitter.hot.transaction(),
             Op::Swap { one, other } => self.swap(one, other),
             Op::Lea { to, base, index, disp } => self.lea(to, base, index, disp),
             Op::Address { to, base, index, scale, narrow, disp } => self.address(to, (base, index), scale, narrow, disp),

@@ -3,17 +3,21 @@
 //!
 //! ```text
 //! Target:  xbegin fallback
-//! Becomes: mov eax, 0                       status: no reason given; flags kept
+//! Becomes: xbegin over                      raises SIGILL, if the processor has none
+//!          xabort 0
+//! over:    mov eax, 0                       status: no reason given; flags kept
 //!          jmp exit                         to `fallback`
 //! ```
 
 use super::site::Site;
-use ppin_form::{Form, Gpr, Op, Width};
+use ppin_form::{Form, Gpr, Op, Reg, Width};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let (ins, context) = (site.id, form.exit_context());
+    let to = Reg::from(Gpr::RAX);
+    form.push(Op::Transaction { to });
     form.push(Op::Set {
-        to: Gpr::RAX.into(),
+        to,
         value: 0,
         width: Width::W32,
     });
