@@ -255,3 +255,18 @@ impl CountRow {
     /// pays for at once.
     pub const ASIDE: u32 = u32::MAX;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ARRIVAL, arrives_before};
+
+    #[test]
+    fn threads_arrive_behind_the_jump_or_not_at_all() {
+        assert_eq!(arrives_before(0), Some(0));
+        for entry in 1..=ARRIVAL {
+            assert_eq!(arrives_before(entry), None);
+        }
+        assert_eq!(arrives_before(ARRIVAL + 1), Some(1));
+        assert_eq!(arrives_before(u8::MAX), Some(u8::MAX - ARRIVAL));
+    }
+}

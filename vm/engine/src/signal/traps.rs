@@ -1,4 +1,5 @@
-//! What a trap of the CPU says: whether it ends a single step, or comes from an `int1`.
+//! What a trap of the CPU says: whether it ends a single step, comes from an `int1`, or is reported behind
+//! its instruction.
 
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{c, peek};
