@@ -9,7 +9,7 @@ use core::ops::Range;
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_persist::FragmentInfo;
-use ppin_relocator::{CountRow, Exit, arrives_before};
+use ppin_relocator::{ARRIVAL, CountRow, Exit};
 
 /// Reads count rows of fragments that have cells, in the order of [`Bound::cells`]. (Their tables
 /// were checked when their groups were admitted.)
@@ -88,9 +88,8 @@ impl Bound {
     pub(crate) fn arrival(&self, entry: u64) -> Option<u64> {
         let offset = u32::try_from(entry.checked_sub(self.hot())?).ok()?;
         let info = self.unit.fragment_at_hot(offset).ok()??;
-        let before = arrives_before(info.before).filter(|before| *before > 0);
-        let before = before.filter(|_| info.entry() == offset)?;
-        Some(entry - u64::from(before))
+        let arrives = info.before > 0 && info.entry() == offset;
+        arrives.then(|| entry - u64::from(info.before) + u64::from(ARRIVAL))
     }
 
     /// App address and context of the fragment that is entered at `addr`; of a stub,

@@ -25,7 +25,7 @@ pub(crate) fn repeat(thread: &Thread, signal: u32, context: &mut UContext) -> bo
             crate::life::end::of_process(&mut vm::lock());
         }
         context.sigmask |= bit(signal);
-        if signal == c::SIGTRAP || traps::is_overflow(context) {
+        if traps::is_behind(signal, context) {
             context.gregs[greg::RIP] -= trap_len(context.gregs[greg::RIP]);
         }
     }

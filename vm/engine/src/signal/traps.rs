@@ -20,7 +20,7 @@ pub(crate) fn is_behind(signal: u32, context: &UContext) -> bool {
 }
 
 /// Whether an `int 4` has trapped, which is `SIGSEGV` for the app.
-pub(crate) fn is_overflow(context: &UContext) -> bool {
+fn is_overflow(context: &UContext) -> bool {
     const OVERFLOW: u64 = 4;
     const INT_4: [u8; 2] = [0xcd, 4];
     let before = context.gregs[greg::RIP].wrapping_sub(2);
