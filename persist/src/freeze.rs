@@ -218,10 +218,13 @@ impl Writer<'_> {
     fn slots(&mut self) -> Result<(), FreezeError> {
         self.begin(SectionId::Slots);
         for (number, piece) in self.spec.fragments.iter().enumerate() {
+            let (hot, _) = self.plan.places[number];
             for slot in piece.fragment.slots {
                 let value = match *slot {
                     SlotInit::App(off) => SlotValue::App(off),
                     SlotInit::Landing(off) => SlotValue::Landing(off),
+                    SlotInit::Prediction(off) => SlotValue::Prediction(off),
+                    SlotInit::Entry => SlotValue::Hot(hot + u32::from(piece.fragment.entry)),
                     SlotInit::ImageCounters => SlotValue::ImageCounters,
                     SlotInit::Bundles(count @ 1..) => SlotValue::Bundles(count),
                     SlotInit::Cold(_) | SlotInit::Bundles(0) => {

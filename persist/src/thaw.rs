@@ -110,9 +110,11 @@ impl UnitFile<'_> {
             Some(match SlotValue::decode(bits)? {
                 SlotValue::App(off) => SlotInit::App(off),
                 SlotValue::Landing(off) => SlotInit::Landing(off),
+                SlotValue::Prediction(off) => SlotInit::Prediction(off),
+                SlotValue::Hot(off) if off == info.entry() => SlotInit::Entry,
                 SlotValue::ImageCounters => SlotInit::ImageCounters,
                 SlotValue::Bundles(count) => SlotInit::Bundles(count),
-                SlotValue::Cold(_) => return None,
+                SlotValue::Hot(_) | SlotValue::Cold(_) => return None,
             })
         };
         let bits = self.slot_bits(info)?;

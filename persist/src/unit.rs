@@ -146,6 +146,18 @@ impl<'a> VerifiedUnit<'a> {
         self.fragment_at(group.fragments, offset, |info| info.hot.clone())
     }
 
+    /// The fragment that has slot `number`, which is no exit's.
+    ///
+    /// # Errors
+    /// Its record is damaged.
+    pub fn fragment_with_slot(&self, number: u32) -> Result<Option<FragmentInfo>, Reject> {
+        let group = number.checked_mul(8).and_then(|at| self.slot_group_at(at));
+        let Some(group) = group.and_then(|group| self.hot_group(group)) else {
+            return Ok(None);
+        };
+        self.fragment_at(group.fragments, number, |info| info.slots.clone())
+    }
+
     /// The fragment whose stubs cover byte `offset` of the cold section, if its hot group is `sound`: records
     /// of others are not looked at.
     ///
@@ -388,13 +400,21 @@ impl<'a> VerifiedUnit<'a> {
         Some(start..start + group.len)
     }
 
+    /// Number of the hot group that the slot at byte `offset` of their section belongs to.
+    #[must_use]
+    pub fn slot_group_at(&self, offset: u32) -> Option<u32> {
+        self.group_of(offset, |number| self.slot_group(number))
+    }
+
     /// Number of the hot group that the exit slot at byte `offset` of their section belongs to.
     #[must_use]
     pub fn exit_slot_group_at(&self, offset: u32) -> Option<u32> {
-        let before = |number| {
-            self.exit_slot_group(number)
-                .is_some_and(|it| it.end <= offset)
-        };
+        self.group_of(offset, |number| self.exit_slot_group(number))
+    }
+
+    /// The hot group whose slots, of which `slots` tells, end behind byte `offset`.
+    fn group_of(&self, offset: u32, slots: impl Fn(u32) -> Option<Range<u32>>) -> Option<u32> {
+        let before = |number| slots(number).is_some_and(|it| it.end <= offset);
         let found = partition(0..self.hot_groups(), before);
         (found < self.hot_groups()).then_some(found)
     }

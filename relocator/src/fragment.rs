@@ -151,6 +151,11 @@ pub enum SlotInit {
     Landing(ImageOff),
     /// Cache address in this fragment's cold section. Code with such slots is not persisted.
     Cold(u32),
+    /// What makes 0 with the app address that a jump through a cell is predicted to go to: this one, until
+    /// somebody knows better. The next slot says where that goes on.
+    Prediction(ImageOff),
+    /// Cache address where the fragment itself is entered, or where a predicted jump goes on.
+    Entry,
     /// Displacement from `gs` of the thread's counters for this fragment's image.
     ImageCounters,
     /// Displacement from `gs` of so many cells of the fragment's own. All additions to counters of

@@ -6,7 +6,8 @@ use ppin_tests::skip::cpu_has;
 use ppin_tests::ways::three_ways_with;
 
 /// Those that calls, returns and indirect jumps are made by.
-const WAYS: [&str; 5] = [
+const WAYS: [&str; 6] = [
+    "-predict",
     "-untaken",
     "-callees",
     "-callees,-untaken",

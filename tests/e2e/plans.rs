@@ -153,6 +153,30 @@ fn any_flipped_bit_of_a_plan_is_noticed() {
     }
 }
 
+/// What a first run has seen of jumps to other images need not be asked for.
+#[test]
+fn the_second_run_knows_where_jumps_go() {
+    let scratch = Scratch::new();
+    let count = "i=0; while [ $i -lt 9000 ]; do i=$((i + 1)); done; echo $i";
+    let cmd = Cmd::new("/bin/sh").args(["-c", count]);
+    let right = cmd.run();
+    let run = || {
+        let stats = scratch.path().join("stats");
+        let _ = fs::remove_file(&stats);
+        let flag = format!("--stats={}", stats.display());
+        let ppin = Ppin::new(&scratch.db());
+        assert_eq!(ppin.with(&[flag.as_str()]).wrap(&cmd).run(), right);
+        let stats = Stats::one(&stats);
+        ["jumps_predicted", "ibl_misses"].map(|key| stats.number(key))
+    };
+    let [first, second] = [run(), run()];
+    assert!(
+        first[0] > 0 && second[0] >= first[0],
+        "{first:?} {second:?}"
+    );
+    assert!(second[0] > second[1], "most need no question: {second:?}");
+}
+
 #[test]
 fn plans_that_say_something_else_do_no_harm() {
     let trained = Trained::new();

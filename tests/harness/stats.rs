@@ -10,7 +10,7 @@ pub const KEYS: &[&str] = &[
     "pid", "program",
     "traces_compiled", "traces_reused", "fragments_validated", "relocations_applied",
     "traces_looked_up", "traces_anticipated", "flushes", "flushed_bytes", "counter_bytes", "bundle_bytes", "buffer_bytes", "native_children",
-    "units_mapped", "units_moved", "vm_entries", "code_bytes_new", "code_bytes_reused", "ibl_misses",
+    "units_mapped", "units_moved", "vm_entries", "code_bytes_new", "code_bytes_reused", "ibl_misses", "jumps_predicted",
     "time_ns.inject", "time_ns.load", "time_ns.relocate", "time_ns.compile",
     "time_ns.persist", "time_ns.vm", "time_ns.total",
     "cache.mode", "cache.hit", "cache.reject_reasons",

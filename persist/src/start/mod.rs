@@ -20,7 +20,7 @@ use rkyv::{Archive, Archived, Deserialize, Serialize};
 /// First bytes of a plan's file.
 const MAGIC: [u8; 8] = *b"ppinplan";
 /// Counts incompatible changes of the format.
-pub const PLAN_VERSION: u32 = 3;
+pub const PLAN_VERSION: u32 = 4;
 /// Longest file that is read.
 pub const MAX_PLAN: usize = 4 << 20;
 /// Rewrites of a plan that the part of a unit outlives although no run has the unit.
@@ -66,6 +66,23 @@ pub struct Link {
     pub hot: u32,
 }
 
+/// A jump through a cell, and where it is predicted to go.
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Prediction {
+    /// Number of the first of its two slots, among those that are no exit's.
+    pub slot: u32,
+    /// Offset of its fragment's app address in the image.
+    pub head: i32,
+    /// Offset in the hot section where its fragment is entered.
+    pub own: u32,
+    /// Checksum of the head of the unit where it goes on.
+    pub unit: u64,
+    /// Offset of the app address to which it goes in that unit's image.
+    pub target: i32,
+    /// Offset of that one's entry in that unit's hot section.
+    pub hot: u32,
+}
+
 /// What is known of one unit.
 #[derive(Archive, Serialize, Deserialize, Clone, PartialEq, Eq, Debug)]
 pub struct UnitPlan {
@@ -91,6 +108,8 @@ pub struct UnitPlan {
     pub targets: Vec<Target>,
     /// Exits of eager groups that lead to other units of the image.
     pub links: Vec<Link>,
+    /// Jumps through cells, in eager groups, and where they are predicted to go: to units of any image.
+    pub predictions: Vec<Prediction>,
     /// Number of groups that runs have used and that are not eager: so many are nothing new.
     pub beyond: u32,
     /// Number of entries and exits of those, which runs have to ask for: so many are nothing new.
@@ -218,6 +237,14 @@ mod tests {
                 slot: 3,
                 unit: 77,
                 hot: 48,
+            }],
+            predictions: alloc::vec![Prediction {
+                slot: 2,
+                head: -32,
+                own: 16,
+                unit: 78,
+                target: 5,
+                hot: 64,
             }],
             beyond: 8,
             unlearnt: 9,

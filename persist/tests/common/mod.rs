@@ -43,6 +43,8 @@ fn slot() -> impl Strategy<Value = SlotInit> {
     prop_oneof![
         offset().prop_map(SlotInit::App),
         offset().prop_map(SlotInit::Landing),
+        offset().prop_map(SlotInit::Prediction),
+        Just(SlotInit::Entry),
         Just(SlotInit::ImageCounters),
         (1..=u16::MAX).prop_map(SlotInit::Bundles),
     ]

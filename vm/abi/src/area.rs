@@ -32,7 +32,7 @@ use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
 /// [`crate::record`], and of where fragments are entered (`ppin_relocator::Fragment::entry`).
-pub const LAYOUT_VERSION: u32 = 22;
+pub const LAYOUT_VERSION: u32 = 23;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -137,6 +137,9 @@ pub struct Area {
     pub cpuid: [u64; 4],
     /// What calls of analysis routines need.
     pub calls: Calls,
+    /// Jumps through cells ([`Entry::Mispredicted`]) that may go elsewhere than was predicted before
+    /// the VM is asked.
+    pub prediction_countdown: u64,
     reserved: [u64; RESERVED],
     /// Return cache: by the low 16 bits of the stack pointer, in bytes, the cache address behind
     /// the translated call that has put its return address there last. The app may have put
@@ -154,7 +157,7 @@ pub struct Area {
 }
 
 /// Words between what is short and the tables.
-const RESERVED: usize = (RETURNS as usize - CALLS as usize - size_of::<Calls>()) / 8;
+const RESERVED: usize = (RETURNS - PREDICTION_COUNTDOWN) as usize / 8 - 1;
 
 /// Most states that the tools of a run may have.
 pub const MAX_STATES: usize = 32;
@@ -228,6 +231,9 @@ pub const fn near_index(pc: u64) -> usize {
 /// Displacement from `gs` of [`Area::near_countdown`].
 pub const NEAR_COUNTDOWN: u32 = 0x148;
 
+/// Displacement from `gs` of [`Area::prediction_countdown`].
+pub const PREDICTION_COUNTDOWN: u32 = CALLS + size_of::<Calls>() as u32;
+
 /// Displacement from `gs` of [`Area::left_at`].
 pub const LEFT_AT: u32 = 0x150;
 
@@ -236,6 +242,13 @@ pub const LEFT_AT: u32 = 0x150;
 pub const NOTE_BY_RAX: [u8; 9] = {
     let [a, b, c, d] = LEFT_AT.to_le_bytes();
     [0x65, 0x48, 0x89, 0x04, 0x25, a, b, c, d]
+};
+
+/// The instruction behind [`Area::left_at`] where jumps through cells go elsewhere than was predicted:
+/// `jmp gs:[Entry::Mispredicted]`.
+pub const MISPREDICTED: [u8; 8] = {
+    let [a, b, c, d] = Entry::Mispredicted.disp().to_le_bytes();
+    [0x65, 0xff, 0x24, 0x25, a, b, c, d]
 };
 
 /// Displacement from `gs` of [`Area::going_to`].
@@ -266,6 +279,7 @@ const _: () = {
     assert!(offset_of!(Area, returns) == RETURNS as usize);
     assert!(offset_of!(Area, near) == NEAR as usize);
     assert!(offset_of!(Area, calls) == CALLS as usize);
+    assert!(offset_of!(Area, prediction_countdown) == PREDICTION_COUNTDOWN as usize);
     assert!(offset_of!(Calls, app_sp) == (Calls::APP_SP - CALLS) as usize);
     assert!(offset_of!(Calls, thread) == (Calls::THREAD - CALLS) as usize);
     assert!(offset_of!(Calls, routines) == (Calls::routine(0) - CALLS) as usize);
@@ -315,6 +329,10 @@ pub enum Entry {
     /// address that it goes to less that of the fragment, rax = the negative of that less 1; rcx and
     /// rax spilled at home; [`Area::left_at`] is set.
     ArrivedElsewhere = 13,
+    /// A jump or call through a cell goes elsewhere than was predicted: its target in rcx, what
+    /// [`Area::left_at`] shall be in rax, rcx and rax spilled at home. It comes from behind
+    /// [`crate::predicted::CODE`].
+    Mispredicted = 14,
 }
 
 impl Entry {

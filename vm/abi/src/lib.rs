@@ -25,6 +25,7 @@ pub mod cpuid;
 pub mod elf;
 pub mod errno;
 pub mod optimize;
+pub mod predicted;
 pub mod record;
 pub mod room;
 pub mod spills;

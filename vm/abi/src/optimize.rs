@@ -11,7 +11,7 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 13] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 14] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
@@ -25,6 +25,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 13] = [
     ("registers", Optimize::REGISTERS, "registers that inserted code has taken stay its own until the program touches them"),
     ("join", Optimize::JOIN, "what the blocks of a trace count is added once, and where the trace is left"),
     ("untaken", Optimize::UNTAKEN, "a branch that comes where it should is told from others by one that is not taken (AMD; off by itself elsewhere)"),
+    ("predict", Optimize::PREDICT, "jumps and calls through a cell at a fixed place compare its contents with what they were, and go straight on"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -68,6 +69,10 @@ impl Optimize {
     /// Where branches arrive, and behind returns, the comparison is a `loop`, which is not taken if the
     /// address is right. Off by itself where that instruction is slow.
     pub const UNTAKEN: Self = Self(1 << 12);
+
+    /// Jumps and calls through a cell at a fixed place, as those to other images, compare what it holds
+    /// with what it held, and go straight on.
+    pub const PREDICT: Self = Self(1 << 13);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

@@ -9,6 +9,8 @@ use crate::indirect::IblTable;
 use crate::journal::Journal;
 use crate::unit::Units;
 use alloc::string::String;
+use alloc::vec::Vec;
+use ppin_persist::start::Prediction;
 
 /// All code of one process. One lock guards it.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct CodeCache {
     pub(crate) fresh: FreshCode,
     /// Indirect branches.
     pub(crate) ibl: IblTable,
+    /// Predictions of jumps in code that does not run yet, or to such: of which unit, by its checksum.
+    pub(crate) expected: Vec<(u64, Prediction)>,
     /// Pages of app code that we made read-only.
     pub(crate) guards: Guards,
     /// What cells of counts stand for.
@@ -41,6 +45,7 @@ impl CodeCache {
             units: Units::default(),
             fresh: FreshCode::new(limit),
             ibl,
+            expected: Vec::new(),
             guards: Guards::default(),
             bundles: Bundles::default(),
             figures: Figures::default(),

@@ -43,6 +43,8 @@ pub struct Figures {
     pub code_bytes_new: u64,
     /// Bytes of persisted code admitted.
     pub code_bytes_reused: u64,
+    /// Jumps through cells whose targets have been predicted.
+    pub jumps_predicted: u64,
     /// Flushes of the full cache.
     pub flushes: u64,
     /// Times.

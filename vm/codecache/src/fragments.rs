@@ -106,15 +106,17 @@ impl CodeCache {
         self.figures.learnt += u64::from(self.fresh_at(entry.0).is_none());
     }
 
-    /// Lets indirect branches to `target` go to `entry`.
-    pub fn link_indirect(&mut self, target: AppPc, entry: CachePc) {
-        if self.ibl.insert(target.0, entry.0) {
+    /// Lets indirect branches to `target` go to `entry`; whether they did not yet.
+    pub fn link_indirect(&mut self, target: AppPc, entry: CachePc) -> bool {
+        let new = self.ibl.insert(target.0, entry.0);
+        if new {
             self.learn(entry);
         }
         if let Some(id) = self.fresh_at(entry.0) {
             let directory = &mut self.fresh.directory;
             directory.mark_reached(id, Reached::Indirectly);
         }
+        new
     }
 
     /// Lets the thread with `area`, which is in the VM, find `entry` for `target` by itself. By what

@@ -22,6 +22,11 @@ pub fn shut_all() {
     ALL_SHUT.store(true, Ordering::Relaxed);
 }
 
+/// Whether [`shut_all`] has been asked for.
+pub(crate) fn all_are_shut() -> bool {
+    ALL_SHUT.load(Ordering::Relaxed)
+}
+
 /// What the slot of the landing for app address `pc` holds when its code is made known.
 pub(crate) fn open_value(pc: u64) -> u64 {
     pc.wrapping_neg() ^ difference()
@@ -29,11 +34,7 @@ pub(crate) fn open_value(pc: u64) -> u64 {
 
 /// What is exclusive-ored to the negative of a landing's app address when its code is made known.
 pub(crate) fn difference() -> u64 {
-    if ALL_SHUT.load(Ordering::Relaxed) {
-        SHUT
-    } else {
-        0
-    }
+    if all_are_shut() { SHUT } else { 0 }
 }
 
 /// A fragment's cells.
@@ -52,7 +53,7 @@ impl Landings {
 
     /// Lets them come back: the source is what it was.
     pub(crate) fn open(&self) {
-        if !ALL_SHUT.load(Ordering::Relaxed) {
+        if !all_are_shut() {
             self.turn(SHUT);
         }
     }

@@ -36,7 +36,9 @@ mod landing;
 mod lookup;
 #[cfg(test)]
 mod model;
+mod predictions;
 pub mod room;
+mod site;
 pub mod spot;
 #[cfg(test)]
 mod testing;

@@ -22,7 +22,7 @@ use ppin_os::file::Stat;
 use ppin_os::maps::MapEntry;
 use ppin_os::mem::{self, PAGE};
 use ppin_os::peek;
-use ppin_relocator::{Exit, Fragment, PcRow, pc_flag};
+use ppin_relocator::{Exit, Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
 
 /// Memory that stands for the app's: code that it may write to.
 pub(crate) struct App {
@@ -201,6 +201,26 @@ pub(crate) fn fragment(offset: u64, len: u64, exits: &[u64], context: Context) -
         add_exit(&mut fragment, ImageOff(*target as i32));
     }
     fragment
+}
+
+/// A fragment made from 8 bytes at `offset`, whose jump goes through a cell.
+pub(crate) fn through_a_cell(offset: u64) -> Fragment {
+    let mut fragment = fragment(offset, 8, &[], Context::CANONICAL);
+    let [code, field] = [[0x90; 2].as_slice(), &[0xff, 0x25, 0, 0, 0, 0]];
+    fragment.hot = [code, field, &[0x90; 16]].concat();
+    fragment.slots = alloc::vec![SlotInit::Prediction(fragment.head), SlotInit::Entry];
+    fragment.relocs.push(Reloc {
+        section: Section::Hot,
+        at: 4,
+        pc_bias: 4,
+        kind: RelocKind::Slot(1),
+    });
+    fragment
+}
+
+/// Where such a fragment, which is entered at `entry`, leaves if the cell holds what was not predicted.
+pub(crate) fn left_at(entry: CachePc) -> u64 {
+    entry.0 + 2 + ppin_abi::predicted::CODE
 }
 
 /// A trap at `offset`.

@@ -137,6 +137,8 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
         RelocKind::Slot(slot) => match fragment.slots.get(usize::from(slot)) {
             Some(SlotInit::App(off)) => format!("slot {slot}: app {:#x}", off.0),
             Some(SlotInit::Landing(off)) => format!("slot {slot}: minus app {:#x}", off.0),
+            Some(SlotInit::Prediction(_)) => format!("slot {slot}: minus what is predicted"),
+            Some(SlotInit::Entry) => format!("slot {slot}: where that goes on"),
             Some(SlotInit::Cold(cold)) => format!("slot {slot}: cold {cold:#x}"),
             Some(SlotInit::ImageCounters) => format!("slot {slot}: image counters"),
             Some(SlotInit::Bundles(count)) => format!("slot {slot}: {count} bundles"),
@@ -150,7 +152,7 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
 
 /// Names the field of the thread area that an inserted instruction uses.
 fn area_note(line: &Line) -> Option<String> {
-    const ENTRIES: [Entry; 11] = [
+    const ENTRIES: [Entry; 12] = [
         Entry::LeaveExit,
         Entry::LeaveTrap,
         Entry::Syscall,
@@ -162,6 +164,7 @@ fn area_note(line: &Line) -> Option<String> {
         Entry::NotNear,
         Entry::Cpuid,
         Entry::ArrivedElsewhere,
+        Entry::Mispredicted,
     ];
     let bytes = hidden_jump(&line.bytes).unwrap_or(&line.bytes);
     let ins = InsReader::new(AppPc(0), bytes).read().ok()?.raw;

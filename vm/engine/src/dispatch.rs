@@ -141,9 +141,10 @@ fn indirect(thread: &mut Thread) -> CachePc {
     let mut vm = vm::lock();
     let entry = lookup_indirect(&mut vm, target);
     if may_link(&vm, entry) {
-        vm.code_mut().link_indirect(target, entry);
+        let new = vm.code_mut().link_indirect(target, entry);
         note(&vm, Hint::Indirect(target.0), entry);
         bring_near(&mut vm, thread, target, entry);
+        predict(&mut vm, thread, target, entry, new);
     }
     entry
 }
@@ -157,6 +158,16 @@ fn bring_near(vm: &mut Vm, thread: &mut Thread, target: AppPc, entry: CachePc) {
             false => vm.code_mut().bring_near(&thread.area, target, entry),
         };
         thread.area.near_countdown = NEAR_PERIOD << longer;
+    }
+}
+
+/// Lets the jump through a cell that has led the thread here go straight to `entry` from here on, if that
+/// is why it has asked. Not if `target` is `new`: the first time a cell may lead to who fills it in.
+fn predict(vm: &mut Vm, thread: &mut Thread, target: AppPc, entry: CachePc, new: bool) {
+    if thread.area.prediction_countdown == 0 {
+        let site = thread.area.left_at;
+        let site = (!new).then(|| vm.code_mut().predict(site, target, entry));
+        thread.wait_to_predict(site.flatten().map(|code| code == CodeOf::Unit));
     }
 }
 

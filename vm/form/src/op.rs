@@ -274,6 +274,10 @@ pub enum Op {
     LeaSlot { to: Reg, slot: u16 },
     /// Jumps to the address in a slot.
     JumpSlot { slot: u16 },
+    /// `to` = what makes 0 with the app address to which the jump is predicted to go.
+    LoadPrediction { to: Reg },
+    /// Jumps to where that goes on.
+    JumpPredicted,
     /// `to` = where the thread's counters of the image are, from `gs`.
     LoadCounters { to: Reg },
     /// `to` = app address of the instruction behind `ins`.
@@ -335,6 +339,9 @@ pub enum Op {
     /// Jumps to `entry` by way of the last [`Op::HiddenJump`], which leads there, unless `temp`, which is
     /// rcx, is 1. Behind this it is 0; where it jumps it is 1 less than before, too.
     JumpUnlessOne { temp: Temp, entry: Entry },
+    /// Goes to `to` unless `temp`, which is rcx, is 1. Behind this it is 0; where it goes it is 1 less than
+    /// before, too. Near.
+    UnlessOne { temp: Temp, to: Label },
     /// Goes to `to`. Near.
     Goto { to: Label },
     /// Goes to `to`, over app instructions.

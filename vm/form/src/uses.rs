@@ -92,6 +92,7 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         | Op::LoadCounters { to, .. }
         | Op::LoadNext { to, .. }
         | Op::LoadReturn { to, .. }
+        | Op::LoadPrediction { to }
         | Op::Here { to }
         | Op::LoadTarget { to, .. }
         | Op::LeaOperand { to, .. }
@@ -104,9 +105,9 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         | Op::HiddenJump { by: to, .. }
         | Op::Holds { to, .. }
         | Op::AddBundleBy { by: to, .. } => [writes(to), none, none],
-        Op::RestoreFlags { from: temp, .. } | Op::JumpUnlessOne { temp, .. } => {
-            [both(temp), none, none]
-        }
+        Op::RestoreFlags { from: temp, .. }
+        | Op::JumpUnlessOne { temp, .. }
+        | Op::UnlessOne { temp, .. } => [both(temp), none, none],
         Op::CompareSource { flags, word, .. } => [reads(flags), word.and_then(writes), none],
         Op::IfZero { temp, .. } => [reads(temp), none, none],
         _ => [none, none, none],

@@ -11,6 +11,7 @@ use super::arena::Space;
 use crate::exit::{CodeOf, KnownExit, number_at};
 use crate::image::ImageId;
 use crate::landing::Landings;
+use crate::site::Site;
 use crate::spot::Maps;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -345,6 +346,16 @@ impl Fresh {
         Landings {
             slots: slots..slots + 8 * u64::from(self.slots),
             source: self.pc.0..self.pc.0 + u64::from(self.code.trace_len()),
+        }
+    }
+
+    /// What must be known of it to predict its jumps.
+    pub(crate) fn site(&self) -> Site {
+        let Landings { slots, source } = self.landings();
+        Site {
+            slots,
+            source,
+            entry: self.entry().0,
         }
     }
 

@@ -105,6 +105,18 @@ impl Links {
         slot(slot_addr).store(entry, Ordering::Relaxed);
     }
 
+    /// Writes `value` to the slot at `slot_addr`, by which threads get to `entry`, for as long as they may.
+    pub fn predict(&mut self, slot_addr: u64, value: u64, entry: u64) {
+        let link = Link {
+            slot: slot_addr,
+            old_slot: slot(slot_addr).load(Ordering::Relaxed),
+            branch: None,
+        };
+        // Known before it is made, as in `link`.
+        self.0.entry(entry).or_default().push(link);
+        slot(slot_addr).store(value, Ordering::Release);
+    }
+
     /// All links: the slot, and where it leads.
     pub fn all(&self) -> impl Iterator<Item = (u64, u64)> {
         let all = self.0.iter();

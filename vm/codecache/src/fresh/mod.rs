@@ -40,6 +40,8 @@ pub(crate) struct FreshCode {
     pub(crate) directory: Directory,
     /// Exits linked so far, by target.
     links: Links,
+    /// Jumps through cells that have been predicted: slots, and where the jumps are.
+    predicted: Vec<(u64, u64)>,
     /// Flushes so far; see the module.
     pub(crate) epoch: u64,
     /// Flushed code that some thread may still execute.
@@ -61,6 +63,7 @@ impl FreshCode {
             chunks: Vec::new(),
             directory: Directory::default(),
             links: Links::default(),
+            predicted: Vec::new(),
             epoch: 1,
             retired: Vec::new(),
             most_retired: 0,
@@ -107,6 +110,22 @@ impl FreshCode {
         self.links.restore(slot, entry);
     }
 
+    /// Lets the jump whose prediction lies in the slot at `slot` go to cache address `entry` for `value`:
+    /// see [`Links::predict`].
+    pub(crate) fn predict(&mut self, slot: u64, value: u64, entry: u64) {
+        self.links.predict(slot, value, entry);
+    }
+
+    /// The jump at cache address `site`, in fresh code, is predicted by the slot at `slot`.
+    pub(crate) fn note_predicted(&mut self, slot: u64, site: u64) {
+        self.predicted.push((slot, site));
+    }
+
+    /// Jumps of fresh code that have been predicted: their slots, and where they are.
+    pub(crate) fn predicted(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.predicted.iter().copied()
+    }
+
     /// All links: addresses of the slot and of the entry that it leads to.
     pub(crate) fn links(&self) -> impl Iterator<Item = (u64, u64)> {
         self.links.all()
@@ -125,6 +144,7 @@ impl FreshCode {
     /// Forgets all fresh code. Its chunks are freed by [`FreshCode::reclaim`].
     pub(crate) fn flush(&mut self) {
         core::mem::take(&mut self.links).undo(&mut self.chunks);
+        self.predicted.clear();
         self.epoch += 1;
         let chunks = core::mem::replace(&mut self.chunks, core::mem::take(&mut self.spare));
         let fragments = core::mem::take(&mut self.directory).into_fragments();

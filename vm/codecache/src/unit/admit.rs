@@ -359,6 +359,7 @@ impl Bound {
         let first = self.addr + self.geometry.slots.start + u64::from(range.start);
         let places = Places {
             app: image.base.0,
+            hot: self.hot(),
             landings: landing::difference(),
         };
         // SAFETY: slots are mapped writable, and no code that uses these runs yet.

@@ -98,7 +98,7 @@ impl Bound {
     }
 
     /// Checksum of its head, and so of its contents.
-    pub(super) fn checksum(&self) -> u64 {
+    pub(crate) fn checksum(&self) -> u64 {
         self.unit.checksum()
     }
 
@@ -212,7 +212,7 @@ impl Bound {
     }
 
     /// Where returns come back into a fragment at `pc`, which is admitted.
-    fn landings(&self, info: &FragmentInfo, pc: AppPc) -> Landings {
+    pub(super) fn landings(&self, info: &FragmentInfo, pc: AppPc) -> Landings {
         let slot = |number: u32| self.addr + self.geometry.slots.start + 8 * u64::from(number);
         Landings {
             slots: slot(info.slots.start)..slot(info.slots.end),

@@ -25,7 +25,7 @@ impl Bound {
             self.planned = Planned {
                 sound: plan.sound.clone(),
                 eager: plan.eager.clone(),
-                learnt: plan.targets.len() + plan.links.len(),
+                learnt: plan.targets.len() + plan.links.len() + plan.predictions.len(),
                 beyond: plan.beyond,
                 unlearnt: plan.unlearnt as usize,
             };

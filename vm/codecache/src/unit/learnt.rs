@@ -60,10 +60,23 @@ impl CodeCache {
 
 impl Bound {
     /// Offset in the hot section of cache address `addr`, if it lies there.
-    fn hot_offset(&self, addr: u64) -> Option<u32> {
+    pub(super) fn hot_offset(&self, addr: u64) -> Option<u32> {
         let offset = addr.checked_sub(self.hot())?;
         let len = self.geometry.hot.end - self.geometry.hot.start;
         (offset < len).then_some(offset as u32)
+    }
+
+    /// Number of the slot at `addr`, if it is one, and none of an exit.
+    pub(super) fn number_of_slot(&self, addr: u64) -> Option<u32> {
+        let slots = &self.geometry.slots;
+        let offset = addr.checked_sub(self.addr + slots.start)?;
+        let within = offset < slots.end - slots.start && offset.is_multiple_of(8);
+        within.then_some((offset / 8) as u32)
+    }
+
+    /// Number of the hot group that slot `number`, of no exit, belongs to.
+    pub(super) fn group_of_slot(&self, number: u32) -> Option<u32> {
+        self.unit.slot_group_at(number.checked_mul(8)?)
     }
 
     /// Address of the first exit slot.

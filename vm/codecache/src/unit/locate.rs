@@ -4,6 +4,8 @@ use super::bound::{Bound, ColdGate, Gate};
 use crate::bundles::InUnit;
 use crate::exit::{CodeOf, KnownExit, number_at};
 use crate::image::Image;
+use crate::landing::Landings;
+use crate::site::Site;
 use crate::spot::Maps;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
@@ -90,6 +92,21 @@ impl Bound {
         let info = self.unit.fragment_at_hot(offset).ok()??;
         let arrives = info.before > 0 && info.entry() == offset;
         arrives.then(|| entry - u64::from(info.before) + u64::from(ARRIVAL))
+    }
+
+    /// What must be known of the fragment whose hot code holds `addr` to predict its jumps, if it may be entered:
+    /// its slots are in order then. The image lies at `base`.
+    pub(crate) fn site(&self, addr: u64, base: ImageBase) -> Option<Site> {
+        let offset = u32::try_from(addr.checked_sub(self.hot())?).ok()?;
+        let group = self.unit.hot_group_at(offset)?;
+        let info = self.unit.fragment_at_hot(offset).ok()??;
+        let Landings { slots, source } = self.landings(&info, info.head.at(base));
+        let usable = self.is_open(group.number) && !self.killed.contains(&info.entry());
+        usable.then(|| Site {
+            slots,
+            source,
+            entry: self.hot() + u64::from(info.entry()),
+        })
     }
 
     /// App address and context of the fragment that is entered at `addr`; of a stub,

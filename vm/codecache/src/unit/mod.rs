@@ -12,6 +12,7 @@ mod cells;
 mod exits;
 mod find;
 mod follow;
+mod foreseen;
 mod learnt;
 mod library;
 mod locate;

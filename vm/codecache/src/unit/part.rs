@@ -6,7 +6,7 @@ use super::room::Room;
 use crate::image::Home;
 use alloc::vec::Vec;
 use core::ops::Range;
-use ppin_persist::start::{self, Compared, Groups, Link, Target, UnitPlan};
+use ppin_persist::start::{self, Compared, Groups, Link, Prediction, Target, UnitPlan};
 use ppin_persist::{CodeGroup, Source, unit_flag};
 
 /// Groups of a unit that a plan names.
@@ -15,6 +15,13 @@ struct Named {
     seen: Vec<u64>,
     eager: Groups,
     at_first: u32,
+}
+
+/// What a run knows of where code of a unit goes on.
+pub(super) struct Learnt {
+    pub targets: Vec<Target>,
+    pub links: Vec<Link>,
+    pub predictions: Vec<Prediction>,
 }
 
 impl Bound {
@@ -30,11 +37,16 @@ impl Bound {
         &self,
         old: Option<&UnitPlan>,
         image: Home<'_>,
-        (targets, links): (Vec<Target>, Vec<Link>),
+        learnt: Learnt,
         room: &mut Room,
     ) -> Option<UnitPlan> {
         let mut part = self.part(self.named(old, room), image)?;
-        let found = targets.len() + links.len();
+        let Learnt {
+            targets,
+            links,
+            predictions,
+        } = learnt;
+        let found = targets.len() + links.len() + predictions.len();
         let before = part.targets.len();
         let is_eager = |hot: u32| {
             let group = self.unit.hot_group_at(hot);
@@ -52,7 +64,18 @@ impl Bound {
         });
         part.links = links.collect();
         part.links.sort_unstable();
-        let unlearnt = (found - kept - part.links.len()) as u32;
+        let predictions = predictions.into_iter().filter(|link| {
+            let group = self.group_of_slot(link.slot);
+            group.is_some_and(|number| start::has(&part.eager, number))
+        });
+        part.predictions = predictions.collect();
+        let kept = kept + part.links.len() + part.predictions.len();
+        let unlearnt = (found - kept) as u32;
+        // What this run has not come to may be right all the same.
+        part.predictions
+            .extend(old.iter().flat_map(|old| &old.predictions));
+        part.predictions.sort_by_key(|link| link.slot);
+        part.predictions.dedup_by_key(|link| link.slot);
         let known = old.map_or((0, 0), |old| (old.beyond, old.unlearnt));
         part.beyond = self.used_beyond(&part.eager).max(known.0);
         part.unlearnt = unlearnt.max(known.1);
@@ -110,6 +133,7 @@ impl Bound {
             compared: Compared::of(sources, reader(image))?,
             targets,
             links: Vec::new(),
+            predictions: Vec::new(),
             beyond: 0,
             unlearnt: 0,
             idle: 0,

@@ -3,6 +3,7 @@
 
 use super::Bound;
 use super::library::Library;
+use super::part::Learnt;
 use super::planned::Planned;
 use super::room::Room;
 use crate::cache::CodeCache;
@@ -64,6 +65,7 @@ impl CodeCache {
             self.follow(id, part);
         }
         self.restore_links(id, &parts);
+        self.restore_predictions(&parts);
         true
     }
 
@@ -160,14 +162,22 @@ impl CodeCache {
 
     /// What the plan will say of units that were written just now.
     fn parts_written(&self, written: &[Written]) -> Vec<UnitPlan> {
-        let part = |unit: &Written| {
-            let image = self.images.home(unit.image);
-            let bound = self.peek_unit(&unit.dir, &unit.name, &unit.key, unit.image)?;
-            let part = bound.plan_written(image);
-            bound.unmap();
-            part
+        let bound = |unit: &Written| {
+            let bound = self.peek_unit(&unit.dir, &unit.name, &unit.key, unit.image);
+            bound.map(|bound| (unit.image, bound))
         };
-        written.iter().filter_map(part).collect()
+        let bound: Vec<(ImageId, Bound)> = written.iter().filter_map(bound).collect();
+        let part = |n: usize| {
+            let (image, unit) = &bound[n];
+            let mut part = unit.plan_written(self.images.home(*image))?;
+            part.predictions = self.foreseen_in(n, &bound);
+            Some(part)
+        };
+        let parts = (0..bound.len()).filter_map(part).collect();
+        for (_, unit) in bound {
+            unit.unmap();
+        }
+        parts
     }
 
     /// Whether there is much that the last plan does not name.
@@ -256,7 +266,11 @@ impl CodeCache {
         let mut room = Room::beside(units.iter().filter_map(last), gone);
         let mut parts = Vec::new();
         for unit in units {
-            let learnt = (self.targets_of(id, unit), self.links_of(unit));
+            let learnt = Learnt {
+                targets: self.targets_of(id, unit),
+                links: self.links_of(unit),
+                predictions: self.predictions_of(unit),
+            };
             parts.extend(unit.plan(last(&unit), self.images.home(id), learnt, &mut room));
         }
         new.for_each(|part| room.limit(part));

@@ -2,6 +2,8 @@
 
 use super::admit::LEAST_AHEAD;
 use super::shelf::{Shelf, apart, large, small};
+use crate::exit::CodeOf;
+use crate::testing::{left_at, through_a_cell};
 use alloc::vec::Vec;
 use ppin_abi::addr::CachePc;
 use ppin_persist::paths::START;
@@ -251,6 +253,41 @@ fn exits_to_other_units_are_linked_at_the_start_of_the_next_run() {
     let pc = next.world.pc(0x40).0;
     next.world.code.written(pc, pc + 8);
     assert_ne!(next.slot(0), entry);
+}
+
+#[test]
+fn jumps_that_were_predicted_are_so_in_the_next_run() {
+    let mut shelf = Shelf::new();
+    let units = [
+        shelf.freeze_for(-0x6000_0000, &[(through_a_cell(0), 0)]),
+        shelf.freeze_for(-0x5000_0000, &[small(0x40, &[])]),
+    ];
+    for (seq, bytes) in (0..).zip(&units) {
+        shelf.publish(seq, bytes);
+    }
+    let from = shelf.find(0).expect("kept");
+    let (pc, to) = (shelf.world.pc(0x40), shelf.find(0x40).expect("kept"));
+    let code = &mut shelf.world.code;
+    assert_eq!(code.predict(left_at(from), pc, to), Some(CodeOf::Unit));
+    code.figures.learnt = 100;
+    shelf.save_plan();
+    let mut next = shelf.again();
+    next.find(0).expect("kept");
+    let from = next.entry(0);
+    let predicted = |shelf: &Shelf| {
+        let unit = &shelf.units()[0];
+        let slots = unit.addr + unit.geometry.slots.start;
+        let image = shelf.world.code.images.get(shelf.world.image);
+        let site = unit.site(from.0, image.base).expect("it runs");
+        site.predicted(slots)
+    };
+    assert_eq!(predicted(&next), Some(next.units()[1].hot()));
+    assert_eq!(next.world.code.figures.jumps_predicted, 1);
+    // The next plan says the same, and the prediction goes with the code that it leads to.
+    let kept = next.world.code.predictions_of(&next.units()[0]);
+    assert_eq!((kept.len(), kept[0].target, kept[0].head), (1, 0x40, 0));
+    next.world.code.written(pc.0, pc.0 + 8);
+    assert_eq!(predicted(&next), None);
 }
 
 #[test]

@@ -63,6 +63,7 @@ impl Room {
             part.eager.clear();
             part.compared = Compared::default();
             part.targets.clear();
+            part.predictions.clear();
             part.beyond = groups;
         }
     }
@@ -86,6 +87,7 @@ mod tests {
             compared: Compared::default(),
             targets: vec![],
             links: vec![],
+            predictions: vec![],
             beyond: 0,
             unlearnt: 0,
             idle: 0,

@@ -159,6 +159,7 @@ impl Checker<'_> {
                 there.zero = Some(temp);
                 self.arriving.push((to, there));
             }
+            Op::UnlessOne { temp, to } => self.unless_one(temp, to)?,
             Op::JumpUnlessOne { temp, entry } => self.jump_unless_one(temp, entry)?,
             Op::Goto { to } | Op::GotoFar { to } => {
                 self.arriving.push((to, self.state.clone()));
@@ -300,6 +301,7 @@ impl Checker<'_> {
             | Op::ExitCall { .. }
             | Op::ExitNext { .. }
             | Op::JumpSlot { .. }
+            | Op::JumpPredicted
             | Op::JumpCell { .. } => {
                 self.state.ready_to_leave()?;
                 self.reached = false;

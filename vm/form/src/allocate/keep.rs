@@ -385,6 +385,7 @@ fn branches_forward(op: &Op) -> Option<Label> {
         | Op::IfByte { to, .. }
         | Op::IfResult { to }
         | Op::Unless { to, .. }
+        | Op::UnlessOne { to, .. }
         | Op::Goto { to }
         | Op::GotoFar { to }
         | Op::CallOver { to } => Some(to),

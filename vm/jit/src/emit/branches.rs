@@ -12,6 +12,11 @@ impl Writer<'_> {
         self.short(0xe3, to);
     }
 
+    /// `loop to`
+    pub(super) fn unless_one(&mut self, to: Label) {
+        self.short(0xe2, to);
+    }
+
     /// `jmp gs:[elsewhere]`, and behind it threads arrive.
     pub(super) fn arrived(&mut self, temps: Temps, elsewhere: Entry) {
         self.comes_in(temps);

@@ -36,6 +36,7 @@ impl Emitter {
             placed: Vec::new(),
             agains: Vec::new(),
             hidden: None,
+            prediction: 0,
             encoder: None,
         };
         for op in &form.ops {
@@ -107,6 +108,8 @@ impl Writer<'_> {
             Op::LoadSlot { to, slot } => self.slot(opcode::LOAD, to, slot),
             Op::LeaSlot { to, slot } => self.slot(opcode::LEA, to, slot),
             Op::JumpSlot { slot } => self.jump_slot(slot),
+            Op::LoadPrediction { to } => self.load_prediction(to),
+            Op::JumpPredicted => self.jump_predicted(),
             Op::LoadCounters { to } => self.load_counters(to),
             Op::AddBundle { bundle } => self.add_bundle(bundle),
             Op::AddBundleBy { bundle, by } => self.add_bundle_by(bundle, by),
@@ -132,6 +135,7 @@ impl Writer<'_> {
             Op::CompareSource { first, last, word, .. } => self.compare_source(first, last, word),
             Op::IfZero { to, .. } => self.if_zero(to),
             Op::HiddenJump { by, entry } => self.hidden_jump(by, entry),
+            Op::UnlessOne { to, .. } => self.unless_one(to),
             Op::JumpUnlessOne { entry, .. } => self.jump_unless_one(entry),
             Op::Goto { to } => self.goto(to),
             Op::GotoFar { to } => self.goto_far(to),

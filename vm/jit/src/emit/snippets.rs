@@ -64,6 +64,13 @@ impl Emitter {
         self.slot(SlotInit::App(off))
     }
 
+    /// The first of two new slots: of where a jump is predicted to go, and where that goes on.
+    pub(super) fn prediction_slots(&mut self) -> u16 {
+        let slot = self.slot(SlotInit::Prediction(self.off(self.head)));
+        self.slot(SlotInit::Entry);
+        slot
+    }
+
     /// A new slot for what is compared with where a call is returned to, `pc`.
     pub(super) fn return_slot(&mut self, pc: AppPc) -> u16 {
         let off = self.off(pc);

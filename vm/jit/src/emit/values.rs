@@ -186,6 +186,18 @@ impl Writer<'_> {
         self.slot(opcode::LOAD, to, slot);
     }
 
+    /// `mov to, [rip + slot]`, and the slot behind it is another.
+    pub(super) fn load_prediction(&mut self, to: Reg) {
+        let slot = self.emitter.prediction_slots();
+        self.prediction = slot;
+        self.slot(opcode::LOAD, to, slot);
+    }
+
+    /// `jmp [rip + slot + 8]`
+    pub(super) fn jump_predicted(&mut self) {
+        self.jump_slot(self.prediction + 1);
+    }
+
     /// `lea to, [rip + 0]`
     pub(super) fn load_here(&mut self, to: Reg) {
         let to = self.reg(to).number();

@@ -67,6 +67,8 @@ pub(super) struct Writer<'a> {
     pub agains: Vec<u32>,
     /// The last jump inside a constant, and its hot offset.
     pub hidden: Option<(Entry, u32)>,
+    /// The first slot of the last jump that is predicted.
+    pub prediction: u16,
     /// For instructions of lifted routines: made for the first of them.
     pub encoder: Option<Encoder>,
 }

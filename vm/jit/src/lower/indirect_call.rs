@@ -23,6 +23,6 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     near::target(form, target, site.id);
     let lent = form.looks_up_in_line();
     paired::call(form, site, &[target], lent, |form, rax| {
-        near::jump(form, target, rax, Entry::IblCall);
+        near::branch(form, site, target, rax, Entry::IblCall);
     });
 }

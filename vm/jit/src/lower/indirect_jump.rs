@@ -17,5 +17,5 @@ use ppin_form::{Form, Gpr, Need};
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
     near::target(form, target, site.id);
-    near::jump(form, target, None, Entry::IblJmp);
+    near::branch(form, site, target, None, Entry::IblJmp);
 }

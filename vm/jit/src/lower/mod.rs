@@ -24,6 +24,7 @@ mod near;
 mod paired;
 mod pop_flags;
 pub(crate) mod predicate;
+mod predicted;
 mod ret;
 mod rip_relative;
 pub(crate) mod routine;

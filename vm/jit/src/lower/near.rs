@@ -17,6 +17,8 @@
 //! jump need not wait for the comparison, and code that jumps often is short. No instruction touches
 //! the flags.
 
+use super::predicted;
+use super::site::Site;
 use ppin_abi::area::{Entry, LEFT_AT};
 use ppin_form::{Cell, Form, Gpr, InsId, Need, Op, Temp, Width};
 
@@ -37,6 +39,21 @@ pub(super) fn jump(form: &mut Form, target: Temp, rax: Option<Temp>, otherwise: 
         from: target.into(),
     });
     form.push(Op::JumpNear { target, index });
+}
+
+/// The same for the indirect jump or call of `site`.
+pub(super) fn branch(
+    form: &mut Form,
+    site: &Site<'_>,
+    target: Temp,
+    rax: Option<Temp>,
+    otherwise: Entry,
+) {
+    if predicted::is_predictable(form, site) {
+        predicted::jump(form, target, rax);
+    } else {
+        jump(form, target, rax, otherwise);
+    }
 }
 
 /// Notes where the program leaves for a lookup, by a register that gets another value then.

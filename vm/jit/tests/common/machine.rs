@@ -288,6 +288,42 @@ impl Machine {
         (entry, end.state)
     }
 
+    /// Runs `fragment`, made from `code`, whose jump through a cell is predicted to go to `target`, and then
+    /// to a place that nothing else leads to. Whether it gets there, and the state where it goes on; app
+    /// registers that are put away are not put back.
+    pub fn predicted(
+        &mut self,
+        code: &[u8],
+        fragment: &Fragment,
+        target: u64,
+        state: &State,
+    ) -> (bool, State) {
+        self.reset(code);
+        self.install(fragment);
+        let there = self.host.routines[Entry::Vm as usize];
+        let slots = self.prediction(fragment) - self.near as u64;
+        for (at, value) in [(slots, target.wrapping_neg()), (slots + 8, there)] {
+            self.near_bytes()[at as usize..][..8].copy_from_slice(&value.to_le_bytes());
+        }
+        let end = self.run(self.near as u64 + u64::from(fragment.entry), state);
+        let elsewhere = self.host.routines[Entry::Mispredicted as usize];
+        assert!([there, elsewhere].contains(&end.pc), "{:#x}", end.pc);
+        (end.pc == there, end.state)
+    }
+
+    /// Address of the first slot of the jump through a cell in `fragment`.
+    pub fn prediction(&self, fragment: &Fragment) -> u64 {
+        let first = |slot: &SlotInit| matches!(slot, SlotInit::Prediction(_));
+        let first = fragment.slots.iter().position(first);
+        self.near as u64 + SLOTS + 8 * first.expect("its jump goes through a cell") as u64
+    }
+
+    /// The last bytes of installed code before address `end`.
+    pub fn before<const N: usize>(&mut self, end: u64) -> [u8; N] {
+        let end = (end - self.near as u64) as usize;
+        *self.near_bytes()[..end].last_chunk().expect("so many")
+    }
+
     fn install(&mut self, fragment: &Fragment) {
         let near = self.near as u64;
         let (cold, area) = (near + COLD, AREA as usize);
@@ -335,6 +371,10 @@ impl Machine {
             let value = match slot {
                 SlotInit::App(off) => app.wrapping_add_signed(i64::from(off.0)),
                 SlotInit::Landing(off) => app.wrapping_add_signed(i64::from(off.0)).wrapping_neg(),
+                SlotInit::Prediction(off) => {
+                    app.wrapping_add_signed(i64::from(off.0)).wrapping_neg()
+                }
+                SlotInit::Entry => near + u64::from(fragment.entry),
                 SlotInit::Cold(off) => cold + u64::from(*off),
                 SlotInit::ImageCounters => IMAGE_COUNTERS,
                 SlotInit::Bundles(_) => BUNDLES,
@@ -420,7 +460,7 @@ impl Machine {
     /// Restores the registers by which the code speaks to the runtime.
     fn refill(&mut self, end: &mut Capture) {
         let at = |entry| end.pc == self.host.routines[entry as usize];
-        let all: &[Spill] = if at(Entry::NotNear) {
+        let all: &[Spill] = if at(Entry::NotNear) || at(Entry::Mispredicted) {
             &[Spill::Rax, Spill::Rcx]
         } else if at(Entry::Unpaired) {
             self.put_return_address_back(end);

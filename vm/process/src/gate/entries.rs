@@ -27,6 +27,7 @@ pub fn entries(vm: u64, analysis: u64, bridge: u64, lookups: Lookups) -> [u64; E
     set(Entry::Unpaired, ret::ret_unpaired);
     set(Entry::NotNear, ibl::not_near);
     set(Entry::ArrivedElsewhere, ibl::arrived_elsewhere);
+    set(Entry::Mispredicted, ibl::mispredicted);
     set(Entry::Cpuid, cpuid::cpuid_start);
     set(Entry::ReturnedElsewhere, ret::returned_elsewhere);
     let lookup = match lookups {

@@ -5,7 +5,7 @@
 //! Flags are kept in the `lahf; seto al` form (as `pc_flag::FLAGS_IN_RAX` says of emitted code).
 
 use super::disp;
-use ppin_abi::area::{Entry, GOING_TO, NEAR_COUNTDOWN};
+use ppin_abi::area::{Entry, GOING_TO, LEFT_AT, NEAR, NEAR_COUNTDOWN, PREDICTION_COUNTDOWN};
 
 unsafe extern "C" {
     /// Entry: app target in rcx, app rcx spilled. Hit: the fragment, with every
@@ -17,6 +17,8 @@ unsafe extern "C" {
     pub fn not_near();
     /// Entry: see [`ppin_abi::area::Entry::ArrivedElsewhere`].
     pub fn arrived_elsewhere();
+    /// Entry: see [`ppin_abi::area::Entry::Mispredicted`].
+    pub fn mispredicted();
     /// The address after the last instruction.
     pub fn ibl_end();
 }
@@ -24,8 +26,8 @@ unsafe extern "C" {
 core::arch::global_asm!(
     ".text",
     ".balign 64",
-    ".globl ibl_start, ibl_counted, ibl_end, not_near, arrived_elsewhere",
-    ".hidden not_near, arrived_elsewhere",
+    ".globl ibl_start, ibl_counted, ibl_end, not_near, arrived_elsewhere, mispredicted",
+    ".hidden not_near, arrived_elsewhere, mispredicted",
     ".hidden ibl_start", ".hidden ibl_counted", ".hidden ibl_end",
     "ibl_start:",
     "mov gs:[{rax}], rax",
@@ -88,6 +90,23 @@ core::arch::global_asm!(
     "jrcxz 5b",
     "mov rcx, gs:[{saved_target}]",
     "jmp gs:[{ibl_jmp}]",
+    "mispredicted:",                // flags stay as they are
+    "mov gs:[{left_at}], rax",
+    "mov gs:[{saved_target}], rcx",
+    "mov rcx, gs:[{prediction_countdown}]",
+    "lea rcx, [rcx - 1]",
+    "mov gs:[{prediction_countdown}], rcx",
+    "jrcxz 6f",
+    "mov rcx, gs:[{saved_target}]",
+    "movzx eax, ch",                // near_index
+    "lea eax, [rax + rax * 8]",
+    "lea eax, [rax + rcx]",
+    "lea eax, [rax * 8]",
+    "movzx eax, ax",
+    "jmp gs:[rax + {near}]",
+    "6:",
+    "mov rax, gs:[{rax}]",
+    "jmp 5b",
     "ibl_end:",
     rax = const disp::SPILL_RAX,
     rcx = const disp::SPILL_RCX,
@@ -97,6 +116,9 @@ core::arch::global_asm!(
     saved_target = const disp::SAVED_TARGET,
     countdown = const disp::COUNTDOWN,
     near_countdown = const NEAR_COUNTDOWN,
+    prediction_countdown = const PREDICTION_COUNTDOWN,
+    left_at = const LEFT_AT,
+    near = const NEAR,
     ibl_jmp = const Entry::IblJmp.disp(),
     golden = const ppin_codecache::indirect::GOLDEN,
     shift = const ppin_codecache::indirect::SHIFT,

@@ -14,7 +14,7 @@
 //! them, and all processes share their pages. Those in use lie side by side.
 
 use super::disp;
-use ppin_abi::area::{Area, Entry, NOTE_BY_RAX, near_index};
+use ppin_abi::area::{Area, Entry, MISPREDICTED, NOTE_BY_RAX, near_index};
 use ppin_codecache::indirect::{LANDING_LEN, LANDINGS, LANDINGS_COUNT, ready};
 use ppin_os::peek;
 
@@ -70,7 +70,7 @@ pub fn arrived_nowhere(area: &Area, pc: u64, target: u64) -> Option<u64> {
     let mut code = [0; NOTE_BY_RAX.len()];
     let ours = pc == 0
         && peek::read(area.left_at, &mut code) == code.len()
-        && code == NOTE_BY_RAX
+        && (code == NOTE_BY_RAX || code.starts_with(&MISPREDICTED))
         && ready(area, near_index(target));
     ours.then(|| area.entry[Entry::NotNear as usize])
 }

@@ -118,7 +118,7 @@ impl Stats {
             s,
             "{{\"pid\":{},\"program\":{},\"traces_compiled\":{},\"traces_reused\":{},\"traces_looked_up\":{},\"traces_anticipated\":{},\
              \"fragments_validated\":{},\"relocations_applied\":{},\"units_mapped\":{},\"units_moved\":{},\
-             \"vm_entries\":{},\"code_bytes_new\":{},\"code_bytes_reused\":{},\"ibl_misses\":{},\
+             \"vm_entries\":{},\"code_bytes_new\":{},\"code_bytes_reused\":{},\"ibl_misses\":{},\"jumps_predicted\":{},\
              \"flushes\":{},\"flushed_bytes\":{},\"counter_bytes\":{},\"bundle_bytes\":{},\"buffer_bytes\":{},\"time_ns\":{{\"inject\":{},\"load\":{},\"relocate\":{},\"compile\":{},\
              \"persist\":{},\"vm\":{busy},\"total\":{}}},\"cache\":{{\"mode\":\"{mode}\",\"hit\":{},\
              \"reject_reasons\":{}}},{}\"native_children\":{}}}",
@@ -136,6 +136,7 @@ impl Stats {
             figures.code_bytes_new,
             figures.code_bytes_reused,
             ibl_misses,
+            figures.jumps_predicted,
             figures.flushes,
             code.most_flushed_bytes(),
             memory[0],

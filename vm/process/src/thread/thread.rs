@@ -30,6 +30,9 @@ use ppin_os::{Kernel, mem, proc};
 /// is a matter of chance, so those that are made often are known soon.
 pub const NEAR_PERIOD: u64 = 64;
 
+/// Jumps through cells that go elsewhere than was predicted before one is predicted anew.
+pub const PREDICTION_PERIOD: u64 = 64;
+
 /// Bytes of VM stack.
 pub const VM_STACK: u64 = 256 << 10;
 /// Bytes of signal stack: several nested frames with all vector state.
@@ -87,6 +90,8 @@ pub struct Thread {
     pub claimed: [AtomicU64; buffers::MAX_BUFFERS],
     /// The mapping that holds the thread's memory: start, length.
     pub map: (u64, u64),
+    /// By what power of 2 longer it waits before the next jump is predicted ([`Thread::wait_to_predict`]).
+    pub unpredicted: u32,
     /// Not 0: the thread waits in a system call of the gate, after which it comes to the VM. Until
     /// then it reads nothing of the cache but the record that `area.scratch` names. Set by who
     /// flushes, cleared by the thread itself, both with the VM lock.
@@ -231,12 +236,28 @@ impl Thread {
         Ok(())
     }
 
+    /// A jump through a cell has been predicted, in `kept` code or in new code, or was to be. The next one will
+    /// be the later, the more often there was nothing to predict: some cells change, and to ask for them in
+    /// vain takes long. In kept code it is later, too: most that matters was known from earlier runs.
+    pub fn wait_to_predict(&mut self, kept: Option<bool>) {
+        /// A power of 2.
+        const RARELY: u32 = 4;
+        const MOST: u32 = 12;
+        self.unpredicted = match kept {
+            Some(false) => 0,
+            Some(true) => RARELY,
+            None => (self.unpredicted + 1).min(MOST),
+        };
+        self.area.prediction_countdown = PREDICTION_PERIOD << self.unpredicted;
+    }
+
     /// Fills in what is not zero in a new thread, in a mapping at `base`.
     fn begin(&mut self, index: u32, (base, l): (u64, &Layout), entries: [u64; ENTRIES]) {
         self.area.self_ptr = core::ptr::from_ref(&self.area) as u64;
         self.area.entry = entries;
         self.area.rseq = Rseq::NONE;
         self.area.near_countdown = NEAR_PERIOD;
+        self.area.prediction_countdown = PREDICTION_PERIOD;
         self.vm_sp = base + l.vm_top;
         self.area.calls.stack = base + l.vm_top;
         self.area.calls.thread = u64::from(index);

@@ -3,7 +3,7 @@
 use super::state::Value;
 use super::{Checked, Checker, ensure};
 use crate::allocate::HOMES;
-use crate::{Gpr, Temp};
+use crate::{Gpr, Label, Temp};
 use ppin_abi::area::Entry;
 
 impl Checker<'_> {
@@ -11,7 +11,7 @@ impl Checker<'_> {
     /// home; but at a system call nobody needs it.
     pub(super) fn jump(&mut self, entry: Entry) -> Checked {
         let speaks: &[Gpr] = match entry {
-            Entry::ArrivedElsewhere => &[Gpr::RCX, Gpr::RAX],
+            Entry::ArrivedElsewhere | Entry::Mispredicted => &[Gpr::RCX, Gpr::RAX],
             Entry::ReturnedElsewhere => &[Gpr::RCX, Gpr::RDX],
             _ => &[Gpr::RCX],
         };
@@ -53,6 +53,18 @@ impl Checker<'_> {
         self.jump(entry)?;
         self.returning = returning;
         self.reached = true;
+        self.state.zero = Some(temp);
+        Ok(())
+    }
+
+    /// A branch inside inserted code, taken only if `temp` is not 1; behind it `temp` is 0.
+    pub(super) fn unless_one(&mut self, temp: Temp, to: Label) -> Checked {
+        let register = self.allocation.register(temp);
+        ensure(
+            register == Gpr::RCX,
+            "a `loop` by another register than rcx",
+        )?;
+        self.arriving.push((to, self.state.clone()));
         self.state.zero = Some(temp);
         Ok(())
     }
