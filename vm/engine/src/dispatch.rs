@@ -9,7 +9,7 @@ use crate::syscall::old_calls::{self, Way};
 use crate::thread::waiting;
 use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
-use ppin_abi::area::CPUID_JUMP;
+use ppin_abi::area::{Area, CPUID_JUMP};
 use ppin_abi::context::Context;
 use ppin_abi::record::{Trap, TrapRec};
 use ppin_codecache::CodeOf;
@@ -145,8 +145,17 @@ fn indirect(thread: &mut Thread) -> CachePc {
         note(&vm, Hint::Indirect(target.0), entry);
         bring_near(&mut vm, thread, target, entry);
         predict(&mut vm, thread, target, entry, new);
+    } else {
+        ask_again(&mut thread.area);
     }
     entry
+}
+
+/// Nothing has come of it that a countdown had ended: the next time will do.
+fn ask_again(area: &mut Area) {
+    for countdown in [&mut area.near_countdown, &mut area.prediction_countdown] {
+        *countdown = (*countdown).max(1);
+    }
 }
 
 /// Lets the thread find `entry` by itself, if that is why it has asked: the table of all threads

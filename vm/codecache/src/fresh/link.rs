@@ -93,20 +93,9 @@ impl Links {
         true
     }
 
-    /// Links the exit of persisted code whose slot lies at `slot_addr`, as an earlier run has: its
-    /// slot was rebased just now.
-    pub fn restore(&mut self, slot_addr: u64, entry: u64) {
-        let link = Link {
-            slot: slot_addr,
-            old_slot: slot(slot_addr).load(Ordering::Relaxed),
-            branch: None,
-        };
-        self.0.entry(entry).or_default().push(link);
-        slot(slot_addr).store(entry, Ordering::Relaxed);
-    }
-
     /// Writes `value` to the slot at `slot_addr`, by which threads get to `entry`, for as long as they may.
-    pub fn predict(&mut self, slot_addr: u64, value: u64, entry: u64) {
+    /// Nothing had been written to it since its code was made known.
+    pub fn put(&mut self, slot_addr: u64, value: u64, entry: u64) {
         let link = Link {
             slot: slot_addr,
             old_slot: slot(slot_addr).load(Ordering::Relaxed),

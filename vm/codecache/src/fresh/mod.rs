@@ -105,15 +105,15 @@ impl FreshCode {
         self.links.link(&mut self.chunks, exit, entry);
     }
 
-    /// Links an exit of persisted code as an earlier run has: see [`Links::restore`].
+    /// Links the exit of persisted code whose slot lies at `slot`, as an earlier run has: its slot was rebased
+    /// just now.
     pub(crate) fn restore_link(&mut self, slot: u64, entry: u64) {
-        self.links.restore(slot, entry);
+        self.links.put(slot, entry, entry);
     }
 
-    /// Lets the jump whose prediction lies in the slot at `slot` go to cache address `entry` for `value`:
-    /// see [`Links::predict`].
+    /// Lets the jump whose prediction lies in the slot at `slot` go to cache address `entry` for `value`.
     pub(crate) fn predict(&mut self, slot: u64, value: u64, entry: u64) {
-        self.links.predict(slot, value, entry);
+        self.links.put(slot, value, entry);
     }
 
     /// The jump at cache address `site`, in fresh code, is predicted by the slot at `slot`.

@@ -17,9 +17,9 @@
 //!        lea rax, [rip + 0]               who asks
 //!        jmp gs:[Entry::Mispredicted]
 //! ```
-//! (`ppin_abi::predicted` reads this.) The cell is the program's, which may write to it at any time, so it is read each time. The two slots are
-//! written to once, by the VM (`ppin_codecache::predictions`); until then they say that the cell holds the
-//! address of the trace itself, which would be right, too.
+//! (`ppin_abi::predicted` reads this.) The cell is the program's, which may write to it at any time, so it
+//! is read each time. The two slots are written to once, by the VM (`ppin_codecache::predictions`); until
+//! then they say that the cell holds the address of the trace itself, which would be right, too.
 
 use super::site::Site;
 use ppin_abi::area::Entry;

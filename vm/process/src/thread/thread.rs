@@ -31,7 +31,7 @@ use ppin_os::{Kernel, mem, proc};
 pub const NEAR_PERIOD: u64 = 64;
 
 /// Jumps through cells that go elsewhere than was predicted before one is predicted anew.
-pub const PREDICTION_PERIOD: u64 = 64;
+const PREDICTION_PERIOD: u64 = 64;
 
 /// Bytes of VM stack.
 pub const VM_STACK: u64 = 256 << 10;

@@ -44,11 +44,7 @@ impl Checker<'_> {
 
     /// A jump as [`Self::jump`] checks it, made only if `temp` is not 1; behind it `temp` is 0.
     pub(super) fn jump_unless_one(&mut self, temp: Temp, entry: Entry) -> Checked {
-        let register = self.allocation.register(temp);
-        ensure(
-            register == Gpr::RCX,
-            "a `loop` by another register than rcx",
-        )?;
+        self.loops_by(temp)?;
         let returning = self.returning;
         self.jump(entry)?;
         self.returning = returning;
@@ -59,14 +55,17 @@ impl Checker<'_> {
 
     /// A branch inside inserted code, taken only if `temp` is not 1; behind it `temp` is 0.
     pub(super) fn unless_one(&mut self, temp: Temp, to: Label) -> Checked {
-        let register = self.allocation.register(temp);
-        ensure(
-            register == Gpr::RCX,
-            "a `loop` by another register than rcx",
-        )?;
+        self.loops_by(temp)?;
         self.arriving.push((to, self.state.clone()));
         self.state.zero = Some(temp);
         Ok(())
+    }
+
+    fn loops_by(&self, temp: Temp) -> Checked {
+        ensure(
+            self.allocation.register(temp) == Gpr::RCX,
+            "a `loop` by another register than rcx",
+        )
     }
 
     /// A return: what [`crate::Op::Returned`] relies on.
