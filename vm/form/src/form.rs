@@ -208,10 +208,12 @@ impl Form {
         });
     }
 
-    /// The end of their lives where the first of them is 0, since [`Op::IfZero`] has led here.
-    pub fn give_by_zero(&mut self, temps: &[Temp]) {
+    /// The end of their lives where `zero`, perhaps the first of them, is 0, since [`Op::IfZero`] or the like
+    /// has led here.
+    pub fn give_by(&mut self, zero: Temp, temps: &[Temp]) {
         self.push(Op::GiveByZero {
             temps: Temps::of(temps),
+            zero,
         });
     }
 

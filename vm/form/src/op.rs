@@ -132,9 +132,9 @@ pub enum Op {
     Take { temps: Temps },
     /// Ends their lives: the app's values are put back.
     Give { temps: Temps },
-    /// The same behind [`Op::IfZero`] or [`Op::JumpUnlessOne`], whose temporary is the first of them: cells
-    /// are addressed by it.
-    GiveByZero { temps: Temps },
+    /// The same behind [`Op::IfZero`], [`Op::UnlessOne`] or [`Op::JumpUnlessOne`], whose temporary is `zero`:
+    /// cells are addressed by it. If it is one of them, it is the first, and given last.
+    GiveByZero { temps: Temps, zero: Temp },
     /// Ends their lives: somebody else has put the app's values back, or nobody comes here.
     Gone { temps: Temps },
     /// The register of `temp` has the app's value again, which stays where it was kept, too.

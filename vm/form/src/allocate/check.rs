@@ -121,10 +121,10 @@ impl Checker<'_> {
                 self.reached = false;
             }
             Op::Give { temps } => self.give(temps)?,
-            Op::GiveByZero { temps } => {
-                let first = temps.iter().next();
-                ensure(first.is_some() && zero == first, "no temporary is 0 here")?;
+            Op::GiveByZero { temps, zero: by } => {
+                ensure(zero == Some(by), "no temporary is 0 here")?;
                 self.give(temps)?;
+                self.state.zero = zero.filter(|zero| self.state.is_alive(*zero));
             }
             Op::Gone { temps } => self.gone(temps)?,
             Op::Refill { temp } => self.refill(temp)?,

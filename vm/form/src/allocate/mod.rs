@@ -140,7 +140,7 @@ impl<'a> Allocator<'a> {
                 assert!(self.take(at, temps), "no register for a temporary");
             }
             Op::Give { temps }
-            | Op::GiveByZero { temps }
+            | Op::GiveByZero { temps, .. }
             | Op::Gone { temps }
             | Op::JumpAgain { temps } => self.release(temps),
             Op::Label { live, .. } => self.arrive(live),

@@ -423,15 +423,46 @@ fn a_jump_unless_one_leaves_with_what_the_runtime_reads() {
         form
     };
     let here = Entry::ArrivedElsewhere;
-    let form = meant(here, |form, temps| form.give_by_zero(&temps));
+    let form = meant(here, |form, temps| form.give_by(temps[0], &temps));
     assert!(right(&form, &[], &allocate(&form)));
     let form = meant(here, |form, temps| {
         let (to, slot) = (temps[0].into(), 0);
         form.push(Op::LoadSlot { to, slot });
-        form.give_by_zero(&temps);
+        form.give_by(temps[0], &temps);
     });
     assert!(!right(&form, &[], &allocate(&form)), "rcx is not 0");
     let behind_a_return = Entry::ReturnedElsewhere;
     let form = meant(behind_a_return, |form, temps| form.give(&temps));
     assert!(!right(&form, &[], &allocate(&form)), "rdx says nothing");
+}
+
+#[test]
+fn what_is_put_back_by_a_zero_is_put_back_while_it_is_one() {
+    let compared = |order: [usize; 2]| {
+        let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
+        let [temp] = form.take([Need::fixed(Gpr::RCX)]);
+        let [other] = form.take([Need::fixed(Gpr::RAX)]);
+        let slot = 0;
+        form.push(Op::LoadSlot {
+            to: temp.into(),
+            slot,
+        });
+        form.push(Op::LoadPrediction { to: other.into() });
+        let elsewhere = form.label();
+        form.push(Op::UnlessOne {
+            temp,
+            to: elsewhere,
+        });
+        for n in order {
+            form.give_by(temp, &[[temp, other][n]]);
+        }
+        form.push(Op::JumpPredicted);
+        form.place(elsewhere, &[temp, other]);
+        form.jump(Entry::Mispredicted);
+        form
+    };
+    let form = compared([1, 0]);
+    assert!(right(&form, &[], &allocate(&form)));
+    let form = compared([0, 1]);
+    assert!(!right(&form, &[], &allocate(&form)), "rcx is the app's");
 }

@@ -69,15 +69,12 @@ impl Writer<'_> {
         self.row_unless(before);
     }
 
-    /// The same; the first of `temps` is 0, and is given last.
-    pub(super) fn give_by_zero(&mut self, temps: Temps) {
-        let zero = temps
-            .iter()
-            .next()
-            .map(|temp| self.allocation.register(temp));
+    /// The same; `zero` is 0, and if it is the first of `temps`, it is given last.
+    pub(super) fn give_by_zero(&mut self, temps: Temps, zero: Temp) {
+        let zero = self.allocation.register(zero);
         for temp in temps.iter().rev() {
             let home = self.allocation.home(temp);
-            if let Some((slot, zero)) = home.kept.zip(zero) {
+            if let Some(slot) = home.kept {
                 self.emitter.fill_by(zero, home.register, slot);
             }
             self.forget(temp);

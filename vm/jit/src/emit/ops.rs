@@ -62,7 +62,7 @@ impl Writer<'_> {
             Op::Nop => self.emitter.hot.nops(1),
             Op::Take { temps } => self.take(temps),
             Op::Give { temps } => self.give(temps),
-            Op::GiveByZero { temps } => self.give_by_zero(temps),
+            Op::GiveByZero { temps, zero } => self.give_by_zero(temps, zero),
             Op::Gone { temps } => self.gone(temps),
             Op::Keep { .. } | Op::Holds { .. } | Op::StillHolds { .. } => {}
             Op::Fill { register, slot } => self.fill(register, slot),

@@ -121,6 +121,6 @@ fn returned(form: &mut Form, site: &Site<'_>) {
             disp: more,
         });
     });
-    form.give_by_zero(&temps);
+    form.give_by(temps[0], &temps);
     form.push(Op::Done { ins });
 }

@@ -43,12 +43,8 @@ pub(super) fn jump(form: &mut Form, target: Temp, rax: Option<Temp>) {
     form.push(Op::LoadPrediction { to: own.into() });
     let elsewhere = form.label();
     compare(form, [target, own], elsewhere);
-    if rax.is_none() {
-        form.give_by_zero(&[target, own]);
-    } else {
-        form.give(&[own]);
-        form.give(&[target]);
-    }
+    form.give_by(target, &[own]);
+    form.give_by(target, &[target]);
     form.push(Op::JumpPredicted);
     form.place(elsewhere, &[target, own]);
     form.push(Op::Not { reg: own.into() });
