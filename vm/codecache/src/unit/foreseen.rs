@@ -11,6 +11,13 @@ use ppin_abi::context::Context;
 use ppin_persist::FragmentInfo;
 use ppin_persist::start::{Prediction, UnitPlan};
 
+/// A unit, by its checksum: an image's, and its place among those.
+struct Called {
+    checksum: u64,
+    image: ImageId,
+    place: usize,
+}
+
 /// A fragment, wherever it is kept.
 #[derive(Clone, Copy)]
 struct Place {
@@ -67,31 +74,44 @@ impl CodeCache {
             all.map(move |prediction| (from, prediction))
         };
         self.expected.extend(parts.iter().flat_map(of));
+        let units = self.units_by_checksum();
+        let called = |checksum| units.iter().find(|unit| unit.checksum == checksum);
         let mut expected = core::mem::take(&mut self.expected);
-        expected.retain(|(from, prediction)| self.restore_prediction(*from, prediction).is_none());
+        expected.retain(|(from, prediction)| {
+            let ends = called(*from).zip(called(prediction.unit));
+            let done = ends.and_then(|ends| self.restore_prediction(ends, prediction));
+            done.is_none()
+        });
         self.expected = expected;
     }
 
-    /// Predicts a jump of unit `from`; `None`: it cannot be done now. What is read for it is what has been
-    /// written to a moment ago, the slots: records lie in memory that a start need not touch.
-    fn restore_prediction(&mut self, from: u64, prediction: &Prediction) -> Option<()> {
-        let (there, to) = self.unit_called(prediction.unit)?;
-        let entry = to.running(prediction.hot)?;
-        let (here, unit) = self.unit_called(from)?;
+    /// Predicts a jump from one unit to another; `None`: it cannot be done now. What is read for it is what
+    /// has been written to a moment ago, the slots: records lie in memory that a start need not touch.
+    fn restore_prediction(
+        &mut self,
+        (from, to): (&Called, &Called),
+        prediction: &Prediction,
+    ) -> Option<()> {
+        let entry = self.units.of(to.image)[to.place].running(prediction.hot)?;
+        let unit = &self.units.of(from.image)[from.place];
         let slots = unit.pair(prediction.slot)?;
-        let head = ImageOff(prediction.head).at(self.images.get(here).base);
         let own = unit.hot() + u64::from(prediction.own);
-        let target = ImageOff(prediction.target).at(self.images.get(there).base);
+        let app = |unit: &Called, offset| ImageOff(offset).at(self.images.get(unit.image).base);
+        let (head, target) = (app(from, prediction.head), app(to, prediction.target));
         self.predict_by(slots, (head, own), target, CachePc(entry))
             .then_some(())
     }
 
-    fn unit_called(&self, checksum: u64) -> Option<(ImageId, &Bound)> {
-        let mut units = self.images.iter().flat_map(|(id, _)| {
-            let units = self.units.of(id).iter();
-            units.map(move |unit| (id, unit))
-        });
-        units.find(|(_, unit)| unit.checksum() == checksum)
+    fn units_by_checksum(&self) -> Vec<Called> {
+        let of = |(image, _)| {
+            let units = self.units.of(image).iter().enumerate();
+            units.map(move |(place, unit)| Called {
+                checksum: unit.checksum(),
+                image,
+                place,
+            })
+        };
+        self.images.iter().flat_map(of).collect()
     }
 
     /// Where jumps in `unit` are predicted to go.
@@ -145,7 +165,8 @@ impl Bound {
     /// Slot `number` and the one behind it, if there are both, and the code that they belong to runs.
     fn pair(&self, number: u32) -> Option<Pair> {
         let group = self.group_of_slot(number.checked_add(1)?)?;
-        let runs = self.group_of_slot(number) == Some(group) && self.is_open(group);
+        let slots = self.unit.slot_group(group)?;
+        let runs = slots.start <= 8 * number && self.is_open(group);
         let first = self.addr + self.geometry.slots.start + 8 * u64::from(number);
         // SAFETY: slots of a group that runs, mapped as long as its unit.
         runs.then(|| unsafe { Pair::at(first) })
