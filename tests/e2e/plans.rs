@@ -171,9 +171,10 @@ fn the_second_run_knows_where_jumps_go() {
     };
     let [first, second] = [run(), run()];
     assert!(
-        first[0] > 0 && second[0] >= first[0],
+        first[0] > 0 && 2 * second[0] >= first[0],
         "{first:?} {second:?}"
     );
+    // (Whatever is predicted by asking the runtime is a lookup of its own.)
     assert!(second[0] > second[1], "most need no question: {second:?}");
 }
 

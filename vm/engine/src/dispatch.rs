@@ -9,19 +9,18 @@ use crate::syscall::old_calls::{self, Way};
 use crate::thread::waiting;
 use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
-use ppin_abi::area::{Area, CPUID_JUMP};
+use ppin_abi::area::CPUID_JUMP;
 use ppin_abi::context::Context;
 use ppin_abi::record::{Trap, TrapRec};
 use ppin_codecache::CodeOf;
 use ppin_os::{filter, report, userfault};
 use ppin_process::gate::{self, disp::scratch};
 use ppin_process::hints::Hint;
-use ppin_process::sampling;
 use ppin_process::signal::departure::Departure;
-use ppin_process::thread::{NEAR_PERIOD, Reason, Thread, reg};
+use ppin_process::thread::{Reason, Thread, reg};
 use ppin_process::translate;
 use ppin_process::vm::{self, Locked, Vm};
-use ppin_translate::{changes, compile, lookup, lookup_indirect, may_link, sequence};
+use ppin_translate::{changes, compile, hints, indirect, lookup, may_link, sequence};
 
 /// Called by the gate on the VM stack, with all app state saved in `thread`. Returns the cache
 /// address to enter.
@@ -63,7 +62,7 @@ fn go_on(thread: &mut Thread) -> CachePc {
     }
     match thread.reason() {
         Reason::Exit => leave_exit(thread),
-        Reason::Indirect => indirect(thread),
+        Reason::Indirect => indirect(&mut vm::lock(), thread),
         Reason::Syscall => syscall::handle(thread),
         Reason::AfterCall => syscall::after_call(thread),
         Reason::Trap => trap(thread),
@@ -122,62 +121,9 @@ fn leave_exit(thread: &mut Thread) -> CachePc {
     };
     if in_use && body.is_some() == called && may_link(&vm, entry) {
         vm.code_mut().link(&exit, entry);
-        note(&vm, Hint::Exit(stub), entry);
+        hints::note(&vm, Hint::Exit(stub), entry);
     }
     body.unwrap_or(entry)
-}
-
-/// Tells the parent, if this is a forked child, what was asked for; in the parent `entry` can be
-/// found, too, if it lies in a unit.
-fn note(vm: &Vm, hint: Hint, entry: CachePc) {
-    if vm.code().in_units(entry.0) {
-        vm.hints().note(hint);
-    }
-}
-
-/// Handles an indirect branch whose target is not in the indirect-branch table.
-fn indirect(thread: &mut Thread) -> CachePc {
-    let target = AppPc(thread.operand);
-    let mut vm = vm::lock();
-    let entry = lookup_indirect(&mut vm, target);
-    if may_link(&vm, entry) {
-        let new = vm.code_mut().link_indirect(target, entry);
-        note(&vm, Hint::Indirect(target.0), entry);
-        bring_near(&mut vm, thread, target, entry);
-        predict(&mut vm, thread, target, entry, new);
-    } else {
-        ask_again(&mut thread.area);
-    }
-    entry
-}
-
-/// Nothing has come of it that a countdown had ended: the next time will do.
-fn ask_again(area: &mut Area) {
-    for countdown in [&mut area.near_countdown, &mut area.prediction_countdown] {
-        *countdown = (*countdown).max(1);
-    }
-}
-
-/// Lets the thread find `entry` by itself, if that is why it has asked: the table of all threads
-/// knows the target.
-fn bring_near(vm: &mut Vm, thread: &mut Thread, target: AppPc, entry: CachePc) {
-    if thread.area.near_countdown == 0 {
-        let longer = match sampling::is_on() {
-            true => 0,
-            false => vm.code_mut().bring_near(&thread.area, target, entry),
-        };
-        thread.area.near_countdown = NEAR_PERIOD << longer;
-    }
-}
-
-/// Lets the jump through a cell that has led the thread here go straight to `entry` from here on, if that
-/// is why it has asked. Not if `target` is `new`: the first time a cell may lead to who fills it in.
-fn predict(vm: &mut Vm, thread: &mut Thread, target: AppPc, entry: CachePc, new: bool) {
-    if thread.area.prediction_countdown == 0 {
-        let site = thread.area.left_at;
-        let site = (!new).then(|| vm.code_mut().predict(site, target, entry));
-        thread.wait_to_predict(site.flatten().map(|code| code == CodeOf::Unit));
-    }
 }
 
 /// Answers `cpuid`. Code that is retired is not entered again: the instruction serializes.

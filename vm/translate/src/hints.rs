@@ -1,14 +1,22 @@
-//! Follows the hints of forked children: maps what they have saved, and admits, links and looks up what they
-//! had to ask for.
+//! Hints of forked children: what they have saved is mapped, and what they had to ask for is admitted, linked
+//! and looked up.
 //!
 //! A hint is not believed: a child may be hostile. Each is looked up as if this process had come
 //! there itself, but nothing is translated for it.
 
 use crate::lookup::persisted;
-use ppin_abi::addr::AppPc;
+use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_process::hints::Hint;
 use ppin_process::vm::Vm;
+
+/// Tells the parent, if this is a forked child, what was asked for; in the parent `entry` can be
+/// found, too, if it lies in a unit.
+pub fn note(vm: &Vm, hint: Hint, entry: CachePc) {
+    if vm.code().in_units(entry.0) {
+        vm.hints().note(hint);
+    }
+}
 
 /// Follows what children have noted since the last time.
 pub fn follow(vm: &mut Vm) {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! lookup       finds, restores or makes a translation
+//! indirect     the same for an indirect branch, which will find it by itself
 //! compile      from app bytes to a fragment in the cache
 //! sequence/    restartable sequences, which are translated in one piece
 //! changes      invalidation when the app's code changes
@@ -16,6 +17,7 @@ pub mod changes;
 pub mod compile;
 mod flush;
 pub mod hints;
+mod indirect;
 mod lookup;
 mod predictable;
 pub mod save;
@@ -23,4 +25,5 @@ pub mod sequence;
 #[cfg(test)]
 mod testing;
 
-pub use lookup::{lookup, lookup_indirect, may_link};
+pub use indirect::indirect;
+pub use lookup::{lookup, may_link};

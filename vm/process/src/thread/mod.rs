@@ -15,5 +15,5 @@ pub mod user_dispatch;
 
 pub use process::Process;
 pub use regs::{Reason, Regs, reg};
-pub use thread::{NEAR_PERIOD, SIGNAL_STACK, Thread, VM_STACK, of_signal_stack};
+pub use thread::{SIGNAL_STACK, Thread, VM_STACK, of_signal_stack};
 pub use threads::Threads;

@@ -28,7 +28,7 @@ use ppin_os::{Kernel, mem, proc};
 
 /// Of so many indirect jumps that the thread's own table does not know one is put there: which one
 /// is a matter of chance, so those that are made often are known soon.
-pub const NEAR_PERIOD: u64 = 64;
+const NEAR_PERIOD: u64 = 64;
 
 /// Jumps through cells that go elsewhere than was predicted before one is predicted anew.
 const PREDICTION_PERIOD: u64 = 64;
@@ -234,6 +234,19 @@ impl Thread {
             (*thread).begin(index, (base, &l), entries);
         }
         Ok(())
+    }
+
+    /// A target has been brought near, or was to be. The next one will be later, by a power of 2.
+    pub fn wait_to_bring_near(&mut self, longer: u32) {
+        self.area.near_countdown = NEAR_PERIOD << longer;
+    }
+
+    /// Nothing has come of it that a countdown had ended: the next time will do.
+    pub fn ask_again(&mut self) {
+        let area = &mut self.area;
+        for countdown in [&mut area.near_countdown, &mut area.prediction_countdown] {
+            *countdown = (*countdown).max(1);
+        }
     }
 
     /// A jump through a cell has been predicted, in `kept` code or in new code, or was to be. The next one will
