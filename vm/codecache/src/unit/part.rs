@@ -24,6 +24,12 @@ pub(super) struct Learnt {
     pub predictions: Vec<Prediction>,
 }
 
+impl Learnt {
+    fn len(&self) -> usize {
+        self.targets.len() + self.links.len() + self.predictions.len()
+    }
+}
+
 impl Bound {
     /// Whether `part` stands for the unit, its file being in the state that the plan knows.
     pub(super) fn is_of(&self, part: &UnitPlan) -> bool {
@@ -41,12 +47,19 @@ impl Bound {
         room: &mut Room,
     ) -> Option<UnitPlan> {
         let mut part = self.part(self.named(old, room), image)?;
-        let Learnt {
-            targets,
-            links,
-            predictions,
-        } = learnt;
-        let found = targets.len() + links.len() + predictions.len();
+        let found = learnt.len();
+        let kept = self.keep_targets(&mut part, learnt.targets)
+            + self.keep_links(&mut part, learnt.links)
+            + self.keep_predictions(&mut part, learnt.predictions, old);
+        let unlearnt = (found - kept) as u32;
+        let known = old.map_or((0, 0), |old| (old.beyond, old.unlearnt));
+        part.beyond = self.used_beyond(&part.eager).max(known.0);
+        part.unlearnt = unlearnt.max(known.1);
+        (!part.sound.is_empty()).then_some(part)
+    }
+
+    /// Keeps those of `targets` that run at the start, besides those that `part` has; their number.
+    fn keep_targets(&self, part: &mut UnitPlan, targets: Vec<Target>) -> usize {
         let before = part.targets.len();
         let is_eager = |hot: u32| {
             let group = self.unit.hot_group_at(hot);
@@ -58,28 +71,38 @@ impl Bound {
         part.targets
             .sort_unstable_by_key(|to| (to.head, to.hot, !to.near));
         part.targets.dedup_by_key(|to| (to.head, to.hot));
+        kept
+    }
+
+    /// Keeps those of `links` that lead from code that runs at the start; their number.
+    fn keep_links(&self, part: &mut UnitPlan, links: Vec<Link>) -> usize {
         let links = links.into_iter().filter(|link| {
             let group = self.group_of_exit_slot(link.slot);
             group.is_some_and(|number| start::has(&part.eager, number))
         });
         part.links = links.collect();
         part.links.sort_unstable();
-        let predictions = predictions.into_iter().filter(|link| {
-            let group = self.group_of_slot(link.slot);
+        part.links.len()
+    }
+
+    /// The same of `predictions`. Those of the last plan that this run has not come to may be right all the same.
+    fn keep_predictions(
+        &self,
+        part: &mut UnitPlan,
+        predictions: Vec<Prediction>,
+        old: Option<&UnitPlan>,
+    ) -> usize {
+        let predictions = predictions.into_iter().filter(|prediction| {
+            let group = self.group_of_slot(prediction.slot);
             group.is_some_and(|number| start::has(&part.eager, number))
         });
         part.predictions = predictions.collect();
-        let kept = kept + part.links.len() + part.predictions.len();
-        let unlearnt = (found - kept) as u32;
-        // What this run has not come to may be right all the same.
-        part.predictions
-            .extend(old.iter().flat_map(|old| &old.predictions));
-        part.predictions.sort_by_key(|link| link.slot);
-        part.predictions.dedup_by_key(|link| link.slot);
-        let known = old.map_or((0, 0), |old| (old.beyond, old.unlearnt));
-        part.beyond = self.used_beyond(&part.eager).max(known.0);
-        part.unlearnt = unlearnt.max(known.1);
-        (!part.sound.is_empty()).then_some(part)
+        let kept = part.predictions.len();
+        let known = old.iter().flat_map(|old| &old.predictions);
+        part.predictions.extend(known);
+        part.predictions.sort_by_key(|prediction| prediction.slot);
+        part.predictions.dedup_by_key(|prediction| prediction.slot);
+        kept
     }
 
     /// The same of a unit that this process has written just now.
