@@ -18,6 +18,7 @@
 //! ```
 
 mod calls;
+mod cells;
 mod side;
 
 use super::capture::{CAPTURE, Capture, LAUNCH, State, catch_signals, map};
@@ -286,42 +287,6 @@ impl Machine {
         let elsewhere = self.host.routines[Entry::ArrivedElsewhere as usize];
         let entry = (end.pc == elsewhere).then_some(Entry::ArrivedElsewhere);
         (entry, end.state)
-    }
-
-    /// Runs `fragment`, made from `code`, whose jump through a cell is predicted to go to `target`, and then
-    /// to a place that nothing else leads to. Whether it gets there, and the state where it goes on; app
-    /// registers that are put away are not put back.
-    pub fn predicted(
-        &mut self,
-        code: &[u8],
-        fragment: &Fragment,
-        target: u64,
-        state: &State,
-    ) -> (bool, State) {
-        self.reset(code);
-        self.install(fragment);
-        let there = self.host.routines[Entry::Vm as usize];
-        let slots = self.prediction(fragment) - self.near as u64;
-        for (at, value) in [(slots, target.wrapping_neg()), (slots + 8, there)] {
-            self.near_bytes()[at as usize..][..8].copy_from_slice(&value.to_le_bytes());
-        }
-        let end = self.run(self.near as u64 + u64::from(fragment.entry), state);
-        let elsewhere = self.host.routines[Entry::Mispredicted as usize];
-        assert!([there, elsewhere].contains(&end.pc), "{:#x}", end.pc);
-        (end.pc == there, end.state)
-    }
-
-    /// Address of the first slot of the jump through a cell in `fragment`.
-    pub fn prediction(&self, fragment: &Fragment) -> u64 {
-        let first = |slot: &SlotInit| matches!(slot, SlotInit::Prediction(_));
-        let first = fragment.slots.iter().position(first);
-        self.near as u64 + SLOTS + 8 * first.expect("its jump goes through a cell") as u64
-    }
-
-    /// The last bytes of installed code before address `end`.
-    pub fn before<const N: usize>(&mut self, end: u64) -> [u8; N] {
-        let end = (end - self.near as u64) as usize;
-        *self.near_bytes()[..end].last_chunk().expect("so many")
     }
 
     fn install(&mut self, fragment: &Fragment) {
