@@ -3,8 +3,8 @@
 use crate::file::UnitFile;
 use crate::thaw::Thawed;
 use crate::{Reject, freeze, unit_flag};
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use hashbrown::HashMap;
 
 /// The outcome of a merge.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,10 +44,12 @@ pub fn merge_as(units: &[UnitFile<'_>], explored: bool) -> Result<Merged, Reject
         duplicates: 0,
         conflicts: 0,
     };
-    let mut kept: Vec<Thawed> = Vec::new();
-    let mut numbers = BTreeMap::new();
+    let most = units.iter().map(|unit| unit.unit().fragments() as usize);
+    let mut kept: Vec<Thawed> = Vec::with_capacity(most.sum());
+    let mut numbers = HashMap::with_capacity(kept.capacity());
     for unit in units {
-        for thawed in unit.thaw_all()? {
+        for thawed in unit.thaw_each()? {
+            let thawed = thawed?;
             let key = (thawed.fragment.head, thawed.fragment.context);
             let number = *numbers.entry(key).or_insert(kept.len());
             match kept.get_mut(number) {

@@ -6,7 +6,6 @@
 //! [`crate::FORMAT_VERSION`].
 
 use crate::layout::{CHECKSUM_AT, GROUP_REC_LEN, HEADER_LEN, SECTIONS, SectionId};
-use alloc::vec::Vec;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_relocator::{CountRow, Exit, Reloc, RelocKind, Section};
@@ -193,8 +192,8 @@ const _: () = {
 pub(crate) trait Record: Sized {
     /// Its bytes in a file.
     const LEN: usize;
-    /// Appends it.
-    fn put(&self, out: &mut Vec<u8>);
+    /// Appends it; there is room.
+    fn put(&self, out: &mut impl rkyv::ser::Writer<rkyv::rancor::Failure>);
     /// The record that fills `bytes`, or `None` if the length is wrong.
     fn get(bytes: &[u8]) -> Option<Self>;
 }
@@ -205,10 +204,10 @@ macro_rules! records {
             const LEN: usize = size_of::<rkyv::Archived<$name>>();
 
             #[inline]
-            fn put(&self, out: &mut alloc::vec::Vec<u8>) {
+            fn put(&self, out: &mut impl rkyv::ser::Writer<rkyv::rancor::Failure>) {
                 use rkyv::{api::serialize_using, rancor::Failure};
                 let written = serialize_using::<_, Failure>(self, out);
-                debug_assert!(written.is_ok(), "writing to memory cannot fail");
+                debug_assert!(written.is_ok(), "there is room");
             }
 
             #[inline]

@@ -87,10 +87,15 @@ impl UnitFile<'_> {
     /// # Errors
     /// The unit is damaged.
     pub fn thaw_all(&self) -> Result<Vec<Thawed>, Reject> {
+        self.thaw_each()?.collect()
+    }
+
+    /// The same, one after the other.
+    pub(crate) fn thaw_each(
+        &self,
+    ) -> Result<impl ExactSizeIterator<Item = Result<Thawed, Reject>>, Reject> {
         self.check_groups()?;
-        (0..self.unit().fragments())
-            .map(|number| self.rebuild(number))
-            .collect()
+        Ok((0..self.unit().fragments()).map(|number| self.rebuild(number)))
     }
 
     /// Each exit's slot leads into its stub.
