@@ -1,6 +1,7 @@
 //! Jumps through cells of persisted code in a start plan: where earlier runs have seen them go.
 
 use super::Bound;
+use super::learnt::LinksOfUnits;
 use crate::cache::CodeCache;
 use crate::fresh::Fresh;
 use crate::image::ImageId;
@@ -117,14 +118,14 @@ impl CodeCache {
         self.images.iter().flat_map(of).collect()
     }
 
-    /// Where jumps in `unit` are predicted to go.
-    pub(super) fn predictions_of(&self, unit: &Bound) -> Vec<Prediction> {
+    /// Where jumps in `unit` are predicted to go, according to `links`.
+    pub(super) fn predictions_of(&self, unit: &Bound, links: &LinksOfUnits) -> Vec<Prediction> {
         let prediction = |(slot, entry): (u64, u64)| {
             let slot = unit.number_of_slot(slot)?;
             let of = unit.unit.fragment_with_slot(slot).ok()??;
             Some(self.kept(entry, &[])?.predicted(slot, &of))
         };
-        self.fresh.links().filter_map(prediction).collect()
+        links.of(unit).filter_map(prediction).collect()
     }
 
     /// Where jumps in unit number `n` of those that were `written` just now are predicted to go: the run has

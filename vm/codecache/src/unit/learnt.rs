@@ -6,8 +6,22 @@ use super::Bound;
 use crate::cache::CodeCache;
 use crate::image::ImageId;
 use alloc::vec::Vec;
+use core::ops::Range;
 use ppin_abi::addr::AppPc;
 use ppin_persist::start::{Link, Target, UnitPlan};
+
+/// Links of persisted code, in the order of their slots: the address of the slot, and of the entry that it
+/// leads to.
+pub(super) struct LinksOfUnits(Vec<(u64, u64)>);
+
+impl LinksOfUnits {
+    /// Those of `unit`.
+    pub(super) fn of(&self, unit: &Bound) -> impl Iterator<Item = (u64, u64)> {
+        let span = unit.span();
+        let before = |addr: u64| self.0.partition_point(|(slot, _)| *slot < addr);
+        self.0[before(span.start)..before(span.end)].iter().copied()
+    }
+}
 
 impl CodeCache {
     /// Links the exits of the image's units that `parts` name, where both ends run.
@@ -27,8 +41,22 @@ impl CodeCache {
         }
     }
 
-    /// Links from `unit` to other units.
-    pub(super) fn links_of(&self, unit: &Bound) -> Vec<Link> {
+    /// Links of all units. Most others are those of fresh code, of which a start plan says nothing.
+    pub(super) fn links_of_units(&self) -> LinksOfUnits {
+        let mut spans: Vec<Range<u64>> = self.units.all().map(Bound::span).collect();
+        spans.sort_unstable_by_key(|span| span.start);
+        let is_of_unit = |slot: u64| {
+            let behind = spans.partition_point(|span| span.start <= slot);
+            behind > 0 && slot < spans[behind - 1].end
+        };
+        let links = self.fresh.links();
+        let mut links: Vec<_> = links.filter(|(slot, _)| is_of_unit(*slot)).collect();
+        links.sort_unstable();
+        LinksOfUnits(links)
+    }
+
+    /// Those of `links` that lead from `unit` to other units.
+    pub(super) fn links_of(&self, unit: &Bound, links: &LinksOfUnits) -> Vec<Link> {
         let link = |(slot, entry): (u64, u64)| {
             let slot = unit.number_of_exit_slot(slot)?;
             let (_, to) = self.units.at(entry)?;
@@ -38,7 +66,7 @@ impl CodeCache {
                 hot: to.hot_offset(entry)?,
             })
         };
-        self.fresh.links().filter_map(link).collect()
+        links.of(unit).filter_map(link).collect()
     }
 
     /// Entries of `unit`, an image's unit, that indirect branches have reached.
@@ -59,6 +87,11 @@ impl CodeCache {
 }
 
 impl Bound {
+    /// Cache addresses where its file is mapped.
+    fn span(&self) -> Range<u64> {
+        self.addr..self.addr + self.geometry.file_len
+    }
+
     /// Offset in the hot section of cache address `addr`, if it lies there.
     pub(super) fn hot_offset(&self, addr: u64) -> Option<u32> {
         let offset = addr.checked_sub(self.hot())?;

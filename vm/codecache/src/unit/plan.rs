@@ -2,6 +2,7 @@
 //! used more than it says ([`ppin_persist::start`]).
 
 use super::Bound;
+use super::learnt::LinksOfUnits;
 use super::library::Library;
 use super::part::Learnt;
 use super::planned::Planned;
@@ -229,12 +230,13 @@ impl CodeCache {
         mut parts: Vec<UnitPlan>,
     ) -> Vec<UnitPlan> {
         let mut next = Vec::new();
+        let links = self.links_of_units();
         for id in self.images.present() {
             let identity = self.images.get(id).identity;
             let is_own = |part: &UnitPlan| Some(part.image) == identity;
             let old: Vec<&UnitPlan> = old.iter().filter(|part| is_own(part)).collect();
             let new = parts.iter_mut().filter(|part| is_own(part));
-            next.extend(self.parts_of(id, &old, written, new));
+            next.extend(self.parts_of((id, &links), &old, written, new));
         }
         next.extend(parts);
         let idle = |part: &&UnitPlan| {
@@ -246,11 +248,11 @@ impl CodeCache {
         next
     }
 
-    /// What the next plan says of the units of image `id`, of which the last one says `old`. What room
-    /// is left have the `new` units, which were `written` just now.
+    /// What the next plan says of the units of image `id`, of which the last one says `old`, and of their
+    /// `links`. What room is left have the `new` units, which were `written` just now.
     fn parts_of<'a>(
         &self,
-        id: ImageId,
+        (id, links): (ImageId, &LinksOfUnits),
         old: &[&UnitPlan],
         written: &[Written],
         new: impl Iterator<Item = &'a mut UnitPlan>,
@@ -268,8 +270,8 @@ impl CodeCache {
         for unit in units {
             let learnt = Learnt {
                 targets: self.targets_of(id, unit),
-                links: self.links_of(unit),
-                predictions: self.predictions_of(unit),
+                links: self.links_of(unit, links),
+                predictions: self.predictions_of(unit, links),
             };
             parts.extend(unit.plan(last(&unit), self.images.home(id), learnt, &mut room));
         }
