@@ -88,9 +88,10 @@ pub(super) fn take_in(
 
 /// Whether run number `turn` merges `much`: of all runs those do that would together have merged as much,
 /// if each merged `most`. That is as much as a run has translated itself, at least: to merge a trace takes a
-/// third of the time that it takes to translate one.
+/// third of the time that it takes to translate one. (Number 0 finds nothing to merge, and the first ones
+/// after it add most.)
 fn is_turn(turn: u32, much: u64, most: u64) -> bool {
-    u64::from(turn).is_multiple_of(much.div_ceil(most.max(1)))
+    (u64::from(turn) + 1).is_multiple_of(much.div_ceil(most.max(1)))
 }
 
 /// Bytes of all units.
@@ -230,7 +231,7 @@ mod tests {
     fn runs_share_what_takes_longer_than_one_may() {
         for (much, most, runs) in [(1000, 100, 10), (1001, 100, 11), (101, 100, 2), (5, 0, 5)] {
             let turns = (0..110).filter(|turn| is_turn(*turn, much, most)).count();
-            assert_eq!(turns, 110usize.div_ceil(runs), "{much} of {most}");
+            assert_eq!(turns, 110 / runs, "{much} of {most}");
         }
         assert!((0..110).all(|turn| is_turn(turn, 1000, 1000)), "as much");
     }
