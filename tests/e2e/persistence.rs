@@ -28,8 +28,13 @@ fn stats_run(ppin: &Ppin, cmd: &Cmd, dir: &Path) -> (Outcome, Stats) {
 fn forked_children_profit_from_those_before_them() {
     let scratch = Scratch::new();
     let ppin = Ppin::new(&scratch.db());
-    let script = "for n in 1 2 3 4 5 6; do (echo $n); done";
-    let cmd = Cmd::new("/bin/sh").args(["-c", script]);
+    // Much that the shell runs itself: what its children add stays a unit of its own, to be asked for.
+    let much = "for n in 1 2; do set -- a b; case $1 in a) printf '%s\n' ${2%c} ${x:-c};; esac; \
+                test -d / && read x < /dev/null; umask; type cd; cd /; pwd; f() { return 0; }; f; \
+                export A=1; unset A; eval 'B=2'; getopts ab o -a; times; ulimit -n; done";
+    let shell = |script| Cmd::new("/bin/sh").args(["-c", script]);
+    ppin.wrap(&shell(much)).run_ok();
+    let cmd = shell("for n in 1 2 3 4 5 6; do (echo $n); done");
     for _ in 0..3 {
         ppin.wrap(&cmd).run_ok();
     }
