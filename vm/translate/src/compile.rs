@@ -1,5 +1,6 @@
 //! Translates app bytes to a fragment in the code cache.
 
+use crate::fetched::{Fetched, read};
 use crate::flush::flush;
 use crate::{changes, predictable, sequence};
 use ppin_codecache::fresh::{FragmentId, Fresh, Kind};
@@ -10,11 +11,10 @@ use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_codecache::image::{ImageId, Region};
 use ppin_codecache::{Full, Manner};
-use ppin_decode::MAX_INS_LEN;
-use ppin_jit::{Bodies, BytesEnd, Chosen, MAX_TRACE_BYTES, Request};
+use ppin_jit::{Bodies, Chosen, Request};
 use ppin_offline::explore::string_code;
 use ppin_os::lock::Mutex;
-use ppin_os::{peek, time, userfault};
+use ppin_os::time;
 use ppin_process::vm::Vm;
 use ppin_relocator::Fragment;
 
@@ -24,39 +24,25 @@ use ppin_relocator::Fragment;
 /// `arrives`: an indirect branch leads there.
 pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Option<FragmentId> {
     let started = time::ticks();
-    let region = ppin_process::app_code::region(vm, pc);
-    let mut buffer = [0; MAX_TRACE_BYTES];
-    let (mut len, mut end) = fetch(region, pc, &mut buffer[..first_look(vm)]);
-    let (image, base) = image_of(vm, region, pc);
+    let mut fetched = Fetched::at(vm, pc, looks_far(vm));
+    let (image, base) = image_of(vm, fetched.region, pc);
     let sequences = vm.rseq().near(pc);
     let mut asked = Request {
         pc,
         image: base,
         context,
         bytes: &[],
-        end,
+        end: fetched.end,
         max_source: None,
         sequences: &sequences,
         arrives: false,
         optimize: mechanisms(vm),
         bodies: None,
     };
-    let mut chosen = choose(&asked, &buffer[..len], end);
-    if may_go_on(&chosen, len) {
-        (len, end) = fetch(region, pc, &mut buffer);
-        chosen = choose(&asked, &buffer[..len], end);
-    }
-    if let Some(region) = region.filter(|r| r.writable) {
-        // Guard only the pages that the trace is made from.
-        let likely = chosen.source_len() as usize;
-        asked.context = context.with(ensure_watched(vm, &region, pc, likely));
-        // Bytes that were read before the guard was set may have changed since.
-        (len, end) = fetch_steady(vm, region, pc, likely, &mut buffer);
-        chosen = choose(&asked, &buffer[..len], end);
-    }
+    let mut chosen = choose(vm, &mut fetched, &mut asked);
     let mut request = Request {
-        bytes: &buffer[..len],
-        end,
+        bytes: fetched.bytes(),
+        end: fetched.end,
         ..asked
     };
     let names_sequence = sequence::discover(vm, pc, &chosen);
@@ -76,25 +62,56 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
         request.arrives = false;
         fragment = translate(vm, &request, &chosen);
     }
-    let kind = kind_of(&fragment, names_sequence || inside);
     if let Some(same) = vm.code().same_trap(pc, &fragment) {
         return Some(same);
     }
-    let source = &buffer[..(fragment.source_len as usize).min(len)];
+    let kind = kind_of(&fragment, names_sequence || inside);
+    let id = install_traced(vm, (image, pc), fragment, request.bytes, kind);
+    let ticks = time::ticks().saturating_sub(started);
+    vm.code_mut().count_compiled(ticks);
+    Some(id)
+}
+
+/// The trace that is asked for, whose bytes cannot change unnoticed from now on.
+fn choose(vm: &mut Vm, fetched: &mut Fetched, asked: &mut Request<'_>) -> Chosen {
+    let mut chosen = fetched.choose(asked);
+    if fetched.go_on(&chosen) {
+        chosen = fetched.choose(asked);
+    }
+    if let Some(region) = fetched.region.filter(|r| r.writable) {
+        // Guard only the pages that the trace is made from.
+        let likely = chosen.source_len() as usize;
+        let watched = ensure_watched(vm, &region, asked.pc, likely);
+        asked.context = asked.context.with(watched);
+        // Bytes that were read before the guard was set may have changed since.
+        fetched.again(vm, likely);
+        chosen = fetched.choose(asked);
+    }
+    chosen
+}
+
+/// Installs what was made from the first of `bytes`.
+fn install_traced(
+    vm: &mut Vm,
+    (image, pc): (ImageId, AppPc),
+    fragment: Fragment,
+    bytes: &[u8],
+    kind: Kind,
+) -> FragmentId {
+    let source = &bytes[..(fragment.source_len as usize).min(bytes.len())];
     let trace = &source[..source.len().min(fragment.trace_len() as usize)];
     let count = fragment.instructions;
     let id = install(vm, image, pc, fragment, source, kind);
     if string_code::is(trace) {
         vm.code_mut().mark_string_code();
     }
-    let (at, context) = (vm.code().fragment(id).entry().0, request.context.0);
+    let fresh = vm.code().fragment(id);
+    let (at, context) = (fresh.entry().0, fresh.context().0);
     vm.log_at(
         format_args!("translated to {at:#x}, {count} instructions, context {context}:"),
         pc,
     );
-    let ticks = time::ticks().saturating_sub(started);
-    vm.code_mut().count_compiled(ticks);
-    Some(id)
+    id
 }
 
 fn translate(vm: &Vm, request: &Request<'_>, chosen: &Chosen) -> Fragment {
@@ -113,14 +130,10 @@ fn translate(vm: &Vm, request: &Request<'_>, chosen: &Chosen) -> Fragment {
 /// What routines of the run's tools have come to. Whoever compiles holds the lock of the VM.
 static BODIES: Mutex<Bodies> = Mutex::new(Bodies::new());
 
-/// Bytes that are read at first. A tool that counts has the code looked at to which branches lead.
-fn first_look(vm: &Vm) -> usize {
+/// Whether more than a trace is looked at: a tool that counts has the code looked at to which branches lead.
+fn looks_far(vm: &Vm) -> bool {
     let counts = vm.tool().global_counters() > 0 || vm.tool().image_counters() > 0;
-    if counts && mechanisms(vm).has(Optimize::JOIN) {
-        MAX_TRACE_BYTES
-    } else {
-        USUAL_TRACE_BYTES
-    }
+    counts && mechanisms(vm).has(Optimize::JOIN)
 }
 
 /// The mechanisms for code that is translated now: without cells left for them, counts are not
@@ -133,39 +146,6 @@ pub fn mechanisms(vm: &Vm) -> Optimize {
     } else {
         all.without(Optimize::BUNDLES)
     }
-}
-
-/// Bytes that are read for a trace at first: nearly all traces are shorter.
-const USUAL_TRACE_BYTES: usize = 192;
-
-/// The trace that is asked for, of the bytes that could be read.
-fn choose(asked: &Request<'_>, bytes: &[u8], end: BytesEnd) -> Chosen {
-    ppin_jit::choose(&Request {
-        bytes,
-        end,
-        ..*asked
-    })
-}
-
-/// Whether a trace of `len` bytes that were read may be longer if more are.
-fn may_go_on(chosen: &Chosen, len: usize) -> bool {
-    len == USUAL_TRACE_BYTES && chosen.source_len() as usize + MAX_INS_LEN > len
-}
-
-/// Fetches app bytes like [`fetch`], but only as many of the `likely` bytes as are guarded.
-fn fetch_steady(
-    vm: &Vm,
-    region: Region,
-    pc: AppPc,
-    likely: usize,
-    buffer: &mut [u8],
-) -> (usize, BytesEnd) {
-    let (len, end) = fetch(Some(region), pc, buffer);
-    let steady = vm.code().guards().steady(pc.0, likely as u64) as usize;
-    if !vm.code().guards().is_volatile(pc.0) && steady < len {
-        return (steady, BytesEnd::Limit);
-    }
-    (len, end)
 }
 
 /// Makes sure that changes of the `len` bytes at `pc` are noticed; returns what a translation of
@@ -221,29 +201,6 @@ fn ensure_noticed(vm: &mut Vm, region: &Region, pc: AppPc, len: u64, context: Co
         changes::watch(vm, region, pc.0, len);
     }
     !vm.code().guards().is_volatile(pc.0) && vm.code().guards().steady(pc.0, len) == len
-}
-
-/// Reads the code at `pc` that is in memory; returns the number of bytes.
-fn read(pc: AppPc, buffer: &mut [u8]) -> usize {
-    let len = userfault::readable(pc.0, buffer.len());
-    peek::read(pc.0, &mut buffer[..len])
-}
-
-/// Reads app bytes from `pc` on; returns their number and why they end.
-fn fetch(region: Option<Region>, pc: AppPc, buffer: &mut [u8]) -> (usize, BytesEnd) {
-    let Some(region) = region else {
-        return (0, BytesEnd::Unreadable);
-    };
-    let room = (region.end - pc.0).min(buffer.len() as u64) as usize;
-    let len = read(pc, &mut buffer[..room]);
-    (
-        len,
-        if len < room {
-            BytesEnd::Unreadable
-        } else {
-            BytesEnd::Limit
-        },
-    )
 }
 
 /// The image of a region; code outside every region (about to fault) is given an

@@ -15,6 +15,7 @@ extern crate alloc;
 
 pub mod changes;
 pub mod compile;
+mod fetched;
 mod flush;
 pub mod hints;
 mod indirect;
