@@ -41,36 +41,13 @@ pub(crate) fn lower(
     };
     let body = flagless.as_ref().unwrap_or(body);
     let saves = place.flags && body.flags;
-    let virtuals = in_order(body);
-    let unfixed = (body.registers & !body.fixed).count_ones() as usize + 1;
-    let taken = fixed(body, saves);
-    let any = Need::one_of(
-        borrowed(unfixed, taken.or(routine::sources(values))).or(place.free.minus(taken)),
-    );
-    let mut needs: Vec<Need> = Vec::new();
-    for n in &virtuals {
-        let need = match body.fixed & 1 << n {
-            0 => any,
-            _ => Need::fixed(Gpr::new(*n)),
-        };
-        needs.push(need.or_free(place.free));
-    }
-    let flags = saves.then_some(needs.len());
-    if saves {
-        needs.push(Need::fixed(Gpr::RAX).or_free(place.free));
-    }
-    let lost = saves && routine::sources(values).contains(Gpr::RAX);
-    let second = |value: &Value| has_segment(value) || lost && routine::needs_scratch(*value);
-    let scratch = values.iter().any(second).then_some(needs.len());
-    if scratch.is_some() {
-        needs.push(any.or_free(place.free));
-    }
-    let temps = form.take_all(&needs);
+    let wanted = Wanted::of(body, values, place, saves);
+    let temps = form.take_all(&wanted.needs);
     let temp = |at: usize| Temp(temps.first + at as u16);
-    let (flags, scratch) = (flags.map(temp), scratch.map(temp));
+    let (flags, scratch) = (wanted.flags.map(temp), wanted.scratch.map(temp));
     let mut inlining = Inlining {
         temps,
-        virtuals,
+        virtuals: wanted.virtuals,
         number,
         values,
         scratch,
@@ -89,12 +66,70 @@ pub(crate) fn lower(
     give(form, temps, flags);
     let way = |to: Label| Decided::new(to, temps, flags);
     let (cold, yes) = (inlining.cold.map(way), inlining.then.map(way));
-    if cold.is_none() && yes.is_none() {
-        return;
+    if cold.is_some() || yes.is_some() {
+        let done = form.label();
+        form.place(done, &[]);
+        form.aside(ins, |form| {
+            let call = (number, values, place);
+            aside(form, call, (cold, yes), then, done);
+        });
     }
-    let done = form.label();
-    form.place(done, &[]);
-    form.aside(ins, |form| match (cold, then) {
+}
+
+/// What a body needs registers for.
+struct Wanted {
+    needs: Vec<Need>,
+    /// Its registers, in the order of their needs, which come first.
+    virtuals: Vec<u8>,
+    /// Which need is that of the flags, and that of a register for values.
+    flags: Option<usize>,
+    scratch: Option<usize>,
+}
+
+impl Wanted {
+    /// `saves`: flags are alive that the body destroys.
+    fn of(body: &Body, values: &[Value], place: Place, saves: bool) -> Self {
+        let virtuals = in_order(body);
+        let unfixed = (body.registers & !body.fixed).count_ones() as usize + 1;
+        let taken = fixed(body, saves);
+        let any = Need::one_of(
+            borrowed(unfixed, taken.or(routine::sources(values))).or(place.free.minus(taken)),
+        );
+        let need = |n: &u8| match body.fixed & 1 << n {
+            0 => any,
+            _ => Need::fixed(Gpr::new(*n)),
+        };
+        let own = virtuals.iter().map(need);
+        let mut needs: Vec<Need> = own.map(|need| need.or_free(place.free)).collect();
+        let flags = saves.then_some(needs.len());
+        if saves {
+            needs.push(Need::fixed(Gpr::RAX).or_free(place.free));
+        }
+        let lost = saves && routine::sources(values).contains(Gpr::RAX);
+        let second = |value: &Value| has_segment(value) || lost && routine::needs_scratch(*value);
+        let scratch = values.iter().any(second).then_some(needs.len());
+        if scratch.is_some() {
+            needs.push(any.or_free(place.free));
+        }
+        Self {
+            needs,
+            virtuals,
+            flags,
+            scratch,
+        }
+    }
+}
+
+/// What stands behind all the rest, and goes on at `done`: the call of the routine where the body takes a
+/// rare way, and what is done where the routine says yes.
+fn aside(
+    form: &mut Form,
+    (number, values, place): (u16, &[Value], Place),
+    (cold, yes): (Option<Decided>, Option<Decided>),
+    then: Option<Then<'_>>,
+    done: Label,
+) {
+    match (cold, then) {
         (Some(cold), None) => {
             cold.arrive(form);
             routine::lower(form, number, values, place);
@@ -112,7 +147,7 @@ pub(crate) fn lower(
             form.push(Op::GotoBack { to: done });
         }
         (None, None) => {}
-    });
+    }
 }
 
 /// Where both ways to what is done come together, of those that there are.
