@@ -18,7 +18,7 @@ pub(super) fn blank(plan: &Plan) -> Vec<u8> {
     out
 }
 
-/// A writer for each section but those of code.
+/// A writer for each section; what is written to those of code has its place, so theirs have no room.
 pub(super) struct Sections<'o> {
     writers: [Buffer<'o>; SECTIONS],
     /// Hot and cold code.
