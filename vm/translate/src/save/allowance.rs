@@ -14,7 +14,7 @@ const TRACE: u64 = 10_000;
 /// Time that merging may always take, in nanoseconds.
 const MERGE: u64 = 1_000_000;
 /// Cost of merging a kilobyte of units, in nanoseconds.
-const KILOBYTE: u64 = 8_000;
+const KILOBYTE: u64 = 4_000;
 
 /// How much a run may spend on later runs.
 #[derive(Clone, Copy, Debug)]

@@ -17,7 +17,7 @@ use ppin_store::cap::TidyLock;
 
 /// Bytes of a small unit: it is merged in a quarter of a millisecond, once, and costs every start some
 /// 20 us.
-const SMALL: usize = 32 << 10;
+const SMALL: usize = 64 << 10;
 /// A unit is taken in by one of at least its size divided by this.
 const TIMES: usize = 4;
 
@@ -27,7 +27,7 @@ const CROWD: usize = 32;
 const LOOKED_AT: usize = 2000;
 
 /// Bytes of units that are merged in about 50 ms.
-const MUCH: usize = 6 << 20;
+const MUCH: usize = 12 << 20;
 
 /// A unit to be merged.
 struct Neighbour {
