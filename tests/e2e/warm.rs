@@ -79,6 +79,7 @@ fn what_is_measured_is_an_ordinary_run() {
     let learnt: Value = serde_json::from_str(&outcome.errors()).expect("an object");
     assert!(learnt["traces_explored"].as_u64() > Some(0), "{learnt}");
     let next = &learnt["next"];
+    assert!(next["images"].as_u64() > Some(0), "{next}");
     assert_eq!(next["images"], next["units"], "{next}");
     assert!(next["units_merged"].as_u64() > Some(0), "{next}");
     let measured = &learnt["measured"];

@@ -375,7 +375,7 @@ fn write(
             let means = Means {
                 most: allowance.merge,
                 turn: draft.name.seq,
-                lock: |much| may.then(|| lock_to_merge(vm, much)).flatten(),
+                lock: |much, own| may.then(|| lock_to_merge(vm, much, own)).flatten(),
             };
             tidy::take_in(new, key, &dir, names, means)
         }
@@ -393,14 +393,14 @@ fn write(
     Ok((dir, replaces, bytes.len()))
 }
 
-/// The lock that whoever merges `much` must hold: what several processes merge at the same time is there
-/// several times.
-fn lock_to_merge(vm: &mut Vm, much: u64) -> Option<TidyLock> {
-    /// More is left to `ppin db gc`: it would take a run a fifth of a second.
+/// The lock that whoever merges `much` with its `own` bytes must hold: what several processes merge at the
+/// same time is there several times.
+fn lock_to_merge(vm: &mut Vm, much: u64, own: u64) -> Option<TidyLock> {
+    /// More is left to `ppin db gc`: it would take a run a tenth of a second.
     const MOST: u64 = 16 << 20;
     /// Memory that merging takes for each byte of a unit, and some.
     const TIMES: u64 = 8;
-    let may = much <= MOST && room::lasts(vm.is_filtered(), (TIMES * much) as usize);
+    let may = much <= MOST && room::lasts(vm.is_filtered(), (TIMES * (much + own)) as usize);
     may.then(|| vm.library_mut().lock_to_tidy()).flatten()
 }
 

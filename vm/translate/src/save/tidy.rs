@@ -51,7 +51,8 @@ pub(super) struct Means<L> {
     pub most: u64,
     /// Number of the run's unit: one of so many runs may merge as many times as much.
     pub turn: u32,
-    /// Takes the lock, if nobody has it, and there is memory for the merging of so many bytes.
+    /// Takes the lock, if nobody has it, and existing units of so many bytes may be merged with so many new
+    /// ones.
     pub lock: L,
 }
 
@@ -63,14 +64,15 @@ pub(super) fn take_in(
     key: &Key,
     dir: &Folder,
     names: &[UnitName],
-    means: Means<impl FnOnce(u64) -> Option<TidyLock>>,
+    means: Means<impl FnOnce(u64, u64) -> Option<TidyLock>>,
 ) -> Tidied {
     let mut neighbours = choose(bytes.len(), dir, names);
     let mut lock = None;
     let much = size(&neighbours);
     if much > means.most {
-        let may = is_turn(means.turn, much, means.most.max(bytes.len() as u64));
-        lock = may.then(|| (means.lock)(much)).flatten();
+        let own = bytes.len() as u64;
+        let may = is_turn(means.turn, much, means.most.max(own));
+        lock = may.then(|| (means.lock)(much, own)).flatten();
         if lock.is_none() {
             keep_newest(&mut neighbours, means.most);
         }
