@@ -4,6 +4,7 @@ use crate::file::UnitFile;
 use crate::thaw::Thawed;
 use crate::{Reject, freeze, unit_flag};
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use hashbrown::HashMap;
 
 /// The outcome of a merge.
@@ -16,6 +17,8 @@ pub struct Merged {
     /// Fragments for an entry point that a later unit has, too, but made from other app
     /// bytes: left out, since the later unit saw the image last.
     pub conflicts: u32,
+    /// Number of fragments that are used at all: they come first.
+    pub used: u32,
 }
 
 /// Merges units: the fragments of the first, then what each following one adds, in
@@ -27,45 +30,25 @@ pub struct Merged {
 /// ([`Reject::Reach`]).
 pub fn merge(units: &[UnitFile<'_>]) -> Result<Merged, Reject> {
     let explored = |unit: &UnitFile<'_>| unit.unit().geometry().explored;
-    merge_as(units, units.last().is_some_and(explored))
+    merge_as(units, units.last().is_some_and(explored), |_, _| 0)
 }
 
-/// The same; whether it is explored is given.
+/// The same; whether it is explored is given, and `uses` says of a unit, by its place among `units`, and
+/// the number of a fragment in it how much that is used: what is used more comes first.
 ///
 /// # Errors
 /// As of [`merge`].
-pub fn merge_as(units: &[UnitFile<'_>], explored: bool) -> Result<Merged, Reject> {
+pub fn merge_as(
+    units: &[UnitFile<'_>],
+    explored: bool,
+    uses: impl Fn(usize, u32) -> u32,
+) -> Result<Merged, Reject> {
     let first = units.first().ok_or(Reject::TooShort)?;
     if units.iter().any(|unit| !compatible(first, unit)) {
         return Err(Reject::Mixed);
     }
-    let mut merged = Merged {
-        bytes: Vec::new(),
-        duplicates: 0,
-        conflicts: 0,
-    };
-    let most = units.iter().map(|unit| unit.unit().fragments() as usize);
-    let mut kept: Vec<Thawed> = Vec::with_capacity(most.sum());
-    let mut numbers = HashMap::with_capacity(kept.capacity());
-    for unit in units {
-        for thawed in unit.thaw_each()? {
-            let thawed = thawed?;
-            let key = (thawed.fragment.head, thawed.fragment.context);
-            let number = *numbers.entry(key).or_insert(kept.len());
-            match kept.get_mut(number) {
-                None => kept.push(thawed),
-                Some(there) if there.source_hash == thawed.source_hash => {
-                    there.flags = unit_flag::unite(there.flags, thawed.flags);
-                    merged.duplicates += 1;
-                }
-                Some(there) => {
-                    *there = thawed;
-                    merged.conflicts += 1;
-                }
-            }
-        }
-    }
-    let pieces: Vec<_> = kept.iter().map(Thawed::piece).collect();
+    let united = United::of(units, uses)?;
+    let pieces: Vec<_> = united.in_order().map(Thawed::piece).collect();
     let base = units
         .iter()
         .find(|unit| unit.unit().geometry().absolute_for.is_some())
@@ -73,8 +56,68 @@ pub fn merge_as(units: &[UnitFile<'_>], explored: bool) -> Result<Merged, Reject
     let mut spec = first.spec(&pieces);
     spec.image_base = base.spec(&pieces).image_base;
     spec.explored = explored;
-    merged.bytes = freeze(&spec).map_err(|_| Reject::Reach)?;
-    Ok(merged)
+    Ok(Merged {
+        bytes: freeze(&spec).map_err(|_| Reject::Reach)?,
+        duplicates: united.duplicates,
+        conflicts: united.conflicts,
+        used: united.uses.iter().filter(|uses| **uses > 0).count() as u32,
+    })
+}
+
+/// The fragments of several units, each entry point once.
+struct United {
+    fragments: Vec<Thawed>,
+    /// How much each is used.
+    uses: Vec<u32>,
+    duplicates: u32,
+    conflicts: u32,
+}
+
+impl United {
+    fn of(units: &[UnitFile<'_>], uses: impl Fn(usize, u32) -> u32) -> Result<Self, Reject> {
+        let most = units.iter().map(|unit| unit.unit().fragments() as usize);
+        let most = most.sum();
+        let mut united = Self {
+            fragments: Vec::with_capacity(most),
+            uses: Vec::with_capacity(most),
+            duplicates: 0,
+            conflicts: 0,
+        };
+        let mut numbers = HashMap::with_capacity(most);
+        for (nth, unit) in units.iter().enumerate() {
+            for (thawed, number) in unit.thaw_each()?.zip(0..) {
+                let thawed = thawed?;
+                let key = (thawed.fragment.head, thawed.fragment.context);
+                let place = *numbers.entry(key).or_insert(united.fragments.len());
+                united.add(place, thawed, uses(nth, number));
+            }
+        }
+        Ok(united)
+    }
+
+    /// Adds a fragment at `place`, or what is known of it to the one there, which has the same entry point.
+    fn add(&mut self, place: usize, thawed: Thawed, uses: u32) {
+        let Some(there) = self.fragments.get_mut(place) else {
+            self.fragments.push(thawed);
+            self.uses.push(uses);
+            return;
+        };
+        self.uses[place] = self.uses[place].max(uses);
+        if there.source_hash == thawed.source_hash {
+            there.flags = unit_flag::unite(there.flags, thawed.flags);
+            self.duplicates += 1;
+        } else {
+            *there = thawed;
+            self.conflicts += 1;
+        }
+    }
+
+    /// Those that are used most come first, others as they were.
+    fn in_order(&self) -> impl Iterator<Item = &Thawed> {
+        let mut order: Vec<usize> = (0..self.fragments.len()).collect();
+        order.sort_by_key(|number| Reverse(self.uses[*number]));
+        order.into_iter().map(|number| &self.fragments[number])
+    }
 }
 
 /// The same key, on the same side of their image, and no two different absolute bases.

@@ -132,6 +132,36 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn what_is_used_more_comes_first_in_a_merged_unit(
+        a in unit(20),
+        b in unit(20),
+        uses in prop::collection::vec(0..3u32, 40),
+    ) {
+        let bytes = [frozen(&a), frozen(&b)];
+        let files = bytes.each_ref().map(|bytes| UnitFile::open(bytes, None).unwrap());
+        let of = |nth: usize, number: u32| uses[20 * nth + number as usize];
+        let merged = merge_as(&files, false, of).unwrap();
+        let all = UnitFile::open(&merged.bytes, None).unwrap().thaw_all().unwrap();
+        let mut wanted: Vec<(u32, (ImageOff, Context))> = Vec::new();
+        for (nth, unit) in [&a, &b].into_iter().enumerate() {
+            for (thawed, number) in unit.iter().zip(0..) {
+                let (entry, uses) = (entry_of(thawed), of(nth, number));
+                match wanted.iter_mut().find(|(_, there)| *there == entry) {
+                    Some((most, _)) => *most = uses.max(*most),
+                    None => wanted.push((uses, entry)),
+                }
+            }
+        }
+        wanted.sort_by_key(|(uses, _)| std::cmp::Reverse(*uses));
+        let found: Vec<_> = all.iter().map(entry_of).collect();
+        prop_assert_eq!(found, wanted.iter().map(|(_, entry)| *entry).collect::<Vec<_>>());
+        let used = wanted.iter().filter(|(uses, _)| *uses > 0).count();
+        prop_assert_eq!(merged.used as usize, used);
+    }
+}
+
 fn entry_of(thawed: &Thawed) -> (ImageOff, Context) {
     (thawed.fragment.head, thawed.fragment.context)
 }
@@ -439,7 +469,7 @@ fn the_last_unit_says_whether_all_is_explored() {
         };
         assert_eq!(explored(&bytes[1]), b);
         assert_eq!(explored(&merge(&files).unwrap().bytes), b);
-        assert!(explored(&merge_as(&files, true).unwrap().bytes));
+        assert!(explored(&merge_as(&files, true, |_, _| 0).unwrap().bytes));
     }
 }
 

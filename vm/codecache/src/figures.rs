@@ -31,6 +31,8 @@ pub struct Figures {
     pub learnt: u64,
     /// Groups that run though no plan has named them, and are nothing new all the same.
     pub settled: u32,
+    /// Forks of this process.
+    pub forks: u64,
     /// Persisted fragments whose bytes were compared with the app's.
     pub fragments_validated: u64,
     /// Fields written because a unit lies elsewhere, and slots rebased.

@@ -14,7 +14,7 @@ use ppin_abi::context::Context;
 use ppin_os::budget;
 use ppin_os::mem;
 use ppin_persist::paths::UnitName;
-use ppin_persist::start::FileState;
+use ppin_persist::start::{FileState, Groups};
 use ppin_persist::{FragmentInfo, Geometry, VerifiedUnit};
 
 /// Whether a group may run.
@@ -51,6 +51,8 @@ pub struct Bound {
     pub(super) addr: u64,
     pub(super) geometry: Geometry,
     pub(super) hot_gates: Vec<Gate>,
+    /// Groups that were admitted though nobody has asked for them.
+    pub(super) filled: Groups,
     pub(super) cold_gates: Vec<ColdGate>,
     /// Whether slots can be written to.
     pub(super) slots_open: bool,
@@ -86,6 +88,7 @@ impl Bound {
             addr,
             geometry,
             hot_gates,
+            filled: Groups::new(),
             cold_gates,
             slots_open: false,
             killed: Vec::new(),

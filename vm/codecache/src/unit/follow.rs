@@ -73,16 +73,19 @@ impl Bound {
         (new, start::count(&self.planned.eager))
     }
 
-    /// Number of groups that run and are none of `eager`.
+    /// Number of groups that were asked for and are none of `eager`.
     pub(super) fn used_beyond(&self, eager: &Groups) -> u32 {
         let open = |gates: &[Gate]| gates.iter().filter(|gate| **gate == Gate::Open).count();
-        let runs = eager.iter().map(|run| run.start as usize..run.end as usize);
-        let planned: usize = runs
-            .filter_map(|run| self.hot_gates.get(run))
-            .map(open)
-            .sum();
+        let within = |groups: &Groups| -> usize {
+            let runs = groups
+                .iter()
+                .map(|run| run.start as usize..run.end as usize);
+            let gates = runs.filter_map(|run| self.hot_gates.get(run));
+            gates.map(open).sum()
+        };
         // (A plan that lies may name a group twice.)
-        open(&self.hot_gates).saturating_sub(planned) as u32
+        let known = within(eager) + within(&self.filled);
+        open(&self.hot_gates).saturating_sub(known) as u32
     }
 }
 

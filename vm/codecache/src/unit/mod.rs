@@ -13,6 +13,7 @@ mod exits;
 mod find;
 mod follow;
 mod foreseen;
+mod holes;
 mod learnt;
 mod library;
 mod locate;

@@ -105,10 +105,12 @@ impl Bound {
         kept
     }
 
-    /// The same of a unit that this process has written just now.
-    pub(super) fn plan_written(&self, image: Home<'_>) -> Option<UnitPlan> {
+    /// The same of a unit that this process has written just now, and of which it has used so many
+    /// fragments, if that is known.
+    pub(super) fn plan_written(&self, image: Home<'_>, used: Option<u32>) -> Option<UnitPlan> {
         let all = || 0..self.unit.hot_groups();
-        let eager = start::runs(all().filter(|n| self.was_executed(*n)));
+        let is_used = |n: &u32| self.was_executed(*n) && self.begins_before(*n, used);
+        let eager = start::runs(all().filter(is_used));
         let named = Named {
             sound: start::runs(all()),
             seen: alloc::vec![u64::MAX; self.unit.seen().len()],
@@ -125,7 +127,8 @@ impl Bound {
         };
         let all = || 0..self.unit.hot_groups();
         let sound = all().filter(|n| self.is_open(*n) || known(|old| &old.sound, *n));
-        let used = all().filter(|n| self.is_open(*n) || known(|old| &old.eager, *n));
+        let asked_for = self.asked_for();
+        let used = all().filter(|n| start::has(&asked_for, *n) || known(|old| &old.eager, *n));
         let used = start::runs(used.filter(|n| !self.has_killed(*n)));
         let last = old.map_or_else(Groups::new, |old| old.eager.clone());
         let more = start::count(&used).saturating_sub(start::count(&last));
@@ -189,6 +192,19 @@ impl Bound {
         let group = self.unit.hot_group(number);
         let range = group.map(|group| group.offset..group.offset + group.len);
         range.is_some_and(|range| self.killed.iter().any(|hot| range.contains(hot)))
+    }
+
+    /// Whether the first of the group's fragments is one of so many.
+    fn begins_before(&self, number: u32, fragments: Option<u32>) -> bool {
+        let group = self.unit.hot_group(number);
+        fragments.is_none_or(|end| group.is_some_and(|group| group.fragments.start < end))
+    }
+
+    /// Numbers of the fragments that a run may have used: those of all groups that were asked for.
+    #[must_use]
+    pub fn used(&self) -> Vec<Range<u32>> {
+        let groups = self.asked_for();
+        self.groups(&groups).map(|group| group.fragments).collect()
     }
 
     /// Whether a fragment of the group was executed in some run.

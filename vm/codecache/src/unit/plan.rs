@@ -32,6 +32,8 @@ pub struct Written {
     pub replaces: Vec<UnitName>,
     /// Length of the file in bytes.
     pub len: usize,
+    /// If others were merged into it, the process has used so many of its fragments, which come first.
+    pub used: Option<u32>,
 }
 
 impl Written {
@@ -164,13 +166,13 @@ impl CodeCache {
     /// What the plan will say of units that were written just now.
     fn parts_written(&self, written: &[Written]) -> Vec<UnitPlan> {
         let bound = |unit: &Written| {
-            let bound = self.peek_unit(&unit.dir, &unit.name, &unit.key, unit.image);
-            bound.map(|bound| (unit.image, bound))
+            let bound = self.peek_unit(&unit.dir, &unit.name, &unit.key, unit.image)?;
+            Some((unit.used, (unit.image, bound)))
         };
-        let bound: Vec<(ImageId, Bound)> = written.iter().filter_map(bound).collect();
+        let (used, bound): (Vec<_>, Vec<_>) = written.iter().filter_map(bound).unzip();
         let part = |n: usize| {
             let (image, unit) = &bound[n];
-            let mut part = unit.plan_written(self.images.home(*image))?;
+            let mut part = unit.plan_written(self.images.home(*image), used[n])?;
             part.predictions = self.foreseen_in(n, &bound);
             Some(part)
         };

@@ -228,6 +228,7 @@ fn learn(vm: &mut Vm) {
     if !vm.is_filtered() && vm.config().flags & flag::LOCKSTEP == 0 {
         hints::follow(vm);
         vm.hints_mut().before_fork();
+        vm.code_mut().before_fork();
     }
 }
 

@@ -5,6 +5,7 @@
 use super::allowance::Allowance;
 use super::places::Places;
 use super::tidy::{self, Means, Tidied};
+use super::used::Used;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -188,18 +189,11 @@ fn freeze(
         [] => Ok(None),
         fresh => encode(vm, id, &draft, fresh, places).map(Some),
     };
-    let written = new.and_then(|new| write(vm, &draft, (dir, new), &fresh, allowance));
+    let written = new.and_then(|new| write(vm, (id, &draft), (dir, new), &fresh, allowance));
     match written {
-        Ok((dir, replaces, len)) => {
+        Ok(written) => {
             fresh.iter().for_each(|id| vm.code_mut().mark_saved(*id));
-            Some(Written {
-                image: id,
-                key: draft.key,
-                dir,
-                name: draft.name,
-                replaces,
-                len,
-            })
+            Some(written)
         }
         Err(reason) => {
             vm.code_mut().note(format!("not saved: {reason}"));
@@ -346,27 +340,26 @@ impl Reach {
     }
 }
 
-/// Writes the unit that is `new`, if there is one, to `dir` if that exists already; returns the folder
-/// that it lies in, the units whose place it has taken, and its length in bytes.
+/// Writes the unit of image `id` that is `new`, if there is one, to `dir` if that exists already.
 fn write(
     vm: &mut Vm,
-    draft: &Draft,
+    (id, draft): (ImageId, &Draft),
     (dir, new): (Option<Folder>, Option<Vec<u8>>),
     fresh: &[FragmentId],
     allowance: &mut Allowance,
-) -> Result<(Folder, Vec<UnitName>, usize), String> {
-    let how = |id: &FragmentId| vm.code().fragment(*id).unsaved();
-    let reached = fresh.iter().any(|id| how(id) != Some(Reached::Never));
+) -> Result<Written, String> {
+    let used = &Used::of(vm, id, fresh);
     let Draft { key, names, .. } = draft;
     let make = || vm.library_mut().make_own_folder(&paths::unit_dir(key));
     let dir = dir.map_or_else(make, Ok)?;
     // Units that will hardly grow any more are merged into one.
-    let whole = (draft.explored && !reached)
-        .then(|| tidy::take_all(new.as_deref(), key, &dir, names))
+    let whole = (draft.explored && used.is_nothing_new())
+        .then(|| tidy::take_all(new.as_deref(), key, (&dir, names), used))
         .flatten();
     let Tidied {
         bytes,
         replaces,
+        used,
         lock,
     } = match (whole, new) {
         (Some(whole), _) => whole,
@@ -377,7 +370,7 @@ fn write(
                 turn: draft.name.seq,
                 lock: |much, own| may.then(|| lock_to_merge(vm, much, own)).flatten(),
             };
-            tidy::take_in(new, key, &dir, names, means)
+            tidy::take_in(new, key, (&dir, names), means, used)
         }
         (None, None) => return Err(format!("{}: units cannot be merged", dir.path())),
     };
@@ -390,7 +383,15 @@ fn write(
     drop(lock);
     vm.library_mut().wrote(bytes.len());
     dir.sweep();
-    Ok((dir, replaces, bytes.len()))
+    Ok(Written {
+        image: id,
+        key: *key,
+        dir,
+        name: draft.name,
+        replaces,
+        len: bytes.len(),
+        used,
+    })
 }
 
 /// The lock that whoever merges `much` with its `own` bytes must hold: what several processes merge at the

@@ -5,6 +5,7 @@ mod anticipate;
 mod freeze;
 mod places;
 mod tidy;
+mod used;
 
 pub use anticipate::{at_end, has_nothing};
 pub use freeze::{freeze_image, in_passing, in_run};

@@ -9,6 +9,7 @@ use alloc::vec::Vec;
 use ppin_abi::boot::flag;
 use ppin_os::mem::PAGE;
 use ppin_os::place;
+use ppin_persist::UnitFile;
 use std::path::Path;
 
 /// `test eax, eax; jz +8; nop; ret`, and code at the jump's target; then code apart.
@@ -193,6 +194,34 @@ fn many_small_units_become_one() {
     assert_eq!(most, 1, "units at once");
     let all: Vec<u64> = (0..20).map(|n| APART + 2 * n).collect();
     assert_eq!(run(&disk, &all).compiled(), 0, "none is lost");
+}
+
+/// App offsets of the code in the only unit, in its order.
+fn order(disk: &Disk) -> Vec<u64> {
+    let [unit] = &disk.units()[..] else {
+        panic!("one unit");
+    };
+    let bytes = std::fs::read(unit).expect("it is ours");
+    let file = UnitFile::open(&bytes, None).expect("it is sound");
+    let all = file.thaw_all().expect("it is sound");
+    all.iter().map(|one| one.fragment.head.0 as u64).collect()
+}
+
+#[test]
+fn what_a_run_has_used_comes_first_in_what_it_merges() {
+    let disk = disk();
+    let many: Vec<u64> = (0..500).map(|n| APART + 2 * n).collect();
+    run(&disk, &many);
+    assert_eq!(order(&disk), many);
+    let last = many[many.len() - 1];
+    let second = run(&disk, &[last, CODE]);
+    let used = second.vm.code().figures().traces_reused as usize;
+    assert!(used > 0 && used < many.len(), "one group of several");
+    let (rest, first) = many.split_at(many.len() - used);
+    // (The other side of the branch was translated, but not executed.)
+    let wanted = [first, &[CODE], rest, &[TARGET]].concat();
+    assert_eq!(order(&disk), wanted);
+    assert_eq!(run(&disk, &many).compiled(), 0, "none is lost");
 }
 
 #[test]

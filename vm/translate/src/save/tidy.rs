@@ -7,11 +7,12 @@
 //! by one that has translated as much itself: code that is spread over two large units is a fifth slower.
 //! `ppin db` verbs merge all units into one.
 
+use super::used::Used;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use ppin_os::mapped::Mapped;
 use ppin_persist::paths::UnitName;
-use ppin_persist::{HEADER_LEN, Key, UnitFile, merge, merge_as};
+use ppin_persist::{HEADER_LEN, Key, Merged, UnitFile, merge_as};
 use ppin_store::Folder;
 use ppin_store::cap::TidyLock;
 
@@ -41,6 +42,8 @@ pub(super) struct Tidied {
     pub bytes: Vec<u8>,
     /// Units whose files are to be removed after that.
     pub replaces: Vec<UnitName>,
+    /// So many fragments at its beginning has the run used; `None`: it holds none but the run's own.
+    pub used: Option<u32>,
     /// Held until then, where much is merged.
     pub lock: Option<TidyLock>,
 }
@@ -62,9 +65,9 @@ pub(super) struct Means<L> {
 pub(super) fn take_in(
     bytes: Vec<u8>,
     key: &Key,
-    dir: &Folder,
-    names: &[UnitName],
+    (dir, names): (&Folder, &[UnitName]),
     means: Means<impl FnOnce(u64, u64) -> Option<TidyLock>>,
+    used: &Used,
 ) -> Tidied {
     let mut neighbours = choose(bytes.len(), dir, names);
     let mut lock = None;
@@ -77,11 +80,14 @@ pub(super) fn take_in(
             keep_newest(&mut neighbours, means.most);
         }
     }
-    let merged = (!neighbours.is_empty()).then(|| merged(&bytes, key, &neighbours));
-    match merged.flatten() {
+    if neighbours.is_empty() {
+        return leave(bytes);
+    }
+    match merged(&bytes, key, &neighbours, used) {
         Some(merged) => Tidied {
-            bytes: merged,
+            bytes: merged.bytes,
             replaces: names_of(neighbours),
+            used: Some(merged.used),
             lock,
         },
         None => leave(bytes),
@@ -109,11 +115,25 @@ fn keep_newest(neighbours: &mut Vec<Neighbour>, most: u64) {
     }
 }
 
-/// Merges all into one unit; `None` if one is damaged, or they do not fit together.
-fn merged(new: &[u8], key: &Key, neighbours: &[Neighbour]) -> Option<Vec<u8>> {
+/// Merges all into one unit, which is explored if the last one is; `None` if one is damaged, or they do not
+/// fit together.
+fn merged(new: &[u8], key: &Key, neighbours: &[Neighbour], used: &Used) -> Option<Merged> {
+    let new = UnitFile::open(new, Some(key)).ok()?;
+    let explored = new.unit().geometry().explored;
+    merged_as((Some(new), explored), key, neighbours, used)
+}
+
+/// Merges all into one unit, with the new one if there is one.
+fn merged_as(
+    (new, explored): (Option<UnitFile<'_>>, bool),
+    key: &Key,
+    neighbours: &[Neighbour],
+    used: &Used,
+) -> Option<Merged> {
     let mut all = opened(key, neighbours)?;
-    all.push(UnitFile::open(new, Some(key)).ok()?);
-    Some(merge(&all).ok()?.bytes)
+    all.extend(new);
+    let name = |nth: usize| neighbours.get(nth).map(|neighbour| neighbour.name);
+    merge_as(&all, explored, |nth, number| used.uses(name(nth), number)).ok()
 }
 
 /// Keeps the new unit and the existing ones unchanged.
@@ -122,6 +142,7 @@ pub(super) fn leave(bytes: Vec<u8>) -> Tidied {
     Tidied {
         bytes,
         replaces: Vec::new(),
+        used: None,
         lock: None,
     }
 }
@@ -133,8 +154,8 @@ pub(super) fn leave(bytes: Vec<u8>) -> Tidied {
 pub(super) fn take_all(
     new: Option<&[u8]>,
     key: &Key,
-    dir: &Folder,
-    names: &[UnitName],
+    (dir, names): (&Folder, &[UnitName]),
+    used: &Used,
 ) -> Option<Tidied> {
     let all: Option<Vec<Neighbour>> = names.iter().map(|name| open(dir, name)).collect();
     let neighbours = all?;
@@ -142,14 +163,12 @@ pub(super) fn take_all(
     if new.is_some() && size > MUCH {
         return None;
     }
-    let mut units = opened(key, &neighbours)?;
-    if let Some(new) = new {
-        units.push(UnitFile::open(new, Some(key)).ok()?);
-    }
-    let bytes = merge_as(&units, true).ok()?.bytes;
+    let new = new.map(|new| UnitFile::open(new, Some(key))).transpose();
+    let merged = merged_as((new.ok()?, true), key, &neighbours, used)?;
     Some(Tidied {
-        bytes,
+        bytes: merged.bytes,
         replaces: names_of(neighbours),
+        used: Some(merged.used),
         lock: None,
     })
 }

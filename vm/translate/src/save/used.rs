@@ -1,0 +1,53 @@
+//! What a run has used of the units that it merges. That comes first in the merged unit: so what runs
+//! use together lies together, and is admitted without all that lay between.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+use ppin_codecache::fresh::{FragmentId, Reached};
+use ppin_codecache::image::ImageId;
+use ppin_persist::paths::UnitName;
+use ppin_process::vm::Vm;
+
+/// Numbers of fragments.
+type Numbers = Vec<Range<u32>>;
+
+/// Fragments that a run has used.
+pub(super) struct Used {
+    /// Of the units that it has mapped, as far as is known: those of groups that run.
+    mapped: Vec<(UnitName, Numbers)>,
+    /// Of the unit that it writes.
+    own: Numbers,
+}
+
+impl Used {
+    /// Those of image `id`, of which the run writes the `fresh` ones.
+    pub(super) fn of(vm: &Vm, id: ImageId, fresh: &[FragmentId]) -> Self {
+        let units = vm.code().units().of(id).iter();
+        let executed = |id: &FragmentId| vm.code().fragment(*id).unsaved() != Some(Reached::Never);
+        let own = fresh.iter().zip(0..).filter(|(id, _)| executed(id));
+        Self {
+            mapped: units.map(|unit| (unit.name(), unit.used())).collect(),
+            own: own.map(|(_, number)| number..number + 1).collect(),
+        }
+    }
+
+    /// Whether the run has executed nothing that it writes.
+    pub(super) fn is_nothing_new(&self) -> bool {
+        self.own.is_empty()
+    }
+
+    /// How much fragment `number` of unit `name` is used, or of the new one, which has no name yet: a
+    /// number for [`ppin_persist::merge_as`].
+    pub(super) fn uses(&self, name: Option<UnitName>, number: u32) -> u32 {
+        let mapped = |name| self.mapped.iter().find(|(unit, _)| *unit == name);
+        let numbers = match name {
+            Some(name) => mapped(name).map(|(_, numbers)| numbers),
+            None => Some(&self.own),
+        };
+        let is_in = |numbers: &Numbers| {
+            let behind = numbers.partition_point(|range| range.start <= number);
+            behind > 0 && number < numbers[behind - 1].end
+        };
+        u32::from(numbers.is_some_and(is_in))
+    }
+}
