@@ -20,7 +20,7 @@ use rkyv::{Archive, Archived, Deserialize, Serialize};
 /// First bytes of a plan's file.
 const MAGIC: [u8; 8] = *b"ppinplan";
 /// Counts incompatible changes of the format.
-pub const PLAN_VERSION: u32 = 4;
+pub const PLAN_VERSION: u32 = 5;
 /// Longest file that is read.
 pub const MAX_PLAN: usize = 4 << 20;
 /// Rewrites of a plan that the part of a unit outlives although no run has the unit.
@@ -96,6 +96,8 @@ pub struct UnitPlan {
     pub file: FileState,
     /// Groups that were verified, with their slots and stubs.
     pub sound: Groups,
+    /// Whether all stubs were verified.
+    pub stubs: bool,
     /// Tables that were verified: see [`crate::VerifiedUnit::seen`].
     pub seen: Vec<u64>,
     /// Groups that are let run at the start; all are `sound`.
@@ -223,6 +225,7 @@ mod tests {
                 ctime: (-5, 6),
             },
             sound: runs([1, 2, 3, 9].into_iter()),
+            stubs: true,
             seen: alloc::vec![0x55, u64::MAX],
             eager: runs([2].into_iter()),
             at_first: 1,

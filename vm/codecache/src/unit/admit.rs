@@ -1,7 +1,7 @@
 //! Admission: what must hold before a group of persisted code runs, and what is done
 //! to it then.
 
-use super::bound::{Bound, ColdGate, Gate};
+use super::bound::{Bound, Gate};
 use crate::bundles::{Cells, InUnit};
 use crate::figures::Figures;
 use crate::image::Home;
@@ -13,9 +13,9 @@ use ppin_abi::MAX_TRACE_BYTES;
 use ppin_os::{mem, peek, time};
 use ppin_persist::{CodeGroup, MovedUnit, Places, Reject, SlotValue, source_hash, start};
 
-/// Groups that are admitted ahead of the one that is needed: as many as are open before it, but at
-/// least and at most so many. A fault and two calls of mprotect(2) cost as much as verifying one.
-pub(super) const LEAST_AHEAD: u32 = 3;
+/// One group is admitted ahead of the one that is needed for each so many that are open before it, and at most so
+/// many.
+const BEFORE: u32 = 8;
 const MOST_AHEAD: u32 = 15;
 
 /// From so many bytes of slots on their pages are asked for at once.
@@ -59,11 +59,6 @@ impl Bound {
         }
     }
 
-    /// Whether `addr` lies among the stubs.
-    pub(crate) fn is_stub(&self, addr: u64) -> bool {
-        self.geometry.cold.contains(&(addr - self.addr))
-    }
-
     /// Admits every group, so that code of which some runs is one mapping.
     pub(crate) fn join(&mut self, image: Home<'_>, figures: &mut Figures, ibl: &mut IblTable) {
         if self.hot_gates.contains(&Gate::Open) {
@@ -90,9 +85,10 @@ impl Bound {
         self.settle_exits();
     }
 
-    /// Admits group `first`, which is closed, and some behind it: code lies in the order in which
-    /// it was first executed, so where one group follows another, the next will, too. Each is
-    /// verified by itself; all become executable at once. Whether `first` may run.
+    /// Admits group `first`, which is closed, and some behind it, if many before it run: code lies in the
+    /// order in which it was first executed. (What is admitted in vain costs as much as what is needed, in
+    /// this run and in all to come, since the plan takes it in.) Each is verified by itself; all become
+    /// executable at once. Whether `first` may run.
     fn open_run(
         &mut self,
         first: u32,
@@ -100,7 +96,7 @@ impl Bound {
         figures: &mut Figures,
         ibl: &mut IblTable,
     ) -> bool {
-        let ahead = self.open_before(first).clamp(LEAST_AHEAD, MOST_AHEAD);
+        let ahead = (self.open_before(first) / BEFORE).min(MOST_AHEAD);
         let numbers = first..first + ahead + 1;
         self.open_groups(numbers, Source::Unknown, image, figures, ibl);
         self.hot_gates[first as usize] == Gate::Open
@@ -123,7 +119,7 @@ impl Bound {
         let ready = core::iter::from_fn(|| self.prepare(numbers.next()?, source, image, figures));
         let ready: Vec<CodeGroup> = ready.collect();
         let ready = self.with_cells(ready, cells, image, figures);
-        let opened = self.let_run(&ready);
+        let opened = self.let_run(&ready, image);
         for group in &ready {
             self.conclude(group, opened, image, figures);
             if source == Source::Unknown && opened.is_ok() {
@@ -202,7 +198,7 @@ impl Bound {
         self.unlink_admitted(group);
     }
 
-    fn group_bytes(&self, section: u64, group: &CodeGroup) -> &[u8] {
+    pub(super) fn group_bytes(&self, section: u64, group: &CodeGroup) -> &[u8] {
         let start = section + u64::from(group.offset);
         self.bytes(start..start + u64::from(group.len))
     }
@@ -251,32 +247,6 @@ impl Bound {
         Ok(())
     }
 
-    fn check_cold(&self, cold: &CodeGroup) -> Result<(), Reject> {
-        if self.cold_gates[cold.number as usize] != ColdGate::Closed {
-            return Ok(());
-        }
-        self.unit.check_cold(
-            cold.number,
-            self.group_bytes(self.geometry.cold.start, cold),
-        )
-    }
-
-    /// The cold groups that hold the stubs of `fragments`.
-    fn cold_groups_of(&self, fragments: &Range<u32>) -> Result<Vec<CodeGroup>, Reject> {
-        let first = self.unit.info(fragments.start)?;
-        let last = self.unit.info(fragments.end.saturating_sub(1))?;
-        let number = |off: u32| self.unit.cold_group_at(off).map(|g| g.number);
-        let (Some(start), Some(end)) = (
-            number(first.cold.start),
-            number(last.cold.end.saturating_sub(1)),
-        ) else {
-            return Ok(Vec::new());
-        };
-        Ok((start..=end)
-            .filter_map(|n| self.unit.cold_group(n))
-            .collect())
-    }
-
     /// Rebases the slots, and fixes the code if it lies elsewhere.
     fn fix_hot(
         &mut self,
@@ -296,7 +266,7 @@ impl Bound {
 
     /// Lets groups that lie one behind the other run, with their stubs: later it might not be
     /// possible any more, as when the app has used up all mappings.
-    fn let_run(&mut self, groups: &[CodeGroup]) -> Result<(), Reject> {
+    fn let_run(&mut self, groups: &[CodeGroup], image: Home<'_>) -> Result<(), Reject> {
         let (Some(first), Some(last)) = (groups.first(), groups.last()) else {
             return Ok(());
         };
@@ -305,7 +275,7 @@ impl Bound {
         let end = self.hot() + u64::from(last.offset) + u64::from(last.len);
         // With the first group the tables before it, which nothing leads to: a mapping less.
         let start = if first.offset == 0 { self.addr } else { start };
-        let stubs = self.cold_groups_of(&fragments)?;
+        let stubs = self.stubs_with(&fragments, image)?;
         match self.closed_stubs(&stubs) {
             // All groups of a small unit: a call less.
             Some(cold) if cold.start == end => make_executable(start, cold.end - start)?,
@@ -394,59 +364,6 @@ impl Bound {
         }
     }
 
-    /// Lets the stubs at `offset` run: they were verified with the code that uses
-    /// them.
-    fn open_cold(&mut self, offset: u32, image: Home<'_>, figures: &mut Figures) -> bool {
-        let Some(group) = self.unit.cold_group_at(offset) else {
-            return false;
-        };
-        let opened = self
-            .check_cold(&group)
-            .and_then(|()| self.fix_cold(&group, image))
-            .and_then(|()| self.run_cold(&[group]));
-        if let Err(e) = &opened {
-            figures.note(alloc::format!("{}: {e}", image.path()));
-        }
-        opened.is_ok()
-    }
-
-    /// Fixes stubs if they lie elsewhere.
-    fn fix_cold(&mut self, group: &CodeGroup, image: Home<'_>) -> Result<(), Reject> {
-        if self.cold_gates[group.number as usize] != ColdGate::Closed {
-            return Ok(());
-        }
-        if self.is_moved(image.base) {
-            let start = self.cold() + u64::from(group.offset);
-            let moved = MovedUnit::new(&self.unit, self.hot(), image.base);
-            fix(start, group.len, |bytes| moved.fix_cold(group, bytes))?;
-        }
-        self.cold_gates[group.number as usize] = ColdGate::Ready;
-        Ok(())
-    }
-
-    /// Lets stubs run: `groups`, which are ready, in their order.
-    fn run_cold(&mut self, groups: &[CodeGroup]) -> Result<(), Reject> {
-        if let Some(closed) = self.closed_stubs(groups) {
-            make_executable(closed.start, closed.end - closed.start)?;
-            self.note_open(groups);
-        }
-        Ok(())
-    }
-
-    /// From the first to the last of the stubs `groups` that do not run yet (cache addresses).
-    fn closed_stubs(&self, groups: &[CodeGroup]) -> Option<Range<u64>> {
-        let closed = |group: &&CodeGroup| self.cold_gates[group.number as usize] != ColdGate::Open;
-        let (first, last) = (groups.iter().find(closed)?, groups.iter().rfind(closed)?);
-        let start = self.cold() + u64::from(first.offset);
-        Some(start..self.cold() + u64::from(last.offset) + u64::from(last.len))
-    }
-
-    fn note_open(&mut self, stubs: &[CodeGroup]) {
-        for group in stubs {
-            self.cold_gates[group.number as usize] = ColdGate::Open;
-        }
-    }
-
     /// Indirect branches of earlier runs went to these: spare them the first miss.
     fn prefill(&self, group: &CodeGroup, image: Home<'_>, ibl: &mut IblTable) {
         for to in self.unit.indirect_targets(group).into_iter().flatten() {
@@ -456,7 +373,7 @@ impl Bound {
 }
 
 /// Lets `write` change the app fields of code at `start`.
-fn fix(
+pub(super) fn fix(
     start: u64,
     len: u32,
     write: impl FnOnce(&mut [u8]) -> Result<u32, Reject>,
@@ -467,7 +384,7 @@ fn fix(
     write(unsafe { core::slice::from_raw_parts_mut(start as *mut u8, len as usize) })
 }
 
-fn make_executable(start: u64, len: u64) -> Result<(), Reject> {
+pub(super) fn make_executable(start: u64, len: u64) -> Result<(), Reject> {
     // SAFETY: nobody writes to these groups from here on.
     unsafe { mem::protect(start, len, mem::RX) }.map_err(|_| Reject::Forbidden)
 }

@@ -24,6 +24,7 @@ impl Bound {
             self.unit.trust(&plan.seen);
             self.planned = Planned {
                 sound: plan.sound.clone(),
+                stubs: plan.stubs,
                 eager: plan.eager.clone(),
                 learnt: plan.targets.len() + plan.links.len() + plan.predictions.len(),
                 beyond: plan.beyond,

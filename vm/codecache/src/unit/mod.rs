@@ -22,6 +22,7 @@ mod part;
 mod plan;
 mod planned;
 mod room;
+mod stubs;
 mod units;
 mod unlink;
 mod unlinked;

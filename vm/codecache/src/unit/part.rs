@@ -12,6 +12,7 @@ use ppin_persist::{CodeGroup, Source, unit_flag};
 /// Groups of a unit that a plan names.
 struct Named {
     sound: Groups,
+    stubs: bool,
     seen: Vec<u64>,
     eager: Groups,
     at_first: u32,
@@ -113,6 +114,7 @@ impl Bound {
         let eager = start::runs(all().filter(is_used));
         let named = Named {
             sound: start::runs(all()),
+            stubs: true,
             seen: alloc::vec![u64::MAX; self.unit.seen().len()],
             at_first: start::count(&eager),
             eager,
@@ -139,6 +141,7 @@ impl Bound {
         }
         Named {
             sound: start::runs(sound),
+            stubs: self.planned.stubs || old.is_some_and(|old| old.stubs),
             seen,
             at_first: old.map_or_else(|| room.at_first(&eager), |old| old.at_first),
             eager,
@@ -153,6 +156,7 @@ impl Bound {
             unit: self.checksum(),
             file: self.file,
             sound: named.sound,
+            stubs: named.stubs,
             seen: named.seen,
             eager: named.eager,
             at_first: named.at_first,

@@ -1,7 +1,6 @@
 //! Runs one after the other, with a start plan between them.
 
-use super::admit::LEAST_AHEAD;
-use super::shelf::{Shelf, apart, large, small};
+use super::shelf::{Shelf, large, small};
 use crate::exit::CodeOf;
 use crate::testing::{left_at, through_a_cell};
 use alloc::vec::Vec;
@@ -14,7 +13,7 @@ use std::fs;
 
 /// A run that has used the first and the last of the groups, and none between them.
 fn used() -> Shelf {
-    let mut shelf = Shelf::holding(&apart(large(0, &[]), large(0x40, &[])));
+    let mut shelf = Shelf::holding(&[large(0, &[]), large(0x40, &[])]);
     shelf.find(0).expect("kept");
     shelf.find(0x40).expect("kept");
     shelf.save_plan();
@@ -22,7 +21,7 @@ fn used() -> Shelf {
 }
 
 /// Groups of the unit.
-const GROUPS: u64 = LEAST_AHEAD as u64 + 2;
+const GROUPS: u64 = 2;
 
 fn reused(shelf: &Shelf) -> u64 {
     shelf.world.code.figures.traces_reused

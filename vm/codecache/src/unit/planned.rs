@@ -7,6 +7,8 @@ use ppin_persist::start::Groups;
 pub(super) struct Planned {
     /// Groups that were verified when the file was as it is now.
     pub(super) sound: Groups,
+    /// Whether all stubs were verified.
+    pub(super) stubs: bool,
     /// Groups that are let run at once.
     pub(super) eager: Groups,
     /// Number of entries and links that need not be asked for.

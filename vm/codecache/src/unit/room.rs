@@ -81,6 +81,7 @@ mod tests {
             unit: 0,
             file: start::FileState::default(),
             sound: start::runs(0..eager),
+            stubs: true,
             seen: vec![],
             eager: start::runs(0..eager),
             at_first,

@@ -1,16 +1,13 @@
 //! For tests: a code cache with a database, and units frozen from fragments made by hand, mapped for
 //! memory of the test's own.
 
-use super::admit::LEAST_AHEAD;
 use super::{Bound, Databases, Library};
 use crate::testing::{App, World, fragment};
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::iter;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
-use ppin_os::mem::PAGE;
 use ppin_persist::paths::{UnitName, unit_dir};
 use ppin_persist::{Key, Piece, UnitSpec, freeze, source_hash};
 use ppin_relocator::{Fragment, FragmentRef};
@@ -259,10 +256,4 @@ pub(super) fn large(offset: u64, exits: &[u64]) -> (Fragment, u32) {
     let (mut fragment, flags) = small(offset, exits);
     fragment.hot.resize(LARGE, 0x90);
     (fragment, flags)
-}
-
-/// Both, so far from each other that one is not admitted with the other.
-pub(super) fn apart(first: (Fragment, u32), last: (Fragment, u32)) -> Vec<(Fragment, u32)> {
-    let between = (0..LEAST_AHEAD.into()).map(|n| large(3 * PAGE + 0x20 * n, &[]));
-    iter::once(first).chain(between).chain([last]).collect()
 }

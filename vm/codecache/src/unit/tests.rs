@@ -1,7 +1,6 @@
 //! What becomes of kept code: see [`super::shelf`].
 
-use super::admit::LEAST_AHEAD;
-use super::shelf::{CANONICAL, Shelf, apart, large, small};
+use super::shelf::{CANONICAL, Shelf, large, small};
 use crate::testing::{FILE, fragment};
 use crate::{fresh::Kind, image::ImageId};
 use alloc::vec::Vec;
@@ -69,7 +68,7 @@ fn a_group_whose_source_has_changed_is_refused_and_the_others_are_not() {
 
 #[test]
 fn links_of_the_file_into_a_refused_group_are_taken_back_at_the_first_fault() {
-    let mut shelf = Shelf::holding(&apart(large(0, &[0x40]), large(0x40, &[0])));
+    let mut shelf = Shelf::holding(&[large(0, &[0x40]), large(0x40, &[0])]);
     shelf.find(0).expect("kept");
     let target = shelf.branch(0);
     shelf.world.app.write(shelf.world.pc(0x44).0, &[1]);
@@ -90,7 +89,7 @@ fn where_a_link_led_is_known_though_the_table_of_fragments_is_damaged() {
     // So many that the records of the first and the last are not verified together.
     let many = ppin_persist::GROUP / RECORD;
     all.extend((0..many as u64).map(|n| small(PAGE + 16 * n, &[])));
-    all.extend(apart(large(0x40, &[]), large(far, &[])));
+    all.extend([large(0x40, &[]), large(far, &[])]);
     let mut shelf = Shelf::new();
     let mut bytes = shelf.freeze(&all);
     let section = 160 + 16 * ppin_persist::SectionId::Fragments as usize;
@@ -208,7 +207,7 @@ fn an_exit_that_was_never_linked_leads_into_its_stub_when_it_is_taken() {
 #[test]
 fn slots_of_code_that_does_not_run_stay_as_they_can_be_verified() {
     let closed = 0x40;
-    let mut shelf = Shelf::holding(&apart(large(0, &[0x80]), large(closed, &[0x80])));
+    let mut shelf = Shelf::holding(&[large(0, &[0x80]), large(closed, &[0x80])]);
     shelf.find(0).expect("kept");
     let (stub, before) = (shelf.branch(0), shelf.slot(closed));
     shelf
@@ -348,7 +347,7 @@ fn of_copies_one_is_mapped() {
 
 #[test]
 fn kept_code_is_not_used_where_the_app_may_write_to_its_source() {
-    let mut shelf = Shelf::holding(&apart(large(0, &[PAGE]), large(PAGE, &[])));
+    let mut shelf = Shelf::holding(&[large(0, &[PAGE]), large(PAGE, &[])]);
     shelf.find(0).expect("nobody may write there");
     let linked = shelf.branch(0);
     // The app asks for the right to.
@@ -388,12 +387,12 @@ fn what_was_put_off_limits_is_not_used() {
 
 #[test]
 fn everything_can_be_admitted_at_once_and_later_units_are_not_sought() {
-    let mut shelf = Shelf::holding(&apart(large(0, &[0x40]), large(0x40, &[])));
+    let mut shelf = Shelf::holding(&[large(0, &[0x40]), large(0x40, &[])]);
     shelf.find(0).expect("kept");
     let reused = |shelf: &Shelf| shelf.world.code.figures.traces_reused;
-    assert_eq!(reused(&shelf), 1 + u64::from(LEAST_AHEAD));
+    assert_eq!(reused(&shelf), 1);
     shelf.world.code.join_all();
-    assert_eq!(reused(&shelf), 2 + u64::from(LEAST_AHEAD));
+    assert_eq!(reused(&shelf), 2);
     shelf.world.code.admit_all();
     let late = shelf.freeze(&[small(0x80, &[])]);
     shelf.publish(1, &late);
@@ -454,8 +453,20 @@ fn an_exit_is_known_by_the_address_of_its_stub_and_by_no_other() {
 }
 
 #[test]
+fn where_many_groups_run_the_next_one_is_admitted_ahead() {
+    let groups: Vec<_> = (0..12).map(|n| large(0x40 * n, &[])).collect();
+    let mut shelf = Shelf::holding(&groups);
+    for n in 0..8 {
+        shelf.find(0x40 * n).expect("kept");
+        assert_eq!(shelf.world.code.figures.traces_reused, n + 1);
+    }
+    shelf.find(0x40 * 8).expect("kept");
+    assert_eq!(shelf.world.code.figures.traces_reused, 10);
+}
+
+#[test]
 fn a_group_is_admitted_ahead_if_it_may_run() {
-    let mut shelf = Shelf::holding(&apart(large(0, &[]), large(0x40, &[])));
+    let mut shelf = Shelf::holding(&[large(0, &[]), large(0x40, &[])]);
     shelf.find(0).expect("kept");
     let reused = |shelf: &Shelf| shelf.world.code.figures.traces_reused;
     let before = reused(&shelf);
