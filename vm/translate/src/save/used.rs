@@ -6,6 +6,7 @@ use core::ops::Range;
 use ppin_codecache::fresh::{FragmentId, Reached};
 use ppin_codecache::image::ImageId;
 use ppin_persist::paths::UnitName;
+use ppin_persist::start;
 use ppin_process::vm::Vm;
 
 /// Numbers of fragments.
@@ -27,7 +28,7 @@ impl Used {
         let own = fresh.iter().zip(0..).filter(|(id, _)| executed(id));
         Self {
             mapped: units.map(|unit| (unit.name(), unit.used())).collect(),
-            own: own.map(|(_, number)| number..number + 1).collect(),
+            own: start::runs(own.map(|(_, number)| number)),
         }
     }
 
@@ -44,10 +45,25 @@ impl Used {
             Some(name) => mapped(name).map(|(_, numbers)| numbers),
             None => Some(&self.own),
         };
-        let is_in = |numbers: &Numbers| {
-            let behind = numbers.partition_point(|range| range.start <= number);
-            behind > 0 && number < numbers[behind - 1].end
-        };
-        u32::from(numbers.is_some_and(is_in))
+        u32::from(numbers.is_some_and(|numbers| is_in(numbers, number)))
+    }
+}
+
+/// Whether `number` is one of `numbers`, which ascend.
+fn is_in(numbers: &Numbers, number: u32) -> bool {
+    let behind = numbers.partition_point(|range| range.start <= number);
+    behind > 0 && number < numbers[behind - 1].end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_in_one_of_the_ranges_or_in_none() {
+        let numbers = start::runs([1, 2, 5, 6, 7].into_iter());
+        let found: Vec<u32> = (0..10).filter(|n| is_in(&numbers, *n)).collect();
+        assert_eq!(found, [1, 2, 5, 6, 7]);
+        assert!(!is_in(&Numbers::new(), 0));
     }
 }
