@@ -4,7 +4,6 @@ use crate::file::UnitFile;
 use crate::thaw::Thawed;
 use crate::{Reject, freeze, unit_flag};
 use alloc::vec::Vec;
-use core::cmp::Reverse;
 use hashbrown::HashMap;
 
 /// The outcome of a merge.
@@ -17,7 +16,7 @@ pub struct Merged {
     /// Fragments for an entry point that a later unit has, too, but made from other app
     /// bytes: left out, since the later unit saw the image last.
     pub conflicts: u32,
-    /// Number of fragments that are used at all: they come first.
+    /// Number of fragments that are used: they come first.
     pub used: u32,
 }
 
@@ -30,24 +29,24 @@ pub struct Merged {
 /// ([`Reject::Reach`]).
 pub fn merge(units: &[UnitFile<'_>]) -> Result<Merged, Reject> {
     let explored = |unit: &UnitFile<'_>| unit.unit().geometry().explored;
-    merge_as(units, units.last().is_some_and(explored), |_, _| 0)
+    merge_as(units, units.last().is_some_and(explored), |_, _| false)
 }
 
-/// The same; whether it is explored is given, and `uses` says of a unit, by its place among `units`, and
-/// the number of a fragment in it how much that is used: what is used more comes first.
+/// The same; whether it is explored is given, and `is_used` says of a unit, by its place among `units`, and
+/// the number of a fragment in it whether that is used: what is used comes first.
 ///
 /// # Errors
 /// As of [`merge`].
 pub fn merge_as(
     units: &[UnitFile<'_>],
     explored: bool,
-    uses: impl Fn(usize, u32) -> u32,
+    is_used: impl Fn(usize, u32) -> bool,
 ) -> Result<Merged, Reject> {
     let first = units.first().ok_or(Reject::TooShort)?;
     if units.iter().any(|unit| !compatible(first, unit)) {
         return Err(Reject::Mixed);
     }
-    let united = United::of(units, uses)?;
+    let united = United::of(units, is_used)?;
     let pieces: Vec<_> = united.in_order().map(Thawed::piece).collect();
     let base = units
         .iter()
@@ -60,26 +59,26 @@ pub fn merge_as(
         bytes: freeze(&spec).map_err(|_| Reject::Reach)?,
         duplicates: united.duplicates,
         conflicts: united.conflicts,
-        used: united.uses.iter().filter(|uses| **uses > 0).count() as u32,
+        used: united.used.iter().filter(|used| **used).count() as u32,
     })
 }
 
 /// The fragments of several units, each entry point once.
 struct United {
     fragments: Vec<Thawed>,
-    /// How much each is used.
-    uses: Vec<u32>,
+    /// Whether each is used.
+    used: Vec<bool>,
     duplicates: u32,
     conflicts: u32,
 }
 
 impl United {
-    fn of(units: &[UnitFile<'_>], uses: impl Fn(usize, u32) -> u32) -> Result<Self, Reject> {
+    fn of(units: &[UnitFile<'_>], is_used: impl Fn(usize, u32) -> bool) -> Result<Self, Reject> {
         let most = units.iter().map(|unit| unit.unit().fragments() as usize);
         let most = most.sum();
         let mut united = Self {
             fragments: Vec::with_capacity(most),
-            uses: Vec::with_capacity(most),
+            used: Vec::with_capacity(most),
             duplicates: 0,
             conflicts: 0,
         };
@@ -89,20 +88,20 @@ impl United {
                 let thawed = thawed?;
                 let key = (thawed.fragment.head, thawed.fragment.context);
                 let place = *numbers.entry(key).or_insert(united.fragments.len());
-                united.add(place, thawed, uses(nth, number));
+                united.add(place, thawed, is_used(nth, number));
             }
         }
         Ok(united)
     }
 
     /// Adds a fragment at `place`, or what is known of it to the one there, which has the same entry point.
-    fn add(&mut self, place: usize, thawed: Thawed, uses: u32) {
+    fn add(&mut self, place: usize, thawed: Thawed, used: bool) {
         let Some(there) = self.fragments.get_mut(place) else {
             self.fragments.push(thawed);
-            self.uses.push(uses);
+            self.used.push(used);
             return;
         };
-        self.uses[place] = self.uses[place].max(uses);
+        self.used[place] |= used;
         if there.source_hash == thawed.source_hash {
             there.flags = unit_flag::unite(there.flags, thawed.flags);
             self.duplicates += 1;
@@ -112,10 +111,10 @@ impl United {
         }
     }
 
-    /// Those that are used most come first, others as they were.
+    /// Those that are used come first; else all are as they were.
     fn in_order(&self) -> impl Iterator<Item = &Thawed> {
         let mut order: Vec<usize> = (0..self.fragments.len()).collect();
-        order.sort_by_key(|number| Reverse(self.uses[*number]));
+        order.sort_by_key(|number| !self.used[*number]);
         order.into_iter().map(|number| &self.fragments[number])
     }
 }

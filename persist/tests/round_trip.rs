@@ -8,7 +8,7 @@ use ppin_abi::context::Context;
 use ppin_abi::record::stub;
 use ppin_persist::{
     FreezeError, GROUP, Geometry, HEADER_LEN, Head, MAX_COLD, MAX_HOT, MovedUnit, RawUnit,
-    SectionId, SlotValue, Thawed, UnitFile, freeze, merge, merge_as,
+    SectionId, SlotValue, Thawed, UnitFile, freeze,
 };
 use ppin_relocator::{Placement, RelocKind, SlotInit, apply};
 use proptest::prelude::*;
@@ -109,70 +109,15 @@ proptest! {
             prop_assert_eq!(&moved[at..][info.cold.start as usize..info.cold.end as usize], &cold);
         }
     }
-
-    #[test]
-    fn merging_keeps_what_was_true_last(a in unit(20), b in unit(20)) {
-        let bytes = [frozen(&a), frozen(&b)];
-        let files = bytes.each_ref().map(|bytes| UnitFile::open(bytes, None).unwrap());
-        let merged = merge(&files).unwrap();
-        let file = UnitFile::open(&merged.bytes, Some(&KEY)).unwrap();
-        prop_assert_eq!(file.verify_all(), Ok(()));
-        let all = file.thaw_all().unwrap();
-        for (at, kept) in all.iter().enumerate() {
-            let same = |piece: &&Thawed| entry_of(piece) == entry_of(kept);
-            let (old, new) = (a.iter().find(same), b.iter().find(same));
-            let source = new.or(old).map(|piece| piece.source_hash);
-            prop_assert_eq!(source, Some(kept.source_hash));
-            prop_assert!(at >= a.len() || entry_of(kept) == entry_of(&a[at]), "in order");
-        }
-        let left_out = (merged.duplicates + merged.conflicts) as usize;
-        prop_assert_eq!(all.len() + left_out, a.len() + b.len());
-        let again = merge(&[file]).unwrap();
-        prop_assert_eq!(again.bytes, merged.bytes);
-    }
 }
 
-proptest! {
-    #[test]
-    fn what_is_used_more_comes_first_in_a_merged_unit(
-        a in unit(20),
-        b in unit(20),
-        uses in prop::collection::vec(0..3u32, 40),
-    ) {
-        let bytes = [frozen(&a), frozen(&b)];
-        let files = bytes.each_ref().map(|bytes| UnitFile::open(bytes, None).unwrap());
-        let of = |nth: usize, number: u32| uses[20 * nth + number as usize];
-        let merged = merge_as(&files, false, of).unwrap();
-        let all = UnitFile::open(&merged.bytes, None).unwrap().thaw_all().unwrap();
-        let mut wanted: Vec<(u32, (ImageOff, Context))> = Vec::new();
-        for (nth, unit) in [&a, &b].into_iter().enumerate() {
-            for (thawed, number) in unit.iter().zip(0..) {
-                let (entry, uses) = (entry_of(thawed), of(nth, number));
-                match wanted.iter_mut().find(|(_, there)| *there == entry) {
-                    Some((most, _)) => *most = uses.max(*most),
-                    None => wanted.push((uses, entry)),
-                }
-            }
-        }
-        wanted.sort_by_key(|(uses, _)| std::cmp::Reverse(*uses));
-        let found: Vec<_> = all.iter().map(entry_of).collect();
-        prop_assert_eq!(found, wanted.iter().map(|(_, entry)| *entry).collect::<Vec<_>>());
-        let used = wanted.iter().filter(|(uses, _)| *uses > 0).count();
-        prop_assert_eq!(merged.used as usize, used);
-    }
-}
-
-fn entry_of(thawed: &Thawed) -> (ImageOff, Context) {
-    (thawed.fragment.head, thawed.fragment.context)
-}
-
-/// All of a unit's code, fixed group by group as the runtime does it.
 /// Displacements from `gs` of the cells of fragment `number`.
 fn cells(number: u32, thawed: &Thawed) -> Range<u64> {
     let first = 0x10_0000 * u64::from(number + 1);
     first..first + 8 * u64::from(thawed.fragment.cells().unwrap_or(0))
 }
 
+/// All of a unit's code, fixed group by group as the runtime does it.
 fn move_unit(bytes: &[u8], fragments: &[Thawed], hot_va: u64, base: ImageBase) -> Vec<u8> {
     let unit = RawUnit::new(bytes, bytes.len() as u64)
         .unwrap()
@@ -449,27 +394,6 @@ fn a_table_that_points_outside_its_fragment_is_refused() {
         breaks(&mut fragments[1].fragment);
         let error = freeze(&spec(&pieces(&fragments)));
         assert!(error.is_err(), "case {number}");
-    }
-}
-
-#[test]
-fn the_last_unit_says_whether_all_is_explored() {
-    let fragments = sample(4);
-    let [first, second] = [pieces(&fragments[..2]), pieces(&fragments[2..])];
-    for (a, b) in [(false, false), (false, true), (true, false)] {
-        let mut specs = [spec(&first), spec(&second)];
-        (specs[0].explored, specs[1].explored) = (a, b);
-        let bytes = specs.map(|spec| freeze(&spec).unwrap());
-        let files = bytes
-            .each_ref()
-            .map(|bytes| UnitFile::open(bytes, Some(&KEY)).unwrap());
-        let explored = |bytes: &[u8]| {
-            let file = UnitFile::open(bytes, Some(&KEY)).unwrap();
-            file.unit().geometry().explored
-        };
-        assert_eq!(explored(&bytes[1]), b);
-        assert_eq!(explored(&merge(&files).unwrap().bytes), b);
-        assert!(explored(&merge_as(&files, true, |_, _| 0).unwrap().bytes));
     }
 }
 

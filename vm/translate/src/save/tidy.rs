@@ -133,7 +133,7 @@ fn merged_as(
     let mut all = opened(key, neighbours)?;
     all.extend(new);
     let name = |nth: usize| neighbours.get(nth).map(|neighbour| neighbour.name);
-    merge_as(&all, explored, |nth, number| used.uses(name(nth), number)).ok()
+    merge_as(&all, explored, |nth, number| used.has(name(nth), number)).ok()
 }
 
 /// Keeps the new unit and the existing ones unchanged.

@@ -14,7 +14,7 @@ type Numbers = Vec<Range<u32>>;
 
 /// Fragments that a run has used.
 pub(super) struct Used {
-    /// Of the units that it has mapped, as far as is known: those of groups that run.
+    /// Of the units that it has mapped, as far as is known: those of groups that were asked for.
     mapped: Vec<(UnitName, Numbers)>,
     /// Of the unit that it writes.
     own: Numbers,
@@ -37,15 +37,14 @@ impl Used {
         self.own.is_empty()
     }
 
-    /// How much fragment `number` of unit `name` is used, or of the new one, which has no name yet: a
-    /// number for [`ppin_persist::merge_as`].
-    pub(super) fn uses(&self, name: Option<UnitName>, number: u32) -> u32 {
+    /// Whether fragment `number` of unit `name` is one of them, or of the new unit, which has no name yet.
+    pub(super) fn has(&self, name: Option<UnitName>, number: u32) -> bool {
         let mapped = |name| self.mapped.iter().find(|(unit, _)| *unit == name);
         let numbers = match name {
             Some(name) => mapped(name).map(|(_, numbers)| numbers),
             None => Some(&self.own),
         };
-        u32::from(numbers.is_some_and(|numbers| is_in(numbers, number)))
+        numbers.is_some_and(|numbers| is_in(numbers, number))
     }
 }
 
