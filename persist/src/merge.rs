@@ -1,9 +1,11 @@
 //! Several units of one image and key made into one.
 
 use crate::file::UnitFile;
+use crate::start::History;
 use crate::thaw::Thawed;
 use crate::{Reject, freeze, unit_flag};
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use hashbrown::HashMap;
 
 /// The outcome of a merge.
@@ -16,8 +18,8 @@ pub struct Merged {
     /// Fragments for an entry point that a later unit has, too, but made from other app
     /// bytes: left out, since the later unit saw the image last.
     pub conflicts: u32,
-    /// Number of fragments that are used: they come first.
-    pub used: u32,
+    /// What was said of each fragment.
+    pub histories: Vec<History>,
 }
 
 /// Merges units: the fragments of the first, then what each following one adds, in
@@ -29,25 +31,29 @@ pub struct Merged {
 /// ([`Reject::Reach`]).
 pub fn merge(units: &[UnitFile<'_>]) -> Result<Merged, Reject> {
     let explored = |unit: &UnitFile<'_>| unit.unit().geometry().explored;
-    merge_as(units, units.last().is_some_and(explored), |_, _| false)
+    merge_as(units, units.last().is_some_and(explored), |_, _| {
+        History::UNKNOWN
+    })
 }
 
-/// The same; whether it is explored is given, and `is_used` says of a unit, by its place among `units`, and
-/// the number of a fragment in it whether that is used: what is used comes first.
+/// The same; whether it is explored is given, and `history` says of a unit, by its place among `units`, and
+/// the number of a fragment in it which runs have asked for that: what more of them have asked for comes first.
 ///
 /// # Errors
 /// As of [`merge`].
 pub fn merge_as(
     units: &[UnitFile<'_>],
     explored: bool,
-    is_used: impl Fn(usize, u32) -> bool,
+    history: impl Fn(usize, u32) -> History,
 ) -> Result<Merged, Reject> {
     let first = units.first().ok_or(Reject::TooShort)?;
     if units.iter().any(|unit| !compatible(first, unit)) {
         return Err(Reject::Mixed);
     }
-    let united = United::of(units, is_used)?;
-    let pieces: Vec<_> = united.in_order().map(Thawed::piece).collect();
+    let united = United::of(units, history)?;
+    let order = united.order();
+    let piece = |number: &usize| united.fragments[*number].piece();
+    let pieces: Vec<_> = order.iter().map(piece).collect();
     let base = units
         .iter()
         .find(|unit| unit.unit().geometry().absolute_for.is_some())
@@ -59,26 +65,26 @@ pub fn merge_as(
         bytes: freeze(&spec).map_err(|_| Reject::Reach)?,
         duplicates: united.duplicates,
         conflicts: united.conflicts,
-        used: united.used.iter().filter(|used| **used).count() as u32,
+        histories: order.iter().map(|n| united.histories[*n]).collect(),
     })
 }
 
 /// The fragments of several units, each entry point once.
 struct United {
     fragments: Vec<Thawed>,
-    /// Whether each is used.
-    used: Vec<bool>,
+    /// Of each.
+    histories: Vec<History>,
     duplicates: u32,
     conflicts: u32,
 }
 
 impl United {
-    fn of(units: &[UnitFile<'_>], is_used: impl Fn(usize, u32) -> bool) -> Result<Self, Reject> {
+    fn of(units: &[UnitFile<'_>], history: impl Fn(usize, u32) -> History) -> Result<Self, Reject> {
         let most = units.iter().map(|unit| unit.unit().fragments() as usize);
         let most = most.sum();
         let mut united = Self {
             fragments: Vec::with_capacity(most),
-            used: Vec::with_capacity(most),
+            histories: Vec::with_capacity(most),
             duplicates: 0,
             conflicts: 0,
         };
@@ -88,20 +94,20 @@ impl United {
                 let thawed = thawed?;
                 let key = (thawed.fragment.head, thawed.fragment.context);
                 let place = *numbers.entry(key).or_insert(united.fragments.len());
-                united.add(place, thawed, is_used(nth, number));
+                united.add(place, thawed, history(nth, number));
             }
         }
         Ok(united)
     }
 
     /// Adds a fragment at `place`, or what is known of it to the one there, which has the same entry point.
-    fn add(&mut self, place: usize, thawed: Thawed, used: bool) {
+    fn add(&mut self, place: usize, thawed: Thawed, history: History) {
         let Some(there) = self.fragments.get_mut(place) else {
             self.fragments.push(thawed);
-            self.used.push(used);
+            self.histories.push(history);
             return;
         };
-        self.used[place] |= used;
+        self.histories[place] = self.histories[place].or(history);
         if there.source_hash == thawed.source_hash {
             there.flags = unit_flag::unite(there.flags, thawed.flags);
             self.duplicates += 1;
@@ -111,11 +117,11 @@ impl United {
         }
     }
 
-    /// Those that are used come first; else all are as they were.
-    fn in_order(&self) -> impl Iterator<Item = &Thawed> {
+    /// Their numbers: what more runs have asked for comes first; else all are as they were.
+    fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.fragments.len()).collect();
-        order.sort_by_key(|number| !self.used[*number]);
-        order.into_iter().map(|number| &self.fragments[number])
+        order.sort_by_key(|number| Reverse(self.histories[*number].share()));
+        order
     }
 }
 

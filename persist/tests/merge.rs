@@ -3,8 +3,10 @@
 mod common;
 
 use common::{KEY, frozen, pieces, sample, spec, unit};
+use core::cmp::Reverse;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
+use ppin_persist::start::History;
 use ppin_persist::{Thawed, UnitFile, freeze, merge, merge_as};
 use proptest::prelude::*;
 
@@ -31,31 +33,33 @@ proptest! {
     }
 
     #[test]
-    fn what_is_used_comes_first(
+    fn what_more_runs_have_asked_for_comes_first(
         a in unit(20),
         b in unit(20),
-        used in prop::collection::vec(any::<bool>(), 40),
+        runs in prop::collection::vec(prop::collection::vec(any::<bool>(), 0..4), 40),
     ) {
         let bytes = [frozen(&a), frozen(&b)];
         let files = bytes.each_ref().map(|bytes| UnitFile::open(bytes, None).unwrap());
-        let of = |nth: usize, number: u32| used[20 * nth + number as usize];
+        let of = |nth: usize, number: u32| {
+            let asked = runs[20 * nth + number as usize].iter();
+            asked.fold(History::UNKNOWN, |history, asked| history.after(*asked))
+        };
         let merged = merge_as(&files, false, of).unwrap();
         let all = UnitFile::open(&merged.bytes, None).unwrap().thaw_all().unwrap();
-        let mut wanted: Vec<(bool, (ImageOff, Context))> = Vec::new();
+        let mut wanted: Vec<(History, (ImageOff, Context))> = Vec::new();
         for (nth, unit) in [&a, &b].into_iter().enumerate() {
             for (thawed, number) in unit.iter().zip(0..) {
-                let (entry, used) = (entry_of(thawed), of(nth, number));
+                let (entry, history) = (entry_of(thawed), of(nth, number));
                 match wanted.iter_mut().find(|(_, there)| *there == entry) {
-                    Some((there, _)) => *there |= used,
-                    None => wanted.push((used, entry)),
+                    Some((there, _)) => *there = there.or(history),
+                    None => wanted.push((history, entry)),
                 }
             }
         }
-        wanted.sort_by_key(|(used, _)| !used);
-        let found: Vec<_> = all.iter().map(entry_of).collect();
-        prop_assert_eq!(found, wanted.iter().map(|(_, entry)| *entry).collect::<Vec<_>>());
-        let used = wanted.iter().filter(|(used, _)| *used).count();
-        prop_assert_eq!(merged.used as usize, used);
+        wanted.sort_by_key(|(history, _)| Reverse(history.share()));
+        let (histories, entries): (Vec<_>, Vec<_>) = wanted.into_iter().unzip();
+        prop_assert_eq!(all.iter().map(entry_of).collect::<Vec<_>>(), entries);
+        prop_assert_eq!(merged.histories, histories);
     }
 }
 
@@ -81,7 +85,9 @@ fn the_last_unit_says_whether_all_is_explored() {
         assert_eq!(explored(&bytes[1]), b);
         assert_eq!(explored(&merge(&files).unwrap().bytes), b);
         assert!(explored(
-            &merge_as(&files, true, |_, _| false).unwrap().bytes
+            &merge_as(&files, true, |_, _| History::UNKNOWN)
+                .unwrap()
+                .bytes
         ));
     }
 }

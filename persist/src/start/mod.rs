@@ -5,8 +5,10 @@
 //! not fit, code is admitted group by group as if there were no plan. `FORMAT.md` describes the
 //! file.
 
+mod history;
 mod stretches;
 
+pub use history::History;
 pub use stretches::Compared;
 
 use crate::checksum;
@@ -20,7 +22,7 @@ use rkyv::{Archive, Archived, Deserialize, Serialize};
 /// First bytes of a plan's file.
 const MAGIC: [u8; 8] = *b"ppinplan";
 /// Counts incompatible changes of the format.
-pub const PLAN_VERSION: u32 = 5;
+pub const PLAN_VERSION: u32 = 6;
 /// Longest file that is read.
 pub const MAX_PLAN: usize = 4 << 20;
 /// Rewrites of a plan that the part of a unit outlives although no run has the unit.
@@ -102,8 +104,13 @@ pub struct UnitPlan {
     pub seen: Vec<u64>,
     /// Groups that are let run at the start; all are `sound`.
     pub eager: Groups,
-    /// Number of those of the first plan.
-    pub at_first: u32,
+    /// Of each group, which of the last runs have asked for it.
+    pub histories: Vec<History>,
+    /// Of the whole image: number of groups that were let run at the start when it was last known which
+    /// of them runs need.
+    pub settled: u32,
+    /// Of the whole image: so many runs shall let nothing run at the start, to see what they ask for.
+    pub watches: u8,
     /// The app's bytes that the eager groups were made from.
     pub compared: Compared,
     /// Entries of eager groups that indirect branches reach.
@@ -228,7 +235,9 @@ mod tests {
             stubs: true,
             seen: alloc::vec![0x55, u64::MAX],
             eager: runs([2].into_iter()),
-            at_first: 1,
+            histories: alloc::vec![History::UNKNOWN, History::unasked(2)],
+            settled: 1,
+            watches: 2,
             compared: Compared::default(),
             targets: alloc::vec![Target {
                 head: -16,

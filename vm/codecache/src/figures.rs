@@ -31,6 +31,10 @@ pub struct Figures {
     pub learnt: u64,
     /// Groups that run though no plan has named them, and are nothing new all the same.
     pub settled: u32,
+    /// The program's start plan counts this run.
+    pub counted: bool,
+    /// The run lets nothing of some images run at the start, to see what it asks for.
+    pub watched: bool,
     /// Forks of this process.
     pub forks: u64,
     /// Persisted fragments whose bytes were compared with the app's.

@@ -93,6 +93,7 @@ impl CodeCache {
         self.fresh.directory.mark_all_saved();
         self.images.mark_explored();
         self.settle_plan();
+        self.figures.counted = false;
     }
 
     /// Nothing has reached the fragments made since there were `count`.

@@ -96,7 +96,9 @@ impl Bound {
         figures: &mut Figures,
         ibl: &mut IblTable,
     ) -> bool {
-        let ahead = (self.open_before(first) / BEFORE).min(MOST_AHEAD);
+        // (A run that is watched lets run what it needs, and nothing else.)
+        let may = if self.planned.watched { 0 } else { MOST_AHEAD };
+        let ahead = (self.open_before(first) / BEFORE).min(may);
         let numbers = first..first + ahead + 1;
         self.open_groups(numbers, Source::Unknown, image, figures, ibl);
         self.hot_gates[first as usize] == Gate::Open

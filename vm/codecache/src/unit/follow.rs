@@ -20,23 +20,45 @@ impl Bound {
         figures: &mut Figures,
         ibl: &mut IblTable,
     ) {
+        let watched = plan.watches > 0;
         if plan.file == self.file {
             self.unit.trust(&plan.seen);
             self.planned = Planned {
                 sound: plan.sound.clone(),
                 stubs: plan.stubs,
-                eager: plan.eager.clone(),
+                eager: if watched {
+                    Groups::new()
+                } else {
+                    plan.eager.clone()
+                },
                 learnt: plan.targets.len() + plan.links.len() + plan.predictions.len(),
                 beyond: plan.beyond,
                 unlearnt: plan.unlearnt as usize,
+                ..Planned::default()
             };
         }
-        if is_same(&plan.compared, image) {
-            for run in &plan.eager {
-                self.open_groups(run.clone(), Source::Same, image, figures, ibl);
-            }
-            self.reach(&plan.targets, image, ibl);
+        self.planned.histories = plan.histories.clone();
+        self.planned.watched = watched;
+        if watched {
+            figures.watched = true;
+        } else if is_same(&plan.compared, image) {
+            self.run_planned(plan, image, figures, ibl);
         }
+    }
+
+    /// Lets the groups run that `plan` names: they are what they were.
+    fn run_planned(
+        &mut self,
+        plan: &UnitPlan,
+        image: Home<'_>,
+        figures: &mut Figures,
+        ibl: &mut IblTable,
+    ) {
+        self.planned.let_run = plan.eager.clone();
+        for run in &plan.eager {
+            self.open_groups(run.clone(), Source::Same, image, figures, ibl);
+        }
+        self.reach(&plan.targets, image, ibl);
     }
 
     /// Lets indirect branches reach those of `targets` that run.

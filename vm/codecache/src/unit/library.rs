@@ -1,5 +1,6 @@
 //! The databases that a process may use, and under which key.
 
+use super::watch;
 use alloc::collections::BTreeSet;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -41,6 +42,8 @@ pub struct Library {
     databases: Databases,
     /// Nothing may be saved any more (trust given up, borrowed memory).
     closed: bool,
+    /// The run may be watched.
+    turn: bool,
     /// Parts of the program's start plan that were not used yet, once it was read.
     plan: Option<Vec<UnitPlan>>,
     /// What keys say of the tools and of the options, for images that lie low and for others.
@@ -55,9 +58,21 @@ impl Library {
             store: Store::default(),
             databases,
             closed: false,
+            turn: watch::is_turn(),
             plan: None,
             tools: [const { OnceCell::new() }; 2],
         }
+    }
+
+    /// Whether the run is watched if the plan wants that: it can say what it has seen.
+    pub(super) fn may_watch(&self) -> bool {
+        self.turn && self.may_save()
+    }
+
+    /// Whether it is the run's turn to be watched.
+    #[cfg(test)]
+    pub(super) fn set_turn(&mut self, turn: bool) {
+        self.turn = turn;
     }
 
     /// Whether the program's start plan was read.

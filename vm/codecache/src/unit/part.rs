@@ -2,12 +2,11 @@
 
 use super::bound::Bound;
 use super::follow::reader;
-use super::room::Room;
 use crate::image::Home;
 use alloc::vec::Vec;
 use core::ops::Range;
-use ppin_persist::start::{self, Compared, Groups, Link, Prediction, Target, UnitPlan};
-use ppin_persist::{CodeGroup, Source, unit_flag};
+use ppin_persist::start::{self, Compared, Groups, History, Link, Prediction, Target, UnitPlan};
+use ppin_persist::{CodeGroup, Source};
 
 /// Groups of a unit that a plan names.
 struct Named {
@@ -15,7 +14,7 @@ struct Named {
     stubs: bool,
     seen: Vec<u64>,
     eager: Groups,
-    at_first: u32,
+    histories: Vec<History>,
 }
 
 /// What a run knows of where code of a unit goes on.
@@ -29,6 +28,14 @@ impl Learnt {
     fn len(&self) -> usize {
         self.targets.len() + self.links.len() + self.predictions.len()
     }
+
+    /// Adds what the `last` plan knows: a run that was watched has come to less.
+    fn add(&mut self, last: Option<&UnitPlan>) {
+        if let Some(last) = last {
+            self.targets.extend(&last.targets);
+            self.links.extend(&last.links);
+        }
+    }
 }
 
 impl Bound {
@@ -37,24 +44,28 @@ impl Bound {
         part.unit == self.checksum() && part.file == self.file
     }
 
-    /// What the next plan says of the unit; `old` is what the last one does. More groups than there are
-    /// run at the start while there is `room`. `None` if the app's bytes are not what the code was made
-    /// from.
+    /// What the next plan says of the unit; `old` is what the last one does, and `histories` says of its groups
+    /// which runs have asked for them. `None` if the app's bytes are not what the code was made from.
     pub(super) fn plan(
         &self,
         old: Option<&UnitPlan>,
         image: Home<'_>,
-        learnt: Learnt,
-        room: &mut Room,
+        mut learnt: Learnt,
+        histories: Vec<History>,
     ) -> Option<UnitPlan> {
-        let mut part = self.part(self.named(old, room), image)?;
+        let mut part = self.part(self.named(old, histories), image)?;
+        if self.planned.watched {
+            learnt.add(old);
+        }
         let found = learnt.len();
         let kept = self.keep_targets(&mut part, learnt.targets)
             + self.keep_links(&mut part, learnt.links)
             + self.keep_predictions(&mut part, learnt.predictions, old);
         let unlearnt = (found - kept) as u32;
         let known = old.map_or((0, 0), |old| (old.beyond, old.unlearnt));
-        part.beyond = self.used_beyond(&part.eager).max(known.0);
+        if knows_enough(&part.histories) {
+            part.beyond = self.used_beyond(&part.eager).max(known.0);
+        }
         part.unlearnt = unlearnt.max(known.1);
         (!part.sound.is_empty()).then_some(part)
     }
@@ -83,6 +94,7 @@ impl Bound {
         });
         part.links = links.collect();
         part.links.sort_unstable();
+        part.links.dedup_by_key(|link| link.slot);
         part.links.len()
     }
 
@@ -106,45 +118,40 @@ impl Bound {
         kept
     }
 
-    /// The same of a unit that this process has written just now, and of which it has used so many
-    /// fragments, if that is known.
-    pub(super) fn plan_written(&self, image: Home<'_>, used: Option<u32>) -> Option<UnitPlan> {
-        let all = || 0..self.unit.hot_groups();
-        let is_used = |n: &u32| self.was_executed(*n) && self.begins_before(*n, used);
-        let eager = start::runs(all().filter(is_used));
+    /// The same of a unit that this process has written just now, and of whose groups that is known.
+    pub(super) fn plan_written(
+        &self,
+        image: Home<'_>,
+        histories: Vec<History>,
+    ) -> Option<UnitPlan> {
+        let all = 0..self.unit.hot_groups();
         let named = Named {
-            sound: start::runs(all()),
+            sound: start::runs(all),
             stubs: true,
             seen: alloc::vec![u64::MAX; self.unit.seen().len()],
-            at_first: start::count(&eager),
-            eager,
+            eager: usual(&histories),
+            histories,
         };
         self.part(named, image)
     }
 
-    /// The groups that run, and those that `old` names.
-    fn named(&self, old: Option<&UnitPlan>, room: &mut Room) -> Named {
-        let known = |groups: fn(&UnitPlan) -> &Groups, number: u32| {
-            old.is_some_and(|old| start::has(groups(old), number))
-        };
-        let all = || 0..self.unit.hot_groups();
-        let sound = all().filter(|n| self.is_open(*n) || known(|old| &old.sound, *n));
-        let asked_for = self.asked_for();
-        let used = all().filter(|n| start::has(&asked_for, *n) || known(|old| &old.eager, *n));
-        let used = start::runs(used.filter(|n| !self.has_killed(*n)));
-        let last = old.map_or_else(Groups::new, |old| old.eager.clone());
-        let more = start::count(&used).saturating_sub(start::count(&last));
-        let eager = if room.take(more) { used } else { last };
+    /// The groups that run, those that `old` names, and those that are let run at once.
+    fn named(&self, old: Option<&UnitPlan>, histories: Vec<History>) -> Named {
+        let known = |number: u32| old.is_some_and(|old| start::has(&old.sound, number));
+        let all = 0..self.unit.hot_groups();
+        let sound = start::runs(all.filter(|n| self.is_open(*n) || known(*n)));
+        let eager = usual(&histories).into_iter().flatten();
+        let eager = eager.filter(|n| start::has(&sound, *n) && !self.has_killed(*n));
         let mut seen = self.unit.seen();
         for (own, theirs) in seen.iter_mut().zip(old.iter().flat_map(|old| &old.seen)) {
             *own |= theirs;
         }
         Named {
-            sound: start::runs(sound),
+            eager: start::runs(eager),
+            sound,
             stubs: self.planned.stubs || old.is_some_and(|old| old.stubs),
             seen,
-            at_first: old.map_or_else(|| room.at_first(&eager), |old| old.at_first),
-            eager,
+            histories,
         }
     }
 
@@ -159,7 +166,9 @@ impl Bound {
             stubs: named.stubs,
             seen: named.seen,
             eager: named.eager,
-            at_first: named.at_first,
+            histories: named.histories,
+            settled: 0,
+            watches: 0,
             compared: Compared::of(sources, reader(image))?,
             targets,
             links: Vec::new(),
@@ -197,25 +206,16 @@ impl Bound {
         let range = group.map(|group| group.offset..group.offset + group.len);
         range.is_some_and(|range| self.killed.iter().any(|hot| range.contains(hot)))
     }
+}
 
-    /// Whether the first of the group's fragments is one of so many.
-    fn begins_before(&self, number: u32, fragments: Option<u32>) -> bool {
-        let group = self.unit.hot_group(number);
-        fragments.is_none_or(|end| group.is_some_and(|group| group.fragments.start < end))
-    }
+/// Whether what a run asks for may be nothing new, though it is not let run at once.
+fn knows_enough(histories: &[History]) -> bool {
+    const RUNS: u32 = 4;
+    histories.iter().any(|history| history.runs() >= RUNS)
+}
 
-    /// Numbers of the fragments that a run may have used: those of all groups that were asked for.
-    #[must_use]
-    pub fn used(&self) -> Vec<Range<u32>> {
-        let groups = self.asked_for();
-        self.groups(&groups).map(|group| group.fragments).collect()
-    }
-
-    /// Whether a fragment of the group was executed in some run.
-    fn was_executed(&self, number: u32) -> bool {
-        let fragments = self.unit.hot_group(number).map(|group| group.fragments);
-        let infos = fragments.into_iter().flatten();
-        let mut infos = infos.filter_map(|n| self.unit.info(n).ok());
-        infos.any(|info| info.flags & unit_flag::ANTICIPATED == 0)
-    }
+/// Numbers of the groups that are let run at once.
+fn usual(histories: &[History]) -> Groups {
+    let numbers = (0..).zip(histories);
+    start::runs(numbers.filter_map(|(n, history)| history.is_usual().then_some(n)))
 }

@@ -6,14 +6,14 @@ use super::learnt::LinksOfUnits;
 use super::library::Library;
 use super::part::Learnt;
 use super::planned::Planned;
-use super::room::Room;
+use super::watch;
 use crate::cache::CodeCache;
 use crate::image::ImageId;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ppin_abi::boot::flag;
 use ppin_persist::paths::{START, UnitName, unit_dir};
-use ppin_persist::start::{self, UnitPlan};
+use ppin_persist::start::{self, History, UnitPlan};
 use ppin_persist::{GROUP, Key};
 use ppin_store::{Fault, Folder};
 
@@ -32,8 +32,8 @@ pub struct Written {
     pub replaces: Vec<UnitName>,
     /// Length of the file in bytes.
     pub len: usize,
-    /// If others were merged into it, the process has used so many of its fragments, which come first.
-    pub used: Option<u32>,
+    /// If others were merged into it, which runs have asked for each fragment, this one included.
+    pub histories: Vec<History>,
 }
 
 impl Written {
@@ -103,6 +103,9 @@ impl CodeCache {
                 Err(reason) => self.figures.note(alloc::format!("{START}: {reason}")),
             }
         }
+        if !library.may_watch() {
+            parts.iter_mut().for_each(|part| part.watches = 0);
+        }
         let targets: usize = parts.iter().map(|part| part.targets.len()).sum();
         self.ibl.make_room(targets as u64);
         library.set_plan(parts);
@@ -131,6 +134,8 @@ impl CodeCache {
         let Some(relative) = self.home_of_plan(library) else {
             return;
         };
+        // (Runs that explore follow on each other: they count as one.)
+        self.figures.counted |= library.databases().flags & flag::EXPLORE != 0;
         let done = library.make_own_folder(&relative).and_then(|dir| {
             // Another process may have written since.
             let old = read(&dir).unwrap_or_default();
@@ -146,6 +151,7 @@ impl CodeCache {
         if let Err(reason) = done {
             self.figures.note(alloc::format!("{START}: {reason}"));
         }
+        self.figures.counted = true;
         self.settle_plan();
     }
 
@@ -153,6 +159,7 @@ impl CodeCache {
     /// process will say it.
     pub(crate) fn settle_plan(&mut self) {
         self.figures.learnt = 0;
+        self.figures.watched = false;
         // (Not in each unit: a forked child gets a copy of each page that it writes to.)
         self.figures.settled = self.used_and_planned().0;
     }
@@ -165,14 +172,17 @@ impl CodeCache {
 
     /// What the plan will say of units that were written just now.
     fn parts_written(&self, written: &[Written]) -> Vec<UnitPlan> {
-        let bound = |unit: &Written| {
-            let bound = self.peek_unit(&unit.dir, &unit.name, &unit.key, unit.image)?;
-            Some((unit.used, (unit.image, bound)))
-        };
-        let (used, bound): (Vec<_>, Vec<_>) = written.iter().filter_map(bound).unzip();
+        let (mut histories, mut bound) = (Vec::new(), Vec::new());
+        for new in written {
+            if let Some(unit) = self.peek_unit(&new.dir, &new.name, &new.key, new.image) {
+                histories.push(&new.histories[..]);
+                bound.push((new.image, unit));
+            }
+        }
         let part = |n: usize| {
             let (image, unit) = &bound[n];
-            let mut part = unit.plan_written(self.images.home(*image), used[n])?;
+            let histories = self.histories_written(*image, unit, histories[n]);
+            let mut part = unit.plan_written(self.images.home(*image), histories)?;
             part.predictions = self.foreseen_in(n, &bound);
             Some(part)
         };
@@ -190,7 +200,9 @@ impl CodeCache {
     }
 
     pub(super) fn has_outgrown_plan(&self, written: &[UnitPlan]) -> bool {
-        self.has_outgrown_plan_by(written.iter().map(|part| start::count(&part.eager)).sum())
+        let asked_for = written.iter().flat_map(|part| &part.histories);
+        let asked_for = asked_for.filter(|history| history.is_last());
+        self.has_outgrown_plan_by(asked_for.count() as u32)
     }
 
     /// The same, if `new` groups are used besides those of the units that are mapped.
@@ -198,7 +210,9 @@ impl CodeCache {
         let (used, planned) = self.used_and_planned();
         let used = new + used.saturating_sub(self.figures.settled);
         let learnt = self.in_plan(|planned| planned.learnt);
-        is_outgrown(used, planned) || has_learnt_much(self.newly_learnt(), learnt)
+        self.figures.watched
+            || is_outgrown(used, planned)
+            || has_learnt_much(self.newly_learnt(), learnt)
     }
 
     /// What was learnt beyond what is nothing new.
@@ -229,7 +243,7 @@ impl CodeCache {
         &self,
         old: &[UnitPlan],
         written: &[Written],
-        mut parts: Vec<UnitPlan>,
+        parts: Vec<UnitPlan>,
     ) -> Vec<UnitPlan> {
         let mut next = Vec::new();
         let links = self.links_of_units();
@@ -237,8 +251,7 @@ impl CodeCache {
             let identity = self.images.get(id).identity;
             let is_own = |part: &UnitPlan| Some(part.image) == identity;
             let old: Vec<&UnitPlan> = old.iter().filter(|part| is_own(part)).collect();
-            let new = parts.iter_mut().filter(|part| is_own(part));
-            next.extend(self.parts_of((id, &links), &old, written, new));
+            next.extend(self.parts_of((id, &links), &old, written));
         }
         next.extend(parts);
         let idle = |part: &&UnitPlan| {
@@ -247,38 +260,51 @@ impl CodeCache {
         };
         let idle: Vec<UnitPlan> = old.iter().filter(idle).cloned().collect();
         next.extend(idle.into_iter().filter_map(UnitPlan::idle));
+        self.note_watches(&mut next, old);
         next
     }
 
+    /// Says in the `next` plan which images' runs are watched.
+    fn note_watches(&self, next: &mut [UnitPlan], old: &[UnitPlan]) {
+        for id in self.images.present() {
+            let identity = self.images.get(id).identity;
+            let is_own = |part: &UnitPlan| Some(part.image) == identity;
+            let watched = self.units.of(id).iter().any(|unit| unit.planned.watched);
+            watch::note(
+                next.iter_mut().filter(|part| is_own(part)),
+                old.iter().filter(|part| is_own(part)),
+                self.figures.watched && watched,
+            );
+        }
+    }
+
     /// What the next plan says of the units of image `id`, of which the last one says `old`, and of their
-    /// `links`. What room is left have the `new` units, which were `written` just now.
-    fn parts_of<'a>(
+    /// `links`.
+    fn parts_of(
         &self,
         (id, links): (ImageId, &LinksOfUnits),
         old: &[&UnitPlan],
         written: &[Written],
-        new: impl Iterator<Item = &'a mut UnitPlan>,
     ) -> Vec<UnitPlan> {
-        let is_gone = |part: &&&UnitPlan| written.iter().any(|unit| unit.replaces(part));
-        let last = |unit: &&Bound| old.iter().find(|part| unit.is_of(part)).copied();
-        let stays = |unit: &&Bound| {
-            let merged = |new: &Written| new.image == id && new.replaces.contains(&unit.name());
-            !written.iter().any(merged)
+        let last = |unit: &Bound| old.iter().find(|part| unit.is_of(part)).copied();
+        let is_gone = |unit: &Bound| {
+            let mut new = written.iter().filter(|new| new.image == id);
+            new.any(|new| new.replaces.contains(&unit.name()))
         };
-        let units: Vec<&Bound> = self.units.of(id).iter().filter(stays).collect();
-        let gone = old.iter().filter(is_gone).copied();
-        let mut room = Room::beside(units.iter().filter_map(last), gone);
-        let mut parts = Vec::new();
-        for unit in units {
+        let part = |unit: &Bound| {
             let learnt = Learnt {
                 targets: self.targets_of(id, unit),
                 links: self.links_of(unit, links),
                 predictions: self.predictions_of(unit, links),
             };
-            parts.extend(unit.plan(last(&unit), self.images.home(id), learnt, &mut room));
-        }
-        new.for_each(|part| room.limit(part));
-        parts
+            let histories = self.histories_now(id, unit, old);
+            unit.plan(last(unit), self.images.home(id), learnt, histories)
+        };
+        let units = self.units.of(id).iter();
+        units
+            .filter(|unit| !is_gone(unit))
+            .filter_map(part)
+            .collect()
     }
 }
 

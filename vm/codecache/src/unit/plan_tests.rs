@@ -6,7 +6,7 @@ use crate::testing::{left_at, through_a_cell};
 use alloc::vec::Vec;
 use ppin_abi::addr::CachePc;
 use ppin_persist::paths::START;
-use ppin_persist::start;
+use ppin_persist::start::{self, UnitPlan};
 
 extern crate std;
 use std::fs;
@@ -64,12 +64,57 @@ fn use_all(shelf: &mut Shelf) {
     }
 }
 
-#[test]
-fn what_is_left_out_of_a_plan_outgrows_it_once() {
+/// Parts of the plan as it is on disk.
+fn plan(shelf: &mut Shelf) -> Vec<UnitPlan> {
+    let bytes = fs::read(shelf.path(START)).expect("there is a plan");
+    start::decode(&bytes).expect("it is sound")
+}
+
+/// Runs of which each uses what lies at offset 0, until none is watched.
+fn watched(mut shelf: Shelf) -> Shelf {
+    while plan(&mut shelf)[0].watches > 0 {
+        shelf = shelf.again();
+        shelf.library.set_turn(true);
+        shelf.find(0).expect("kept");
+        assert_eq!(reused(&shelf), 1, "nothing that nobody asks for");
+        shelf.save_plan();
+    }
+    shelf
+}
+
+/// Groups that are let run at the start, by unit.
+fn eager(shelf: &mut Shelf) -> Vec<u32> {
+    let plan = plan(shelf);
+    plan.iter().map(|part| start::count(&part.eager)).collect()
+}
+
+/// Of many groups the first run has used one, and the second one all.
+fn grown() -> Shelf {
     let pieces: Vec<_> = many().map(|offset| large(offset, &[])).collect();
     let mut shelf = Shelf::holding(&pieces);
     shelf.find(0).expect("kept");
     shelf.save_plan();
+    shelf = shelf.again();
+    use_all(&mut shelf);
+    assert!(shelf.world.code.has_outgrown_plan(&[]));
+    shelf.save_plan();
+    shelf
+}
+
+#[test]
+fn what_half_of_the_runs_ask_for_is_let_run_at_once() {
+    let mut shelf = grown();
+    assert_eq!(eager(&mut shelf), [16]);
+    let mut next = shelf.again();
+    next.find(0).expect("kept");
+    assert_eq!(reused(&next), 16, "it is not this run's turn to be watched");
+    assert!(!next.world.code.has_outgrown_plan(&[]));
+}
+
+#[test]
+fn runs_are_watched_to_find_what_was_let_run_in_vain() {
+    let mut shelf = watched(grown());
+    assert_eq!(eager(&mut shelf), [1]);
     for outgrown in [true, false] {
         shelf = shelf.again();
         use_all(&mut shelf);
@@ -77,28 +122,36 @@ fn what_is_left_out_of_a_plan_outgrows_it_once() {
         shelf.save_plan();
         assert!(!shelf.world.code.has_outgrown_plan(&[]), "it was said");
     }
-    let [unit] = shelf.units() else {
-        panic!("there is one");
-    };
-    assert!(start::count(&unit.planned.eager) < 16, "some is left out");
+    assert_eq!(eager(&mut shelf), [1], "two of six runs");
 }
 
 #[test]
-fn a_unit_for_which_a_plan_has_no_room_is_opened_when_it_is_needed() {
+fn a_run_is_counted_once() {
+    let mut shelf = used();
+    let before = plan(&mut shelf)[0].histories.clone();
+    assert!(before.iter().all(|history| history.runs() == 1));
+    shelf.world.code.figures.learnt = 100;
+    shelf.save_plan();
+    assert_eq!(plan(&mut shelf)[0].histories, before);
+}
+
+#[test]
+fn a_unit_of_which_a_plan_lets_nothing_run_is_opened_when_it_is_needed() {
     let mut shelf = Shelf::holding(&[large(0, &[])]);
     shelf.find(0).expect("kept");
     shelf.save_plan();
     let other = shelf.freeze(&[large(0x40, &[])]);
     shelf.publish(1, &other);
-    for outgrown in [true, false] {
-        shelf = shelf.again();
-        shelf.find(0).expect("kept");
-        assert_eq!(shelf.units().len(), 1, "one is enough so far");
-        shelf.find(0x40).expect("kept, too");
-        assert_eq!(shelf.units().len(), 2);
-        assert_eq!(shelf.world.code.has_outgrown_plan(&[]), outgrown);
-        shelf.save_plan();
-    }
+    shelf = shelf.again();
+    shelf.find(0x40).expect("kept");
+    shelf.find(0).expect("kept");
+    shelf.save_plan();
+    shelf = watched(shelf);
+    assert_eq!(eager(&mut shelf), [1, 0]);
+    shelf = shelf.again();
+    shelf.find(0).expect("kept");
+    assert_eq!(shelf.units().len(), 1, "one is enough so far");
+    shelf.find(0x40).expect("kept, too");
     let [_, late] = shelf.units() else {
         panic!("there are two");
     };

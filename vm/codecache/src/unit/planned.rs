@@ -1,6 +1,7 @@
 //! What is left of a start plan once it was followed.
 
-use ppin_persist::start::Groups;
+use alloc::vec::Vec;
+use ppin_persist::start::{Groups, History};
 
 /// What a start plan says of a unit, as long as its file is in the state that the plan knows.
 #[derive(Clone, Default, Debug)]
@@ -11,6 +12,14 @@ pub(super) struct Planned {
     pub(super) stubs: bool,
     /// Groups that are let run at once.
     pub(super) eager: Groups,
+    /// The same, but in whatever state the file is: whether the run needs these cannot be told.
+    pub(super) let_run: Groups,
+    /// Which of the runs before have asked for each group.
+    pub(super) histories: Vec<History>,
+    /// The run counts in `histories` already.
+    pub(super) counted: bool,
+    /// Nothing is let run at once, to see what is asked for.
+    pub(super) watched: bool,
     /// Number of entries and links that need not be asked for.
     pub(super) learnt: usize,
     /// Groups used beyond the eager ones that are nothing new.

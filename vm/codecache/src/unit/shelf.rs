@@ -224,7 +224,7 @@ impl Shelf {
 
 fn library(disk: &std::path::Path, flags: u32) -> Library {
     let path = disk.to_str().expect("plain text");
-    Library::new(Databases {
+    let mut library = Library::new(Databases {
         paths: alloc::vec![String::from(path)],
         reads: true,
         writes: true,
@@ -232,7 +232,9 @@ fn library(disk: &std::path::Path, flags: u32) -> Library {
         engine: [0x22; 32],
         tools: alloc::vec![([7; 32], String::new())],
         optimize: Optimize::ALL,
-    })
+    });
+    library.set_turn(false);
+    library
 }
 
 /// Makes the only image known, as that of the program.

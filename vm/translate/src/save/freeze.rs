@@ -3,9 +3,9 @@
 //! An error does not affect the program: it becomes a note in the statistics.
 
 use super::allowance::Allowance;
+use super::asked::Asked;
 use super::places::Places;
 use super::tidy::{self, Means, Tidied};
-use super::used::Used;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -58,7 +58,7 @@ pub fn in_passing(vm: &mut Vm) {
         remove_damaged(vm, id);
         if let Some(new) = freeze(vm, id, (allowance, places), &AddNothing) {
             let (code, library) = vm.code_and_library();
-            code.map_unit(library, id, &new.key, &new.dir, &new.name);
+            code.map_written(library, &new);
         }
     }
     note_refusals(vm);
@@ -348,18 +348,18 @@ fn write(
     fresh: &[FragmentId],
     allowance: &mut Allowance,
 ) -> Result<Written, String> {
-    let used = &Used::of(vm, id, fresh);
+    let asked = &Asked::of(vm, id, fresh);
     let Draft { key, names, .. } = draft;
     let make = || vm.library_mut().make_own_folder(&paths::unit_dir(key));
     let dir = dir.map_or_else(make, Ok)?;
     // Units that will hardly grow any more are merged into one.
-    let whole = (draft.explored && used.is_nothing_new())
-        .then(|| tidy::take_all(new.as_deref(), key, (&dir, names), used))
+    let whole = (draft.explored && asked.is_nothing_new())
+        .then(|| tidy::take_all(new.as_deref(), key, (&dir, names), asked))
         .flatten();
     let Tidied {
         bytes,
         replaces,
-        used,
+        histories,
         lock,
     } = match (whole, new) {
         (Some(whole), _) => whole,
@@ -370,7 +370,7 @@ fn write(
                 turn: draft.name.seq,
                 lock: |much, own| may.then(|| lock_to_merge(vm, much, own)).flatten(),
             };
-            tidy::take_in(new, key, (&dir, names), means, used)
+            tidy::take_in(new, key, (&dir, names), means, asked)
         }
         (None, None) => return Err(format!("{}: units cannot be merged", dir.path())),
     };
@@ -390,7 +390,7 @@ fn write(
         name: draft.name,
         replaces,
         len: bytes.len(),
-        used,
+        histories,
     })
 }
 

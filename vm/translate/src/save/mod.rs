@@ -2,10 +2,10 @@
 
 mod allowance;
 mod anticipate;
+mod asked;
 mod freeze;
 mod places;
 mod tidy;
-mod used;
 
 pub use anticipate::{at_end, has_nothing};
 pub use freeze::{freeze_image, in_passing, in_run};

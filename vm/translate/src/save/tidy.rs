@@ -7,11 +7,12 @@
 //! by one that has translated as much itself: code that is spread over two large units is a fifth slower.
 //! `ppin db` verbs merge all units into one.
 
-use super::used::Used;
+use super::asked::Asked;
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use ppin_os::mapped::Mapped;
 use ppin_persist::paths::UnitName;
+use ppin_persist::start::History;
 use ppin_persist::{HEADER_LEN, Key, Merged, UnitFile, merge_as};
 use ppin_store::Folder;
 use ppin_store::cap::TidyLock;
@@ -42,8 +43,8 @@ pub(super) struct Tidied {
     pub bytes: Vec<u8>,
     /// Units whose files are to be removed after that.
     pub replaces: Vec<UnitName>,
-    /// So many fragments at its beginning has the run used; `None`: it holds none but the run's own.
-    pub used: Option<u32>,
+    /// Which runs have asked for each fragment; empty: it holds none but the run's own.
+    pub histories: Vec<History>,
     /// Held until then, where much is merged.
     pub lock: Option<TidyLock>,
 }
@@ -67,7 +68,7 @@ pub(super) fn take_in(
     key: &Key,
     (dir, names): (&Folder, &[UnitName]),
     means: Means<impl FnOnce(u64, u64) -> Option<TidyLock>>,
-    used: &Used,
+    asked: &Asked,
 ) -> Tidied {
     let mut neighbours = choose(bytes.len(), dir, names);
     let mut lock = None;
@@ -83,11 +84,11 @@ pub(super) fn take_in(
     if neighbours.is_empty() {
         return leave(bytes);
     }
-    match merged(&bytes, key, &neighbours, used) {
+    match merged(&bytes, key, &neighbours, asked) {
         Some(merged) => Tidied {
             bytes: merged.bytes,
             replaces: names_of(neighbours),
-            used: Some(merged.used),
+            histories: merged.histories,
             lock,
         },
         None => leave(bytes),
@@ -117,10 +118,10 @@ fn keep_newest(neighbours: &mut Vec<Neighbour>, most: u64) {
 
 /// Merges all into one unit, which is explored if the last one is; `None` if one is damaged, or they do not
 /// fit together.
-fn merged(new: &[u8], key: &Key, neighbours: &[Neighbour], used: &Used) -> Option<Merged> {
+fn merged(new: &[u8], key: &Key, neighbours: &[Neighbour], asked: &Asked) -> Option<Merged> {
     let new = UnitFile::open(new, Some(key)).ok()?;
     let explored = new.unit().geometry().explored;
-    merged_as((Some(new), explored), key, neighbours, used)
+    merged_as((Some(new), explored), key, neighbours, asked)
 }
 
 /// Merges all into one unit, with the new one if there is one.
@@ -128,12 +129,13 @@ fn merged_as(
     (new, explored): (Option<UnitFile<'_>>, bool),
     key: &Key,
     neighbours: &[Neighbour],
-    used: &Used,
+    asked: &Asked,
 ) -> Option<Merged> {
     let mut all = opened(key, neighbours)?;
     all.extend(new);
     let name = |nth: usize| neighbours.get(nth).map(|neighbour| neighbour.name);
-    merge_as(&all, explored, |nth, number| used.has(name(nth), number)).ok()
+    let history = |nth: usize, number: u32| asked.history(name(nth), number);
+    merge_as(&all, explored, history).ok()
 }
 
 /// Keeps the new unit and the existing ones unchanged.
@@ -142,7 +144,7 @@ pub(super) fn leave(bytes: Vec<u8>) -> Tidied {
     Tidied {
         bytes,
         replaces: Vec::new(),
-        used: None,
+        histories: Vec::new(),
         lock: None,
     }
 }
@@ -155,7 +157,7 @@ pub(super) fn take_all(
     new: Option<&[u8]>,
     key: &Key,
     (dir, names): (&Folder, &[UnitName]),
-    used: &Used,
+    asked: &Asked,
 ) -> Option<Tidied> {
     let all: Option<Vec<Neighbour>> = names.iter().map(|name| open(dir, name)).collect();
     let neighbours = all?;
@@ -164,11 +166,11 @@ pub(super) fn take_all(
         return None;
     }
     let new = new.map(|new| UnitFile::open(new, Some(key))).transpose();
-    let merged = merged_as((new.ok()?, true), key, &neighbours, used)?;
+    let merged = merged_as((new.ok()?, true), key, &neighbours, asked)?;
     Some(Tidied {
         bytes: merged.bytes,
         replaces: names_of(neighbours),
-        used: Some(merged.used),
+        histories: merged.histories,
         lock: None,
     })
 }

@@ -1,0 +1,122 @@
+//! What is known of which runs have asked for which code of a unit, this one included.
+
+use super::bound::Bound;
+use super::library::Library;
+use super::plan::Written;
+use super::planned::Planned;
+use crate::cache::CodeCache;
+use crate::image::ImageId;
+use alloc::vec::Vec;
+use core::ops::Range;
+use ppin_persist::start::{self, History, UnitPlan};
+use ppin_persist::unit_flag;
+
+impl CodeCache {
+    /// Number of runs before this one that could tell what they needed of the image's code. Of code that is
+    /// new since they have needed nothing.
+    #[must_use]
+    pub fn runs_before(&self, id: ImageId) -> u32 {
+        let runs = self.units.of(id).iter().map(Bound::runs_before);
+        runs.max().unwrap_or_default()
+    }
+
+    /// Of fragment ranges of `unit`, one of the image's, which runs have asked for them.
+    #[must_use]
+    pub fn histories_of(&self, id: ImageId, unit: &Bound) -> Vec<(Range<u32>, History)> {
+        let Planned {
+            histories, counted, ..
+        } = &unit.planned;
+        let histories = unit.histories(histories, self.runs_before(id), *counted);
+        let groups = (0..).zip(histories);
+        let of = |(number, history): (u32, History)| {
+            let group = unit.unit.hot_group(number)?;
+            Some((group.fragments, history))
+        };
+        groups.map_while(of).collect()
+    }
+
+    /// Of the groups of `unit`, one of the image's, which runs have asked for them, according to the last plan,
+    /// `old`, and to this run.
+    pub(super) fn histories_now(
+        &self,
+        id: ImageId,
+        unit: &Bound,
+        old: &[&UnitPlan],
+    ) -> Vec<History> {
+        let last = old.iter().find(|part| part.unit == unit.checksum());
+        let before = last.map_or(&unit.planned.histories, |part| &part.histories);
+        let counted = unit.planned.counted || self.figures.counted;
+        unit.histories(before, self.runs_before(id), counted)
+    }
+
+    /// The same of a unit that this process has written just now, and of whose fragments that may be known.
+    pub(super) fn histories_written(
+        &self,
+        id: ImageId,
+        unit: &Bound,
+        fragments: &[History],
+    ) -> Vec<History> {
+        unit.written(fragments, self.runs_before(id))
+    }
+
+    /// Maps a unit that this process has written.
+    pub fn map_written(&mut self, library: &Library, new: &Written) {
+        self.map_unit(library, new.image, &new.key, &new.dir, &new.name);
+        let runs = self.runs_before(new.image);
+        let mapped = self.units.of_mut(new.image).last_mut();
+        if let Some(unit) = mapped.filter(|unit| unit.name() == new.name) {
+            unit.planned.histories = unit.written(&new.histories, runs);
+            unit.planned.counted = true;
+        }
+    }
+}
+
+impl Bound {
+    fn runs_before(&self) -> u32 {
+        let histories = &self.planned.histories;
+        let runs = histories.iter().map(|history| history.runs()).max();
+        runs.unwrap_or_default()
+            .saturating_sub(u32::from(self.planned.counted))
+    }
+
+    /// Which runs have asked for each group: those `before`, or, where that says nothing, so many of which
+    /// none has; and this one.
+    /// The latter may be `counted` already.
+    fn histories(&self, before: &[History], runs: u32, counted: bool) -> Vec<History> {
+        let asked_for = self.asked_for();
+        let of = |number: u32| {
+            let before = before.get(number as usize);
+            let before = before.copied().unwrap_or(History::unasked(runs));
+            let asked = start::has(&asked_for, number);
+            if start::has(&self.planned.let_run, number) {
+                before
+            } else if counted {
+                before.amended(asked)
+            } else {
+                before.after(asked)
+            }
+        };
+        (0..self.unit.hot_groups()).map(of).collect()
+    }
+
+    /// Histories of the groups of a unit that this process has written just now: those of its `fragments`, or,
+    /// if none are given, of new ones, which come after so many runs.
+    fn written(&self, fragments: &[History], runs: u32) -> Vec<History> {
+        let of = |number: u32| {
+            let known = fragments.get(number as usize).copied();
+            known.unwrap_or_else(|| self.of_new(number, runs))
+        };
+        let of_group = |number: u32| {
+            let all = self.unit.hot_group(number)?.fragments;
+            Some(all.map(of).fold(History::UNKNOWN, History::or))
+        };
+        (0..self.unit.hot_groups()).map_while(of_group).collect()
+    }
+
+    /// A new fragment was executed by the run that has written it, or it has foreseen that others will.
+    fn of_new(&self, number: u32, runs: u32) -> History {
+        let info = self.unit.info(number);
+        let executed = info.is_ok_and(|info| info.flags & unit_flag::ANTICIPATED == 0);
+        History::unasked(runs).after(executed)
+    }
+}
