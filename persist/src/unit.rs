@@ -158,6 +158,20 @@ impl<'a> VerifiedUnit<'a> {
         self.fragment_at(group.fragments, number, |info| info.slots.clone())
     }
 
+    /// The fragment that has exit slot `number`.
+    ///
+    /// # Errors
+    /// Its record is damaged.
+    pub fn fragment_with_exit_slot(&self, number: u32) -> Result<Option<FragmentInfo>, Reject> {
+        let group = number
+            .checked_mul(8)
+            .and_then(|at| self.exit_slot_group_at(at));
+        let Some(group) = group.and_then(|group| self.hot_group(group)) else {
+            return Ok(None);
+        };
+        self.fragment_at(group.fragments, number, |info| info.exits.clone())
+    }
+
     /// The fragment whose stubs cover byte `offset` of the cold section, if its hot group is `sound`: records
     /// of others are not looked at.
     ///

@@ -335,9 +335,14 @@ impl Fresh {
     /// Its exit `number`, if there are so many; its image lies at `base`.
     pub(crate) fn exit(&self, number: usize, base: ImageBase) -> Option<KnownExit> {
         let exit = self.code.exits.get(number)?;
-        let slots = self.space.slots + 8 * u64::from(self.slots);
-        let at = (self.space.hot, slots);
+        let at = (self.space.hot, self.exit_slots().start);
         Some(KnownExit::new(exit, number, base, at, CodeOf::Fresh))
+    }
+
+    /// Addresses of its exits' slots.
+    pub(crate) fn exit_slots(&self) -> Range<u64> {
+        let start = self.space.slots + 8 * u64::from(self.slots);
+        start..start + 8 * self.code.exits.len() as u64
     }
 
     /// Where returns come back into it.

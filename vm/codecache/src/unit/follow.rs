@@ -91,9 +91,16 @@ impl Bound {
     /// Number of groups that run beyond those that were planned or are nothing new, and of those
     /// that were planned.
     pub(super) fn beyond_plan(&self) -> (u32, u32) {
-        let beyond = self.used_beyond(&self.planned.eager);
+        let beyond = self.used_beyond(&self.planned.eager) + self.written();
         let new = beyond.saturating_sub(self.planned.beyond);
         (new, start::count(&self.planned.eager))
+    }
+
+    /// Number of groups that this process has written and used: in fresh code.
+    fn written(&self) -> u32 {
+        let groups = self.planned.histories.iter();
+        let used = groups.filter(|history| self.planned.own && history.is_last());
+        used.count() as u32
     }
 
     /// Number of groups that were asked for and are none of `eager`.

@@ -1,14 +1,13 @@
 //! Jumps through cells of persisted code in a start plan: where earlier runs have seen them go.
 
 use super::Bound;
+use super::kept::{Led, New};
 use super::learnt::LinksOfUnits;
 use crate::cache::CodeCache;
-use crate::fresh::Fresh;
 use crate::image::ImageId;
 use crate::site::Pair;
 use alloc::vec::Vec;
 use ppin_abi::addr::{CachePc, ImageOff};
-use ppin_abi::context::Context;
 use ppin_persist::FragmentInfo;
 use ppin_persist::start::{Prediction, UnitPlan};
 
@@ -17,52 +16,6 @@ struct Called {
     checksum: u64,
     image: ImageId,
     place: usize,
-}
-
-/// A fragment, wherever it is kept.
-#[derive(Clone, Copy)]
-struct Place {
-    image: ImageId,
-    head: ImageOff,
-    context: Context,
-}
-
-impl Place {
-    fn of(fresh: &Fresh) -> Self {
-        Self {
-            image: fresh.image(),
-            head: fresh.code().head,
-            context: fresh.context(),
-        }
-    }
-
-    /// The same fragment in the unit.
-    fn within(self, (image, unit): &(ImageId, Bound)) -> Option<FragmentInfo> {
-        let same = (*image == self.image).then_some(unit)?;
-        let entry = same.unit.lookup(self.head, self.context).ok()??;
-        same.unit.info(entry.fragment).ok()
-    }
-}
-
-/// Where a jump goes on: [`Prediction`] says what these are.
-struct Kept {
-    unit: u64,
-    target: i32,
-    hot: u32,
-}
-
-impl Kept {
-    fn predicted(self, slot: u32, of: &FragmentInfo) -> Prediction {
-        let Self { unit, target, hot } = self;
-        Prediction {
-            slot,
-            head: of.head.0,
-            own: of.entry(),
-            unit,
-            target,
-            hot,
-        }
-    }
 }
 
 impl CodeCache {
@@ -118,49 +71,48 @@ impl CodeCache {
         self.images.iter().flat_map(of).collect()
     }
 
-    /// Where jumps in `unit` are predicted to go, according to `links`.
-    pub(super) fn predictions_of(&self, unit: &Bound, links: &LinksOfUnits) -> Vec<Prediction> {
-        let prediction = |(slot, entry): (u64, u64)| {
+    /// Where jumps in `unit`, one of the image's, are predicted to go, according to `links`. It may be one of the
+    /// `new` ones.
+    pub(super) fn predictions_of(
+        &self,
+        id: ImageId,
+        unit: &Bound,
+        links: &LinksOfUnits,
+        new: &New,
+    ) -> Vec<Prediction> {
+        let own = |(slot, entry): (u64, u64)| {
             let slot = unit.number_of_slot(slot)?;
             let of = unit.unit.fragment_with_slot(slot).ok()??;
-            Some(self.kept(entry, &[])?.predicted(slot, &of))
+            self.prediction((slot, &of), entry, new)
         };
-        links.of(unit).filter_map(prediction).collect()
+        let elsewhere = |jump: Led| {
+            let of = jump.place.within(unit)?;
+            let slot = of.slots.start + jump.nth;
+            let slot = of.slots.contains(&slot).then_some(slot)?;
+            self.prediction((slot, &of), jump.entry, new)
+        };
+        let mut predictions: Vec<_> = links.of(unit).filter_map(own).collect();
+        if unit.planned.own {
+            predictions.extend(self.jumps_elsewhere(id, links).filter_map(elsewhere));
+        }
+        predictions
     }
 
-    /// Where jumps in unit number `n` of those that were `written` just now are predicted to go: the run has
-    /// seen it in code of its own.
-    pub(super) fn foreseen_in(&self, n: usize, written: &[(ImageId, Bound)]) -> Vec<Prediction> {
-        let prediction = |(first, site): (u64, u64)| {
-            let fresh = self.fragment_at(site)?;
-            let nth = u32::try_from(first.checked_sub(fresh.space().slots)? / 8).ok()?;
-            let of = Place::of(fresh).within(&written[n])?;
-            let slot = Some(of.slots.start + nth).filter(|slot| of.slots.contains(slot))?;
-            let entry = fresh.site().predicted(first)?;
-            Some(self.kept(entry, written)?.predicted(slot, &of))
-        };
-        self.fresh.predicted().filter_map(prediction).collect()
-    }
-
-    /// Where the fragment is kept that is entered at cache address `entry`: in a unit of those that run, or of
-    /// the `written` ones.
-    fn kept(&self, entry: u64, written: &[(ImageId, Bound)]) -> Option<Kept> {
-        let Some(fresh) = self.fragment_at(entry) else {
-            let (_, unit) = self.units.at(entry)?;
-            let hot = unit.hot_offset(entry)?;
-            let (target, _) = unit.fragment_entered_at(hot)?;
-            return Some(Kept {
-                unit: unit.checksum(),
-                target: target.0,
-                hot,
-            });
-        };
-        let place = Place::of(fresh);
-        let found = written.iter().find_map(|it| Some((it, place.within(it)?)));
-        found.map(|((_, unit), info)| Kept {
-            unit: unit.checksum(),
-            target: info.head.0,
-            hot: info.entry(),
+    /// The prediction of the jump that has slot `slot` of fragment `of`, to cache address `entry`.
+    fn prediction(
+        &self,
+        (slot, of): (u32, &FragmentInfo),
+        entry: u64,
+        new: &New,
+    ) -> Option<Prediction> {
+        let (unit, hot) = self.kept(entry, new)?;
+        Some(Prediction {
+            slot,
+            head: of.head.0,
+            own: of.entry(),
+            unit,
+            target: self.place(entry)?.head.0,
+            hot,
         })
     }
 }

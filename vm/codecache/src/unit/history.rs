@@ -23,10 +23,8 @@ impl CodeCache {
     /// Of fragment ranges of `unit`, one of the image's, which runs have asked for them.
     #[must_use]
     pub fn histories_of(&self, id: ImageId, unit: &Bound) -> Vec<(Range<u32>, History)> {
-        let Planned {
-            histories, counted, ..
-        } = &unit.planned;
-        let histories = unit.histories(histories, self.runs_before(id), *counted);
+        let Planned { histories, own, .. } = &unit.planned;
+        let histories = unit.histories(histories, self.runs_before(id), *own);
         let groups = (0..).zip(histories);
         let of = |(number, history): (u32, History)| {
             let group = unit.unit.hot_group(number)?;
@@ -41,32 +39,30 @@ impl CodeCache {
         &self,
         id: ImageId,
         unit: &Bound,
-        old: &[&UnitPlan],
+        old: &[UnitPlan],
     ) -> Vec<History> {
         let last = old.iter().find(|part| part.unit == unit.checksum());
         let before = last.map_or(&unit.planned.histories, |part| &part.histories);
-        let counted = unit.planned.counted || self.figures.counted;
+        let counted = unit.planned.own || self.figures.counted;
         unit.histories(before, self.runs_before(id), counted)
-    }
-
-    /// The same of a unit that this process has written just now, and of whose fragments that may be known.
-    pub(super) fn histories_written(
-        &self,
-        id: ImageId,
-        unit: &Bound,
-        fragments: &[History],
-    ) -> Vec<History> {
-        unit.written(fragments, self.runs_before(id))
     }
 
     /// Maps a unit that this process has written.
     pub fn map_written(&mut self, library: &Library, new: &Written) {
+        self.note_replaced(new);
         self.map_unit(library, new.image, &new.key, &new.dir, &new.name);
         let runs = self.runs_before(new.image);
         let mapped = self.units.of_mut(new.image).last_mut();
         if let Some(unit) = mapped.filter(|unit| unit.name() == new.name) {
-            unit.planned.histories = unit.written(&new.histories, runs);
-            unit.planned.counted = true;
+            unit.note_own(&new.histories, runs);
+        }
+    }
+
+    /// Notes which units have been merged into a new one.
+    pub(super) fn note_replaced(&mut self, new: &Written) {
+        for unit in self.units.of_mut(new.image) {
+            let replaced = new.replaces.contains(&unit.name());
+            unit.planned.replaced |= replaced;
         }
     }
 }
@@ -76,7 +72,7 @@ impl Bound {
         let histories = &self.planned.histories;
         let runs = histories.iter().map(|history| history.runs()).max();
         runs.unwrap_or_default()
-            .saturating_sub(u32::from(self.planned.counted))
+            .saturating_sub(u32::from(self.planned.own))
     }
 
     /// Which runs have asked for each group: those `before`, or, where that says nothing, so many of which
@@ -99,9 +95,9 @@ impl Bound {
         (0..self.unit.hot_groups()).map(of).collect()
     }
 
-    /// Histories of the groups of a unit that this process has written just now: those of its `fragments`, or,
-    /// if none are given, of new ones, which come after so many runs.
-    fn written(&self, fragments: &[History], runs: u32) -> Vec<History> {
+    /// This process has written the unit just now. That is known of its `fragments`; if nothing is, they are
+    /// new, and come after so many runs.
+    pub(super) fn note_own(&mut self, fragments: &[History], runs: u32) {
         let of = |number: u32| {
             let known = fragments.get(number as usize).copied();
             known.unwrap_or_else(|| self.of_new(number, runs))
@@ -110,7 +106,9 @@ impl Bound {
             let all = self.unit.hot_group(number)?.fragments;
             Some(all.map(of).fold(History::UNKNOWN, History::or))
         };
-        (0..self.unit.hot_groups()).map_while(of_group).collect()
+        let groups = 0..self.unit.hot_groups();
+        self.planned.histories = groups.map_while(of_group).collect();
+        self.planned.own = true;
     }
 
     /// A new fragment was executed by the run that has written it, or it has foreseen that others will.

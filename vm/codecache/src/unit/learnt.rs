@@ -3,6 +3,7 @@
 //! enter the VM for it.
 
 use super::Bound;
+use super::kept::{Led, New};
 use crate::cache::CodeCache;
 use crate::image::ImageId;
 use alloc::vec::Vec;
@@ -10,16 +11,22 @@ use core::ops::Range;
 use ppin_abi::addr::AppPc;
 use ppin_persist::start::{Link, Target, UnitPlan};
 
-/// Links of persisted code, in the order of their slots: the address of the slot, and of the entry that it
-/// leads to.
+/// Links from or to persisted code, in the order of their slots: the address of the slot, and of the entry that
+/// it leads to.
 pub(super) struct LinksOfUnits(Vec<(u64, u64)>);
 
 impl LinksOfUnits {
     /// Those of `unit`.
     pub(super) fn of(&self, unit: &Bound) -> impl Iterator<Item = (u64, u64)> {
-        let span = unit.span();
+        self.within(unit.span())
+    }
+
+    /// Those of these slots.
+    pub(super) fn within(&self, slots: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
         let before = |addr: u64| self.0.partition_point(|(slot, _)| *slot < addr);
-        self.0[before(span.start)..before(span.end)].iter().copied()
+        self.0[before(slots.start)..before(slots.end)]
+            .iter()
+            .copied()
     }
 }
 
@@ -41,32 +48,50 @@ impl CodeCache {
         }
     }
 
-    /// Links of all units. Most others are those of fresh code, of which a start plan says nothing.
+    /// Links from and to units. Most others lead from fresh code to fresh code, which is kept together.
     pub(super) fn links_of_units(&self) -> LinksOfUnits {
         let mut spans: Vec<Range<u64>> = self.units.all().map(Bound::span).collect();
         spans.sort_unstable_by_key(|span| span.start);
-        let is_of_unit = |slot: u64| {
-            let behind = spans.partition_point(|span| span.start <= slot);
-            behind > 0 && slot < spans[behind - 1].end
+        let is_of_unit = |addr: u64| {
+            let behind = spans.partition_point(|span| span.start <= addr);
+            behind > 0 && addr < spans[behind - 1].end
         };
+        let is_wanted = |(slot, entry): &(u64, u64)| is_of_unit(*slot) || is_of_unit(*entry);
         let links = self.fresh.links();
-        let mut links: Vec<_> = links.filter(|(slot, _)| is_of_unit(*slot)).collect();
+        let mut links: Vec<_> = links.filter(is_wanted).collect();
         links.sort_unstable();
         LinksOfUnits(links)
     }
 
-    /// Those of `links` that lead from `unit` to other units.
-    pub(super) fn links_of(&self, unit: &Bound, links: &LinksOfUnits) -> Vec<Link> {
-        let link = |(slot, entry): (u64, u64)| {
-            let slot = unit.number_of_exit_slot(slot)?;
-            let (_, to) = self.units.at(entry)?;
-            Some(Link {
+    /// Those of `links` that lead from `unit`, one of the image's, to others. It may be one of the `new` ones.
+    pub(super) fn links_of(
+        &self,
+        id: ImageId,
+        unit: &Bound,
+        links: &LinksOfUnits,
+        new: &New,
+    ) -> Vec<Link> {
+        let own = links.of(unit);
+        let own = own.filter_map(|(slot, entry)| Some((unit.number_of_exit_slot(slot)?, entry)));
+        let mut exits: Vec<(u32, u64)> = own.collect();
+        if unit.planned.own {
+            let within = |exit: Led| {
+                let exits = exit.place.within(unit)?.exits;
+                let slot = exits.start + exit.nth;
+                exits.contains(&slot).then_some((slot, exit.entry))
+            };
+            exits.extend(self.exits_elsewhere(id, links).filter_map(within));
+        }
+        let link = |(slot, entry): (u32, u64)| {
+            let (to, hot) = self.kept(entry, new)?;
+            let goes_out = to != unit.checksum();
+            goes_out.then_some(Link {
                 slot,
-                unit: to.checksum(),
-                hot: to.hot_offset(entry)?,
+                unit: to,
+                hot,
             })
         };
-        links.of(unit).filter_map(link).collect()
+        exits.into_iter().filter_map(link).collect()
     }
 
     /// Entries of `unit`, an image's unit, that indirect branches have reached.

@@ -5,8 +5,8 @@ use super::follow::reader;
 use crate::image::Home;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_persist::CodeGroup;
 use ppin_persist::start::{self, Compared, Groups, History, Link, Prediction, Target, UnitPlan};
-use ppin_persist::{CodeGroup, Source};
 
 /// Groups of a unit that a plan names.
 struct Named {
@@ -53,7 +53,7 @@ impl Bound {
         mut learnt: Learnt,
         histories: Vec<History>,
     ) -> Option<UnitPlan> {
-        let mut part = self.part(self.named(old, histories), image)?;
+        let mut part = self.part(self.named(old, histories), image, old)?;
         if self.planned.watched {
             learnt.add(old);
         }
@@ -118,45 +118,33 @@ impl Bound {
         kept
     }
 
-    /// The same of a unit that this process has written just now, and of whose groups that is known.
-    pub(super) fn plan_written(
-        &self,
-        image: Home<'_>,
-        histories: Vec<History>,
-    ) -> Option<UnitPlan> {
-        let all = 0..self.unit.hot_groups();
-        let named = Named {
-            sound: start::runs(all),
-            stubs: true,
-            seen: alloc::vec![u64::MAX; self.unit.seen().len()],
-            eager: usual(&histories),
-            histories,
-        };
-        self.part(named, image)
-    }
-
-    /// The groups that run, those that `old` names, and those that are let run at once.
+    /// The groups that run, those that `old` names, and those that are let run at once. What this process has
+    /// written is sound.
     fn named(&self, old: Option<&UnitPlan>, histories: Vec<History>) -> Named {
-        let known = |number: u32| old.is_some_and(|old| start::has(&old.sound, number));
+        let own = self.planned.own;
+        let known = |number: u32| own || old.is_some_and(|old| start::has(&old.sound, number));
         let all = 0..self.unit.hot_groups();
         let sound = start::runs(all.filter(|n| self.is_open(*n) || known(*n)));
         let eager = usual(&histories).into_iter().flatten();
         let eager = eager.filter(|n| start::has(&sound, *n) && !self.has_killed(*n));
         let mut seen = self.unit.seen();
-        for (own, theirs) in seen.iter_mut().zip(old.iter().flat_map(|old| &old.seen)) {
-            *own |= theirs;
+        for (mine, theirs) in seen.iter_mut().zip(old.iter().flat_map(|old| &old.seen)) {
+            *mine |= theirs;
+        }
+        if own {
+            seen.fill(u64::MAX);
         }
         Named {
             eager: start::runs(eager),
             sound,
-            stubs: self.planned.stubs || old.is_some_and(|old| old.stubs),
+            stubs: own || self.planned.stubs || old.is_some_and(|old| old.stubs),
             seen,
             histories,
         }
     }
 
-    fn part(&self, named: Named, image: Home<'_>) -> Option<UnitPlan> {
-        let (sources, targets) = self.tables_of(&named.eager)?;
+    fn part(&self, named: Named, image: Home<'_>, old: Option<&UnitPlan>) -> Option<UnitPlan> {
+        let (compared, targets) = self.tables_of(&named.eager, image, old)?;
         Some(UnitPlan {
             image: self.geometry.key.image,
             name: (self.name().seq, self.name().tag),
@@ -169,7 +157,7 @@ impl Bound {
             histories: named.histories,
             settled: 0,
             watches: 0,
-            compared: Compared::of(sources, reader(image))?,
+            compared,
             targets,
             links: Vec::new(),
             predictions: Vec::new(),
@@ -179,8 +167,17 @@ impl Bound {
         })
     }
 
-    /// Sources of the groups' fragments, and those that indirect branches reach.
-    fn tables_of(&self, groups: &[Range<u32>]) -> Option<(Vec<Source>, Vec<Target>)> {
+    /// What the groups were made from, and those of their entries that indirect branches reach; as `old` has it
+    /// if they are the same.
+    fn tables_of(
+        &self,
+        groups: &Groups,
+        image: Home<'_>,
+        old: Option<&UnitPlan>,
+    ) -> Option<(Compared, Vec<Target>)> {
+        if let Some(old) = old.filter(|old| old.eager == *groups) {
+            return Some((old.compared.clone(), old.targets.clone()));
+        }
         let (mut sources, mut targets) = (Vec::new(), Vec::new());
         for group in self.groups(groups) {
             sources.extend(self.unit.sources(&group).ok()?);
@@ -192,7 +189,7 @@ impl Bound {
                 before: to.before,
             }));
         }
-        Some((sources, targets))
+        Some((Compared::of(sources, reader(image))?, targets))
     }
 
     fn groups<'a>(&'a self, numbers: &'a [Range<u32>]) -> impl Iterator<Item = CodeGroup> + 'a {

@@ -2,11 +2,9 @@
 //! used more than it says ([`ppin_persist::start`]).
 
 use super::Bound;
-use super::learnt::LinksOfUnits;
 use super::library::Library;
-use super::part::Learnt;
+use super::next::Left;
 use super::planned::Planned;
-use super::watch;
 use crate::cache::CodeCache;
 use crate::image::ImageId;
 use alloc::string::{String, ToString};
@@ -43,7 +41,7 @@ impl Written {
     }
 
     /// Whether it has taken the place of the unit that `part` stands for.
-    fn replaces(&self, part: &UnitPlan) -> bool {
+    pub(super) fn replaces(&self, part: &UnitPlan) -> bool {
         let (seq, tag) = part.name;
         part.image == self.key.image && self.replaces.contains(&UnitName { seq, tag })
     }
@@ -127,19 +125,29 @@ impl CodeCache {
         if !self.has_outgrown_plan_by(most) {
             return;
         }
-        let parts = self.parts_written(written);
-        if !self.has_outgrown_plan(&parts) {
-            return;
-        }
         let Some(relative) = self.home_of_plan(library) else {
             return;
         };
+        let left = self.left(written);
+        let parts = self.parts_written(&left);
+        if self.has_outgrown_plan(&parts) {
+            self.write_plan(library, &relative, (&left, parts));
+        }
+        left.close();
+    }
+
+    fn write_plan(
+        &mut self,
+        library: &mut Library,
+        relative: &str,
+        (left, parts): (&Left<'_>, Vec<UnitPlan>),
+    ) {
         // (Runs that explore follow on each other: they count as one.)
         self.figures.counted |= library.databases().flags & flag::EXPLORE != 0;
-        let done = library.make_own_folder(&relative).and_then(|dir| {
+        let done = library.make_own_folder(relative).and_then(|dir| {
             // Another process may have written since.
             let old = read(&dir).unwrap_or_default();
-            let mut next = self.next_plan(&old, written, parts);
+            let mut next = self.next_plan(&old, left, parts);
             if next == old && !self.count_unlearnt(&mut next) {
                 return Ok(());
             }
@@ -168,29 +176,6 @@ impl CodeCache {
     fn used_and_planned(&self) -> (u32, u32) {
         let all = self.units.all().map(Bound::beyond_plan);
         all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
-    }
-
-    /// What the plan will say of units that were written just now.
-    fn parts_written(&self, written: &[Written]) -> Vec<UnitPlan> {
-        let (mut histories, mut bound) = (Vec::new(), Vec::new());
-        for new in written {
-            if let Some(unit) = self.peek_unit(&new.dir, &new.name, &new.key, new.image) {
-                histories.push(&new.histories[..]);
-                bound.push((new.image, unit));
-            }
-        }
-        let part = |n: usize| {
-            let (image, unit) = &bound[n];
-            let histories = self.histories_written(*image, unit, histories[n]);
-            let mut part = unit.plan_written(self.images.home(*image), histories)?;
-            part.predictions = self.foreseen_in(n, &bound);
-            Some(part)
-        };
-        let parts = (0..bound.len()).filter_map(part).collect();
-        for (_, unit) in bound {
-            unit.unmap();
-        }
-        parts
     }
 
     /// Whether there is much that the last plan does not name.
@@ -236,75 +221,6 @@ impl CodeCache {
             }
             _ => false,
         }
-    }
-
-    /// The plan that follows on `old`: `parts` stand for the units that were `written` just now.
-    fn next_plan(
-        &self,
-        old: &[UnitPlan],
-        written: &[Written],
-        parts: Vec<UnitPlan>,
-    ) -> Vec<UnitPlan> {
-        let mut next = Vec::new();
-        let links = self.links_of_units();
-        for id in self.images.present() {
-            let identity = self.images.get(id).identity;
-            let is_own = |part: &UnitPlan| Some(part.image) == identity;
-            let old: Vec<&UnitPlan> = old.iter().filter(|part| is_own(part)).collect();
-            next.extend(self.parts_of((id, &links), &old, written));
-        }
-        next.extend(parts);
-        let idle = |part: &&UnitPlan| {
-            let is_known = next.iter().any(|new| new.unit == part.unit);
-            !is_known && !written.iter().any(|unit| unit.replaces(part))
-        };
-        let idle: Vec<UnitPlan> = old.iter().filter(idle).cloned().collect();
-        next.extend(idle.into_iter().filter_map(UnitPlan::idle));
-        self.note_watches(&mut next, old);
-        next
-    }
-
-    /// Says in the `next` plan which images' runs are watched.
-    fn note_watches(&self, next: &mut [UnitPlan], old: &[UnitPlan]) {
-        for id in self.images.present() {
-            let identity = self.images.get(id).identity;
-            let is_own = |part: &UnitPlan| Some(part.image) == identity;
-            let watched = self.units.of(id).iter().any(|unit| unit.planned.watched);
-            watch::note(
-                next.iter_mut().filter(|part| is_own(part)),
-                old.iter().filter(|part| is_own(part)),
-                self.figures.watched && watched,
-            );
-        }
-    }
-
-    /// What the next plan says of the units of image `id`, of which the last one says `old`, and of their
-    /// `links`.
-    fn parts_of(
-        &self,
-        (id, links): (ImageId, &LinksOfUnits),
-        old: &[&UnitPlan],
-        written: &[Written],
-    ) -> Vec<UnitPlan> {
-        let last = |unit: &Bound| old.iter().find(|part| unit.is_of(part)).copied();
-        let is_gone = |unit: &Bound| {
-            let mut new = written.iter().filter(|new| new.image == id);
-            new.any(|new| new.replaces.contains(&unit.name()))
-        };
-        let part = |unit: &Bound| {
-            let learnt = Learnt {
-                targets: self.targets_of(id, unit),
-                links: self.links_of(unit, links),
-                predictions: self.predictions_of(unit, links),
-            };
-            let histories = self.histories_now(id, unit, old);
-            unit.plan(last(unit), self.images.home(id), learnt, histories)
-        };
-        let units = self.units.of(id).iter();
-        units
-            .filter(|unit| !is_gone(unit))
-            .filter_map(part)
-            .collect()
     }
 }
 

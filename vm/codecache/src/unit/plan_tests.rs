@@ -337,7 +337,10 @@ fn jumps_that_were_predicted_are_so_in_the_next_run() {
     assert_eq!(next.world.code.figures.jumps_predicted, 1);
     // The next plan says the same, and the prediction goes with the code that it leads to.
     let links = next.world.code.links_of_units();
-    let kept = next.world.code.predictions_of(&next.units()[0], &links);
+    let kept = next
+        .world
+        .code
+        .predictions_of(next.world.image, &next.units()[0], &links, &[]);
     assert_eq!((kept.len(), kept[0].target, kept[0].head), (1, 0x40, 0));
     next.world.code.written(pc.0, pc.0 + 8);
     assert_eq!(predicted(&next), None);

@@ -16,8 +16,10 @@ pub(super) struct Planned {
     pub(super) let_run: Groups,
     /// Which of the runs before have asked for each group.
     pub(super) histories: Vec<History>,
-    /// The run counts in `histories` already.
-    pub(super) counted: bool,
+    /// This process has written the unit; it counts in `histories` already.
+    pub(super) own: bool,
+    /// This process has merged its code into another unit, and its file is gone.
+    pub(super) replaced: bool,
     /// Nothing is let run at once, to see what is asked for.
     pub(super) watched: bool,
     /// Number of entries and links that need not be asked for.
