@@ -157,3 +157,106 @@ impl CodeCache {
         units.filter(|unit| unit.planned.replaced)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use crate::unit::Written;
+    use crate::unit::shelf::{Shelf, small};
+    use alloc::vec::Vec;
+    use ppin_abi::addr::CachePc;
+    use ppin_persist::paths::UnitName;
+
+    /// Where the code at offset 0 leads, and that at offset 0x40.
+    const TO: [u64; 2] = [0x40, 0];
+
+    /// As if the run had written `bytes`, into which units were merged.
+    fn writes(shelf: &mut Shelf, seq: u32, bytes: &[u8], replaces: Vec<UnitName>) -> Written {
+        shelf.publish(seq, bytes);
+        for name in &replaces {
+            let path = shelf.unit_path(name.seq);
+            std::fs::remove_file(path).expect("it is ours");
+        }
+        Written {
+            image: shelf.world.image,
+            key: shelf.key,
+            dir: shelf.folder(),
+            name: UnitName { seq, tag: 1 },
+            replaces,
+            len: bytes.len(),
+            histories: Vec::new(),
+        }
+    }
+
+    /// A run that has found the code at offset 0, translated that at 0x40, and gone from each to the other.
+    fn translated() -> (Shelf, Vec<u8>) {
+        let mut shelf = Shelf::holding(&[small(0, &TO[..1])]);
+        let there = shelf.find(0).expect("kept");
+        let new = shelf.world.trace(0x40, 8, &TO[1..]);
+        shelf.link(0, new);
+        shelf.world.link(new, 0, there);
+        let bytes = shelf.freeze_for(-0x5000_0000, &[small(0x40, &TO[1..])]);
+        (shelf, bytes)
+    }
+
+    /// Entries of the code at offset 0 and at 0x40, in the first of the units that has it.
+    fn entries(shelf: &mut Shelf) -> [CachePc; 2] {
+        [0, 0x40].map(|offset| shelf.find(offset).expect("kept"))
+    }
+
+    /// Whether both lead to each other.
+    fn is_linked(shelf: &mut Shelf) -> bool {
+        let [one, other] = entries(shelf);
+        let [first, second] = shelf.units() else {
+            panic!("there are two units");
+        };
+        let slot = |unit: &super::Bound| {
+            // SAFETY: within the unit's mapping.
+            unsafe { (unit.exit_slots() as *const u64).read() }
+        };
+        let leads = |entry: CachePc| [first, second].map(slot).contains(&entry.0);
+        leads(one) && leads(other)
+    }
+
+    #[test]
+    fn how_code_goes_on_that_a_run_has_translated_is_known_to_the_next() {
+        let (mut shelf, bytes) = translated();
+        let written = [writes(&mut shelf, 1, &bytes, Vec::new())];
+        let Shelf { world, library, .. } = &mut shelf;
+        world.code.save_plan(library, &written);
+        assert!(is_linked(&mut shelf.again()));
+    }
+
+    #[test]
+    fn the_same_if_it_was_written_while_the_run_went_on() {
+        let (mut shelf, bytes) = translated();
+        let written = writes(&mut shelf, 1, &bytes, Vec::new());
+        let Shelf { world, library, .. } = &mut shelf;
+        world.code.map_written(library, &written);
+        assert!(world.code.has_outgrown_plan(&[]), "it was used");
+        world.code.save_plan(library, &[]);
+        assert!(is_linked(&mut shelf.again()));
+    }
+
+    #[test]
+    fn how_code_goes_on_that_was_merged_is_known_to_the_next_run() {
+        let mut shelf = Shelf::new();
+        let units = [
+            shelf.freeze_for(-0x6000_0000, &[small(0, &TO[..1])]),
+            shelf.freeze_for(-0x5000_0000, &[small(0x40, &TO[1..])]),
+        ];
+        for (seq, bytes) in (0..).zip(&units) {
+            shelf.publish(seq, bytes);
+        }
+        let [one, other] = entries(&mut shelf);
+        shelf.link(0, other);
+        let exit = shelf.units()[1].exit_slots();
+        shelf.world.code.fresh.restore_link(exit, one.0);
+        let merged = shelf.freeze_for(-0x4000_0000, &[small(0x80, &[]), small(0x40, &TO[1..])]);
+        let replaces = [UnitName { seq: 1, tag: 1 }].to_vec();
+        let written = [writes(&mut shelf, 2, &merged, replaces)];
+        let Shelf { world, library, .. } = &mut shelf;
+        world.code.save_plan(library, &written);
+        assert!(is_linked(&mut shelf.again()));
+    }
+}
