@@ -10,10 +10,11 @@ use crate::error::{Context, Error};
 use crate::files::publish;
 use crate::list::folder_time;
 use crate::open::Database;
+use crate::profile::Profile;
 use crate::scan::UnitPath;
 use crate::trust;
 use ppin_persist::paths::UnitName;
-use ppin_persist::{Head, UnitFile, merge};
+use ppin_persist::{Head, UnitFile, merge_as};
 use std::fs::{self, File};
 use std::path::Path;
 use std::time::SystemTime;
@@ -48,17 +49,24 @@ impl Database {
         let _lock = self.tidy_lock()?;
         let scan = self.scan()?;
         let mut compacted = Compacted::default();
+        let mut profile = Profile::read(&scan.plans);
         let same = |a: &UnitPath, b: &UnitPath| (a.key_dir, a.image) == (b.key_dir, b.image);
         for units in scan.units.chunk_by(same) {
             let used = || folder_time(&self.path().join(units[0].dir()));
             if units.len() > 1 && used() >= since {
-                self.compact_image(units, &mut compacted)?;
+                self.compact_image(units, &mut profile, &mut compacted)?;
             }
         }
+        profile.write(&*self.files)?;
         Ok(compacted)
     }
 
-    fn compact_image(&self, units: &[UnitPath], compacted: &mut Compacted) -> Result<(), Error> {
+    fn compact_image(
+        &self,
+        units: &[UnitPath],
+        profile: &mut Profile,
+        compacted: &mut Compacted,
+    ) -> Result<(), Error> {
         let mut sound = Vec::new();
         for path in units {
             match self.read(path) {
@@ -79,11 +87,20 @@ impl Database {
             .map(|(_, bytes)| UnitFile::open(bytes, None))
             .collect();
         // Units that cannot be merged (too long, too far from each other) stay.
-        let Some(merged) = files.and_then(|files| merge(&files)).ok() else {
+        let merged = files.and_then(|files| {
+            let weights = profile.weights(&files);
+            let explored = files
+                .last()
+                .is_some_and(|last| last.unit().geometry().explored);
+            let merged = merge_as(&files, explored, |nth, n| weights[nth][n as usize])?;
+            Ok((files, merged))
+        });
+        let Ok((files, merged)) = merged else {
             return Ok(());
         };
         let used = fs::metadata(self.path().join(first.dir())).and_then(|meta| meta.modified());
         let new = self.publish_unit(first, &merged.bytes)?;
+        profile.note(&files, &merged, &new.name);
         compacted.images += 1;
         compacted.duplicates += u64::from(merged.duplicates) + u64::from(merged.conflicts);
         for (path, _) in sound.iter().filter(|(path, _)| **path != new) {

@@ -23,6 +23,7 @@ mod list;
 mod open;
 mod pack;
 mod plans;
+mod profile;
 mod remove;
 mod scan;
 mod stat;

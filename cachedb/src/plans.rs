@@ -1,6 +1,7 @@
 //! Start plans, which lie beside the units of the programs' own images.
 //!
-//! Runs write and follow them by themselves. Here they are only verified and removed.
+//! Runs write and follow them by themselves. Here they are verified and removed; [`crate::profile`] keeps what they
+//! know of units that are merged.
 
 use crate::error::{Context, Error};
 use crate::open::Database;
@@ -41,16 +42,21 @@ impl Database {
 
 /// What is wrong with a plan; a plan that is gone is not damaged.
 fn fault(path: &Path) -> Option<String> {
-    let mut file = match trust::open_file(path) {
-        Ok((file, _)) => file,
-        Err(_) if !path.exists() => return None,
-        Err(error) => return Some(error.to_string()),
-    };
-    let mut bytes = Vec::new();
-    let read = file.by_ref().take(MAX_PLAN as u64).read_to_end(&mut bytes);
-    if let Err(error) = read.context("read", path) {
-        return Some(error.to_string());
+    match contents(path) {
+        Err(_) if !path.exists() => None,
+        Err(error) => Some(error.to_string()),
+        Ok(bytes) => {
+            let sound = start::decode(&bytes).is_some() || start::is_of_other_version(&bytes);
+            (!sound).then(|| "the start plan's checksum does not match".to_owned())
+        }
     }
-    let sound = start::decode(&bytes).is_some() || start::is_of_other_version(&bytes);
-    (!sound).then(|| "the start plan's checksum does not match".to_owned())
+}
+
+/// The contents of a plan's file.
+pub(crate) fn contents(path: &Path) -> Result<Vec<u8>, Error> {
+    let (file, _) = trust::open_file(path)?;
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_PLAN as u64).read_to_end(&mut bytes);
+    read.context("read", path)?;
+    Ok(bytes)
 }

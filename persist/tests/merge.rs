@@ -33,33 +33,34 @@ proptest! {
     }
 
     #[test]
-    fn what_more_runs_have_asked_for_comes_first(
+    fn what_is_used_more_comes_first(
         a in unit(20),
         b in unit(20),
-        runs in prop::collection::vec(prop::collection::vec(any::<bool>(), 0..4), 40),
+        weights in prop::collection::vec(0..4u32, 40),
     ) {
         let bytes = [frozen(&a), frozen(&b)];
         let files = bytes.each_ref().map(|bytes| UnitFile::open(bytes, None).unwrap());
-        let of = |nth: usize, number: u32| {
-            let asked = runs[20 * nth + number as usize].iter();
-            asked.fold(History::UNKNOWN, |history, asked| history.after(*asked))
-        };
+        let of = |nth: usize, number: u32| weights[20 * nth + number as usize];
         let merged = merge_as(&files, false, of).unwrap();
         let all = UnitFile::open(&merged.bytes, None).unwrap().thaw_all().unwrap();
-        let mut wanted: Vec<(History, (ImageOff, Context))> = Vec::new();
+        let found: Vec<_> = all.iter().map(entry_of).collect();
+        let mut wanted: Vec<(u32, (ImageOff, Context))> = Vec::new();
         for (nth, unit) in [&a, &b].into_iter().enumerate() {
             for (thawed, number) in unit.iter().zip(0..) {
-                let (entry, history) = (entry_of(thawed), of(nth, number));
+                let (entry, weight) = (entry_of(thawed), of(nth, number));
+                prop_assert_eq!(found[merged.places[nth][number as usize] as usize], entry);
                 match wanted.iter_mut().find(|(_, there)| *there == entry) {
-                    Some((there, _)) => *there = there.or(history),
-                    None => wanted.push((history, entry)),
+                    Some((there, _)) => *there = weight.max(*there),
+                    None => wanted.push((weight, entry)),
                 }
             }
         }
-        wanted.sort_by_key(|(history, _)| Reverse(history.share()));
-        let (histories, entries): (Vec<_>, Vec<_>) = wanted.into_iter().unzip();
-        prop_assert_eq!(all.iter().map(entry_of).collect::<Vec<_>>(), entries);
-        prop_assert_eq!(merged.histories, histories);
+        wanted.sort_by_key(|(weight, _)| Reverse(*weight));
+        prop_assert_eq!(found, wanted.iter().map(|(_, entry)| *entry).collect::<Vec<_>>());
+        let asked = |times: u32| (0..times).fold(History::unasked(3), |h, _| h.after(true));
+        let histories = merged.histories(|nth, number| asked(of(nth, number)));
+        let wanted: Vec<_> = wanted.iter().map(|(weight, _)| asked(*weight)).collect();
+        prop_assert_eq!(histories, wanted);
     }
 }
 
@@ -84,10 +85,6 @@ fn the_last_unit_says_whether_all_is_explored() {
         };
         assert_eq!(explored(&bytes[1]), b);
         assert_eq!(explored(&merge(&files).unwrap().bytes), b);
-        assert!(explored(
-            &merge_as(&files, true, |_, _| History::UNKNOWN)
-                .unwrap()
-                .bytes
-        ));
+        assert!(explored(&merge_as(&files, true, |_, _| 0).unwrap().bytes));
     }
 }

@@ -71,10 +71,11 @@ impl History {
         self.asked() > 0 && 2 * self.asked() >= self.runs()
     }
 
-    /// The one of which the larger share has asked.
+    /// The one of which the larger share has asked; of two alike, the one of more runs.
     #[must_use]
-    pub const fn or(self, other: Self) -> Self {
-        if other.share() > self.share() {
+    pub fn or(self, other: Self) -> Self {
+        let weight = |it: Self| (it.share(), it.runs());
+        if weight(other) > weight(self) {
             other
         } else {
             self
@@ -114,6 +115,11 @@ mod tests {
     fn of_two_the_one_that_was_asked_for_more_often_counts() {
         let (rare, usual) = (of(&[true, false, false]), of(&[true, false]));
         assert_eq!((rare.or(usual), usual.or(rare)), (usual, usual));
+        let none = History::unasked(3);
+        assert_eq!(
+            (none.or(History::UNKNOWN), History::UNKNOWN.or(none)),
+            (none, none)
+        );
     }
 
     proptest! {

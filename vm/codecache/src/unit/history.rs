@@ -76,8 +76,7 @@ impl Bound {
     }
 
     /// Which runs have asked for each group: those `before`, or, where that says nothing, so many of which
-    /// none has; and this one.
-    /// The latter may be `counted` already.
+    /// none has; and this one, which may be `counted` already.
     fn histories(&self, before: &[History], runs: u32, counted: bool) -> Vec<History> {
         let asked_for = self.asked_for();
         let of = |number: u32| {

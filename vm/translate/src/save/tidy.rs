@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use ppin_os::mapped::Mapped;
 use ppin_persist::paths::UnitName;
 use ppin_persist::start::History;
-use ppin_persist::{HEADER_LEN, Key, Merged, UnitFile, merge_as};
+use ppin_persist::{HEADER_LEN, Key, UnitFile, merge_as};
 use ppin_store::Folder;
 use ppin_store::cap::TidyLock;
 
@@ -85,10 +85,10 @@ pub(super) fn take_in(
         return leave(bytes);
     }
     match merged(&bytes, key, &neighbours, asked) {
-        Some(merged) => Tidied {
-            bytes: merged.bytes,
+        Some((bytes, histories)) => Tidied {
+            bytes,
             replaces: names_of(neighbours),
-            histories: merged.histories,
+            histories,
             lock,
         },
         None => leave(bytes),
@@ -116,6 +116,9 @@ fn keep_newest(neighbours: &mut Vec<Neighbour>, most: u64) {
     }
 }
 
+/// A unit, and the histories of its fragments.
+type Merged = (Vec<u8>, Vec<History>);
+
 /// Merges all into one unit, which is explored if the last one is; `None` if one is damaged, or they do not
 /// fit together.
 fn merged(new: &[u8], key: &Key, neighbours: &[Neighbour], asked: &Asked) -> Option<Merged> {
@@ -135,7 +138,9 @@ fn merged_as(
     all.extend(new);
     let name = |nth: usize| neighbours.get(nth).map(|neighbour| neighbour.name);
     let history = |nth: usize, number: u32| asked.history(name(nth), number);
-    merge_as(&all, explored, history).ok()
+    let merged = merge_as(&all, explored, |nth, n| history(nth, n).share()).ok()?;
+    let histories = merged.histories(history);
+    Some((merged.bytes, histories))
 }
 
 /// Keeps the new unit and the existing ones unchanged.
@@ -166,11 +171,11 @@ pub(super) fn take_all(
         return None;
     }
     let new = new.map(|new| UnitFile::open(new, Some(key))).transpose();
-    let merged = merged_as((new.ok()?, true), key, &neighbours, asked)?;
+    let (bytes, histories) = merged_as((new.ok()?, true), key, &neighbours, asked)?;
     Some(Tidied {
-        bytes: merged.bytes,
+        bytes,
         replaces: names_of(neighbours),
-        histories: merged.histories,
+        histories,
         lock: None,
     })
 }
