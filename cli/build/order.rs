@@ -70,8 +70,11 @@ pub fn listed<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     ordered
 }
 
-/// `name` without `17h`, sixteen digits and `E`.
+/// `name` without `17h`, sixteen digits and `E`, and without the number that links across crates may add.
 fn without_hash(name: &str) -> &str {
+    let is_number = |end: &str| end.bytes().all(|byte| byte.is_ascii_digit());
+    let numbered = name.rsplit_once('.').filter(|(_, end)| is_number(end));
+    let name = numbered.map_or(name, |(name, _)| name);
     const LENGTH: usize = "17h0123456789abcdefE".len();
     let split = name.split_at_checked(name.len().saturating_sub(LENGTH));
     match split {

@@ -12,8 +12,10 @@ use ppin_persist::start::{self, UnitPlan};
 /// Number of runs that are watched, one after the other: what only the first one has asked for is a
 /// quarter's need then.
 const RUNS: u8 = 3;
+/// Fewer groups than that are not worth it, whether they are needed or not.
+const LEAST: u32 = 4;
 /// One of so many is watched, so that no user waits each time.
-const ONE_OF: u64 = 4;
+const ONE_OF: u64 = 8;
 
 /// Whether it is this run's turn, if a plan wants one watched.
 pub(super) fn is_turn() -> bool {
@@ -44,7 +46,7 @@ fn following(last: Option<(u32, u8)>, groups: u32, watched: bool) -> (u32, u8) {
     match last {
         None | Some((0, 0)) => (groups, 0),
         Some((settled, 0)) => {
-            let has_grown = groups > settled.saturating_add(settled / 2);
+            let has_grown = groups > settled.saturating_add(LEAST.max(settled / 2));
             (settled, if has_grown { RUNS } else { 0 })
         }
         Some((_, 1)) if watched => (groups, 0),
@@ -74,5 +76,11 @@ mod tests {
         }
         step(12, true, (12, 0));
         step(18, false, (12, 0));
+    }
+
+    #[test]
+    fn a_few_groups_are_not_worth_it() {
+        assert_eq!(following(Some((1, 0)), 1 + LEAST, false), (1, 0));
+        assert_eq!(following(Some((1, 0)), 2 + LEAST, false), (1, RUNS));
     }
 }
