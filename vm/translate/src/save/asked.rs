@@ -18,6 +18,8 @@ pub(super) struct Asked {
     mapped: Vec<(UnitName, Histories)>,
     /// Of the unit that it writes.
     own: Vec<History>,
+    /// Of all others: no run of the program has needed them.
+    none: History,
 }
 
 impl Asked {
@@ -32,6 +34,7 @@ impl Asked {
                 .map(|unit| (unit.name(), code.histories_of(id, unit)))
                 .collect(),
             own: fresh.iter().map(|id| none.after(executed(id))).collect(),
+            none,
         }
     }
 
@@ -47,7 +50,7 @@ impl Asked {
             Some(name) => mapped(name).and_then(|(_, histories)| at(histories, number)),
             None => self.own.get(number as usize).copied(),
         };
-        known.unwrap_or(History::UNKNOWN)
+        known.unwrap_or(self.none)
     }
 }
 
