@@ -104,21 +104,9 @@ impl CodeCache {
                 entry,
             })
         };
-        let of_unit = move |unit: &'a Bound| {
-            let led = move |(slot, entry): (u64, u64)| {
-                let number = unit.number_of_exit_slot(slot)?;
-                let info = unit.unit.fragment_with_exit_slot(number).ok()??;
-                Some(Led {
-                    place: Place::of_unit(id, &info),
-                    nth: number - info.exits.start,
-                    entry,
-                })
-            };
-            links.of(unit).filter_map(led)
-        };
         let fresh = self.fragments_of(id).map(|(_, fresh)| fresh);
-        let replaced = self.replaced(id);
-        fresh.flat_map(of_fresh).chain(replaced.flat_map(of_unit))
+        let replaced = self.replaced(id, links, Bound::fragment_of_exit);
+        fresh.flat_map(of_fresh).chain(replaced)
     }
 
     /// The same of jumps through cells that are predicted.
@@ -135,26 +123,46 @@ impl CodeCache {
                 entry: fresh.site().predicted(first)?,
             })
         };
+        let fresh = self.fresh.predicted().filter_map(of_fresh);
+        fresh.chain(self.replaced(id, links, Bound::fragment_of_jump))
+    }
+
+    /// Those of `links` that lead from units of the image that this process has merged into others; `fragment` tells
+    /// which slots are meant.
+    fn replaced<'a>(
+        &'a self,
+        id: ImageId,
+        links: &'a LinksOfUnits,
+        fragment: fn(&Bound, u64) -> Option<(FragmentInfo, u32)>,
+    ) -> impl Iterator<Item = Led> + 'a {
         let of_unit = move |unit: &'a Bound| {
             let led = move |(slot, entry): (u64, u64)| {
-                let number = unit.number_of_slot(slot)?;
-                let info = unit.unit.fragment_with_slot(number).ok()??;
-                Some(Led {
-                    place: Place::of_unit(id, &info),
-                    nth: number - info.slots.start,
-                    entry,
-                })
+                let (info, nth) = fragment(unit, slot)?;
+                let place = Place::of_unit(id, &info);
+                Some(Led { place, nth, entry })
             };
             links.of(unit).filter_map(led)
         };
-        let fresh = self.fresh.predicted().filter_map(of_fresh);
-        fresh.chain(self.replaced(id).flat_map(of_unit))
+        let units = self.units.of(id).iter();
+        units.filter(|unit| unit.planned.replaced).flat_map(of_unit)
+    }
+}
+
+impl Bound {
+    /// The fragment whose exit has the slot at `slot`, and which of its exits that is.
+    fn fragment_of_exit(&self, slot: u64) -> Option<(FragmentInfo, u32)> {
+        let number = self.number_of_exit_slot(slot)?;
+        let info = self.unit.fragment_with_exit_slot(number).ok()??;
+        let first = info.exits.start;
+        Some((info, number - first))
     }
 
-    /// Units of the image whose code this process has merged into others.
-    fn replaced(&self, id: ImageId) -> impl Iterator<Item = &Bound> {
-        let units = self.units.of(id).iter();
-        units.filter(|unit| unit.planned.replaced)
+    /// The same of slots that are no exits'.
+    fn fragment_of_jump(&self, slot: u64) -> Option<(FragmentInfo, u32)> {
+        let number = self.number_of_slot(slot)?;
+        let info = self.unit.fragment_with_slot(number).ok()??;
+        let first = info.slots.start;
+        Some((info, number - first))
     }
 }
 
