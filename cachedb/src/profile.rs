@@ -99,7 +99,8 @@ impl Plan {
         };
         let all: Vec<Vec<History>> = units.iter().zip(&old).map(of).collect();
         let histories = merged.histories(|nth, number| all[nth][number as usize]);
-        let part = heard(first, &old, (new, name), of_groups(new, &histories));
+        let groups = History::of_groups(new, |number| histories[number as usize]);
+        let part = heard(first, (new, name), groups);
         let is_gone = |part: &UnitPlan| units.iter().any(|one| one.unit().checksum() == part.unit);
         self.parts.retain(|part| !is_gone(part));
         self.parts.push(part);
@@ -110,11 +111,9 @@ impl Plan {
 /// The part for a unit of which nothing but that is known: the next run will verify it, and find out how it goes on.
 fn heard(
     like: &UnitPlan,
-    old: &[Option<&UnitPlan>],
     (unit, name): (&VerifiedUnit<'_>, &UnitName),
     histories: Vec<History>,
 ) -> UnitPlan {
-    let watches = old.iter().flatten().map(|part| part.watches).max();
     UnitPlan {
         image: like.image,
         name: (name.seq, name.tag),
@@ -126,7 +125,7 @@ fn heard(
         eager: Vec::new(),
         histories,
         settled: like.settled,
-        watches: watches.unwrap_or_default(),
+        watches: like.watches,
         compared: Compared::default(),
         targets: Vec::new(),
         links: Vec::new(),
@@ -147,14 +146,4 @@ fn of_fragments(unit: &VerifiedUnit<'_>, part: &UnitPlan) -> Vec<History> {
         }
     }
     histories
-}
-
-/// What that says of its groups.
-fn of_groups(unit: &VerifiedUnit<'_>, fragments: &[History]) -> Vec<History> {
-    let groups = (0..unit.hot_groups()).filter_map(|number| unit.hot_group(number));
-    let of = |range: std::ops::Range<u32>| {
-        let all = range.filter_map(|number| fragments.get(number as usize));
-        all.fold(History::UNKNOWN, |most, one| most.or(*one))
-    };
-    groups.map(|group| of(group.fragments)).collect()
 }

@@ -1,5 +1,7 @@
 //! Which runs have asked for a group of code.
 
+use crate::VerifiedUnit;
+use alloc::vec::Vec;
 use rkyv::{Archive, Deserialize, Serialize};
 
 /// Of the last runs that could tell: which of them have asked for a group. (What was let run at once is not
@@ -69,6 +71,14 @@ impl History {
     #[must_use]
     pub const fn is_usual(self) -> bool {
         self.asked() > 0 && 2 * self.asked() >= self.runs()
+    }
+
+    /// Histories of the groups of a unit whose fragments have these, by their numbers.
+    #[must_use]
+    pub fn of_groups(unit: &VerifiedUnit<'_>, fragment: impl Fn(u32) -> Self) -> Vec<Self> {
+        let groups = (0..unit.hot_groups()).map_while(|number| unit.hot_group(number));
+        let all = groups.map(|group| group.fragments.map(&fragment));
+        all.map(|all| all.fold(Self::UNKNOWN, Self::or)).collect()
     }
 
     /// The one of which the larger share has asked; of two alike, the one of more runs.

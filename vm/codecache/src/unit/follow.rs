@@ -97,7 +97,7 @@ impl Bound {
     }
 
     /// Number of groups that this process has written and used: in fresh code.
-    fn written(&self) -> u32 {
+    pub(super) fn written(&self) -> u32 {
         let groups = self.planned.histories.iter();
         let used = groups.filter(|history| self.planned.own && history.is_last());
         used.count() as u32

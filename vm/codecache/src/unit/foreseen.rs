@@ -2,7 +2,7 @@
 
 use super::Bound;
 use super::kept::{Led, New};
-use super::learnt::LinksOfUnits;
+use super::links::LinksOfUnits;
 use crate::cache::CodeCache;
 use crate::image::ImageId;
 use crate::site::Pair;

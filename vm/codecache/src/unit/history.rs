@@ -101,12 +101,7 @@ impl Bound {
             let known = fragments.get(number as usize).copied();
             known.unwrap_or_else(|| self.of_new(number, runs))
         };
-        let of_group = |number: u32| {
-            let all = self.unit.hot_group(number)?.fragments;
-            Some(all.map(of).fold(History::UNKNOWN, History::or))
-        };
-        let groups = 0..self.unit.hot_groups();
-        self.planned.histories = groups.map_while(of_group).collect();
+        self.planned.histories = History::of_groups(&self.unit, of);
         self.planned.own = true;
     }
 

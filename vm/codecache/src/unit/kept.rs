@@ -2,7 +2,7 @@
 //! translated or merged, in units of its own.
 
 use super::Bound;
-use super::learnt::LinksOfUnits;
+use super::links::LinksOfUnits;
 use crate::cache::CodeCache;
 use crate::fresh::Fresh;
 use crate::image::ImageId;
@@ -241,7 +241,7 @@ mod tests {
         let written = writes(&mut shelf, 1, &bytes, Vec::new());
         let Shelf { world, library, .. } = &mut shelf;
         world.code.map_written(library, &written);
-        assert!(world.code.has_outgrown_plan(&[]), "it was used");
+        assert!(world.code.wants_plan(), "it was used");
         world.code.save_plan(library, &[]);
         assert!(is_linked(&mut shelf.again()));
     }

@@ -4,31 +4,12 @@
 
 use super::Bound;
 use super::kept::{Led, New};
+use super::links::LinksOfUnits;
 use crate::cache::CodeCache;
 use crate::image::ImageId;
 use alloc::vec::Vec;
-use core::ops::Range;
 use ppin_abi::addr::AppPc;
 use ppin_persist::start::{Link, Target, UnitPlan};
-
-/// Links from or to persisted code, in the order of their slots: the address of the slot, and of the entry that
-/// it leads to.
-pub(super) struct LinksOfUnits(Vec<(u64, u64)>);
-
-impl LinksOfUnits {
-    /// Those of `unit`.
-    pub(super) fn of(&self, unit: &Bound) -> impl Iterator<Item = (u64, u64)> {
-        self.within(unit.span())
-    }
-
-    /// Those of these slots.
-    pub(super) fn within(&self, slots: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
-        let before = |addr: u64| self.0.partition_point(|(slot, _)| *slot < addr);
-        self.0[before(slots.start)..before(slots.end)]
-            .iter()
-            .copied()
-    }
-}
 
 impl CodeCache {
     /// Links the exits of the image's units that `parts` name, where both ends run.
@@ -46,21 +27,6 @@ impl CodeCache {
                 }
             }
         }
-    }
-
-    /// Links from and to units. Most others lead from fresh code to fresh code, which is kept together.
-    pub(super) fn links_of_units(&self) -> LinksOfUnits {
-        let mut spans: Vec<Range<u64>> = self.units.all().map(Bound::span).collect();
-        spans.sort_unstable_by_key(|span| span.start);
-        let is_of_unit = |addr: u64| {
-            let behind = spans.partition_point(|span| span.start <= addr);
-            behind > 0 && addr < spans[behind - 1].end
-        };
-        let is_wanted = |(slot, entry): &(u64, u64)| is_of_unit(*slot) || is_of_unit(*entry);
-        let links = self.fresh.links();
-        let mut links: Vec<_> = links.filter(is_wanted).collect();
-        links.sort_unstable();
-        LinksOfUnits(links)
     }
 
     /// Those of `links` that lead from `unit`, one of the image's, to others. It may be one of the `new` ones.
@@ -112,11 +78,6 @@ impl CodeCache {
 }
 
 impl Bound {
-    /// Cache addresses where its file is mapped.
-    fn span(&self) -> Range<u64> {
-        self.addr..self.addr + self.geometry.file_len
-    }
-
     /// Offset in the hot section of cache address `addr`, if it lies there.
     pub(super) fn hot_offset(&self, addr: u64) -> Option<u32> {
         let offset = addr.checked_sub(self.hot())?;

@@ -18,6 +18,7 @@ mod holes;
 mod kept;
 mod learnt;
 mod library;
+mod links;
 mod locate;
 mod map;
 mod next;

@@ -1,7 +1,7 @@
 //! The next start plan: what this run has used and learnt, beside what the last plan says.
 
 use super::Bound;
-use super::learnt::LinksOfUnits;
+use super::links::LinksOfUnits;
 use super::part::Learnt;
 use super::plan::Written;
 use super::watch;
@@ -24,6 +24,11 @@ impl Left<'_> {
         for (_, unit) in self.new {
             unit.unmap();
         }
+    }
+
+    /// Number of groups of new units that the run has used.
+    pub(super) fn used(&self) -> u32 {
+        self.new.iter().map(|(_, unit)| unit.written()).sum()
     }
 
     /// Whether the unit that `part` stands for was merged into another.
@@ -51,21 +56,11 @@ impl CodeCache {
         }
     }
 
-    /// What the plan will say of the units that were written.
-    pub(super) fn parts_written(&self, left: &Left<'_>) -> Vec<UnitPlan> {
-        let parts = left.new.iter();
-        let parts = parts.filter_map(|(id, unit)| self.part_of((*id, unit), &[], left));
-        parts.collect()
-    }
-
-    /// The plan that follows on `old`: `parts` stand for the units that were written.
-    pub(super) fn next_plan(
-        &self,
-        old: &[UnitPlan],
-        left: &Left<'_>,
-        parts: Vec<UnitPlan>,
-    ) -> Vec<UnitPlan> {
-        let mut next = parts;
+    /// The plan that follows on `old`.
+    pub(super) fn next_plan(&self, old: &[UnitPlan], left: &Left<'_>) -> Vec<UnitPlan> {
+        let new = left.new.iter();
+        let new = new.filter_map(|(id, unit)| self.part_of((*id, unit), &[], left));
+        let mut next: Vec<UnitPlan> = new.collect();
         for id in self.images.present() {
             let units = self.units.of(id).iter();
             let units = units.filter(|unit| !unit.planned.replaced);

@@ -129,25 +129,19 @@ impl CodeCache {
             return;
         };
         let left = self.left(written);
-        let parts = self.parts_written(&left);
-        if self.has_outgrown_plan(&parts) {
-            self.write_plan(library, &relative, (&left, parts));
+        if self.has_outgrown_plan_by(left.used()) {
+            self.write_plan(library, &relative, &left);
         }
         left.close();
     }
 
-    fn write_plan(
-        &mut self,
-        library: &mut Library,
-        relative: &str,
-        (left, parts): (&Left<'_>, Vec<UnitPlan>),
-    ) {
+    fn write_plan(&mut self, library: &mut Library, relative: &str, left: &Left<'_>) {
         // (Runs that explore follow on each other: they count as one.)
         self.figures.counted |= library.databases().flags & flag::EXPLORE != 0;
         let done = library.make_own_folder(relative).and_then(|dir| {
             // Another process may have written since.
             let old = read(&dir).unwrap_or_default();
-            let mut next = self.next_plan(&old, left, parts);
+            let mut next = self.next_plan(&old, left);
             if next == old && !self.count_unlearnt(&mut next) {
                 return Ok(());
             }
@@ -182,12 +176,6 @@ impl CodeCache {
     #[must_use]
     pub fn wants_plan(&self) -> bool {
         self.has_outgrown_plan_by(0)
-    }
-
-    pub(super) fn has_outgrown_plan(&self, written: &[UnitPlan]) -> bool {
-        let asked_for = written.iter().flat_map(|part| &part.histories);
-        let asked_for = asked_for.filter(|history| history.is_last());
-        self.has_outgrown_plan_by(asked_for.count() as u32)
     }
 
     /// The same, if `new` groups are used besides those of the units that are mapped.

@@ -96,7 +96,7 @@ fn grown() -> Shelf {
     shelf.save_plan();
     shelf = shelf.again();
     use_all(&mut shelf);
-    assert!(shelf.world.code.has_outgrown_plan(&[]));
+    assert!(shelf.world.code.wants_plan());
     shelf.save_plan();
     shelf
 }
@@ -108,7 +108,7 @@ fn what_half_of_the_runs_ask_for_is_let_run_at_once() {
     let mut next = shelf.again();
     next.find(0).expect("kept");
     assert_eq!(reused(&next), 16, "it is not this run's turn to be watched");
-    assert!(!next.world.code.has_outgrown_plan(&[]));
+    assert!(!next.world.code.wants_plan());
 }
 
 #[test]
@@ -118,9 +118,9 @@ fn runs_are_watched_to_find_what_was_let_run_in_vain() {
     for outgrown in [true, false] {
         shelf = shelf.again();
         use_all(&mut shelf);
-        assert_eq!(shelf.world.code.has_outgrown_plan(&[]), outgrown);
+        assert_eq!(shelf.world.code.wants_plan(), outgrown);
         shelf.save_plan();
-        assert!(!shelf.world.code.has_outgrown_plan(&[]), "it was said");
+        assert!(!shelf.world.code.wants_plan(), "it was said");
     }
     assert_eq!(eager(&mut shelf), [1], "two of six runs");
 }
@@ -168,13 +168,13 @@ fn what_is_learnt_again_although_a_plan_names_it_is_nothing_new_the_next_time() 
         shelf = shelf.again();
         shelf.find(0).expect("kept");
         shelf.world.code.figures.learnt = 100;
-        assert_eq!(shelf.world.code.has_outgrown_plan(&[]), outgrown);
+        assert_eq!(shelf.world.code.wants_plan(), outgrown);
         shelf.save_plan();
     }
     shelf = shelf.again();
     shelf.find(0).expect("kept");
     shelf.world.code.figures.learnt = 200;
-    assert!(shelf.world.code.has_outgrown_plan(&[]), "more is new");
+    assert!(shelf.world.code.wants_plan(), "more is new");
 }
 
 #[test]
@@ -184,9 +184,9 @@ fn a_forked_child_says_what_it_uses_beyond_its_parent() {
     shelf.find(0).expect("kept");
     shelf.world.code.figures.learnt = 100;
     shelf.world.code.leave_to_parent();
-    assert!(!shelf.world.code.has_outgrown_plan(&[]));
+    assert!(!shelf.world.code.wants_plan());
     use_all(&mut shelf);
-    assert!(shelf.world.code.has_outgrown_plan(&[]));
+    assert!(shelf.world.code.wants_plan());
 }
 
 #[test]
