@@ -128,6 +128,14 @@ pub struct UnitPlan {
 }
 
 impl UnitPlan {
+    /// Whether all code of the unit, whose file is in state `file`, is let run at the start.
+    #[must_use]
+    pub fn lets_all_run(&self, file: &FileState) -> bool {
+        let all = 0..self.histories.len() as u32;
+        let planned = self.watches == 0 && self.stubs && self.file == *file;
+        planned && self.eager.as_slice() == [all]
+    }
+
     /// The part as the next plan keeps it when no process that wrote had the unit; `None` if that
     /// has been so for long.
     #[must_use]

@@ -1,22 +1,23 @@
-//! An open folder of units.
+//! A folder of units.
 
 use crate::fault::Fault;
 use crate::trusted::{judged, open_file, tag};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::cell::Cell;
+use core::cell::{Cell, OnceCell};
 use ppin_os::file::{self, File, Stat};
 use ppin_os::{Errno, Result as SysResult, c, dir, time};
 use ppin_persist::paths::{FILE_MODE, TEMPORARY, UnitName, is_left_behind};
 use ppin_persist::trust::Kind;
 
-/// An open folder of units. Files are opened relative to it, so that a change of its path does no
-/// harm.
+/// A folder of units. It is opened when it is listed or written to; files are opened relative to it then, so
+/// that a change of its path does no harm. What is only read from it by name is found by its path: that no other user
+/// can change it has been judged, and each file is judged by itself.
 #[derive(Debug)]
 pub struct Folder {
-    dir: File,
-    /// Path for messages.
+    /// Set when the folder is open.
+    dir: OnceCell<File>,
     path: String,
     user: u32,
     stat: Stat,
@@ -25,23 +26,43 @@ pub struct Folder {
 }
 
 impl Folder {
-    pub(crate) fn open(path: &str, user: u32) -> Result<Self, Fault> {
-        let flags = c::O_RDONLY | c::O_DIRECTORY | c::O_NOFOLLOW;
-        let dir = File::open(path, flags, 0).map_err(|e| match file::stat_of(path) {
-            // (The kernel also says of a symbolic link that it is no directory.)
-            Ok(stat) => judged(Kind::Folder, &stat, user)
-                .err()
-                .unwrap_or_else(|| e.into()),
-            Err(_) => e.into(),
-        })?;
-        let stat = dir.stat()?;
+    /// The folder at `path`, judged.
+    pub(crate) fn find(path: &str, user: u32) -> Result<Self, Fault> {
+        let stat = file::stat_of(path)?;
         judged(Kind::Folder, &stat, user)?;
         Ok(Self {
-            dir,
+            dir: OnceCell::new(),
             path: path.into(),
             user,
             stat,
             listed: Cell::new(false),
+        })
+    }
+
+    /// The same, open.
+    pub(crate) fn open(path: &str, user: u32) -> Result<Self, Fault> {
+        let folder = Self::find(path, user)?;
+        folder.dir()?;
+        Ok(folder)
+    }
+
+    /// The open folder, which is judged once more: it may be another one by now.
+    fn dir(&self) -> Result<&File, Fault> {
+        if let Some(dir) = self.dir.get() {
+            return Ok(dir);
+        }
+        let flags = c::O_RDONLY | c::O_DIRECTORY | c::O_NOFOLLOW;
+        let dir = File::open(&self.path, flags, 0)?;
+        judged(Kind::Folder, &dir.stat()?, self.user)?;
+        Ok(self.dir.get_or_init(|| dir))
+    }
+
+    /// Descriptor of the open folder.
+    fn fd(&self) -> SysResult<i32> {
+        self.dir().map(File::fd).map_err(|fault| match fault {
+            Fault::Missing => Errno::ENOENT,
+            Fault::Refused(_) => Errno::EPERM,
+            Fault::System(e) => e,
         })
     }
 
@@ -51,7 +72,7 @@ impl Folder {
         &self.path
     }
 
-    /// State of the folder when it was opened.
+    /// State of the folder when it was judged.
     #[must_use]
     pub fn stat(&self) -> &Stat {
         &self.stat
@@ -59,7 +80,9 @@ impl Folder {
 
     /// Sets the folder's modification time to now.
     pub fn touch(&self) {
-        let _ = self.dir.set_mtime(0, c::UTIME_NOW);
+        if let Ok(dir) = self.dir() {
+            let _ = dir.set_mtime(0, c::UTIME_NOW);
+        }
     }
 
     /// Opens a file for reading, if it may be trusted.
@@ -67,16 +90,22 @@ impl Folder {
     /// # Errors
     /// The reason why it is not used.
     pub fn open_file(&self, name: &str) -> Result<(File, Stat), Fault> {
-        open_file(self.dir.fd(), name, self.user)
+        match self.dir.get() {
+            Some(dir) => open_file(dir.fd(), name, self.user),
+            None => open_file(c::AT_FDCWD, &format!("{}/{name}", self.path), self.user),
+        }
     }
 
     /// All names in the folder.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
+        let Ok(dir) = self.dir() else {
+            return Vec::new();
+        };
         if self.listed.replace(true) {
-            self.dir.rewind();
+            dir.rewind();
         }
-        dir::list(&self.dir).unwrap_or_default()
+        dir::list(dir).unwrap_or_default()
     }
 
     /// Names of the units in the folder, in the order in which they are searched.
@@ -105,7 +134,7 @@ impl Folder {
             return self.publish_renamed(name, bytes);
         };
         file.write_all(bytes)?;
-        let named = file::link_at(&file, self.dir.fd(), name);
+        let named = file::link_at(&file, self.fd()?, name);
         named.or_else(|_| self.publish_renamed(name, bytes))
     }
 
@@ -117,7 +146,7 @@ impl Folder {
         let _ = file.lock();
         let written = file
             .write_all(bytes)
-            .and_then(|()| file::rename_at(self.dir.fd(), &temporary, name));
+            .and_then(|()| file::rename_at(self.fd()?, &temporary, name));
         if written.is_err() {
             let _ = self.remove(&temporary);
         }
@@ -126,7 +155,7 @@ impl Folder {
 
     fn create(&self, name: &str, flags: u32) -> SysResult<File> {
         let flags = c::O_WRONLY | flags;
-        File::create_at(self.dir.fd(), &file::c_path(name), flags, FILE_MODE)
+        File::create_at(self.fd()?, &file::c_path(name), flags, FILE_MODE)
     }
 
     /// Removes temporary files that killed writers have left in the folder.
@@ -149,7 +178,8 @@ impl Folder {
     /// Length of a file; 0 if it cannot be read.
     #[must_use]
     pub fn size_of(&self, name: &str) -> u64 {
-        file::stat_at(self.dir.fd(), name).map_or(0, |stat| stat.size)
+        let stat = self.fd().and_then(|dir| file::stat_at(dir, name));
+        stat.map_or(0, |stat| stat.size)
     }
 
     /// Removes a file.
@@ -157,6 +187,6 @@ impl Folder {
     /// # Errors
     /// The kernel's.
     pub fn remove(&self, name: &str) -> SysResult<()> {
-        file::unlink_at(self.dir.fd(), name)
+        file::unlink_at(self.fd()?, name)
     }
 }

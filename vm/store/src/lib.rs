@@ -2,9 +2,9 @@
 //!
 //! The rule is `ppin_persist::trust`'s: owned by the user or by root, writable by no other user, no
 //! symbolic link from the database down, and only directories and regular files. The folders that
-//! lead to units are judged once in a run, from the top down. The folder of an image's units and
-//! every file are judged when they are open. A refusal is reported once in the statistics. Each
-//! descriptor is closed when its work is done.
+//! lead to units are judged once in a run, from the top down; the folder of an image's units is judged each time
+//! when it is used, and when it is opened, and every file when it is open. A refusal is reported once in the
+//! statistics. Each descriptor is closed when its work is done.
 
 #![no_std]
 #![forbid(unsafe_code)]
@@ -47,7 +47,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the folder `relative` of database `db`; `None` if it is missing or must not be used.
+    /// The folder `relative` of database `db`; `None` if it is missing or must not be used.
     pub fn folder(&mut self, db: &str, relative: &str) -> Option<Folder> {
         let above = relative.rsplit_once('/').map_or("", |(above, _)| above);
         let path = format!("{db}/{relative}");
@@ -55,7 +55,7 @@ impl Store {
             return None;
         }
         let user = self.user();
-        match Folder::open(&path, user) {
+        match Folder::find(&path, user) {
             Ok(folder) => Some(folder),
             Err(fault) => {
                 self.refuse(&path, &fault);

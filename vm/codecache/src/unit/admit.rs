@@ -18,9 +18,6 @@ use ppin_persist::{CodeGroup, MovedUnit, Places, Reject, SlotValue, source_hash,
 const BEFORE: u32 = 8;
 const MOST_AHEAD: u32 = 15;
 
-/// From so many bytes of slots on their pages are asked for at once.
-const MANY_SLOTS: u32 = 4 * mem::PAGE as u32;
-
 /// What is known of the app's bytes that groups were made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
@@ -279,6 +276,8 @@ impl Bound {
         let start = if first.offset == 0 { self.addr } else { start };
         let stubs = self.stubs_with(&fragments, image)?;
         match self.closed_stubs(&stubs) {
+            // (Cells are written into code, which is writable then.)
+            _ if self.executable && self.cells.is_empty() => {}
             // All groups of a small unit: a call less.
             Some(cold) if cold.start == end => make_executable(start, cold.end - start)?,
             Some(cold) => {
@@ -304,14 +303,15 @@ impl Bound {
         Ok(())
     }
 
-    /// Asks for the slots of the groups `numbers`, all of which will be rebased.
+    /// Asks for the slots of the groups `numbers`, all of which will be rebased. (They are read first: that would
+    /// be a fault for each page, and the write another one.)
     fn ask_for_slots(&mut self, numbers: &Range<u32>) {
         let groups = numbers.clone().filter_map(|n| self.unit.slot_group(n));
         let [mut start, mut end] = [u32::MAX, 0];
         for group in groups {
             (start, end) = (start.min(group.start), end.max(group.end));
         }
-        if end.saturating_sub(start) >= MANY_SLOTS && self.open_slots().is_ok() {
+        if end > start && self.open_slots().is_ok() {
             let slots = self.addr + self.geometry.slots.start;
             mem::ask_for(slots + u64::from(start), slots + u64::from(end));
         }

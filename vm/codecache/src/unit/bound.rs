@@ -54,6 +54,8 @@ pub struct Bound {
     /// Groups that were admitted though nobody has asked for them.
     pub(super) filled: Groups,
     pub(super) cold_gates: Vec<ColdGate>,
+    /// Whether all of its code was mapped to be executed, and it is not decided yet whether it may be.
+    pub(super) executable: bool,
     /// Whether slots can be written to.
     pub(super) slots_open: bool,
     /// Entries of fragments, as hot offsets, whose app bytes have changed since.
@@ -90,6 +92,7 @@ impl Bound {
             hot_gates,
             filled: Groups::new(),
             cold_gates,
+            executable: false,
             slots_open: false,
             killed: Vec::new(),
             led_away: Vec::new(),

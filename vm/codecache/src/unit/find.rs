@@ -2,7 +2,7 @@
 
 use super::bound::Bound;
 use super::library::Library;
-use super::map;
+use super::map::{self, How};
 use crate::cache::CodeCache;
 use crate::image::{Asked, ImageId, Naming, identity, naming};
 use alloc::vec::Vec;
@@ -12,6 +12,7 @@ use ppin_abi::context::Context;
 use ppin_os::{report, time};
 use ppin_persist::Key;
 use ppin_persist::paths::{self, UnitName};
+use ppin_persist::start::UnitPlan;
 use ppin_store::Folder;
 
 impl CodeCache {
@@ -210,13 +211,13 @@ impl CodeCache {
         };
         for name in worth_opening(&dir, dir.unit_names()) {
             if !self.units.of(id).iter().any(|unit| unit.name() == name) {
-                self.map_unit(library, id, key, &dir, &name);
+                self.map_unit(library, id, key, &dir, &name, None);
                 self.follow_rest(library, id);
             }
         }
     }
 
-    /// Maps one unit for image `id`; what is wrong with it is noted.
+    /// Maps one unit for image `id`, of which a start plan says `part`; what is wrong with it is noted.
     pub fn map_unit(
         &mut self,
         library: &Library,
@@ -224,17 +225,13 @@ impl CodeCache {
         key: &Key,
         dir: &Folder,
         name: &UnitName,
+        part: Option<&UnitPlan>,
     ) {
         let file = name.file_name();
         let image = self.images.get(id);
-        match map::open(
-            dir,
-            name,
-            key,
-            image,
-            self.units.of(id),
-            library.databases().flags,
-        ) {
+        let flags = library.databases().flags;
+        let how = How { flags, part };
+        match map::open(dir, name, key, image, self.units.of(id), how) {
             Ok(unit) => {
                 let moved = unit.as_ref().is_some_and(|unit| unit.is_moved(image.base));
                 self.figures.units_mapped += u64::from(unit.is_some());
@@ -262,7 +259,9 @@ impl CodeCache {
         key: &Key,
         id: ImageId,
     ) -> Option<Bound> {
-        map::open(dir, name, key, self.images.get(id), self.units.of(id), 0)
+        let (flags, part) = (0, None);
+        let how = How { flags, part };
+        map::open(dir, name, key, self.images.get(id), self.units.of(id), how)
             .ok()
             .flatten()
     }

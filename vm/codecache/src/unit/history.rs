@@ -50,7 +50,7 @@ impl CodeCache {
     /// Maps a unit that this process has written.
     pub fn map_written(&mut self, library: &Library, new: &Written) {
         self.note_replaced(new);
-        self.map_unit(library, new.image, &new.key, &new.dir, &new.name);
+        self.map_unit(library, new.image, &new.key, &new.dir, &new.name, None);
         let runs = self.runs_before(new.image);
         let mapped = self.units.of_mut(new.image).last_mut();
         if let Some(unit) = mapped.filter(|unit| unit.name() == new.name) {

@@ -11,7 +11,7 @@ use ppin_os::file::{File, Stat};
 use ppin_os::place;
 use ppin_os::{Errno, mem};
 use ppin_persist::paths::UnitName;
-use ppin_persist::start::FileState;
+use ppin_persist::start::{FileState, UnitPlan};
 use ppin_persist::{Geometry, HEADER_LEN, Key, RawUnit, Reject};
 use ppin_store::{Fault, Folder};
 
@@ -40,6 +40,15 @@ impl From<Reject> for Unfit {
     }
 }
 
+/// How a unit is mapped.
+#[derive(Clone, Copy, Debug)]
+pub struct How<'a> {
+    /// Of [`ppin_abi::boot`].
+    pub flags: u32,
+    /// What a start plan says of it.
+    pub part: Option<&'a UnitPlan>,
+}
+
 /// Opens, maps and verifies the head of the unit `name` in `dir`; the reason if it cannot
 /// be used, nothing if it is not there any more,
 /// or a copy of one of those that are `known`.
@@ -49,7 +58,7 @@ pub fn open(
     key: &Key,
     image: &Image,
     known: &[Bound],
-    flags: u32,
+    how: How<'_>,
 ) -> Result<Option<Bound>, Unfit> {
     let (file, stat) = match dir.open_file(&name.file_name()) {
         // Taken in by a larger one since the directory was listed.
@@ -71,8 +80,11 @@ pub fn open(
     if !budget::unit_fits(geometry.file_len) {
         return Err(String::from("too large for the limits of memory").into());
     }
-    let addr = map(&file, &geometry, image, flags)?;
-    verify(addr, &geometry, key, (*name, state(&stat)))
+    let state = state(&stat);
+    let all = how.part.is_some_and(|part| part.lets_all_run(&state));
+    let mapped = map(&file, &geometry, image, how.flags, all)?;
+    let addr = mapped.addr;
+    verify(&mapped, &geometry, key, (*name, state))
         .map(Some)
         .inspect(|_| budget::unit_mapped(geometry.file_len))
         .inspect_err(|_| {
@@ -81,15 +93,48 @@ pub fn open(
         })
 }
 
-/// Maps the whole file, read-only.
-fn map(file: &File, geometry: &Geometry, image: &Image, flags: u32) -> Result<u64, String> {
+/// Where a unit is mapped.
+struct Mapped {
+    addr: u64,
+    /// Whether it may be executed as it is.
+    executable: bool,
+}
+
+/// Maps the whole file, to be read; to be executed, too, if `all` of it shall run and it gets its place, so that no
+/// further call is needed for that.
+fn map(
+    file: &File,
+    geometry: &Geometry,
+    image: &Image,
+    flags: u32,
+    all: bool,
+) -> Result<Mapped, String> {
     let preferred = geometry
         .preferred_hot(image.base)
         .wrapping_sub(geometry.hot.start);
     let moved = flags & (flag::FORBID_PREFERRED | flag::SHUFFLE) != 0;
-    if !moved && let Ok(addr) = mem::map_file_at(preferred, geometry.file_len, mem::R, file.fd()) {
-        return Ok(addr);
+    let wanted = [(all, mem::RX), (true, mem::R)];
+    for (_, bits) in wanted.iter().filter(|(may, _)| *may && !moved) {
+        if let Ok(addr) = mem::map_file_at(preferred, geometry.file_len, *bits, file.fd()) {
+            let executable = *bits == mem::RX;
+            return Ok(Mapped { addr, executable });
+        }
     }
+    let addr = map_elsewhere(file, geometry, image, flags)?;
+    let executable = false;
+    Ok(Mapped { addr, executable })
+}
+
+/// Maps the whole file, to be read, at another place than its own within reach of the image.
+fn map_elsewhere(
+    file: &File,
+    geometry: &Geometry,
+    image: &Image,
+    flags: u32,
+) -> Result<u64, String> {
+    let preferred = geometry
+        .preferred_hot(image.base)
+        .wrapping_sub(geometry.hot.start);
     let salt = if flags & flag::SHUFFLE != 0 {
         ppin_os::time::monotonic_ns() & 0xfff_f000
     } else {
@@ -125,15 +170,18 @@ fn state(stat: &Stat) -> FileState {
 /// Verifies the head of what is mapped at `addr`. The rest is verified by groups, each
 /// before it is used, whatever has happened to the file since it was written.
 fn verify(
-    addr: u64,
+    mapped: &Mapped,
     geometry: &Geometry,
     key: &Key,
     (name, file): (UnitName, FileState),
 ) -> Result<Bound, Unfit> {
+    let addr = mapped.addr;
     // SAFETY: the head and the tables, mapped readable until Bound unmaps them.
     let tables: &'static [u8] =
         unsafe { core::slice::from_raw_parts(addr as *const u8, geometry.hot.start as usize) };
     let raw = RawUnit::new(tables, geometry.file_len)?;
     let unit = raw.verify(key)?;
-    Ok(Bound::new(name, unit, addr, geometry.clone(), file))
+    let mut bound = Bound::new(name, unit, addr, geometry.clone(), file);
+    bound.executable = mapped.executable;
+    Ok(bound)
 }

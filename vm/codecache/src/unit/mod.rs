@@ -30,6 +30,7 @@ mod units;
 mod unlink;
 mod unlinked;
 mod watch;
+mod whole;
 
 pub use bound::Bound;
 pub use find::worth_opening;

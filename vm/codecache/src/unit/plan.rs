@@ -62,7 +62,7 @@ impl CodeCache {
         };
         for part in &parts {
             let (seq, tag) = part.name;
-            self.map_unit(library, id, &key, &dir, &UnitName { seq, tag });
+            self.map_unit(library, id, &key, &dir, &UnitName { seq, tag }, Some(part));
             self.follow(id, part);
         }
         self.restore_links(id, &parts);
@@ -81,10 +81,13 @@ impl CodeCache {
     /// Does what `part` says, if the unit that was mapped last is meant.
     fn follow(&mut self, id: ImageId, part: &UnitPlan) {
         let image = self.images.home(id);
-        let mapped = self.units.of_mut(id).last_mut();
-        if let Some(unit) = mapped.filter(|unit| unit.checksum() == part.unit) {
+        let Some(unit) = self.units.of_mut(id).last_mut() else {
+            return;
+        };
+        if unit.checksum() == part.unit {
             unit.follow(part, image, &mut self.figures, &mut self.ibl);
         }
+        unit.close_rest();
     }
 
     fn read_plan(&mut self, library: &mut Library) {

@@ -52,6 +52,10 @@ impl Shelf {
 
     /// The next run, with the same app at the same place.
     pub(super) fn again(self) -> Self {
+        self.again_with(0)
+    }
+
+    pub(super) fn again_with(self, flags: u32) -> Self {
         let Self {
             mut world,
             key,
@@ -63,7 +67,7 @@ impl Shelf {
         let mut world = World::of(world.app, 64 << 20);
         name(&mut world);
         Self {
-            library: library(disk.path(), 0),
+            library: library(disk.path(), flags),
             world,
             key,
             disk,
