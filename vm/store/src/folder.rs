@@ -134,23 +134,38 @@ impl Folder {
             return self.publish_renamed(name, bytes);
         };
         file.write_all(bytes)?;
-        let named = file::link_at(&file, self.fd()?, name);
+        let named = match file::link_at(&file, self.fd()?, name) {
+            Err(Errno::EEXIST) => self.replace(name, &file),
+            named => named,
+        };
         named.or_else(|_| self.publish_renamed(name, bytes))
     }
 
-    /// Publishes a file by way of a temporary name, replacing a file of the same name. The lock on
-    /// it tells others that the writer is alive.
+    /// Puts `file`, which has no name, in the place of the file `name`. The lock on it tells others that the
+    /// writer is alive, as long as it has a temporary name.
+    fn replace(&self, name: &str, file: &File) -> SysResult<()> {
+        let temporary = temporary_name();
+        let _ = file.lock();
+        file::link_at(file, self.fd()?, &temporary)?;
+        self.rename(&temporary, name)
+    }
+
+    /// Publishes a file by way of a temporary name, replacing a file of the same name; it is locked as in
+    /// [`Folder::replace`].
     fn publish_renamed(&self, name: &str, bytes: &[u8]) -> SysResult<()> {
-        let temporary = format!("{TEMPORARY}{:016x}", tag());
+        let temporary = temporary_name();
         let file = self.create(&temporary, c::O_CREAT | c::O_EXCL | c::O_NOFOLLOW)?;
         let _ = file.lock();
-        let written = file
-            .write_all(bytes)
-            .and_then(|()| file::rename_at(self.fd()?, &temporary, name));
-        if written.is_err() {
-            let _ = self.remove(&temporary);
+        match file.write_all(bytes) {
+            Ok(()) => self.rename(&temporary, name),
+            Err(e) => self.remove(&temporary).and(Err(e)),
         }
-        written
+    }
+
+    /// Gives the file with a temporary name the one that it shall have, or none.
+    fn rename(&self, temporary: &str, name: &str) -> SysResult<()> {
+        let renamed = file::rename_at(self.fd()?, temporary, name);
+        renamed.or_else(|e| self.remove(temporary).and(Err(e)))
     }
 
     fn create(&self, name: &str, flags: u32) -> SysResult<File> {
@@ -188,5 +203,79 @@ impl Folder {
     /// The kernel's.
     pub fn remove(&self, name: &str) -> SysResult<()> {
         file::unlink_at(self.fd()?, name)
+    }
+}
+
+/// A name that no other writer uses.
+fn temporary_name() -> String {
+    format!("{TEMPORARY}{:016x}", tag())
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+    /// A folder that may be trusted, and its path.
+    fn folder() -> (tempfile::TempDir, Folder) {
+        let disk = tempfile::tempdir().expect("a temporary folder");
+        let own = fs::Permissions::from_mode(0o700);
+        fs::set_permissions(disk.path(), own).expect("it is ours");
+        let path = disk.path().to_str().expect("plain text");
+        let folder = Folder::find(path, ppin_os::proc::effective_user()).expect("trusted");
+        (disk, folder)
+    }
+
+    /// Names in `folder`, but for itself and the one above.
+    fn names(folder: &Folder) -> Vec<String> {
+        let mut names = folder.names();
+        names.retain(|name| ![".", ".."].contains(&name.as_str()));
+        names
+    }
+
+    #[test]
+    fn what_is_published_takes_the_place_of_what_was_there() {
+        let (disk, folder) = folder();
+        for contents in ["first", "second, and longer", "third"] {
+            folder
+                .publish("plan", contents.as_bytes())
+                .expect("it can be written");
+            let (file, stat) = folder.open_file("plan").expect("it is there");
+            let read = file.read_all(stat.size as usize).expect("it can be read");
+            assert_eq!(read, contents.as_bytes());
+        }
+        assert_eq!(names(&folder), ["plan"], "nothing else is left");
+        let mode = fs::metadata(disk.path().join("plan")).expect("ours").mode();
+        assert_eq!(mode & 0o777, FILE_MODE);
+    }
+
+    #[test]
+    fn files_are_found_by_name_before_the_folder_is_open_and_after() {
+        let (disk, folder) = folder();
+        fs::write(disk.path().join("unit"), "code").expect("it is ours");
+        let allow = |mode| {
+            let mode = fs::Permissions::from_mode(mode);
+            fs::set_permissions(disk.path().join("unit"), mode).expect("ours");
+        };
+        for _ in 0..2 {
+            allow(0o600);
+            assert!(folder.open_file("unit").is_ok());
+            assert!(matches!(folder.open_file("none"), Err(Fault::Missing)));
+            allow(0o666);
+            assert!(matches!(folder.open_file("unit"), Err(Fault::Refused(_))));
+            // (This opens it.)
+            assert_eq!(names(&folder), ["unit"]);
+        }
+    }
+
+    #[test]
+    fn a_folder_that_others_may_write_to_is_refused_though_it_was_judged_before() {
+        let (disk, folder) = folder();
+        fs::set_permissions(disk.path(), fs::Permissions::from_mode(0o777)).expect("ours");
+        assert!(folder.names().is_empty());
+        assert_eq!(folder.publish("plan", b"x"), Err(Errno::EPERM));
+        assert!(fs::read_dir(disk.path()).expect("ours").next().is_none());
     }
 }
