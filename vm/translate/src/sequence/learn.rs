@@ -13,6 +13,10 @@ const LONGEST: u64 = 4096;
 /// Largest distance from its code at which a constant is taken for an address. Farther values are
 /// numbers; reading memory at them would be in vain.
 const NEAR: u64 = 256 << 20;
+/// Nothing is mapped below (`vm.mmap_min_addr`, proc(5)), and for programs that lie low most numbers lie there:
+/// to find that out by reading takes two faults. (What a program with more rights announces there is noticed by
+/// [`announced_unseen`].)
+const LOWEST: u64 = 64 << 10;
 
 /// Examines the constants that a trace at `pc` computes. Returns whether the trace names a
 /// sequence: such a trace must be translated in every run.
@@ -34,11 +38,11 @@ pub fn discover(vm: &mut Vm, pc: AppPc, chosen: &Chosen) -> bool {
 
 /// The address that a constant may stand for.
 fn address(pc: AppPc, constant: Constant) -> Option<u64> {
-    let near = |address: &u64| address.abs_diff(pc.0) < NEAR;
+    let may_be = |number: &u64| *number >= LOWEST && number.abs_diff(pc.0) < NEAR;
     match constant {
         Constant::Address(address) => Some(address),
-        Constant::Load(from) => peek::read_value(from).filter(near),
-        Constant::Number(number) => Some(number).filter(near),
+        Constant::Load(from) => peek::read_value(from).filter(may_be),
+        Constant::Number(number) => Some(number).filter(may_be),
     }
 }
 
@@ -236,6 +240,9 @@ mod tests {
             [None; 3]
         );
         assert_eq!(address(pc, Constant::Address(7)), Some(7));
+        // Programs that lie low have such code.
+        let low = |n| address(AppPc(4 << 20), Constant::Number(n));
+        assert_eq!([low(LOWEST - 8), low(LOWEST)], [None, Some(LOWEST)]);
         assert_eq!(
             address(pc, Constant::Load(8)),
             None,
