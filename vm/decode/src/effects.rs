@@ -2,7 +2,8 @@
 //! that what is uncertain counts as read and as not written.
 
 use iced_x86::{
-    Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, RflagsBits,
+    Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, OpKind,
+    RflagsBits,
 };
 use ppin_abi::optimize::Optimize;
 
@@ -53,6 +54,42 @@ fn may_do_nothing(raw: &Instruction) -> bool {
 
 /// Whether it may write memory.
 pub fn writes_memory(raw: &Instruction) -> bool {
+    !has_no_memory(raw) && may_write(raw)
+}
+
+/// Whether it works on registers and constants alone, as most do: more is not to be known, which takes long.
+fn has_no_memory(raw: &Instruction) -> bool {
+    let is_plain = |kind: OpKind| kind == OpKind::Register || is_constant(kind);
+    raw.op_count() > 0 && !raw.is_stack_instruction() && raw.op_kinds().all(is_plain)
+}
+
+const fn is_constant(kind: OpKind) -> bool {
+    use OpKind::{
+        Immediate8, Immediate8_2nd, Immediate8to16, Immediate8to32, Immediate8to64, Immediate16,
+        Immediate32, Immediate32to64, Immediate64, NearBranch16, NearBranch32, NearBranch64,
+    };
+    matches!(
+        kind,
+        Immediate8
+            | Immediate8_2nd
+            | Immediate8to16
+            | Immediate8to32
+            | Immediate8to64
+            | Immediate16
+            | Immediate32
+            | Immediate32to64
+            | Immediate64
+            | NearBranch16
+            | NearBranch32
+            | NearBranch64
+    )
+}
+
+fn may_write(raw: &Instruction) -> bool {
+    // (The decoder does not say so of this one.)
+    if raw.mnemonic() == Mnemonic::Clzero {
+        return true;
+    }
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info_options(raw, InstructionInfoOptions::NO_REGISTER_USAGE);
     info.used_memory().iter().any(|used| {
@@ -67,4 +104,38 @@ pub fn writes_memory(raw: &Instruction) -> bool {
 /// program may use).
 pub fn serializes(raw: &Instruction) -> bool {
     matches!(raw.mnemonic(), Mnemonic::Cpuid | Mnemonic::Serialize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iced_x86::{Decoder, DecoderOptions};
+    use proptest::prelude::*;
+
+    fn decoded(bytes: &[u8]) -> Instruction {
+        Decoder::with_ip(64, bytes, 0x1000, DecoderOptions::NONE).decode()
+    }
+
+    #[test]
+    fn stores_are_known_by_their_operands_and_by_what_they_do() {
+        let writes = |bytes: &[u8]| writes_memory(&decoded(bytes));
+        // mov [rax], ecx; push rax; call rax; stosb; add [rax], eax; clzero
+        let stores: [&[u8]; 6] = [
+            &[0x89, 0x08],
+            &[0x50],
+            &[0xff, 0xd0],
+            &[0xaa],
+            &[0x01, 0x00],
+            &[0x0f, 0x01, 0xfc],
+        ];
+        assert!(stores.into_iter().all(writes));
+    }
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #[test]
+        fn what_has_no_memory_writes_none(bytes in any::<[u8; 15]>()) {
+            let raw = decoded(&bytes);
+            prop_assert!(!has_no_memory(&raw) || !may_write(&raw), "{raw}");
+        }
+    }
 }

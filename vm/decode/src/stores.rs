@@ -48,8 +48,8 @@ pub fn stores(
 
 fn repeatable(ins: &Ins) -> bool {
     use Mnemonic::{
-        Clui, Cpuid, Rdpid, Rdpkru, Rdpmc, Rdrand, Rdseed, Rdtsc, Rdtscp, Stui, Tpause, Umwait,
-        Wrfsbase, Wrpkru, Xgetbv, Xrstor, Xrstor64, Xtest,
+        Clui, Clzero, Cpuid, Rdpid, Rdpkru, Rdpmc, Rdrand, Rdseed, Rdtsc, Rdtscp, Stui, Tpause,
+        Umwait, Wrfsbase, Wrpkru, Xgetbv, Xrstor, Xrstor64, Xtest,
     };
     let by_kind = ins.kind.is_plain() && !matches!(ins.kind, Kind::PopFlags | Kind::GsBase)
         || matches!(
@@ -64,7 +64,8 @@ fn repeatable(ins: &Ins) -> bool {
         );
     let unforeseeable = matches!(
         ins.raw.mnemonic(),
-        Clui | Cpuid
+        Clui | Clzero
+            | Cpuid
             | Rdpid
             | Rdpkru
             | Rdpmc
