@@ -20,7 +20,7 @@
 //! - An access under a mask is told whole, whatever the mask.
 //! - An access that faults is told, and told again if it is tried again.
 //! - Gathers and scatters have no single address: they are only counted; so are the few
-//!   others whose address cannot be computed beforehand (`xlat`).
+//!   others whose address cannot be computed beforehand (`xlat`, bits of a string that a register numbers, `clzero`).
 //! - What the kernel reads and writes for the program is not told.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]

@@ -17,7 +17,16 @@ pub const ARITHMETIC: u32 = RflagsBits::OF
 
 /// Arithmetic flags whose old values the instruction may use.
 pub fn flags_read(raw: &Instruction) -> u32 {
-    raw.rflags_read() & ARITHMETIC
+    (raw.rflags_read() | carried(raw)) & ARITHMETIC
+}
+
+/// By a count that brings the operand back to what it was, a rotation by way of the carry flag reads nothing,
+/// according to the decoder's tables. But processors make OF, which is undefined then, of that flag.
+fn carried(raw: &Instruction) -> u32 {
+    match raw.mnemonic() {
+        Mnemonic::Rcl | Mnemonic::Rcr => RflagsBits::CF,
+        _ => RflagsBits::NONE,
+    }
 }
 
 /// Arithmetic flags whose old values are certainly gone behind the instruction.
@@ -100,6 +109,14 @@ fn may_write(raw: &Instruction) -> bool {
     })
 }
 
+/// Whether a register says which bit of a string in memory is meant, so that it may lie elsewhere than the operand says
+/// (SDM volume 2, `BT`).
+pub fn is_bit_string(raw: &Instruction) -> bool {
+    use Mnemonic::{Bt, Btc, Btr, Bts};
+    let of_bits = matches!(raw.mnemonic(), Bt | Btc | Btr | Bts);
+    of_bits && raw.op0_kind() == OpKind::Memory && raw.op1_kind() == OpKind::Register
+}
+
 /// Whether instructions behind it are fetched after all before it is done (those that a
 /// program may use).
 pub fn serializes(raw: &Instruction) -> bool {
@@ -114,6 +131,26 @@ mod tests {
 
     fn decoded(bytes: &[u8]) -> Instruction {
         Decoder::with_ip(64, bytes, 0x1000, DecoderOptions::NONE).decode()
+    }
+
+    #[test]
+    fn a_rotation_by_way_of_the_carry_flag_reads_it_whatever_its_count() {
+        let read = |bytes: &[u8]| flags_read(&decoded(bytes));
+        // rcl bl, 1; rcl bl, 18; rcr rax, 0
+        let rotations: [&[u8]; 3] = [&[0xd0, 0xd3], &[0xc0, 0xd3, 18], &[0x48, 0xc1, 0xd8, 0]];
+        for bytes in rotations {
+            assert_eq!(read(bytes), RflagsBits::CF);
+        }
+        assert_eq!(read(&[0xd0, 0xc3]), RflagsBits::NONE, "rol bl, 1");
+    }
+
+    #[test]
+    fn bits_that_a_register_numbers_may_lie_elsewhere() {
+        let is = |bytes: &[u8]| is_bit_string(&decoded(bytes));
+        // bts [rbx], eax; bt [rax], rcx
+        assert!(is(&[0x0f, 0xab, 0x03]) && is(&[0x48, 0x0f, 0xa3, 0x08]));
+        // bts ebx, eax; bts dword [rbx], 3
+        assert!(!is(&[0x0f, 0xab, 0xc3]) && !is(&[0x0f, 0xba, 0x2b, 3]));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! checks that run the same code from the same state once more.
 
 use super::origin::{Registers, Surroundings, value};
-use crate::{Ins, InsReader, Kind};
+use crate::{Ins, InsReader, Kind, effects};
 use alloc::vec::Vec;
 use iced_x86::{
     Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, UsedMemory,
@@ -83,7 +83,8 @@ fn repeatable(ins: &Ins) -> bool {
             | Xrstor64
             | Xtest
     );
-    by_kind && !unforeseeable
+    let elsewhere = effects::is_bit_string(&ins.raw) && effects::writes_memory(&ins.raw);
+    by_kind && !unforeseeable && !elsewhere
 }
 
 fn is_stored(used: &UsedMemory) -> bool {
@@ -157,6 +158,8 @@ mod tests {
         assert_eq!(of(&[0xe8, 0, 0, 0, 0]), Some(vec![(0x8ff8, 8)])); // call
         assert_eq!(of(&[0x64, 0x89, 0x08]), Some(vec![(0x5200, 4)])); // mov fs:[rax], ecx
         assert_eq!(of(&[0x65, 0x89, 0x08]), Some(vec![(0x5100, 4)]));
+        assert_eq!(of(&[0x0f, 0xa3, 0x00]), Some(vec![])); // bt [rax], eax
+        assert_eq!(of(&[0x0f, 0xba, 0x28, 3]), Some(vec![(0x5000, 4)])); // bts dword [rax], 3
     }
 
     #[test]
@@ -176,6 +179,8 @@ mod tests {
             &[0x9d],                                  // popfq
             &[0x0f, 0x0b],                            // ud2
             &[0xcd, 0x80],                            // int 0x80
+            &[0x0f, 0x01, 0xfc],                      // clzero
+            &[0x0f, 0xab, 0x00],                      // bts [rax], eax
             &[0x0f, 0xae, 0x20],                      // xsave [rax]
             &[0x62, 0xf2, 0x7d, 0x49, 0xa0, 0x0c, 0], // vpscatterdd [rax+zmm0]{k1}, zmm1
             &[],

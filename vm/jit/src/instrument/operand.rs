@@ -1,8 +1,9 @@
 //! Memory operands, from what the decoder knows of them.
 
-use iced_x86::{CodeSize, Instruction, OpAccess, Register, UsedMemory};
+use iced_x86::{CodeSize, Instruction, Mnemonic, OpAccess, Register, UsedMemory};
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_api::{Access, Address, MemoryOperand, Reg, Segment};
+use ppin_decode::effects;
 
 /// `None` for operands whose memory is not touched.
 pub(super) fn operand(
@@ -36,8 +37,22 @@ fn access(access: OpAccess) -> Option<Access> {
     }
 }
 
+/// The store of an instruction that names no operand for it, if `ins` is one.
+pub(super) fn unnamed(ins: &Instruction) -> Option<MemoryOperand> {
+    const LINE: u32 = 64;
+    (ins.mnemonic() == Mnemonic::Clzero).then_some(MemoryOperand {
+        access: Access::Write,
+        size: LINE,
+        conditional: false,
+        address: None,
+    })
+}
+
 /// How the address is computed, if the bridge can compute it.
 pub(crate) fn address(used: &UsedMemory, ins: &Instruction, image: ImageBase) -> Option<Address> {
+    if effects::is_bit_string(ins) {
+        return None;
+    }
     if is_ip_relative(used, ins) {
         let plain = !matches!(used.segment(), Register::FS | Register::GS);
         let off = || AppPc(used.displacement()).offset_from(image);
@@ -94,5 +109,35 @@ fn register(register: Register) -> Option<Option<Reg>> {
             Reg::ALL.get(register.number()).copied().map(Some)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory};
+
+    /// Memory operands as tools see them: what is accessed, how many bytes, and whether there is an address.
+    fn of(bytes: &[u8]) -> Vec<(Access, u32, bool)> {
+        let ins = Decoder::with_ip(64, bytes, 0x1000, DecoderOptions::NONE).decode();
+        let mut factory = InstructionInfoFactory::new();
+        let used = factory.info(&ins).used_memory().iter();
+        let named = used.filter_map(|used| operand(used, &ins, ImageBase(0)));
+        let all = named.chain(unnamed(&ins));
+        all.map(|one| (one.access, one.size, one.has_address()))
+            .collect()
+    }
+
+    #[test]
+    fn where_a_bit_of_a_string_lies_is_told_only_if_the_operand_says_so() {
+        let changes = |address| [(Access::ReadWrite, 4, address)];
+        assert_eq!(of(&[0x0f, 0xab, 0x03]), changes(false)); // bts [rbx], eax
+        assert_eq!(of(&[0x0f, 0xba, 0x2b, 3]), changes(true)); // bts dword [rbx], 3
+        assert_eq!(of(&[0x0f, 0xa3, 0x03]), [(Access::Read, 4, false)]); // bt [rbx], eax
+    }
+
+    #[test]
+    fn a_store_that_no_operand_names_is_told() {
+        assert_eq!(of(&[0x0f, 0x01, 0xfc]), [(Access::Write, 64, false)]); // clzero
     }
 }

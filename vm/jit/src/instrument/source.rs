@@ -1,6 +1,6 @@
 //! Decoded instructions, as a tool sees them.
 
-use super::operand::operand;
+use super::operand::{operand, unnamed};
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use iced_x86::{InstructionInfoFactory, Mnemonic};
@@ -79,6 +79,7 @@ impl Source for Decoded<'_> {
         info.used_memory()
             .iter()
             .filter_map(|used| operand(used, raw, self.image))
+            .chain(unnamed(raw))
             .collect()
     }
 }
