@@ -30,9 +30,18 @@ impl Touched {
                 _ => touched.needed = touched.needed.with(register),
             }
         }
+        if exchanges(ins) {
+            touched.needed = touched.needed.with(Gpr::RAX).with(Gpr::R8);
+        }
         touched.overwritten = touched.overwritten.minus(touched.needed);
         touched
     }
+}
+
+/// Whether the processor may take `ins` for `xchg r8, rax`: the decoder sees `pause` in F3 REX.B 90, too.
+fn exchanges(ins: &Ins) -> bool {
+    const PAUSE: usize = 2;
+    ins.raw.mnemonic() == Mnemonic::Pause && ins.raw.len() > PAUSE
 }
 
 /// Whether what `ins` writes to is sure to be written: it only moves a value, and does not leave that to a
@@ -82,6 +91,12 @@ mod tests {
         assert_eq!(of(&[0x0f, 0x44, 0xc1]).0, RAX.or(RCX)); // cmove eax, ecx
         assert_eq!(of(&[0x0f, 0xbc, 0xc1]).0, RAX.or(RCX)); // bsf eax, ecx
         assert_eq!(of(&[0x89, 0x01]), (RAX.or(RCX), RegSet::NONE)); // mov [rcx], eax
+    }
+
+    #[test]
+    fn a_pause_with_a_prefix_may_be_an_exchange() {
+        assert_eq!(of(&[0xf3, 0x90]).0, RegSet::NONE);
+        assert_eq!(of(&[0xf3, 0x41, 0x90]).0, RegSet::of(&[Gpr::RAX, Gpr::R8]));
     }
 
     #[test]
