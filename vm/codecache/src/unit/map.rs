@@ -100,7 +100,7 @@ struct Mapped {
     executable: bool,
 }
 
-/// Maps the whole file, to be read; to be executed, too, if `all` of it shall run and it gets its place, so that no
+/// Maps the whole file, to be read; to be executed, too, if `all` of it shall run and runs as it is, so that no
 /// further call is needed for that.
 fn map(
     file: &File,
@@ -113,7 +113,9 @@ fn map(
         .preferred_hot(image.base)
         .wrapping_sub(geometry.hot.start);
     let moved = flags & (flag::FORBID_PREFERRED | flag::SHUFFLE) != 0;
-    let wanted = [(all, mem::RX), (true, mem::R)];
+    // (Code that names its image's base is written to if that is another one.)
+    let fits = geometry.fits(geometry.preferred_hot(image.base), image.base);
+    let wanted = [(all && fits, mem::RX), (true, mem::R)];
     for (_, bits) in wanted.iter().filter(|(may, _)| *may && !moved) {
         if let Ok(addr) = mem::map_file_at(preferred, geometry.file_len, *bits, file.fd()) {
             let executable = *bits == mem::RX;
