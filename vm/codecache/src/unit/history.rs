@@ -2,8 +2,8 @@
 
 use super::bound::Bound;
 use super::library::Library;
-use super::plan::Written;
 use super::planned::Planned;
+use super::written::Written;
 use crate::cache::CodeCache;
 use crate::image::ImageId;
 use alloc::vec::Vec;

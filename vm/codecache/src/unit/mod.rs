@@ -31,12 +31,13 @@ mod unlink;
 mod unlinked;
 mod watch;
 mod whole;
+mod written;
 
 pub use bound::Bound;
 pub use find::worth_opening;
 pub use library::{Databases, Library};
-pub use plan::Written;
 pub use units::Units;
+pub use written::Written;
 
 #[cfg(test)]
 mod model;

@@ -3,8 +3,8 @@
 use super::Bound;
 use super::links::LinksOfUnits;
 use super::part::Learnt;
-use super::plan::Written;
 use super::watch;
+use super::written::Written;
 use crate::cache::CodeCache;
 use crate::image::ImageId;
 use alloc::vec::Vec;

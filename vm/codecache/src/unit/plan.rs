@@ -5,47 +5,15 @@ use super::Bound;
 use super::library::Library;
 use super::next::Left;
 use super::planned::Planned;
+use super::written::Written;
 use crate::cache::CodeCache;
 use crate::image::ImageId;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ppin_abi::boot::flag;
 use ppin_persist::paths::{START, UnitName, unit_dir};
-use ppin_persist::start::{self, History, UnitPlan};
-use ppin_persist::{GROUP, Key};
+use ppin_persist::start::{self, UnitPlan};
 use ppin_store::{Fault, Folder};
-
-/// A unit that this process has written.
-#[derive(Debug)]
-pub struct Written {
-    /// Image whose code it holds.
-    pub image: ImageId,
-    /// Under which it was written.
-    pub key: Key,
-    /// Where it lies.
-    pub dir: Folder,
-    /// Its file.
-    pub name: UnitName,
-    /// Units that were merged into it.
-    pub replaces: Vec<UnitName>,
-    /// Length of the file in bytes.
-    pub len: usize,
-    /// If others were merged into it, which runs have asked for each fragment, this one included.
-    pub histories: Vec<History>,
-}
-
-impl Written {
-    /// So many groups of hot code it has at most.
-    const fn most_groups(&self) -> u32 {
-        (self.len / GROUP) as u32 + 1
-    }
-
-    /// Whether it has taken the place of the unit that `part` stands for.
-    pub(super) fn replaces(&self, part: &UnitPlan) -> bool {
-        let (seq, tag) = part.name;
-        part.image == self.key.image && self.replaces.contains(&UnitName { seq, tag })
-    }
-}
 
 impl CodeCache {
     /// Maps the image's units that the program's start plan names, and does what it says of them.
