@@ -82,10 +82,13 @@ fn choose(vm: &mut Vm, fetched: &mut Fetched, asked: &mut Request<'_>) -> Chosen
         // Guard only the pages that the trace is made from.
         let likely = chosen.source_len() as usize;
         let watched = ensure_watched(vm, &region, asked.pc, likely);
-        asked.context = asked.context.with(watched);
+        let context = asked.context.with(watched);
         // Bytes that were read before the guard was set may have changed since.
-        fetched.again(vm, likely);
-        chosen = fetched.choose(asked);
+        let same = fetched.again(vm, likely);
+        if !same || context != asked.context {
+            asked.context = context;
+            chosen = fetched.choose(asked);
+        }
     }
     chosen
 }

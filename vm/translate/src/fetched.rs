@@ -10,12 +10,14 @@ use ppin_process::vm::Vm;
 /// Bytes that are read for a trace at first: nearly all traces are shorter.
 const USUAL_TRACE_BYTES: usize = 192;
 
+type Buffer = [u8; MAX_TRACE_BYTES];
+
 /// Bytes in memory from the head of a trace on.
 pub(crate) struct Fetched {
     pc: AppPc,
     /// Where they lie; `None`: the app may not execute what is there.
     pub region: Option<Region>,
-    buffer: [u8; MAX_TRACE_BYTES],
+    buffer: Buffer,
     len: usize,
     /// Why there are no more.
     pub end: BytesEnd,
@@ -62,14 +64,25 @@ impl Fetched {
         may_be_longer
     }
 
-    /// Fetches the bytes again, but only as many of the `likely` ones as are guarded.
-    pub(crate) fn again(&mut self, vm: &Vm, likely: usize) {
+    /// Fetches the bytes again, but only as many of the `likely` ones as are guarded. Whether a trace chosen
+    /// from those of before, of that length, would be chosen again.
+    pub(crate) fn again(&mut self, vm: &Vm, likely: usize) -> bool {
+        let before = (self.len, self.end, self.buffer);
         self.fetch(MAX_TRACE_BYTES);
         let guards = vm.code().guards();
         let steady = guards.steady(self.pc.0, likely as u64) as usize;
         if !guards.is_volatile(self.pc.0) && steady < self.len {
             (self.len, self.end) = (steady, BytesEnd::Limit);
         }
+        self.decides_as(before, likely)
+    }
+
+    /// Whether the `likely` bytes, and those of an instruction behind them, are as they were `before`.
+    fn decides_as(&self, (len, end, buffer): (usize, BytesEnd, Buffer), likely: usize) -> bool {
+        let looked_at = likely + MAX_INS_LEN;
+        let same = |bytes: usize| self.buffer[..bytes] == buffer[..bytes];
+        let all_there = likely <= self.len && looked_at <= len && end == self.end;
+        all_there && same(looked_at.min(self.len))
     }
 
     fn fetch(&mut self, most: usize) {
