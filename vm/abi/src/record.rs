@@ -165,6 +165,9 @@ pub enum Trap {
     RseqUnsupported = 9,
     /// The app's bytes from this instruction on are not those that were translated.
     Changed = 10,
+    /// The app's bytes are what was translated, but a store of the trace that begins with this instruction may
+    /// change them.
+    Near = 11,
 }
 
 /// A trap, reached as `mov gs:[Spill::Rcx], rcx; lea rcx, [rip + record];

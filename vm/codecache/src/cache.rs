@@ -3,13 +3,13 @@
 use crate::bundles::Bundles;
 use crate::figures::Figures;
 use crate::fresh::FreshCode;
-use crate::guard::Guards;
 use crate::image::Images;
 use crate::indirect::IblTable;
 use crate::journal::Journal;
 use crate::unit::Units;
 use alloc::string::String;
 use alloc::vec::Vec;
+use ppin_guard::Guards;
 use ppin_persist::start::Prediction;
 
 /// All code of one process. One lock guards it.

@@ -1,16 +1,17 @@
 //! Keeping translations true to code that changes.
 //!
 //! Writable pages of app code are made read-only when something is translated from them
-//! ([`crate::guard`]). A store to one faults: what was made from the page is taken out of use and
+//! ([`ppin_guard`]). A store to one faults: what was made from the page is taken out of use and
 //! the page is given back ([`CodeCache::store`]), in this order: once the page can be written to,
 //! no other thread may find a translation of what it changes. What has died is returned, so that
 //! the caller can see to what else depends on it.
 
 use crate::cache::CodeCache;
 use crate::fresh::FragmentId;
-use crate::guard::Store;
 use crate::image::{Image, ImageId, Region};
 use alloc::vec::Vec;
+use ppin_abi::addr::AppPc;
+use ppin_guard::Store;
 use ppin_os::mem::{PAGE, page_down};
 use ppin_os::time;
 
@@ -124,6 +125,12 @@ impl CodeCache {
             dead.extend(self.kill_made_from(page, page + PAGE));
         }
         dead
+    }
+
+    /// A trace that begins at `pc` and compares its source by itself may change it behind its back: the VM
+    /// compares it from now on.
+    pub fn may_meet_itself(&mut self, pc: AppPc) {
+        self.guards.is_near(pc.0);
     }
 
     /// The app is about to set the protection of `start .. end` anew, or to make it final: what

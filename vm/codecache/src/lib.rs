@@ -7,7 +7,6 @@
 //! fragments    what others ask of fresh code
 //! exits        direct exits by their stubs; linking
 //! install      the one door into the cache for fresh code
-//! guard/       pages held read-only so that stores to app code are noticed
 //! invalidate   taking code out of use when the app's changes; says what died
 //! indirect     the table of indirect branches
 //! bundles      cells of bundled counts, and what they stand for
@@ -26,7 +25,6 @@ mod exits;
 mod figures;
 mod fragments;
 pub mod fresh;
-pub mod guard;
 pub mod image;
 pub mod indirect;
 mod install;

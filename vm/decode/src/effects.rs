@@ -101,12 +101,15 @@ fn may_write(raw: &Instruction) -> bool {
     }
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info_options(raw, InstructionInfoOptions::NO_REGISTER_USAGE);
-    info.used_memory().iter().any(|used| {
-        matches!(
-            used.access(),
-            OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-        )
-    })
+    info.used_memory().iter().any(|used| writes(used.access()))
+}
+
+/// Whether what is accessed so may be written.
+pub(crate) const fn writes(access: OpAccess) -> bool {
+    matches!(
+        access,
+        OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+    )
 }
 
 /// Whether a register says which bit of a string in memory is meant, so that it may lie elsewhere than the operand says

@@ -13,12 +13,14 @@
 //!
 //! disasm     text of app code and of fragments
 //! stores     where an instruction stores
+//! based      stores whose place a register and a constant say
 //! origin     which branch led somewhere
 //! ```
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+pub mod based;
 pub mod constants;
 pub mod disasm;
 pub mod effects;

@@ -4,9 +4,7 @@
 use super::origin::{Registers, Surroundings, value};
 use crate::{Ins, InsReader, Kind, effects};
 use alloc::vec::Vec;
-use iced_x86::{
-    Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, OpAccess, UsedMemory,
-};
+use iced_x86::{Instruction, InstructionInfoFactory, InstructionInfoOptions, Mnemonic, UsedMemory};
 use ppin_abi::addr::AppPc;
 
 /// Memory by address and length.
@@ -40,7 +38,10 @@ pub fn stores(
     }
     let mut factory = InstructionInfoFactory::new();
     let info = factory.info_options(raw, InstructionInfoOptions::NO_REGISTER_USAGE);
-    let written = info.used_memory().iter().filter(|used| is_stored(used));
+    let written = info
+        .used_memory()
+        .iter()
+        .filter(|used| effects::writes(used.access()));
     written
         .map(|used| stretch(used, registers, around))
         .collect()
@@ -85,13 +86,6 @@ fn repeatable(ins: &Ins) -> bool {
     );
     let elsewhere = effects::is_bit_string(&ins.raw) && effects::writes_memory(&ins.raw);
     by_kind && !unforeseeable && !elsewhere
-}
-
-fn is_stored(used: &UsedMemory) -> bool {
-    matches!(
-        used.access(),
-        OpAccess::Write | OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite
-    )
 }
 
 fn stretch(used: &UsedMemory, registers: &Registers, around: &dyn Surroundings) -> Option<Stretch> {

@@ -1,6 +1,6 @@
 //! Which general registers an instruction touches.
 
-use crate::{Gpr, Ins, RegSet};
+use crate::{Gpr, Ins, RegSet, effects};
 use iced_x86::{InstructionInfoFactory, Mnemonic, OpAccess, OpKind};
 
 /// Registers that an instruction touches.
@@ -10,6 +10,8 @@ pub struct Touched {
     pub needed: RegSet,
     /// They get values of which nothing is theirs, unless the instruction faults.
     pub overwritten: RegSet,
+    /// They may have other values behind it.
+    pub changed: RegSet,
 }
 
 impl Touched {
@@ -22,6 +24,9 @@ impl Touched {
             let Some(register) = Gpr::holding(used.register()) else {
                 continue;
             };
+            if effects::writes(used.access()) {
+                touched.changed = touched.changed.with(register);
+            }
             match used.access() {
                 OpAccess::None | OpAccess::NoMemAccess => {}
                 OpAccess::Write if sure && matches!(used.register().size(), 4 | 8) => {
@@ -31,7 +36,8 @@ impl Touched {
             }
         }
         if exchanges(ins) {
-            touched.needed = touched.needed.with(Gpr::RAX).with(Gpr::R8);
+            let both = RegSet::of(&[Gpr::RAX, Gpr::R8]);
+            (touched.needed, touched.changed) = (touched.needed.or(both), touched.changed.or(both));
         }
         touched.overwritten = touched.overwritten.minus(touched.needed);
         touched
@@ -97,6 +103,23 @@ mod tests {
     fn a_pause_with_a_prefix_may_be_an_exchange() {
         assert_eq!(of(&[0xf3, 0x90]).0, RegSet::NONE);
         assert_eq!(of(&[0xf3, 0x41, 0x90]).0, RegSet::of(&[Gpr::RAX, Gpr::R8]));
+    }
+
+    #[test]
+    fn what_is_only_read_does_not_change() {
+        let changed = |bytes: &[u8]| {
+            let ins = InsReader::new(AppPc(0x1000), bytes).read().unwrap();
+            Touched::of(&ins, &mut InstructionInfoFactory::new()).changed
+        };
+        assert_eq!(changed(&[0x89, 0x01]), RegSet::NONE); // mov [rcx], eax
+        assert_eq!(changed(&[0x88, 0xc8]), RAX); // mov al, cl
+        assert_eq!(changed(&[0x0f, 0x44, 0xc1]), RAX); // cmove eax, ecx
+        assert_eq!(changed(&[0x87, 0xc8]), RAX.or(RCX)); // xchg eax, ecx
+        assert_eq!(changed(&[0x50]), RegSet::of(&[Gpr::RSP])); // push rax
+        assert_eq!(
+            changed(&[0xf3, 0x41, 0x90]),
+            RegSet::of(&[Gpr::RAX, Gpr::R8])
+        );
     }
 
     #[test]

@@ -159,7 +159,11 @@ fn trap(thread: &mut Thread) -> CachePc {
     }
     let mut vm = vm::lock();
     let pc = ImageOff(rec.pc).at(vm.code().base_at(thread.operand));
-    if rec.kind == Trap::Changed as u32 {
+    let near = rec.kind == Trap::Near as u32;
+    if near {
+        vm.code_mut().may_meet_itself(pc);
+    }
+    if near || rec.kind == Trap::Changed as u32 {
         return changed(&mut vm, thread, pc);
     }
     let entry = lookup_again(&mut vm, thread, pc, Context(rec.context));
@@ -203,7 +207,7 @@ fn lookup_again(vm: &mut Locked, thread: &mut Thread, pc: AppPc, context: Contex
     lookup(vm, pc, context)
 }
 
-/// Handles a trap of a fragment that compares its source: the source has changed from the
+/// Handles a trap of a fragment that compares its source: the source has changed, or may be about to, from the
 /// instruction at `pc` on, or it is time to check whether the fragment must still compare it.
 fn changed(vm: &mut Vm, thread: &mut Thread, pc: AppPc) -> CachePc {
     /// Comparisons between two checks: a comparison takes some nanoseconds, a check some thousand.

@@ -330,6 +330,10 @@ pub enum Op {
         word: Option<Temp>,
     },
 
+    /// Leaves for the VM at the instruction `ins`, whose stores may meet the source, if `word`, which is rcx, is
+    /// below `width`. The flags are saved.
+    LeaveIfBelow { ins: InsId, word: Temp, width: i32 },
+
     // Control flow inside inserted code.
     /// Goes to `to` if `temp`, which is rcx, is 0. Near.
     IfZero { temp: Temp, to: Label },

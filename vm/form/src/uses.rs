@@ -109,7 +109,7 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         | Op::JumpUnlessOne { temp, .. }
         | Op::UnlessOne { temp, .. } => [both(temp), none, none],
         Op::CompareSource { flags, word, .. } => [reads(flags), word.and_then(writes), none],
-        Op::IfZero { temp, .. } => [reads(temp), none, none],
+        Op::IfZero { temp, .. } | Op::LeaveIfBelow { word: temp, .. } => [reads(temp), none, none],
         _ => [none, none, none],
     };
     [one, two, three, none].into_iter().flatten()

@@ -3,9 +3,10 @@
 use crate::analyse::flags::live_flags;
 use crate::emit::{Emitter, Source};
 use crate::instrument::{Fate, Plan};
+use crate::lower::compare::Near;
 use crate::lower::{self, Site};
 use crate::request::Request;
-use crate::trace::{Selection, select};
+use crate::trace::{Comparing, Selection, select};
 use alloc::vec::Vec;
 use ppin_abi::context::Context;
 use ppin_api::Tool;
@@ -55,10 +56,11 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
     if let Some(trap) = selection.trap {
         lower::trap::lower(&mut form, request.pc, trap, request.context);
     } else {
-        let mut plan = instrument(request, selection, tool);
+        let comparing = comparing(request, selection, tool);
+        let mut plan = instrument(request, selection, &comparing, tool);
         looked = plan.looked();
-        lower_arrival(&mut form, request, selection, &plan);
-        lower_trace(&mut form, request, selection, &mut plan);
+        lower_arrival(&mut form, request, &comparing, selection, &plan);
+        lower_trace(&mut form, request, &comparing, selection, &mut plan);
         lower_end(&mut form, selection, tool);
     }
     let mut emitter = Emitter::new(request.pc, request.image, request.context, &form);
@@ -89,7 +91,8 @@ fn of_selection<'a>(request: &Request<'a>, selection: &Selection) -> Request<'a>
 pub fn fates(request: &Request<'_>, tool: &dyn Tool) -> Vec<Fate> {
     let selection = select(request);
     let form = Form::new(request.context, request.optimize, selection.ins.len());
-    instrument(request, &selection, tool).fates(&form, tool)
+    let comparing = comparing(request, &selection, tool);
+    instrument(request, &selection, &comparing, tool).fates(&form, tool)
 }
 
 /// Instructions that the fragment can execute: none if it consists of a trap.
@@ -100,16 +103,33 @@ fn translated(selection: &Selection) -> u32 {
     }
 }
 
+/// Where the trace compares its source. (What routines return may become the value of a register.)
+fn comparing(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> Comparing {
+    let led = !tool.routines().is_empty();
+    Comparing::of(&selection.ins, request.context, led)
+}
+
 /// Lets the tool look at the trace.
-fn instrument(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> Plan {
-    let (ins, stretches) = (&selection.ins, &selection.stretches);
+fn instrument(
+    request: &Request<'_>,
+    selection: &Selection,
+    comparing: &Comparing,
+    tool: &dyn Tool,
+) -> Plan {
+    let (ins, stretches) = (&selection.ins, &comparing.stretches);
     Plan::new(request, request.context, tool, ins, Some(stretches))
 }
 
 /// What comes before the trace, where control comes by other ways than links of jumps.
-fn lower_arrival(form: &mut Form, request: &Request<'_>, selection: &Selection, plan: &Plan) {
+fn lower_arrival(
+    form: &mut Form,
+    request: &Request<'_>,
+    comparing: &Comparing,
+    selection: &Selection,
+    plan: &Plan,
+) {
     if request.context.contains(Context::CALLED) {
-        let undisturbed = selection.stretches.is_empty() && !plan.calls();
+        let undisturbed = comparing.stretches.is_empty() && !plan.calls();
         return lower::called::lower(form, undisturbed.then_some(&selection.ins));
     }
     let head = request.pc.offset_from(request.image);
@@ -118,9 +138,15 @@ fn lower_arrival(form: &mut Form, request: &Request<'_>, selection: &Selection, 
     }
 }
 
-fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, plan: &mut Plan) {
+fn lower_trace(
+    form: &mut Form,
+    request: &Request<'_>,
+    comparing: &Comparing,
+    selection: &Selection,
+    plan: &mut Plan,
+) {
     let image = request.image;
-    let compares = !selection.stretches.is_empty();
+    let compares = !comparing.stretches.is_empty();
     let watched = request.context.contains(Context::WATCHED);
     let mut block = !request.context.contains(Context::CONTINUATION);
     for (index, ins) in selection.ins.iter().enumerate() {
@@ -131,7 +157,7 @@ fn lower_trace(form: &mut Form, request: &Request<'_>, selection: &Selection, pl
         }
         block = matches!(ins.kind, Kind::CondJump | Kind::ShortJump) || ins.kind.is_call();
         if compares {
-            compare(form, selection, index);
+            compare(form, request, comparing, selection, index);
         }
         plan.before(form, id);
         let site = Site { id, ins, image };
@@ -151,8 +177,14 @@ pub(crate) fn exit_taken(form: &Form, ins: InsId) -> Op {
 }
 
 /// Where a stretch begins, its bytes are compared.
-fn compare(form: &mut Form, selection: &Selection, index: usize) {
-    let stretch = selection.stretches.iter().find(|s| s.start == index);
+fn compare(
+    form: &mut Form,
+    request: &Request<'_>,
+    comparing: &Comparing,
+    selection: &Selection,
+    index: usize,
+) {
+    let stretch = comparing.stretches.iter().find(|s| s.start == index);
     let Some(stretch) = stretch.filter(|s| !s.is_empty()) else {
         return;
     };
@@ -160,7 +192,11 @@ fn compare(form: &mut Form, selection: &Selection, index: usize) {
     let len: u32 = ins.iter().map(Ins::len).sum();
     let dead = live_flags(ins, &[], form.optimize).first() == Some(&0);
     let last = InsId(stretch.end as u16 - 1);
-    lower::compare::lower(form, InsId(index as u16), last, len as usize, dead);
+    let head = request.pc.offset_from(request.image).filter(|_| index == 0);
+    let near = head.zip(comparing.apart.as_ref());
+    let near = near.map(|(head, apart)| Near::new(head, selection.source_len, apart));
+    let stretch = (InsId(index as u16), last);
+    lower::compare::lower(form, stretch, len as usize, near, dead);
 }
 
 /// A trace whose last instruction goes on to the next one leaves to it.

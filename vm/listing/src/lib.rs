@@ -2,7 +2,7 @@
 //!
 //! From the lists of mappings (`maps` and `smaps`, proc_pid_maps(5); `smaps_rollup`, `numa_maps`,
 //! [`map_files`] and the queries of [`query`]) the runtime's mappings are left out. Pages whose
-//! code the VM guards (`ppin_codecache::guard`) are shown as writable as the program has made them:
+//! code the VM guards (`ppin_guard`) are shown as writable as the program has made them:
 //! garbage collectors and profilers rely on this list. Sizes, signal sets and limits (`status`,
 //! `stat`, `statm`, `limits`) are the program's.
 //!

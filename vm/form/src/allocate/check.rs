@@ -288,6 +288,7 @@ impl Checker<'_> {
                 ensure(state.lost_there == 0, "flags are saved that are lost")?;
                 state.lost_flags = effects::ARITHMETIC;
             }
+            Op::LeaveIfBelow { .. } => ensure(state.flags_in.is_some(), "flags are not saved")?,
             Op::RestoreFlags { from, dead } => {
                 ensure(state.flags_in == Some(from), "flags were not saved there")?;
                 state.flags_in = None;

@@ -6,10 +6,12 @@
 //!           lahf; seto al
 //!           sub gs:[PACE], 1; js changed                       provisional code only
 //!           mov rcx, bytes; cmp rcx, [source]; jne changed     for each 8 bytes
+//!           ...; cmp rcx, width; jb near                       see lower/compare.rs
 //!           add al, 127; sahf                                  unless the flags are dead
 //!           mov rcx, gs:[Spill::Rcx]; mov rax, gs:[Spill::Rax]
 //!
-//! changed:  add al, 127; sahf                                  cold
+//! changed:                                                     (near is the same)
+//!           add al, 127; sahf                                  cold
 //!           mov rax, gs:[Spill::Rax]
 //!           lea rcx, [rip + record]
 //!           jmp gs:[Entry::LeaveTrap]
@@ -30,6 +32,8 @@ use ppin_relocator::RelocKind;
 
 /// `jne rel32`
 const JNE: [u8; 2] = [0x0f, 0x85];
+/// `jb rel32`
+const JB: [u8; 2] = [0x0f, 0x82];
 /// `js rel32`
 const JS: [u8; 2] = [0x0f, 0x88];
 
@@ -37,14 +41,26 @@ impl Emitter {
     /// Leaves for the VM if the app's memory at `pc`, `app` bytes behind the head, does not
     /// hold `bytes`. `word`: rcx is spilled and compares.
     pub(super) fn compare(&mut self, pc: AppPc, app: u32, bytes: &[u8], word: bool) {
-        let changed = self.changed(pc, app, word);
+        let changed = self.way_out(Trap::Changed, (pc, app), word);
         self.pace(changed);
         for (at, len) in pieces(bytes.len()) {
             self.compare_piece(pc.wrapping_add(at as u64), &bytes[at..at + len]);
-            self.hot.bytes(&JNE);
-            self.hot.push_i32(0);
-            self.relocate_hot(RelocKind::Cold(changed));
+            self.branch_out(JNE, changed);
         }
+    }
+
+    /// Leaves for the VM if rcx, which is spilled, is below `width`: stores of the trace, which begins at `pc`,
+    /// `app` bytes behind the head, may meet its source.
+    pub(super) fn leave_if_below(&mut self, pc: AppPc, app: u32, width: i32) {
+        let near = self.way_out(Trap::Near, (pc, app), true);
+        dynasm!(self.hot; .arch x64; cmp rcx, DWORD width);
+        self.branch_out(JB, near);
+    }
+
+    fn branch_out(&mut self, opcode: [u8; 2], to: u32) {
+        self.hot.bytes(&opcode);
+        self.hot.push_i32(0);
+        self.relocate_hot(RelocKind::Cold(to));
     }
 
     /// Lets the VM look once in a while whether provisional code must compare itself at all.
@@ -54,15 +70,13 @@ impl Emitter {
         }
         let pace = PACE as i32;
         dynasm!(self.hot; .arch x64; gs sub QWORD [DWORD pace], BYTE 1);
-        self.hot.bytes(&JS);
-        self.hot.push_i32(0);
-        self.relocate_hot(RelocKind::Cold(changed));
+        self.branch_out(JS, changed);
     }
 
-    /// Cold code for when the app's memory holds something else; its offset.
-    fn changed(&mut self, pc: AppPc, app: u32, rcx_spilled: bool) -> u32 {
+    /// Cold code for when the instruction at `pc`, `app` bytes behind the head, must not run; its offset.
+    fn way_out(&mut self, why: Trap, (pc, app): (AppPc, u32), rcx_spilled: bool) -> u32 {
         let context = ins_context(self.context, app);
-        let record = self.trap_record(pc, Trap::Changed, context);
+        let record = self.trap_record(pc, why, context);
         let here = self.cold.here();
         let (spill_rax, spill_rcx) = (Spill::Rax.disp() as i32, Spill::Rcx.disp() as i32);
         let leave = Entry::LeaveTrap.disp() as i32;

@@ -44,7 +44,12 @@ impl Writer<'_> {
         let (first, last) = (self.source.ins(first), self.source.ins(last));
         let bytes = &self.source.bytes[first.offset as usize..last.end() as usize];
         let word = word.is_some();
-        debug_assert_eq!(word, bytes.len() >= COMPARED_AT_ONCE);
+        debug_assert!(word || bytes.len() < COMPARED_AT_ONCE);
         self.emitter.compare(first.pc(), first.offset, bytes, word);
+    }
+
+    pub(super) fn leave_if_below(&mut self, ins: InsId, width: i32) {
+        let ins = self.source.ins(ins);
+        self.emitter.leave_if_below(ins.pc(), ins.offset, width);
     }
 }

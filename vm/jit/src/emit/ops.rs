@@ -133,6 +133,7 @@ impl Writer<'_> {
             Op::RestoreFlags { dead, .. } => self.restore_flags(dead),
             Op::Comparing { on } => self.comparing(on),
             Op::CompareSource { first, last, word, .. } => self.compare_source(first, last, word),
+            Op::LeaveIfBelow { ins, width, .. } => self.leave_if_below(ins, width),
             Op::IfZero { to, .. } => self.if_zero(to),
             Op::HiddenJump { by, entry } => self.hidden_jump(by, entry),
             Op::UnlessOne { to, .. } => self.unless_one(to),

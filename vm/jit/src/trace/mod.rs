@@ -5,15 +5,18 @@
 //! and before the first instruction that cannot be translated. So it depends on
 //! the app's bytes alone, and the same bytes give the same trace.
 
+mod comparing;
+
 use crate::operand::{absolute, rebased};
 use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request, is_low};
 use alloc::vec::Vec;
-use core::ops::Range;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
 use ppin_decode::{Ins, InsReader, Kind, MAX_INS_LEN, NoIns, effects, x87};
 use ppin_form::pairs_returns;
+
+pub(crate) use comparing::Comparing;
 
 /// Most instructions in a trace.
 pub(crate) const MAX_INS: usize = 64;
@@ -27,9 +30,6 @@ pub(crate) struct Selection {
     pub trap: Option<Trap>,
     /// App bytes that it depends on.
     pub source_len: u32,
-    /// Instructions between two comparisons of the source with memory; none if the code
-    /// does not compare.
-    pub stretches: Vec<Range<usize>>,
 }
 
 /// Chooses the trace of `request`.
@@ -63,12 +63,10 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
         }
     }
     let source_len = ins.last().map_or(0, Ins::end);
-    let stretches = stretches(&ins, request.context);
     Selection {
         ins,
         trap: None,
         source_len,
-        stretches,
     }
 }
 
@@ -82,27 +80,6 @@ fn belongs(next: &mut Ins, before: &[Ins], request: &Request<'_>, bytes: &[u8]) 
         next.x87_pointer = None;
     }
     true
-}
-
-/// Code that compares its source does so again behind each instruction that may have
-/// written to it, or behind which the processor must fetch anew what others have.
-fn stretches(ins: &[Ins], context: Context) -> Vec<Range<usize>> {
-    let compares = context.contains(Context::COMPARED);
-    let translated = !matches!(ins.first().map(|ins| ins.kind), None | Some(Kind::Trap(_)));
-    if !compares || !translated {
-        return Vec::new();
-    }
-    let mut start = 0;
-    let aliased = context.contains(Context::ALIASED);
-    let ends =
-        |ins: &Ins| effects::serializes(&ins.raw) || !aliased && effects::writes_memory(&ins.raw);
-    ins.chunk_by(|ins, _| !ends(ins))
-        .map(|stretch| {
-            let first = start;
-            start += stretch.len();
-            first..start
-        })
-        .collect()
 }
 
 /// Whether `next` belongs to a restartable sequence, or announces the one behind it.
@@ -169,6 +146,5 @@ fn undecoded(bytes: &[u8], reason: NoIns, end: BytesEnd) -> Selection {
         ins: Vec::new(),
         trap: Some(trap),
         source_len: bytes.len().min(MAX_INS_LEN) as u32,
-        stretches: Vec::new(),
     }
 }

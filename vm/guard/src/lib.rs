@@ -5,12 +5,15 @@
 //! every store. Where the source cannot be read from the cache, the VM compares at every entry,
 //! and a fragment runs at most one store.
 
+#![no_std]
+extern crate alloc;
+
 mod page;
 
 use alloc::vec::Vec;
 use hashbrown::{HashMap, HashSet};
-pub(crate) use page::Store;
-use page::{Page, Ticks};
+use page::Page;
+pub use page::{Store, Ticks};
 use ppin_abi::context::Context;
 use ppin_os::mem::{self, PAGE, page_down};
 use ppin_os::peek;
@@ -23,6 +26,8 @@ pub struct Guards {
     span: Option<(u64, u64)>,
     /// Pages that emitted code has failed to read: the VM compares them.
     unreadable: HashSet<u64>,
+    /// Heads of traces that stand so near to memory they store to that the VM compares them, too.
+    near: HashSet<u64>,
     /// Pages given back and forgotten since: a store that met the guard may not have been
     /// told of yet.
     lifted: HashSet<u64>,
@@ -33,7 +38,7 @@ pub struct Guards {
 impl Guards {
     /// Makes the pages of `pc .. pc + len` read-only, but those that are `live`. It is
     /// `now`, in ticks of the processor.
-    pub(crate) fn protect(&mut self, pc: u64, len: u64, live: bool, now: Ticks) {
+    pub fn protect(&mut self, pc: u64, len: u64, live: bool, now: Ticks) {
         for page in (page_down(pc)..pc + len.max(1)).step_by(PAGE as usize) {
             let before = self.pages.get(&page.wrapping_sub(PAGE)).copied();
             let state = self.pages.entry(page).or_insert_with(|| {
@@ -83,7 +88,7 @@ impl Guards {
     /// What is assumed of code at `pc` if it is volatile.
     #[must_use]
     pub fn assumed(&self, pc: u64, shared: bool) -> Context {
-        if self.unreadable.contains(&page_down(pc)) {
+        if self.unreadable.contains(&page_down(pc)) || self.near.contains(&pc) {
             return Context::VOLATILE;
         }
         let compared = Context::VOLATILE.with(Context::COMPARED);
@@ -96,10 +101,11 @@ impl Guards {
 
     /// Gives the pages of the range back and forgets them: the app is about to map or
     /// protect it anew, in which it may fail, or to move it.
-    pub(crate) fn forget(&mut self, start: u64, end: u64) {
+    pub fn forget(&mut self, start: u64, end: u64) {
         self.lift(start, end);
         self.pages.retain(|page, _| !(start..end).contains(page));
         self.unreadable.retain(|page| !(start..end).contains(page));
+        self.near.retain(|pc| !(start..end).contains(pc));
     }
 
     fn lift(&mut self, start: u64, end: u64) {
@@ -116,12 +122,12 @@ impl Guards {
     }
 
     /// Whether `page` is read-only because of us.
-    pub(crate) fn holds(&self, page: u64) -> bool {
+    pub fn holds(&self, page: u64) -> bool {
         self.pages.get(&page).is_some_and(Page::is_guarded)
     }
 
     /// Gives the page of `addr` back because of a store there `now`. `None` if we had not taken it.
-    pub(crate) fn release(&mut self, addr: u64, store: Store, now: Ticks) -> Option<u64> {
+    pub fn release(&mut self, addr: u64, store: Store, now: Ticks) -> Option<u64> {
         let page = page_down(addr);
         let state = self.pages.get_mut(&page).filter(|p| p.is_guarded())?;
         state.release(store, now);
@@ -147,18 +153,18 @@ impl Guards {
     }
 
     /// Guards can soon be neither set nor lifted: from here on none is set.
-    pub(crate) fn give_up(&mut self) {
+    pub fn give_up(&mut self) {
         self.given_up = true;
     }
 
     /// Any page that is known may be held: a guard may have been left half made.
-    pub(crate) fn doubt(&mut self) {
+    pub fn doubt(&mut self) {
         self.pages.values_mut().for_each(Page::doubt);
     }
 
     /// Pages of the instruction at `pc` that have been volatile for long enough and will be
     /// guarded again, at `now` (ticks).
-    pub(crate) fn come_back(&mut self, pc: u64, now: Ticks) -> impl Iterator<Item = u64> {
+    pub fn come_back(&mut self, pc: u64, now: Ticks) -> impl Iterator<Item = u64> {
         pages_of_ins(pc).into_iter().filter(move |page| {
             let state = self.pages.get_mut(page);
             state.is_some_and(|state| state.come_back(now))
@@ -166,15 +172,20 @@ impl Guards {
     }
 
     /// Emitted code has failed to read `page`: the VM compares it.
-    pub(crate) fn is_unreadable(&mut self, page: u64) {
+    pub fn is_unreadable(&mut self, page: u64) {
         self.unreadable.insert(page);
+    }
+
+    /// The trace that begins at `pc` may store to its own source: the VM compares it.
+    pub fn is_near(&mut self, pc: u64) {
+        self.near.insert(pc);
     }
 
     /// A store to `addr`, whose page is not held, has faulted: whether it met a guard that
     /// another thread has lifted since, so that it can be repeated. (The app may have made it
     /// impossible otherwise than by the protection of the page. What the app itself protects is
     /// forgotten by the guards, and the store repeated once, for it may have met the guard.)
-    pub(crate) fn was_lifted(&mut self, addr: u64) -> bool {
+    pub fn was_lifted(&mut self, addr: u64) -> bool {
         let page = page_down(addr);
         let known = self.pages.contains_key(&page);
         known && peek::is_writable(addr) || self.lifted.remove(&page)
