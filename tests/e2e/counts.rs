@@ -353,6 +353,26 @@ fn sides_of_branches_are_told_apart() {
     }
 }
 
+/// Code that is changed while it runs is left before an instruction of which nothing has run, and system calls of
+/// programs with such code are made by the gate: neither is taken for a difference.
+#[test]
+fn checked_runs_follow_code_that_is_changed() {
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    for guest in [
+        "rewritten/stores_that_come_near.c",
+        "rewritten/rewritten_in_place.c",
+    ] {
+        let Some(exe) = Guest::load(guest).build("pie") else {
+            continue;
+        };
+        let exe = exe.to_str().expect("ours");
+        let outcome = ppin.verb(&["run", "--check", "--", exe]).run_ok();
+        let said = String::from_utf8_lossy(&outcome.stderr);
+        assert!(said.starts_with("ppin: the same: "), "{guest}: {said}");
+    }
+}
+
 /// Checked runs compare with the program itself, also under tools that count: they may lose flags that the
 /// program overwrites, and nothing else.
 #[test]

@@ -4,8 +4,8 @@
 use crate::cache::CodeCache;
 use crate::exit::{CodeOf, KnownExit};
 use crate::fresh::{FragmentId, Fresh};
-use ppin_abi::addr::CachePc;
-use ppin_relocator::executed_at;
+use ppin_abi::addr::{AppPc, CachePc};
+use ppin_relocator::{PcRow, executed_at, pc_flag};
 
 impl CodeCache {
     /// The exit whose stub lies at cache address `stub`; `None`: there is none, or it must not run.
@@ -39,6 +39,16 @@ impl CodeCache {
             let rows = maps.rows.into_iter().collect();
             executed_at(&rows, (exit.branch - maps.hot) as u32)
         })
+    }
+
+    /// The same when fresh code is left before the app instruction at `pc` by way of the record at `record`.
+    /// `None`: it has been flushed.
+    #[must_use]
+    pub fn executed_up_to(&self, pc: AppPc, record: u64) -> Option<u32> {
+        let fresh = self.fragment_at(record)?;
+        let before = |row: &PcRow| fresh.pc().0 + u64::from(row.app) < pc.0;
+        let begun = |row: &PcRow| row.flags & pc_flag::BOUNDARY != 0 && before(row);
+        Some(fresh.code().pc_map.iter().filter(begun).count() as u32)
     }
 
     /// Links `exit` to cache address `entry`.

@@ -59,6 +59,7 @@ impl Pair {
         let moved = match (first, report.executed) {
             (true, _) => Ok(Moved::There(0)),
             (false, Some(steps)) => self.native.steps(steps),
+            (false, None) if self.is_there(report) => Ok(Moved::There(0)),
             (false, None) => self.native.until(report.pc),
         };
         match moved {
@@ -90,6 +91,17 @@ impl Pair {
             Ok(differences) if differences.is_empty() => None,
             Ok(differences) => Some(Verdict::Differs(self.explain(report, &differences))),
         }
+    }
+
+    /// Whether the native process is as far already: ours has executed nothing since the last report. (One that
+    /// has come round to the same state need not be followed.)
+    fn is_there(&self, report: &Report) -> bool {
+        let native = State::of_native(&self.native);
+        let ours = State::of_ours(&self.ours, report);
+        let (Ok(native), Ok(ours)) = (native, ours) else {
+            return false;
+        };
+        native.pc == ours.pc && native.gpr == ours.gpr
     }
 
     fn states(&mut self, report: &Report) -> Result<Vec<Difference>, String> {

@@ -84,6 +84,7 @@ fn step(thread: &Thread) -> Step {
     let total = TOTAL.swap(UNKNOWN, Relaxed);
     let since = |executed: u64| match total {
         UNKNOWN => UNKNOWN,
+        _ if executed == UNKNOWN => UNKNOWN,
         _ => executed.wrapping_sub(BEHIND.load(Relaxed)),
     };
     let nothing = Step {
@@ -109,19 +110,30 @@ fn step(thread: &Thread) -> Step {
                 ..nothing
             }
         }
-        r if r == Reason::Resume as u64 || r == Reason::Trap as u64 && changed(thread) => Step {
+        r if r == Reason::Resume as u64 => Step {
             executed: UNKNOWN,
+            call: None,
+        },
+        r if r == Reason::Trap as u64 => Step {
+            executed: before_change(thread).map_or(nothing.executed, since),
             call: None,
         },
         _ => nothing,
     }
 }
 
-/// Whether the fragment was left in the middle, because its source has changed.
-fn changed(thread: &Thread) -> bool {
+/// If the fragment was left because its source has changed, or is about to: how many instructions were
+/// executed before, or UNKNOWN.
+fn before_change(thread: &Thread) -> Option<u64> {
     // SAFETY: stubs pass the address of their own record.
     let rec = unsafe { (thread.operand as *const TrapRec).read() };
-    rec.kind == Trap::Changed as u32
+    let changes = [Trap::Changed, Trap::Near].map(|kind| kind as u32);
+    changes.contains(&rec.kind).then(|| {
+        let vm = vm::lock();
+        let pc = ImageOff(rec.pc).at(vm.code().base_at(thread.operand));
+        let executed = vm.code().executed_up_to(pc, thread.operand);
+        executed.map_or(UNKNOWN, u64::from)
+    })
 }
 
 /// Called before the cache is entered at `entry`.
@@ -165,8 +177,8 @@ fn place(vm: &Vm, thread: &Thread, step: &Step, entry: CachePc) -> Option<Place>
                 behind: 0,
             })
         }
-        // After a system call, which ends its fragment.
-        _ if step.call.is_some() => Some(Place {
+        // After a system call, which ends its fragment. (Elsewhere, the gate is to make it.)
+        _ if step.call.is_some() && vm.code().in_cache(entry.0) => Some(Place {
             pc: AppPc(thread.resume_pc),
             total,
             behind: total,
