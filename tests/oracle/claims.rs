@@ -11,7 +11,7 @@ use ppin_abi::optimize::Optimize;
 use ppin_decode::origin::Surroundings;
 use ppin_decode::stores::stores;
 use ppin_decode::touched::Touched;
-use ppin_decode::{Gpr, Ins, InsReader, effects};
+use ppin_decode::{Gpr, Ins, InsReader, based, effects};
 
 /// Arithmetic flags, as the decoder numbers them and as they lie in rflags.
 const BITS: [(u32, u64); 6] = [
@@ -154,6 +154,7 @@ impl Case {
             return vec![Complaint { claim, what }];
         }
         let mut found = self.of_memory(machine);
+        found.extend((0..16).filter_map(|number| self.of_value(number)));
         found.extend(BITS.iter().filter_map(|flag| self.of_flag(*flag, machine)));
         let registers = (0..16).filter(|number| *number != RSP);
         found.extend(registers.filter_map(|number| self.of_register(number, random, machine)));
@@ -188,14 +189,40 @@ impl Case {
             let mut told = told.iter().flatten();
             told.any(|(start, len)| at.wrapping_sub(*start) < *len)
         };
-        if let Some(at) = changed.into_iter().find(|at| told.is_some() && !within(at)) {
-            found.push(("it stores nowhere else", at));
+        if let Some(at) = changed.iter().find(|at| told.is_some() && !within(at)) {
+            found.push(("it stores nowhere else", *at));
+        }
+        if let Some(store) = based::store(&self.raw) {
+            let base = registers[usize::from(store.base.number())];
+            let start = base.wrapping_add_signed(store.disp.into());
+            let outside = |at: &&u64| at.wrapping_sub(start) >= store.len.into();
+            let outside = changed.iter().find(outside);
+            found.extend(outside.map(|at| ("it stores by its base", *at)));
         }
         let complaint = |(claim, at)| Complaint {
             claim,
             what: format!("{at:#x}"),
         };
         found.into_iter().map(complaint).collect()
+    }
+
+    /// What becomes of the value of a register.
+    fn of_value(&self, number: u8) -> Option<Complaint> {
+        let changed = Touched::of(&self.ins, &mut InstructionInfoFactory::new()).changed;
+        let at = usize::from(number);
+        let (before, after) = (self.state.registers[at], self.outcome.state.registers[at]);
+        let (claim, wrong) = match based::stack_moves(&self.raw) {
+            _ if !changed.contains(Gpr::new(number)) => {
+                ("it leaves the register alone", after != before)
+            }
+            Some(by) if number == RSP => {
+                let moved = before.wrapping_add_signed(by.into());
+                ("it only moves the stack pointer", after != moved)
+            }
+            _ => return None,
+        };
+        let what = format!("register {number}");
+        wrong.then_some(Complaint { claim, what })
     }
 
     /// Flags that processors may leave in any state.

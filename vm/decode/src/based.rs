@@ -52,9 +52,11 @@ fn pops_to_memory(raw: &Instruction) -> bool {
 /// another value.
 #[must_use]
 pub fn stack_moves(raw: &Instruction) -> Option<i32> {
-    let to_stack = raw.op0_kind() == OpKind::Register && raw.op0_register() == Register::RSP;
+    let to = (raw.op0_kind() == OpKind::Register).then(|| raw.op0_register());
+    let to_stack = to == Some(Register::RSP);
+    let to_part = to.is_some_and(|to| to.full_register() == Register::RSP);
     match raw.mnemonic() {
-        Mnemonic::Pop if to_stack => None,
+        Mnemonic::Pop if to_part => None,
         Mnemonic::Push | Mnemonic::Pop | Mnemonic::Pushfq | Mnemonic::Popfq => {
             Some(raw.stack_pointer_increment())
         }
@@ -123,6 +125,7 @@ mod tests {
         assert_eq!(moves(&[0x48, 0x83, 0xec, 16]), Some(-16)); // sub rsp, 16
         assert_eq!(moves(&[0x48, 0x81, 0xc4, 0, 1, 0, 0]), Some(256)); // add rsp, 256
         assert_eq!(moves(&[0x5c]), None); // pop rsp
+        assert_eq!(moves(&[0x66, 0x5c]), None); // pop sp
         assert_eq!(moves(&[0x83, 0xec, 16]), None); // sub esp, 16
         assert_eq!(moves(&[0x48, 0x29, 0xc4]), None); // sub rsp, rax
         assert_eq!(moves(&[0xc9]), None); // leave
