@@ -17,14 +17,24 @@ const WAYS: [&str; 6] = [
 
 #[test]
 fn control_flow_is_right_without_each_of_them() {
-    let guests = guests_in("flow").into_iter().map(|path| Guest::load(&path));
+    without_each("flow", &WAYS);
+}
+
+#[test]
+fn code_that_is_rewritten_is_right_however_it_compares_itself() {
+    without_each("rewritten", &["-apart", "none"]);
+}
+
+/// Runs the guests in `folder` three ways with each of these lists of mechanisms.
+fn without_each(folder: &str, ways: &[&str]) {
+    let guests = guests_in(folder).into_iter().map(|path| Guest::load(&path));
     for guest in guests.filter(|guest| cpu_has(&guest.spec.needs)) {
         let Some(exe) = guest.spec.variants.first().and_then(|it| guest.build(it)) else {
             continue;
         };
         for run in &guest.spec.runs {
             let cmd = Cmd::new(&exe).args(&run.args);
-            for way in WAYS {
+            for way in ways {
                 three_ways_with(&[&format!("--optimize={way}")], &cmd);
             }
         }

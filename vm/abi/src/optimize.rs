@@ -11,7 +11,7 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 14] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 15] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
@@ -26,6 +26,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 14] = [
     ("join", Optimize::JOIN, "what the blocks of a trace count is added once, and where the trace is left"),
     ("untaken", Optimize::UNTAKEN, "a branch that comes where it should is told from others by one that is not taken (AMD; off by itself elsewhere)"),
     ("predict", Optimize::PREDICT, "jumps and calls through a cell at a fixed place compare its contents with what they were, and go straight on"),
+    ("apart", Optimize::APART, "code that the program may be rewriting compares itself on entry alone, if one register says that its stores go elsewhere"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -73,6 +74,10 @@ impl Optimize {
     /// Jumps and calls through a cell at a fixed place, as those to other images, compare what it holds
     /// with what it held, and go straight on.
     pub const PREDICT: Self = Self(1 << 13);
+
+    /// Code that compares its source does not do so behind stores that go elsewhere, by what one register
+    /// says on entry.
+    pub const APART: Self = Self(1 << 14);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

@@ -9,6 +9,7 @@ use crate::request::Request;
 use crate::trace::{Comparing, Selection, select};
 use alloc::vec::Vec;
 use ppin_abi::context::Context;
+use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
 use ppin_decode::constants::{self, Constant};
 use ppin_decode::{Ins, Kind};
@@ -105,8 +106,9 @@ fn translated(selection: &Selection) -> u32 {
 
 /// Where the trace compares its source. (What routines return may become the value of a register.)
 fn comparing(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> Comparing {
-    let led = !tool.routines().is_empty();
-    Comparing::of(&selection.ins, request.context, led)
+    let wanted = request.optimize.has(Optimize::APART);
+    let apart = wanted && tool.routines().is_empty();
+    Comparing::of(&selection.ins, request.context, apart)
 }
 
 /// Lets the tool look at the trace.
@@ -192,9 +194,10 @@ fn compare(
     let len: u32 = ins.iter().map(Ins::len).sum();
     let dead = live_flags(ins, &[], form.optimize).first() == Some(&0);
     let last = InsId(stretch.end as u16 - 1);
-    let head = request.pc.offset_from(request.image).filter(|_| index == 0);
-    let near = head.zip(comparing.apart.as_ref());
-    let near = near.map(|(head, apart)| Near::new(head, selection.source_len, apart));
+    let on_entry = comparing.apart.as_ref().filter(|_| index == 0);
+    // (The head is less than 2 GiB away from the base of its image.)
+    let head = request.pc.offset_from(request.image).unwrap_or_default();
+    let near = on_entry.map(|apart| Near::new(head, selection.source_len, apart));
     let stretch = (InsId(index as u16), last);
     lower::compare::lower(form, stretch, len as usize, near, dead);
 }

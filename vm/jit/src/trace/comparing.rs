@@ -17,8 +17,8 @@ pub(crate) struct Comparing {
 }
 
 impl Comparing {
-    /// That of the trace `ins` in `context`. `led`: routines may give its registers other values.
-    pub(crate) fn of(ins: &[Ins], context: Context, led: bool) -> Self {
+    /// That of the trace `ins` in `context`. `apart`: stores may be told apart from the source by their base.
+    pub(crate) fn of(ins: &[Ins], context: Context, apart: bool) -> Self {
         let compares = context.contains(Context::COMPARED);
         let translated = !matches!(ins.first().map(|ins| ins.kind), None | Some(Kind::Trap(_)));
         if !compares || !translated {
@@ -26,7 +26,7 @@ impl Comparing {
         }
         let aliased = context.contains(Context::ALIASED);
         let stores = if aliased { 0 } else { stores(ins) };
-        let apart = Apart::of(ins, stores).filter(|_| !led);
+        let apart = if apart { Apart::of(ins, stores) } else { None };
         let left = apart
             .as_ref()
             .map_or(stores, |apart| stores & !apart.stores);
