@@ -230,7 +230,13 @@ pub mod pc_flag {
 #[must_use]
 pub fn executed_at(rows: &PcMap, hot: u32) -> u32 {
     let app = rows.row_at(hot).map_or(0, |row| row.app);
-    let begun = |row: &PcRow| row.flags & pc_flag::BOUNDARY != 0 && row.app <= app;
+    executed_before(rows, app + 1)
+}
+
+/// App instructions that begin less than `app` bytes behind the head of a fragment with the pc map `rows`.
+#[must_use]
+pub fn executed_before(rows: &PcMap, app: u32) -> u32 {
+    let begun = |row: &PcRow| row.flags & pc_flag::BOUNDARY != 0 && row.app < app;
     rows.iter().filter(begun).count() as u32
 }
 

@@ -18,7 +18,7 @@ mod start;
 pub use apply::{Placement, RangeError, apply, apply_parts, cell};
 pub use fragment::{
     ARRIVAL, CountRow, Exit, Fragment, Reloc, RelocKind, Section, SlotInit, arrives_before,
-    cells_of, executed_at, pc_flag,
+    cells_of, executed_at, executed_before, pc_flag,
 };
 pub use fragment_ref::FragmentRef;
 pub use normalise::{normalise, normalise_parts};

@@ -5,7 +5,7 @@ use crate::cache::CodeCache;
 use crate::exit::{CodeOf, KnownExit};
 use crate::fresh::{FragmentId, Fresh};
 use ppin_abi::addr::{AppPc, CachePc};
-use ppin_relocator::{PcRow, executed_at, pc_flag};
+use ppin_relocator::{executed_at, executed_before};
 
 impl CodeCache {
     /// The exit whose stub lies at cache address `stub`; `None`: there is none, or it must not run.
@@ -46,9 +46,8 @@ impl CodeCache {
     #[must_use]
     pub fn executed_up_to(&self, pc: AppPc, record: u64) -> Option<u32> {
         let fresh = self.fragment_at(record)?;
-        let before = |row: &PcRow| fresh.pc().0 + u64::from(row.app) < pc.0;
-        let begun = |row: &PcRow| row.flags & pc_flag::BOUNDARY != 0 && before(row);
-        Some(fresh.code().pc_map.iter().filter(begun).count() as u32)
+        let app = (pc.0 - fresh.pc().0) as u32;
+        Some(executed_before(&fresh.code().pc_map, app))
     }
 
     /// Links `exit` to cache address `entry`.

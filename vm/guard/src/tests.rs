@@ -95,6 +95,26 @@ fn what_is_assumed_says_who_compares_and_for_how_long() {
 }
 
 #[test]
+fn the_vm_compares_a_trace_that_may_store_to_itself_and_no_other() {
+    let (app, mut guards) = (App::new(2), Guards::default());
+    guards.protect(app.start, 8, false, NOW);
+    guards.release(app.start, Store::FromHere, NOW);
+    guards.is_near(app.start + 16);
+    assert_eq!(guards.assumed(app.start + 16, false), Context::VOLATILE);
+    assert!(
+        guards
+            .assumed(app.start + 17, false)
+            .contains(Context::COMPARED)
+    );
+    guards.forget(app.start, app.start + PAGE);
+    assert!(
+        guards
+            .assumed(app.start + 16, true)
+            .contains(Context::COMPARED)
+    );
+}
+
+#[test]
 fn what_the_app_maps_anew_is_forgotten_and_a_late_store_repeated_once() {
     let (app, mut guards) = (App::new(2), Guards::default());
     guards.protect(app.start, 2 * PAGE, false, NOW);
