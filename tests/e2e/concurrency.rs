@@ -63,7 +63,16 @@ fn indirect_branches_while_the_cache_overflows() {
 /// Flushed code is not kept for threads that wait in the kernel, but for the pieces that they wait in.
 #[test]
 fn threads_that_wait_while_the_cache_overflows() {
-    let guest = "thread/waiting_while_flushed.c";
+    nothing_is_kept_for_waiting("thread/waiting_while_flushed.c");
+}
+
+/// The same for those that wait in calls that the VM makes for them, since these change the signal mask.
+#[test]
+fn threads_that_wait_with_another_mask_while_the_cache_overflows() {
+    nothing_is_kept_for_waiting("thread/asleep_while_flushed.c");
+}
+
+fn nothing_is_kept_for_waiting(guest: &str) {
     while_the_cache_overflows(guest);
     let Some(exe) = Guest::load(guest).build("pie") else {
         return;

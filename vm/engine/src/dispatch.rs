@@ -45,6 +45,7 @@ fn dispatch(thread: &mut Thread) -> CachePc {
     let entry = go_on(thread);
     {
         let mut vm = vm::lock();
+        let epoch = waiting::awake_since(thread, epoch);
         note_epoch(&mut vm, thread, epoch);
         sequence::arrive(&mut vm, thread, entry);
     }

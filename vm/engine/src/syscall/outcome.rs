@@ -1,5 +1,6 @@
 //! Outcomes of calls that the VM handles, and the ways to make a call.
 
+use crate::thread::waiting::asleep;
 use ppin_abi::addr::CachePc;
 use ppin_os::mem;
 use ppin_process::gate::vmcall;
@@ -49,7 +50,9 @@ pub(crate) fn pass(nr: u32, args: &[usize; 6]) -> isize {
 /// Makes the call as the app asked for it, when it may sleep.
 pub(crate) fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     // SAFETY: the app's own call; no lock is held.
-    match unsafe { vmcall::interruptible(thread, nr, args) } {
+    match asleep(thread, || unsafe {
+        vmcall::interruptible(thread, nr, args)
+    }) {
         vmcall::ABORTED => Outcome::Again,
         result => Outcome::Done(result),
     }

@@ -6,6 +6,10 @@
 //! over: the address that the gate then jumps to is replaced. If the thread is seen to wait after
 //! that, it cannot have read the old address, and does not need the flushed code any more. It goes
 //! on to read the record of its call.
+//!
+//! A thread for which the VM makes a call that may sleep ([`asleep`]) is in the VM already, and says so itself. When it
+//! is back, it counts as having entered the VM then: what it goes on at is sought from there on, and
+//! what its tables know of flushed code is forgotten.
 
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +18,7 @@ use ppin_process::gate::disp::scratch;
 use ppin_process::gate::syscall::gate_done;
 use ppin_process::gate::{self, cross};
 use ppin_process::thread::Thread;
-use ppin_process::vm::Vm;
+use ppin_process::vm::{self, Vm};
 
 /// Gives back flushed code that no thread can be in.
 pub(crate) fn reclaim(vm: &mut Vm) {
@@ -29,6 +33,30 @@ pub(crate) fn reclaim(vm: &mut Vm) {
     let oldest = others.iter().map(|it| it.epoch).min().unwrap_or(0);
     let records: Vec<u64> = waiting.iter().map(|it| record(it)).collect();
     vm.code_mut().reclaim(oldest, &records);
+}
+
+/// Makes `call`, which may sleep, for the running thread.
+pub(crate) fn asleep<T>(thread: &Thread, call: impl FnOnce() -> T) -> T {
+    if thread.borrowed_memory {
+        return call();
+    }
+    thread.waits.store(1, Ordering::SeqCst);
+    let result = call();
+    let vm = vm::lock();
+    thread.waits.store(0, Ordering::Relaxed);
+    let since = vm.code().epoch() + 1;
+    thread.awake_since.store(since, Ordering::Relaxed);
+    result
+}
+
+/// The epoch at which the thread, which is about to leave the VM, was last awake: it entered the VM at `epoch`.
+pub(crate) fn awake_since(thread: &Thread, epoch: u64) -> u64 {
+    let since = thread.awake_since.load(Ordering::Relaxed);
+    if since == 0 {
+        return epoch;
+    }
+    thread.awake_since.store(0, Ordering::Relaxed);
+    since - 1
 }
 
 /// The running thread has entered the VM.

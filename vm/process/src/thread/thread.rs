@@ -92,10 +92,12 @@ pub struct Thread {
     pub map: (u64, u64),
     /// By what power of 2 longer it waits before the next jump is predicted ([`Thread::wait_to_predict`]).
     pub unpredicted: u32,
-    /// Not 0: the thread waits in a system call of the gate, after which it comes to the VM. Until
-    /// then it reads nothing of the cache but the record that `area.scratch` names. Set by who
-    /// flushes, cleared by the thread itself, both with the VM lock.
+    /// Not 0: the thread waits in a system call, of the gate, after which it comes to the VM, or in one that the
+    /// VM makes for it. Until then it reads nothing of the cache but the record that `area.scratch` names. Set
+    /// with the VM lock by who flushes, or by the thread itself; cleared by that, with the lock.
     pub waits: AtomicU32,
+    /// Not 0: what the thread goes on at is sought since it has waited in the VM, at the epoch before this.
+    pub awake_since: AtomicU64,
     /// Not 0: the thread has ended, and touches its memory no more ([`super::resting`]).
     pub gone: AtomicU32,
     /// The area that emitted code accesses through gs.
