@@ -3,13 +3,13 @@
 // be kept for them, and they return to where they were called from.
 //@ variants: pie static
 //@ cflags: -O1 -pthread
-#include "guest.h"
+#include "new_code.h"
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
-enum { KINDS = 5, DEPTH = 40, CHUNKS = 4000, CHUNK = 16, ROUNDS = 16, WAITS = 4 };
+enum { KINDS = 5, DEPTH = 40, ROUNDS = 16, WAITS = 4 };
 static int pipes[KINDS][2];
 static u32 ready;
 static void handle(int signal) {}
@@ -51,23 +51,8 @@ static void *sleeper(void *arg) {
     for (int n = 0; n < WAITS; n++) sum += deep((long)arg, DEPTH);
     return (void *)sum;
 }
-// mov eax, VALUE; ret
-static void write_chunk(u8 *at, u32 value) {
-    *at = 0xb8;
-    memcpy(at + 1, &value, 4);
-    at[5] = 0xc3;
-}
-static long run_all(u8 *code, u32 round) {
-    long wrong = 0;
-    mprotect(code, CHUNKS * CHUNK, PROT_READ | PROT_WRITE);
-    for (u32 n = 0; n < CHUNKS; n++) write_chunk(code + n * CHUNK, n + round);
-    mprotect(code, CHUNKS * CHUNK, PROT_READ | PROT_EXEC);
-    for (u32 n = 0; n < CHUNKS; n++)
-        wrong += ((unsigned (*)(void))(code + n * CHUNK))() != n + round;
-    return wrong;
-}
 int main(void) {
-    u8 *code = pages(CHUNKS * CHUNK / 4096 + 1, PROT_READ | PROT_WRITE);
+    u8 *code = room_for_chunks();
     pthread_t threads[KINDS];
     sigset_t wake;
     sigemptyset(&wake);

@@ -2,33 +2,18 @@
 // thrown away again and again: nothing of it may be kept for them, and they go on where they were.
 //@ variants: pie static
 //@ cflags: -O1 -pthread
-#include "guest.h"
+#include "new_code.h"
 #include <pthread.h>
-enum { THREADS = 8, CHUNKS = 4000, CHUNK = 16, ROUNDS = 16 };
+enum { THREADS = 8, ROUNDS = 16 };
 static int pipes[THREADS][2];
-// mov eax, VALUE; ret
-static void write_chunk(u8 *at, u32 value) {
-    *at = 0xb8;
-    memcpy(at + 1, &value, 4);
-    at[5] = 0xc3;
-}
 // Adds what comes through the thread's pipe.
 static void *add(void *arg) {
     long sum = 0, n = (long)arg;
     for (u8 byte; read(pipes[n][0], &byte, 1) == 1;) sum += byte;
     return (void *)sum;
 }
-static long run_all(u8 *code, u32 round) {
-    long wrong = 0;
-    mprotect(code, CHUNKS * CHUNK, PROT_READ | PROT_WRITE);
-    for (u32 n = 0; n < CHUNKS; n++) write_chunk(code + n * CHUNK, n + round);
-    mprotect(code, CHUNKS * CHUNK, PROT_READ | PROT_EXEC);
-    for (u32 n = 0; n < CHUNKS; n++)
-        wrong += ((unsigned (*)(void))(code + n * CHUNK))() != n + round;
-    return wrong;
-}
 int main(void) {
-    u8 *code = pages(CHUNKS * CHUNK / 4096 + 1, PROT_READ | PROT_WRITE);
+    u8 *code = room_for_chunks();
     pthread_t threads[THREADS];
     for (long n = 0; n < THREADS; n++) {
         SAME(pipe(pipes[n]), 0);
