@@ -210,6 +210,9 @@ pub mod pc_flag {
     /// On an instruction row: all that came behind the boundary is to count. A run that is
     /// interrupted here may go on from the boundary, once the counters are corrected.
     pub const REPEATABLE: u8 = 8;
+    /// On a boundary row: how the code goes on was decided by instructions before it, so it is no side
+    /// entrance ([`crate::side_entrances`]).
+    pub const DECIDED: u8 = REPEATABLE;
     /// Only comparing of the source has run behind the boundary, and at every byte of the row
     /// the registers and flags can be had from where the row says: as good as the boundary.
     pub const COMPARING: u8 = 16;

@@ -266,8 +266,8 @@ pub fn kept_elsewhere(row: &PcRow) -> String {
 }
 
 /// The flags of a row: `B` boundary, `B*` a boundary at which a block begins, `A` one before which
-/// records have been stored ahead, `I` the
-/// instruction itself behind what was inserted.
+/// records have been stored ahead, `D` one that is no side entrance since instructions before it have decided what
+/// comes, `I` the instruction itself behind what was inserted.
 #[must_use]
 pub fn flag_letters(flags: u8) -> &'static str {
     let has = |flag| flags & flag != 0;
@@ -277,6 +277,7 @@ pub fn flag_letters(flags: u8) -> &'static str {
         has(pc_flag::INSTRUCTION),
     ) {
         (true, _, _) if has(pc_flag::AHEAD) => "A",
+        (true, _, _) if has(pc_flag::DECIDED) => "D",
         (true, true, _) => "B*",
         (true, false, _) => "B",
         (false, _, true) => "I",

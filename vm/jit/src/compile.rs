@@ -72,6 +72,7 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
         ins: &selection.ins,
         bytes: request.bytes,
     };
+    emitter.decided = selection.decided;
     emitter.emit(&mut form, &source, &mut 0);
     let mut fragment = emitter.finish(selection.source_len, translated(selection));
     fragment.depend_on(looked);

@@ -42,6 +42,8 @@ pub(crate) struct Emitter {
     pub(super) spilled: SpillSet,
     /// Flags of rows to come ([`pc_flag`]).
     pub(super) row_flags: u8,
+    /// Offset of the last app instruction whose translation was decided by those before it.
+    pub(crate) decided: u32,
     /// Spilled registers that the thread area names.
     pub(super) marked: u8,
     /// Branches inside a sequence: their fields and the instructions that they lead to.
@@ -93,6 +95,7 @@ impl Emitter {
             app: 0,
             spilled: SpillSet::NONE,
             row_flags: 0,
+            decided: 0,
             marked: 0,
             branches: Vec::new(),
             announced: 0,
@@ -176,9 +179,10 @@ impl Emitter {
     /// The app instruction `app` bytes behind the head begins here, nothing of it has run. It
     /// begins a `block`.
     pub(crate) fn begin(&mut self, app: u32, block: bool) {
-        let block = if block { pc_flag::BLOCK } else { 0 };
+        let flag = |is_so, flag| if is_so { flag } else { 0 };
+        let decided = flag(0 < app && app <= self.decided, pc_flag::DECIDED);
         self.app = app;
-        self.row(pc_flag::BOUNDARY | block);
+        self.row(pc_flag::BOUNDARY | flag(block, pc_flag::BLOCK) | decided);
     }
 
     /// What is emitted next, its state still unknown, belongs to that instruction.

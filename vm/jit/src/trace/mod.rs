@@ -30,6 +30,8 @@ pub(crate) struct Selection {
     pub trap: Option<Trap>,
     /// App bytes that it depends on.
     pub source_len: u32,
+    /// Offset of the last instruction whose translation was decided by instructions before it; 0: none was.
+    pub decided: u32,
 }
 
 /// Chooses the trace of `request`.
@@ -37,7 +39,7 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
     let bytes = visible_bytes(request);
     let mut reader = InsReader::new(request.pc, bytes);
     let mut ins = Vec::with_capacity(32);
-    let mut branches = 0;
+    let (mut branches, mut decided) = (0, 0);
     while ins.len() < MAX_INS {
         ins.push(Ins::blank());
         let Some((next, before)) = ins.split_last_mut() else {
@@ -50,6 +52,10 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
         if read.is_err() || !belongs(next, before, request, bytes) {
             ins.pop();
             break;
+        }
+        if leaves_x87_out(next, before) {
+            next.x87_pointer = None;
+            decided = next.offset;
         }
         let returns = next.kind.is_call() && pairs_returns(request.context, request.optimize);
         branches += usize::from(returns || matches!(next.kind, Kind::CondJump | Kind::ShortJump));
@@ -67,6 +73,7 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
         ins,
         trap: None,
         source_len,
+        decided,
     }
 }
 
@@ -76,10 +83,12 @@ fn belongs(next: &mut Ins, before: &[Ins], request: &Request<'_>, bytes: &[u8]) 
     if !before.is_empty() && (matches!(next.kind, Kind::Trap(_)) || runs_into(next, request)) {
         return false;
     }
-    if next.x87_pointer.is_some() && x87::left_out(&next.raw, before.iter().map(|ins| &ins.raw)) {
-        next.x87_pointer = None;
-    }
     true
+}
+
+/// Whether `next`, behind `before`, could store the x87 instruction pointer, and certainly does not.
+fn leaves_x87_out(next: &Ins, before: &[Ins]) -> bool {
+    next.x87_pointer.is_some() && x87::left_out(&next.raw, before.iter().map(|ins| &ins.raw))
 }
 
 /// Whether `next` belongs to a restartable sequence, or announces the one behind it.
@@ -146,5 +155,6 @@ fn undecoded(bytes: &[u8], reason: NoIns, end: BytesEnd) -> Selection {
         ins: Vec::new(),
         trap: Some(trap),
         source_len: bytes.len().min(MAX_INS_LEN) as u32,
+        decided: 0,
     }
 }
