@@ -209,6 +209,7 @@ impl<'a> UnitFile<'a> {
             image_path: self.unit.image_path(),
             label: self.unit.label(),
             explored: geometry.explored,
+            entrances: geometry.entrances,
             fragments: pieces,
         }
     }
@@ -235,7 +236,7 @@ impl<'a> UnitFile<'a> {
             for exit in self.unit.exits(number)? {
                 let exit = exit?;
                 summary.exits += 1;
-                let linked = self.unit.lookup(exit.target, exit.context)?;
+                let linked = self.unit.entrance(exit.target, exit.context)?;
                 summary.linked += u32::from(linked.is_some());
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::checksum;
 use crate::layout::{CHECKSUM_AT, FORMAT_VERSION, GROUP_REC_LEN, HEADER_LEN, MAGIC, SectionId};
-use crate::record::{EXPLORED, HAS_ABSOLUTE, HeaderRec, Record};
+use crate::record::{ENTRANCES, EXPLORED, HAS_ABSOLUTE, HeaderRec, Record};
 use crate::{Key, Reject};
 use core::ops::Range;
 use ppin_abi::addr::ImageBase;
@@ -20,6 +20,8 @@ pub struct Geometry {
     pub absolute_for: Option<ImageBase>,
     /// See [`crate::UnitSpec::explored`].
     pub explored: bool,
+    /// See [`crate::UnitSpec::entrances`].
+    pub entrances: bool,
     /// Hot section. All before it are tables.
     pub hot: Range<u64>,
     /// Cold section.
@@ -124,6 +126,7 @@ pub(crate) fn geometry(header: &HeaderRec) -> Geometry {
         displacement: header.displacement,
         absolute_for: (header.flags & HAS_ABSOLUTE != 0).then_some(ImageBase(header.abs_base)),
         explored: header.flags & EXPLORED != 0,
+        entrances: header.flags & ENTRANCES != 0,
         hot: range(SectionId::Hot),
         cold: range(SectionId::Cold),
         slots: range(SectionId::Slots),

@@ -13,7 +13,9 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 /// 9: slots of exits are a section of their own.
 /// 10: stubs have no record, and stand where the cold code of a fragment begins; pc maps are bytes.
 /// 11: nothing is said twice of a fragment; what only tools need is a table of its own.
-pub const FORMAT_VERSION: u32 = 12;
+/// 12: slots of jumps through cells.
+/// 13: exits may lead to side entrances.
+pub const FORMAT_VERSION: u32 = 13;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;

@@ -23,6 +23,7 @@ mod apart;
 mod checksum;
 pub mod cpuid;
 mod elf;
+mod entrance;
 pub mod evict;
 mod file;
 mod freeze;

@@ -77,6 +77,7 @@ pub fn merge_as(
     let mut spec = first.spec(&pieces);
     spec.image_base = base.spec(&pieces).image_base;
     spec.explored = explored;
+    spec.entrances = units.iter().any(|unit| unit.unit().has_side_entrances());
     Ok(Merged {
         bytes: freeze(&spec).map_err(|_| Reject::Reach)?,
         duplicates: united.duplicates,

@@ -49,6 +49,8 @@ pub(crate) struct HeaderRec {
 pub(crate) const HAS_ABSOLUTE: u16 = 1;
 /// See [`crate::UnitSpec::explored`].
 pub(crate) const EXPLORED: u16 = 2;
+/// See [`crate::UnitSpec::entrances`].
+pub(crate) const ENTRANCES: u16 = 4;
 
 /// Lowest of the bits in the flags of a fragment that say by how much its hot code is shorter than
 /// [`FragmentRec::hot_quarters`] says.

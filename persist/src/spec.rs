@@ -51,6 +51,8 @@ pub struct UnitSpec<'a> {
     /// The other sides of the branches in this unit and in those before it have been
     /// looked at: a run that adds nothing need not do it.
     pub explored: bool,
+    /// Exits may lead to side entrances of fragments ([`ppin_relocator::side_entrances`]).
+    pub entrances: bool,
     /// The fragments, in the order in which they shall lie: that of first
     /// execution.
     pub fragments: &'a [Piece<'a>],

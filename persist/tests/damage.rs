@@ -38,7 +38,7 @@ fn exercise(bytes: &[u8]) {
             unit.fragment_at_cold(number, |_| true),
         );
         let _ = (unit.slot_group(number), unit.pc_row_at(number, 9));
-        let _ = unit.lookup(ImageOff(number as i32), Context(0));
+        let _ = unit.entrance(ImageOff(number as i32), Context(0));
         if let Some(group) = unit.hot_group(number) {
             let _ = unit.sources(&group).map(Iterator::count);
         }

@@ -9,6 +9,7 @@
 extern crate alloc;
 
 mod apply;
+pub mod entrance;
 mod fragment;
 mod fragment_ref;
 mod normalise;
@@ -16,6 +17,7 @@ mod pc_map;
 mod start;
 
 pub use apply::{Placement, RangeError, apply, apply_parts, cell};
+pub use entrance::{entered_aside, may_enter_aside, side_entrance, side_entrances};
 pub use fragment::{
     ARRIVAL, CountRow, Exit, Fragment, Reloc, RelocKind, Section, SlotInit, arrives_before,
     cells_of, executed_at, executed_before, pc_flag,

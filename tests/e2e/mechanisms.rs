@@ -6,13 +6,14 @@ use ppin_tests::skip::cpu_has;
 use ppin_tests::ways::three_ways_with;
 
 /// Those that calls, returns and indirect jumps are made by.
-const WAYS: [&str; 6] = [
+const WAYS: [&str; 7] = [
     "-predict",
     "-untaken",
     "-callees",
     "-callees,-untaken",
     "-returns",
     "-indirect",
+    "-entrances",
 ];
 
 #[test]

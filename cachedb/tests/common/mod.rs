@@ -114,6 +114,7 @@ pub fn unit(key: &Key, heads: &[i32]) -> Vec<u8> {
         image_path: IMAGE_PATH.as_bytes(),
         label: b"bbcount",
         explored: false,
+        entrances: false,
         fragments: &pieces,
     })
     .unwrap()

@@ -101,13 +101,14 @@ impl<'a> Coder<'a> {
         let (hot_at, _) = self.plan.places[number];
         for exit in self.spec.fragments[number].fragment.exits {
             let target = EntryKey::new(exit.target.0, exit.context.0);
-            let Some(entry) = self.plan.entries.get(&target) else {
+            let entry = self.plan.entries.get(&target).copied();
+            let Some(entry) = entry.or_else(|| self.plan.side_entrance(self.spec, exit)) else {
                 continue;
             };
             let branch = exit.branch as usize;
             let field = hot.get_mut(branch..)?.first_chunk_mut::<4>()?;
             let from = i64::from(hot_at) + i64::from(exit.branch) + 4;
-            *field = i32::try_from(i64::from(*entry) - from).ok()?.to_le_bytes();
+            *field = i32::try_from(i64::from(entry) - from).ok()?.to_le_bytes();
         }
         Some(())
     }

@@ -8,7 +8,7 @@ use crate::apart;
 use crate::checksum;
 use crate::layout::{CHECKSUM_AT, FORMAT_VERSION, MAGIC, SectionId};
 use crate::plan::Plan;
-use crate::record::{EXPLORED, HAS_ABSOLUTE, HeaderRec, Record};
+use crate::record::{ENTRANCES, EXPLORED, HAS_ABSOLUTE, HeaderRec, Record};
 use crate::spec::{FreezeError, Piece, UnitSpec};
 use alloc::vec::Vec;
 use code::Coder;
@@ -121,11 +121,17 @@ impl Head<'_> {
             fragments: self.spec.fragments.len() as u32,
             path_len: self.spec.image_path.len() as u32,
             label_len: self.spec.label.len() as u16,
-            flags: if absolute { HAS_ABSOLUTE } else { 0 }
-                | if self.spec.explored { EXPLORED } else { 0 },
+            flags: flag(absolute, HAS_ABSOLUTE)
+                | flag(self.spec.explored, EXPLORED)
+                | flag(self.spec.entrances, ENTRANCES),
             sections: self.plan.sections,
         }
     }
+}
+
+/// `bit`, if that is so.
+const fn flag(is_so: bool, bit: u16) -> u16 {
+    if is_so { bit } else { 0 }
 }
 
 fn has_absolute(piece: &Piece<'_>) -> bool {

@@ -220,6 +220,7 @@ pub fn spec<'a>(pieces: &'a [Piece<'a>]) -> UnitSpec<'a> {
         image_path: PATH,
         label: b"bbcount",
         explored: false,
+        entrances: true,
         fragments: pieces,
     }
 }

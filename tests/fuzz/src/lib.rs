@@ -34,7 +34,7 @@ pub fn exercise(bytes: &[u8]) {
             unit.fragment_at_cold(number.wrapping_mul(16), |_| true),
         );
         let _ = (unit.slot_group(number), unit.pc_row_at(number, 9));
-        let _ = unit.lookup(ImageOff(number as i32), Context(0));
+        let _ = unit.entrance(ImageOff(number as i32), Context(0));
         if let Some(group) = unit.hot_group(number) {
             let _ = unit.sources(&group).map(Iterator::count);
             let _ = moved.fix_hot(&group, &mut vec![0; group.len as usize]);
@@ -70,6 +70,7 @@ pub fn sample() -> Vec<u8> {
         image_path: b"/bin/true",
         label: b"null",
         explored: false,
+        entrances: true,
         fragments: &pieces,
     };
     freeze(&spec).expect("the sample is sound")

@@ -11,7 +11,7 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 15] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 16] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
@@ -27,6 +27,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 15] = [
     ("untaken", Optimize::UNTAKEN, "a branch that comes where it should is told from others by one that is not taken (AMD; off by itself elsewhere)"),
     ("predict", Optimize::PREDICT, "jumps and calls through a cell at a fixed place compare its contents with what they were, and go straight on"),
     ("apart", Optimize::APART, "code that the program may be rewriting compares itself on entry alone, if one register says that its stores go elsewhere"),
+    ("entrances", Optimize::ENTRANCES, "without a tool, what leads into the middle of a known trace goes there, and is not translated once more"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -78,6 +79,9 @@ impl Optimize {
     /// Code that compares its source does not do so behind stores that go elsewhere, by what one register
     /// says on entry.
     pub const APART: Self = Self(1 << 14);
+
+    /// Without a tool, code that leads into the middle of a trace goes there, and is not translated once more.
+    pub const ENTRANCES: Self = Self(1 << 15);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

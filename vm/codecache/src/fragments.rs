@@ -47,6 +47,12 @@ impl CodeCache {
         self.fresh.directory.get(pc, context)
     }
 
+    /// Where fresh code in the middle of a trace is entered that is the translation of `pc` under
+    /// [`ppin_abi::context::Context::CANONICAL`].
+    pub fn side_entrance(&mut self, pc: AppPc) -> Option<CachePc> {
+        self.fresh.directory.side_entrance(pc)
+    }
+
     /// A trap at `pc` that is the same as `fragment`.
     #[must_use]
     pub fn same_trap(&self, pc: AppPc, fragment: &Fragment) -> Option<FragmentId> {

@@ -14,6 +14,7 @@ use ppin_abi::addr::AppPc;
 use ppin_guard::Store;
 use ppin_os::mem::{PAGE, page_down};
 use ppin_os::time;
+use smallvec::SmallVec;
 
 /// Entries of fresh fragments that were taken out of use.
 pub type Dead = Vec<u64>;
@@ -162,7 +163,8 @@ impl CodeCache {
         let fresh = self.fragment(id);
         let (pc, hot) = (fresh.pc().0, fresh.entry().0);
         fresh.landings().shut();
-        self.fresh.unlink(hot);
+        let entrances: SmallVec<[u64; 1]> = fresh.entrances().collect();
+        entrances.into_iter().for_each(|at| self.fresh.unlink(at));
         self.ibl.remove_one(pc, hot);
         self.fresh.directory.kill(id);
         hot

@@ -6,9 +6,11 @@ mod common;
 use common::capture::State;
 use common::counted;
 use common::machine::{CODE, DATA, Machine, Outcome, STACK, Side};
+use iced_x86::{Decoder, InstructionInfoFactory, Mnemonic, Register};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
+use ppin_relocator::{Fragment, may_enter_aside, side_entrances};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;
@@ -77,7 +79,44 @@ fn compare_in(
     }
     assert_same(&expected, &translated, code, tool);
     counted::check(machine, &native, &side, tool, code);
+    if tool.name() == "null" {
+        compare_aside(machine, code, &fragment, state, tool);
+    }
     side
+}
+
+/// What comes by one of the side entrances goes on as the app does.
+fn compare_aside(
+    machine: &mut Machine,
+    code: &[u8],
+    fragment: &Fragment,
+    state: &State,
+    tool: &dyn Tool,
+) {
+    let rows: Vec<_> = side_entrances(fragment.pc_map.iter()).collect();
+    let any = state.regs[0] as usize / 8 % rows.len().max(1);
+    let may = may_enter_aside(fragment.context, &fragment.counts) && is_told_by_state(code);
+    let Some(row) = rows.get(any).filter(|_| may) else {
+        return;
+    };
+    let before = machine.native(&code[..row.app as usize], state);
+    let native = machine.native(code, state);
+    if before.pc != machine.app() + CODE + u64::from(row.app) {
+        return; // The app does not come there.
+    }
+    let translated = machine.translated_from(row.hot, &before, code, fragment);
+    assert_same(&native, &translated, code, tool);
+}
+
+/// Whether the state of a run says all that `code` writes to.
+fn is_told_by_state(code: &[u8]) -> bool {
+    let mut factory = InstructionInfoFactory::new();
+    Decoder::new(64, code, 0).iter().all(|raw| {
+        let mut used = factory.info(&raw).used_registers().iter();
+        let base = matches!(raw.mnemonic(), Mnemonic::Wrfsbase | Mnemonic::Wrgsbase);
+        let other = |register: Register| register.is_vector_register() || register.is_mm();
+        !base && used.all(|used| !other(used.register()))
+    })
 }
 
 /// Routines in line collect what called ones do.

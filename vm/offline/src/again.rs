@@ -143,6 +143,7 @@ mod tests {
             image_path: b"image",
             label: label.as_bytes(),
             explored: false,
+            entrances: false,
             fragments: &pieces,
         })
         .unwrap()

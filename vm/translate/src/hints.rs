@@ -40,14 +40,14 @@ pub fn follow(vm: &mut Vm) {
 fn link(vm: &mut Vm, stub: u64) {
     if vm.code().in_units(stub)
         && let Some(exit) = vm.code().exit_at(stub)
-        && let Some(entry) = persisted(vm, exit.target, exit.context)
+        && let Some(entry) = persisted(vm, exit.target, exit.context, true)
     {
         vm.code_mut().link(&exit, entry);
     }
 }
 
 fn link_indirect(vm: &mut Vm, target: AppPc) {
-    if let Some(entry) = persisted(vm, target, Context::CANONICAL) {
+    if let Some(entry) = persisted(vm, target, Context::CANONICAL, false) {
         vm.code_mut().link_indirect(target, entry);
     }
 }

@@ -13,6 +13,7 @@
 #![no_std]
 extern crate alloc;
 
+mod aside;
 pub mod changes;
 pub mod compile;
 mod fetched;

@@ -1,6 +1,6 @@
 //! Lookup of a translation: in the code cache, in the database, or made now.
 
-use crate::{changes, compile, sequence};
+use crate::{aside, changes, compile, sequence};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
@@ -34,9 +34,18 @@ fn lookup_for(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> CacheP
     if let Some(entry) = compile::wake(vm, pc, context) {
         return entry;
     }
-    if let Some(entry) = find_persisted(vm, pc, context) {
+    let may_enter = !arrives && aside::may_enter(vm, pc, context);
+    if let Some(entry) = find_persisted(vm, pc, context, may_enter) {
         let at = entry.0;
         vm.log_at(format_args!("kept code at {at:#x} for"), pc);
+        return entry;
+    }
+    if may_enter && let Some(entry) = vm.code_mut().side_entrance(pc) {
+        let at = entry.0;
+        vm.log_at(
+            format_args!("code in the middle of a trace, at {at:#x}, for"),
+            pc,
+        );
         return entry;
     }
     // (Recurses once at most: after that, stores are watched for good.)
@@ -62,10 +71,11 @@ fn link_to_known(vm: &mut Vm, id: FragmentId) {
 
 /// The fresh translation that [`lookup`] would find, if it may be linked to.
 fn linkable(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
-    let fresh = vm.code().fragment(vm.code().known(pc, context)?);
-    let entry = fresh.entry();
-    let may = fresh.may_be_linked_at(entry) && may_link_at_all(vm);
-    let found = may && effective(vm, pc, context) == context;
+    let entry = match vm.code().known(pc, context) {
+        Some(id) => vm.code().fragment(id).entry(),
+        None => aside::entrance(vm, pc, context)?,
+    };
+    let found = may_link(vm, entry) && effective(vm, pc, context) == context;
     (found && sequence::entry(vm, pc, context).is_none()).then_some(entry)
 }
 
@@ -82,22 +92,28 @@ fn may_link_at_all(vm: &Vm) -> bool {
 }
 
 /// The translation of `pc` under `context` in the database's units, if code there is as ordinary
-/// as `context` says and nothing else takes its place.
-pub(crate) fn persisted(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+/// as `context` says and nothing else takes its place. `directly`: no indirect branch leads there.
+pub(crate) fn persisted(
+    vm: &mut Vm,
+    pc: AppPc,
+    context: Context,
+    directly: bool,
+) -> Option<CachePc> {
     let other = effective(vm, pc, context) != context
         || sequence::entry(vm, pc, context).is_some()
         || vm.code().known(pc, context).is_some();
     if other {
         None
     } else {
-        find_persisted(vm, pc, context)
+        let may_enter = directly && aside::may_enter(vm, pc, context);
+        find_persisted(vm, pc, context, may_enter)
     }
 }
 
-/// The translation of `pc` in the database's units.
-fn find_persisted(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
+/// The translation of `pc` in the database's units; `aside`: it may lie in the middle of a trace.
+fn find_persisted(vm: &mut Vm, pc: AppPc, context: Context, aside: bool) -> Option<CachePc> {
     let (code, library) = vm.code_and_library();
-    code.find_persisted(library, pc, context)
+    code.find_persisted(library, pc, context, aside)
 }
 
 /// The context for `pc`: code whose changes the VM cannot notice is translated with more
@@ -139,10 +155,10 @@ mod tests {
     #[test]
     fn a_trace_is_translated_once() {
         let mut world = World::read_only();
-        world.put(0, &[0x90, 0x90, RET]);
+        world.put(0, &[0x90, RET, 0x90, RET]);
         let entry = world.look_up(0);
         assert_eq!(world.look_up(0), entry);
-        assert_ne!(world.look_up(1), entry);
+        assert_ne!(world.look_up(2), entry);
         assert_eq!(world.compiled(), 2);
         assert_eq!(world.fresh(entry).context(), Context::CANONICAL);
     }

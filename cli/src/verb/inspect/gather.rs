@@ -218,7 +218,7 @@ fn calls(unit: &Unit, fragment: &Fragment, bytes: &[u8]) -> Vec<Call> {
 
 fn an_exit(unit: &Unit, exit: &ppin_relocator::Exit) -> Exit {
     let target = unit.elf.address(exit.target.0);
-    let found = unit.file().unit().lookup(exit.target, exit.context);
+    let found = unit.file().unit().entrance(exit.target, exit.context);
     Exit {
         target,
         place: unit.elf.describe(target),

@@ -6,10 +6,11 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
-use ppin_abi::addr::AppPc;
+use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_os::mem::{PAGE, page_down};
 use ppin_relocator::Fragment;
+use ppin_relocator::entrance::NEAR;
 
 /// Fragments by number. One by one in the heap: where memory is short, the list grows without
 /// a place for all of them in one piece.
@@ -29,8 +30,8 @@ pub(crate) struct Directory {
     traps: HashMap<Key, FragmentId>,
     /// The trace with this key that was taken out of use last.
     dormant: HashMap<Key, FragmentId>,
-    /// Fragments in use by the pages of their source.
-    by_page: BTreeMap<u64, Vec<FragmentId>>,
+    /// Fragments in use by the pages of their source, each with the low half of its first address.
+    by_page: BTreeMap<u64, Vec<(u32, FragmentId)>>,
     /// Fragments by [`ImageId`].
     by_image: Vec<Vec<FragmentId>>,
     /// So many of the first fragments are in units, or are another process's to save.
@@ -100,9 +101,26 @@ impl Directory {
     }
 
     fn list(&mut self, id: FragmentId) {
-        for page in pages_of(&self.fragments[id.index()]) {
-            self.by_page.entry(page).or_default().push(id);
+        let fresh = &self.fragments[id.index()];
+        for page in pages_of(fresh) {
+            let listed = self.by_page.entry(page).or_default();
+            listed.push((fresh.pc().0 as u32, id));
         }
+    }
+
+    /// Where code in the middle of a trace in use is entered that is the translation of `pc`: in the one that begins
+    /// nearest before it.
+    pub(crate) fn side_entrance(&mut self, pc: AppPc) -> Option<CachePc> {
+        let listed = self.by_page.get(&page_down(pc.0))?;
+        let before = |first: u32| (pc.0 as u32).wrapping_sub(first);
+        let near = listed.iter().filter(|(first, _)| before(*first) <= NEAR);
+        let entered = near.filter_map(|(first, id)| {
+            let at = self.fragment(*id).side_entrance(pc)?;
+            Some((before(*first), *id, at))
+        });
+        let (_, id, at) = entered.min_by_key(|(before, ..)| *before)?;
+        self.fragment_mut(id).mark_entered_aside();
+        Some(at)
     }
 
     /// The trace at `pc` under `context` that was in use last and may be woken.
@@ -130,7 +148,7 @@ impl Directory {
         }
         for page in pages_of(&self.fragments[id.index()]) {
             if let Some(listed) = self.by_page.get_mut(&page) {
-                listed.retain(|other| *other != id);
+                listed.retain(|(_, other)| *other != id);
             }
         }
         if self.by_pc.get(&key) == Some(&id) {
@@ -144,7 +162,8 @@ impl Directory {
     pub(crate) fn take(&mut self, start: u64, end: u64) -> Vec<FragmentId> {
         let first = page_down(start);
         let listed = self.by_page.range(first..end);
-        let mut ids: Vec<FragmentId> = listed.flat_map(|(_, ids)| ids).copied().collect();
+        let listed = listed.flat_map(|(_, listed)| listed);
+        let mut ids: Vec<FragmentId> = listed.map(|(_, id)| *id).collect();
         ids.retain(|id| self.is_live_source(*id, start, end));
         ids.sort_unstable();
         ids.dedup();
@@ -160,8 +179,8 @@ impl Directory {
     /// Whether a fragment in use was made from bytes in `start .. end`.
     pub(crate) fn is_source(&self, start: u64, end: u64) -> bool {
         let listed = self.by_page.range(page_down(start)..end);
-        let mut ids = listed.flat_map(|(_, ids)| ids);
-        ids.any(|id| self.is_live_source(*id, start, end))
+        let mut listed = listed.flat_map(|(_, listed)| listed);
+        listed.any(|(_, id)| self.is_live_source(*id, start, end))
     }
 
     fn is_live_source(&self, id: FragmentId, start: u64, end: u64) -> bool {

@@ -18,7 +18,8 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
-use ppin_relocator::{ARRIVAL, Fragment, Reloc, RelocKind};
+use ppin_relocator::{ARRIVAL, Fragment, Reloc, RelocKind, may_enter_aside};
+use ppin_relocator::{entered_aside, side_entrance, side_entrances};
 
 /// Number of a fresh fragment. Numbers are dense from 0 and not reused before a flush.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -61,6 +62,17 @@ struct Trace {
     /// It is in a unit, or need not be.
     saved: bool,
     reached: Reached,
+}
+
+/// Whether control enters a fragment behind its head ([`ppin_relocator::side_entrances`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Aside {
+    /// It must not.
+    Never,
+    /// It may.
+    May,
+    /// Something may lead there.
+    Does,
 }
 
 /// What may be done with a fragment: see the module.
@@ -128,6 +140,7 @@ pub struct Fresh {
     /// The app bytes that it was made from, of volatile fragments only.
     source: Box<[u8]>,
     state: State,
+    aside: Aside,
 }
 
 impl Fresh {
@@ -143,6 +156,7 @@ impl Fresh {
         kept: bool,
     ) -> Self {
         let volatile = code.context.contains(Context::VOLATILE);
+        let enters = kind == Kind::Trace && may_enter_aside(code.context, &code.counts);
         let mut fresh = Self {
             lens: [&code.hot, &code.cold].map(|bytes| bytes.len() as u32),
             slots: code.slots.len() as u16,
@@ -158,6 +172,7 @@ impl Fresh {
                 Box::default()
             },
             state: State::new(kind),
+            aside: if enters { Aside::May } else { Aside::Never },
         };
         if kind != Kind::Trap {
             fresh.drop_sections();
@@ -279,7 +294,39 @@ impl Fresh {
         let context = self.context();
         let looks = !context.contains(Context::VOLATILE) || context.contains(Context::COMPARED);
         let listed = matches!(self.state, State::Sequence | State::InUse(_));
-        at == self.entry() && listed && looks
+        (at == self.entry() || self.is_entered_aside(at)) && listed && looks
+    }
+
+    /// Where the instruction at `pc` is entered behind the head, if that may be.
+    pub(super) fn side_entrance(&self, pc: AppPc) -> Option<CachePc> {
+        let app = pc.0.checked_sub(self.pc.0)?;
+        let inside = self.aside != Aside::Never && app < u64::from(self.code.trace_len());
+        let hot = inside.then(|| side_entrance(self.code.pc_map.iter(), app as u32))??;
+        self.is_in_use()
+            .then_some(CachePc(self.space.hot + u64::from(hot)))
+    }
+
+    /// Something is about to lead to a side entrance.
+    pub(super) fn mark_entered_aside(&mut self) {
+        self.aside = Aside::Does;
+    }
+
+    fn is_entered_aside(&self, at: CachePc) -> bool {
+        self.aside == Aside::Does && self.entered_aside(at).is_some()
+    }
+
+    /// How many app bytes behind the head the side entrance at `at` is.
+    pub(crate) fn entered_aside(&self, at: CachePc) -> Option<u32> {
+        let hot = u32::try_from(at.0.checked_sub(self.space.hot)?).ok()?;
+        entered_aside(self.code.pc_map.iter(), hot)
+    }
+
+    /// Everything that something may lead to in it.
+    pub(crate) fn entrances(&self) -> impl Iterator<Item = u64> + '_ {
+        let aside = (self.aside == Aside::Does).then(|| side_entrances(self.code.pc_map.iter()));
+        let aside = aside.into_iter().flatten();
+        let aside = aside.map(|row| self.space.hot + u64::from(row.hot));
+        aside.chain([self.entry().0])
     }
 
     /// How it was reached, if it is in use and has not been saved by this process.

@@ -181,17 +181,24 @@ impl Bound {
             .lookup(off, context)
             .map_err(|e| figures.note(e.to_string()))
             .ok()??;
-        if self.killed.contains(&entry.hot) {
-            return None;
-        }
-        let addr = self.hot() + u64::from(entry.hot);
-        self.admit_at(addr, image, figures, ibl)
-            .then_some(CachePc(addr))
+        self.enter_at(entry.hot, image, figures, ibl)
+    }
+
+    pub(super) fn enter_at(
+        &mut self,
+        hot: u32,
+        image: Home<'_>,
+        figures: &mut Figures,
+        ibl: &mut IblTable,
+    ) -> Option<CachePc> {
+        let addr = self.hot() + u64::from(hot);
+        let enters = !self.is_killed_at(hot) && self.admit_at(addr, image, figures, ibl);
+        enters.then_some(CachePc(addr))
     }
 
     /// Takes fragments made from app bytes in `start .. end` out of use, and returns
-    /// their entries. Those in groups that are not admitted will be compared first;
-    /// the others get a breakpoint at their entry, since links in the file lead there.
+    /// their entrances. Those in groups that are not admitted will be compared first;
+    /// the others get a breakpoint at each entrance, since links in the file lead there.
     pub(crate) fn kill(&mut self, start: u64, end: u64, base: ImageBase) -> Vec<(AppPc, u64)> {
         let mut dead = Vec::new();
         for group in (0..self.unit.hot_groups()).filter_map(|n| self.unit.hot_group(n)) {
@@ -207,12 +214,15 @@ impl Bound {
                 if pc.0 < end && pc.0 + u64::from(info.source_len) > start {
                     self.landings(&info, pc).shut();
                     dead.push((pc, self.hot() + u64::from(info.entry())));
+                    dead.extend(self.entrances_aside(&info, base));
                     self.killed.push(info.entry());
                 }
             }
         }
-        for (_, entry) in &dead {
-            break_at(*entry);
+        let mut entrances: Vec<u64> = dead.iter().map(|(_, entry)| *entry).collect();
+        entrances.sort_unstable();
+        for of_page in entrances.chunk_by(|a, b| mem::page_down(*a) == mem::page_down(*b)) {
+            break_at(of_page);
         }
         dead
     }
@@ -226,14 +236,16 @@ impl Bound {
         }
     }
 
-    /// Whether `addr` is the entry of a killed fragment.
+    /// Whether `addr` is an entrance of a killed fragment.
     #[must_use]
     pub fn is_killed(&self, addr: u64) -> bool {
-        addr >= self.hot()
-            && self
-                .killed
-                .iter()
-                .any(|k| self.hot() + u64::from(*k) == addr)
+        self.hot_offset(addr)
+            .is_some_and(|hot| self.is_killed_at(hot))
+    }
+
+    /// The same of offset `hot` in the hot section.
+    pub(super) fn is_killed_at(&self, hot: u32) -> bool {
+        self.killed.contains(&hot) || !self.killed.is_empty() && self.is_killed_aside(hot)
     }
 
     /// Whether it has a usable fragment for (`off`, `context`).
@@ -253,15 +265,19 @@ impl Bound {
     }
 }
 
-/// Writes `int3` over the first byte of a fragment.
-fn break_at(entry: u64) {
+/// Writes `int3` at these addresses, all of one page.
+fn break_at(entrances: &[u64]) {
     const INT3: u8 = 0xcc;
-    let page = mem::page_down(entry);
-    // SAFETY: a page of ours; one byte is written atomically, running threads see the
+    let Some(page) = entrances.first().map(|first| mem::page_down(*first)) else {
+        return;
+    };
+    // SAFETY: a page of ours; each byte is written atomically, running threads see the
     // old instruction or the breakpoint.
     unsafe {
         if mem::protect(page, mem::PAGE, mem::RWX).is_ok() {
-            (entry as *mut u8).write_volatile(INT3);
+            for entrance in entrances {
+                (*entrance as *mut u8).write_volatile(INT3);
+            }
             let _ = mem::protect(page, mem::PAGE, mem::RX);
         }
     }

@@ -33,11 +33,11 @@ impl Bound {
         wanted.flat_map(|info| self.exits(&info))
     }
 
-    /// Where the fragment for (`off`, `context`) leads directly, if there is one.
+    /// Where the fragment leads directly that is entered for (`off`, `context`), if there is one.
     #[must_use]
     pub fn exits_at(&self, off: ImageOff, context: Context) -> Vec<Place> {
-        let entry = self.unit.lookup(off, context).ok().flatten();
-        let info = entry.and_then(|entry| self.unit.info(entry.fragment).ok());
+        let hot = self.unit.entrance(off, context).ok().flatten();
+        let info = hot.and_then(|hot| self.unit.fragment_at_hot(hot).ok()?);
         info.map(|info| self.exits(&info)).unwrap_or_default()
     }
 

@@ -16,31 +16,40 @@ use ppin_persist::start::UnitPlan;
 use ppin_store::Folder;
 
 impl CodeCache {
-    /// The persisted translation of `pc`, ready to run.
+    /// The persisted translation of `pc`, ready to run. `aside`: it may lie in the middle of a trace.
     pub fn find_persisted(
         &mut self,
         library: &mut Library,
         pc: AppPc,
         context: Context,
+        aside: bool,
     ) -> Option<CachePc> {
         if !context.is_ordinary() {
             return None;
         }
         let id = self.images.region(pc)?.image;
         self.ask(library, id);
-        let mut found = self.search(id, pc, context);
+        let aside = aside && context == Context::CANONICAL;
+        let mut found = self.search(id, pc, context, aside);
         if found.is_none() && self.ask_for_all(library, id) {
-            found = self.search(id, pc, context);
+            found = self.search(id, pc, context, aside);
         }
         self.figures.traces_looked_up += u64::from(found.is_some());
         found
     }
 
-    fn search(&mut self, id: ImageId, pc: AppPc, context: Context) -> Option<CachePc> {
+    fn search(&mut self, id: ImageId, pc: AppPc, context: Context, aside: bool) -> Option<CachePc> {
         let image = self.images.home(id);
         let off = pc.offset_from(image.base)?;
-        let mut units = self.units.of_mut(id).iter_mut();
-        units.find_map(|u| u.enter(off, context, image, &mut self.figures, &mut self.ibl))
+        let (units, figures, ibl) = (self.units.of_mut(id), &mut self.figures, &mut self.ibl);
+        let mut all = units.iter_mut();
+        let found = all.find_map(|u| u.enter(off, context, image, figures, ibl));
+        let mut all = if aside {
+            units.iter_mut()
+        } else {
+            [].iter_mut()
+        };
+        found.or_else(|| all.find_map(|u| u.enter_aside(off, image, figures, ibl)))
     }
 
     /// Admits the group that holds cache address `addr`; `false` if it must not be run.

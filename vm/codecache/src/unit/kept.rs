@@ -6,7 +6,7 @@ use super::links::LinksOfUnits;
 use crate::cache::CodeCache;
 use crate::fresh::Fresh;
 use crate::image::ImageId;
-use ppin_abi::addr::ImageOff;
+use ppin_abi::addr::{CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_persist::FragmentInfo;
 
@@ -20,6 +20,8 @@ pub(super) struct Place {
     /// Offset of its app address in the image.
     pub head: ImageOff,
     context: Context,
+    /// How many app bytes behind that it is entered: not 0 at a side entrance.
+    aside: u32,
 }
 
 impl Place {
@@ -28,6 +30,7 @@ impl Place {
             image: fresh.image(),
             head: fresh.code().head,
             context: fresh.context(),
+            aside: 0,
         }
     }
 
@@ -37,6 +40,7 @@ impl Place {
             image,
             head: info.head,
             context: info.context,
+            aside: 0,
         }
     }
 
@@ -44,6 +48,17 @@ impl Place {
     pub(super) fn within(self, unit: &Bound) -> Option<FragmentInfo> {
         let entry = unit.unit.lookup(self.head, self.context).ok()??;
         unit.unit.info(entry.fragment).ok()
+    }
+
+    /// Where in the hot section of `unit`, one of its image's, the same code is entered.
+    fn entered_in(self, unit: &Bound) -> Option<u32> {
+        let info = self.within(unit)?;
+        if self.aside == 0 {
+            return Some(info.entry());
+        }
+        let off = self.head.0.checked_add_unsigned(self.aside)?;
+        let mut all = unit.unit.side_entrances(&info);
+        all.find_map(|(at, hot)| (at.0 == off).then_some(hot))
     }
 }
 
@@ -65,18 +80,27 @@ impl CodeCache {
         }
         let place = self.place(entry)?;
         let mut own = self.own_units(place.image, new);
-        let found = own.find_map(|unit| Some((unit, place.within(unit)?)));
-        found.map(|(unit, info)| (unit.checksum(), info.entry()))
+        own.find_map(|unit| Some((unit.checksum(), place.entered_in(unit)?)))
     }
 
     /// The fragment that is entered at cache address `entry`.
     pub(super) fn place(&self, entry: u64) -> Option<Place> {
         if let Some(fresh) = self.fragment_at(entry) {
-            return Some(Place::of(fresh));
+            let aside = fresh.entered_aside(CachePc(entry)).unwrap_or(0);
+            return Some(Place {
+                aside,
+                ..Place::of(fresh)
+            });
         }
         let (image, unit) = self.units.at(entry)?;
-        let info = unit.unit.fragment_at_hot(unit.hot_offset(entry)?).ok()??;
-        Some(Place::of_unit(image, &info))
+        let hot = unit.hot_offset(entry)?;
+        let info = unit.unit.fragment_at_hot(hot).ok()??;
+        let aside = unit.unit.entered_aside(&info, hot);
+        let aside = aside.map_or(0, |off| off.0.abs_diff(info.head.0));
+        Some(Place {
+            aside,
+            ..Place::of_unit(image, &info)
+        })
     }
 
     /// Units of the image that this process has written, and that are still there.
@@ -233,6 +257,25 @@ mod tests {
         let Shelf { world, library, .. } = &mut shelf;
         world.code.save_plan(library, &written);
         assert!(is_linked(&mut shelf.again()));
+    }
+
+    #[test]
+    fn that_it_goes_on_in_the_middle_of_a_trace_is_known_too() {
+        let mut shelf = Shelf::holding(&[small(0, &[0x41])]);
+        shelf.find(0).expect("kept");
+        let new = shelf.world.trace(0x40, 8, &[]);
+        shelf.link(0, CachePc(new.0 + 4));
+        let bytes = shelf.freeze_for(-0x5000_0000, &[small(0x40, &[])]);
+        let written = [writes(&mut shelf, 1, &bytes, Vec::new())];
+        let Shelf { world, library, .. } = &mut shelf;
+        world.code.save_plan(library, &written);
+        let mut shelf = shelf.again();
+        let [from, to] = entries(&mut shelf);
+        let unit = shelf.units().iter().find(|unit| unit.contains(from.0));
+        let slot = unit.expect("it is mapped").exit_slots();
+        // SAFETY: within the unit's mapping.
+        let leads = unsafe { (slot as *const u64).read() };
+        assert_eq!(leads, to.0 + 4);
     }
 
     #[test]

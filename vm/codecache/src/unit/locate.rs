@@ -134,9 +134,14 @@ impl Bound {
         Some((exit.target.at(base), exit.context))
     }
 
+    /// App address and context of the code that is entered at `hot` in the hot section.
     pub(super) fn fragment_entered_at(&self, hot: u32) -> Option<(ImageOff, Context)> {
         let info = self.unit.fragment_at_hot(hot).ok()??;
-        Some((info.head, info.context))
+        if hot == info.entry() || !self.unit.has_side_entrances() {
+            return Some((info.head, info.context));
+        }
+        let off = self.unit.entered_aside(&info, hot)?;
+        Some((off, Context::CANONICAL))
     }
 
     /// The same from what has led there, when the table of fragments is damaged.

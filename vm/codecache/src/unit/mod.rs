@@ -7,6 +7,7 @@
 
 mod admit;
 mod ahead;
+mod aside;
 mod bound;
 mod cells;
 mod exits;

@@ -119,6 +119,7 @@ impl Shelf {
             image_path: b"/test/app",
             label: b"",
             explored: false,
+            entrances: true,
             fragments: &pieces,
         })
         .expect("well-formed fragments")
@@ -146,7 +147,7 @@ impl Shelf {
     pub(super) fn find_under(&mut self, offset: u64, context: Context) -> Option<CachePc> {
         let pc = self.world.pc(offset);
         let Self { world, library, .. } = self;
-        world.code.find_persisted(library, pc, context)
+        world.code.find_persisted(library, pc, context, true)
     }
 
     pub(crate) fn units(&self) -> &[Bound] {

@@ -65,7 +65,7 @@ impl Bound {
     fn must_not_run(&self, hot: u32) -> bool {
         let group = self.unit.hot_group_at(hot);
         let refused = |group: CodeGroup| self.hot_gates[group.number as usize] == Gate::Refused;
-        group.is_some_and(refused) || self.killed.contains(&hot)
+        group.is_some_and(refused) || self.is_killed_at(hot)
     }
 
     /// Offset in the hot section that the branch of `exit` leads to.

@@ -260,6 +260,23 @@ impl Machine {
         self.arrival(fragment, end)
     }
 
+    /// Runs `fragment`, the translation of `code`, from hot offset `hot` on, where the app would go on as `at`
+    /// says.
+    pub fn translated_from(
+        &mut self,
+        hot: u32,
+        at: &Outcome,
+        code: &[u8],
+        fragment: &Fragment,
+    ) -> Outcome {
+        self.reset(code);
+        self.install(fragment);
+        self.app_bytes()[STATE].copy_from_slice(&at.memory);
+        let end = self.run(self.near as u64 + u64::from(hot), &at.state);
+        let (outcome, _) = self.arrival(fragment, end);
+        outcome
+    }
+
     /// Comes to what is installed as an indirect branch to `target` does.
     fn arrive(&mut self, target: u64, state: &State) -> Capture {
         const JUNK: u64 = 0x1bad_1bad_1bad_1bad;

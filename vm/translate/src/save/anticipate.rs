@@ -6,7 +6,7 @@
 
 use super::allowance::Allowance;
 use super::freeze::{self, Explorer, savable};
-use crate::compile;
+use crate::{aside, compile};
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
@@ -181,8 +181,13 @@ fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<Fr
     vm.code().known(pc, target.context).filter(|_| here)
 }
 
-fn is_known(vm: &Vm, id: ImageId, pc: AppPc, target: Target) -> bool {
-    vm.code().known(pc, target.context).is_some() || has(vm.code().units().of(id), target)
+fn is_known(vm: &mut Vm, id: ImageId, pc: AppPc, target: Target) -> bool {
+    let known = vm.code().known(pc, target.context).is_some()
+        || has(vm.code().units().of(id), target)
+        || aside::entrance(vm, pc, target.context).is_some();
+    let mut units = vm.code().units().of(id).iter();
+    let enters = !known && aside::may_enter(vm, pc, target.context);
+    known || enters && units.any(|unit| unit.holds(target.off))
 }
 
 fn has(units: &[Bound], target: Target) -> bool {

@@ -6,6 +6,7 @@ use super::allowance::Allowance;
 use super::asked::Asked;
 use super::places::Places;
 use super::tidy::{self, Means, Tidied};
+use crate::aside;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -436,6 +437,7 @@ fn encode(
         image_path: image.path().as_bytes(),
         label: label.as_bytes(),
         explored: draft.explored,
+        entrances: aside::enters(vm),
         fragments: &pieces,
     };
     let mut bytes = Vec::new();

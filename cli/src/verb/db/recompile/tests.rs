@@ -107,6 +107,7 @@ impl World {
             image_path: self.image.as_os_str().as_bytes(),
             label: label.as_bytes(),
             explored: false,
+            entrances: false,
             fragments: &pieces,
         };
         let dir = self.db.path().join(ppin_persist::paths::unit_dir(&key));

@@ -178,3 +178,38 @@ fn what_was_reached_and_what_is_saved_is_known_of_traces_alone() {
     assert_eq!(unsaved(&directory, new), Some(Reached::Directly));
     assert!(directory.has_unsaved());
 }
+
+#[test]
+fn code_in_the_middle_of_a_trace_is_found_in_the_nearest_one() {
+    let mut directory = Directory::default();
+    let far = directory.add(trace(0, 8));
+    let inside = |directory: &mut Directory| directory.side_entrance(AppPc(PC + 1));
+    assert_eq!(inside(&mut directory), Some(CachePc(4)));
+    assert_eq!(directory.side_entrance(AppPc(PC)), None, "that is its head");
+    assert_eq!(
+        directory.side_entrance(AppPc(PC + 2)),
+        None,
+        "in an instruction"
+    );
+    let entrances: Vec<u64> = directory.fragment(far).entrances().collect();
+    assert_eq!(entrances, [4, 0]);
+    directory.kill(far);
+    assert_eq!(inside(&mut directory), None);
+}
+
+#[test]
+fn what_is_no_plain_trace_is_not_entered_in_the_middle() {
+    let mut directory = Directory::default();
+    directory.add(fresh(0, 8, Kind::Sequence, 0));
+    let code = testing::fragment(0, 8, &[], Context::VOLATILE);
+    let at = (ImageId(0), AppPc(PC));
+    directory.add(Fresh::new(
+        code,
+        at,
+        Space::default(),
+        &[],
+        Kind::Trace,
+        true,
+    ));
+    assert_eq!(directory.side_entrance(AppPc(PC + 1)), None);
+}
