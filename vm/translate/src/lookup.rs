@@ -71,11 +71,15 @@ fn link_to_known(vm: &mut Vm, id: FragmentId) {
 
 /// The fresh translation that [`lookup`] would find, if it may be linked to.
 fn linkable(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
-    let entry = match vm.code().known(pc, context) {
-        Some(id) => vm.code().fragment(id).entry(),
-        None => aside::entrance(vm, pc, context)?,
+    let (entry, linked) = match vm.code().known(pc, context) {
+        Some(id) => {
+            let fresh = vm.code().fragment(id);
+            (fresh.entry(), fresh.may_be_linked_at(fresh.entry()))
+        }
+        None => (aside::entrance(vm, pc, context)?, true),
     };
-    let found = may_link(vm, entry) && effective(vm, pc, context) == context;
+    let may = linked && may_link_at_all(vm);
+    let found = may && effective(vm, pc, context) == context;
     (found && sequence::entry(vm, pc, context).is_none()).then_some(entry)
 }
 

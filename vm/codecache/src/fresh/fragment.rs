@@ -64,17 +64,6 @@ struct Trace {
     reached: Reached,
 }
 
-/// Whether control enters a fragment behind its head ([`ppin_relocator::side_entrances`]).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Aside {
-    /// It must not.
-    Never,
-    /// It may.
-    May,
-    /// Something may lead there.
-    Does,
-}
-
 /// What may be done with a fragment: see the module.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -140,7 +129,8 @@ pub struct Fresh {
     /// The app bytes that it was made from, of volatile fragments only.
     source: Box<[u8]>,
     state: State,
-    aside: Aside,
+    /// Something may lead to its side entrances ([`ppin_relocator::side_entrances`]).
+    entered_aside: bool,
 }
 
 impl Fresh {
@@ -156,7 +146,6 @@ impl Fresh {
         kept: bool,
     ) -> Self {
         let volatile = code.context.contains(Context::VOLATILE);
-        let enters = kind == Kind::Trace && may_enter_aside(code.context, &code.counts);
         let mut fresh = Self {
             lens: [&code.hot, &code.cold].map(|bytes| bytes.len() as u32),
             slots: code.slots.len() as u16,
@@ -172,7 +161,7 @@ impl Fresh {
                 Box::default()
             },
             state: State::new(kind),
-            aside: if enters { Aside::May } else { Aside::Never },
+            entered_aside: false,
         };
         if kind != Kind::Trap {
             fresh.drop_sections();
@@ -294,37 +283,36 @@ impl Fresh {
         let context = self.context();
         let looks = !context.contains(Context::VOLATILE) || context.contains(Context::COMPARED);
         let listed = matches!(self.state, State::Sequence | State::InUse(_));
-        (at == self.entry() || self.is_entered_aside(at)) && listed && looks
+        let entered = at == self.entry() || self.entered_aside(at).is_some();
+        entered && listed && looks
     }
 
     /// Where the instruction at `pc` is entered behind the head, if that may be.
     pub(super) fn side_entrance(&self, pc: AppPc) -> Option<CachePc> {
         let app = pc.0.checked_sub(self.pc.0)?;
-        let inside = self.aside != Aside::Never && app < u64::from(self.code.trace_len());
-        let hot = inside.then(|| side_entrance(self.code.pc_map.iter(), app as u32))??;
-        self.is_in_use()
-            .then_some(CachePc(self.space.hot + u64::from(hot)))
+        let inside = app < u64::from(self.code.trace_len());
+        let trace = matches!(self.state, State::InUse(_));
+        let may = inside && trace && may_enter_aside(self.code.context, &self.code.counts);
+        let hot = may.then(|| side_entrance(self.code.pc_map.iter(), app as u32))??;
+        Some(CachePc(self.space.hot + u64::from(hot)))
     }
 
     /// Something is about to lead to a side entrance.
     pub(super) fn mark_entered_aside(&mut self) {
-        self.aside = Aside::Does;
+        self.entered_aside = true;
     }
 
-    fn is_entered_aside(&self, at: CachePc) -> bool {
-        self.aside == Aside::Does && self.entered_aside(at).is_some()
-    }
-
-    /// How many app bytes behind the head the side entrance at `at` is.
+    /// How many app bytes behind the head the side entrance at `at` is, if something may lead to such.
     pub(crate) fn entered_aside(&self, at: CachePc) -> Option<u32> {
         let hot = u32::try_from(at.0.checked_sub(self.space.hot)?).ok()?;
-        entered_aside(self.code.pc_map.iter(), hot)
+        let rows = self.entered_aside.then(|| self.code.pc_map.iter());
+        entered_aside(rows?, hot)
     }
 
     /// Everything that something may lead to in it.
     pub(crate) fn entrances(&self) -> impl Iterator<Item = u64> + '_ {
-        let aside = (self.aside == Aside::Does).then(|| side_entrances(self.code.pc_map.iter()));
-        let aside = aside.into_iter().flatten();
+        let rows = self.entered_aside.then(|| self.code.pc_map.iter());
+        let aside = side_entrances(rows.into_iter().flatten());
         let aside = aside.map(|row| self.space.hot + u64::from(row.hot));
         aside.chain([self.entry().0])
     }

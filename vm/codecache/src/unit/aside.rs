@@ -3,27 +3,10 @@
 //! Links in the file lead there, too, so whatever takes a fragment out of use looks after all of its entrances.
 
 use super::bound::Bound;
-use crate::figures::Figures;
-use crate::image::Home;
-use crate::indirect::IblTable;
-use alloc::string::ToString;
-use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
+use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use ppin_persist::FragmentInfo;
 
 impl Bound {
-    /// Cache address of the side entrance for `off`, its group admitted.
-    pub(crate) fn enter_aside(
-        &mut self,
-        off: ImageOff,
-        image: Home<'_>,
-        figures: &mut Figures,
-        ibl: &mut IblTable,
-    ) -> Option<CachePc> {
-        let found = self.unit.side_entrance(off);
-        let hot = found.map_err(|e| figures.note(e.to_string())).ok()??;
-        self.enter_at(hot, image, figures, ibl)
-    }
-
     /// The side entrances of a fragment, in the app and in the cache; the image lies at `base`.
     pub(super) fn entrances_aside(
         &self,
@@ -36,6 +19,9 @@ impl Bound {
 
     /// Whether `hot` in the hot section is a side entrance of a killed fragment.
     pub(super) fn is_killed_aside(&self, hot: u32) -> bool {
+        if self.killed.is_empty() {
+            return false;
+        }
         let info = self.unit.fragment_at_hot(hot).ok().flatten();
         info.is_some_and(|info| {
             self.killed.contains(&info.entry()) && self.unit.entered_aside(&info, hot).is_some()

@@ -15,7 +15,7 @@ use ppin_os::budget;
 use ppin_os::mem;
 use ppin_persist::paths::UnitName;
 use ppin_persist::start::{FileState, Groups};
-use ppin_persist::{FragmentInfo, Geometry, VerifiedUnit};
+use ppin_persist::{FragmentInfo, Geometry, Reject, VerifiedUnit};
 
 /// Whether a group may run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -167,30 +167,17 @@ impl Bound {
         self.addr + self.geometry.cold.start
     }
 
-    /// Cache address of the fragment for (`off`, `context`), its group admitted.
+    /// Cache address of the code that `find` finds in its hot section, if it may be entered; its group is
+    /// admitted.
     pub(crate) fn enter(
         &mut self,
-        off: ImageOff,
-        context: Context,
+        find: impl Fn(&VerifiedUnit<'_>) -> Result<Option<u32>, Reject>,
         image: Home<'_>,
         figures: &mut Figures,
         ibl: &mut IblTable,
     ) -> Option<CachePc> {
-        let entry = self
-            .unit
-            .lookup(off, context)
-            .map_err(|e| figures.note(e.to_string()))
-            .ok()??;
-        self.enter_at(entry.hot, image, figures, ibl)
-    }
-
-    pub(super) fn enter_at(
-        &mut self,
-        hot: u32,
-        image: Home<'_>,
-        figures: &mut Figures,
-        ibl: &mut IblTable,
-    ) -> Option<CachePc> {
+        let found = find(&self.unit);
+        let hot = found.map_err(|e| figures.note(e.to_string())).ok()??;
         let addr = self.hot() + u64::from(hot);
         let enters = !self.is_killed_at(hot) && self.admit_at(addr, image, figures, ibl);
         enters.then_some(CachePc(addr))
@@ -245,7 +232,7 @@ impl Bound {
 
     /// The same of offset `hot` in the hot section.
     pub(super) fn is_killed_at(&self, hot: u32) -> bool {
-        self.killed.contains(&hot) || !self.killed.is_empty() && self.is_killed_aside(hot)
+        self.killed.contains(&hot) || self.is_killed_aside(hot)
     }
 
     /// Whether it has a usable fragment for (`off`, `context`).

@@ -10,9 +10,9 @@ use core::cmp::Reverse;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_os::{report, time};
-use ppin_persist::Key;
 use ppin_persist::paths::{self, UnitName};
 use ppin_persist::start::UnitPlan;
+use ppin_persist::{Key, VerifiedUnit};
 use ppin_store::Folder;
 
 impl CodeCache {
@@ -42,14 +42,15 @@ impl CodeCache {
         let image = self.images.home(id);
         let off = pc.offset_from(image.base)?;
         let (units, figures, ibl) = (self.units.of_mut(id), &mut self.figures, &mut self.ibl);
+        let head = |unit: &VerifiedUnit<'_>| Ok(unit.lookup(off, context)?.map(|entry| entry.hot));
         let mut all = units.iter_mut();
-        let found = all.find_map(|u| u.enter(off, context, image, figures, ibl));
-        let mut all = if aside {
-            units.iter_mut()
-        } else {
-            [].iter_mut()
-        };
-        found.or_else(|| all.find_map(|u| u.enter_aside(off, image, figures, ibl)))
+        let found = all.find_map(|u| u.enter(head, image, figures, ibl));
+        if found.is_some() || !aside {
+            return found;
+        }
+        let middle = |unit: &VerifiedUnit<'_>| unit.side_entrance(off);
+        let mut all = units.iter_mut();
+        all.find_map(|u| u.enter(middle, image, figures, ibl))
     }
 
     /// Admits the group that holds cache address `addr`; `false` if it must not be run.

@@ -264,7 +264,10 @@ mod tests {
         let mut shelf = Shelf::holding(&[small(0, &[0x41])]);
         shelf.find(0).expect("kept");
         let new = shelf.world.trace(0x40, 8, &[]);
-        shelf.link(0, CachePc(new.0 + 4));
+        let pc = shelf.world.pc(0x41);
+        let aside = shelf.world.code.side_entrance(pc).expect("in the middle");
+        assert_eq!(aside, CachePc(new.0 + 4));
+        shelf.link(0, aside);
         let bytes = shelf.freeze_for(-0x5000_0000, &[small(0x40, &[])]);
         let written = [writes(&mut shelf, 1, &bytes, Vec::new())];
         let Shelf { world, library, .. } = &mut shelf;
