@@ -10,9 +10,13 @@ use ppin_persist::{
     FreezeError, GROUP, Geometry, HEADER_LEN, Head, MAX_COLD, MAX_HOT, MovedUnit, RawUnit,
     SectionId, SlotValue, Thawed, UnitFile, freeze,
 };
-use ppin_relocator::{Placement, RelocKind, SlotInit, apply};
+use ppin_relocator::entrance::NEAR;
+use ppin_relocator::{
+    Fragment, Placement, RelocKind, SlotInit, apply, may_enter_aside, side_entrances,
+};
 use proptest::prelude::*;
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 proptest! {
@@ -85,10 +89,7 @@ proptest! {
         prop_assume!(hot_va < 1 << 47);
         let moved = move_unit(&bytes, &fragments, hot_va, base);
         let file = UnitFile::open(&bytes, None).unwrap();
-        let starts: HashMap<_, _> = fragments.iter().enumerate().map(|(number, thawed)| {
-            let start = file.unit().info(number as u32).unwrap().entry();
-            ((thawed.fragment.head, thawed.fragment.context), start)
-        }).collect();
+        let entrances = entrances(&file, &fragments);
         for (number, thawed) in fragments.iter().enumerate() {
             let info = file.unit().info(number as u32).unwrap();
             let place = Placement {
@@ -102,13 +103,47 @@ proptest! {
                 image: base,
                 cells: cells(number as u32, thawed).start,
             };
-            let (hot, cold) = place_directly(thawed, &place, &starts, hot_va);
+            let (hot, cold) = place_directly(thawed, &place, &entrances, hot_va);
             let at = geometry.hot.start as usize;
             prop_assert_eq!(&moved[at..][info.hot.start as usize..info.hot.end as usize], &hot);
             let at = geometry.cold.start as usize;
             prop_assert_eq!(&moved[at..][info.cold.start as usize..info.cold.end as usize], &cold);
         }
     }
+}
+
+/// Where in the hot section each place is entered that an exit may lead to: a fragment at its head, else the one
+/// with the nearest head aside. Of two with one head that is the one that assumes more.
+fn entrances(file: &UnitFile<'_>, fragments: &[Thawed]) -> HashMap<(ImageOff, Context), u32> {
+    let mut heads = HashMap::new();
+    let mut aside = BTreeMap::new();
+    for (number, Thawed { fragment, .. }) in fragments.iter().enumerate() {
+        let info = file.unit().info(number as u32).unwrap();
+        heads.insert((fragment.head, fragment.context), info.entry());
+        for (off, app, hot) in entered_aside(fragment) {
+            aside.insert(
+                (off, app, Reverse(fragment.context.0)),
+                info.hot.start + hot,
+            );
+        }
+    }
+    for ((off, ..), hot) in aside {
+        heads.entry((off, Context::CANONICAL)).or_insert(hot);
+    }
+    heads
+}
+
+/// The side entrances of a fragment: the app instruction, its distance from the head, and its hot offset.
+fn entered_aside(fragment: &Fragment) -> Vec<(ImageOff, u32, u32)> {
+    if !may_enter_aside(fragment.context, &fragment.counts) {
+        return Vec::new();
+    }
+    let mut seen = HashSet::new();
+    let within = fragment.source_len - fragment.beyond;
+    side_entrances(fragment.pc_map.iter())
+        .filter(|row| row.app <= NEAR && row.app < within && seen.insert(row.app))
+        .map(|row| (ImageOff(fragment.head.0 + row.app as i32), row.app, row.hot))
+        .collect()
 }
 
 /// Displacements from `gs` of the cells of fragment `number`.
@@ -156,15 +191,15 @@ fn move_unit(bytes: &[u8], fragments: &[Thawed], hot_va: u64, base: ImageBase) -
 fn place_directly(
     thawed: &Thawed,
     place: &Placement,
-    starts: &HashMap<(ImageOff, Context), u32>,
+    entrances: &HashMap<(ImageOff, Context), u32>,
     hot_va: u64,
 ) -> (Vec<u8>, Vec<u8>) {
     let fragment = &thawed.fragment;
     let (mut hot, mut cold) = (fragment.hot.clone(), fragment.cold.clone());
     apply(fragment, place, &mut hot, &mut cold).unwrap();
     for (number, exit) in fragment.exits.iter().enumerate() {
-        let target = match starts.get(&(exit.target, exit.context)) {
-            Some(start) => hot_va + u64::from(*start),
+        let target = match entrances.get(&(exit.target, exit.context)) {
+            Some(entrance) => hot_va + u64::from(*entrance),
             None => place.cold + u64::from(stub::at(number)),
         };
         let from = place.hot + u64::from(exit.branch) + 4;

@@ -32,7 +32,11 @@ fn offset() -> impl Strategy<Value = ImageOff> {
 }
 
 fn context() -> impl Strategy<Value = Context> {
-    prop_oneof![3 => Just(Context(0)), 1 => Just(Context(1))]
+    prop_oneof![
+        3 => Just(Context::CANONICAL),
+        1 => Just(Context::CONTINUATION),
+        1 => Just(Context::CALLED),
+    ]
 }
 
 fn code_len() -> impl Strategy<Value = usize> {
@@ -116,8 +120,10 @@ fn pc_map(hot: usize) -> impl Strategy<Value = PcMap> {
     })
 }
 
+/// Often where other fragments begin, so that exits find side entrances.
 fn pc_row(hot: usize) -> impl Strategy<Value = PcRow> {
-    let parts = (0..hot as u32, 0..900u32, spill_set(), 0..4u8);
+    let app = prop_oneof![0..900u32, (0..16u32).prop_map(|n| 16 * n)];
+    let parts = (0..hot as u32, app, spill_set(), 0..4u8);
     parts.prop_map(|(hot, app, spilled, flags)| PcRow {
         hot,
         app,
@@ -159,7 +165,7 @@ pub fn fragment() -> impl Strategy<Value = Fragment> {
             vec(any_reloc(hot, cold, slots), 0..12),
             vec(any_exit(hot), 0..5),
             pc_map(hot),
-            vec(count_row(hot), 0..6),
+            prop_oneof![Just(Vec::new()), vec(count_row(hot), 0..6)],
         );
         let sizes = ((1..900u32, 0..200u32), 1..64u32, any::<u8>());
         (offset(), context(), sizes, code, tables).prop_map(
