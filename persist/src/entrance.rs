@@ -22,17 +22,15 @@ impl Plan {
             return None;
         }
         let target = exit.target.0;
-        let behind = self.index.partition_point(|(key, _)| key.head() < target);
+        let behind = self.index.partition_point(|it| it.key.head() < target);
         let before = self.index[..behind].iter().rev();
-        let near = before.take_while(|(key, _)| target.abs_diff(key.head()) <= NEAR);
-        let mut found = near.filter_map(|&(_, number)| {
-            let code = &spec.fragments[number as usize].fragment;
-            let app = target.abs_diff(code.head.0);
-            let inside = app < code.source_len - code.beyond;
-            let enters = inside && may_enter_aside(code.context, code.counts);
-            let hot = enters.then(|| side_entrance(code.pc_map.iter(), app))??;
+        let near = before.take_while(|it| target.abs_diff(it.key.head()) <= NEAR);
+        let mut found = near.filter_map(|it| {
+            let app = target.abs_diff(it.key.head());
+            let code = (app < it.enters).then(|| &spec.fragments[it.fragment as usize].fragment)?;
+            let hot = side_entrance(code.pc_map.iter(), app)?;
             let exists = (hot as usize) < code.hot.len();
-            exists.then(|| self.places[number as usize].0 + hot)
+            exists.then(|| self.places[it.fragment as usize].0 + hot)
         });
         found.next()
     }

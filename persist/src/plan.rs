@@ -7,14 +7,14 @@ use crate::spec::{FreezeError, Piece, UnitSpec};
 use crate::spills::SpillTable;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
-use ppin_relocator::{FragmentRef, Start};
+use ppin_relocator::{FragmentRef, Start, may_enter_aside};
 
 /// The layout of a unit.
 pub(crate) struct Plan {
     /// Offset of each fragment in the hot and in the cold section.
     pub places: Vec<(u32, u32)>,
-    /// Entry points, sorted, with the fragment's number.
-    pub index: Vec<(EntryKey, u32)>,
+    /// Entry points, sorted.
+    pub index: Vec<Indexed>,
     /// Offset in the hot section of each entry point.
     pub entries: HashMap<EntryKey, u32>,
     pub sections: [SectionRec; SECTIONS],
@@ -38,6 +38,29 @@ impl EntryKey {
     }
     pub(crate) const fn context(self) -> u32 {
         self.0 as u32
+    }
+}
+
+/// An entry point in the index.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Indexed {
+    pub key: EntryKey,
+    /// Number of the fragment.
+    pub fragment: u32,
+    /// App bytes of its trace, if that has side entrances; else 0.
+    pub enters: u32,
+}
+
+impl Indexed {
+    fn new((fragment, piece): (u32, &Piece<'_>)) -> Self {
+        let code = &piece.fragment;
+        let enters = may_enter_aside(code.context, code.counts);
+        let len = code.source_len.saturating_sub(code.beyond);
+        Self {
+            key: EntryKey::new(code.head.0, code.context.0),
+            fragment,
+            enters: if enters { len } else { 0 },
+        }
     }
 }
 
@@ -237,14 +260,13 @@ fn spill_sets(pieces: &[Piece<'_>]) -> SpillTable {
     table
 }
 
-fn sorted_index(pieces: &[Piece<'_>]) -> Result<Vec<(EntryKey, u32)>, FreezeError> {
-    let key = |piece: &Piece<'_>| EntryKey::new(piece.fragment.head.0, piece.fragment.context.0);
-    let mut index: Vec<_> = pieces.iter().map(key).zip(0..).collect();
+fn sorted_index(pieces: &[Piece<'_>]) -> Result<Vec<Indexed>, FreezeError> {
+    let mut index: Vec<_> = (0..).zip(pieces).map(Indexed::new).collect();
     index.sort_unstable();
-    let twice = index.windows(2).find(|pair| pair[0].0 == pair[1].0);
+    let twice = index.windows(2).find(|pair| pair[0].key == pair[1].key);
     match twice {
         Some(pair) => Err(FreezeError::Twice {
-            fragment: pair[1].1 as usize,
+            fragment: pair[1].fragment as usize,
         }),
         None => Ok(index),
     }

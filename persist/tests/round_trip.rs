@@ -16,7 +16,7 @@ use ppin_relocator::{
 };
 use proptest::prelude::*;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 proptest! {
@@ -138,10 +138,15 @@ fn entered_aside(fragment: &Fragment) -> Vec<(ImageOff, u32, u32)> {
     if !may_enter_aside(fragment.context, &fragment.counts) {
         return Vec::new();
     }
-    let mut seen = HashSet::new();
     let within = fragment.source_len - fragment.beyond;
+    let mut from = 0;
     side_entrances(fragment.pc_map.iter())
-        .filter(|row| row.app <= NEAR && row.app < within && seen.insert(row.app))
+        .filter(|row| {
+            let follows = row.app >= from;
+            from = from.max(row.app + 1);
+            follows
+        })
+        .filter(|row| row.app <= NEAR && row.app < within)
         .map(|row| (ImageOff(fragment.head.0 + row.app as i32), row.app, row.hot))
         .collect()
 }

@@ -29,8 +29,9 @@ pub fn side_entrances(rows: impl Iterator<Item = PcRow>) -> impl Iterator<Item =
 /// Hot offset of the side entrance that is the instruction `app` bytes behind the head of a fragment with these
 /// `rows`.
 pub fn side_entrance(rows: impl Iterator<Item = PcRow>, app: u32) -> Option<u32> {
-    let found = side_entrances(rows).find(|row| row.app == app);
-    found.map(|row| row.hot)
+    // Boundaries follow each other as the app's instructions do; it need not be found if they do not.
+    let next = side_entrances(rows).find(|row| row.app >= app)?;
+    (next.app == app).then_some(next.hot)
 }
 
 /// How far behind the head the app instruction is that the side entrance at hot offset `hot` is.

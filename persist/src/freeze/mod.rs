@@ -97,7 +97,7 @@ impl Head<'_> {
             let in_index = (number as u32).checked_sub(index.first_group);
             if in_index.is_some_and(|number| number < index.groups) {
                 let entry = (group.offset - index.offset) as usize / SectionId::Index.record_len();
-                let (key, _) = self.plan.index[entry];
+                let key = self.plan.index[entry].key;
                 group.first = key.head() as u32;
                 group.end = key.context();
             }

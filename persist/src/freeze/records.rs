@@ -2,7 +2,7 @@
 
 use super::sections::Sections;
 use crate::layout::SectionId;
-use crate::plan::Plan;
+use crate::plan::{Indexed, Plan};
 use crate::record::{ExtraRec, FragmentRec, IndexRec, SourceRec, Stored};
 use crate::slot::SlotValue;
 use crate::spec::Piece;
@@ -29,7 +29,7 @@ impl<'a> Tables<'a> {
 
     /// The tables that do not go by fragments in order.
     pub(super) fn begin(&self, out: &mut Sections<'_>) {
-        for &(key, fragment) in &self.plan.index {
+        for &Indexed { key, fragment, .. } in &self.plan.index {
             let head = key.head();
             out.put(SectionId::Index, &IndexRec { head, fragment });
         }

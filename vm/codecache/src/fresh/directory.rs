@@ -1,16 +1,14 @@
 //! Which app address has which fresh fragment.
 
 use super::fragment::{FragmentId, Fresh, Reached};
+use super::sources::Sources;
 use crate::image::ImageId;
 use alloc::boxed::Box;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
-use ppin_os::mem::{PAGE, page_down};
 use ppin_relocator::Fragment;
-use ppin_relocator::entrance::NEAR;
 
 /// Fragments by number. One by one in the heap: where memory is short, the list grows without
 /// a place for all of them in one piece.
@@ -30,8 +28,7 @@ pub(crate) struct Directory {
     traps: HashMap<Key, FragmentId>,
     /// The trace with this key that was taken out of use last.
     dormant: HashMap<Key, FragmentId>,
-    /// Fragments in use by the pages of their source, each with the low half of its first address.
-    by_page: BTreeMap<u64, Vec<(u32, FragmentId)>>,
+    sources: Sources,
     /// Fragments by [`ImageId`].
     by_image: Vec<Vec<FragmentId>>,
     /// So many of the first fragments are in units, or are another process's to save.
@@ -47,7 +44,7 @@ impl Directory {
         forget(take(&mut self.by_pc));
         forget(take(&mut self.traps));
         forget(take(&mut self.dormant));
-        forget(take(&mut self.by_page));
+        forget(take(&mut self.sources));
     }
 
     /// All fragments, for their memory's retirement.
@@ -95,30 +92,18 @@ impl Directory {
             self.by_image.resize(image + 1, Vec::new());
         }
         self.by_image[image].push(id);
+        self.sources.add(id, &fresh);
         self.fragments.push(Box::new(fresh));
-        self.list(id);
         id
-    }
-
-    fn list(&mut self, id: FragmentId) {
-        let fresh = &self.fragments[id.index()];
-        for page in pages_of(fresh) {
-            let listed = self.by_page.entry(page).or_default();
-            listed.push((fresh.pc().0 as u32, id));
-        }
     }
 
     /// Where code in the middle of a trace in use is entered that is the translation of `pc`: in the one that begins
     /// nearest before it.
     pub(crate) fn side_entrance(&mut self, pc: AppPc) -> Option<CachePc> {
-        let listed = self.by_page.get(&page_down(pc.0))?;
-        let before = |first: u32| (pc.0 as u32).wrapping_sub(first);
-        let near = listed.iter().filter(|(first, _)| before(*first) <= NEAR);
-        let entered = near.filter_map(|(first, id)| {
-            let at = self.fragment(*id).side_entrance(pc)?;
-            Some((before(*first), *id, at))
-        });
-        let (_, id, at) = entered.min_by_key(|(before, ..)| *before)?;
+        let mut around = self.sources.around(pc);
+        let enter = |id| Some((id, self.fragment(id).side_entrance(pc)?));
+        let (id, at) = around.find_map(enter)?;
+        drop(around);
         self.fragment_mut(id).mark_entered_aside();
         Some(at)
     }
@@ -134,7 +119,7 @@ impl Directory {
         self.fragment_mut(id).wake();
         self.dormant.remove(&key);
         self.by_pc.insert(key, id);
-        self.list(id);
+        self.sources.add(id, &self.fragments[id.index()]);
     }
 
     /// Takes fragment `id` out of use: its source has changed, or may have.
@@ -146,11 +131,7 @@ impl Directory {
         {
             self.fragment_mut(other).supersede();
         }
-        for page in pages_of(&self.fragments[id.index()]) {
-            if let Some(listed) = self.by_page.get_mut(&page) {
-                listed.retain(|(_, other)| *other != id);
-            }
-        }
+        self.sources.remove(id, &self.fragments[id.index()]);
         if self.by_pc.get(&key) == Some(&id) {
             self.by_pc.remove(&key);
         }
@@ -160,27 +141,18 @@ impl Directory {
     /// takes out of use.
     #[must_use]
     pub(crate) fn take(&mut self, start: u64, end: u64) -> Vec<FragmentId> {
-        let first = page_down(start);
-        let listed = self.by_page.range(first..end);
-        let listed = listed.flat_map(|(_, listed)| listed);
-        let mut ids: Vec<FragmentId> = listed.map(|(_, id)| *id).collect();
+        let mut ids: Vec<FragmentId> = self.sources.near(start, end).collect();
         ids.retain(|id| self.is_live_source(*id, start, end));
         ids.sort_unstable();
         ids.dedup();
-        // Page by page, and not fragment by fragment: there may be hundreds in one.
-        let inside = |page: &u64| start <= *page && end - *page >= PAGE;
-        let pages = self.by_page.range(first..end).map(|(page, _)| *page);
-        for page in pages.filter(inside).collect::<Vec<_>>() {
-            self.by_page.remove(&page);
-        }
+        self.sources.forget(start, end);
         ids
     }
 
     /// Whether a fragment in use was made from bytes in `start .. end`.
     pub(crate) fn is_source(&self, start: u64, end: u64) -> bool {
-        let listed = self.by_page.range(page_down(start)..end);
-        let mut listed = listed.flat_map(|(_, listed)| listed);
-        listed.any(|(_, id)| self.is_live_source(*id, start, end))
+        let mut near = self.sources.near(start, end);
+        near.any(|id| self.is_live_source(id, start, end))
     }
 
     fn is_live_source(&self, id: FragmentId, start: u64, end: u64) -> bool {
@@ -247,13 +219,6 @@ impl Directory {
 
 fn key(fresh: &Fresh) -> Key {
     (fresh.pc(), fresh.context())
-}
-
-/// Pages that its source touches.
-fn pages_of(fresh: &Fresh) -> impl Iterator<Item = u64> + use<> {
-    let start = fresh.pc().0;
-    let last = page_down(start + u64::from(fresh.code().source_len.max(1)) - 1);
-    (page_down(start)..=last).step_by(PAGE as usize)
 }
 
 #[cfg(test)]

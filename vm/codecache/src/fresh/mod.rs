@@ -12,6 +12,7 @@ pub(crate) mod directory;
 mod fragment;
 mod link;
 mod retired;
+mod sources;
 mod starts;
 pub(crate) mod views;
 

@@ -2,6 +2,7 @@ use super::*;
 use crate::fresh::Kind;
 use crate::fresh::arena::Space;
 use crate::testing;
+use ppin_os::mem::PAGE;
 
 const PC: u64 = 0x50_0000;
 const CANONICAL: Context = Context::CANONICAL;
