@@ -7,7 +7,6 @@
 //! syscall/    calls that the VM must know of, by family
 //! signal/     delivery, faults, single steps
 //! thread/     how threads begin and end
-//! tools/      the engine's side of the tool API
 //! check/      comparing translations with the processor
 //! ```
 //!
@@ -25,6 +24,5 @@ mod life;
 mod signal;
 mod syscall;
 mod thread;
-mod tools;
 
 pub use life::boot;

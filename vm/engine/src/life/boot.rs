@@ -2,8 +2,6 @@
 
 use crate::life::answers;
 use crate::syscall;
-use crate::tools::host;
-use crate::tools::load::{self, Loaded};
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::AppPc;
@@ -15,6 +13,8 @@ use ppin_codecache::CodeCache;
 use ppin_codecache::fresh::DEFAULT_LIMIT;
 use ppin_codecache::indirect::{IblTable, LANDINGS, Landings, TABLE};
 use ppin_codecache::unit::{Databases, Library};
+use ppin_hosting::host;
+use ppin_hosting::load::{self, Loaded};
 use ppin_os::file::File;
 use ppin_os::{budget, mem, place, proc, processor, report, segment, signals, time};
 use ppin_persist::ToolIdentity;
@@ -134,8 +134,8 @@ fn entries(config: &Config) -> [u64; ENTRIES] {
         ppin_codecache::shut_landings();
     }
     let vm = crate::dispatch::vm_entry as *const () as usize as u64;
-    let analysis = crate::tools::analysis::bridge_entry as *const () as usize as u64;
-    let bridge = crate::tools::bridge::address();
+    let analysis = ppin_hosting::analysis::address();
+    let bridge = ppin_hosting::bridge::address();
     gate::entries(vm, analysis, bridge, lookups)
 }
 
@@ -207,7 +207,7 @@ fn start(thread: &mut Thread, boot: &BootHeader) -> ! {
         crate::syscall::limits::inherit(&vm::lock());
     }
     let tool = vm::lock().tool();
-    thread.area.calls.routines = crate::tools::routines::entries(tool)
+    thread.area.calls.routines = ppin_hosting::routines::entries(tool)
         .unwrap_or_else(|e| report::give_up(format_args!("no memory for the tool's calls ({e})")));
     for (code, routine) in thread.area.calls.code.iter_mut().zip(tool.routines()) {
         *code = routine.plain().map_or(0, |plain| plain.address() as u64);

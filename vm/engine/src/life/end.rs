@@ -1,8 +1,9 @@
 //! The end of a process: reports, and saving fresh code.
 
 use crate::life::answers;
-use crate::tools::report;
+
 use ppin_abi::boot::flag;
+use ppin_hosting::report;
 use ppin_os::descriptor;
 use ppin_process::report::log;
 use ppin_process::vm::{Locked, Vm};

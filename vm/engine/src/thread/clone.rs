@@ -254,7 +254,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     buffers::forget(thread);
     let tool = vm.tool();
     drop(vm);
-    tool.fork_child(&crate::tools::host::EngineHost);
+    tool.fork_child(&ppin_hosting::host::EngineHost);
 }
 
 /// Makes a child in the same memory: a thread, or a process that will exec soon.
@@ -366,9 +366,9 @@ unsafe fn free(child: *mut Thread) {
     // SAFETY: the mapping still exists, and no other code uses it.
     let c = unsafe { &mut *child };
     c.finish_exec();
-    crate::tools::buffers::of_thread(c);
+    ppin_hosting::buffers::of_thread(c);
     let tool = vm::lock().tool();
-    tool.thread_fini(&crate::tools::host::EngineHost, ppin_api::ThreadId(c.index));
+    tool.thread_fini(&ppin_hosting::host::EngineHost, ppin_api::ThreadId(c.index));
     let mut vm = vm::lock();
     let rests = vm.remove_thread(c);
     vm.update_filters();
@@ -397,7 +397,7 @@ unsafe extern "C" fn start(thread: *mut ()) -> ! {
     signals::set_mask(HOLD_ALL);
     let tool = vm::lock().tool();
     tool.thread_start(
-        &crate::tools::host::EngineHost,
+        &ppin_hosting::host::EngineHost,
         ppin_api::ThreadId(thread.index),
     );
     signals::set_mask(kernel_mask(thread.signals.mask));

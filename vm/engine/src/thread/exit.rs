@@ -3,8 +3,8 @@
 use crate::life::end;
 use crate::life::leave::gather;
 use crate::syscall::outcome::Outcome;
-use crate::tools::buffers;
 use ppin_api::ThreadId;
+use ppin_hosting::buffers;
 use ppin_os::{Kernel, Permit, c, proc, signals};
 use ppin_process::gate::table;
 use ppin_process::signal::{HOLD_ALL, HOLD_FAULTS_TOO, kernel_mask};
@@ -21,7 +21,7 @@ pub(crate) fn thread(thread: &mut Thread, status: i32) -> Outcome {
         (vm.threads().len() == 1, vm.tool())
     };
     buffers::of_thread(thread);
-    tool.thread_fini(&crate::tools::host::EngineHost, ThreadId(thread.index));
+    tool.thread_fini(&ppin_hosting::host::EngineHost, ThreadId(thread.index));
     if last {
         end::of_process(&mut vm::lock());
         leave(status);

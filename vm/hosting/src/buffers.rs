@@ -8,13 +8,13 @@ use ppin_process::thread::Thread;
 use ppin_process::vm::{self, Locked};
 
 /// `buffer` of the running thread is full.
-pub(crate) fn full(thread: &mut Thread, buffer: u16) {
+pub fn full(thread: &mut Thread, buffer: u16) {
     let tool = vm::lock().tool();
     hand_over(tool, thread, buffer);
 }
 
 /// `thread` has run its last instruction.
-pub(crate) fn of_thread(thread: &mut Thread) {
+pub fn of_thread(thread: &mut Thread) {
     let tool = vm::lock().tool();
     for buffer in 0..buffers::count(tool) as u16 {
         hand_over(tool, thread, buffer);
@@ -40,7 +40,7 @@ fn tell(tool: &dyn Tool, thread: u32, buffer: u16, records: &[u8]) {
 }
 
 /// The process ends: hands over what all threads have appended. Others may still run.
-pub(crate) fn of_all(locked: &mut Locked) {
+pub fn of_all(locked: &mut Locked) {
     let tool = locked.tool();
     let buffers = 0..buffers::count(tool) as u16;
     if buffers.is_empty() {
@@ -58,7 +58,7 @@ pub(crate) fn of_all(locked: &mut Locked) {
 }
 
 /// Appends a record with the fields `values`, where code in line is not wanted.
-pub(crate) fn append_record(thread: &mut Thread, buffer: u16, values: &[u64]) {
+pub fn append_record(thread: &mut Thread, buffer: u16, values: &[u64]) {
     let tool = vm::lock().tool();
     let Some(declared) = tool.buffers().get(usize::from(buffer)) else {
         return;

@@ -11,7 +11,7 @@ use ppin_os::{mem, place};
 ///
 /// # Errors
 /// No memory for the thunks.
-pub(crate) fn entries(tool: &dyn Tool) -> ppin_os::Result<[u64; MAX_ROUTINES]> {
+pub fn entries(tool: &dyn Tool) -> ppin_os::Result<[u64; MAX_ROUTINES]> {
     let mut entries = [0; MAX_ROUTINES];
     let mut survey = tool.code().map(Survey::new);
     let mut thunks: Vec<u8> = Vec::new();

@@ -1,4 +1,5 @@
-//! The engine's side of the tool API.
+//! The tools of a run, as the engine has them: loaded, given what they may ask for, called, and asked for their
+//! reports.
 //!
 //! ```text
 //! host       host services: counters, threads, images, files
@@ -11,11 +12,14 @@
 //! routines   where translated code enters plain routines by itself
 //! ```
 
-pub(crate) mod analysis;
-pub(crate) mod bridge;
-pub(crate) mod buffers;
+#![no_std]
+extern crate alloc;
+
+pub mod analysis;
+pub mod bridge;
+pub mod buffers;
 mod contents;
-pub(crate) mod host;
-pub(crate) mod load;
-pub(crate) mod report;
-pub(crate) mod routines;
+pub mod host;
+pub mod load;
+pub mod report;
+pub mod routines;

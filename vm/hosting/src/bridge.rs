@@ -80,6 +80,6 @@ core::arch::global_asm!(
 
 /// Address of the bridge.
 #[must_use]
-pub(crate) fn address() -> u64 {
+pub fn address() -> u64 {
     bridge as *const () as usize as u64
 }

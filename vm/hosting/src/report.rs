@@ -30,7 +30,7 @@ impl Report for Text {
 }
 
 /// Lets the tool write its report. The VM lock is released meanwhile.
-pub(crate) fn tool_report(locked: &mut Locked) {
+pub fn tool_report(locked: &mut Locked) {
     let (tool, flags, output) = (
         locked.tool(),
         locked.config().flags,
@@ -54,7 +54,7 @@ pub(crate) fn tool_report(locked: &mut Locked) {
 }
 
 /// Writes the statistics, if they were asked for.
-pub(crate) fn write_stats(vm: &Vm) {
+pub fn write_stats(vm: &Vm) {
     if vm.config().flags & flag::STATS == 0 {
         return;
     }

@@ -1,8 +1,8 @@
 //! Calls analysis routines with the arguments that a `CallRec` describes, computed from the app's
 //! registers.
 
-use crate::tools::buffers;
-use crate::tools::host::EngineHost;
+use crate::buffers;
+use crate::host::EngineHost;
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::record::{
     ArgKind, BUFFER_APPEND, BUFFER_FULL, CallArg, CallRec, MAX_ARGS, NO_REG, X87_POINTER,
@@ -15,8 +15,14 @@ use ppin_process::vm;
 /// What tells the numbers of the engine's own routines for buffers from each other.
 const BUFFER_BITS: u16 = !0xf;
 
+/// Where the bridge calls this module.
+#[must_use]
+pub fn address() -> u64 {
+    bridge_entry as *const () as usize as u64
+}
+
 /// Called by the bridge on the VM stack; returns the cache address to go on at.
-pub(crate) unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
+unsafe extern "C" fn bridge_entry(thread: *mut Thread) -> u64 {
     // SAFETY: the bridge passes the running thread's structure.
     let thread = unsafe { &mut *thread };
     // (It lay on the stack that is in use now.)

@@ -33,7 +33,7 @@ extern "C" fn fail(why: Text<'_>) -> ! {
 }
 
 /// The tools of a run, loaded and configured.
-pub(crate) struct Loaded {
+pub struct Loaded {
     /// All of them as one.
     pub tool: &'static dyn Tool,
     /// Each of them, for the key of persisted code.
@@ -41,7 +41,7 @@ pub(crate) struct Loaded {
 }
 
 /// Loads the tools of the run. `carrier` is the ppin executable.
-pub(crate) fn load(chosen: &[Chosen], carrier: File) -> Loaded {
+pub fn load(chosen: &[Chosen], carrier: File) -> Loaded {
     let (contents, carrier) = contents(chosen, carrier);
     let objects: Vec<_> = contents.iter().zip(chosen).map(parsed).collect();
     let room: u64 = objects.iter().map(Object::span).sum();

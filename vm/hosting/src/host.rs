@@ -15,7 +15,7 @@ use ppin_process::vm::{self, Vm};
 
 /// Host services for tools. Each call takes the VM lock as it needs it.
 #[derive(Debug)]
-pub(crate) struct EngineHost;
+pub struct EngineHost;
 
 /// Paths of files opened for tools. No descriptor is kept open in the app.
 static OPENED: ppin_os::lock::Mutex<Vec<String>> = ppin_os::lock::Mutex::new(Vec::new());
