@@ -57,25 +57,6 @@ fn forked_children_profit_from_those_before_them() {
     assert!(2 * last < first, "{entries:?}");
 }
 
-/// In a first run, too: what a child has translated it saves, and tells its parent.
-#[test]
-fn children_of_a_first_run_do_not_translate_the_same() {
-    let scratch = Scratch::new();
-    let file = scratch.path().join("stats");
-    let ppin = Ppin::new(&scratch.db()).with(&[&format!("--stats={}", file.display())]);
-    let script = "for n in 1 2 3 4 5 6; do (echo $n); done";
-    let outcome = ppin
-        .wrap(&Cmd::new("/bin/sh").args(["-c", script]))
-        .run_ok();
-    assert_eq!(outcome.text(), "1\n2\n3\n4\n5\n6\n");
-    let all = Stats::read(&file);
-    let compiled: Vec<u64> = all.iter().map(Stats::compiled).collect();
-    let [first, .., last, _shell] = compiled[..] else {
-        panic!("seven processes: {compiled:?}");
-    };
-    assert!(first > 50 && 8 * last < first, "{compiled:?}");
-}
-
 /// Name, size, inode and mtime of every file below a folder.
 fn listing(dir: &Path) -> BTreeMap<String, (u64, u64, i64, i64)> {
     let mut found = BTreeMap::new();

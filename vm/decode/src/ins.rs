@@ -103,6 +103,13 @@ pub enum NoIns {
     Invalid,
 }
 
+/// Makes the tables that instructions are decoded by, if there are none: else the first instruction does. A
+/// process makes them once, in half a millisecond, and its forked children have them.
+pub fn prepare() {
+    // (The decoder has no other way to ask for them.)
+    let _ = InsReader::new(AppPc(0), &[]);
+}
+
 /// Decodes `bytes`, which lie at `pc`, one instruction after the other.
 pub struct InsReader<'a> {
     decoder: Decoder<'a>,

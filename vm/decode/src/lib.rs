@@ -33,7 +33,7 @@ pub mod stores;
 pub mod touched;
 pub mod x87;
 
-pub use ins::{Ins, InsReader, MAX_INS_LEN, NoIns};
+pub use ins::{Ins, InsReader, MAX_INS_LEN, NoIns, prepare};
 pub use kind::Kind;
 pub use predicate::Predicate;
 pub use register::{ARGUMENTS, Gpr, RegSet};

@@ -119,6 +119,14 @@ impl Hints {
         page.count.store(0, Ordering::Relaxed);
         taken
     }
+
+    /// This process ends: what its children have noted since is for its parent, whose next children may be
+    /// parents, too.
+    pub fn pass_on(&mut self) {
+        if self.to_parent.is_some() {
+            self.take().into_iter().for_each(|hint| self.note(hint));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -151,6 +159,23 @@ mod tests {
         assert_eq!(parent.take(), []);
         child.note(all[0]);
         assert_eq!(parent.take(), all[..1]);
+    }
+
+    #[test]
+    fn what_grandchildren_note_is_passed_on() {
+        let (mut parent, mut child) = family();
+        child.before_fork();
+        let mut grandchild = Hints {
+            from_children: child.from_children,
+            to_parent: None,
+        };
+        grandchild.in_child();
+        grandchild.note(Hint::Group(0x1000));
+        assert_eq!(parent.take(), []);
+        child.pass_on();
+        assert_eq!(parent.take(), [Hint::Group(0x1000)]);
+        assert_eq!(child.take(), []);
+        parent.pass_on();
     }
 
     #[test]

@@ -18,13 +18,18 @@ pub fn note(vm: &Vm, hint: Hint, entry: CachePc) {
     }
 }
 
-/// Follows what children have noted since the last time.
+/// Follows what children have noted since the last time, and tells the parent, if this is a forked child itself.
 pub fn follow(vm: &mut Vm) {
     let hints = vm.hints_mut().take();
+    hints.iter().for_each(|hint| vm.hints().note(*hint));
     let saved = |hint: &Hint| match hint {
         Hint::Saved(address) => Some(AppPc(*address)),
         _ => None,
     };
+    if hints.iter().any(|hint| saved(hint).is_some()) {
+        // Who has children that translate will have more of them, and each would make the decoder's tables.
+        ppin_decode::prepare();
+    }
     let (code, library) = vm.code_and_library();
     code.look_again(library, hints.iter().filter_map(saved));
     for hint in hints {

@@ -1,7 +1,6 @@
 //! The end of a process: reports, and saving fresh code.
 
 use crate::life::answers;
-
 use ppin_abi::boot::flag;
 use ppin_hosting::report;
 use ppin_os::descriptor;
@@ -12,7 +11,11 @@ use ppin_translate::save;
 /// Reports and saves, because the process is about to end or to execute another program. Does
 /// nothing if that was done already.
 pub(crate) fn of_process(vm: &mut Locked) {
-    if !vm.begin_report() || is_silent(vm) {
+    if !vm.begin_report() {
+        return;
+    }
+    vm.hints_mut().pass_on();
+    if is_silent(vm) {
         return;
     }
     descriptor::with_room(|| {

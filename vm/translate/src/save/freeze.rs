@@ -79,7 +79,7 @@ pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explor
         remove_damaged(vm, image);
         written.extend(freeze(vm, image, (allowance, places), explorer));
     }
-    tell_parent(vm, &written);
+    written.iter().for_each(|unit| tell_parent(vm, unit.image));
     let (code, library) = vm.code_and_library();
     code.save_plan(library, &written);
     keep_cap(vm);
@@ -88,12 +88,11 @@ pub(super) fn all(vm: &mut Vm, allowance: &mut Allowance, explorer: &impl Explor
     vm.code_mut().add_time_to_persist(ticks);
 }
 
-/// Tells the parent, if this is a forked child, what was written: its next child shall find it.
-fn tell_parent(vm: &Vm, written: &[Written]) {
-    for unit in written {
-        let (first, _) = vm.code().images().get(unit.image).span;
-        vm.hints().note(Hint::Saved(first));
-    }
+/// Tells the parent, if this is a forked child, that there is a unit of the image that it does not know: its
+/// next child shall find what is in it.
+fn tell_parent(vm: &Vm, id: ImageId) {
+    let (first, _) = vm.code().images().get(id).span;
+    vm.hints().note(Hint::Saved(first));
 }
 
 /// Freezes all fresh fragments while the process goes on, without exploring.
@@ -262,11 +261,13 @@ pub(super) fn savable(vm: &Vm, id: ImageId) -> impl Iterator<Item = FragmentId> 
 }
 
 /// Marks fragments as saved that another process, such as a sibling by fork, has published since
-/// this image was looked up. They are neither saved nor explored from again.
+/// this image was looked up. They are neither saved nor explored from again. The parent is told, if this is a
+/// forked child: it does not have them either.
 fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
     let Some(dir) = &draft.dir else {
         return;
     };
+    let mut found = false;
     for name in worth_opening(dir, draft.names.clone()) {
         if vm.code().units().of(id).iter().any(|u| u.name() == name) {
             continue;
@@ -278,9 +279,13 @@ fn forget_published(vm: &mut Vm, id: ImageId, draft: &Draft) {
             let code = vm.code().fragment(number).code();
             if unit.has(code.head, code.context) {
                 vm.code_mut().mark_saved(number);
+                found = true;
             }
         }
         unit.unmap();
+    }
+    if found {
+        tell_parent(vm, id);
     }
 }
 
