@@ -50,6 +50,11 @@ impl CodeCache {
         Some(executed_before(&fresh.code().pc_map, app))
     }
 
+    /// Links `exit` of a fragment that has just been made to cache address `entry`.
+    pub fn link_new(&mut self, exit: &KnownExit, entry: CachePc) {
+        self.fresh.link_first(exit, entry.0);
+    }
+
     /// Links `exit` to cache address `entry`.
     pub fn link(&mut self, exit: &KnownExit, entry: CachePc) {
         self.fresh.link(exit, entry.0);

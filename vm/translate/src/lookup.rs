@@ -59,12 +59,12 @@ fn lookup_for(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> CacheP
 }
 
 /// Links the exits of the new fragment `id` that lead to fresh code. Most of them will be taken: then the VM
-/// need not be entered for it.
+/// need not be entered for it. (A trap, which may be an old one, has none.)
 fn link_to_known(vm: &mut Vm, id: FragmentId) {
     let mut numbers = 0..;
     while let Some(exit) = numbers.next().and_then(|n| vm.code().exit_of(id, n)) {
         if let Some(to) = linkable(vm, exit.target, exit.context) {
-            vm.code_mut().link(&exit, to);
+            vm.code_mut().link_new(&exit, to);
         }
     }
 }

@@ -52,10 +52,14 @@ impl Links {
     /// Links `exit` to cache address `entry`. Where its code is fresh and can be written to at no
     /// cost, the branch is patched.
     pub fn link(&mut self, chunks: &mut [Chunk], exit: &KnownExit, entry: u64) {
-        let slot_addr = exit.slot;
-        if !self.release(chunks, slot_addr, entry) {
-            return;
+        if self.release(chunks, exit.slot, entry) {
+            self.link_first(chunks, exit, entry);
         }
+    }
+
+    /// The same of an exit that is not linked.
+    pub fn link_first(&mut self, chunks: &mut [Chunk], exit: &KnownExit, entry: u64) {
+        let slot_addr = exit.slot;
         let own = chunks.iter_mut().find(|c| c.contains(exit.branch));
         let branch = own
             .filter(|chunk| !chunk.is_sealed())

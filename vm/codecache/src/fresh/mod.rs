@@ -106,6 +106,11 @@ impl FreshCode {
         self.links.link(&mut self.chunks, exit, entry);
     }
 
+    /// The same of an exit that is not linked.
+    pub(crate) fn link_first(&mut self, exit: &KnownExit, entry: u64) {
+        self.links.link_first(&mut self.chunks, exit, entry);
+    }
+
     /// Links the exit of persisted code whose slot lies at `slot`, as an earlier run has: its slot was rebased
     /// just now.
     pub(crate) fn restore_link(&mut self, slot: u64, entry: u64) {
