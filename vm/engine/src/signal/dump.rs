@@ -12,7 +12,7 @@
 
 use crate::life::end;
 use crate::life::leave::last_steps::{LastSteps, keep_out_of_core};
-use crate::life::leave::{self, gather};
+use crate::life::leave::{gather, natively};
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::boot::flag;
@@ -73,7 +73,7 @@ pub(crate) fn die(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: 
         leave_together(thread, info)
     } else {
         // Another thread is dying, or has the process leave; this thread dies with it.
-        leave::dying_with_others(thread, context, info, pc)
+        natively::dying_with_others(thread, context, info, pc)
     };
     expire(thread, context, pc, info, alone);
 }
@@ -85,7 +85,7 @@ fn leave_together(thread: &Thread, info: &SigInfo) -> bool {
     let halted = gather::halt_others(thread);
     changes::release_all(&mut vm::lock());
     signals::set_mask(HOLD_FAULTS_TOO);
-    leave::give_back_actions(thread);
+    natively::give_back_actions(thread);
     make_default(info.signo as u32);
     let left = gather::leave(thread, gather::Verdict::Die);
     let shared = {
@@ -110,7 +110,7 @@ fn make_default(signal: u32) {
 fn expire(thread: &mut Thread, context: &mut UContext, pc: AppPc, info: &SigInfo, alone: bool) {
     let signal = info.signo as u32;
     signals::set_mask(HOLD_FAULTS_TOO);
-    leave::make_native(thread, context, pc);
+    natively::make_native(thread, context, pc);
     context.sigmask = if thread.borrowed_memory {
         // (The dispositions are still the VM's.)
         make_default(signal);

@@ -8,7 +8,7 @@
 
 use super::redirect::redirect;
 use super::{compat, deliver, origin, step, traps};
-use crate::life::leave;
+use crate::life::leave::natively;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_os::frame::{SigInfo, UContext, greg};
@@ -34,7 +34,7 @@ pub(crate) fn arrive(thread: &mut Thread, context: &mut UContext) {
     thread.signals.native = Native::There;
     thread.signals.stepping = false;
     if thread.signals.leave_at_native {
-        leave::hand_over(thread, context, AppPc(thread.signals.native_pc))
+        natively::hand_over(thread, context, AppPc(thread.signals.native_pc))
     }
     thread.load_app_gs();
     context.gregs[greg::RIP] = thread.signals.native_pc;
