@@ -4,7 +4,7 @@
 //! asks for the new number; when it keeps the limit, for the removal of its line.
 
 /// Files that import each other in one circle.
-pub const CIRCLE: usize = 7;
+pub const CIRCLE: usize = 6;
 /// Lines of source in one crate, tests not counted.
 pub const LINES: usize = 9_000;
 /// One crate's share of all lines of source, in percent.

@@ -8,7 +8,7 @@
 use crate::body::{End, Lifted, Path, Step};
 use crate::keep::lifted;
 use crate::lift::Body;
-use crate::step::{operand_size, register_of};
+use crate::operand::{operand_size, register_of};
 use alloc::vec::Vec;
 use iced_x86::{Code, Instruction, MemoryOperand, Mnemonic, OpKind, Register};
 

@@ -2,6 +2,14 @@
 
 use iced_x86::{Mnemonic, RflagsBits};
 
+/// Flags that instructions compute.
+pub(crate) const ARITHMETIC: u32 = RflagsBits::OF
+    | RflagsBits::SF
+    | RflagsBits::ZF
+    | RflagsBits::AF
+    | RflagsBits::CF
+    | RflagsBits::PF;
+
 /// A result, and the flags if they are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Folded {

@@ -4,7 +4,8 @@
 use crate::address::{Part, Place};
 use crate::body::{Lifted, Step, Why};
 use crate::fixed::is_fixed;
-use crate::step::{ARITHMETIC, general, operand_size, register_of};
+use crate::fold::ARITHMETIC;
+use crate::operand::{general, operand_size, register_of};
 use crate::values::{RSP, State, Value};
 use alloc::vec::Vec;
 use iced_x86::{Code, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register};

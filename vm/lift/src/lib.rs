@@ -5,7 +5,7 @@
 //! ```text
 //! lift       from a routine to a body: walk (the ways through it), step (one instruction),
 //!            address, fold (what is known), keep (what is not), values, prune (what is dead),
-//!            flagless (without flags)
+//!            flagless (without flags), operand (what one is)
 //! body       what comes of it
 //! function   the instructions of a function that are on the way to its return
 //! decide     what a routine says that decides
@@ -30,6 +30,7 @@ mod fold;
 mod function;
 mod keep;
 mod lift;
+mod operand;
 mod prune;
 mod registers;
 mod step;

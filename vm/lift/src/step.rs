@@ -2,12 +2,13 @@
 
 use crate::address::Place;
 use crate::body::{Step, Why};
-use crate::fold::{Flags, fold, fold_one, holds, mask, signed};
+use crate::fold::{ARITHMETIC, Flags, fold, fold_one, holds, mask, signed};
 use crate::keep;
+use crate::operand::{operand_size, register_of};
 use crate::values::{CpuFlags, RSP, State, Value};
 use crate::walk::condition;
 use alloc::vec::Vec;
-use iced_x86::{Instruction, Mnemonic, OpKind, Register, RflagsBits};
+use iced_x86::{Instruction, Mnemonic, OpKind, RflagsBits};
 use ppin_api::compiler::CodeBytes;
 
 pub(crate) struct Stepper<'a> {
@@ -15,14 +16,6 @@ pub(crate) struct Stepper<'a> {
     pub state: &'a mut State,
     pub steps: &'a mut Vec<Step>,
 }
-
-/// Flags that instructions compute.
-pub(crate) const ARITHMETIC: u32 = RflagsBits::OF
-    | RflagsBits::SF
-    | RflagsBits::ZF
-    | RflagsBits::AF
-    | RflagsBits::CF
-    | RflagsBits::PF;
 
 impl Stepper<'_> {
     pub(crate) fn step(&mut self, ins: &Instruction) -> Result<(), Why> {
@@ -349,31 +342,6 @@ impl Stepper<'_> {
 
 fn known_flags(mnemonic: Mnemonic, size: usize) -> Flags {
     fold(mnemonic, size, 0, 0).map_or(Flags::Unknown, |folded| folded.flags)
-}
-
-/// Bytes of the operands that are computed with.
-pub(crate) fn operand_size(ins: &Instruction) -> usize {
-    match ins.op0_kind() {
-        OpKind::Register => ins.op0_register().size(),
-        _ => ins.memory_size().size(),
-    }
-}
-
-/// The general register that operand `n` is or is a part of. (The second bytes of the first four
-/// are none.)
-pub(crate) fn register_of(ins: &Instruction, n: u32) -> Option<usize> {
-    if n >= ins.op_count() || ins.op_kind(n) != OpKind::Register {
-        return None;
-    }
-    let register = ins.op_register(n);
-    general(register)
-}
-
-pub(crate) fn general(register: Register) -> Option<usize> {
-    use Register as R;
-    let full = register.full_register();
-    let high = matches!(register, R::AH | R::BH | R::CH | R::DH);
-    (full.is_gpr64() && !high).then(|| full.number())
 }
 
 fn writes_rsp(ins: &Instruction) -> bool {

@@ -1,7 +1,7 @@
 //! What is known of registers and of the stack while a routine is walked through.
 
 use crate::body::{Virtual, Why};
-use crate::step::register_of;
+use crate::operand::register_of;
 use alloc::collections::BTreeMap;
 use iced_x86::Instruction;
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::cache::CodeCache;
 use crate::fresh::Kind;
 use crate::testing::{World, fragment};
 use crate::unit::Shelf;
