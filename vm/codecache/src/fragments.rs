@@ -53,6 +53,12 @@ impl CodeCache {
         self.fresh.directory.side_entrance(pc)
     }
 
+    /// Whether fresh code can be entered so.
+    #[must_use]
+    pub fn holds(&self, pc: AppPc) -> bool {
+        self.fresh.directory.holds(pc)
+    }
+
     /// A trap at `pc` that is the same as `fragment`.
     #[must_use]
     pub fn same_trap(&self, pc: AppPc, fragment: &Fragment) -> Option<FragmentId> {

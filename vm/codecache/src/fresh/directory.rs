@@ -97,15 +97,23 @@ impl Directory {
         id
     }
 
-    /// Where code in the middle of a trace in use is entered that is the translation of `pc`: in the one that begins
+    /// The trace in use in whose middle the translation of `pc` is entered, and where: of several the one that begins
     /// nearest before it.
-    pub(crate) fn side_entrance(&mut self, pc: AppPc) -> Option<CachePc> {
-        let mut around = self.sources.around(pc);
+    fn around(&self, pc: AppPc) -> Option<(FragmentId, CachePc)> {
         let enter = |id| Some((id, self.fragment(id).side_entrance(pc)?));
-        let (id, at) = around.find_map(enter)?;
-        drop(around);
+        self.sources.around(pc).find_map(enter)
+    }
+
+    /// Where that is, for who is about to lead there.
+    pub(crate) fn side_entrance(&mut self, pc: AppPc) -> Option<CachePc> {
+        let (id, at) = self.around(pc)?;
         self.fragment_mut(id).mark_entered_aside();
         Some(at)
+    }
+
+    /// Whether there is such a place.
+    pub(crate) fn holds(&self, pc: AppPc) -> bool {
+        self.around(pc).is_some()
     }
 
     /// The trace at `pc` under `context` that was in use last and may be woken.

@@ -181,13 +181,11 @@ fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<Fr
     vm.code().known(pc, target.context).filter(|_| here)
 }
 
-fn is_known(vm: &mut Vm, id: ImageId, pc: AppPc, target: Target) -> bool {
-    let known = vm.code().known(pc, target.context).is_some()
-        || has(vm.code().units().of(id), target)
-        || aside::entrance(vm, pc, target.context).is_some();
-    let mut units = vm.code().units().of(id).iter();
-    let enters = !known && aside::may_enter(vm, pc, target.context);
-    known || enters && units.any(|unit| unit.holds(target.off))
+fn is_known(vm: &Vm, id: ImageId, pc: AppPc, target: Target) -> bool {
+    let (code, units) = (vm.code(), vm.code().units().of(id));
+    let known = code.known(pc, target.context).is_some() || has(units, target);
+    let inside = || code.holds(pc) || units.iter().any(|unit| unit.holds(target.off));
+    known || aside::may_enter(vm, pc, target.context) && inside()
 }
 
 fn has(units: &[Bound], target: Target) -> bool {

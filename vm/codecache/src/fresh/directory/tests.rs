@@ -185,6 +185,9 @@ fn code_in_the_middle_of_a_trace_is_found_in_the_nearest_one() {
     let mut directory = Directory::default();
     let far = directory.add(trace(0, 8));
     let inside = |directory: &mut Directory| directory.side_entrance(AppPc(PC + 1));
+    assert!(directory.holds(AppPc(PC + 1)) && !directory.holds(AppPc(PC)));
+    let led_to = |directory: &Directory| directory.fragment(far).entrances().count();
+    assert_eq!(led_to(&directory), 1, "nobody is about to lead there");
     assert_eq!(inside(&mut directory), Some(CachePc(4)));
     assert_eq!(directory.side_entrance(AppPc(PC)), None, "that is its head");
     assert_eq!(
