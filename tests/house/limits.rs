@@ -17,6 +17,7 @@ pub const PURE: &[&str] = &[
     "vm/guard",
     "vm/codecache",
     "vm/decode",
+    "vm/liveness",
     "vm/jit",
     "vm/offline",
     "vm/process",

@@ -1,6 +1,5 @@
 //! From a request to a fragment.
 
-use crate::analyse::flags::live_flags;
 use crate::emit::{Emitter, Source};
 use crate::instrument::{Fate, Plan};
 use crate::lower::compare::Near;
@@ -14,6 +13,7 @@ use ppin_api::Tool;
 use ppin_decode::constants::{self, Constant};
 use ppin_decode::{Ins, Kind};
 use ppin_form::{Form, InsId, Op};
+use ppin_liveness::flags::live_flags;
 use ppin_relocator::Fragment;
 
 /// Translates the trace at `request.pc`, instrumented by `tool`.

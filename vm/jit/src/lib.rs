@@ -9,7 +9,7 @@
 //!             v
 //!           instrument/ > what the tool inserts    it looks through the views of ppin-api
 //!             v
-//!           instrument/ > operations for it       counts merged by block, placed by analyse/
+//!           instrument/ > operations for it       counts merged by block, placed by ppin-liveness
 //!           lower/ ────>  and for instructions    one rule a file
 //!             v            ppin-form: operations on temporaries and app instructions,
 //!             │            a register for each temporary, and where the app's is kept
@@ -27,7 +27,6 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
-mod analyse;
 mod compile;
 mod emit;
 mod instrument;
@@ -37,7 +36,6 @@ mod request;
 mod sequence;
 mod trace;
 
-pub use analyse::beyond::flags_die;
 pub use compile::{Chosen, choose, compile, compile_chosen, fates};
 pub use instrument::{Bodies, Fate, Part};
 pub use request::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};

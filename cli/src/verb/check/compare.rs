@@ -127,7 +127,7 @@ impl Pair {
     fn flags_die(&self, pc: u64) -> bool {
         let mut bytes = [0; ppin_jit::MAX_TRACE_BYTES];
         let len = self.native.mem.read_at(&mut bytes, pc).unwrap_or(0);
-        ppin_jit::flags_die(AppPc(pc), &bytes[..len])
+        ppin_liveness::beyond::flags_die(AppPc(pc), &bytes[..len])
     }
 
     fn explain(&self, report: &Report, differences: &[Difference]) -> String {

@@ -8,13 +8,13 @@
 //! all that a trace may append without a call in between, since callees append, too.
 
 use super::station;
-use crate::analyse::registers::{self, Touched};
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::buffers::MOST_AT_ONCE;
 use ppin_api::compiler::AppendInsertion;
 use ppin_decode::Ins;
+use ppin_liveness::registers::{self, Touched};
 
 /// Records that are appended at once.
 pub(super) struct Batch {

@@ -5,7 +5,6 @@ mod fate;
 use super::bodies::{Bodies, Lifted};
 use super::call_arg;
 use super::jumps::Jumps;
-use crate::analyse::registers::overwritten;
 use crate::lower::routine::{self, Place};
 use crate::lower::{bridge, inlined, leave, predicate, store_result};
 use alloc::sync::Arc;
@@ -18,6 +17,7 @@ use ppin_decode::{Ins, Predicate, effects};
 use ppin_form::{Form, Gpr, InsId, Op, RegSet};
 use ppin_lift::body::{End, Why};
 use ppin_lift::{Body, Wanted};
+use ppin_liveness::registers::overwritten;
 
 pub use fate::{Fate, Part};
 

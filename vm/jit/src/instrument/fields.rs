@@ -15,7 +15,6 @@
 //! See [`ppin_abi::buffers`] for positions.
 
 use super::append::{Batch, Records};
-use crate::analyse::registers::farthest;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::area::{APP_GS_BASE, Calls};
 use ppin_abi::buffers;
@@ -24,6 +23,7 @@ use ppin_api::{Address, Field, Segment};
 use ppin_form::{
     Cell, Form, Gpr, InsId, Label, Need, Op, Record, Reg, RegSet, Sum, Temp, Temps, Width,
 };
+use ppin_liveness::registers::farthest;
 use ppin_relocator::CountRow;
 
 /// Whether a record can be stored in line.

@@ -17,13 +17,13 @@
 //! often than not: what has been counted before it is added before it.
 
 use super::merge::{Addition, Group};
-use crate::analyse::beyond::Beyond;
-use crate::analyse::registers::overwritten;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::optimize::Optimize;
 use ppin_decode::{Ins, Kind};
 use ppin_form::RegSet;
+use ppin_liveness::beyond::Beyond;
+use ppin_liveness::registers::overwritten;
 
 /// What is added where a branch is taken.
 pub(super) struct Due {

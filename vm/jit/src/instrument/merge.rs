@@ -3,7 +3,6 @@
 use super::colour::Colours;
 use super::join::Joining;
 use super::jumps::Jumps;
-use crate::analyse::registers::overwritten;
 use alloc::vec::Vec;
 use core::iter::Peekable;
 use core::ops::Range;
@@ -11,6 +10,7 @@ use ppin_api::Counter;
 use ppin_api::compiler::CountInsertion;
 use ppin_decode::{Ins, Kind};
 use ppin_form::RegSet;
+use ppin_liveness::registers::overwritten;
 use ppin_relocator::CountRow;
 
 /// Additions made at one place.

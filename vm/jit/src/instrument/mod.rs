@@ -20,8 +20,6 @@ mod source;
 mod station;
 mod taken;
 
-use crate::analyse::beyond::Beyond;
-use crate::analyse::flags::live_where;
 use crate::lower::{Site, bridge};
 use crate::request::Request;
 use crate::trace::visible_bytes;
@@ -44,6 +42,8 @@ use ppin_api::compiler::{AppendInsertion, CountInsertion, Insertions, Limits};
 use ppin_api::{Tool, Trace};
 use ppin_decode::Ins;
 use ppin_form::{Form, InsId, Op, RegSet};
+use ppin_liveness::beyond::Beyond;
+use ppin_liveness::flags::live_where;
 use source::Decoded;
 use taken::Taken;
 

@@ -7,13 +7,13 @@
 
 use super::append::Batch;
 use super::fields::names;
-use crate::analyse::registers::Touched;
 use alloc::vec::Vec;
 use iced_x86::{Code, OpKind, Register};
 use ppin_api::compiler::{AppendInsertion, Value};
 use ppin_api::{Address, Reg};
 use ppin_decode::{Ins, Kind};
 use ppin_form::{Gpr, RegSet};
+use ppin_liveness::registers::Touched;
 
 /// Most records of a station.
 const MOST: usize = 12;

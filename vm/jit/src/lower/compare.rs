@@ -6,16 +6,16 @@
 //!           lahf; seto al
 //!           the comparison                                     (emit/compare.rs)
 //!           lea rcx, [head]; not rcx                           on entry, if stores may come
-//!           lea rcx, [base + rcx + reach.end]                  close (analyse/apart.rs)
+//!           lea rcx, [base + rcx + reach.end]                  close (ppin-liveness)
 //!           cmp rcx, width; jb near                            (emit/compare.rs)
 //!           add al, 127; sahf                                  unless the flags are dead
 //!           mov rcx, gs:[Spill::Rcx]; mov rax, gs:[Spill::Rax]
 //! ```
 //! Fewer than 8 bytes are compared without rcx.
 
-use crate::analyse::apart::Apart;
 use ppin_abi::addr::ImageOff;
 use ppin_form::{COMPARED_AT_ONCE, Form, Gpr, InsId, Need, Op, Temp};
+use ppin_liveness::apart::Apart;
 
 /// Stores that meet the source if their base is near.
 #[derive(Clone, Copy)]

@@ -1,10 +1,10 @@
 //! Where a trace that compares its source does so.
 
-use crate::analyse::apart::Apart;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::context::Context;
 use ppin_decode::{Ins, Kind, effects};
+use ppin_liveness::apart::Apart;
 
 /// See the module. By default, nowhere.
 #[derive(Default)]

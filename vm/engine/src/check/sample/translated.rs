@@ -72,7 +72,7 @@ fn counts(vm: &Vm) -> bool {
 fn flags_die(pc: AppPc) -> bool {
     let mut bytes = [0; ppin_jit::MAX_TRACE_BYTES];
     let len = peek::read(pc.0, &mut bytes);
-    ppin_jit::flags_die(pc, &bytes[..len])
+    ppin_liveness::beyond::flags_die(pc, &bytes[..len])
 }
 
 /// Records a place; returns whether the sample goes on.

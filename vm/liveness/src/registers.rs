@@ -6,12 +6,12 @@
 
 use alloc::vec::Vec;
 use iced_x86::{Code, InstructionInfoFactory, OpAccess, OpKind, Register};
+use ppin_decode::{Gpr, RegSet};
 use ppin_decode::{Ins, Kind};
-use ppin_form::{Gpr, RegSet};
 
 /// Registers that `ins` overwrites as a whole without having read them, if it cannot fault.
 /// Those that are found without much work: moves between registers, constants, addresses.
-pub(crate) fn overwritten(ins: &Ins) -> RegSet {
+pub fn overwritten(ins: &Ins) -> RegSet {
     let raw = &ins.raw;
     let (source, index) = match raw.code() {
         Code::Lea_r64_m | Code::Lea_r32_m => (raw.memory_base(), raw.memory_index()),
@@ -46,13 +46,15 @@ pub(crate) fn overwritten(ins: &Ins) -> RegSet {
 
 /// Registers that an instruction touches.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Touched {
+pub struct Touched {
+    /// Their values are looked at, perhaps.
     pub read: RegSet,
+    /// They get other values, perhaps.
     pub written: RegSet,
 }
 
 /// Registers that each instruction touches.
-pub(crate) fn touched(ins: &[Ins]) -> Vec<Touched> {
+pub fn touched(ins: &[Ins]) -> Vec<Touched> {
     let mut factory = InstructionInfoFactory::new();
     let mut of = |ins: &Ins| {
         let mut touched = Touched::default();
@@ -80,7 +82,7 @@ pub(crate) fn touched(ins: &[Ins]) -> Vec<Touched> {
 
 /// Two registers besides `named`: those that are read last from instruction `at` on. Where memory
 /// behind `gs` is not renamed, a register comes back late.
-pub(crate) fn farthest(touched: &[Touched], at: usize, named: RegSet) -> RegSet {
+pub fn farthest(touched: &[Touched], at: usize, named: RegSet) -> RegSet {
     // Of two that are equally far, the one that compiled code uses less.
     const ORDER: [u8; 15] = [11, 10, 9, 8, 6, 7, 2, 1, 0, 15, 14, 13, 12, 5, 3];
     let distance = |register: Gpr| {

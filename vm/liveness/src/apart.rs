@@ -16,7 +16,7 @@ const FARTHEST: i32 = 1 << 16;
 
 /// See the module.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Apart {
+pub struct Apart {
     /// What the stores go by. It counts as it is on entry.
     pub base: Gpr,
     /// The bytes that they reach, from the base.
@@ -27,7 +27,7 @@ pub(crate) struct Apart {
 
 impl Apart {
     /// That of the trace `ins` by which most of its stores go; `stores` are the bits of those that count.
-    pub(crate) fn of(ins: &[Ins], stores: u64) -> Option<Self> {
+    pub fn of(ins: &[Ins], stores: u64) -> Option<Self> {
         let mut all: [Option<Self>; 16] = [const { None }; 16];
         let mut bases = Bases::default();
         let up_to_the_last = (u64::BITS - stores.leading_zeros()) as usize;

@@ -20,7 +20,7 @@ pub fn flags_die(pc: AppPc, bytes: &[u8]) -> bool {
 }
 
 /// The code behind the head of a trace.
-pub(crate) struct Beyond<'a> {
+pub struct Beyond<'a> {
     head: AppPc,
     bytes: &'a [u8],
     optimize: Optimize,
@@ -29,7 +29,7 @@ pub(crate) struct Beyond<'a> {
 
 impl<'a> Beyond<'a> {
     /// The app's `bytes` from `head` on.
-    pub(crate) const fn new(head: AppPc, bytes: &'a [u8], optimize: Optimize) -> Self {
+    pub const fn new(head: AppPc, bytes: &'a [u8], optimize: Optimize) -> Self {
         Self {
             head,
             bytes,
@@ -39,12 +39,12 @@ impl<'a> Beyond<'a> {
     }
 
     /// Bytes from the head on that answers depend on.
-    pub(crate) const fn looked(&self) -> u32 {
+    pub const fn looked(&self) -> u32 {
         self.looked as u32
     }
 
     /// Whether the code at `target` certainly overwrites all arithmetic flags before it uses one.
-    pub(crate) fn flags_die(&mut self, target: AppPc) -> bool {
+    pub fn flags_die(&mut self, target: AppPc) -> bool {
         let at = target.0.checked_sub(self.head.0);
         let Some(at) = at.and_then(|at| usize::try_from(at).ok()) else {
             return false;

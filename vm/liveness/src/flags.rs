@@ -12,12 +12,12 @@ use ppin_decode::{Ins, effects};
 
 /// For each instruction, the flags ([`effects::ARITHMETIC`]) alive before it. Behind each
 /// of the `stretches`, all are.
-pub(crate) fn live_flags(ins: &[Ins], stretches: &[Range<usize>], optimize: Optimize) -> Vec<u32> {
+pub fn live_flags(ins: &[Ins], stretches: &[Range<usize>], optimize: Optimize) -> Vec<u32> {
     live_where(ins, stretches, optimize, |_| false)
 }
 
 /// The same where the app may be led away before the instructions that `leaves` holds for.
-pub(crate) fn live_where(
+pub fn live_where(
     ins: &[Ins],
     stretches: &[Range<usize>],
     optimize: Optimize,
@@ -44,7 +44,7 @@ pub(crate) fn live_where(
 }
 
 /// What becomes of the flags in code that is passed forward.
-pub(crate) struct Fate {
+pub struct Fate {
     /// Those whose values may still be used.
     alive: u32,
     optimize: Optimize,
@@ -52,7 +52,7 @@ pub(crate) struct Fate {
 
 impl Fate {
     /// All are alive.
-    pub(crate) const fn new(optimize: Optimize) -> Self {
+    pub const fn new(optimize: Optimize) -> Self {
         Self {
             alive: effects::ARITHMETIC,
             optimize,
@@ -61,7 +61,7 @@ impl Fate {
 
     /// Goes past `ins`; breaks off when it is decided: with the offset behind `ins` if no flag is
     /// alive any more, with none if one is used.
-    pub(crate) fn pass(&mut self, ins: &Ins) -> ControlFlow<Option<u32>> {
+    pub fn pass(&mut self, ins: &Ins) -> ControlFlow<Option<u32>> {
         if !ins.kind.is_plain() || effects::flags_read(&ins.raw) & self.alive != 0 {
             return ControlFlow::Break(None);
         }
