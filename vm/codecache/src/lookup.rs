@@ -7,6 +7,7 @@ use crate::spot::{Maps, Spot, spot_in};
 use crate::unit::Bound;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
 use ppin_abi::context::Context;
+use ppin_abi::spills::SpillSet;
 use ppin_relocator::{PcRow, pc_flag};
 
 impl CodeCache {
@@ -94,9 +95,9 @@ impl CodeCache {
     }
 
     /// Where the trace begins in the fragment that is entered at `entry` by calls of the CPU
-    /// ([`Context::CALLED`]); `None`: it is not.
+    /// ([`Context::CALLED`]), and which registers of the app lie in slots there; `None`: it is not.
     #[must_use]
-    pub fn begin_of_callee(&self, entry: CachePc) -> Option<CachePc> {
+    pub fn begin_of_callee(&self, entry: CachePc) -> Option<(CachePc, SpillSet)> {
         if let Some(fresh) = self.fragment_at(entry.0) {
             let hot = fresh.space().hot;
             return begin_of_callee(entry, hot, fresh.context(), fresh.code().pc_map.iter());
@@ -135,10 +136,10 @@ fn begin_of_callee(
     hot: u64,
     context: Context,
     mut rows: impl Iterator<Item = PcRow>,
-) -> Option<CachePc> {
+) -> Option<(CachePc, SpillSet)> {
     let first = rows.find(|row| row.flags & pc_flag::BOUNDARY != 0)?;
     let called = context.contains(Context::CALLED) && entry.0 == hot;
-    called.then(|| CachePc(hot + u64::from(first.hot)))
+    called.then(|| (CachePc(hot + u64::from(first.hot)), first.spilled))
 }
 
 #[cfg(test)]

@@ -124,7 +124,13 @@ fn leave_exit(thread: &mut Thread) -> CachePc {
         vm.code_mut().link(&exit, entry);
         hints::note(&vm, Hint::Exit(stub), entry);
     }
-    body.unwrap_or(entry)
+    let Some((begin, spilled)) = body else {
+        return entry;
+    };
+    for (slot, register) in spilled.iter() {
+        thread.area.spill[slot.number()] = thread.regs.gpr[usize::from(register)];
+    }
+    begin
 }
 
 /// Answers `cpuid`. Code that is retired is not entered again: the instruction serializes.

@@ -81,6 +81,13 @@ pub struct Form {
     pub sequence: Option<SequenceSlots>,
     /// A tool has inserted something.
     pub instrumented: bool,
+    /// Nothing is inserted, and code is not compared: between what rules write, the app's instructions stand
+    /// as they are.
+    pub undisturbed: bool,
+    /// Registers that stay until an instruction overwrites them.
+    staying: RegSet,
+    /// Which one that is, by register.
+    overwritten: [InsId; 16],
 }
 
 impl Form {
@@ -102,6 +109,9 @@ impl Form {
             optimize,
             sequence: None,
             instrumented: false,
+            undisturbed: false,
+            staying: RegSet::NONE,
+            overwritten: [InsId(0); 16],
         }
     }
 
@@ -122,6 +132,7 @@ impl Form {
         self.args.clear();
         self.lifted.clear();
         self.counts.clear();
+        self.staying = RegSet::NONE;
         self.labels = 0;
         self.agains = 0;
     }
@@ -225,6 +236,33 @@ impl Form {
         });
     }
 
+    /// The end of `temp`, which is one certain register. The app's value stays in its slot: nobody looks at the
+    /// register before `until` overwrites it or, if that is not given, before a branch takes it again.
+    pub fn stay(&mut self, temp: Temp, until: Option<InsId>) {
+        self.push(Op::Keep {
+            temps: Temps::of(&[temp]),
+        });
+        let register = self.needs.at(temp.0).one_of.iter().next();
+        if let (Some(register), Some(until)) = (register, until) {
+            self.staying = self.staying.with(register);
+            self.overwritten[usize::from(register.number())] = until;
+        }
+    }
+
+    /// Behind the instruction `ins`.
+    #[inline]
+    pub fn settle(&mut self, ins: InsId) {
+        if self.staying == RegSet::NONE {
+            return;
+        }
+        for register in self.staying.iter() {
+            if self.overwritten[usize::from(register.number())] == ins {
+                self.staying = self.staying.minus(RegSet::of(&[register]));
+                self.push(Op::Lost { register });
+            }
+        }
+    }
+
     /// Jumps to a runtime routine.
     #[inline]
     pub fn jump(&mut self, entry: Entry) {
@@ -291,8 +329,14 @@ impl Form {
     /// Whether registers stay with inserted code.
     #[inline]
     pub fn keeps_registers(&self) -> bool {
+        self.instrumented && self.may_keep_registers()
+    }
+
+    /// Whether registers may stay with code that is not the app's.
+    #[inline]
+    pub fn may_keep_registers(&self) -> bool {
         let on = self.optimize.has(Optimize::REGISTERS) && self.context.is_ordinary();
-        on && self.instrumented && self.sequence.is_none()
+        on && self.sequence.is_none()
     }
 
     /// Whether direct calls are calls of the CPU to the code that they lead to.

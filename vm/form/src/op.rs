@@ -367,7 +367,7 @@ pub enum Op {
     Entered,
     /// Here threads enter by calls of the CPU ([`Context::CALLED`]).
     Called,
-    /// Behind what begins a callee: here the VM enters it, so all registers are in place.
+    /// Behind what begins a callee: here the VM enters it.
     CalleeBegins,
     /// Where branches arrive; the temporaries `live` are alive then, no others.
     Label { label: Label, live: Living },

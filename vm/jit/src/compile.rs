@@ -60,6 +60,8 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
         let comparing = comparing(request, selection, tool);
         let mut plan = instrument(request, selection, &comparing, tool);
         looked = plan.looked();
+        let nothing = plan.is_empty() && comparing.stretches.is_empty();
+        form.undisturbed = nothing && form.may_keep_registers();
         lower_arrival(&mut form, request, &comparing, selection, &plan);
         lower_trace(&mut form, request, &comparing, selection, &mut plan);
         lower_end(&mut form, selection, tool);
@@ -163,13 +165,24 @@ fn lower_trace(
             compare(form, request, comparing, selection, index);
         }
         plan.before(form, id);
-        let site = Site { id, ins, image };
+        let behind = if form.undisturbed {
+            &selection.ins[index + 1..]
+        } else {
+            &[]
+        };
+        let site = Site {
+            id,
+            ins,
+            image,
+            behind,
+        };
         if watched && ins.stores_word() {
             lower::rseq_store::lower(form, &site);
         } else if !plan.branch(form, &site, exit_taken(form, id)) {
             lower::lower(form, &site);
         }
         plan.after(form, id);
+        form.settle(id);
     }
 }
 

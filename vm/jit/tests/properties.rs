@@ -6,6 +6,7 @@ use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::stub;
+use ppin_abi::spills::{Spill, SpillSet};
 use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, compile};
 use ppin_relocator::{
     CountRow, Fragment, PcRow, Placement, RelocKind, Section, SlotInit, apply, executed_at, pc_flag,
@@ -199,8 +200,11 @@ fn check_rows(fragment: &Fragment) {
     assert!(trace.iter().all(|row| row.app <= fragment.source_len));
     assert!(aside.iter().all(|row| row.flags & pc_flag::BOUNDARY == 0));
     assert!(rows.iter().all(|row| row.hot < fragment.hot.len() as u32));
+    let whole = |row: &PcRow| row.spilled.is_empty();
+    let but_rax =
+        |row: &PcRow| row.spilled == SpillSet::NONE.with(Spill::Rax.slot(), Spill::Rax.register());
     assert!(
-        first.is_some_and(|row| row.spilled.is_empty()),
+        first.is_some_and(|row| whole(row) || called && but_rax(row)),
         "where runs begin"
     );
     let boundaries = rows.iter().filter(|row| row.flags & pc_flag::BOUNDARY != 0);

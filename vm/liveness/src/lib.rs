@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! registers    which ones inserted code may use without keeping what the app has in them
+//! next         what becomes of the value of a register: until when it may stay elsewhere
 //! flags        which arithmetic flags somebody may still read
 //! beyond       the same where a branch leads out of the trace
 //! apart        whether stores of a trace meet its own source
@@ -14,4 +15,5 @@ extern crate alloc;
 pub mod apart;
 pub mod beyond;
 pub mod flags;
+pub mod next;
 pub mod registers;

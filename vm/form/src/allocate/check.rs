@@ -128,13 +128,16 @@ impl Checker<'_> {
             }
             Op::Gone { temps } => self.gone(temps)?,
             Op::Refill { temp } => self.refill(temp)?,
-            Op::Entered | Op::CalleeBegins => self.state.whole()?,
-            Op::Begin { .. } => self.state.between()?,
+            Op::Entered => self.state.whole()?,
+            Op::Begin { .. } | Op::CalleeBegins => self.state.between()?,
             Op::Plain { ins, .. } => {
                 self.state.between()?;
                 self.app(ins)?;
             }
-            Op::Keep { temps } => self.keep(temps)?,
+            Op::Keep { temps } => {
+                self.keep(temps)?;
+                self.state.zero = zero.filter(|zero| self.state.is_alive(*zero));
+            }
             Op::Fill { register, slot } => self.state.fill(register, slot)?,
             Op::Holds { to, disp } => self.holds(held, to, disp)?,
             Op::StillKept { register, slot } => {

@@ -52,7 +52,7 @@ impl Kept {
         self.slots.contains(&Some(slot))
     }
 
-    fn add(&mut self, register: Gpr, slot: SpillSlot) {
+    pub(super) fn add(&mut self, register: Gpr, slot: SpillSlot) {
         self.registers = self.registers.with(register);
         self.slots[usize::from(register.number())] = Some(slot);
     }
@@ -189,9 +189,12 @@ impl Keeper<'_> {
             },
             // From where it is kept.
             Op::Move { to, .. } => app(to),
-            Op::Take { .. } | Op::Give { .. } | Op::Ahead | Op::Nop | Op::Counted { .. } => {
-                RegSet::NONE
-            }
+            Op::Take { .. }
+            | Op::Give { .. }
+            | Op::Ahead
+            | Op::Nop
+            | Op::Counted { .. }
+            | Op::CalleeBegins => RegSet::NONE,
             _ => match op.effect() {
                 Effect::Registers | Effect::Cells => app_registers(op),
                 Effect::Apps | Effect::Anything => RegSet::ANY,

@@ -143,6 +143,13 @@ impl<'a> Allocator<'a> {
             | Op::GiveByZero { temps, .. }
             | Op::Gone { temps }
             | Op::JumpAgain { temps } => self.release(temps),
+            Op::Keep { temps } => {
+                self.release(temps);
+                self.keep(temps);
+            }
+            Op::Lost { register } => {
+                self.kept.remove(register);
+            }
             Op::Label { live, .. } => self.arrive(live),
             _ => {}
         }
@@ -250,6 +257,16 @@ impl<'a> Allocator<'a> {
             let home = self.homes.at(temp.0);
             self.taken = self.taken.minus(RegSet::NONE.with(home.register));
             self.slots &= !bit(home.kept);
+        }
+    }
+
+    /// The app's values of the registers of `temps` stay in their slots.
+    fn keep(&mut self, temps: Temps) {
+        for temp in temps.iter() {
+            let home = self.homes.at(temp.0);
+            if let Some(slot) = home.kept {
+                self.kept.add(home.register, slot);
+            }
         }
     }
 

@@ -247,6 +247,11 @@ impl Plan {
         }
     }
 
+    /// Whether nothing is inserted.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.is_done(InsId(0)) && self.taken.is_empty()
+    }
+
     /// Whether nothing is inserted from `ins` on.
     fn is_done(&self, ins: InsId) -> bool {
         let ins = u32::from(ins.0);

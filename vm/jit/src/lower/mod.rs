@@ -32,6 +32,7 @@ pub(crate) mod rseq_entry;
 pub(crate) mod rseq_landing;
 pub(crate) mod rseq_store;
 mod site;
+mod stay;
 pub(crate) mod store_result;
 mod syscall;
 mod transaction;

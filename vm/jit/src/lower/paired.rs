@@ -13,8 +13,8 @@
 //!       mov rdx, [rip + slot]
 //!       lea rcx, [rcx + rdx + 1]         1 if it is the same
 //!       loop elsewhere                   jmp gs:[Entry::ReturnedElsewhere]
-//!       mov rdx, gs:[rcx + Spill::Rdx]   rcx is 0
-//!       mov rcx, gs:[rcx + Spill::Rcx]
+//!       mov rdx, gs:[rcx + Spill::Rdx]   rcx is 0; unless they may stay there
+//!       mov rcx, gs:[rcx + Spill::Rcx]   ([`super::stay`])
 //!       ...                              what follows the call
 //! ```
 //! The CPU's address lies below the app's then, and the callee's fragment begins with code that takes
@@ -48,6 +48,7 @@
 
 use super::meant;
 use super::site::Site;
+use super::stay::{Behind, stays};
 use ppin_abi::area::{Entry, RETURNS};
 use ppin_abi::context::Context;
 use ppin_form::{Cell, Form, Gpr, Need, Op, Temp};
@@ -104,6 +105,24 @@ pub(super) fn note_return(form: &mut Form, returns: u32) -> Temp {
     index
 }
 
+/// Registers rcx, which is 0, and rdx, which `temps` are, get the app's values, if those do not stay where they are.
+fn give_back(form: &mut Form, site: &Site<'_>, [target, own]: [Temp; 2]) {
+    let behind = Behind {
+        ins: site.behind,
+        first: site.id.0 + 1,
+    };
+    let stay = [Gpr::RCX, Gpr::RDX].map(|register| stays(form, register, behind));
+    if stay == [None; 2] {
+        return form.give_by(target, &[target, own]);
+    }
+    for (temp, stay) in [own, target].into_iter().zip(stay.into_iter().rev()) {
+        match stay {
+            Some(until) => form.stay(temp, until),
+            None => form.give_by(target, &[temp]),
+        }
+    }
+}
+
 /// Where returns come to: behind the call.
 fn returned(form: &mut Form, site: &Site<'_>) {
     let ins = site.id;
@@ -121,6 +140,6 @@ fn returned(form: &mut Form, site: &Site<'_>) {
             disp: more,
         });
     });
-    form.give_by(temps[0], &temps);
+    give_back(form, site, temps);
     form.push(Op::Done { ins });
 }

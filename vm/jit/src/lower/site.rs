@@ -9,4 +9,6 @@ pub(crate) struct Site<'a> {
     pub id: InsId,
     pub ins: &'a Ins,
     pub image: ImageBase,
+    /// The instructions that follow in the trace, if nothing comes between them.
+    pub behind: &'a [Ins],
 }

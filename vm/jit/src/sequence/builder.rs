@@ -177,7 +177,13 @@ impl Builder<'_> {
     fn instruction(&mut self, id: InsId, ins: &Ins, plan: &mut Plan) {
         let last = self.is_last(ins);
         let image = self.request.image;
-        let site = Site { id, ins, image };
+        let behind = &[];
+        let site = Site {
+            id,
+            ins,
+            image,
+            behind,
+        };
         if matches!(ins.kind, Kind::Trap(_)) || last && !exact(ins) {
             return self.unsupported(ins.offset);
         }
