@@ -11,8 +11,8 @@ use ppin_decode::{Gpr, Ins, Kind, RegSet};
 pub enum Next {
     /// Nobody looks at it before this instruction overwrites it.
     Overwritten(usize),
-    /// Nobody looks at it before this branch, which leaves.
-    Leaves(usize),
+    /// Nobody looks at it before an indirect jump, nor does that.
+    Leaves,
 }
 
 /// What becomes of the value that `register` has before `ins`, if instructions that stay as they are do not look
@@ -25,9 +25,7 @@ pub fn next(ins: &[Ins], register: Gpr) -> Option<Next> {
                 return Some(Next::Overwritten(number));
             }
             Kind::Verbatim | Kind::RipRelative if names_all(ins) => {}
-            Kind::IndirectJump | Kind::Ret => {
-                return (!names(ins, register)).then_some(Next::Leaves(number));
-            }
+            Kind::IndirectJump => return (!names(ins, register)).then_some(Next::Leaves),
             _ => return None,
         }
         if names(ins, register) {
@@ -146,11 +144,11 @@ mod tests {
     fn branches_end_the_search() {
         // add rsp, 8; ret
         let ins = trace(&[0x48, 0x83, 0xc4, 0x08, 0xc3]);
-        assert_eq!(next(&ins, Gpr::RCX), Some(Next::Leaves(1)));
+        assert_eq!(next(&ins, Gpr::RCX), None);
         // jmp rax
         let ins = trace(&[0xff, 0xe0]);
         assert_eq!(next(&ins, Gpr::RAX), None, "it is where that goes");
-        assert_eq!(next(&ins, Gpr::RCX), Some(Next::Leaves(0)));
+        assert_eq!(next(&ins, Gpr::RCX), Some(Next::Leaves));
         // jz +0; mov eax, 1
         let ins = trace(&[0x74, 0x00, 0xb8, 1, 0, 0, 0]);
         assert_eq!(next(&ins, Gpr::RAX), None);

@@ -27,21 +27,15 @@ use super::site::Site;
 use iced_x86::Code;
 use ppin_abi::area::{Entry, RETURNS};
 use ppin_abi::optimize::Optimize;
-use ppin_decode::Ins;
 use ppin_form::{Cell, Form, Gpr, Need, Op, Reg};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
-    if is_paired(form, site.ins) {
+    let on = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
+    if on && site.ins.raw.code() == Code::Retnq {
         paired(form);
     } else {
         jump(form, site);
     }
-}
-
-/// Whether the return `ins` is one that the CPU predicts.
-pub(super) fn is_paired(form: &Form, ins: &Ins) -> bool {
-    let on = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
-    on && ins.raw.code() == Code::Retnq
 }
 
 fn paired(form: &mut Form) {

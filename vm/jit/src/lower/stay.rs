@@ -9,7 +9,7 @@
 //! ```
 //! Faults in between find the app's value in the slot, as the pc map says.
 
-use ppin_decode::{Gpr, Ins, Kind};
+use ppin_decode::{Gpr, Ins, RegSet};
 use ppin_form::{Form, InsId};
 use ppin_liveness::next::{Next, next};
 
@@ -23,17 +23,15 @@ pub(super) struct Behind<'a> {
 }
 
 /// Until when the app's value of `register` can stay in its slot, as [`Form::stay`] has it.
+///
+/// Signals wait for a boundary where all registers are in place, so none may be far. A return is not jumped over:
+/// what it comes to may be another, and so on.
 pub(super) fn stays(form: &Form, register: Gpr, behind: Behind<'_>) -> Option<Option<InsId>> {
     match next(behind.ins, register)? {
         Next::Overwritten(number) => Some(Some(InsId(behind.first + number as u16))),
-        Next::Leaves(number) => takes_again(form, &behind.ins[number], register).then_some(None),
+        Next::Leaves => (form.looks_up_in_line() && TAKEN_AGAIN.contains(register)).then_some(None),
     }
 }
 
-/// Whether the code of the branch `ins` begins with taking `register`, among others.
-fn takes_again(form: &Form, ins: &Ins, register: Gpr) -> bool {
-    match ins.kind {
-        Kind::IndirectJump => form.looks_up_in_line() && [Gpr::RAX, Gpr::RCX].contains(&register),
-        _ => super::ret::is_paired(form, ins) && [Gpr::RCX, Gpr::RDX].contains(&register),
-    }
-}
+/// Registers that jumps take which look up their target in line.
+const TAKEN_AGAIN: RegSet = RegSet::of(&[Gpr::RAX, Gpr::RCX]);
