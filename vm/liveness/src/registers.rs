@@ -5,9 +5,9 @@
 //! right before it: a signal there is delivered behind it.
 
 use alloc::vec::Vec;
-use iced_x86::{Code, InstructionInfoFactory, OpAccess, OpKind, Register};
-use ppin_decode::{Gpr, RegSet};
-use ppin_decode::{Ins, Kind};
+use iced_x86::{Code, InstructionInfoFactory, OpKind, Register};
+use ppin_decode::touched::Touched;
+use ppin_decode::{Gpr, Ins, Kind, RegSet};
 
 /// Registers that `ins` overwrites as a whole without having read them, if it cannot fault.
 /// Those that are found without much work: moves between registers, constants, addresses.
@@ -44,40 +44,13 @@ pub fn overwritten(ins: &Ins) -> RegSet {
     }
 }
 
-/// Registers that an instruction touches.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Touched {
-    /// Their values are looked at, perhaps.
-    pub read: RegSet,
-    /// They get other values, perhaps.
-    pub written: RegSet,
-}
-
 /// Registers that each instruction touches.
+#[must_use]
 pub fn touched(ins: &[Ins]) -> Vec<Touched> {
     let mut factory = InstructionInfoFactory::new();
-    let mut of = |ins: &Ins| {
-        let mut touched = Touched::default();
-        for used in factory.info(&ins.raw).used_registers() {
-            let Some(register) = Gpr::holding(used.register()) else {
-                continue;
-            };
-            let (read, written) = match used.access() {
-                OpAccess::None | OpAccess::NoMemAccess => (false, false),
-                OpAccess::Read | OpAccess::CondRead => (true, false),
-                OpAccess::Write => (false, true),
-                _ => (true, true),
-            };
-            if read {
-                touched.read = touched.read.with(register);
-            }
-            if written {
-                touched.written = touched.written.with(register);
-            }
-        }
-        touched
-    };
-    ins.iter().map(&mut of).collect()
+    ins.iter()
+        .map(|ins| Touched::of(ins, &mut factory))
+        .collect()
 }
 
 /// Two registers besides `named`: those that are read last from instruction `at` on. Where memory
@@ -87,7 +60,7 @@ pub fn farthest(touched: &[Touched], at: usize, named: RegSet) -> RegSet {
     const ORDER: [u8; 15] = [11, 10, 9, 8, 6, 7, 2, 1, 0, 15, 14, 13, 12, 5, 3];
     let distance = |register: Gpr| {
         let mut later = touched[at..].iter();
-        later.position(|touched| touched.read.contains(register))
+        later.position(|touched| touched.needed.contains(register))
     };
     let mut best: [Option<(usize, Gpr)>; 2] = [None; 2];
     for register in ORDER.map(Gpr::new) {

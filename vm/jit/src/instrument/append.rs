@@ -14,7 +14,8 @@ use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::buffers::MOST_AT_ONCE;
 use ppin_api::compiler::AppendInsertion;
 use ppin_decode::Ins;
-use ppin_liveness::registers::{self, Touched};
+use ppin_decode::touched::Touched;
+use ppin_liveness::registers;
 
 /// Records that are appended at once.
 pub(super) struct Batch {

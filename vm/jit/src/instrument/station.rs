@@ -11,9 +11,9 @@ use alloc::vec::Vec;
 use iced_x86::{Code, OpKind, Register};
 use ppin_api::compiler::{AppendInsertion, Value};
 use ppin_api::{Address, Reg};
+use ppin_decode::touched::Touched;
 use ppin_decode::{Ins, Kind};
 use ppin_form::{Gpr, RegSet};
-use ppin_liveness::registers::Touched;
 
 /// Most records of a station.
 const MOST: usize = 12;
@@ -78,7 +78,7 @@ impl Station {
         for n in self.passed as usize..to as usize {
             self.closed |= !matches!(ins[n].kind, Kind::Verbatim | Kind::RipRelative)
                 || ins[n].x87_pointer.is_some();
-            let mut written = touched[n].written;
+            let mut written = touched[n].changed;
             if let Some(distance) = moves_stack(&ins[n]) {
                 written = written.minus(RSP);
                 let moved = self.moved.checked_add(distance);
