@@ -80,6 +80,8 @@ pub struct Need {
     /// Of them, those that the app does not need any more, nor can anybody look at before
     /// it writes to them: they need not be kept.
     pub free: RegSet,
+    /// Any other will do, too, that stays with inserted code already.
+    pub or_kept: bool,
 }
 
 impl Need {
@@ -93,11 +95,18 @@ impl Need {
         Self {
             one_of: registers,
             free: RegSet::NONE,
+            or_kept: false,
         }
     }
 
     /// The same, but registers of `free` need not be kept.
     pub const fn or_free(self, free: RegSet) -> Self {
         Self { free, ..self }
+    }
+
+    /// The same, or any one that stays with inserted code already.
+    pub const fn or_kept(self) -> Self {
+        let or_kept = true;
+        Self { or_kept, ..self }
     }
 }

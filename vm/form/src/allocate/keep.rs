@@ -175,7 +175,11 @@ impl Keeper<'_> {
             Reg::Temp(_) => RegSet::NONE,
         };
         match *op {
-            Op::Begin { ins, .. } if self.is_simple(ins) || self.is_branch(ins) => RegSet::NONE,
+            Op::Begin { ins, .. }
+                if self.is_simple(ins) || self.is_branch(ins) || self.leaves(ins) =>
+            {
+                RegSet::NONE
+            }
             Op::Plain { ins, .. }
             | Op::App { ins }
             | Op::AppAimed { ins }
@@ -262,13 +266,19 @@ impl Keeper<'_> {
         self.ins[usize::from(ins.0)].kind == Kind::CondJump
     }
 
+    /// Whether it takes registers and leaves.
+    fn leaves(&self, ins: InsId) -> bool {
+        let kind = self.ins[usize::from(ins.0)].kind;
+        matches!(kind, Kind::IndirectJump | Kind::Ret)
+    }
+
     fn touched(&mut self, ins: InsId) -> Touched {
         Touched::of(&self.ins[usize::from(ins.0)], &mut self.factory)
     }
 
-    /// Registers that the instruction needs; all, if it is rewritten.
+    /// Registers that the instruction needs; all, if it is rewritten and does not leave.
     fn needed(&mut self, ins: InsId) -> RegSet {
-        if self.is_simple(ins) {
+        if self.is_simple(ins) || self.leaves(ins) {
             self.touched(ins).needed
         } else {
             RegSet::ANY

@@ -196,7 +196,12 @@ impl<'a> Allocator<'a> {
 
     fn choose(&self, need: Need, avoided: RegSet) -> Option<Home> {
         let open = need.one_of.minus(self.taken).minus(avoided);
-        if let Some(register) = first(open.and(self.kept.registers)) {
+        let staying = if need.or_kept {
+            self.kept.registers.minus(self.taken).minus(avoided)
+        } else {
+            open.and(self.kept.registers)
+        };
+        if let Some(register) = first(staying) {
             let kept = self.kept.slot(register);
             return Some(Home { register, kept });
         }

@@ -37,7 +37,7 @@ pub(super) fn lower(form: &mut Form, group: &Group, cells: Cells, looked_at: Reg
     } else {
         BORROWED
     };
-    let any = Need::one_of(borrowed.or(free)).or_free(free);
+    let any = Need::one_of(borrowed.or(free)).or_free(free).or_kept();
     let image = group.additions.iter().any(Addition::is_image);
     let bundle = if image { form.bundle() } else { None };
     let base = image && bundle.is_none();

@@ -11,10 +11,6 @@ impl Checker<'_> {
         for temp in temps.iter() {
             let need = self.form.needs.at(temp.0);
             let home = self.allocation.home(temp);
-            ensure(
-                need.one_of.contains(home.register),
-                "a register that does not do",
-            )?;
             let app = Value::App(home.register);
             let in_place = self.state.register(home.register) == app;
             // One that nobody looks at any more may have been taken before.
@@ -22,6 +18,10 @@ impl Checker<'_> {
             let kept = home
                 .kept
                 .is_some_and(|slot| self.state.has_kept(home.register, slot));
+            ensure(
+                need.one_of.contains(home.register) || need.or_kept && kept,
+                "a register that does not do",
+            )?;
             ensure(
                 in_place || gone || kept,
                 "a register is taken that is not the app's",
