@@ -3,7 +3,7 @@
 //! Only instructions are looked at that touch no register but those that their operands name: the compiler asks
 //! this of most traces, and to look at any instruction thoroughly takes ten times as long.
 
-use iced_x86::{Mnemonic, OpKind};
+use iced_x86::{Mnemonic, OpKind, Register};
 use ppin_decode::{Gpr, Ins, Kind, RegSet};
 
 /// What becomes of a register's value.
@@ -19,39 +19,43 @@ pub enum Next {
 /// at it before that is known, nor write to a part of it.
 #[must_use]
 pub fn next(ins: &[Ins], register: Gpr) -> Option<Next> {
-    for (number, ins) in ins.iter().enumerate() {
-        match ins.kind {
-            Kind::Verbatim | Kind::RipRelative if overwrites(ins, register) => {
-                return Some(Next::Overwritten(number));
-            }
-            Kind::Verbatim | Kind::RipRelative if names_all(ins) => {}
-            Kind::IndirectJump => return (!names(ins, register)).then_some(Next::Leaves),
-            _ => return None,
-        }
-        if names(ins, register) {
-            return None;
-        }
-    }
-    None
+    // (Mostly a branch comes first, and that is soon known.)
+    let ends = |ins: &Ins| !stays(ins.kind) || writes(ins, register);
+    let number = ins.iter().position(ends)?;
+    let (before, last) = (&ins[..number], &ins[number]);
+    let what = match last.kind {
+        Kind::IndirectJump if !names(last, register) => Next::Leaves,
+        kind if stays(kind) && overwrites(last, register) => Next::Overwritten(number),
+        _ => return None,
+    };
+    let passes = |ins: &Ins| names_all(ins) && !names(ins, register);
+    before.iter().all(passes).then_some(what)
 }
 
-/// Whether `ins` overwrites `register` as a whole, unless it faults, and does not look at it.
+/// Whether an instruction of that kind stays as it is.
+fn stays(kind: Kind) -> bool {
+    matches!(kind, Kind::Verbatim | Kind::RipRelative)
+}
+
+/// Whether the first operand of `ins` is `register` or its lower half.
+fn writes(ins: &Ins, register: Gpr) -> bool {
+    let operand = ins.raw.op0_register();
+    let half = Register::EAX + u32::from(register.number());
+    operand == register.named() || operand == half
+}
+
+/// Whether `ins`, which [`writes`] to it, overwrites `register` as a whole, unless it faults, and does not look at
+/// it.
 fn overwrites(ins: &Ins, register: Gpr) -> bool {
     let raw = &ins.raw;
-    let target = raw.op0_register();
-    if raw.op0_kind() != OpKind::Register || !is(target, register) || target.size() < 4 {
-        return false;
-    }
+    let other = raw.op1_register();
     match raw.mnemonic() {
         Mnemonic::Mov | Mnemonic::Movzx | Mnemonic::Movsx | Mnemonic::Movsxd => {
-            let source = raw.op1_kind() == OpKind::Register && is(raw.op1_register(), register);
-            !source && !addresses(ins).contains(register)
+            !is(other, register) && !addresses(ins).contains(register)
         }
         Mnemonic::Lea => !addresses(ins).contains(register),
         Mnemonic::Pop => register != Gpr::RSP,
-        Mnemonic::Xor | Mnemonic::Sub => {
-            raw.op1_kind() == OpKind::Register && raw.op1_register() == target
-        }
+        Mnemonic::Xor | Mnemonic::Sub => other == raw.op0_register(),
         _ => false,
     }
 }
@@ -65,7 +69,7 @@ fn names(ins: &Ins, register: Gpr) -> bool {
     named || addresses(ins).contains(register)
 }
 
-fn is(register: iced_x86::Register, of: Gpr) -> bool {
+fn is(register: Register, of: Gpr) -> bool {
     Gpr::holding(register) == Some(of)
 }
 
@@ -176,7 +180,7 @@ mod tests {
             let touched = Touched::of(&ins, &mut factory);
             let used = factory.info(&ins.raw).used_registers();
             for register in (0..16).map(Gpr::new) {
-                if overwrites(&ins, register) {
+                if writes(&ins, register) && overwrites(&ins, register) {
                     let mut used = used.iter().filter(|used| is(used.register(), register));
                     prop_assert!(used.all(|used| used.access() == OpAccess::Write));
                 }
