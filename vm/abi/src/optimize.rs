@@ -22,7 +22,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 16] = [
     ("bundles", Optimize::BUNDLES, "a block counts its entries for all of its image counters at once"),
     ("cpuid", Optimize::CPUID, "answers of CPUID that do not change are remembered"),
     ("callees", Optimize::CALLEES, "direct calls, if returns are paired, are calls of the processor to the code that they lead to"),
-    ("registers", Optimize::REGISTERS, "registers that inserted code has taken stay its own until the program touches them"),
+    ("registers", Optimize::REGISTERS, "registers that inserted code, calls and returns have taken stay their own until the program touches them"),
     ("join", Optimize::JOIN, "what the blocks of a trace count is added once, and where the trace is left"),
     ("untaken", Optimize::UNTAKEN, "a branch that comes where it should is told from others by one that is not taken (AMD; off by itself elsewhere)"),
     ("predict", Optimize::PREDICT, "jumps and calls through a cell at a fixed place compare its contents with what they were, and go straight on"),
@@ -61,7 +61,7 @@ impl Optimize {
     /// A direct call is a `call` of the CPU to the code that it leads to, if returns are paired.
     pub const CALLEES: Self = Self(1 << 9);
 
-    /// Registers that inserted code has taken stay its own until the app touches them.
+    /// Registers that inserted code, calls and returns have taken stay their own until the app touches them.
     pub const REGISTERS: Self = Self(1 << 10);
 
     /// What several blocks of a trace count is added once, in the last of them, and where branches leave
