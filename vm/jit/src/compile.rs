@@ -134,8 +134,8 @@ fn lower_arrival(
     plan: &Plan,
 ) {
     if request.context.contains(Context::CALLED) {
-        let undisturbed = comparing.stretches.is_empty() && !plan.calls();
-        return lower::called::lower(form, undisturbed.then_some(&selection.ins));
+        let unseen = comparing.stretches.is_empty() && !plan.calls();
+        return lower::called::lower(form, unseen.then_some(&selection.ins));
     }
     let head = request.pc.offset_from(request.image);
     if let Some(head) = head.filter(|_| request.arrives && form.looks_up_in_line()) {

@@ -29,6 +29,9 @@ pub(super) struct Piece {
     inner: Option<u8>,
 }
 
+/// In place of a fixed register: one that compiled code uses little, or any one that stays with inserted code.
+const BORROWED: u8 = 16;
+
 pub(super) fn piece() -> impl Strategy<Value = Piece> {
     // Fixed registers are few and different; others get what is left.
     let needs = prop_oneof![
@@ -36,6 +39,7 @@ pub(super) fn piece() -> impl Strategy<Value = Piece> {
         1 => Just(vec![Some(1), None]),
         1 => Just(vec![Some(0), Some(1), None]),
         1 => Just(vec![Some(2)]),
+        1 => Just(vec![Some(BORROWED), None]),
     ];
     let steps = proptest::collection::vec((0..8u8, any::<u8>(), any::<u8>()), 1..10);
     let inner = proptest::option::of(prop_oneof![Just(12u8), Just(13)]);
@@ -69,6 +73,9 @@ fn form(pieces: &[Piece], sequence: bool) -> Form {
 
 pub(super) fn insert(form: &mut Form, piece: &Piece, sequence: bool) {
     let need = |fixed: Option<u8>| match fixed {
+        // (In a sequence only registers with a home will do.)
+        Some(BORROWED) if sequence => Need::one_of(RegSet::ANY),
+        Some(BORROWED) => Need::one_of(RegSet::of(&[Gpr::R11, Gpr::R10])).or_kept(),
         Some(number) => Need::fixed(Gpr::new(number)),
         None => Need::one_of(RegSet::ANY),
     };

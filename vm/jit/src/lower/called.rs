@@ -25,7 +25,7 @@ use ppin_decode::Ins;
 use ppin_form::{Form, Gpr, Op};
 
 /// Takes away what the CPU has pushed below the app's return address. `trace`: its instructions, if nothing
-/// else comes between them.
+/// comes between them that may look at the stack.
 pub(crate) fn lower(form: &mut Form, trace: Option<&[Ins]>) {
     form.push(Op::Called);
     let index = paired::note_return(form, RETURNS_ABOVE);

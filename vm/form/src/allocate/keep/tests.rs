@@ -107,6 +107,33 @@ fn a_register_comes_back_once_if_nobody_touches_it() {
     assert!(matches!(fill, Op::Fill { .. }) && exit.is_exit());
 }
 
+#[test]
+fn what_can_do_with_any_takes_one_that_stays() {
+    let ins = read(&CODE);
+    let register = |need: Need| {
+        let mut form = around(&[0]);
+        let exit = form.ops.pop().expect("the exit");
+        let (ins_id, width) = (InsId(0), Width::W64);
+        form.push(Op::Begin {
+            ins: ins_id,
+            block: false,
+        });
+        let [temp] = form.take([need]);
+        let (to, value) = (temp.into(), 1);
+        form.push(Op::Set { to, value, width });
+        form.give(&[temp]);
+        form.push(Op::App { ins: ins_id });
+        form.push(exit);
+        let allocation = allocate_keeping(&mut form, &ins);
+        assert_eq!(check(&form, &ins, &allocation, &mut 0), Ok(()));
+        allocation.register(temp)
+    };
+    let need = Need::fixed(Gpr::R11);
+    assert_eq!(register(need), Gpr::R11);
+    let need = Need::one_of(RegSet::of(&[Gpr::R11, Gpr::R10])).or_kept();
+    assert_eq!(register(need), Gpr::RCX);
+}
+
 /// Two loads of one cell, of which the first may go another way and come back behind it.
 fn loads_around_a_label() -> Form {
     let mut form = Form::new(Context::CANONICAL, Optimize::ALL, 1);
