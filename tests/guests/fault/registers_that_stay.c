@@ -56,7 +56,7 @@ int main(void) {
     somewhere = &good;
     *cell = leaf;
     for (int round = 0; round < 100; round++) {
-        nowhere = round % 2 ? (u64 *)16 : &good;
+        nowhere = round % 2 ? &good : (u64 *)16;
         mprotect(cell, 4096, round % 3 ? PROT_READ | PROT_WRITE : PROT_NONE);
         u64 sum = calls();
         if (round < 4)

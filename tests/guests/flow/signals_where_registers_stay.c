@@ -1,11 +1,6 @@
 // Signals between what begins a callee, or ends a return, and the program's next write to the
 // registers that this has taken: the handler finds the program's values in all of them.
-#define _GNU_SOURCE
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <time.h>
-#include <ucontext.h>
+#include "under_signals.h"
 
 typedef unsigned long u64;
 
@@ -22,8 +17,6 @@ __asm__(".globl calls, callee, callee_sets, behind, behind_sets, behind_set\n"
         "callee: push %rbx; nop; lea (%rbx), %rsi; nop\n"
         "callee_sets: mov $1, %eax; pop %rbx; ret\n");
 
-static volatile sig_atomic_t got, strange, all_sent;
-
 static void handler(int signal, siginfo_t *info, void *context) {
     (void)signal, (void)info;
     greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -37,27 +30,10 @@ static void handler(int signal, siginfo_t *info, void *context) {
     got++;
 }
 
-// Where other programs want the processors, each signal waits for its turn: seconds of them do.
-static void *sender(void *main_thread) {
-    for (time_t end = time(0) + 3; got < 20000 && time(0) < end;) {
-        int before = got;
-        pthread_kill(*(pthread_t *)main_thread, SIGUSR1);
-        while (got == before)
-            ;
-    }
-    all_sent = 1;
-    return 0;
+static void work(void) {
+    calls(1000);
 }
 
 int main(void) {
-    struct sigaction action = {.sa_sigaction = handler, .sa_flags = SA_SIGINFO};
-    sigaction(SIGUSR1, &action, 0);
-    pthread_t self = pthread_self(), thread;
-    if (pthread_create(&thread, 0, sender, &self))
-        return 1;
-    while (!all_sent)
-        calls(1000);
-    pthread_join(thread, 0);
-    printf("signals: %s, strange registers: %d\n", got ? "some" : "none", (int)strange);
-    return 0;
+    return under_signals(handler, work);
 }
