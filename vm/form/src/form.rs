@@ -249,7 +249,7 @@ impl Form {
         }
     }
 
-    /// Behind the instruction `ins`.
+    /// Behind the instruction `ins`: what it has overwritten stays no more.
     #[inline]
     pub fn settle(&mut self, ins: InsId) {
         if self.staying == RegSet::NONE {

@@ -32,9 +32,8 @@ pub(crate) fn lower(form: &mut Form, trace: Option<&[Ins]>) {
     if !trace.is_some_and(pushes) {
         form.push(Op::ClearBelow);
     }
-    let ins = trace.unwrap_or_default();
-    let behind = Behind { ins, first: 0 };
-    match stays(form, Gpr::RAX, behind).filter(|_| form.undisturbed) {
+    let ins = trace.filter(|_| form.undisturbed).unwrap_or_default();
+    match stays(form, Gpr::RAX, Behind { ins, first: 0 }) {
         Some(until) => form.stay(index, until),
         None => form.give(&[index]),
     }
