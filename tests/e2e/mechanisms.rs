@@ -6,10 +6,11 @@ use ppin_tests::skip::cpu_has;
 use ppin_tests::ways::three_ways_with;
 
 /// Those that calls, returns and indirect jumps are made by.
-const WAYS: [&str; 7] = [
+const WAYS: [&str; 8] = [
     "-predict",
     "-untaken",
     "-callees",
+    "+untaken",
     "-callees,-untaken",
     "-returns",
     "-indirect",

@@ -19,8 +19,9 @@
 //! gs:0x160  positions[4]    where the next records of buffers go (buffers.rs)
 //! gs:0x180  cpuid[4]        for the routine that answers `cpuid`
 //! gs:0x1a0  calls           what calls of analysis routines need (Calls)
-//! gs:0xf80  returns[8192]   where translated calls expect to be returned to
-//! gs:0x10fc0 near[8192]     where indirect jumps and calls go on (near_index)
+//! gs:0x6c8  returns_at      address of the return cache
+//! gs:0x780  returns[8192]   where translated calls expect to be returned to
+//! gs:0x11780 near[8192]     where indirect jumps and calls go on (near_index)
 //! ```
 //! Tools' counters follow behind it ([`crate::counters`]).
 
@@ -32,7 +33,7 @@ use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
 /// [`crate::record`], and of where fragments are entered (`ppin_relocator::Fragment::entry`).
-pub const LAYOUT_VERSION: u32 = 23;
+pub const LAYOUT_VERSION: u32 = 24;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -46,26 +47,29 @@ pub const RSEQ: u32 = 0x110;
 /// Room for runtime routines.
 pub const ENTRIES: usize = 16;
 
-/// Displacement from `gs` of [`Area::returns`]. Half a page away from a multiple of the page size:
-/// processors take a load from an address for one of a store that is a multiple of 4 KiB away, and
-/// an entry lies, modulo that, where its word of the stack lies.
-pub const RETURNS: u32 = 0x1800 - BEFORE;
+/// Displacement from `gs` of [`Area::returns`], which lies at a multiple of its length: so a return comes to
+/// an entry by putting the low half of a word into the address of the first.
+pub const RETURNS: u32 = 0x1000 - BEFORE;
 
-/// The same plus 8: where the CPU's return address goes, which lies below the app's.
-pub const RETURNS_ABOVE: u32 = RETURNS + 8;
+/// The same minus 8, for a `call` that pushes the CPU's return address where the app's will lie. (A direct
+/// call pushes it below that.)
+pub const RETURNS_BELOW: u32 = RETURNS - 8;
 
-/// The instruction by which returns push an entry of [`Area::returns`] to the app's stack:
-/// `push qword ptr gs:[rdx + RETURNS]`.
-pub const PUSH_RETURN: [u8; 7] = {
-    let [a, b, c, d] = RETURNS.to_le_bytes();
-    [0x65, 0xff, 0xb2, a, b, c, d]
-};
+/// Displacement from `gs` of [`Area::returns_at`].
+pub const RETURNS_AT: u32 = PREDICTION_COUNTDOWN + 8;
 
 /// Entries of [`Area::returns`]: one for each word of 64 KiB of stack.
 pub const RETURN_ENTRIES: usize = 0x10000 / 8;
 
 /// Words behind [`Area::returns`].
-const BEHIND_RETURNS: usize = 8;
+const BEHIND_RETURNS: usize = 0x1000 / 8;
+
+/// Bytes of [`Area::returns`].
+pub const RETURNS_LEN: u64 = 8 * RETURN_ENTRIES as u64;
+
+/// How far below the stack pointer behind a return the word lies by whose address its entry is found: that
+/// below the app's return address, where a direct call pushes the CPU's.
+pub const RETURN_WORD: u32 = 16;
 
 /// What emitted code must know of the thread's registration with rseq(2).
 #[derive(Clone, Copy, Debug)]
@@ -140,13 +144,18 @@ pub struct Area {
     /// Jumps through cells ([`Entry::Mispredicted`]) that may go elsewhere than was predicted before
     /// the VM is asked.
     pub prediction_countdown: u64,
+    /// Address of the return cache.
+    pub returns_at: u64,
     reserved: [u64; RESERVED],
-    /// Return cache: by the low 16 bits of the stack pointer, in bytes, the cache address behind
-    /// the translated call that has put its return address there last. The app may have put
-    /// another there since, so the code there compares. 0: none.
+    /// Gets what indirect calls put to the return cache from places on the stack that are multiples of
+    /// 64 KiB. Returns do not read it.
+    pub before_returns: AtomicU64,
+    /// Return cache: by the low 16 bits of the address of the word below an app's return address, in bytes,
+    /// the cache address behind the translated call that was made there last. The app may have put another
+    /// return address to the stack since, so the code there compares. 0: none.
     pub returns: [AtomicU64; RETURN_ENTRIES],
-    /// The first word gets what direct calls put to the return cache from places on the stack that are
-    /// multiples of 64 KiB. Returns do not read it.
+    /// The first word gets the end of what a call puts to the last entry from an address that is no multiple
+    /// of 8. The rest of the page is nobody's: another begins with `near`.
     pub behind_returns: [AtomicU64; BEHIND_RETURNS],
     /// By the low bits of an app address ([`near_index`]) where an indirect jump or call arrives:
     /// code that looks whether the address is the one that it is for, before a fragment
@@ -157,7 +166,7 @@ pub struct Area {
 }
 
 /// Words between what is short and the tables.
-const RESERVED: usize = (RETURNS - PREDICTION_COUNTDOWN) as usize / 8 - 1;
+const RESERVED: usize = (RETURNS_BELOW - RETURNS_AT) as usize / 8 - 1;
 
 /// Most states that the tools of a run may have.
 pub const MAX_STATES: usize = 32;
@@ -258,7 +267,7 @@ pub const GOING_TO: u32 = 0x158;
 pub const CPUID_JUMP: u64 = 8;
 
 /// Displacement from `gs` of [`Area::near`].
-pub const NEAR: u32 = RETURNS + 8 * (RETURN_ENTRIES as u32 + BEHIND_RETURNS as u32);
+pub const NEAR: u32 = RETURNS + RETURNS_LEN as u32 + 8 * BEHIND_RETURNS as u32;
 
 /// Addresses that [`Area::near`] has room for. A short program touches all of its pages, so there are
 /// few.
@@ -277,6 +286,8 @@ const _: () = {
     assert!(offset_of!(Area, going_to) == GOING_TO as usize);
     assert!(offset_of!(Area, positions) == POSITIONS as usize);
     assert!(offset_of!(Area, returns) == RETURNS as usize);
+    assert!(offset_of!(Area, returns_at) == RETURNS_AT as usize);
+    assert!(offset_of!(Area, before_returns) == RETURNS_BELOW as usize);
     assert!(offset_of!(Area, near) == NEAR as usize);
     assert!(offset_of!(Area, calls) == CALLS as usize);
     assert!(offset_of!(Area, prediction_countdown) == PREDICTION_COUNTDOWN as usize);
@@ -313,14 +324,15 @@ pub enum Entry {
     Vm = 7,
     /// What a bridge calls, likewise.
     Analysis = 8,
-    /// A return has come to the wrong call: its target at `[rsp - 8]`, rcx and rdx spilled at home;
-    /// [`Area::left_at`] is set.
+    /// A return has come to the wrong call: rcx = where it goes less the address that is expected there, rdx =
+    /// the negative of that; both spilled at home; [`Area::left_at`] is set.
     ReturnedElsewhere = 9,
     /// [`Area::near`] does not say where an indirect jump or call goes on: its target in rcx, rcx
     /// and rax spilled at home; [`Area::left_at`] is set.
     NotNear = 10,
     /// What entries of [`Area::returns`] lead to that say nothing: rcx = the target, rcx and rdx
-    /// spilled at home; [`Area::left_at`] is set. `[rsp - 8]` is ours.
+    /// spilled at home; [`Area::left_at`] is set. The stack pointer is behind the entry, and the app's is that
+    /// of rdx plus [`RETURN_WORD`].
     Unpaired = 11,
     /// `cpuid`. rcx = cache address of the jump that leads here, app rcx spilled. Comes back behind
     /// that jump, [`CPUID_JUMP`] bytes long.

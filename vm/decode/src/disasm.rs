@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 use iced_x86::FastFormatter;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::{
-    Calls, Entry, GOING_TO, LEFT_AT, MAX_ROUTINES, MAX_STATES, NEAR, RETURNS, RETURNS_ABOVE,
+    Calls, Entry, GOING_TO, LEFT_AT, MAX_ROUTINES, MAX_STATES, NEAR, RETURNS, RETURNS_AT,
+    RETURNS_BELOW,
 };
 use ppin_abi::counters::CELLS;
 use ppin_abi::record::stub;
@@ -174,13 +175,17 @@ fn area_note(line: &Line) -> Option<String> {
     let disp = ins.memory_displacement32();
     if ins.memory_base() != iced_x86::Register::None {
         let table = match disp {
-            RETURNS | RETURNS_ABOVE => "return cache",
+            RETURNS | RETURNS_BELOW => "return cache",
             NEAR => "near",
             _ => return None,
         };
         return Some(String::from(table));
     }
-    let named = [(LEFT_AT, "left at"), (GOING_TO, "going to")];
+    let named = [
+        (LEFT_AT, "left at"),
+        (GOING_TO, "going to"),
+        (RETURNS_AT, "return cache"),
+    ];
     if let Some((_, name)) = named.iter().find(|(cell, _)| *cell == disp) {
         return Some(String::from(*name));
     }

@@ -287,13 +287,15 @@ pub enum Op {
     LoadReturn { to: Reg, ins: InsId },
     /// Pushes that address to the app's stack. May fault.
     PushNext { ins: InsId },
+    /// `to = [rsp]`, the app's stack. May fault.
+    LoadStack { to: Reg },
+    /// `by = rsp - 8`; then rsp is where the entry of the return cache lies that goes by this address. A
+    /// return follows.
+    StackAway { by: Reg },
+    /// The app's stack pointer comes back behind a return: `rsp = from + 16`.
+    StackBack { from: Reg },
     /// Pops from the app's stack what `CallOver` has pushed, to `cell`.
     PopCell { cell: Cell },
-    /// Pushes `cell`, of the return cache, where a return address has been popped. Its base is rdx.
-    /// May fault.
-    PushCell { cell: Cell },
-    /// `[rsp - 8] = from`, where a return address has been popped.
-    StoreBelow { from: Reg },
     /// `[rsp - 8] = 0`, where the CPU's return address has been popped.
     ClearBelow,
     /// `to` = cache address of what follows.
@@ -356,7 +358,7 @@ pub enum Op {
     /// where returns come to: behind this. May fault.
     CallOver { to: Label },
     /// Returns come here: the first of `temps`, which is rcx, is the app address to which the app
-    /// returns, and the second, which is rdx, anything. The app's values of both are at home.
+    /// returns, and the second, which is rdx, what `StackAway` has made. The app's values of both are at home.
     Returned { temps: Temps },
     /// Threads arrive here by indirect jumps and calls, nowhere else: the first of `temps`, which is
     /// rcx, is the app address to which the app goes, and the second, which is rax, anything. The
@@ -375,7 +377,7 @@ pub enum Op {
     // Leaving the trace.
     /// `to` = address of a record.
     Record { to: Temp, record: RecordId },
-    /// Pops an address from the app's stack and jumps there, as the CPU expects it: see `Returned`.
+    /// Goes where the entry of the return cache says, as the CPU expects it: see `Returned`.
     Return,
     /// Jumps to the address in a cell, which is the translation of where the app goes.
     JumpCell { cell: Cell },

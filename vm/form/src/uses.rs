@@ -66,7 +66,7 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         Op::Store { base, from } | Op::StoreBytes { base, from, .. } => {
             [reads(base), reads(from), none]
         }
-        Op::StoreBelow { from } => [reads(from), none, none],
+        Op::StackBack { from } => [reads(from), none, none],
         Op::NearIndex { to, from } => [reads(from), writes(to), none],
         Op::JumpNear { target, index } => [reads(target), reads(index), none],
         Op::LoadCell { to, cell, .. } => [cell.base.and_then(reads), writes(to), none],
@@ -97,8 +97,10 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         | Op::LoadTarget { to, .. }
         | Op::LeaOperand { to, .. }
         | Op::StackIndex { to }
+        | Op::LoadStack { to }
+        | Op::StackAway { by: to }
         | Op::ReadFs { to } => [writes(to), none, none],
-        Op::PopCell { cell } | Op::PushCell { cell } => [cell.base.and_then(reads), none, none],
+        Op::PopCell { cell } => [cell.base.and_then(reads), none, none],
         Op::WriteFs { from } => [reads(from), none, none],
         Op::SaveFlags { to }
         | Op::Record { to, .. }

@@ -148,11 +148,24 @@ impl NearTables {
 pub(super) fn forget_returns(area: &Area, code: &Range<u64>) {
     let unpaired = area.entry[Entry::Unpaired as usize];
     // Entries that say nothing are not written to: their pages stay untouched.
-    for entry in &area.returns {
-        if code.contains(&entry.load(Ordering::Relaxed)) {
+    let mut before = &area.before_returns;
+    for entry in area.returns.iter().chain(&area.behind_returns[..1]) {
+        let [one, other] = [before, entry].map(|entry| entry.load(Ordering::Relaxed));
+        let parts = [one, other] != [0; 2] && has_part(one, other, code);
+        if parts {
+            before.store(unpaired, Ordering::Relaxed);
+        }
+        if parts || code.contains(&other) {
             entry.store(unpaired, Ordering::Relaxed);
         }
+        before = entry;
     }
+}
+
+/// Whether an address in `code` lies over both of two words, as calls leave it whose stack is not aligned.
+fn has_part(one: u64, other: u64, code: &Range<u64>) -> bool {
+    let both = u128::from(one) | u128::from(other) << 64;
+    (1..8).any(|byte| code.contains(&((both >> (8 * byte)) as u64)))
 }
 
 /// Lets jumps of the table's thread to `pc` arrive at `place`; whether another had to go, or there is
@@ -179,11 +192,10 @@ pub fn ready(area: &Area, index: usize) -> bool {
 /// Entries in the page of entry `index`.
 fn page_of(index: usize) -> Range<usize> {
     const ENTRIES: usize = PAGE as usize / 8;
-    /// Entries that the first page has no room for.
-    const LEFT_OUT: usize = (BEFORE + NEAR) as usize % PAGE as usize / 8;
-    let page = (index + LEFT_OUT) / ENTRIES;
-    let [start, end] = [page, page + 1].map(|page| (page * ENTRIES).saturating_sub(LEFT_OUT));
-    start..end.min(NEAR_ENTRIES)
+    const _: () = assert!(((BEFORE + NEAR) as u64).is_multiple_of(PAGE));
+    const _: () = assert!(NEAR_ENTRIES.is_multiple_of(ENTRIES));
+    let start = index / ENTRIES * ENTRIES;
+    start..start + ENTRIES
 }
 
 /// Where jumps to `pc` arrive.
@@ -274,21 +286,14 @@ mod tests {
             (0..NEAR_ENTRIES).filter(full).collect()
         };
         assert!(filled().is_empty());
-        // (The first page has room for fewer.)
-        let first = 0xf8;
-        assert!(ready(own, first - 1) && filled().into_iter().eq(0..first));
+        assert!(ready(own, 511) && filled().into_iter().eq(0..512));
         assert!(!ready(own, 0));
-        tables.put(own, first as u64, 7, None);
-        assert!(filled().into_iter().eq(0..first + 512));
+        tables.put(own, 512, 7, None);
+        assert!(filled().into_iter().eq(0..1024));
         assert!(ready(own, NEAR_ENTRIES - 1));
-        let last = (NEAR_ENTRIES - first) % 512;
-        assert_eq!(filled().len(), first + 512 + last);
+        assert_eq!(filled().len(), 1536);
         tables.clear();
-        assert_eq!(
-            filled().len(),
-            first + 512 + last,
-            "the others stay untouched"
-        );
+        assert_eq!(filled().len(), 1536, "the others stay untouched");
     }
 
     #[test]
@@ -416,6 +421,29 @@ mod tests {
             let unpaired = area.entry[Entry::Unpaired as usize];
             let left = [0, 1, 2, 3].map(|n: usize| area.returns[n].load(Ordering::Relaxed));
             assert_eq!(left, [unpaired, unpaired, 0x2000, 0xfff]);
+        }
+    }
+
+    #[test]
+    fn so_are_those_from_a_stack_that_is_not_aligned() {
+        for byte in 1..8 {
+            let own = table();
+            let unpaired = own.entry[Entry::Unpaired as usize];
+            let lies = |first: usize, address: u64| {
+                let both = u128::from(address) << (8 * byte);
+                own.returns[first].store(both as u64, Ordering::Relaxed);
+                let next = own.returns.get(first + 1).unwrap_or(&own.behind_returns[0]);
+                next.store((both >> 64) as u64, Ordering::Relaxed);
+                [&own.returns[first], next]
+            };
+            let [goes, last] = [lies(7, 0x7fff_1234_5678), lies(8191, 0x7fff_1234_5679)];
+            let stays = lies(70, 0x7fff_1234_6000);
+            let before = stays.map(|entry| entry.load(Ordering::Relaxed));
+            forget_returns(own, &(0x7fff_1234_5000..0x7fff_1234_6000));
+            for entry in [goes, last].as_flattened() {
+                assert_eq!(entry.load(Ordering::Relaxed), unpaired, "{byte}");
+            }
+            assert_eq!(stays.map(|entry| entry.load(Ordering::Relaxed)), before);
         }
     }
 }

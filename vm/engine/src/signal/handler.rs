@@ -7,7 +7,6 @@ use super::{callee, deliver, fatal, in_routine, native, step, traps};
 use crate::check::sample;
 use crate::life::leave;
 use ppin_abi::addr::AppPc;
-use ppin_abi::area::PUSH_RETURN;
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_os::frame::{SigInfo, UContext, greg};
@@ -181,10 +180,7 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     {
         return;
     }
-    if unreadable_source(thread, info, context, pc)
-        || led_nowhere(thread, context, pc)
-        || read_only_return(context, pc)
-    {
+    if unreadable_source(thread, info, context, pc) || led_nowhere(thread, context, pc) {
         return;
     }
     app_fault(thread, signal, info, context, pc);
@@ -202,32 +198,21 @@ fn on_own_stack(thread: &Thread, context: &UContext) -> bool {
 /// said: see [`gate::ret::returned_to_nowhere`] and [`gate::landings::arrived_nowhere`]. (The app's
 /// own code never runs at its own address here.)
 fn led_nowhere(thread: &Thread, context: &mut UContext, pc: u64) -> bool {
-    if vm::is_runtime(pc) || vm::lock().code().in_cache(pc) {
+    if vm::is_runtime(pc) {
         return false;
     }
-    let resume = gate::landings::arrived_nowhere(&thread.area, pc, context.gregs[greg::RCX])
-        .or_else(|| returned_to_nowhere(thread, context, pc));
-    resume
-        .map(|resume| context.gregs[greg::RIP] = resume)
-        .is_some()
-}
-
-fn returned_to_nowhere(thread: &Thread, context: &UContext, pc: u64) -> Option<u64> {
-    let rsp = context.gregs[greg::RSP];
-    let below = peek::read_value::<u64>(rsp.wrapping_sub(8))?;
-    gate::ret::returned_to_nowhere(&thread.area, pc, rsp, below)
-}
-
-/// Whether a return could not push to the app's stack, which a native one only reads: it is looked
-/// up.
-fn read_only_return(context: &mut UContext, pc: u64) -> bool {
-    let mut code = [0; PUSH_RETURN.len()];
-    let pushes = peek::read(pc, &mut code) == code.len() && code == PUSH_RETURN;
-    let ours = pushes && vm::lock().code().in_cache(pc);
-    if ours {
-        context.gregs[greg::RIP] = gate::ret::read_only();
+    let (area, g) = (&thread.area, &mut context.gregs);
+    let resume = if vm::lock().code().in_cache(pc) {
+        gate::ret::refused(area, pc, g[greg::RSP])
+    } else {
+        gate::landings::arrived_nowhere(area, pc, g[greg::RCX])
+            .or_else(|| gate::ret::returned_to_nowhere(area, pc, g[greg::RSP]))
+            .map(|resume| (resume, g[greg::RSP]))
+    };
+    if let Some((pc, rsp)) = resume {
+        (g[greg::RIP], g[greg::RSP]) = (pc, rsp);
     }
-    ours
+    resume.is_some()
 }
 
 /// Counts faults since the last VM entry; `true` if there are too many, because repairing the fault

@@ -117,6 +117,9 @@ impl Code {
     }
 }
 
+/// The prefix for operands of 16 bits.
+const OPERAND_SIZE: u8 = 0x66;
+
 impl Asm {
     /// `op reg, memory`; `reg` may be a part of the opcode.
     pub(super) fn memory(&mut self, wide: bool, opcode: u8, reg: u8, memory: Memory) {
@@ -156,7 +159,6 @@ impl Asm {
     /// `op reg, memory` on so many `bytes`; `reg` may be a part of the opcode, which is that for more
     /// than one byte.
     pub(super) fn sized(&mut self, bytes: u8, opcode: u8, reg: u8, memory: Memory) {
-        const OPERAND_SIZE: u8 = 0x66;
         match bytes {
             8 => self.memory(true, opcode, reg, memory),
             2 => {
@@ -281,6 +283,14 @@ impl Asm {
         self.rex(false, to.number() >> 3 << 2 | from.number() >> 3);
         let registers = (to.number() & 7) << 3 | from.number() & 7;
         self.bytes(&[0x0f, 0xb7, 0b11 << 6 | registers]);
+    }
+
+    /// `mov to16, from16`: the rest of `to` stays.
+    pub(super) fn set_low_half(&mut self, to: Gpr, from: Gpr) {
+        self.push(OPERAND_SIZE);
+        self.rex(false, from.number() >> 3 << 2 | to.number() >> 3);
+        let registers = (from.number() & 7) << 3 | to.number() & 7;
+        self.bytes(&[opcode::STORE, 0b11 << 6 | registers]);
     }
 
     /// `rdfsbase` (0) or `wrfsbase` (2)

@@ -2,6 +2,7 @@
 
 use super::encode::{Memory, opcode};
 use super::writer::Writer;
+use ppin_abi::area::{RETURN_WORD, RETURNS_AT};
 use ppin_form::{Cell, Gpr, InsId, Reg, Temp, Width};
 use ppin_relocator::{RelocKind, SlotInit};
 
@@ -87,14 +88,34 @@ impl Writer<'_> {
         self.emitter.hot.bytes(&code);
     }
 
-    /// `mov [rsp - 8], from`
-    pub(super) fn store_below(&mut self, from: Reg) {
-        let memory = Memory {
-            disp: -8,
+    /// `mov to, [rsp]`
+    pub(super) fn load_stack(&mut self, to: Reg) {
+        let to = self.reg(to).number();
+        let memory = Memory::at(Gpr::RSP);
+        self.emitter.hot.memory(true, opcode::LOAD, to, memory);
+    }
+
+    /// `lea by, [rsp - 8]; mov rsp, gs:[RETURNS_AT]; mov sp, by16`
+    pub(super) fn stack_away(&mut self, by: Reg) {
+        let by = self.reg(by);
+        let code = &mut self.emitter.hot;
+        let word = Memory {
+            disp: 8 - RETURN_WORD as i32,
             ..Memory::at(Gpr::RSP)
         };
-        let from = self.reg(from).number();
-        self.emitter.hot.memory(true, opcode::STORE, from, memory);
+        code.memory(true, opcode::LEA, by.number(), word);
+        code.cell(opcode::LOAD, Gpr::RSP.number(), RETURNS_AT);
+        code.set_low_half(Gpr::RSP, by);
+    }
+
+    /// `lea rsp, [from + 16]`
+    pub(super) fn stack_back(&mut self, from: Reg) {
+        let word = Memory {
+            disp: RETURN_WORD as i32,
+            ..Memory::at(self.reg(from))
+        };
+        let rsp = Gpr::RSP.number();
+        self.emitter.hot.memory(true, opcode::LEA, rsp, word);
     }
 
     /// `rdfsbase` (0) or `wrfsbase` (2)
@@ -213,12 +234,6 @@ impl Writer<'_> {
     pub(super) fn pop_cell(&mut self, cell: Cell) {
         let memory = self.memory_of(cell);
         self.emitter.hot.memory(false, opcode::POP, 0, memory);
-    }
-
-    /// `push cell`
-    pub(super) fn push_cell(&mut self, cell: Cell) {
-        let memory = self.memory_of(cell);
-        self.emitter.hot.memory(false, opcode::INDIRECT, 6, memory);
     }
 
     fn slot_of_next(&mut self, ins: InsId) -> u16 {

@@ -3,14 +3,11 @@
 //! ```text
 //!        mov gs:[Spill::Rax], rax
 //!        movzx eax, sp
-//!        pop gs:[rax + RETURNS + 8]       to the return cache: the app's return address lies above ours
+//!        pop gs:[rax + RETURNS]           to the return cache
 //!        mov qword [rsp - 8], 0           no address of ours stays where the app may find it
 //!        mov rax, gs:[Spill::Rax]         unless it may stay there ([`super::stay`])
 //!        ...                              the trace
 //! ```
-//! Where the app's address lies at a multiple of 64 KiB, which the ABI rules out (rsp + 8 is a multiple of
-//! 16 at a function's entry), ours gets behind the cache, and the return is looked up.
-//!
 //! A trace that begins with a push writes to that word at once. In between, only a signal could be delivered:
 //! the VM looks at the word then.
 //!
@@ -20,7 +17,7 @@
 use super::paired;
 use super::stay::{Behind, stays};
 use iced_x86::Code;
-use ppin_abi::area::RETURNS_ABOVE;
+use ppin_abi::area::RETURNS;
 use ppin_decode::Ins;
 use ppin_form::{Form, Gpr, Op};
 
@@ -28,7 +25,7 @@ use ppin_form::{Form, Gpr, Op};
 /// comes between them that may look at the stack.
 pub(crate) fn lower(form: &mut Form, trace: Option<&[Ins]>) {
     form.push(Op::Called);
-    let index = paired::note_return(form, RETURNS_ABOVE);
+    let index = paired::note_return(form, RETURNS);
     if !trace.is_some_and(pushes) {
         form.push(Op::ClearBelow);
     }

@@ -2,13 +2,13 @@
 //!
 //! The CPU remembers where each `call` stands, and expects the next `ret` behind it. An app call
 //! contains such a `call`, so the app's return can be a `ret` of the CPU as well. The address
-//! that it pushes goes to the return cache ([`ppin_abi::area::Area::returns`]), and the app's
-//! return address takes its place on the stack.
+//! that it pushes goes to the return cache ([`ppin_abi::area::Area::returns`]), where the return takes it
+//! from, and the app's return address lies on the stack.
 //!
 //! ```text
 //!       push qword [rip + slot]
 //!       call callee                      which is an exit: rel32, aligned
-//!       mov [rsp - 8], rcx               a return comes here, for app address rcx
+//!       lea rsp, [rdx + 16]              a return comes here, for app address rcx: see super::ret
 //!       mov rdx, imm64                   see super::meant
 //!       mov rdx, [rip + slot]
 //!       lea rcx, [rcx + rdx + 1]         1 if it is the same
@@ -26,7 +26,7 @@
 //!       ...                              the same; behind the whole trace:
 //! over: mov gs:[Spill::Rax], rax
 //!       movzx eax, sp
-//!       pop gs:[rax + RETURNS]           to the return cache
+//!       pop gs:[rax + RETURNS_BELOW]     to the return cache
 //!       mov rax, gs:[Spill::Rax]
 //!       push qword [rip + slot]
 //! ```
@@ -49,7 +49,7 @@
 use super::meant;
 use super::site::Site;
 use super::stay::{Behind, stays};
-use ppin_abi::area::{Entry, RETURNS};
+use ppin_abi::area::{Entry, RETURNS_BELOW};
 use ppin_abi::context::Context;
 use ppin_form::{Cell, Form, Gpr, Need, Op, Temp};
 
@@ -74,7 +74,7 @@ pub(super) fn call(
     returned(form, site);
     form.aside(ins, |form| {
         form.place(over, alive);
-        let index = note_return(form, RETURNS);
+        let index = note_return(form, RETURNS_BELOW);
         if !lent {
             form.give(&[index]);
         }
@@ -127,8 +127,8 @@ fn give_back(form: &mut Form, site: &Site<'_>, [target, own]: [Temp; 2]) {
 fn returned(form: &mut Form, site: &Site<'_>) {
     let ins = site.id;
     let temps = form.returned([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
-    form.push(Op::StoreBelow {
-        from: temps[0].into(),
+    form.push(Op::StackBack {
+        from: temps[1].into(),
     });
     let entry = Entry::ReturnedElsewhere;
     meant::check(form, temps, entry, |form, [to, own], more| {

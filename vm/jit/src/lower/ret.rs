@@ -6,9 +6,10 @@
 //!          mov gs:[Spill::Rdx], rdx
 //!          lea rdx, [rip + 0]               who comes, should nobody expect it
 //!          mov gs:[LEFT_AT], rdx
-//!          movzx edx, sp
-//!          pop rcx                          the app's return address
-//!          push qword gs:[rdx + RETURNS]    where the call expects the return
+//!          mov rcx, [rsp]                   the app's return address
+//!          lea rdx, [rsp - 8]               whose low 16 bits say where the return cache says
+//!          mov rsp, gs:[RETURNS_AT]         where the call expects the return
+//!          mov sp, dx
 //!          ret
 //!
 //! Target:  ret n                            or where returns are not paired
@@ -19,15 +20,16 @@
 //!          lea rsp, [rsp + n]               if n is not 0; leaves the flags alone
 //!          jmp gs:[Entry::IblRet]           or IblJmp, if n is not 0
 //! ```
-//! Behind the call ([`super::paired`]), the app's return address is compared, and put back to the
-//! stack. Behind `ret n` it would not lie right below rsp, and such a return is a mere jump.
+//! Behind the call ([`super::paired`]), the stack pointer comes back, and the app's return address is
+//! compared. Nothing is written to the app's stack, and few stores are made: processors make one in a cycle, and
+//! calls and returns have more of them than anything else. `ret n` is a mere jump.
 
 use super::near;
 use super::site::Site;
 use iced_x86::Code;
-use ppin_abi::area::{Entry, RETURNS};
+use ppin_abi::area::Entry;
 use ppin_abi::optimize::Optimize;
-use ppin_form::{Cell, Form, Gpr, Need, Op, Reg};
+use ppin_form::{Form, Gpr, Need, Op, Reg};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let on = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
@@ -39,14 +41,10 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
 }
 
 fn paired(form: &mut Form) {
-    let [target, index] = form.take([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
-    near::note(form, index);
-    form.push(Op::StackIndex { to: index.into() });
-    form.push(Op::Pop { to: target.into() });
-    let (base, disp) = (Some(index), RETURNS as i32);
-    form.push(Op::PushCell {
-        cell: Cell { base, disp },
-    });
+    let [target, word] = form.take([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
+    near::note(form, word);
+    form.push(Op::LoadStack { to: target.into() });
+    form.push(Op::StackAway { by: word.into() });
     form.push(Op::Return);
 }
 

@@ -26,7 +26,7 @@ use super::capture::{CAPTURE, Capture, LAUNCH, State, catch_signals, map};
 use super::host_code::{self, HostCode};
 use super::routines::Sums;
 use ppin_abi::addr::{AppPc, ImageBase};
-use ppin_abi::area::{Entry, Spill};
+use ppin_abi::area::{Entry, RETURN_WORD, RETURNS, RETURNS_LEN, Spill};
 use ppin_abi::buffers;
 use ppin_abi::context::Context;
 use ppin_abi::counters::CELLS;
@@ -54,7 +54,11 @@ const STATE: std::ops::Range<usize> = DATA as usize..APP_LEN;
 const COLD: u64 = 0x8000;
 const SLOTS: u64 = 0x10000;
 const BUFFERS: u64 = 0x14000;
-const AREA: u64 = BUFFERS + buffers::bytes(2) + (buffers::BELOW + BEFORE) as u64;
+/// The return cache lies at a multiple of its length, as `near` does.
+const AREA: u64 = {
+    let least = BUFFERS + buffers::bytes(2) + (buffers::BELOW + BEFORE) as u64;
+    (least + RETURNS as u64).next_multiple_of(RETURNS_LEN) - RETURNS as u64
+};
 /// Of each buffer, so much is looked at.
 const RECORDS: usize = 0x1000;
 /// From the area, as the engine would have it.
@@ -64,9 +68,11 @@ const BUNDLES: u64 = IMAGE_COUNTERS + 8 * ppin_api::OPCODES as u64;
 /// Global counters of all tools that have any.
 pub const GLOBALS: u32 = 4;
 const NEAR_LEN: usize = AREA as usize + 0x3c000;
+const AROUND_NEAR: usize = NEAR_LEN + RETURNS_LEN as usize;
 const THUNKS: usize = 0x4000;
 /// Number of the thread.
 pub const THREAD: u64 = 7;
+const RDX: usize = 2;
 const RSP: usize = 4;
 const ARITHMETIC: u64 = 0x8d5;
 const DIRECTION: u64 = 0x400;
@@ -89,6 +95,8 @@ static LOCK: Mutex<()> = Mutex::new(());
 pub struct Machine {
     app: *mut u8,
     near: *mut u8,
+    /// The mapping that `near` lies in, with room to align it.
+    around_near: *mut u8,
     host: HostCode,
     sums: Box<Sums>,
     /// Where routines run.
@@ -110,7 +118,8 @@ impl Machine {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         catch_signals();
-        let near = map(0, NEAR_LEN);
+        let around_near = map(0, AROUND_NEAR);
+        let near = around_near.wrapping_add(around_near.align_offset(RETURNS_LEN as usize));
         let app = if low {
             map(0x1234_0000, APP_LEN)
         } else {
@@ -119,6 +128,7 @@ impl Machine {
         let machine = Self {
             app,
             near,
+            around_near,
             host: host_code::assemble(),
             sums: Box::default(),
             stack: vec![0; 0x1000],
@@ -335,7 +345,7 @@ impl Machine {
         let all: &[Spill] = if at(Entry::NotNear) || at(Entry::Mispredicted) {
             &[Spill::Rax, Spill::Rcx]
         } else if at(Entry::Unpaired) {
-            self.put_return_address_back(end);
+            end.state.regs[RSP] = end.state.regs[RDX] + u64::from(RETURN_WORD);
             &[Spill::Rcx, Spill::Rdx]
         } else {
             &[Spill::Rcx]
@@ -343,13 +353,6 @@ impl Machine {
         for spill in all {
             end.state.regs[usize::from(spill.register())] = self.spilled(spill.slot());
         }
-    }
-
-    /// A return has left its cache address below the stack pointer.
-    fn put_return_address_back(&mut self, end: &Capture) {
-        let [_, rcx, ..] = end.state.regs;
-        let at = (end.state.regs[RSP] - 8 - self.app()) as usize;
-        self.app_bytes()[at..at + 8].copy_from_slice(&rcx.to_le_bytes());
     }
 
     /// Restores registers by the pc map; gives the app's pc.
@@ -393,7 +396,7 @@ impl Drop for Machine {
         // SAFETY: they were mapped by `new`, and nothing refers to them any more.
         unsafe {
             libc::munmap(self.app.cast(), APP_LEN);
-            libc::munmap(self.near.cast(), NEAR_LEN);
+            libc::munmap(self.around_near.cast(), AROUND_NEAR);
             libc::munmap(self.thunks.cast(), THUNKS);
         }
     }

@@ -35,6 +35,18 @@ pub fn anywhere(len: u64, prot: u32) -> Result<u64> {
     }
 }
 
+/// Maps `len` bytes of private anonymous memory, out of the app's way, so that a multiple of `unit` bytes,
+/// a power of 2, lies `at` bytes behind its start. Both are whole pages.
+///
+/// # Errors
+/// Those of [`anywhere`].
+pub fn anywhere_aligned(len: u64, at: u64, unit: u64) -> Result<u64> {
+    let fits = |addr: u64| (addr + at).next_multiple_of(unit) - at;
+    let room = mem::page_up(len) + unit - mem::PAGE;
+    let mapped = somewhere(room, |addr, _| mem::map_anon_at(fits(addr), len, mem::RW));
+    mapped.or_else(|error| reserve::take_some(room).map(fits).or(Err(error)))
+}
+
 /// Start and end of the addresses that [`anywhere`] has used.
 #[must_use]
 pub fn claimed() -> (u64, u64) {

@@ -3,15 +3,12 @@
 //! (`ppin_jit`'s `lower/ret.rs`). The flags stay as they are.
 
 use super::disp;
-use core::sync::atomic::Ordering;
-use ppin_abi::area::{Area, Entry, RETURN_ENTRIES};
+use ppin_abi::area::{Area, Entry, RETURN_WORD, RETURNS_LEN};
 use ppin_os::peek;
 
 unsafe extern "C" {
     /// See [`ppin_abi::area::Entry::Unpaired`].
     pub fn ret_unpaired();
-    /// The same, where nothing has been pushed.
-    fn ret_read_only();
     /// See [`ppin_abi::area::Entry::ReturnedElsewhere`].
     pub fn returned_elsewhere();
     /// The address after the last instruction.
@@ -21,21 +18,21 @@ unsafe extern "C" {
 core::arch::global_asm!(
     ".text",
     ".balign 64",
-    ".globl ret_unpaired, ret_read_only, returned_elsewhere, ret_end",
-    ".hidden ret_unpaired", ".hidden ret_read_only", ".hidden returned_elsewhere",
-    ".hidden ret_end",
+    ".globl ret_unpaired, returned_elsewhere, ret_end",
+    ".hidden ret_unpaired", ".hidden returned_elsewhere", ".hidden ret_end",
     "ret_unpaired:",
-    "mov [rsp - 8], rcx",           // what `ret` has taken is as it was
-    "ret_read_only:",
+    "lea rsp, [rdx + {word}]",      // as emitted code does behind a call
     "mov rdx, gs:[{rdx}]",
     "jmp gs:[{lookup}]",
 
     "returned_elsewhere:",
-    "mov rcx, [rsp - 8]",
+    "not rdx",
+    "lea rcx, [rcx + rdx + 1]",     // the difference and what was subtracted
     "mov rdx, gs:[{rdx}]",
     "jmp gs:[{lookup}]",
     "ret_end:",
     rdx = const disp::SPILL_RDX,
+    word = const RETURN_WORD,
     lookup = const Entry::IblRet.disp(),
 );
 
@@ -43,57 +40,64 @@ fn address(routine: unsafe extern "C" fn()) -> u64 {
     routine as usize as u64
 }
 
-/// Where a thread goes on that cannot push to its stack what the return cache says, since that can
-/// only be read: a native return does no more.
-#[must_use]
-pub fn read_only() -> u64 {
-    address(ret_read_only)
-}
-
 /// The CPU's return address, which lies at `rsp` below the app's, goes to the return cache, as where
 /// translated calls lead to ([`ppin_abi::context::Context::CALLED`]); its place becomes 0. Returns the
 /// app's stack pointer.
 #[must_use]
 pub fn called(area: &Area, rsp: u64) -> u64 {
-    let apps = rsp.wrapping_add(8);
     let address = peek::read_value(rsp).unwrap_or_else(unpaired);
-    area.returns[entry_of(apps)].store(address, Ordering::Relaxed);
-    // (It has just been written to by the app's own thread.)
-    let _ = peek::write_value(rsp, &0u64);
-    apps
+    put(entry_of(area, rsp), address);
+    put(rsp, 0);
+    rsp.wrapping_add(8)
 }
 
 /// The word below `rsp`, where a callee begins, becomes 0 if the CPU's return address is still there.
 pub fn clear_below(area: &Area, rsp: u64) {
-    let noted = match rsp as u16 {
-        0 => &area.behind_returns[0],
-        _ => &area.returns[entry_of(rsp)],
-    };
     let below = rsp.wrapping_sub(8);
-    if peek::read_value(below) == Some(noted.load(Ordering::Relaxed)) {
-        // (It has just been written to by the app's own thread.)
-        let _ = peek::write_value(below, &0u64);
+    let noted: Option<u64> = peek::read_value(entry_of(area, below));
+    if noted.is_some() && peek::read_value(below) == noted {
+        put(below, 0);
     }
 }
 
-/// The number of the entry for a return address at `rsp`.
-fn entry_of(rsp: u64) -> usize {
-    rsp as usize / 8 % RETURN_ENTRIES
+/// Writes to memory that the thread itself has just written to, or that is its own.
+fn put(at: u64, value: u64) {
+    let _ = peek::write_value(at, &value);
+}
+
+/// The address of the entry for a return address above the word at address `below`. As a stack need not be
+/// aligned, it may be that of no entry, but of parts of two.
+fn entry_of(area: &Area, below: u64) -> u64 {
+    area.returns_at + u64::from(below as u16)
 }
 
 fn unpaired() -> u64 {
     address(ret_unpaired)
 }
 
-/// Where a thread goes on that has come to `pc`, which is no code of ours, by a return: the word
-/// below `rsp`, its stack pointer, says so. Either the cache has no entry yet, or another thread
-/// has just unmapped the unit. The entry is filled.
+/// Where a thread goes on that has come to `pc`, which is no code of ours, by a return: its stack pointer
+/// `rsp` is behind what the cache says. Either the cache has no entry yet, or another thread has just
+/// unmapped the unit, or it is of parts of two that do not belong together. The entry is filled.
 #[must_use]
-pub fn returned_to_nowhere(area: &Area, pc: u64, rsp: u64, below: u64) -> Option<u64> {
-    if pc != below {
-        return None;
-    }
-    let index = entry_of(rsp.wrapping_sub(8));
-    area.returns[index].store(unpaired(), Ordering::Relaxed);
-    Some(unpaired())
+pub fn returned_to_nowhere(area: &Area, pc: u64, rsp: u64) -> Option<u64> {
+    let entry = rsp.wrapping_sub(8);
+    (of_cache(area, entry) && peek::read_value(entry) == Some(pc)).then(|| {
+        put(entry, unpaired());
+        unpaired()
+    })
+}
+
+/// The same where the CPU refuses the return at `pc`, since such parts make no address, and `rsp` is at them:
+/// where it goes on, and with which stack pointer.
+#[must_use]
+pub fn refused(area: &Area, pc: u64, rsp: u64) -> Option<(u64, u64)> {
+    const RET: u8 = 0xc3;
+    (of_cache(area, rsp) && peek::read_value(pc) == Some(RET)).then(|| {
+        put(rsp, unpaired());
+        (unpaired(), rsp.wrapping_add(8))
+    })
+}
+
+fn of_cache(area: &Area, entry: u64) -> bool {
+    entry.wrapping_sub(area.returns_at) < RETURNS_LEN
 }

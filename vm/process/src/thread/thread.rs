@@ -20,7 +20,7 @@ use crate::signal::stack::install_stack;
 use crate::signal::state::SignalState;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64};
-use ppin_abi::area::{Area, ENTRIES, Rseq};
+use ppin_abi::area::{Area, ENTRIES, RETURNS, RETURNS_LEN, Rseq};
 use ppin_abi::buffers;
 use ppin_abi::counters::CELLS;
 use ppin_abi::thread::BEFORE;
@@ -115,6 +115,9 @@ struct Layout {
     len: u64,
 }
 
+/// Bytes from the thread to its return cache.
+const RETURNS_FROM: u64 = (BEFORE + RETURNS) as u64;
+
 /// Counters lie where emitted code expects them.
 const _: () = assert!(size_of::<Area>() <= CELLS as usize);
 
@@ -189,7 +192,7 @@ impl Thread {
         entries: [u64; ENTRIES],
     ) -> ppin_os::Result<*mut Self> {
         let l = layout(counter_bytes, buffers);
-        let base = ppin_os::place::anywhere(l.len, mem::RW)?;
+        let base = ppin_os::place::anywhere_aligned(l.len, l.thread + RETURNS_FROM, RETURNS_LEN)?;
         // SAFETY: guard pages of a fresh mapping.
         unsafe {
             make_guard_page(base + l.guard)?;
@@ -269,6 +272,7 @@ impl Thread {
     /// Fills in what is not zero in a new thread, in a mapping at `base`.
     fn begin(&mut self, index: u32, (base, l): (u64, &Layout), entries: [u64; ENTRIES]) {
         self.area.self_ptr = core::ptr::from_ref(&self.area) as u64;
+        self.area.returns_at = self.area.self_ptr + u64::from(RETURNS);
         self.area.entry = entries;
         self.area.rseq = Rseq::NONE;
         self.area.near_countdown = NEAR_PERIOD;

@@ -3,7 +3,7 @@
 
 use super::{Machine, RSP, STATE};
 use crate::common::capture::{Capture, State};
-use ppin_abi::area::RETURNS_ABOVE;
+use ppin_abi::area::RETURNS;
 use ppin_relocator::Fragment;
 
 impl Machine {
@@ -42,9 +42,8 @@ impl Machine {
         let end = self.run(self.near as u64, &called);
         let hot = end.pc - self.near as u64;
         assert!(hot <= fragment.hot.len() as u64, "it ends in the piece");
-        // (From the stack pointer as the callee finds it: a multiple of 64 KiB is behind the cache.)
         let entry = usize::from(called.regs[RSP] as u16);
-        let entry = self.area_word(RETURNS_ABOVE as usize + entry);
+        let entry = self.area_word(RETURNS as usize + entry);
         let below = self.app_bytes()[at..at + 8].try_into().unwrap();
         (entry, u64::from_le_bytes(below), end.state)
     }

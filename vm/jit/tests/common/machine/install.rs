@@ -40,6 +40,9 @@ impl Machine {
         }
         let gs = area + offset_of!(Area, app_gs_base);
         bytes[gs..gs + 8].copy_from_slice(&(app + APP_GS).to_le_bytes());
+        let returns_at = area + offset_of!(Area, returns_at);
+        let returns = near + AREA + u64::from(RETURNS);
+        bytes[returns_at..returns_at + 8].copy_from_slice(&returns.to_le_bytes());
         let against = area + offset_of!(Area, rseq) + offset_of!(Rseq, against);
         let nothing = [Rseq::NONE.against, Rseq::NONE.against_fs].map(u64::to_le_bytes);
         bytes[against..against + 16].copy_from_slice(nothing.as_flattened());
