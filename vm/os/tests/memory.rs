@@ -123,3 +123,14 @@ fn pages_are_rounded_to() {
         (0, PAGE, PAGE)
     );
 }
+
+#[test]
+fn memory_is_aligned_where_it_is_told_to_be() {
+    const UNIT: u64 = 0x10000;
+    for at in (0..UNIT).step_by(PAGE as usize) {
+        let start = place::anywhere_aligned(3 * PAGE, at, UNIT).expect("there is memory");
+        assert!((start + at).is_multiple_of(UNIT));
+        peek::never_fault();
+        assert_eq!(peek::read(start + 3 * PAGE - 1, &mut [0]), 1);
+    }
+}

@@ -101,3 +101,69 @@ pub fn refused(area: &Area, pc: u64, rsp: u64) -> Option<(u64, u64)> {
 fn of_cache(area: &Area, entry: u64) -> bool {
     entry.wrapping_sub(area.returns_at) < RETURNS_LEN
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::thread;
+
+    #[test]
+    fn the_cache_lies_at_a_multiple_of_its_length() {
+        let area = &thread(11).area;
+        assert_eq!(area.returns_at, area.returns.as_ptr() as u64);
+        assert!(area.returns_at.is_multiple_of(RETURNS_LEN));
+    }
+
+    #[test]
+    fn a_return_to_nowhere_is_looked_up_if_the_cache_says_so() {
+        peek::never_fault();
+        let area = &thread(12).area;
+        for offset in [0, 8, 13, RETURNS_LEN - 8, RETURNS_LEN - 1] {
+            let entry = area.returns_at + offset;
+            put(entry, 0x1234);
+            assert_eq!(returned_to_nowhere(area, 0x1235, entry + 8), None);
+            assert_eq!(
+                returned_to_nowhere(area, 0x1234, entry + 8),
+                Some(unpaired())
+            );
+            assert_eq!(peek::read_value(entry), Some(unpaired()), "filled in");
+        }
+        let outside = [area.returns_at - 8, area.returns_at + RETURNS_LEN];
+        assert_eq!(
+            outside.map(|entry| returned_to_nowhere(area, 0, entry + 8)),
+            [None; 2]
+        );
+    }
+
+    #[test]
+    fn a_return_that_is_refused_is_looked_up() {
+        peek::never_fault();
+        let area = &thread(13).area;
+        let bytes = [0xc3_u8, 0x90];
+        let code = bytes.as_ptr() as u64;
+        let entry = area.returns_at + 3;
+        assert_eq!(refused(area, code, entry), Some((unpaired(), entry + 8)));
+        assert_eq!(refused(area, code + 1, entry), None, "no return");
+        assert_eq!(refused(area, code, code), None, "not at the cache");
+    }
+
+    #[test]
+    fn what_the_cpu_has_pushed_goes_to_the_cache() {
+        peek::never_fault();
+        let area = &thread(14).area;
+        for shift in 0..8 {
+            let mut stack = [0x5555_u64; 4];
+            let rsp = stack.as_mut_ptr() as u64 + shift;
+            put(rsp, 0x7777);
+            assert_eq!(called(area, rsp), rsp + 8);
+            assert_eq!(peek::read_value(rsp), Some(0_u64), "nothing of ours stays");
+            assert_eq!(peek::read_value(entry_of(area, rsp)), Some(0x7777_u64));
+            put(rsp, 0x7777);
+            clear_below(area, rsp + 8);
+            assert_eq!(peek::read_value(rsp), Some(0_u64));
+            put(rsp, 0x8888);
+            clear_below(area, rsp + 8);
+            assert_eq!(peek::read_value(rsp), Some(0x8888_u64), "the app's");
+        }
+    }
+}
