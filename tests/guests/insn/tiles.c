@@ -16,11 +16,10 @@ static void on_refusal(int s, siginfo_t *i, void *c) {
     refused++;
     GREG(c, REG_RIP) += 5; // tilezero
 }
-static u8 scaled(const int *row, int k) { return ((const u8 *)row)[k]; }
+static int byte(const int *row, int k) { return ((const signed char *)row)[k]; }
 static int expected(int i, int j, int times) {
     int sum = 0;
-    for (int k = 0; k < 64; k++)
-        sum += (signed char)scaled(left[i], k) * (signed char)((u8 *)right[k / 4])[4 * j + k % 4];
+    for (int k = 0; k < 64; k++) sum += byte(left[i], k) * byte(right[k / 4], 4 * j + k % 4);
     return sum * times;
 }
 static void multiply(int seed, int times) {

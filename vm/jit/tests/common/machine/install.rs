@@ -5,7 +5,7 @@ use super::{
     APP_GS, AREA, BUFFERS, BUNDLES, COLD, IMAGE_COUNTERS, Machine, RECORDS, SLOTS, THREAD, THUNKS,
 };
 use crate::common::routines::{ROUTINES, Routines, Sums};
-use ppin_abi::addr::ImageBase;
+use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::area::{Area, Calls, Entry, NEAR, NEAR_ENTRIES, RETURN_ENTRIES, RETURNS, Rseq};
 use ppin_abi::buffers;
 use ppin_abi::record::stub;
@@ -18,73 +18,91 @@ impl Machine {
     /// Puts `fragment` where it runs, as the engine would, and the thread area into its first state.
     pub(super) fn install(&mut self, fragment: &Fragment) {
         let near = self.near as u64;
-        let (cold, area) = (near + COLD, AREA as usize);
         let place = Placement {
             hot: near,
-            cold,
+            cold: near + COLD,
             slots: near + SLOTS,
             exit_slots: near + SLOTS + 8 * fragment.slots.len() as u64,
             image: ImageBase(self.app()),
             cells: BUNDLES,
         };
-        let routines = self.host.routines;
-        let app = self.app();
+        self.clear();
+        self.fill_area();
+        self.install_routines();
+        self.fill_tables();
+        self.fill_slots(fragment, &place);
+        let (hot, cold) = self.near_bytes().split_at_mut(COLD as usize);
+        hot[..fragment.hot.len()].copy_from_slice(&fragment.hot);
+        cold[..fragment.cold.len()].copy_from_slice(&fragment.cold);
+        apply(fragment, &place, hot, cold).unwrap();
+    }
+
+    /// Nothing is left of another run. The buffers are empty.
+    fn clear(&mut self) {
         let bytes = self.near_bytes();
         bytes[..BUFFERS as usize].fill(0xcc);
-        bytes[area..].fill(0);
+        bytes[AREA as usize..].fill(0);
         for buffer in 0..2 {
             let start = buffer_start(buffer);
             bytes[start..start + RECORDS].fill(0xcc);
-            let cell = area + buffers::cell(buffer) as usize;
+            let cell = AREA as usize + buffers::cell(buffer) as usize;
             bytes[cell..cell + 4].copy_from_slice(&buffers::START.to_le_bytes());
         }
-        let gs = area + offset_of!(Area, app_gs_base);
-        bytes[gs..gs + 8].copy_from_slice(&(app + APP_GS).to_le_bytes());
-        let returns_at = area + offset_of!(Area, returns_at);
-        let returns = near + AREA + u64::from(RETURNS);
-        bytes[returns_at..returns_at + 8].copy_from_slice(&returns.to_le_bytes());
-        let against = area + offset_of!(Area, rseq) + offset_of!(Rseq, against);
-        let nothing = [Rseq::NONE.against, Rseq::NONE.against_fs].map(u64::to_le_bytes);
-        bytes[against..against + 16].copy_from_slice(nothing.as_flattened());
-        self.install_routines();
-        let bytes = self.near_bytes();
-        let entry = area + offset_of!(Area, entry);
-        for (index, routine) in routines.iter().enumerate() {
-            bytes[entry + 8 * index..][..8].copy_from_slice(&routine.to_le_bytes());
+    }
+
+    fn put(&mut self, at: usize, value: u64) {
+        self.near_bytes()[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    }
+
+    /// What is short in the thread area.
+    fn fill_area(&mut self) {
+        let area = AREA as usize;
+        self.put(area + offset_of!(Area, app_gs_base), self.app() + APP_GS);
+        let returns = self.area() + u64::from(RETURNS);
+        self.put(area + offset_of!(Area, returns_at), returns);
+        let rseq = area + offset_of!(Area, rseq);
+        self.put(rseq + offset_of!(Rseq, against), Rseq::NONE.against);
+        self.put(rseq + offset_of!(Rseq, against_fs), Rseq::NONE.against_fs);
+        for (index, routine) in self.host.routines.into_iter().enumerate() {
+            self.put(area + offset_of!(Area, entry) + 8 * index, routine);
         }
+    }
+
+    /// The tables of returns and of indirect jumps, which say nothing.
+    fn fill_tables(&mut self) {
         for (entry, table, cells) in [
             (Entry::Unpaired, RETURNS, RETURN_ENTRIES),
             (Entry::NotNear, NEAR, NEAR_ENTRIES),
         ] {
-            let routine = routines[entry as usize].to_le_bytes();
-            let table = area + table as usize;
-            for cell in bytes[table..table + 8 * cells].chunks_exact_mut(8) {
+            let routine = self.host.routines[entry as usize].to_le_bytes();
+            let table = AREA as usize + table as usize;
+            let table = &mut self.near_bytes()[table..table + 8 * cells];
+            for cell in table.chunks_exact_mut(8) {
                 cell.copy_from_slice(&routine);
             }
         }
+    }
+
+    /// The slots of `fragment`, and those of its exits, none of which is linked.
+    fn fill_slots(&mut self, fragment: &Fragment, place: &Placement) {
+        let app = self.app();
+        let at = |off: &ImageOff| app.wrapping_add_signed(i64::from(off.0));
         for (index, slot) in fragment.slots.iter().enumerate() {
             let value = match slot {
-                SlotInit::App(off) => app.wrapping_add_signed(i64::from(off.0)),
-                SlotInit::Landing(off) => app.wrapping_add_signed(i64::from(off.0)).wrapping_neg(),
-                SlotInit::Prediction(off) => {
-                    app.wrapping_add_signed(i64::from(off.0)).wrapping_neg()
-                }
-                SlotInit::Entry => near + u64::from(fragment.entry),
-                SlotInit::Cold(off) => cold + u64::from(*off),
+                SlotInit::App(off) => at(off),
+                SlotInit::Landing(off) | SlotInit::Prediction(off) => at(off).wrapping_neg(),
+                SlotInit::Entry => place.hot + u64::from(fragment.entry),
+                SlotInit::Cold(off) => place.cold + u64::from(*off),
                 SlotInit::ImageCounters => IMAGE_COUNTERS,
                 SlotInit::Bundles(_) => BUNDLES,
             };
-            bytes[SLOTS as usize + 8 * index..][..8].copy_from_slice(&value.to_le_bytes());
+            self.put(SLOTS as usize + 8 * index, value);
         }
+        let exits = (place.exit_slots - place.hot) as usize;
         for number in 0..fragment.exits.len() {
-            let leave = cold + u64::from(stub::at(number) + stub::LEAVE);
-            let slot = (place.exit_slots - near) as usize + 8 * number;
-            bytes[slot..slot + 8].copy_from_slice(&leave.to_le_bytes());
+            let leave = place.cold + u64::from(stub::at(number) + stub::LEAVE);
+            self.put(exits + 8 * number, leave);
         }
-        let (hot_part, cold_part) = bytes.split_at_mut(COLD as usize);
-        hot_part[..fragment.hot.len()].copy_from_slice(&fragment.hot);
-        cold_part[..fragment.cold.len()].copy_from_slice(&fragment.cold);
-        apply(fragment, &place, hot_part, cold_part).unwrap();
     }
 
     /// Plain routines, and what they need.
