@@ -5,26 +5,34 @@
 //@ cflags: -O1
 #include "guest.h"
 #include <setjmp.h>
-static sigjmp_buf back; static u8 *data; extern u8 by_jump[], by_ret[], by_call[];
+static sigjmp_buf back;
+static u8 *data;
+extern u8 by_jump[], by_ret[], by_call[];
 extern void jump(void *), ret_to(void *), call_to(void *);
-asm(".text\njump: .globl by_jump, by_ret, by_call\nby_jump: jmp *%rdi\nret_to: push %rdi\nby_ret: "
-    "ret\ncall_to: push %rax\nby_call: call *%rdi\npop %rax; ret\n");
+asm(".text\njump: .globl by_jump, by_ret, by_call\nby_jump: jmp *%rdi\n"
+    "ret_to: push %rdi\nmov $0x11, %ecx\nmov $0x22, %edx\nmov %rsp, %rbx\nby_ret: ret\ncall_to: "
+    "push %rax\nby_call: call *%rdi\npop %rax; ret\n");
 static const char *name(u64 v) {
     static char text[40];
     if (v == (u64)data) return "data";
     if (v == (u64)by_jump) return "jmp";
     if (v == (u64)by_ret) return "ret";
     if (v == (u64)by_call) return "call";
-    sprintf(text, "%lx", v); return text;
+    sprintf(text, "%lx", v);
+    return text;
 }
 static void handler(int s, siginfo_t *i, void *c) {
     printf("signal %d code %d rip %s ", s, i->si_code, name(GREG(c, REG_RIP)));
-    printf("addr %s error %llx\n", name((u64)i->si_addr), GREG(c, REG_ERR));
+    printf("addr %s error %llx ", name((u64)i->si_addr), GREG(c, REG_ERR));
+    if (GREG(c, REG_RCX) == 0x11 && GREG(c, REG_RDX) == 0x22)
+        printf("registers stay, popped %lld", GREG(c, REG_RSP) - GREG(c, REG_RBX));
+    puts("");
     siglongjmp(back, 1);
 }
 int main(void) {
     on(SIGSEGV, handler, 0);
-    data = pages(1, PROT_READ | PROT_WRITE); data[0] = 0xc3;
+    data = pages(1, PROT_READ | PROT_WRITE);
+    data[0] = 0xc3;
     void *targets[] = {0,
                        data,
                        (void *)0x1000,
@@ -32,10 +40,19 @@ int main(void) {
                        (void *)-1L,
                        (void *)0xffffffff80000000,
                        (void *)0x8000000000000000,
-                       (void *)0x1234567812345678};
+                       (void *)0x1234567812345678,
+                       (void *)(1L << 47),
+                       (void *)0xffffffffffff,
+                       (void *)(1L << 48),
+                       (void *)(1L << 55),
+                       (void *)(1L << 56),
+                       (void *)0xff00000000000000,
+                       (void *)0xffff7fffffffffff,
+                       (void *)0xffff800000000000};
+    u64 count = sizeof targets / sizeof *targets;
     void (*ways[])(void *) = {jump, ret_to, call_to};
     for (int r = 0; r < 2; r++)
-        for (int t = 0; t < 8; t++)
+        for (u64 t = 0; t < count; t++)
             for (int w = 0; w < 3; w++)
                 if (!sigsetjmp(back, 1)) {
                     ways[w](targets[t]);

@@ -19,9 +19,10 @@
 //! gs:0x160  positions[4]    where the next records of buffers go (buffers.rs)
 //! gs:0x180  cpuid[4]        for the routine that answers `cpuid`
 //! gs:0x1a0  calls           what calls of analysis routines need (Calls)
-//! gs:0x6c8  returns_at      address of the return cache
-//! gs:0x780  returns[8192]   where translated calls expect to be returned to
-//! gs:0x11780 near[8192]     where indirect jumps and calls go on (near_index)
+//! gs:0x778  returns_at      address of the return cache
+//! gs:0x780  barred          cannot be read
+//! gs:0x21780 returns[8192]  where translated calls expect to be returned to
+//! gs:0x32780 near[8192]     where indirect jumps and calls go on (near_index)
 //! ```
 //! Tools' counters follow behind it ([`crate::counters`]).
 
@@ -33,7 +34,7 @@ use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
 /// [`crate::record`], and of where fragments are entered (`ppin_relocator::Fragment::entry`).
-pub const LAYOUT_VERSION: u32 = 24;
+pub const LAYOUT_VERSION: u32 = 25;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -49,14 +50,28 @@ pub const ENTRIES: usize = 16;
 
 /// Displacement from `gs` of [`Area::returns`], which lies at a multiple of its length: so a return comes to
 /// an entry by putting the low half of a word into the address of the first.
-pub const RETURNS: u32 = 0x1000 - BEFORE;
+pub const RETURNS: u32 = BARRED + BARRED_LEN + 8 * BEFORE_RETURNS as u32;
 
 /// The same minus 8, for a `call` that pushes the CPU's return address where the app's will lie. (A direct
 /// call pushes it below that.)
 pub const RETURNS_BELOW: u32 = RETURNS - 8;
 
-/// Displacement from `gs` of [`Area::returns_at`].
-pub const RETURNS_AT: u32 = PREDICTION_COUNTDOWN + 8;
+/// Displacement from `gs` of [`Area::returns_at`], the last word before [`Area::barred`].
+pub const RETURNS_AT: u32 = BARRED - 8;
+
+/// Displacement from `gs` of [`Area::barred`], which begins with a page.
+pub const BARRED: u32 = 0x1000 - BEFORE;
+
+/// Bits of the addresses that programs have on all x86-64 processors; the others are 0. (With five levels of
+/// page tables there may be more, if a program asks for them: mmap(2), Intel SDM volume 3, 4.5.)
+pub const ADDRESS_BITS: u32 = 47;
+
+/// Bytes of [`Area::barred`]: as many as the bits of an address that a program's address does not have tell
+/// apart. A return reads `returns_at` so many bytes further.
+pub const BARRED_LEN: u32 = 1 << (64 - ADDRESS_BITS);
+
+/// Words before [`Area::returns`], in a page of their own.
+const BEFORE_RETURNS: usize = 0x1000 / 8;
 
 /// Entries of [`Area::returns`]: one for each word of 64 KiB of stack.
 pub const RETURN_ENTRIES: usize = 0x10000 / 8;
@@ -144,9 +159,12 @@ pub struct Area {
     /// Jumps through cells ([`Entry::Mispredicted`]) that may go elsewhere than was predicted before
     /// the VM is asked.
     pub prediction_countdown: u64,
+    reserved: [u64; RESERVED],
     /// Address of the return cache.
     pub returns_at: u64,
-    reserved: [u64; RESERVED],
+    /// Cannot be read, so that a return whose address is none of a program's faults before it is made.
+    pub barred: [u64; BARRED_LEN as usize / 8],
+    unused: [u64; BEFORE_RETURNS - 1],
     /// Gets what indirect calls put to the return cache from places on the stack that are multiples of
     /// 64 KiB. Returns do not read it.
     pub before_returns: AtomicU64,
@@ -166,7 +184,7 @@ pub struct Area {
 }
 
 /// Words between what is short and the tables.
-const RESERVED: usize = (RETURNS_BELOW - RETURNS_AT) as usize / 8 - 1;
+const RESERVED: usize = (RETURNS_AT - PREDICTION_COUNTDOWN) as usize / 8 - 1;
 
 /// Most states that the tools of a run may have.
 pub const MAX_STATES: usize = 32;
@@ -260,6 +278,15 @@ pub const MISPREDICTED: [u8; 8] = {
     [0x65, 0xff, 0x24, 0x25, a, b, c, d]
 };
 
+/// How a return asks for the bits of its address that no program's has: `shrx rcx, [rsp], rdx`.
+pub const ASK_FOR_BITS: [u8; 6] = [0xc4, 0xe2, 0xeb, 0xf7, 0x0c, 0x24];
+
+/// Which instruction faults if there are any: `mov rsp, gs:[rcx + RETURNS_AT]`.
+pub const BAR: [u8; 8] = {
+    let [a, b, c, d] = RETURNS_AT.to_le_bytes();
+    [0x65, 0x48, 0x8b, 0xa1, a, b, c, d]
+};
+
 /// Displacement from `gs` of [`Area::going_to`].
 pub const GOING_TO: u32 = 0x158;
 
@@ -287,6 +314,7 @@ const _: () = {
     assert!(offset_of!(Area, positions) == POSITIONS as usize);
     assert!(offset_of!(Area, returns) == RETURNS as usize);
     assert!(offset_of!(Area, returns_at) == RETURNS_AT as usize);
+    assert!(offset_of!(Area, barred) == BARRED as usize);
     assert!(offset_of!(Area, before_returns) == RETURNS_BELOW as usize);
     assert!(offset_of!(Area, near) == NEAR as usize);
     assert!(offset_of!(Area, calls) == CALLS as usize);
@@ -325,14 +353,15 @@ pub enum Entry {
     /// What a bridge calls, likewise.
     Analysis = 8,
     /// A return has come to the wrong call: rcx = where it goes less the address that is expected there, rdx =
-    /// the negative of that; both spilled at home; [`Area::left_at`] is set.
+    /// the negative of that; both spilled at home. [`Area::left_at`] is set, or the target is an address that a
+    /// program can have.
     ReturnedElsewhere = 9,
     /// [`Area::near`] does not say where an indirect jump or call goes on: its target in rcx, rcx
     /// and rax spilled at home; [`Area::left_at`] is set.
     NotNear = 10,
     /// What entries of [`Area::returns`] lead to that say nothing: rcx = the target, rcx and rdx
-    /// spilled at home; [`Area::left_at`] is set. The stack pointer is behind the entry, and the app's is that
-    /// of rdx plus [`RETURN_WORD`].
+    /// spilled at home. The stack pointer is behind the entry, and the app's is that of rdx plus [`RETURN_WORD`];
+    /// [`Area::left_at`] as for `ReturnedElsewhere`.
     Unpaired = 11,
     /// `cpuid`. rcx = cache address of the jump that leads here, app rcx spilled. Comes back behind
     /// that jump, [`CPUID_JUMP`] bytes long.

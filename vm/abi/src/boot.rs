@@ -42,10 +42,12 @@ pub mod flag {
     pub const SAMPLE: u32 = 1 << 6;
     /// What the program did not execute is translated, too, at its end (`ppin warm`).
     pub const EXPLORE: u32 = 1 << 7;
-    /// A parent has found that `loop` is fast on this processor.
-    pub const LOOPS_FAST: u32 = 1 << 8;
-    /// A parent has found that it is slow.
-    pub const LOOPS_SLOW: u32 = 1 << 9;
+    /// A parent has looked at the processor; the next two say what it has found.
+    pub const PROCESSOR: u32 = 1 << 8;
+    /// `loop` is fast.
+    pub const LOOPS_FAST: u32 = 1 << 9;
+    /// There is `shrx`.
+    pub const SHIFTS: u32 = 1 << 10;
 }
 
 /// A string in the block: offset and length in bytes, no terminator counted (one

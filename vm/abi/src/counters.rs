@@ -17,7 +17,7 @@ use crate::optimize::Optimize;
 use crate::thread::BEFORE;
 
 /// Displacement from `gs` of the first cell, which begins a page.
-pub const CELLS: u32 = 0x24000 - BEFORE;
+pub const CELLS: u32 = 0x45000 - BEFORE;
 
 /// Most global counters that a tool may have.
 pub const GLOBAL_COUNTERS: u32 = 64;

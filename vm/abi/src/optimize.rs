@@ -11,7 +11,7 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 16] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 17] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
@@ -28,6 +28,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 16] = [
     ("predict", Optimize::PREDICT, "jumps and calls through a cell at a fixed place compare its contents with what they were, and go straight on"),
     ("apart", Optimize::APART, "code that the program may be rewriting compares itself on entry alone, if one register says that its stores go elsewhere"),
     ("entrances", Optimize::ENTRANCES, "without a tool, what leads into the middle of a known trace goes there, and is not translated once more"),
+    ("canonical", Optimize::CANONICAL, "a return looks whether a program can have its address, instead of noting where it is (off by itself where that takes too many instructions)"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -82,6 +83,10 @@ impl Optimize {
 
     /// Without a tool, code that leads into the middle of a trace goes there, and is not translated once more.
     pub const ENTRANCES: Self = Self(1 << 15);
+
+    /// A return faults by itself if its address is none that a program has; else it notes where it is, in case the
+    /// processor refuses the address. Off by itself where the processor does not have `shrx`.
+    pub const CANONICAL: Self = Self(1 << 16);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

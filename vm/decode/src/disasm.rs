@@ -175,7 +175,7 @@ fn area_note(line: &Line) -> Option<String> {
     let disp = ins.memory_displacement32();
     if ins.memory_base() != iced_x86::Register::None {
         let table = match disp {
-            RETURNS | RETURNS_BELOW => "return cache",
+            RETURNS_AT | RETURNS | RETURNS_BELOW => "return cache",
             NEAR => "near",
             _ => return None,
         };

@@ -292,6 +292,8 @@ pub enum Op {
     /// `by = rsp - 8`; then rsp is where the entry of the return cache lies that goes by this address. A
     /// return follows.
     StackAway { by: Reg },
+    /// `LoadStack` and `StackAway`, which faults before the return is made if a program cannot have the address.
+    StackAwayChecked { target: Reg, by: Reg },
     /// The app's stack pointer comes back behind a return: `rsp = from + 16`.
     StackBack { from: Reg },
     /// Pops from the app's stack what `CallOver` has pushed, to `cell`.

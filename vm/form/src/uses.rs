@@ -67,6 +67,7 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
             [reads(base), reads(from), none]
         }
         Op::StackBack { from } => [reads(from), none, none],
+        Op::StackAwayChecked { target, by } => [writes(target), writes(by), none],
         Op::NearIndex { to, from } => [reads(from), writes(to), none],
         Op::JumpNear { target, index } => [reads(target), reads(index), none],
         Op::LoadCell { to, cell, .. } => [cell.base.and_then(reads), writes(to), none],

@@ -3,6 +3,7 @@
 mod common;
 
 use common::machine::Machine;
+use ppin_abi::area::{ASK_FOR_BITS, BAR};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_relocator::{Fragment, pc_flag};
@@ -29,6 +30,26 @@ fn the_processors_return_address_goes_to_the_return_cache() {
         assert_eq!(end.regs, state.regs, "{low}");
         assert_eq!(end.flags & 0x8d5, state.flags & 0x8d5);
     }
+}
+
+#[test]
+fn returns_look_at_their_addresses_as_the_vm_expects() {
+    let mut machine = Machine::new(false);
+    let looks = |machine: &Machine| {
+        let hot = machine
+            .compile(&[0xc3], Context::CANONICAL, common::tool("null"))
+            .hot;
+        let at = |code: &[u8]| hot.windows(code.len()).position(|bytes| bytes == code);
+        at(&ASK_FOR_BITS).zip(at(&BAR))
+    };
+    let (asks, bar) = looks(&machine).expect("both instructions");
+    assert_eq!(
+        bar,
+        asks + ASK_FOR_BITS.len() + 5,
+        "ppin_process::gate::ret"
+    );
+    machine.optimize = machine.optimize.without(Optimize::CANONICAL);
+    assert_eq!(looks(&machine), None);
 }
 
 #[test]

@@ -81,8 +81,14 @@ fn possible(config: &mut Config) -> Optimize {
     if !processor::logic_writes_af() {
         optimize = optimize.without(Optimize::FLAGS);
     }
-    if optimize.has(Optimize::UNTAKEN) && !loops_fast(&mut config.flags) {
-        optimize = optimize.without(Optimize::UNTAKEN);
+    let wants = [
+        (Optimize::UNTAKEN, flag::LOOPS_FAST),
+        (Optimize::CANONICAL, flag::SHIFTS),
+    ];
+    for (mechanism, wanted) in wants {
+        if optimize.has(mechanism) && processor_has(&mut config.flags) & wanted == 0 {
+            optimize = optimize.without(mechanism);
+        }
     }
     if config.flags & flag::LOCKSTEP != 0 {
         // Each entry must begin a trace: instructions are counted from there.
@@ -93,17 +99,19 @@ fn possible(config: &mut Config) -> Optimize {
     optimize
 }
 
-/// Whether `loop` is fast; what is found out goes to `flags`, for children. (In a virtual machine `cpuid`
-/// takes microseconds.)
-fn loops_fast(flags: &mut u32) -> bool {
-    if *flags & (flag::LOOPS_FAST | flag::LOOPS_SLOW) == 0 {
-        let [version, ..] = ppin_process::cpuid::version();
-        *flags |= match processor::loops_fast(version) {
-            true => flag::LOOPS_FAST,
-            false => flag::LOOPS_SLOW,
-        };
+/// What mechanisms want of the processor, as `flags`; what is found out goes there, for children. (In a
+/// virtual machine `cpuid` takes microseconds.)
+fn processor_has(flags: &mut u32) -> u32 {
+    if *flags & flag::PROCESSOR == 0 {
+        let [version, features, _] = ppin_process::cpuid::version();
+        let found = [
+            (processor::loops_fast(version), flag::LOOPS_FAST),
+            (processor::likely_shifts(features), flag::SHIFTS),
+        ];
+        let found = found.into_iter().filter(|(is, _)| *is);
+        *flags |= found.fold(flag::PROCESSOR, |all, (_, flag)| all | flag);
     }
-    *flags & flag::LOOPS_FAST != 0
+    *flags
 }
 
 /// A random number for the place of private memory. The clock's low bits are random enough.

@@ -183,6 +183,8 @@ fn on_fault(thread: &mut Thread, signal: u32, info: &SigInfo, context: &mut UCon
     if unreadable_source(thread, info, context, pc) || led_nowhere(thread, context, pc) {
         return;
     }
+    let (g, area) = (&mut context.gregs, &thread.area);
+    g[greg::RSP] = gate::ret::stack_of(area, g[greg::RSP], g[greg::RDX]);
     app_fault(thread, signal, info, context, pc);
 }
 
@@ -197,16 +199,21 @@ fn on_own_stack(thread: &Thread, context: &UContext) -> bool {
 /// Whether the thread has gone to where nothing is, as its return cache or its table of landings has
 /// said: see [`gate::ret::returned_to_nowhere`] and [`gate::landings::arrived_nowhere`]. (The app's
 /// own code never runs at its own address here.)
-fn led_nowhere(thread: &Thread, context: &mut UContext, pc: u64) -> bool {
+fn led_nowhere(thread: &mut Thread, context: &mut UContext, pc: u64) -> bool {
     if vm::is_runtime(pc) {
         return false;
     }
-    let (area, g) = (&thread.area, &mut context.gregs);
+    let (area, g) = (&mut thread.area, &mut context.gregs);
     let resume = if vm::lock().code().in_cache(pc) {
+        if let Some(barred) = gate::ret::barred(area, pc, g[greg::RSP]) {
+            (g[greg::RIP], g[greg::RCX], g[greg::RDX]) = (barred.rip, barred.rcx, barred.rdx);
+            return true;
+        }
         gate::ret::refused(area, pc, g[greg::RSP])
     } else {
-        gate::landings::arrived_nowhere(area, pc, g[greg::RCX])
-            .or_else(|| gate::ret::returned_to_nowhere(area, pc, g[greg::RSP]))
+        // (A return first: its stack pointer tells it, but a jump made long ago may have left its note.)
+        gate::ret::returned_to_nowhere(area, pc, g[greg::RSP])
+            .or_else(|| gate::landings::arrived_nowhere(area, pc, g[greg::RCX]))
             .map(|resume| (resume, g[greg::RSP]))
     };
     if let Some((pc, rsp)) = resume {

@@ -122,6 +122,7 @@ impl Writer<'_> {
 
             Op::LoadStack { to } => self.load_stack(to),
             Op::StackAway { by } => self.stack_away(by),
+            Op::StackAwayChecked { target, by } => self.stack_away_checked([target, by]),
             Op::StackBack { from } => self.stack_back(from),
             Op::ClearBelow => self.clear_below(),
             Op::StackIndex { to } => self.stack_index(to),

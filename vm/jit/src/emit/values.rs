@@ -2,9 +2,12 @@
 
 use super::encode::{Memory, opcode};
 use super::writer::Writer;
-use ppin_abi::area::{RETURN_WORD, RETURNS_AT};
+use ppin_abi::area::{ADDRESS_BITS, ASK_FOR_BITS, BAR, RETURN_WORD, RETURNS_AT};
 use ppin_form::{Cell, Gpr, InsId, Reg, Temp, Width};
 use ppin_relocator::{RelocKind, SlotInit};
+
+/// Bytes from the word by whose address returns are found to the app's return address.
+const WORD: i32 = RETURN_WORD as i32 - 8;
 
 impl Writer<'_> {
     /// From a register of the app that is taken: from where it is kept.
@@ -99,23 +102,29 @@ impl Writer<'_> {
     pub(super) fn stack_away(&mut self, by: Reg) {
         let by = self.reg(by);
         let code = &mut self.emitter.hot;
-        let word = Memory {
-            disp: 8 - RETURN_WORD as i32,
-            ..Memory::at(Gpr::RSP)
-        };
-        code.memory(true, opcode::LEA, by.number(), word);
+        code.memory(true, opcode::LEA, by.number(), beside(Gpr::RSP, -WORD));
         code.cell(opcode::LOAD, Gpr::RSP.number(), RETURNS_AT);
+        code.set_low_half(Gpr::RSP, by);
+    }
+
+    /// The same, with `mov edx, 47; shrx rcx, [rsp], rdx` before it, `mov rsp, gs:[rcx + RETURNS_AT]` in it, and
+    /// `mov rcx, [rdx + 8]` behind that. The registers must be these.
+    pub(super) fn stack_away_checked(&mut self, registers: [Reg; 2]) {
+        let [target, by] = registers.map(|register| self.reg(register));
+        debug_assert_eq!([target, by], [Gpr::RCX, Gpr::RDX]);
+        let code = &mut self.emitter.hot;
+        code.set_register(false, by, ADDRESS_BITS as i32);
+        code.bytes(&ASK_FOR_BITS);
+        code.memory(true, opcode::LEA, by.number(), beside(Gpr::RSP, -WORD));
+        code.bytes(&BAR);
+        code.memory(true, opcode::LOAD, target.number(), beside(by, WORD));
         code.set_low_half(Gpr::RSP, by);
     }
 
     /// `lea rsp, [from + 16]`
     pub(super) fn stack_back(&mut self, from: Reg) {
-        let word = Memory {
-            disp: RETURN_WORD as i32,
-            ..Memory::at(self.reg(from))
-        };
-        let rsp = Gpr::RSP.number();
-        self.emitter.hot.memory(true, opcode::LEA, rsp, word);
+        let (rsp, behind) = (Gpr::RSP.number(), beside(self.reg(from), WORD + 8));
+        self.emitter.hot.memory(true, opcode::LEA, rsp, behind);
     }
 
     /// `rdfsbase` (0) or `wrfsbase` (2)
@@ -258,4 +267,12 @@ const PART_OF_OPCODE: Reg = Reg::App(Gpr::RAX);
 
 const fn wide(width: Width) -> bool {
     matches!(width, Width::W64)
+}
+
+/// `[base + disp]`
+fn beside(base: Gpr, disp: i32) -> Memory {
+    Memory {
+        disp,
+        ..Memory::at(base)
+    }
 }

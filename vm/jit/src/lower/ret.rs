@@ -4,11 +4,11 @@
 //! Target:  ret
 //! Becomes: mov gs:[Spill::Rcx], rcx
 //!          mov gs:[Spill::Rdx], rdx
-//!          lea rdx, [rip + 0]               who comes, should nobody expect it
-//!          mov gs:[LEFT_AT], rdx
-//!          mov rcx, [rsp]                   the app's return address
+//!          mov edx, 47
+//!          shrx rcx, [rsp], rdx             0, if a program can have this address
 //!          lea rdx, [rsp - 8]               whose low 16 bits say where the return cache says
-//!          mov rsp, gs:[RETURNS_AT]         where the call expects the return
+//!          mov rsp, gs:[rcx + RETURNS_AT]   where the call expects the return; else a fault
+//!          mov rcx, [rdx + 8]               the app's return address
 //!          mov sp, dx
 //!          ret
 //!
@@ -23,6 +23,18 @@
 //! Behind the call ([`super::paired`]), the stack pointer comes back, and the app's return address is
 //! compared. Nothing is written to the app's stack, and few stores are made: processors make one in a cycle, and
 //! calls and returns have more of them than anything else. `ret n` is a mere jump.
+//!
+//! A CPU refuses to return to what is no address, and the fault is the return's. So one whose address has other
+//! bits than a program's faults by itself, before it has gone; the VM then looks the address up for it
+//! (`ppin_process::gate::ret`). Without [`Optimize::CANONICAL`] it notes where it is, which takes a store:
+//!
+//! ```text
+//!          lea rdx, [rip + 0]
+//!          mov gs:[LEFT_AT], rdx
+//!          mov rcx, [rsp]
+//!          lea rdx, [rsp - 8]
+//!          mov rsp, gs:[RETURNS_AT]
+//! ```
 
 use super::near;
 use super::site::Site;
@@ -42,9 +54,14 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
 
 fn paired(form: &mut Form) {
     let [target, word] = form.take([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
-    near::note(form, word);
-    form.push(Op::LoadStack { to: target.into() });
-    form.push(Op::StackAway { by: word.into() });
+    let (target, by) = (target.into(), word.into());
+    if form.optimize.has(Optimize::CANONICAL) {
+        form.push(Op::StackAwayChecked { target, by });
+    } else {
+        near::note(form, word);
+        form.push(Op::LoadStack { to: target });
+        form.push(Op::StackAway { by });
+    }
     form.push(Op::Return);
 }
 

@@ -67,7 +67,7 @@ const IMAGE_COUNTERS: u64 = CELLS as u64 + 0x4000;
 const BUNDLES: u64 = IMAGE_COUNTERS + 8 * ppin_api::OPCODES as u64;
 /// Global counters of all tools that have any.
 pub const GLOBALS: u32 = 4;
-const NEAR_LEN: usize = AREA as usize + 0x3c000;
+const NEAR_LEN: usize = AREA as usize + 0x5d000;
 const AROUND_NEAR: usize = NEAR_LEN + RETURNS_LEN as usize;
 const THUNKS: usize = 0x4000;
 /// Number of the thread.

@@ -51,6 +51,16 @@ pub const fn loops_fast(version: u32) -> bool {
     version >> 8 & 0xf == EXTENDED && version >> 20 & 0xff >= SINCE_ZEN
 }
 
+/// Whether there is `shrx` (BMI2), by the features that leaf 1 of `cpuid` tells in ecx: all processors that have
+/// FMA and `movbe` have it, too, Intel's since Haswell and AMD's since Excavator. The leaf that says so is not
+/// asked, which takes microseconds in a virtual machine; who meets an exception gets an invalid opcode.
+#[must_use]
+pub const fn likely_shifts(features: u32) -> bool {
+    const FMA: u32 = 1 << 12;
+    const MOVBE: u32 = 1 << 22;
+    features & (FMA | MOVBE) == FMA | MOVBE
+}
+
 /// Selector of the segment whose limit says which processor a thread runs on: the kernel's
 /// `GDT_ENTRY_CPUNODE`, with privilege 3. getcpu(2) of the vdso reads it likewise.
 pub const CPUNODE: u32 = 15 * 8 + 3;
@@ -94,6 +104,18 @@ mod tests {
             before.is_some() && (before, told()) == (found, found)
         });
         assert!(alike);
+    }
+
+    #[test]
+    fn what_is_taken_for_granted_is_there() {
+        // Leaf 1 and leaf 7, which every processor with FMA has.
+        let features = core::arch::x86_64::__cpuid(1).ecx;
+        if likely_shifts(features) {
+            let more = core::arch::x86_64::__cpuid_count(7, 0).ebx;
+            assert_ne!(more & 1 << 8, 0, "BMI2");
+        }
+        // Ivy Bridge, Piledriver.
+        assert!(![0x7fba_e3ff, 0x3e98_320b].into_iter().any(likely_shifts));
     }
 
     #[test]

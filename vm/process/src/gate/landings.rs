@@ -63,8 +63,8 @@ core::arch::global_asm!(
 );
 
 /// Where a thread goes on that has come to `pc` by an indirect branch to `target` in line: it has
-/// found a page of its table that was not filled yet, and is now. Returns that come to nowhere have
-/// noted by another register where they are.
+/// found a page of its table that was not filled yet, and is now. Who asks knows that it was no return
+/// ([`super::ret::returned_to_nowhere`]), which need not have noted where it was.
 #[must_use]
 pub fn arrived_nowhere(area: &Area, pc: u64, target: u64) -> Option<u64> {
     let mut code = [0; NOTE_BY_RAX.len()];

@@ -3,7 +3,7 @@
 //! (`ppin_jit`'s `lower/ret.rs`). The flags stay as they are.
 
 use super::disp;
-use ppin_abi::area::{Area, Entry, RETURN_WORD, RETURNS_LEN};
+use ppin_abi::area::{ASK_FOR_BITS, Area, BAR, Entry, RETURN_WORD, RETURNS_LEN};
 use ppin_os::peek;
 
 unsafe extern "C" {
@@ -35,6 +35,9 @@ core::arch::global_asm!(
     word = const RETURN_WORD,
     lookup = const Entry::IblRet.disp(),
 );
+
+/// Bytes from the word by which returns are found to the app's return address.
+const WORD: u64 = RETURN_WORD as u64 - 8;
 
 fn address(routine: unsafe extern "C" fn()) -> u64 {
     routine as usize as u64
@@ -98,6 +101,50 @@ pub fn refused(area: &Area, pc: u64, rsp: u64) -> Option<(u64, u64)> {
     })
 }
 
+/// Where a return that looks at its address goes on, if it has faulted at `pc`: the app can hardly have such an
+/// address, or the processor lacks the instruction that looks (`ppin_os::process::processor::likely_shifts`).
+/// The address is looked up, and what comes of it is the return's doing. `rsp` is the app's.
+#[must_use]
+pub fn barred(area: &mut Area, pc: u64, rsp: u64) -> Option<Barred> {
+    let target = looks(pc).then(|| peek::read_value(rsp)).flatten()?;
+    area.left_at = pc;
+    Some(Barred {
+        rip: unpaired(),
+        rcx: target,
+        rdx: rsp.wrapping_sub(WORD),
+    })
+}
+
+/// Whether a return looks at its address at `pc`.
+fn looks(pc: u64) -> bool {
+    /// Bytes between the two instructions: those of `lea rdx, [rsp - 8]`.
+    const BETWEEN: u64 = 5;
+    let bar_at = |pc| peek::read_value(pc) == Some(BAR);
+    let asks = peek::read_value(pc) == Some(ASK_FOR_BITS);
+    bar_at(pc) || asks && bar_at(pc + ASK_FOR_BITS.len() as u64 + BETWEEN)
+}
+
+/// The registers with which such a return goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Barred {
+    /// A routine.
+    pub rip: u64,
+    /// The app's return address.
+    pub rcx: u64,
+    /// What finds the entry of the return cache.
+    pub rdx: u64,
+}
+
+/// The app's stack pointer where its code faults at `rsp` and `rdx`. It is not `rsp` where a return reads its
+/// address once more, and another thread has just unmapped the stack.
+#[must_use]
+pub fn stack_of(area: &Area, rsp: u64, rdx: u64) -> u64 {
+    match of_cache(area, rsp) {
+        true => rdx.wrapping_add(WORD),
+        false => rsp,
+    }
+}
+
 fn of_cache(area: &Area, entry: u64) -> bool {
     entry.wrapping_sub(area.returns_at) < RETURNS_LEN
 }
@@ -145,6 +192,47 @@ mod tests {
         assert_eq!(refused(area, code, entry), Some((unpaired(), entry + 8)));
         assert_eq!(refused(area, code + 1, entry), None, "no return");
         assert_eq!(refused(area, code, code), None, "not at the cache");
+    }
+
+    #[test]
+    fn a_return_that_has_found_its_address_barred_is_looked_up() {
+        const LEA: [u8; 5] = [0x48, 0x8d, 0x54, 0x24, 0xf8];
+        peek::never_fault();
+        let area = &mut thread(15).area;
+        let code = [&ASK_FOR_BITS[..], &LEA, &BAR].concat();
+        let stack = [0x1234_5678_1234_5678_u64];
+        let [pc, rsp] = [code.as_ptr() as u64, stack.as_ptr() as u64];
+        let goes_on = Some(Barred {
+            rip: unpaired(),
+            rcx: stack[0],
+            rdx: rsp - 8,
+        });
+        for at in [pc, pc + 11] {
+            assert_eq!(barred(area, at, rsp), goes_on);
+            assert_eq!(area.left_at, at, "it is the return's doing");
+        }
+        assert_eq!(barred(area, pc + 6, rsp), None, "another instruction");
+        assert_eq!(barred(area, pc, 8), None, "the stack cannot be read");
+        let alone = [&ASK_FOR_BITS[..], &[0x90; 13]].concat();
+        assert_eq!(barred(area, alone.as_ptr() as u64, rsp), None, "the app's");
+    }
+
+    #[test]
+    fn what_lies_before_the_cache_cannot_be_read() {
+        peek::never_fault();
+        let area = &thread(16).area;
+        let bar = &raw const area.returns_at as u64;
+        assert_eq!(peek::read_value(bar), Some(area.returns_at));
+        for bits in [1, 7, 8, 0x1000, 0xffff, 0x1_0000, 0x1_ffff] {
+            assert_eq!(peek::read_value::<u64>(bar + bits), None, "{bits:#x}");
+        }
+    }
+
+    #[test]
+    fn the_stack_pointer_is_the_apps() {
+        let area = &thread(17).area;
+        assert_eq!(stack_of(area, 0x7000, 1), 0x7000);
+        assert_eq!(stack_of(area, area.returns_at + 8, 0x7000), 0x7008);
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //!           VM stack        grows down
 //!           guard page
 //!           signal stack    the kernel's alternate stack for our handlers
-//!           Thread          page aligned
+//!           Thread          page aligned, with pages in it that are guarded, too
 //!           counters        the tool's, reserved, touched as it counts (`crate::counters`)
 //! ```
 
@@ -20,7 +20,7 @@ use crate::signal::stack::install_stack;
 use crate::signal::state::SignalState;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64};
-use ppin_abi::area::{Area, ENTRIES, RETURNS, RETURNS_LEN, Rseq};
+use ppin_abi::area::{Area, BARRED, BARRED_LEN, ENTRIES, RETURNS, RETURNS_LEN, Rseq};
 use ppin_abi::buffers;
 use ppin_abi::counters::CELLS;
 use ppin_abi::thread::BEFORE;
@@ -118,6 +118,9 @@ struct Layout {
 /// Bytes from the thread to its return cache.
 const RETURNS_FROM: u64 = (BEFORE + RETURNS) as u64;
 
+/// Bytes from the thread to what returns must not read.
+const BARRED_FROM: u64 = (BEFORE + BARRED) as u64;
+
 /// Counters lie where emitted code expects them.
 const _: () = assert!(size_of::<Area>() <= CELLS as usize);
 
@@ -144,14 +147,14 @@ fn layout(counter_bytes: u64, buffers: usize) -> Layout {
     }
 }
 
-/// Makes a guard page, unless a filter of the app forbids that. Newer kernels need no mapping of
+/// Guards `len` bytes from `page` on, unless a filter of the app forbids that. Newer kernels need no mapping of
 /// its own for it (`MADV_GUARD_INSTALL`, madvise(2)). That matters because each process that shares
 /// this memory walks all mappings when it ends, and there may be thousands of threads.
 ///
 /// # Safety
 /// As [`mem::protect`].
-unsafe fn make_guard_page(page: u64) -> ppin_os::Result<()> {
-    let args = |last: u32| [page as usize, mem::PAGE as usize, last as usize, 0, 0, 0];
+unsafe fn guard(page: u64, len: u64) -> ppin_os::Result<()> {
+    let args = |last: u32| [page as usize, len as usize, last as usize, 0, 0, 0];
     let kernel = Kernel::of_this_thread();
     let may = |nr, args| kernel.permit(nr, args).is_ok();
     let guard = args(ppin_os::c::MADV_GUARD_INSTALL);
@@ -166,7 +169,7 @@ unsafe fn make_guard_page(page: u64) -> ppin_os::Result<()> {
         return Ok(());
     }
     // SAFETY: the caller's promise.
-    unsafe { mem::protect(page, mem::PAGE, mem::NONE) }
+    unsafe { mem::protect(page, len, mem::NONE) }
 }
 
 /// Makes private pages those of a new mapping (madvise(2)).
@@ -193,10 +196,11 @@ impl Thread {
     ) -> ppin_os::Result<*mut Self> {
         let l = layout(counter_bytes, buffers);
         let base = ppin_os::place::anywhere_aligned(l.len, l.thread + RETURNS_FROM, RETURNS_LEN)?;
-        // SAFETY: guard pages of a fresh mapping.
+        // SAFETY: pages of a fresh mapping, which nobody uses.
         unsafe {
-            make_guard_page(base + l.guard)?;
-            make_guard_page(base + l.vm_top)?;
+            guard(base + l.guard, mem::PAGE)?;
+            guard(base + l.vm_top, mem::PAGE)?;
+            guard(base + l.thread + BARRED_FROM, u64::from(BARRED_LEN))?;
         }
         let thread = (base + l.thread) as *mut Self;
         if index == 0 {
@@ -232,10 +236,10 @@ impl Thread {
         debug_assert_eq!(len, l.len, "all threads of a run have the same layout");
         let counters = base + l.thread + u64::from(BEFORE + CELLS);
         forget_contents(counters, base + len - counters)?;
-        let tables = offset_of!(Self, area.returns);
+        let short = offset_of!(Self, area.barred);
         // SAFETY: zeroes are a valid Thread, and nobody else uses it.
         unsafe {
-            thread.cast::<u8>().write_bytes(0, tables);
+            thread.cast::<u8>().write_bytes(0, short);
             (*thread).begin(index, (base, &l), entries);
         }
         Ok(())
