@@ -58,10 +58,12 @@ impl Writer<'_> {
         self.emitter.hot.bytes(&[0xe2, distance.cast_unsigned()]);
     }
 
-    /// `jmp gs:[entry]`, or `jmp` to one that is near.
+    /// `jmp gs:[entry]`, or `jmp` to one that is near. (The VM knows many by their place; behind returns they are
+    /// alike.)
     pub(super) fn jump(&mut self, entry: Entry) {
         match self.back_to(entry, 2) {
             Some(distance) => self.emitter.hot.bytes(&[0xeb, distance.cast_unsigned()]),
+            None if entry == Entry::ReturnedElsewhere => self.reached_back(entry),
             None => self.emitter.jump_to(entry),
         }
     }
