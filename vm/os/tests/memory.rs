@@ -26,6 +26,16 @@ fn a_read_ends_where_memory_does() {
 }
 
 #[test]
+fn what_is_expected_need_not_be_there() {
+    let start = with_a_hole(2);
+    let end = start + 2 * PAGE;
+    peek::expect(start, 3 * PAGE);
+    for at in [end - 1, end, 0, 1 << 47, u64::MAX - 200] {
+        peek::expect(at, 100);
+    }
+}
+
+#[test]
 fn values_are_there_whole_or_not_at_all() {
     let end = with_a_hole(2) + PAGE;
     assert!(peek::write_value(end - 8, &0x1122_3344_5566_7788_u64));

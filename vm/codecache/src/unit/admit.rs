@@ -230,8 +230,14 @@ impl Bound {
         image: Home<'_>,
         figures: &mut Figures,
     ) -> Result<(), Reject> {
+        /// So many fragments further on, their sources are asked for. Nobody has read them as data before.
+        const AHEAD: usize = 4;
         let mut buffer = [0; MAX_TRACE_BYTES];
+        let mut ahead = self.unit.sources(group)?.skip(AHEAD);
         for source in self.unit.sources(group)? {
+            if let Some(next) = ahead.next() {
+                peek::expect(next.head.at(image.base).0, u64::from(next.len));
+            }
             figures.fragments_validated += 1;
             let start = source.head.at(image.base).0;
             if image.forbids(start, start + u64::from(source.len)) {

@@ -5,6 +5,7 @@ use crate::errno::Errno;
 use crate::plain::Plain;
 use crate::{c, copy, mem, proc};
 use alloc::vec::Vec;
+use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 pub use crate::copy::{abort, fixup, touch, write};
@@ -27,6 +28,16 @@ pub fn read(from: u64, to: &mut [u8]) -> usize {
         return read;
     }
     copy::read(from, to)
+}
+
+/// Asks the processor for the `len` bytes at `from`, which will be read soon. Where there is no memory, nothing
+/// happens.
+pub fn expect(from: u64, len: u64) {
+    const LINE: usize = 64;
+    for line in (from..from + len).step_by(LINE) {
+        // SAFETY: a prefetch of any address does not fault (Intel SDM volume 2, `PREFETCHh`).
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line as *const i8) };
+    }
 }
 
 /// Copies app memory at `from` into `to` with process_vm_readv(2), page by page, since the call
