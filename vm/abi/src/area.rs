@@ -66,8 +66,8 @@ pub const BARRED: u32 = 0x1000 - BEFORE;
 /// page tables there may be more, if a program asks for them: mmap(2), Intel SDM volume 3, 4.5.)
 pub const ADDRESS_BITS: u32 = 47;
 
-/// Bytes of [`Area::barred`]: as many as the bits of an address that a program's address does not have tell
-/// apart. A return reads `returns_at` so many bytes further.
+/// Bytes of [`Area::barred`]. The bits of its address above [`ADDRESS_BITS`] are a number below this, and a return
+/// reads [`Area::returns_at`] so many bytes further on.
 pub const BARRED_LEN: u32 = 1 << (64 - ADDRESS_BITS);
 
 /// Words before [`Area::returns`], in a page of their own.
@@ -162,7 +162,7 @@ pub struct Area {
     reserved: [u64; RESERVED],
     /// Address of the return cache.
     pub returns_at: u64,
-    /// Cannot be read, so that a return whose address is none of a program's faults before it is made.
+    /// Cannot be read, so that a return to what no program has for an address faults before it is made.
     pub barred: [u64; BARRED_LEN as usize / 8],
     unused: [u64; BEFORE_RETURNS - 1],
     /// Gets what indirect calls put to the return cache from places on the stack that are multiples of

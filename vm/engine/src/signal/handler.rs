@@ -197,8 +197,9 @@ fn on_own_stack(thread: &Thread, context: &UContext) -> bool {
 }
 
 /// Whether the thread has gone to where nothing is, as its return cache or its table of landings has
-/// said: see [`gate::ret::returned_to_nowhere`] and [`gate::landings::arrived_nowhere`]. (The app's
-/// own code never runs at its own address here.)
+/// said, or has been kept from a return to no address: see [`gate::ret::returned_to_nowhere`],
+/// [`gate::landings::arrived_nowhere`] and [`gate::ret::barred`]. (The app's own code never runs at its own
+/// address here.)
 fn led_nowhere(thread: &mut Thread, context: &mut UContext, pc: u64) -> bool {
     if vm::is_runtime(pc) {
         return false;

@@ -101,7 +101,7 @@ pub fn refused(area: &Area, pc: u64, rsp: u64) -> Option<(u64, u64)> {
     })
 }
 
-/// Where a return that looks at its address goes on, if it has faulted at `pc`: the app can hardly have such an
+/// How a return that looks at its address goes on, if it has faulted at `pc`: hardly any program has such an
 /// address, or the processor lacks the instruction that looks (`ppin_os::process::processor::likely_shifts`).
 /// The address is looked up, and what comes of it is the return's doing. `rsp` is the app's.
 #[must_use]
