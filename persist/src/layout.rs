@@ -15,7 +15,8 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 /// 11: nothing is said twice of a fragment; what only tools need is a table of its own.
 /// 12: slots of jumps through cells.
 /// 13: exits may lead to side entrances.
-pub const FORMAT_VERSION: u32 = 13;
+/// 14: cold code begins at multiples of 4.
+pub const FORMAT_VERSION: u32 = 14;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;

@@ -374,7 +374,7 @@ mod tests {
             end += span.len;
             for number in span.first..span.end {
                 let at = u64::from(offsets[number as usize]);
-                assert_eq!(at % 16, 0);
+                assert_eq!(at % 4, 0);
                 assert!(at >= span.offset && at + lens[number as usize] as u64 <= end);
             }
         }

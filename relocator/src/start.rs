@@ -8,8 +8,8 @@ pub struct Start {
 }
 
 impl Start {
-    /// Of cold code, which has records in it.
-    pub const COLD: Self = Self { step: 16, rest: 0 };
+    /// Of cold code, which has records in it, whose widest fields have 4 bytes.
+    pub const COLD: Self = Self { step: 4, rest: 0 };
 
     /// Of slots.
     pub const SLOTS: Self = Self { step: 8, rest: 0 };
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn the_next_place_is_found() {
-        assert_eq!([16, 17, 32].map(|at| Start::COLD.from(at)), [16, 32, 32]);
+        assert_eq!([16, 17, 20].map(|at| Start::COLD.from(at)), [16, 20, 20]);
         let plain = Start::of_hot(0, 3);
         assert_eq!([0, 1, 4, 5].map(|at| plain.from(at)), [0, 4, 4, 8]);
         let spread = Start::of_hot(43, 1);

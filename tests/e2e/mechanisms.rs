@@ -6,7 +6,7 @@ use ppin_tests::skip::cpu_has;
 use ppin_tests::ways::three_ways_with;
 
 /// Those that calls, returns and indirect jumps are made by.
-const WAYS: [&str; 8] = [
+const WAYS: [&str; 9] = [
     "-predict",
     "-untaken",
     "-callees",
@@ -15,11 +15,17 @@ const WAYS: [&str; 8] = [
     "-returns",
     "-indirect",
     "-entrances",
+    "-canonical",
 ];
 
 #[test]
 fn control_flow_is_right_without_each_of_them() {
     without_each("flow", &WAYS);
+}
+
+#[test]
+fn bad_branches_are_blamed_on_themselves_by_a_note_too() {
+    without_each("fault", &["-canonical"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ fn an_address_in_hot_or_cold_code_belongs_to_its_fragment() {
     let mut world = World::new();
     let (a, b) = (world.trace(0, 8, &[8, 16]), world.trace(8, 8, &[0]));
     let cold = world.fresh(a).space().cold;
-    for at in [a.0, a.0 + 15, cold, cold + 59] {
+    for at in [a.0, a.0 + 15, cold, cold + 53] {
         assert_eq!(world.code.hot_of(at), Some(a.0));
         assert!(world.code.in_cache(at) && !world.code.in_units(at));
         assert_eq!(world.code.base_at(at).0, world.app.start);

@@ -25,7 +25,7 @@ fn sections_are_aligned_apart_and_in_their_parts() {
     let one = chunk.take(&fragment(5, 17, 1)).expect("empty so far");
     let two = chunk.take(&fragment(33, 1, 2)).expect("nearly empty");
     assert_eq!((one.hot, one.cold, one.slots), (start, cold, slots));
-    assert_eq!((two.hot, two.cold), (start + 8, cold + 32));
+    assert_eq!((two.hot, two.cold), (start + 8, cold + 20));
     assert_eq!(two.slots, slots + 8);
     assert!(chunk.contains(end - 1) && !chunk.contains(end));
     chunk.free();
