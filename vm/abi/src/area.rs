@@ -86,6 +86,9 @@ pub const RETURNS_LEN: u64 = 8 * RETURN_ENTRIES as u64;
 /// below the app's return address, where a direct call pushes the CPU's.
 pub const RETURN_WORD: u32 = 16;
 
+/// How far the app's return address lies above that word.
+pub const ABOVE_WORD: u32 = RETURN_WORD - 8;
+
 /// What emitted code must know of the thread's registration with rseq(2).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -80,10 +80,25 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
             to,
             sum: Sum { base, index, .. },
         } => [named(base), named(index), writes(to)],
-        Op::LoadByte { to, .. } | Op::LeaApp { to, .. } | Op::LoadAppFar { to, .. } => {
-            [writes(to), none, none]
-        }
-        Op::Set { to, .. }
+        Op::PopCell { cell } => [cell.base.and_then(reads), none, none],
+        Op::WriteFs { from } => [reads(from), none, none],
+        Op::RestoreFlags { from: temp, .. }
+        | Op::JumpUnlessOne { temp, .. }
+        | Op::UnlessOne { temp, .. } => [both(temp), none, none],
+        Op::CompareSource { flags, word, .. } => [reads(flags), word.and_then(writes), none],
+        Op::IfZero { temp, .. } | Op::LeaveIfBelow { word: temp, .. } => [reads(temp), none, none],
+        _ => [only_written(op), none, none],
+    };
+    [one, two, three, none].into_iter().flatten()
+}
+
+/// The register of an `op` that names no other, and writes it.
+fn only_written(op: &Op) -> Option<Use> {
+    match *op {
+        Op::LoadByte { to, .. }
+        | Op::LeaApp { to, .. }
+        | Op::LoadAppFar { to, .. }
+        | Op::Set { to, .. }
         | Op::SetWide { to, .. }
         | Op::LoadApp { to, .. }
         | Op::Transaction { to }
@@ -100,22 +115,14 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         | Op::StackIndex { to }
         | Op::LoadStack { to }
         | Op::StackAway { by: to }
-        | Op::ReadFs { to } => [writes(to), none, none],
-        Op::PopCell { cell } => [cell.base.and_then(reads), none, none],
-        Op::WriteFs { from } => [reads(from), none, none],
+        | Op::ReadFs { to } => writes(to),
         Op::SaveFlags { to }
         | Op::Record { to, .. }
         | Op::HiddenJump { by: to, .. }
         | Op::Holds { to, .. }
-        | Op::AddBundleBy { by: to, .. } => [writes(to), none, none],
-        Op::RestoreFlags { from: temp, .. }
-        | Op::JumpUnlessOne { temp, .. }
-        | Op::UnlessOne { temp, .. } => [both(temp), none, none],
-        Op::CompareSource { flags, word, .. } => [reads(flags), word.and_then(writes), none],
-        Op::IfZero { temp, .. } | Op::LeaveIfBelow { word: temp, .. } => [reads(temp), none, none],
-        _ => [none, none, none],
-    };
-    [one, two, three, none].into_iter().flatten()
+        | Op::AddBundleBy { by: to, .. } => writes(to),
+        _ => None,
+    }
 }
 
 fn of_lifted(uses: &LiftedUses) -> [Option<Use>; 4] {

@@ -2,12 +2,11 @@
 
 use super::encode::{Memory, opcode};
 use super::writer::Writer;
-use ppin_abi::area::{ADDRESS_BITS, ASK_FOR_BITS, BAR, RETURN_WORD, RETURNS_AT};
+use ppin_abi::area::{ABOVE_WORD, ADDRESS_BITS, ASK_FOR_BITS, BAR, RETURN_WORD, RETURNS_AT};
 use ppin_form::{Cell, Gpr, InsId, Reg, Temp, Width};
 use ppin_relocator::{RelocKind, SlotInit};
 
-/// Bytes from the word by whose address returns are found to the app's return address.
-const WORD: i32 = RETURN_WORD as i32 - 8;
+const ABOVE: i32 = ABOVE_WORD as i32;
 
 impl Writer<'_> {
     /// From a register of the app that is taken: from where it is kept.
@@ -102,7 +101,7 @@ impl Writer<'_> {
     pub(super) fn stack_away(&mut self, by: Reg) {
         let by = self.reg(by);
         let code = &mut self.emitter.hot;
-        code.memory(true, opcode::LEA, by.number(), beside(Gpr::RSP, -WORD));
+        code.memory(true, opcode::LEA, by.number(), beside(Gpr::RSP, -ABOVE));
         code.cell(opcode::LOAD, Gpr::RSP.number(), RETURNS_AT);
         code.set_low_half(Gpr::RSP, by);
     }
@@ -115,15 +114,18 @@ impl Writer<'_> {
         let code = &mut self.emitter.hot;
         code.set_register(false, by, ADDRESS_BITS as i32);
         code.bytes(&ASK_FOR_BITS);
-        code.memory(true, opcode::LEA, by.number(), beside(Gpr::RSP, -WORD));
+        code.memory(true, opcode::LEA, by.number(), beside(Gpr::RSP, -ABOVE));
         code.bytes(&BAR);
-        code.memory(true, opcode::LOAD, target.number(), beside(by, WORD));
+        code.memory(true, opcode::LOAD, target.number(), beside(by, ABOVE));
         code.set_low_half(Gpr::RSP, by);
     }
 
     /// `lea rsp, [from + 16]`
     pub(super) fn stack_back(&mut self, from: Reg) {
-        let (rsp, behind) = (Gpr::RSP.number(), beside(self.reg(from), WORD + 8));
+        let (rsp, behind) = (
+            Gpr::RSP.number(),
+            beside(self.reg(from), RETURN_WORD as i32),
+        );
         self.emitter.hot.memory(true, opcode::LEA, rsp, behind);
     }
 

@@ -3,7 +3,7 @@
 //! (`ppin_jit`'s `lower/ret.rs`). The flags stay as they are.
 
 use super::disp;
-use ppin_abi::area::{ASK_FOR_BITS, Area, BAR, Entry, RETURN_WORD, RETURNS_LEN};
+use ppin_abi::area::{ABOVE_WORD, ASK_FOR_BITS, Area, BAR, Entry, RETURN_WORD, RETURNS_LEN};
 use ppin_os::peek;
 
 unsafe extern "C" {
@@ -35,9 +35,6 @@ core::arch::global_asm!(
     word = const RETURN_WORD,
     lookup = const Entry::IblRet.disp(),
 );
-
-/// Bytes from the word by which returns are found to the app's return address.
-const WORD: u64 = RETURN_WORD as u64 - 8;
 
 fn address(routine: unsafe extern "C" fn()) -> u64 {
     routine as usize as u64
@@ -111,7 +108,7 @@ pub fn barred(area: &mut Area, pc: u64, rsp: u64) -> Option<Barred> {
     Some(Barred {
         rip: unpaired(),
         rcx: target,
-        rdx: rsp.wrapping_sub(WORD),
+        rdx: rsp.wrapping_sub(ABOVE_WORD.into()),
     })
 }
 
@@ -140,7 +137,7 @@ pub struct Barred {
 #[must_use]
 pub fn stack_of(area: &Area, rsp: u64, rdx: u64) -> u64 {
     match of_cache(area, rsp) {
-        true => rdx.wrapping_add(WORD),
+        true => rdx.wrapping_add(ABOVE_WORD.into()),
         false => rsp,
     }
 }
