@@ -16,7 +16,7 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 /// 12: slots of jumps through cells.
 /// 13: exits may lead to side entrances.
 /// 14: cold code begins at multiples of 4.
-pub const FORMAT_VERSION: u32 = 14;
+pub const FORMAT_VERSION: u32 = 15;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;

@@ -17,7 +17,8 @@
 use crate::elf;
 use alloc::vec::Vec;
 use core::ops::Range;
-use ppin_abi::elf::ProgramHeader;
+use ppin_abi::addr::{ImageBase, ImageRange};
+use ppin_abi::elf::{PT_GNU_RELRO, ProgramHeader};
 
 const PAGE: u64 = 4096;
 
@@ -58,9 +59,14 @@ impl Segment {
     }
 }
 
-/// The executable segments of an ELF file, by address; at least one.
+/// The segments of an ELF file that matter for its code.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Segments(Vec<Segment>);
+pub struct Segments {
+    /// Those that are executable, by address; at least one.
+    code: Vec<Segment>,
+    /// Addresses, as linked, of what is made read-only once it has been relocated.
+    sealed: Range<u64>,
+}
 
 impl Segments {
     /// Bytes at the start of a file that [`Segments::table`] needs.
@@ -79,7 +85,11 @@ impl Segments {
         let code = elf::headers(table).filter(ProgramHeader::is_code);
         let mut all: Vec<Segment> = code.map(Segment::from).collect();
         all.sort_by_key(|segment| segment.address);
-        (!all.is_empty()).then_some(Self(all))
+        let sealed = elf::headers(table).find(|header| header.kind == PT_GNU_RELRO);
+        let sealed = sealed.map_or(0..0, |header| {
+            header.address..header.address.saturating_add(header.memory)
+        });
+        (!all.is_empty()).then_some(Self { code: all, sealed })
     }
 
     /// Of the file that these bytes are.
@@ -92,14 +102,14 @@ impl Segments {
 
     /// Distance of the first one: what image offsets are short of addresses as linked.
     fn first(&self) -> u64 {
-        self.0[0].distance()
+        self.code[0].distance()
     }
 
     /// For a mapping of file offset `offset`: subtract this from `address - offset` to get the
     /// image base. Several values if segments share a page of the file, the likeliest first; none
     /// if no segment holds the offset.
     pub fn shifts(&self, offset: u64) -> impl Iterator<Item = u64> {
-        let holding = self.0.iter().filter(move |s| s.holds(s.offset, offset));
+        let holding = self.code.iter().filter(move |s| s.holds(s.offset, offset));
         let begins = move |s: &&Segment| s.offset - s.offset % PAGE == offset;
         let (first, rest) = (holding.clone().filter(begins), holding);
         let rest = rest.filter(move |s| !begins(s));
@@ -112,7 +122,7 @@ impl Segments {
     #[must_use]
     pub fn misleads(&self, base: u64, other: u64) -> bool {
         let shift = |s: &Segment| s.distance().wrapping_sub(self.first());
-        let found = self.0.iter().map(shift);
+        let found = self.code.iter().map(shift);
         found
             .filter(|it| *it != 0)
             .any(|it| base.wrapping_add(it) == other)
@@ -127,10 +137,18 @@ impl Segments {
     /// The executable segments, by address: the image offset of the first byte, and where the
     /// file has them.
     pub fn code(&self) -> impl Iterator<Item = (i64, Range<u64>)> {
-        self.0.iter().map(|s| {
+        self.code.iter().map(|s| {
             let start = s.address.wrapping_sub(self.first()).cast_signed();
             (start, s.offset..s.offset.saturating_add(s.len))
         })
+    }
+
+    /// What the loader makes read-only once it has relocated it (`PT_GNU_RELRO`): whole pages.
+    #[must_use]
+    pub fn sealed(&self) -> ImageRange {
+        let end = self.sealed.end - self.sealed.end % PAGE;
+        let range = ImageRange::of(ImageBase(self.first()), self.sealed.start, end);
+        range.unwrap_or(ImageRange::NONE)
     }
 
     /// Where the file holds the code at an image offset.
@@ -139,8 +157,8 @@ impl Segments {
         let address = self.address(image_offset);
         let inside = |s: &&Segment| address.wrapping_sub(s.address) < s.len;
         let around = |s: &&Segment| s.holds(s.address, address);
-        let segment = self.0.iter().find(inside);
-        let segment = segment.or_else(|| self.0.iter().find(around));
+        let segment = self.code.iter().find(inside);
+        let segment = segment.or_else(|| self.code.iter().find(around));
         let offset = segment.map(|s| address.wrapping_sub(s.distance()));
         offset.or_else(|| u64::try_from(image_offset).ok())
     }

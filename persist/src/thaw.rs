@@ -117,6 +117,9 @@ impl UnitFile<'_> {
                 SlotValue::Landing(off) => SlotInit::Landing(off),
                 SlotValue::Prediction(off) => SlotInit::Prediction(off),
                 SlotValue::Hot(off) if off == info.entry() => SlotInit::Entry,
+                SlotValue::Hot(off) if info.hot.contains(&off) => {
+                    SlotInit::Behind(off - info.hot.start)
+                }
                 SlotValue::ImageCounters => SlotInit::ImageCounters,
                 SlotValue::Bundles(count) => SlotInit::Bundles(count),
                 SlotValue::Hot(_) | SlotValue::Cold(_) => return None,

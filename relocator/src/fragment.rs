@@ -156,6 +156,9 @@ pub enum SlotInit {
     Prediction(ImageOff),
     /// Cache address where the fragment itself is entered, or where a predicted jump goes on.
     Entry,
+    /// Cache address at this offset of the fragment's hot section, until the jump through this slot is known to
+    /// lead elsewhere. The next slot says which app cell that goes by.
+    Behind(u32),
     /// Displacement from `gs` of the thread's counters for this fragment's image.
     ImageCounters,
     /// Displacement from `gs` of so many cells of the fragment's own. All additions to counters of
@@ -171,6 +174,12 @@ pub fn cells_of(slots: &[SlotInit]) -> Option<u16> {
         SlotInit::Bundles(count) => Some(*count),
         _ => None,
     })
+}
+
+/// Whether code with these slots jumps through a cell that was taken for one that does not change.
+#[must_use]
+pub fn is_sealed(slots: &[SlotInit]) -> bool {
+    slots.iter().any(|slot| matches!(slot, SlotInit::Behind(_)))
 }
 
 /// A direct exit. Unlinked, its branch goes to its stub, [`stub::at`] its number.

@@ -6,7 +6,7 @@ use ppin_tests::skip::cpu_has;
 use ppin_tests::ways::three_ways_with;
 
 /// Those that calls, returns and indirect jumps are made by.
-const WAYS: [&str; 9] = [
+const WAYS: [&str; 10] = [
     "-predict",
     "-untaken",
     "-callees",
@@ -16,6 +16,7 @@ const WAYS: [&str; 9] = [
     "-indirect",
     "-entrances",
     "-canonical",
+    "-sealed",
 ];
 
 #[test]

@@ -20,7 +20,7 @@ const OF_FILES: &[(&str, &str)] = &[
     ("vm/guard/src/lib.rs", "Guards"),
     ("vm/guard/src/page.rs", "Page"),
     ("vm/codecache/src/image/images.rs", "Images"),
-    ("vm/codecache/src/indirect.rs", "IblTable"),
+    ("vm/indirect/src/table.rs", "IblTable"),
     ("vm/codecache/src/journal.rs", "Journal"),
     ("vm/codecache/src/unit/library.rs", "Library"),
     ("vm/store/src/folder.rs", "Folder"),

@@ -76,7 +76,7 @@ fn lay_out(object: &Object<'_>) -> nix::Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ppin_abi::addr::{ImageBase, ImageOff};
+    use ppin_abi::addr::{ImageBase, ImageOff, ImageRange};
     use ppin_abi::context::Context;
     use ppin_abi::optimize::Optimize;
     use ppin_jit::{BytesEnd, Request, compile};
@@ -101,6 +101,7 @@ mod tests {
             // Routines themselves differ: those of the objects are always optimised.
             arrives: false,
             optimize: Optimize::ALL.without(Optimize::INLINE),
+            sealed: ImageRange::NONE,
             bodies: None,
         };
         format!("{:?}", compile(&request, tool))

@@ -73,7 +73,7 @@ pub struct Link {
 pub struct Prediction {
     /// Number of the first of its two slots, among those that are no exit's.
     pub slot: u32,
-    /// Offset of its fragment's app address in the image.
+    /// Offset of its fragment's app address in the image; of a cell that does not change, its own.
     pub head: i32,
     /// Offset in the hot section where its fragment is entered.
     pub own: u32,

@@ -49,6 +49,7 @@ fn slot() -> impl Strategy<Value = SlotInit> {
         offset().prop_map(SlotInit::Landing),
         offset().prop_map(SlotInit::Prediction),
         Just(SlotInit::Entry),
+        (1..8_u32).prop_map(SlotInit::Behind),
         Just(SlotInit::ImageCounters),
         (1..=u16::MAX).prop_map(SlotInit::Bundles),
     ]

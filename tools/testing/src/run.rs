@@ -2,7 +2,7 @@
 
 use super::calls::{Found, argument, calls};
 use super::{Process, Sample};
-use ppin_abi::addr::ImageOff;
+use ppin_abi::addr::{ImageOff, ImageRange};
 use ppin_abi::counters::Cells;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{ArgKind, BUFFER_APPEND, CallArg, MAX_ARGS, X87_POINTER};
@@ -133,6 +133,7 @@ fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
         optimize: Optimize::ALL
             .without(Optimize::CALLS)
             .without(Optimize::BUFFERS),
+        sealed: ImageRange::NONE,
         bodies: None,
     };
     compile(&request, tool)

@@ -75,6 +75,45 @@ impl ImageOff {
     }
 }
 
+/// A part of an image.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ImageRange {
+    /// First offset.
+    pub start: ImageOff,
+    /// Behind the last.
+    pub end: ImageOff,
+}
+
+impl ImageRange {
+    /// No part.
+    pub const NONE: Self = Self {
+        start: ImageOff(0),
+        end: ImageOff(0),
+    };
+    /// Nearly all that offsets reach.
+    pub const ALL: Self = Self {
+        start: ImageOff(i32::MIN),
+        end: ImageOff(i32::MAX),
+    };
+
+    /// Of an image at `base`, what lies in `start .. end`; `None` beyond the reach of 32 bits.
+    #[must_use]
+    pub fn of(base: ImageBase, start: u64, end: u64) -> Option<Self> {
+        let off = |at: u64| AppPc(at).offset_from(base);
+        Some(Self {
+            start: off(start)?,
+            end: off(end)?,
+        })
+    }
+
+    /// Whether all 8 bytes at `off` lie there.
+    #[must_use]
+    pub fn holds_word(self, off: ImageOff) -> bool {
+        let last = off.checked_add(7);
+        self.start.0 <= off.0 && last.is_some_and(|last| last.0 < self.end.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +125,21 @@ mod tests {
             let off = AppPc(pc).offset_from(base).unwrap();
             assert_eq!(off.at(base), AppPc(pc));
         }
+    }
+
+    #[test]
+    fn a_range_holds_words_as_a_whole() {
+        let base = ImageBase(0x1000);
+        let range = ImageRange::of(base, 0x1ff8, 0x2008).unwrap();
+        let holds = |at: u64| range.holds_word(AppPc(at).offset_from(base).unwrap());
+        assert_eq!(
+            [0x1ff7, 0x1ff8, 0x2000, 0x2001].map(holds),
+            [false, true, true, false]
+        );
+        assert_eq!(ImageRange::of(base, 0x2000, 1 << 40), None);
+        assert!(
+            !ImageRange::NONE.holds_word(ImageOff(0)) && ImageRange::ALL.holds_word(ImageOff(-8))
+        );
     }
 
     #[test]

@@ -180,7 +180,7 @@ pub struct Area {
     pub behind_returns: [AtomicU64; BEHIND_RETURNS],
     /// By the low bits of an app address ([`near_index`]) where an indirect jump or call arrives:
     /// code that looks whether the address is the one that it is for, before a fragment
-    /// (`ppin_relocator::Fragment::entry`) or in a *landing* (`ppin_codecache::indirect`), or
+    /// (`ppin_relocator::Fragment::entry`) or in a *landing* (`ppin_indirect`), or
     /// [`Entry::NotNear`]. They are put there by this thread alone, in the VM; others may only take
     /// one away.
     pub near: [AtomicU64; NEAR_ENTRIES],

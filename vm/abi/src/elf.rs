@@ -34,6 +34,8 @@ pub const PT_NOTE: u32 = 4;
 pub const PT_PHDR: u32 = 6;
 /// Type of a segment that says by its flags what rights the stack has.
 pub const PT_GNU_STACK: u32 = 0x6474_e551;
+/// Type of a segment that is made read-only once it has been relocated.
+pub const PT_GNU_RELRO: u32 = 0x6474_e552;
 /// Flag of a segment that is executable.
 pub const PF_X: u32 = 1;
 /// Flag of a segment that is writable.

@@ -11,7 +11,7 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 17] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 18] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
@@ -29,6 +29,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 17] = [
     ("apart", Optimize::APART, "code that the program may be rewriting compares itself on entry alone, if one register says that its stores go elsewhere"),
     ("entrances", Optimize::ENTRANCES, "without a tool, what leads into the middle of a known trace goes there, and is not translated once more"),
     ("canonical", Optimize::CANONICAL, "a return looks whether a program can have its address, instead of noting where it is (off by itself where that takes too many instructions)"),
+    ("sealed", Optimize::SEALED, "jumps through a cell that the program has made read-only go straight to where it leads, and compare nothing"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -87,6 +88,9 @@ impl Optimize {
     /// A return faults by itself if its address is none that a program has; else it notes where it is, in case the
     /// processor refuses the address. Off by itself where the processor does not have `shrx`.
     pub const CANONICAL: Self = Self(1 << 16);
+
+    /// Jumps through cells that the loader has sealed (`PT_GNU_RELRO`) go where these lead, without a look at them.
+    pub const SEALED: Self = Self(1 << 17);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

@@ -4,12 +4,13 @@ use crate::bundles::Bundles;
 use crate::figures::Figures;
 use crate::fresh::FreshCode;
 use crate::image::Images;
-use crate::indirect::IblTable;
 use crate::journal::Journal;
+use crate::sealed::Sealed;
 use crate::unit::Units;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_guard::Guards;
+use ppin_indirect::IblTable;
 use ppin_persist::start::Prediction;
 
 /// All code of one process. One lock guards it.
@@ -25,6 +26,8 @@ pub struct CodeCache {
     pub(crate) ibl: IblTable,
     /// Predictions of jumps in code that does not run yet, or to such: of which unit, by its checksum.
     pub(crate) expected: Vec<(u64, Prediction)>,
+    /// Cells that do not change.
+    pub(crate) sealed: Sealed,
     /// Pages of app code that we made read-only.
     pub(crate) guards: Guards,
     /// What cells of counts stand for.
@@ -46,6 +49,7 @@ impl CodeCache {
             fresh: FreshCode::new(limit),
             ibl,
             expected: Vec::new(),
+            sealed: Sealed::default(),
             guards: Guards::default(),
             bundles: Bundles::default(),
             figures: Figures::default(),
@@ -132,6 +136,7 @@ impl CodeCache {
     pub fn flush(&mut self) {
         self.ibl.clear();
         self.fresh.flush();
+        self.sealed.clear();
     }
 
     /// Forgets all fresh code without a look at its tables, which may have been left half

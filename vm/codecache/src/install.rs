@@ -253,6 +253,7 @@ fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u6
             SlotInit::Landing(off) => landing::open_value(off.at(place.image).0),
             SlotInit::Prediction(off) => off.at(place.image).0.wrapping_neg(),
             SlotInit::Entry => place.hot + u64::from(fragment.entry),
+            SlotInit::Behind(off) => place.hot + u64::from(*off),
             SlotInit::Cold(off) => place.cold + u64::from(*off),
             SlotInit::ImageCounters => counters,
             SlotInit::Bundles(_) => place.cells,

@@ -80,6 +80,7 @@ impl CodeCache {
     /// The kernel writes, or has written, to `start .. end` on the app's behalf: pages there
     /// are given back, and what was made from the bytes is taken out of use.
     pub fn written(&mut self, start: u64, end: u64) -> Dead {
+        self.cells_changed(start, end);
         let mut dead = self.give_back(start, end);
         dead.extend(self.kill_made_from(start, end));
         dead
@@ -148,6 +149,7 @@ impl CodeCache {
         self.journal.note(format_args!(
             "translations of {start:#x}-{end:#x} are not used any more"
         ));
+        self.sealed.await_nothing();
         let ids = self.fresh.directory.take(start, end);
         let dead = ids.into_iter().map(|id| self.discard(id)).collect();
         for (pc, entry) in self.units.kill(&self.images, start, end) {
@@ -187,6 +189,7 @@ impl CodeCache {
     /// The app has unmapped or replaced `start .. end`, or made it not executable. (What is to
     /// be saved of [`CodeCache::leaving`] images has been.)
     pub fn gone(&mut self, start: u64, end: u64) -> Dead {
+        self.unseal_cells(start, end);
         let mut dead = Dead::new();
         if self.has_code(start, end) {
             dead = self.kill_made_from(start, end);
@@ -195,6 +198,7 @@ impl CodeCache {
                 self.keep_bundles(id);
                 for (from, to) in self.units.release(id) {
                     self.fresh.forget(from, to);
+                    self.sealed.forget(from, to);
                     self.ibl.forget_returns(from, to);
                 }
             }

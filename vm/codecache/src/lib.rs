@@ -8,7 +8,6 @@
 //! exits        direct exits by their stubs; linking
 //! install      the one door into the cache for fresh code
 //! invalidate   taking code out of use when the app's changes; says what died
-//! indirect     the table of indirect branches
 //! bundles      cells of bundled counts, and what they stand for
 //! lookup, spot what a cache address stands for; room: whether more will fit
 //! figures      what has been done; journal: what is being done
@@ -26,7 +25,6 @@ mod figures;
 mod fragments;
 pub mod fresh;
 pub mod image;
-pub mod indirect;
 mod install;
 mod invalidate;
 mod journal;
@@ -36,6 +34,7 @@ mod lookup;
 mod model;
 mod predictions;
 pub mod room;
+mod sealed;
 mod site;
 pub mod spot;
 #[cfg(test)]

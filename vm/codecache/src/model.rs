@@ -289,7 +289,7 @@ impl Model {
                 }
             }
         }
-        for (tag, target) in code.ibl.targets() {
+        for (tag, target) in code.ibl.entries() {
             self.check(AppPc(tag), target)?;
         }
         for (n, entry) in &self.entries {
@@ -330,7 +330,7 @@ proptest! {
         let app = &model.world.app;
         let (start, end) = (app.start, app.start + app.len);
         model.world.code.unguard(start, end);
-        prop_assert!(model.world.code.ibl.targets().is_empty());
+        prop_assert!(model.world.code.ibl.entries().next().is_none());
         for (_, entry) in &model.entries {
             if let Some(fresh) = model.world.code.fragment_at(entry.0) {
                 let stubs = [0u32, 1].map(|exit| stub_of(fresh, exit));

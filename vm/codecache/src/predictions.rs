@@ -6,26 +6,34 @@
 //! the same time. When the code there goes out of use, the first is put back to what it was; a thread
 //! between the two then goes where it would have gone a moment earlier, as through any link. They are not
 //! written to again: a thread might be between them that has compared another address.
+//!
+//! A jump through a cell that does not change reads one slot, and compares nothing ([`crate::sealed`]).
 
 use crate::cache::CodeCache;
 use crate::exit::CodeOf;
 use crate::landing;
 use crate::site::{Pair, Site};
 use ppin_abi::addr::{AppPc, CachePc};
-use ppin_abi::predicted;
+use ppin_abi::predicted::{self, Slots};
 use ppin_os::peek;
 
 impl CodeCache {
     /// Lets the jump at cache address `site`, which is in use, go to `entry` from here on if the cell holds
     /// `target`. Where the jump's code is kept; `None`: it is predicted already, or cannot be.
     pub fn predict(&mut self, site: u64, target: AppPc, entry: CachePc) -> Option<CodeOf> {
-        let first = slots_of(site)?;
+        let found = slots_of(site)?;
+        let (Slots::Compared(first) | Slots::Sealed(first)) = found;
         let of = self.site(site)?;
         let slots = of.pair(first)?;
         // (Of its own addresses slots of landings hold the negatives.)
         let inside = (of.source.start..=of.source.end).contains(&target.0);
         let own = (AppPc(of.source.start), of.entry);
-        if inside || !self.predict_by(slots, own, target, entry) {
+        let done = !inside
+            && match found {
+                Slots::Compared(_) => self.predict_by(slots, own, target, entry),
+                Slots::Sealed(_) => self.lead(slots, target, entry),
+            };
+        if !done {
             return None;
         }
         if self.units.at(first).is_none() {
@@ -65,8 +73,8 @@ impl CodeCache {
     }
 }
 
-/// Address of the first slot of the jump that leaves at cache address `site`.
-fn slots_of(site: u64) -> Option<u64> {
+/// The slots of the jump that leaves at cache address `site`.
+fn slots_of(site: u64) -> Option<Slots> {
     let mut code = [0; predicted::CODE as usize];
     let whole = peek::read(site.wrapping_sub(predicted::CODE), &mut code) == code.len();
     predicted::slots(site, &code).filter(|_| whole)

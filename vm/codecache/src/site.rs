@@ -3,6 +3,8 @@
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::predicted;
+use ppin_os::peek;
 
 /// A fragment whose jumps may be predicted.
 pub(crate) struct Site {
@@ -24,13 +26,18 @@ impl Site {
 
     /// Where the jump with the slots at `first` is predicted to go on, if it is.
     pub(crate) fn predicted(&self, first: u64) -> Option<u64> {
-        let [against, entry] = self.pair(first)?.values();
-        (against != self.source.start.wrapping_neg()).then_some(entry)
+        let slots = self.pair(first)?;
+        let [value, other] = slots.values();
+        match slots.cell() {
+            Some(_) => (!slots.leads_behind()).then_some(value),
+            None => (value != self.source.start.wrapping_neg()).then_some(other),
+        }
     }
 }
 
-/// Two slots by which a jump is predicted.
-#[derive(Clone, Copy)]
+/// Two slots by which a jump goes: what is compared with its cell, and where it goes on then; or where it goes,
+/// and its cell, which does not change.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Pair {
     first: u64,
 }
@@ -47,6 +54,22 @@ impl Pair {
     /// Address of the first.
     pub(crate) fn first(self) -> u64 {
         self.first
+    }
+
+    /// The cell, if it is not compared with anything.
+    pub(crate) fn cell(self) -> Option<u64> {
+        let [value, cell] = self.values();
+        // (What is compared is the negative of an address, and no cache address is.)
+        (value.cast_signed() >= 0).then_some(cell)
+    }
+
+    /// Whether the jump goes on behind itself, its cell not being compared with anything.
+    pub(crate) fn leads_behind(self) -> bool {
+        let [behind, _] = self.values();
+        let mut jump = [0; predicted::JUMP_LEN as usize];
+        let start = behind.wrapping_sub(predicted::JUMP_LEN);
+        let whole = peek::read(start, &mut jump) == jump.len();
+        whole && predicted::goes_through(&jump, behind, self.first)
     }
 
     /// Whether nothing has ever been predicted by them. They are those of the fragment for app address `head`

@@ -8,8 +8,6 @@
 
 use crate::fresh::{Fresh, Kind};
 use crate::image::{ImageId, Region};
-use crate::indirect::IblTable;
-use crate::indirect::landings::tests::landings;
 use crate::{CodeCache, Full, Manner};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,6 +16,7 @@ use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::stub;
 use ppin_abi::spills::SpillSet;
+use ppin_indirect::{IblTable, Landing, Landings};
 use ppin_os::file::Stat;
 use ppin_os::maps::MapEntry;
 use ppin_os::mem::{self, PAGE};
@@ -116,7 +115,9 @@ impl World {
     /// With this app code.
     pub(crate) fn of(app: App, limit: u64) -> Self {
         let table = Box::leak(Box::new(AtomicU64::new(0)));
-        let table = IblTable::new(table, landings(64));
+        let landings = [const { Landing::free() }; 64];
+        let landings = Landings::new(Box::leak(Box::new(landings)), 0x7000_0000);
+        let table = IblTable::new(table, landings);
         let mut code = CodeCache::new(limit, table);
         let image = add(&mut code, &app);
         Self { code, app, image }
@@ -216,6 +217,29 @@ pub(crate) fn through_a_cell(offset: u64) -> Fragment {
         kind: RelocKind::Slot(1),
     });
     fragment
+}
+
+/// A fragment made from 8 bytes at 0, whose jump goes through the cell at `cell`, which does not change.
+pub(crate) fn through_a_sealed_cell(cell: ImageOff) -> Fragment {
+    let mut fragment = fragment(0, 8, &[], Context::CANONICAL);
+    let [jump, load] = [
+        [0xff, 0x25, 0, 0, 0, 0].as_slice(),
+        &[0x48, 0x8d, 0x05, 0, 0, 0, 0],
+    ];
+    fragment.hot = [&[0x90; 2], jump, &[0x90; 8], load, &[0x90; 7]].concat();
+    fragment.slots = alloc::vec![SlotInit::Behind(8), SlotInit::App(cell)];
+    fragment.relocs.extend([4, 19].map(|at| Reloc {
+        section: Section::Hot,
+        at,
+        pc_bias: 4,
+        kind: RelocKind::Slot(0),
+    }));
+    fragment
+}
+
+/// Where such a fragment, which is entered at `entry`, leaves if it is not known where its cell leads.
+pub(crate) fn left_sealed_at(entry: CachePc) -> u64 {
+    entry.0 + 30
 }
 
 /// Where such a fragment, which is entered at `entry`, leaves if the cell holds what was not predicted.

@@ -140,6 +140,9 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
             Some(SlotInit::Landing(off)) => format!("slot {slot}: minus app {:#x}", off.0),
             Some(SlotInit::Prediction(_)) => format!("slot {slot}: minus what is predicted"),
             Some(SlotInit::Entry) => format!("slot {slot}: where that goes on"),
+            Some(SlotInit::Behind(hot)) => {
+                format!("slot {slot}: hot {hot:#x}, or where the cell leads")
+            }
             Some(SlotInit::Cold(cold)) => format!("slot {slot}: cold {cold:#x}"),
             Some(SlotInit::ImageCounters) => format!("slot {slot}: image counters"),
             Some(SlotInit::Bundles(count)) => format!("slot {slot}: {count} bundles"),

@@ -84,6 +84,8 @@ pub struct Form {
     /// Nothing is inserted, and code is not compared: between what rules write, the app's instructions stand
     /// as they are.
     pub undisturbed: bool,
+    /// The jump that ends the trace goes through a cell that the loader seals.
+    pub sealed: bool,
     /// Registers that stay until an instruction overwrites them.
     staying: RegSet,
     /// Which one that is, by register.
@@ -110,6 +112,7 @@ impl Form {
             sequence: None,
             instrumented: false,
             undisturbed: false,
+            sealed: false,
             staying: RegSet::NONE,
             overwritten: [InsId(0); 16],
         }

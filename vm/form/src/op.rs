@@ -278,6 +278,11 @@ pub enum Op {
     LoadPrediction { to: Reg },
     /// Jumps to where that goes on.
     JumpPredicted,
+    /// Jumps to where the jump `ins`, which goes through a sealed cell, is known to lead; goes on behind this
+    /// until that is known.
+    JumpSealed { ins: InsId },
+    /// `to` = address of the slot by which that goes.
+    LeaSealed { to: Reg },
     /// `to` = where the thread's counters of the image are, from `gs`.
     LoadCounters { to: Reg },
     /// `to` = app address of the instruction behind `ins`.

@@ -109,6 +109,7 @@ fn only_written(op: &Op) -> Option<Use> {
         | Op::LoadNext { to, .. }
         | Op::LoadReturn { to, .. }
         | Op::LoadPrediction { to }
+        | Op::LeaSealed { to }
         | Op::Here { to }
         | Op::LoadTarget { to, .. }
         | Op::LeaOperand { to, .. }

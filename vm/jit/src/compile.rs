@@ -3,6 +3,7 @@
 use crate::emit::{Emitter, Source};
 use crate::instrument::{Fate, Plan};
 use crate::lower::compare::Near;
+use crate::lower::sealed::is_sealed;
 use crate::lower::{self, Site};
 use crate::request::Request;
 use crate::trace::{Comparing, Selection, select};
@@ -62,6 +63,9 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
         looked = plan.looked();
         let nothing = plan.is_empty() && comparing.stretches.is_empty();
         form.undisturbed = nothing && form.may_keep_registers();
+        let last = selection.ins.last();
+        let sealed = |last| is_sealed(&form, last, request.image, request.sealed);
+        form.sealed = last.is_some_and(sealed);
         lower_arrival(&mut form, request, &comparing, selection, &plan);
         lower_trace(&mut form, request, &comparing, selection, &mut plan);
         lower_end(&mut form, selection, tool);

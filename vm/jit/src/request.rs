@@ -1,7 +1,7 @@
 //! What the compiler is asked.
 
 use crate::instrument::Bodies;
-use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_abi::addr::{AppPc, ImageBase, ImageRange};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 
@@ -61,6 +61,9 @@ pub struct Request<'a> {
     /// An indirect branch leads there: threads may arrive by their own tables
     /// ([`ppin_relocator::Fragment::entry`]).
     pub arrives: bool,
+    /// What the loader makes read-only once it has filled it in. Jumps through cells there are made for that,
+    /// and are right if it does not.
+    pub sealed: ImageRange,
     /// Mechanisms that are on.
     pub optimize: Optimize,
     /// What routines of the tool have come to in earlier traces, if that is remembered. It spares time,

@@ -4,7 +4,7 @@ mod common;
 
 use common::capture::State;
 use common::machine::{CODE, Machine};
-use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_abi::addr::{AppPc, ImageBase, ImageRange};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{ArgKind, NO_REG, stub};
@@ -54,6 +54,7 @@ fn ask(bytes: &[u8], check: impl Fn(&Trace<'_>) + Send + Sync + 'static) {
         sequences: &[],
         arrives: false,
         optimize: Optimize::ALL,
+        sealed: ImageRange::NONE,
         bodies: None,
     };
     let _ = compile(&request, &Ask(check));

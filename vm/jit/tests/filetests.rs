@@ -5,7 +5,7 @@
 
 mod common;
 
-use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_abi::addr::{AppPc, ImageBase, ImageRange};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_decode::disasm;
@@ -25,6 +25,7 @@ struct Input {
     bytes: Vec<u8>,
     sequence: Option<Sequence>,
     arrives: bool,
+    sealed: ImageRange,
     optimize: Optimize,
 }
 
@@ -39,6 +40,7 @@ fn parse(text: &str) -> Input {
         bytes: Vec::new(),
         sequence: None,
         arrives: false,
+        sealed: ImageRange::NONE,
         optimize: Optimize::ALL,
     };
     for line in text.lines() {
@@ -62,6 +64,7 @@ impl Input {
             "end" if value == "unreadable" => self.end = BytesEnd::Unreadable,
             "optimize" => self.optimize = Optimize::parse(value).unwrap(),
             "arrives" => self.arrives = value == "yes",
+            "sealed" if value == "yes" => self.sealed = ImageRange::ALL,
             "sequence" => self.sequence = Some(sequence(value)),
             "bytes" => self.bytes.extend(value.split_whitespace().map(hex_byte)),
             _ => panic!("unknown line: {key} {value}"),
@@ -79,6 +82,7 @@ impl Input {
             sequences: &[],
             arrives: self.arrives,
             optimize: self.optimize,
+            sealed: self.sealed,
             bodies: None,
         };
         let tool = common::tool(&self.tool);

@@ -3,8 +3,10 @@
 mod common;
 
 use common::machine::{CODE, Machine};
+use ppin_abi::addr::ImageRange;
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
+use ppin_abi::predicted::Slots;
 use ppin_relocator::SlotInit;
 
 const FLAGS: u64 = 0x8d5;
@@ -52,7 +54,8 @@ fn who_finds_anything_else_says_what_and_where_it_was_expected() {
             assert!(!there);
             let code = machine.before(rax);
             let slots = ppin_abi::predicted::slots(rax, &code);
-            assert_eq!((slots, rcx), (Some(machine.prediction(&fragment)), HELD));
+            let first = machine.prediction(&fragment);
+            assert_eq!((slots, rcx), (Some(Slots::Compared(first)), HELD));
             let stack = others[2] + if call { 8 } else { 0 };
             assert_eq!(stack, state.regs[4]);
             assert_eq!(end.flags & FLAGS, FLAGS);
@@ -80,4 +83,60 @@ fn at_first_the_trace_itself_is_expected() {
     ] {
         assert!(slots(other, Context::CANONICAL).is_empty());
     }
+}
+
+#[test]
+fn a_sealed_cell_is_not_looked_at() {
+    for mut machine in machines() {
+        machine.sealed = ImageRange::ALL;
+        let code = code(false, HELD);
+        for context in [Context::CANONICAL, Context::CALLED] {
+            let fragment = machine.compile(&code, context, common::tool("null"));
+            assert!(matches!(
+                fragment.slots[..],
+                [SlotInit::Behind(_), SlotInit::App(_)]
+            ));
+        }
+        let fragment = machine.compile(&code, Context::CANONICAL, common::tool("null"));
+        let state = machine.state([7; 16], FLAGS);
+        let (there, end) = machine.through_sealed(&code, &fragment, true, &state);
+        assert!(there && end.regs == state.regs);
+        assert_eq!(end.flags & FLAGS, FLAGS);
+    }
+}
+
+#[test]
+fn until_it_is_known_where_a_sealed_cell_leads_the_vm_can_find_out() {
+    for mut machine in machines() {
+        machine.sealed = ImageRange::ALL;
+        let code = code(false, HELD);
+        let fragment = machine.compile(&code, Context::CANONICAL, common::tool("null"));
+        let state = machine.state([7; 16], FLAGS);
+        let (there, end) = machine.through_sealed(&code, &fragment, false, &state);
+        let [rax, rcx, others @ ..] = end.regs;
+        assert!(!there && others == state.regs[2..]);
+        let before = machine.before(rax);
+        let first = machine.prediction(&fragment);
+        let slots = ppin_abi::predicted::slots(rax, &before);
+        assert_eq!((slots, rcx), (Some(Slots::Sealed(first)), HELD));
+        assert_eq!(end.flags & FLAGS, FLAGS);
+    }
+}
+
+#[test]
+fn only_jumps_through_cells_of_the_sealed_part_are_made_for_it() {
+    let mut machine = Machine::new(false);
+    machine.sealed = ImageRange::ALL;
+    let sealed = |machine: &Machine, code: &[u8], context| {
+        let fragment = machine.compile(code, context, common::tool("null"));
+        ppin_relocator::is_sealed(&fragment.slots)
+    };
+    assert!(sealed(&machine, &code(false, 0), Context::CANONICAL));
+    let compared = Context::VOLATILE.with(Context::COMPARED);
+    assert!(!sealed(&machine, &code(false, 0), compared));
+    assert!(!sealed(&machine, &code(true, 0), Context::CANONICAL));
+    machine.optimize = Optimize::ALL.without(Optimize::SEALED);
+    assert!(!sealed(&machine, &code(false, 0), Context::CANONICAL));
+    (machine.optimize, machine.sealed) = (Optimize::ALL, ImageRange::NONE);
+    assert!(!sealed(&machine, &code(false, 0), Context::CANONICAL));
 }

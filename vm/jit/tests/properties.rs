@@ -2,7 +2,7 @@
 
 mod common;
 
-use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_abi::addr::{AppPc, ImageBase, ImageRange};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::stub;
@@ -107,6 +107,7 @@ proptest! {
                 sequences: &[],
                 arrives,
                 optimize: Optimize::ALL,
+                sealed: ImageRange::NONE,
                 bodies: None,
             };
             let fragment = compile(&request, common::tool(tool));

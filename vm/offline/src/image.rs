@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use core::ops::Range;
-use ppin_abi::addr::{ImageBase, ImageOff};
+use ppin_abi::addr::{ImageBase, ImageOff, ImageRange};
 use ppin_persist::{Segments, code_at};
 
 /// An image file's contents, and the base at which its code is assumed to lie.
@@ -48,6 +48,13 @@ impl<'a> Image<'a> {
     #[must_use]
     pub const fn base(&self) -> ImageBase {
         self.base
+    }
+
+    /// The part that the loader makes read-only.
+    #[must_use]
+    pub fn sealed(&self) -> ImageRange {
+        let segments = self.segments.as_ref();
+        segments.map_or(ImageRange::NONE, Segments::sealed)
     }
 
     /// The code from `off` to the end of its segment; `None` if none lies there.

@@ -38,7 +38,7 @@ pub use image::Image;
 pub use label::Label;
 pub use target::Target;
 pub use tool::{NoTool, Tools, tool_of};
-pub use translate::Translator;
+pub use translate::{Translator, sealed_again};
 pub use walk::walk;
 #[cfg(feature = "std")]
 pub use workers::Threads;

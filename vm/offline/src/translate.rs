@@ -2,10 +2,11 @@
 
 use crate::image::Image;
 use crate::target::Target;
+use ppin_abi::addr::ImageRange;
 use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
-use ppin_relocator::Fragment;
+use ppin_relocator::{Fragment, SlotInit, is_sealed};
 
 /// Translates code of one image for one tool.
 #[derive(Clone, Copy)]
@@ -40,6 +41,7 @@ impl<'a> Translator<'a> {
         let len = u32::try_from(source.len()).ok();
         let request = Request {
             arrives: kept.entry > 0,
+            sealed: sealed_again(&kept.slots),
             ..self.request(Target::of(kept), source, len)
         };
         compile(&request, self.tool)
@@ -58,7 +60,19 @@ impl<'a> Translator<'a> {
             arrives: false,
             optimize: self.optimize,
             // (Several threads translate at once.)
+            sealed: self.image.sealed(),
             bodies: None,
         }
+    }
+}
+
+/// For code with these slots: what its jump was made for. (A process may have made it before the loader had
+/// sealed anything, or in memory where no loader does.)
+#[must_use]
+pub fn sealed_again(slots: &[SlotInit]) -> ImageRange {
+    if is_sealed(slots) {
+        ImageRange::ALL
+    } else {
+        ImageRange::NONE
     }
 }

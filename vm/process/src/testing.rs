@@ -14,8 +14,8 @@ use ppin_abi::boot::{CacheMode, RuntimeSpan};
 use ppin_abi::optimize::Optimize;
 use ppin_api::{About, Tool, Trace};
 use ppin_codecache::CodeCache;
-use ppin_codecache::indirect::{IblTable, Landings};
 use ppin_codecache::unit::{Databases, Library};
+use ppin_indirect::{IblTable, Landings};
 
 /// A tool that inserts nothing, with two counters, and three of each image.
 pub(crate) struct NoTool;

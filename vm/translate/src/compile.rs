@@ -37,6 +37,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
         sequences: &sequences,
         arrives: false,
         optimize: mechanisms(vm),
+        sealed: vm.code().sealed_part(image),
         bodies: None,
     };
     let mut chosen = choose(vm, &mut fetched, &mut asked);

@@ -199,6 +199,7 @@ fn calls(unit: &Unit, fragment: &Fragment, bytes: &[u8]) -> Vec<Call> {
         sequences: &[],
         arrives: false,
         optimize,
+        sealed: ppin_offline::sealed_again(&fragment.slots),
         bodies: None,
     };
     let trace = &bytes[..fragment.trace_len() as usize];

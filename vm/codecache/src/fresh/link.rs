@@ -97,6 +97,12 @@ impl Links {
         true
     }
 
+    /// Undoes the link of the slot at `slot_addr`, which holds where it leads, if there is one.
+    pub fn take_back(&mut self, chunks: &mut [Chunk], slot_addr: u64) {
+        const NOWHERE: u64 = 0;
+        self.release(chunks, slot_addr, NOWHERE);
+    }
+
     /// Writes `value` to the slot at `slot_addr`, by which threads get to `entry`, for as long as they may.
     /// Nothing had been written to it since its code was made known.
     pub fn put(&mut self, slot_addr: u64, value: u64, entry: u64) {

@@ -137,6 +137,11 @@ impl FreshCode {
         self.links.all()
     }
 
+    /// Undoes the link of the slot at `slot`, which holds where it leads, if there is one.
+    pub(crate) fn take_back(&mut self, slot: u64) {
+        self.links.take_back(&mut self.chunks, slot);
+    }
+
     /// Undoes every link to `entry`.
     pub(crate) fn unlink(&mut self, entry: u64) {
         self.links.unlink(&mut self.chunks, entry);

@@ -8,7 +8,7 @@ use crate::bundles::Supply;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
-use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_abi::addr::{AppPc, ImageBase, ImageRange};
 use ppin_os::file::Stat;
 use ppin_os::maps::{self, MapEntry};
 
@@ -281,6 +281,15 @@ impl Images {
             .iter()
             .filter(|r| r.start < end && start < r.end);
         there.any(|r| self.get(r.image).file.is_some())
+    }
+
+    /// The image of a file whose data `start .. end` are likely to be: it follows its code.
+    pub(crate) fn of_data(&self, start: u64, end: u64) -> Option<ImageId> {
+        let after = self.regions.partition_point(|r| r.start <= start);
+        let id = self.regions.get(after.checked_sub(1)?)?.image;
+        let image = self.get(id);
+        let near = ImageRange::of(image.base, start, end).is_some();
+        (near && image.file.is_some()).then_some(id)
     }
 
     /// Whether anything is parked in the range.

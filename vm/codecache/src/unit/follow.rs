@@ -6,8 +6,8 @@ use super::bound::{Bound, Gate};
 use super::planned::Planned;
 use crate::figures::Figures;
 use crate::image::Home;
-use crate::indirect::IblTable;
 use ppin_abi::addr::ImageOff;
+use ppin_indirect::IblTable;
 use ppin_os::peek;
 use ppin_persist::start::{self, Compared, Groups, Target, UnitPlan};
 

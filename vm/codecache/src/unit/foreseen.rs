@@ -7,7 +7,7 @@ use crate::cache::CodeCache;
 use crate::image::ImageId;
 use crate::site::Pair;
 use alloc::vec::Vec;
-use ppin_abi::addr::{CachePc, ImageOff};
+use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_persist::FragmentInfo;
 use ppin_persist::start::{Prediction, UnitPlan};
 
@@ -55,8 +55,14 @@ impl CodeCache {
         let own = unit.hot() + u64::from(prediction.own);
         let app = |unit: &Called, offset| ImageOff(offset).at(self.images.get(unit.image).base);
         let (head, target) = (app(from, prediction.head), app(to, prediction.target));
-        self.predict_by(slots, (head, own), target, CachePc(entry))
-            .then_some(())
+        let Some(cell) = slots.cell() else {
+            let done = self.predict_by(slots, (head, own), target, CachePc(entry));
+            return done.then_some(());
+        };
+        if cell == head.0 {
+            self.lead_as_seen(slots, target, CachePc(entry));
+        }
+        Some(())
     }
 
     fn units_by_checksum(&self) -> Vec<Called> {
@@ -80,16 +86,17 @@ impl CodeCache {
         links: &LinksOfUnits,
         new: &New,
     ) -> Vec<Prediction> {
-        let own = |(slot, entry): (u64, u64)| {
-            let slot = unit.number_of_slot(slot)?;
+        let base = self.images.get(id).base;
+        let own = |(addr, entry): (u64, u64)| {
+            let slot = unit.number_of_slot(addr)?;
             let of = unit.unit.fragment_with_slot(slot).ok()??;
-            self.prediction((slot, &of), entry, new)
+            self.prediction((slot, &of), (cell_at(addr, base), entry), new)
         };
         let elsewhere = |jump: Led| {
             let of = jump.place.within(unit)?;
             let slot = of.slots.start + jump.nth;
             let slot = of.slots.contains(&slot).then_some(slot)?;
-            self.prediction((slot, &of), jump.entry, new)
+            self.prediction((slot, &of), (cell_at(jump.slot, base), jump.entry), new)
         };
         let mut predictions: Vec<_> = links.of(unit).filter_map(own).collect();
         if unit.planned.own {
@@ -98,23 +105,32 @@ impl CodeCache {
         predictions
     }
 
-    /// The prediction of the jump that has slot `slot` of fragment `of`, to cache address `entry`.
+    /// The prediction of the jump that has slot `slot` of fragment `of`, to cache address `entry`; its cell, if
+    /// that is not compared with anything.
     fn prediction(
         &self,
         (slot, of): (u32, &FragmentInfo),
-        entry: u64,
+        (cell, entry): (Option<ImageOff>, u64),
         new: &New,
     ) -> Option<Prediction> {
         let (unit, hot) = self.kept(entry, new)?;
         Some(Prediction {
             slot,
-            head: of.head.0,
+            head: cell.unwrap_or(of.head).0,
             own: of.entry(),
             unit,
             target: self.place(entry)?.head.0,
             hot,
         })
     }
+}
+
+/// The cell of the jump whose first slot lies at `slot`, if it is not compared with anything. The image lies at
+/// `base`.
+fn cell_at(slot: u64, base: ImageBase) -> Option<ImageOff> {
+    // SAFETY: a slot that is linked, of a jump, which has two.
+    let cell = unsafe { Pair::at(slot) }.cell()?;
+    AppPc(cell).offset_from(base)
 }
 
 impl Bound {

@@ -6,9 +6,9 @@ use super::bound::{Bound, Gate};
 use crate::cache::CodeCache;
 use crate::figures::Figures;
 use crate::image::Home;
-use crate::indirect::IblTable;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_indirect::IblTable;
 use ppin_persist::start::{self, Groups};
 
 /// Number of forks that pay as much for a hole as it costs to admit one group of it.

@@ -66,6 +66,8 @@ impl Place {
 pub(super) struct Led {
     pub place: Place,
     pub nth: u32,
+    /// Its address.
+    pub slot: u64,
     pub entry: u64,
 }
 
@@ -125,6 +127,7 @@ impl CodeCache {
             links.map(move |(slot, entry)| Led {
                 place,
                 nth: ((slot - first) / 8) as u32,
+                slot,
                 entry,
             })
         };
@@ -144,6 +147,7 @@ impl CodeCache {
             Some(Led {
                 place: Place::of(fresh),
                 nth: u32::try_from(first.checked_sub(fresh.space().slots)? / 8).ok()?,
+                slot: first,
                 entry: fresh.site().predicted(first)?,
             })
         };
@@ -163,7 +167,12 @@ impl CodeCache {
             let led = move |(slot, entry): (u64, u64)| {
                 let (info, nth) = fragment(unit, slot)?;
                 let place = Place::of_unit(id, &info);
-                Some(Led { place, nth, entry })
+                Some(Led {
+                    place,
+                    nth,
+                    slot,
+                    entry,
+                })
             };
             links.of(unit).filter_map(led)
         };

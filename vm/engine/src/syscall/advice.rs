@@ -29,11 +29,16 @@ pub(super) fn madvise(args: &[usize; 6]) -> isize {
     result
 }
 
-/// Invalidates translations of the memory, if its contents may change.
+/// Invalidates translations of the memory and by it, if its contents may change.
 fn advised(pages: Pages, advice: usize) {
+    if !drops(advice) {
+        return;
+    }
     let (start, end) = pages.bounds();
-    if drops(advice) && vm::lock().code().images().overlaps(start, end) {
-        changes::fragments(&mut vm::lock(), start, end);
+    let mut vm = vm::lock();
+    vm.code_mut().cells_changed(start, end);
+    if vm.code().images().overlaps(start, end) {
+        changes::fragments(&mut vm, start, end);
     }
 }
 
@@ -42,7 +47,7 @@ fn advised(pages: Pages, advice: usize) {
 pub(super) fn process_madvise(args: &[usize; 6]) -> isize {
     let vectors = vectors(args);
     let ours = first_with_runtime(&vectors);
-    let concerns_vm = ours.is_some() || drops(args[3]) && have_code(&vectors);
+    let concerns_vm = ours.is_some() || drops(args[3]);
     if !concerns_vm || !is_on_itself(args[0] as i32) {
         return pass(c::__NR_process_madvise, args);
     }
@@ -114,13 +119,6 @@ fn are_refused(args: &[usize; 6], ranges: &[[u64; 2]]) -> bool {
 
 fn pages([start, len]: &[usize; 2]) -> Option<Pages> {
     Pages::new(*start, *len)
-}
-
-/// Whether translations may have been made from these ranges.
-fn have_code(vectors: &[[usize; 2]]) -> bool {
-    let vm = vm::lock();
-    let has = |it: Pages| vm.code().images().overlaps(it.bounds().0, it.bounds().1);
-    vectors.iter().filter_map(pages).any(has)
 }
 
 fn first_with_runtime(vectors: &[[usize; 2]]) -> Option<usize> {

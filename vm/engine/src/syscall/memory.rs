@@ -16,6 +16,7 @@ use ppin_translate::changes;
 
 const EXEC: usize = c::PROT_EXEC as usize;
 const WRITE: usize = c::PROT_WRITE as usize;
+const READ: usize = c::PROT_READ as usize;
 
 /// Reason for the statistics: the process maps over the runtime.
 const MAPPED_OVER_RUNTIME: &str = "it changed the memory where ppin lay";
@@ -121,6 +122,7 @@ fn mmap(args: &[usize; 6]) -> isize {
     let Some((start, end)) = made.map(Pages::bounds) else {
         return result;
     };
+    vm::lock().code_mut().unseal_cells(start, end);
     if args[2] & EXEC != 0 {
         register(start, end, args);
     }
@@ -170,6 +172,7 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     let executable = args[2] & EXEC != 0;
     let writable = args[2] & WRITE != 0;
     let mut vm = vm::lock();
+    vm.code_mut().unseal_cells(start, end);
     let known = vm.code().images().overlaps(start, end);
     // Bytes may be written while the memory is not executable. So translations of the range are
     // taken out of use first, so that no other thread finds one of code that is gone. A range that
@@ -177,13 +180,13 @@ fn mprotect(nr: u32, args: &[usize; 6]) -> isize {
     // read it.
     if known {
         changes::protected(&mut vm, start, end, executable);
-    } else if !executable {
-        drop(vm);
-        return pass(nr, args);
     }
     // The lock is held during the call: code that another thread translates and guards before the
-    // call would lose its guard through it.
+    // call would lose its guard through it, and what another one seals would not be sealed.
     let result = pass(nr, args);
+    if nr == c::__NR_mprotect && args[2] == READ && result == 0 {
+        vm.code_mut().seal_cells(start, end);
+    }
     if executable && result == 0 {
         vm.code_mut().images_mut().unpark(start, end, writable);
         if vm.is_filtered() {

@@ -299,7 +299,9 @@ impl Checker<'_> {
                     state.lost_flags = state.lost_there;
                 }
             }
-            Op::ExitIf { .. } | Op::Within { .. } => self.state.ready_to_leave()?,
+            Op::ExitIf { .. } | Op::Within { .. } | Op::JumpSealed { .. } => {
+                self.state.ready_to_leave()?;
+            }
             Op::GoWithin { .. }
             | Op::ExitTaken { .. }
             | Op::ExitCall { .. }

@@ -110,6 +110,8 @@ impl Writer<'_> {
             Op::JumpSlot { slot } => self.jump_slot(slot),
             Op::LoadPrediction { to } => self.load_prediction(to),
             Op::JumpPredicted => self.jump_predicted(),
+            Op::JumpSealed { ins } => self.jump_sealed(ins),
+            Op::LeaSealed { to } => self.slot(opcode::LEA, to, self.prediction),
             Op::LoadCounters { to } => self.load_counters(to),
             Op::AddBundle { bundle } => self.add_bundle(bundle),
             Op::AddBundleBy { bundle, by } => self.add_bundle_by(bundle, by),

@@ -71,6 +71,13 @@ impl Emitter {
         slot
     }
 
+    /// The first of two new slots: of where a jump leads that goes through `cell`, and of that.
+    pub(super) fn sealed_slots(&mut self, cell: AppPc) -> u16 {
+        let slot = self.slot(SlotInit::Behind(0));
+        self.app_slot(cell);
+        slot
+    }
+
     /// A new slot for what is compared with where a call is returned to, `pc`.
     pub(super) fn return_slot(&mut self, pc: AppPc) -> u16 {
         let off = self.off(pc);

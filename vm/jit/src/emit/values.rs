@@ -2,6 +2,7 @@
 
 use super::encode::{Memory, opcode};
 use super::writer::Writer;
+use ppin_abi::addr::AppPc;
 use ppin_abi::area::{ABOVE_WORD, ADDRESS_BITS, ASK_FOR_BITS, BAR, RETURN_WORD, RETURNS_AT};
 use ppin_form::{Cell, Gpr, InsId, Reg, Temp, Width};
 use ppin_relocator::{RelocKind, SlotInit};
@@ -228,6 +229,16 @@ impl Writer<'_> {
     /// `jmp [rip + slot + 8]`
     pub(super) fn jump_predicted(&mut self) {
         self.jump_slot(self.prediction + 1);
+    }
+
+    /// `jmp [rip + slot]`, where the slot leads behind this at first, and the one behind it is the cell's.
+    pub(super) fn jump_sealed(&mut self, ins: InsId) {
+        let cell = AppPc(self.source.ins(ins).raw.ip_rel_memory_address());
+        let slot = self.emitter.sealed_slots(cell);
+        self.prediction = slot;
+        self.jump_slot(slot);
+        let behind = self.emitter.hot.here();
+        self.emitter.slots[usize::from(slot)] = SlotInit::Behind(behind);
     }
 
     /// `lea to, [rip + 0]`

@@ -17,7 +17,7 @@
 //!
 //! The flags are left alone: some may be needed where the app goes instead. Traces that are not made
 //! for an indirect branch have no such code, and are arrived at by a landing
-//! (`ppin_codecache::indirect`), which does the same and is a jump more.
+//! (`ppin_indirect`), which does the same and is a jump more.
 
 use super::meant;
 use ppin_abi::addr::ImageOff;

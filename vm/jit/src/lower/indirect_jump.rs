@@ -6,15 +6,18 @@
 //!          mov rcx, operand
 //!          jmp gs:[Entry::IblJmp]          or in line ([`super::near`])
 //! ```
-//! Where it is not in line, it is noted who asks: `lea rcx, [rip + 0]; mov gs:[LEFT_AT], rcx;
+//! Through a cell that does not change, another way ([`super::sealed`]). Where it is not in line, it is noted who asks: `lea rcx, [rip + 0]; mov gs:[LEFT_AT], rcx;
 //! mov rcx, gs:[Spill::Rcx]` comes before the operand is read.
 
-use super::near;
 use super::site::Site;
+use super::{near, sealed};
 use ppin_abi::area::Entry;
 use ppin_form::{Form, Gpr, Need};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    if form.sealed {
+        return sealed::lower(form, site);
+    }
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
     near::target(form, target, site.id);
     near::branch(form, site, target, None, Entry::IblJmp);

@@ -31,6 +31,7 @@ pub(crate) mod routine;
 pub(crate) mod rseq_entry;
 pub(crate) mod rseq_landing;
 pub(crate) mod rseq_store;
+pub(crate) mod sealed;
 mod site;
 mod stay;
 pub(crate) mod store_result;

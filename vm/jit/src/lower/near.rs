@@ -12,7 +12,7 @@
 //!        movzx eax, ax                    8 times the entry's number (near_index)
 //!        jmp gs:[rax + NEAR]
 //! ```
-//! Code there ([`super::arrive`], or a landing of `ppin_codecache::indirect`) compares the target, since
+//! Code there ([`super::arrive`], or a landing of `ppin_indirect`) compares the target, since
 //! many addresses share this place ([`ppin_abi::area::Area::near`]), and puts rax and rcx back: so the
 //! jump need not wait for the comparison, and code that jumps often is short. No instruction touches
 //! the flags.
@@ -49,7 +49,7 @@ pub(super) fn branch(
     rax: Option<Temp>,
     otherwise: Entry,
 ) {
-    if predicted::is_predictable(form, site) {
+    if predicted::is_predictable(form, site.ins) {
         predicted::jump(form, target, rax);
     } else {
         jump(form, target, rax, otherwise);

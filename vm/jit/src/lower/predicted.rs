@@ -21,14 +21,14 @@
 //! is read each time. The two slots are written to once, by the VM (`ppin_codecache::predictions`); until
 //! then they say that the cell holds the address of the trace itself, which would be right, too.
 
-use super::site::Site;
 use ppin_abi::area::Entry;
 use ppin_abi::optimize::Optimize;
+use ppin_decode::Ins;
 use ppin_form::{Form, Gpr, Label, Need, Op, Temp};
 
-/// Whether `site` is such a jump or call, in code that looks up its targets in line.
-pub(super) fn is_predictable(form: &Form, site: &Site<'_>) -> bool {
-    let raw = &site.ins.raw;
+/// Whether `ins` is such a jump or call, in code that looks up its targets in line.
+pub(super) fn is_predictable(form: &Form, ins: &Ins) -> bool {
+    let raw = &ins.raw;
     let fixed = raw.is_ip_rel_memory_operand() && !raw.has_segment_prefix();
     fixed && form.optimize.has(Optimize::PREDICT) && form.looks_up_in_line()
 }

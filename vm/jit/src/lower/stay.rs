@@ -29,8 +29,13 @@ pub(super) struct Behind<'a> {
 pub(super) fn stays(form: &Form, register: Gpr, behind: Behind<'_>) -> Option<Option<InsId>> {
     match next(behind.ins, register)? {
         Next::Overwritten(number) => Some(Some(InsId(behind.first + number as u16))),
-        Next::Leaves => (form.looks_up_in_line() && TAKEN_AGAIN.contains(register)).then_some(None),
+        Next::Leaves => (leaves_by_lookup(form) && TAKEN_AGAIN.contains(register)).then_some(None),
     }
+}
+
+/// Whether the jump that ends the trace takes registers, so that those of before need not come back.
+fn leaves_by_lookup(form: &Form) -> bool {
+    form.looks_up_in_line() && !form.sealed
 }
 
 /// Registers that jumps take which look up their target in line.

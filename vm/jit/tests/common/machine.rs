@@ -25,7 +25,7 @@ mod side;
 use super::capture::{CAPTURE, Capture, LAUNCH, State, catch_signals, map};
 use super::host_code::{self, HostCode};
 use super::routines::Sums;
-use ppin_abi::addr::{AppPc, ImageBase};
+use ppin_abi::addr::{AppPc, ImageBase, ImageRange};
 use ppin_abi::area::{Entry, RETURN_WORD, RETURNS, RETURNS_LEN, Spill};
 use ppin_abi::buffers;
 use ppin_abi::context::Context;
@@ -104,6 +104,8 @@ pub struct Machine {
     thunks: *mut u8,
     /// Mechanisms that are on.
     pub optimize: Optimize,
+    /// What the loader makes read-only.
+    pub sealed: ImageRange,
     /// What the compiler is told to stand behind the piece, where it is `int3`.
     pub beyond: Vec<u8>,
     /// Data and stack after the last native run.
@@ -134,6 +136,7 @@ impl Machine {
             stack: vec![0; 0x1000],
             thunks: map(0, THUNKS),
             optimize: Optimize::ALL,
+            sealed: ImageRange::NONE,
             beyond: Vec::new(),
             left_natively: Vec::new(),
             _one_at_a_time: guard,
@@ -246,6 +249,7 @@ impl Machine {
             sequences: &[],
             arrives: true,
             optimize: self.optimize,
+            sealed: self.sealed,
             bodies: None,
         };
         compile(&request, tool)

@@ -1,7 +1,7 @@
 //! Indirect branch lookup (IBL): finds the fragment for the app address in rcx without entering the
 //! VM.
 //!
-//! The table is shared by all threads and open-addressed; [`ppin_codecache::indirect`] owns it.
+//! The table is shared by all threads and open-addressed; [`ppin_indirect`] owns it.
 //! Flags are kept in the `lahf; seto al` form (as `pc_flag::FLAGS_IN_RAX` says of emitted code).
 
 use super::disp;
@@ -120,7 +120,7 @@ core::arch::global_asm!(
     left_at = const LEFT_AT,
     near = const NEAR,
     ibl_jmp = const Entry::IblJmp.disp(),
-    golden = const ppin_codecache::indirect::GOLDEN,
-    shift = const ppin_codecache::indirect::SHIFT,
-    table = sym ppin_codecache::indirect::TABLE,
+    golden = const ppin_indirect::GOLDEN,
+    shift = const ppin_indirect::SHIFT,
+    table = sym ppin_indirect::TABLE,
 );

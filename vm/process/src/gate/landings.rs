@@ -1,5 +1,5 @@
 //! Landings: where indirect jumps and calls arrive that go to fragments without code for that
-//! ([`ppin_codecache::indirect::Landing`]).
+//! ([`ppin_indirect::Landing`]).
 //!
 //! ```text
 //!        lahf; seto al
@@ -15,12 +15,12 @@
 
 use super::disp;
 use ppin_abi::area::{Area, Entry, MISPREDICTED, NOTE_BY_RAX, near_index};
-use ppin_codecache::indirect::{LANDING_LEN, LANDINGS, LANDINGS_COUNT, ready};
+use ppin_indirect::{LANDING_LEN, LANDINGS, LANDINGS_COUNT, ready};
 use ppin_os::peek;
 
 unsafe extern "C" {
     /// Entry: app target in rcx, rcx and rax spilled. The first of [`LANDINGS_COUNT`], each
-    /// [`ppin_codecache::indirect::LANDING_LEN`] bytes long.
+    /// [`ppin_indirect::LANDING_LEN`] bytes long.
     pub fn landings_start();
     /// The address behind them.
     pub fn landings_end();

@@ -9,7 +9,7 @@ use crate::changes;
 use crate::compile::{self, install};
 use alloc::vec;
 use alloc::vec::Vec;
-use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::addr::{AppPc, CachePc, ImageRange};
 use ppin_abi::area::Rseq;
 use ppin_abi::context::Context;
 use ppin_abi::spills::SpillSet;
@@ -96,6 +96,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
         sequences: &[],
         arrives: false,
         optimize: compile::mechanisms(vm),
+        sealed: ImageRange::NONE,
         bodies: None,
     };
     let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool());

@@ -3,7 +3,7 @@
 
 use super::copies;
 use crate::compile;
-use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::addr::{AppPc, CachePc, ImageRange};
 use ppin_abi::context::Context;
 use ppin_codecache::fresh::Kind;
 use ppin_jit::{BytesEnd, LandingSlot, Request, compile_landing};
@@ -39,6 +39,7 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
         sequences: &[],
         arrives: false,
         optimize: compile::mechanisms(vm),
+        sealed: ImageRange::NONE,
         bodies: None,
     };
     let fragment = compile_landing(&request, (copy.sequence.end.0 - pc.0) as u32);

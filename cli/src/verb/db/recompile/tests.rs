@@ -1,7 +1,7 @@
 //! Units made as the engine makes them, and doctored ones.
 
 use super::*;
-use ppin_abi::addr::ImageBase;
+use ppin_abi::addr::{ImageBase, ImageRange};
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::stub;
 use ppin_abi::spills::SpillSet;
@@ -79,6 +79,7 @@ impl World {
             sequences: &[],
             arrives: false,
             optimize: Optimize::ALL,
+            sealed: ImageRange::NONE,
             bodies: None,
         };
         compile(&request, &*ppin_tools::by_name(self.tool).unwrap())

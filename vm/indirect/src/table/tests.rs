@@ -1,5 +1,5 @@
-use super::landings::tests::landings;
 use super::*;
+use crate::landings::tests::landings;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -9,22 +9,11 @@ fn table() -> IblTable {
 }
 
 impl IblTable {
-    /// What the lookup routine finds: the target of `tag`, unless it misses.
-    pub(crate) fn target(&self, tag: u64) -> Option<u64> {
-        let entry = self.entry(tag)?;
-        Some(entry).filter(|target| *target != NOWHERE)
-    }
-
     /// The target in the entry of `tag`, if there is one.
     fn entry(&self, tag: u64) -> Option<u64> {
         let entry = probe(self.table(), tag)?;
         let known = cell(entry).load(Ordering::Relaxed) == tag;
         known.then(|| cell(entry + 8).load(Ordering::Relaxed))
-    }
-
-    /// All that lookups can find.
-    pub(crate) fn targets(&self) -> Vec<(u64, u64)> {
-        live(self.table()).collect()
     }
 
     fn used(&self) -> u64 {
@@ -63,7 +52,7 @@ fn a_table_that_fills_up_is_replaced_by_a_larger_one_without_what_was_removed() 
     // Whoever was about to read the old one can.
     assert_eq!(mask(before) + 1, FIRST);
     ibl.clear();
-    assert!(ibl.targets().is_empty());
+    assert!(ibl.entries().next().is_none());
 }
 
 #[test]

@@ -23,7 +23,8 @@ pub struct Landing {
 
 impl Landing {
     /// Of no address.
-    const fn free() -> Self {
+    #[must_use]
+    pub const fn free() -> Self {
         Self {
             pc: AtomicU64::new(0),
             target: AtomicU64::new(0),
@@ -64,13 +65,13 @@ impl Landings {
     }
 
     /// Address of the landing of `pc`, if it has one.
-    pub(super) fn of(&self, pc: u64) -> Option<u64> {
+    pub(crate) fn of(&self, pc: u64) -> Option<u64> {
         self.given.get(&pc).map(|number| self.address(*number))
     }
 
     /// Lets the landing of `pc` lead to `target`; its address. `None`: it has none, and none is
     /// left.
-    pub(super) fn lead(&mut self, pc: u64, target: u64) -> Option<u64> {
+    pub(crate) fn lead(&mut self, pc: u64, target: u64) -> Option<u64> {
         let next = self.given.len();
         let number = *self.given.get(&pc).unwrap_or(&next);
         let landing = self.all.get(number)?;

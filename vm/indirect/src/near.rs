@@ -10,7 +10,7 @@
 //! little of theirs: a page of zeroes is filled when a branch has found one of them
 //! (`ppin_process::gate`), or when the first landing is put there.
 
-use super::landings::Landings;
+use crate::landings::Landings;
 use alloc::vec::Vec;
 use core::ops::Range;
 use core::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ use ppin_os::mem::PAGE;
 
 /// The tables of all threads.
 #[derive(Debug)]
-pub(super) struct NearTables {
+pub(crate) struct NearTables {
     threads: Vec<Known>,
     landings: Landings,
 }
@@ -43,7 +43,7 @@ const CROWDED: u32 = 10;
 
 impl NearTables {
     /// No tables yet; branches will arrive at `landings`.
-    pub(super) const fn new(landings: Landings) -> Self {
+    pub(crate) const fn new(landings: Landings) -> Self {
         Self {
             threads: Vec::new(),
             landings,
@@ -51,7 +51,7 @@ impl NearTables {
     }
 
     /// A new table, of zeroes. Nothing is done if it is known.
-    pub(super) fn add(&mut self, area: &'static Area) {
+    pub(crate) fn add(&mut self, area: &'static Area) {
         if self.is_known(area) {
             return;
         }
@@ -71,13 +71,13 @@ impl NearTables {
     }
 
     /// The tables in `area` are about to go.
-    pub(super) fn remove(&mut self, area: &Area) {
+    pub(crate) fn remove(&mut self, area: &Area) {
         self.threads
             .retain(|known| !core::ptr::eq(known.area, area));
     }
 
     /// All others have gone.
-    pub(super) fn keep_only(&mut self, area: &Area) {
+    pub(crate) fn keep_only(&mut self, area: &Area) {
         self.threads.retain(|known| core::ptr::eq(known.area, area));
     }
 
@@ -85,7 +85,7 @@ impl NearTables {
     /// the thread shall wait longer than usual before it brings the next one: where two often take
     /// the place of each other, the one that stays outside is looked up faster than brought in.
     /// They arrive at `arrival`, before the fragment, or at a landing.
-    pub(super) fn put(&mut self, area: &Area, pc: u64, target: u64, arrival: Option<u64>) -> u32 {
+    pub(crate) fn put(&mut self, area: &Area, pc: u64, target: u64, arrival: Option<u64>) -> u32 {
         let place = self.place(pc, target, arrival);
         let mut tables = self.threads.iter_mut();
         let Some(known) = tables.find(|known| core::ptr::eq(known.area, area)) else {
@@ -105,7 +105,7 @@ impl NearTables {
 
     /// Lets jumps of the only thread, which is in the VM, go from `pc` to `target`. With more threads
     /// nothing is done.
-    pub(super) fn prefill(&mut self, pc: u64, target: u64, arrival: Option<u64>) {
+    pub(crate) fn prefill(&mut self, pc: u64, target: u64, arrival: Option<u64>) {
         if self.threads.len() == 1 {
             let place = self.place(pc, target, arrival);
             put(&mut self.threads[0], pc, place);
@@ -113,13 +113,13 @@ impl NearTables {
     }
 
     /// Whether jumps of some thread to `pc`, which go on at `target`, are not looked up elsewhere.
-    pub(super) fn knows(&self, pc: u64, target: u64) -> bool {
+    pub(crate) fn knows(&self, pc: u64, target: u64) -> bool {
         let landing = self.landings.of(pc);
         self.used().any(|area| leads(area, pc, target, landing))
     }
 
     /// Jumps to `pc`, which went on at `target`, are looked up elsewhere.
-    pub(super) fn forget(&self, pc: u64, target: u64) {
+    pub(crate) fn forget(&self, pc: u64, target: u64) {
         let landing = self.landings.of(pc);
         for area in self.used().filter(|area| leads(area, pc, target, landing)) {
             area.near[near_index(pc)].store(nothing(area), Ordering::Relaxed);
@@ -127,7 +127,7 @@ impl NearTables {
     }
 
     /// All are.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.used().for_each(empty);
         self.threads.iter_mut().for_each(|known| known.used = false);
     }
@@ -138,14 +138,14 @@ impl NearTables {
     }
 
     /// No return comes to `code` any more, which is about to go.
-    pub(super) fn forget_returns(&self, code: Range<u64>) {
+    pub(crate) fn forget_returns(&self, code: Range<u64>) {
         let areas = self.threads.iter().map(|known| known.area);
         areas.for_each(|area| forget_returns(area, &code));
     }
 }
 
 /// No return of the thread with `area` comes to `code` any more.
-pub(super) fn forget_returns(area: &Area, code: &Range<u64>) {
+pub(crate) fn forget_returns(area: &Area, code: &Range<u64>) {
     let unpaired = area.entry[Entry::Unpaired as usize];
     // Entries that say nothing are not written to: their pages stay untouched.
     let mut before = &area.before_returns;
@@ -234,8 +234,8 @@ fn empty(area: &Area) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::landings::tests::landings;
     use super::*;
+    use crate::landings::tests::landings;
     use alloc::boxed::Box;
     use core::mem::MaybeUninit;
 

@@ -11,14 +11,10 @@
 //! ever (removed, it has no target: whoever has just read the tag must not find that of
 //! another), and a table that is replaced stays mapped.
 
-pub(crate) mod landings;
-mod near;
-
+use crate::landings::Landings;
+use crate::near::{self, NearTables};
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
-pub use landings::{LANDING_LEN, LANDINGS, LANDINGS_COUNT, Landing, Landings};
-use near::NearTables;
-pub use near::ready;
 use ppin_abi::area::Area;
 use ppin_os::mem;
 use ppin_os::place;
@@ -109,7 +105,7 @@ impl IblTable {
 
     /// Lets indirect branches to app address `tag` go to cache address `target`; whether they did
     /// not yet.
-    pub(crate) fn insert(&mut self, tag: u64, target: u64) -> bool {
+    pub fn insert(&mut self, tag: u64, target: u64) -> bool {
         self.misses += 1;
         let known = probe(self.table(), tag).is_some_and(|entry| leads(entry, tag, target));
         if !known {
@@ -119,13 +115,13 @@ impl IblTable {
     }
 
     /// The same for a branch that has not been seen in this run.
-    pub(crate) fn prefill(&mut self, tag: u64, target: u64) {
+    pub fn prefill(&mut self, tag: u64, target: u64) {
         self.make_room(1);
         self.put(self.table(), tag, target);
     }
 
     /// Makes the table large enough for `more` targets.
-    pub(crate) fn make_room(&mut self, more: u64) {
+    pub fn make_room(&mut self, more: u64) {
         let now = self.table();
         let entries = mask(now) + 1;
         let needed = (cell(now - 8).load(Ordering::Relaxed) + more) * 4 / 3 + 1;
@@ -169,47 +165,41 @@ impl IblTable {
     /// # Safety
     /// The area stays mapped until [`IblTable::remove_thread`], and its table is of zeroes if it is
     /// not known: what lies there is jumped to.
-    pub(crate) unsafe fn add_thread(&mut self, area: *const Area) {
+    pub unsafe fn add_thread(&mut self, area: *const Area) {
         // SAFETY: the caller's promise.
         let area: &'static Area = unsafe { &*area };
         self.near.add(area);
     }
 
     /// A thread ends.
-    pub(crate) fn remove_thread(&mut self, area: &Area) {
+    pub fn remove_thread(&mut self, area: &Area) {
         self.near.remove(area);
     }
 
     /// This process is a forked child, whose only thread has `area`.
-    pub(crate) fn keep_only_thread(&mut self, area: &Area) {
+    pub fn keep_only_thread(&mut self, area: &Area) {
         self.near.keep_only(area);
     }
 
     /// Lets the thread with `area`, which is in the VM, find `target` for app address `tag` by
     /// itself. It arrives at `arrival`, where the fragment has room for that. By what power of 2 it shall wait longer than usual before it brings the next one.
-    pub(crate) fn bring_near(
-        &mut self,
-        area: &Area,
-        tag: u64,
-        target: u64,
-        arrival: Option<u64>,
-    ) -> u32 {
+    pub fn bring_near(&mut self, area: &Area, tag: u64, target: u64, arrival: Option<u64>) -> u32 {
         self.near.put(area, tag, target, arrival)
     }
 
     /// The same at the start of a process, while its only thread is in the VM: other threads might
     /// be looking.
-    pub(crate) fn prefill_near(&mut self, tag: u64, target: u64, arrival: Option<u64>) {
+    pub fn prefill_near(&mut self, tag: u64, target: u64, arrival: Option<u64>) {
         self.near.prefill(tag, target, arrival);
     }
 
     /// Whether a thread finds `target` for app address `tag` by itself.
-    pub(crate) fn is_near(&self, tag: u64, target: u64) -> bool {
+    pub fn is_near(&self, tag: u64, target: u64) -> bool {
         self.near.knows(tag, target)
     }
 
     /// Makes the branch to app address `tag` miss, if it led to `target`.
-    pub(crate) fn remove_one(&mut self, tag: u64, target: u64) {
+    pub fn remove_one(&mut self, tag: u64, target: u64) {
         self.near.forget(tag, target);
         if let Some(entry) = probe(self.table(), tag)
             && leads(entry, tag, target)
@@ -219,29 +209,38 @@ impl IblTable {
     }
 
     /// No return comes to cache addresses in `start .. end` any more.
-    pub(crate) fn forget_returns(&self, start: u64, end: u64) {
+    pub fn forget_returns(&self, start: u64, end: u64) {
         self.near.forget_returns(start..end);
     }
 
     /// No return of the thread with `area` comes to the cache any more, until it has called again.
-    pub(crate) fn forget_returns_of(&self, area: &Area) {
+    pub fn forget_returns_of(&self, area: &Area) {
         near::forget_returns(area, &ALL);
     }
 
     /// Makes every branch miss.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.near.clear();
         self.near.forget_returns(ALL);
         self.remove(1, u64::MAX);
     }
 
+    /// Where indirect branches to app address `tag` go, if that is known.
+    #[must_use]
+    pub fn target(&self, tag: u64) -> Option<u64> {
+        let entry = probe(self.table(), tag)?;
+        let known = cell(entry).load(Ordering::Relaxed) == tag;
+        let target = cell(entry + 8).load(Ordering::Relaxed);
+        (known && target != NOWHERE).then_some(target)
+    }
+
     /// App addresses that indirect branches reach, and where they go.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub fn entries(&self) -> impl Iterator<Item = (u64, u64)> {
         live(self.table())
     }
 
     /// Insertions so far.
-    pub(crate) fn misses(&self) -> u64 {
+    pub fn misses(&self) -> u64 {
         self.misses
     }
 }

@@ -1,0 +1,21 @@
+//! Where indirect branches go, by app address: what emitted code reads, and its writer's side.
+//!
+//! ```text
+//! table     of the process: all targets that are known
+//! near      of each thread, for jumps in line: the same of fewer targets, and its return cache
+//! landings  code that compares the target where a fragment has none that does
+//! ```
+//!
+//! All of it is written under the VM's lock, and read without one. It knows addresses alone: which of them may
+//! be jumped to, `ppin_codecache` says.
+
+#![no_std]
+extern crate alloc;
+
+mod landings;
+mod near;
+mod table;
+
+pub use landings::{LANDING_LEN, LANDINGS, LANDINGS_COUNT, Landing, Landings};
+pub use near::ready;
+pub use table::{GOLDEN, IblTable, SHIFT, TABLE};
