@@ -176,10 +176,12 @@ pub fn cells_of(slots: &[SlotInit]) -> Option<u16> {
     })
 }
 
-/// Whether code with these slots jumps through a cell that was taken for one that does not change.
-#[must_use]
-pub fn is_sealed(slots: &[SlotInit]) -> bool {
-    slots.iter().any(|slot| matches!(slot, SlotInit::Behind(_)))
+/// The app cells that code with these slots takes for ones that do not change.
+pub fn sealed_cells(slots: &[SlotInit]) -> impl Iterator<Item = ImageOff> + '_ {
+    slots.windows(2).filter_map(|pair| match pair {
+        [SlotInit::Behind(_), SlotInit::App(cell)] => Some(*cell),
+        _ => None,
+    })
 }
 
 /// A direct exit. Unlinked, its branch goes to its stub, [`stub::at`] its number.

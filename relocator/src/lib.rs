@@ -20,7 +20,7 @@ pub use apply::{Placement, RangeError, apply, apply_parts, cell};
 pub use entrance::{entered_aside, may_enter_aside, side_entrance, side_entrances};
 pub use fragment::{
     ARRIVAL, CountRow, Exit, Fragment, Reloc, RelocKind, Section, SlotInit, arrives_before,
-    cells_of, executed_at, executed_before, is_sealed, pc_flag,
+    cells_of, executed_at, executed_before, pc_flag, sealed_cells,
 };
 pub use fragment_ref::FragmentRef;
 pub use normalise::{normalise, normalise_parts};

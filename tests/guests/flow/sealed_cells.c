@@ -1,7 +1,7 @@
-// Jumps through a cell that the loader makes read-only, as it does with those for other images. The
-// program makes it writable again and changes it, once or for long; has its memory read as the file
-// again; writes to it past its protection; takes it away; from a signal handler, another thread, a
-// child.
+// Jumps and calls through a cell that the loader makes read-only, as it does with those for
+// other images. The program makes it writable again and changes it, once or for long; has its
+// memory read as the file again; writes to it past its protection; takes it away; from a signal
+// handler, another thread, a child.
 //@ variants: pie nopie static static-pie
 //@ cflags: -O1
 //@ libs: -pthread
@@ -16,12 +16,17 @@ asm(".section .data.rel.ro, \"aw\"\n"
     // All status flags are 1, and all registers of arguments are as they were.
     "by_jump: mov $0x8d5, %eax; push %rax; popf; mov $5, %eax; mov $6, %ecx\n"
     "jump: jmp *cell(%rip)\n"
+    "by_call: mov $0x8d5, %eax; push %rax; popf; mov $5, %eax; mov $6, %ecx\n"
+    "call: call *cell(%rip)\nret\n"
     "one: pushf; popq seen_flags(%rip); incq log_of(%rip); lea (%rax,%rcx), %rax; ret\n"
     "two: pushf; popq seen_flags(%rip); incq log_of+8(%rip); lea (%rax,%rcx,2), %rax; ret\n"
     "three: pushf; popq seen_flags(%rip); incq log_of+16(%rip); lea (%rax,%rcx,4), %rax; ret\n"
-    "round: jmp by_jump\n");
-u64 by_jump(void);
-extern u8 jump[], one[], two[], three[], round_[] asm("round");
+    "round_by_jump: jmp by_jump\n"
+    "round_by_call: lea 8(%rsp), %rsp; jmp by_call\n");
+u64 by_jump(void), by_call(void);
+extern u8 jump[], call[], one[], two[], three[], round_by_jump[], round_by_call[];
+static u64 (*by)(void);
+static u8 *branch;
 static u8 *const all[] = {one, two, three};
 static const u64 comes_to[] = {11, 17, 29};
 static void protect(int protection) { CHECK(mprotect(&cell, PAGE, protection) == 0); }
@@ -34,7 +39,7 @@ static void change(u8 *to) {
 static void goes(int which, int times) {
     for (int i = 0; i < times; i++) {
         seen_flags = 0;
-        SAME(by_jump(), comes_to[which]);
+        SAME(by(), comes_to[which]);
         SAME(seen_flags & 0x8d5, 0x8d5);
     }
 }
@@ -71,7 +76,7 @@ static void fault(int sig, siginfo_t *info, void *context) {
     fault_at = GREG(context, REG_RIP), fault_of = (u64)info->si_addr;
     SAME(GREG(context, REG_RAX), 5);
     SAME(GREG(context, REG_RCX), 6);
-    if (fault_at != (u64)jump) {
+    if (fault_at != (u64)branch) {
         GREG(context, REG_RIP) = (u64)one;
         return;
     }
@@ -81,11 +86,11 @@ static void fault(int sig, siginfo_t *info, void *context) {
     set(two);
     protect(PROT_READ);
 }
-// The cell cannot be read: the fault is the jump's, which is made again.
+// The cell cannot be read: the fault is the branch's, which is made again.
 static void goes_when_mended(void) {
     fault_at = fault_of = 0;
     goes(1, 1);
-    SAME(fault_at, (u64)jump);
+    SAME(fault_at, (u64)branch);
     SAME(fault_of, (u64)&cell);
     goes(1, N);
 }
@@ -101,6 +106,7 @@ static void taken_away(void) {
     CHECK(mremap(&cell, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, there) == there);
     goes_when_mended();
     SAME(repairs, 3);
+    repairs = 0;
     // What is anonymous reads as zeroes then.
     CHECK(madvise(&cell, PAGE, MADV_DONTNEED) == 0);
     fault_at = 1;
@@ -131,9 +137,9 @@ static void round_and_round(void) {
     on(SIGALRM, tick, 0);
     struct itimerval soon = {{0, 0}, {0, 3000}};
     for (int i = 0; i < 3; i++) {
-        change(round_);
+        change(by == by_jump ? round_by_jump : round_by_call);
         setitimer(ITIMER_REAL, &soon, 0);
-        SAME(by_jump(), 11);
+        SAME(by(), 11);
     }
 }
 static void *other(void *unused) {
@@ -147,6 +153,7 @@ static void *other(void *unused) {
 // Who hears that another thread has changed it goes there.
 static void by_another_thread(void) {
     pthread_t thread;
+    asked = 0;
     pthread_create(&thread, 0, other, 0);
     for (int i = 1; i <= 300; i++) {
         goes((i - 1) % 3, 50);
@@ -167,7 +174,9 @@ static void in_a_child(void) {
     CHECK(waitpid(child, &status, 0) == child && status == 0);
     goes(0, N);
 }
-int main(void) {
+static void all_of_it(u64 (*how)(void), u8 *at) {
+    by = how, branch = at;
+    change(one);
     changes();
     by_file();
     as_in_the_file();
@@ -176,5 +185,9 @@ int main(void) {
     round_and_round();
     by_another_thread();
     taken_away();
+}
+int main(void) {
+    all_of_it(by_jump, jump);
+    all_of_it(by_call, call);
     FINISH();
 }

@@ -28,11 +28,10 @@ impl CodeCache {
         // (Of its own addresses slots of landings hold the negatives.)
         let inside = (of.source.start..=of.source.end).contains(&target.0);
         let own = (AppPc(of.source.start), of.entry);
-        let done = !inside
-            && match found {
-                Slots::Compared(_) => self.predict_by(slots, own, target, entry),
-                Slots::Sealed(_) => self.lead(slots, target, entry),
-            };
+        let done = match found {
+            Slots::Compared(_) => !inside && self.predict_by(slots, own, target, entry),
+            Slots::Sealed(_) => self.lead(slots, target, entry),
+        };
         if !done {
             return None;
         }

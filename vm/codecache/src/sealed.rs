@@ -66,6 +66,8 @@ impl CodeCache {
         if self.sealed.parts.iter().any(|(known, _)| *known == image) {
             return;
         }
+        self.journal
+            .note(format_args!("cells in {start:#x}-{end:#x} are sealed"));
         self.sealed.parts.push((image, start..end));
         let awaited = core::mem::take(&mut self.sealed.awaited);
         for (jump, target, entry) in awaited {
@@ -78,6 +80,10 @@ impl CodeCache {
         let hit = |part: &Range<u64>| part.start < end && start < part.end;
         while let Some(n) = self.sealed.parts.iter().position(|(_, part)| hit(part)) {
             let (_, part) = self.sealed.parts.swap_remove(n);
+            self.journal.note(format_args!(
+                "cells in {:#x}-{:#x} are not sealed any more",
+                part.start, part.end
+            ));
             self.cells_changed(part.start, part.end);
         }
     }

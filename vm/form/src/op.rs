@@ -278,7 +278,7 @@ pub enum Op {
     LoadPrediction { to: Reg },
     /// Jumps to where that goes on.
     JumpPredicted,
-    /// Jumps to where the jump `ins`, which goes through a sealed cell, is known to lead; goes on behind this
+    /// Jumps to where the jump or call `ins`, which goes through a sealed cell, is known to lead; goes on behind this
     /// until that is known.
     JumpSealed { ins: InsId },
     /// `to` = address of the slot by which that goes.

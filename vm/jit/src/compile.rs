@@ -63,9 +63,7 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
         looked = plan.looked();
         let nothing = plan.is_empty() && comparing.stretches.is_empty();
         form.undisturbed = nothing && form.may_keep_registers();
-        let last = selection.ins.last();
-        let sealed = |last| is_sealed(&form, last, request.image, request.sealed);
-        form.sealed = last.is_some_and(sealed);
+        form.sealed = jumps_sealed(&form, request, selection);
         lower_arrival(&mut form, request, &comparing, selection, &plan);
         lower_trace(&mut form, request, &comparing, selection, &mut plan);
         lower_end(&mut form, selection, tool);
@@ -129,6 +127,13 @@ fn instrument(
     Plan::new(request, request.context, tool, ins, Some(stretches))
 }
 
+/// Whether the trace ends with a jump through a cell that the loader makes read-only.
+fn jumps_sealed(form: &Form, request: &Request<'_>, selection: &Selection) -> bool {
+    let last = selection.ins.last();
+    let jump = last.filter(|ins| ins.kind == Kind::IndirectJump);
+    jump.is_some_and(|ins| is_sealed(form, ins, request.image, request.sealed))
+}
+
 /// What comes before the trace, where control comes by other ways than links of jumps.
 fn lower_arrival(
     form: &mut Form,
@@ -178,6 +183,7 @@ fn lower_trace(
             id,
             ins,
             image,
+            sealed: request.sealed,
             behind,
         };
         if watched && ins.stores_word() {

@@ -6,7 +6,7 @@ use ppin_abi::addr::ImageRange;
 use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
-use ppin_relocator::{Fragment, SlotInit, is_sealed};
+use ppin_relocator::{Fragment, SlotInit, sealed_cells};
 
 /// Translates code of one image for one tool.
 #[derive(Clone, Copy)]
@@ -66,13 +66,19 @@ impl<'a> Translator<'a> {
     }
 }
 
-/// For code with these slots: what its jump was made for. (A process may have made it before the loader had
-/// sealed anything, or in memory where no loader does.)
+/// For code with these slots: the part of its image that it took for what the loader makes read-only. (A process
+/// may have made it before the loader had sealed anything, or in memory where no loader does.)
 #[must_use]
 pub fn sealed_again(slots: &[SlotInit]) -> ImageRange {
-    if is_sealed(slots) {
-        ImageRange::ALL
-    } else {
-        ImageRange::NONE
-    }
+    // (What is sealed is one range, so whatever lies between two such cells is, too.)
+    sealed_cells(slots).fold(ImageRange::NONE, |range, cell| {
+        let end = cell.checked_add(8).unwrap_or(cell);
+        match range {
+            ImageRange::NONE => ImageRange { start: cell, end },
+            ImageRange { start, end: last } => ImageRange {
+                start: start.min(cell),
+                end: last.max(end),
+            },
+        }
+    })
 }

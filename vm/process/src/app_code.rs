@@ -62,27 +62,11 @@ pub fn add_all(vm: &mut Vm, stack: u64, program: [u64; 2]) {
         }
         return;
     }
-    let listed = ppin_os::maps::read().unwrap_or_default();
-    for entry in &listed {
+    for entry in ppin_os::maps::read().unwrap_or_default() {
         if entry.executable && !vm::is_runtime(entry.start) && entry.path != "[vsyscall]" {
-            add_from_list(vm, entry, false);
+            add_from_list(vm, &entry, false);
         }
     }
-    for (start, end) in read_only_data(&listed) {
-        vm.code_mut().seal_cells(start, end);
-    }
-}
-
-/// Memory of files that may not be written to, right before memory of the same file that may: what a loader has
-/// made read-only stands there.
-fn read_only_data(listed: &[MapEntry]) -> impl Iterator<Item = (u64, u64)> {
-    let pairs = listed.iter().zip(listed.iter().skip(1));
-    let found = pairs.filter(|(it, next)| {
-        let stays = it.readable && !it.writable && !it.executable && !it.shared && it.inode != 0;
-        let goes_on = it.end == next.start && it.inode == next.inode && it.path == next.path;
-        stays && goes_on && next.writable
-    });
-    found.map(|(it, _)| (it.start, it.end))
 }
 
 fn add_from_list(vm: &mut Vm, entry: &MapEntry, doubtful: bool) {
@@ -97,44 +81,6 @@ mod tests {
     use super::*;
     use crate::testing;
     use ppin_os::{mem, peek, place};
-
-    #[test]
-    fn what_a_loader_has_made_read_only_stands_before_data() {
-        let entry = |start: u64, inode, rights: &str| MapEntry {
-            start,
-            end: start + 0x1000,
-            readable: rights.contains('r'),
-            writable: rights.contains('w'),
-            executable: rights.contains('x'),
-            shared: rights.contains('s'),
-            inode,
-            ..MapEntry::default()
-        };
-        let found = |rights: [&str; 3], inodes: [u64; 3], last: u64| {
-            let [a, b, c] = [0, 1, 2].map(|n| {
-                let start = if n == 2 {
-                    last
-                } else {
-                    0x1000 * (n as u64 + 1)
-                };
-                entry(start, inodes[n], rights[n])
-            });
-            read_only_data(&[a, b, c]).collect::<alloc::vec::Vec<_>>()
-        };
-        assert_eq!(found(["rx", "r", "rw"], [7; 3], 0x3000), [(0x2000, 0x3000)]);
-        assert_eq!(found(["rx", "r", "rw"], [7; 3], 0x4000), []);
-        assert_eq!(found(["rx", "r", "rw"], [7, 7, 8], 0x3000), []);
-        assert_eq!(found(["rx", "r", "rw"], [0; 3], 0x3000), []);
-        for rights in [
-            ["rx", "rs", "rw"],
-            ["rx", "r", "r"],
-            ["r", "rx", "rw"],
-            ["r", "rw", "rw"],
-        ] {
-            let all: usize = found(rights, [7; 3], 0x3000).len();
-            assert_eq!(all, usize::from(rights[1] == "rw"), "{rights:?}");
-        }
-    }
 
     #[test]
     fn memory_that_became_executable_unseen_is_found_in_the_kernels_list() {

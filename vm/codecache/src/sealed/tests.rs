@@ -5,7 +5,7 @@ use crate::testing::{World, left_sealed_at, through_a_sealed_cell};
 use ppin_os::mem::PAGE;
 
 /// Offsets of two cells of the world, each on a page of its own.
-const CELLS: [u64; 2] = [4 * PAGE, 5 * PAGE];
+const CELLS: [u64; 2] = [4 * PAGE, 6 * PAGE];
 
 /// A world, a jump through the first cell, which leads to app offset 0x80, and the code for that.
 fn world() -> (World, CachePc, CachePc) {

@@ -16,7 +16,7 @@ use ppin_form::{Form, Gpr, Need};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     if form.sealed {
-        return sealed::lower(form, site);
+        return sealed::jump(form, site);
     }
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
     near::target(form, target, site.id);

@@ -1,6 +1,6 @@
 //! The place at which a rule works.
 
-use ppin_abi::addr::ImageBase;
+use ppin_abi::addr::{ImageBase, ImageRange};
 use ppin_decode::Ins;
 use ppin_form::InsId;
 
@@ -9,6 +9,8 @@ pub(crate) struct Site<'a> {
     pub id: InsId,
     pub ins: &'a Ins,
     pub image: ImageBase,
+    /// What the loader makes read-only.
+    pub sealed: ImageRange,
     /// The instructions that follow in the trace, if nothing comes between them.
     pub behind: &'a [Ins],
 }

@@ -9,6 +9,7 @@ use crate::request::{Request, Sequence};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_abi::addr::ImageRange;
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
 use ppin_api::Tool;
@@ -182,6 +183,7 @@ impl Builder<'_> {
             id,
             ins,
             image,
+            sealed: ImageRange::NONE,
             behind,
         };
         if matches!(ins.kind, Kind::Trap(_)) || last && !exact(ins) {
