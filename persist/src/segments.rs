@@ -146,9 +146,10 @@ impl Segments {
     /// What the loader makes read-only once it has relocated it (`PT_GNU_RELRO`): whole pages.
     #[must_use]
     pub fn sealed(&self) -> ImageRange {
-        let end = self.sealed.end - self.sealed.end % PAGE;
-        let range = ImageRange::of(ImageBase(self.first()), self.sealed.start, end);
-        range.unwrap_or(ImageRange::NONE)
+        let Range { start, end } = self.sealed;
+        let end = end - end % PAGE;
+        let range = ImageRange::of(ImageBase(self.first()), start, end);
+        range.filter(|_| start < end).unwrap_or(ImageRange::NONE)
     }
 
     /// Where the file holds the code at an image offset.
@@ -260,6 +261,26 @@ mod tests {
         // Bytes outside of all segments are named by their file offset.
         assert_eq!(segments.file_offset(0x20), Some(0x20));
         assert_eq!(segments.file_offset(-1), None);
+    }
+
+    #[test]
+    fn what_is_made_read_only_is_whole_pages() {
+        const RELRO: u64 = PT_GNU_RELRO as u64;
+        // (In memory nothing is longer than in this file.)
+        let sealed = |len: u64| {
+            let rows = [
+                [1, CODE, 0x1000, 0x2000, 0x100],
+                [RELRO, READ, 0x2d00, 0x4d00, len],
+            ];
+            let mut bytes = file(64, &rows);
+            let memory = 64 + PROGRAM_HEADER + 40;
+            bytes[memory..memory + 8].copy_from_slice(&len.to_le_bytes());
+            Segments::of_file(&bytes).unwrap().sealed()
+        };
+        let range = |start, end| ImageRange::of(ImageBase(0x1000), start, end).unwrap();
+        assert_eq!(sealed(0x1300), range(0x4d00, 0x6000));
+        assert_eq!(sealed(0x1400), range(0x4d00, 0x6000));
+        assert_eq!([sealed(0x100), bolted().sealed()], [ImageRange::NONE; 2]);
     }
 
     #[test]
