@@ -13,6 +13,7 @@ use crate::landing;
 use crate::site::Pair;
 use alloc::vec::Vec;
 use core::ops::Range;
+use hashbrown::HashMap;
 use ppin_abi::addr::{AppPc, CachePc, ImageRange};
 use ppin_os::peek;
 
@@ -20,16 +21,19 @@ use ppin_os::peek;
 #[derive(Debug, Default)]
 pub(crate) struct Sealed {
     parts: Vec<(ImageId, Range<u64>)>,
-    led: Vec<Jump>,
-    /// Jumps of persisted code, and where earlier runs have seen them go: their cells are not sealed yet.
-    awaited: Vec<(Jump, AppPc, CachePc)>,
+    /// Cells of jumps that go straight on, by their first slots.
+    led: HashMap<u64, u64>,
+    /// Jumps of persisted code whose cells are not sealed yet.
+    awaited: Vec<Awaited>,
 }
 
-/// A jump: its cell, and its slots.
-#[derive(Clone, Copy, Debug)]
-struct Jump {
+/// A jump, and where earlier runs have seen it go.
+#[derive(Debug)]
+struct Awaited {
     cell: u64,
     slots: Pair,
+    target: AppPc,
+    entry: CachePc,
 }
 
 impl Sealed {
@@ -39,10 +43,15 @@ impl Sealed {
         self.parts.iter().any(|(_, part)| inside(part))
     }
 
+    /// Which part has something in `start .. end`.
+    fn part_in(&self, start: u64, end: u64) -> Option<usize> {
+        let hit = |part: &Range<u64>| part.start < end && start < part.end;
+        self.parts.iter().position(|(_, part)| hit(part))
+    }
+
     /// Code and slots in `start .. end` are no more.
     pub(crate) fn forget(&mut self, start: u64, end: u64) {
-        self.led
-            .retain(|jump| !(start..end).contains(&jump.slots.first()));
+        self.led.retain(|slot, _| !(start..end).contains(slot));
     }
 
     /// Code may have gone to which jumps were to lead.
@@ -69,35 +78,42 @@ impl CodeCache {
         self.journal
             .note(format_args!("cells in {start:#x}-{end:#x} are sealed"));
         self.sealed.parts.push((image, start..end));
-        let awaited = core::mem::take(&mut self.sealed.awaited);
-        for (jump, target, entry) in awaited {
-            self.lead_as_seen(jump.slots, target, entry);
+        let awaited = &mut self.sealed.awaited;
+        let ready = awaited.extract_if(.., |it| (start..end).contains(&it.cell));
+        for jump in ready.collect::<Vec<_>>() {
+            self.lead(jump.slots, jump.target, jump.entry);
         }
     }
 
     /// Memory in `start .. end` may change from now on, by the call that the program is about to make.
     pub fn unseal_cells(&mut self, start: u64, end: u64) {
-        let hit = |part: &Range<u64>| part.start < end && start < part.end;
-        while let Some(n) = self.sealed.parts.iter().position(|(_, part)| hit(part)) {
+        while let Some(n) = self.sealed.part_in(start, end) {
             let (_, part) = self.sealed.parts.swap_remove(n);
             self.journal.note(format_args!(
                 "cells in {:#x}-{:#x} are not sealed any more",
                 part.start, part.end
             ));
-            self.cells_changed(part.start, part.end);
+            self.lead_back(part.start, part.end);
         }
     }
 
     /// Memory in `start .. end` has been changed by a call that page protection does not stop: jumps through cells
     /// there are looked up again.
     pub fn cells_changed(&mut self, start: u64, end: u64) {
+        if self.sealed.part_in(start, end).is_some() {
+            self.lead_back(start, end);
+        }
+    }
+
+    /// Jumps through cells in `start .. end` go on behind themselves.
+    fn lead_back(&mut self, start: u64, end: u64) {
         let (sealed, fresh) = (&mut self.sealed, &mut self.fresh);
-        sealed.led.retain(|jump| {
-            let hit = start < jump.cell + 8 && jump.cell < end;
-            if hit {
-                fresh.take_back(jump.slots.first());
+        sealed.led.retain(|slot, cell| {
+            let stays = *cell + 8 <= start || end <= *cell;
+            if !stays {
+                fresh.take_back(*slot);
             }
-            !hit
+            stays
         });
     }
 
@@ -122,7 +138,7 @@ impl CodeCache {
         }
         self.figures.jumps_predicted += 1;
         self.fresh.predict(slots.first(), entry.0, entry.0);
-        self.sealed.led.push(Jump { cell, slots });
+        self.sealed.led.insert(slots.first(), cell);
         true
     }
 
@@ -130,8 +146,12 @@ impl CodeCache {
     pub(crate) fn lead_as_seen(&mut self, slots: Pair, target: AppPc, entry: CachePc) {
         match slots.cell() {
             Some(cell) if !self.sealed.holds(cell) => {
-                let jump = Jump { cell, slots };
-                self.sealed.awaited.push((jump, target, entry));
+                self.sealed.awaited.push(Awaited {
+                    cell,
+                    slots,
+                    target,
+                    entry,
+                });
             }
             _ => {
                 self.lead(slots, target, entry);
