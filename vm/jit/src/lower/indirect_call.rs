@@ -7,8 +7,9 @@
 //!          push qword [rip + slot]          the app's return address
 //!          jmp gs:[Entry::IblCall]          or in line ([`super::near`])
 //! ```
-//! Through a cell that does not change, another way ([`super::sealed`]). Where it is not in line, it is noted who asks: `lea rcx, [rip + 0]; mov gs:[LEFT_AT], rcx;
-//! mov rcx, gs:[Spill::Rcx]` comes before the operand is read.
+//! Through a cell that does not change it goes another way ([`super::sealed`]). Where it is not in line, it
+//! is noted who asks: `lea rcx, [rip + 0]; mov gs:[LEFT_AT], rcx; mov rcx, gs:[Spill::Rcx]` comes before the
+//! operand is read.
 //! The operand is read before the push, as the CPU does: `call [rsp + 8]` and
 //! `call rsp` see the old stack pointer, and a fault finds nothing pushed. Where returns are
 //! paired, there is more around the push ([`super::paired`]).

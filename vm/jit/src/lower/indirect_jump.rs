@@ -6,8 +6,9 @@
 //!          mov rcx, operand
 //!          jmp gs:[Entry::IblJmp]          or in line ([`super::near`])
 //! ```
-//! Through a cell that does not change, another way ([`super::sealed`]). Where it is not in line, it is noted who asks: `lea rcx, [rip + 0]; mov gs:[LEFT_AT], rcx;
-//! mov rcx, gs:[Spill::Rcx]` comes before the operand is read.
+//! Through a cell that does not change it goes another way ([`super::sealed`]). Where it is not in line, it
+//! is noted who asks: `lea rcx, [rip + 0]; mov gs:[LEFT_AT], rcx; mov rcx, gs:[Spill::Rcx]` comes before the
+//! operand is read.
 
 use super::site::Site;
 use super::{near, sealed};

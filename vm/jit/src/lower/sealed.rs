@@ -1,6 +1,6 @@
-//! Jumps and calls through cells that the loader seals: it fills them in, and makes them read-only before the image's code
-//! runs (`PT_GNU_RELRO`; all that calls to other images go by, where the image is linked with `-z now`). What
-//! does not change need not be looked at: a slot of ours leads where the cell does.
+//! Jumps and calls through cells that the loader seals: it fills them in, and makes them read-only before
+//! the image's code runs (`PT_GNU_RELRO`; all that calls to other images go by, where the image is linked with
+//! `-z now`). What does not change need not be looked at: a slot of ours leads where the cell does.
 //!
 //! ```text
 //! Target:  jmp [rip + cell]
@@ -22,7 +22,8 @@
 //!          push qword [rip + next]
 //!          ...                              the same
 //! ```
-//! (If that cell cannot be read, the fault finds the words below the stack written to.) The VM lets the slot lead elsewhere while the cell is read-only, and no longer (`ppin_codecache::sealed`).
+//! (If that cell cannot be read, the fault finds the words below the stack written to.) The VM lets the slot
+//! lead elsewhere while the cell is read-only, and no longer (`ppin_codecache::sealed`).
 
 use super::site::Site;
 use super::{near, paired, predicted};
