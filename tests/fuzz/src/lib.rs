@@ -95,6 +95,8 @@ fn fragment(number: i32) -> Fragment {
             SlotInit::Landing(ImageOff(6)),
             SlotInit::ImageCounters,
             SlotInit::Bundles(3),
+            SlotInit::Behind(3),
+            SlotInit::App(ImageOff(7)),
         ],
         relocs: vec![
             reloc(Section::Hot, 16, RelocKind::App(ImageOff(100))),
