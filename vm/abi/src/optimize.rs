@@ -29,7 +29,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 18] = [
     ("apart", Optimize::APART, "code that the program may be rewriting compares itself on entry alone, if one register says that its stores go elsewhere"),
     ("entrances", Optimize::ENTRANCES, "without a tool, what leads into the middle of a known trace goes there, and is not translated once more"),
     ("canonical", Optimize::CANONICAL, "a return looks whether a program can have its address, instead of noting where it is (off by itself where that takes too many instructions)"),
-    ("sealed", Optimize::SEALED, "jumps through a cell that the program has made read-only go straight to where it leads, and compare nothing"),
+    ("sealed", Optimize::SEALED, "jumps and calls through a cell that the program has made read-only go straight to where it leads, and compare nothing"),
 ];
 
 /// There is no such mechanism, or a word is none at all.

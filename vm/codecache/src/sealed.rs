@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use hashbrown::HashMap;
 use ppin_abi::addr::{AppPc, CachePc, ImageRange};
-use ppin_os::peek;
+use ppin_os::{peek, userfault};
 
 /// What is sealed, and which jumps go by that.
 #[derive(Debug, Default)]
@@ -132,7 +132,10 @@ impl CodeCache {
         let Some(cell) = slots.cell().filter(|cell| self.sealed.holds(*cell)) else {
             return false;
         };
-        let right = peek::read_value::<u64>(cell) == Some(target.0) && slots.leads_behind();
+        // (To read what is not in memory might be to wait for a thread that needs the lock.)
+        let there = userfault::readable(cell, 8) == 8;
+        let right =
+            there && peek::read_value::<u64>(cell) == Some(target.0) && slots.leads_behind();
         if !right || landing::all_are_shut() {
             return false;
         }

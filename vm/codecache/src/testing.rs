@@ -102,6 +102,14 @@ pub(crate) struct World {
     pub(crate) image: ImageId,
 }
 
+impl CodeCache {
+    /// Where indirect branches to app address `tag` go, if that is known.
+    pub(crate) fn found(&self, tag: u64) -> Option<u64> {
+        let found = self.ibl.entries().find(|(known, _)| *known == tag);
+        found.map(|(_, target)| target)
+    }
+}
+
 impl World {
     pub(crate) fn new() -> Self {
         Self::with(8, 64 << 20)

@@ -85,7 +85,7 @@ pub struct Form {
     /// as they are.
     pub undisturbed: bool,
     /// The jump that ends the trace goes through a cell that the loader seals.
-    pub sealed: bool,
+    pub leaves_sealed: bool,
     /// Registers that stay until an instruction overwrites them.
     staying: RegSet,
     /// Which one that is, by register.
@@ -112,7 +112,7 @@ impl Form {
             sequence: None,
             instrumented: false,
             undisturbed: false,
-            sealed: false,
+            leaves_sealed: false,
             staying: RegSet::NONE,
             overwritten: [InsId(0); 16],
         }

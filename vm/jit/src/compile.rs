@@ -63,7 +63,7 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
         looked = plan.looked();
         let nothing = plan.is_empty() && comparing.stretches.is_empty();
         form.undisturbed = nothing && form.may_keep_registers();
-        form.sealed = jumps_sealed(&form, request, selection);
+        form.leaves_sealed = leaves_sealed(&form, request, selection);
         lower_arrival(&mut form, request, &comparing, selection, &plan);
         lower_trace(&mut form, request, &comparing, selection, &mut plan);
         lower_end(&mut form, selection, tool);
@@ -128,7 +128,7 @@ fn instrument(
 }
 
 /// Whether the trace ends with a jump through a cell that the loader makes read-only.
-fn jumps_sealed(form: &Form, request: &Request<'_>, selection: &Selection) -> bool {
+fn leaves_sealed(form: &Form, request: &Request<'_>, selection: &Selection) -> bool {
     let last = selection.ins.last();
     let jump = last.filter(|ins| ins.kind == Kind::IndirectJump);
     jump.is_some_and(|ins| is_sealed(form, ins, request.image, request.sealed))

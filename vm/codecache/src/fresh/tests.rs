@@ -141,7 +141,7 @@ fn a_flush_takes_back_all_links_and_forgets_what_is_found_by_address() {
     let (pc, context) = (world.pc(0x100), Context::CANONICAL);
     assert_eq!(world.code.known(pc, context), None);
     assert_eq!(world.code.dormant(pc, context), None);
-    assert_eq!(world.code.ibl.target(pc.0), None);
+    assert_eq!(world.code.found(pc.0), None);
     assert_eq!(world.code.fragments(), 0);
 }
 

@@ -22,7 +22,7 @@ fn a_store_takes_what_was_made_from_the_page_out_of_use_and_says_what() {
     for (from, n) in [(far, 0), (b, 0), (a, 0)] {
         assert_eq!(world.leads(from, n), None);
     }
-    assert_eq!(world.code.ibl.target(world.pc(0).0), None);
+    assert_eq!(world.code.found(world.pc(0).0), None);
     assert_eq!(world.code.known(world.pc(0), CANONICAL), None);
     assert!(world.code.running_maps(a.0).is_none());
     assert!(
@@ -186,7 +186,7 @@ fn after_the_holder_of_the_lock_was_killed_nothing_is_held_or_found() {
     world.code.link_indirect(world.pc(0), a);
     world.code.start_over();
     assert_eq!(world.code.known(world.pc(0), CANONICAL), None);
-    assert_eq!(world.code.ibl.target(world.pc(0).0), None);
+    assert_eq!(world.code.found(world.pc(0).0), None);
     assert!(world.code.guards.pages().is_empty());
     assert!(world.code.in_cache(a.0), "it may still run");
     assert_eq!(world.code.fragments(), 0);

@@ -156,7 +156,7 @@ impl Model {
             } else if self.shelf.units()[0].is_killed(entry.0) {
                 prop_assert_eq!(self.shelf.byte(entry), INT3);
             }
-            if let Some(target) = world.code.ibl.target(pc) {
+            if let Some(target) = world.code.found(pc) {
                 prop_assert!(self.runs(n) && target == entry.0);
             }
             let slot = self.shelf.slot(offset);

@@ -117,7 +117,7 @@ fn killed_code_is_not_found_and_stops_who_comes_by_a_link() {
     );
     let tag = shelf.world.pc(0x40).0;
     assert_eq!(
-        shelf.world.code.ibl.target(tag),
+        shelf.world.code.found(tag),
         Some(b.0),
         "known from earlier runs"
     );
@@ -129,7 +129,7 @@ fn killed_code_is_not_found_and_stops_who_comes_by_a_link() {
         "no fresh code has died"
     );
     assert_eq!(shelf.world.leads(fresh, 0), None);
-    assert_eq!(shelf.world.code.ibl.target(tag), None);
+    assert_eq!(shelf.world.code.found(tag), None);
     assert_eq!((shelf.byte(b), shelf.find(0x40)), (INT3, None));
     assert!(shelf.units()[0].is_killed(b.0) && !shelf.units()[0].is_killed(a.0));
     assert!(shelf.world.code.running_maps(b.0).is_none());
@@ -272,7 +272,7 @@ fn with_its_image_a_unit_goes_and_nothing_leads_there_any_more() {
     shelf.world.code.gone(start, end);
     assert!(shelf.units().is_empty() && !shelf.world.code.in_cache(a.0));
     assert_eq!(shelf.world.leads(fresh, 0), None);
-    assert_eq!(shelf.world.code.ibl.target(start), None);
+    assert_eq!(shelf.world.code.found(start), None);
     // The slot in the unit is not written to: it is not there any more.
     shelf
         .world

@@ -122,6 +122,7 @@ fn mmap(args: &[usize; 6]) -> isize {
     let Some((start, end)) = made.map(Pages::bounds) else {
         return result;
     };
+    // (Another thread may have sealed what was there until now.)
     vm::lock().code_mut().unseal_cells(start, end);
     if args[2] & EXEC != 0 {
         register(start, end, args);

@@ -97,6 +97,7 @@ fn ensure(holds: bool, why: &'static str) -> Checked {
 }
 
 impl Checker<'_> {
+    /// What an operation does to the state, and may ask of it: a table, with an arm for each kind.
     fn op(&mut self, op: &Op) -> Checked {
         match *op {
             Op::Label { label, live } => return self.label(label, live),

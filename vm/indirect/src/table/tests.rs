@@ -9,6 +9,11 @@ fn table() -> IblTable {
 }
 
 impl IblTable {
+    /// What the lookup routine finds: the target of `tag`, unless it misses.
+    fn target(&self, tag: u64) -> Option<u64> {
+        self.entry(tag).filter(|target| *target != NOWHERE)
+    }
+
     /// The target in the entry of `tag`, if there is one.
     fn entry(&self, tag: u64) -> Option<u64> {
         let entry = probe(self.table(), tag)?;

@@ -47,7 +47,8 @@ impl Emitter {
 }
 
 impl Writer<'_> {
-    #[rustfmt::skip] // a table
+    /// A table: a line for each operation.
+    #[rustfmt::skip]
     fn op(&mut self, op: &Op) {
         match *op {
             Op::Begin { ins, block } => self.begin(ins, block),

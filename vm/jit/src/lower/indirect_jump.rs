@@ -16,7 +16,7 @@ use ppin_abi::area::Entry;
 use ppin_form::{Form, Gpr, Need};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
-    if form.sealed {
+    if form.leaves_sealed {
         return sealed::jump(form, site);
     }
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
