@@ -303,8 +303,8 @@ pub enum Op {
     StackBack { from: Reg },
     /// Pops from the app's stack what `CallOver` has pushed, to `cell`.
     PopCell { cell: Cell },
-    /// `[rsp - 8] = 0`, where the CPU's return address has been popped.
-    ClearBelow,
+    /// `[rsp - 8] = 0`, where the CPU's return address has been popped; `by`, too, becomes 0.
+    ClearBelow { by: Reg },
     /// `to` = cache address of what follows.
     Here { to: Reg },
 

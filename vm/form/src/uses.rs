@@ -116,6 +116,7 @@ fn only_written(op: &Op) -> Option<Use> {
         | Op::StackIndex { to }
         | Op::LoadStack { to }
         | Op::StackAway { by: to }
+        | Op::ClearBelow { by: to }
         | Op::ReadFs { to } => writes(to),
         Op::SaveFlags { to }
         | Op::Record { to, .. }

@@ -21,6 +21,8 @@ pub(super) mod opcode {
     pub(crate) const ADD32: u8 = 0x81;
     /// `pop m`, with 0 in place of the register
     pub(crate) const POP: u8 = 0x8f;
+    /// `push imm8`
+    pub(crate) const PUSH_BYTE: u8 = 0x6a;
     /// `jmp m` with 4, `push m` with 6 in place of the register
     pub(crate) const INDIRECT: u8 = 0xff;
 }

@@ -127,7 +127,7 @@ impl Writer<'_> {
             Op::StackAway { by } => self.stack_away(by),
             Op::StackAwayChecked { target, by } => self.stack_away_checked([target, by]),
             Op::StackBack { from } => self.stack_back(from),
-            Op::ClearBelow => self.clear_below(),
+            Op::ClearBelow { by } => self.clear_below(by),
             Op::StackIndex { to } => self.stack_index(to),
             Op::NearIndex { to, from } => self.near_index(to, from),
             Op::LoadTarget { to, ins } => self.load_target(to, ins),

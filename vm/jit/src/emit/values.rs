@@ -85,10 +85,12 @@ impl Writer<'_> {
         self.emitter.hot.low_half(to, Gpr::RSP);
     }
 
-    /// `mov qword [rsp - 8], 0`
-    pub(super) fn clear_below(&mut self) {
-        let code = [0x48, opcode::SET, 0x44, 0x24, 0xf8, 0, 0, 0, 0];
-        self.emitter.hot.bytes(&code);
+    /// `push 0; pop by`. (To name rsp between a pop and a push costs Intel's processors an operation more, since
+    /// they keep count of both aside.)
+    pub(super) fn clear_below(&mut self, by: Reg) {
+        let by = self.reg(by);
+        self.emitter.hot.bytes(&[opcode::PUSH_BYTE, 0]);
+        self.emitter.hot.pop(by);
     }
 
     /// `mov to, [rsp]`

@@ -4,7 +4,7 @@
 //!        mov gs:[Spill::Rax], rax
 //!        movzx eax, sp
 //!        pop gs:[rax + RETURNS]           to the return cache
-//!        mov qword [rsp - 8], 0           no address of ours stays where the app may find it
+//!        push 0; pop rax                  no address of ours stays where the app may find it
 //!        mov rax, gs:[Spill::Rax]         unless it may stay there ([`super::stay`])
 //!        ...                              the trace
 //! ```
@@ -27,7 +27,7 @@ pub(crate) fn lower(form: &mut Form, trace: Option<&[Ins]>) {
     form.push(Op::Called);
     let index = paired::note_return(form, RETURNS);
     if !trace.is_some_and(pushes) {
-        form.push(Op::ClearBelow);
+        form.push(Op::ClearBelow { by: index.into() });
     }
     let ins = trace.filter(|_| form.undisturbed).unwrap_or_default();
     match stays(form, Gpr::RAX, Behind { ins, first: 0 }) {
