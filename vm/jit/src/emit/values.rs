@@ -85,8 +85,8 @@ impl Writer<'_> {
         self.emitter.hot.low_half(to, Gpr::RSP);
     }
 
-    /// `push 0; pop by`. (To name rsp between a pop and a push costs Intel's processors an operation more, since
-    /// they keep count of both aside.)
+    /// `push 0; pop by`: on Intel's processors less than a store that names rsp between a pop and a push, for
+    /// which they settle the count that they keep of both aside.
     pub(super) fn clear_below(&mut self, by: Reg) {
         let by = self.reg(by);
         self.emitter.hot.bytes(&[opcode::PUSH_BYTE, 0]);

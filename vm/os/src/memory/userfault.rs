@@ -40,7 +40,7 @@ pub fn is_on() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
-/// How many of the `len` bytes of code at app address `pc` can be read without waiting.
+/// How many of the `len` bytes at app address `pc` (code, or a cell that code goes by) can be read without waiting.
 #[must_use]
 pub fn readable(pc: u64, len: usize) -> usize {
     if !is_on() {
