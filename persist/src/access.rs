@@ -201,6 +201,6 @@ impl<'a> VerifiedUnit<'a> {
             }
         }
         let slots = [SectionId::Slots, SectionId::ExitSlots].map(|id| self.section(id).groups);
-        (slots == [self.hot_groups(); 2]).then_some(())
+        (slots == [self.hot_groups(); 2] && self.has_room_for_spares()).then_some(())
     }
 }

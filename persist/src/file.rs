@@ -70,7 +70,7 @@ impl<'a> UnitFile<'a> {
         self.hot_bytes(info)
     }
 
-    /// Stubs of a fragment, as they lie in the file.
+    /// Stubs of a fragment and its other cold code, as they lie in the file.
     ///
     /// # Errors
     /// Its groups are damaged.
@@ -87,6 +87,10 @@ impl<'a> UnitFile<'a> {
         self.section_bytes(SectionId::Cold, info.cold.clone())
     }
 
+    pub(crate) fn record_bytes(&self, info: &FragmentInfo) -> Result<&'a [u8], Reject> {
+        self.section_bytes(SectionId::Cold, info.records())
+    }
+
     /// Slots of a fragment, as they lie in the file, but for those of its exits.
     pub(crate) fn slot_bits(
         &self,
@@ -100,7 +104,7 @@ impl<'a> UnitFile<'a> {
         &self,
         info: &FragmentInfo,
     ) -> Result<impl Iterator<Item = u64> + use<'a>, Reject> {
-        self.words(SectionId::ExitSlots, &info.exits)
+        self.words(SectionId::ExitSlots, &info.stubs)
     }
 
     fn words(

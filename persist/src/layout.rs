@@ -16,7 +16,9 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 /// 12: slots of jumps through cells.
 /// 13: exits may lead to side entrances.
 /// 14: cold code begins at multiples of 4.
-pub const FORMAT_VERSION: u32 = 15;
+/// 15: slots of jumps through sealed cells.
+/// 16: exits that are linked in the file have no stub.
+pub const FORMAT_VERSION: u32 = 16;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;
@@ -53,7 +55,7 @@ pub enum SectionId {
     Index = 0,
     /// Source of each fragment: hash of the app's bytes, 8 bytes each.
     Sources = 1,
-    /// Fragment records, 44 bytes each, and one more that ends the last.
+    /// Fragment records, 48 bytes each, and one more that ends the last.
     Fragments = 2,
     /// What instrumentation adds to them, 12 bytes each; none if it adds nothing to any.
     Extras = 3,
@@ -71,11 +73,11 @@ pub enum SectionId {
     Tool = 9,
     /// Code.
     Hot = 10,
-    /// Stubs.
+    /// Stubs and records.
     Cold = 11,
     /// Slots, 8 bytes each, but for those of exits.
     Slots = 12,
-    /// Slots of exits, 8 bytes each, in the order of [`Self::Exits`].
+    /// Slots of exits that have stubs, 8 bytes each, in the order of [`Self::Exits`]; then those of spare stubs.
     ExitSlots = 13,
 }
 
@@ -101,7 +103,7 @@ impl SectionId {
     /// Bytes of one of its records.
     pub(crate) const fn record_len(self) -> usize {
         match self {
-            Self::Fragments => 44,
+            Self::Fragments => 48,
             Self::Extras => 12,
             Self::Counts => 16,
             Self::Index
@@ -148,7 +150,7 @@ impl SectionId {
 }
 
 /// Length of the fixed part of the head.
-pub const HEADER_LEN: usize = 384;
+pub const HEADER_LEN: usize = 396;
 
 /// Length of one entry of the group table.
 pub(crate) const GROUP_REC_LEN: usize = 24;

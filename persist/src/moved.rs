@@ -117,7 +117,7 @@ impl VerifiedUnit<'_> {
             let info = self.info(number)?;
             let code = match section {
                 Section::Hot => &info.hot,
-                Section::Cold => &info.cold,
+                Section::Cold => &info.records(),
             };
             for reloc in self.relocs(number)? {
                 let reloc = reloc?;

@@ -2,11 +2,13 @@
 
 use crate::layout::{GROUP, GROUP_REC_LEN, HEADER_LEN, MAX_FILE, PAGE, SectionId};
 use crate::layout::{MAX_TEXT, SECTIONS};
+use crate::linked::{Linker, Spares};
 use crate::record::{GroupRec, SectionRec};
 use crate::spec::{FreezeError, Piece, UnitSpec};
 use crate::spills::SpillTable;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
+use ppin_abi::record::stub;
 use ppin_relocator::{FragmentRef, Start, may_enter_aside};
 
 /// The layout of a unit.
@@ -15,8 +17,12 @@ pub(crate) struct Plan {
     pub places: Vec<(u32, u32)>,
     /// Entry points, sorted.
     pub index: Vec<Indexed>,
-    /// Offset in the hot section of each entry point.
-    pub entries: HashMap<EntryKey, u32>,
+    /// Offset in the hot section of what each exit leads to, of all fragments in order, if that is in the unit.
+    pub links: Vec<Option<u32>>,
+    /// Of each fragment, how many of its exits lead to stubs.
+    pub stubs: Vec<u32>,
+    /// Stubs that belong to no exit.
+    pub spares: Spares,
     pub sections: [SectionRec; SECTIONS],
     /// The group table, checksums and first index entries still missing.
     pub groups: Vec<GroupRec>,
@@ -85,31 +91,43 @@ impl Plan {
         let index = sorted_index(pieces)?;
         let all = || pieces.iter().map(|piece| piece.fragment);
         let mut arrivals = 0;
-        let (hot_at, hot) = pack(all().map(|code| {
+        let Packed {
+            at: hot_at,
+            spans: hot,
+            ..
+        } = pack(all().map(|code| {
             let start = code.start(arrivals);
             arrivals += usize::from(code.entry > 0);
             (code.hot.len(), start)
         }));
-        let (cold_at, cold) = pack(all().map(|code| (code.cold.len(), Start::COLD)));
-        let slots = slot_spans(pieces, &hot, |code| code.slots.len());
-        let exit_slots = slot_spans(pieces, &hot, |code| code.exits.len());
+        let links = links(spec, &index, &hot_at);
+        let stubs = stubs(pieces, &links);
+        let cold_len = |(code, stubs): (FragmentRef<'_>, &u32)| {
+            let room = stub::room(*stubs as usize);
+            (room as usize + code.cold.len(), Start::COLD)
+        };
+        let mut cold = pack(all().zip(&stubs).map(cold_len));
+        let slots = slot_spans(&hot, |n| pieces[n].fragment.slots.len());
+        let mut exit_slots = slot_spans(&hot, |n| stubs[n] as usize);
+        let spares = add_spares(&links, &stubs, &mut cold, &mut exit_slots);
 
         let mut spans: [Vec<Span>; SECTIONS] = Default::default();
         for section in SectionId::ALL {
             spans[section as usize] = match section {
                 SectionId::Hot => hot.clone(),
-                SectionId::Cold => cold.clone(),
+                SectionId::Cold => cold.spans.clone(),
                 SectionId::Slots => slots.clone(),
                 SectionId::ExitSlots => exit_slots.clone(),
                 _ => even_spans(sizes.of(section)),
             };
         }
-        let entries = entries(pieces, &hot_at);
         let layout = lay_out(spec, &spans)?;
         Ok(Self {
-            places: hot_at.into_iter().zip(cold_at).collect(),
+            places: hot_at.into_iter().zip(cold.at).collect(),
             index,
-            entries,
+            links,
+            stubs,
+            spares,
             sections: layout.sections,
             groups: layout.groups,
             head_len: layout.head_len,
@@ -159,6 +177,47 @@ fn lay_out(spec: &UnitSpec<'_>, spans: &[Vec<Span>; SECTIONS]) -> Result<Layout,
         head_len: small(head_len as u64)?,
         file_len: small(at)?,
     })
+}
+
+/// Where each exit leads, of all fragments in order.
+fn links(spec: &UnitSpec<'_>, index: &[Indexed], hot_at: &[u32]) -> Vec<Option<u32>> {
+    let linker = Linker {
+        spec,
+        index,
+        entries: &entries(spec.fragments, hot_at),
+        hot_at,
+    };
+    let exits = spec.fragments.iter().flat_map(|it| it.fragment.exits);
+    exits.map(|exit| linker.target(exit)).collect()
+}
+
+/// How many exits of each fragment `links` leaves without a target.
+fn stubs(pieces: &[Piece<'_>], links: &[Option<u32>]) -> Vec<u32> {
+    let mut links = links.iter();
+    let counts = pieces.iter().map(|piece| {
+        let own = links.by_ref().take(piece.fragment.exits.len());
+        own.filter(|link| link.is_none()).count() as u32
+    });
+    counts.collect()
+}
+
+/// Adds spare stubs behind the last cold code, and their slots behind the last of exits.
+fn add_spares(
+    links: &[Option<u32>],
+    stubs: &[u32],
+    cold: &mut Packed,
+    exit_slots: &mut [Span],
+) -> Spares {
+    let used = cold.end;
+    let (Some(cold), Some(slots)) = (cold.spans.last_mut(), exit_slots.last_mut()) else {
+        return Spares::default();
+    };
+    let linked = links.iter().flatten().count();
+    let spares = Spares::plan(used, linked, stubs.iter().sum());
+    let end = u64::from(spares.cold + spares.len());
+    cold.len = (end - cold.offset).max(1).next_multiple_of(PAGE as u64);
+    slots.len += 8 * u64::from(spares.count);
+    spares
 }
 
 /// Where each fragment is entered.
@@ -216,7 +275,6 @@ impl Sizes {
             let fragment = &piece.fragment;
             if fragment.hot.len() <= usize::from(fragment.entry)
                 || fragment.slots.len() > usize::from(u16::MAX) + 1
-                || !fragment.has_stubs()
             {
                 return Err(FreezeError::Malformed { fragment: number });
             }
@@ -285,11 +343,20 @@ fn even_spans(len: u64) -> Vec<Span> {
         .collect()
 }
 
+/// Code that has its places in a section.
+struct Packed {
+    /// Offset of each fragment's.
+    at: Vec<u32>,
+    spans: Vec<Span>,
+    /// Behind the last of it.
+    end: u64,
+}
+
 /// Packs code of these lengths, each where it may begin, into groups so that none crosses a group's
 /// end. A group has `GROUP` bytes, or as many pages as its first fragment needs; the last
 /// ends with its last page in use. Offsets beyond 32 bits are cut: the caller finds
 /// the section too large.
-fn pack(all: impl Iterator<Item = (usize, Start)>) -> (Vec<u32>, Vec<Span>) {
+fn pack(all: impl Iterator<Item = (usize, Start)>) -> Packed {
     let mut offsets = Vec::with_capacity(all.size_hint().0);
     let mut spans: Vec<Span> = Vec::new();
     let mut fill = 0u64;
@@ -321,20 +388,19 @@ fn pack(all: impl Iterator<Item = (usize, Start)>) -> (Vec<u32>, Vec<Span>) {
         let used = (fill - last.offset).max(1);
         last.len = used.next_multiple_of(PAGE as u64);
     }
-    (offsets, spans)
+    Packed {
+        at: offsets,
+        spans,
+        end: fill,
+    }
 }
 
-/// One group of slots for each group of hot code: as many as its fragments have.
-fn slot_spans(
-    pieces: &[Piece<'_>],
-    hot: &[Span],
-    count: impl Fn(&FragmentRef<'_>) -> usize,
-) -> Vec<Span> {
+/// One group of slots for each group of hot code: as many as its fragments have; `count` says it by number.
+fn slot_spans(hot: &[Span], count: impl Fn(usize) -> usize) -> Vec<Span> {
     let mut offset = 0;
     hot.iter()
         .map(|group| {
-            let fragments = &pieces[group.first as usize..group.end as usize];
-            let slots: usize = fragments.iter().map(|piece| count(&piece.fragment)).sum();
+            let slots: usize = (group.first..group.end).map(|n| count(n as usize)).sum();
             let span = Span {
                 offset,
                 len: 8 * slots as u64,
@@ -366,7 +432,9 @@ mod tests {
     #[test]
     fn no_fragment_crosses_a_group() {
         let lens = [10_000, 6_384, 1, 20_000, 5, 0, 16_384];
-        let (offsets, spans) = pack(lens.iter().map(|len| (*len, Start::COLD)));
+        let Packed {
+            at: offsets, spans, ..
+        } = pack(lens.iter().map(|len| (*len, Start::COLD)));
         let mut end = 0;
         for span in &spans {
             assert_eq!(span.offset, end);

@@ -43,6 +43,15 @@ pub(crate) struct HeaderRec {
     pub flags: u16,
     pub label_len: u16,
     pub sections: [SectionRec; SECTIONS],
+    pub spares: SparesRec,
+}
+
+/// See [`crate::Spares`].
+#[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct SparesRec {
+    pub count: u32,
+    pub cold: u32,
+    pub slot: u32,
 }
 
 /// Flag in the head: some fields hold absolute addresses, right for `abs_base` only.
@@ -94,6 +103,8 @@ pub(crate) struct FragmentRec {
     pub first_slot: u32,
     pub first_reloc: u32,
     pub first_exit: u32,
+    /// First of its stubs among those of all fragments, and of the slots of exits.
+    pub first_stub: u32,
     pub first_pc_byte: u32,
     /// First set of spilled registers that its pc map names; other fragments may share it.
     pub first_spill_set: u32,
@@ -151,6 +162,9 @@ pub(crate) struct RelocRec {
     pub target: u32,
 }
 
+/// Bit of [`ExitRec::context`]: it is linked in the file, and has no stub.
+pub(crate) const LINKED: u16 = 1 << 15;
+
 /// A direct exit.
 #[derive(Archive, Serialize, Deserialize, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ExitRec {
@@ -179,8 +193,9 @@ const _: () = {
     assert!(offset_of!(ArchivedHeaderRec, head_len) == 144);
     assert!(offset_of!(ArchivedHeaderRec, label_len) == 158);
     assert!(offset_of!(ArchivedHeaderRec, sections) == 160);
+    assert!(offset_of!(ArchivedHeaderRec, spares) == 384);
     assert!(size_of::<ArchivedGroupRec>() == GROUP_REC_LEN);
-    assert!(offset_of!(ArchivedFragmentRec, context) == 32);
+    assert!(offset_of!(ArchivedFragmentRec, context) == 36);
     assert!(size_of::<ArchivedIndexRec>() == SectionId::Index.record_len());
     assert!(size_of::<ArchivedSourceRec>() == SectionId::Sources.record_len());
     assert!(size_of::<ArchivedFragmentRec>() == SectionId::Fragments.record_len());
@@ -305,7 +320,9 @@ impl Stored for Exit {
         let aligned = self.branch.is_multiple_of(BRANCH_ALIGN);
         Some(ExitRec {
             target: self.target.0,
-            context: u16::try_from(self.context.0).ok()?,
+            context: u16::try_from(self.context.0)
+                .ok()
+                .filter(|context| context & LINKED == 0)?,
             branch: u16::try_from(self.branch / BRANCH_ALIGN)
                 .ok()
                 .filter(|_| aligned)?,

@@ -6,6 +6,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
+use ppin_abi::record::stub;
 
 /// An entry point of a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,17 +51,25 @@ pub struct FragmentInfo {
     pub hot: Range<u32>,
     /// How far behind the start of these it is entered: [`ppin_relocator::Fragment::entry`].
     pub before: u8,
-    /// Bytes in the cold section.
+    /// Bytes in the cold section: stubs, then the rest.
     pub cold: Range<u32>,
     /// Slots, by number, but for those of exits.
     pub slots: Range<u32>,
-    /// Exits, by number, and slots of exits.
+    /// Exits, by number.
     pub exits: Range<u32>,
+    /// Stubs of exits, by number, and their slots: see [`crate::VerifiedUnit::with_stubs`].
+    pub stubs: Range<u32>,
     /// Bits of [`crate::unit_flag`].
     pub flags: u32,
 }
 
 impl FragmentInfo {
+    /// Of the bytes in the cold section, those behind the stubs: its cold code and records.
+    #[must_use]
+    pub fn records(&self) -> Range<u32> {
+        self.cold.start + stub::room(self.stubs.len())..self.cold.end
+    }
+
     /// App bytes of the trace itself.
     #[must_use]
     pub const fn trace_len(&self) -> u32 {
@@ -106,6 +115,7 @@ impl RecordPair {
             SectionId::Counts => extra.first_count..next_extra.first_count,
             SectionId::Tool => extra.first_tool_byte..next_extra.first_tool_byte,
             SectionId::Slots => this.first_slot..next.first_slot,
+            SectionId::ExitSlots => this.first_stub..next.first_stub,
             _ => 0..0,
         }
     }

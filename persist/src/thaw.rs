@@ -60,7 +60,7 @@ impl UnitFile<'_> {
             instructions: info.instructions,
             entry: info.before,
             hot: self.hot_bytes(&info)?.to_vec(),
-            cold: self.cold_bytes(&info)?.to_vec(),
+            cold: self.record_bytes(&info)?.to_vec(),
             slots: self.slots(&info)?,
             relocs: unit.relocs(number)?.collect::<Result<_, _>>()?,
             exits: unit.exits(number)?.collect::<Result<_, _>>()?,
@@ -98,7 +98,7 @@ impl UnitFile<'_> {
         Ok((0..self.unit().fragments()).map(|number| self.rebuild(number)))
     }
 
-    /// Each exit's slot leads into its stub.
+    /// The slot of each stub leads into it.
     fn check_exit_slots(&self, info: &FragmentInfo) -> Result<(), Reject> {
         let leave = |number| info.cold.start + stub::at(number) + stub::LEAVE;
         let right =

@@ -104,12 +104,17 @@ impl<'a> VerifiedUnit<'a> {
         }
         let slots = pair.records(SectionId::Slots);
         let exits = pair.records(SectionId::Exits);
-        for (range, section) in [(&slots, SectionId::Slots), (&exits, SectionId::ExitSlots)] {
+        let stubs = pair.records(SectionId::ExitSlots);
+        for (range, section) in [
+            (&slots, SectionId::Slots),
+            (&exits, SectionId::Exits),
+            (&stubs, SectionId::ExitSlots),
+        ] {
             if range.start > range.end || range.end > self.section(section).len / 8 {
                 return Err(nonsense);
             }
         }
-        if stub::all(exits.len()) > this.cold_len.into() {
+        if stubs.len() > exits.len() || stub::room(stubs.len()) > this.cold_len.into() {
             return Err(nonsense);
         }
         Ok(FragmentInfo {
@@ -124,6 +129,7 @@ impl<'a> VerifiedUnit<'a> {
             cold,
             slots,
             exits,
+            stubs,
             flags: this.unit_flags(),
         })
     }
@@ -158,7 +164,7 @@ impl<'a> VerifiedUnit<'a> {
         self.fragment_at(group.fragments, number, |info| info.slots.clone())
     }
 
-    /// The fragment that has exit slot `number`.
+    /// The fragment whose stub has exit slot `number`.
     ///
     /// # Errors
     /// Its record is damaged.
@@ -169,7 +175,7 @@ impl<'a> VerifiedUnit<'a> {
         let Some(group) = group.and_then(|group| self.hot_group(group)) else {
             return Ok(None);
         };
-        self.fragment_at(group.fragments, number, |info| info.exits.clone())
+        self.fragment_at(group.fragments, number, |info| info.stubs.clone())
     }
 
     /// The fragment whose stubs cover byte `offset` of the cold section, if its hot group is `sound`: records
@@ -347,9 +353,8 @@ impl<'a> VerifiedUnit<'a> {
         &self,
         number: u32,
     ) -> Result<impl Iterator<Item = Result<Exit, Reject>> + use<'a>, Reject> {
-        let bytes = self.table_of(number, SectionId::Exits)?;
-        let rows = Records::<Exit>::new(bytes, SectionId::Exits);
-        Ok(rows.map(|row| row.ok_or(Reject::Record(SectionId::Exits))))
+        let kept = self.kept_exits(number)?;
+        Ok(kept.map(|kept| kept.map(|kept| kept.exit)))
     }
 
     /// The tool's record of fragment `number`.

@@ -12,7 +12,8 @@ use ppin_persist::{
 };
 use ppin_relocator::entrance::NEAR;
 use ppin_relocator::{
-    Fragment, Placement, RelocKind, SlotInit, apply, may_enter_aside, side_entrances,
+    Exit, Fragment, Placement, RelocKind, SlotInit, apply, may_enter_aside, side_entrances,
+    write_stubs,
 };
 use proptest::prelude::*;
 use std::cmp::Reverse;
@@ -95,15 +96,15 @@ proptest! {
             let place = Placement {
                 hot: hot_va + u64::from(info.hot.start),
                 cold: hot_va + (geometry.cold.start - geometry.hot.start)
-                    + u64::from(info.cold.start),
+                    + u64::from(info.cold.start + stub::room(info.stubs.len())),
                 slots: hot_va + (geometry.slots.start - geometry.hot.start)
                     + 8 * u64::from(info.slots.start),
-                exit_slots: hot_va + (geometry.exit_slots.start - geometry.hot.start)
-                    + 8 * u64::from(info.exits.start),
                 image: base,
                 cells: cells(number as u32, thawed).start,
             };
-            let (hot, cold) = place_directly(thawed, &place, &entrances, hot_va);
+            let exit_slots = hot_va + (geometry.exit_slots.start - geometry.hot.start)
+                + 8 * u64::from(info.stubs.start);
+            let (hot, cold) = place_directly(thawed, &place, exit_slots, &entrances, hot_va);
             let at = geometry.hot.start as usize;
             prop_assert_eq!(&moved[at..][info.hot.start as usize..info.hot.end as usize], &hot);
             let at = geometry.cold.start as usize;
@@ -196,21 +197,30 @@ fn move_unit(bytes: &[u8], fragments: &[Thawed], hot_va: u64, base: ImageBase) -
 fn place_directly(
     thawed: &Thawed,
     place: &Placement,
+    exit_slots: u64,
     entrances: &HashMap<(ImageOff, Context), u32>,
     hot_va: u64,
 ) -> (Vec<u8>, Vec<u8>) {
     let fragment = &thawed.fragment;
-    let (mut hot, mut cold) = (fragment.hot.clone(), fragment.cold.clone());
-    apply(fragment, place, &mut hot, &mut cold).unwrap();
-    for (number, exit) in fragment.exits.iter().enumerate() {
-        let target = match entrances.get(&(exit.target, exit.context)) {
+    let (mut hot, mut records) = (fragment.hot.clone(), fragment.cold.clone());
+    apply(fragment, place, &mut hot, &mut records).unwrap();
+    let linked = |exit: &Exit| entrances.get(&(exit.target, exit.context));
+    let stubs = fragment.exits.iter().filter(|exit| linked(exit).is_none());
+    let stubs = stubs.count();
+    let mut next = 0..stubs;
+    for exit in &fragment.exits {
+        let target = match linked(exit) {
             Some(entrance) => hot_va + u64::from(*entrance),
-            None => place.cold + u64::from(stub::at(number)),
+            None => place.stub(next.next().unwrap(), stubs),
         };
         let from = place.hot + u64::from(exit.branch) + 4;
         let field = (target.wrapping_sub(from) as i32).to_le_bytes();
         hot[exit.branch as usize..][..4].copy_from_slice(&field);
     }
+    // Gaps in code are `int3`.
+    let mut cold = vec![0xcc; stub::room(stubs) as usize];
+    write_stubs(stubs, place.stub(0, stubs), exit_slots, &mut cold).unwrap();
+    cold.append(&mut records);
     (hot, cold)
 }
 
@@ -248,10 +258,12 @@ fn slots_are_symbolic_and_follow_their_hot_group() {
         };
         let info = unit.info(number as u32).unwrap();
         assert_eq!(all[0][number], SlotValue::App(app));
-        assert_eq!(
-            all[1][number],
-            SlotValue::Cold(stub::LEAVE + info.cold.start)
-        );
+        let exits = &all[1][info.stubs.start as usize..info.stubs.end as usize];
+        match exits {
+            [] => assert_eq!(unit.with_stubs(info.number).unwrap().count(), 0),
+            [exit] => assert_eq!(*exit, SlotValue::Cold(stub::LEAVE + info.cold.start)),
+            _ => panic!("the sample has one exit"),
+        }
     }
 }
 
@@ -418,9 +430,9 @@ fn a_table_that_points_outside_its_fragment_is_refused() {
         |fragment| fragment.hot.resize(MAX_HOT + 1, 0x90),
         |fragment| fragment.cold.resize(MAX_COLD + 1, 0x90),
         |fragment| fragment.context = Context(1 << 16),
+        |fragment| fragment.exits[0].context = Context(1 << 15),
         |fragment| fragment.source_len = 1 << 16,
         |fragment| fragment.instructions = 1 << 16,
-        |fragment| fragment.cold.truncate(stub::LEN as usize - 1),
         |fragment| fragment.exits[0].branch = 5000,
         |fragment| fragment.exits[0].branch = 42,
         |fragment| fragment.exits[0].branch = MAX_HOT as u32 + 4,

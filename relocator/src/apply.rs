@@ -10,28 +10,38 @@ use ppin_abi::record::stub;
 pub struct Placement {
     /// Cache address of the hot section.
     pub hot: u64,
-    /// Cache address of the cold section.
+    /// Cache address of the cold section, right before which the stubs of its exits lie.
     pub cold: u64,
     /// Address of the fragment's first slot.
     pub slots: u64,
-    /// Address of the first slot of an exit.
-    pub exit_slots: u64,
     /// Base of the image it was translated from.
     pub image: ImageBase,
     /// Displacement from `gs` of the fragment's first cell. 0, where that is not known yet.
     pub cells: u64,
 }
 
+impl Placement {
+    /// Cache address of stub `number` of `count`.
+    #[must_use]
+    pub const fn stub(&self, number: usize, count: usize) -> u64 {
+        let offset = stub::at(number) as u64;
+        self.cold
+            .wrapping_sub(stub::room(count) as u64)
+            .wrapping_add(offset)
+    }
+}
+
 /// A field whose value does not fit 32 bits at this placement, or lies outside
 /// its section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RangeError {
-    /// The relocation at fault; of an exit, one that leads to its stub.
+    /// The relocation at fault; of an exit, one that leads where the app goes.
     pub reloc: Reloc,
 }
 
 /// Writes every relocated field of `fragment` into `hot` and `cold`, copies of its
-/// sections that will lie at `place`.
+/// sections that will lie at `place`. Its exits lead to their stubs, which the caller writes
+/// ([`crate::write_stubs`]).
 ///
 /// # Errors
 /// The first field that cannot be reached in 32 bits or is out of bounds; the
@@ -42,16 +52,20 @@ pub fn apply(
     hot: &mut [u8],
     cold: &mut [u8],
 ) -> Result<(), RangeError> {
-    apply_parts(&fragment.relocs, &fragment.exits, place, hot, cold)
+    apply_parts(&fragment.relocs, place, hot, cold)?;
+    let exits = fragment.exits.len();
+    for (number, exit) in fragment.exits.iter().enumerate() {
+        aim(exit, place.hot, place.stub(number, exits), hot)?;
+    }
+    Ok(())
 }
 
-/// [`apply()`] for relocations and exits that are kept apart from their fragment.
+/// Writes the fields of `relocs`, those of a fragment's that are no exit's.
 ///
 /// # Errors
 /// As [`apply()`].
 pub fn apply_parts(
     relocs: &[Reloc],
-    exits: &[Exit],
     place: &Placement,
     hot: &mut [u8],
     cold: &mut [u8],
@@ -64,47 +78,29 @@ pub fn apply_parts(
         let value = field_value(reloc, place);
         put(bytes, reloc.at, value).ok_or(RangeError { reloc: *reloc })?;
     }
-    for (number, exit) in exits.iter().enumerate() {
-        apply_exit(number, exit, place, hot, cold)?;
-    }
     Ok(())
 }
 
-/// Writes the fields of exit `number`.
+/// Lets the branch of `exit`, of a fragment whose `hot` code will lie at cache address `at`, lead to cache address `to`.
+///
+/// # Errors
+/// It is out of reach, or the branch out of bounds.
 #[inline]
-fn apply_exit(
-    number: usize,
-    exit: &Exit,
-    place: &Placement,
-    hot: &mut [u8],
-    cold: &mut [u8],
-) -> Result<(), RangeError> {
-    let [(section, branch), (_, jump)] = exit.fields(number);
-    let stub = stub::at(number);
-    let slot = place.exit_slots.wrapping_add(8 * number as u64);
-    let to_stub = rel32(place.hot, branch, place.cold.wrapping_add(u64::from(stub)));
-    let through_slot = rel32(place.cold, jump, slot);
-    put(hot, branch, to_stub)
-        .and_then(|()| put(cold, jump, through_slot))
-        .ok_or(RangeError {
-            reloc: Reloc {
-                section,
-                at: branch,
-                pc_bias: FIELD_LEN,
-                kind: RelocKind::Cold(stub),
-            },
-        })
+pub fn aim(exit: &Exit, at: u64, to: u64, hot: &mut [u8]) -> Result<(), RangeError> {
+    let behind = at.wrapping_add(u64::from(exit.branch) + FIELD_LEN as u64);
+    let distance = i32::try_from(to.wrapping_sub(behind) as i64).ok();
+    put(hot, exit.branch, distance).ok_or(RangeError {
+        reloc: Reloc {
+            section: Section::Hot,
+            at: exit.branch,
+            pc_bias: FIELD_LEN,
+            kind: RelocKind::App(exit.target),
+        },
+    })
 }
 
 /// Bytes of a field.
 const FIELD_LEN: i32 = 4;
-
-/// The distance to `target` that a branch has in a field at `at` of the section at `start`.
-#[inline]
-fn rel32(start: u64, at: u32, target: u64) -> Option<i32> {
-    let from = start.wrapping_add(u64::from(at) + FIELD_LEN as u64);
-    i32::try_from(target.wrapping_sub(from) as i64).ok()
-}
 
 /// Writes `value` at `at`; `None`: there is none, or no such field.
 #[inline]

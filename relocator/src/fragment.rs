@@ -5,7 +5,6 @@ use crate::pc_map::{PcMap, PcRow};
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
-use ppin_abi::record::stub;
 
 /// Hot offset where threads arrive by indirect branches, if they may. Before it stands a jump for those
 /// that belong elsewhere: the comparison branches back to it, and none of its bytes is fetched otherwise.
@@ -25,7 +24,7 @@ pub const fn arrives_before(entry: u8) -> Option<u8> {
 /// The code emitted for one trace under one static context.
 ///
 /// Straight line: the trace covers the app bytes from `head` on ([`Fragment::trace_len`]).
-/// Its code lies in two sections, *hot* (the trace itself) and *cold* (exit stubs
+/// Its code lies in two sections, *hot* (the trace itself) and *cold* (rare code
 /// and records), which are placed apart; its *slots* are 8-byte data cells.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fragment {
@@ -45,12 +44,13 @@ pub struct Fragment {
     pub entry: u8,
     /// Code; see [`Start::of_hot`] for where it may begin.
     pub hot: Vec<u8>,
-    /// The exits' stubs, in their order ([`stub`]), then records; see [`Start::COLD`].
+    /// Code that is hardly ever run, and records; see [`Start::COLD`]. Before it lie the stubs of the exits
+    /// ([`crate::write_stubs`]), which who gives it a place makes.
     pub cold: Vec<u8>,
-    /// Initial contents of its slots. Behind them lie those of the exits, which lead to
-    /// [`stub::LEAVE`] at first.
+    /// Initial contents of its slots. Behind them lie those of the exits, which lead
+    /// into the stubs at first.
     pub slots: Vec<SlotInit>,
-    /// What depends on placement, but for the fields of exits ([`Exit::relocs`]).
+    /// What depends on placement, but for the branches of exits.
     pub relocs: Vec<Reloc>,
     /// Direct exits.
     pub exits: Vec<Exit>,
@@ -184,27 +184,16 @@ pub fn sealed_cells(slots: &[SlotInit]) -> impl Iterator<Item = ImageOff> + '_ {
     })
 }
 
-/// A direct exit. Unlinked, its branch goes to its stub, [`stub::at`] its number.
+/// A direct exit. Unlinked, its branch goes to its stub ([`ppin_abi::record::stub`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exit {
     /// App target.
     pub target: ImageOff,
     /// Context it is entered with.
     pub context: Context,
-    /// Hot offset of the branch's rel32 field, a multiple of 4.
+    /// Hot offset of the branch's rel32 field, a multiple of 4. It depends on placement, and so is not listed with the
+    /// fragment's relocations.
     pub branch: u32,
-}
-
-impl Exit {
-    /// Its fields that depend on placement: the same two in each exit, so they are not listed with the
-    /// fragment's relocations. In hot code that of the branch, which leads to the stub; in cold code that of
-    /// the stub's jump, which goes through the slot. The exit is the fragment's `number`th.
-    #[inline]
-    #[must_use]
-    pub const fn fields(&self, number: usize) -> [(Section, u32); 2] {
-        let stub = stub::at(number) + stub::FIELD;
-        [(Section::Hot, self.branch), (Section::Cold, stub)]
-    }
 }
 
 /// Flags of a [`PcRow`].

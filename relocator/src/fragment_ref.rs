@@ -5,7 +5,6 @@ use crate::fragment::{CountRow, Exit, Fragment, Reloc, SlotInit};
 use crate::pc_map::PcMap;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
-use ppin_abi::record::stub;
 
 /// A view of a [`Fragment`]; the fields mean the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,11 +23,11 @@ pub struct FragmentRef<'a> {
     pub entry: u8,
     /// Code. The contents of relocated fields do not matter.
     pub hot: &'a [u8],
-    /// Stubs and records. The contents of relocated fields do not matter.
+    /// Rare code and records. The contents of relocated fields do not matter.
     pub cold: &'a [u8],
     /// Initial contents of its slots, but for those of exits.
     pub slots: &'a [SlotInit],
-    /// What depends on placement, but for the fields of exits.
+    /// What depends on placement, but for the branches of exits.
     pub relocs: &'a [Reloc],
     /// Direct exits.
     pub exits: &'a [Exit],
@@ -39,12 +38,6 @@ pub struct FragmentRef<'a> {
 }
 
 impl FragmentRef<'_> {
-    /// Whether its cold section begins with the stubs of its exits.
-    #[must_use]
-    pub const fn has_stubs(&self) -> bool {
-        self.cold.len() >= stub::all(self.exits.len()) as usize
-    }
-
     /// At which addresses its hot code may begin; `nth` is the number of fragments before it at which
     /// threads arrive by indirect branches.
     #[must_use]

@@ -15,8 +15,9 @@ mod fragment_ref;
 mod normalise;
 mod pc_map;
 mod start;
+mod stubs;
 
-pub use apply::{Placement, RangeError, apply, apply_parts, cell};
+pub use apply::{Placement, RangeError, aim, apply, apply_parts, cell};
 pub use entrance::{entered_aside, may_enter_aside, side_entrance, side_entrances};
 pub use fragment::{
     ARRIVAL, CountRow, Exit, Fragment, Reloc, RelocKind, Section, SlotInit, arrives_before,
@@ -26,3 +27,4 @@ pub use fragment_ref::FragmentRef;
 pub use normalise::{normalise, normalise_parts};
 pub use pc_map::{PcMap, PcMapBuilder, PcRow, rows_of};
 pub use start::Start;
+pub use stubs::write_stubs;

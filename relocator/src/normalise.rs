@@ -18,13 +18,14 @@ pub fn normalise(fragment: &mut Fragment) {
 /// [`normalise()`] for sections that are kept apart from their fragment. Fields out
 /// of bounds are left alone: [`crate::apply()`] reports them.
 pub fn normalise_parts(relocs: &[Reloc], exits: &[Exit], hot: &mut [u8], cold: &mut [u8]) {
-    let listed = relocs.iter().map(|reloc| (reloc.section, reloc.at));
-    let exits = exits.iter().enumerate();
-    for (section, at) in listed.chain(exits.flat_map(|(number, exit)| exit.fields(number))) {
-        match section {
-            Section::Hot => zero(hot, at),
-            Section::Cold => zero(cold, at),
+    for reloc in relocs {
+        match reloc.section {
+            Section::Hot => zero(hot, reloc.at),
+            Section::Cold => zero(cold, reloc.at),
         }
+    }
+    for exit in exits {
+        zero(hot, exit.branch);
     }
 }
 

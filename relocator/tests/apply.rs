@@ -4,7 +4,8 @@
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::record::stub;
 use ppin_relocator::{
-    Exit, Fragment, Placement, Reloc, RelocKind, Section, apply, apply_parts, normalise,
+    Exit, Fragment, Placement, Reloc, RelocKind, Section, aim, apply, apply_parts, normalise,
+    write_stubs,
 };
 use proptest::prelude::*;
 
@@ -48,7 +49,6 @@ fn placement() -> impl Strategy<Value = Placement> {
             hot: base + hot,
             cold: base + cold,
             slots: base + slots,
-            exit_slots: base + slots + 0x2000,
             image: ImageBase(base + image),
             cells: hot << 1,
         },
@@ -134,7 +134,7 @@ proptest! {
     fn targets_out_of_reach_are_refused(distance in 0x8000_1000..0x7000_0000_0000u64, up: bool) {
         let hot = 0x7100_0000_0000u64;
         let image = if up { hot.wrapping_add(distance) } else { hot - distance };
-        let place = Placement { hot, cold: hot, slots: hot, exit_slots: 0, image: ImageBase(image), cells: 0 };
+        let place = Placement { hot, cold: hot, slots: hot, image: ImageBase(image), cells: 0 };
         let reloc = Reloc {
             section: Section::Hot,
             at: 8,
@@ -142,18 +142,18 @@ proptest! {
             kind: RelocKind::App(ImageOff(0)),
         };
         let (mut hot, mut cold) = (vec![0xaa; 16], vec![]);
-        let error = apply_parts(&[reloc], &[], &place, &mut hot, &mut cold).unwrap_err();
+        let error = apply_parts(&[reloc], &place, &mut hot, &mut cold).unwrap_err();
         prop_assert_eq!(error.reloc, reloc);
         prop_assert_eq!(hot, vec![0xaa; 16]);
     }
 
     #[test]
     fn fields_out_of_bounds_are_refused(at in 13..u32::MAX, hot_section: bool) {
-        let place = Placement { hot: 0, cold: 0, slots: 0, exit_slots: 0, image: ImageBase(0), cells: 0 };
+        let place = Placement { hot: 0, cold: 0, slots: 0, image: ImageBase(0), cells: 0 };
         let section = if hot_section { Section::Hot } else { Section::Cold };
         let reloc = Reloc { section, at, pc_bias: 0, kind: RelocKind::AppAbs32(ImageOff(5)) };
         let (mut hot, mut cold) = (vec![0; 16], vec![0; 16]);
-        prop_assert!(apply_parts(&[reloc], &[], &place, &mut hot, &mut cold).is_err());
+        prop_assert!(apply_parts(&[reloc], &place, &mut hot, &mut cold).is_err());
     }
 }
 
@@ -169,29 +169,21 @@ fn absolute_fields_hold_sign_extended_addresses() {
         hot: 0x7fff_0000_0000,
         cold: 0x7fff_0001_0000,
         slots: 0x7fff_0002_0000,
-        exit_slots: 0,
         image: ImageBase(image),
         cells: 0x7fff_ffe0,
     };
     let mut cold = [0; 8];
     let nth = |index| [reloc(RelocKind::Cell(index))];
-    apply_parts(&nth(2), &[], &place(0), &mut [], &mut cold).unwrap();
+    apply_parts(&nth(2), &place(0), &mut [], &mut cold).unwrap();
     assert_eq!(field(&cold, 4), 0x7fff_fff0);
     // Cells that instructions cannot name.
-    assert!(apply_parts(&nth(4), &[], &place(0), &mut [], &mut cold).is_err());
+    assert!(apply_parts(&nth(4), &place(0), &mut [], &mut cold).is_err());
     let absolute = [reloc(RelocKind::AppAbs32(ImageOff(0x10)))];
-    apply_parts(&absolute, &[], &place(0x40_0000), &mut [], &mut cold).unwrap();
+    apply_parts(&absolute, &place(0x40_0000), &mut [], &mut cold).unwrap();
     assert_eq!(field(&cold, 4), 0x40_0010);
-    apply_parts(
-        &absolute,
-        &[],
-        &place(0xffff_ffff_8000_0000),
-        &mut [],
-        &mut cold,
-    )
-    .unwrap();
+    apply_parts(&absolute, &place(0xffff_ffff_8000_0000), &mut [], &mut cold).unwrap();
     assert_eq!(field(&cold, 4) as u32, 0x8000_0010);
-    assert!(apply_parts(&absolute, &[], &place(0x8000_0000), &mut [], &mut cold).is_err());
+    assert!(apply_parts(&absolute, &place(0x8000_0000), &mut [], &mut cold).is_err());
 }
 
 #[test]
@@ -204,7 +196,7 @@ fn normalising_also_forgets_links() {
     });
     normalise(&mut linked);
     assert_eq!(linked.hot[11..17], [0xaa, 0, 0, 0, 0, 0xaa]);
-    assert_eq!(linked.cold[1..7], [0xbb, 0, 0, 0, 0, 0xbb]);
+    assert!(linked.cold.iter().all(|byte| *byte == 0xbb));
 }
 
 #[test]
@@ -218,23 +210,66 @@ fn the_branch_of_an_exit_leads_to_its_stub_and_that_to_its_slot() {
         hot: 0x1000,
         cold: 0x3000,
         slots: 0x4000,
-        exit_slots: 0x5000,
         image: ImageBase(0),
         cells: 0,
     };
-    let (mut hot, mut cold) = (vec![0xaa; 24], vec![0xbb; 60]);
-    apply_parts(&[], &exits, &place, &mut hot, &mut cold).unwrap();
-    let ends = |at: u32| u64::from(at) + 4;
+    let code = Fragment {
+        exits: exits.to_vec(),
+        ..fragment(Vec::new())
+    };
+    let (mut hot, mut cold) = (code.hot.clone(), code.cold.clone());
+    apply(&code, &place, &mut hot, &mut cold).unwrap();
+    let mut stubs = vec![0xcc; stub::room(2) as usize];
+    write_stubs(2, place.stub(0, 2), 0x5000, &mut stubs).unwrap();
     let leads = |start: u64, at: u32, bytes: &[u8]| {
-        (start + ends(at)).wrapping_add_signed(field(bytes, at).into())
+        (start + u64::from(at) + 4).wrapping_add_signed(field(bytes, at).into())
     };
     for (number, exit) in exits.iter().enumerate() {
-        let stub = stub::at(number);
-        assert_eq!(leads(0x1000, exit.branch, &hot), 0x3000 + u64::from(stub));
-        let slot = leads(0x3000, stub + stub::FIELD, &cold);
+        let stub = place.stub(number, 2);
+        assert_eq!(leads(0x1000, exit.branch, &hot), stub);
+        let slot = leads(place.stub(0, 2), stub::at(number) + stub::FIELD, &stubs);
         assert_eq!(slot, 0x5000 + 8 * number as u64);
     }
-    // A stub more than there is room for.
-    let more = [exits, exits].concat();
-    assert!(apply_parts(&[], &more, &place, &mut hot, &mut cold).is_err());
+    assert!(place.stub(1, 2) < 0x3000, "they lie before the cold code");
+    let far = Exit {
+        branch: HOT as u32,
+        ..exits[0]
+    };
+    assert!(
+        aim(&far, 0x1000, 0x1000, &mut hot).is_err(),
+        "there is no such field"
+    );
+    assert!(
+        aim(&exits[0], 0, 1 << 40, &mut hot).is_err(),
+        "out of reach"
+    );
+}
+
+/// Each says by its own address which it is.
+#[test]
+fn stubs_pass_their_address_and_leave_by_the_tail() {
+    for count in 1..20 {
+        let mut code = vec![0xcc; stub::room(count) as usize];
+        write_stubs(count, 0x10_0000, 0x20_0000, &mut code).unwrap();
+        for number in 0..count {
+            let at = stub::at(number);
+            let body = &code[at as usize..][..stub::LAST as usize];
+            assert_eq!(body[..2], [0xff, 0x25], "jmp [rip + slot]");
+            // lea rcx, [rip + distance]
+            assert_eq!(body[15..18], [0x48, 0x8d, 0x0d]);
+            assert_eq!(field(body, 18), -(stub::LAST as i32));
+            let behind = at + stub::LAST;
+            let tail = match code[behind as usize] {
+                0xeb => behind + 2 + u32::from(code[behind as usize + 1]),
+                _ => behind,
+            };
+            assert_eq!(code[tail as usize..][..4], [0x65, 0xff, 0x24, 0x25]);
+        }
+        let short = &mut vec![0; stub::all(count) as usize - 1];
+        assert!(write_stubs(count, 0x10_0000, 0x20_0000, short).is_none());
+    }
+    assert!(
+        write_stubs(1, 0, 1 << 40, &mut [0; 64]).is_none(),
+        "a slot out of reach"
+    );
 }

@@ -1,10 +1,12 @@
 //! The code sections.
 
 use crate::layout::SectionId;
-use crate::plan::{EntryKey, Plan};
+use crate::plan::Plan;
 use crate::spec::{FreezeError, UnitSpec};
 use ppin_abi::addr::ImageBase;
-use ppin_relocator::{FragmentRef, Placement, Reloc, RelocKind, Section, apply_parts, cells_of};
+use ppin_abi::record::stub;
+use ppin_relocator::{Exit, FragmentRef, Placement, RangeError, Reloc, RelocKind, Section};
+use ppin_relocator::{aim, apply_parts, cells_of, write_stubs};
 
 /// Whether the fragment asks for all cells that its code names, and only its hot code does.
 fn has_its_cells(fragment: &FragmentRef<'_>) -> bool {
@@ -27,7 +29,9 @@ pub(super) struct Coder<'a> {
     /// Slots of the fragments before, but for those of exits.
     slot: u64,
     /// Exits of the fragments before.
-    exit: u64,
+    exit: usize,
+    /// Of these, the ones that have stubs.
+    stub: u64,
 }
 
 impl<'a> Coder<'a> {
@@ -44,6 +48,7 @@ impl<'a> Coder<'a> {
             exit_slots_from_hot: from_hot(SectionId::ExitSlots),
             slot: 0,
             exit: 0,
+            stub: 0,
         }
     }
 
@@ -59,26 +64,42 @@ impl<'a> Coder<'a> {
             return Err(FreezeError::Malformed { fragment: number });
         }
         let (hot_at, cold_at) = self.plan.places[number];
+        let stubs = self.plan.stubs[number];
+        let room = stub::room(stubs as usize);
         let hot = &mut hot_section[hot_at as usize..][..fragment.hot.len()];
-        let cold = &mut cold_section[cold_at as usize..][..fragment.cold.len()];
+        let cold = &mut cold_section[cold_at as usize..][..room as usize + fragment.cold.len()];
+        let (before, cold) = cold.split_at_mut(room as usize);
         hot.copy_from_slice(fragment.hot);
         cold.copy_from_slice(fragment.cold);
-        apply_parts(
-            fragment.relocs,
-            fragment.exits,
-            &self.placement(hot_at, cold_at),
-            hot,
-            cold,
-        )
-        .map_err(|error| FreezeError::Reach {
+        let place = self.placement(hot_at, cold_at + room);
+        let reach = |error: RangeError| FreezeError::Reach {
             fragment: number,
             reloc: error.reloc,
-        })?;
-        self.link(number, hot)
-            .ok_or(FreezeError::Malformed { fragment: number })?;
+        };
+        apply_parts(fragment.relocs, &place, hot, cold).map_err(reach)?;
+        self.aim(fragment.exits, stubs, &place, hot)
+            .map_err(|_| FreezeError::Malformed { fragment: number })?;
+        self.stubs(stubs, cold_at, before)?;
         self.slot += fragment.slots.len() as u64;
-        self.exit += fragment.exits.len() as u64;
+        self.exit += fragment.exits.len();
+        self.stub += u64::from(stubs);
         Ok(())
+    }
+
+    /// The stubs that belong to no exit, behind the last fragment.
+    pub(super) fn spares(&mut self, cold_section: &mut [u8]) -> Result<(), FreezeError> {
+        let spares = self.plan.spares;
+        let to = &mut cold_section[spares.cold as usize..];
+        self.stubs(spares.count, spares.cold, to)
+    }
+
+    /// Writes the next `count` stubs `to` offset `at` of the cold section.
+    fn stubs(&self, count: u32, at: u32, to: &mut [u8]) -> Result<(), FreezeError> {
+        let cold = self.hot_va.wrapping_add(self.cold_from_hot);
+        let slots = self.hot_va.wrapping_add(self.exit_slots_from_hot);
+        let slot = slots.wrapping_add(8 * self.stub);
+        let at = cold.wrapping_add(u64::from(at));
+        write_stubs(count as usize, at, slot, to).ok_or(FreezeError::TooLarge)
     }
 
     fn placement(&self, hot_at: u32, cold_at: u32) -> Placement {
@@ -89,27 +110,26 @@ impl<'a> Coder<'a> {
             hot: base.wrapping_add(u64::from(hot_at)),
             cold: cold.wrapping_add(u64::from(cold_at)),
             slots: slots.wrapping_add(8 * self.slot),
-            exit_slots: base.wrapping_add(self.exit_slots_from_hot + 8 * self.exit),
             image: ImageBase(self.spec.image_base.0),
             cells: 0,
         }
     }
 
-    /// Aims each exit's branch at its target, if that is in this unit. Offsets
-    /// are those from the start of the hot section, all within 2 GiB.
-    fn link(&self, number: usize, hot: &mut [u8]) -> Option<()> {
-        let (hot_at, _) = self.plan.places[number];
-        for exit in self.spec.fragments[number].fragment.exits {
-            let target = EntryKey::new(exit.target.0, exit.context.0);
-            let entry = self.plan.entries.get(&target).copied();
-            let Some(entry) = entry.or_else(|| self.plan.side_entrance(self.spec, exit)) else {
-                continue;
-            };
-            let branch = exit.branch as usize;
-            let field = hot.get_mut(branch..)?.first_chunk_mut::<4>()?;
-            let from = i64::from(hot_at) + i64::from(exit.branch) + 4;
-            *field = i32::try_from(i64::from(entry) - from).ok()?.to_le_bytes();
+    /// Aims each exit's branch at what it leads to: in this unit, or its stub, one of so many.
+    fn aim(
+        &self,
+        exits: &[Exit],
+        stubs: u32,
+        place: &Placement,
+        hot: &mut [u8],
+    ) -> Result<(), RangeError> {
+        let mut next = 0..stubs as usize;
+        for (exit, link) in exits.iter().zip(&self.plan.links[self.exit..]) {
+            let own = || next.next().map(|number| place.stub(number, stubs as usize));
+            let linked = link.map(|hot| self.hot_va.wrapping_add(u64::from(hot)));
+            let to = linked.or_else(own).unwrap_or_default();
+            aim(exit, place.hot, to, hot)?;
         }
-        Some(())
+        Ok(())
     }
 }

@@ -60,6 +60,7 @@ fn fragments(
         absolute = absolute || has_absolute(piece);
     }
     tables.end(out);
+    coder.spares(out.code[1])?;
     debug_assert!(out.are_full(plan));
     Ok(absolute)
 }
@@ -125,6 +126,7 @@ impl Head<'_> {
                 | flag(self.spec.explored, EXPLORED)
                 | flag(self.spec.entrances, ENTRANCES),
             sections: self.plan.sections,
+            spares: self.plan.spares.record(),
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use super::sections::Sections;
 use crate::layout::SectionId;
+use crate::linked::KeptExit;
 use crate::plan::{Indexed, Plan};
 use crate::record::{ExtraRec, FragmentRec, IndexRec, SourceRec, Stored};
 use crate::slot::SlotValue;
 use crate::spec::Piece;
 use ppin_abi::record::stub;
-use ppin_relocator::SlotInit;
+use ppin_relocator::{Exit, SlotInit};
 
 /// Writes what the tables say of one fragment after the other.
 pub(super) struct Tables<'a> {
@@ -51,13 +52,13 @@ impl<'a> Tables<'a> {
         out.put(SectionId::Fragments, &self.record(number, piece)?);
         self.more.beyond = fragment.beyond;
         self.extra(out);
-        rows(out, SectionId::Relocs, fragment.relocs)?;
-        rows(out, SectionId::Exits, fragment.exits)?;
+        rows(out, SectionId::Relocs, fragment.relocs.iter().copied())?;
+        rows(out, SectionId::Exits, self.kept(fragment.exits))?;
         out.bytes(SectionId::PcRows, fragment.pc_map.bytes());
-        rows(out, SectionId::Counts, fragment.counts)?;
+        rows(out, SectionId::Counts, fragment.counts.iter().copied())?;
         out.bytes(SectionId::Tool, piece.tool);
         self.slots(number, piece, out)?;
-        self.pass(piece);
+        self.pass(number, piece);
         Some(())
     }
 
@@ -66,6 +67,8 @@ impl<'a> Tables<'a> {
         out.put(SectionId::Fragments, &self.next);
         self.more.beyond = 0;
         self.extra(out);
+        let spares = self.plan.spares;
+        exit_slots(spares.count, spares.cold, out);
     }
 
     fn record(&self, number: usize, piece: &Piece<'_>) -> Option<FragmentRec> {
@@ -79,7 +82,7 @@ impl<'a> Tables<'a> {
             context: u16::try_from(fragment.context.0).ok()?,
             source_len: u16::try_from(fragment.source_len).ok()?,
             instructions: u16::try_from(fragment.instructions).ok()?,
-            cold_len: u16::try_from(fragment.cold.len()).ok()?,
+            cold_len: u16::try_from(self.cold_len(number, piece)).ok()?,
             entry: fragment.entry,
             ..self.next
         };
@@ -108,26 +111,50 @@ impl<'a> Tables<'a> {
             };
             out.bytes(SectionId::Slots, &value.encode().to_le_bytes());
         }
-        for number in 0..piece.fragment.exits.len() {
-            let value = SlotValue::Cold(cold + stub::at(number) + stub::LEAVE);
-            out.bytes(SectionId::ExitSlots, &value.encode().to_le_bytes());
-        }
+        exit_slots(self.plan.stubs[number], cold, out);
         Some(())
     }
 
+    /// The exits of the next fragment, as they are kept.
+    fn kept<'e>(&self, exits: &'e [Exit]) -> impl Iterator<Item = KeptExit> + use<'e, 'a> {
+        let links = self.plan.links[self.next.first_exit as usize..].iter();
+        exits.iter().zip(links).map(|(exit, link)| KeptExit {
+            exit: *exit,
+            linked: link.is_some(),
+        })
+    }
+
+    fn cold_len(&self, number: usize, piece: &Piece<'_>) -> usize {
+        let stubs = self.plan.stubs[number];
+        stub::room(stubs as usize) as usize + piece.fragment.cold.len()
+    }
+
     /// The next fragment's records lie behind those of `piece`.
-    fn pass(&mut self, piece: &Piece<'_>) {
+    fn pass(&mut self, number: usize, piece: &Piece<'_>) {
         let fragment = &piece.fragment;
         self.next.first_slot += fragment.slots.len() as u32;
         self.next.first_reloc += fragment.relocs.len() as u32;
         self.next.first_exit += fragment.exits.len() as u32;
+        self.next.first_stub += self.plan.stubs[number];
         self.next.first_pc_byte += fragment.pc_map.bytes().len() as u32;
         self.more.first_count += fragment.counts.len() as u32;
         self.more.first_tool_byte += piece.tool.len() as u32;
     }
 }
 
-fn rows<T: Stored>(out: &mut Sections<'_>, section: SectionId, rows: &[T]) -> Option<()> {
+/// The slots of `count` stubs, which begin at `cold` in the cold section.
+fn exit_slots(count: u32, cold: u32, out: &mut Sections<'_>) {
+    for number in 0..count as usize {
+        let value = SlotValue::Cold(cold + stub::at(number) + stub::LEAVE);
+        out.bytes(SectionId::ExitSlots, &value.encode().to_le_bytes());
+    }
+}
+
+fn rows<T: Stored>(
+    out: &mut Sections<'_>,
+    section: SectionId,
+    rows: impl Iterator<Item = T>,
+) -> Option<()> {
     for row in rows {
         out.put(section, &row.store()?);
     }

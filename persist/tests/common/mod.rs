@@ -3,7 +3,6 @@
 
 use ppin_abi::addr::{ImageBase, ImageOff};
 use ppin_abi::context::Context;
-use ppin_abi::record::stub;
 use ppin_abi::spills::{SpillSet, SpillSlot};
 use ppin_persist::{Key, Piece, Thawed, UnitSpec, freeze};
 use ppin_relocator::{
@@ -66,21 +65,12 @@ fn reloc_kind(hot: usize, cold: usize, slots: usize) -> impl Strategy<Value = Re
     ]
 }
 
-/// Hot fields at multiples of 4, each with one owner: a relocation or an exit, whose stub lies before
-/// the other cold code.
+/// Hot fields at multiples of 4, each with one owner: a relocation or an exit.
 fn place_fields(fragment: &mut Fragment) {
     let mut taken = HashSet::new();
     fragment
         .exits
         .retain(|exit| taken.insert((Section::Hot as u8, exit.branch)));
-    let stubs = stub::all(fragment.exits.len());
-    fragment
-        .cold
-        .splice(0..0, std::iter::repeat_n(0x5a, stubs as usize));
-    let in_cold = |reloc: &&mut Reloc| reloc.section == Section::Cold;
-    for reloc in fragment.relocs.iter_mut().filter(in_cold) {
-        reloc.at += stubs;
-    }
     fragment
         .relocs
         .retain(|reloc| taken.insert((reloc.section as u8, reloc.at)));

@@ -12,10 +12,10 @@
 ///         jmp short tail
 /// tail:   jmp gs:[Entry::LeaveExit]
 /// ```
-/// A fragment's cold section begins with the stubs of its exits, in their order. So the stub's address
-/// says which exit it is, and the fragment's table of exits where that leads. The VM links the exit by
+/// The stubs of a fragment stand in a row, in the order of its exits, right before its cold code. So the stub's
+/// address says which exit it is, and the fragment's table of exits where that leads. The VM links the exit by
 /// storing the target's cache address in the slot and, in writable code, by aiming the branch itself
-/// at the target.
+/// at the target. The compiler makes none: who gives a fragment its place does (`ppin_relocator::write_stubs`).
 ///
 /// Each [`SHARING`](stub::SHARING) stubs, and the last ones, share a tail, which the last of them runs into.
 pub mod stub {
@@ -47,6 +47,12 @@ pub mod stub {
             Some(last) => at(last) + LAST + TAIL,
             None => 0,
         }
+    }
+
+    /// The same with what brings the cold code behind them to where it may begin.
+    #[must_use]
+    pub const fn room(exits: usize) -> u32 {
+        all(exits).next_multiple_of(4)
     }
 
     /// Bytes from behind the stub of exit `number`, one of `exits`, to its tail; `None`: it runs into it.

@@ -32,26 +32,19 @@ pub enum CodeOf {
 }
 
 impl KnownExit {
-    /// `exit`, the `number`th, of a fragment for an image at `base`: its hot code lies at `hot`, and the
-    /// first slot of an exit at `slots`.
-    pub(crate) fn new(
-        exit: &Exit,
-        number: usize,
-        base: ImageBase,
-        (hot, slots): (u64, u64),
-        of: CodeOf,
-    ) -> Self {
+    /// `exit` of a fragment for an image at `base`: its hot code lies at `hot`, and the slot of the exit at `slot`.
+    pub(crate) fn new(exit: &Exit, base: ImageBase, (hot, slot): (u64, u64), of: CodeOf) -> Self {
         Self {
             target: exit.target.at(base),
             context: exit.context,
             branch: hot + u64::from(exit.branch),
-            slot: slots + 8 * number as u64,
+            slot,
             of,
         }
     }
 }
 
-/// Number of the exit, one of so many, whose stub lies `offset` bytes into its fragment's cold code.
+/// Number of the exit, one of so many, whose stub lies `offset` bytes behind the first.
 pub(crate) fn number_at(offset: u64, exits: usize) -> Option<usize> {
     stub::number(u32::try_from(offset).ok()?, exits)
 }

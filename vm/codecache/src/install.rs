@@ -10,7 +10,7 @@ use crate::landing;
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::record::stub;
 use ppin_os::{budget, report, stock, time};
-use ppin_relocator::{Fragment, Placement, RelocKind, SlotInit};
+use ppin_relocator::{Fragment, Placement, RelocKind, SlotInit, write_stubs};
 
 /// Bytes of a chunk of fresh code.
 const CHUNK: u64 = 1 << 20;
@@ -57,7 +57,6 @@ impl CodeCache {
             hot: space.hot,
             cold: space.cold,
             slots: space.slots,
-            exit_slots: space.slots + 8 * fragment.slots.len() as u64,
             image: info.base,
             cells: cells.map_or(0, |cells| cells.first),
         };
@@ -67,7 +66,8 @@ impl CodeCache {
             let rows = fragment.counts.iter().copied();
             self.bundles.keep(cells, rows, info.counters);
         }
-        self.figures.code_bytes_new += (fragment.hot.len() + fragment.cold.len()) as u64;
+        let stubs = u64::from(stub::room(fragment.exits.len()));
+        self.figures.code_bytes_new += stubs + (fragment.hot.len() + fragment.cold.len()) as u64;
         // (What was made without cells is not what its key says.)
         let kept = info.may_be_kept() && !self.images.cells().were_wanting(&fragment);
         let fresh = Fresh::new(fragment, (image, pc), space, source, kind, kept);
@@ -133,7 +133,8 @@ impl CodeCache {
         fragment: &Fragment,
         manner: Manner,
     ) -> Result<Room, Full> {
-        let code = fragment.hot.len() + fragment.cold.len();
+        let stubs = stub::room(fragment.exits.len()) as usize;
+        let code = stubs + fragment.hot.len() + fragment.cold.len();
         let need = 4 * code as u64 + 64 * fragment.all_slots() as u64;
         let len = len.max(need).next_multiple_of(GRAIN);
         match Chunk::near(base, span, len, manner.salt(), manner.views()) {
@@ -226,20 +227,28 @@ fn needs(fragment: &Fragment, base: ImageBase) -> (u64, u64) {
     })
 }
 
-/// Writes the fragment's sections at `place` with relocations applied. It counts in `counters` of
-/// the image.
+/// Writes the fragment's sections at `place` with relocations applied, and the stubs of its exits. It counts in
+/// `counters` of the image.
 fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u64) {
-    let (to_hot, to_cold) = (chunk.writable(place.hot), chunk.writable(place.cold));
-    // SAFETY: the arena has just handed out this room, and nobody knows it yet.
-    let (hot, cold, slots) = unsafe {
-        (
-            core::slice::from_raw_parts_mut(to_hot as *mut u8, fragment.hot.len()),
-            core::slice::from_raw_parts_mut(to_cold as *mut u8, fragment.cold.len()),
-            core::slice::from_raw_parts_mut(place.slots as *mut u64, fragment.all_slots()),
-        )
+    let exits = fragment.exits.len();
+    let stubs = place.stub(0, exits);
+    let slots = {
+        // SAFETY: the arena has just handed out this room, and nobody knows it yet.
+        unsafe { core::slice::from_raw_parts_mut(place.slots as *mut u64, fragment.all_slots()) }
     };
+    // SAFETY: as above; nothing else writes to the chunk's code meanwhile.
+    let [hot, cold] = [
+        (place.hot, fragment.hot.len()),
+        (stubs, stub::room(exits) as usize + fragment.cold.len()),
+    ]
+    .map(|(at, len)| unsafe {
+        core::slice::from_raw_parts_mut(chunk.writable(at) as *mut u8, len)
+    });
+    let (before, cold) = cold.split_at_mut(stub::room(exits) as usize);
     hot.copy_from_slice(&fragment.hot);
     cold.copy_from_slice(&fragment.cold);
+    let exit_slots = place.slots + 8 * fragment.slots.len() as u64;
+    write_stubs(exits, stubs, exit_slots, before).expect("a chunk is within reach of itself");
     if let Err(e) = ppin_relocator::apply(fragment, place, hot, cold) {
         report::give_up(format_args!(
             "{:?} is out of reach of its translation",
@@ -260,6 +269,6 @@ fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u6
         };
     }
     for (number, slot) in exit_slots.iter_mut().enumerate() {
-        *slot = place.cold + u64::from(stub::at(number) + stub::LEAVE);
+        *slot = place.stub(number, exits) + u64::from(stub::LEAVE);
     }
 }

@@ -3,7 +3,6 @@
 //!
 //! ```text
 //! hot   8 bytes an exit:   nop nop nop  jmp rel32          the field at 4
-//! cold  for each exit:  jmp [slot]  mov gs:[..], rcx  lea rcx, [stub]  and jmp gs:[..], or to that of another
 //! ```
 
 use crate::fresh::{Fresh, Kind};
@@ -285,27 +284,11 @@ fn add_exit(fragment: &mut Fragment, target: ImageOff) {
         context: fragment.context,
         branch: 8 * n + 4,
     });
-    fragment.cold = stubs(fragment.exits.len());
-}
-
-fn stubs(exits: usize) -> Vec<u8> {
-    let mut code = Vec::new();
-    for number in 0..exits {
-        code.extend([0xff, 0x25, 0, 0, 0, 0]);
-        code.extend([0x65, 0x48, 0x89, 0x0c, 0x25, 0, 0, 0, 0]);
-        code.extend([0x48, 0x8d, 0x0d, 0xea, 0xff, 0xff, 0xff]);
-        match stub::to_tail(number, exits) {
-            Some(distance) => code.extend([0xeb, distance]),
-            None => code.extend([0x65, 0xff, 0x24, 0x25, 0, 0, 0, 0]),
-        }
-    }
-    assert_eq!(code.len(), stub::all(exits) as usize);
-    code
 }
 
 /// Address of the stub of exit `n`.
 pub(crate) fn stub_of(fresh: &Fresh, n: u32) -> u64 {
-    fresh.space().cold + u64::from(stub::at(n as usize))
+    fresh.space().stubs + u64::from(stub::at(n as usize))
 }
 
 /// What exit `n`'s branch leads to, and its slot.

@@ -12,7 +12,6 @@ use ppin_abi::area::{
     RETURNS_BELOW,
 };
 use ppin_abi::counters::CELLS;
-use ppin_abi::record::stub;
 use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSet, SpillSlot};
 use ppin_relocator::{Fragment, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag};
 
@@ -85,7 +84,7 @@ pub fn hot_lines(fragment: &Fragment) -> Vec<HotLine> {
             let rows = fragment.pc_map.iter();
             let row = rows.filter(|row| range.contains(&row.hot)).last();
             app = row.map_or(app, |row| row.app);
-            let notes = notes(fragment, Section::Hot, &line);
+            let notes = notes(fragment, &line);
             HotLine {
                 line,
                 app,
@@ -96,36 +95,18 @@ pub fn hot_lines(fragment: &Fragment) -> Vec<HotLine> {
         .collect()
 }
 
-/// The stubs of the direct exits of `fragment`, numbered by cold offset, with what
-/// their fields stand for. Records are data and not shown.
-#[must_use]
-pub fn stub_lines(fragment: &Fragment) -> Vec<(Line, Vec<String>)> {
-    let stubs = fragment
-        .cold
-        .get(..stub::all(fragment.exits.len()) as usize);
-    let lines = lines(0, stubs.unwrap_or_default()).into_iter();
-    let noted = lines.map(|line| {
-        let notes = notes(fragment, Section::Cold, &line);
-        (line, notes)
-    });
-    noted.collect()
-}
-
-fn notes(fragment: &Fragment, section: Section, line: &Line) -> Vec<String> {
+fn notes(fragment: &Fragment, line: &Line) -> Vec<String> {
     let range = line.at as u32..line.at as u32 + line.bytes.len() as u32;
-    let here = |place: (Section, u32)| place.0 == section && range.contains(&place.1);
     let relocs = fragment.relocs.iter();
-    let relocs = relocs.filter(|reloc| here((reloc.section, reloc.at)));
+    let relocs = relocs.filter(|reloc| reloc.section == Section::Hot && range.contains(&reloc.at));
     let mut notes: Vec<String> = relocs.map(|reloc| describe(fragment, reloc)).collect();
-    for (number, exit) in fragment.exits.iter().enumerate() {
-        let [branch, jump] = exit.fields(number);
-        if here(branch) {
-            let (target, context) = (exit.target.0, exit.context.0);
-            notes.push(format!("exit to {target:#x} in context {context}"));
-        }
-        if here(jump) {
-            notes.push(format!("slot {}: its leave", fragment.slots.len() + number));
-        }
+    for exit in fragment
+        .exits
+        .iter()
+        .filter(|exit| range.contains(&exit.branch))
+    {
+        let (target, context) = (exit.target.0, exit.context.0);
+        notes.push(format!("exit to {target:#x} in context {context}"));
     }
     notes.extend(area_note(line));
     notes

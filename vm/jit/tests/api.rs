@@ -7,7 +7,7 @@ use common::machine::{CODE, Machine};
 use ppin_abi::addr::{AppPc, ImageBase, ImageRange};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
-use ppin_abi::record::{ArgKind, NO_REG, stub};
+use ppin_abi::record::{ArgKind, NO_REG};
 use ppin_api::{
     About, Arg, Category, Counter, IPoint, MAX_AMOUNT, Refused, Routine, RoutineId, Tool, Trace,
 };
@@ -151,9 +151,7 @@ const ACCESSES: [&[u8]; 10] = [
 /// The engine's reading of the address argument in the first call record.
 fn first_address(machine: &Machine, code: &[u8], state: &State) -> Option<u64> {
     let fragment = machine.compile(code, Context::CANONICAL, common::tool("calls"));
-    let stubs = stub::all(fragment.exits.len()).next_multiple_of(4);
-    let record = &fragment.cold[stubs as usize..];
-    let arg = &record[12 + 12..12 + 24];
+    let arg = &fragment.cold[12 + 12..12 + 24];
     let word = |at: usize| u32::from_le_bytes(arg[at..at + 4].try_into().unwrap());
     if arg[0] != ArgKind::EffectiveAddr as u8 {
         return None;

@@ -135,11 +135,6 @@ fn show_code(out: &mut String, fragment: &Fragment) {
         let notes = hot.notes.join(", ");
         writeln!(out, "{}", format!("{text} {notes}").trim_end()).unwrap();
     }
-    writeln!(out, "stubs:").unwrap();
-    for (line, notes) in disasm::stub_lines(fragment) {
-        let text = format!("  {:4x} {:<40} {}", line.at, line.text, notes.join(", "));
-        writeln!(out, "{}", text.trim_end()).unwrap();
-    }
 }
 
 fn row_text(row: &PcRow) -> String {

@@ -5,7 +5,6 @@ mod common;
 use ppin_abi::addr::{AppPc, ImageBase, ImageRange};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
-use ppin_abi::record::stub;
 use ppin_abi::spills::{Spill, SpillSet};
 use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, compile};
 use ppin_relocator::{
@@ -144,10 +143,8 @@ fn check(fragment: &Fragment, available: usize) {
 fn check_relocs(fragment: &Fragment) {
     let (hot, cold) = (fragment.hot.len() as u32, fragment.cold.len() as u32);
     let mut fields = HashSet::new();
-    for (number, exit) in fragment.exits.iter().enumerate() {
-        for (section, at) in exit.fields(number) {
-            assert!(fields.insert((section as u8, at)), "{exit:?}");
-        }
+    for exit in &fragment.exits {
+        assert!(fields.insert((Section::Hot as u8, exit.branch)), "{exit:?}");
     }
     for reloc in &fragment.relocs {
         let len = match reloc.section {
@@ -174,11 +171,9 @@ fn check_relocs(fragment: &Fragment) {
 }
 
 fn check_exits(fragment: &Fragment) {
-    for (number, exit) in fragment.exits.iter().enumerate() {
+    for exit in &fragment.exits {
         assert_eq!(exit.branch % 4, 0);
         assert!(exit.branch + 4 <= fragment.hot.len() as u32);
-        let stub = &fragment.cold[stub::at(number) as usize..][..stub::LEN as usize];
-        assert_eq!(stub[..stub::FIELD as usize], [0xff, 0x25]);
         let executed = executed_at(&fragment.pc_map, exit.branch);
         assert!((1..=fragment.instructions).contains(&executed), "{exit:?}");
     }
@@ -223,7 +218,6 @@ fn check_placement(fragment: &Fragment) {
         hot: image + 0x1000_0000,
         cold: image + 0x1100_0000,
         slots: image + 0x1200_0000,
-        exit_slots: image + 0x1300_0000,
         image: ImageBase(image),
         cells: 0x1_0000,
     };

@@ -60,7 +60,7 @@ fn base(unit: &UnitFile<'_>) -> ImageBase {
 fn difference(kept: &Fragment, made: &Fragment) -> Option<&'static str> {
     let parts = [
         (kept.hot == made.hot, "code"),
-        (kept.cold == made.cold, "stubs and records"),
+        (kept.cold == made.cold, "records"),
         (kept.slots == made.slots, "slots"),
         (kept.relocs == made.relocs, "relocations"),
         (kept.exits == made.exits, "exits"),

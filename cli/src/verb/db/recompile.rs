@@ -2,7 +2,7 @@
 //! makes of the same bytes today?
 //!
 //! Every trace is translated again from its image's file and compared, all of it:
-//! code, stubs, slots, relocations, exits and tables. What the file cannot answer is
+//! code, records, slots, relocations, exits and tables. What the file cannot answer is
 //! skipped, with the reason: images and tools that have changed or are gone, code of another
 //! build of ppin, traces whose bytes in memory were not those of the file.
 

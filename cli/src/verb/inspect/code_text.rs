@@ -18,10 +18,6 @@ pub fn text(trace: &Trace) -> String {
         Vec::as_slice,
     );
     columns(&mut text, trace.address, original, &trace.translated);
-    for (line, notes) in &trace.stubs {
-        let code = with_notes(&line.text, notes);
-        let _ = writeln!(text, "  {:LEFT$}  cold {:03x}  {code}", "", line.at);
-    }
     text
 }
 

@@ -163,7 +163,6 @@ fn trace(unit: &Unit, number: u32, thawed: &Thawed) -> Trace {
             .map(|bytes| disasm::lines(address, &bytes[..fragment.trace_len() as usize]))
             .map_err(str::to_owned),
         translated: disasm::hot_lines(fragment),
-        stubs: disasm::stub_lines(fragment),
         exits: fragment
             .exits
             .iter()

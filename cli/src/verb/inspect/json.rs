@@ -106,7 +106,6 @@ fn object(trace: &Trace) -> Value {
         "original": original.as_ref().ok().cloned().map(Value::Array),
         "original_error": original.err(),
         "translated": translated.collect::<Vec<_>>(),
-        "stubs": trace.stubs.iter().map(stub).collect::<Vec<_>>(),
         "exits": trace.exits.iter().map(exit).collect::<Vec<_>>(),
         "calls": trace.calls.iter().map(call).collect::<Vec<_>>(),
     })
@@ -123,15 +122,6 @@ fn translated(address: u64, hot: &HotLine) -> Value {
         "bytes": to_hex(&hot.line.bytes),
         "text": hot.line.text,
         "notes": hot.notes,
-    })
-}
-
-fn stub((line, notes): &(Line, Vec<String>)) -> Value {
-    json!({
-        "offset": line.at,
-        "bytes": to_hex(&line.bytes),
-        "text": line.text,
-        "notes": notes,
     })
 }
 

@@ -131,8 +131,6 @@ pub struct Trace {
     pub original: Result<Vec<Line>, String>,
     /// Their translation.
     pub translated: Vec<HotLine>,
-    /// Stubs behind the code, with notes.
-    pub stubs: Vec<(Line, Vec<String>)>,
     pub exits: Vec<Exit>,
     /// The calls that the tool has inserted.
     pub calls: Vec<Call>,

@@ -14,6 +14,7 @@ use super::fragment::FragmentId;
 use super::starts::Starts;
 use super::views::Views;
 use core::ops::Range;
+use ppin_abi::record::stub;
 use ppin_os::{Errno, mem, place};
 use ppin_relocator::{Fragment, Start};
 
@@ -65,11 +66,15 @@ impl Parts {
 
     /// These without the room for `fragment`, and that; `None` if it does not fit.
     fn after(mut self, fragment: &Fragment) -> Option<(Self, Space)> {
+        let stubs = stub::room(fragment.exits.len());
+        let hot = fragment.start(self.arrivals);
+        let hot = self.hot.take(fragment.hot.len(), hot)?;
+        let stubs_and_cold = stubs as usize + fragment.cold.len();
+        let first = self.cold.take(stubs_and_cold, Start::COLD)?;
         let space = Space {
-            hot: self
-                .hot
-                .take(fragment.hot.len(), fragment.start(self.arrivals))?,
-            cold: self.cold.take(fragment.cold.len(), Start::COLD)?,
+            hot,
+            stubs: first,
+            cold: first + u64::from(stubs),
             slots: self.slots.take(8 * fragment.all_slots(), Start::SLOTS)?,
         };
         self.arrivals += usize::from(fragment.entry > 0);
@@ -82,7 +87,9 @@ impl Parts {
 pub struct Space {
     /// Hot section.
     pub hot: u64,
-    /// Cold section.
+    /// Stubs of its exits.
+    pub stubs: u64,
+    /// Cold section, behind them.
     pub cold: u64,
     /// First slot.
     pub slots: u64,
@@ -266,7 +273,7 @@ impl Chunk {
     /// Fragment `id` lies at `space`, which was taken last.
     pub fn note(&mut self, space: Space, id: FragmentId) {
         self.hot_starts.push(space.hot, id);
-        self.cold_starts.push(space.cold, id);
+        self.cold_starts.push(space.stubs, id);
     }
 
     /// Number of the fragment whose hot or cold section holds `addr`.

@@ -363,15 +363,16 @@ impl Fresh {
 
     /// Its exit whose stub lies at `stub`; its image lies at `base`.
     pub(crate) fn exit_at(&self, stub: u64, base: ImageBase) -> Option<KnownExit> {
-        let number = number_at(stub.checked_sub(self.space.cold)?, self.code.exits.len())?;
+        let number = number_at(stub.checked_sub(self.space.stubs)?, self.code.exits.len())?;
         self.exit(number, base)
     }
 
     /// Its exit `number`, if there are so many; its image lies at `base`.
     pub(crate) fn exit(&self, number: usize, base: ImageBase) -> Option<KnownExit> {
         let exit = self.code.exits.get(number)?;
-        let at = (self.space.hot, self.exit_slots().start);
-        Some(KnownExit::new(exit, number, base, at, CodeOf::Fresh))
+        let slot = self.exit_slots().start + 8 * number as u64;
+        let at = (self.space.hot, slot);
+        Some(KnownExit::new(exit, base, at, CodeOf::Fresh))
     }
 
     /// Addresses of its exits' slots.

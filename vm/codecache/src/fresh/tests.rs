@@ -133,7 +133,7 @@ fn a_flush_takes_back_all_links_and_forgets_what_is_found_by_address() {
     world.code.link_indirect(world.pc(0x100), b);
     let (slot, leave) = (
         world.fresh(a).space().slots,
-        world.fresh(a).space().cold + 6,
+        world.fresh(a).space().stubs + 6,
     );
     world.code.flush();
     // SAFETY: retired code stays mapped.

@@ -5,8 +5,8 @@ use ppin_abi::spills::SpillSet;
 fn an_address_in_hot_or_cold_code_belongs_to_its_fragment() {
     let mut world = World::new();
     let (a, b) = (world.trace(0, 8, &[8, 16]), world.trace(8, 8, &[0]));
-    let cold = world.fresh(a).space().cold;
-    for at in [a.0, a.0 + 15, cold, cold + 53] {
+    let stubs = world.fresh(a).space().stubs;
+    for at in [a.0, a.0 + 15, stubs, stubs + 53] {
         assert_eq!(world.code.hot_of(at), Some(a.0));
         assert!(world.code.in_cache(at) && !world.code.in_units(at));
         assert_eq!(world.code.base_at(at).0, world.app.start);
@@ -26,5 +26,5 @@ fn a_cache_address_stands_for_an_app_instruction() {
     assert_eq!((spot(3).spilled, spot(3).inside), (SpillSet::at_home(3), 1));
     assert_eq!((spot(4).pc, spot(4).boundary), (world.pc(0x41), true));
     assert!(world.code.spot(a.0 + 8).is_none(), "behind the hot code");
-    assert!(world.code.spot(world.fresh(a).space().cold).is_none());
+    assert!(world.code.spot(world.fresh(a).space().stubs).is_none());
 }

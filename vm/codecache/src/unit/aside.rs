@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(shelf.find(0x40 + ASIDE.0), None);
         let found = shelf.world.code.entry_of_refused(aside(to).0);
         assert_eq!(found, (pc, Context::CANONICAL));
-        assert_eq!(shelf.branch(0), shelf.exit(0).2, "to its stub");
+        assert_eq!(shelf.branch(0), shelf.stub(0), "to its stub");
     }
 
     #[test]
@@ -94,6 +94,6 @@ mod tests {
         assert!(!shelf.world.code.admit(at.0));
         let found = shelf.world.code.entry_of_refused(at.0);
         assert_eq!(found, (pc, Context::CANONICAL));
-        assert_eq!(shelf.branch(0), shelf.exit(0).2, "to its stub");
+        assert_eq!(shelf.branch(0), shelf.stub(0), "to its stub");
     }
 }

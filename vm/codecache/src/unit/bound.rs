@@ -1,6 +1,7 @@
 //! A unit mapped for an image.
 
 use super::planned::Planned;
+use super::spare::Given;
 use crate::bundles::InUnit;
 use crate::figures::Figures;
 use crate::image::Home;
@@ -62,6 +63,10 @@ pub struct Bound {
     pub(super) killed: Vec<u32>,
     /// What led there does no more, and its table does not say what is there.
     pub(super) led_away: Vec<LedAway>,
+    /// So many fragments and groups were out of use when links that lead there were last taken back.
+    pub(super) taken_back: usize,
+    /// What its spare stubs were given to, in their order.
+    pub(super) given: Vec<Given>,
     /// Part of it was found damaged.
     pub(super) damaged: bool,
     /// The cells of its fragments that may have been entered.
@@ -96,6 +101,8 @@ impl Bound {
             slots_open: false,
             killed: Vec::new(),
             led_away: Vec::new(),
+            taken_back: 0,
+            given: Vec::new(),
             damaged: false,
             cells: Vec::new(),
             file,

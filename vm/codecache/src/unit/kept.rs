@@ -62,7 +62,8 @@ impl Place {
     }
 }
 
-/// A slot of a fragment: which of its slots of that kind; and the cache address that it leads to.
+/// A slot of a fragment: which of its exits it belongs to, or which of its other slots it is; and the cache address that
+/// it leads to.
 pub(super) struct Led {
     pub place: Place,
     pub nth: u32,
@@ -186,8 +187,9 @@ impl Bound {
     fn fragment_of_exit(&self, slot: u64) -> Option<(FragmentInfo, u32)> {
         let number = self.number_of_exit_slot(slot)?;
         let info = self.unit.fragment_with_exit_slot(number).ok()??;
-        let first = info.exits.start;
-        Some((info, number - first))
+        let nth = (number - info.stubs.start) as usize;
+        let exit = self.unit.with_stubs(info.number).ok()?.nth(nth)?;
+        Some((info, exit as u32))
     }
 
     /// The same of slots that are no exits'.

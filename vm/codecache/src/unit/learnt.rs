@@ -38,13 +38,18 @@ impl CodeCache {
         new: &New,
     ) -> Vec<Link> {
         let own = links.of(unit);
-        let own = own.filter_map(|(slot, entry)| Some((unit.number_of_exit_slot(slot)?, entry)));
+        // (The next run gives spare stubs anew.)
+        let own = own.filter_map(|(slot, entry)| {
+            let number = unit.number_of_exit_slot(slot)?;
+            (!unit.is_spare_slot(number)).then_some((number, entry))
+        });
         let mut exits: Vec<(u32, u64)> = own.collect();
         if unit.planned.own {
             let within = |exit: Led| {
-                let exits = exit.place.within(unit)?.exits;
-                let slot = exits.start + exit.nth;
-                exits.contains(&slot).then_some((slot, exit.entry))
+                let info = exit.place.within(unit)?;
+                let mut stubs = unit.unit.with_stubs(info.number).ok()?;
+                let number = stubs.position(|nth| nth == exit.nth as usize)?;
+                Some((info.stubs.start + number as u32, exit.entry))
             };
             exits.extend(self.exits_elsewhere(id, links).filter_map(within));
         }
@@ -113,8 +118,8 @@ impl Bound {
     /// Address of exit slot `number`, if the code that it belongs to runs.
     fn exit_slot(&self, number: u32) -> Option<u64> {
         let group = self.group_of_exit_slot(number)?;
-        self.is_open(group)
-            .then(|| self.exit_slots() + 8 * u64::from(number))
+        let usable = self.is_open(group) && !self.is_spare_slot(number);
+        usable.then(|| self.exit_slots() + 8 * u64::from(number))
     }
 
     /// Number of the hot group that exit slot `number` belongs to.

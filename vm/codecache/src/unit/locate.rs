@@ -41,6 +41,13 @@ impl<'a> CountRows<'a> {
     }
 }
 
+/// An exit, the fragment that has it, and the number of its slot among those of exits.
+struct ExitOf {
+    info: FragmentInfo,
+    exit: Exit,
+    slot: u32,
+}
+
 impl Bound {
     /// The maps of the fragment whose hot code holds `addr`.
     #[must_use]
@@ -130,7 +137,7 @@ impl Bound {
             return known.map(|(head, context)| (head.at(base), context));
         }
         let offset = (offset - self.geometry.cold.start) as u32;
-        let (_, _, exit) = self.exit_at(offset)?;
+        let exit = self.exit_at(offset)?.exit;
         Some((exit.target.at(base), exit.context))
     }
 
@@ -150,13 +157,23 @@ impl Bound {
         Some((led.head, led.context))
     }
 
-    /// The exit whose stub lies at `cold` in the cold section, and the fragment whose `number`th it is.
-    fn exit_at(&self, cold: u32) -> Option<(FragmentInfo, usize, Exit)> {
+    /// The exit whose stub lies at `cold` in the cold section.
+    fn exit_at(&self, cold: u32) -> Option<ExitOf> {
+        if let Some((given, slot)) = self.spare_at(cold) {
+            let info = self.unit.info(given.fragment).ok()?;
+            return self.exit_of(info, given.exit as usize, slot);
+        }
         let runs = |group| self.is_open(group);
         let info = self.unit.fragment_at_cold(cold, runs).ok()??;
-        let number = number_at(u64::from(cold - info.cold.start), info.exits.len())?;
-        let exit = self.unit.exits(info.number).ok()?.nth(number)?.ok()?;
-        Some((info, number, exit))
+        let number = number_at(u64::from(cold - info.cold.start), info.stubs.len())?;
+        let slot = info.stubs.start + number as u32;
+        let exit = self.unit.with_stubs(info.number).ok()?.nth(number)?;
+        self.exit_of(info, exit, slot)
+    }
+
+    fn exit_of(&self, info: FragmentInfo, exit: usize, slot: u32) -> Option<ExitOf> {
+        let exit = self.unit.exits(info.number).ok()?.nth(exit)?.ok()?;
+        Some(ExitOf { info, exit, slot })
     }
 
     /// The same of the stub at cache address `stub`, if it may run; the image lies at `base`.
@@ -170,10 +187,9 @@ impl Bound {
     /// The same, whether or not it may run.
     pub(super) fn exit_of_stub(&self, stub: u64, base: ImageBase) -> Option<KnownExit> {
         let cold = u32::try_from(stub.checked_sub(self.cold())?).ok()?;
-        let (info, number, exit) = self.exit_at(cold)?;
+        let ExitOf { info, exit, slot } = self.exit_at(cold)?;
         let hot = self.hot() + u64::from(info.hot.start);
-        let slots = self.exit_slots() + 8 * u64::from(info.exits.start);
-        let at = (hot, slots);
-        Some(KnownExit::new(&exit, number, base, at, CodeOf::Unit))
+        let slot = self.exit_slots() + 8 * u64::from(slot);
+        Some(KnownExit::new(&exit, base, (hot, slot), CodeOf::Unit))
     }
 }

@@ -26,6 +26,7 @@ mod next;
 mod part;
 mod plan;
 mod planned;
+mod spare;
 mod stubs;
 mod units;
 mod unlink;

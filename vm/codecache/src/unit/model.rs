@@ -110,7 +110,8 @@ impl Model {
     /// Where the file's link has been taken back, the exit is linked to fresh code.
     fn link_out(&mut self, n: usize) {
         let entry = self.shelf.entry(PLACES[n]);
-        if self.shelf.world.code.running_maps(entry.0).is_some() {
+        let runs = self.shelf.world.code.running_maps(entry.0).is_some();
+        if runs && self.shelf.exit(PLACES[n]).is_some() {
             let next = PLACES[(n + 1) % PLACES.len()];
             let fresh = self.shelf.world.trace(next, 8, &[]);
             self.shelf.link(PLACES[n], fresh);
@@ -158,6 +159,9 @@ impl Model {
             }
             if let Some(target) = world.code.found(pc) {
                 prop_assert!(self.runs(n) && target == entry.0);
+            }
+            if self.shelf.exit(offset).is_none() {
+                continue;
             }
             let slot = self.shelf.slot(offset);
             if let Some(fresh) = world.code.fragment_at(slot) {

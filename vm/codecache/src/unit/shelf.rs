@@ -1,6 +1,7 @@
 //! For tests: a code cache with a database, and units frozen from fragments made by hand, mapped for
 //! memory of the test's own.
 
+use super::spare::Given;
 use super::{Bound, Databases, Library};
 use crate::testing::{App, World, fragment};
 use alloc::string::String;
@@ -8,8 +9,9 @@ use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
+use ppin_abi::record::stub;
 use ppin_persist::paths::{UnitName, unit_dir};
-use ppin_persist::{Key, Piece, UnitSpec, freeze, source_hash};
+use ppin_persist::{FragmentInfo, Key, Piece, UnitSpec, freeze, source_hash};
 use ppin_relocator::{Fragment, FragmentRef};
 use ppin_store::Folder;
 
@@ -166,24 +168,44 @@ impl Shelf {
         CachePc(unit.hot() + u64::from(entry.hot))
     }
 
-    /// Addresses of the branch field, the slot and the stub of exit 0 of the fragment at
-    /// `offset`.
-    pub(super) fn exit(&self, offset: u64) -> (u64, u64, u64) {
+    fn info(&self, offset: u64) -> FragmentInfo {
         let unit = &self.units()[0];
         let found = unit.unit.lookup(ImageOff(offset as i32), CANONICAL);
         let entry = found.expect("sound").expect("it is in the unit");
-        let info = unit.unit.info(entry.fragment).expect("sound");
-        (
-            unit.hot() + u64::from(info.hot.start) + 4,
-            unit.exit_slots() + 8 * u64::from(info.exits.start),
-            unit.cold() + u64::from(info.cold.start),
-        )
+        unit.unit.info(entry.fragment).expect("sound")
+    }
+
+    /// Addresses of the slot and the stub of exit 0 of the fragment at `offset`: its own one, or a spare one that it was
+    /// given. `None`: it has none.
+    pub(super) fn exit(&self, offset: u64) -> Option<(u64, u64)> {
+        let (unit, info) = (&self.units()[0], self.info(offset));
+        let at = |slot: u32, cold: u32| {
+            let slot = unit.exit_slots() + 8 * u64::from(slot);
+            (slot, unit.cold() + u64::from(cold))
+        };
+        let mut own = unit.unit.with_stubs(info.number).expect("sound");
+        if own.next() == Some(0) {
+            return Some(at(info.stubs.start, info.cold.start));
+        }
+        let exit = Given {
+            fragment: info.number,
+            exit: 0,
+        };
+        let number = unit.given.iter().position(|given| *given == exit)?;
+        let spares = unit.unit.spares();
+        let cold = spares.cold + stub::at(number);
+        Some(at(spares.slot + number as u32, cold))
+    }
+
+    /// Address of its stub.
+    pub(super) fn stub(&self, offset: u64) -> u64 {
+        self.exit(offset).expect("it has a stub").1
     }
 
     /// Links exit 0 of the fragment at `offset` to `entry`.
     pub(super) fn link(&mut self, offset: u64, entry: CachePc) {
         let unit = &self.units()[0];
-        let (_, _, stub) = self.exit(offset);
+        let stub = self.stub(offset);
         // (Its cold code may not have run yet.)
         let exit = unit.exit_of_stub(stub, self.world.code.images.get(self.world.image).base);
         self.world.code.link(&exit.expect("it has one"), entry);
@@ -198,7 +220,7 @@ impl Shelf {
 
     /// Where the branch of exit 0 of the fragment at `offset` leads.
     pub(super) fn branch(&self, offset: u64) -> u64 {
-        let (field, _, _) = self.exit(offset);
+        let field = self.units()[0].hot() + u64::from(self.info(offset).hot.start) + 4;
         // SAFETY: within the unit's mapping.
         let distance = unsafe { (field as *const i32).read() };
         (field + 4).wrapping_add_signed(i64::from(distance))
@@ -206,10 +228,7 @@ impl Shelf {
 
     /// Contents of the first slot of the fragment at `offset` that is no exit's.
     pub(crate) fn value(&self, offset: u64) -> u64 {
-        let unit = &self.units()[0];
-        let found = unit.unit.lookup(ImageOff(offset as i32), CANONICAL);
-        let entry = found.expect("sound").expect("it is in the unit");
-        let info = unit.unit.info(entry.fragment).expect("sound");
+        let (unit, info) = (&self.units()[0], self.info(offset));
         let slot = unit.addr + unit.geometry.slots.start + 8 * u64::from(info.slots.start);
         // SAFETY: within the unit's mapping.
         unsafe { (slot as *const u64).read() }
@@ -218,7 +237,7 @@ impl Shelf {
     /// Contents of the slot of exit 0 of the fragment at `offset`.
     pub(crate) fn slot(&self, offset: u64) -> u64 {
         // SAFETY: within the unit's mapping.
-        unsafe { (self.exit(offset).1 as *const u64).read() }
+        unsafe { (self.exit(offset).expect("it has a slot").0 as *const u64).read() }
     }
 
     pub(super) fn byte(&self, at: CachePc) -> u8 {

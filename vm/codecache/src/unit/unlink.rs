@@ -2,15 +2,16 @@
 //!
 //! Direct exits are linked in the file: the branch of one fragment goes straight to another.
 //! Where that other one is in a refused group, or its source has changed, each passage would
-//! be a fault. So at the first fault the branch is led to its stub, as if it had never been
-//! linked, and from there the VM links it to what takes the other's place.
+//! be a fault. So at the first fault the branch is led to a spare stub, as if it had never been
+//! linked, and from there the VM links it to what takes the other's place. If there is no spare stub left, each
+//! passage stays a fault: that is slow, but leads to the same place.
 //!
 //! Some threads may be on their way meanwhile. Where they wanted to go is known from the table of
 //! fragments; if that is damaged there, it is remembered ([`LedAway`]).
 
 use super::bound::{Bound, Gate, LedAway};
+use super::spare::Given;
 use core::sync::atomic::{AtomicU32, Ordering};
-use ppin_abi::record::stub;
 use ppin_os::mem;
 use ppin_persist::{CodeGroup, FragmentInfo};
 use ppin_relocator::Exit;
@@ -18,6 +19,12 @@ use ppin_relocator::Exit;
 impl Bound {
     /// Takes back what leads from code that runs to code that must not.
     pub(crate) fn unlink_refused(&mut self) {
+        let refused = self.hot_gates.iter().filter(|gate| **gate == Gate::Refused);
+        let out_of_use = refused.count() + self.killed.len();
+        if self.taken_back == out_of_use {
+            return;
+        }
+        self.taken_back = out_of_use;
         for number in 0..self.unit.hot_groups() {
             let group = self.unit.hot_group(number);
             if let Some(group) = group.filter(|_| self.is_open(number)) {
@@ -43,7 +50,7 @@ impl Bound {
                 let target = self.branch_target(&info, &exit);
                 if let Some(target) = target.filter(|target| self.must_not_run(*target)) {
                     self.remember(target, &exit);
-                    self.lead_to_stub(&info, number, &exit);
+                    self.lead_away(&info, number as u32, &exit);
                 }
             }
         }
@@ -81,17 +88,19 @@ impl Bound {
     }
 
     /// Threads may be running there: the field is aligned, and changes in one piece.
-    fn lead_to_stub(&self, info: &FragmentInfo, number: usize, exit: &Exit) {
+    fn lead_away(&mut self, info: &FragmentInfo, number: u32, exit: &Exit) {
         let field = self.hot() + u64::from(info.hot.start) + u64::from(exit.branch);
-        let stub = self.cold() + u64::from(info.cold.start + stub::at(number));
-        let distance = i32::try_from(stub.wrapping_sub(field + 4) as i64);
-        let Ok(distance) = distance.map(i32::cast_unsigned) else {
+        let given = Given {
+            fragment: info.number,
+            exit: number,
+        };
+        let aligned = field.is_multiple_of(4);
+        let Some(stub) = aligned.then(|| self.give_spare(given)).flatten() else {
             return;
         };
+        // (Both lie in the unit, which is no longer than that reaches.)
+        let distance = stub.wrapping_sub(field + 4) as u32;
         let page = mem::page_down(field);
-        if !field.is_multiple_of(4) {
-            return;
-        }
         // SAFETY: a page of ours, whose code goes on running meanwhile; the field is in it
         // (`branch_target` read it), aligned, and written in one piece.
         unsafe {

@@ -1,7 +1,7 @@
 //! Ways out of the trace, and what tells the VM of them.
 
 use super::encode::opcode;
-use super::stubs::ExitTo;
+use super::records::ExitTo;
 use super::writer::Writer;
 use ppin_abi::context::Context;
 use ppin_abi::record::BUFFER_FULL;

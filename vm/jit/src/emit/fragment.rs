@@ -19,7 +19,7 @@ pub(crate) struct Emitter {
     pub hot: Asm,
     /// Hot offset where the trace is entered.
     pub(super) entry: u8,
-    /// Cold code and records, but for the stubs of exits, which come before it at the end.
+    /// Cold code and records.
     pub cold: Asm,
     pub(super) image: ImageBase,
     pub(super) head: AppPc,
@@ -55,7 +55,7 @@ pub(crate) struct Emitter {
 /// The restartable sequence that code belongs to.
 #[derive(Clone, Copy)]
 pub(crate) struct InSequence {
-    /// Cold offset of the stub.
+    /// Cold offset of the code that it leads to.
     pub abort: u32,
     pub slots: SequenceSlots,
 }
@@ -107,7 +107,6 @@ impl Emitter {
         if (self.hot.here() as usize) < MIN_HOT {
             self.hot.align(MIN_HOT);
         }
-        let cold = self.finish_cold();
         Fragment {
             head: self.off(self.head),
             context: self.context,
@@ -116,7 +115,7 @@ impl Emitter {
             instructions,
             entry: self.entry,
             hot: self.hot.into_bytes(),
-            cold,
+            cold: self.cold.into_bytes(),
             slots: exact(self.slots),
             relocs: exact(self.relocs),
             exits: exact(self.exits),

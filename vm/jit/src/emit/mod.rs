@@ -1,4 +1,4 @@
-//! Last stage: code, stubs, records and tables of one fragment.
+//! Last stage: code, records and tables of one fragment.
 
 mod asm;
 mod branches;
@@ -13,12 +13,12 @@ mod lifetimes;
 mod lifted;
 mod operands;
 mod ops;
+mod records;
 mod sequence;
 mod snippets;
-mod stubs;
 mod values;
 mod writer;
 
 pub(crate) use fragment::{Emitter, InSequence};
-pub(crate) use stubs::ExitTo;
+pub(crate) use records::ExitTo;
 pub(crate) use writer::Source;

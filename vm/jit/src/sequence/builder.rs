@@ -271,12 +271,11 @@ impl Builder<'_> {
             self.emitter.relocate_hot_at(field, 4, at);
         }
         let len = self.request.bytes.len() as u32;
-        let abort = self.emitter.len_of_stubs() + state.abort;
         let fragment = self.emitter.finish(len, self.ins.len() as u32);
         SequenceCode {
             fragment,
             range: self.range,
-            abort,
+            abort: state.abort,
             descriptor: state.slots.descriptor,
             expected: state.slots.expected,
         }

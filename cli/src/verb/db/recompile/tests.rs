@@ -3,7 +3,6 @@
 use super::*;
 use ppin_abi::addr::{ImageBase, ImageRange};
 use ppin_abi::optimize::Optimize;
-use ppin_abi::record::stub;
 use ppin_abi::spills::SpillSet;
 use ppin_cachedb::Access;
 use ppin_jit::{BytesEnd, Request, compile};
@@ -151,7 +150,7 @@ fn every_doctored_part_is_found() {
     type Doctor = fn(&mut Fragment);
     let doctors: [(&str, Doctor); 7] = [
         ("code", |f| f.hot[0] ^= 1),
-        ("stubs and records", |f| f.cold[stub::LEAVE as usize] ^= 1),
+        ("records", |f| f.cold.push(0)),
         ("slots", |f| {
             *f.slots.last_mut().unwrap() = ppin_relocator::SlotInit::ImageCounters
         }),

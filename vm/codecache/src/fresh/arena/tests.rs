@@ -17,6 +17,18 @@ fn fragment(hot: usize, cold: usize, slots: usize) -> Fragment {
 }
 
 #[test]
+fn stubs_lie_before_the_cold_code() {
+    let app = App::new(1);
+    let mut chunk = chunk(&app, GRAIN);
+    let exits = crate::testing::fragment(0, 8, &[0, 8, 16], ppin_abi::context::Context::CANONICAL);
+    let space = chunk.take(&exits).expect("empty so far");
+    assert_eq!(space.cold - space.stubs, u64::from(stub::room(3)));
+    let next = chunk.take(&fragment(8, 8, 0)).expect("nearly empty");
+    assert_eq!((next.stubs, next.cold), (space.cold, space.cold));
+    chunk.free();
+}
+
+#[test]
 fn sections_are_aligned_apart_and_in_their_parts() {
     let app = App::new(1);
     let mut chunk = chunk(&app, GRAIN);
@@ -63,7 +75,7 @@ fn a_fragment_is_found_by_its_hot_and_cold_addresses() {
         })
         .collect();
     for (n, space) in (0u32..).zip(&spaces) {
-        for at in [space.hot, space.hot + 15, space.cold, space.cold + 39] {
+        for at in [space.hot, space.hot + 15, space.stubs, space.cold + 39] {
             assert_eq!(chunk.find(at), Some(FragmentId(n)));
         }
     }

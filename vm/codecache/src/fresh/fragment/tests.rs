@@ -6,7 +6,8 @@ fn fresh(context: Context, kind: Kind, kept: bool) -> Fresh {
     let at = (ImageId(0), AppPc(0x1000));
     let space = Space {
         hot: 0x8000,
-        cold: 0x9000,
+        stubs: 0x9000,
+        cold: 0x9020,
         slots: 0xa000,
     };
     Fresh::new(code, at, space, &[1, 2, 3, 4], kind, kept)
@@ -77,7 +78,7 @@ fn what_will_not_be_saved_keeps_its_maps_and_exits() {
     assert_eq!(trimmed.code().exits.len(), 1);
     assert!(trimmed.maps(0x8007, 0).is_some() && trimmed.maps(0x8008, 0).is_none());
     let whole = fresh(Context::CANONICAL, Kind::Trace, true);
-    assert_eq!((whole.code_len(), whole.code().exits.len()), (8 + 30, 1));
+    assert_eq!((whole.code_len(), whole.code().exits.len()), (8, 1));
     assert!(whole.code().hot.is_empty(), "they lie in the cache");
     // A trap is compared with what is made of the same place later.
     assert!(

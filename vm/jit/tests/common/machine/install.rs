@@ -10,7 +10,7 @@ use ppin_abi::area::{Area, Calls, Entry, NEAR, NEAR_ENTRIES, RETURN_ENTRIES, RET
 use ppin_abi::buffers;
 use ppin_abi::record::stub;
 use ppin_api::Tool;
-use ppin_relocator::{Fragment, Placement, SlotInit, apply};
+use ppin_relocator::{Fragment, Placement, SlotInit, apply, write_stubs};
 use std::mem::offset_of;
 use std::ptr;
 
@@ -20,9 +20,8 @@ impl Machine {
         let near = self.near as u64;
         let place = Placement {
             hot: near,
-            cold: near + COLD,
+            cold: near + COLD + u64::from(stub::room(fragment.exits.len())),
             slots: near + SLOTS,
-            exit_slots: near + SLOTS + 8 * fragment.slots.len() as u64,
             image: ImageBase(self.app()),
             cells: BUNDLES,
         };
@@ -33,6 +32,10 @@ impl Machine {
         self.fill_slots(fragment, &place);
         let (hot, cold) = self.near_bytes().split_at_mut(COLD as usize);
         hot[..fragment.hot.len()].copy_from_slice(&fragment.hot);
+        let exits = fragment.exits.len();
+        let exit_slots = place.slots + 8 * fragment.slots.len() as u64;
+        write_stubs(exits, place.stub(0, exits), exit_slots, cold).unwrap();
+        let cold = &mut cold[stub::room(exits) as usize..];
         cold[..fragment.cold.len()].copy_from_slice(&fragment.cold);
         apply(fragment, &place, hot, cold).unwrap();
     }
@@ -99,10 +102,13 @@ impl Machine {
             };
             self.put(SLOTS as usize + 8 * index, value);
         }
-        let exits = (place.exit_slots - place.hot) as usize;
-        for number in 0..fragment.exits.len() {
-            let leave = place.cold + u64::from(stub::at(number) + stub::LEAVE);
-            self.put(exits + 8 * number, leave);
+        let (first, count) = (
+            SLOTS as usize + 8 * fragment.slots.len(),
+            fragment.exits.len(),
+        );
+        for number in 0..count {
+            let leave = place.stub(number, count) + u64::from(stub::LEAVE);
+            self.put(first + 8 * number, leave);
         }
     }
 

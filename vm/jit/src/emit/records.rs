@@ -1,15 +1,12 @@
-//! Exits with their stubs, and the records that speak to the VM. The layout of
-//! each is drawn in [`ppin_abi::record`].
+//! Branches that leave the fragment, and the records that speak to the VM. The layout of
+//! each record is drawn in [`ppin_abi::record`].
 
-use super::asm::Asm;
 use super::fragment::Emitter;
-use alloc::vec::Vec;
 use core::mem::offset_of;
 use ppin_abi::addr::AppPc;
-use ppin_abi::area::{Entry, Spill};
 use ppin_abi::context::Context;
-use ppin_abi::record::{CallArg, CallRec, SyscallRec, Trap, stub};
-use ppin_relocator::{Exit, RelocKind, Section};
+use ppin_abi::record::{CallArg, CallRec, SyscallRec, Trap};
+use ppin_relocator::{Exit, RelocKind};
 
 /// Where a direct exit leads.
 #[derive(Clone, Copy)]
@@ -20,24 +17,6 @@ pub(crate) struct ExitTo {
 
 /// Records begin at multiples of this.
 const RECORD_ALIGN: usize = 4;
-
-/// A stub ([`stub`]), but for the field of its jump and what leads to the tail.
-#[rustfmt::skip] // an instruction a line
-const STUB: [u8; stub::LAST as usize] = {
-    let [a, b, c, d] = Spill::Rcx.disp().to_le_bytes();
-    let [i, j, k, l] = (-22i32).to_le_bytes();
-    [
-        0xff, 0x25, 0, 0, 0, 0,                     // stub:  jmp [rip + slot]
-        0x65, 0x48, 0x89, 0x0c, 0x25, a, b, c, d,   // leave: mov gs:[Spill::Rcx], rcx
-        0x48, 0x8d, 0x0d, i, j, k, l,               //        lea rcx, [rip + stub]
-    ]
-};
-
-/// `jmp gs:[Entry::LeaveExit]`
-const TAIL: [u8; stub::TAIL as usize] = {
-    let [a, b, c, d] = Entry::LeaveExit.disp().to_le_bytes();
-    [0x65, 0xff, 0x24, 0x25, a, b, c, d]
-};
 
 impl Emitter {
     /// `jmp exit`
@@ -74,35 +53,6 @@ impl Emitter {
             branch: self.hot.here(),
         });
         self.hot.push_i32(0);
-    }
-
-    /// The cold section: the stubs of the exits, then what has been written to it.
-    pub(super) fn finish_cold(&mut self) -> Vec<u8> {
-        let len = self.len_of_stubs();
-        let mut all = Asm::with_capacity((len + self.cold.here()) as usize);
-        for number in 0..self.exits.len() {
-            all.bytes(&STUB);
-            match stub::to_tail(number, self.exits.len()) {
-                Some(distance) => all.bytes(&[0xeb, distance]),
-                None => all.bytes(&TAIL),
-            }
-        }
-        all.align(RECORD_ALIGN);
-        all.bytes(&core::mem::take(&mut self.cold).into_bytes());
-        for reloc in &mut self.relocs {
-            if reloc.section == Section::Cold {
-                reloc.at += len;
-            }
-            if let RelocKind::Cold(to) = &mut reloc.kind {
-                *to += len;
-            }
-        }
-        all.into_bytes()
-    }
-
-    /// How far behind its offset in [`Emitter::cold`] code or a record will lie.
-    pub(crate) fn len_of_stubs(&self) -> u32 {
-        stub::all(self.exits.len()).next_multiple_of(RECORD_ALIGN as u32)
     }
 
     /// Cold offset of a `SyscallRec` whose `resume` is `hot`, with the context behind it.
