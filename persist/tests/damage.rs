@@ -32,6 +32,7 @@ fn exercise(bytes: &[u8]) {
         let _ = unit.counts(number).map(Iterator::count);
         let _ = unit.relocs(number).map(Iterator::count);
         let _ = unit.exits(number).map(Iterator::count);
+        let _ = unit.with_stubs(number).map(Iterator::count);
         let _ = (unit.tool_record(number), file.thaw(number));
         let _ = (
             unit.fragment_at_hot(number),
@@ -44,6 +45,28 @@ fn exercise(bytes: &[u8]) {
         }
     }
     let _ = merge(&[file]);
+}
+
+/// They are written to: whoever does must stay inside the unit.
+#[test]
+fn spare_stubs_that_lie_elsewhere_are_refused() {
+    let sound = frozen(&sample(40));
+    let spares = UnitFile::open(&sound, None).unwrap().unit().spares();
+    assert!(spares.count > 0);
+    for (at, value) in [
+        (384, spares.count + 1),
+        (384, u32::MAX),
+        (388, spares.cold + 0x10_0000),
+        (388, u32::MAX),
+        (392, spares.slot + 1),
+        (392, u32::MAX),
+    ] {
+        let mut bytes = sound.clone();
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        seal(&mut bytes);
+        let refused = UnitFile::open(&bytes, None).map(|_| ());
+        assert_eq!(refused, Err(Reject::Impossible), "{value:#x} at {at}");
+    }
 }
 
 /// The checksum of a head, written into it: damage by someone who knows the format.
@@ -82,6 +105,7 @@ fn every_flipped_bit_is_found_in_every_section() {
             geometry.hot.clone(),
             geometry.cold.clone(),
             geometry.slots.clone(),
+            geometry.exit_slots.clone(),
         ]
     };
     let mut damaged = sound.clone();

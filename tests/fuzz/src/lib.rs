@@ -28,6 +28,7 @@ pub fn exercise(bytes: &[u8]) {
         let _ = unit.counts(number).map(Iterator::count);
         let _ = unit.relocs(number).map(Iterator::count);
         let _ = unit.exits(number).map(Iterator::count);
+        let _ = unit.with_stubs(number).map(Iterator::count);
         let _ = (unit.tool_record(number), file.thaw(number));
         let _ = (
             unit.fragment_at_hot(number.wrapping_mul(16)),
