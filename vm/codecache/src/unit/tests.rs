@@ -440,53 +440,6 @@ fn units_tell_what_they_hold_and_where_their_exits_lead() {
     assert!(unit.contains(start) && !unit.contains(end) && end - start >= PAGE);
 }
 
-/// Fragments that lead to one that has changed, more of them than there are spare stubs.
-#[test]
-fn where_all_spare_stubs_are_in_use_links_stay_and_who_follows_them_goes_on() {
-    const MANY: u64 = 700;
-    let far = 5 * PAGE;
-    let mut all: Vec<_> = (0..MANY).map(|n| small(16 * n, &[far])).collect();
-    all.push(large(far, &[]));
-    let mut shelf = Shelf::holding(&all);
-    for n in 0..MANY {
-        shelf.find(16 * n).expect("kept");
-    }
-    let target = shelf.branch(0);
-    shelf.world.app.write(shelf.world.pc(far).0, &[0x77]);
-    for _ in 0..2 {
-        assert!(!shelf.world.code.admit(target));
-        let entry = shelf.world.code.entry_of_refused(target);
-        assert_eq!(entry, (shelf.world.pc(far), CANONICAL));
-    }
-    let stays = |shelf: &Shelf, n: u64| shelf.branch(16 * n) == target;
-    let stay = (0..MANY).filter(|n| stays(&shelf, *n)).count();
-    let spares = shelf.units()[0].unit.spares().count as usize;
-    assert_eq!(
-        (stay, shelf.units()[0].given.len()),
-        (MANY as usize - spares, spares)
-    );
-    assert!(stay > 0 && !stays(&shelf, 0));
-}
-
-/// A run gives spare stubs as it needs them, and the next one may need others.
-#[test]
-fn what_spare_stubs_were_linked_to_is_not_planned() {
-    let mut shelf = Shelf::holding(&[small(0, &[0x40]), small(0x40, &[0])]);
-    shelf.find(0).expect("kept");
-    let pc = shelf.world.pc(0x40).0;
-    shelf.world.code.kill_made_from(pc, pc + 1);
-    let (to, _) = shelf.world.code.entry_of_refused(shelf.branch(0));
-    assert_eq!(to.0, pc);
-    let fresh = shelf.world.trace(0x40, 8, &[]);
-    shelf.link(0, fresh);
-    assert_eq!((shelf.slot(0), shelf.branch(0)), (fresh.0, shelf.stub(0)));
-    let number = shelf.units()[0].number_of_exit_slot(shelf.exit(0).expect("given").0);
-    assert!(shelf.units()[0].is_spare_slot(number.expect("a slot")));
-    // What is flushed leads to the VM again.
-    shelf.world.code.flush();
-    assert_eq!(shelf.slot(0), shelf.stub(0) + 6);
-}
-
 #[test]
 fn an_exit_is_known_by_the_address_of_its_stub_and_by_no_other() {
     let mut shelf = Shelf::holding(&[small(0, &[0x40]), small(0x80, &[0xc0])]);

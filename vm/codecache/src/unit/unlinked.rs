@@ -1,6 +1,6 @@
 //! Exits whose slots are as they lie in the file.
 //!
-//! Most exits are never taken, so their slots are not made right when code is admitted, and their pages are
+//! Most of the exits that have slots are never taken, so these are not made right when code is admitted, and their pages are
 //! shared by all processes. What lies there is no address, and the stub that jumps through it faults; what it
 //! leads to is its own next instruction, from which the VM links the exit. With that the page is the
 //! process's own, so the other slots of running code there are made right, too, and do not fault.
