@@ -89,41 +89,23 @@ impl Plan {
         let spills = spill_sets(pieces);
         let sizes = Sizes::measure(pieces, &spills)?;
         let index = sorted_index(pieces)?;
-        let all = || pieces.iter().map(|piece| piece.fragment);
-        let mut arrivals = 0;
-        let Packed {
-            at: hot_at,
-            spans: hot,
-            ..
-        } = pack(all().map(|code| {
-            let start = code.start(arrivals);
-            arrivals += usize::from(code.entry > 0);
-            (code.hot.len(), start)
-        }));
-        let links = links(spec, &index, &hot_at);
+        let hot = pack_hot(pieces);
+        let links = links(spec, &index, &hot.at);
         let stubs = stubs(pieces, &links);
-        let cold_len = |(code, stubs): (FragmentRef<'_>, &u32)| {
-            let room = stub::room(*stubs as usize);
-            (room as usize + code.cold.len(), Start::COLD)
-        };
-        let mut cold = pack(all().zip(&stubs).map(cold_len));
-        let slots = slot_spans(&hot, |n| pieces[n].fragment.slots.len());
-        let mut exit_slots = slot_spans(&hot, |n| stubs[n] as usize);
+        let mut cold = pack_cold(pieces, &stubs);
+        let slots = slot_spans(&hot.spans, |n| pieces[n].fragment.slots.len());
+        let mut exit_slots = slot_spans(&hot.spans, |n| stubs[n] as usize);
         let spares = add_spares(&links, &stubs, &mut cold, &mut exit_slots);
-
-        let mut spans: [Vec<Span>; SECTIONS] = Default::default();
-        for section in SectionId::ALL {
-            spans[section as usize] = match section {
-                SectionId::Hot => hot.clone(),
-                SectionId::Cold => cold.spans.clone(),
-                SectionId::Slots => slots.clone(),
-                SectionId::ExitSlots => exit_slots.clone(),
-                _ => even_spans(sizes.of(section)),
-            };
-        }
+        let spans = SectionId::ALL.map(|section| match section {
+            SectionId::Hot => hot.spans.clone(),
+            SectionId::Cold => cold.spans.clone(),
+            SectionId::Slots => slots.clone(),
+            SectionId::ExitSlots => exit_slots.clone(),
+            _ => even_spans(sizes.of(section)),
+        });
         let layout = lay_out(spec, &spans)?;
         Ok(Self {
-            places: hot_at.into_iter().zip(cold.at).collect(),
+            places: hot.at.into_iter().zip(cold.at).collect(),
             index,
             links,
             stubs,
@@ -350,6 +332,25 @@ struct Packed {
     spans: Vec<Span>,
     /// Behind the last of it.
     end: u64,
+}
+
+/// Gives the hot code of all fragments its places.
+fn pack_hot(pieces: &[Piece<'_>]) -> Packed {
+    let mut arrivals = 0;
+    pack(pieces.iter().map(|Piece { fragment, .. }| {
+        let start = fragment.start(arrivals);
+        arrivals += usize::from(fragment.entry > 0);
+        (fragment.hot.len(), start)
+    }))
+}
+
+/// The same of their cold code, behind so many `stubs` of each.
+fn pack_cold(pieces: &[Piece<'_>], stubs: &[u32]) -> Packed {
+    let all = pieces.iter().zip(stubs);
+    pack(all.map(|(piece, stubs)| {
+        let room = stub::room(*stubs as usize);
+        (room as usize + piece.fragment.cold.len(), Start::COLD)
+    }))
 }
 
 /// Packs code of these lengths, each where it may begin, into groups so that none crosses a group's

@@ -227,24 +227,21 @@ fn needs(fragment: &Fragment, base: ImageBase) -> (u64, u64) {
     })
 }
 
-/// Writes the fragment's sections at `place` with relocations applied, and the stubs of its exits. It counts in
-/// `counters` of the image.
+/// Writes the fragment's sections at `place` with relocations applied, the stubs of its exits, and its slots. It counts
+/// in `counters` of the image.
 fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u64) {
     let exits = fragment.exits.len();
-    let stubs = place.stub(0, exits);
-    let slots = {
-        // SAFETY: the arena has just handed out this room, and nobody knows it yet.
-        unsafe { core::slice::from_raw_parts_mut(place.slots as *mut u64, fragment.all_slots()) }
+    let (stubs, room) = (place.stub(0, exits), stub::room(exits) as usize);
+    let (to_hot, to_stubs) = (chunk.writable(place.hot), chunk.writable(stubs));
+    // SAFETY: the arena has just handed out this room, and nobody knows it yet.
+    let (hot, cold, slots) = unsafe {
+        (
+            core::slice::from_raw_parts_mut(to_hot as *mut u8, fragment.hot.len()),
+            core::slice::from_raw_parts_mut(to_stubs as *mut u8, room + fragment.cold.len()),
+            core::slice::from_raw_parts_mut(place.slots as *mut u64, fragment.all_slots()),
+        )
     };
-    // SAFETY: as above; nothing else writes to the chunk's code meanwhile.
-    let [hot, cold] = [
-        (place.hot, fragment.hot.len()),
-        (stubs, stub::room(exits) as usize + fragment.cold.len()),
-    ]
-    .map(|(at, len)| unsafe {
-        core::slice::from_raw_parts_mut(chunk.writable(at) as *mut u8, len)
-    });
-    let (before, cold) = cold.split_at_mut(stub::room(exits) as usize);
+    let (before, cold) = cold.split_at_mut(room);
     hot.copy_from_slice(&fragment.hot);
     cold.copy_from_slice(&fragment.cold);
     let exit_slots = place.slots + 8 * fragment.slots.len() as u64;
@@ -255,6 +252,11 @@ fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u6
             e.reloc.kind
         ));
     }
+    write_slots(slots, fragment, place, counters);
+}
+
+/// Writes what the `slots` of `fragment` hold at first; its exits lead into their stubs.
+fn write_slots(slots: &mut [u64], fragment: &Fragment, place: &Placement, counters: u64) {
     let (slots, exit_slots) = slots.split_at_mut(fragment.slots.len());
     for (slot, init) in slots.iter_mut().zip(&fragment.slots) {
         *slot = match init {
@@ -268,6 +270,7 @@ fn write(chunk: &mut Chunk, fragment: &Fragment, place: &Placement, counters: u6
             SlotInit::Bundles(_) => place.cells,
         };
     }
+    let exits = exit_slots.len();
     for (number, slot) in exit_slots.iter_mut().enumerate() {
         *slot = place.stub(number, exits) + u64::from(stub::LEAVE);
     }
