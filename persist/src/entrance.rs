@@ -5,34 +5,13 @@
 //! one is taken that begins nearest before it.
 
 use crate::Reject;
-use crate::linked::Linker;
 use crate::record::ENTRANCES;
 use crate::tables::FragmentInfo;
 use crate::unit::VerifiedUnit;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_relocator::entrance::NEAR;
-use ppin_relocator::{Exit, PcRow, entered_aside, may_enter_aside, side_entrance, side_entrances};
-
-/// Offset in the hot section of the side entrance that `exit` leads to, if there is one.
-pub(crate) fn aside(linker: &Linker<'_>, exit: &Exit) -> Option<u32> {
-    let spec = linker.spec;
-    if !spec.entrances || exit.context != Context::CANONICAL {
-        return None;
-    }
-    let target = exit.target.0;
-    let behind = linker.index.partition_point(|it| it.key.head() < target);
-    let before = linker.index[..behind].iter().rev();
-    let near = before.take_while(|it| target.abs_diff(it.key.head()) <= NEAR);
-    let mut found = near.filter_map(|it| {
-        let app = target.abs_diff(it.key.head());
-        let code = (app < it.enters).then(|| &spec.fragments[it.fragment as usize].fragment)?;
-        let hot = side_entrance(code.pc_map.iter(), app)?;
-        let exists = (hot as usize) < code.hot.len();
-        exists.then(|| linker.hot_at[it.fragment as usize] + hot)
-    });
-    found.next()
-}
+use ppin_relocator::{PcRow, entered_aside, may_enter_aside, side_entrance, side_entrances};
 
 impl<'a> VerifiedUnit<'a> {
     /// Offset in the hot section where the code at `off` is entered under `context`, at a head or aside.

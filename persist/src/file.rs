@@ -1,8 +1,8 @@
 //! A whole unit file in memory, for those who read all of it: inspection, merging,
 //! verification.
 
+use crate::entry::EntryKey;
 use crate::layout::SectionId;
-use crate::plan::EntryKey;
 use crate::tables::FragmentInfo;
 use crate::{CodeGroup, Key, RawUnit, Reject, UnitSpec, VerifiedUnit, freeze};
 use alloc::vec::Vec;

@@ -1,8 +1,8 @@
 //! The index of a unit: which fragments are entered at an app address.
 
 use crate::Reject;
+use crate::entry::EntryKey;
 use crate::layout::{GROUP, SectionId};
-use crate::plan::EntryKey;
 use crate::record::{FragmentRec, IndexRec};
 use crate::search::{partition, read_at};
 use crate::tables::Entry;

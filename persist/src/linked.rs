@@ -2,16 +2,13 @@
 //!
 //! An exit whose target is in the same unit leads straight there. It has no stub and no slot: it would need them only
 //! if the code that it leads to must not run after all, which is rare. For that the unit has a few *spare* stubs, which
-//! belong to no exit until a run gives them to one ([`VerifiedUnit::spares`]).
+//! belong to no exit until a run gives them to one ([`VerifiedUnit::spares`]). Where the others lead: [`crate::linker`].
 
+use crate::Reject;
 use crate::layout::{PAGE, SectionId};
-use crate::plan::{EntryKey, Indexed};
 use crate::record::{ExitRec, LINKED, SparesRec, Stored};
-use crate::spec::UnitSpec;
 use crate::tables::Records;
 use crate::unit::VerifiedUnit;
-use crate::{Reject, entrance};
-use hashbrown::HashMap;
 use ppin_abi::record::stub;
 use ppin_relocator::Exit;
 
@@ -19,26 +16,6 @@ use ppin_relocator::Exit;
 const LINKED_FOR_ONE: usize = 8;
 /// Most spare stubs.
 const MOST_SPARE: usize = 512;
-
-/// Where the exits of a unit's fragments lead.
-pub(crate) struct Linker<'a> {
-    pub spec: &'a UnitSpec<'a>,
-    /// Entry points, sorted.
-    pub index: &'a [Indexed],
-    /// Where they are entered, in the hot section.
-    pub entries: &'a HashMap<EntryKey, u32>,
-    /// Where each fragment lies in it.
-    pub hot_at: &'a [u32],
-}
-
-impl Linker<'_> {
-    /// Offset in the hot section of what `exit` leads to, if that is in the unit.
-    pub(crate) fn target(&self, exit: &Exit) -> Option<u32> {
-        let key = EntryKey::new(exit.target.0, exit.context.0);
-        let entry = self.entries.get(&key).copied();
-        entry.or_else(|| entrance::aside(self, exit))
-    }
-}
 
 /// An exit as the table of exits has it.
 #[derive(Clone, Copy)]

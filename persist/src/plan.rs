@@ -1,15 +1,17 @@
 //! First pass of the writer: where everything will lie.
 
+use crate::entry::{EntryKey, Indexed};
 use crate::layout::{GROUP, GROUP_REC_LEN, HEADER_LEN, MAX_FILE, PAGE, SectionId};
 use crate::layout::{MAX_TEXT, SECTIONS};
-use crate::linked::{Linker, Spares};
+use crate::linked::Spares;
+use crate::linker::Linker;
 use crate::record::{GroupRec, SectionRec};
 use crate::spec::{FreezeError, Piece, UnitSpec};
 use crate::spills::SpillTable;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
 use ppin_abi::record::stub;
-use ppin_relocator::{FragmentRef, Start, may_enter_aside};
+use ppin_relocator::{FragmentRef, Start};
 
 /// The layout of a unit.
 pub(crate) struct Plan {
@@ -29,45 +31,6 @@ pub(crate) struct Plan {
     pub head_len: u32,
     pub file_len: u32,
     pub spills: SpillTable,
-}
-
-/// An entry point as one number that sorts by head, then by context.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct EntryKey(u64);
-
-impl EntryKey {
-    pub(crate) const fn new(head: i32, context: u32) -> Self {
-        Self(((head as u32 ^ 0x8000_0000) as u64) << 32 | context as u64)
-    }
-    pub(crate) const fn head(self) -> i32 {
-        ((self.0 >> 32) as u32 ^ 0x8000_0000) as i32
-    }
-    pub(crate) const fn context(self) -> u32 {
-        self.0 as u32
-    }
-}
-
-/// An entry point in the index.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Indexed {
-    pub key: EntryKey,
-    /// Number of the fragment.
-    pub fragment: u32,
-    /// App bytes of its trace, if that has side entrances; else 0.
-    pub enters: u32,
-}
-
-impl Indexed {
-    fn new((fragment, piece): (u32, &Piece<'_>)) -> Self {
-        let code = &piece.fragment;
-        let enters = may_enter_aside(code.context, code.counts);
-        let len = code.source_len.saturating_sub(code.beyond);
-        Self {
-            key: EntryKey::new(code.head.0, code.context.0),
-            fragment,
-            enters: if enters { len } else { 0 },
-        }
-    }
 }
 
 /// A stretch of a section that is checked as one: offset and length in the section,
@@ -416,19 +379,6 @@ fn slot_spans(hot: &[Span], count: impl Fn(usize) -> usize) -> Vec<Span> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn entry_keys_sort_by_signed_head_then_context() {
-        let keys = [(-5, 7), (-1, 0), (0, 0), (0, 1), (9, 0)];
-        let sorted: Vec<_> = keys
-            .iter()
-            .map(|&(head, ctx)| EntryKey::new(head, ctx))
-            .collect();
-        assert!(sorted.is_sorted());
-        for (key, &(head, context)) in sorted.iter().zip(&keys) {
-            assert_eq!((key.head(), key.context()), (head, context));
-        }
-    }
 
     #[test]
     fn no_fragment_crosses_a_group() {

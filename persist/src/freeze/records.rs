@@ -1,9 +1,10 @@
 //! The tables and the slots.
 
 use super::sections::Sections;
+use crate::entry::Indexed;
 use crate::layout::SectionId;
 use crate::linked::KeptExit;
-use crate::plan::{Indexed, Plan};
+use crate::plan::Plan;
 use crate::record::{ExtraRec, FragmentRec, IndexRec, SourceRec, Stored};
 use crate::slot::SlotValue;
 use crate::spec::Piece;
