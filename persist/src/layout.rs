@@ -18,7 +18,7 @@ pub const MAGIC: [u8; 8] = *b"ppinunit";
 /// 14: cold code begins at multiples of 4.
 /// 15: slots of jumps through sealed cells.
 /// 16: exits that are linked in the file have no stub.
-pub const FORMAT_VERSION: u32 = 16;
+pub const FORMAT_VERSION: u32 = 17;
 
 /// Granule of checksums and of admission, in bytes.
 pub const GROUP: usize = 16 * 1024;

@@ -110,7 +110,9 @@ pub(crate) struct FragmentRec {
     pub first_spill_set: u32,
     pub context: u16,
     pub source_len: u16,
-    pub instructions: u16,
+    pub instructions: u8,
+    /// See [`ppin_relocator::Shape`].
+    pub shape: u8,
     /// A quarter of the length of its hot code, rounded up.
     pub hot_quarters: u16,
     pub cold_len: u16,

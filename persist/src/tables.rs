@@ -7,6 +7,7 @@ use core::ops::Range;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_abi::record::stub;
+use ppin_relocator::Shape;
 
 /// An entry point of a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +48,8 @@ pub struct FragmentInfo {
     pub beyond: u32,
     /// App instructions in it.
     pub instructions: u32,
+    /// Which of its branches it follows.
+    pub shape: Shape,
     /// Bytes in the hot section.
     pub hot: Range<u32>,
     /// How far behind the start of these it is entered: [`ppin_relocator::Fragment::entry`].

@@ -58,6 +58,7 @@ impl UnitFile<'_> {
             source_len: info.source_len,
             beyond: info.beyond,
             instructions: info.instructions,
+            shape: info.shape,
             entry: info.before,
             hot: self.hot_bytes(&info)?.to_vec(),
             cold: self.record_bytes(&info)?.to_vec(),

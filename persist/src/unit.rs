@@ -17,7 +17,7 @@ use core::sync::atomic::AtomicU64;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 use ppin_abi::record::stub;
-use ppin_relocator::{CountRow, Exit, PcRow, Reloc, arrives_before, rows_of};
+use ppin_relocator::{CountRow, Exit, PcRow, Reloc, Shape, arrives_before, rows_of};
 
 /// A unit whose head was verified.
 #[derive(Debug)]
@@ -124,6 +124,7 @@ impl<'a> VerifiedUnit<'a> {
             source_len: this.source_len.into(),
             beyond,
             instructions: this.instructions.into(),
+            shape: Shape(this.shape),
             hot,
             before: this.entry,
             cold,

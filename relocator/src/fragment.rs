@@ -1,7 +1,7 @@
 //! The relocatable form of one translated trace.
 
-use crate::Start;
 use crate::pc_map::{PcMap, PcRow};
+use crate::{Shape, Start};
 use alloc::vec::Vec;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
@@ -23,7 +23,8 @@ pub const fn arrives_before(entry: u8) -> Option<u8> {
 
 /// The code emitted for one trace under one static context.
 ///
-/// Straight line: the trace covers the app bytes from `head` on ([`Fragment::trace_len`]).
+/// Straight line: the trace covers the app bytes from `head` on ([`Fragment::trace_len`]), but for what it jumps over
+/// by the branches that it follows ([`Fragment::shape`]).
 /// Its code lies in two sections, *hot* (the trace itself) and *cold* (rare code
 /// and records), which are placed apart; its *slots* are 8-byte data cells.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -38,6 +39,8 @@ pub struct Fragment {
     pub beyond: u32,
     /// App instructions in it; none: it only tells the VM why there is no translation.
     pub instructions: u32,
+    /// Which of its branches it follows.
+    pub shape: Shape,
     /// Hot offset where it is entered, all registers being in place. Unless it is 0, threads also
     /// arrive at [`ARRIVAL`] by indirect branches that go by their own tables
     /// ([`ppin_abi::area::Area::near`]): code there compares the address that they go to.

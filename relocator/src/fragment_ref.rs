@@ -3,6 +3,7 @@
 use crate::Start;
 use crate::fragment::{CountRow, Exit, Fragment, Reloc, SlotInit};
 use crate::pc_map::PcMap;
+use crate::shape::Shape;
 use ppin_abi::addr::ImageOff;
 use ppin_abi::context::Context;
 
@@ -19,6 +20,8 @@ pub struct FragmentRef<'a> {
     pub beyond: u32,
     /// App instructions in it.
     pub instructions: u32,
+    /// Which of its branches it follows.
+    pub shape: Shape,
     /// Hot offset where it is entered.
     pub entry: u8,
     /// Code. The contents of relocated fields do not matter.
@@ -54,6 +57,7 @@ impl<'a> From<&'a Fragment> for FragmentRef<'a> {
             source_len: fragment.source_len,
             beyond: fragment.beyond,
             instructions: fragment.instructions,
+            shape: fragment.shape,
             entry: fragment.entry,
             hot: &fragment.hot,
             cold: &fragment.cold,

@@ -14,6 +14,7 @@ mod fragment;
 mod fragment_ref;
 mod normalise;
 mod pc_map;
+mod shape;
 mod start;
 mod stubs;
 
@@ -26,5 +27,6 @@ pub use fragment::{
 pub use fragment_ref::FragmentRef;
 pub use normalise::{normalise, normalise_parts};
 pub use pc_map::{PcMap, PcMapBuilder, PcRow, rows_of};
+pub use shape::Shape;
 pub use start::Start;
 pub use stubs::write_stubs;

@@ -127,6 +127,7 @@ fn fragment(head: i32) -> Fragment {
         source_len: 16,
         beyond: 0,
         instructions: 4,
+        shape: ppin_relocator::Shape::STRAIGHT,
         entry: 0,
         hot: vec![head as u8; 64],
         cold: vec![0x90; 48],

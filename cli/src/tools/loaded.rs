@@ -97,6 +97,7 @@ mod tests {
             bytes: CODE,
             end: BytesEnd::Limit,
             max_source: None,
+            shape: ppin_relocator::Shape::STRAIGHT,
             sequences: &[],
             // Routines themselves differ: those of the objects are always optimised.
             arrives: false,

@@ -82,7 +82,8 @@ impl<'a> Tables<'a> {
             first_spill_set: self.plan.spills.first(number),
             context: u16::try_from(fragment.context.0).ok()?,
             source_len: u16::try_from(fragment.source_len).ok()?,
-            instructions: u16::try_from(fragment.instructions).ok()?,
+            instructions: u8::try_from(fragment.instructions).ok()?,
+            shape: fragment.shape.0,
             cold_len: u16::try_from(self.cold_len(number, piece)).ok()?,
             entry: fragment.entry,
             ..self.next

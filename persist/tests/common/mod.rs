@@ -6,8 +6,8 @@ use ppin_abi::context::Context;
 use ppin_abi::spills::{SpillSet, SpillSlot};
 use ppin_persist::{Key, Piece, Thawed, UnitSpec, freeze};
 use ppin_relocator::{
-    CountRow, Exit, Fragment, PcMap, PcRow, Reloc, RelocKind, Section, SlotInit, arrives_before,
-    normalise,
+    CountRow, Exit, Fragment, PcMap, PcRow, Reloc, RelocKind, Section, Shape, SlotInit,
+    arrives_before, normalise,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -158,9 +158,10 @@ pub fn fragment() -> impl Strategy<Value = Fragment> {
             pc_map(hot),
             prop_oneof![Just(Vec::new()), vec(count_row(hot), 0..6)],
         );
-        let sizes = ((1..900u32, 0..200u32), 1..64u32, any::<u8>());
+        let shape = any::<u8>().prop_map(Shape);
+        let sizes = ((1..900u32, 0..200u32), 1..64u32, any::<u8>(), shape);
         (offset(), context(), sizes, code, tables).prop_map(
-            |(head, context, (source, instructions, entry), (hot, cold), tables)| {
+            |(head, context, (source, instructions, entry, shape), (hot, cold), tables)| {
                 let source_len = source.0;
                 let entry = (usize::from(entry) % hot.len()) as u8;
                 let entry = arrives_before(entry).map_or(0, |_| entry);
@@ -171,6 +172,7 @@ pub fn fragment() -> impl Strategy<Value = Fragment> {
                     source_len,
                     beyond: source.1.min(source_len),
                     instructions,
+                    shape,
                     entry,
                     hot,
                     cold,
@@ -246,6 +248,7 @@ fn sample_fragment(number: u32, count: u32) -> Thawed {
         source_len: 24,
         beyond: number % 4,
         instructions: 6,
+        shape: Shape(number as u8 % 5),
         entry: (number % 3 * 9) as u8,
         hot: (0..hot_len).map(|byte| (byte ^ number) as u8).collect(),
         cold: vec![number as u8; 72],

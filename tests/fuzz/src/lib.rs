@@ -89,6 +89,7 @@ fn fragment(number: i32) -> Fragment {
         source_len: 16,
         beyond: 0,
         instructions: 4,
+        shape: ppin_relocator::Shape::STRAIGHT,
         hot: vec![number as u8; 700],
         cold: vec![0x90; 80],
         slots: vec![

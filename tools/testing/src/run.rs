@@ -8,7 +8,7 @@ use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{ArgKind, BUFFER_APPEND, CallArg, MAX_ARGS, X87_POINTER};
 use ppin_api::{AnyFunction, BufferId, Call, Function, RoutineId, ThreadId, Tool};
 use ppin_jit::{BytesEnd, Request, compile};
-use ppin_relocator::{CountRow, Fragment};
+use ppin_relocator::{CountRow, Fragment, Shape};
 
 impl Process {
     /// Lets `tool` instrument the trace at the head of `sample`, and executes that
@@ -127,6 +127,7 @@ fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
         bytes: &sample.bytes,
         end: BytesEnd::Limit,
         max_source: None,
+        shape: Shape::STRAIGHT,
         sequences: &[],
         // By records, which say what is called and appended.
         arrives: false,

@@ -201,6 +201,7 @@ pub(crate) fn fragment(offset: u64, len: u64, exits: &[u64], context: Context) -
         context,
         source_len: len as u32,
         instructions: 1,
+        shape: ppin_relocator::Shape::STRAIGHT,
         hot: alloc::vec![0x90; 8],
         pc_map: rows().into_iter().collect(),
         ..Fragment::default()

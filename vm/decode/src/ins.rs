@@ -21,6 +21,8 @@ pub struct Ins {
     pub disp_at: u8,
     /// The x87 instruction pointer that it stores.
     pub x87_pointer: Option<x87::PointerField>,
+    /// For a jump or a conditional branch: the trace goes on where it leads, and is left on the other way.
+    pub followed: bool,
 }
 
 #[expect(clippy::len_without_is_empty, reason = "no instruction is empty")]
@@ -34,6 +36,7 @@ impl Ins {
             kind: Kind::Verbatim,
             disp_at: 0,
             x87_pointer: None,
+            followed: false,
         }
     }
 
@@ -60,6 +63,39 @@ impl Ins {
     /// Target of a direct branch.
     pub fn target(&self) -> AppPc {
         AppPc(self.raw.near_branch_target())
+    }
+
+    /// Where the trace goes on behind it, if it does.
+    pub fn goes_on(&self) -> AppPc {
+        if self.followed {
+            self.target()
+        } else {
+            self.next()
+        }
+    }
+
+    /// Where a direct branch leaves the trace to, if it does.
+    pub fn leaves_to(&self) -> AppPc {
+        if self.followed {
+            self.next()
+        } else {
+            self.target()
+        }
+    }
+
+    /// The condition on which a conditional branch leaves the trace, as [`Self::condition`] has it.
+    pub fn leaves_on(&self) -> u8 {
+        self.condition() ^ u8::from(self.followed)
+    }
+
+    /// Whether nothing is left to do: a jump that the trace follows.
+    pub fn is_nothing(&self) -> bool {
+        self.followed && self.kind == Kind::Jump
+    }
+
+    /// Whether a trace goes on behind it.
+    pub const fn falls_through(&self) -> bool {
+        self.followed || self.kind.falls_through()
     }
 
     /// The number of its condition in the opcode, `7x` or `0f 8x`: iced numbers conditions
@@ -113,13 +149,22 @@ pub fn prepare() {
 /// Decodes `bytes`, which lie at `pc`, one instruction after the other.
 pub struct InsReader<'a> {
     decoder: Decoder<'a>,
+    /// Where its bytes begin, from the head of the trace.
+    start: u32,
 }
 
 impl<'a> InsReader<'a> {
     /// Reads from `pc` on, where `bytes` lie.
     pub fn new(pc: AppPc, bytes: &'a [u8]) -> Self {
+        Self::within(pc, 0, bytes)
+    }
+
+    /// Reads from `start` bytes behind `head` on, where `bytes` lie.
+    pub fn within(head: AppPc, start: u32, bytes: &'a [u8]) -> Self {
+        let pc = head.0.wrapping_add(start.into());
         Self {
-            decoder: Decoder::with_ip(64, bytes, pc.0, DecoderOptions::NONE),
+            decoder: Decoder::with_ip(64, bytes, pc, DecoderOptions::NONE),
+            start,
         }
     }
 
@@ -133,7 +178,7 @@ impl<'a> InsReader<'a> {
     /// Reads the next instruction to `ins`, where it will stay: the decoder writes field by field, and a copy
     /// made at once waits for all of them. If there is none, what is in `ins` means nothing.
     pub fn read_into(&mut self, ins: &mut Ins) -> Result<(), NoIns> {
-        ins.offset = self.decoder.position() as u32;
+        ins.offset = self.start + self.decoder.position() as u32;
         self.decoder.decode_out(&mut ins.raw);
         match self.decoder.last_error() {
             DecoderError::None => {}
@@ -142,6 +187,7 @@ impl<'a> InsReader<'a> {
         }
         let raw = &ins.raw;
         ins.kind = classify(raw);
+        ins.followed = false;
         ins.x87_pointer = x87::pointer_field(raw);
         ins.disp_at = if raw.is_ip_rel_memory_operand() {
             let constants = self.decoder.get_constant_offsets(raw);

@@ -1,13 +1,14 @@
 //! From a request to a fragment.
 
 use crate::emit::{Emitter, Source};
-use crate::instrument::{Fate, Plan};
+use crate::instrument::{Fate, Plan, inserts_behind_followed};
 use crate::lower::compare::Near;
 use crate::lower::sealed::is_sealed;
 use crate::lower::{self, Site};
 use crate::request::Request;
-use crate::trace::{Comparing, Selection, select};
+use crate::trace::{Branch, Comparing, Selection, branches, select};
 use alloc::vec::Vec;
+use core::ops::Range;
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
@@ -15,7 +16,7 @@ use ppin_decode::constants::{self, Constant};
 use ppin_decode::{Ins, Kind};
 use ppin_form::{Form, InsId, Op};
 use ppin_liveness::flags::live_flags;
-use ppin_relocator::Fragment;
+use ppin_relocator::{Fragment, Shape};
 
 /// Translates the trace at `request.pc`, instrumented by `tool`.
 ///
@@ -42,6 +43,22 @@ impl Chosen {
         self.0.source_len
     }
 
+    /// Where they lie, in bytes from the head.
+    pub fn places(&self) -> impl Iterator<Item = Range<u32>> {
+        self.0.ins.iter().map(|ins| ins.offset..ins.end())
+    }
+
+    /// Which of its branches it follows.
+    #[must_use]
+    pub fn shape(&self) -> Shape {
+        self.0.shape
+    }
+
+    /// The branches that it follows or might follow, in its order.
+    pub fn branches(&self) -> impl Iterator<Item = Branch> {
+        branches(&self.0.ins)
+    }
+
     /// Addresses in its instructions that may be those of data or code.
     pub fn constants(&self) -> impl Iterator<Item = Constant> {
         self.0.ins.iter().filter_map(constants::of)
@@ -52,6 +69,9 @@ impl Chosen {
 #[must_use]
 pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -> Fragment {
     let selection = &chosen.0;
+    if minds_following(request, selection, tool) {
+        return compile(&straight(request), tool);
+    }
     let request = &of_selection(request, selection);
     let mut form = Form::new(request.context, request.optimize, selection.ins.len());
     let mut looked = 0;
@@ -79,8 +99,19 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
     emitter.decided = selection.decided;
     emitter.emit(&mut form, &source, &mut 0);
     let mut fragment = emitter.finish(selection.source_len, translated(selection));
+    fragment.shape = selection.shape;
     fragment.depend_on(looked);
     fragment
+}
+
+/// Whether the trace follows a branch behind which `tool` has inserted something, on one way or the other.
+fn minds_following(request: &Request<'_>, selection: &Selection, tool: &dyn Tool) -> bool {
+    !selection.shape.is_straight() && inserts_behind_followed(request, tool, &selection.ins)
+}
+
+fn straight<'a>(request: &Request<'a>) -> Request<'a> {
+    let shape = Shape::STRAIGHT;
+    Request { shape, ..*request }
 }
 
 /// What is assumed of the fragment: nobody calls what only tells the VM that it cannot be translated.
@@ -95,7 +126,10 @@ fn of_selection<'a>(request: &Request<'a>, selection: &Selection) -> Request<'a>
 /// What becomes of the calls that `tool` inserts into the trace at `request.pc`: for listings.
 #[must_use]
 pub fn fates(request: &Request<'_>, tool: &dyn Tool) -> Vec<Fate> {
-    let selection = select(request);
+    let mut selection = select(request);
+    if minds_following(request, &selection, tool) {
+        selection = select(&straight(request));
+    }
     let form = Form::new(request.context, request.optimize, selection.ins.len());
     let comparing = comparing(request, &selection, tool);
     instrument(request, &selection, &comparing, tool).fates(&form, tool)
@@ -169,7 +203,7 @@ fn lower_trace(
         if plan.is_ahead(id) {
             form.push(Op::Ahead);
         }
-        block = matches!(ins.kind, Kind::CondJump | Kind::ShortJump) || ins.kind.is_call();
+        block = ins.kind.ends_block() && ins.falls_through() || ins.kind.is_call();
         if compares {
             compare(form, request, comparing, selection, index);
         }

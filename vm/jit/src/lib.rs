@@ -42,3 +42,4 @@ pub use request::{BytesEnd, MAX_TRACE_BYTES, Request, Sequence};
 pub use sequence::{
     LandingSlot, SequenceCode, announces, compile_landing, compile_sequence, length,
 };
+pub use trace::Branch;

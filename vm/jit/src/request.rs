@@ -4,6 +4,7 @@ use crate::instrument::Bodies;
 use ppin_abi::addr::{AppPc, ImageBase, ImageRange};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
+use ppin_relocator::Shape;
 
 pub use ppin_abi::MAX_TRACE_BYTES;
 
@@ -56,6 +57,9 @@ pub struct Request<'a> {
     /// To translate a recorded trace again: its length in app bytes, where this
     /// one has to stop, too.
     pub max_source: Option<u32>,
+    /// Which of its branches it shall follow. Those that it cannot follow, it does not
+    /// ([`ppin_relocator::Fragment::shape`]).
+    pub shape: Shape,
     /// Restartable sequences nearby, which a trace does not run into.
     pub sequences: &'a [Sequence],
     /// An indirect branch leads there: threads may arrive by their own tables

@@ -12,6 +12,7 @@ use ppin_api::{
     About, Arg, Category, Counter, IPoint, MAX_AMOUNT, Refused, Routine, RoutineId, Tool, Trace,
 };
 use ppin_jit::{BytesEnd, Request, compile};
+use ppin_relocator::Shape;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use std::cell::RefCell;
@@ -51,6 +52,7 @@ fn ask(bytes: &[u8], check: impl Fn(&Trace<'_>) + Send + Sync + 'static) {
         bytes,
         end: BytesEnd::Limit,
         max_source: None,
+        shape: Shape::STRAIGHT,
         sequences: &[],
         arrives: false,
         optimize: Optimize::ALL,

@@ -10,7 +10,7 @@ use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_decode::disasm;
 use ppin_jit::{BytesEnd, Request, Sequence, compile, compile_sequence};
-use ppin_relocator::{Fragment, PcRow, Section};
+use ppin_relocator::{Fragment, PcRow, Section, Shape};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +21,7 @@ struct Input {
     context: u32,
     end: BytesEnd,
     max_source: Option<u32>,
+    shape: Shape,
     tool: String,
     bytes: Vec<u8>,
     sequence: Option<Sequence>,
@@ -36,6 +37,7 @@ fn parse(text: &str) -> Input {
         context: 0,
         end: BytesEnd::Limit,
         max_source: None,
+        shape: Shape::STRAIGHT,
         tool: "null".into(),
         bytes: Vec::new(),
         sequence: None,
@@ -60,6 +62,7 @@ impl Input {
             "image" => self.image = number(value),
             "context" => self.context = number(value) as u32,
             "max_source" => self.max_source = Some(number(value) as u32),
+            "shape" => self.shape = Shape(number(value) as u8),
             "tool" => self.tool = value.into(),
             "end" if value == "unreadable" => self.end = BytesEnd::Unreadable,
             "optimize" => self.optimize = Optimize::parse(value).unwrap(),
@@ -79,6 +82,7 @@ impl Input {
             bytes: &self.bytes,
             end: self.end,
             max_source: self.max_source,
+            shape: self.shape,
             sequences: &[],
             arrives: self.arrives,
             optimize: self.optimize,
@@ -117,7 +121,11 @@ fn hex_byte(text: &str) -> u8 {
 fn show(input: &Input, fragment: &Fragment) -> String {
     let mut out = String::new();
     let (source, ins) = (fragment.source_len, fragment.instructions);
-    writeln!(out, "trace: {ins} instructions, {source} bytes").unwrap();
+    let follows = match fragment.shape {
+        Shape::STRAIGHT => String::new(),
+        Shape(bits) => format!(", shape {bits:#x}"),
+    };
+    writeln!(out, "trace: {ins} instructions, {source} bytes{follows}").unwrap();
     for line in disasm::lines(input.pc, &input.bytes[..source as usize]) {
         writeln!(out, "  {:#x}  {}", line.at, line.text).unwrap();
     }

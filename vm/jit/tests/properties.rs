@@ -8,7 +8,8 @@ use ppin_abi::optimize::Optimize;
 use ppin_abi::spills::{Spill, SpillSet};
 use ppin_jit::{BytesEnd, MAX_TRACE_BYTES, Request, compile};
 use ppin_relocator::{
-    CountRow, Fragment, PcRow, Placement, RelocKind, Section, SlotInit, apply, executed_at, pc_flag,
+    CountRow, Fragment, PcRow, Placement, RelocKind, Section, Shape, SlotInit, apply, executed_at,
+    pc_flag,
 };
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -65,7 +66,7 @@ fn code() -> impl Strategy<Value = Vec<u8>> {
     proptest::collection::vec(piece, 0..60).prop_map(|all| all.concat())
 }
 
-fn input() -> impl Strategy<Value = (Vec<u8>, u64, u64, u32, (bool, bool))> {
+fn input() -> impl Strategy<Value = (Vec<u8>, u64, u64, u32, (bool, bool, u8))> {
     let image = prop_oneof![
         Just(0x40_0000_u64),
         Just(0x5555_5555_0000),
@@ -80,7 +81,7 @@ fn input() -> impl Strategy<Value = (Vec<u8>, u64, u64, u32, (bool, bool))> {
             0..4_u32,
             (0..4_u32).prop_map(|context| context | Context::CALLED.0)
         ],
-        any::<(bool, bool)>(),
+        any::<(bool, bool, u8)>(),
     )
 }
 
@@ -92,7 +93,7 @@ proptest! {
     })]
 
     #[test]
-    fn fragments_are_sound((code, image, offset, context, (unreadable, arrives)) in input()) {
+    fn fragments_are_sound((code, image, offset, context, (unreadable, arrives, shape)) in input()) {
         for tool in [
             "null", "counts", "sides", "opcodes", "calls", "both", "routines", "records", "accesses",
         ] {
@@ -103,6 +104,7 @@ proptest! {
                 bytes: &code,
                 end: if unreadable { BytesEnd::Unreadable } else { BytesEnd::Limit },
                 max_source: None,
+                shape: Shape(shape),
                 sequences: &[],
                 arrives,
                 optimize: Optimize::ALL,
@@ -126,6 +128,7 @@ fn again(request: &Request<'_>, fragment: &Fragment, tool: &str) -> Fragment {
     let request = Request {
         bytes: &request.bytes[..source as usize],
         max_source: Some(source),
+        shape: fragment.shape,
         ..*request
     };
     compile(&request, common::tool(tool))

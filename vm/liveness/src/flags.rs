@@ -30,7 +30,9 @@ pub fn live_where(
         if ends.next_if(|end| *end == index + 1).is_some() {
             live = effects::ARITHMETIC;
         }
-        live = if ins.kind.is_plain() {
+        live = if ins.is_nothing() {
+            live
+        } else if ins.kind.is_plain() {
             live & !effects::flags_killed(&ins.raw, optimize) | effects::flags_read(&ins.raw)
         } else {
             effects::ARITHMETIC

@@ -6,7 +6,7 @@ use ppin_abi::addr::ImageRange;
 use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
-use ppin_relocator::{Fragment, SlotInit, sealed_cells};
+use ppin_relocator::{Fragment, Shape, SlotInit, sealed_cells};
 
 /// Translates code of one image for one tool.
 #[derive(Clone, Copy)]
@@ -41,6 +41,7 @@ impl<'a> Translator<'a> {
         let len = u32::try_from(source.len()).ok();
         let request = Request {
             arrives: kept.entry > 0,
+            shape: kept.shape,
             sealed: sealed_again(&kept.slots),
             ..self.request(Target::of(kept), source, len)
         };
@@ -56,6 +57,7 @@ impl<'a> Translator<'a> {
             bytes,
             end: BytesEnd::Limit,
             max_source: most,
+            shape: Shape::STRAIGHT,
             sequences: &[],
             arrives: false,
             optimize: self.optimize,

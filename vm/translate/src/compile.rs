@@ -16,7 +16,7 @@ use ppin_offline::explore::string_code;
 use ppin_os::lock::Mutex;
 use ppin_os::time;
 use ppin_process::vm::Vm;
-use ppin_relocator::Fragment;
+use ppin_relocator::{Fragment, Shape};
 
 /// Translates `pc`. `None`: the translation has found that all
 /// stores must be watched for restartable sequences. Then the caller must look `pc` up again, under
@@ -34,6 +34,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
         bytes: &[],
         end: fetched.end,
         max_source: None,
+        shape: Shape::STRAIGHT,
         sequences: &sequences,
         arrives: false,
         optimize: mechanisms(vm),

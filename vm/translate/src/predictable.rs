@@ -3,7 +3,7 @@
 
 use ppin_api::Tool;
 use ppin_jit::{Chosen, Request};
-use ppin_relocator::Fragment;
+use ppin_relocator::{Fragment, Shape};
 
 /// Ends a trace at an instruction whose result is unpredictable (such as `rdtsc`), so that the
 /// tracer can copy the result after it.
@@ -11,6 +11,7 @@ pub(crate) fn compile(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
     if let Some(end) = unpredictable(request.bytes) {
         let cut = Request {
             max_source: Some(end as u32),
+            shape: Shape::STRAIGHT,
             ..*request
         };
         let fragment = ppin_jit::compile(&cut, tool);

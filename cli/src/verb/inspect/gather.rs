@@ -8,8 +8,9 @@ use crate::database::{label, name};
 use crate::failure::{Failure, failed};
 use crate::tools::{Found, Shelf};
 use ppin_abi::addr::ImageBase;
+use ppin_abi::optimize::Optimize;
 use ppin_cachedb::{Database, ImageEntry};
-use ppin_decode::disasm;
+use ppin_decode::disasm::{self, Line};
 use ppin_jit::{BytesEnd, Request};
 use ppin_offline::tool_of;
 use ppin_persist::{FragmentInfo, Thawed, UnitSummary, unit_flag};
@@ -160,7 +161,7 @@ fn trace(unit: &Unit, number: u32, thawed: &Thawed) -> Trace {
         relocations: fragment.relocs.len(),
         indirect_target: thawed.flags & unit_flag::INDIRECT_TARGET != 0,
         original: source
-            .map(|bytes| disasm::lines(address, &bytes[..fragment.trace_len() as usize]))
+            .map(|bytes| original(unit, fragment, bytes))
             .map_err(str::to_owned),
         translated: disasm::hot_lines(fragment),
         exits: fragment
@@ -172,6 +173,40 @@ fn trace(unit: &Unit, number: u32, thawed: &Thawed) -> Trace {
     }
 }
 
+/// The instructions of the trace.
+fn original(unit: &Unit, fragment: &Fragment, bytes: &[u8]) -> Vec<Line> {
+    let address = unit.elf.address(fragment.head.0);
+    if fragment.shape.is_straight() {
+        return disasm::lines(address, &bytes[..fragment.trace_len() as usize]);
+    }
+    let chosen = ppin_jit::choose(&request(fragment, bytes, Optimize::ALL));
+    let line = |place: Range<u32>| {
+        let bytes = bytes.get(place.start as usize..place.end as usize)?;
+        let lines = disasm::lines(address + u64::from(place.start), bytes);
+        lines.into_iter().next()
+    };
+    chosen.places().filter_map(line).collect()
+}
+
+/// What the compiler was asked for to make `fragment`, of these bytes.
+fn request<'a>(fragment: &Fragment, bytes: &'a [u8], optimize: Optimize) -> Request<'a> {
+    const IMAGE: ImageBase = ImageBase(0x7f00_0000_0000);
+    Request {
+        pc: fragment.head.at(IMAGE),
+        image: IMAGE,
+        context: fragment.context,
+        bytes,
+        end: BytesEnd::Limit,
+        max_source: Some(fragment.source_len),
+        shape: fragment.shape,
+        sequences: &[],
+        arrives: false,
+        optimize,
+        sealed: ppin_offline::sealed_again(&fragment.slots),
+        bodies: None,
+    }
+}
+
 thread_local! {
     /// The tools that were asked so far.
     static SHELF: RefCell<Shelf> = RefCell::default();
@@ -179,7 +214,6 @@ thread_local! {
 
 /// What becomes of the calls that the unit's tool inserts into the trace.
 fn calls(unit: &Unit, fragment: &Fragment, bytes: &[u8]) -> Vec<Call> {
-    const IMAGE: ImageBase = ImageBase(0x7f00_0000_0000);
     let load = |chosen: &Chosen| {
         let found = Found::again(chosen)?;
         SHELF.with_borrow_mut(|shelf| shelf.load(&found))
@@ -187,22 +221,8 @@ fn calls(unit: &Unit, fragment: &Fragment, bytes: &[u8]) -> Vec<Call> {
     let Ok((tool, optimize)) = tool_of(&unit.file(), &load) else {
         return Vec::new();
     };
-    let pc = fragment.head.at(IMAGE);
-    let request = Request {
-        pc,
-        image: IMAGE,
-        context: fragment.context,
-        bytes,
-        end: BytesEnd::Limit,
-        max_source: Some(fragment.source_len),
-        sequences: &[],
-        arrives: false,
-        optimize,
-        sealed: ppin_offline::sealed_again(&fragment.slots),
-        bodies: None,
-    };
-    let trace = &bytes[..fragment.trace_len() as usize];
-    let lines = disasm::lines(unit.elf.address(fragment.head.0), trace);
+    let request = request(fragment, bytes, optimize);
+    let lines = original(unit, fragment, bytes);
     let fates = ppin_jit::fates(&request, &*tool).into_iter();
     fates
         .map(|fate| Call {

@@ -220,7 +220,7 @@ impl Keeper<'_> {
     fn leave_aside(&mut self, ins: InsId, context: Context) {
         let to = self.label;
         self.label = Label(to.0 + 1);
-        let condition = self.ins[usize::from(ins.0)].condition();
+        let condition = self.ins[usize::from(ins.0)].leaves_on();
         self.ops.push(Op::IfFlags { condition, to });
         let live = Living::of(&[]);
         self.tail

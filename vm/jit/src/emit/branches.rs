@@ -98,7 +98,7 @@ impl Writer<'_> {
                 hot.bytes(&[2, 0xeb, 5, 0xe9]);
             }
             _ => {
-                let opcode = [0x0f, 0x80 | ins.condition()];
+                let opcode = [0x0f, 0x80 | ins.leaves_on()];
                 self.emitter.hot.bytes(&opcode);
             }
         }

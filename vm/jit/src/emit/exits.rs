@@ -17,7 +17,7 @@ const NEAR_OPCODE: u32 = 1;
 
 impl Writer<'_> {
     pub(super) fn exit_taken(&mut self, ins: InsId, context: Context) {
-        let target = self.source.ins(ins).target();
+        let target = self.source.ins(ins).leaves_to();
         let exit = ExitTo { target, context };
         self.emitter.exit_jump(exit);
     }
@@ -42,10 +42,10 @@ impl Writer<'_> {
     /// ```
     pub(super) fn exit_if(&mut self, id: InsId, context: Context) {
         let ins = self.source.ins(id);
-        let target = ins.target();
+        let target = ins.leaves_to();
         let exit = ExitTo { target, context };
         if ins.kind != Kind::ShortJump {
-            return self.emitter.exit_jcc(ins.condition(), exit);
+            return self.emitter.exit_jcc(ins.leaves_on(), exit);
         }
         let Some((_distance, branch)) = self.source.bytes(ins).split_last() else {
             return;

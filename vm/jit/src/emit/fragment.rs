@@ -11,7 +11,8 @@ use ppin_abi::context::Context;
 use ppin_abi::spills::SpillSet;
 use ppin_form::{Form, SequenceSlots};
 use ppin_relocator::{
-    CountRow, Exit, Fragment, PcMapBuilder, PcRow, Reloc, RelocKind, Section, SlotInit, pc_flag,
+    CountRow, Exit, Fragment, PcMapBuilder, PcRow, Reloc, RelocKind, Section, Shape, SlotInit,
+    pc_flag,
 };
 
 /// Collects code, records and tables of one fragment.
@@ -113,6 +114,7 @@ impl Emitter {
             source_len,
             beyond: 0,
             instructions,
+            shape: Shape::STRAIGHT,
             entry: self.entry,
             hot: self.hot.into_bytes(),
             cold: self.cold.into_bytes(),

@@ -76,11 +76,16 @@ impl<'a> Joining<'a> {
     ) -> Option<Group> {
         let branch = block.end - 1;
         let cost = |block| Cost::of(block, ins, live);
-        let leaves = !next.is_empty() && leaves(&ins[branch]) && self.can_be_aside(&group);
-        if !leaves || cost(next) > cost(block) {
+        let leaves = leaves(&ins[branch]) && self.can_be_aside(&group);
+        let can_wait = !next.is_empty() && (leaves || ins[branch].is_nothing());
+        if !can_wait || cost(next) > cost(block) {
             return Some(group);
         }
-        let flags_dead = self.beyond.flags_die(ins[branch].target());
+        if ins[branch].is_nothing() {
+            self.waiting = Some(group);
+            return None;
+        }
+        let flags_dead = self.beyond.flags_die(ins[branch].leaves_to());
         self.dues.push(Due {
             ins: branch as u32,
             group: group.aside(flags_dead),
@@ -101,7 +106,7 @@ impl<'a> Joining<'a> {
 fn leaves(ins: &Ins) -> bool {
     /// Most bytes of a loop.
     const LOOP: i64 = 4096;
-    let distance = ins.target().0.wrapping_sub(ins.pc().0).cast_signed();
+    let distance = ins.leaves_to().0.wrapping_sub(ins.pc().0).cast_signed();
     ins.kind == Kind::CondJump && !(-LOOP..=0).contains(&distance)
 }
 

@@ -67,6 +67,18 @@ fn joins(request: &Request<'_>, inserted: &Insertions) -> bool {
     on && inserted.calls.is_empty() && inserted.appends.is_empty()
 }
 
+/// Whether `tool` inserts something behind a branch that a trace of `ins` follows, on one way or the other: what is
+/// inserted where a branch is taken stands aside, and there that would be what it goes on with.
+pub(crate) fn inserts_behind_followed(request: &Request<'_>, tool: &dyn Tool, ins: &[Ins]) -> bool {
+    let all = ask(tool, ins, request.image, request.context);
+    let followed = |at: u32| ins[at as usize].followed;
+    let counts = all.counts.iter().map(|it| (it.after, it.ins));
+    let calls = all.calls.iter().map(|it| (it.after, it.ins));
+    let appends = all.appends.iter().map(|it| (it.after, it.ins));
+    let mut all = counts.chain(calls).chain(appends);
+    all.any(|(behind, at)| behind && followed(at))
+}
+
 /// Appends `record` by a call.
 fn append(form: &mut Form, ins: InsId, record: &AppendInsertion) {
     let args = record.fields.iter().map(|(_, value)| call_arg(*value));

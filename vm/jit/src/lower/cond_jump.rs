@@ -1,8 +1,8 @@
-//! Branches on a condition; the trace goes on where they are not taken.
+//! Branches on a condition; the trace goes on where they are not taken, or if it follows them, where they are.
 //!
 //! ```text
 //! Target:  jcc target
-//! Becomes: jcc exit                         rel32, aligned
+//! Becomes: jcc exit                         rel32, aligned; the opposite condition, if it is followed
 //!
 //! Target:  loop/loope/loopne/jrcxz/jecxz target      an 8-bit distance only
 //! Becomes: loop taken

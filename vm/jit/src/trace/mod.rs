@@ -2,10 +2,12 @@
 //!
 //! A trace is a straight line. It goes on behind a branch that is not taken and
 //! ends at whatever never goes on to the next instruction, at the limits below,
-//! and before the first instruction that cannot be translated. So it depends on
-//! the app's bytes alone, and the same bytes give the same trace.
+//! and before the first instruction that cannot be translated. Where its shape says so, it goes on at the target of a
+//! branch instead ([`follow`]). So it depends on
+//! the app's bytes and its shape alone, and the same bytes give the same trace.
 
 mod comparing;
+mod follow;
 
 use crate::operand::{absolute, rebased};
 use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request, is_low};
@@ -15,8 +17,12 @@ use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
 use ppin_decode::{Ins, InsReader, Kind, MAX_INS_LEN, NoIns, effects, x87};
 use ppin_form::pairs_returns;
+use ppin_relocator::Shape;
 
 pub(crate) use comparing::Comparing;
+pub use follow::Branch;
+use follow::Follower;
+pub(crate) use follow::branches;
 
 /// Most instructions in a trace.
 pub(crate) const MAX_INS: usize = 64;
@@ -32,12 +38,15 @@ pub(crate) struct Selection {
     pub source_len: u32,
     /// Offset of the last instruction whose translation was decided by instructions before it; 0: none was.
     pub decided: u32,
+    /// Which of its branches it follows.
+    pub shape: Shape,
 }
 
 /// Chooses the trace of `request`.
 pub(crate) fn select(request: &Request<'_>) -> Selection {
     let bytes = visible_bytes(request);
     let mut reader = InsReader::new(request.pc, bytes);
+    let mut follower = Follower::new(request);
     let mut ins = Vec::with_capacity(32);
     let (mut branches, mut decided) = (0, 0);
     while ins.len() < MAX_INS {
@@ -57,6 +66,10 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
             next.x87_pointer = None;
             decided = next.offset;
         }
+        if let Some(from_target) = follower.follow(next, bytes) {
+            reader = from_target;
+            continue;
+        }
         let returns = next.kind.is_call() && pairs_returns(request.context, request.optimize);
         branches += usize::from(returns || matches!(next.kind, Kind::CondJump | Kind::ShortJump));
         // (What comes behind a call may have changed until it returns.)
@@ -68,12 +81,14 @@ pub(crate) fn select(request: &Request<'_>) -> Selection {
             break;
         }
     }
+    let shape = follower.finish(&mut ins);
     let source_len = ins.last().map_or(0, Ins::end);
     Selection {
         ins,
         trap: None,
         source_len,
         decided,
+        shape,
     }
 }
 
@@ -156,5 +171,6 @@ fn undecoded(bytes: &[u8], reason: NoIns, end: BytesEnd) -> Selection {
         trap: Some(trap),
         source_len: bytes.len().min(MAX_INS_LEN) as u32,
         decided: 0,
+        shape: Shape::STRAIGHT,
     }
 }

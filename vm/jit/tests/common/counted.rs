@@ -5,14 +5,19 @@ use super::{Access, Mixed};
 use ppin_abi::context::Context;
 use ppin_api::{Record, Tool};
 use ppin_decode::disasm::Line;
+use ppin_relocator::{Fragment, pc_flag};
 
 /// Counts and blocks, from where the run ended.
 pub fn check(machine: &Machine, native: &Outcome, side: &Side, tool: &dyn Tool, code: &[u8]) {
-    let lines = ppin_decode::disasm::lines(machine.app() + CODE, code);
+    let fragment = machine.compile(code, Context::CANONICAL, tool);
+    let mut lines = ppin_decode::disasm::lines(machine.app() + CODE, code);
+    if !fragment.shape.is_straight() {
+        lines.retain(|line| begins(&fragment, line.at - machine.app() - CODE));
+    }
     let executed = match side.executed {
         Some(executed) => executed as usize,
         None if side.fault => lines.iter().take_while(|line| line.at < native.pc).count(),
-        None => machine.compile(code, Context::CANONICAL, tool).instructions as usize,
+        None => fragment.instructions as usize,
     };
     match tool.name() {
         "counts" | "routines" => assert_eq!(side.global[0], executed as u64, "{code:02x?}"),
@@ -41,6 +46,12 @@ pub fn check(machine: &Machine, native: &Outcome, side: &Side, tool: &dyn Tool, 
         }
         _ => {}
     }
+}
+
+/// Whether an instruction of the trace begins `app` bytes behind its head.
+fn begins(fragment: &Fragment, app: u64) -> bool {
+    let mut rows = fragment.pc_map.iter();
+    rows.any(|row| row.flags & pc_flag::BOUNDARY != 0 && u64::from(row.app) == app)
 }
 
 /// Sides of the conditional branches among the instructions `executed`, of which only the last may have

@@ -36,7 +36,7 @@ use ppin_abi::spills::SpillSlot;
 use ppin_abi::thread::BEFORE;
 use ppin_api::Tool;
 use ppin_jit::{BytesEnd, Request, compile};
-use ppin_relocator::{ARRIVAL, Exit, Fragment, executed_at};
+use ppin_relocator::{ARRIVAL, Exit, Fragment, Shape, executed_at};
 pub use side::Side;
 use std::ptr;
 use std::sync::{Mutex, MutexGuard};
@@ -104,6 +104,8 @@ pub struct Machine {
     thunks: *mut u8,
     /// Mechanisms that are on.
     pub optimize: Optimize,
+    /// Which branches traces follow.
+    pub shape: Shape,
     /// What the loader makes read-only.
     pub sealed: ImageRange,
     /// What the compiler is told to stand behind the piece, where it is `int3`.
@@ -136,6 +138,7 @@ impl Machine {
             stack: vec![0; 0x1000],
             thunks: map(0, THUNKS),
             optimize: Optimize::ALL,
+            shape: Shape::STRAIGHT,
             sealed: ImageRange::NONE,
             beyond: Vec::new(),
             left_natively: Vec::new(),
@@ -246,6 +249,7 @@ impl Machine {
             bytes: &bytes,
             end: BytesEnd::Limit,
             max_source: None,
+            shape: self.shape,
             sequences: &[],
             arrives: true,
             optimize: self.optimize,

@@ -8,6 +8,7 @@ pub mod host_code;
 pub mod machine;
 pub mod routines;
 
+use iced_x86::{Decoder, InstructionInfoFactory, Mnemonic, Register};
 use ppin_api::{
     About, Arg, Buffer, BufferId, Category, Counter, IPoint, Reg, Routine, RoutineId, Tool, Trace,
 };
@@ -307,4 +308,15 @@ pub fn operands(bytes: &[u8]) -> usize {
         .iter()
         .filter(|memory| !matches!(memory.access(), OpAccess::None | OpAccess::NoMemAccess));
     accessed.count()
+}
+
+/// Whether the state of a run says all that `code` writes to.
+pub fn is_told_by_state(code: &[u8]) -> bool {
+    let mut factory = InstructionInfoFactory::new();
+    Decoder::new(64, code, 0).iter().all(|raw| {
+        let mut used = factory.info(&raw).used_registers().iter();
+        let base = matches!(raw.mnemonic(), Mnemonic::Wrfsbase | Mnemonic::Wrgsbase);
+        let other = |register: Register| register.is_vector_register() || register.is_mm();
+        !base && used.all(|used| !other(used.register()))
+    })
 }

@@ -20,7 +20,7 @@ use ppin_process::sequences::Copy;
 use ppin_process::thread::Thread;
 use ppin_process::translate::{self, Spot};
 use ppin_process::vm::Vm;
-use ppin_relocator::{PcRow, pc_flag};
+use ppin_relocator::{PcRow, Shape, pc_flag};
 
 /// The translation of `pc` under `context`, if it belongs to a sequence.
 pub fn entry(vm: &mut Vm, pc: AppPc, context: Context) -> Option<CachePc> {
@@ -93,6 +93,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
         bytes: &bytes,
         end: BytesEnd::Limit,
         max_source: None,
+        shape: Shape::STRAIGHT,
         sequences: &[],
         arrives: false,
         optimize: compile::mechanisms(vm),

@@ -9,6 +9,7 @@ use ppin_codecache::fresh::Kind;
 use ppin_jit::{BytesEnd, LandingSlot, Request, compile_landing};
 use ppin_process::translate;
 use ppin_process::vm::Vm;
+use ppin_relocator::Shape;
 
 /// Cache address at which copy `n` is entered at `pc`. Where counts are pending, or where code is
 /// compared at every entry, this is not a landing: only the VM may enter there.
@@ -36,6 +37,7 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
         bytes: &[],
         end: BytesEnd::Limit,
         max_source: None,
+        shape: Shape::STRAIGHT,
         sequences: &[],
         arrives: false,
         optimize: compile::mechanisms(vm),

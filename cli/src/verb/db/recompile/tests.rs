@@ -75,6 +75,7 @@ impl World {
             bytes: CODE,
             end: BytesEnd::Limit,
             max_source: None,
+            shape: ppin_relocator::Shape::STRAIGHT,
             sequences: &[],
             arrives: false,
             optimize: Optimize::ALL,
