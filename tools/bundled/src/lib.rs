@@ -14,6 +14,7 @@ use ppin_sdk::prelude::Tool;
 pub fn all() -> Vec<Box<dyn Tool>> {
     alloc::vec![
         Box::new(ppin_tool_bbcount::Bbcount),
+        Box::new(ppin_tool_branches::BranchCounts::default()),
         Box::new(ppin_tool_cachesim::Cachesim),
         Box::new(ppin_tool_icount::Icount),
         Box::new(ppin_tool_memtrace::Memtrace::default()),
