@@ -139,6 +139,6 @@ impl Database {
 }
 
 /// Merging is no use: the folder's time stays what it was.
-fn keep_use(dir: &Path, used: SystemTime) {
+pub(crate) fn keep_use(dir: &Path, used: SystemTime) {
     let _ = File::open(dir).and_then(|dir| dir.set_modified(used));
 }

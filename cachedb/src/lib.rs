@@ -25,6 +25,7 @@ mod pack;
 mod plans;
 mod profile;
 mod remove;
+mod rewrite;
 mod scan;
 mod stat;
 mod sync;

@@ -99,7 +99,11 @@ impl Plan {
         };
         let all: Vec<Vec<History>> = units.iter().zip(&old).map(of).collect();
         let histories = merged.histories(|nth, number| all[nth][number as usize]);
-        let groups = History::of_groups(new, |number| histories[number as usize]);
+        // (What is new was not asked for.)
+        let history = |number: u32| histories.get(number as usize).copied();
+        let groups = History::of_groups(new, |number| {
+            history(number).unwrap_or(History::unasked(runs))
+        });
         let part = heard(first, (new, name), groups);
         let is_gone = |part: &UnitPlan| units.iter().any(|one| one.unit().checksum() == part.unit);
         self.parts.retain(|part| !is_gone(part));

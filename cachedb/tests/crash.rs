@@ -5,6 +5,7 @@ mod common;
 
 use common::{Bench, key};
 use ppin_cachedb::{Access, Database, Disk, Files, GcOptions, Selection};
+use ppin_persist::{Thawed, UnitFile, freeze};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -128,6 +129,28 @@ fn compaction_may_stop_anywhere() {
             all_there(bench);
             let list = bench.open().list().unwrap();
             assert!(list.iter().all(|image| image.units.len() == 1));
+        },
+    );
+    assert!(steps >= 13, "{steps}");
+}
+
+#[test]
+fn rewriting_may_stop_anywhere() {
+    let explored = |unit: &UnitFile<'_>| {
+        let traces = unit.thaw_all().ok()?;
+        let pieces: Vec<_> = traces.iter().map(Thawed::piece).collect();
+        let mut spec = unit.spec(&pieces);
+        (!spec.explored).then(|| spec.explored = true)?;
+        freeze(&spec).ok()
+    };
+    let rewrite = |db: &Database| db.rewrite_since(i64::MIN, explored);
+    let steps = stop_everywhere(
+        |db| rewrite(db).map(|_| ()),
+        |bench| {
+            all_there(bench);
+            rewrite(&bench.open()).unwrap();
+            all_there(bench);
+            assert_eq!(rewrite(&bench.open()).unwrap(), 0, "all are made anew");
         },
     );
     assert!(steps >= 13, "{steps}");

@@ -90,6 +90,30 @@ fn compaction_puts_first_what_runs_ask_for_and_plans_remember_it() {
 }
 
 #[test]
+fn plans_remember_of_a_unit_made_anew_what_runs_ask_for() {
+    let bench = Bench::new();
+    let usual = History::unasked(1).after(true);
+    let old = bench.add(&key(1), 0, &[0, 16]);
+    let other = bench.add(&key(2), 0, &[0]);
+    let parts = [(&old, &[0, 16][..], 1), (&other, &[0], 2)];
+    let parts = parts.map(|(path, heads, n)| part(path, &unit(&key(n), heads), usual));
+    let path = plan(&bench, &other, &start::encode(&parts.to_vec()));
+    // The same, and a trace behind them.
+    let longer = unit(&key(1), &[0, 16, 32]);
+    let made = bench.open().rewrite_since(i64::MIN, |unit| {
+        (unit.unit().key().image == [1; 32]).then(|| longer.clone())
+    });
+    assert_eq!(made.unwrap(), 1);
+    let after = start::decode(&fs::read(&path).unwrap()).unwrap();
+    let checksum = UnitFile::open(&longer, None).unwrap().unit().checksum();
+    let [kept, new] = &after[..] else {
+        panic!("one is as it was, and one is for the new unit");
+    };
+    assert_eq!(kept, &parts[1]);
+    assert_eq!((new.unit, &new.histories[..]), (checksum, &[usual][..]));
+}
+
+#[test]
 fn damaged_plans_are_reported_and_removed() {
     let bench = Bench::new();
     let sound = start::encode(&Vec::new());

@@ -49,7 +49,7 @@ fn verdict(kept: &Thawed, image: &Image<'_>, translator: &Translator<'_>) -> Ver
 
 /// A base at which the compiler chooses the same forms as it did: absolute addresses
 /// in images below 2 GiB, distances above.
-fn base(unit: &UnitFile<'_>) -> ImageBase {
+pub(crate) fn base(unit: &UnitFile<'_>) -> ImageBase {
     const LOW: ImageBase = ImageBase(0x40_0000);
     const HIGH: ImageBase = ImageBase(0x7f00_0000_0000);
     let absolute = unit.unit().geometry().absolute_for;

@@ -7,6 +7,7 @@
 //! again      is kept code what is made of the same bytes today?
 //! label      what a unit says of its tool
 //! tool       the tool that a unit was made for
+//! straighten kept traces made anew, by how often their branches were taken
 //! explore/   which traces to translate next, beside those that a run has executed
 //! workers    who does the work: one after the other, or (feature `std`) all processors
 //! ```
@@ -28,6 +29,7 @@ pub mod again;
 pub mod explore;
 mod image;
 mod label;
+pub mod straighten;
 mod target;
 mod tool;
 mod translate;

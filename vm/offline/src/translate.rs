@@ -5,7 +5,7 @@ use crate::target::Target;
 use ppin_abi::addr::ImageRange;
 use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
-use ppin_jit::{BytesEnd, Request, compile};
+use ppin_jit::{BytesEnd, Chosen, Request, choose, compile};
 use ppin_relocator::{Fragment, Shape, SlotInit, sealed_cells};
 
 /// Translates code of one image for one tool.
@@ -14,6 +14,43 @@ pub struct Translator<'a> {
     image: &'a Image<'a>,
     tool: &'a dyn Tool,
     optimize: Optimize,
+}
+
+/// A trace of a certain shape.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub target: Target,
+    /// See [`Request::arrives`].
+    pub arrives: bool,
+    pub shape: Shape,
+    /// Bytes of app code that it may have.
+    pub most: u32,
+}
+
+impl Wanted {
+    /// One in place of `kept`.
+    pub(crate) fn instead_of(kept: &Fragment) -> Self {
+        Self {
+            arrives: kept.entry > 0,
+            ..Self::at(Target::of(kept))
+        }
+    }
+
+    /// A straight one.
+    pub(crate) const fn at(target: Target) -> Self {
+        Self {
+            target,
+            arrives: false,
+            shape: Shape::STRAIGHT,
+            most: u32::MAX,
+        }
+    }
+
+    /// The same, following branch `nth`, too.
+    pub(crate) const fn following(self, nth: usize) -> Self {
+        let shape = self.shape.with(nth);
+        Self { shape, ..self }
+    }
 }
 
 impl<'a> Translator<'a> {
@@ -46,6 +83,26 @@ impl<'a> Translator<'a> {
             ..self.request(Target::of(kept), source, len)
         };
         compile(&request, self.tool)
+    }
+
+    /// The trace that is `wanted`; `None` if no code lies there.
+    pub(crate) fn chosen(&self, wanted: &Wanted) -> Option<Chosen> {
+        Some(choose(&self.asked(wanted)?))
+    }
+
+    /// [`Self::chosen`], translated.
+    pub(crate) fn shaped(&self, wanted: &Wanted) -> Option<Fragment> {
+        let made = compile(&self.asked(wanted)?, self.tool);
+        (made.instructions != 0).then_some(made)
+    }
+
+    fn asked(&self, wanted: &Wanted) -> Option<Request<'a>> {
+        let bytes = self.image.code_from(wanted.target.off)?;
+        Some(Request {
+            arrives: wanted.arrives,
+            shape: wanted.shape,
+            ..self.request(wanted.target, bytes, Some(wanted.most))
+        })
     }
 
     fn request<'b>(&self, target: Target, bytes: &'b [u8], most: Option<u32>) -> Request<'b> {

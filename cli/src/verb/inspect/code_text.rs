@@ -33,6 +33,9 @@ fn heading(trace: &Trace) -> String {
         trace.unit_name,
         trace.tool,
     );
+    if trace.follows > 0 {
+        let _ = writeln!(text, "  branches that it follows: {}", trace.follows);
+    }
     if trace.indirect_target {
         text += "  reached by an indirect branch\n";
     }

@@ -157,6 +157,7 @@ fn trace(unit: &Unit, number: u32, thawed: &Thawed) -> Trace {
             .map(|(name, inside)| (name.to_owned(), inside)),
         context: fragment.context.0,
         instructions: fragment.instructions,
+        follows: fragment.shape.0.count_ones(),
         source_bytes: fragment.trace_len(),
         relocations: fragment.relocs.len(),
         indirect_target: thawed.flags & unit_flag::INDIRECT_TARGET != 0,

@@ -101,6 +101,7 @@ fn object(trace: &Trace) -> Value {
         "symbol": symbol.map(|(name, inside)| json!({ "name": name, "offset": inside })),
         "context": trace.context,
         "instructions": trace.instructions,
+        "follows": trace.follows,
         "source_bytes": trace.source_bytes,
         "relocations": trace.relocations,
         "original": original.as_ref().ok().cloned().map(Value::Array),

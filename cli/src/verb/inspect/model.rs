@@ -123,6 +123,8 @@ pub struct Trace {
     /// Static context.
     pub context: u32,
     pub instructions: u32,
+    /// Branches that it follows.
+    pub follows: u32,
     pub source_bytes: u32,
     pub relocations: usize,
     /// An indirect branch has reached it.

@@ -4,12 +4,14 @@
 //! they print is dropped. Tools' reports are dropped always. At the end of each program the other
 //! sides of the branches that it has executed are translated, too, which ordinary runs leave alone.
 //! When all have run, the units of each image are made one. What was added is said on standard
-//! error.
+//! error. With `--optimize`, the commands run once more to count where their branches lead, code is made anew by
+//! that ([`straighten`]), and they run again.
 
 mod commands;
 mod learnt;
 mod next;
 mod runs;
+mod straighten;
 mod summary;
 
 use crate::database::path_of;
@@ -42,10 +44,10 @@ pub struct Warm {
     /// Set a knob of a tool, as for `ppin run`
     #[arg(long, value_name = "[TOOL:]NAME=VALUE")]
     pub knob: Vec<String>,
-    /// Mechanisms of the compiler
-    #[arg(long, value_name = "LIST", require_equals = true, default_value = "all",
-          value_parser = optimize::list, help = optimize::help())]
-    pub optimize: Optimize,
+    /// Make code anew by profile, or mechanisms of the compiler
+    #[arg(long, value_name = "LIST", require_equals = true, num_args = 0..=1,
+          default_missing_value = "", value_parser = wish, help = help())]
+    pub optimize: Vec<Wish>,
     /// Database directory [default: $PPIN_DB, else $XDG_CACHE_HOME/ppin, else ~/.cache/ppin]
     #[arg(long, value_name = "DIR")]
     pub db: Option<PathBuf>,
@@ -83,6 +85,40 @@ pub struct Warm {
     pub command: Vec<OsString>,
 }
 
+/// What `--optimize` asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wish {
+    /// Traces that follow what the commands have mostly done.
+    ByProfile,
+    /// Mechanisms of the compiler.
+    Mechanisms(Optimize),
+}
+
+fn wish(text: &str) -> Result<Wish, String> {
+    match text {
+        "" => Ok(Wish::ByProfile),
+        list => optimize::list(list).map(Wish::Mechanisms),
+    }
+}
+
+fn help() -> String {
+    let by_profile = "Without LIST: run everything once more, and count where branches lead; make traces that \
+                      follow what is mostly taken; and run it again. With it: ";
+    format!("{by_profile}{} [default: all]", optimize::help())
+}
+
+impl Warm {
+    /// The mechanisms that are on.
+    fn mechanisms(&self) -> Optimize {
+        let mut lists = self.optimize.iter().rev();
+        let last = lists.find_map(|wish| match wish {
+            Wish::Mechanisms(list) => Some(*list),
+            Wish::ByProfile => None,
+        });
+        last.unwrap_or(Optimize::ALL)
+    }
+}
+
 /// Data that earlier runs wrote may be in memory only for this long; the kernel writes it to the
 /// disk after half a minute.
 const RECENT: Duration = Duration::from_secs(120);
@@ -100,7 +136,14 @@ pub fn warm(args: &Warm) -> Result<u8, Failure> {
         summary.begin(round.learnt.text(), round.learnt.json());
     }
     let db = Database::open(&path, Access::ReadWrite).map_err(failed)?;
-    let next = tidy(&db, start)?;
+    let mut next = tidy(&db, start)?;
+    if args.optimize.contains(&Wish::ByProfile) {
+        let made = straighten::by_profile(args, (&path, &db), &commands, next::day_before(start))?;
+        summary.add(made.text(), "optimized", made.json());
+        // The next start knows how the new code goes on.
+        sound &= runs::all(args, &path, &commands, Purpose::Measure)?.is_whole();
+        next = tidy(&db, start)?;
+    }
     summary.add(next.text(), "next", next.json());
     if args.measure {
         let round = runs::all(args, &path, &commands, Purpose::Measure)?;

@@ -17,11 +17,13 @@ use std::thread;
 
 /// What commands are run for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Purpose {
+pub enum Purpose<'a> {
     /// To translate what they execute, and what they might.
     Learn,
     /// To see what a user will pay.
     Measure,
+    /// To see where their branches lead: reports go to files in this folder, code to a database there.
+    Profile(&'a Path),
 }
 
 /// What a run of all commands has brought.
@@ -33,7 +35,12 @@ pub struct Round {
 }
 
 /// Runs all `commands` once.
-pub fn all(args: &Warm, db: &Path, commands: &[Words], purpose: Purpose) -> Result<Round, Failure> {
+pub fn all(
+    args: &Warm,
+    db: &Path,
+    commands: &[Words],
+    purpose: Purpose<'_>,
+) -> Result<Round, Failure> {
     if let [command] = commands
         && args.command == *command
     {
@@ -88,7 +95,7 @@ fn run(
     args: &Warm,
     db: &Path,
     words: &Words,
-    purpose: Purpose,
+    purpose: Purpose<'_>,
     alone: bool,
 ) -> Result<Learnt, String> {
     let said = |error: std::io::Error| error.to_string();
@@ -123,30 +130,46 @@ fn run(
     Ok(learnt)
 }
 
-fn command(args: &Warm, db: &Path, words: &Words, purpose: Purpose, stats: &Path) -> Command {
+fn command(args: &Warm, db: &Path, words: &Words, purpose: Purpose<'_>, stats: &Path) -> Command {
     let mut option = OsString::from("--stats=");
     option.push(stats);
     let mut command = Command::new("/proc/self/exe");
-    command.args(["run", "-o", "/dev/null"]);
-    if purpose == Purpose::Learn {
-        command.args(["--engine-option", "explore"]);
-    }
-    command.arg(format!("--optimize={}", args.optimize));
-    for tool in &args.tool {
-        command.args(["-t", tool]);
-    }
-    command.arg("--db").arg(db).arg(option);
-    if let Some(size) = args.max_size {
-        command.args(["--max-size", &size.to_string()]);
-    }
-    for knob in &args.knob {
-        command.args(["--knob", knob]);
+    command.arg("run").arg(option);
+    match purpose {
+        Purpose::Profile(folder) => profiled(&mut command, folder),
+        Purpose::Learn => {
+            command.args(["--engine-option", "explore"]);
+            as_asked(&mut command, args, db);
+        }
+        Purpose::Measure => as_asked(&mut command, args, db),
     }
     if args.no_follow {
         command.arg("--no-follow");
     }
     command.arg("--").args(words);
     command
+}
+
+/// With the tools of the user, in their database.
+fn as_asked(command: &mut Command, args: &Warm, db: &Path) {
+    command.args(["-o", "/dev/null"]).arg("--db").arg(db);
+    command.arg(format!("--optimize={}", args.mechanisms()));
+    for tool in &args.tool {
+        command.args(["-t", tool]);
+    }
+    if let Some(size) = args.max_size {
+        command.args(["--max-size", &size.to_string()]);
+    }
+    for knob in &args.knob {
+        command.args(["--knob", knob]);
+    }
+}
+
+/// With the tool that counts branches.
+fn profiled(command: &mut Command, folder: &Path) {
+    command.args(["-t", "branches", "--format", "json"]);
+    command.arg("-o").arg(folder.join("%p.json"));
+    command.arg("--db").arg(folder.join("db"));
 }
 
 fn ended(status: ExitStatus) -> String {

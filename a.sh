@@ -1,0 +1,4 @@
+#!/bin/sh -e
+echo "$0 $# $2"
+false
+echo no

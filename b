@@ -1,0 +1,2 @@
+#! ./a.sh   x y 
+body

@@ -1,0 +1,1 @@
+echo plain $1; exit 7
