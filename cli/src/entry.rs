@@ -15,7 +15,7 @@ use ppin_launcher::{Carried, Stack, Tool};
 ppin_memory::memory_names!();
 
 /// Tools that write no file unless a knob says so.
-const PLAIN_TOOLS: [&str; 4] = ["bbcount", "cachesim", "icount", "opcodemix"];
+const PLAIN_TOOLS: [&str; 5] = ["bbcount", "branches", "cachesim", "icount", "opcodemix"];
 
 unsafe extern "C" {
     fn _start() -> !;

@@ -102,8 +102,8 @@ fn wish(text: &str) -> Result<Wish, String> {
 }
 
 fn help() -> String {
-    let by_profile = "Without LIST: run everything once more, and count where branches lead; make traces that \
-                      follow what is mostly taken; and run it again. With it: ";
+    let by_profile = "Without LIST: run everything twice more, once to count where branches lead, and once with \
+                      traces that follow what is mostly taken. With it: ";
     format!("{by_profile}{} [default: all]", optimize::help())
 }
 
@@ -141,6 +141,7 @@ pub fn warm(args: &Warm) -> Result<u8, Failure> {
         let made = straighten::by_profile(args, (&path, &db), &commands, next::day_before(start))?;
         summary.add(made.text(), "optimized", made.json());
         // The next start knows how the new code goes on.
+        sound &= made.whole;
         sound &= runs::all(args, &path, &commands, Purpose::Measure)?.is_whole();
         next = tidy(&db, start)?;
     }

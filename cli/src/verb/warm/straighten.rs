@@ -28,6 +28,8 @@ pub struct Made {
     units: u64,
     changed: u64,
     added: u64,
+    /// Whether all commands could be run.
+    pub whole: bool,
 }
 
 impl Made {
@@ -66,10 +68,12 @@ pub fn by_profile(
 ) -> Result<Made, Failure> {
     let folder = tempfile::tempdir().map_err(failed)?;
     let round = runs::all(args, path, commands, Purpose::Profile(folder.path()))?;
-    round.is_whole();
     let profile = Profile::read(folder.path()).map_err(failed)?;
     let shelf = RefCell::default();
-    let mut made = Made::default();
+    let mut made = Made {
+        whole: round.is_whole(),
+        ..Made::default()
+    };
     let units = db.rewrite_since(since, |unit| {
         let new = profile.straightened(unit, &shelf)?;
         made.add(&new);
