@@ -1,8 +1,7 @@
 //! Programs whose control flow is out of the ordinary, with each mechanism for it switched off.
 
-use ppin_tests::build::{Guest, guests_in};
-use ppin_tests::skip::cpu_has;
-use ppin_tests::ways::{Scratch, three_ways_with};
+use ppin_tests::build::Guest;
+use ppin_tests::ways::{Scratch, each_call_in, three_ways_with};
 use ppin_tests::{Cmd, Ppin};
 
 /// Those that calls, returns and indirect jumps are made by.
@@ -55,16 +54,9 @@ fn what_the_program_seals_and_opens_is_known() {
 
 /// Runs the guests in `folder` three ways with each of these lists of mechanisms.
 fn without_each(folder: &str, ways: &[&str]) {
-    let guests = guests_in(folder).into_iter().map(|path| Guest::load(&path));
-    for guest in guests.filter(|guest| cpu_has(&guest.spec.needs)) {
-        let Some(exe) = guest.spec.variants.first().and_then(|it| guest.build(it)) else {
-            continue;
-        };
-        for run in &guest.spec.runs {
-            let cmd = Cmd::new(&exe).args(&run.args);
-            for way in ways {
-                three_ways_with(&[&format!("--optimize={way}")], &cmd);
-            }
+    each_call_in(folder, |cmd| {
+        for way in ways {
+            three_ways_with(&[&format!("--optimize={way}")], cmd);
         }
-    }
+    });
 }

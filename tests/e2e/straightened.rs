@@ -2,10 +2,9 @@
 
 #![allow(missing_docs, reason = "tests")]
 
-use ppin_tests::build::{Guest, guests_in};
+use ppin_tests::build::Guest;
 use ppin_tests::ppin::executable;
-use ppin_tests::skip::cpu_has;
-use ppin_tests::ways::{Scratch, keep_addresses};
+use ppin_tests::ways::{Scratch, each_call_in, keep_addresses};
 use ppin_tests::{Cmd, Ppin};
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -35,18 +34,11 @@ fn optimize(scratch: &Scratch, ppin: &Ppin, tool: Option<&str>, cmd: &Cmd) -> u6
 /// Runs the guests in `folder` natively, and when their code was made anew, under each of `tools`.
 fn same_as_natively(folder: &str, tools: &[Option<&str>]) {
     let mut changed = 0;
-    let guests = guests_in(folder).into_iter().map(|path| Guest::load(&path));
-    for guest in guests.filter(|guest| cpu_has(&guest.spec.needs)) {
-        let Some(exe) = guest.spec.variants.first().and_then(|it| guest.build(it)) else {
-            continue;
-        };
-        for run in &guest.spec.runs {
-            let cmd = Cmd::new(&exe).args(&run.args);
-            for tool in tools {
-                changed += changed_and_same(&cmd, *tool);
-            }
+    each_call_in(folder, |cmd| {
+        for tool in tools {
+            changed += changed_and_same(cmd, *tool);
         }
-    }
+    });
     assert!(changed > 0, "{folder}");
 }
 

@@ -2,7 +2,7 @@
 //! and under ppin with the database which that run left behind. All that a caller
 //! can see must be equal.
 
-use crate::build::Guest;
+use crate::build::{Guest, guests_in};
 use crate::command::{Cmd, Ended, Outcome};
 use crate::ppin::Ppin;
 use crate::skip;
@@ -43,6 +43,19 @@ pub fn check_guest(path: &str, variant: &str) {
             "natively: {}\n{native:?}",
             cmd.shell()
         );
+    }
+}
+
+/// Does something with each call of the guests in `folder` that this CPU can run, built as their first variant.
+pub fn each_call_in(folder: &str, mut work: impl FnMut(&Cmd)) {
+    let guests = guests_in(folder).into_iter().map(|path| Guest::load(&path));
+    for guest in guests.filter(|guest| skip::cpu_has(&guest.spec.needs)) {
+        let Some(exe) = guest.spec.variants.first().and_then(|it| guest.build(it)) else {
+            continue;
+        };
+        for run in &guest.spec.runs {
+            work(&Cmd::new(&exe).args(&run.args));
+        }
     }
 }
 

@@ -72,7 +72,7 @@ fn difference(kept: &Fragment, made: &Fragment) -> Option<&'static str> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::image::tests::{AT, file};
     use crate::label::Label;
@@ -110,19 +110,25 @@ mod tests {
             .as_deref()
             .map_or(Ok(Optimize::ALL), Optimize::parse);
         let optimize = optimize.unwrap_or(Optimize::ALL);
-        let image = Image::new(file, BASE);
         let made_for = ppin_tools::by_name(tool).unwrap();
+        let tools = [(hash(tool), String::new())];
+        unit_of(file, &*made_for, optimize, (&tools, label))
+    }
+
+    /// The same under any tools and label.
+    pub(crate) fn unit_of(
+        file: &[u8],
+        tool: &dyn Tool,
+        optimize: Optimize,
+        (tools, label): (&[([u8; 32], String)], &str),
+    ) -> Vec<u8> {
+        let image = Image::new(file, BASE);
         let root = Target {
             off: ImageOff(AT as i32),
             context: Context::CANONICAL,
         };
-        let mut made = walk(
-            &Translator::new(&image, &*made_for, optimize),
-            [root],
-            100,
-            &Alone,
-        );
-        assert!(made.len() > 1);
+        let translator = Translator::new(&image, tool, optimize);
+        let mut made = walk(&translator, [root], 100, &Alone);
         made.iter_mut().for_each(normalise);
         let source = |code: &Fragment| image.bytes_at(code.head, code.source_len).unwrap();
         let piece = |code| Piece {
@@ -136,14 +142,14 @@ mod tests {
             key: Key {
                 image: [1; 32],
                 engine: [2; 32],
-                tool: tool_key(&[(hash(tool), String::new())], &options(false, optimize)),
+                tool: tool_key(tools, &options(false, optimize)),
             },
             displacement: -0x1000_0000,
             image_base: BASE,
             image_path: b"image",
             label: label.as_bytes(),
             explored: false,
-            entrances: false,
+            entrances: true,
             fragments: &pieces,
         })
         .unwrap()

@@ -1,7 +1,6 @@
 //! A unit mapped for an image.
 
 use super::planned::Planned;
-use super::spare::Given;
 use crate::bundles::InUnit;
 use crate::figures::Figures;
 use crate::image::Home;
@@ -75,6 +74,15 @@ pub struct Bound {
     pub(super) file: FileState,
     /// What a start plan says of it.
     pub(super) planned: Planned,
+}
+
+/// The exit that a spare stub was given to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Given {
+    /// Number of its fragment.
+    pub fragment: u32,
+    /// Which of that one's exits.
+    pub exit: u32,
 }
 
 impl Bound {

@@ -1,7 +1,7 @@
 //! For tests: a code cache with a database, and units frozen from fragments made by hand, mapped for
 //! memory of the test's own.
 
-use super::spare::Given;
+use super::bound::Given;
 use super::{Bound, Databases, Library};
 use crate::testing::{App, World, fragment};
 use alloc::string::String;

@@ -1,18 +1,9 @@
 //! Spare stubs: those of a unit that belong to no exit, until links of the file are taken back ([`super::unlink`]).
 
-use super::bound::Bound;
+use super::bound::{Bound, Given};
 use crate::exit::number_at;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::record::stub;
-
-/// The exit that a spare stub was given to.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Given {
-    /// Number of its fragment.
-    pub fragment: u32,
-    /// Which of that one's exits.
-    pub exit: u32,
-}
 
 impl Bound {
     /// Gives the next spare stub to `exit`; its cache address. `None`: all are in use.

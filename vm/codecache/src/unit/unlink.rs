@@ -9,8 +9,8 @@
 //! Some threads may be on their way meanwhile. Where they wanted to go is known from the table of
 //! fragments; if that is damaged there, it is remembered ([`LedAway`]).
 
+use super::bound::Given;
 use super::bound::{Bound, Gate, LedAway};
-use super::spare::Given;
 use core::sync::atomic::{AtomicU32, Ordering};
 use ppin_os::mem;
 use ppin_persist::{CodeGroup, FragmentInfo};

@@ -1,16 +1,12 @@
 use super::*;
+use crate::again::tests::unit_of;
 use crate::again::{Verdict, compare};
 use crate::image::tests::{AT, file};
-use crate::walk::walk;
 use crate::workers::Alone;
 use alloc::boxed::Box;
-use ppin_abi::addr::ImageBase;
 use ppin_abi::context::Context;
-use ppin_persist::{Key, Piece, UnitSpec, options, tool_key};
-use ppin_relocator::FragmentRef;
 use proptest::prelude::*;
 
-const BASE: ImageBase = ImageBase(0x7f00_0000_0000);
 const NONE: Edges = Edges(BTreeMap::new());
 
 /// 0: test eax, eax; 2: je 8; 4: inc ecx; 6: jmp 11; 8: inc edx; 10: nop; 11: jne 0; 13: ret
@@ -24,37 +20,7 @@ fn tool(name: &str) -> Box<dyn Tool> {
 
 /// A unit of all that the code at [`AT`] leads to.
 fn unit(file: &[u8], tool: &dyn Tool) -> Vec<u8> {
-    let image = Image::new(file, BASE);
-    let root = Target {
-        off: ImageOff(AT as i32),
-        context: Context::CANONICAL,
-    };
-    let translator = Translator::new(&image, tool, Optimize::ALL);
-    let mut made = walk(&translator, [root], 100, &Alone);
-    made.iter_mut().for_each(normalise);
-    let source = |code: &Fragment| image.bytes_at(code.head, code.source_len).unwrap();
-    let piece = |code| Piece {
-        fragment: FragmentRef::from(code),
-        flags: 0,
-        source_hash: source_hash(source(code)),
-        tool: &[],
-    };
-    let pieces: Vec<Piece<'_>> = made.iter().map(piece).collect();
-    freeze(&UnitSpec {
-        key: Key {
-            image: [1; 32],
-            engine: [2; 32],
-            tool: tool_key(&[], &options(false, Optimize::ALL)),
-        },
-        displacement: -0x1000_0000,
-        image_base: BASE,
-        image_path: b"image",
-        label: b"",
-        explored: false,
-        entrances: true,
-        fragments: &pieces,
-    })
-    .unwrap()
+    unit_of(file, tool, Optimize::ALL, (&[], ""))
 }
 
 fn edges(counted: &[(usize, u64, u64)]) -> Edges {
