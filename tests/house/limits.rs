@@ -18,6 +18,7 @@ pub const PURE: &[&str] = &[
     "vm/codecache",
     "vm/decode",
     "vm/liveness",
+    "vm/operand",
     "vm/jit",
     "vm/offline",
     "vm/process",

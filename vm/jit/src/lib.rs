@@ -16,7 +16,7 @@
 //!             v
 //!           emit/ ─────> sections, slots, relocations, exits, pc map ─> Fragment
 //! ```
-//! Beside them: operand/ (other forms of memory operands) and sequence/ (restartable sequences,
+//! Beside them: ppin-operand (other forms of memory operands) and sequence/ (restartable sequences,
 //! which are not traces but take the same way).
 //!
 //! Invariants: the same request and tool give the same bytes (no addresses, no hash
@@ -31,7 +31,6 @@ mod compile;
 mod emit;
 mod instrument;
 mod lower;
-mod operand;
 mod request;
 mod sequence;
 mod trace;

@@ -21,13 +21,13 @@
 //! immediates, and rcx is spilled on the way out. No byte beyond the source is read.
 
 use super::fragment::Emitter;
-use crate::operand::absolute::Form;
 use dynasm::dynasm;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::{Entry, PACE, Spill};
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
 use ppin_form::{COMPARED_AT_ONCE as WORD, ins_context};
+use ppin_operand::absolute::Form;
 use ppin_relocator::RelocKind;
 
 /// `jne rel32`

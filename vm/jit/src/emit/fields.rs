@@ -2,9 +2,9 @@
 
 use super::encode::{Memory, opcode};
 use super::writer::Writer;
-use crate::operand::absolute::Form;
 use ppin_abi::addr::ImageOff;
 use ppin_form::{Cell, Label, Reg, Sum, Width};
+use ppin_operand::absolute::Form;
 use ppin_relocator::{SlotInit, pc_flag};
 
 impl Writer<'_> {

@@ -1,10 +1,10 @@
 //! Instructions of the app with another operand than they have, and parts of them.
 
 use super::writer::Writer;
-use crate::operand::absolute::{self, Form};
-use crate::operand::{address, rebased, target};
 use ppin_abi::addr::AppPc;
 use ppin_form::{Gpr, InsId, Reg, Temp};
+use ppin_operand::absolute::{self, Form};
+use ppin_operand::{address, rebased, target};
 
 impl Writer<'_> {
     /// The instruction, its rip-relative operand aimed at the same address.

@@ -2,11 +2,11 @@
 
 use super::encode::{Memory, opcode};
 use super::fragment::Emitter;
-use crate::operand::absolute::Form;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::Entry;
 use ppin_abi::spills::SpillSlot;
 use ppin_form::Gpr;
+use ppin_operand::absolute::Form;
 use ppin_relocator::{RelocKind, SlotInit};
 
 impl Emitter {

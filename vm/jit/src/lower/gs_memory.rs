@@ -14,9 +14,9 @@
 //! rare; they run in their own place, with the app's gs in the CPU (`Trap::Segment`).
 
 use super::site::Site;
-use crate::operand::rebased;
 use ppin_abi::area::APP_GS_BASE;
 use ppin_form::{Cell, Form, Gpr, Need, Op, Width};
+use ppin_operand::rebased;
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let (ins, raw) = (site.id, &site.ins.raw);

@@ -9,7 +9,6 @@
 mod comparing;
 mod follow;
 
-use crate::operand::{absolute, rebased};
 use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request, is_low};
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
@@ -17,6 +16,7 @@ use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
 use ppin_decode::{Ins, InsReader, Kind, MAX_INS_LEN, NoIns, effects, x87};
 use ppin_form::pairs_returns;
+use ppin_operand::{absolute, rebased};
 use ppin_relocator::Shape;
 
 pub(crate) use comparing::Comparing;

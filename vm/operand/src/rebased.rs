@@ -10,8 +10,8 @@ use alloc::vec::Vec;
 use iced_x86::{
     Code, Decoder, DecoderOptions, Encoder, Instruction, InstructionInfoFactory, OpAccess, Register,
 };
-use ppin_decode::Ins;
-use ppin_form::{Gpr, RegSet};
+
+use ppin_decode::{Gpr, Ins, RegSet};
 
 /// Registers that may take the base's place.
 const BASES: [Gpr; 7] = [
@@ -25,12 +25,12 @@ const BASES: [Gpr; 7] = [
 ];
 
 /// Whether there is a form.
-pub(crate) fn convertible(ins: &Ins) -> bool {
+pub fn convertible(ins: &Ins) -> bool {
     candidates(&ins.raw).next().is_some()
 }
 
 /// Registers by which `raw` has a form.
-pub(crate) fn bases(raw: &Instruction) -> RegSet {
+pub fn bases(raw: &Instruction) -> RegSet {
     candidates(raw).fold(RegSet::NONE, RegSet::with)
 }
 
@@ -48,7 +48,7 @@ fn candidates(raw: &Instruction) -> impl Iterator<Item = Gpr> {
 }
 
 /// `raw` on top of `base`.
-pub(crate) fn form(raw: &Instruction, base: Gpr) -> Option<Vec<u8>> {
+pub fn form(raw: &Instruction, base: Gpr) -> Option<Vec<u8>> {
     let mut moved = *raw;
     moved.set_segment_prefix(Register::None);
     moved.set_memory_base(base.named());

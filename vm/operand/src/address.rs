@@ -7,8 +7,7 @@
 
 use super::absolute::Form;
 use iced_x86::{Code, Encoder, OpKind, Register};
-use ppin_decode::{Ins, Kind};
-use ppin_form::Gpr;
+use ppin_decode::{Gpr, Ins, Kind};
 
 /// `lea rax, [rip + distance]`
 const LEA_RIP: [u8; 7] = [0x48, 0x8d, 0x05, 0, 0, 0, 0];
@@ -16,7 +15,7 @@ const LEA_RIP: [u8; 7] = [0x48, 0x8d, 0x05, 0, 0, 0, 0];
 const LEA_DISP: u8 = 3;
 
 /// The `lea` for the operand of `ins`, its first one.
-pub(crate) fn load(ins: &Ins, to: Gpr) -> Option<Form> {
+pub fn load(ins: &Ins, to: Gpr) -> Option<Form> {
     if ins.kind == Kind::RipRelative {
         let mut code = LEA_RIP;
         code[0] |= to.number() >> 3 << 2;

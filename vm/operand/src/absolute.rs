@@ -16,8 +16,9 @@ const SIB_ABSOLUTE: u8 = 0x25;
 
 /// An instruction with one 32-bit address field.
 #[derive(Clone, Copy)]
-pub(crate) struct Form {
+pub struct Form {
     code: [u8; MAX_LEN],
+    /// Bytes of it.
     pub len: u8,
     /// Offset of the field.
     pub disp_at: u8,
@@ -25,7 +26,7 @@ pub(crate) struct Form {
 
 impl Form {
     /// `bytes` as they are.
-    pub(crate) fn copy(bytes: &[u8], disp_at: u8) -> Option<Self> {
+    pub fn copy(bytes: &[u8], disp_at: u8) -> Option<Self> {
         let mut code = [0; MAX_LEN];
         code.get_mut(..bytes.len())?.copy_from_slice(bytes);
         Some(Self {
@@ -35,12 +36,13 @@ impl Form {
         })
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+    /// The instruction.
+    pub fn bytes(&self) -> &[u8] {
         &self.code[..usize::from(self.len)]
     }
 
     /// The absolute form, if it is no longer than an instruction may be.
-    pub(crate) fn to_absolute(self) -> Option<Self> {
+    pub fn to_absolute(self) -> Option<Self> {
         let field = usize::from(self.disp_at);
         let len = usize::from(self.len);
         if len == MAX_LEN || field == 0 {
@@ -59,12 +61,12 @@ impl Form {
 }
 
 /// Whether [`convert`] finds a form.
-pub(crate) fn convertible(ins: &Ins, bytes: &[u8]) -> bool {
+pub fn convertible(ins: &Ins, bytes: &[u8]) -> bool {
     convert(ins, bytes).is_some()
 }
 
 /// `ins`, made of `bytes`, with an absolute operand.
-pub(crate) fn convert(ins: &Ins, bytes: &[u8]) -> Option<Form> {
+pub fn convert(ins: &Ins, bytes: &[u8]) -> Option<Form> {
     let target = ins.raw.ip_rel_memory_address();
     i32::try_from(target).ok()?;
     let wanted = with_absolute_operand(&ins.raw, target);

@@ -7,8 +7,7 @@
 
 use super::absolute::Form;
 use iced_x86::Register;
-use ppin_decode::{Ins, MAX_INS_LEN};
-use ppin_form::Gpr;
+use ppin_decode::{Gpr, Ins, MAX_INS_LEN};
 
 const REX_W: u8 = 0x48;
 const REX_R: u8 = 0b100;
@@ -20,7 +19,7 @@ const MOV_LOAD: u8 = 0x8b;
 
 /// The load that stands for `ins`, made of `bytes`: `FF /r`, of which only the prefixes are
 /// kept that change the address.
-pub(crate) fn load(ins: &Ins, bytes: &[u8], to: Gpr) -> Option<Form> {
+pub fn load(ins: &Ins, bytes: &[u8], to: Gpr) -> Option<Form> {
     let rip_relative = ins.disp_at != 0;
     let opcode_at = bytes.iter().position(|&byte| byte == 0xff)?;
     let (prefixes, rest) = bytes.split_at(opcode_at);
