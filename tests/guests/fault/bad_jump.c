@@ -7,17 +7,22 @@
 #include <setjmp.h>
 static sigjmp_buf back;
 static u8 *data;
-extern u8 by_jump[], by_ret[], by_call[];
-extern void jump(void *), ret_to(void *), call_to(void *);
-asm(".text\njump: .globl by_jump, by_ret, by_call\nby_jump: jmp *%rdi\n"
+extern u8 by_jump[], by_ret[], by_call[], by_far[], by_push[];
+extern void jump(void *), ret_to(void *), call_to(void *), ret_far(void *), push_to(void *);
+asm(".text\njump: .globl by_jump, by_ret, by_call, by_far, by_push\nby_jump: jmp *%rdi\n"
     "ret_to: push %rdi\nmov $0x11, %ecx\nmov $0x22, %edx\nmov %rsp, %rbx\nby_ret: ret\ncall_to: "
-    "push %rax\nby_call: call *%rdi\npop %rax; ret\n");
+    "push %rax\nby_call: call *%rdi\npop %rax; ret\n"
+    "ret_far: sub $0x98, %rsp; push %rdi\nmov $0x11, %ecx\nmov $0x22, %edx\nmov %rsp, "
+    "%rbx\nby_far: ret $0x98\n"
+    "push_to: mov $0x11, %ecx\nmov $0x22, %edx\nlea -8(%rsp), %rbx\npush %rdi\nby_push: ret\n");
 static const char *name(u64 v) {
     static char text[40];
     if (v == (u64)data) return "data";
     if (v == (u64)by_jump) return "jmp";
     if (v == (u64)by_ret) return "ret";
     if (v == (u64)by_call) return "call";
+    if (v == (u64)by_far) return "far ret";
+    if (v == (u64)by_push) return "push and ret";
     sprintf(text, "%lx", v);
     return text;
 }
@@ -50,10 +55,10 @@ int main(void) {
                        (void *)0xffff7fffffffffff,
                        (void *)0xffff800000000000};
     u64 count = sizeof targets / sizeof *targets;
-    void (*ways[])(void *) = {jump, ret_to, call_to};
+    void (*ways[])(void *) = {jump, ret_to, call_to, ret_far, push_to};
     for (int r = 0; r < 2; r++)
         for (u64 t = 0; t < count; t++)
-            for (int w = 0; w < 3; w++)
+            for (int w = 0; w < 5; w++)
                 if (!sigsetjmp(back, 1)) {
                     ways[w](targets[t]);
                     puts("returned");

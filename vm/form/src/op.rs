@@ -181,6 +181,8 @@ pub enum Op {
 
     /// `to` = low 16 bits of the app's stack pointer
     StackIndex { to: Reg },
+    /// `reg` = its low 16 bits
+    LowHalf { reg: Reg },
     /// Begins a transaction and aborts it: `to`, which is the app's rax, gets the status. The CPU raises
     /// here what it raises if it has no transactions.
     Transaction { to: Reg },

@@ -54,7 +54,7 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
     let [one, two, three]: [Option<Use>; 3] = match *op {
         Op::AppRebased { base, .. } => [reads(base), none, none],
         Op::Move { to, from } => [reads(from), writes(to), none],
-        Op::Not { reg } => [both(reg), none, none],
+        Op::Not { reg } | Op::LowHalf { reg } => [both(reg), none, none],
         Op::Swap { one, other } => [both(one), both(other), none],
         Op::Lea {
             to, base, index, ..

@@ -218,6 +218,7 @@ fn lower_trace(
             ins,
             image,
             sealed: request.sealed,
+            before: index.checked_sub(1).map(|before| &selection.ins[before]),
             behind,
         };
         if watched && ins.stores_word() {

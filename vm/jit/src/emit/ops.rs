@@ -129,6 +129,7 @@ impl Writer<'_> {
             Op::StackBack { from } => self.stack_back(from),
             Op::ClearBelow { by } => self.clear_below(by),
             Op::StackIndex { to } => self.stack_index(to),
+            Op::LowHalf { reg } => self.low_half(reg),
             Op::NearIndex { to, from } => self.near_index(to, from),
             Op::LoadTarget { to, ins } => self.load_target(to, ins),
             Op::LeaOperand { to, ins } => self.lea_operand(to, ins),

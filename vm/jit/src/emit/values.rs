@@ -85,6 +85,12 @@ impl Writer<'_> {
         self.emitter.hot.low_half(to, Gpr::RSP);
     }
 
+    /// `movzx reg32, reg16`
+    pub(super) fn low_half(&mut self, reg: Reg) {
+        let reg = self.reg(reg);
+        self.emitter.hot.low_half(reg, reg);
+    }
+
     /// `push 0; pop by`: on Intel's processors less than a store that names rsp between a pop and a push, for
     /// which they settle the count that they keep of both aside.
     pub(super) fn clear_below(&mut self, by: Reg) {

@@ -20,6 +20,7 @@ pub(crate) mod inlined;
 mod jump;
 pub(crate) mod leave;
 mod meant;
+mod moved;
 mod near;
 mod paired;
 mod pop_flags;
@@ -47,6 +48,7 @@ pub(crate) use site::Site;
 
 /// The operations for one instruction.
 pub(crate) fn lower(form: &mut Form, site: &Site<'_>) {
+    moved::lower(form, site);
     match site.ins.kind {
         Kind::Verbatim | Kind::Faulting => verbatim::lower(form, site),
         Kind::RipRelative => rip_relative::lower(form, site),

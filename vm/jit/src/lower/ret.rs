@@ -12,7 +12,16 @@
 //!          mov sp, dx
 //!          ret
 //!
-//! Target:  ret n                            or where returns are not paired
+//! Target:  ret n
+//! Becomes: the same, with                  where the stack pointer comes back
+//!          lea rdx, [rdx + n]              before the last instruction
+//!
+//! Target:  ret                              behind what writes its word
+//! Becomes: mov gs:[Spill::Rcx], rcx
+//!          pop rcx
+//!          ...                              as an indirect jump ([`super::near`])
+//!
+//! Target:  ret, ret n                       where returns are not paired
 //! Becomes: mov gs:[Spill::Rcx], rcx
 //!          lea rcx, [rip + 0]
 //!          mov gs:[LEFT_AT], rcx
@@ -22,7 +31,11 @@
 //! ```
 //! Behind the call ([`super::paired`]), the stack pointer comes back, and the app's return address is
 //! compared. Nothing is written to the app's stack, and few stores are made: processors make one in a cycle, and
-//! calls and returns have more of them than anything else. `ret n` is a mere jump.
+//! calls and returns have more of them than anything else.
+//!
+//! A mere jump is a return whose word the instruction before has written (`push r11; ret`): programs with a stack of their own
+//! return so, Guile's compiled code for example. Their calls all come from the same place on the CPU's stack, and the
+//! return cache would know the last one only.
 //!
 //! A CPU refuses to return to what is no address, and the fault is the return's. So one whose address has other
 //! bits than a program's faults by itself, before it has gone; the VM then looks the address up for it
@@ -38,21 +51,50 @@
 
 use super::near;
 use super::site::Site;
-use iced_x86::Code;
+use iced_x86::{Code, Instruction, Register};
 use ppin_abi::area::Entry;
 use ppin_abi::optimize::Optimize;
+use ppin_decode::Ins;
 use ppin_form::{Form, Gpr, Need, Op, Reg};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
-    let on = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
-    if on && site.ins.raw.code() == Code::Retnq {
-        paired(form);
-    } else {
-        jump(form, site);
+    let further = further(&site.ins.raw);
+    let pairs = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
+    match site.before {
+        Some(before) if pairs && further == 0 && writes_word(before) => jump_near(form),
+        _ if pairs => paired(form, further),
+        _ => jump(form, further),
     }
 }
 
-fn paired(form: &mut Form) {
+/// Bytes that a return takes from the stack beside its address.
+fn further(raw: &Instruction) -> i32 {
+    match raw.code() {
+        Code::Retnq_imm16 => raw.immediate16().into(),
+        _ => 0,
+    }
+}
+
+/// Whether `ins` writes the word that a return behind it goes by.
+fn writes_word(ins: &Ins) -> bool {
+    let raw = &ins.raw;
+    match raw.code() {
+        Code::Push_r64 | Code::Push_rm64 => true,
+        Code::Mov_rm64_r64 | Code::Xchg_rm64_r64 => {
+            let register = (raw.memory_base(), raw.memory_index());
+            register == (Register::RSP, Register::None) && raw.memory_displacement64() == 0
+        }
+        _ => false,
+    }
+}
+
+fn jump_near(form: &mut Form) {
+    let [target] = form.take([Need::fixed(Gpr::RCX)]);
+    form.push(Op::Pop { to: target.into() });
+    near::jump(form, target, None, Entry::IblRet);
+}
+
+fn paired(form: &mut Form, further: i32) {
     let [target, word] = form.take([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RDX)]);
     let (target, by) = (target.into(), word.into());
     if form.optimize.has(Optimize::CANONICAL) {
@@ -62,26 +104,29 @@ fn paired(form: &mut Form) {
         form.push(Op::LoadStack { to: target });
         form.push(Op::StackAway { by });
     }
+    move_on(form, by, further);
     form.push(Op::Return);
 }
 
-fn jump(form: &mut Form, site: &Site<'_>) {
+fn jump(form: &mut Form, further: i32) {
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
     near::note(form, target);
     form.push(Op::Pop { to: target.into() });
-    let further = site.ins.raw.code() == Code::Retnq_imm16;
-    if further {
-        let stack = Reg::App(Gpr::RSP);
+    move_on(form, Reg::App(Gpr::RSP), further);
+    form.jump(match further {
+        0 => Entry::IblRet,
+        _ => Entry::IblJmp,
+    });
+}
+
+/// Adds to `stack`, and leaves the flags alone.
+fn move_on(form: &mut Form, stack: Reg, further: i32) {
+    if further != 0 {
         form.push(Op::Lea {
             to: stack,
             base: stack,
             index: None,
-            disp: i32::from(site.ins.raw.immediate16()),
+            disp: further,
         });
     }
-    form.jump(if further {
-        Entry::IblJmp
-    } else {
-        Entry::IblRet
-    });
 }

@@ -11,6 +11,8 @@ pub(crate) struct Site<'a> {
     pub image: ImageBase,
     /// What the loader makes read-only.
     pub sealed: ImageRange,
+    /// The instruction that comes before it in the trace, if there is one.
+    pub before: Option<&'a Ins>,
     /// The instructions that follow in the trace, if nothing comes between them.
     pub behind: &'a [Ins],
 }

@@ -184,6 +184,7 @@ impl Builder<'_> {
             ins,
             image,
             sealed: ImageRange::NONE,
+            before: None,
             behind,
         };
         if matches!(ins.kind, Kind::Trap(_)) || last && !exact(ins) {

@@ -103,22 +103,42 @@ pub fn refused(area: &Area, pc: u64, rsp: u64) -> Option<(u64, u64)> {
 /// The address is looked up, and what comes of it is the return's doing. `rsp` is the app's.
 #[must_use]
 pub fn barred(area: &mut Area, pc: u64, rsp: u64) -> Option<Barred> {
-    let target = looks(pc).then(|| peek::read_value(rsp)).flatten()?;
+    let behind = looks(pc)?;
+    let target = peek::read_value(rsp)?;
     area.left_at = pc;
+    let further = further(behind);
     Some(Barred {
         rip: unpaired(),
         rcx: target,
-        rdx: rsp.wrapping_sub(ABOVE_WORD.into()),
+        rdx: rsp.wrapping_sub(ABOVE_WORD.into()).wrapping_add(further),
     })
 }
 
-/// Whether a return looks at its address at `pc`.
-fn looks(pc: u64) -> bool {
+/// Where a return goes on that looks at its address at `pc`.
+fn looks(pc: u64) -> Option<u64> {
     /// Bytes between the two instructions: those of `lea rdx, [rsp - 8]`.
     const BETWEEN: u64 = 5;
-    let bar_at = |pc| peek::read_value(pc) == Some(BAR);
+    let behind_bar = |pc| (peek::read_value(pc) == Some(BAR)).then_some(pc + BAR.len() as u64);
     let asks = peek::read_value(pc) == Some(ASK_FOR_BITS);
-    bar_at(pc) || asks && bar_at(pc + ASK_FOR_BITS.len() as u64 + BETWEEN)
+    behind_bar(pc).or_else(|| {
+        let bar = pc + ASK_FOR_BITS.len() as u64 + BETWEEN;
+        asks.then(|| behind_bar(bar)).flatten()
+    })
+}
+
+/// What a return that goes on at `pc`, where it has looked at its address, takes from the stack beside it.
+fn further(pc: u64) -> u64 {
+    /// Bytes of `mov rcx, [rdx + 8]; mov sp, dx`.
+    const READS: u64 = 7;
+    const LEA_BYTE: [u8; 3] = [0x48, 0x8d, 0x52];
+    const LEA: [u8; 3] = [0x48, 0x8d, 0x92];
+    let lea = pc + READS;
+    let disp = lea + LEA.len() as u64;
+    match peek::read_value(lea) {
+        Some(LEA_BYTE) => peek::read_value::<u8>(disp).map_or(0, u64::from),
+        Some(LEA) => peek::read_value::<u32>(disp).map_or(0, u64::from),
+        _ => 0,
+    }
 }
 
 /// The registers with which such a return goes on.
@@ -212,6 +232,25 @@ mod tests {
         assert_eq!(barred(area, pc, 8), None, "the stack cannot be read");
         let alone = [&ASK_FOR_BITS[..], &[0x90; 13]].concat();
         assert_eq!(barred(area, alone.as_ptr() as u64, rsp), None, "the app's");
+    }
+
+    #[test]
+    fn it_has_taken_along_what_the_return_does() {
+        peek::never_fault();
+        let area = &mut thread(15).area;
+        const READS: [u8; 7] = [0x48, 0x8b, 0x4a, 8, 0x66, 0x89, 0xd4];
+        let stack = [0_u64];
+        let rsp = stack.as_ptr() as u64;
+        let ways: [(&[u8], u64); 3] = [
+            (&[0xc3, 0, 0, 0, 0, 0, 0], 0),
+            (&[0x48, 0x8d, 0x52, 0x7f, 0xc3, 0, 0], 0x7f),
+            (&[0x48, 0x8d, 0x92, 0xf8, 0xff, 0, 0], 0xfff8),
+        ];
+        for (lea, further) in ways {
+            let code = [&BAR[..], &READS, lea].concat();
+            let goes_on = barred(area, code.as_ptr() as u64, rsp).map(|barred| barred.rdx);
+            assert_eq!(goes_on, Some(rsp - 8 + further));
+        }
     }
 
     #[test]

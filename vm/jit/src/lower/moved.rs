@@ -1,0 +1,64 @@
+//! Functions that move their return address before they do anything else: SBCL's take it from where the call
+//! has pushed it to their frame, and return from there.
+//!
+//! ```text
+//! Target:  pop [rbp + 8]                   where a trace begins
+//! Becomes: mov gs:[Spill::Rax], rax; mov gs:[Spill::Rcx], rcx
+//!          movzx eax, sp
+//!          mov rcx, gs:[rax + RETURNS_BELOW]
+//!          lea rax, [rbp + 8]
+//!          movzx eax, ax
+//!          mov gs:[rax + RETURNS_BELOW], rcx
+//!          mov rax, gs:[Spill::Rax]; mov rcx, gs:[Spill::Rcx]
+//!          pop [rbp + 8]
+//! ```
+//! What the return cache says of the word ([`super::paired`]) moves with it; else each return from there would be
+//! mispredicted and looked up. If the word is no return address, another entry is lost, and that return is looked up.
+
+use super::site::Site;
+use iced_x86::{Code, Instruction, Register};
+use ppin_abi::area::RETURNS_BELOW;
+use ppin_form::{Cell, Form, Gpr, Need, Op, Temp, Width};
+
+/// Comes before the instruction of `site`.
+pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
+    if site.before.is_some() || !moves(&site.ins.raw) || !form.pairs_returns() {
+        return;
+    }
+    let temps = form.take([Need::fixed(Gpr::RAX), Need::fixed(Gpr::RCX)]);
+    let [index, entry] = temps;
+    let (ins, width) = (site.id, Width::W64);
+    form.push(Op::StackIndex { to: index.into() });
+    form.push(Op::LoadCell {
+        to: entry.into(),
+        cell: entry_of(index),
+        width,
+    });
+    let to = index.into();
+    form.push(Op::LeaOperand { to, ins });
+    form.push(Op::LowHalf { reg: to });
+    form.push(Op::StoreCell {
+        cell: entry_of(index),
+        from: entry.into(),
+        width,
+    });
+    form.give(&temps);
+}
+
+/// The entry for a return address in the word of whose address `index` is the low half.
+fn entry_of(index: Temp) -> Cell {
+    Cell {
+        base: Some(index),
+        disp: RETURNS_BELOW as i32,
+    }
+}
+
+/// Whether an instruction moves the word on top of the stack, by what `lea` can say.
+fn moves(raw: &Instruction) -> bool {
+    let parts = [raw.memory_base(), raw.memory_index()];
+    let elsewhere = [Register::RSP, Register::RIP, Register::EIP];
+    raw.code() == Code::Pop_rm64
+        && raw.memory_base().is_gpr64()
+        && raw.segment_prefix() == Register::None
+        && !parts.iter().any(|part| elsewhere.contains(part))
+}
