@@ -19,7 +19,7 @@ pub struct BasedStore {
 
 /// The only store of an instruction. `None`: there is none, there are several, or it takes more to say where.
 #[must_use]
-pub fn store(raw: &Instruction) -> Option<BasedStore> {
+pub fn store(raw: &Instruction, factory: &mut InstructionInfoFactory) -> Option<BasedStore> {
     let elsewhere = raw.mnemonic() == Mnemonic::Clzero
         || raw.is_string_instruction()
         || effects::is_bit_string(raw)
@@ -27,7 +27,6 @@ pub fn store(raw: &Instruction) -> Option<BasedStore> {
     if elsewhere {
         return None;
     }
-    let mut factory = InstructionInfoFactory::new();
     let info = factory.info_options(raw, InstructionInfoOptions::NO_REGISTER_USAGE);
     let mut written = (info.used_memory().iter()).filter(|used| effects::writes(used.access()));
     let (used, None) = (written.next()?, written.next()) else {
@@ -81,7 +80,8 @@ mod tests {
     }
 
     fn of(bytes: &[u8]) -> Option<(u8, i32, u32)> {
-        store(&decoded(bytes)).map(|it| (it.base.number(), it.disp, it.len))
+        let factory = &mut InstructionInfoFactory::new();
+        store(&decoded(bytes), factory).map(|it| (it.base.number(), it.disp, it.len))
     }
 
     #[test]

@@ -61,9 +61,9 @@ fn may_do_nothing(raw: &Instruction) -> bool {
     shift || repeated && raw.is_string_instruction()
 }
 
-/// Whether it may write memory.
-pub fn writes_memory(raw: &Instruction) -> bool {
-    !has_no_memory(raw) && may_write(raw)
+/// Whether it may write memory. (Who asks of many instructions makes one `factory`: that takes memory.)
+pub fn writes_memory(raw: &Instruction, factory: &mut InstructionInfoFactory) -> bool {
+    !has_no_memory(raw) && may_write(raw, factory)
 }
 
 /// Whether it works on registers and constants alone, as most do: more is not to be known, which takes long.
@@ -94,12 +94,11 @@ const fn is_constant(kind: OpKind) -> bool {
     )
 }
 
-fn may_write(raw: &Instruction) -> bool {
+fn may_write(raw: &Instruction, factory: &mut InstructionInfoFactory) -> bool {
     // (The decoder does not say so of this one.)
     if raw.mnemonic() == Mnemonic::Clzero {
         return true;
     }
-    let mut factory = InstructionInfoFactory::new();
     let info = factory.info_options(raw, InstructionInfoOptions::NO_REGISTER_USAGE);
     info.used_memory().iter().any(|used| writes(used.access()))
 }
@@ -158,7 +157,8 @@ mod tests {
 
     #[test]
     fn stores_are_known_by_their_operands_and_by_what_they_do() {
-        let writes = |bytes: &[u8]| writes_memory(&decoded(bytes));
+        let writes =
+            |bytes: &[u8]| writes_memory(&decoded(bytes), &mut InstructionInfoFactory::new());
         // mov [rax], ecx; push rax; call rax; stosb; add [rax], eax; clzero
         let stores: [&[u8]; 6] = [
             &[0x89, 0x08],
@@ -175,7 +175,8 @@ mod tests {
         #[test]
         fn what_has_no_memory_writes_none(bytes in any::<[u8; 15]>()) {
             let raw = decoded(&bytes);
-            prop_assert!(!has_no_memory(&raw) || !may_write(&raw), "{raw}");
+            let factory = &mut InstructionInfoFactory::new();
+            prop_assert!(!has_no_memory(&raw) || !may_write(&raw, factory), "{raw}");
         }
     }
 }

@@ -84,7 +84,8 @@ fn repeatable(ins: &Ins) -> bool {
             | Xrstor64
             | Xtest
     );
-    let elsewhere = effects::is_bit_string(&ins.raw) && effects::writes_memory(&ins.raw);
+    let writes = || effects::writes_memory(&ins.raw, &mut InstructionInfoFactory::new());
+    let elsewhere = effects::is_bit_string(&ins.raw) && writes();
     by_kind && !unforeseeable && !elsewhere
 }
 

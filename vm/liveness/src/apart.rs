@@ -27,20 +27,20 @@ pub struct Apart {
 
 impl Apart {
     /// That of the trace `ins` by which most of its stores go; `stores` are the bits of those that count.
-    pub fn of(ins: &[Ins], stores: u64) -> Option<Self> {
+    pub fn of(ins: &[Ins], stores: u64, factory: &mut InstructionInfoFactory) -> Option<Self> {
         let mut all: [Option<Self>; 16] = [const { None }; 16];
         let mut bases = Bases::default();
         let up_to_the_last = (u64::BITS - stores.leading_zeros()) as usize;
         for (index, ins) in ins.iter().enumerate().take(up_to_the_last) {
             if stores & 1 << index != 0
-                && let Some((base, reach)) = bases.reached(&ins.raw)
+                && let Some((base, reach)) = bases.reached(&ins.raw, factory)
             {
                 let apart = &mut all[usize::from(base.number())];
                 apart
                     .get_or_insert_with(|| Self::by(base, &reach))
                     .add(index, &reach);
             }
-            bases.go_on(ins);
+            bases.go_on(ins, factory);
         }
         // (Of several with as many stores, the first.)
         let most = |best: Self, next: Self| {
@@ -83,8 +83,12 @@ struct Bases {
 
 impl Bases {
     /// The base by which `raw` stores, and the bytes that it reaches from there, as the base was on entry.
-    fn reached(&self, raw: &Instruction) -> Option<(Gpr, Range<i32>)> {
-        let store = based::store(raw)?;
+    fn reached(
+        &self,
+        raw: &Instruction,
+        factory: &mut InstructionInfoFactory,
+    ) -> Option<(Gpr, Range<i32>)> {
+        let store = based::store(raw, factory)?;
         let base = store.base;
         if self.changed.or(TAKEN).contains(base) {
             return None;
@@ -95,8 +99,8 @@ impl Bases {
         (-FARTHEST <= start && end <= FARTHEST).then_some((base, start..end))
     }
 
-    fn go_on(&mut self, ins: &Ins) {
-        let changed = Touched::of(ins, &mut InstructionInfoFactory::new()).changed;
+    fn go_on(&mut self, ins: &Ins, factory: &mut InstructionInfoFactory) {
+        let changed = Touched::of(ins, factory).changed;
         let stack = RegSet::of(&[Gpr::RSP]);
         let moved = based::stack_moves(&ins.raw).and_then(|by| self.stack.checked_add(by));
         match moved.filter(|_| changed.contains(Gpr::RSP)) {
@@ -120,13 +124,14 @@ mod tests {
         let bytes = code.concat();
         let mut reader = InsReader::new(AppPc(0x1000), &bytes);
         let ins: Vec<Ins> = code.iter().map(|_| reader.read().unwrap()).collect();
-        let writes = |ins: &Ins| u64::from(effects::writes_memory(&ins.raw));
+        let factory = &mut InstructionInfoFactory::new();
+        let mut writes = |ins: &Ins| u64::from(effects::writes_memory(&ins.raw, factory));
         let stores = ins
             .iter()
             .enumerate()
             .map(|(n, ins)| writes(ins) << n)
             .sum();
-        Apart::of(&ins, stores).map(|it| (it.base.number(), it.reach, it.stores))
+        Apart::of(&ins, stores, factory).map(|it| (it.base.number(), it.reach, it.stores))
     }
 
     const STORE: &[u8] = &[0x89, 0x45, 0x10]; // mov [rbp + 16], eax

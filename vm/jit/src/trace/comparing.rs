@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 use core::ops::Range;
+use iced_x86::InstructionInfoFactory;
 use ppin_abi::context::Context;
 use ppin_decode::{Ins, Kind, effects};
 use ppin_liveness::apart::Apart;
@@ -25,8 +26,9 @@ impl Comparing {
             return Self::default();
         }
         let aliased = context.contains(Context::ALIASED);
-        let stores = if aliased { 0 } else { stores(ins) };
-        let apart = if apart { Apart::of(ins, stores) } else { None };
+        let factory = &mut InstructionInfoFactory::new();
+        let stores = if aliased { 0 } else { stores(ins, factory) };
+        let apart = apart.then(|| Apart::of(ins, stores, factory)).flatten();
         let left = apart
             .as_ref()
             .map_or(stores, |apart| stores & !apart.stores);
@@ -39,10 +41,10 @@ impl Comparing {
 }
 
 /// Bits of the instructions that store, and that another one follows.
-fn stores(ins: &[Ins]) -> u64 {
-    let followed = &ins[..ins.len().saturating_sub(1)];
-    let bit = |(index, ins): (usize, &Ins)| u64::from(effects::writes_memory(&ins.raw)) << index;
-    followed.iter().enumerate().map(bit).sum()
+fn stores(ins: &[Ins], factory: &mut InstructionInfoFactory) -> u64 {
+    let followed = ins[..ins.len().saturating_sub(1)].iter();
+    let writes = followed.map(|ins| u64::from(effects::writes_memory(&ins.raw, factory)));
+    writes.enumerate().map(|(index, bit)| bit << index).sum()
 }
 
 /// Code that compares its source does so again behind each instruction that may have

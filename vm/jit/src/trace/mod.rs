@@ -11,6 +11,7 @@ mod follow;
 
 use crate::request::{BytesEnd, MAX_TRACE_BYTES, Request, is_low};
 use alloc::vec::Vec;
+use iced_x86::InstructionInfoFactory;
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
@@ -155,7 +156,7 @@ fn rip_form(ins: &Ins, request: &Request<'_>, bytes: &[u8]) -> bool {
 fn stops(ins: &Ins, request: &Request<'_>) -> bool {
     let context = request.context;
     let blind = context.contains(Context::VOLATILE) && !context.contains(Context::COMPARED);
-    blind && effects::writes_memory(&ins.raw)
+    blind && effects::writes_memory(&ins.raw, &mut InstructionInfoFactory::new())
 }
 
 /// The first instruction is none. What was looked at to find that out counts as
