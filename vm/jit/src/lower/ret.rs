@@ -60,8 +60,9 @@ use ppin_form::{Form, Gpr, Need, Op, Reg};
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let further = further(&site.ins.raw);
     let pairs = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
+    let near = pairs && further == 0 && form.looks_up_in_line();
     match site.before {
-        Some(before) if pairs && further == 0 && writes_word(before) => jump_near(form),
+        Some(before) if near && writes_word(before) => jump_near(form),
         _ if pairs => paired(form, further),
         _ => jump(form, further),
     }
@@ -81,8 +82,8 @@ fn writes_word(ins: &Ins) -> bool {
     match raw.code() {
         Code::Push_r64 | Code::Push_rm64 => true,
         Code::Mov_rm64_r64 | Code::Xchg_rm64_r64 => {
-            let register = (raw.memory_base(), raw.memory_index());
-            register == (Register::RSP, Register::None) && raw.memory_displacement64() == 0
+            let place = (raw.memory_base(), raw.memory_index());
+            place == (Register::RSP, Register::None) && raw.memory_displacement64() == 0
         }
         _ => false,
     }
