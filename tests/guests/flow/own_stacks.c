@@ -7,7 +7,7 @@
 
 // n, and a stack of their own that grows upward.
 extern u64 popped(u64 n, u64 *stack), stored(u64 n, u64 *stack), moved(u64 n), taken(u64 n);
-extern u64 taken_many(u64 n), moved_in_image(u64 n), counted(u64 n);
+extern u64 taken_many(u64 n), moved_in_image(u64 n), counted(u64 n), by_each(u64 *at);
 asm(".text\n"
     // fib: the return address lies on the own stack; all calls come from one place of the CPU's.
     "popped: push %rbx; push %rsi; mov %rsi, %rbx; call 1f; pop %rsi; pop %rbx; ret\n"
@@ -32,6 +32,15 @@ asm(".text\n"
     // Moved to the image's data, by an address that is relative to the instruction.
     "moved_in_image: lea 1(%rdi), %rdi; call 7f; add $2, %rax; ret\n"
     "7: pop place(%rip); lea (%rdi, %rdi), %rax; push place(%rip); ret\n"
+    // Moved by each of some registers, and by two.
+    "by_each: push %r12; push %r13; mov %rdi, %rax; call 20f; mov %rdi, %rcx; call 21f; mov %rdi, "
+    "%rdx; call 22f\n"
+    "mov %rdi, %r12; call 23f; mov %rdi, %r13; call 24f; mov $2, %ecx; mov %rdi, %rax; call 25f\n"
+    "lea 8(%rcx, %rdx), %rax; sub %rdi, %rax\n"
+    "pop %r13; pop %r12; ret\n"
+    "20: pop (%rax); push (%rax); ret\n 21: pop 8(%rcx); push 8(%rcx); ret\n"
+    "22: pop 128(%rdx); push 128(%rdx); ret\n 23: pop (%r12); push (%r12); ret\n"
+    "24: pop 8(%r13); push 8(%r13); ret\n 25: pop 8(%rax, %rcx, 8); push 8(%rax, %rcx, 8); ret\n"
     // An argument that the return takes along.
     "taken: push %rdi; call 8f; ret\n"
     "8: mov 8(%rsp), %rax; cmp $2, %rax; jb 9f\n"
@@ -79,6 +88,7 @@ int main(void) {
         }
     for (u64 n = 0; n < 3000; n++) {
         SAME(moved_in_image(n), 2 * n + 4);
+        SAME(by_each(stack), 10);
         SAME(taken_many(n), n);
         SAME(counted(n), n);
     }

@@ -58,6 +58,9 @@ fn code() -> impl Strategy<Value = Vec<u8>> {
         &[0xd9],
         &[0x50],
         &[0x5a],
+        &[0x8f],
+        &[0x8f, 0x04, 0xc8],
+        &[0x41, 0x53, 0xc3],
     ];
     let piece = prop_oneof![
         3 => proptest::sample::select(interesting.to_vec()).prop_map(<[u8]>::to_vec),

@@ -53,12 +53,13 @@ fn entry_of(index: Temp) -> Cell {
     }
 }
 
-/// Whether an instruction moves the word on top of the stack, by what `lea` can say.
+/// Whether an instruction moves the word on top of the stack to where `lea` says, after `index` and `entry` have been
+/// taken. (What goes by the stack pointer goes by that behind the `pop`.)
 fn moves(raw: &Instruction) -> bool {
-    let parts = [raw.memory_base(), raw.memory_index()];
-    let elsewhere = [Register::RSP, Register::RIP, Register::EIP];
+    const NOT_BY: [Register; 3] = [Register::RSP, Register::RAX, Register::RCX];
+    let [base, index] = [raw.memory_base(), raw.memory_index()];
     raw.code() == Code::Pop_rm64
-        && raw.memory_base().is_gpr64()
+        && base.is_gpr64()
         && raw.segment_prefix() == Register::None
-        && !parts.iter().any(|part| elsewhere.contains(part))
+        && ![base, index].iter().any(|part| NOT_BY.contains(part))
 }
