@@ -36,6 +36,8 @@ pub enum Verb {
     Step(crate::verb::check::Step),
     /// Run a program so that its translated code is kept
     Warm(crate::verb::warm::Warm),
+    /// Let a program that runs under ppin go on natively
+    Detach(crate::verb::detach::Detach),
     /// Show kept code: images, units, traces with original and translation
     Inspect(crate::verb::inspect::Inspect),
     /// Look into the database, tidy it, carry it elsewhere

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod db;
+pub mod detach;
 pub mod doctor;
 mod r#gen;
 pub mod inspect;
@@ -22,6 +23,7 @@ pub fn dispatch(cli: &Cli, environ: Environ) -> u8 {
         Verb::Step(args) => check::become_traced(args),
         Verb::Run(args) => run::run(args, environ).map(|()| YES),
         Verb::Warm(args) => warm::warm(args),
+        Verb::Detach(args) => detach::detach(args),
         Verb::Inspect(args) => inspect::inspect(args),
         Verb::Db(args) => db::db(args),
         Verb::Tool(which) => tool::tool(which).map(|()| YES),

@@ -9,7 +9,7 @@
 //! compiler that can be switched off ([`optimize`]), headers of ELF files ([`elf`]), words for
 //! errors ([`errno`]), where registers lie that code has borrowed ([`spills`]), answers of `cpuid`
 //! ([`cpuid`]), the place of our memory in the program's ([`room`]), and that of the area in a thread's
-//! ([`thread`]).
+//! ([`thread`]), and how a process is asked to be left ([`leave`]).
 //!
 //! Nothing here runs: plain data, no allocation, no operating system.
 #![no_std]
@@ -24,6 +24,7 @@ pub mod counters;
 pub mod cpuid;
 pub mod elf;
 pub mod errno;
+pub mod leave;
 pub mod optimize;
 pub mod predicted;
 pub mod record;

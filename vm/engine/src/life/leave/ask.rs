@@ -1,22 +1,18 @@
 //! Asks another process under ppin to be left to itself, so that it can be traced.
 //!
-//! The request is a `SIGTRAP` (the runtime never blocks that) with a code that no program uses. It
-//! must not be sent to a process that would die of it. So the sender looks into the kernel's list
-//! of mappings: it shows the runtime, and also the mark of a process that was left.
+//! `ppin_abi::leave` says how. The request must not be sent to a process that would die of it. So the sender looks
+//! into the kernel's list of mappings: it shows the runtime, and also the mark of a process that was left.
 
 use alloc::format;
-use ppin_abi::room;
+use ppin_abi::leave::{FOR_TRACER, FOR_USER, MARK};
 use ppin_os::file::File;
 use ppin_os::frame::SigInfo;
 use ppin_os::maps::{self, MapEntry};
 use ppin_os::{c, dir, mem, proc, raw, time};
 use ppin_process::vm;
 
-/// `si_code` of a request. A process may send negative codes to others (rt_sigqueueinfo(2)).
-const REQUEST: i32 = -0x7070;
-/// Address of the mark: a page without permissions, between the runtime and the private memory
-/// (`ppin_abi::room`), which says that the process was left.
-const MARK: u64 = room::PRIVATE - mem::PAGE;
+/// Reason for the statistics: the process was traced.
+pub(crate) const TRACED: &str = "it was traced";
 /// How often an asked process is examined, a millisecond apart.
 const MOST_LOOKS: u32 = 2000;
 /// How often a process that has set the mark is examined.
@@ -25,12 +21,20 @@ const LAST_STEPS: u32 = 100;
 /// Whether `info` is a request to leave this process.
 #[must_use]
 pub(crate) fn is_request(info: &SigInfo) -> bool {
-    info.signo as u32 == c::SIGTRAP && info.code == REQUEST
+    info.signo as u32 == c::SIGTRAP && matches!(info.code, FOR_TRACER | FOR_USER)
+}
+
+/// What the request `info` is for, for the statistics.
+pub(super) const fn purpose(info: &SigInfo) -> &'static str {
+    match info.code {
+        FOR_USER => "it was detached",
+        _ => TRACED,
+    }
 }
 
 /// Signal information of a request.
 pub(super) fn request() -> SigInfo {
-    SigInfo::fault(c::SIGTRAP, REQUEST, proc::pid() as u64)
+    SigInfo::fault(c::SIGTRAP, FOR_TRACER, proc::pid() as u64)
 }
 
 /// Sets the mark, by which other processes see that this one was left.

@@ -4,7 +4,7 @@
 //! stops it at its system calls. It must see the program's own registers and code, and none of the
 //! faults that the cache handles. So a process that has its parent trace it is left just before
 //! that call ([`before_call`]). A program under ppin that attaches to another process asks first
-//! that this process be left ([`ask`]). A process that is about to map something else where the
+//! that this process be left ([`ask`]), and so does `ppin detach`. A process that is about to map something else where the
 //! runtime lies is left, too. New fragments are saved; the statistics record the event. Where the
 //! runtime's memory cannot be unmapped, it stays, unused.
 //!
@@ -17,7 +17,7 @@ pub(crate) mod gather;
 pub(crate) mod last_steps;
 pub(crate) mod natively;
 
-pub(crate) use ask::{ask, is_request};
+pub(crate) use ask::{TRACED, ask, is_request};
 
 use crate::life::end;
 use crate::signal::{deliver, native};
@@ -34,9 +34,6 @@ use ppin_process::translate::Spot;
 use ppin_process::vm::{self, Locked, Vm};
 use ppin_process::x87;
 use ppin_translate::changes;
-
-/// Reason for the statistics: the process was traced.
-pub(crate) const TRACED: &str = "it was traced";
 
 /// Whether the process of `thread` can be left, and has no other threads.
 #[must_use]
@@ -84,7 +81,7 @@ pub(crate) fn instead_of_delivery(
     }
     let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
     deliver::put_right(thread, context, &spot);
-    depart(&mut vm::lock(), TRACED);
+    depart(&mut vm::lock(), ask::purpose(info));
     signals::set_mask(HOLD_FAULTS_TOO);
     give_back_actions(thread);
     let alone = gather::leave(thread, Verdict::Leave);
