@@ -29,6 +29,7 @@ mod database;
 mod entry;
 mod failure;
 mod mapped;
+mod mappings;
 mod options;
 mod outputs;
 mod preflight;

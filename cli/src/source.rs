@@ -1,8 +1,9 @@
 //! The bytes that persisted code was made from.
 
 use crate::mapped::Bytes;
+use crate::mappings;
 use ppin_persist::identity;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -39,14 +40,11 @@ pub fn image(path: &Path, identity: &[u8; 32]) -> Result<Bytes, String> {
 
 /// Our own vdso, which is that of every 64-bit process under this kernel.
 fn vdso() -> Option<Vec<u8>> {
-    let maps = fs::read_to_string("/proc/self/maps").ok()?;
-    let line = maps.lines().find(|line| line.ends_with(VDSO))?;
-    let (start, end) = line.split_once(' ')?.0.split_once('-')?;
-    let start = u64::from_str_radix(start, 16).ok()?;
-    let end = u64::from_str_radix(end, 16).ok()?;
+    let mut mappings = mappings::of("self").ok()?.into_iter();
+    let range = mappings.find(|mapping| mapping.path == VDSO)?.range;
     let mut memory = File::open("/proc/self/mem").ok()?;
-    memory.seek(SeekFrom::Start(start)).ok()?;
-    let mut bytes = vec![0; end.checked_sub(start)? as usize];
+    memory.seek(SeekFrom::Start(range.start)).ok()?;
+    let mut bytes = vec![0; range.end.checked_sub(range.start)? as usize];
     memory.read_exact(&mut bytes).ok()?;
     Some(bytes)
 }
@@ -54,6 +52,7 @@ fn vdso() -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn an_image_is_known_by_its_contents() {

@@ -5,13 +5,13 @@
 #![allow(unsafe_code)]
 
 use crate::failure::{Failure, YES, failed};
+use crate::mappings::{self, Mapping};
 use clap::Args;
 use nix::errno::Errno;
 use nix::libc::{SIGTRAP, SYS_rt_sigqueueinfo, siginfo_t, syscall};
 use ppin_abi::leave::{FOR_USER, MARK};
 use ppin_abi::room::RUNTIME;
-use std::fs::{self, Metadata};
-use std::ops::Range;
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -35,7 +35,9 @@ pub struct Detach {
 /// Asks the process, and waits until it runs natively.
 pub fn detach(args: &Detach) -> Result<u8, Failure> {
     let pid = args.pid;
-    if !runs_under_ppin(pid)? {
+    let own = fs::metadata("/proc/self/exe").map_err(|error| failed(format!("/proc: {error}")))?;
+    let runs_under_ppin = || runs_under(pid, own.ino());
+    if !runs_under_ppin()? {
         return Err(failed(format!(
             "process {pid} does not run under this ppin"
         )));
@@ -44,7 +46,7 @@ pub fn detach(args: &Detach) -> Result<u8, Failure> {
         .map_err(|error| failed(format!("process {pid} cannot be asked: {}", error.desc())))?;
     let asked = Instant::now();
     // (A process that has ended meanwhile has no mappings.)
-    while runs_under_ppin(pid).unwrap_or(false) {
+    while runs_under_ppin().unwrap_or(false) {
         if asked.elapsed() > LONGEST {
             return Err(failed(format!(
                 "process {pid} stays under ppin: it is stopped, has a filter of system calls, or shares its memory \
@@ -56,16 +58,19 @@ pub fn detach(args: &Detach) -> Result<u8, Failure> {
     Ok(YES)
 }
 
-/// Whether the process runs under this executable, and was not left before.
-fn runs_under_ppin(pid: i32) -> Result<bool, Failure> {
-    let own = fs::metadata("/proc/self/exe").map_err(|error| failed(format!("/proc: {error}")))?;
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps"))
-        .map_err(|error| failed(format!("process {pid}: {}", reason(&error))))?;
-    let mut mappings = maps.lines().filter_map(Mapping::parse);
-    let left = mappings
-        .clone()
-        .any(|mapping| mapping.range.contains(&MARK));
-    Ok(!left && mappings.any(|mapping| mapping.is_runtime_of(&own)))
+/// Whether the process runs under the executable with this number, and was not left before.
+fn runs_under(pid: i32, executable: u64) -> Result<bool, Failure> {
+    let all =
+        mappings::of(pid).map_err(|error| failed(format!("process {pid}: {}", reason(&error))))?;
+    let left = all.iter().any(|mapping| mapping.range.contains(&MARK));
+    Ok(!left && all.iter().any(|mapping| is_runtime(mapping, executable)))
+}
+
+/// Whether it is code of the runtime that this executable carries. (Some file systems show mappings with another
+/// device than their files, so that is not asked.)
+fn is_runtime(mapping: &Mapping, executable: u64) -> bool {
+    let in_place = (RUNTIME..MARK).contains(&mapping.range.start);
+    mapping.executable && mapping.inode == executable && in_place
 }
 
 /// In words for people: what a process hides, and what is not there.
@@ -74,36 +79,6 @@ fn reason(error: &std::io::Error) -> String {
         std::io::ErrorKind::NotFound => "there is none".into(),
         std::io::ErrorKind::PermissionDenied => "it is another user's".into(),
         _ => error.to_string(),
-    }
-}
-
-/// A line of `/proc/PID/maps` (proc_pid_maps(5)).
-#[derive(PartialEq, Eq, Debug)]
-struct Mapping {
-    range: Range<u64>,
-    executable: bool,
-    inode: u64,
-}
-
-impl Mapping {
-    fn parse(line: &str) -> Option<Self> {
-        let mut words = line.split_ascii_whitespace();
-        let hex = |text: &str| u64::from_str_radix(text, 16).ok();
-        let (start, end) = words.next()?.split_once('-')?;
-        let executable = words.next()?.contains('x');
-        Some(Self {
-            range: hex(start)?..hex(end)?,
-            executable,
-            inode: words.nth(2)?.parse().ok()?,
-        })
-    }
-
-    /// Whether it is code of the runtime that the executable with this state carries.
-    fn is_runtime_of(&self, executable: &Metadata) -> bool {
-        // (Some file systems show mappings with another device than their files.)
-        self.executable
-            && self.inode == executable.ino()
-            && (RUNTIME..MARK).contains(&self.range.start)
     }
 }
 
@@ -123,26 +98,27 @@ mod tests {
 
     #[test]
     fn the_runtime_is_code_of_ours_in_its_place() {
-        let own = fs::metadata("/proc/self/exe").unwrap();
-        let mapping = |start: u64, access: &str, inode: u64| {
-            let end = start + 0x1000;
-            let line = format!("{start:x}-{end:x} {access} 000e1000 fe:00 {inode}      /a b");
-            Mapping::parse(&line).unwrap()
+        let is = |start: u64, executable, inode| {
+            let mapping = Mapping {
+                range: start..start + 0x1000,
+                executable,
+                offset: 0xe_1000,
+                inode,
+                path: String::new(),
+            };
+            is_runtime(&mapping, 7)
         };
-        assert!(mapping(RUNTIME + 0x1000, "r-xp", own.ino()).is_runtime_of(&own));
-        assert!(!mapping(RUNTIME + 0x1000, "r--p", own.ino()).is_runtime_of(&own));
-        assert!(!mapping(RUNTIME + 0x1000, "r-xp", own.ino() + 1).is_runtime_of(&own));
-        assert!(
-            !mapping(0x40_0000, "r-xp", own.ino()).is_runtime_of(&own),
-            "the launcher's own"
-        );
-        assert_eq!(Mapping::parse("7ffc-"), None);
+        assert!(is(RUNTIME + 0x1000, true, 7));
+        assert!(!is(RUNTIME + 0x1000, false, 7));
+        assert!(!is(RUNTIME + 0x1000, true, 8));
+        assert!(!is(0x40_0000, true, 7), "the launcher's own");
     }
 
     #[test]
     fn this_process_does_not_run_under_ppin() {
-        assert_eq!(runs_under_ppin(std::process::id() as i32), Ok(false));
-        let none = runs_under_ppin(i32::MAX).unwrap_err();
+        let own = fs::metadata("/proc/self/exe").unwrap().ino();
+        assert_eq!(runs_under(std::process::id() as i32, own), Ok(false));
+        let none = runs_under(i32::MAX, own).unwrap_err();
         assert_eq!(none.message, format!("process {}: there is none", i32::MAX));
     }
 }

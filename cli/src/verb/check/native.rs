@@ -2,6 +2,7 @@
 
 use super::ids::Ids;
 use crate::failure::Failure;
+use crate::mappings::{self, Mapping};
 use clap::Args;
 use nix::libc::{self, user_regs_struct};
 use nix::sys::ptrace;
@@ -347,19 +348,17 @@ impl Native {
 
     /// ` in FILE+0x...`, if a file is mapped there.
     pub fn place(&self, pc: u64) -> String {
-        let maps = std::fs::read_to_string(format!("/proc/{}/maps", self.pid)).unwrap_or_default();
-        let found = maps.lines().find_map(|line| {
-            let mut fields = line.split_whitespace();
-            let (start, end) = fields.next()?.split_once('-')?;
-            let offset = u64::from_str_radix(fields.nth(1)?, 16).ok()?;
-            let path = fields.nth(2)?;
-            let hex = |text| u64::from_str_radix(text, 16).ok();
-            let range = hex(start)?..hex(end)?;
-            range
-                .contains(&pc)
-                .then(|| format!(" in {path}+{:#x}", pc - range.start + offset))
-        });
-        found.unwrap_or_default()
+        let mut all = mappings::of(self.pid).unwrap_or_default().into_iter();
+        let found = all.find(|mapping| mapping.range.contains(&pc) && !mapping.path.is_empty());
+        found.map_or_else(
+            String::new,
+            |Mapping {
+                 range,
+                 offset,
+                 path,
+                 ..
+             }| { format!(" in {path}+{:#x}", pc - range.start + offset) },
+        )
     }
 }
 
