@@ -90,10 +90,10 @@ pub(crate) fn deliver(
     spot: &Spot,
     fault: bool,
 ) {
-    if thread.signals.leave_requested
-        && !fault
-        && leave::instead_of_delivery(thread, context, info, spot)
-    {
+    let leaves = thread.signals.leave_requested && !fault;
+    if leaves && thread.signals.saved_mask.is_some() {
+        leave::put_off(thread);
+    } else if leaves && leave::instead_of_delivery(thread, context, info, spot) {
         return;
     }
     if leave::is_request(info) {

@@ -1,11 +1,14 @@
 //! Outcomes of calls that the VM handles, and the ways to make a call.
 
+use crate::life::leave;
 use crate::thread::waiting::asleep;
 use ppin_abi::addr::CachePc;
-use ppin_os::mem;
+use ppin_os::{Errno, mem};
 use ppin_process::gate::vmcall;
 use ppin_process::thread::Thread;
 use ppin_process::vm;
+
+const INTERRUPTED: isize = Errno::EINTR.raw();
 
 /// How a call handled by the VM ended.
 pub(crate) enum Outcome {
@@ -47,13 +50,15 @@ pub(crate) fn pass(nr: u32, args: &[usize; 6]) -> isize {
     unsafe { vmcall::plain(nr, args) }
 }
 
-/// Makes the call as the app asked for it, when it may sleep.
+/// Makes the call as the app asked for it, when it may sleep. One that only a request to leave the process has
+/// interrupted is made again.
 pub(crate) fn pass_interruptible(thread: &Thread, nr: u32, args: &[usize; 6]) -> Outcome {
     // SAFETY: the app's own call; no lock is held.
     match asleep(thread, || unsafe {
         vmcall::interruptible(thread, nr, args)
     }) {
         vmcall::ABORTED => Outcome::Again,
+        INTERRUPTED if leave::is_all_that_waits(thread) => Outcome::Again,
         result => Outcome::Done(result),
     }
 }

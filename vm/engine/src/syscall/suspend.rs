@@ -5,6 +5,7 @@
 //! that ends the wait.
 
 use super::outcome::{Outcome, pass_interruptible};
+use crate::life::leave;
 use ppin_os::{Errno, c, peek};
 use ppin_process::pending;
 use ppin_process::signal::{UNCATCHABLE, kernel_mask};
@@ -71,7 +72,7 @@ fn with_mask(thread: &mut Thread, mask: u64, call: impl FnOnce(&Thread) -> Outco
     let before = core::mem::replace(&mut thread.signals.mask, mask);
     pending::release(thread);
     let outcome = call(thread);
-    if thread.pending == 0 {
+    if thread.pending == 0 || leave::is_all_that_waits(thread) {
         thread.signals.mask = before;
         return outcome;
     }

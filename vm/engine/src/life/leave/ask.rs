@@ -9,6 +9,7 @@ use ppin_os::file::File;
 use ppin_os::frame::SigInfo;
 use ppin_os::maps::{self, MapEntry};
 use ppin_os::{c, dir, mem, proc, raw, time};
+use ppin_process::thread::Thread;
 use ppin_process::vm;
 
 /// Reason for the statistics: the process was traced.
@@ -22,6 +23,12 @@ const LAST_STEPS: u32 = 100;
 #[must_use]
 pub(crate) fn is_request(info: &SigInfo) -> bool {
     info.signo as u32 == c::SIGTRAP && matches!(info.code, FOR_TRACER | FOR_USER)
+}
+
+/// Whether the signal that waits for `thread` is such a request.
+#[must_use]
+pub(crate) fn is_all_that_waits(thread: &Thread) -> bool {
+    thread.pending != 0 && is_request(&thread.signals.waiting)
 }
 
 /// What the request `info` is for, for the statistics.

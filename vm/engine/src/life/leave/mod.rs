@@ -17,7 +17,7 @@ pub(crate) mod gather;
 pub(crate) mod last_steps;
 pub(crate) mod natively;
 
-pub(crate) use ask::{TRACED, ask, is_request};
+pub(crate) use ask::{TRACED, ask, is_all_that_waits, is_request};
 
 use crate::life::end;
 use crate::signal::{deliver, native};
@@ -88,6 +88,13 @@ pub(crate) fn instead_of_delivery(
     keep(thread, info);
     ask::mark();
     go_last(thread, context, spot.pc, alone)
+}
+
+/// Called when a signal is about to be delivered to a thread that was asked to leave, and that has waited for it under
+/// another mask (sigsuspend(2)): only the VM knows the mask to return to, so the thread leaves behind the delivery.
+pub(crate) fn put_off(thread: &mut Thread) {
+    thread.signals.leave_requested = false;
+    signals::queue_to_thread(thread.tid, &ask::request());
 }
 
 /// Whether `thread` has become the leader, and all others have halted.
