@@ -36,6 +36,8 @@ pub enum Verb {
     Step(crate::verb::check::Step),
     /// Run a program so that its translated code is kept
     Warm(crate::verb::warm::Warm),
+    /// Bring a program that runs already under ppin
+    Attach(crate::verb::attach::Attach),
     /// Let a program that runs under ppin go on natively
     Detach(crate::verb::detach::Detach),
     /// Show kept code: images, units, traces with original and translation
@@ -141,10 +143,10 @@ mod tests {
     fn the_program_keeps_its_own_options() {
         let run = run("ppin run -t bbcount ls -t --stats");
         assert_eq!(
-            (run.tool, run.command),
+            (run.settings.tool, run.command),
             (vec!["bbcount".into()], words("ls -t --stats"))
         );
-        assert_eq!(run.stats, None);
+        assert_eq!(run.settings.stats, None);
     }
 
     #[test]
@@ -171,16 +173,19 @@ mod tests {
 
     #[test]
     fn the_verb_may_be_left_out_before_options() {
-        assert_eq!(run("ppin -t icount -t ./x -- true").tool, ["icount", "./x"]);
+        assert_eq!(
+            run("ppin -t icount -t ./x -- true").settings.tool,
+            ["icount", "./x"]
+        );
         assert_eq!(with_verb(words("ppin --version")), words("ppin --version"));
         assert_eq!(with_verb(words("ppin tool list")), words("ppin tool list"));
     }
 
     #[test]
     fn statistics_take_a_file_only_behind_an_equals_sign() {
-        assert_eq!(run("ppin run --stats -- true").stats, Some(None));
+        assert_eq!(run("ppin run --stats -- true").settings.stats, Some(None));
         assert_eq!(
-            run("ppin run --stats=f -- true").stats,
+            run("ppin run --stats=f -- true").settings.stats,
             Some(Some("f".into()))
         );
     }
@@ -189,7 +194,7 @@ mod tests {
     fn engine_options_may_be_given_together() {
         let run = run("ppin run --engine-option cache-limit=1M --engine-option shuffle -- true");
         assert_eq!(
-            run.engine_option,
+            run.settings.engine_option,
             [EngineOption::CacheLimit(1024), EngineOption::Shuffle]
         );
     }

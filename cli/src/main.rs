@@ -25,11 +25,11 @@
 #![deny(unsafe_code)]
 
 mod args;
+mod boot;
 mod database;
 mod entry;
 mod failure;
 mod mapped;
-mod mappings;
 mod options;
 mod outputs;
 mod preflight;

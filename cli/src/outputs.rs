@@ -7,7 +7,7 @@
 //! independent of the directory that the program may change to.
 
 use crate::failure::Failure;
-use crate::options::Run;
+use crate::options::Settings;
 use crate::preflight::reason;
 use crate::tools::{Choice, Found};
 use nix::errno::Errno;
@@ -48,7 +48,7 @@ struct Output {
 
 impl Outputs {
     /// The files that `args` ask for, and those of the tools. Nothing is opened yet.
-    pub fn new(args: &Run, tools: &Choice) -> Result<Self, Failure> {
+    pub fn new(args: &Settings, tools: &Choice) -> Result<Self, Failure> {
         let mut outputs = Self::default();
         let stats = args.stats.as_ref().and_then(Option::as_deref);
         let report = args.output.as_deref();
@@ -62,9 +62,20 @@ impl Outputs {
         Ok(outputs)
     }
 
-    /// Makes, empties and checks the files, in the process that becomes the program.
-    pub fn open(&self) -> Result<(), Failure> {
-        self.files.iter().try_for_each(Output::open)
+    /// Makes, empties and checks the files of the program, process `pid`.
+    pub fn open(&self, pid: u32) -> Result<(), Failure> {
+        self.files.iter().try_for_each(|file| file.open(pid))
+    }
+
+    /// The option that names an open descriptor of this process, if one does.
+    pub fn own_descriptor(&self) -> Option<&'static str> {
+        let all = [
+            ("-o", &self.report),
+            ("--stats", &self.stats),
+            ("--log", &self.log),
+        ];
+        let own = all.iter().find(|(_, file)| file.starts_with(b"fd:"));
+        own.map(|(option, _)| *option)
     }
 
     fn add(
@@ -124,8 +135,8 @@ impl Outputs {
 }
 
 impl Output {
-    fn open(&self) -> Result<(), Failure> {
-        let path = with_pid(&self.path);
+    fn open(&self, pid: u32) -> Result<(), Failure> {
+        let path = with_pid(&self.path, pid);
         self.prepare(&path).map_err(|error| {
             let (what, path, why) = (&self.what, path.display(), reason(&error));
             refused(what, &path.to_string(), &why, &self.option)
@@ -210,9 +221,9 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     absolute.map_err(|error| Failure::of_ppin(format!("{}: {}", path.display(), reason(&error))))
 }
 
-/// `path` for this process, which the program will be.
-fn with_pid(path: &Path) -> PathBuf {
-    let pid = std::process::id().to_string();
+/// `path` for process `pid`.
+fn with_pid(path: &Path, pid: u32) -> PathBuf {
+    let pid = pid.to_string();
     let mut whole = Vec::new();
     let mut rest = path.as_os_str().as_bytes();
     while let Some(at) = rest.windows(2).position(|pair| pair == b"%p") {
@@ -243,7 +254,7 @@ mod tests {
         let path = folder.path().join("file");
         for (empties, left) in [(false, "old"), (true, "")] {
             std::fs::write(&path, "old").unwrap();
-            output(&path, empties).open().unwrap();
+            output(&path, empties).open(7).unwrap();
             assert_eq!(std::fs::read_to_string(&path).unwrap(), left);
         }
     }
@@ -255,7 +266,7 @@ mod tests {
             (folder.path().to_owned(), "Is a directory"),
             (folder.path().join("none/x"), "No such file or directory"),
         ] {
-            let failure = output(&path, true).open().unwrap_err();
+            let failure = output(&path, true).open(7).unwrap_err();
             assert_eq!(failure.status, 125);
             let said = failure.message;
             assert!(said.contains(why) && said.contains("with -o"), "{said}");
@@ -264,9 +275,8 @@ mod tests {
 
     #[test]
     fn each_placeholder_becomes_the_process_id() {
-        let pid = std::process::id();
-        let path = with_pid(Path::new("/a%p/%p%q%"));
-        assert_eq!(path, PathBuf::from(format!("/a{pid}/{pid}%q%")));
+        let path = with_pid(Path::new("/a%p/%p%q%"), 77);
+        assert_eq!(path, PathBuf::from("/a77/77%q%"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! tools.
 
 use ppin_abi::boot::RuntimeSpan;
+use ppin_inject::elf::Plan;
 
 /// Page-aligned in memory, hence in the file, so that it can be mapped from there.
 #[repr(C, align(4096))]
@@ -40,6 +41,11 @@ pub static TOOLS: &[Bundled] = &include!(concat!(env!("OUT_DIR"), "/tools.in"));
 fn runtime() -> &'static [u8] {
     let (runtime, _) = CARRIED.0.split_at(CARRIED.0.len() - ENGINE_ID.len());
     runtime
+}
+
+/// How the runtime is mapped.
+pub fn plan() -> Option<Plan> {
+    ppin_inject::elf::plan(runtime())
 }
 
 /// Where the runtime lies in this executable. Its identity lies behind it.

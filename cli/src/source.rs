@@ -1,7 +1,7 @@
 //! The bytes that persisted code was made from.
 
 use crate::mapped::Bytes;
-use crate::mappings;
+use ppin_attach::mappings;
 use ppin_persist::identity;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

@@ -4,65 +4,10 @@
 
 use ppin_tests::build::Guest;
 use ppin_tests::stats::Stats;
+use ppin_tests::talk::Talk;
 use ppin_tests::ways::Scratch;
 use ppin_tests::{Cmd, Ended, Ppin};
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Stdio};
-use std::time::Duration;
-
-/// The program under ppin, and what came of it.
-struct Run {
-    child: Child,
-    output: BufReader<std::process::ChildStdout>,
-}
-
-impl Run {
-    fn start(ppin: &Ppin, program: &Cmd) -> Self {
-        let mut command = ppin.wrap(program).to_std();
-        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("ppin starts");
-        let output = BufReader::new(child.stdout.take().expect("piped"));
-        Self { child, output }
-    }
-
-    fn says(&mut self, word: &str) -> String {
-        let input = self.child.stdin.as_mut().expect("piped");
-        writeln!(input, "{word}").expect("it reads");
-        let mut line = String::new();
-        self.output.read_line(&mut line).expect("it answers");
-        line
-    }
-
-    fn pid(&self) -> String {
-        self.child.id().to_string()
-    }
-
-    /// Whether memory of ppin can be executed.
-    fn is_under_ppin(&self) -> bool {
-        let maps = fs::read_to_string(format!("/proc/{}/maps", self.child.id())).expect("it lives");
-        let mut lines = maps.lines();
-        lines.any(|line| line.contains("/ppin") && line.contains("r-xp"))
-    }
-
-    /// Whether there is none soon: the thread that gives it back does so last of all.
-    fn is_rid_of_ppin(&self) -> bool {
-        (0..1000).any(|_| {
-            std::thread::sleep(Duration::from_millis(5));
-            !self.is_under_ppin()
-        })
-    }
-
-    fn end(mut self) -> (Ended, String) {
-        drop(self.child.stdin.take());
-        let mut rest = String::new();
-        self.output.read_to_string(&mut rest).expect("text");
-        (
-            ppin_tests::command::ended(self.child.wait().expect("a child")),
-            rest,
-        )
-    }
-}
 
 fn detach(ppin: &Ppin, pid: &str) -> (Ended, String) {
     let outcome = ppin.verb(&["detach", pid]).run();
@@ -87,7 +32,7 @@ fn a_program_goes_on_natively_and_its_tool_has_reported() {
         let stats_to = format!("--stats={}", text(&stats));
         let ppin = Ppin::new(&scratch.db());
         let counting = ppin.with(&["-t", "icount", "-o", &text(&report), &stats_to]);
-        let mut run = Run::start(&counting, &program);
+        let mut run = Talk::start(&counting.wrap(&program));
         assert_eq!(run.says("one"), "got one\n");
         assert!(run.is_under_ppin());
         assert_eq!(detach(&ppin, &run.pid()), (Ended::Exit(0), String::new()));

@@ -12,6 +12,7 @@ pub mod skip;
 pub mod spec;
 pub mod stats;
 pub mod step;
+pub mod talk;
 pub mod tool;
 pub mod ways;
 

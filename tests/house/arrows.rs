@@ -16,6 +16,7 @@ const PLAN: &[(&str, &[&str])] = &[
     ("relocator",       &["vm/abi"]),
     ("vm/os",           &["vm/abi", "vm/seccomp"]),
     ("vm/inject",       &["vm/abi"]),
+    ("vm/attach",       &["vm/abi", "vm/inject"]),
     ("persist",         &["vm/abi", "relocator"]),
     ("vm/launcher",     &["vm/abi", "vm/plugin", "vm/inject", "persist"]),
     ("vm/guard",        &["vm/abi", "vm/os"]),
@@ -50,7 +51,7 @@ const PLAN: &[(&str, &[&str])] = &[
     ("tools/template",  &["tools/api", "tools/sdk"]),
     ("vm/runtime",      &["vm/abi", "vm/memory", "vm/os", "vm/inject", "vm/process", "vm/engine"]),
     ("cachedb",         &["vm/abi", "relocator", "persist"]),
-    ("cli",             &["vm/abi", "vm/decode", "vm/liveness", "vm/memory", "vm/plugin", "vm/inject", "vm/launcher", "vm/offline", "relocator", "persist", "cachedb", "tools/api", "tools/door", "tools/sdk"]),
+    ("cli",             &["vm/abi", "vm/attach", "vm/decode", "vm/liveness", "vm/memory", "vm/plugin", "vm/inject", "vm/launcher", "vm/offline", "relocator", "persist", "cachedb", "tools/api", "tools/door", "tools/sdk"]),
     ("benches",         &["vm/abi", "vm/offline", "tools/bundled"]),
     ("tests",           &[]),
 ];

@@ -5,9 +5,11 @@ mod engine;
 pub mod optimize;
 mod print;
 mod run;
+mod settings;
 mod shared;
 
 pub use engine::{Check, EngineOption};
 pub use print::{Gen, Tool};
 pub use run::Run;
+pub use settings::Settings;
 pub use shared::{Cache, Format, Global};

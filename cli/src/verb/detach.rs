@@ -5,12 +5,12 @@
 #![allow(unsafe_code)]
 
 use crate::failure::{Failure, YES, failed};
-use crate::mappings::{self, Mapping};
 use clap::Args;
 use nix::errno::Errno;
 use nix::libc::{SIGTRAP, SYS_rt_sigqueueinfo, siginfo_t, syscall};
 use ppin_abi::leave::{FOR_USER, MARK};
 use ppin_abi::room::RUNTIME;
+use ppin_attach::mappings::{self, Mapping};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::thread::sleep;

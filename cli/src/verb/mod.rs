@@ -1,5 +1,6 @@
 //! The verbs, one file or folder each.
 
+pub mod attach;
 pub mod check;
 pub mod db;
 pub mod detach;
@@ -23,6 +24,7 @@ pub fn dispatch(cli: &Cli, environ: Environ) -> u8 {
         Verb::Step(args) => check::become_traced(args),
         Verb::Run(args) => run::run(args, environ).map(|()| YES),
         Verb::Warm(args) => warm::warm(args),
+        Verb::Attach(args) => attach::attach(args),
         Verb::Detach(args) => detach::detach(args),
         Verb::Inspect(args) => inspect::inspect(args),
         Verb::Db(args) => db::db(args),

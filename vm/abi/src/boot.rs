@@ -6,7 +6,7 @@
 //! Fixed header, then strings: all offsets are from the start of the block.
 
 /// First bytes of a block; the last digit counts incompatible changes.
-pub const MAGIC: [u8; 8] = *b"ppboot08";
+pub const MAGIC: [u8; 8] = *b"ppboot09";
 
 /// Bytes of app memory that the bootstrap may overwrite, at the start of the page
 /// that holds the app's first instruction.
@@ -75,9 +75,9 @@ pub struct BootHeader {
     pub flags: u32,
     /// Process id of the helper that the runtime must reap; 0: none.
     pub helper_pid: u32,
-    /// App's first instruction (app address); filled in by the helper.
+    /// App's first instruction (app address); filled in by the helper. 0: the program runs already.
     pub entry_pc: u64,
-    /// App's stack pointer there; filled in by the helper.
+    /// App's stack pointer there, also if it runs already; filled in by the helper.
     pub entry_sp: u64,
     /// Address of the page part that the bootstrap overwrote; filled in by the helper.
     pub patched_at: u64,
@@ -130,6 +130,8 @@ pub struct BootHeader {
     pub log: Str,
     /// What a parent knows of the CPU ([`crate::cpuid::Answer::bytes`]); empty: nothing.
     pub answers: Str,
+    /// Threads of a program that runs already ([`crate::attach::tasks`]); empty: it is about to begin.
+    pub tasks: Str,
     /// App bytes that the bootstrap overwrote.
     pub saved: [u8; BOOTSTRAP_MAX],
 }

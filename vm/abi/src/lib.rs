@@ -9,7 +9,8 @@
 //! compiler that can be switched off ([`optimize`]), headers of ELF files ([`elf`]), words for
 //! errors ([`errno`]), where registers lie that code has borrowed ([`spills`]), answers of `cpuid`
 //! ([`cpuid`]), the place of our memory in the program's ([`room`]), and that of the area in a thread's
-//! ([`thread`]), and how a process is asked to be left ([`leave`]).
+//! ([`thread`]), how a process is asked to be left ([`leave`]), and
+//! what `ppin attach` tells the runtime ([`attach`]).
 //!
 //! Nothing here runs: plain data, no allocation, no operating system.
 #![no_std]
@@ -17,6 +18,7 @@
 
 pub mod addr;
 pub mod area;
+pub mod attach;
 pub mod boot;
 pub mod buffers;
 pub mod context;

@@ -54,6 +54,8 @@ pub struct BootParams<'a> {
     pub log: &'a [u8],
     /// Answers of the CPU, see [`BootHeader::answers`].
     pub answers: &'a [u8],
+    /// Threads of a program that runs already, see [`BootHeader::tasks`].
+    pub tasks: &'a [u8],
 }
 
 impl BootParams<'_> {
@@ -79,10 +81,11 @@ impl BootParams<'_> {
         note: b"",
         log: b"",
         answers: b"",
+        tasks: b"",
     };
 }
 
-const STRINGS: usize = 10;
+const STRINGS: usize = 11;
 
 /// What the bootstrap says if it cannot map the runtime: the end of the block.
 pub(crate) const NO_ROOM: &[u8] = b"ppin: no room to map the runtime\n";
@@ -100,6 +103,7 @@ impl<'a> BootParams<'a> {
             self.note,
             self.log,
             self.answers,
+            self.tasks,
         ]
     }
 
@@ -117,6 +121,7 @@ impl<'a> BootParams<'a> {
             note,
             log,
             answers,
+            tasks,
         ] = self.strings().map(|text| {
             let placed = Str {
                 at,
@@ -156,6 +161,7 @@ impl<'a> BootParams<'a> {
             note,
             log,
             answers,
+            tasks,
             saved: [0; BOOTSTRAP_MAX],
         }
     }

@@ -47,6 +47,8 @@ mod order;
 mod plant;
 mod ptrace;
 mod regs;
+#[cfg(feature = "alloc")]
+pub mod running;
 mod space;
 mod spawn;
 pub mod sys;

@@ -141,7 +141,7 @@ fn aimed(regs: Regs, page: u64, block: u64, seed: &Seed) -> Regs {
 }
 
 /// A place for the runtime: random, unless this process asked for none.
-fn hint() -> u64 {
+pub(crate) fn hint() -> u64 {
     // SAFETY: an all-ones argument only asks.
     let persona = check(unsafe { Cpu.call(__NR_personality, [0xffff_ffff, 0, 0, 0, 0, 0]) });
     if persona.is_ok_and(|bits| bits & ADDR_NO_RANDOMIZE != 0) {

@@ -46,7 +46,10 @@ use std::process::Command;
 
 /// Compares; the status says whether both are the same.
 pub fn check(args: &Run) -> Result<u8, Failure> {
-    if args.stats.is_some() || args.output.is_some() || !args.db.is_empty() {
+    if args.settings.stats.is_some()
+        || args.settings.output.is_some()
+        || !args.settings.db.is_empty()
+    {
         return Err(Failure::of_ppin(
             "--check runs without --stats, --output and --db; --check=sample runs with them",
         ));
@@ -72,11 +75,11 @@ pub fn check(args: &Run) -> Result<u8, Failure> {
         "lockstep",
     ]);
     run.args(["-o", "/dev/null"]);
-    for tool in &args.tool {
+    for tool in &args.settings.tool {
         run.args(["-t", tool]);
     }
-    run.arg(format!("--optimize={}", args.optimize));
-    for (name, value) in &args.knob {
+    run.arg(format!("--optimize={}", args.settings.optimize));
+    for (name, value) in &args.settings.knob {
         run.arg("--knob").arg(format!("{name}={value}"));
     }
     run.arg("--").args(&args.command);
@@ -87,7 +90,7 @@ pub fn check(args: &Run) -> Result<u8, Failure> {
         native,
         ours,
         figures: Figures::default(),
-        instrumented: !args.tool.is_empty() && args.optimize.has(Optimize::JOIN),
+        instrumented: !args.settings.tool.is_empty() && args.settings.optimize.has(Optimize::JOIN),
     };
     let verdict = pair.compare();
     let verdict = match verdict {

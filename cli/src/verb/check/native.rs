@@ -2,13 +2,13 @@
 
 use super::ids::Ids;
 use crate::failure::Failure;
-use crate::mappings::{self, Mapping};
 use clap::Args;
 use nix::libc::{self, user_regs_struct};
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
+use ppin_attach::mappings::{self, Mapping};
 use std::collections::VecDeque;
 use std::ffi::{CString, OsString};
 use std::fs::File;

@@ -1,11 +1,12 @@
 //! Start-up: from the injector's jump to the app's first instruction.
 
-use crate::life::answers;
+use crate::life::{answers, attached};
 use crate::syscall;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::ENTRIES;
+use ppin_abi::attach::{Task, tasks};
 use ppin_abi::boot::{BootHeader, MAGIC, flag};
 use ppin_abi::optimize::Optimize;
 use ppin_api::{ThreadId, Tool};
@@ -19,7 +20,7 @@ use ppin_os::file::File;
 use ppin_os::{budget, mem, place, proc, processor, report, segment, signals, time};
 use ppin_persist::ToolIdentity;
 use ppin_process::buffers;
-use ppin_process::config::Config;
+use ppin_process::config::{self, Config};
 use ppin_process::counters;
 use ppin_process::gate::{self, Lookups};
 use ppin_process::report::stats::Stats;
@@ -27,12 +28,12 @@ use ppin_process::signal::{Actions, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::{Process, Thread, Threads, reg};
 use ppin_process::vm::{self, Vm};
 
-/// Runs the app from its first instruction, under the tools that the boot block names. `runtime` is
+/// Runs the app from its first instruction, or from where its threads are if it runs already, under the tools that the boot block names. `runtime` is
 /// the range of the runtime's image; `carrier` the descriptor of the ppin executable, which holds
 /// bundled tools.
 ///
 /// # Safety
-/// Called once, in a fresh process, on a stack of the runtime's own; `carrier` is ours.
+/// Called once, in a process without the runtime, on a stack of the runtime's own; `carrier` is ours.
 pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
     let carrier = File::from_fd(carrier);
     // Writes first: variables that are read before would be mapped twice, as zeros and then for
@@ -66,13 +67,19 @@ pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
     syscall::init(&config);
     answers::inherit(&config, boot);
     let Loaded { tool, identities } = load::load(&config.tools, carrier);
-    let thread = first_thread(boot, &config, mask, tool);
+    let tasks: Vec<Task> = tasks(config::bytes(boot, boot.tasks)).collect();
+    let thread = first_thread(&config, tool);
+    match tasks.first() {
+        Some(task) => attached::resume(thread, task),
+        None => begin(thread, boot, mask),
+    }
+    thread.begin_process(Process::new(Actions::DEFAULT));
     let code = empty_cache(&config);
     let library = library(&config, identities);
     let stats = Stats::begun(config.started_ns, arrived);
     let vm = Vm::new(config, tool, (code, library), Threads::new(thread), stats);
     vm::init(vm, (runtime.start, runtime.end));
-    start(thread, boot)
+    start(thread, boot, &tasks)
 }
 
 /// The mechanisms of the compiler that are wanted and possible.
@@ -147,24 +154,23 @@ fn entries(config: &Config) -> [u64; ENTRIES] {
     gate::entries(vm, analysis, bridge, lookups)
 }
 
-fn first_thread(
-    boot: &BootHeader,
-    config: &Config,
-    mask: u64,
-    tool: &dyn Tool,
-) -> &'static mut Thread {
+fn first_thread(config: &Config, tool: &dyn Tool) -> &'static mut Thread {
     let counters = counters::reserve(tool, config.optimize);
     let thread = Thread::create(0, counters, buffers::count(tool), entries(config))
         .unwrap_or_else(|e| report::give_up(format_args!("no memory for the first thread ({e})")));
     // SAFETY: just made, and known to no other code.
     let thread = unsafe { &mut *thread };
+    thread.epoch = 1;
+    thread
+}
+
+/// Has the first thread begin the program, with the signal mask that exec has left.
+fn begin(thread: &mut Thread, boot: &BootHeader, mask: u64) {
     thread.regs.gpr[reg::RSP] = boot.entry_sp;
     thread.regs.flags = 0x202;
     thread.resume_pc = boot.entry_pc;
-    thread.epoch = 1;
     thread.signals.mask = mask;
-    thread.begin_process(Process::new(Actions::DEFAULT));
-    thread
+    thread.signals.alt.untouched = true;
 }
 
 /// An empty code cache, of the size that the launcher and the memory limits allow.
@@ -201,13 +207,12 @@ fn library(config: &Config, tools: Vec<ToolIdentity>) -> Library {
     })
 }
 
-/// Takes over the process and enters the program.
-fn start(thread: &mut Thread, boot: &BootHeader) -> ! {
+/// Takes over the process and enters the program; `tasks` are its threads if it runs already.
+fn start(thread: &mut Thread, boot: &BootHeader, tasks: &[Task]) -> ! {
     thread.make_current();
-    thread.signals.alt.untouched = true;
     vm::lock().begin_log();
     ppin_process::app_code::add_all(&mut vm::lock(), boot.entry_sp, boot.program);
-    if let Some(entry) = ppin_os::auxv::entry(thread.regs.gpr[reg::RSP]) {
+    if let Some(entry) = ppin_os::auxv::entry(boot.entry_sp) {
         vm::lock().code_mut().images_mut().set_program(AppPc(entry));
     }
     if budget::is_limited() {
@@ -223,7 +228,10 @@ fn start(thread: &mut Thread, boot: &BootHeader) -> ! {
     vm::lock().begin_states(thread);
     tool.start(&host::EngineHost);
     tool.thread_start(&host::EngineHost, ThreadId(0));
-    thread.process().actions = Actions::taken_over(boot.ignored);
+    match tasks.split_first() {
+        Some((_, others)) => attached::take_over(thread, others),
+        None => thread.process().actions = Actions::taken_over(boot.ignored),
+    }
     signals::set_mask(kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.
     unsafe { gate::enter_first() }

@@ -144,6 +144,7 @@ pub(crate) fn exec(thread: &mut Thread, exec: Exec, program: [u64; 2]) -> Option
             note: config.note.as_bytes(),
             log: config.log.as_bytes(),
             answers: &answers,
+            tasks: b"",
         },
         carrier: Carrier::At(&carrier),
         runtime: config.runtime,

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! boot               from the injector to the app's first instruction
+//! attached           the same in a program that runs already
 //! answers            of `cpuid`, which the database keeps
 //! follow             following an exec; cannot_follow: why that is impossible
 //! inherited_filters  whether a program that inherits filters can be followed
@@ -10,6 +11,7 @@
 //! ```
 
 pub(crate) mod answers;
+mod attached;
 pub mod boot;
 pub(crate) mod cannot_follow;
 pub(crate) mod end;

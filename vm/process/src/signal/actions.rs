@@ -49,6 +49,17 @@ impl Actions {
         actions
     }
 
+    /// Takes over the dispositions of a program that runs already. Signals must be blocked, in all its threads.
+    #[must_use]
+    pub fn of_running() -> Self {
+        let mut actions = Self {
+            unasked: !UNCATCHABLE,
+            ..Self::DEFAULT
+        };
+        take_over(&mut actions);
+        actions
+    }
+
     /// The app's disposition of `signal`, which must be known: of a signal that the kernel gives to the VM, or
     /// after [`Self::learn`].
     #[must_use]

@@ -20,6 +20,33 @@ pub struct AltStack {
 }
 
 impl AltStack {
+    /// That of the running thread, of a program that ran natively so far (sigaltstack(2)). The kernel does not tell
+    /// whether the `first` thread, which exec has left without one, has ever asked for that.
+    #[must_use]
+    pub fn of_running(first: bool) -> Self {
+        let mut stack = [0_u64; 3];
+        let args = [0, stack.as_mut_ptr() as usize, 0, 0, 0, 0];
+        // SAFETY: the kernel writes a stack_t (pointer, flags, size).
+        let asked = unsafe { ppin_os::call(ppin_os::c::__NR_sigaltstack, args) };
+        Self::told(asked.map_or([0; 3], |_| stack), first)
+    }
+
+    /// That of which the kernel tells this.
+    fn told([base, flags, size]: [u64; 3], first: bool) -> Self {
+        if flags as u32 & SS_DISABLE != 0 || size == 0 {
+            return Self {
+                untouched: first,
+                ..Self::default()
+            };
+        }
+        Self {
+            base,
+            size,
+            autodisarm: flags as u32 & SS_AUTODISARM != 0,
+            ..Self::default()
+        }
+    }
+
     /// Whether `sp` lies on the alternate stack.
     #[must_use]
     pub fn holds(&self, sp: u64) -> bool {
@@ -93,6 +120,15 @@ mod tests {
             [flags(marked.as_told(0x900)), flags(marked.as_set())],
             [0, SS_ONSTACK]
         );
+    }
+
+    #[test]
+    fn the_stack_of_a_running_program_is_what_the_kernel_tells() {
+        let told = |flags: u32, size| AltStack::told([0x1000, flags.into(), size], true);
+        assert!(told(SS_DISABLE, 0).untouched && told(SS_DISABLE, 0).size == 0);
+        let (set, disarming) = (told(SS_ONSTACK, 0x800), told(SS_AUTODISARM, 0x800));
+        assert_eq!([set.base, set.size], [0x1000, 0x800]);
+        assert!(!set.autodisarm && !set.untouched && disarming.autodisarm);
     }
 
     #[test]

@@ -52,6 +52,9 @@ pub struct SignalState {
     pub trap_flag: TrapFlag,
     /// sigsuspend and the like: the mask to put into the next frame.
     pub saved_mask: Option<SigSet>,
+    /// Number of the system call that `restart_syscall` goes on with, in a program that ran natively when it was
+    /// interrupted; 0: none.
+    pub continued_call: u64,
     /// Fault signals sent to the thread while the app blocks them.
     pub held: Held,
     /// Signals that the thread waits for in `rt_sigtimedwait`.

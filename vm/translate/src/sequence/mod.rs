@@ -25,5 +25,5 @@ mod trap;
 
 pub use copies::{aborted, arrive, clear_discarded, entry, is_inside};
 pub use learn::{announced_unseen, discover};
-pub use registration::{call, forget, rejected, segment_moved};
+pub use registration::{call, forget, registered, rejected, segment_moved};
 pub use trap::trap;

@@ -28,13 +28,18 @@ pub fn call(thread: &mut Thread, args: &[usize; 6]) -> isize {
         thread.area.rseq = Rseq::NONE;
         thread.rseq_call = [0; 4];
     } else if result == 0 {
-        thread.area.rseq.field = args[0] as u64 + FIELD;
-        thread.rseq_call = [args[0], args[1], UNREGISTER, args[3]];
-        thread.area.rseq.against = thread.area.rseq.field.wrapping_neg();
-        segment_moved(thread);
-        note_signature((args[3] as u32).to_le_bytes());
+        registered(thread, [args[0], args[1], args[3]]);
     }
     result
+}
+
+/// The app has a registration of the running thread: address, length, signature.
+pub fn registered(thread: &mut Thread, [at, len, signature]: [usize; 3]) {
+    thread.area.rseq.field = at as u64 + FIELD;
+    thread.rseq_call = [at, len, UNREGISTER, signature];
+    thread.area.rseq.against = thread.area.rseq.field.wrapping_neg();
+    segment_moved(thread);
+    note_signature((signature as u32).to_le_bytes());
 }
 
 /// The result in lockstep mode, as if the kernel did not know rseq(2). A process that is
