@@ -2,7 +2,7 @@
 
 use crate::database::Choice as Database;
 use crate::failure::Failure;
-use crate::options::{EngineOption, Format, Settings};
+use crate::options::{Check, EngineOption, Format, Settings};
 use crate::outputs::Outputs;
 use crate::{preflight, runtime, size};
 use ppin_abi::boot::{RuntimeSpan, flag};
@@ -74,6 +74,7 @@ pub fn params(settings: &Settings, database: &Database) -> Result<BootParams<'st
     Ok(BootParams {
         cache_mode: database.mode,
         flags: flags(settings),
+        check_every: check_every(settings),
         cache_limit_kib: settings.engine_option.iter().find_map(limit).unwrap_or(0),
         db_cap: size::cap(settings.max_size).map_err(Failure::of_ppin)?,
         optimize: settings.optimize,
@@ -140,10 +141,19 @@ fn flags(args: &Settings) -> u32 {
         (given(EngineOption::Shuffle), flag::SHUFFLE),
         (given(EngineOption::ForbidPreferred), flag::FORBID_PREFERRED),
         (given(EngineOption::Lockstep), flag::LOCKSTEP),
+        (args.check.is_some(), flag::SAMPLE),
         (given(EngineOption::Explore), flag::EXPLORE),
     ];
     switches
         .iter()
         .filter(|(on, _)| *on)
         .fold(0, |flags, (_, bit)| flags | bit)
+}
+
+/// 0: as time allows, or not at all.
+fn check_every(args: &Settings) -> u64 {
+    match args.check {
+        Some(Check::Sample(Some(every))) => u64::from(every.get()),
+        _ => 0,
+    }
 }

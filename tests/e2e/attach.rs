@@ -104,6 +104,47 @@ fn a_program_comes_and_goes() {
     assert_eq!(run.end(), (Ended::Exit(0), "ok\n".to_owned()));
 }
 
+/// Answers numbers, each by a way of its own. What it maps readable may be executed (`READ_IMPLIES_EXEC`,
+/// personality(2)): 135 is the number of that call. (64-bit programs begin without, and are followed with it.)
+const MANY_WAYS: &str = r#"
+$| = 1; syscall(135, 0x0400000) == -1 and die;
+my @ways = (
+    sub { my %h; $h{$_}++ for split /(o)|l/, "hello world" x 5; join ",", sort keys %h },
+    sub { sprintf "%s %.3f %e %x", "a", sin(2), 1e10 / 3, 255 },
+    sub { my $x = "a b c"; $x =~ s/(\w+)/<$1>/g; $x },
+    sub { local $_ = "xyz"; tr/a-z/b-za/; scalar reverse $_ },
+    sub { eval { die "x\n" }; $@ },
+    sub { join "", map { chr } unpack "C*", pack "N n a5", 1, 2, "hey" },
+    sub { my @a = (3, 1, 2); @a = sort { $b <=> $a } @a; splice @a, 1, 1; "@a" },
+    sub { eval "1 + 2 * 3" },
+    sub { ucfirst lc "ABC" . substr("hello", 1, 3) },
+    sub { (stat "/")[2] },
+    sub { local $SIG{ALRM} = sub { }; kill ALRM => $$; "k" },
+);
+while (my $line = <STDIN>) { my $found = $ways[$line % @ways]->(); print "got $line"; }
+print "ok\n";
+"#;
+
+/// Kept code that was not let run yet must not run: where reading implied executing, it did.
+#[test]
+fn kept_code_waits_to_be_let_run() {
+    let files = Files {
+        scratch: Scratch::new(),
+    };
+    let ppin = Ppin::new(&files.scratch.db());
+    let program = Cmd::new("perl").args(["-e", MANY_WAYS]);
+    for n in 0..20 {
+        let mut run = Talk::start(&program);
+        for (place, word) in [n % 13, n * 7 % 13, n * 5 % 11].iter().enumerate() {
+            assert_eq!(run.says(&word.to_string()), format!("got {word}\n"));
+            if place == 0 {
+                assert_eq!(files.attach(&ppin, "null", &run.pid()), done());
+            }
+        }
+        assert_eq!(run.end(), (Ended::Exit(0), "ok\n".to_owned()));
+    }
+}
+
 /// What `attach` says of process `pid`, which it does not attach to.
 fn refusal(ppin: &Ppin, pid: &str) -> String {
     let (ended, message) = verb(ppin, &["attach", "--cache", "off"], pid);

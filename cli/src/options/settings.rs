@@ -1,6 +1,6 @@
 //! How a program runs under ppin: options of `ppin run` and `ppin attach`.
 
-use super::{Cache, EngineOption, Format, optimize};
+use super::{Cache, Check, EngineOption, Format, optimize};
 use clap::Args;
 use ppin_abi::optimize::Optimize;
 use std::path::PathBuf;
@@ -46,6 +46,13 @@ pub struct Settings {
     /// Format of the tool's report
     #[arg(long, default_value = "human")]
     pub format: Format,
+    /// Compare with single-stepping. Alone, the whole of a short program is, instruction
+    /// by instruction (status 0: the same, 1: not); with `=sample[:N]`, the program runs as
+    /// ever, and short stretches of it are, at one in N branches to computed addresses
+    /// [without N: as many as make it some four times slower] (status 125: not the same)
+    #[arg(long, value_name = "HOW", num_args = 0..=1, require_equals = true,
+          default_missing_value = "lockstep")]
+    pub check: Option<Check>,
     /// For ppin's own tests: cache-limit=SIZE, shuffle, forbid-preferred
     #[arg(long, value_name = "OPTION", hide = true)]
     pub engine_option: Vec<EngineOption>,

@@ -3,7 +3,7 @@
 use crate::boot::{self, Boot, Carrier};
 use crate::database::{self, Choice as Database};
 use crate::failure::{Failure, USAGE, YES, failed};
-use crate::options::Settings;
+use crate::options::{Check, Settings};
 use crate::outputs::Outputs;
 use crate::runtime;
 use crate::tools::Choice;
@@ -33,6 +33,11 @@ pub struct Attach {
 /// Attaches; returns when the program runs under ppin.
 pub fn attach(args: &Attach) -> Result<u8, Failure> {
     let settings = &args.settings;
+    if settings.check == Some(Check::Lockstep) {
+        let words =
+            "--check compares a program from its beginning; --check=sample one that runs already";
+        return Err(Failure::new(USAGE, words));
+    }
     let tools = Choice::new(&settings.tool, &settings.knob).map_err(Failure::of_ppin)?;
     let outputs = Outputs::new(settings, &tools)?;
     if let Some(option) = outputs.own_descriptor() {

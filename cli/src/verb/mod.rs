@@ -20,7 +20,7 @@ use ppin_inject::Environ;
 /// Does what was asked; returns the exit status.
 pub fn dispatch(cli: &Cli, environ: Environ) -> u8 {
     conclude(match &cli.verb {
-        Verb::Run(args) if args.check == Some(Check::Lockstep) => check::check(args),
+        Verb::Run(args) if args.settings.check == Some(Check::Lockstep) => check::check(args),
         Verb::Step(args) => check::become_traced(args),
         Verb::Run(args) => run::run(args, environ).map(|()| YES),
         Verb::Warm(args) => warm::warm(args),

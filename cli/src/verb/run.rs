@@ -4,13 +4,12 @@ use super::under_tracer;
 use crate::boot::{self, Boot, Carrier};
 use crate::database;
 use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND};
-use crate::options::{Check, Run};
+use crate::options::Run;
 use crate::outputs::Outputs;
 use crate::preflight::{self, Kind};
 use crate::tools::Choice;
 use nix::errno::Errno;
 use nix::libc::{ENOENT, ENOEXEC};
-use ppin_abi::boot::flag;
 use ppin_inject::block::BootParams;
 use ppin_inject::{Become, Environ, Step};
 use std::ffi::{CString, OsStr, OsString};
@@ -39,7 +38,7 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
     let carrier = Carrier::find()?;
     let params = BootParams {
         program: file_of(&found),
-        ..checked(boot::params(settings, &database)?, args.check)
+        ..boot::params(settings, &database)?
     };
     let boot = Boot::new(params, &outputs, &database, &carrier);
     if let Some(tracer) = under_tracer::tracer() {
@@ -55,19 +54,6 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
         return Err(explain(failure, Path::new(SHELL)));
     }
     Err(explain(failure, &found.path))
-}
-
-/// With what `--check` asks for.
-fn checked(params: BootParams<'static>, check: Option<Check>) -> BootParams<'static> {
-    match check {
-        Some(Check::Sample(every)) => BootParams {
-            flags: params.flags | flag::SAMPLE,
-            // 0: as time allows.
-            check_every: every.map_or(0, |every| every.get().into()),
-            ..params
-        },
-        _ => params,
-    }
 }
 
 /// Device and inode number of the program's file. Not of a script's, which the kernel does not map.

@@ -6,7 +6,7 @@ use crate::task::Task as Traced;
 use crate::{Failure, Request, Result, because, failure, status};
 use nix::libc::{
     AT_FDCWD, MAP_ANONYMOUS, MAP_PRIVATE, O_CLOEXEC, O_RDONLY, PROT_EXEC, PROT_READ, PROT_WRITE,
-    SYS_close, SYS_mmap, SYS_munmap, SYS_openat, user_regs_struct as Regs,
+    SYS_arch_prctl, SYS_close, SYS_mmap, SYS_munmap, SYS_openat, user_regs_struct as Regs,
 };
 use ppin_abi::attach::{GO, READY, Start, Task};
 use ppin_abi::leave::MARK;
@@ -19,6 +19,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 const PAGE: u64 = 4096;
+
+/// arch_prctl(2): whether `cpuid` may be executed.
+const ARCH_GET_CPUID: u64 = 0x1011;
 
 /// Flags of the processor in the runtime: none but the one that is always set, and interrupts.
 const FLAGS: u64 = 0x202;
@@ -119,6 +122,12 @@ struct Load {
 
 /// Maps boot block and runtime.
 fn load(remote: &mut Remote, cargo: &Cargo<'_>, request: &Request<'_>) -> Result<Load> {
+    if remote.call(SYS_arch_prctl, [ARCH_GET_CPUID, 0, 0, 0, 0, 0]) == Ok(0) {
+        return failure(format!(
+            "process {} has cpuid fault (ARCH_SET_CPUID)",
+            request.pid
+        ));
+    }
     let block = cargo.block();
     let room = cargo.room(&block);
     let name = request.carrier.as_os_str().as_bytes();

@@ -4,11 +4,12 @@
 //! enters the runtime makes the structures of all others, as for children of `clone`; each of them then begins in
 //! [`begin`], on its VM stack.
 
+use crate::life::boot::note_implied;
 use alloc::vec::Vec;
 use ppin_abi::attach::{GO, READY, Start, Task};
 use ppin_api::ThreadId;
 use ppin_hosting::host::EngineHost;
-use ppin_os::{Result, lock, proc, report, signals};
+use ppin_os::{Result, descriptor, dir, lock, proc, report, signals, userfault};
 use ppin_process::gate;
 use ppin_process::signal::alt::AltStack;
 use ppin_process::signal::{Actions, HOLD_ALL, kernel_mask};
@@ -43,6 +44,9 @@ fn set_state(thread: &mut Thread, task: &Task) {
 pub(super) fn take_over(thread: &mut Thread, others: &[Task]) {
     thread.process().actions = Actions::of_running();
     note_sequences(thread);
+    if has_userfaultfd() {
+        userfault::begin();
+    }
     if !others.is_empty() {
         lock::begin_company();
     }
@@ -94,6 +98,7 @@ unsafe extern "C" fn trap(ready: u64, starts: *const Start, begin: u64) -> u64 {
 unsafe extern "C" fn begin(thread: *mut Thread) -> ! {
     // SAFETY: the caller's promise.
     let thread = unsafe { &mut *thread };
+    note_implied(proc::persona());
     thread.signals.alt = AltStack::of_running(proc::tid() == proc::pid());
     thread.make_current();
     note_sequences(thread);
@@ -103,6 +108,13 @@ unsafe extern "C" fn begin(thread: *mut Thread) -> ! {
     signals::set_mask(kernel_mask(thread.signals.mask));
     // SAFETY: registers, pc and mask are set.
     unsafe { gate::enter_first() }
+}
+
+/// Whether the program has a userfaultfd.
+fn has_userfaultfd() -> bool {
+    let all = dir::list_dir("/proc/self/fd").unwrap_or_default();
+    let mut numbers = all.iter().filter_map(|name| name.parse().ok());
+    numbers.any(|fd| descriptor::path_of(fd).contains("[userfaultfd]"))
 }
 
 /// Notes the registration for restartable sequences that the running thread has.

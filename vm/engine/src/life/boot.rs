@@ -28,9 +28,9 @@ use ppin_process::signal::{Actions, HOLD_FAULTS_TOO, kernel_mask};
 use ppin_process::thread::{Process, Thread, Threads, reg};
 use ppin_process::vm::{self, Vm};
 
-/// Runs the app from its first instruction, or from where its threads are if it runs already, under the tools that the boot block names. `runtime` is
-/// the range of the runtime's image; `carrier` the descriptor of the ppin executable, which holds
-/// bundled tools.
+/// Runs the app from its first instruction, or from where its threads are if it runs already, under
+/// the tools that the boot block names. `runtime` is the range of the runtime's image; `carrier` the
+/// descriptor of the ppin executable, which holds bundled tools.
 ///
 /// # Safety
 /// Called once, in a process without the runtime, on a stack of the runtime's own; `carrier` is ours.
@@ -39,6 +39,8 @@ pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
     // Writes first: variables that are read before would be mapped twice, as zeros and then for
     // good.
     ppin_process::signal::handled_at(crate::signal::entry::address());
+    let persona = proc::persona();
+    note_implied(persona);
     let arrived = time::monotonic_ns();
     if boot.magic != MAGIC {
         report::give_up(format_args!("the boot block is of another version of ppin"));
@@ -61,7 +63,7 @@ pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
     ppin_process::report::stderr::remember();
     proc::remember_pid();
     let gate = ppin_process::gate::cross(ppin_process::gate::syscall::gate_done);
-    place::seed(random());
+    place::seed(random(persona));
     ppin_os::filter::calls_come_from(gate);
     crate::check::sample::init(&config);
     syscall::init(&config);
@@ -121,19 +123,23 @@ fn processor_has(flags: &mut u32) -> u32 {
     *flags
 }
 
-/// A random number for the place of private memory. The clock's low bits are random enough.
-fn random() -> u64 {
-    if addresses_fixed() {
+/// A random number for the place of private memory, but with `setarch -R`. The clock's low bits are random
+/// enough.
+fn random(persona: Option<u32>) -> u64 {
+    const ADDR_NO_RANDOMIZE: u32 = 0x0004_0000;
+    if persona.is_some_and(|bits| bits & ADDR_NO_RANDOMIZE != 0) {
         0
     } else {
         time::monotonic_ns().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
     }
 }
 
-/// `setarch -R`: the same addresses at every run.
-fn addresses_fixed() -> bool {
-    const ADDR_NO_RANDOMIZE: u32 = 0x0004_0000;
-    proc::persona().is_some_and(|now| now & ADDR_NO_RANDOMIZE != 0)
+/// Notes that what this thread maps readable is executable, too, if that is so: the runtime's memory must not be.
+/// (Only a program that runs already may have asked for it: 64-bit programs begin without.)
+pub(super) fn note_implied(persona: Option<u32>) {
+    if persona.is_some_and(|bits| bits & proc::READ_IMPLIES_EXEC != 0) {
+        mem::reading_implies_executing();
+    }
 }
 
 /// The routines that the gate calls, and those for indirect branches.

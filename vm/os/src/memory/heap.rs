@@ -261,11 +261,10 @@ fn map(hint: usize, len: usize, wish: bool) -> Option<usize> {
 }
 
 fn map_heap(hint: usize, len: usize) -> Option<usize> {
-    let protection = mem::RW as usize;
-    let flags = (c::MAP_PRIVATE | c::MAP_ANONYMOUS | c::MAP_NORESERVE) as usize;
-    let args = [hint, len, protection, flags, usize::MAX, 0];
-    // SAFETY: a new mapping at a free place (without `MAP_FIXED` the hint is ignored if taken).
-    unsafe { mem::call_for_room(c::__NR_mmap, args, len as u64) }.ok()
+    // (Without `MAP_FIXED` the hint is ignored if taken.)
+    let flags = c::MAP_PRIVATE | c::MAP_ANONYMOUS | c::MAP_NORESERVE;
+    let mapped = mem::map(hint as u64, len as u64, mem::RW, flags, -1, 0);
+    mapped.ok().map(|start| start as usize)
 }
 
 /// The heap's lock. It is taken over when its holder's process is gone.

@@ -96,7 +96,11 @@ fn with_exact_rights<T>(prot: u32, make: impl FnOnce() -> Result<T>) -> Result<T
     made
 }
 
-fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<u64> {
+/// A new mapping, which with `MAP_FIXED` takes the place of what is there.
+///
+/// # Errors
+/// The kernel's.
+pub(crate) fn map(addr: u64, len: u64, prot: u32, flags: u32, fd: i32, off: u64) -> Result<u64> {
     let exact = flags & c::MAP_FIXED_NOREPLACE;
     let passed = if OLD_FLAGS.load(Ordering::Relaxed) {
         flags & !exact
