@@ -46,12 +46,8 @@ pub fn board(mut stopped: Stopped, request: &Request<'_>) -> Result<()> {
     stopped.threads.clear();
     let begun = begin(&mut remote, &load);
     let starts = begun.and_then(|()| starts(&mut remote, others.len()));
-    let starts = starts.map_err(|Failure(why)| {
-        Failure(format!(
-            "process {} did not come under ppin: {why}",
-            request.pid
-        ))
-    })?;
+    let starts =
+        starts.map_err(|Failure(why)| Failure(format!("it did not come under ppin: {why}")))?;
     for (held, start) in others.iter().zip(&starts.each) {
         send(held, start, starts.entry).map_err(because("a thread cannot go on"))?;
     }
@@ -123,10 +119,7 @@ struct Load {
 /// Maps boot block and runtime.
 fn load(remote: &mut Remote, cargo: &Cargo<'_>, request: &Request<'_>) -> Result<Load> {
     if remote.call(SYS_arch_prctl, [ARCH_GET_CPUID, 0, 0, 0, 0, 0]) == Ok(0) {
-        return failure(format!(
-            "process {} has cpuid fault (ARCH_SET_CPUID)",
-            request.pid
-        ));
+        return failure("its cpuid faults (ARCH_SET_CPUID)");
     }
     let block = cargo.block();
     let room = cargo.room(&block);

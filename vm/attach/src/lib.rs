@@ -65,7 +65,7 @@ fn failure<T>(words: impl Into<String>) -> Result<T> {
     Err(Failure(words.into()))
 }
 
-/// What the process must be told if nothing else is known: an error of the kernel's.
+/// An error of the kernel's, as a failure to do this.
 fn because(what: &str) -> impl Fn(nix::errno::Errno) -> Failure {
     move |error| Failure(format!("{what}: {}", error.desc()))
 }
@@ -88,5 +88,6 @@ pub fn attach(request: &Request<'_>) -> Result<()> {
     let _ = SigSet::all().thread_block();
     let stopped = Stopped::all(Pid::from_raw(request.pid))?;
     obstacles::when_stopped(&stopped)?;
-    board::board(stopped, request)
+    let boarded = board::board(stopped, request);
+    boarded.map_err(|Failure(why)| Failure(format!("process {}: {why}", request.pid)))
 }

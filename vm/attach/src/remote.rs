@@ -8,7 +8,6 @@ use nix::errno::Errno;
 use nix::libc::{c_long, user_regs_struct as Regs};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use std::io;
 
 /// `syscall`.
 const SYSCALL: [u8; 2] = [0x0f, 0x05];
@@ -30,14 +29,13 @@ pub struct Remote {
 impl Remote {
     /// Makes calls by this thread.
     pub fn by(held: &Held) -> Result<Self> {
-        let all =
-            mappings::of(held.task.0).map_err(|error: io::Error| Failure(error.to_string()))?;
+        let all = mappings::of(held.task.0).map_err(|error| Failure(error.to_string()))?;
         let code = all.iter().filter(|it| it.executable);
         // (The kernel's own code has one, and is small.)
         let (kernels, others): (Vec<_>, Vec<_>) = code.partition(|it| it.path == "[vdso]");
         let mut places = kernels.into_iter().chain(others);
         let Some(at) = places.find_map(|it| find(held.task, it)) else {
-            return failure("no code of the program makes system calls");
+            return failure("none of its code makes system calls");
         };
         Ok(Self {
             task: held.task,
