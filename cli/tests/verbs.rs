@@ -250,6 +250,42 @@ fn traces_are_shown_beside_their_code() {
 }
 
 #[test]
+fn a_page_has_what_the_listing_has() {
+    let world = World::trained();
+    let file = world.folder.path().join("page.html");
+    let on_page = |words: &[&str]| {
+        let html = file.to_str().unwrap();
+        let said = world.yes(&[&["inspect"], words, &["--html", html]].concat());
+        assert_eq!(said, "");
+        std::fs::read_to_string(&file).unwrap()
+    };
+    let image = &world.json(&["inspect", "--json"])[0];
+    let image = image["image"].as_str().unwrap();
+    let overview = on_page(&[]);
+    assert!(overview.starts_with("<!DOCTYPE html>") && overview.contains(image));
+    let all = world.json(&["inspect", image, "--disasm", "--json"]);
+    let page = on_page(&[image, "--disasm"]);
+    assert_eq!(page.matches("<details").count(), all.len());
+    let anchors = page.matches("href=\"#").count();
+    assert!(anchors > 0, "exits lead to other traces");
+    std::fs::remove_file(&file).unwrap();
+    let nothing = [
+        "inspect",
+        "no_such_symbol",
+        "--html",
+        file.to_str().unwrap(),
+    ];
+    assert_eq!(status(&world.ppin(&nothing)), 1);
+    assert!(!file.exists(), "there is nothing to show");
+    let nowhere = world.ppin(&["inspect", "--html", "/nonexistent/page"]);
+    assert_eq!(status(&nowhere), 1);
+    assert!(
+        text(&nowhere.stderr).contains("No such file"),
+        "{nowhere:?}"
+    );
+}
+
+#[test]
 fn doctor_says_one_thing_on_each_line() {
     let world = World::new();
     let out = world.ppin(&["doctor", "--format", "json"]);

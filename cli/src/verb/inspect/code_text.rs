@@ -1,7 +1,8 @@
 //! One trace as text: the program's instructions on the left, what they became on the right.
 
+use super::beside::rows;
 use super::model::Trace;
-use ppin_decode::disasm::{HotLine, Line};
+use ppin_decode::disasm::Line;
 use std::fmt::Write;
 
 /// Width of the left column, if its lines are not wider still.
@@ -10,14 +11,10 @@ const LEFT: usize = 36;
 /// All lines of it.
 pub fn text(trace: &Trace) -> String {
     let mut text = heading(trace);
-    let original = trace.original.as_ref().map_or_else(
-        |why| {
-            let _ = writeln!(text, "  (original code: {why})");
-            &[][..]
-        },
-        Vec::as_slice,
-    );
-    columns(&mut text, trace.address, original, &trace.translated);
+    if let Err(why) = &trace.original {
+        let _ = writeln!(text, "  (original code: {why})");
+    }
+    columns(&mut text, trace);
     text
 }
 
@@ -40,50 +37,29 @@ fn heading(trace: &Trace) -> String {
         text += "  reached by an indirect branch\n";
     }
     for exit in &trace.exits {
-        let state = if exit.linked {
-            "linked"
-        } else {
-            "not in this unit"
-        };
-        let _ = writeln!(text, "  exit to {}, {state}", exit.place);
+        let _ = writeln!(text, "  exit to {}, {}", exit.place, exit.state());
     }
     for call in &trace.calls {
-        let place = match (call.taken, call.after) {
-            (true, _) => "if taken",
-            (false, true) => "behind",
-            (false, false) => "before",
-        };
-        let (routine, at, how) = (call.routine, call.address, call.how);
-        let part = match call.part {
-            "" => String::new(),
-            part => format!("{part} "),
-        };
-        let _ = writeln!(text, "  {part}{routine} {place} {at:x}: {how}");
+        let _ = writeln!(text, "  {}", call.text());
     }
     text
 }
 
-/// Each original instruction beside the first line that belongs to it.
-fn columns(text: &mut String, start: u64, original: &[Line], lines: &[HotLine]) {
+/// The program's instructions on the left, what they became on the right.
+fn columns(text: &mut String, trace: &Trace) {
     let left = |line: &Line| format!("{:x}  {}", line.at, line.text);
+    let original = trace.original.as_deref().unwrap_or_default();
     let widest = original.iter().map(|line| left(line).len()).max();
     let width = widest.unwrap_or(0).clamp(LEFT, 2 * LEFT);
-    let mut waiting = original.iter().peekable();
-    for hot in lines {
-        let at = start + u64::from(hot.app);
-        // Instructions that became no code of their own stand alone.
-        while let Some(line) = waiting.next_if(|line| line.at < at) {
-            let _ = writeln!(text, "  {}", left(line));
-        }
-        let this = waiting
-            .next_if(|line| line.at == at)
-            .map(left)
-            .unwrap_or_default();
-        let code = with_notes(&hot.line.text, &hot.notes);
-        let _ = writeln!(text, "  {this:width$}  hot {:03x}   {code}", hot.line.at);
-    }
-    for line in waiting {
-        let _ = writeln!(text, "  {}", left(line));
+    for row in rows(trace) {
+        let this = row.original.map(left).unwrap_or_default();
+        let _ = match row.translated {
+            Some(hot) => {
+                let code = with_notes(&hot.line.text, &hot.notes);
+                writeln!(text, "  {this:width$}  hot {:03x}   {code}", hot.line.at)
+            }
+            None => writeln!(text, "  {this}"),
+        };
     }
 }
 

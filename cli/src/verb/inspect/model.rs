@@ -1,4 +1,4 @@
-//! The figures that `inspect` shows. Text and JSON print the same model, and a page could.
+//! The figures that `inspect` shows, as text, JSON or a page.
 
 use ppin_decode::disasm::{HotLine, Line};
 use ppin_persist::UnitSummary;
@@ -150,4 +150,31 @@ pub struct Exit {
     pub context: u32,
     /// The unit holds the trace that it leads to.
     pub linked: bool,
+}
+
+impl Exit {
+    /// Whether the trace that it leads to is in the unit, in words.
+    pub const fn state(&self) -> &'static str {
+        match self.linked {
+            true => "linked",
+            false => "not in this unit",
+        }
+    }
+}
+
+impl Call {
+    /// The call in words.
+    pub fn text(&self) -> String {
+        let place = match (self.taken, self.after) {
+            (true, _) => "if taken",
+            (false, true) => "behind",
+            (false, false) => "before",
+        };
+        let (routine, at, how) = (self.routine, self.address, self.how);
+        let part = match self.part {
+            "" => String::new(),
+            part => format!("{part} "),
+        };
+        format!("{part}{routine} {place} {at:x}: {how}")
+    }
 }
