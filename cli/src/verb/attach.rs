@@ -3,7 +3,7 @@
 use crate::boot::{self, Boot, Carrier};
 use crate::database::{self, Choice as Database};
 use crate::failure::{Failure, USAGE, YES, failed};
-use crate::options::{Check, Settings};
+use crate::options::{Check, EngineOption, Settings};
 use crate::outputs::Outputs;
 use crate::runtime;
 use crate::tools::Choice;
@@ -33,7 +33,8 @@ pub struct Attach {
 /// Attaches; returns when the program runs under ppin.
 pub fn attach(args: &Attach) -> Result<u8, Failure> {
     let settings = &args.settings;
-    if settings.check == Some(Check::Lockstep) {
+    let lockstep = settings.engine_option.contains(&EngineOption::Lockstep);
+    if lockstep || settings.check == Some(Check::Lockstep) {
         let words =
             "--check compares a program from its beginning; --check=sample one that runs already";
         return Err(Failure::new(USAGE, words));
