@@ -104,6 +104,23 @@ fn a_program_comes_and_goes() {
     assert_eq!(run.end(), (Ended::Exit(0), "ok\n".to_owned()));
 }
 
+/// A call that a signal interrupts while the program comes tells of it.
+#[test]
+fn no_timeout_is_lost() {
+    let Some(program) = guest("process/timed_out.c", "pie") else {
+        return;
+    };
+    let files = Files {
+        scratch: Scratch::new(),
+    };
+    let ppin = Ppin::new(&files.scratch.db());
+    for _ in 0..8 {
+        let run = Talk::start(&Cmd::new(&program).args(["8"]));
+        assert_eq!(files.attach(&ppin, "null", &run.pid()), done());
+        assert_eq!(run.end(), (Ended::Exit(0), "ok\n".to_owned()));
+    }
+}
+
 /// Answers numbers, each by a way of its own. What it maps readable may be executed (`READ_IMPLIES_EXEC`,
 /// personality(2)): 135 is the number of that call. (64-bit programs begin without, and are followed with it.)
 const MANY_WAYS: &str = r#"

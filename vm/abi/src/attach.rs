@@ -6,7 +6,7 @@
 //! the others, in their order; in rdx where they are to begin. Who attaches puts [`GO`] into rax.
 
 /// Number of [`Task::words`].
-pub const WORDS: usize = 59;
+pub const WORDS: usize = 60;
 
 /// What is in rdi at the trap by which the runtime says that it is ready.
 pub const READY: u64 = u64::from_le_bytes(*b"ppready1");
@@ -27,8 +27,9 @@ pub struct Task {
     pub gpr: [u64; 16],
     /// Base and selector of its gs.
     pub gs: [u64; 2],
-    /// Number of the system call that it goes on with by `restart_syscall`; 0: none.
-    pub call: u64,
+    /// The system call that the stop has interrupted and that it is about to make again: its number, and the kernel's
+    /// error for that (`ERESTARTSYS` and its kin); 0: none.
+    pub call: [u64; 2],
     /// Signals that it blocks (bit 0: signal 1).
     pub mask: u64,
     /// Control and status of vector instructions.
@@ -44,11 +45,12 @@ impl Task {
     #[must_use]
     pub fn words(&self) -> [u64; WORDS] {
         let mut words = [0; WORDS];
-        let parts: [&[u64]; 6] = [
+        let parts: [&[u64]; 7] = [
             &[self.tid, self.pc, self.flags],
             &self.gpr,
             &self.gs,
-            &[self.call, self.mask, self.mxcsr],
+            &self.call,
+            &[self.mask, self.mxcsr],
             self.xmm.as_flattened(),
             &self.rseq,
         ];
@@ -72,7 +74,7 @@ impl Task {
             flags: next(),
             gpr: core::array::from_fn(|_| next()),
             gs: [next(), next()],
-            call: next(),
+            call: [next(), next()],
             mask: next(),
             mxcsr: next(),
             xmm: core::array::from_fn(|_| [next(), next()]),

@@ -89,7 +89,7 @@ fn task(held: &Held) -> Result<Task> {
             r.r12, r.r13, r.r14, r.r15,
         ],
         gs: [r.gs_base, r.gs],
-        call: held.continued,
+        call: held.call,
         mask: held.mask,
         mxcsr: vectors.mxcsr.into(),
         xmm,

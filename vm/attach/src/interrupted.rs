@@ -27,23 +27,26 @@ const NONE: u64 = u64::MAX;
 
 /// Has the thread with these registers make its interrupted call again, if it was in one. `code` are the bytes before
 /// its pc; `signalled`: a signal is about to be delivered, so that a call that reports interruptions does. Returns the
-/// number of the call if it is `restart_syscall` that goes on with it (by what the kernel remembers of it), else 0.
-pub fn make_again(regs: &mut Regs, code: [u8; 2], signalled: bool) -> u64 {
+/// call's number and the kernel's error, zeros if there is none.
+pub fn make_again(regs: &mut Regs, code: [u8; 2], signalled: bool) -> [u64; 2] {
+    const NO_CALL: [u64; 2] = [0; 2];
     let number = regs.orig_rax;
     regs.orig_rax = NONE;
     if (number as i64) < 0 {
-        return 0;
+        return NO_CALL;
     }
-    let again = match -(regs.rax as i64) {
-        ERESTARTSYS | ERESTARTNOINTR | ERESTARTNOHAND => number,
-        ERESTART_RESTARTBLOCK if code == INT_80 => 0,
-        ERESTART_RESTARTBLOCK => SYS_restart_syscall as u64,
-        error if error == i64::from(EINTR) && !signalled && waits_for_ever(number, regs) => number,
-        _ => return 0,
+    let (again, error) = match -(regs.rax as i64) {
+        error @ (ERESTARTSYS | ERESTARTNOINTR | ERESTARTNOHAND) => (number, error),
+        ERESTART_RESTARTBLOCK if code == INT_80 => (0, ERESTART_RESTARTBLOCK),
+        ERESTART_RESTARTBLOCK => (SYS_restart_syscall as u64, ERESTART_RESTARTBLOCK),
+        error if error == i64::from(EINTR) && !signalled && waits_for_ever(number, regs) => {
+            (number, ERESTARTNOHAND)
+        }
+        _ => return NO_CALL,
     };
     regs.rax = again;
     regs.rip -= LEN;
-    if again == number { 0 } else { number }
+    [number, error as u64]
 }
 
 /// Whether the call has no end but what it waits for. (What has a limit of time would wait longer if it were made
@@ -76,10 +79,11 @@ mod tests {
 
     fn after(number: i64, result: i64, code: [u8; 2]) -> (u64, u64) {
         let mut regs = regs(number, result);
-        let continued = make_again(&mut regs, code, false);
+        let call = make_again(&mut regs, code, false);
         assert_eq!(regs.orig_rax, NONE);
-        let by_block = result == -ERESTART_RESTARTBLOCK;
-        assert_eq!(continued, if by_block { number as u64 } else { 0 });
+        let again = regs.rip == 0x1000;
+        assert_eq!(call[0], if again { number as u64 } else { 0 });
+        assert_eq!(call[1] != 0, again);
         (regs.rip, regs.rax)
     }
 

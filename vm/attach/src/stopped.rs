@@ -21,8 +21,8 @@ pub struct Held {
     /// With an interrupted system call made again.
     pub regs: Regs,
     pub mask: u64,
-    /// Number of the call that it goes on with by `restart_syscall`; 0: none.
-    pub continued: u64,
+    /// The interrupted call that it makes again: its number, and the kernel's error.
+    pub call: [u64; 2],
     /// Its registration for restartable sequences; address 0: none.
     pub sequences: [u64; 3],
 }
@@ -166,7 +166,7 @@ fn hold(pid: Pid, task: Task) -> Result<Held> {
     let sequences = task.sequences().unwrap_or_default();
     let mut code = [0; 2];
     let _ = task.read(regs.rip.wrapping_sub(2), &mut code);
-    let continued = interrupted::make_again(&mut regs, code, is_signalled(pid, task, mask));
+    let call = interrupted::make_again(&mut regs, code, is_signalled(pid, task, mask));
     if let Some(handler) = aborted(task, regs.rip, sequences[0]) {
         regs.rip = handler;
     }
@@ -175,7 +175,7 @@ fn hold(pid: Pid, task: Task) -> Result<Held> {
         task,
         regs,
         mask,
-        continued,
+        call,
         sequences,
     })
 }

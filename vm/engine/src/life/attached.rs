@@ -6,12 +6,14 @@
 
 use crate::life::boot::note_implied;
 use alloc::vec::Vec;
+use ppin_abi::addr::AppPc;
 use ppin_abi::attach::{GO, READY, Start, Task};
 use ppin_api::ThreadId;
 use ppin_hosting::host::EngineHost;
 use ppin_os::{Result, descriptor, dir, lock, proc, report, signals, userfault};
 use ppin_process::gate;
 use ppin_process::signal::alt::AltStack;
+use ppin_process::signal::in_call::InCall;
 use ppin_process::signal::{Actions, HOLD_ALL, kernel_mask};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
@@ -34,7 +36,12 @@ fn set_state(thread: &mut Thread, task: &Task) {
     thread.gs_selector = task.gs[1] as u16;
     thread.resume_pc = task.pc;
     thread.signals.mask = task.mask;
-    thread.signals.continued_call = task.call;
+    let [number, error] = task.call;
+    thread.signals.in_call = InCall {
+        pc: AppPc(task.pc),
+        number,
+        error,
+    };
     let [at, len, signature] = task.rseq.map(|word| word as usize);
     thread.rseq_call = [at, len, 0, signature];
 }

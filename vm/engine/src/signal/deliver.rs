@@ -31,7 +31,7 @@ pub(crate) fn undo_interruption(thread: &Thread, context: &mut UContext) -> Opti
     interrupted.then(|| {
         context.gregs[greg::RAX] = match thread.area.scratch[gate::disp::scratch::SYS_NR] {
             // (The kernel has forgotten what it would go on with.)
-            RESTART => thread.signals.continued_call,
+            RESTART => thread.signals.in_call.number,
             number => number,
         };
         gate_spot(thread, false)
@@ -198,9 +198,12 @@ fn push(
     action: &KernelSigaction,
 ) {
     let signal = info.signo as u32;
+    let pc = thread.signals.in_call.left(context, spot.pc, action.flags);
+    // (Elsewhere it is in no fragment.)
+    let code = if pc == spot.pc { spot.code } else { 0 };
     x87::correct_frame(context.fpstate);
     let mut app = *context;
-    app.gregs[greg::RIP] = spot.pc.0;
+    app.gregs[greg::RIP] = pc.0;
     app.gregs[greg::FLAGS] = thread.signals.trap_flag.shown(app.gregs[greg::FLAGS]);
     app.sigmask = thread
         .signals
@@ -220,8 +223,8 @@ fn push(
     };
     thread.signals.remember(Interrupted {
         frame,
-        pc: spot.pc.0,
-        code: spot.code,
+        pc: pc.0,
+        code,
         continues: !spot.block_start || spot.context.contains(Context::CONTINUATION),
     });
     enter_handler(thread, context, frame, signal, action);

@@ -4,6 +4,7 @@ pub mod actions;
 pub mod alt;
 pub mod departure;
 pub mod held;
+pub mod in_call;
 pub mod interrupted;
 pub mod kernel_kills;
 pub mod native;

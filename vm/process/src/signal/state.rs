@@ -3,6 +3,7 @@
 use super::alt::AltStack;
 use super::departure::Departure;
 use super::held::Held;
+use super::in_call::InCall;
 use super::interrupted::Interrupted;
 use super::native::Native;
 use super::returning::Returning;
@@ -52,9 +53,8 @@ pub struct SignalState {
     pub trap_flag: TrapFlag,
     /// sigsuspend and the like: the mask to put into the next frame.
     pub saved_mask: Option<SigSet>,
-    /// Number of the system call that `restart_syscall` goes on with, in a program that ran natively when it was
-    /// interrupted; 0: none.
-    pub continued_call: u64,
+    /// The system call that the thread was in when the program came under ppin.
+    pub in_call: InCall,
     /// Fault signals sent to the thread while the app blocks them.
     pub held: Held,
     /// Signals that the thread waits for in `rt_sigtimedwait`.

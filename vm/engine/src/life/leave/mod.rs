@@ -26,9 +26,10 @@ use gather::Verdict;
 use natively::{give_back_actions, go, go_last, keep};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
-use ppin_os::frame::{SigInfo, UContext};
+use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::{filter, signals};
 use ppin_process::signal::HOLD_FAULTS_TOO;
+use ppin_process::signal::in_call::InCall;
 use ppin_process::thread::Thread;
 use ppin_process::translate::Spot;
 use ppin_process::vm::{self, Locked, Vm};
@@ -79,7 +80,7 @@ pub(crate) fn instead_of_delivery(
         thread.signals.leave_requested = false;
         return false;
     }
-    let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
+    let spot = at_rest(thread, context, info, spot);
     deliver::put_right(thread, context, &spot);
     depart(&mut vm::lock(), ask::purpose(info));
     signals::set_mask(HOLD_FAULTS_TOO);
@@ -109,9 +110,20 @@ fn all_halt(thread: &Thread) -> bool {
     halted
 }
 
+/// Where the thread goes on that `info` finds at `spot`: at the beginning of its system call, if only the request has
+/// interrupted that. A signal of the program is told of by the call.
+fn at_rest(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot) -> Spot {
+    let undone = is_request(info).then(|| deliver::undo_interruption(thread, context));
+    let Some(before) = undone.flatten() else {
+        return spot.clone();
+    };
+    thread.signals.in_call = InCall::interrupted(before.pc, context.gregs[greg::RAX]);
+    before
+}
+
 /// Halts the thread at `spot`; it goes on as the leader decides.
 fn with_others(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot) {
-    let spot = deliver::undo_interruption(thread, context).unwrap_or_else(|| spot.clone());
+    let spot = at_rest(thread, context, info, spot);
     deliver::put_right(thread, context, &spot);
     x87::correct_frame(context.fpstate);
     if gather::halt(thread) != Verdict::Stay {

@@ -6,9 +6,9 @@ use super::last_steps::LastSteps;
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_os::frame::{SigInfo, UContext, greg};
-use ppin_os::signals;
+use ppin_os::signals::{self, KernelSigaction};
 use ppin_process::ours::{self, Range};
-use ppin_process::signal::{HOLD_FAULTS_TOO, MAX_SIGNAL, bit};
+use ppin_process::signal::{HOLD_FAULTS_TOO, IGNORE, MAX_SIGNAL, bit};
 use ppin_process::thread::Thread;
 use ppin_process::{gate, pending, vm};
 
@@ -83,11 +83,25 @@ fn restore(thread: &Thread, context: &UContext) -> ! {
 /// kernel.
 pub(crate) fn make_native(thread: &mut Thread, context: &mut UContext, pc: AppPc) {
     queue_anew(thread);
+    let handler = next_handler(thread);
+    let in_call = &mut thread.signals.in_call;
+    let pc = handler.map_or(pc, |action| in_call.left(context, pc, action.flags));
     context.gregs[greg::RIP] = pc.0;
     let flags = &mut context.gregs[greg::FLAGS];
     *flags = thread.signals.trap_flag.shown(*flags);
     context.sigmask = thread.signals.mask;
     context.stack = thread.signals.alt.as_set();
+}
+
+/// The handler that the kernel will enter as soon as the program's signals are unblocked, if one waits for that.
+fn next_handler(thread: &Thread) -> Option<KernelSigaction> {
+    let actions = &thread.process().actions;
+    let waiting = signals::pending() & !thread.signals.mask;
+    // (Those that were not asked for have none.)
+    let mut known =
+        (1..=MAX_SIGNAL).filter(|signal| waiting & !actions.unasked() & bit(*signal) != 0);
+    let action = known.next().map(|signal| actions.get(signal));
+    action.filter(|action| action.handler > IGNORE)
 }
 
 /// Installs the program's own signal dispositions in the kernel.
