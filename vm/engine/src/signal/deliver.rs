@@ -21,7 +21,6 @@ use ppin_translate::changes;
 const REDZONE: u64 = 128;
 const SI_KERNEL: i32 = c::SI_KERNEL as i32;
 const PAGE_FAULT: u64 = 14;
-const RESTART: u64 = c::__NR_restart_syscall as u64;
 
 /// If a system call was interrupted only for the VM: restores the state before it, from which it is
 /// made again.
@@ -29,11 +28,7 @@ pub(crate) fn undo_interruption(thread: &Thread, context: &mut UContext) -> Opti
     let done = gate::place(context.gregs[greg::RIP]) == gate::Place::GateDone;
     let interrupted = done && context.gregs[greg::RAX] as isize == Errno::EINTR.raw();
     interrupted.then(|| {
-        context.gregs[greg::RAX] = match thread.area.scratch[gate::disp::scratch::SYS_NR] {
-            // (The kernel has forgotten what it would go on with.)
-            RESTART => thread.signals.in_call.number,
-            number => number,
-        };
+        context.gregs[greg::RAX] = thread.area.scratch[gate::disp::scratch::SYS_NR];
         gate_spot(thread, false)
     })
 }

@@ -1,5 +1,5 @@
 //! Calls that wait with another signal mask: rt_sigsuspend, ppoll, pselect6,
-//! epoll_pwait.
+//! epoll_pwait; and restart_syscall, which goes on with a wait.
 //!
 //! The mask for the kernel leaves faults unblocked; the app's is saved for the frame of the signal
 //! that ends the wait.
@@ -9,7 +9,7 @@ use crate::life::leave;
 use ppin_os::{Errno, c, peek};
 use ppin_process::pending;
 use ppin_process::signal::{UNCATCHABLE, kernel_mask};
-use ppin_process::thread::Thread;
+use ppin_process::thread::{Thread, reg};
 
 /// Handles one of these calls.
 pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome {
@@ -17,8 +17,22 @@ pub(super) fn handle(thread: &mut Thread, nr: u32, args: &[usize; 6]) -> Outcome
         c::__NR_rt_sigsuspend => wait(thread, nr, args, args[0], |args, set| args[0] = set),
         c::__NR_ppoll => wait(thread, nr, args, args[3], |args, set| args[3] = set),
         c::__NR_pselect6 => pselect6(thread, args),
+        c::__NR_restart_syscall => restart(thread, args),
         _ => wait(thread, nr, args, args[4], |args, set| args[4] = set),
     }
+}
+
+/// Goes on with the wait that the thread was in when the program came under ppin. What the kernel remembers of it is lost
+/// if the thread has been in a handler since, also in one of the VM: it then reports an interruption that nobody has
+/// asked for, and the call is made anew.
+fn restart(thread: &mut Thread, args: &[usize; 6]) -> Outcome {
+    let outcome = pass_interruptible(thread, c::__NR_restart_syscall, args);
+    let lost = matches!(outcome, Outcome::Done(result) if result == Errno::EINTR.raw());
+    if lost && thread.pending == 0 && thread.signals.in_call.number != 0 {
+        thread.regs.gpr[reg::RAX] = thread.signals.in_call.number;
+        return Outcome::Again;
+    }
+    outcome
 }
 
 /// Makes the call with another mask. `set` is the app's pointer to it; `put` stores the VM's

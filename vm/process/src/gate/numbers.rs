@@ -30,6 +30,7 @@ pub const SUSPENDING: &[u32] = &[
     c::__NR_pselect6,
     c::__NR_epoll_pwait,
     c::__NR_epoll_pwait2,
+    c::__NR_restart_syscall,
 ];
 pub const PROCESS: &[u32] = &[
     c::__NR_clone,

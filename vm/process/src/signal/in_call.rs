@@ -12,6 +12,8 @@ use ppin_os::{Errno, c};
 const ERESTARTSYS: u64 = 512;
 const ERESTARTNOINTR: u64 = 513;
 
+const RESTART_SYSCALL: u64 = c::__NR_restart_syscall as u64;
+
 /// See the module. All zero: there was none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
@@ -48,12 +50,20 @@ impl InCall {
         AppPc(pc.0 + LEN)
     }
 
+    /// Has a thread that is about to go on with the call at `pc` make it anew instead: what the kernel remembers of it is
+    /// lost with a return from a handler, by which the thread leaves the VM.
+    pub fn make_anew(&self, context: &mut UContext, pc: AppPc) {
+        let rax = &mut context.gregs[greg::RAX];
+        if pc == self.pc && *rax == RESTART_SYSCALL {
+            *rax = self.number;
+        }
+    }
+
     /// Whether the call says that it was interrupted, if a handler with these `flags` is entered at `pc`, where rax has
     /// this value. The first handler decides.
     fn is_over(&mut self, pc: AppPc, rax: u64, flags: u64) -> bool {
         let error = core::mem::take(&mut self.error);
-        let numbers = [self.number, u64::from(c::__NR_restart_syscall)];
-        let here = error != 0 && pc == self.pc && numbers.contains(&rax);
+        let here = error != 0 && pc == self.pc && [self.number, RESTART_SYSCALL].contains(&rax);
         let again = match error {
             ERESTARTNOINTR => true,
             ERESTARTSYS => flags & u64::from(c::SA_RESTART) != 0,
@@ -84,7 +94,6 @@ mod tests {
 
     #[test]
     fn a_call_says_that_it_was_interrupted_as_the_kernel_has_it() {
-        let restart_syscall = u64::from(c::__NR_restart_syscall);
         for (error, flags, over) in [
             (ERESTARTSYS, 0, true),
             (ERESTARTSYS, RESTART, false),
@@ -93,7 +102,7 @@ mod tests {
             (516, RESTART, true),
         ] {
             assert_eq!(is_over(error, (PC, 35, flags)), over);
-            assert_eq!(is_over(error, (PC, restart_syscall, flags)), over);
+            assert_eq!(is_over(error, (PC, RESTART_SYSCALL, flags)), over);
         }
     }
 

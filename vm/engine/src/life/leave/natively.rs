@@ -86,6 +86,7 @@ pub(crate) fn make_native(thread: &mut Thread, context: &mut UContext, pc: AppPc
     let handler = next_handler(thread);
     let in_call = &mut thread.signals.in_call;
     let pc = handler.map_or(pc, |action| in_call.left(context, pc, action.flags));
+    in_call.make_anew(context, pc);
     context.gregs[greg::RIP] = pc.0;
     let flags = &mut context.gregs[greg::FLAGS];
     *flags = thread.signals.trap_flag.shown(*flags);
