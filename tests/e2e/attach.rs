@@ -34,18 +34,25 @@ fn done() -> (Ended, String) {
 /// Where a program under ppin writes, and the options that say so.
 struct Files {
     scratch: Scratch,
+    ppin: Ppin,
 }
 
 impl Files {
+    fn new() -> Self {
+        let scratch = Scratch::new();
+        let ppin = Ppin::new(&scratch.db());
+        Self { scratch, ppin }
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
-    fn attach(&self, ppin: &Ppin, tool: &str, pid: &str) -> (Ended, String) {
+    fn attach(&self, tool: &str, pid: &str) -> (Ended, String) {
         let [db, report] = [self.scratch.db(), self.path("report")].map(|path| text(&path));
         let stats = format!("--stats={}", text(&self.path("stats")));
         let words = ["attach", "--db", &db, "-t", tool, "-o", &report, &stats];
-        verb(ppin, &words, pid)
+        verb(&self.ppin, &words, pid)
     }
 }
 
@@ -57,16 +64,13 @@ fn a_running_program_comes_under_ppin() {
     let taken_over = guest("process/taken_over.c", "pie").map(Cmd::new);
     let programs = guests.into_iter().chain([taken_over, Some(shell)]);
     for program in programs.flatten() {
-        let files = Files {
-            scratch: Scratch::new(),
-        };
-        let ppin = Ppin::new(&files.scratch.db());
+        let files = Files::new();
         for reused in [false, true] {
             let mut run = Talk::start(&program);
             assert_eq!(run.says("one"), "got one\n");
-            assert_eq!(files.attach(&ppin, "icount", &run.pid()), done());
+            assert_eq!(files.attach("icount", &run.pid()), done());
             assert!(run.is_under_ppin());
-            let (ended, message) = files.attach(&ppin, "icount", &run.pid());
+            let (ended, message) = files.attach("icount", &run.pid());
             assert_eq!(ended, Ended::Exit(1));
             assert!(message.contains("runs under ppin"), "{message}");
             assert_eq!(run.says("two"), "got two\n");
@@ -90,15 +94,12 @@ fn a_program_comes_and_goes() {
     let Some(program) = guest("process/taken_over.c", "pie") else {
         return;
     };
-    let files = Files {
-        scratch: Scratch::new(),
-    };
-    let ppin = Ppin::new(&files.scratch.db());
+    let files = Files::new();
     let mut run = Talk::start(&Cmd::new(program));
     for _ in 0..4 {
-        assert_eq!(files.attach(&ppin, "bbcount", &run.pid()), done());
+        assert_eq!(files.attach("bbcount", &run.pid()), done());
         assert_eq!(run.says("here"), "got here\n");
-        assert_eq!(verb(&ppin, &["detach"], &run.pid()), done());
+        assert_eq!(verb(&files.ppin, &["detach"], &run.pid()), done());
         assert_eq!(run.says("there"), "got there\n");
     }
     assert_eq!(run.end(), (Ended::Exit(0), "ok\n".to_owned()));
@@ -110,13 +111,10 @@ fn no_timeout_is_lost() {
     let Some(program) = guest("process/timed_out.c", "pie") else {
         return;
     };
-    let files = Files {
-        scratch: Scratch::new(),
-    };
-    let ppin = Ppin::new(&files.scratch.db());
+    let files = Files::new();
     for _ in 0..8 {
         let run = Talk::start(&Cmd::new(&program).args(["8"]));
-        assert_eq!(files.attach(&ppin, "null", &run.pid()), done());
+        assert_eq!(files.attach("null", &run.pid()), done());
         assert_eq!(run.end(), (Ended::Exit(0), "ok\n".to_owned()));
     }
 }
@@ -145,17 +143,14 @@ print "ok\n";
 /// Kept code that was not let run yet must not run: where reading implied executing, it did.
 #[test]
 fn kept_code_waits_to_be_let_run() {
-    let files = Files {
-        scratch: Scratch::new(),
-    };
-    let ppin = Ppin::new(&files.scratch.db());
+    let files = Files::new();
     let program = Cmd::new("perl").args(["-e", MANY_WAYS]);
     for n in 0..20 {
         let mut run = Talk::start(&program);
         for (place, word) in [n % 13, n * 7 % 13, n * 5 % 11].iter().enumerate() {
             assert_eq!(run.says(&word.to_string()), format!("got {word}\n"));
             if place == 0 {
-                assert_eq!(files.attach(&ppin, "null", &run.pid()), done());
+                assert_eq!(files.attach("null", &run.pid()), done());
             }
         }
         assert_eq!(run.end(), (Ended::Exit(0), "ok\n".to_owned()));

@@ -8,9 +8,8 @@ use crate::failure::{Failure, YES, failed};
 use clap::Args;
 use nix::errno::Errno;
 use nix::libc::{SIGTRAP, SYS_rt_sigqueueinfo, siginfo_t, syscall};
-use ppin_abi::leave::{FOR_USER, MARK};
-use ppin_abi::room::RUNTIME;
-use ppin_attach::mappings::{self, Mapping};
+use ppin_abi::leave::FOR_USER;
+use ppin_attach::mappings::{self, reason};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::thread::sleep;
@@ -60,26 +59,9 @@ pub fn detach(args: &Detach) -> Result<u8, Failure> {
 
 /// Whether the process runs under the executable with this number, and was not left before.
 fn runs_under(pid: i32, executable: u64) -> Result<bool, Failure> {
-    let all =
-        mappings::of(pid).map_err(|error| failed(format!("process {pid}: {}", reason(&error))))?;
-    let left = all.iter().any(|mapping| mapping.range.contains(&MARK));
-    Ok(!left && all.iter().any(|mapping| is_runtime(mapping, executable)))
-}
-
-/// Whether it is code of the runtime that this executable carries. (Some file systems show mappings with another
-/// device than their files, so that is not asked.)
-fn is_runtime(mapping: &Mapping, executable: u64) -> bool {
-    let in_place = (RUNTIME..MARK).contains(&mapping.range.start);
-    mapping.executable && mapping.inode == executable && in_place
-}
-
-/// In words for people: what a process hides, and what is not there.
-fn reason(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "there is none".into(),
-        std::io::ErrorKind::PermissionDenied => "it is another user's".into(),
-        _ => error.to_string(),
-    }
+    let all = mappings::of(pid);
+    let all = all.map_err(|error| failed(format!("process {pid}: {}", reason(&error))))?;
+    Ok(mappings::run_under_ppin(&all, Some(executable)))
 }
 
 /// Sends the request.
@@ -95,24 +77,6 @@ fn request(pid: i32) -> Result<(), Errno> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_runtime_is_code_of_ours_in_its_place() {
-        let is = |start: u64, executable, inode| {
-            let mapping = Mapping {
-                range: start..start + 0x1000,
-                executable,
-                offset: 0xe_1000,
-                inode,
-                path: String::new(),
-            };
-            is_runtime(&mapping, 7)
-        };
-        assert!(is(RUNTIME + 0x1000, true, 7));
-        assert!(!is(RUNTIME + 0x1000, false, 7));
-        assert!(!is(RUNTIME + 0x1000, true, 8));
-        assert!(!is(0x40_0000, true, 7), "the launcher's own");
-    }
 
     #[test]
     fn this_process_does_not_run_under_ppin() {

@@ -26,9 +26,9 @@ const INT_80: [u8; 2] = [0xcd, 0x80];
 const NONE: u64 = u64::MAX;
 
 /// Has the thread with these registers make its interrupted call again, if it was in one. `code` are the bytes before
-/// its pc; `signalled`: a signal is about to be delivered, so that a call that reports interruptions does. Returns the
+/// its pc; `signalled`: whether a signal is about to be delivered, so that a call that reports interruptions does. Returns the
 /// call's number and the kernel's error, zeros if there is none.
-pub fn make_again(regs: &mut Regs, code: [u8; 2], signalled: bool) -> [u64; 2] {
+pub fn make_again(regs: &mut Regs, code: [u8; 2], signalled: impl FnOnce() -> bool) -> [u64; 2] {
     const NO_CALL: [u64; 2] = [0; 2];
     let number = regs.orig_rax;
     regs.orig_rax = NONE;
@@ -39,7 +39,7 @@ pub fn make_again(regs: &mut Regs, code: [u8; 2], signalled: bool) -> [u64; 2] {
         error @ (ERESTARTSYS | ERESTARTNOINTR | ERESTARTNOHAND) => (number, error),
         ERESTART_RESTARTBLOCK if code == INT_80 => (0, ERESTART_RESTARTBLOCK),
         ERESTART_RESTARTBLOCK => (SYS_restart_syscall as u64, ERESTART_RESTARTBLOCK),
-        error if error == i64::from(EINTR) && !signalled && waits_for_ever(number, regs) => {
+        error if error == i64::from(EINTR) && waits_for_ever(number, regs) && !signalled() => {
             (number, ERESTARTNOHAND)
         }
         _ => return NO_CALL,
@@ -79,7 +79,7 @@ mod tests {
 
     fn after(number: i64, result: i64, code: [u8; 2]) -> (u64, u64) {
         let mut regs = regs(number, result);
-        let call = make_again(&mut regs, code, false);
+        let call = make_again(&mut regs, code, || false);
         assert_eq!(regs.orig_rax, NONE);
         let again = regs.rip == 0x1000;
         assert_eq!(call[0], if again { number as u64 } else { 0 });
@@ -115,7 +115,7 @@ mod tests {
         let waits = |timeout: i32, signalled| {
             let mut regs = regs(SYS_epoll_wait, eintr);
             regs.r10 = u64::from(timeout as u32);
-            make_again(&mut regs, SYSCALL, signalled);
+            make_again(&mut regs, SYSCALL, || signalled);
             regs.rip == 0x1000 && regs.rax == SYS_epoll_wait as u64
         };
         assert!(waits(-1, false));

@@ -10,8 +10,9 @@
 //! board         the runtime is mapped and started, and takes the threads over
 //! ```
 //!
-//! Nothing of the program is lost if that fails before the runtime starts: each thread goes on as it was stopped. The
-//! same holds if this process is killed until then. No signal reaches a thread meanwhile; the kernel keeps them.
+//! Nothing of the program is lost if that fails before the runtime starts: each thread goes on as it was stopped. No
+//! signal reaches a thread meanwhile; the kernel keeps them. This process blocks all signals, too: if it were killed
+//! half-way, threads would go on with all signals blocked.
 #![deny(unsafe_code)]
 
 mod board;

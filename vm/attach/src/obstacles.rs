@@ -2,13 +2,12 @@
 
 #![allow(unsafe_code)] // two system calls without a safe face
 
-use crate::mappings::{self, Mapping};
+use crate::mappings::{self, reason};
 use crate::status::Status;
 use crate::stopped::{Held, Stopped};
 use crate::{Failure, Result, failure};
 use nix::libc::{RLIMIT_AS, RLIMIT_DATA, SYS_kcmp, pid_t, prlimit, rlimit, syscall};
-use ppin_abi::leave::MARK;
-use ppin_abi::room::{LEAST, PRIVATE, RUNTIME, allowed};
+use ppin_abi::room::{LEAST, allowed};
 use std::fs;
 
 /// `cs` of 64-bit code.
@@ -22,27 +21,20 @@ pub fn before(pid: i32) -> Result<()> {
         return failure(format!("process {pid} is this one"));
     }
     let status = Status::of(pid, None);
-    let status = status.map_err(|error| Failure(format!("process {pid}: {}", words(&error))))?;
+    let status = status.map_err(|error| Failure(format!("process {pid}: {}", reason(&error))))?;
     if let Some(why) = refused(&status) {
         return failure(format!("process {pid} {why}"));
     }
     let all = mappings::of(pid);
-    let all = all.map_err(|error| Failure(format!("process {pid}: {}", words(&error))))?;
+    let all = all.map_err(|error| Failure(format!("process {pid}: {}", reason(&error))))?;
     match all.is_empty() {
         true => failure(format!(
             "process {pid} has no memory: it has ended, or is the kernel's"
         )),
-        false if runs_under_ppin(&all) => failure(format!("process {pid} runs under ppin")),
+        false if mappings::run_under_ppin(&all, None) => {
+            failure(format!("process {pid} runs under ppin"))
+        }
         false => Ok(()),
-    }
-}
-
-/// In words for people: what a process hides, and what is not there.
-fn words(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "there is none".into(),
-        std::io::ErrorKind::PermissionDenied => "it is another user's".into(),
-        _ => error.to_string(),
     }
 }
 
@@ -63,14 +55,6 @@ fn refused(status: &Status) -> Option<String> {
     let mut features = status.words("x86_Thread_features");
     let shadow = features.any(|feature| feature == "shstk");
     shadow.then(|| "has a shadow stack".into())
-}
-
-/// Whether the runtime is there, and was not left.
-fn runs_under_ppin(all: &[Mapping]) -> bool {
-    let ours = |it: &Mapping| {
-        it.executable && it.inode != 0 && (RUNTIME..PRIVATE).contains(&it.range.start)
-    };
-    all.iter().any(ours) && !all.iter().any(|it| it.range.contains(&MARK))
 }
 
 /// What can be told when all threads are stopped.

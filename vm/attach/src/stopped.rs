@@ -166,7 +166,7 @@ fn hold(pid: Pid, task: Task) -> Result<Held> {
     let sequences = task.sequences().unwrap_or_default();
     let mut code = [0; 2];
     let _ = task.read(regs.rip.wrapping_sub(2), &mut code);
-    let call = interrupted::make_again(&mut regs, code, is_signalled(pid, task, mask));
+    let call = interrupted::make_again(&mut regs, code, || is_signalled(pid, task, mask));
     if let Some(handler) = aborted(task, regs.rip, sequences[0]) {
         regs.rip = handler;
     }

@@ -4,13 +4,12 @@
 //! enters the runtime makes the structures of all others, as for children of `clone`; each of them then begins in
 //! [`begin`], on its VM stack.
 
-use crate::life::boot::note_implied;
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_abi::attach::{GO, READY, Start, Task};
 use ppin_api::ThreadId;
 use ppin_hosting::host::EngineHost;
-use ppin_os::{Result, descriptor, dir, lock, proc, report, signals, userfault};
+use ppin_os::{Result, descriptor, dir, lock, mem, proc, report, signals, userfault};
 use ppin_process::gate;
 use ppin_process::signal::alt::AltStack;
 use ppin_process::signal::in_call::InCall;
@@ -18,6 +17,14 @@ use ppin_process::signal::{Actions, HOLD_ALL, kernel_mask};
 use ppin_process::thread::Thread;
 use ppin_process::vm;
 use ppin_translate::sequence;
+
+/// Notes that what this thread maps readable is executable, too, if that is so: the runtime's memory must not be.
+/// (Only a program that runs already may have asked for it: 64-bit programs begin without.)
+pub(super) fn note_implied(persona: Option<u32>) {
+    if persona.is_some_and(|bits| bits & proc::READ_IMPLIES_EXEC != 0) {
+        mem::reading_implies_executing();
+    }
+}
 
 /// Has `thread`, which is the running one, go on with what `task` was doing.
 pub(super) fn resume(thread: &mut Thread, task: &Task) {

@@ -40,7 +40,7 @@ pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
     // good.
     ppin_process::signal::handled_at(crate::signal::entry::address());
     let persona = proc::persona();
-    note_implied(persona);
+    attached::note_implied(persona);
     let arrived = time::monotonic_ns();
     if boot.magic != MAGIC {
         report::give_up(format_args!("the boot block is of another version of ppin"));
@@ -131,14 +131,6 @@ fn random(persona: Option<u32>) -> u64 {
         0
     } else {
         time::monotonic_ns().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40
-    }
-}
-
-/// Notes that what this thread maps readable is executable, too, if that is so: the runtime's memory must not be.
-/// (Only a program that runs already may have asked for it: 64-bit programs begin without.)
-pub(super) fn note_implied(persona: Option<u32>) {
-    if persona.is_some_and(|bits| bits & proc::READ_IMPLIES_EXEC != 0) {
-        mem::reading_implies_executing();
     }
 }
 
