@@ -96,7 +96,7 @@ fn a_program_comes_and_goes() {
     };
     let files = Files::new();
     let mut run = Talk::start(&Cmd::new(program));
-    for _ in 0..4 {
+    for _ in 0..12 {
         assert_eq!(files.attach("bbcount", &run.pid()), done());
         assert_eq!(run.says("here"), "got here\n");
         assert_eq!(verb(&files.ppin, &["detach"], &run.pid()), done());

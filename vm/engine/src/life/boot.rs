@@ -38,7 +38,8 @@ pub unsafe fn enter(boot: &BootHeader, runtime: Range<u64>, carrier: i32) -> ! {
     let carrier = File::from_fd(carrier);
     // Writes first: variables that are read before would be mapped twice, as zeros and then for
     // good.
-    ppin_process::signal::handled_at(crate::signal::entry::address());
+    let [handler, restorer] = crate::signal::entry::addresses();
+    ppin_process::signal::handled_at(handler, restorer);
     let persona = proc::persona();
     attached::note_implied(persona);
     let arrived = time::monotonic_ns();

@@ -97,6 +97,8 @@ pub(crate) fn deliver(
         return;
     }
     if leave::is_request(info) {
+        // (The process stays: the call that only the request has interrupted goes on.)
+        let spot = &leave::at_rest(thread, context, info, spot);
         put_right(thread, context, spot);
         return go_on(thread, context, spot);
     }

@@ -11,7 +11,7 @@ use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::signals::{self, KernelSigaction};
 use ppin_os::{c, peek, proc};
 use ppin_process::report::diagnosis;
-use ppin_process::signal::restorer::returns_by_hand;
+use ppin_process::signal::by_hand::returns_by_hand;
 use ppin_process::signal::{DEFAULT, HOLD_ALL, bit, kernel_kills};
 use ppin_process::thread::Thread;
 use ppin_process::vm;

@@ -3,7 +3,7 @@
 use super::redirect::redirect;
 use super::waiting::deliver_waiting;
 use super::whereabouts::{Where, gate_spot, locate};
-use super::{callee, deliver, fatal, in_routine, native, step, traps};
+use super::{callee, deliver, entry, fatal, in_routine, native, step, traps};
 use crate::check::sample;
 use crate::life::leave;
 use ppin_abi::addr::AppPc;
@@ -80,6 +80,10 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
             context.gregs[greg::RAX] = Errno::ENOSYS.raw() as u64;
         }
         Where::Vm => {
+            if is_in_handler(thread, context) {
+                thread.signals.came_meanwhile |= thread.pending == 0;
+                entry::again(context);
+            }
             wait(thread, info, context);
             thread
                 .signals
@@ -89,6 +93,27 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
                 context.gregs[greg::RIP] = abort;
             }
         }
+    }
+}
+
+/// Whether the VM's signal handler was running, or about to return.
+fn is_in_handler(thread: &Thread, context: &UContext) -> bool {
+    let (start, len) = thread.signals.stack;
+    context.gregs[greg::RSP].wrapping_sub(start) < len
+}
+
+/// Called when the handler is done with its frame, and a signal has come meanwhile: it is dealt with as if it had come
+/// behind the return.
+///
+/// # Safety
+/// Called by the restorer alone, with the frame that it returns by.
+pub(super) unsafe extern "C" fn meanwhile(thread: *mut Thread, context: *mut UContext) {
+    // SAFETY: the kernel's frame on the thread's signal stack, which no other code uses any more.
+    let (thread, context) = unsafe { (&mut *thread, &mut *context) };
+    thread.signals.came_meanwhile = false;
+    if core::mem::take(&mut thread.pending) != 0 {
+        let info = thread.signals.waiting;
+        on_async(thread, &info, context);
     }
 }
 

@@ -9,7 +9,8 @@
 //! all others, so there is room for one only.
 //!
 //! The five synchronous fault signals are never blocked in the kernel, because the cache needs
-//! them. The app's own mask is kept in [`ppin_process::signal::state::SignalState::mask`].
+//! them. One that is sent while the VM's handler runs is dealt with when that returns ([`entry`]).
+//! The app's own mask is kept in [`ppin_process::signal::state::SignalState::mask`].
 
 mod callee;
 pub(crate) mod compat;

@@ -206,7 +206,7 @@ fn may_guard(next: &Confinement) -> bool {
 /// Sets how signal handlers return and whether the kernel or the VM ends the process; installs the
 /// dispositions for that.
 fn set_signal_ways(thread: &Thread, returns: bool, dies: bool) {
-    if ppin_process::signal::restorer::return_by_hand(!returns)
+    if ppin_process::signal::by_hand::return_by_hand(!returns)
         | ppin_process::signal::kernel_kills::set(!dies)
     {
         ppin_process::signal::take_over(&mut thread.process().actions);

@@ -24,6 +24,8 @@ pub mod greg {
     pub const RDI: usize = 8;
     /// rsi
     pub const RSI: usize = 9;
+    /// rbp
+    pub const RBP: usize = 10;
     /// rdx
     pub const RDX: usize = 12;
     /// rax

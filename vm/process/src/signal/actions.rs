@@ -1,7 +1,6 @@
 //! Signal dispositions: those that the app has set, and those that the kernel is given.
 
 use super::kernel_kills;
-use super::restorer::restorer;
 use super::sets::{DEFAULT, FAULTS, HOLD_ALL, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, default_kills};
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_os::c;
@@ -9,10 +8,13 @@ use ppin_os::signals::{KernelSigaction, SigSet, sigaction};
 
 /// Address of the VM's signal handler.
 static HANDLER: AtomicU64 = AtomicU64::new(0);
+/// Address to which it returns.
+static RESTORER: AtomicU64 = AtomicU64::new(0);
 
-/// Sets the address of the VM's signal handler.
-pub fn handled_at(address: u64) {
-    HANDLER.store(address, Ordering::Relaxed);
+/// Sets the address of the VM's signal handler, and that to which it returns (`sa_restorer`).
+pub fn handled_at(handler: u64, restorer: u64) {
+    HANDLER.store(handler, Ordering::Relaxed);
+    RESTORER.store(restorer, Ordering::Relaxed);
 }
 
 /// Dispositions of one process, as the app set them.
@@ -199,7 +201,7 @@ fn kernel_action(signal: u32, app: &KernelSigaction) -> KernelSigaction {
     KernelSigaction {
         handler: HANDLER.load(Ordering::Relaxed),
         flags: ours | (app.flags & KEPT),
-        restorer: restorer as *const () as usize as u64,
+        restorer: RESTORER.load(Ordering::Relaxed),
         mask: HOLD_ALL,
     }
 }
@@ -274,7 +276,7 @@ mod tests {
 
     /// What the kernel is given for `signal` with the app's handler and flags.
     fn given(signal: u32, handler: u64, flags: u32) -> KernelSigaction {
-        handled_at(0x77_0000);
+        handled_at(0x77_0000, 0x77_1000);
         let app = KernelSigaction {
             handler,
             flags: flags.into(),

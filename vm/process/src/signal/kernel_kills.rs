@@ -1,6 +1,6 @@
 //! Signals by which the kernel ends the process, because the VM cannot.
 
-use super::restorer::returns_by_hand;
+use super::by_hand::returns_by_hand;
 use super::sets::{FAULTS, bit};
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_os::c;

@@ -2,13 +2,13 @@
 
 pub mod actions;
 pub mod alt;
+pub mod by_hand;
 pub mod departure;
 pub mod held;
 pub mod in_call;
 pub mod interrupted;
 pub mod kernel_kills;
 pub mod native;
-pub mod restorer;
 pub mod returning;
 pub mod sets;
 pub mod stack;

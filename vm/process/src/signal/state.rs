@@ -43,6 +43,8 @@ pub struct SignalState {
     pub halted: AtomicBool,
     /// The pending signal ends the process, whatever its disposition.
     pub waiting_kills: bool,
+    /// A signal has come while the thread was in the VM's signal handler: it is dealt with when that returns.
+    pub came_meanwhile: bool,
     /// The thread is single-stepped to the next boundary.
     pub stepping: bool,
     /// Address of the instruction that is being stepped over; 0: unknown.

@@ -138,10 +138,6 @@ pub(crate) fn halt(thread: &Thread) -> Verdict {
             _ => break,
         }
     }
-    thread
-        .signals
-        .halt_requested
-        .store(false, Ordering::Relaxed);
     thread.signals.halted.store(false, Ordering::Release);
     Verdict::Stay
 }
@@ -151,9 +147,15 @@ fn decide(decision: u32) {
     futex_wake_all(&DECISION);
 }
 
-/// Lets all threads go on in the cache.
+/// Lets all threads go on in the cache. Those that have not halted can be asked again.
 pub(crate) fn stay(leader: &Thread) {
     decide(STAY);
+    for thread in others(&vm::lock(), leader) {
+        thread
+            .signals
+            .halt_requested
+            .store(false, Ordering::Relaxed);
+    }
     let halted = |thread: &Thread| thread.signals.halted.load(Ordering::Acquire);
     while others(&vm::lock(), leader).any(halted) {
         time::sleep_a_millisecond();

@@ -112,7 +112,12 @@ fn all_halt(thread: &Thread) -> bool {
 
 /// Where the thread goes on that `info` finds at `spot`: at the beginning of its system call, if only the request has
 /// interrupted that. A signal of the program is told of by the call.
-fn at_rest(thread: &mut Thread, context: &mut UContext, info: &SigInfo, spot: &Spot) -> Spot {
+pub(crate) fn at_rest(
+    thread: &mut Thread,
+    context: &mut UContext,
+    info: &SigInfo,
+    spot: &Spot,
+) -> Spot {
     let undone = is_request(info).then(|| deliver::undo_interruption(thread, context));
     let Some(before) = undone.flatten() else {
         return spot.clone();

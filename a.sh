@@ -1,4 +1,0 @@
-#!/bin/sh -e
-echo "$0 $# $2"
-false
-echo no

@@ -1,2 +1,0 @@
-#! ./a.sh   x y 
-body

@@ -1,1 +1,0 @@
-echo plain $1; exit 7
