@@ -34,6 +34,27 @@ fn a_program_modified_in_place_runs_its_new_code() {
     check_change(&scratch, &path, || write_program(&path, &new, 0o755));
 }
 
+/// What an earlier run has kept, and this one has made writable before it came there, is watched for stores.
+#[test]
+fn kept_code_that_was_made_writable_meanwhile_is_watched() {
+    let Some(exe) = Guest::load("rewritten/kept_and_rewritten.c").build("pie") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let keeping = ppin.wrap(&Cmd::new(&exe).args(["kept"]));
+    assert_eq!(keeping.run_ok().text(), "ok\n");
+    // (What the plan names is let run before that.)
+    let plans = Cmd::new("find").args([
+        scratch.path().to_str().expect("UTF-8"),
+        "-name",
+        "start.plan",
+        "-delete",
+    ]);
+    plans.run_ok();
+    assert_eq!(ppin.wrap(&Cmd::new(&exe)).run_ok().text(), "ok\n");
+}
+
 #[test]
 fn a_replaced_program_runs_its_new_code() {
     let scratch = Scratch::new();

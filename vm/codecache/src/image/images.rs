@@ -84,12 +84,18 @@ impl Images {
     }
 
     /// Whether code in `start .. end` may change without a call of the app's: the app may write
-    /// to it, or others through another mapping.
+    /// to it, or others through another mapping. What is in no region is not known: the app has changed its rights, and
+    /// has not executed it since.
     #[must_use]
     pub(crate) fn may_change(&self, start: u64, end: u64) -> bool {
         let first = self.regions.partition_point(|r| r.end <= start);
         let here = self.regions[first..].iter().take_while(|r| r.start < end);
-        here.into_iter().any(|r| r.writable || r.shared)
+        let steady = here.filter(|r| !r.writable && !r.shared);
+        let known = steady.fold(
+            start,
+            |known, r| if r.start <= known { r.end } else { known },
+        );
+        known < end
     }
 
     /// The tool's counters of image `id` lie at displacement `counters` from `gs`.
@@ -374,6 +380,16 @@ mod tests {
         let id = images.add(&entry, None, named);
         images.park(0x3000, 0x5000);
         assert_eq!(spans(&images.regions), [(0x1000, 0x3000), (0x5000, 0x9000)]);
+        for (start, end, may) in [
+            (0x1000, 0x3000, false),
+            (0x2fff, 0x3001, true),
+            (0x3000, 0x3001, true),
+            (0x4fff, 0x5001, true),
+            (0x5000, 0x9000, false),
+            (0x8fff, 0x9001, true),
+        ] {
+            assert_eq!(images.may_change(start, end), may, "{start:#x}");
+        }
         images.park(0x5000, 0x6000);
         images.unpark(0x3000, 0x4000, true);
         images.unpark(0x4000, 0x8000, false);
@@ -381,6 +397,8 @@ mod tests {
             spans(&images.regions),
             [(0x1000, 0x3000), (0x3000, 0x4000), (0x4000, 0x9000)]
         );
+        assert!(images.may_change(0x2fff, 0x3001), "it can be written to");
+        assert!(!images.may_change(0x4000, 0x9000));
         images.park(0x3000, 0x4000);
         images.unpark(0, u64::MAX, false);
         assert_eq!(spans(&images.regions), [(0x1000, 0x9000)]);
