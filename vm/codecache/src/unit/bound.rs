@@ -153,10 +153,10 @@ impl Bound {
         self.geometry.explored
     }
 
-    /// Where it is mapped: start and end.
+    /// Where it is mapped: start and end, whole pages.
     #[must_use]
     pub fn range(&self) -> (u64, u64) {
-        (self.addr, self.addr + self.geometry.file_len)
+        (self.addr, mem::page_up(self.addr + self.geometry.file_len))
     }
 
     /// Whether it lies elsewhere than it was made for, and its code must be relocated.

@@ -54,7 +54,7 @@ impl Pages {
         self.end <= END
     }
 
-    /// The pages outside `holes`; `None`: no hole lies in the range.
+    /// The pages outside `holes`, of whose pages nothing is left; `None`: no hole lies in the range.
     #[must_use]
     pub(crate) fn without(
         self,
@@ -69,8 +69,8 @@ impl Pages {
         let mut left = alloc::vec::Vec::new();
         let mut at = self.start;
         for (start, end) in holes {
-            left.extend(Self::between(at, start));
-            at = at.max(end);
+            left.extend(Self::between(at, start / PAGE * PAGE));
+            at = at.max(end.checked_next_multiple_of(PAGE).unwrap_or(end));
         }
         left.extend(Self::between(at, self.end));
         Some(left)
@@ -118,6 +118,10 @@ mod tests {
         assert_eq!(
             left(&[(0x4000, 0x6000), (0, 0x2000), (0x5000, 0x5001)]).unwrap(),
             [(0x2000, 0x4000), (0x6000, 0xa000)]
+        );
+        assert_eq!(
+            left(&[(0x3001, 0x3002)]).unwrap(),
+            [(0x1000, 0x3000), (0x4000, 0xa000)]
         );
         assert_eq!(left(&[(0, u64::MAX)]).unwrap(), []);
     }
