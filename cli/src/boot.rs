@@ -60,6 +60,7 @@ pub struct Boot {
     ppin: Vec<u8>,
     note: Vec<u8>,
     log: Vec<u8>,
+    places: Vec<u8>,
 }
 
 /// What is no text in the boot block.
@@ -86,7 +87,7 @@ pub fn params(settings: &Settings, database: &Database) -> Result<BootParams<'st
 impl Boot {
     /// With these texts.
     pub fn new(
-        params: BootParams<'static>,
+        (params, settings): (BootParams<'static>, &Settings),
         outputs: &Outputs,
         database: &Database,
         carrier: &Carrier,
@@ -106,6 +107,7 @@ impl Boot {
             output: outputs.report.clone(),
             stats: outputs.stats.clone(),
             log: outputs.log.clone(),
+            places: places(settings),
             ppin: bytes(&carrier.name),
             note: database.note.clone().unwrap_or_default().into_bytes(),
         }
@@ -123,6 +125,7 @@ impl Boot {
             db_stack: &self.beneath,
             note: &self.note,
             log: &self.log,
+            places: &self.places,
             ..self.params
         }
     }
@@ -130,6 +133,14 @@ impl Boot {
 
 fn bytes(path: &Path) -> Vec<u8> {
     path.to_owned().into_os_string().into_vec()
+}
+
+fn places(args: &Settings) -> Vec<u8> {
+    let path = |option: &EngineOption| match option {
+        EngineOption::Places(file) => Some(bytes(file)),
+        _ => None,
+    };
+    args.engine_option.iter().find_map(path).unwrap_or_default()
 }
 
 fn flags(args: &Settings) -> u32 {

@@ -48,13 +48,31 @@ pub fn check_guest(path: &str, variant: &str) {
 
 /// Does something with each call of the guests in `folder` that this CPU can run, built as their first variant.
 pub fn each_call_in(folder: &str, mut work: impl FnMut(&Cmd)) {
+    let first = |guest: &Guest| guest.spec.variants.first().cloned();
+    each_call(folder, first, |_, cmd| work(cmd));
+}
+
+/// The same of those that can be built as `variant`; the executable comes along.
+pub fn each_call_as(variant: &str, folder: &str, work: impl FnMut(&Path, &Cmd)) {
+    let asked = |guest: &Guest| {
+        let mut all = guest.spec.variants.iter();
+        all.find(|it| *it == variant).cloned()
+    };
+    each_call(folder, asked, work);
+}
+
+fn each_call(
+    folder: &str,
+    variant: impl Fn(&Guest) -> Option<String>,
+    mut work: impl FnMut(&Path, &Cmd),
+) {
     let guests = guests_in(folder).into_iter().map(|path| Guest::load(&path));
     for guest in guests.filter(|guest| skip::cpu_has(&guest.spec.needs)) {
-        let Some(exe) = guest.spec.variants.first().and_then(|it| guest.build(it)) else {
+        let Some(exe) = variant(&guest).and_then(|it| guest.build(&it)) else {
             continue;
         };
         for run in &guest.spec.runs {
-            work(&Cmd::new(&exe).args(&run.args));
+            work(&exe, &Cmd::new(&exe).args(&run.args));
         }
     }
 }

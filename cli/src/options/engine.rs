@@ -1,6 +1,7 @@
 //! How the engine runs a program: compared with the processor, or as tests want it.
 
 use std::num::NonZeroU32;
+use std::path::PathBuf;
 
 /// How a run is compared with the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +30,7 @@ impl std::str::FromStr for Check {
 }
 
 /// A switch of the engine that only tests want.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EngineOption {
     /// Limit of the code cache in KiB.
     CacheLimit(u32),
@@ -41,6 +42,8 @@ pub enum EngineOption {
     Lockstep,
     /// Translate at the end what the program did not execute, too: `ppin warm`.
     Explore,
+    /// Of the image that this file names, translate all that the places in it lead to: `ppin warm --static`.
+    Places(PathBuf),
 }
 
 impl std::str::FromStr for EngineOption {
@@ -53,6 +56,7 @@ impl std::str::FromStr for EngineOption {
             None if text == "lockstep" => Ok(Self::Lockstep),
             None if text == "explore" => Ok(Self::Explore),
             Some(("cache-limit", size)) => kib(size).map(Self::CacheLimit),
+            Some(("places", file)) => Ok(Self::Places(file.into())),
             _ => Err(format!("no engine option {text}")),
         }
     }

@@ -50,7 +50,7 @@ pub fn attach(args: &Attach) -> Result<u8, Failure> {
     let database = private(database::choose(&settings.db, settings.cache)?, args.pid);
     let carrier = Carrier::find()?;
     let boot = Boot::new(
-        boot::params(settings, &database)?,
+        (boot::params(settings, &database)?, settings),
         &outputs,
         &database,
         &carrier,

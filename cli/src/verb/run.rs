@@ -40,7 +40,7 @@ pub fn run(args: &Run, environ: Environ) -> Result<(), Failure> {
         program: file_of(&found),
         ..boot::params(settings, &database)?
     };
-    let boot = Boot::new(params, &outputs, &database, &carrier);
+    let boot = Boot::new((params, settings), &outputs, &database, &carrier);
     if let Some(tracer) = under_tracer::tracer() {
         under_tracer::go(&tracer)?;
     }

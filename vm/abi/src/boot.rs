@@ -6,7 +6,7 @@
 //! Fixed header, then strings: all offsets are from the start of the block.
 
 /// First bytes of a block; the last digit counts incompatible changes.
-pub const MAGIC: [u8; 8] = *b"ppboot09";
+pub const MAGIC: [u8; 8] = *b"ppboot10";
 
 /// Bytes of app memory that the bootstrap may overwrite, at the start of the page
 /// that holds the app's first instruction.
@@ -132,6 +132,8 @@ pub struct BootHeader {
     pub answers: Str,
     /// Threads of a program that runs already ([`crate::attach::tasks`]); empty: it is about to begin.
     pub tasks: Str,
+    /// File with places that are to be translated although nothing comes there ([`crate::places`]); empty: none.
+    pub places: Str,
     /// App bytes that the bootstrap overwrote.
     pub saved: [u8; BOOTSTRAP_MAX],
 }

@@ -9,8 +9,8 @@
 //! compiler that can be switched off ([`optimize`]), headers of ELF files ([`elf`]), words for
 //! errors ([`errno`]), where registers lie that code has borrowed ([`spills`]), answers of `cpuid`
 //! ([`cpuid`]), the place of our memory in the program's ([`room`]), and that of the area in a thread's
-//! ([`thread`]), how a process is asked to be left ([`leave`]), and
-//! what `ppin attach` tells the runtime ([`attach`]).
+//! ([`thread`]), how a process is asked to be left ([`leave`]), what
+//! `ppin attach` tells the runtime ([`attach`]), and which places `ppin warm --static` wants ([`places`]).
 //!
 //! Nothing here runs: plain data, no allocation, no operating system.
 #![no_std]
@@ -28,6 +28,7 @@ pub mod elf;
 pub mod errno;
 pub mod leave;
 pub mod optimize;
+pub mod places;
 pub mod predicted;
 pub mod record;
 pub mod room;

@@ -56,6 +56,8 @@ pub struct BootParams<'a> {
     pub answers: &'a [u8],
     /// Threads of a program that runs already, see [`BootHeader::tasks`].
     pub tasks: &'a [u8],
+    /// File with places to translate, see [`BootHeader::places`].
+    pub places: &'a [u8],
 }
 
 impl BootParams<'_> {
@@ -82,10 +84,11 @@ impl BootParams<'_> {
         log: b"",
         answers: b"",
         tasks: b"",
+        places: b"",
     };
 }
 
-const STRINGS: usize = 11;
+const STRINGS: usize = 12;
 
 /// What the bootstrap says if it cannot map the runtime: the end of the block.
 pub(crate) const NO_ROOM: &[u8] = b"ppin: no room to map the runtime\n";
@@ -104,6 +107,7 @@ impl<'a> BootParams<'a> {
             self.log,
             self.answers,
             self.tasks,
+            self.places,
         ]
     }
 
@@ -122,6 +126,7 @@ impl<'a> BootParams<'a> {
             log,
             answers,
             tasks,
+            places,
         ] = self.strings().map(|text| {
             let placed = Str {
                 at,
@@ -162,6 +167,7 @@ impl<'a> BootParams<'a> {
             log,
             answers,
             tasks,
+            places,
             saved: [0; BOOTSTRAP_MAX],
         }
     }

@@ -39,6 +39,8 @@ pub struct Config {
     pub stats: String,
     /// Log file, empty: none.
     pub log: String,
+    /// File with places to translate, empty: none.
+    pub places: String,
     /// The ppin executable.
     pub ppin: String,
     /// SHA-256 of the runtime.
@@ -82,6 +84,7 @@ impl Config {
             output: text(boot.output),
             stats: text(boot.stats),
             log: text(boot.log),
+            places: text(boot.places),
             ppin: text(boot.ppin),
             engine_id: boot.engine_id,
             runtime: boot.runtime,

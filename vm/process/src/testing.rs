@@ -57,6 +57,7 @@ pub(crate) fn config() -> Config {
         output: String::new(),
         stats: String::new(),
         log: String::new(),
+        places: String::new(),
         ppin: String::new(),
         engine_id: [0; 32],
         runtime: RuntimeSpan::default(),

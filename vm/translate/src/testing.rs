@@ -376,6 +376,7 @@ fn config(db: Option<&Path>, flags: u32) -> Config {
         output: String::new(),
         stats: String::new(),
         log: String::new(),
+        places: String::new(),
         ppin: String::new(),
         engine_id: [0x22; 32],
         runtime: RuntimeSpan::default(),

@@ -46,6 +46,13 @@ impl Learnt {
         }
     }
 
+    /// Takes out the reason `wanted`; returns whether it was there.
+    pub fn take_reason(&mut self, wanted: &str) -> bool {
+        let before = self.reasons.len();
+        self.reasons.retain(|reason| reason != wanted);
+        self.reasons.len() < before
+    }
+
     /// Adds what the command `named` has brought.
     pub fn join(&mut self, other: Self, named: &str) {
         self.processes += other.processes;

@@ -5,14 +5,16 @@
 //! sides of the branches that it has executed are translated, too, which ordinary runs leave alone.
 //! When all have run, the units of each image are made one. What was added is said on standard
 //! error. With `--optimize`, the commands run once more to count where their branches lead, code is made anew by
-//! that ([`straighten`]), and they run again.
+//! that ([`straighten`]), and they run again. With `--static`, no program is run ([`statically`]).
 
 mod commands;
 mod learnt;
 mod next;
 mod runs;
+mod statically;
 mod straighten;
 mod summary;
+mod unrun;
 
 use crate::database::path_of;
 use crate::failure::{Failure, NO, USAGE, YES, failed};
@@ -25,7 +27,7 @@ use ppin_cachedb::{Access, Compacted, Database};
 use runs::Purpose;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use summary::Summary;
 
@@ -34,6 +36,10 @@ use summary::Summary;
 #[command(after_help = "\
 A list has one command a line: words as in a shell, with its quotes, but without anything else \
 that a shell does (`sh -c '...'` has it). What follows a # that begins a word is left out.\n\n\
+With --static, PROG is the path of a program or library, and so are all words behind it; none of them is run. What \
+loads a program is asked to list what it would load, as `ldd -r` does, so name no file that you do not trust. Libraries \
+that a program needs are translated if they are named, too. What a start then needs lies scattered among what it does \
+not: warm programs by running them where you can.\n\n\
 Exit status: 0 all programs have run (whatever their own status), 1 one could not be run, \
 2 wrong use.")]
 pub struct Warm {
@@ -54,6 +60,13 @@ pub struct Warm {
     /// Bytes that the database may take (as in 500M) [default: $PPIN_MAX_SIZE, else 2G]
     #[arg(long, value_name = "SIZE", value_parser = crate::size::bytes)]
     pub max_size: Option<u64>,
+    /// Translate programs and libraries without running them: all that their functions lead to
+    #[arg(
+        long = "static",
+        requires = "command",
+        conflicts_with_all = ["words", "list", "runs", "measure", "no_follow", "jobs"]
+    )]
+    pub statically: bool,
     /// A command in one word, as in `-c 'git status'`; given again, one more command
     #[arg(short = 'c', long = "command", value_name = "COMMAND")]
     pub words: Vec<String>,
@@ -75,7 +88,7 @@ pub struct Warm {
     /// Format of the summary
     #[arg(long, default_value = "human")]
     pub format: Format,
-    /// Program and arguments
+    /// Program and arguments; with --static, paths of programs and libraries
     #[arg(
         value_name = "PROG",
         required_unless_present_any = ["words", "list"],
@@ -126,10 +139,14 @@ const RECENT: Duration = Duration::from_secs(120);
 /// Runs them.
 pub fn warm(args: &Warm) -> Result<u8, Failure> {
     Choice::new(&args.tool, &[]).map_err(|why| Failure::new(USAGE, why))?;
-    let commands = commands::of(args)?;
     let path = path_of(args.db.as_deref())?;
     let start = SystemTime::now();
-    let (mut summary, mut sound) = (Summary::new(args.format), true);
+    let mut summary = Summary::new(args.format);
+    if args.statically {
+        return without_running(args, &path, start, summary);
+    }
+    let commands = commands::of(args)?;
+    let mut sound = true;
     for _ in 0..args.runs.max(1) {
         let round = runs::all(args, &path, &commands, Purpose::Learn)?;
         sound &= round.learnt.processes != 0 && round.is_whole();
@@ -151,6 +168,28 @@ pub fn warm(args: &Warm) -> Result<u8, Failure> {
         sound &= round.is_whole();
         let cost = round.learnt;
         summary.add(cost.cost_text(), "measured", cost.cost_json());
+    }
+    Ok(if sound { YES } else { NO })
+}
+
+/// Translates images that are not run.
+fn without_running(
+    args: &Warm,
+    path: &Path,
+    start: SystemTime,
+    mut summary: Summary,
+) -> Result<u8, Failure> {
+    if args.optimize.contains(&Wish::ByProfile) {
+        let why = "--static --optimize: where branches lead is only known of what runs";
+        return Err(Failure::new(USAGE, why.to_owned()));
+    }
+    let round = statically::all(args, path)?;
+    let sound = round.is_whole();
+    summary.begin(round.learnt.text(), round.learnt.json());
+    if round.learnt.processes != 0 {
+        let db = Database::open(path, Access::ReadWrite).map_err(failed)?;
+        let next = tidy(&db, start)?;
+        summary.add(next.text(), "next", next.json());
     }
     Ok(if sound { YES } else { NO })
 }

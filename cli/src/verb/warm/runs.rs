@@ -22,6 +22,8 @@ pub enum Purpose<'a> {
     Learn,
     /// To see what a user will pay.
     Measure,
+    /// They are loaders that list what they load: to translate what the places in this file lead to.
+    List(&'a Path),
     /// To see where their branches lead: reports go to files in this folder, code to a database there.
     Profile(&'a Path),
 }
@@ -80,7 +82,8 @@ impl Round {
         self.failures.is_empty()
     }
 
-    fn add(&mut self, command: &Words, ran: Result<Learnt, String>) {
+    /// Adds what running `command` has brought, or why it could not be run.
+    pub fn add(&mut self, command: &[OsString], ran: Result<Learnt, String>) {
         let named = command.join(OsStr::new(" "));
         let named = named.display();
         match ran {
@@ -91,10 +94,10 @@ impl Round {
 }
 
 /// Runs one command on the database at `db`; `alone`: without our input and output.
-fn run(
+pub fn run(
     args: &Warm,
     db: &Path,
-    words: &Words,
+    words: &[OsString],
     purpose: Purpose<'_>,
     alone: bool,
 ) -> Result<Learnt, String> {
@@ -130,7 +133,13 @@ fn run(
     Ok(learnt)
 }
 
-fn command(args: &Warm, db: &Path, words: &Words, purpose: Purpose<'_>, stats: &Path) -> Command {
+fn command(
+    args: &Warm,
+    db: &Path,
+    words: &[OsString],
+    purpose: Purpose<'_>,
+    stats: &Path,
+) -> Command {
     let mut option = OsString::from("--stats=");
     option.push(stats);
     let mut command = Command::new("/proc/self/exe");
@@ -141,6 +150,10 @@ fn command(args: &Warm, db: &Path, words: &Words, purpose: Purpose<'_>, stats: &
             command.args(["--engine-option", "explore"]);
             as_asked(&mut command, args, db);
         }
+        Purpose::List(places) => {
+            listed(&mut command, places);
+            as_asked(&mut command, args, db);
+        }
         Purpose::Measure => as_asked(&mut command, args, db),
     }
     if args.no_follow {
@@ -148,6 +161,18 @@ fn command(args: &Warm, db: &Path, words: &Words, purpose: Purpose<'_>, stats: &
     }
     command.arg("--").args(words);
     command
+}
+
+/// Exploring from these `places`. The loader lists what it loads, relocates all of it at once, and runs nothing
+/// (`ld.so`(8)). This executable has no loader, and comes through.
+fn listed(command: &mut Command, places: &Path) {
+    let mut option = OsString::from("places=");
+    option.push(places);
+    command.args(["--engine-option", "explore", "--engine-option"]);
+    command.arg(option);
+    for name in ["LD_TRACE_LOADED_OBJECTS", "LD_WARN", "LD_BIND_NOW"] {
+        command.env(name, "1");
+    }
 }
 
 /// With the tools of the user, in their database.

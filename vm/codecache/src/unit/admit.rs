@@ -11,7 +11,9 @@ use core::ops::Range;
 use ppin_abi::MAX_TRACE_BYTES;
 use ppin_indirect::IblTable;
 use ppin_os::{mem, peek, time};
-use ppin_persist::{CodeGroup, MovedUnit, Places, Reject, SlotValue, source_hash, start};
+use ppin_persist::{
+    CodeGroup, MovedUnit, Places, Reject, SlotValue, source_hash, start, unit_flag,
+};
 
 /// One group is admitted ahead of the one that is needed for each so many that are open before it, and at most so
 /// many.
@@ -96,7 +98,8 @@ impl Bound {
         // (A run that is watched lets run what it needs, and nothing else.)
         let may = if self.planned.watched { 0 } else { MOST_AHEAD };
         let ahead = (self.open_before(first) / BEFORE).min(may);
-        let numbers = first..first + ahead + 1;
+        let mut behind = first + 1..first + 1 + ahead;
+        let numbers = first..behind.find(|n| !self.has_run(*n)).unwrap_or(behind.end);
         self.open_groups(numbers, Source::Unknown, image, figures, ibl);
         self.hot_gates[first as usize] == Gate::Open
     }
@@ -126,6 +129,17 @@ impl Bound {
             }
         }
         figures.spent.relocate += time::ticks().saturating_sub(started);
+    }
+
+    /// Whether code of the group was executed in some run: what is only expected comes in no order.
+    fn has_run(&self, number: u32) -> bool {
+        let group = self.unit.hot_group(number);
+        let mut codes = group.into_iter().flat_map(|group| group.fragments);
+        codes.any(|code| {
+            self.unit
+                .info(code)
+                .is_ok_and(|it| it.flags & unit_flag::ANTICIPATED == 0)
+        })
     }
 
     /// Number of groups that are open directly before group `number`.

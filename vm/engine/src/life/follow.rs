@@ -145,6 +145,7 @@ pub(crate) fn exec(thread: &mut Thread, exec: Exec, program: [u64; 2]) -> Option
             log: config.log.as_bytes(),
             answers: &answers,
             tasks: b"",
+            places: b"",
         },
         carrier: Carrier::At(&carrier),
         runtime: config.runtime,

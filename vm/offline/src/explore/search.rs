@@ -33,6 +33,8 @@ pub struct Search {
     far: vec::IntoIter<Target>,
     /// See [`Search::passes_known`].
     passes_known: bool,
+    /// What has been in a wave, if nothing else ends the search.
+    seen: Option<BTreeSet<Target>>,
 }
 
 /// Places that are followed together.
@@ -56,6 +58,14 @@ impl Search {
         Self::of_string_code(places.collect(), true)
     }
 
+    /// The `places` and all that they lead to.
+    pub fn everywhere(places: impl Iterator<Item = Target>) -> Self {
+        let mut search = Self::of_string_code(places.collect(), true);
+        search.stage.depth = u32::MAX;
+        search.seen = Some(BTreeSet::new());
+        search
+    }
+
     fn of_string_code(wave: BTreeSet<Target>, passes_known: bool) -> Self {
         Self {
             stage: Stage {
@@ -65,6 +75,7 @@ impl Search {
             },
             far: Vec::new().into_iter(),
             passes_known,
+            seen: None,
         }
     }
 
@@ -89,12 +100,16 @@ impl Search {
             },
             far: siblings,
             passes_known: false,
+            seen: None,
         }
     }
 
     /// The next places, ascending; `None` if that was all.
     pub fn wave(&mut self) -> Option<Vec<Target>> {
         loop {
+            if let Some(seen) = &mut self.seen {
+                self.stage.wave.retain(|target| seen.insert(*target));
+            }
             if let Some(wave) = self.stage.next() {
                 return Some(wave);
             }
@@ -211,6 +226,26 @@ mod tests {
         search.passed([target(6)].into_iter());
         assert_eq!(search.wave(), Some([target(6)].into()));
         assert_eq!(search.wave(), None);
+    }
+
+    #[test]
+    fn a_search_everywhere_ends_where_it_has_been() {
+        let mut search = Search::everywhere([target(5), target(90)].into_iter());
+        let mut found = Vec::new();
+        while let Some(wave) = search.wave() {
+            // (In a circle of twenty places, some of which are known.)
+            let next = wave.iter().map(|t| (t.off.0 + 5) % 100);
+            let codes: Vec<_> = next
+                .clone()
+                .filter(|n| n % 2 == 0)
+                .map(|n| code(0, &[n]))
+                .collect();
+            search.reached(codes.iter());
+            search.passed(next.filter(|n| n % 2 != 0).map(target));
+            found.extend(wave.iter().map(|t| t.off.0));
+        }
+        found.sort_unstable();
+        assert_eq!(found, (0..20).map(|n| n * 5).collect::<Vec<_>>());
     }
 
     #[test]

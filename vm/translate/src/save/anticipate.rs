@@ -6,11 +6,13 @@
 
 use super::allowance::Allowance;
 use super::freeze::{self, Explorer, savable};
+use super::named::Named;
 use crate::{aside, compile};
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, ImageOff};
 use ppin_abi::boot::flag;
+use ppin_abi::places;
 use ppin_codecache::fresh::FragmentId;
 use ppin_codecache::image::ImageId;
 use ppin_codecache::unit::Bound;
@@ -29,6 +31,9 @@ const ROOM: u64 = 4 << 20;
 /// need.
 pub fn at_end(vm: &mut Vm) {
     let allowance = &mut Allowance::of_run(vm);
+    if let Some(named) = Named::read(&vm.config().places) {
+        return freeze::all(vm, allowance, &named);
+    }
     let beside = Beside {
         program: allowance.exploring.then(program::program),
     };
@@ -62,18 +67,65 @@ impl Explorer for Beside {
     }
 }
 
+impl Explorer for Named {
+    fn is_due(&self, vm: &mut Vm, id: ImageId) -> bool {
+        let image = vm.code().images().get(id);
+        self.is(image.path()) && image.may_be_kept()
+    }
+
+    fn explore(&self, vm: &mut Vm, id: ImageId, _: &mut Allowance) -> bool {
+        let here = self.is(vm.code().images().get(id).path());
+        here && is_possible(vm) && anticipating(vm, |vm| self.translate(vm, id))
+    }
+}
+
+impl Named {
+    /// Adds what the places lead to, as far as there is room; returns whether there was.
+    fn translate(&self, vm: &mut Vm, id: ImageId) -> bool {
+        let targets: Vec<Target> = self.targets().collect();
+        let base = vm.code().images().get(id).base;
+        for target in &targets {
+            // (No place of the image may have been asked for yet.)
+            let (code, library) = vm.code_and_library();
+            if code
+                .find_persisted(library, target.off.at(base), target.context, false)
+                .is_some()
+            {
+                continue;
+            }
+            translate(vm, id, *target, (usize::MAX, true));
+        }
+        follow(vm, id, Search::everywhere(targets.into_iter()), usize::MAX);
+        let all = has_room(vm);
+        if !all {
+            vm.code_mut().note(String::from(places::LEFT));
+        }
+        all
+    }
+}
+
 /// Adds the neighbours of the image's traces; returns whether all were added. `program`: path of
 /// the program, in a run that explores.
 fn neighbours(vm: &mut Vm, id: ImageId, program: Option<&str>, allowance: &mut Allowance) -> bool {
-    // (Code whose stores are watched for sequences cannot be saved.)
-    let possible = has_room(vm) && !vm.rseq().is_watching();
-    if !possible || !allowance.exploring && allowance.traces == 0 {
+    if !is_possible(vm) || !allowance.exploring && allowance.traces == 0 {
         return false;
     }
+    let first = vm.code().fragments();
+    let all = anticipating(vm, |vm| add(vm, id, program, *allowance));
+    allowance.translated(vm.code().fragments() - first);
+    all
+}
+
+/// Whether traces can be added and saved. (Code whose stores are watched for sequences cannot.)
+fn is_possible(vm: &Vm) -> bool {
+    has_room(vm) && !vm.rseq().is_watching()
+}
+
+/// Notes that the program has not come to the traces that `add` adds.
+fn anticipating(vm: &mut Vm, add: impl FnOnce(&mut Vm) -> bool) -> bool {
     let compiled = vm.code().figures().traces_compiled;
     let first = vm.code().fragments();
-    let all = add(vm, id, program, *allowance);
-    allowance.translated(vm.code().fragments() - first);
+    let all = add(vm);
     vm.code_mut().mark_anticipated(first);
     vm.code_mut().count_anticipated(compiled);
     all
@@ -137,7 +189,7 @@ fn follow(vm: &mut Vm, id: ImageId, mut search: Search, most: usize) {
         };
         let targets = wave.into_iter();
         let reached: Vec<FragmentId> = targets
-            .filter_map(|target| translate(vm, id, target, most))
+            .filter_map(|target| translate(vm, id, target, (most, false)))
             .collect();
         search.reached(codes(vm, &reached));
         search.passed(known.into_iter());
@@ -169,14 +221,19 @@ fn behind_string_code(vm: &Vm, id: ImageId) -> Vec<Target> {
 }
 
 /// Translates `target` if it lies in the image, has no translation, and the cache has room and
-/// fewer than `most` fragments. Returns the fresh fragment of `target`.
-fn translate(vm: &mut Vm, id: ImageId, target: Target, most: usize) -> Option<FragmentId> {
+/// fewer than `most` fragments. Returns the fresh fragment of `target`. `arrives`: an indirect branch may lead there.
+fn translate(
+    vm: &mut Vm,
+    id: ImageId,
+    target: Target,
+    (most, arrives): (usize, bool),
+) -> Option<FragmentId> {
     let pc = target.off.at(vm.code().images().get(id).base);
     let here = vm.code().images().region(pc).is_some_and(|r| r.image == id);
     let room = vm.code().fragments() < most && has_room(vm);
     if here && room && !is_known(vm, id, pc, target) {
         // (No sequence may be discovered any more, so the result can be ignored.)
-        let _ = compile::compile(vm, pc, target.context, false);
+        let _ = compile::compile(vm, pc, target.context, arrives);
     }
     vm.code().known(pc, target.context).filter(|_| here)
 }

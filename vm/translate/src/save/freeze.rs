@@ -175,7 +175,8 @@ fn freeze(
     let mut draft = Draft::new(vm, id)?;
     forget_published(vm, id, &draft);
     draft.explored = explorer.explore(vm, id, allowance);
-    let fresh: Vec<FragmentId> = savable(vm, id).collect();
+    let mut fresh: Vec<FragmentId> = savable(vm, id).collect();
+    fresh.sort_by_key(|id| place_in_unit(vm, *id));
     if fresh.is_empty() && (!draft.explored || draft.names.is_empty()) {
         return None;
     }
@@ -200,6 +201,14 @@ fn freeze(
             None
         }
     }
+}
+
+/// Order of traces in a unit: those that the program has come to, as it has; behind them the others, those of a function
+/// beside each other.
+fn place_in_unit(vm: &Vm, id: FragmentId) -> Option<ImageOff> {
+    let fresh = vm.code().fragment(id);
+    let never = fresh.unsaved() == Some(Reached::Never);
+    never.then(|| fresh.code().head)
 }
 
 /// Memory needed to write these fragments and to merge small units with them.

@@ -4,6 +4,7 @@ mod allowance;
 mod anticipate;
 mod asked;
 mod freeze;
+mod named;
 mod places;
 mod tidy;
 
