@@ -2,11 +2,12 @@
 //!
 //! Signals with the numbers of faults are never blocked, and can come while the handler runs. They are pending then,
 //! and dealt with when it is done with its frame ([`handler::meanwhile`]). The restorer has the last look; a signal
-//! that comes behind that makes it look once more ([`again`]).
+//! that comes behind that makes it look once more ([`super::again`]).
 
+use super::again::{address, restorer};
 use super::handler;
 use core::mem::offset_of;
-use ppin_os::frame::{UContext, greg};
+use ppin_os::frame::UContext;
 use ppin_process::signal::by_hand::BY_HAND;
 use ppin_process::signal::state::SignalState;
 use ppin_process::thread::{SIGNAL_STACK, Thread};
@@ -14,17 +15,7 @@ use ppin_process::thread::{SIGNAL_STACK, Thread};
 unsafe extern "C" {
     /// The handler that the kernel calls.
     fn signal_entry();
-    /// `sa_restorer` of the handler: rsp is the context's address.
-    fn restorer();
-    /// From here on rbp is the context's address.
-    fn restorer_by_hand();
-    /// Here the frame for iretq lies below the context.
-    fn restorer_iretq();
-    fn restorer_end();
 }
-
-/// Bytes of the frame for iretq.
-const IRETQ_FRAME: u64 = 40;
 
 core::arch::global_asm!(
     ".text",
@@ -116,23 +107,4 @@ core::arch::global_asm!(
 #[must_use]
 pub(crate) fn addresses() -> [u64; 2] {
     [signal_entry, restorer].map(address)
-}
-
-fn address(label: unsafe extern "C" fn()) -> u64 {
-    label as *const () as usize as u64
-}
-
-/// If the thread of `context` was about to return from the handler: has the restorer begin again.
-pub(super) fn again(context: &mut UContext) {
-    let g = &mut context.gregs;
-    let pc = g[greg::RIP];
-    if !(address(restorer)..address(restorer_end)).contains(&pc) {
-        return;
-    }
-    if pc == address(restorer_iretq) {
-        g[greg::RSP] += IRETQ_FRAME;
-    } else if pc >= address(restorer_by_hand) {
-        g[greg::RSP] = g[greg::RBP];
-    }
-    g[greg::RIP] = address(restorer);
 }

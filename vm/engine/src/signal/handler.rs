@@ -3,7 +3,7 @@
 use super::redirect::redirect;
 use super::waiting::deliver_waiting;
 use super::whereabouts::{Where, gate_spot, locate};
-use super::{callee, deliver, entry, fatal, in_routine, native, step, traps};
+use super::{again, callee, deliver, fatal, in_routine, native, step, traps};
 use crate::check::sample;
 use crate::life::leave;
 use ppin_abi::addr::AppPc;
@@ -82,7 +82,7 @@ fn on_async(thread: &mut Thread, info: &SigInfo, context: &mut UContext) {
         Where::Vm => {
             if is_in_handler(thread, context) {
                 thread.signals.came_meanwhile |= thread.pending == 0;
-                entry::again(context);
+                again::again(context);
             }
             wait(thread, info, context);
             thread

@@ -12,6 +12,7 @@
 //! them. One that is sent while the VM's handler runs is dealt with when that returns ([`entry`]).
 //! The app's own mask is kept in [`ppin_process::signal::state::SignalState::mask`].
 
+mod again;
 mod callee;
 pub(crate) mod compat;
 pub(crate) mod deliver;
