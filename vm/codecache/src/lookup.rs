@@ -121,12 +121,12 @@ impl CodeCache {
     pub fn entry_of_refused(&mut self, addr: u64) -> (AppPc, Context) {
         let image = self.units.at(addr).map(|(image, _)| image);
         let image = image.expect("the caller found a unit");
-        let base = self.images.get(image).base;
+        let home = self.images.home(image);
         let mut units = self.units.of_mut(image).iter_mut();
         let unit = units.find(|unit| unit.contains(addr));
         let unit = unit.expect("it is one of its image");
-        unit.unlink_refused();
-        unit.entry_at(addr, base)
+        unit.unlink_refused(home, &mut self.figures);
+        unit.entry_at(addr, home.base)
     }
 }
 

@@ -208,7 +208,7 @@ impl Bound {
         self.hot_gates[group.number as usize] = Gate::Open;
         figures.code_bytes_reused += u64::from(group.len);
         figures.traces_reused += group.fragments.len() as u64;
-        self.unlink_admitted(group);
+        self.unlink_admitted(group, image, figures);
     }
 
     pub(super) fn group_bytes(&self, section: u64, group: &CodeGroup) -> &[u8] {

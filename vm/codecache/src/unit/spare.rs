@@ -2,15 +2,22 @@
 
 use super::bound::{Bound, Given};
 use crate::exit::number_at;
+use crate::figures::Figures;
+use crate::image::Home;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::record::stub;
 
 impl Bound {
-    /// Gives the next spare stub to `exit`; its cache address. `None`: all are in use.
-    pub(super) fn give_spare(&mut self, exit: Given) -> Option<u64> {
+    /// Gives the next spare stub to `exit`; its cache address. `None`: all are in use, or damaged.
+    pub(super) fn give_spare(
+        &mut self,
+        exit: Given,
+        image: Home<'_>,
+        figures: &mut Figures,
+    ) -> Option<u64> {
         let spares = self.unit.spares();
         let number = self.given.len() as u32;
-        if number >= spares.count {
+        if number >= spares.count || !self.are_spares_sound(image, figures) {
             return None;
         }
         let stub = self.cold() + u64::from(spares.cold + stub::at(number as usize));
@@ -20,6 +27,18 @@ impl Bound {
         let slot = unsafe { AtomicU64::from_ptr(slot as *mut u64) };
         slot.store(stub + u64::from(stub::LEAVE), Ordering::Relaxed);
         Some(stub)
+    }
+
+    /// Whether the spare stubs are what was written. No code was verified with them, and once a branch leads to one
+    /// it has to run.
+    fn are_spares_sound(&mut self, image: Home<'_>, figures: &mut Figures) -> bool {
+        let group = self.unit.cold_group_at(self.unit.spares().cold);
+        let checked = group.map(|group| self.check_cold(&group));
+        if let Some(Err(why)) = &checked {
+            figures.note(alloc::format!("{}: {why}", image.path()));
+            self.damaged |= why.is_damage();
+        }
+        matches!(checked, Some(Ok(())))
     }
 
     /// What the spare stub at `cold` in the cold section was given to, and the number of its slot.
@@ -44,6 +63,7 @@ mod tests {
     use crate::unit::shelf::{CANONICAL, Shelf, large, small};
     use alloc::vec::Vec;
     use ppin_os::mem::PAGE;
+    use ppin_persist::UnitFile;
 
     /// Fragments that lead to one that has changed, more of them than there are spare stubs.
     #[test]
@@ -89,5 +109,29 @@ mod tests {
         // What is flushed leads to the VM again.
         shelf.world.code.flush();
         assert_eq!(shelf.slot(0), shelf.stub(0) + 6);
+    }
+    /// No code was verified with them.
+    #[test]
+    fn damaged_spare_stubs_are_not_given_and_links_stay() {
+        let mut shelf = Shelf::new();
+        // The code that runs has its stubs in group 0 (or would have).
+        let filling: Vec<u64> = (0..1500).map(|n| 0x1000 + 4 * n).collect();
+        let [from, to] = [large(0, &[0x40]), large(0x40, &[])];
+        let others = [0x80, 0xc0].map(|offset| large(offset, &filling));
+        let mut bytes = shelf.freeze(&[&[from, to][..], &others[..]].concat());
+        let file = UnitFile::open(&bytes, None).expect("it is sound");
+        let (cold, spares) = (file.unit().geometry().cold.start, file.unit().spares());
+        let group = file.unit().cold_group_at(spares.cold).expect("a group");
+        assert_eq!((group.number, spares.count > 0), (2, true));
+        bytes[(cold + u64::from(spares.cold)) as usize] ^= 1;
+        shelf.publish(0, &bytes);
+        shelf.find(0).expect("kept");
+        shelf.find(0x40).expect("kept");
+        let target = shelf.branch(0);
+        let pc = shelf.world.pc(0x40).0;
+        shelf.world.code.kill_made_from(pc, pc + 1);
+        assert_eq!(shelf.world.code.entry_of_refused(target).0.0, pc);
+        assert_eq!(shelf.branch(0), target);
+        assert!(shelf.units()[0].is_damaged() && !shelf.notes().is_empty());
     }
 }
