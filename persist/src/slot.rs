@@ -18,6 +18,8 @@ pub enum SlotValue {
     Prediction(ImageOff),
     /// Cache address at this offset of the unit's hot section.
     Hot(u32),
+    /// The same, for an entry of a table by which a jump goes.
+    Case(u32),
     /// Displacement from `gs` of the thread's counters for the unit's image.
     ImageCounters,
     /// Displacement from `gs` of so many cells of the fragment's own, at least one.
@@ -46,7 +48,7 @@ impl Places {
             APP => Some(app),
             LANDING => Some(app.wrapping_neg() ^ self.landings),
             PREDICTION => Some(app.wrapping_neg()),
-            HOT => Some(self.hot.wrapping_add(off as u64)),
+            HOT | CASE => Some(self.hot.wrapping_add(off as u64)),
             _ => None,
         }
     }
@@ -60,6 +62,7 @@ const LANDING: u64 = 4;
 const BUNDLES: u64 = 5;
 const HOT: u64 = 6;
 const PREDICTION: u64 = 7;
+const CASE: u64 = 8;
 
 impl SlotValue {
     /// The eight bytes in the file: the kind in the high half, the offset in the low.
@@ -71,6 +74,7 @@ impl SlotValue {
             Self::Cold(off) => (COLD << 32) | off as u64,
             Self::Prediction(off) => (PREDICTION << 32) | off.0 as u32 as u64,
             Self::Hot(off) => (HOT << 32) | off as u64,
+            Self::Case(off) => (CASE << 32) | off as u64,
             Self::ImageCounters => IMAGE_COUNTERS << 32,
             Self::Bundles(count) => (BUNDLES << 32) | count as u64,
         }
@@ -85,6 +89,7 @@ impl SlotValue {
             (COLD, off) => Some(Self::Cold(off)),
             (PREDICTION, off) => Some(Self::Prediction(ImageOff(off as i32))),
             (HOT, off) => Some(Self::Hot(off)),
+            (CASE, off) => Some(Self::Case(off)),
             (IMAGE_COUNTERS, 0) => Some(Self::ImageCounters),
             (BUNDLES, count @ 1..=0xffff) => Some(Self::Bundles(count as u16)),
             _ => None,

@@ -121,9 +121,12 @@ impl UnitFile<'_> {
                 SlotValue::Hot(off) if info.hot.contains(&off) => {
                     SlotInit::Behind(off - info.hot.start)
                 }
+                SlotValue::Case(off) if info.hot.contains(&off) => {
+                    SlotInit::Case(off - info.hot.start)
+                }
                 SlotValue::ImageCounters => SlotInit::ImageCounters,
                 SlotValue::Bundles(count) => SlotInit::Bundles(count),
-                SlotValue::Hot(_) | SlotValue::Cold(_) => return None,
+                SlotValue::Hot(_) | SlotValue::Case(_) | SlotValue::Cold(_) => return None,
             })
         };
         let bits = self.slot_bits(info)?;

@@ -162,6 +162,9 @@ pub enum SlotInit {
     /// Cache address at this offset of the fragment's hot section, until the jump through this slot is known to
     /// lead elsewhere. The next slot says which app cell that goes by.
     Behind(u32),
+    /// Cache address at this offset of the fragment's hot section, until an entry of a table, by which a jump goes, is
+    /// known to lead elsewhere. So many of them stand behind the app address of the table.
+    Case(u32),
     /// Displacement from `gs` of the thread's counters for this fragment's image.
     ImageCounters,
     /// Displacement from `gs` of so many cells of the fragment's own. All additions to counters of
@@ -213,8 +216,8 @@ pub mod pc_flag {
     /// On an instruction row: all that came behind the boundary is to count. A run that is
     /// interrupted here may go on from the boundary, once the counters are corrected.
     pub const REPEATABLE: u8 = 8;
-    /// On a boundary row: how the code goes on was decided by instructions before it, so it is no side
-    /// entrance ([`crate::side_entrances`]).
+    /// On a boundary row: how the code goes on was decided by instructions before it, so nobody enters
+    /// there ([`crate::side_entrances`]).
     pub const DECIDED: u8 = REPEATABLE;
     /// Only comparing of the source has run behind the boundary, and at every byte of the row
     /// the registers and flags can be had from where the row says: as good as the boundary.

@@ -5,7 +5,7 @@ use ppin_tests::ways::{Scratch, each_call_in, three_ways_with};
 use ppin_tests::{Cmd, Ppin};
 
 /// Those that calls, returns and indirect jumps are made by.
-const WAYS: [&str; 10] = [
+const WAYS: [&str; 11] = [
     "-predict",
     "-untaken",
     "-callees",
@@ -16,6 +16,7 @@ const WAYS: [&str; 10] = [
     "-entrances",
     "-canonical",
     "-sealed",
+    "-tables",
 ];
 
 #[test]

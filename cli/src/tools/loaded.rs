@@ -103,6 +103,7 @@ mod tests {
             arrives: false,
             optimize: Optimize::ALL.without(Optimize::INLINE),
             sealed: ImageRange::NONE,
+            steady: false,
             bodies: None,
         };
         format!("{:?}", compile(&request, tool))

@@ -107,6 +107,7 @@ impl<'a> Tables<'a> {
                 SlotInit::Prediction(off) => SlotValue::Prediction(off),
                 SlotInit::Entry => SlotValue::Hot(hot + u32::from(piece.fragment.entry)),
                 SlotInit::Behind(off) => SlotValue::Hot(hot + off),
+                SlotInit::Case(off) => SlotValue::Case(hot + off),
                 SlotInit::ImageCounters => SlotValue::ImageCounters,
                 SlotInit::Bundles(count @ 1..) => SlotValue::Bundles(count),
                 SlotInit::Cold(_) | SlotInit::Bundles(0) => return None,

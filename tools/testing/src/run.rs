@@ -135,6 +135,7 @@ fn translate(tool: &dyn Tool, sample: &Sample) -> Fragment {
             .without(Optimize::CALLS)
             .without(Optimize::BUFFERS),
         sealed: ImageRange::NONE,
+        steady: false,
         bodies: None,
     };
     compile(&request, tool)

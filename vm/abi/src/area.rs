@@ -34,7 +34,7 @@ use core::sync::atomic::AtomicU64;
 
 /// Counts changes of anything in this module, in [`crate::buffers`], [`crate::counters`] or
 /// [`crate::record`], and of where fragments are entered (`ppin_relocator::Fragment::entry`).
-pub const LAYOUT_VERSION: u32 = 25;
+pub const LAYOUT_VERSION: u32 = 26;
 
 /// Displacement from `gs` of [`Area::app_gs_base`].
 pub const APP_GS_BASE: u32 = 0xc8;
@@ -162,6 +162,9 @@ pub struct Area {
     /// Jumps through cells ([`Entry::Mispredicted`]) that may go elsewhere than was predicted before
     /// the VM is asked.
     pub prediction_countdown: u64,
+    /// Jumps by tables ([`crate::predicted::Slots::Cases`]) that may come to a case that is not known before the VM is
+    /// asked.
+    pub cases_countdown: u64,
     reserved: [u64; RESERVED],
     /// Address of the return cache.
     pub returns_at: u64,
@@ -187,7 +190,7 @@ pub struct Area {
 }
 
 /// Words between what is short and the tables.
-const RESERVED: usize = (RETURNS_AT - PREDICTION_COUNTDOWN) as usize / 8 - 1;
+const RESERVED: usize = (RETURNS_AT - CASES_COUNTDOWN) as usize / 8 - 1;
 
 /// Most states that the tools of a run may have.
 pub const MAX_STATES: usize = 32;
@@ -264,6 +267,9 @@ pub const NEAR_COUNTDOWN: u32 = 0x148;
 /// Displacement from `gs` of [`Area::prediction_countdown`].
 pub const PREDICTION_COUNTDOWN: u32 = CALLS + size_of::<Calls>() as u32;
 
+/// Displacement from `gs` of [`Area::cases_countdown`].
+pub const CASES_COUNTDOWN: u32 = PREDICTION_COUNTDOWN + 8;
+
 /// Displacement from `gs` of [`Area::left_at`].
 pub const LEFT_AT: u32 = 0x150;
 
@@ -322,6 +328,7 @@ const _: () = {
     assert!(offset_of!(Area, near) == NEAR as usize);
     assert!(offset_of!(Area, calls) == CALLS as usize);
     assert!(offset_of!(Area, prediction_countdown) == PREDICTION_COUNTDOWN as usize);
+    assert!(offset_of!(Area, cases_countdown) == CASES_COUNTDOWN as usize);
     assert!(offset_of!(Calls, app_sp) == (Calls::APP_SP - CALLS) as usize);
     assert!(offset_of!(Calls, thread) == (Calls::THREAD - CALLS) as usize);
     assert!(offset_of!(Calls, routines) == (Calls::routine(0) - CALLS) as usize);

@@ -11,7 +11,7 @@ pub struct Optimize(u64);
 
 /// All mechanisms, each with its name on the command line and what it does.
 #[rustfmt::skip] // a table
-pub const MECHANISMS: [(&str, Optimize, &str); 18] = [
+pub const MECHANISMS: [(&str, Optimize, &str); 19] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
     ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
@@ -30,6 +30,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 18] = [
     ("entrances", Optimize::ENTRANCES, "without a tool, what leads into the middle of a known trace goes there, and is not translated once more"),
     ("canonical", Optimize::CANONICAL, "a return looks whether a program can have its address, instead of noting where it is (off by itself where that takes too many instructions)"),
     ("sealed", Optimize::SEALED, "jumps and calls through a cell that the program has made read-only go straight to where it leads, and compare nothing"),
+    ("tables", Optimize::TABLES, "a jump through a table that does not change, as of a `switch`, goes by slots of its own and the same index, and compares nothing"),
 ];
 
 /// There is no such mechanism, or a word is none at all.
@@ -91,6 +92,9 @@ impl Optimize {
 
     /// Jumps through cells that the loader has sealed (`PT_GNU_RELRO`) go where these lead, without a look at them.
     pub const SEALED: Self = Self(1 << 17);
+
+    /// Jumps through tables that do not change go by slots of their own and the same index.
+    pub const TABLES: Self = Self(1 << 18);
 
     /// No mechanism.
     pub const NONE: Self = Self(0);

@@ -11,6 +11,11 @@
 //!        lea rax, [rip + slot]            LOAD: one whose cell does not change (`lower::sealed`)
 //!        lea rax, [rip + 0]
 //!                                         Area::left_at
+//!
+//!        mov eax, count + bytes << 16     WHAT: one by a table that does not change (`lower::cases`)
+//!        mov rax, [rip + slot]            TABLE
+//!        lea rax, [rip + 0]
+//!                                         Area::left_at
 //! ```
 
 /// The jump, but for its displacement.
@@ -23,6 +28,17 @@ const LOAD: [u8; 3] = [0x48, 0x8d, 0x05];
 /// Bytes from the end of the load to [`crate::area::Area::left_at`].
 const BEHIND_LOAD: u64 = 7;
 
+/// The constant, but for itself.
+const WHAT: u8 = 0xb8;
+/// The load of the table's address, but for its displacement. It ends where the other load does.
+const TABLE: [u8; 3] = [0x48, 0x8b, 0x05];
+
+/// The constant of a jump by a table of `count` entries of so many `bytes`.
+#[must_use]
+pub const fn what_cases(count: u16, bytes: u8) -> i32 {
+    count as i32 | (bytes as i32) << 16
+}
+
 /// Bytes before [`crate::area::Area::left_at`] that tell where the slots are.
 pub const CODE: u64 = JUMP.len() as u64 + 4 + BEHIND_JUMP;
 
@@ -33,6 +49,16 @@ pub enum Slots {
     Compared(u64),
     /// The first: where the jump goes; behind it, the address of the cell.
     Sealed(u64),
+    /// The first: the address of the table; behind it, where the jump goes by each of `count` entries, which have so
+    /// many `bytes`.
+    Cases {
+        /// Its address.
+        first: u64,
+        /// Entries.
+        count: u16,
+        /// Bytes of each.
+        bytes: u8,
+    },
 }
 
 /// The slots of the jump that is left at cache address `left_at`, before which stands `code`; `None`: there is no
@@ -45,9 +71,25 @@ pub fn slots(left_at: u64, code: &[u8; CODE as usize]) -> Option<Slots> {
         Some(end.wrapping_add_signed(i32::from_le_bytes(*distance).into()))
     };
     let load = code.len() - LOAD.len() - 4 - BEHIND_LOAD as usize;
+    let cases = at(&TABLE, &code[load..], BEHIND_LOAD).zip(what(&code[..load]));
+    if let Some((first, (count, bytes))) = cases {
+        return Some(Slots::Cases {
+            first,
+            count,
+            bytes,
+        });
+    }
     let sealed = at(&LOAD, &code[load..], BEHIND_LOAD).map(Slots::Sealed);
     let compared = || at(&JUMP, code, BEHIND_JUMP);
     sealed.or_else(|| compared().map(|second| Slots::Compared(second.wrapping_sub(8))))
+}
+
+/// What the constant says with which `code` ends, if it is one.
+fn what(code: &[u8]) -> Option<(u16, u8)> {
+    let [opcode, what @ ..] = code.last_chunk::<5>()?;
+    let [low, high, bytes, rest] = *what;
+    let sound = *opcode == WHAT && rest == 0 && matches!(bytes, 4 | 8);
+    sound.then_some((u16::from_le_bytes([low, high]), bytes))
 }
 
 /// Bytes of a jump through a slot.

@@ -135,13 +135,18 @@ impl CodeCache {
     /// Lets the thread with `area`, which is in the VM, find `entry` for `target` by itself. By what
     /// power of 2 it shall wait longer than usual before it brings the next one.
     pub fn bring_near(&mut self, area: &Area, target: AppPc, entry: CachePc) -> u32 {
-        let arrival = match self.fragment_at(entry.0) {
+        let arrival = self.arrival(entry);
+        self.ibl.bring_near(area, target.0, entry.0, arrival)
+    }
+
+    /// Where indirect jumps and calls arrive that go on at `entry`, if the fragment has room for that.
+    pub(crate) fn arrival(&self, entry: CachePc) -> Option<u64> {
+        match self.fragment_at(entry.0) {
             Some(fresh) => fresh.arrival(),
             None => self
                 .unit_at(entry.0)
                 .and_then(|(_, unit)| unit.arrival(entry.0)),
-        };
-        self.ibl.bring_near(area, target.0, entry.0, arrival)
+        }
     }
 
     /// Forgets where calls of the thread with `area` are returned to.

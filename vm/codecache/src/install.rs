@@ -264,7 +264,7 @@ fn write_slots(slots: &mut [u64], fragment: &Fragment, place: &Placement, counte
             SlotInit::Landing(off) => landing::open_value(off.at(place.image).0),
             SlotInit::Prediction(off) => off.at(place.image).0.wrapping_neg(),
             SlotInit::Entry => place.hot + u64::from(fragment.entry),
-            SlotInit::Behind(off) => place.hot + u64::from(*off),
+            SlotInit::Behind(off) | SlotInit::Case(off) => place.hot + u64::from(*off),
             SlotInit::Cold(off) => place.cold + u64::from(*off),
             SlotInit::ImageCounters => counters,
             SlotInit::Bundles(_) => place.cells,

@@ -19,6 +19,7 @@ extern crate alloc;
 
 mod bundles;
 mod cache;
+mod cases;
 mod exit;
 mod exits;
 mod figures;

@@ -7,7 +7,8 @@
 //! between the two then goes where it would have gone a moment earlier, as through any link. They are not
 //! written to again: a thread might be between them that has compared another address.
 //!
-//! A jump through a cell that does not change reads one slot, and compares nothing ([`crate::sealed`]).
+//! A jump through a cell that does not change reads one slot, and compares nothing ([`crate::sealed`]); so does one
+//! through a table of such ([`crate::cases`]).
 
 use crate::cache::CodeCache;
 use crate::exit::CodeOf;
@@ -22,25 +23,40 @@ impl CodeCache {
     /// `target`. Where the jump's code is kept; `None`: it is predicted already, or cannot be.
     pub fn predict(&mut self, site: u64, target: AppPc, entry: CachePc) -> Option<CodeOf> {
         let found = slots_of(site)?;
-        let (Slots::Compared(first) | Slots::Sealed(first)) = found;
         let of = self.site(site)?;
+        let first = match found {
+            Slots::Compared(first) | Slots::Sealed(first) => first,
+            Slots::Cases { first, .. } => {
+                let done = self.lead_cases(&of, found, target, entry);
+                return done.then(|| self.code_of(first));
+            }
+        };
         let slots = of.pair(first)?;
         // (Of its own addresses slots of landings hold the negatives.)
         let inside = (of.source.start..=of.source.end).contains(&target.0);
         let own = (AppPc(of.source.start), of.entry);
         let done = match found {
             Slots::Compared(_) => !inside && self.predict_by(slots, own, target, entry),
-            Slots::Sealed(_) => self.lead(slots, target, entry),
+            _ => self.lead(slots, target, entry),
         };
         if !done {
             return None;
         }
-        if self.units.at(first).is_none() {
+        let code = self.code_of(first);
+        if code == CodeOf::Unit {
+            self.learn(entry);
+        } else {
             self.fresh.note_predicted(first, site);
-            return Some(CodeOf::Fresh);
         }
-        self.learn(entry);
-        Some(CodeOf::Unit)
+        Some(code)
+    }
+
+    /// Whose slot lies at `slot`.
+    fn code_of(&self, slot: u64) -> CodeOf {
+        match self.units.at(slot) {
+            None => CodeOf::Fresh,
+            Some(_) => CodeOf::Unit,
+        }
     }
 
     /// Lets the jump with these slots, of the fragment for app address `head` that is entered at `own`, go to

@@ -13,18 +13,33 @@ use crate::landing;
 use crate::site::Pair;
 use alloc::vec::Vec;
 use core::ops::Range;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use ppin_abi::addr::{AppPc, CachePc, ImageRange};
+use ppin_os::maps::{self, MapEntry};
 use ppin_os::{peek, userfault};
 
 /// What is sealed, and which jumps go by that.
 #[derive(Debug, Default)]
 pub(crate) struct Sealed {
     parts: Vec<(ImageId, Range<u64>)>,
-    /// Cells of jumps that go straight on, by their first slots.
-    led: HashMap<u64, u64>,
+    /// Other memory that does not change: it is a file's, and read-only.
+    steady: Vec<Range<u64>>,
+    /// Tables that lie in none.
+    unsteady: HashSet<u64>,
+    /// Jumps that go straight on, by the slots by which they do.
+    led: HashMap<u64, Led>,
     /// Jumps of persisted code whose cells are not sealed yet.
     awaited: Vec<Awaited>,
+}
+
+/// Why a jump goes straight on.
+#[derive(Clone, Copy, Debug)]
+struct Led {
+    /// Where the app has what says where it goes, and how many bytes.
+    cell: u64,
+    bytes: u64,
+    /// The entry of the code that it goes to.
+    entry: u64,
 }
 
 /// A jump, and where earlier runs have seen it go.
@@ -41,6 +56,51 @@ impl Sealed {
     fn holds(&self, cell: u64) -> bool {
         let inside = |part: &Range<u64>| part.start <= cell && cell < part.end.saturating_sub(7);
         self.parts.iter().any(|(_, part)| inside(part))
+    }
+
+    /// Whether the `len` bytes at `start` are known not to change. `None`: that is not known.
+    fn is_steady(&self, start: u64, len: u64) -> Option<bool> {
+        let end = start.checked_add(len)?;
+        let sealed = self.parts.iter().map(|(_, part)| part);
+        let mut all = sealed.chain(&self.steady);
+        if all.any(|part| part.start <= start && end <= part.end) {
+            return Some(true);
+        }
+        self.unsteady.contains(&start).then_some(false)
+    }
+
+    /// Looks into the kernel's list for that.
+    fn learn(&mut self, start: u64, len: u64) -> bool {
+        let listed = maps::read().unwrap_or_default();
+        let end = start.saturating_add(len);
+        let here = listed.iter().find(|it| it.start <= start && end <= it.end);
+        let steady = |it: &&MapEntry| it.readable && !it.writable && !it.shared && it.inode != 0;
+        match here.filter(steady) {
+            Some(entry) => self.steady.push(entry.start..entry.end),
+            None => {
+                self.unsteady.insert(start);
+            }
+        }
+        here.is_some_and(|entry| steady(&entry))
+    }
+
+    /// What is known of memory in `start .. end` may become wrong: the parts that are not known to be steady any more.
+    fn forget_steady(&mut self, start: u64, end: u64) -> Vec<Range<u64>> {
+        self.unsteady.retain(|table| !(start..end).contains(table));
+        let hit = |part: &mut Range<u64>| part.start < end && start < part.end;
+        self.steady.extract_if(.., hit).collect()
+    }
+
+    /// A jump goes to `entry` by the slot at `slot` because of the `bytes` bytes at `cell`.
+    fn note(&mut self, slot: u64, (cell, bytes): (u64, u64), entry: CachePc) {
+        let entry = entry.0;
+        self.led.insert(slot, Led { cell, bytes, entry });
+    }
+
+    /// Whether something in `start .. end` is known not to change.
+    fn has_part_in(&self, start: u64, end: u64) -> bool {
+        let hit = |part: &Range<u64>| part.start < end && start < part.end;
+        self.part_in(start, end).is_some() || self.steady.iter().any(hit)
     }
 
     /// Which part has something in `start .. end`.
@@ -95,12 +155,15 @@ impl CodeCache {
             ));
             self.lead_back(part.start, part.end);
         }
+        for part in self.sealed.forget_steady(start, end) {
+            self.lead_back(part.start, part.end);
+        }
     }
 
     /// Memory in `start .. end` has been changed by a call that page protection does not stop: jumps through cells
     /// there are looked up again.
     pub fn cells_changed(&mut self, start: u64, end: u64) {
-        if self.sealed.part_in(start, end).is_some() {
+        if self.sealed.has_part_in(start, end) {
             self.lead_back(start, end);
         }
     }
@@ -108,13 +171,26 @@ impl CodeCache {
     /// Jumps through cells in `start .. end` go on behind themselves.
     fn lead_back(&mut self, start: u64, end: u64) {
         let (sealed, fresh) = (&mut self.sealed, &mut self.fresh);
-        sealed.led.retain(|slot, cell| {
-            let stays = *cell + 8 <= start || end <= *cell;
+        sealed.led.retain(|slot, led| {
+            let stays = led.cell + led.bytes <= start || end <= led.cell;
             if !stays {
-                fresh.take_back(*slot);
+                fresh.take_back(*slot, led.entry);
             }
             stays
         });
+    }
+
+    /// Whether the `len` bytes at `start` do not change, as long as nobody says so ([`Self::unseal_cells`]).
+    pub(crate) fn is_steady(&mut self, start: u64, len: u64) -> bool {
+        let known = self.sealed.is_steady(start, len);
+        known.unwrap_or_else(|| self.sealed.learn(start, len))
+    }
+
+    /// Lets the jump with the slot at `slot`, to which nothing has been written, go to cache address `place` and so to
+    /// `entry`, because of the bytes at `cell`, which do not change.
+    pub(crate) fn lead_by(&mut self, slot: u64, cell: (u64, u64), place: u64, entry: CachePc) {
+        self.fresh.predict(slot, place, entry.0);
+        self.sealed.note(slot, cell, entry);
     }
 
     /// The part of the image that is sealed.
@@ -141,7 +217,7 @@ impl CodeCache {
         }
         self.figures.jumps_predicted += 1;
         self.fresh.predict(slots.first(), entry.0, entry.0);
-        self.sealed.led.insert(slots.first(), cell);
+        self.sealed.note(slots.first(), (cell, 8), entry);
         true
     }
 

@@ -24,6 +24,14 @@ impl Site {
         (both && first.is_multiple_of(8)).then(|| unsafe { Pair::at(first) })
     }
 
+    /// The `count` slots from `first` on, if they are this one's.
+    pub(crate) fn slots(&self, first: u64, count: usize) -> Option<&'static [AtomicU64]> {
+        let end = first.checked_add(8 * count as u64)?;
+        let own = self.slots.start <= first && end <= self.slots.end && first.is_multiple_of(8);
+        // SAFETY: slots of a fragment that is there, aligned and writable.
+        own.then(|| unsafe { core::slice::from_raw_parts(first as *const AtomicU64, count) })
+    }
+
     /// Where the jump with the slots at `first` is predicted to go on, if it is.
     pub(crate) fn predicted(&self, first: u64) -> Option<u64> {
         let slots = self.pair(first)?;

@@ -245,6 +245,51 @@ pub(crate) fn through_a_sealed_cell(cell: ImageOff) -> Fragment {
     fragment
 }
 
+/// A fragment made from 8 bytes at 0, which ends with `jump` by a table of `count` entries of so many `bytes`.
+pub(crate) fn by_cases(table: ImageOff, count: u16, bytes: u8, jump: [u8; 2]) -> Fragment {
+    let mut fragment = fragment(0, 8, &[], Context::CANONICAL);
+    let what = ppin_abi::predicted::what_cases(count, bytes).to_le_bytes();
+    let [load, here] = [
+        [0x48, 0x8b, 0x05, 0, 0, 0, 0],
+        [0x48, 0x8d, 0x05, 0, 0, 0, 0],
+    ];
+    fragment.hot = [
+        &[0x90; 2],
+        jump.as_slice(),
+        &[0xb8],
+        &what,
+        &load,
+        &here,
+        &[0x90; 7],
+    ]
+    .concat();
+    fragment.slots = alloc::vec![SlotInit::App(table)];
+    let cases = core::iter::repeat_n(SlotInit::Case(4), count.into());
+    fragment.slots.extend(cases);
+    fragment.relocs.push(Reloc {
+        section: Section::Hot,
+        at: 12,
+        pc_bias: 4,
+        kind: RelocKind::Slot(0),
+    });
+    fragment
+}
+
+/// Where such a fragment, which is entered at `entry`, leaves if it is not known where a case leads.
+pub(crate) fn left_by_cases_at(entry: CachePc) -> u64 {
+    entry.0 + 23
+}
+
+/// A fragment made from 8 bytes at `offset`, at which threads arrive by indirect branches; `fills` is the last before
+/// it is entered.
+pub(crate) fn arrived_at(offset: u64, fills: &[u8]) -> Fragment {
+    let mut fragment = fragment(offset, 8, &[], Context::CANONICAL);
+    let before = [&[0x90; 25], fills].concat();
+    fragment.entry = before.len() as u8;
+    fragment.hot = [before.as_slice(), &[0x90; 8]].concat();
+    fragment
+}
+
 /// Where such a fragment, which is entered at `entry`, leaves if it is not known where its cell leads.
 pub(crate) fn left_sealed_at(entry: CachePc) -> u64 {
     entry.0 + 30

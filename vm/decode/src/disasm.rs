@@ -8,8 +8,8 @@ use alloc::vec::Vec;
 use iced_x86::FastFormatter;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::{
-    Calls, Entry, GOING_TO, LEFT_AT, MAX_ROUTINES, MAX_STATES, NEAR, RETURNS, RETURNS_AT,
-    RETURNS_BELOW,
+    CASES_COUNTDOWN, Calls, Entry, GOING_TO, LEFT_AT, MAX_ROUTINES, MAX_STATES, NEAR,
+    PREDICTION_COUNTDOWN, RETURNS, RETURNS_AT, RETURNS_BELOW,
 };
 use ppin_abi::counters::CELLS;
 use ppin_abi::spills::{SPILL_SLOTS, Spill, SpillSet, SpillSlot};
@@ -125,6 +125,7 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
                 format!("slot {slot}: hot {hot:#x}, or where the cell leads")
             }
             Some(SlotInit::Cold(cold)) => format!("slot {slot}: cold {cold:#x}"),
+            Some(SlotInit::Case(_)) => format!("slot {slot}: cases"),
             Some(SlotInit::ImageCounters) => format!("slot {slot}: image counters"),
             Some(SlotInit::Bundles(count)) => format!("slot {slot}: {count} bundles"),
             None => format!("slot {slot}: missing"),
@@ -167,6 +168,8 @@ fn area_note(line: &Line) -> Option<String> {
     }
     let named = [
         (LEFT_AT, "left at"),
+        (CASES_COUNTDOWN, "cases countdown"),
+        (PREDICTION_COUNTDOWN, "prediction countdown"),
         (GOING_TO, "going to"),
         (RETURNS_AT, "return cache"),
     ];

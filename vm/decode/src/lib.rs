@@ -10,6 +10,7 @@
 //! touched    which of them an instruction needs or overwrites
 //! x87        the fields of the x87 state that name an address
 //! constants  constants that name a place of the image
+//! tables     jumps by a table at a known place
 //!
 //! disasm     text of app code and of fragments
 //! stores     where an instruction stores
@@ -30,6 +31,7 @@ pub mod origin;
 mod predicate;
 mod register;
 pub mod stores;
+pub mod tables;
 pub mod touched;
 pub mod x87;
 

@@ -47,6 +47,7 @@ impl Op {
             | Self::LoadSlot { .. }
             | Self::LeaSlot { .. }
             | Self::LoadCounters { .. }
+            | Self::LeaCases { .. }
             | Self::LoadNext { .. }
             | Self::ReadFs { .. }
             | Self::AddBundle { .. }

@@ -35,7 +35,8 @@ pub mod uses;
 
 pub use effect::Effect;
 pub use few::Few;
-pub use form::{COMPARED_AT_ONCE, Form, Record, SequenceSlots, ins_context, pairs_returns};
+pub use form::{COMPARED_AT_ONCE, CaseJump, Form, Record, SequenceSlots};
+pub use form::{ins_context, pairs_returns};
 pub use op::{Again, Cell, InsId, Label, LiftedUses, Op, RecordId, Reg, Sum, Width};
 pub use ppin_decode::{ARGUMENTS, Gpr, RegSet};
 pub use temp::{Living, Need, Temp, Temps};

@@ -285,6 +285,10 @@ pub enum Op {
     JumpSealed { ins: InsId },
     /// `to` = address of the slot by which that goes.
     LeaSealed { to: Reg },
+    /// `to` = address of the first of the slots by which the jump goes that ends the trace.
+    LeaCases { to: Reg },
+    /// For the VM: which slots these are. `to` = anything.
+    NameCases { to: Reg },
     /// `to` = where the thread's counters of the image are, from `gs`.
     LoadCounters { to: Reg },
     /// `to` = app address of the instruction behind `ins`.
@@ -394,6 +398,9 @@ pub enum Op {
     /// `target`, which is rcx, is the app address; `index` is rax. The app's values of both are at
     /// home.
     JumpNear { target: Temp, index: Temp },
+    /// Jumps to where the slot says whose address is `slot`, which is rcx or rax: to where rcx, or rax and rcx, are put
+    /// back before [`Op::Entered`], the app's values being at home. Or behind this.
+    JumpCases { slot: Temp },
     /// A runtime routine, which may come back behind this.
     Jump { entry: Entry },
     /// Leaves for the target of the direct branch `ins`.

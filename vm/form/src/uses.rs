@@ -69,6 +69,7 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         Op::StackBack { from } => [reads(from), none, none],
         Op::StackAwayChecked { target, by } => [writes(target), writes(by), none],
         Op::NearIndex { to, from } => [reads(from), writes(to), none],
+        Op::JumpCases { slot } => [reads(slot), none, none],
         Op::JumpNear { target, index } => [reads(target), reads(index), none],
         Op::LoadCell { to, cell, .. } => [cell.base.and_then(reads), writes(to), none],
         Op::StoreCell { cell, from, .. } => [cell.base.and_then(reads), reads(from), none],
@@ -110,6 +111,8 @@ fn only_written(op: &Op) -> Option<Use> {
         | Op::LoadReturn { to, .. }
         | Op::LoadPrediction { to }
         | Op::LeaSealed { to }
+        | Op::LeaCases { to }
+        | Op::NameCases { to }
         | Op::Here { to }
         | Op::LoadTarget { to, .. }
         | Op::LeaOperand { to, .. }

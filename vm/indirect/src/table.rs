@@ -225,6 +225,14 @@ impl IblTable {
         self.remove(1, u64::MAX);
     }
 
+    /// Where branches to app address `tag` go, if they are known.
+    pub fn target_of(&self, tag: u64) -> Option<u64> {
+        let entry = probe(self.table(), tag)?;
+        let known = cell(entry).load(Ordering::Relaxed) == tag;
+        let target = cell(entry + 8).load(Ordering::Relaxed);
+        (known && target != NOWHERE).then_some(target)
+    }
+
     /// App addresses that indirect branches reach, and where they go.
     pub fn entries(&self) -> impl Iterator<Item = (u64, u64)> {
         live(self.table())

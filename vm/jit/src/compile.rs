@@ -13,8 +13,8 @@ use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
 use ppin_decode::constants::{self, Constant};
-use ppin_decode::{Ins, Kind};
-use ppin_form::{Form, InsId, Op};
+use ppin_decode::{Ins, Kind, tables};
+use ppin_form::{CaseJump, Form, InsId, Op};
 use ppin_liveness::flags::live_flags;
 use ppin_relocator::{Fragment, Shape};
 
@@ -84,6 +84,7 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
         let nothing = plan.is_empty() && comparing.stretches.is_empty();
         form.undisturbed = nothing && form.may_keep_registers();
         form.leaves_sealed = leaves_sealed(&form, request, selection);
+        form.cases = cases(&form, request, selection, &comparing, &plan);
         lower_arrival(&mut form, request, &comparing, selection, &plan);
         lower_trace(&mut form, request, &comparing, selection, &mut plan);
         lower_end(&mut form, selection, tool);
@@ -97,6 +98,7 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
         bytes: request.bytes,
     };
     emitter.decided = selection.decided;
+    emitter.proved = form.cases.map(|jump| jump.proved);
     emitter.emit(&mut form, &source, &mut 0);
     let mut fragment = emitter.finish(selection.source_len, translated(selection));
     fragment.shape = selection.shape;
@@ -168,6 +170,22 @@ fn leaves_sealed(form: &Form, request: &Request<'_>, selection: &Selection) -> b
     jump.is_some_and(|ins| is_sealed(form, ins, request.image, request.sealed))
 }
 
+/// By which table the jump goes that ends the trace, if it does and that does not change.
+fn cases(
+    form: &Form,
+    request: &Request<'_>,
+    selection: &Selection,
+    comparing: &Comparing,
+    plan: &Plan,
+) -> Option<CaseJump> {
+    let on = form.optimize.has(Optimize::TABLES) && form.looks_up_in_line() && request.steady;
+    // (Routines may change the index, and code that compares itself is left and entered anywhere.)
+    let quiet = request.context.is_ordinary() && comparing.stretches.is_empty() && !plan.calls();
+    let by = (on && quiet).then(|| tables::of(&selection.ins))??;
+    by.table.offset_from(request.image)?;
+    CaseJump::new(&selection.ins, &by).filter(|jump| plan.ends_with(jump.at))
+}
+
 /// What comes before the trace, where control comes by other ways than links of jumps.
 fn lower_arrival(
     form: &mut Form,
@@ -208,6 +226,7 @@ fn lower_trace(
             compare(form, request, comparing, selection, index);
         }
         plan.before(form, id);
+        lower::cases::before(form, id);
         let behind = if form.undisturbed {
             &selection.ins[index + 1..]
         } else {

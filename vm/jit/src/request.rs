@@ -68,6 +68,8 @@ pub struct Request<'a> {
     /// What the loader makes read-only once it has filled it in. Jumps through cells there are made for that,
     /// and are right if it does not.
     pub sealed: ImageRange,
+    /// Jumps by tables are made for ones that do not change, and are right if they do: the image is that of a file.
+    pub steady: bool,
     /// Mechanisms that are on.
     pub optimize: Optimize,
     /// What routines of the tool have come to in earlier traces, if that is remembered. It spares time,

@@ -57,6 +57,7 @@ fn ask(bytes: &[u8], check: impl Fn(&Trace<'_>) + Send + Sync + 'static) {
         arrives: false,
         optimize: Optimize::ALL,
         sealed: ImageRange::NONE,
+        steady: false,
         bodies: None,
     };
     let _ = compile(&request, &Ask(check));

@@ -87,6 +87,7 @@ impl Input {
             arrives: self.arrives,
             optimize: self.optimize,
             sealed: self.sealed,
+            steady: true,
             bodies: None,
         };
         let tool = common::tool(&self.tool);

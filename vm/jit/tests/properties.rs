@@ -112,6 +112,7 @@ proptest! {
                 arrives,
                 optimize: Optimize::ALL,
                 sealed: ImageRange::NONE,
+                steady: true,
                 bodies: None,
             };
             let fragment = compile(&request, common::tool(tool));

@@ -120,6 +120,7 @@ impl<'a> Translator<'a> {
             optimize: self.optimize,
             // (Several threads translate at once.)
             sealed: self.image.sealed(),
+            steady: true,
             bodies: None,
         }
     }

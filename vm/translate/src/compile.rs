@@ -39,6 +39,7 @@ pub fn compile(vm: &mut Vm, pc: AppPc, context: Context, arrives: bool) -> Optio
         arrives: false,
         optimize: mechanisms(vm),
         sealed: vm.code().sealed_part(image),
+        steady: vm.code().images().get(image).may_be_kept(),
         bodies: None,
     };
     let mut chosen = choose(vm, &mut fetched, &mut asked);

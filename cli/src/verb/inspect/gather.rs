@@ -204,6 +204,7 @@ fn request<'a>(fragment: &Fragment, bytes: &'a [u8], optimize: Optimize) -> Requ
         arrives: false,
         optimize,
         sealed: ppin_offline::sealed_again(&fragment.slots),
+        steady: true,
         bodies: None,
     }
 }

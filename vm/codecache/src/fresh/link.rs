@@ -97,10 +97,15 @@ impl Links {
         true
     }
 
-    /// Undoes the link of the slot at `slot_addr`, which holds where it leads, if there is one.
-    pub fn take_back(&mut self, chunks: &mut [Chunk], slot_addr: u64) {
-        const NOWHERE: u64 = 0;
-        self.release(chunks, slot_addr, NOWHERE);
+    /// Undoes the link of the slot at `slot_addr`, by which threads get to `entry`, if there is one.
+    pub fn take_back(&mut self, chunks: &mut [Chunk], slot_addr: u64, entry: u64) {
+        let Some(links) = self.0.get_mut(&entry) else {
+            return;
+        };
+        if let Some(n) = links.iter().position(|link| link.slot == slot_addr) {
+            links[n].undo(chunks);
+            links.swap_remove(n);
+        }
     }
 
     /// Writes `value` to the slot at `slot_addr`, by which threads get to `entry`, for as long as they may.

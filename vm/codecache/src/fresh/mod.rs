@@ -137,9 +137,9 @@ impl FreshCode {
         self.links.all()
     }
 
-    /// Undoes the link of the slot at `slot`, which holds where it leads, if there is one.
-    pub(crate) fn take_back(&mut self, slot: u64) {
-        self.links.take_back(&mut self.chunks, slot);
+    /// Undoes the link of the slot at `slot`, by which threads get to `entry`, if there is one.
+    pub(crate) fn take_back(&mut self, slot: u64, entry: u64) {
+        self.links.take_back(&mut self.chunks, slot, entry);
     }
 
     /// Undoes every link to `entry`.

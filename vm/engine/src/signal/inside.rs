@@ -39,6 +39,10 @@ impl Inside {
         }
         let maps = vm.code().running_maps(code)?;
         let row = boundary(&maps, pc).filter(|row| !translate::is_ahead(row))?;
+        if row.flags & pc_flag::DECIDED != 0 {
+            // (Handlers may have changed what was decided by.)
+            return None;
+        }
         let mut ahead = translate::corrections(&maps, row.hot, row.app);
         for (_, amount) in &mut ahead {
             *amount = -*amount;

@@ -9,7 +9,7 @@ mod leaving;
 mod lifetimes;
 mod state;
 
-use super::Allocation;
+use super::{Allocation, Home};
 use crate::ARGUMENTS;
 use crate::uses::uses;
 use crate::{Cell, Form, Gpr, InsId, Label, Living, Op, Record, Reg, Temp, Width};
@@ -130,9 +130,9 @@ impl Checker<'_> {
             Op::Gone { temps } => self.gone(temps)?,
             Op::Refill { temp } => self.refill(temp)?,
             Op::Entered => self.state.whole()?,
-            Op::Begin { .. } | Op::CalleeBegins => self.state.between()?,
+            Op::Begin { .. } | Op::CalleeBegins => self.state.between(self.across())?,
             Op::Plain { ins, .. } => {
-                self.state.between()?;
+                self.state.between(self.across())?;
                 self.app(ins)?;
             }
             Op::Keep { temps } => {
@@ -185,6 +185,7 @@ impl Checker<'_> {
             }
             Op::Abort => self.reached = false,
             Op::Return => self.leave_by_return()?,
+            Op::JumpCases { slot } => self.jump_cases(slot)?,
             Op::JumpNear { .. } => {
                 self.others_find_theirs(&[Gpr::RCX, Gpr::RAX], true)?;
                 self.reached = false;
@@ -206,6 +207,12 @@ impl Checker<'_> {
             _ => self.flags_and_exits(op)?,
         }
         Ok(())
+    }
+
+    /// The temporary that may live across instructions, and where.
+    fn across(&self) -> Option<(Temp, Home)> {
+        let slot = self.form.cases?.slot?;
+        Some((slot, self.allocation.home(slot)))
     }
 
     /// Notes which registers have values that later insertions may need.
@@ -446,7 +453,7 @@ impl Checker<'_> {
         self.state = merged.with_alive(live, self.allocation)?;
         // Only what is said behind the label stays: branches back bring no more.
         self.brought = core::mem::take(&mut self.state.holds);
-        if self.state.between().is_ok() {
+        if self.state.between(None).is_ok() {
             self.placed.push(Placed {
                 label,
                 lost_flags: self.state.lost_flags,

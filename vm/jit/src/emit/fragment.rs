@@ -45,6 +45,9 @@ pub(crate) struct Emitter {
     pub(super) row_flags: u8,
     /// Offset of the last app instruction whose translation was decided by those before it.
     pub(crate) decided: u32,
+    /// The jump at the end relies on what has been proved from the first of these offsets on: nobody may enter
+    /// behind it, up to the second.
+    pub(crate) proved: Option<(u32, u32)>,
     /// Spilled registers that the thread area names.
     pub(super) marked: u8,
     /// Branches inside a sequence: their fields and the instructions that they lead to.
@@ -97,6 +100,7 @@ impl Emitter {
             spilled: SpillSet::NONE,
             row_flags: 0,
             decided: 0,
+            proved: None,
             marked: 0,
             branches: Vec::new(),
             announced: 0,
@@ -181,7 +185,10 @@ impl Emitter {
     /// begins a `block`.
     pub(crate) fn begin(&mut self, app: u32, block: bool) {
         let flag = |is_so, flag| if is_so { flag } else { 0 };
-        let decided = flag(0 < app && app <= self.decided, pc_flag::DECIDED);
+        let proved = self
+            .proved
+            .is_some_and(|(from, to)| from < app && app <= to);
+        let decided = flag((0 < app && app <= self.decided) || proved, pc_flag::DECIDED);
         self.app = app;
         self.row(pc_flag::BOUNDARY | flag(block, pc_flag::BLOCK) | decided);
     }

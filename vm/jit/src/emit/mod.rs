@@ -3,6 +3,7 @@
 mod asm;
 mod branches;
 mod call;
+mod cases;
 mod compare;
 mod encode;
 mod exits;

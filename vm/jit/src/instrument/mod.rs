@@ -264,6 +264,19 @@ impl Plan {
         self.is_done(InsId(0)) && self.taken.is_empty()
     }
 
+    /// Whether nothing is inserted behind the beginning of `ins`, nor where branches are taken.
+    pub(crate) fn ends_with(&self, ins: InsId) -> bool {
+        let at = u32::from(ins.0);
+        let before = |(place, after): (u32, bool)| place < at || place == at && !after;
+        self.groups
+            .iter()
+            .all(|group| before((group.ins, group.after)))
+            && self.appends.iter().all(|it| before((it.ins, it.after)))
+            && self.records.end_before(at)
+            && self.calls.is_done()
+            && self.taken.is_empty()
+    }
+
     /// Whether nothing is inserted from `ins` on.
     fn is_done(&self, ins: InsId) -> bool {
         let ins = u32::from(ins.0);

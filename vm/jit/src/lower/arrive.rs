@@ -38,6 +38,9 @@ pub(crate) fn lower(form: &mut Form, head: ImageOff) {
             disp: 1 + more,
         });
     });
-    form.give(&temps);
+    // (By tables threads arrive where only rcx is to come back: see super::cases.)
+    let [target, own] = temps;
+    form.give(&[own]);
+    form.give(&[target]);
     form.push(Op::Entered);
 }

@@ -9,6 +9,7 @@ pub(crate) mod arrive;
 pub(crate) mod bridge;
 mod call;
 pub(crate) mod called;
+pub(crate) mod cases;
 pub(crate) mod compare;
 mod cond_jump;
 mod cpuid;

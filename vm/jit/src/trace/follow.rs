@@ -110,6 +110,7 @@ mod tests {
             sequences: &[],
             arrives: false,
             sealed: ImageRange::NONE,
+            steady: false,
             optimize: Optimize::ALL,
             bodies: None,
         });

@@ -254,6 +254,7 @@ impl Machine {
             arrives: true,
             optimize: self.optimize,
             sealed: self.sealed,
+            steady: true,
             bodies: None,
         };
         compile(&request, tool)

@@ -33,6 +33,10 @@ const NEAR_PERIOD: u64 = 64;
 /// Jumps through cells that go elsewhere than was predicted before one is predicted anew.
 const PREDICTION_PERIOD: u64 = 64;
 
+/// Jumps by tables that come to cases that are not known before the first is asked for. Short programs are over
+/// then: they would not have been worth it.
+const CASES_AT_FIRST: u64 = 16 << 10;
+
 /// Bytes of VM stack.
 pub const VM_STACK: u64 = 256 << 10;
 /// Bytes of signal stack: several nested frames with all vector state.
@@ -281,6 +285,7 @@ impl Thread {
         self.area.rseq = Rseq::NONE;
         self.area.near_countdown = NEAR_PERIOD;
         self.area.prediction_countdown = PREDICTION_PERIOD;
+        self.area.cases_countdown = CASES_AT_FIRST;
         self.vm_sp = base + l.vm_top;
         self.area.calls.stack = base + l.vm_top;
         self.area.calls.thread = u64::from(index);

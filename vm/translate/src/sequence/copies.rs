@@ -98,6 +98,7 @@ fn translate(vm: &mut Vm, sequence: Sequence, head: AppPc, context: Context) -> 
         arrives: false,
         optimize: compile::mechanisms(vm),
         sealed: ImageRange::NONE,
+        steady: false,
         bodies: None,
     };
     let code = ppin_jit::compile_sequence(&request, &sequence, vm.tool());

@@ -42,6 +42,7 @@ fn make(vm: &mut Vm, n: usize, pc: AppPc, boundary: CachePc) -> Option<CachePc> 
         arrives: false,
         optimize: compile::mechanisms(vm),
         sealed: ImageRange::NONE,
+        steady: false,
         bodies: None,
     };
     let fragment = compile_landing(&request, (copy.sequence.end.0 - pc.0) as u32);

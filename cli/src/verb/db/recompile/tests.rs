@@ -80,6 +80,7 @@ impl World {
             arrives: false,
             optimize: Optimize::ALL,
             sealed: ImageRange::NONE,
+            steady: false,
             bodies: None,
         };
         compile(&request, &*ppin_tools::by_name(self.tool).unwrap())

@@ -68,6 +68,15 @@ impl Checker<'_> {
         )
     }
 
+    /// A jump by a slot whose address is in rcx, or in rax; then rcx, too, is to be put back where it arrives.
+    pub(super) fn jump_cases(&self, slot: Temp) -> Checked {
+        match self.allocation.register(slot) {
+            Gpr::RCX => self.others_find_theirs(&[Gpr::RCX], true),
+            Gpr::RAX => self.others_find_theirs(&[Gpr::RCX, Gpr::RAX], true),
+            _ => Err("a jump by a slot with another register"),
+        }
+    }
+
     /// A return: what [`crate::Op::Returned`] relies on.
     pub(super) fn leave_by_return(&mut self) -> Checked {
         let rcx = self.state.register(Gpr::RCX);

@@ -1,6 +1,6 @@
 //! What registers and spill slots hold while an allocation is checked.
 
-use super::super::Allocation;
+use super::super::{Allocation, Home};
 use crate::{Gpr, Living, Temp};
 use alloc::vec::Vec;
 use ppin_abi::spills::{SPILL_SLOTS, SpillSlot};
@@ -35,6 +35,8 @@ pub(super) struct State {
     /// Registers that stay with inserted code, and where the app's values are.
     pub kept: Vec<(Gpr, SpillSlot)>,
 }
+
+const LIVES_ON: &str = "a temporary lives on";
 
 impl State {
     /// All registers are the app's, of the flags all but `lost_flags`.
@@ -142,9 +144,15 @@ impl State {
 
     /// Whether the app's value of each register is in its place, or stays where it is kept.
     pub(super) fn kept_or_in_place(&self) -> Result<(), &'static str> {
+        self.kept_but(None)
+    }
+
+    /// The same, but one register may be that of a temporary at this home.
+    fn kept_but(&self, across: Option<Home>) -> Result<(), &'static str> {
+        let across = across.and_then(|home| Some((home.register, home.kept?)));
         let fine = |register: Gpr| {
-            let kept = self.kept.iter().find(|(kept, _)| *kept == register);
-            match kept {
+            let kept = self.kept.iter().chain(across.iter());
+            match kept.into_iter().find(|(kept, _)| *kept == register) {
                 Some((_, slot)) => self.slots[slot.number()] == Value::App(register),
                 None => self.register(register) == Value::App(register),
             }
@@ -156,10 +164,19 @@ impl State {
         }
     }
 
-    /// An instruction of the app may begin: no temporary is alive.
-    pub(super) fn between(&self) -> Result<(), &'static str> {
-        self.kept_or_in_place()?;
-        self.nothing_lives()
+    /// An instruction of the app may begin: no temporary is alive, but one that may live `across` instructions.
+    pub(super) fn between(&self, across: Option<(Temp, Home)>) -> Result<(), &'static str> {
+        let across = across.filter(|(temp, _)| self.is_alive(*temp));
+        self.kept_but(across.map(|(_, home)| home))?;
+        let mut others = self
+            .alive
+            .iter()
+            .filter(|temp| across.is_none_or(|(own, _)| own != **temp));
+        if others.next().is_none() && self.flags_in.is_none() {
+            Ok(())
+        } else {
+            Err(LIVES_ON)
+        }
     }
 
     pub(super) fn register(&self, register: Gpr) -> Value {
@@ -227,7 +244,7 @@ impl State {
         if self.alive.is_empty() && self.flags_in.is_none() {
             Ok(())
         } else {
-            Err("a temporary lives on")
+            Err(LIVES_ON)
         }
     }
 

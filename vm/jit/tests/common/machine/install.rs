@@ -95,7 +95,7 @@ impl Machine {
                 SlotInit::App(off) => at(off),
                 SlotInit::Landing(off) | SlotInit::Prediction(off) => at(off).wrapping_neg(),
                 SlotInit::Entry => place.hot + u64::from(fragment.entry),
-                SlotInit::Behind(off) => place.hot + u64::from(*off),
+                SlotInit::Behind(off) | SlotInit::Case(off) => place.hot + u64::from(*off),
                 SlotInit::Cold(off) => place.cold + u64::from(*off),
                 SlotInit::ImageCounters => IMAGE_COUNTERS,
                 SlotInit::Bundles(_) => BUNDLES,

@@ -1,0 +1,502 @@
+//! Which jumps go by a table at a known place, as compilers make them of a `switch` or of computed labels:
+//!
+//! ```text
+//!        cmp edi, 30                      or another proof that the index is small
+//!        ja default
+//!        mov edi, edi
+//!        lea rdx, [rip + table]
+//!        movsxd rax, [rdx + rdi*4]        or of addresses: mov rax, [rdx + rdi*8]
+//!        add rax, rdx
+//!        jmp rax                          or jmp [rdx + rdi*8], jmp [table + rdi*8]
+//! ```
+//! Where the table lies and how large the index can be is proved from instructions of the same trace, and nobody may
+//! enter between them and the jump. So while the table does not change, the index alone tells where the jump goes.
+
+use crate::touched::Touched;
+use crate::{Gpr, Ins, Kind, RegSet};
+use core::ops::Range;
+use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
+use ppin_abi::addr::AppPc;
+
+/// Most entries that a table may have.
+const MOST: u64 = 256;
+
+/// A jump by a table of the app's, the last instruction of its trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ByTable {
+    /// The instruction that reads the table: before it, `index` has the index.
+    pub load: usize,
+    /// See `load`.
+    pub index: Gpr,
+    /// Where the table lies.
+    pub table: AppPc,
+    /// Bytes of an entry: 8, an address; or 4, a distance from the table.
+    pub bytes: u8,
+    /// The index is less than this.
+    pub count: u16,
+    /// The first instruction that proves something of that.
+    pub since: usize,
+}
+
+/// How the jump at the end of `ins` goes by a table, if it does.
+#[must_use]
+pub fn of(ins: &[Ins]) -> Option<ByTable> {
+    let last = ins.len().checked_sub(1)?;
+    let jump = ins.last().filter(|jump| jump.kind == Kind::IndirectJump)?;
+    let (load, added) = match jump.raw.op0_kind() {
+        OpKind::Memory => (last, None),
+        OpKind::Register => load(&ins[..last], Gpr::holding(jump.raw.op0_register())?)?,
+        _ => return None,
+    };
+    let raw = &ins[load].raw;
+    let index = index(raw)?;
+    let table = address(&ins[..load], raw)?;
+    if added.is_some_and(|added| added.value != table.value) {
+        return None;
+    }
+    let small = Proof { ins }.of(index, load)?;
+    let constants = [Some(table), added].into_iter().flatten();
+    let since = constants
+        .filter_map(|it| it.since)
+        .fold(small.since, usize::min);
+    Some(ByTable {
+        load,
+        index,
+        table: AppPc(table.value),
+        bytes: raw.memory_size().size() as u8,
+        count: u16::try_from(small.most + 1).ok()?,
+        since,
+    })
+}
+
+/// What a register has, and the instruction that says so, if one does.
+#[derive(Clone, Copy)]
+struct Constant {
+    value: u64,
+    since: Option<usize>,
+}
+
+/// Where the first entry lies of the table that `raw` reads behind `ins`.
+fn address(ins: &[Ins], raw: &Instruction) -> Option<Constant> {
+    let disp = raw.memory_displacement64();
+    if raw.memory_base() == Register::None {
+        let since = None;
+        return Some(Constant { value: disp, since });
+    }
+    let base = constant(ins, Gpr::holding(raw.memory_base())?)?;
+    Some(Constant {
+        value: base.value.wrapping_add(disp),
+        ..base
+    })
+}
+
+/// What `register` has behind `ins`.
+fn constant(ins: &[Ins], register: Gpr) -> Option<Constant> {
+    let at = writer(ins, RegSet::of(&[register]))?;
+    let raw = &ins[at].raw;
+    let own = raw.mnemonic() == Mnemonic::Lea && raw.op0_register() == register.named();
+    (own && raw.is_ip_rel_memory_operand()).then(|| Constant {
+        value: raw.ip_rel_memory_address(),
+        since: Some(at),
+    })
+}
+
+/// Registers that the instructions `range` of `ins` touch.
+///
+/// # Panics
+/// They are not there.
+#[must_use]
+pub fn touched(ins: &[Ins], range: Range<usize>) -> RegSet {
+    let mut factory = InstructionInfoFactory::new();
+    let all = ins[range].iter().map(|ins| Touched::of(ins, &mut factory));
+    all.fold(RegSet::NONE, |set, it| {
+        set.or(it.needed).or(it.overwritten).or(it.changed)
+    })
+}
+
+/// Whether one of the instructions `range` of `ins` may change `register`.
+///
+/// # Panics
+/// They are not there.
+#[must_use]
+pub fn changes(ins: &[Ins], range: Range<usize>, register: Gpr) -> bool {
+    range.into_iter().any(|at| writes(&ins[at], register))
+}
+
+fn writes(ins: &Ins, register: Gpr) -> bool {
+    // (What is called may do anything.)
+    let touched = || Touched::of(ins, &mut InstructionInfoFactory::new());
+    !is_plain(ins) || touched().changed.contains(register)
+}
+
+/// Whether it does no more to registers than it says.
+fn is_plain(ins: &Ins) -> bool {
+    matches!(
+        ins.kind,
+        Kind::Verbatim | Kind::RipRelative | Kind::CondJump | Kind::Jump | Kind::IndirectJump
+    )
+}
+
+/// The instruction of `ins` from which `target` comes: a load from a table of addresses; or from one of distances,
+/// and the address that has been added.
+fn load(ins: &[Ins], target: Gpr) -> Option<(usize, Option<Constant>)> {
+    let at = writer(ins, RegSet::of(&[target]))?;
+    let raw = &ins[at].raw;
+    if is_load(raw, target, Mnemonic::Mov) {
+        return Some((at, None));
+    }
+    let adds = raw.mnemonic() == Mnemonic::Add && raw.op1_kind() == OpKind::Register;
+    let added = Gpr::holding(raw.op1_register()).filter(|_| adds)?;
+    let before = &ins[..at];
+    let by = |distance: Gpr, base: Gpr| {
+        let load = writer(before, RegSet::of(&[distance]))?;
+        let loads = is_load(&ins[load].raw, distance, Mnemonic::Movsxd);
+        Some((load, Some(constant(before, base).filter(|_| loads)?)))
+    };
+    by(target, added).or_else(|| by(added, target))
+}
+
+/// The last of `ins` that may change one of `registers`.
+fn writer(ins: &[Ins], registers: RegSet) -> Option<usize> {
+    ins.iter()
+        .rposition(|ins| registers.iter().any(|register| writes(ins, register)))
+}
+
+fn is_load(raw: &Instruction, to: Gpr, mnemonic: Mnemonic) -> bool {
+    raw.mnemonic() == mnemonic
+        && raw.op0_register() == to.named()
+        && raw.op1_kind() == OpKind::Memory
+}
+
+/// The register that counts entries of the size that `raw` reads.
+fn index(raw: &Instruction) -> Option<Gpr> {
+    let index = raw.memory_index();
+    let based = matches!(raw.segment_prefix(), Register::FS | Register::GS);
+    let whole = index.is_gpr64() && !based;
+    let entry = raw.memory_size().size() == raw.memory_index_scale() as usize;
+    Gpr::holding(index).filter(|_| whole && entry)
+}
+
+/// A register has no more than `most`, as the instructions from `since` on say.
+#[derive(Clone, Copy)]
+struct Small {
+    since: usize,
+    most: u64,
+}
+
+/// What instructions say of the values of registers.
+struct Proof<'a> {
+    ins: &'a [Ins],
+}
+
+impl Proof<'_> {
+    /// How large `register` can be before instruction `at`, if it is small.
+    fn of(&self, register: Gpr, at: usize) -> Option<Small> {
+        let writer = self.writer(register, at);
+        let range = writer.map_or(0, |at| at + 1)..at;
+        let ways = [
+            writer.and_then(|at| self.made(register, at)),
+            self.compared(register, 8, range.clone()),
+            writer.and_then(|writer| self.narrow(register, writer, range)),
+        ];
+        ways.into_iter().flatten().min_by_key(|small| small.most)
+    }
+
+    /// The same, if instruction `writer` has made the upper half of it 0.
+    fn narrow(&self, register: Gpr, writer: usize, range: Range<usize>) -> Option<Small> {
+        let raw = &self.ins[writer].raw;
+        if !is_narrow(raw, register) {
+            return None;
+        }
+        let compared = self.compared(register, 4, range);
+        let small = compared.or_else(|| {
+            let other = Gpr::holding(raw.op1_register()).filter(|_| is_narrow_move(raw))?;
+            self.half(other, writer)
+        })?;
+        let since = small.since.min(writer);
+        Some(Small { since, ..small })
+    }
+
+    /// How large the lower half of `register` can be before instruction `at`.
+    fn half(&self, register: Gpr, at: usize) -> Option<Small> {
+        let writer = self.writer(register, at);
+        let made = writer.and_then(|at| self.made(register, at));
+        made.or_else(|| self.compared(register, 4, writer.map_or(0, |at| at + 1)..at))
+    }
+
+    fn writer(&self, register: Gpr, at: usize) -> Option<usize> {
+        writer(&self.ins[..at], RegSet::of(&[register]))
+    }
+
+    /// What instruction `at` makes `register`.
+    fn made(&self, register: Gpr, at: usize) -> Option<Small> {
+        let ins = &self.ins[at];
+        let most = most_made(&ins.raw, register).filter(|_| is_plain(ins))?;
+        let byte = low_byte_moved(&ins.raw).and_then(|from| {
+            let since = self.writer(from, at).map_or(0, |at| at + 1);
+            self.compared(from, 1, since..at)
+        });
+        Some(byte.unwrap_or(Small { since: at, most }))
+    }
+
+    /// What `bytes` of `register` are compared with among the instructions `range`, if control leaves the trace where
+    /// they are more.
+    fn compared(&self, register: Gpr, bytes: usize, range: Range<usize>) -> Option<Small> {
+        let pair = |since: usize| match &self.ins[since..range.end.min(since + 2)] {
+            [compare, branch] if branch.kind == Kind::CondJump && !branch.followed => {
+                let limit = limit(&compare.raw, register, bytes)?;
+                let most = most_below(&branch.raw, limit).filter(|most| *most < MOST)?;
+                Some(Small { since, most })
+            }
+            _ => None,
+        };
+        range.clone().rev().find_map(pair)
+    }
+}
+
+/// What `raw` compares so many bytes of `register` with.
+fn limit(raw: &Instruction, register: Gpr, bytes: usize) -> Option<u64> {
+    let own = raw.mnemonic() == Mnemonic::Cmp && raw.op0_kind() == OpKind::Register;
+    let same = Gpr::holding(raw.op0_register()) == Some(register);
+    let whole = raw.op0_register().size() == bytes && !is_high_byte(raw.op0_register());
+    let limit = raw.try_immediate(1).ok()?;
+    // (Of a byte, all of the constant counts.)
+    (own && same && whole).then_some(if bytes == 1 { limit & 0xff } else { limit })
+}
+
+/// The largest value that the branch `raw` does not leave with, after a comparison with `limit`.
+fn most_below(raw: &Instruction, limit: u64) -> Option<u64> {
+    match raw.mnemonic() {
+        Mnemonic::Ja => Some(limit),
+        Mnemonic::Jae => limit.checked_sub(1),
+        _ => None,
+    }
+}
+
+/// The largest value that `raw` can make of all of `register`, if that is small.
+fn most_made(raw: &Instruction, register: Gpr) -> Option<u64> {
+    let whole = raw.op_count() > 1 && raw.op0_kind() == OpKind::Register;
+    let to = raw.op0_register();
+    if !whole || to.size() < 4 || Gpr::holding(to) != Some(register) {
+        return None;
+    }
+    let most = match raw.mnemonic() {
+        Mnemonic::Movzx => {
+            let bytes = match raw.op1_kind() {
+                OpKind::Register => raw.op1_register().size(),
+                _ => raw.memory_size().size(),
+            };
+            (1 << (8 * bytes)) - 1
+        }
+        Mnemonic::And => raw.try_immediate(1).ok()?,
+        _ => return None,
+    };
+    (most < MOST).then_some(most)
+}
+
+/// The register whose low byte `raw` makes all of another one, if it does that.
+fn low_byte_moved(raw: &Instruction) -> Option<Gpr> {
+    let from = raw.op1_register();
+    let moves = raw.mnemonic() == Mnemonic::Movzx && raw.op1_kind() == OpKind::Register;
+    let byte = moves && from.size() == 1 && !is_high_byte(from);
+    Gpr::holding(from).filter(|_| byte)
+}
+
+fn is_high_byte(register: Register) -> bool {
+    matches!(
+        register,
+        Register::AH | Register::BH | Register::CH | Register::DH
+    )
+}
+
+/// Whether `raw` writes to the lower half of `register`, whatever else it does: then the upper half is 0.
+fn is_narrow(raw: &Instruction, register: Gpr) -> bool {
+    let first = raw.op_count() > 0 && raw.op0_kind() == OpKind::Register;
+    let to = raw.op0_register();
+    let sure = matches!(
+        raw.mnemonic(),
+        Mnemonic::Mov
+            | Mnemonic::Movzx
+            | Mnemonic::Movsx
+            | Mnemonic::Lea
+            | Mnemonic::Add
+            | Mnemonic::Sub
+            | Mnemonic::And
+            | Mnemonic::Or
+            | Mnemonic::Xor
+    );
+    first && sure && to.is_gpr32() && Gpr::holding(to) == Some(register)
+}
+
+/// Whether `raw` moves the lower half of a register.
+fn is_narrow_move(raw: &Instruction) -> bool {
+    let from = raw.op1_kind() == OpKind::Register && raw.op1_register() != Register::None;
+    raw.mnemonic() == Mnemonic::Mov && from && raw.op1_register().is_gpr32()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::InsReader;
+    use alloc::vec::Vec;
+    use ppin_abi::addr::AppPc;
+
+    fn read(bytes: &[u8]) -> Vec<Ins> {
+        let mut reader = InsReader::new(AppPc(0x1000), bytes);
+        core::iter::from_fn(|| reader.read().ok()).collect()
+    }
+
+    fn found(parts: &[&[u8]]) -> Option<ByTable> {
+        of(&read(&parts.concat()))
+    }
+
+    const CMP_EDI_30: &[u8] = &[0x83, 0xff, 30];
+    const JA: &[u8] = &[0x0f, 0x87, 0, 1, 0, 0];
+    const MOV_EDI_EDI: &[u8] = &[0x89, 0xff];
+    const LEA_RDX: &[u8] = &[0x48, 0x8d, 0x15, 0, 1, 0, 0];
+    /// `movsxd rax, [rdx + rdi*4]`
+    const LOAD: &[u8] = &[0x48, 0x63, 0x04, 0xba];
+    const ADD_RAX_RDX: &[u8] = &[0x48, 0x01, 0xd0];
+    const JMP_RAX: &[u8] = &[0xff, 0xe0];
+    /// `movzx edi, byte [rsi]`
+    const MOVZX: &[u8] = &[0x0f, 0xb6, 0x3e];
+    /// `mov rax, [rdx + rdi*8]`
+    const LOAD_ADDRESS: &[u8] = &[0x48, 0x8b, 0x04, 0xfa];
+    /// `jmp [rdx + rdi*8]`
+    const JMP_MEMORY: &[u8] = &[0xff, 0x24, 0xfa];
+    const CALL: &[u8] = &[0xe8, 0, 1, 0, 0];
+
+    /// What `parts` say: the load, the first instruction of the proof, bytes of an entry and how many there are.
+    fn known(parts: &[&[u8]]) -> Option<(usize, usize, u8, u16)> {
+        let found = found(parts)?;
+        assert_eq!(found.index, Gpr::RDI);
+        Some((found.load, found.since, found.bytes, found.count))
+    }
+
+    #[test]
+    fn switches_are_found() {
+        let all = [
+            CMP_EDI_30,
+            JA,
+            MOV_EDI_EDI,
+            LEA_RDX,
+            LOAD,
+            ADD_RAX_RDX,
+            JMP_RAX,
+        ];
+        assert_eq!(known(&all), Some((4, 0, 4, 31)));
+        assert_eq!(
+            found(&all).map(|it| it.table),
+            Some(AppPc(0x1000 + 18 + 0x100))
+        );
+        let all = [LEA_RDX, MOVZX, LOAD, ADD_RAX_RDX, JMP_RAX];
+        assert_eq!(known(&all), Some((2, 0, 4, 256)));
+        // add rdx, rax; jmp rdx
+        let all = [LEA_RDX, MOVZX, LOAD, &[0x48, 0x01, 0xc2], &[0xff, 0xe2]];
+        assert_eq!(known(&all), Some((2, 0, 4, 256)));
+    }
+
+    #[test]
+    fn tables_of_addresses_are_found() {
+        assert_eq!(
+            known(&[LEA_RDX, MOVZX, LOAD_ADDRESS, JMP_RAX]),
+            Some((2, 0, 8, 256))
+        );
+        assert_eq!(known(&[LEA_RDX, MOVZX, JMP_MEMORY]), Some((2, 0, 8, 256)));
+        // jmp [rdi*8 + 0x5000]
+        let absolute = &[MOVZX, &[0xff, 0x24, 0xfd, 0, 0x50, 0, 0]];
+        assert_eq!(known(absolute), Some((1, 0, 8, 256)));
+        assert_eq!(found(absolute).map(|it| it.table), Some(AppPc(0x5000)));
+    }
+
+    #[test]
+    fn a_table_whose_place_is_not_known_is_none() {
+        assert_eq!(found(&[MOVZX, LOAD_ADDRESS, JMP_RAX]), None);
+        assert_eq!(found(&[LEA_RDX, MOVZX, CALL, JMP_MEMORY]), None);
+        // add rdx, 8
+        assert_eq!(
+            found(&[LEA_RDX, &[0x48, 0x83, 0xc2, 8], MOVZX, JMP_MEMORY]),
+            None
+        );
+        // What is added is another address than the table's.
+        assert_eq!(
+            found(&[LEA_RDX, MOVZX, LOAD, LEA_RDX, ADD_RAX_RDX, JMP_RAX]),
+            None
+        );
+        assert_eq!(
+            found(&[LEA_RDX, MOVZX, LOAD, &[0x48, 0x01, 0xf0], JMP_RAX]),
+            None
+        );
+    }
+
+    const REST: [&[u8]; 4] = [LEA_RDX, LOAD, ADD_RAX_RDX, JMP_RAX];
+
+    #[test]
+    fn an_index_that_may_be_large_is_none() {
+        let with = |before: &[&[u8]]| known(&[before, &REST].concat());
+        assert_eq!(with(&[]), None);
+        // Its upper half may be anything.
+        assert_eq!(with(&[CMP_EDI_30, JA]), None);
+        // The comparison is of another value; the branch of another comparison.
+        assert_eq!(with(&[CMP_EDI_30, JA, &[0xff, 0xc7], MOV_EDI_EDI]), None);
+        assert_eq!(with(&[CMP_EDI_30, &[0x39, 0xc0], JA, MOV_EDI_EDI]), None);
+        // jl; and the limit is too large.
+        assert_eq!(
+            with(&[CMP_EDI_30, &[0x0f, 0x8c, 0, 1, 0, 0], MOV_EDI_EDI]),
+            None
+        );
+        assert_eq!(with(&[&[0x81, 0xff, 0, 1, 0, 0], JA, MOV_EDI_EDI]), None);
+        let below = [
+            &[0x81, 0xff, 0, 1, 0, 0][..],
+            &[0x0f, 0x83, 0, 1, 0, 0],
+            MOV_EDI_EDI,
+        ];
+        assert_eq!(with(&below), Some((4, 0, 4, 256)));
+        // movzx edi, word [rsi]; what is called may write to it; a part of it changes; a condition decides.
+        assert_eq!(with(&[&[0x0f, 0xb7, 0x3e]]), None);
+        assert_eq!(with(&[MOVZX, CALL]), None);
+        assert_eq!(with(&[MOVZX, &[0x66, 0x89, 0xf7]]), None);
+        assert_eq!(with(&[MOVZX, &[0x0f, 0x44, 0xfe]]), None);
+        // and edi, -16; cmp rdi, -1
+        assert_eq!(with(&[&[0x83, 0xe7, 0xf0]]), None);
+        assert_eq!(with(&[&[0x48, 0x83, 0xff, 0xff], JA]), None);
+    }
+
+    #[test]
+    fn what_is_small_proves_itself() {
+        let with = |before: &[&[u8]]| known(&[before, &REST].concat());
+        // and edi, 31; cmp rdi, 30; xor edi, eax and a comparison
+        assert_eq!(with(&[&[0x83, 0xe7, 31]]), Some((2, 0, 4, 32)));
+        assert_eq!(with(&[&[0x48, 0x83, 0xff, 30], JA]), Some((3, 0, 4, 31)));
+        assert_eq!(with(&[&[0x31, 0xc7], CMP_EDI_30, JA]), Some((4, 0, 4, 31)));
+        // cmp al, 0xb5; movzx edi, al: the comparison says more; not one of ah
+        let movzx = &[0x0f, 0xb6, 0xf8][..];
+        assert_eq!(with(&[&[0x3c, 0xb5], JA, movzx]), Some((4, 0, 4, 0xb6)));
+        assert_eq!(
+            with(&[&[0x80, 0xfc, 0x15], JA, movzx]),
+            Some((4, 2, 4, 256))
+        );
+        assert_eq!(with(&[movzx, CMP_EDI_30, JA]), Some((4, 0, 4, 31)));
+        // mov edi, ecx behind a comparison of ecx; of which the upper half does not matter
+        assert_eq!(
+            with(&[&[0x83, 0xf9, 30], JA, &[0x89, 0xcf]]),
+            Some((4, 0, 4, 31))
+        );
+    }
+
+    #[test]
+    fn other_jumps_are_not_by_tables() {
+        // add rax, 8; the load is of one register; xor; jmp [rdx + rdi*4]
+        assert_eq!(
+            found(&[LEA_RDX, MOVZX, LOAD, &[0x48, 0x83, 0xc0, 8], JMP_RAX]),
+            None
+        );
+        assert_eq!(found(&[&[0x48, 0x8b, 0x02], JMP_RAX]), None);
+        assert_eq!(
+            found(&[LEA_RDX, MOVZX, LOAD, &[0x48, 0x31, 0xd0], JMP_RAX]),
+            None
+        );
+        assert_eq!(found(&[LEA_RDX, MOVZX, &[0xff, 0x24, 0xba]]), None);
+        assert_eq!(found(&[LEA_RDX, MOVZX, &[0xc3]]), None);
+    }
+}
