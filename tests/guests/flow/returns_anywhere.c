@@ -29,6 +29,9 @@ static void look(int s, siginfo_t *i, void *c) {
     strange += rsp - (u64)stack >= 3 * SPAN && rsp - own >= 1 << 20;
 }
 int main(void) {
+    // (A frame of an aligned stack at the same place of its 64 KiB is not returned to: LIMITS.md.)
+    u64 here = (u64)__builtin_frame_address(0) % SPAN;
+    if (here < 0x400 || here > SPAN - 0x400) *(volatile char *)__builtin_alloca(0x1000) = 0;
     stack = pages(3 * SPAN / 4096, PROT_READ | PROT_WRITE);
     struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
     on(SIGALRM, look, SA_ONSTACK);

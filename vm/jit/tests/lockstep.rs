@@ -379,6 +379,14 @@ fn indirect_jumps() {
     lockstep(&[0x83, 0xe1, 0x07, 0x3e, 0x41, 0xff, 0x24, 0xcc]); // notrack jmp [r12+rcx*8]: may fault
     let [a, b, c, d] = (DATA as u32 - CODE as u32 - 6).to_le_bytes();
     lockstep(&[0xff, 0x25, a, b, c, d]); // jmp [rip + data]
+    let [a, b, c, d] = (DATA as u32 - CODE as u32 - 10).to_le_bytes(); // and edi, 31; lea rdx, [rip + data]:
+    let [edi, ecx] = [
+        [0x83, 0xe7, 0x1f, 0x48, 0x8d, 0x15, a, b, c, d],
+        [0x83, 0xe1, 0x1f, 0x4c, 0x8d, 5, a, b, c, d],
+    ];
+    lockstep(&[&edi[..], &[0xff, 0x24, 0xfa]].concat()); // jmp [rdx+rdi*8]
+    lockstep(&[&edi[..], &[0x48, 0x8b, 0x3c, 0xfa, 0xff, 0xe7]].concat()); // mov rdi, [rdx+rdi*8]; jmp rdi
+    lockstep(&[&ecx[..], &[0x49, 0x8b, 0x0c, 0xc8, 0xff, 0xe1]].concat()); // mov rcx, [r8+rcx*8]; jmp rcx
 }
 
 #[test]
