@@ -10,7 +10,7 @@
 enum { N = 3000, PAGE = 4096, INDEX = 5, FAR = 1000 };
 extern int distances[PAGE / 4];
 extern u64 addresses[PAGE / 8];
-u64 log_of[3];
+u64 log_of[3], seen_rax;
 asm(".section .steady, \"a\"\n"
     ".balign 4096\ndistances: .globl distances\n"
     ".rept 1024\n.long one - distances\n.endr\n"
@@ -35,12 +35,15 @@ asm(".section .steady, \"a\"\n"
     "mov (%rdx,%rdi,8), %rdi; jmp *%rdi\n"
     "memory: begins; lea addresses(%rip), %rdx\n"
     "jmp *(%rdx,%rdi,8)\n"
-    "one: incq log_of(%rip); lea 11(%r9), %rax; ret\n"
-    "two: incq log_of+8(%rip); lea 21(%r9), %rax; ret\n"
-    "three: incq log_of+16(%rip); lea 31(%r9), %rax; ret\n"
+    "callee: movzbl %dil, %edi; mov (%rsi), %r10d; lea distances(%rip), %rdx\n"
+    "movslq (%rdx,%rdi,4), %rdi; add %rdx, %rdi; jmp *%rdi\n"
+    "by_call: mov $7, %eax; mov $5, %r9d; call callee; ret\n"
+    "one: mov %rax, seen_rax(%rip); incq log_of(%rip); lea 11(%r9), %rax; ret\n"
+    "two: mov %rax, seen_rax(%rip); incq log_of+8(%rip); lea 21(%r9), %rax; ret\n"
+    "three: mov %rax, seen_rax(%rip); incq log_of+16(%rip); lea 31(%r9), %rax; ret\n"
     "again: mov $5, %edi; jmp *by(%rip)\n");
 u64 stays(u64, void *), overwritten(u64, void *), in_rcx(u64, void *);
-u64 address(u64, void *), memory(u64, void *);
+u64 address(u64, void *), memory(u64, void *), by_call(u64, void *);
 extern u8 one[], two[], three[], again[];
 u64 (*by)(u64, void *);
 static u8 *const all[] = {one, two, three};
@@ -61,6 +64,7 @@ static void change(u8 *to) {
 static void goes(int which, int times) {
     for (int i = 0; i < times; i++) {
         SAME(by(INDEX, &readable), comes_to[which]);
+        if (by != stays) SAME(seen_rax, 7);
         SAME(by(INDEX + 1 + i % 200, &readable), comes_to[0]);
     }
 }
@@ -215,6 +219,7 @@ int main(void) {
     all_of_it(stays, 0);
     all_of_it(overwritten, 0);
     all_of_it(in_rcx, 0);
+    all_of_it(by_call, 0);
     all_of_it(address, 1);
     all_of_it(memory, 1);
     FINISH();

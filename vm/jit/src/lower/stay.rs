@@ -35,7 +35,7 @@ pub(super) fn stays(form: &Form, register: Gpr, behind: Behind<'_>) -> Option<Op
 
 /// Whether the jump that ends the trace takes registers, so that those of before need not come back.
 fn leaves_by_lookup(form: &Form) -> bool {
-    form.looks_up_in_line() && !form.leaves_sealed
+    form.looks_up_in_line() && !form.leaves_sealed && form.cases.is_none()
 }
 
 /// Registers that jumps take which look up their target in line.
