@@ -41,10 +41,11 @@ asm(".section .steady, \"a\"\n"
     "one: mov %rax, seen_rax(%rip); incq log_of(%rip); lea 11(%r9), %rax; ret\n"
     "two: mov %rax, seen_rax(%rip); incq log_of+8(%rip); lea 21(%r9), %rax; ret\n"
     "three: mov %rax, seen_rax(%rip); incq log_of+16(%rip); lea 31(%r9), %rax; ret\n"
+    "called_again: lea 8(%rsp), %rsp\n"
     "again: mov $5, %edi; jmp *by(%rip)\n");
 u64 stays(u64, void *), overwritten(u64, void *), in_rcx(u64, void *);
 u64 address(u64, void *), memory(u64, void *), by_call(u64, void *);
-extern u8 one[], two[], three[], again[];
+extern u8 one[], two[], three[], again[], called_again[];
 u64 (*by)(u64, void *);
 static u8 *const all[] = {one, two, three};
 static const u64 comes_to[] = {16, 26, 36};
@@ -121,7 +122,7 @@ static void round_and_round(void) {
     on(SIGALRM, tick, 0);
     struct itimerval soon = {{0, 0}, {0, 3000}};
     for (int i = 0; i < 3; i++) {
-        change(again);
+        change(by == by_call ? called_again : again);
         setitimer(ITIMER_REAL, &soon, 0);
         SAME(by(INDEX, &readable), 36);
     }
