@@ -28,18 +28,25 @@ static void look(int s, siginfo_t *i, void *c) {
     u64 rsp = GREG(c, REG_RSP), own = (u64)&rsp;
     strange += rsp - (u64)stack >= 3 * SPAN && rsp - own >= 1 << 20;
 }
-int main(void) {
-    // (A frame of an aligned stack at the same place of its 64 KiB is not returned to: LIMITS.md.)
+static u64 rounds;
+// Around a multiple of 64 KiB, at all bytes.
+__attribute__((noinline)) static void calls_around(void) {
+    u64 border = ((u64)stack + 2 * SPAN) & -(u64)SPAN;
+    for (int at = -40; at < 40; at++, rounds++) calls_at((void *)(border + at));
+}
+// The same, while a caller waits with its own frame `below` such a multiple.
+__attribute__((noinline)) static void calls_while_one_waits(u64 below) {
     u64 here = (u64)__builtin_frame_address(0) % SPAN;
-    if (here < 0x400 || here > SPAN - 0x400) *(volatile char *)__builtin_alloca(0x1000) = 0;
+    *(volatile char *)__builtin_alloca(((here + below) % SPAN) | 16) = 0;
+    calls_around();
+}
+int main(void) {
     stack = pages(3 * SPAN / 4096, PROT_READ | PROT_WRITE);
     struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
     on(SIGALRM, look, SA_ONSTACK);
     setitimer(ITIMER_REAL, &often, 0);
-    u64 rounds = 0;
     for (int at = 0; at < SPAN; at += 8, rounds++) calls_at(stack + SPAN + at);
-    u64 border = ((u64)stack + 2 * SPAN) & -(u64)SPAN;
-    for (int at = -40; at < 40; at++, rounds++) calls_at((void *)(border + at));
+    for (int below = -0x180; below < 0x180; below += 16) calls_while_one_waits(below);
     setitimer(ITIMER_REAL, &never, 0);
     SAME(called, 4 * rounds);
     SAME(strange, 0);

@@ -178,8 +178,8 @@ pub struct Area {
     /// the cache address behind the translated call that was made there last. The app may have put another
     /// return address to the stack since, so the code there compares. 0: none.
     pub returns: [AtomicU64; RETURN_ENTRIES],
-    /// The first word gets the end of what a call puts to the last entry from an address that is no multiple
-    /// of 8. The rest of the page is nobody's: another begins with `near`.
+    /// A return by an address in the last word that is no multiple of 8 reads its end here. Nothing is written, and the
+    /// rest of the page is nobody's: another begins with `near`.
     pub behind_returns: [AtomicU64; BEHIND_RETURNS],
     /// By the low bits of an app address ([`near_index`]) where an indirect jump or call arrives:
     /// code that looks whether the address is the one that it is for, before a fragment
@@ -289,6 +289,12 @@ pub const MISPREDICTED: [u8; 8] = {
 
 /// How a return asks for the bits of its address that no program's has: `shrx rcx, [rsp], rdx`.
 pub const ASK_FOR_BITS: [u8; 6] = [0xc4, 0xe2, 0xeb, 0xf7, 0x0c, 0x24];
+
+/// How a call asks which word of 64 KiB its stack pointer points to: `movzx eax, sp; rorx rax, rax, 3`.
+pub const WORD_OF_STACK: [u8; 9] = [0x0f, 0xb7, 0xc4, 0xc4, 0xe3, 0xfb, 0xf0, 0xc0, 3];
+
+/// Bytes of [`WORD_OF_STACK`] before what not all processors have.
+pub const WORD_ROTATES: u64 = 3;
 
 /// Which instruction faults if there are any: `mov rsp, gs:[rcx + RETURNS_AT]`.
 pub const BAR: [u8; 8] = {

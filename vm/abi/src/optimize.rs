@@ -14,7 +14,7 @@ pub struct Optimize(u64);
 pub const MECHANISMS: [(&str, Optimize, &str); 19] = [
     ("counters", Optimize::COUNTERS, "a tool's counter has many cells in each thread, which are summed for reports"),
     ("flags", Optimize::FLAGS, "logic instructions are known to write all arithmetic flags"),
-    ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them"),
+    ("returns", Optimize::RETURNS, "returns are paired with calls, so that the processor predicts them (off by itself where it lacks BMI2)"),
     ("indirect", Optimize::INDIRECT, "indirect jumps and calls look up their target in line"),
     ("calls", Optimize::CALLS, "analysis routines are called without entering the VM"),
     ("inline", Optimize::INLINE, "short analysis routines become a part of translated code"),
@@ -28,7 +28,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 19] = [
     ("predict", Optimize::PREDICT, "jumps and calls through a cell at a fixed place compare its contents with what they were, and go straight on"),
     ("apart", Optimize::APART, "code that the program may be rewriting compares itself on entry alone, if one register says that its stores go elsewhere"),
     ("entrances", Optimize::ENTRANCES, "without a tool, what leads into the middle of a known trace goes there, and is not translated once more"),
-    ("canonical", Optimize::CANONICAL, "a return looks whether a program can have its address, instead of noting where it is (off by itself where that takes too many instructions)"),
+    ("canonical", Optimize::CANONICAL, "a return looks whether a program can have its address, instead of noting where it is"),
     ("sealed", Optimize::SEALED, "jumps and calls through a cell that the program has made read-only go straight to where it leads, and compare nothing"),
     ("tables", Optimize::TABLES, "a jump through a table that does not change, as of a `switch`, goes by slots of its own and the same index, and compares nothing"),
 ];
@@ -43,7 +43,8 @@ impl Optimize {
     /// `and`, `or`, `xor` and `test` write AF, too. Off by itself where the processor does not.
     pub const FLAGS: Self = Self(1 << 1);
 
-    /// Returns are paired with calls, so that the processor predicts them.
+    /// Returns are paired with calls, so that the processor predicts them. Off by itself where the processor does not
+    /// have `rorx` and `shrx`.
     pub const RETURNS: Self = Self(1 << 2);
     /// Indirect jumps and calls look up their target in line.
     pub const INDIRECT: Self = Self(1 << 3);
@@ -87,7 +88,7 @@ impl Optimize {
     pub const ENTRANCES: Self = Self(1 << 15);
 
     /// A return faults by itself if its address is none that a program has; else it notes where it is, in case the
-    /// processor refuses the address. Off by itself where the processor does not have `shrx`.
+    /// processor refuses the address.
     pub const CANONICAL: Self = Self(1 << 16);
 
     /// Jumps through cells that the loader has sealed (`PT_GNU_RELRO`) go where these lead, without a look at them.

@@ -158,7 +158,8 @@ fn area_note(line: &Line) -> Option<String> {
         return None;
     }
     let disp = ins.memory_displacement32();
-    if ins.memory_base() != iced_x86::Register::None {
+    let by = [ins.memory_base(), ins.memory_index()];
+    if by != [iced_x86::Register::None; 2] {
         let table = match disp {
             RETURNS_AT | RETURNS | RETURNS_BELOW => "return cache",
             NEAR => "near",

@@ -179,10 +179,13 @@ pub enum Op {
     /// `to = [rsp]; rsp += 8`, the app's stack. May fault.
     Pop { to: Reg },
 
-    /// `to` = low 16 bits of the app's stack pointer
-    StackIndex { to: Reg },
-    /// `reg` = its low 16 bits
-    LowHalf { reg: Reg },
+    /// `to` = which word of 64 KiB the app's stack pointer points to. (If it points to no word's first byte, the
+    /// rest is in the highest three bits, which go when an entry is found by the number.)
+    StackWord { to: Reg },
+    /// `reg` = the number of the word at this address likewise, in bytes; and without the rest.
+    WordAt { reg: Reg },
+    /// The same of a number.
+    WordOffset { reg: Reg },
     /// Begins a transaction and aborts it: `to`, which is the app's rax, gets the status. The CPU raises
     /// here what it raises if it has no transactions.
     Transaction { to: Reg },
@@ -307,8 +310,9 @@ pub enum Op {
     StackAwayChecked { target: Reg, by: Reg },
     /// The app's stack pointer comes back behind a return: `rsp = from + 16`.
     StackBack { from: Reg },
-    /// Pops from the app's stack what `CallOver` has pushed, to `cell`.
-    PopCell { cell: Cell },
+    /// Pops from the app's stack what `CallOver` has pushed, to entry `index` of those that begin at `entries`, a
+    /// displacement from `gs`.
+    PopEntry { index: Reg, entries: u32 },
     /// `[rsp - 8] = 0`, where the CPU's return address has been popped; `by`, too, becomes 0.
     ClearBelow { by: Reg },
     /// `to` = cache address of what follows.

@@ -54,7 +54,7 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
     let [one, two, three]: [Option<Use>; 3] = match *op {
         Op::AppRebased { base, .. } => [reads(base), none, none],
         Op::Move { to, from } => [reads(from), writes(to), none],
-        Op::Not { reg } | Op::LowHalf { reg } => [both(reg), none, none],
+        Op::Not { reg } | Op::WordAt { reg } | Op::WordOffset { reg } => [both(reg), none, none],
         Op::Swap { one, other } => [both(one), both(other), none],
         Op::Lea {
             to, base, index, ..
@@ -81,7 +81,7 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
             to,
             sum: Sum { base, index, .. },
         } => [named(base), named(index), writes(to)],
-        Op::PopCell { cell } => [cell.base.and_then(reads), none, none],
+        Op::PopEntry { index, .. } => [reads(index), none, none],
         Op::WriteFs { from } => [reads(from), none, none],
         Op::RestoreFlags { from: temp, .. }
         | Op::JumpUnlessOne { temp, .. }
@@ -116,7 +116,7 @@ fn only_written(op: &Op) -> Option<Use> {
         | Op::Here { to }
         | Op::LoadTarget { to, .. }
         | Op::LeaOperand { to, .. }
-        | Op::StackIndex { to }
+        | Op::StackWord { to }
         | Op::LoadStack { to }
         | Op::StackAway { by: to }
         | Op::ClearBelow { by: to }

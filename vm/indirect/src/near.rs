@@ -13,7 +13,7 @@
 use crate::landings::Landings;
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::area::{Area, Entry, NEAR, NEAR_ENTRIES, near_index};
 use ppin_abi::thread::BEFORE;
 use ppin_os::mem::PAGE;
@@ -147,25 +147,11 @@ impl NearTables {
 /// No return of the thread with `area` comes to `code` any more.
 pub(crate) fn forget_returns(area: &Area, code: &Range<u64>) {
     let unpaired = area.entry[Entry::Unpaired as usize];
+    let goes = |entry: &&AtomicU64| code.contains(&entry.load(Ordering::Relaxed));
     // Entries that say nothing are not written to: their pages stay untouched.
-    let mut before = &area.before_returns;
-    for entry in area.returns.iter().chain(&area.behind_returns[..1]) {
-        let [one, other] = [before, entry].map(|entry| entry.load(Ordering::Relaxed));
-        let parts = [one, other] != [0; 2] && has_part(one, other, code);
-        if parts {
-            before.store(unpaired, Ordering::Relaxed);
-        }
-        if parts || code.contains(&other) {
-            entry.store(unpaired, Ordering::Relaxed);
-        }
-        before = entry;
+    for entry in area.returns.iter().filter(goes) {
+        entry.store(unpaired, Ordering::Relaxed);
     }
-}
-
-/// Whether an address in `code` lies over both of two words, as calls leave it whose stack is not aligned.
-fn has_part(one: u64, other: u64, code: &Range<u64>) -> bool {
-    let both = u128::from(one) | u128::from(other) << 64;
-    (1..8).any(|byte| code.contains(&((both >> (8 * byte)) as u64)))
 }
 
 /// Lets jumps of the table's thread to `pc` arrive at `place`; whether another had to go, or there is
@@ -421,29 +407,6 @@ mod tests {
             let unpaired = area.entry[Entry::Unpaired as usize];
             let left = [0, 1, 2, 3].map(|n: usize| area.returns[n].load(Ordering::Relaxed));
             assert_eq!(left, [unpaired, unpaired, 0x2000, 0xfff]);
-        }
-    }
-
-    #[test]
-    fn so_are_those_from_a_stack_that_is_not_aligned() {
-        for byte in 1..8 {
-            let own = table();
-            let unpaired = own.entry[Entry::Unpaired as usize];
-            let lies = |first: usize, address: u64| {
-                let both = u128::from(address) << (8 * byte);
-                own.returns[first].store(both as u64, Ordering::Relaxed);
-                let next = own.returns.get(first + 1).unwrap_or(&own.behind_returns[0]);
-                next.store((both >> 64) as u64, Ordering::Relaxed);
-                [&own.returns[first], next]
-            };
-            let [goes, last] = [lies(7, 0x7fff_1234_5678), lies(8191, 0x7fff_1234_5679)];
-            let stays = lies(70, 0x7fff_1234_6000);
-            let before = stays.map(|entry| entry.load(Ordering::Relaxed));
-            forget_returns(own, &(0x7fff_1234_5000..0x7fff_1234_6000));
-            for entry in [goes, last].as_flattened() {
-                assert_eq!(entry.load(Ordering::Relaxed), unpaired, "{byte}");
-            }
-            assert_eq!(stays.map(|entry| entry.load(Ordering::Relaxed)), before);
         }
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::machine::Machine;
-use ppin_abi::area::{ASK_FOR_BITS, BAR};
+use ppin_abi::area::{ASK_FOR_BITS, BAR, WORD_OF_STACK};
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_relocator::{Fragment, pc_flag};
@@ -22,7 +22,7 @@ fn the_processors_return_address_goes_to_the_return_cache() {
     let code = [0xcc];
     let fragment = called(&machine, &code);
     assert_eq!(fragment.context, Context::CALLED);
-    for low in [0, 8, 0x100] {
+    for low in [0, 8, 0x100, 1, 4, 7] {
         let mut state = machine.state([0x77; 16], 0x8d5);
         state.regs[4] -= low;
         let (entry, below, end) = machine.called(&code, &fragment, 0x1234_5678_9abc, &state);
@@ -30,6 +30,14 @@ fn the_processors_return_address_goes_to_the_return_cache() {
         assert_eq!(end.regs, state.regs, "{low}");
         assert_eq!(end.flags & 0x8d5, state.flags & 0x8d5);
     }
+}
+
+#[test]
+fn calls_ask_where_they_are_as_the_vm_expects() {
+    let machine = Machine::new(false);
+    let hot = called(&machine, &[0xcc]).hot;
+    let asks = |bytes: &[u8]| bytes == WORD_OF_STACK;
+    assert!(hot.windows(WORD_OF_STACK.len()).any(asks));
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn possible(config: &mut Config) -> Optimize {
     }
     let wants = [
         (Optimize::UNTAKEN, flag::LOOPS_FAST),
-        (Optimize::CANONICAL, flag::SHIFTS),
+        (Optimize::RETURNS, flag::SHIFTS),
     ];
     for (mechanism, wanted) in wants {
         if optimize.has(mechanism) && processor_has(&mut config.flags) & wanted == 0 {

@@ -231,6 +231,10 @@ fn led_nowhere(thread: &mut Thread, context: &mut UContext, pc: u64) -> bool {
     }
     let (area, g) = (&mut thread.area, &mut context.gregs);
     let resume = if vm::lock().code().in_cache(pc) {
+        if let Some(rotated) = gate::ret::rotated(pc, g[greg::RAX]) {
+            (g[greg::RIP], g[greg::RAX]) = rotated;
+            return true;
+        }
         if let Some(barred) = gate::ret::barred(area, pc, g[greg::RSP]) {
             (g[greg::RIP], g[greg::RCX], g[greg::RDX]) = (barred.rip, barred.rcx, barred.rdx);
             return true;

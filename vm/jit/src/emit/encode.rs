@@ -21,6 +21,8 @@ pub(super) mod opcode {
     pub(crate) const ADD32: u8 = 0x81;
     /// `pop m`, with 0 in place of the register
     pub(crate) const POP: u8 = 0x8f;
+    /// `mov dl, imm8`
+    pub(crate) const SET_DL: u8 = 0xb2;
     /// `push imm8`
     pub(crate) const PUSH_BYTE: u8 = 0x6a;
     /// `jmp m` with 4, `push m` with 6 in place of the register
@@ -273,6 +275,13 @@ impl Asm {
         self.bytes(&[opcode::LEA, modrm, sib, 0, 0, 0, 0]);
     }
 
+    /// `rorx reg, reg, bits`
+    pub(super) fn rotate(&mut self, reg: Gpr, bits: u8) {
+        debug_assert!(reg.number() < 8, "without a bit of the prefix");
+        let registers = 0b11 << 6 | reg.number() << 3 | reg.number();
+        self.bytes(&[0xc4, 0xe3, 0xfb, 0xf0, registers, bits]);
+    }
+
     /// `movzx to32, from`, its bits 8 to 15. Only the first four registers name them.
     pub(super) fn second_byte(&mut self, to: Gpr, from: Gpr) {
         debug_assert!(to.number() < 8 && from.number() < 4, "without a prefix");
@@ -457,6 +466,9 @@ mod tests {
             };
             assert_eq!(of(&|asm| asm.pop(to)), Code::Pop_r64);
             assert_eq!(of(&|asm| asm.low_half(to, Gpr::RSP)), Code::Movzx_r32_rm16);
+            if to.number() < 8 {
+                assert_eq!(of(&|asm| asm.rotate(to, 3)), Code::VEX_Rorx_r64_rm64_imm8);
+            }
             assert_eq!(
                 of(&|asm| asm.set_register(true, to, -1)),
                 Code::Mov_rm64_imm32

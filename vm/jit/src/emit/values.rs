@@ -79,16 +79,27 @@ impl Writer<'_> {
         hot.low_half(to, to);
     }
 
-    /// `movzx to32, sp`
-    pub(super) fn stack_index(&mut self, to: Reg) {
-        let to = self.reg(to);
-        self.emitter.hot.low_half(to, Gpr::RSP);
+    /// `movzx to32, sp; rorx to, to, 3`
+    pub(super) fn stack_word(&mut self, to: Reg) {
+        self.word_of(to, Gpr::RSP);
     }
 
-    /// `movzx reg32, reg16`
-    pub(super) fn low_half(&mut self, reg: Reg) {
+    fn word_of(&mut self, to: Reg, address: Gpr) {
+        let to = self.reg(to);
+        self.emitter.hot.low_half(to, address);
+        self.emitter.hot.rotate(to, 3);
+    }
+
+    /// `movzx reg32, reg16; rorx reg, reg, 3; lea reg32, [reg * 8]`
+    pub(super) fn word_at(&mut self, reg: Reg) {
+        self.word_of(reg, self.reg(reg));
+        self.word_offset(reg);
+    }
+
+    /// `lea reg32, [reg * 8]`
+    pub(super) fn word_offset(&mut self, reg: Reg) {
         let reg = self.reg(reg);
-        self.emitter.hot.low_half(reg, reg);
+        self.emitter.hot.eightfold(reg);
     }
 
     /// `push 0; pop by`: on Intel's processors less than a store that names rsp between a pop and a push, for
@@ -115,13 +126,13 @@ impl Writer<'_> {
         code.set_low_half(Gpr::RSP, by);
     }
 
-    /// The same, with `mov edx, 47; shrx rcx, [rsp], rdx` before it, `mov rsp, gs:[rcx + RETURNS_AT]` in it, and
+    /// The same, with `mov dl, 47; shrx rcx, [rsp], rdx` before it, `mov rsp, gs:[rcx + RETURNS_AT]` in it, and
     /// `mov rcx, [rdx + 8]` behind that. The registers must be these.
     pub(super) fn stack_away_checked(&mut self, registers: [Reg; 2]) {
         let [target, by] = registers.map(|register| self.reg(register));
         debug_assert_eq!([target, by], [Gpr::RCX, Gpr::RDX]);
         let code = &mut self.emitter.hot;
-        code.set_register(false, by, ADDRESS_BITS as i32);
+        code.bytes(&[opcode::SET_DL, ADDRESS_BITS as u8]);
         code.bytes(&ASK_FOR_BITS);
         code.memory(true, opcode::LEA, by.number(), beside(Gpr::RSP, -ABOVE));
         code.bytes(&BAR);
@@ -260,9 +271,13 @@ impl Writer<'_> {
         self.emitter.rip(false, opcode::INDIRECT, 6, slot);
     }
 
-    /// `pop cell`
-    pub(super) fn pop_cell(&mut self, cell: Cell) {
-        let memory = self.memory_of(cell);
+    /// `pop gs:[index * 8 + entries]`
+    pub(super) fn pop_entry(&mut self, index: Reg, entries: u32) {
+        let memory = Memory {
+            index: Some(self.reg(index)),
+            scale: 3,
+            ..Memory::cell(entries as i32)
+        };
         self.emitter.hot.memory(false, opcode::POP, 0, memory);
     }
 

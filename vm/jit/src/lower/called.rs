@@ -3,7 +3,8 @@
 //! ```text
 //!        mov gs:[Spill::Rax], rax
 //!        movzx eax, sp
-//!        pop gs:[rax + RETURNS]           to the return cache
+//!        rorx rax, rax, 3
+//!        pop gs:[rax * 8 + RETURNS]       to the return cache
 //!        push 0; pop rax                  no address of ours stays where the app may find it
 //!        mov rax, gs:[Spill::Rax]         unless it may stay there ([`super::stay`])
 //!        ...                              the trace

@@ -5,9 +5,11 @@
 //! Target:  pop [rbp + 8]                   where a trace begins
 //! Becomes: mov gs:[Spill::Rax], rax; mov gs:[Spill::Rcx], rcx
 //!          movzx eax, sp
+//!          rorx rax, rax, 3; lea eax, [rax * 8]
 //!          mov rcx, gs:[rax + RETURNS_BELOW]
 //!          lea rax, [rbp + 8]
 //!          movzx eax, ax
+//!          rorx rax, rax, 3; lea eax, [rax * 8]
 //!          mov gs:[rax + RETURNS_BELOW], rcx
 //!          mov rax, gs:[Spill::Rax]; mov rcx, gs:[Spill::Rcx]
 //!          pop [rbp + 8]
@@ -28,15 +30,16 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let temps = form.take([Need::fixed(Gpr::RAX), Need::fixed(Gpr::RCX)]);
     let [index, entry] = temps;
     let (ins, width) = (site.id, Width::W64);
-    form.push(Op::StackIndex { to: index.into() });
+    let to = index.into();
+    form.push(Op::StackWord { to });
+    form.push(Op::WordOffset { reg: to });
     form.push(Op::LoadCell {
         to: entry.into(),
         cell: entry_of(index),
         width,
     });
-    let to = index.into();
     form.push(Op::LeaOperand { to, ins });
-    form.push(Op::LowHalf { reg: to });
+    form.push(Op::WordAt { reg: to });
     form.push(Op::StoreCell {
         cell: entry_of(index),
         from: entry.into(),
@@ -45,7 +48,7 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     form.give(&temps);
 }
 
-/// The entry for a return address in the word of whose address `index` is the low half.
+/// The entry for a return address in the word at `index` bytes of its 64 KiB.
 fn entry_of(index: Temp) -> Cell {
     Cell {
         base: Some(index),

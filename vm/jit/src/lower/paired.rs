@@ -26,7 +26,8 @@
 //!       ...                              the same; behind the whole trace:
 //! over: mov gs:[Spill::Rax], rax
 //!       movzx eax, sp
-//!       pop gs:[rax + RETURNS_BELOW]     to the return cache
+//!       rorx rax, rax, 3
+//!       pop gs:[rax * 8 + RETURNS_BELOW] to the return cache
 //!       mov rax, gs:[Spill::Rax]
 //!       push qword [rip + slot]
 //! ```
@@ -34,6 +35,9 @@
 //!
 //! The cache goes by the place on the stack: so recursion does not overwrite what outer calls
 //! have put there, and each call finds its own, though there may be several translations of it.
+//! An entry is written as a whole, wherever the stack pointer points: a part of one address with a part of another
+//! would lead anywhere. (A return by a stack pointer that is no multiple of 8 reads parts of two, which are no
+//! address; it is looked up.)
 //!
 //! In code that compares itself the call ends the trace, and what the return comes to leads on to a trace of its
 //! own, which compares its source then. (Else each return there would be mispredicted and looked up.)
@@ -51,7 +55,7 @@ use super::site::Site;
 use super::stay::{Behind, stays};
 use ppin_abi::area::{Entry, RETURNS_BELOW};
 use ppin_abi::context::Context;
-use ppin_form::{Cell, Form, Gpr, Need, Op, Temp};
+use ppin_form::{Form, Gpr, Need, Op, Temp};
 
 /// The call of `site`, from where its operand has been read: pushes the app's return address, and
 /// leaves as `leave` says. `alive` are the temporaries that live on until then. If it is `lent`,
@@ -97,10 +101,11 @@ pub(super) fn to_callee(form: &mut Form, site: &Site<'_>, context: Context) {
 /// is; the temporary, rax, that it took for it.
 pub(super) fn note_return(form: &mut Form, returns: u32) -> Temp {
     let [index] = form.take([Need::fixed(Gpr::RAX)]);
-    form.push(Op::StackIndex { to: index.into() });
-    let (base, disp) = (Some(index), returns as i32);
-    form.push(Op::PopCell {
-        cell: Cell { base, disp },
+    let by = index.into();
+    form.push(Op::StackWord { to: by });
+    form.push(Op::PopEntry {
+        index: by,
+        entries: returns,
     });
     index
 }

@@ -4,7 +4,7 @@
 //! Target:  ret
 //! Becomes: mov gs:[Spill::Rcx], rcx
 //!          mov gs:[Spill::Rdx], rdx
-//!          mov edx, 47
+//!          mov dl, 47                       (a count of bits is the lowest six)
 //!          shrx rcx, [rsp], rdx             0, if a program can have this address
 //!          lea rdx, [rsp - 8]               whose low 16 bits say where the return cache says
 //!          mov rsp, gs:[rcx + RETURNS_AT]   where the call expects the return; else a fault

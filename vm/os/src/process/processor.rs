@@ -51,7 +51,7 @@ pub const fn loops_fast(version: u32) -> bool {
     version >> 8 & 0xf == EXTENDED && version >> 20 & 0xff >= SINCE_ZEN
 }
 
-/// Whether there is `shrx` (BMI2), by the features that leaf 1 of `cpuid` tells in ecx: all processors that have
+/// Whether there are `rorx` and `shrx` (BMI2), by the features that leaf 1 of `cpuid` tells in ecx: all processors that have
 /// FMA and `movbe` have it, too, Intel's since Haswell and AMD's since Excavator. The leaf that says so is not
 /// asked, which takes microseconds in a virtual machine; who meets an exception gets an invalid opcode.
 #[must_use]

@@ -3,7 +3,10 @@
 //! (`ppin_jit`'s `lower/ret.rs`). The flags stay as they are.
 
 use super::disp;
-use ppin_abi::area::{ABOVE_WORD, ASK_FOR_BITS, Area, BAR, Entry, RETURN_WORD, RETURNS_LEN};
+use ppin_abi::area::{
+    ABOVE_WORD, ASK_FOR_BITS, Area, BAR, Entry, RETURN_WORD, RETURNS_LEN, WORD_OF_STACK,
+    WORD_ROTATES,
+};
 use ppin_os::peek;
 
 unsafe extern "C" {
@@ -65,10 +68,10 @@ fn put(at: u64, value: u64) {
     let _ = peek::write_value(at, &value);
 }
 
-/// The address of the entry for a return address above the word at address `below`. As a stack need not be
-/// aligned, it may be that of no entry, but of parts of two.
+/// The address of the entry for a return address above the word at address `below`. (As a stack need not be
+/// aligned, there may be more words that have this one.)
 fn entry_of(area: &Area, below: u64) -> u64 {
-    area.returns_at + u64::from(below as u16)
+    area.returns_at + u64::from(below as u16 & !7)
 }
 
 fn unpaired() -> u64 {
@@ -76,15 +79,22 @@ fn unpaired() -> u64 {
 }
 
 /// Where a thread goes on that has come to `pc`, which is no code of ours, by a return: its stack pointer
-/// `rsp` is behind what the cache says. Either the cache has no entry yet, or another thread has just
-/// unmapped the unit, or it is of parts of two that do not belong together. The entry is filled.
+/// `rsp` is behind what the cache says. Either the cache has no entry yet, which is filled, or another thread has just
+/// unmapped the unit, or a stack pointer that is no multiple of 8 has led to parts of two.
 #[must_use]
 pub fn returned_to_nowhere(area: &Area, pc: u64, rsp: u64) -> Option<u64> {
     let entry = rsp.wrapping_sub(8);
     (of_cache(area, entry) && peek::read_value(entry) == Some(pc)).then(|| {
-        put(entry, unpaired());
+        fill(entry);
         unpaired()
     })
+}
+
+/// Returns by an entry, if there is one at this address, are looked up from now on.
+fn fill(entry: u64) {
+    if entry.is_multiple_of(8) {
+        put(entry, unpaired());
+    }
 }
 
 /// The same where the CPU refuses the return at `pc`, since such parts make no address, and `rsp` is at them:
@@ -93,8 +103,19 @@ pub fn returned_to_nowhere(area: &Area, pc: u64, rsp: u64) -> Option<u64> {
 pub fn refused(area: &Area, pc: u64, rsp: u64) -> Option<(u64, u64)> {
     const RET: u8 = 0xc3;
     (of_cache(area, rsp) && peek::read_value(pc) == Some(RET)).then(|| {
-        put(rsp, unpaired());
+        fill(rsp);
         (unpaired(), rsp.wrapping_add(8))
+    })
+}
+
+/// What a call goes on with that has asked at `pc` which word of the stack it is at, and `rax`, where the processor
+/// lacks the instruction (`ppin_os::process::processor::likely_shifts`).
+#[must_use]
+pub fn rotated(pc: u64, rax: u64) -> Option<(u64, u64)> {
+    let asked: [u8; WORD_OF_STACK.len()] = peek::read_value(pc.wrapping_sub(WORD_ROTATES))?;
+    (asked == WORD_OF_STACK).then(|| {
+        let behind = pc - WORD_ROTATES + WORD_OF_STACK.len() as u64;
+        (behind, rax.rotate_right(3))
     })
 }
 
@@ -190,7 +211,8 @@ mod tests {
                 returned_to_nowhere(area, 0x1234, entry + 8),
                 Some(unpaired())
             );
-            assert_eq!(peek::read_value(entry), Some(unpaired()), "filled in");
+            let filled = peek::read_value(entry) == Some(unpaired());
+            assert_eq!(filled, offset % 8 == 0, "an entry, not parts of two");
         }
         let outside = [area.returns_at - 8, area.returns_at + RETURNS_LEN];
         assert_eq!(
@@ -206,9 +228,24 @@ mod tests {
         let bytes = [0xc3_u8, 0x90];
         let code = bytes.as_ptr() as u64;
         let entry = area.returns_at + 3;
+        let before: Option<u64> = peek::read_value(entry);
         assert_eq!(refused(area, code, entry), Some((unpaired(), entry + 8)));
+        assert_eq!(peek::read_value(entry), before, "parts of two");
         assert_eq!(refused(area, code + 1, entry), None, "no return");
         assert_eq!(refused(area, code, code), None, "not at the cache");
+    }
+
+    #[test]
+    fn a_call_is_told_its_place_where_the_processor_cannot_tell() {
+        peek::never_fault();
+        let code = [&WORD_OF_STACK[..], &[0x90]].concat();
+        let start = code.as_ptr() as u64;
+        let behind = start + WORD_OF_STACK.len() as u64;
+        for (rax, word) in [(0xfff8, 0x1fff), (0x11, 2 | 1 << 61), (7, 7 << 61)] {
+            let told = rotated(start + WORD_ROTATES, rax);
+            assert_eq!(told, Some((behind, word)));
+        }
+        assert_eq!(rotated(start + 4, 0), None, "not there");
     }
 
     #[test]

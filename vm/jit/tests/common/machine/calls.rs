@@ -42,7 +42,7 @@ impl Machine {
         let end = self.run(self.near as u64, &called);
         let hot = end.pc - self.near as u64;
         assert!(hot <= fragment.hot.len() as u64, "it ends in the piece");
-        let entry = usize::from(called.regs[RSP] as u16);
+        let entry = usize::from(called.regs[RSP] as u16 & !7);
         let entry = self.area_word(RETURNS as usize + entry);
         let below = self.app_bytes()[at..at + 8].try_into().unwrap();
         (entry, u64::from_le_bytes(below), end.state)
