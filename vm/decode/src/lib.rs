@@ -32,6 +32,7 @@ mod predicate;
 mod register;
 pub mod stores;
 pub mod tables;
+pub mod top;
 pub mod touched;
 pub mod x87;
 

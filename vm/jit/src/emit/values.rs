@@ -81,18 +81,16 @@ impl Writer<'_> {
 
     /// `movzx to32, sp; rorx to, to, 3`
     pub(super) fn stack_word(&mut self, to: Reg) {
-        self.word_of(to, Gpr::RSP);
-    }
-
-    fn word_of(&mut self, to: Reg, address: Gpr) {
         let to = self.reg(to);
-        self.emitter.hot.low_half(to, address);
+        self.emitter.hot.low_half(to, Gpr::RSP);
         self.emitter.hot.rotate(to, 3);
     }
 
     /// `movzx reg32, reg16; rorx reg, reg, 3; lea reg32, [reg * 8]`
     pub(super) fn word_at(&mut self, reg: Reg) {
-        self.word_of(reg, self.reg(reg));
+        let register = self.reg(reg);
+        self.emitter.hot.low_half(register, register);
+        self.emitter.hot.rotate(register, 3);
         self.word_offset(reg);
     }
 

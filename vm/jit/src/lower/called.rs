@@ -17,9 +17,8 @@
 
 use super::paired;
 use super::stay::{Behind, stays};
-use iced_x86::Code;
 use ppin_abi::area::RETURNS;
-use ppin_decode::Ins;
+use ppin_decode::{Ins, top};
 use ppin_form::{Form, Gpr, Op};
 
 /// Takes away what the CPU has pushed below the app's return address. `trace`: its instructions, if nothing
@@ -27,7 +26,7 @@ use ppin_form::{Form, Gpr, Op};
 pub(crate) fn lower(form: &mut Form, trace: Option<&[Ins]>) {
     form.push(Op::Called);
     let index = paired::note_return(form, RETURNS);
-    if !trace.is_some_and(pushes) {
+    if !trace.is_some_and(top::is_pushed_by) {
         form.push(Op::ClearBelow { by: index.into() });
     }
     let ins = trace.filter(|_| form.undisturbed).unwrap_or_default();
@@ -36,12 +35,4 @@ pub(crate) fn lower(form: &mut Form, trace: Option<&[Ins]>) {
         None => form.give(&[index]),
     }
     form.push(Op::CalleeBegins);
-}
-
-/// Whether `trace` begins with a push that does not read memory.
-fn pushes(trace: &[Ins]) -> bool {
-    let mut codes = trace.iter().map(|ins| ins.raw.code());
-    let first = codes.find(|code| *code != Code::Endbr64);
-    let pushes = [Code::Push_r64, Code::Pushq_imm8, Code::Pushq_imm32];
-    first.is_some_and(|code| pushes.contains(&code))
 }

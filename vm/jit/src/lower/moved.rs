@@ -18,13 +18,17 @@
 //! mispredicted and looked up. If the word is no return address, another entry is lost, and that return is looked up.
 
 use super::site::Site;
-use iced_x86::{Code, Instruction, Register};
+use iced_x86::Register;
 use ppin_abi::area::RETURNS_BELOW;
+use ppin_decode::top;
 use ppin_form::{Cell, Form, Gpr, Need, Op, Temp, Width};
+
+/// A place goes by none of these: two are taken here, and the `pop` changes the third.
+const TAKEN: [Register; 3] = [Register::RSP, Register::RAX, Register::RCX];
 
 /// Comes before the instruction of `site`.
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
-    if site.before.is_some() || !moves(&site.ins.raw) || !form.pairs_returns() {
+    if site.before.is_some() || !top::moves(&site.ins.raw, &TAKEN) || !form.pairs_returns() {
         return;
     }
     let temps = form.take([Need::fixed(Gpr::RAX), Need::fixed(Gpr::RCX)]);
@@ -54,15 +58,4 @@ fn entry_of(index: Temp) -> Cell {
         base: Some(index),
         disp: RETURNS_BELOW as i32,
     }
-}
-
-/// Whether an instruction moves the word on top of the stack to where `lea` says, after `index` and `entry` have been
-/// taken. (What goes by the stack pointer goes by that behind the `pop`.)
-fn moves(raw: &Instruction) -> bool {
-    const NOT_BY: [Register; 3] = [Register::RSP, Register::RAX, Register::RCX];
-    let [base, index] = [raw.memory_base(), raw.memory_index()];
-    raw.code() == Code::Pop_rm64
-        && base.is_gpr64()
-        && raw.segment_prefix() == Register::None
-        && ![base, index].iter().any(|part| NOT_BY.contains(part))
 }

@@ -97,16 +97,13 @@ pub(super) fn to_callee(form: &mut Form, site: &Site<'_>, context: Context) {
     returned(form, site);
 }
 
-/// Moves what the CPU has pushed to the return cache, which begins at `returns` for the stack pointer as it
+/// Moves what the CPU has pushed to the return cache, which begins at `entries` for the stack pointer as it
 /// is; the temporary, rax, that it took for it.
-pub(super) fn note_return(form: &mut Form, returns: u32) -> Temp {
+pub(super) fn note_return(form: &mut Form, entries: u32) -> Temp {
     let [index] = form.take([Need::fixed(Gpr::RAX)]);
     let by = index.into();
     form.push(Op::StackWord { to: by });
-    form.push(Op::PopEntry {
-        index: by,
-        entries: returns,
-    });
+    form.push(Op::PopEntry { index: by, entries });
     index
 }
 

@@ -51,10 +51,10 @@
 
 use super::near;
 use super::site::Site;
-use iced_x86::{Code, Instruction, Register};
+use iced_x86::{Code, Instruction};
 use ppin_abi::area::Entry;
 use ppin_abi::optimize::Optimize;
-use ppin_decode::Ins;
+use ppin_decode::top;
 use ppin_form::{Form, Gpr, Need, Op, Reg};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
@@ -62,7 +62,7 @@ pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let pairs = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
     let near = pairs && further == 0 && form.looks_up_in_line();
     match site.before {
-        Some(before) if near && writes_word(before) => jump_near(form),
+        Some(before) if near && top::writes(before) => jump_near(form),
         _ if pairs => paired(form, further),
         _ => jump(form, further),
     }
@@ -73,19 +73,6 @@ fn further(raw: &Instruction) -> i32 {
     match raw.code() {
         Code::Retnq_imm16 => raw.immediate16().into(),
         _ => 0,
-    }
-}
-
-/// Whether `ins` writes the word that a return behind it goes by.
-fn writes_word(ins: &Ins) -> bool {
-    let raw = &ins.raw;
-    match raw.code() {
-        Code::Push_r64 | Code::Push_rm64 => true,
-        Code::Mov_rm64_r64 | Code::Xchg_rm64_r64 => {
-            let place = (raw.memory_base(), raw.memory_index());
-            place == (Register::RSP, Register::None) && raw.memory_displacement64() == 0
-        }
-        _ => false,
     }
 }
 
