@@ -174,7 +174,7 @@ pub struct Area {
     /// Gets what indirect calls put to the return cache from places on the stack that are multiples of
     /// 64 KiB. Returns do not read it.
     pub before_returns: AtomicU64,
-    /// Return cache: by the low 16 bits of the address of the word below an app's return address, in bytes,
+    /// Return cache: by the low 16 bits, without the last three, of the address of the word below an app's return address,
     /// the cache address behind the translated call that was made there last. The app may have put another
     /// return address to the stack since, so the code there compares. 0: none.
     pub returns: [AtomicU64; RETURN_ENTRIES],
