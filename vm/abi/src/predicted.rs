@@ -2,17 +2,17 @@
 //! the slots by which it goes.
 //!
 //! ```text
-//!        jmp [rip + slot + 8]             JUMP: one that compares the cell (`lower::predicted`)
+//!        jmp [rip + slot + 8]             JUMP: one that compares the cell (`ppin_lower::predicted`)
 //!        not rax                          the rest of CODE
 //!        lea rcx, [rcx + rax + 1]
 //!        lea rax, [rip + 0]
 //!                                         Area::left_at
 //!
-//!        lea rax, [rip + slot]            LOAD: one whose cell does not change (`lower::sealed`)
+//!        lea rax, [rip + slot]            LOAD: one whose cell does not change (`ppin_lower::sealed`)
 //!        lea rax, [rip + 0]
 //!                                         Area::left_at
 //!
-//!        mov eax, count + bytes << 16     WHAT: one by a table that does not change (`lower::cases`)
+//!        mov eax, count + bytes << 16     WHAT: one by a table that does not change (`ppin_lower::cases`)
 //!        mov rax, [rip + slot]            TABLE
 //!        lea rax, [rip + 0]
 //!                                         Area::left_at

@@ -1,4 +1,4 @@
-//! Jumps by a table that does not change (`ppin_jit`'s `lower::cases`): a slot for each entry says where it leads.
+//! Jumps by a table that does not change (`ppin_lower::cases`): a slot for each entry says where it leads.
 //!
 //! While the table cannot change ([`crate::sealed`]), the index tells where the jump goes; so nothing is compared, and
 //! the thread arrives where rcx is all that is to be put back before a fragment ([`ppin_relocator::Fragment::entry`]).

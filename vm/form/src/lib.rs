@@ -18,9 +18,9 @@
 //! between `Take` and `Give`. Which ones these are, and where the app's values are kept
 //! meanwhile, is not said here: [`allocate`] decides it, and checks it.
 //!
-//! Tools' insertions and the rules for app instructions, both in `ppin-jit`, write the
-//! form, and its emitter makes it code. The form is made while the program waits: an operation is a few bytes, and
-//! the form of a trace one allocation as a rule.
+//! Tools' insertions (`ppin-jit`) and the rules for app instructions (`ppin-lower`) write the
+//! form, and the emitter of `ppin-jit` makes it code. The form is made while the program waits: an
+//! operation is a few bytes, and the form of a trace one allocation as a rule.
 #![cfg_attr(not(test), no_std)]
 #![forbid(unsafe_code)]
 extern crate alloc;

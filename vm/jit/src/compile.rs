@@ -2,9 +2,6 @@
 
 use crate::emit::{Emitter, Source};
 use crate::instrument::{Fate, Plan, inserts_behind_followed};
-use crate::lower::compare::Near;
-use crate::lower::sealed::is_sealed;
-use crate::lower::{self, Site};
 use crate::request::Request;
 use crate::trace::{Branch, Comparing, Selection, branches, select};
 use alloc::vec::Vec;
@@ -16,6 +13,9 @@ use ppin_decode::constants::{self, Constant};
 use ppin_decode::{Ins, Kind, tables};
 use ppin_form::{CaseJump, Form, InsId, Op};
 use ppin_liveness::flags::live_flags;
+use ppin_lower::Site;
+use ppin_lower::compare::Near;
+use ppin_lower::sealed::is_sealed;
 use ppin_relocator::{Fragment, Shape};
 
 /// Translates the trace at `request.pc`, instrumented by `tool`.
@@ -76,7 +76,7 @@ pub fn compile_chosen(request: &Request<'_>, chosen: &Chosen, tool: &dyn Tool) -
     let mut form = Form::new(request.context, request.optimize, selection.ins.len());
     let mut looked = 0;
     if let Some(trap) = selection.trap {
-        lower::trap::lower(&mut form, request.pc, trap, request.context);
+        ppin_lower::trap::lower(&mut form, request.pc, trap, request.context);
     } else {
         let comparing = comparing(request, selection, tool);
         let mut plan = instrument(request, selection, &comparing, tool);
@@ -196,11 +196,11 @@ fn lower_arrival(
 ) {
     if request.context.contains(Context::CALLED) {
         let unseen = comparing.stretches.is_empty() && !plan.calls();
-        return lower::called::lower(form, unseen.then_some(&selection.ins));
+        return ppin_lower::called::lower(form, unseen.then_some(&selection.ins));
     }
     let head = request.pc.offset_from(request.image);
     if let Some(head) = head.filter(|_| request.arrives && form.looks_up_in_line()) {
-        lower::arrive::lower(form, head);
+        ppin_lower::arrive::lower(form, head);
     }
 }
 
@@ -226,7 +226,7 @@ fn lower_trace(
             compare(form, request, comparing, selection, index);
         }
         plan.before(form, id);
-        lower::cases::before(form, id);
+        ppin_lower::cases::before(form, id);
         let behind = if form.undisturbed {
             &selection.ins[index + 1..]
         } else {
@@ -241,9 +241,9 @@ fn lower_trace(
             behind,
         };
         if watched && ins.stores_word() {
-            lower::rseq_store::lower(form, &site);
+            ppin_lower::rseq_store::lower(form, &site);
         } else if !plan.branch(form, &site, exit_taken(form, id)) {
-            lower::lower(form, &site);
+            ppin_lower::lower(form, &site);
         }
         plan.after(form, id);
         form.settle(id);
@@ -277,7 +277,7 @@ fn compare(
     let head = request.pc.offset_from(request.image).unwrap_or_default();
     let near = on_entry.map(|apart| Near::new(head, selection.source_len, apart));
     let stretch = (InsId(index as u16), last);
-    lower::compare::lower(form, stretch, len as usize, near, dead);
+    ppin_lower::compare::lower(form, stretch, len as usize, near, dead);
 }
 
 /// A trace whose last instruction goes on to the next one leaves to it.

@@ -10,7 +10,7 @@
 //!           instrument/ > what the tool inserts    it looks through the views of ppin-api
 //!             v
 //!           instrument/ > operations for it       counts merged by block, placed by ppin-liveness
-//!           lower/ ────>  and for instructions    one rule a file
+//!           ppin-lower ─> and for instructions    one rule a file
 //!             v            ppin-form: operations on temporaries and app instructions,
 //!             │            a register for each temporary, and where the app's is kept
 //!             v
@@ -30,7 +30,6 @@ extern crate alloc;
 mod compile;
 mod emit;
 mod instrument;
-mod lower;
 mod request;
 mod sequence;
 mod trace;

@@ -1,7 +1,7 @@
 //! Calls whose own word below the stack cannot be written to.
 //!
 //! A direct call of the app pushes the app's return address, and then, as a `call` of the CPU, that of the
-//! cache below it (`lower/paired.rs` of the compiler). A native call writes the first word only, so there
+//! cache below it (`ppin_lower`'s `paired.rs`). A native call writes the first word only, so there
 //! may be no memory for the second: a guard page, or one that cannot be written to. The app's
 //! call has been made then, and goes on without the second word: its return is looked up.
 

@@ -6,7 +6,7 @@
 //!           lahf; seto al
 //!           sub gs:[PACE], 1; js changed                       provisional code only
 //!           mov rcx, bytes; cmp rcx, [source]; jne changed     for each 8 bytes
-//!           ...; cmp rcx, width; jb near                       see lower/compare.rs
+//!           ...; cmp rcx, width; jb near                       see ppin-lower, compare.rs
 //!           add al, 127; sahf                                  unless the flags are dead
 //!           mov rcx, gs:[Spill::Rcx]; mov rax, gs:[Spill::Rax]
 //!

@@ -3,10 +3,7 @@
 mod fate;
 
 use super::bodies::{Bodies, Lifted};
-use super::call_arg;
 use super::jumps::Jumps;
-use crate::lower::routine::{self, Place};
-use crate::lower::{bridge, inlined, leave, predicate, store_result};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use ppin_abi::area::MAX_ROUTINES;
@@ -18,6 +15,8 @@ use ppin_form::{Form, Gpr, InsId, Op, RegSet};
 use ppin_lift::body::{End, Why};
 use ppin_lift::{Body, Wanted};
 use ppin_liveness::registers::overwritten;
+use ppin_lower::routine::{self, Place};
+use ppin_lower::{bridge, call_arg, inlined, leave, predicate, store_result};
 
 pub use fate::{Fate, Part};
 

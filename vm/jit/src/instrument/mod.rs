@@ -6,7 +6,6 @@
 //! for, so that a block left in the middle is corrected.
 
 mod append;
-mod argument;
 mod bodies;
 mod calls;
 mod colour;
@@ -15,12 +14,10 @@ mod fields;
 mod join;
 mod jumps;
 mod merge;
-mod operand;
 mod source;
 mod station;
 mod taken;
 
-use crate::lower::{Site, bridge};
 use crate::request::Request;
 use crate::trace::visible_bytes;
 use alloc::vec::Vec;
@@ -44,11 +41,9 @@ use ppin_decode::Ins;
 use ppin_form::{Form, InsId, Op, RegSet};
 use ppin_liveness::beyond::Beyond;
 use ppin_liveness::flags::live_where;
+use ppin_lower::{Site, bridge, call_arg};
 use source::Decoded;
 use taken::Taken;
-
-pub(crate) use argument::call_arg;
-pub(crate) use operand::address;
 
 /// Lets `tool` look at a trace that consists of `ins`; what it inserts.
 fn ask(tool: &dyn Tool, ins: &[Ins], image: ImageBase, context: Context) -> Insertions {

@@ -1,6 +1,5 @@
 //! Decoded instructions, as a tool sees them.
 
-use super::operand::{operand, unnamed};
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use iced_x86::{InstructionInfoFactory, Mnemonic};
@@ -8,6 +7,7 @@ use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_api::compiler::Source;
 use ppin_api::{Category, MemoryOperand, OPCODES, Opcode, Predicate};
 use ppin_decode::{Ins, Kind};
+use ppin_lower::operand::{operand, unnamed};
 
 /// The instructions of a trace.
 pub(super) struct Decoded<'a> {

@@ -4,7 +4,6 @@ use super::pieces::{exact, inside, leaves, piece_starts, read};
 use crate::compile::{end_context, exit_taken};
 use crate::emit::{Emitter, ExitTo, InSequence, Source};
 use crate::instrument::Plan;
-use crate::lower::{self, Site};
 use crate::request::{Request, Sequence};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,6 +14,7 @@ use ppin_abi::record::Trap;
 use ppin_api::Tool;
 use ppin_decode::{Ins, Kind};
 use ppin_form::{Form, InsId, Op, Record};
+use ppin_lower::Site;
 use ppin_relocator::{Fragment, RelocKind};
 
 /// A translated sequence and where its parts are.
@@ -162,7 +162,7 @@ impl Builder<'_> {
             trap: Trap::RseqEntry,
             context: self.request.context,
         };
-        lower::rseq_entry::lower(&mut self.form, &slots, record);
+        ppin_lower::rseq_entry::lower(&mut self.form, &slots, record);
         self.emit(0..0);
         self.protect();
     }
@@ -199,9 +199,9 @@ impl Builder<'_> {
         match within {
             Some(to) => self.form.push(Op::Within { ins: id, to }),
             None if !last && ins.stores_word() => {
-                lower::rseq_store::lower(&mut self.form, &site);
+                ppin_lower::rseq_store::lower(&mut self.form, &site);
             }
-            None => lower::lower(&mut self.form, &site),
+            None => ppin_lower::lower(&mut self.form, &site),
         }
     }
 
@@ -232,7 +232,7 @@ impl Builder<'_> {
         let pc = self.request.pc.wrapping_add(u64::from(app));
         let context = self.form.exit_context();
         let form = &mut self.form;
-        let record = lower::trap::lower(form, pc, Trap::RseqUnsupported, context);
+        let record = ppin_lower::trap::lower(form, pc, Trap::RseqUnsupported, context);
         form.gone(&[record]);
     }
 

@@ -2,11 +2,11 @@
 //! from outside. An interruption in one is one before the branch.
 
 use crate::emit::{Emitter, Source};
-use crate::lower::rseq_landing::{self, Slots};
 use crate::request::Request;
 use ppin_abi::context::Context;
 use ppin_abi::record::Trap;
 use ppin_form::{Form, Record};
+use ppin_lower::rseq_landing::{self, Slots};
 use ppin_relocator::{Fragment, SlotInit};
 
 /// Slots of a landing, which the engine fills in.

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! head     the store that announces the sequence, if that is the instruction before it;
-//!          else a check whether it has been announced        (lower/rseq_entry.rs)
+//!          else a check whether it has been announced        (ppin-lower, rseq_entry.rs)
 //! range    the sequence: branches inside it stay inside
 //!          exit to what follows
 //! cold     the stub at which the kernel lets aborted threads go on

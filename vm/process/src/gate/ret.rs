@@ -1,6 +1,6 @@
 //! Returns that the return cache says nothing about (`ppin_abi::area::Area::returns`): they are
 //! looked up as other indirect branches are. All others stay in emitted code
-//! (`ppin_jit`'s `lower/ret.rs`). The flags stay as they are.
+//! (`ppin_lower`'s `ret.rs`). The flags stay as they are.
 
 use super::disp;
 use ppin_abi::area::{

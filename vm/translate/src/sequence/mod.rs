@@ -6,7 +6,7 @@
 //! the kernel has it go on at the abort handler. The structure stays the app's own. The
 //! kernel sees cache addresses as pcs, so each translation of a sequence has a descriptor
 //! of its own ([`copies`]), and where the app announces the sequence, the translated
-//! store announces the translation (`ppin_jit`, `lower/rseq_store.rs`). Then the kernel
+//! store announces the translation (`ppin_lower`, `rseq_store.rs`). Then the kernel
 //! aborts when it would have done so natively, and whatever registers the app had.
 //!
 //! Sequences are discovered by the app's descriptors ([`learn`]): the addresses of descriptors are

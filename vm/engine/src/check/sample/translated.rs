@@ -104,7 +104,7 @@ fn note(thread: &Thread, record: &mut Record, mut place: Place, context: &UConte
 }
 
 /// Notes in `place` what lies below the return address, if a direct call has led there: that of the CPU has
-/// lain there for a while (`lower/paired.rs` of the compiler). The native copy gets the same word, as the app
+/// lain there for a while (`ppin_lower`'s `paired.rs`). The native copy gets the same word, as the app
 /// may read it.
 fn note_call(record: &Record, place: &mut Place) {
     let last = record.places().last();

@@ -6,7 +6,7 @@ use ppin_api::compiler::Value;
 use ppin_api::{Address, Reg, Segment, StateId};
 
 /// `value`, as the bridge is told of it.
-pub(crate) fn call_arg(value: Value) -> CallArg {
+pub fn call_arg(value: Value) -> CallArg {
     match value {
         Value::Const(value) => plain(ArgKind::Const, value),
         Value::App(off) => image(ArgKind::AppAddr, off),

@@ -51,7 +51,7 @@ const COUNTDOWN: Cell = Cell::at(CASES_COUNTDOWN as i32);
 const PERIOD: i32 = 1 << 10;
 
 /// Before the instruction `ins` itself: where the slot is, if this is the place for that.
-pub(crate) fn before(form: &mut Form, ins: InsId) {
+pub fn before(form: &mut Form, ins: InsId) {
     let Some(jump) = form.cases.filter(|jump| jump.at == ins) else {
         return;
     };

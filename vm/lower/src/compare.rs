@@ -4,10 +4,10 @@
 //! ```text
 //!           mov gs:[Spill::Rax], rax; mov gs:[Spill::Rcx], rcx
 //!           lahf; seto al
-//!           the comparison                                     (emit/compare.rs)
+//!           the comparison                                     (ppin-jit, emit/compare.rs)
 //!           lea rcx, [head]; not rcx                           on entry, if stores may come
 //!           lea rcx, [base + rcx + reach.end]                  close (ppin-liveness)
-//!           cmp rcx, width; jb near                            (emit/compare.rs)
+//!           cmp rcx, width; jb near                            (ppin-jit, emit/compare.rs)
 //!           add al, 127; sahf                                  unless the flags are dead
 //!           mov rcx, gs:[Spill::Rcx]; mov rax, gs:[Spill::Rax]
 //! ```
@@ -19,7 +19,7 @@ use ppin_liveness::apart::Apart;
 
 /// Stores that meet the source if their base is near.
 #[derive(Clone, Copy)]
-pub(crate) struct Near {
+pub struct Near {
     head: ImageOff,
     base: Gpr,
     /// Behind the last byte that they reach, from the base.
@@ -31,7 +31,7 @@ pub(crate) struct Near {
 impl Near {
     /// Of stores that are `apart`, and `len` bytes of source from `head` on. A store from `base + a` on meets a
     /// source of these bytes, up to `base + b`, if `head - b < base < head + len - a`.
-    pub(crate) fn new(head: ImageOff, len: u32, apart: &Apart) -> Self {
+    pub fn new(head: ImageOff, len: u32, apart: &Apart) -> Self {
         let reach = &apart.reach;
         Self {
             head,
@@ -44,13 +44,7 @@ impl Near {
 
 /// Compares the source of the instructions `first ..= last`, of `len` bytes, and whether their base is `near`.
 /// `dead`: nobody looks at the flags behind it.
-pub(crate) fn lower(
-    form: &mut Form,
-    stretch: (InsId, InsId),
-    len: usize,
-    near: Option<Near>,
-    dead: bool,
-) {
+pub fn lower(form: &mut Form, stretch: (InsId, InsId), len: usize, near: Option<Near>, dead: bool) {
     form.push(Op::Comparing { on: true });
     let (rax, rcx) = (Need::fixed(Gpr::RAX), Need::fixed(Gpr::RCX));
     if len < COMPARED_AT_ONCE && near.is_none() {

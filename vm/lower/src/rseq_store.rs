@@ -34,7 +34,7 @@ use ppin_decode::Kind;
 use ppin_form::{Form, Gpr, Op, Record, SequenceSlots, Width, ins_context};
 
 /// The store. Behind `Announced` the kernel may abort the sequence that it announces.
-pub(crate) fn lower(form: &mut Form, site: &Site<'_>) {
+pub fn lower(form: &mut Form, site: &Site<'_>) {
     let [field, done] = [(); 2].map(|()| form.label());
     let pair = Pair::take(form);
     if form.sequence.is_some_and(|slots| !slots.protected) {

@@ -17,7 +17,7 @@ use super::announce::{FIELD, Pair, note_armed};
 use ppin_form::{Form, Op, Record, SequenceSlots};
 
 /// The check; `record` is for a value that the code does not know.
-pub(crate) fn lower(form: &mut Form, slots: &SequenceSlots, record: Record) {
+pub fn lower(form: &mut Form, slots: &SequenceSlots, record: Record) {
     let pair = Pair::take(form);
     let temp = pair.value;
     let [none, ours, go] = [(); 3].map(|()| form.label());

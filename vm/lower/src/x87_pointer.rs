@@ -9,9 +9,10 @@
 //!  resume:
 //! ```
 
+use super::argument::call_arg;
 use super::bridge;
+use super::operand::address;
 use super::site::Site;
-use crate::instrument::{address, call_arg};
 use iced_x86::InstructionInfoFactory;
 use ppin_abi::record::X87_POINTER;
 use ppin_api::compiler::Value;

@@ -14,7 +14,7 @@ use ppin_abi::record::Trap;
 use ppin_form::{Form, Gpr, Need, Record, Temp};
 
 /// The trap of the instruction at `pc`; what speaks to the runtime.
-pub(crate) fn lower(form: &mut Form, pc: AppPc, trap: Trap, context: Context) -> Temp {
+pub fn lower(form: &mut Form, pc: AppPc, trap: Trap, context: Context) -> Temp {
     let [record] = form.take([Need::fixed(Gpr::RCX)]);
     form.record(record, Record::Trap { pc, trap, context });
     form.jump(Entry::LeaveTrap);

@@ -5,9 +5,12 @@ use ppin_decode::Ins;
 use ppin_form::InsId;
 
 /// An instruction of the trace, in its place.
-pub(crate) struct Site<'a> {
+pub struct Site<'a> {
+    /// Its number in the trace.
     pub id: InsId,
+    /// The instruction.
     pub ins: &'a Ins,
+    /// Base of the image that it belongs to.
     pub image: ImageBase,
     /// What the loader makes read-only.
     pub sealed: ImageRange,

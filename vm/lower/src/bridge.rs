@@ -24,12 +24,7 @@ use ppin_api::compiler::Destination;
 use ppin_form::{Form, Gpr, InsId, Need, Op, Record, Width};
 
 /// The call of `routine` with `args`.
-pub(crate) fn lower(
-    form: &mut Form,
-    ins: InsId,
-    routine: u16,
-    args: impl Iterator<Item = CallArg>,
-) {
+pub fn lower(form: &mut Form, ins: InsId, routine: u16, args: impl Iterator<Item = CallArg>) {
     let first = form.args.len() as u32;
     form.args.extend(args);
     let args = first..form.args.len() as u32;
@@ -44,7 +39,7 @@ pub(crate) fn lower(
 
 /// What stands in the arguments of a call between those of a routine that decides and those of
 /// `routine`, which is called if it says yes.
-pub(crate) fn then(routine: u16) -> CallArg {
+pub fn then(routine: u16) -> CallArg {
     CallArg {
         kind: ArgKind::Then as u8,
         base: NO_REG,
@@ -55,7 +50,7 @@ pub(crate) fn then(routine: u16) -> CallArg {
 }
 
 /// What stands behind the arguments of a routine whose result becomes `destination`.
-pub(crate) fn into(destination: Destination) -> CallArg {
+pub fn into(destination: Destination) -> CallArg {
     CallArg {
         kind: ArgKind::Into as u8,
         base: destination.number(),

@@ -34,7 +34,7 @@ use ppin_decode::Ins;
 use ppin_form::{Form, Gpr, Need, Op, Reg};
 
 /// Whether `ins`, of the image at `image`, is a jump or call through a cell of the `sealed` part.
-pub(crate) fn is_sealed(form: &Form, ins: &Ins, image: ImageBase, sealed: ImageRange) -> bool {
+pub fn is_sealed(form: &Form, ins: &Ins, image: ImageBase, sealed: ImageRange) -> bool {
     let on = form.optimize.has(Optimize::SEALED) && predicted::is_predictable(form, ins);
     let cell = || AppPc(ins.raw.ip_rel_memory_address()).offset_from(image);
     on && cell().is_some_and(|it| sealed.holds_word(it))

@@ -6,11 +6,7 @@ use ppin_api::{Access, Address, MemoryOperand, Reg, Segment};
 use ppin_decode::effects;
 
 /// `None` for operands whose memory is not touched.
-pub(super) fn operand(
-    used: &UsedMemory,
-    ins: &Instruction,
-    image: ImageBase,
-) -> Option<MemoryOperand> {
+pub fn operand(used: &UsedMemory, ins: &Instruction, image: ImageBase) -> Option<MemoryOperand> {
     // A repeated operand has no size of its own; its first element does.
     let size = match used.memory_size().size() {
         0 if ins.is_string_instruction() => ins.memory_size().size(),
@@ -38,7 +34,7 @@ fn access(access: OpAccess) -> Option<Access> {
 }
 
 /// The store of an instruction that names no operand for it, if `ins` is one.
-pub(super) fn unnamed(ins: &Instruction) -> Option<MemoryOperand> {
+pub fn unnamed(ins: &Instruction) -> Option<MemoryOperand> {
     const LINE: u32 = 64;
     (ins.mnemonic() == Mnemonic::Clzero).then_some(MemoryOperand {
         access: Access::Write,

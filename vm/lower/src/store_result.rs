@@ -15,7 +15,7 @@ use ppin_form::{Form, Gpr, Need, Op, RegSet};
 
 /// Stores the low `bytes` of what the routine that was called last has returned, at `address`. All of
 /// the app's values are in place.
-pub(crate) fn lower(form: &mut Form, address: Value, bytes: u8) {
+pub fn lower(form: &mut Form, address: Value, bytes: u8) {
     let named = routine::sources(&[address]).with(Gpr::RSP);
     let any = Need::one_of(RegSet::ANY.minus(named));
     let [at, value] = form.take([any; 2]);

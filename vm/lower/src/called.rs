@@ -23,7 +23,7 @@ use ppin_form::{Form, Gpr, Op};
 
 /// Takes away what the CPU has pushed below the app's return address. `trace`: its instructions, if nothing
 /// comes between them that may look at the stack.
-pub(crate) fn lower(form: &mut Form, trace: Option<&[Ins]>) {
+pub fn lower(form: &mut Form, trace: Option<&[Ins]>) {
     form.push(Op::Called);
     let index = paired::note_return(form, RETURNS);
     if !trace.is_some_and(top::is_pushed_by) {

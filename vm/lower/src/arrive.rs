@@ -25,7 +25,7 @@ use ppin_abi::area::Entry;
 use ppin_form::{Form, Gpr, Need, Op};
 
 /// Lets threads arrive at the trace that begins at `head`.
-pub(crate) fn lower(form: &mut Form, head: ImageOff) {
+pub fn lower(form: &mut Form, head: ImageOff) {
     let entry = Entry::ArrivedElsewhere;
     let temps = form.arrived([Need::fixed(Gpr::RCX), Need::fixed(Gpr::RAX)], entry);
     meant::check(form, temps, entry, |form, [to, own], more| {

@@ -19,7 +19,7 @@ use ppin_form::{Form, Op, Record};
 
 /// Slots of the landing.
 #[derive(Clone, Copy)]
-pub(crate) struct Slots {
+pub struct Slots {
     /// Cache address to go on at.
     pub target: u16,
     /// Address of our descriptor.
@@ -31,7 +31,7 @@ pub(crate) struct Slots {
 }
 
 /// The whole of it; `record` is for a value that the code does not know.
-pub(crate) fn lower(form: &mut Form, slots: &Slots, record: Record) {
+pub fn lower(form: &mut Form, slots: &Slots, record: Record) {
     let pair = Pair::take(form);
     let temp = pair.value;
     let [none, ours, own, go] = [(); 4].map(|()| form.label());

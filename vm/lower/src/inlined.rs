@@ -23,7 +23,7 @@ use ppin_lift::Body;
 use ppin_lift::body::{End, Lifted, Path, Step};
 
 /// A routine in line, for `ins`; `then`: what is done if it says yes.
-pub(crate) fn lower(
+pub fn lower(
     form: &mut Form,
     ins: InsId,
     (number, values): (u16, &[Value]),
@@ -202,7 +202,7 @@ fn has_segment(value: &Value) -> bool {
 /// Whether `body` can stand where `values` are its arguments: a register that it must have for
 /// itself is none that they are made of, nor the one that keeps flags. And there must be a way
 /// through it to what follows.
-pub(crate) fn fits(body: &Body, values: &[Value], flags: bool) -> bool {
+pub fn fits(body: &Body, values: &[Value], flags: bool) -> bool {
     let own = fixed(body, false);
     let rax = RegSet::NONE.with(Gpr::RAX);
     let keeps = if flags && body.flags {

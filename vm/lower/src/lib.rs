@@ -1,54 +1,78 @@
-//! The rules: app instructions in a form that behaves alike in the cache. One file for each
-//! [`Kind`], each with what it turns into what.
+//! The rules of the compiler: app instructions, and calls of a tool's routines, in a form that
+//! behaves alike in the cache.
+//!
+//! ```text
+//! ppin-jit     which instructions a trace has, and what the tool inserts between them
+//!    v
+//! lower()      an instruction: a rule for each Kind of ppin-decode
+//! others       what stands around instructions
+//!              arrive, called             where threads come by other ways than links of jumps
+//!              compare                    code that compares its source
+//!              inlined, routine, bridge   calls of routines
+//!              leave, store_result        what they have returned
+//!              rseq_entry, rseq_landing   restartable sequences
+//!    v
+//! ppin-form    operations on temporaries, then a register for each
+//!    v
+//! ppin-jit     code
+//! ```
+//! One file for each rule, with what it turns into what. A rule sees an instruction in its place
+//! ([`Site`]); it knows neither how the trace was chosen nor how operations are encoded.
 //!
 //! Rules name temporaries, not registers: they come before registers are given out, so that
 //! the allocator sees what all rules and insertions of a trace need.
+#![cfg_attr(not(test), no_std)]
+#![forbid(unsafe_code)]
+extern crate alloc;
 
 mod announce;
-pub(crate) mod arrive;
-pub(crate) mod bridge;
+mod argument;
+pub mod arrive;
+pub mod bridge;
 mod call;
-pub(crate) mod called;
-pub(crate) mod cases;
-pub(crate) mod compare;
+pub mod called;
+pub mod cases;
+pub mod compare;
 mod cond_jump;
 mod cpuid;
 mod gs_base;
 mod gs_memory;
 mod indirect_call;
 mod indirect_jump;
-pub(crate) mod inlined;
+pub mod inlined;
 mod jump;
-pub(crate) mod leave;
+pub mod leave;
 mod meant;
 mod moved;
 mod near;
+pub mod operand;
 mod paired;
 mod pop_flags;
-pub(crate) mod predicate;
+pub mod predicate;
 mod predicted;
 mod ret;
 mod rip_relative;
-pub(crate) mod routine;
-pub(crate) mod rseq_entry;
-pub(crate) mod rseq_landing;
-pub(crate) mod rseq_store;
-pub(crate) mod sealed;
+pub mod routine;
+pub mod rseq_entry;
+pub mod rseq_landing;
+pub mod rseq_store;
+pub mod sealed;
 mod site;
 mod stay;
-pub(crate) mod store_result;
+pub mod store_result;
 mod syscall;
 mod transaction;
-pub(crate) mod trap;
+pub mod trap;
 mod verbatim;
 mod x87_pointer;
 
+pub use argument::call_arg;
 use ppin_decode::Kind;
 use ppin_form::{Form, ins_context};
-pub(crate) use site::Site;
+pub use site::Site;
 
 /// The operations for one instruction.
-pub(crate) fn lower(form: &mut Form, site: &Site<'_>) {
+pub fn lower(form: &mut Form, site: &Site<'_>) {
     moved::lower(form, site);
     match site.ins.kind {
         Kind::Verbatim | Kind::Faulting => verbatim::lower(form, site),

@@ -27,7 +27,7 @@ use ppin_form::{
 
 /// What is known of the place of a call.
 #[derive(Clone, Copy)]
-pub(crate) struct Place {
+pub struct Place {
     /// Whether flags are alive.
     pub flags: bool,
     /// Registers that need not be kept: nobody looks at them, no call of the place either.
@@ -35,7 +35,7 @@ pub(crate) struct Place {
 }
 
 /// Registers of the app that `values` are made of.
-pub(crate) fn sources(values: &[Value]) -> RegSet {
+pub fn sources(values: &[Value]) -> RegSet {
     values
         .iter()
         .fold(RegSet::NONE, |set, value| set.or(sources_of(*value)))
@@ -53,25 +53,20 @@ fn sources_of(value: Value) -> RegSet {
 }
 
 /// The call of `routine` with `values`.
-pub(crate) fn lower(form: &mut Form, routine: u16, values: &[Value], place: Place) {
+pub fn lower(form: &mut Form, routine: u16, values: &[Value], place: Place) {
     call(form, (routine, values), place, None);
 }
 
 /// The same, and its result in `register` of the app. Nothing at the place may have taken that
 /// register without keeping it.
-pub(crate) fn lower_into(
-    form: &mut Form,
-    called: (u16, &[Value]),
-    place: Place,
-    register: ppin_api::Reg,
-) {
+pub fn lower_into(form: &mut Form, called: (u16, &[Value]), place: Place, register: ppin_api::Reg) {
     call(form, called, place, None);
     load(form, Reg::App(Gpr::new(register as u8)), Calls::RESULT);
 }
 
 /// The call of `routine` with `values`, and then, unless it returns 0, what `then` writes: out of
 /// the way, behind all the rest.
-pub(crate) fn lower_if(
+pub fn lower_if(
     form: &mut Form,
     ins: InsId,
     called: (u16, &[Value]),
@@ -89,7 +84,7 @@ pub(crate) fn lower_if(
 }
 
 /// What is done if a routine says yes, with all of the app's values in place.
-pub(crate) type Then<'a> = &'a dyn Fn(&mut Form);
+pub type Then<'a> = &'a dyn Fn(&mut Form);
 
 /// The way behind a call that said yes.
 pub(super) struct Decided {

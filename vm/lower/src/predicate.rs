@@ -13,7 +13,7 @@ use ppin_decode::Predicate;
 use ppin_form::{Form, InsId, Op};
 
 /// What `write` adds, gone around unless `predicate`, that of `ins`, holds.
-pub(crate) fn skip_unless(
+pub fn skip_unless(
     form: &mut Form,
     ins: InsId,
     predicate: Option<Predicate>,

@@ -17,7 +17,7 @@ use ppin_form::{Form, Gpr, InsId, Need, Op};
 
 /// Goes on at the result of the routine that was called last, unless it is 0. All of the app's
 /// values are in place.
-pub(crate) fn lower(form: &mut Form, ins: InsId) {
+pub fn lower(form: &mut Form, ins: InsId) {
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
     routine::load(form, target.into(), Calls::RESULT);
     let [out, on] = [(); 2].map(|()| form.label());
