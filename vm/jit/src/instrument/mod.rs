@@ -259,7 +259,8 @@ impl Plan {
         self.is_done(InsId(0)) && self.taken.is_empty()
     }
 
-    /// Whether nothing is inserted behind the beginning of `ins`, nor where branches are taken.
+    /// Whether nothing is inserted behind the beginning of `ins`, and nothing but counts where branches before it
+    /// are taken.
     pub(crate) fn ends_with(&self, ins: InsId) -> bool {
         let at = u32::from(ins.0);
         let before = |(place, after): (u32, bool)| place < at || place == at && !after;
@@ -269,7 +270,7 @@ impl Plan {
             && self.appends.iter().all(|it| before((it.ins, it.after)))
             && self.records.end_before(at)
             && self.calls.is_done()
-            && self.taken.is_empty()
+            && self.taken.only_counts_before(at)
     }
 
     /// Whether nothing is inserted from `ins` on.

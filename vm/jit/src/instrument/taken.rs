@@ -54,6 +54,12 @@ impl Taken {
         self.dues.is_empty() && self.calls.is_done() && self.appends.is_empty()
     }
 
+    /// Whether there is nothing to do at instruction `at` and behind it, and nothing but counting before it.
+    pub(super) fn only_counts_before(&self, at: u32) -> bool {
+        let counts = self.dues.last().is_none_or(|due| due.ins < at);
+        counts && self.calls.is_done() && self.appends.is_empty()
+    }
+
     /// Adds `counts`, beside what is due there already.
     pub(super) fn add(&mut self, counts: &[CountInsertion], ins: &[Ins], colours: &mut Colours) {
         for count in counts {
