@@ -6,12 +6,12 @@
 
 use crate::cache::CodeCache;
 use crate::landing;
-use crate::site::Site;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::predicted::Slots;
 use ppin_abi::spills::Spill;
+use ppin_indirect::Site;
 use ppin_os::{peek, userfault};
 
 /// `mov rax, gs:[Spill::Rax]; mov rcx, gs:[Spill::Rcx]`, the last before a fragment is entered.

@@ -36,7 +36,6 @@ mod model;
 mod predictions;
 pub mod room;
 mod sealed;
-mod site;
 pub mod spot;
 #[cfg(test)]
 mod testing;

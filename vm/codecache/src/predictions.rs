@@ -13,9 +13,9 @@
 use crate::cache::CodeCache;
 use crate::exit::CodeOf;
 use crate::landing;
-use crate::site::{Pair, Site};
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::predicted::{self, Slots};
+use ppin_indirect::{Pair, Site};
 use ppin_os::peek;
 
 impl CodeCache {
@@ -37,7 +37,7 @@ impl CodeCache {
         let own = (AppPc(of.source.start), of.entry);
         let done = match found {
             Slots::Compared(_) => !inside && self.predict_by(slots, own, target, entry),
-            _ => self.lead(slots, target, entry),
+            _ => self.takes(entry, of.passes_on(slots)) && self.lead(slots, target, entry),
         };
         if !done {
             return None;
@@ -49,6 +49,23 @@ impl CodeCache {
             self.fresh.note_predicted(first, site);
         }
         Some(code)
+    }
+
+    /// Where the jump at cache address `site` may pass calls on to, as they are, and does not yet: to code for this app
+    /// address that is entered by calls.
+    #[must_use]
+    pub fn passes_on(&self, site: u64) -> Option<AppPc> {
+        let Slots::Sealed(first) = slots_of(site)? else {
+            return None;
+        };
+        let of = self.site(site)?;
+        let slots = of.pair(first).filter(|slots| of.passes_on(*slots))?;
+        self.target_of(slots)
+    }
+
+    /// Whether the code at `entry` takes what comes there: calls, if they are `passed_on`.
+    fn takes(&self, entry: CachePc, passed_on: bool) -> bool {
+        self.begin_of_callee(entry).is_some() == passed_on
     }
 
     /// Whose slot lies at `slot`.

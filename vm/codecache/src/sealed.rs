@@ -10,11 +10,11 @@
 use crate::cache::CodeCache;
 use crate::image::ImageId;
 use crate::landing;
-use crate::site::Pair;
 use alloc::vec::Vec;
 use core::ops::Range;
 use hashbrown::{HashMap, HashSet};
 use ppin_abi::addr::{AppPc, CachePc, ImageRange};
+use ppin_indirect::Pair;
 use ppin_os::maps::{self, MapEntry};
 use ppin_os::{peek, userfault};
 
@@ -202,19 +202,21 @@ impl CodeCache {
         part.unwrap_or(ImageRange::NONE)
     }
 
+    /// Where the cell leads of the jump with these slots, as long as it is sealed, if the jump goes nowhere yet.
+    pub(crate) fn target_of(&self, slots: Pair) -> Option<AppPc> {
+        let cell = slots.cell().filter(|cell| self.sealed.holds(*cell))?;
+        // (To read what is not in memory might be to wait for a thread that needs the lock.)
+        let there = userfault::readable(cell, 8) == 8 && slots.leads_behind();
+        there.then(|| peek::read_value(cell).map(AppPc))?
+    }
+
     /// Lets the jump with these slots go to `entry`, the code for `target`, if that is where its cell leads.
     /// Whether it has gone nowhere before, and does so now.
     pub(crate) fn lead(&mut self, slots: Pair, target: AppPc, entry: CachePc) -> bool {
-        let Some(cell) = slots.cell().filter(|cell| self.sealed.holds(*cell)) else {
+        let right = self.target_of(slots) == Some(target) && !landing::all_are_shut();
+        let Some(cell) = slots.cell().filter(|_| right) else {
             return false;
         };
-        // (To read what is not in memory might be to wait for a thread that needs the lock.)
-        let there = userfault::readable(cell, 8) == 8;
-        let right =
-            there && peek::read_value::<u64>(cell) == Some(target.0) && slots.leads_behind();
-        if !right || landing::all_are_shut() {
-            return false;
-        }
         self.figures.jumps_predicted += 1;
         self.fresh.predict(slots.first(), entry.0, entry.0);
         self.sealed.note(slots.first(), (cell, 8), entry);

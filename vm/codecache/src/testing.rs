@@ -234,7 +234,7 @@ pub(crate) fn through_a_sealed_cell(cell: ImageOff) -> Fragment {
         [0xff, 0x25, 0, 0, 0, 0].as_slice(),
         &[0x48, 0x8d, 0x05, 0, 0, 0, 0],
     ];
-    fragment.hot = [&[0x90; 2], jump, &[0x90; 8], load, &[0x90; 7]].concat();
+    fragment.hot = [&[0x90; 2], jump, &[0x90; 8], load, &[0x90; 15]].concat();
     fragment.slots = alloc::vec![SlotInit::Behind(8), SlotInit::App(cell)];
     fragment.relocs.extend([4, 19].map(|at| Reloc {
         section: Section::Hot,
@@ -242,6 +242,16 @@ pub(crate) fn through_a_sealed_cell(cell: ImageOff) -> Fragment {
         pc_bias: 4,
         kind: RelocKind::Slot(0),
     }));
+    fragment
+}
+
+/// The same, entered by calls, where the jump comes first.
+pub(crate) fn passes_on(cell: ImageOff) -> Fragment {
+    let mut fragment = through_a_sealed_cell(cell);
+    fragment.context = Context::CALLED;
+    fragment.hot.drain(..2);
+    fragment.slots[0] = SlotInit::Behind(6);
+    fragment.relocs.iter_mut().for_each(|reloc| reloc.at -= 2);
     fragment
 }
 

@@ -20,7 +20,7 @@ use ppin_process::signal::departure::Departure;
 use ppin_process::thread::{Reason, Thread, reg};
 use ppin_process::translate;
 use ppin_process::vm::{self, Locked, Vm};
-use ppin_translate::{changes, compile, hints, indirect, lookup, may_link, sequence};
+use ppin_translate::{callee, changes, compile, hints, indirect, lookup, may_link, sequence};
 
 /// Called by the gate on the VM stack, with all app state saved in `thread`. Returns the cache
 /// address to enter.
@@ -115,22 +115,15 @@ fn leave_exit(thread: &mut Thread) -> CachePc {
         CodeOf::Unit => vm.code().in_units(stub),
     };
     // What has taken the callee's place may not expect a call.
-    let body = if called {
-        vm.code().begin_of_callee(entry)
-    } else {
-        None
+    let begin = match called {
+        true => callee::begin(&vm, thread, entry),
+        false => None,
     };
-    if in_use && body.is_some() == called && may_link(&vm, entry) {
+    if in_use && begin.is_some() == called && may_link(&vm, entry) {
         vm.code_mut().link(&exit, entry);
         hints::note(&vm, Hint::Exit(stub), entry);
     }
-    let Some((begin, spilled)) = body else {
-        return entry;
-    };
-    for (slot, register) in spilled.iter() {
-        thread.area.spill[slot.number()] = thread.regs.gpr[usize::from(register)];
-    }
-    begin
+    begin.unwrap_or(entry)
 }
 
 /// Answers `cpuid`. Code that is retired is not entered again: the instruction serializes.

@@ -137,6 +137,9 @@ pub struct Form {
     pub undisturbed: bool,
     /// The jump that ends the trace goes through a cell that the loader seals.
     pub leaves_sealed: bool,
+    /// It is all of the trace, and has been made already, before what the CPU has pushed is taken away
+    /// ([`Context::CALLED`]): where the cell leads, that is done.
+    pub passes_on: bool,
     /// The jump that ends the trace goes by a table that does not change.
     pub cases: Option<CaseJump>,
     /// Registers that stay until an instruction overwrites them.
@@ -166,6 +169,7 @@ impl Form {
             instrumented: false,
             undisturbed: false,
             leaves_sealed: false,
+            passes_on: false,
             cases: None,
             staying: RegSet::NONE,
             overwritten: [InsId(0); 16],

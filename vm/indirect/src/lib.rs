@@ -4,6 +4,7 @@
 //! table     of the process: all targets that are known
 //! near      of each thread, for jumps in line: the same of fewer targets, and its return cache
 //! landings  code that compares the target where a fragment has none that does
+//! site      of a fragment: slots by which jumps go that need not look their target up
 //! ```
 //!
 //! All of it is written under the VM's lock, and read without one. It knows addresses alone: which of them may
@@ -14,8 +15,10 @@ extern crate alloc;
 
 mod landings;
 mod near;
+mod site;
 mod table;
 
 pub use landings::{LANDING_LEN, LANDINGS, LANDINGS_COUNT, Landing, Landings};
 pub use near::ready;
+pub use site::{Pair, Site};
 pub use table::{GOLDEN, IblTable, SHIFT, TABLE};

@@ -106,6 +106,28 @@ fn a_sealed_cell_is_not_looked_at() {
 }
 
 #[test]
+fn what_is_only_such_a_jump_passes_calls_on() {
+    for mut machine in machines() {
+        machine.sealed = ImageRange::ALL;
+        let code = code(false, HELD);
+        let fragment = machine.compile(&code, Context::CALLED, common::tool("null"));
+        let state = machine.state([7; 16], FLAGS);
+        // The word of the CPU lies on the stack yet.
+        let (there, end) = machine.through_sealed(&code, &fragment, true, &state);
+        assert!(there && end.regs == state.regs);
+        // If it goes nowhere, it is taken away.
+        let (there, end) = machine.through_sealed(&code, &fragment, false, &state);
+        assert!(!there);
+        assert_eq!((end.regs[1], end.regs[4]), (HELD, state.regs[4] + 8));
+        // Not if something comes before it.
+        let more = [&[0x90], code.as_slice()].concat();
+        let fragment = machine.compile(&more, Context::CALLED, common::tool("null"));
+        let (_, end) = machine.through_sealed(&more, &fragment, true, &state);
+        assert_eq!(end.regs[4], state.regs[4] + 8);
+    }
+}
+
+#[test]
 fn until_it_is_known_where_a_sealed_cell_leads_the_vm_can_find_out() {
     for mut machine in machines() {
         machine.sealed = ImageRange::ALL;

@@ -41,7 +41,9 @@ pub fn is_sealed(form: &Form, ins: &Ins, image: ImageBase, sealed: ImageRange) -
 }
 
 pub(super) fn jump(form: &mut Form, site: &Site<'_>) {
-    form.push(Op::JumpSealed { ins: site.id });
+    if !form.passes_on {
+        form.push(Op::JumpSealed { ins: site.id });
+    }
     let [target] = form.take([Need::fixed(Gpr::RCX)]);
     near::target(form, target, site.id);
     ask(form);

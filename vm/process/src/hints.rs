@@ -22,6 +22,8 @@ pub enum Hint {
     Exit(u64),
     /// An indirect branch has gone to this app address, for which a unit has code.
     Indirect(u64),
+    /// A call has come to what only passes it on, which leaves for a lookup at this cache address.
+    PassedOn(u64),
     /// It has written a unit of the image at this app address.
     Saved(u64),
 }
@@ -36,6 +38,7 @@ impl Hint {
             Self::Exit(address) => (2, address),
             Self::Indirect(address) => (3, address),
             Self::Saved(address) => (4, address),
+            Self::PassedOn(address) => (5, address),
         };
         address << KIND_BITS | kind
     }
@@ -48,6 +51,7 @@ impl Hint {
             2 => Some(Self::Exit(address)),
             3 => Some(Self::Indirect(address)),
             4 => Some(Self::Saved(address)),
+            5 => Some(Self::PassedOn(address)),
             _ => None,
         }
     }

@@ -38,6 +38,7 @@ pub fn follow(vm: &mut Vm) {
             Hint::Group(addr) => vm.code_mut().admit_ahead(addr),
             Hint::Exit(stub) => link(vm, stub),
             Hint::Indirect(pc) => link_indirect(vm, AppPc(pc)),
+            Hint::PassedOn(site) => pass_on(vm, site),
         }
     }
 }
@@ -54,5 +55,13 @@ fn link(vm: &mut Vm, stub: u64) {
 fn link_indirect(vm: &mut Vm, target: AppPc) {
     if let Some(entry) = persisted(vm, target, Context::CANONICAL, false) {
         vm.code_mut().link_indirect(target, entry);
+    }
+}
+
+fn pass_on(vm: &mut Vm, site: u64) {
+    if let Some(target) = vm.code().passes_on(site)
+        && let Some(entry) = persisted(vm, target, Context::CALLED, true)
+    {
+        vm.code_mut().predict(site, target, entry);
     }
 }

@@ -1,8 +1,9 @@
 //! Where an indirect branch goes on that emitted code could not tell, and how it will be told the next time.
 
-use crate::hints;
-use crate::lookup::{lookup_indirect, may_link};
+use crate::lookup::{lookup, lookup_indirect, may_link};
+use crate::{callee, hints};
 use ppin_abi::addr::{AppPc, CachePc};
+use ppin_abi::context::Context;
 use ppin_codecache::CodeOf;
 use ppin_process::hints::Hint;
 use ppin_process::sampling;
@@ -13,6 +14,9 @@ use ppin_process::vm::Vm;
 /// or one of the thread's countdowns has ended.
 pub fn indirect(vm: &mut Vm, thread: &mut Thread) -> CachePc {
     let target = AppPc(thread.operand);
+    if let Some(begin) = pass_on(vm, thread, target) {
+        return begin;
+    }
     let entry = lookup_indirect(vm, target);
     if may_link(vm, entry) {
         let new = vm.code_mut().link_indirect(target, entry);
@@ -23,6 +27,19 @@ pub fn indirect(vm: &mut Vm, thread: &mut Thread) -> CachePc {
         thread.ask_again();
     }
     entry
+}
+
+/// Where a call goes on that has come to a jump through a sealed cell, the whole of its callee: from here on, the jump
+/// passes calls on by itself.
+fn pass_on(vm: &mut Vm, thread: &mut Thread, target: AppPc) -> Option<CachePc> {
+    let site = thread.area.left_at;
+    vm.code().passes_on(site).filter(|to| *to == target)?;
+    let entry = lookup(vm, target, Context::CALLED);
+    if may_link(vm, entry) {
+        vm.code_mut().predict(site, target, entry)?;
+        hints::note(vm, Hint::PassedOn(site), entry);
+    }
+    callee::begin(vm, thread, entry)
 }
 
 /// Lets the thread find `entry` by itself, if that is why it has asked: the table of all threads

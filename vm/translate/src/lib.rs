@@ -3,6 +3,7 @@
 //! ```text
 //! lookup       finds, restores or makes a translation
 //! indirect     the same for an indirect branch, which will find it by itself
+//! callee       entering code that calls lead to
 //! compile      from app bytes to a fragment in the cache
 //! sequence/    restartable sequences, which are translated in one piece
 //! changes      invalidation when the app's code changes
@@ -14,6 +15,7 @@
 extern crate alloc;
 
 mod aside;
+pub mod callee;
 pub mod changes;
 pub mod compile;
 mod fetched;

@@ -62,7 +62,7 @@ impl Jump {
 
     /// How far before the targets' entries the jump goes; nothing: behind itself.
     fn goes(&self) -> [Option<u64>; 2] {
-        let slots = self.world.fresh(self.from).site().slots.start;
+        let slots = self.world.fresh(self.from).space().slots;
         [0, 1].map(|nth| {
             // SAFETY: a slot of a fragment that stays.
             let to = unsafe { ((slots + 8 + 8 * nth) as *const u64).read() };

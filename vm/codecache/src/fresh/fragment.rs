@@ -11,13 +11,13 @@ use super::arena::Space;
 use crate::exit::{CodeOf, KnownExit, number_at};
 use crate::image::ImageId;
 use crate::landing::Landings;
-use crate::site::Site;
 use crate::spot::Maps;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_indirect::Site;
 use ppin_relocator::{ARRIVAL, Fragment, Reloc, RelocKind, may_enter_aside};
 use ppin_relocator::{entered_aside, side_entrance, side_entrances};
 
@@ -393,11 +393,9 @@ impl Fresh {
     /// What must be known of it to predict its jumps.
     pub(crate) fn site(&self) -> Site {
         let Landings { slots, source } = self.landings();
-        Site {
-            slots,
-            source,
-            entry: self.entry().0,
-        }
+        let called = self.context().contains(Context::CALLED);
+        // SAFETY: its slots, mapped as long as its code.
+        unsafe { Site::new(slots, source, self.entry().0, called) }
     }
 
     /// Whether any of its source lies in `start .. end`.

@@ -1,7 +1,8 @@
 use super::*;
 use crate::exit::CodeOf;
 use crate::fresh::Kind;
-use crate::testing::{World, left_sealed_at, through_a_sealed_cell};
+use crate::testing::{World, fragment, left_sealed_at, passes_on, through_a_sealed_cell};
+use ppin_abi::context::Context;
 use ppin_os::mem::PAGE;
 
 /// Offsets of two cells of the world, each on a page of its own.
@@ -134,4 +135,26 @@ fn what_earlier_runs_have_seen_waits_for_the_seal() {
     world.code.lead_as_seen(slots, target, to);
     world.code.kill_made_from(target.0, target.0 + 1);
     assert!(world.code.sealed.awaited.is_empty());
+}
+
+#[test]
+fn calls_are_passed_on_to_code_that_is_entered_by_calls() {
+    let (mut world, plain, to) = world();
+    let from = world.install(passes_on(off(CELLS[0])), Kind::Trace);
+    let from = from.expect("there is room");
+    let site = left_sealed_at(from) - 2;
+    let target = world.pc(0x80);
+    assert_eq!(world.code.passes_on(site), None, "it is not sealed");
+    seal(&mut world, CELLS[0]);
+    assert_eq!(world.code.passes_on(site), Some(target));
+    assert_eq!(world.code.passes_on(left_sealed_at(plain)), None);
+    let callee = fragment(0x80, 8, &[], Context::CALLED);
+    let callee = world.install(callee, Kind::Trace).expect("there is room");
+    // Each goes to what expects it.
+    assert_eq!(ask(&mut world, plain, callee), None);
+    assert_eq!(world.code.predict(site, target, to), None);
+    assert!(ask(&mut world, plain, to).is_some());
+    assert!(world.code.predict(site, target, callee).is_some());
+    assert_eq!(goes(&world, from), callee.0);
+    assert_eq!(world.code.passes_on(site), None, "it does already");
 }

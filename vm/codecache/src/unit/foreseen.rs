@@ -5,9 +5,9 @@ use super::kept::{Led, New};
 use super::links::LinksOfUnits;
 use crate::cache::CodeCache;
 use crate::image::ImageId;
-use crate::site::Pair;
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
+use ppin_indirect::Pair;
 use ppin_persist::FragmentInfo;
 use ppin_persist::start::{Prediction, UnitPlan};
 

@@ -5,11 +5,11 @@ use crate::bundles::InUnit;
 use crate::exit::{CodeOf, KnownExit, number_at};
 use crate::image::Image;
 use crate::landing::Landings;
-use crate::site::Site;
 use crate::spot::Maps;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_indirect::Site;
 use ppin_persist::FragmentInfo;
 use ppin_relocator::{ARRIVAL, CountRow, Exit};
 
@@ -109,11 +109,10 @@ impl Bound {
         let info = self.unit.fragment_at_hot(offset).ok()??;
         let Landings { slots, source } = self.landings(&info, info.head.at(base));
         let usable = self.is_open(group.number) && !self.killed.contains(&info.entry());
-        usable.then(|| Site {
-            slots,
-            source,
-            entry: self.hot() + u64::from(info.entry()),
-        })
+        let entry = self.hot() + u64::from(info.entry());
+        let called = info.context.contains(Context::CALLED);
+        // SAFETY: slots of a group that runs, mapped as long as its unit.
+        usable.then(|| unsafe { Site::new(slots, source, entry, called) })
     }
 
     /// App address and context of the fragment that is entered at `addr`; of a stub,

@@ -1,4 +1,5 @@
-//! A fragment whose jumps go through cells, and the slots by which they are predicted.
+//! A fragment whose jumps go through cells, and the slots by which they go on. Code reads these without a lock; who
+//! holds the VM's writes them.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -6,34 +7,66 @@ use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::predicted;
 use ppin_os::peek;
 
-/// A fragment whose jumps may be predicted.
-pub(crate) struct Site {
+/// A fragment that is in use.
+pub struct Site {
     /// First slot, and behind the last.
-    pub slots: Range<u64>,
+    slots: Range<u64>,
     /// The app code that it was made from.
     pub source: Range<u64>,
     /// Where it is entered.
     pub entry: u64,
+    /// By calls of the CPU ([`ppin_abi::context::Context::CALLED`]).
+    called: bool,
 }
 
 impl Site {
+    /// A fragment with these slots, made from this app code, entered at cache address `entry`, and by calls if
+    /// `called`.
+    ///
+    /// # Safety
+    /// The slots are there, and outlast the result and what it gives.
+    #[must_use]
+    pub const unsafe fn new(
+        slots: Range<u64>,
+        source: Range<u64>,
+        entry: u64,
+        called: bool,
+    ) -> Self {
+        Self {
+            slots,
+            source,
+            entry,
+            called,
+        }
+    }
+
     /// The slots at `first` and behind it, if they are this one's.
-    pub(crate) fn pair(&self, first: u64) -> Option<Pair> {
+    #[must_use]
+    pub fn pair(&self, first: u64) -> Option<Pair> {
         let both = self.slots.contains(&first) && self.slots.contains(&(first + 8));
-        // SAFETY: slots of a fragment that is there.
+        // SAFETY: its own: the promise of `new`.
         (both && first.is_multiple_of(8)).then(|| unsafe { Pair::at(first) })
     }
 
     /// The `count` slots from `first` on, if they are this one's.
-    pub(crate) fn slots(&self, first: u64, count: usize) -> Option<&'static [AtomicU64]> {
+    #[must_use]
+    pub fn slots(&self, first: u64, count: usize) -> Option<&'static [AtomicU64]> {
         let end = first.checked_add(8 * count as u64)?;
         let own = self.slots.start <= first && end <= self.slots.end && first.is_multiple_of(8);
-        // SAFETY: slots of a fragment that is there, aligned and writable.
+        // SAFETY: its own, aligned and writable: the promise of `new`.
         own.then(|| unsafe { core::slice::from_raw_parts(first as *const AtomicU64, count) })
     }
 
+    /// Whether the jump with these slots, which leads behind itself yet, comes first, and so passes calls on as they are.
+    #[must_use]
+    pub fn passes_on(&self, slots: Pair) -> bool {
+        let [behind, _] = slots.values();
+        self.called && behind == self.entry + predicted::JUMP_LEN
+    }
+
     /// Where the jump with the slots at `first` is predicted to go on, if it is.
-    pub(crate) fn predicted(&self, first: u64) -> Option<u64> {
+    #[must_use]
+    pub fn predicted(&self, first: u64) -> Option<u64> {
         let slots = self.pair(first)?;
         let [value, other] = slots.values();
         match slots.cell() {
@@ -46,7 +79,7 @@ impl Site {
 /// Two slots by which a jump goes: what is compared with its cell, and where it goes on then; or where it goes,
 /// and its cell, which does not change.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Pair {
+pub struct Pair {
     first: u64,
 }
 
@@ -55,24 +88,28 @@ impl Pair {
     ///
     /// # Safety
     /// There and behind it are slots, which outlast the result.
-    pub(crate) unsafe fn at(first: u64) -> Self {
+    #[must_use]
+    pub const unsafe fn at(first: u64) -> Self {
         Self { first }
     }
 
     /// Address of the first.
-    pub(crate) fn first(self) -> u64 {
+    #[must_use]
+    pub const fn first(self) -> u64 {
         self.first
     }
 
     /// The cell, if it is not compared with anything.
-    pub(crate) fn cell(self) -> Option<u64> {
+    #[must_use]
+    pub fn cell(self) -> Option<u64> {
         let [value, cell] = self.values();
         // (What is compared is the negative of an address, and no cache address is.)
         (value.cast_signed() >= 0).then_some(cell)
     }
 
     /// Whether the jump goes on behind itself, its cell not being compared with anything.
-    pub(crate) fn leads_behind(self) -> bool {
+    #[must_use]
+    pub fn leads_behind(self) -> bool {
         let [behind, _] = self.values();
         let mut jump = [0; predicted::JUMP_LEN as usize];
         let start = behind.wrapping_sub(predicted::JUMP_LEN);
@@ -82,16 +119,19 @@ impl Pair {
 
     /// Whether nothing has ever been predicted by them. They are those of the fragment for app address `head`
     /// that is entered at `own`, and of no other if they hold what its slots do.
-    pub(crate) fn are_unwritten(self, head: AppPc, own: u64) -> bool {
+    #[must_use]
+    pub fn are_unwritten(self, head: AppPc, own: u64) -> bool {
         self.values() == [head.0.wrapping_neg(), own]
     }
 
     /// Says where the jump goes on. Nobody reads it before the first slot is written.
-    pub(crate) fn lead_to(self, entry: CachePc) {
+    pub fn lead_to(self, entry: CachePc) {
         self.slots()[1].store(entry.0, Ordering::Relaxed);
     }
 
-    pub(crate) fn values(self) -> [u64; 2] {
+    /// What they hold.
+    #[must_use]
+    pub fn values(self) -> [u64; 2] {
         self.slots().map(|slot| slot.load(Ordering::Relaxed))
     }
 
