@@ -65,7 +65,8 @@ impl CodeCache {
 
     /// Whether the code at `entry` takes what comes there: calls, if they are `passed_on`.
     fn takes(&self, entry: CachePc, passed_on: bool) -> bool {
-        self.begin_of_callee(entry).is_some() == passed_on
+        let of = self.site(entry.0);
+        of.is_some_and(|of| of.is_called_at(entry) == passed_on)
     }
 
     /// Whose slot lies at `slot`.

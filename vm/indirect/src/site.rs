@@ -40,6 +40,12 @@ impl Site {
         }
     }
 
+    /// Whether `entry` is where calls of the CPU enter it.
+    #[must_use]
+    pub const fn is_called_at(&self, entry: CachePc) -> bool {
+        self.called && entry.0 == self.entry
+    }
+
     /// The slots at `first` and behind it, if they are this one's.
     #[must_use]
     pub fn pair(&self, first: u64) -> Option<Pair> {
