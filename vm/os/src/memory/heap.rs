@@ -5,7 +5,7 @@ use super::ahead;
 use super::pools::{Pools, has_size, rounded};
 use crate::lock::Word;
 use crate::page::page_up;
-use crate::{budget, c, mem, proc, reserve, stretches};
+use crate::{budget, c, mem, proc, reserve, stretches, time};
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -65,6 +65,17 @@ pub fn lasts(len: usize) -> bool {
 /// Start and end of each piece of memory that the heap has or had.
 pub fn ranges() -> impl Iterator<Item = (u64, u64)> {
     stretches::all()
+}
+
+/// Whether the heap cannot be used, because its lock stays taken: for a crash, which may have come in
+/// the middle of an allocation by this thread.
+pub fn is_stuck() -> bool {
+    const TRIES: u32 = 100;
+    (0..TRIES).all(|_| {
+        let taken = HEAP.try_lock().is_none();
+        taken.then(time::sleep_a_millisecond);
+        taken
+    })
 }
 
 /// Marks the heap as inconsistent: at the next allocation it is abandoned, and a new one begins.
@@ -158,7 +169,8 @@ unsafe fn resized(block: *mut u8, layout: Layout, size: usize) -> bool {
 struct Grow {
     /// End of the newest chunk's heap, and the end of what it was given.
     heap: Option<(NonNull<u8>, usize)>,
-    /// End of the first chunk's mapping. The heap gets it piece by piece, since it writes to the end of each.
+    /// Bytes of the first chunk behind `heap`. The heap gets them piece by piece, since it writes to
+    /// the end of each.
     room: usize,
     /// The allocation at hand could be avoided, so it stays within the runtime's share.
     wish: bool,
@@ -178,6 +190,13 @@ impl Grow {
     fn end(&self) -> usize {
         self.heap.map_or(0, |(_, end)| end)
     }
+
+    /// Takes `size` bytes of the first chunk, or those that are left.
+    fn of_room(&mut self, size: usize) -> usize {
+        let size = size.min(self.room);
+        self.room -= size;
+        size
+    }
 }
 
 // SAFETY: the pointer is an address of memory that the allocator owns.
@@ -192,11 +211,11 @@ unsafe impl Source for Grow {
         let (start, size) = match end {
             None => {
                 let (start, mapped) = first(size).ok_or(())?;
-                talc.source.room = start + mapped;
                 stretches::note(start, start + mapped);
-                (start, size.min(mapped))
+                talc.source.room = mapped;
+                (start, talc.source.of_room(size))
             }
-            Some(end) if end < talc.source.room => (end, size.min(talc.source.room - end)),
+            Some(end) if talc.source.room > 0 => (end, talc.source.of_room(size)),
             Some(end) => {
                 let start = map(end, size, talc.source.wish).ok_or(())?;
                 stretches::note(start, start + size);

@@ -4,12 +4,14 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// Start and end of each piece. A piece that does not fit into the list counts as the newest
-/// heap's.
+/// Start and end of each piece, as far as they fit.
 static ALL: [[AtomicUsize; 2]; 64] = [const { [AtomicUsize::new(0), AtomicUsize::new(0)] }; 64];
 static USED: AtomicUsize = AtomicUsize::new(0);
-/// Number of abandoned pieces; they come first.
+/// Number of abandoned pieces; they come first. [`EVERYTHING`]: not all of them are known, so nothing
+/// is freed any more.
 static ABANDONED: AtomicUsize = AtomicUsize::new(0);
+
+const EVERYTHING: usize = usize::MAX;
 
 /// Notes that the heap has got `start .. end`.
 pub(crate) fn note(start: usize, end: usize) {
@@ -38,16 +40,18 @@ pub(crate) fn all() -> impl Iterator<Item = (u64, u64)> {
 
 /// Marks all pieces as abandoned.
 pub(crate) fn abandon() {
-    ABANDONED.store(USED.load(Ordering::Relaxed), Ordering::Relaxed);
+    let used = USED.load(Ordering::Relaxed);
+    let abandoned = if used < ALL.len() { used } else { EVERYTHING };
+    ABANDONED.store(abandoned, Ordering::Relaxed);
 }
 
 /// Whether a block at `at` belongs to an abandoned heap.
 pub(crate) fn is_abandoned(at: usize) -> bool {
-    let past = &ALL[..ABANDONED.load(Ordering::Relaxed)];
+    let past = ALL.get(..ABANDONED.load(Ordering::Relaxed));
     let holds = |[from, to]: &[AtomicUsize; 2]| {
         (from.load(Ordering::Relaxed)..to.load(Ordering::Relaxed)).contains(&at)
     };
-    past.iter().any(holds)
+    past.is_none_or(|past| past.iter().any(holds))
 }
 
 #[cfg(test)]

@@ -21,4 +21,7 @@ fn stretches_grow_and_are_abandoned_together() {
         note(0x10_0000 + n * 0x2000, 0x10_1000 + n * 0x2000);
     }
     assert_eq!(all().len(), 64, "what does not fit is left out");
+    assert!(!is_abandoned(0x1000_0000));
+    abandon();
+    assert!(is_abandoned(0x1000_0000), "it may be of what was left out");
 }
