@@ -6,6 +6,7 @@
 use nix::sys::ptrace;
 use nix::sys::wait::waitpid;
 use nix::unistd::Pid;
+use ppin_tests::build::Guest;
 use ppin_tests::ways::Scratch;
 use ppin_tests::{Cmd, Ppin};
 use std::io::{Read, Write};
@@ -14,12 +15,17 @@ use std::process::{Child, Stdio};
 
 const NOWHERE: u64 = 0x1234;
 const SIGSEGV: i32 = 11;
+const SIGBUS: i32 = 7;
 
 /// A `cat` under ppin that has copied a line and waits for the next.
-fn waiting(scratch: &Scratch) -> Child {
-    let cat = Cmd::new("/bin/cat").args(["-u", "-"]);
+fn waiting_cat(scratch: &Scratch) -> Child {
+    waiting(scratch, &Cmd::new("/bin/cat").args(["-u", "-"]))
+}
+
+/// A program under ppin that has answered a line by a line and waits for the next.
+fn waiting(scratch: &Scratch, program: &Cmd) -> Child {
     let mut child = Ppin::new(&scratch.db())
-        .wrap(&cat)
+        .wrap(program)
         .to_std()
         .process_group(0)
         .stdin(Stdio::piped())
@@ -27,14 +33,10 @@ fn waiting(scratch: &Scratch) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut line = [0; 5];
     child.stdin.as_mut().unwrap().write_all(b"line\n").unwrap();
-    child
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut line)
-        .unwrap();
+    let mut answer = [0; 64];
+    let len = child.stdout.as_mut().unwrap().read(&mut answer).unwrap();
+    assert!(answer[..len].ends_with(b"\n"));
     // The way back to the next read has to be translated first, under a lock.
     while !reads(child.id()) {
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -63,7 +65,7 @@ fn derail(pid: Pid, pc: u64) {
 #[test]
 fn a_failure_names_the_code_and_the_command() {
     let scratch = Scratch::new();
-    let child = waiting(&scratch);
+    let child = waiting_cat(&scratch);
     derail(Pid::from_raw(child.id() as i32), NOWHERE);
     let ended = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr);
@@ -108,11 +110,13 @@ fn a_log_tells_what_each_process_did() {
     assert!(log.ends_with(" end\n"), "{log}");
 }
 
-/// Zeroes the data of the runtime in `pid`.
-fn damage(pid: u32) {
+/// Fills the `number`th writable mapping behind the code of the runtime in `pid`.
+fn fill(pid: u32, number: usize, byte: u8) {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
-    let data = |line: &&str| line.contains(" rw-p ") && line.contains("/ppin");
-    let line = maps.lines().find(data).unwrap();
+    let code = |line: &&str| line.contains(" r-xp ") && line.ends_with("/ppin");
+    let behind = maps.lines().skip_while(|line| !code(line));
+    let mut writable = behind.filter(|line| line.contains(" rw-p "));
+    let line = writable.nth(number).unwrap();
     let address = |text: &str| u64::from_str_radix(text, 16).unwrap();
     let (start, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
     let (start, end) = (address(start), address(end));
@@ -120,21 +124,40 @@ fn damage(pid: u32) {
         .write(true)
         .open(format!("/proc/{pid}/mem"))
         .unwrap();
-    let zeroes = vec![0; (end - start) as usize];
-    std::os::unix::fs::FileExt::write_all_at(&memory, &zeroes, start).unwrap();
+    let bytes = vec![byte; (end - start) as usize];
+    std::os::unix::fs::FileExt::write_all_at(&memory, &bytes, start).unwrap();
+}
+
+/// Sends `child` back into the runtime, by a signal that has a handler there. It dies of a
+/// fault.
+fn dies_in_the_runtime(mut child: Child) {
+    let pid = Pid::from_raw(child.id() as i32);
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGSEGV).unwrap();
+    let ended = ppin_tests::command::wait(&mut child, std::time::Duration::from_secs(20));
+    let faults = [SIGSEGV, SIGBUS].map(ppin_tests::Ended::Signal);
+    assert!(faults.contains(&ended), "{ended:?}");
 }
 
 #[test]
 fn a_runtime_whose_memory_is_damaged_ends() {
+    const DATA: usize = 0;
     let scratch = Scratch::new();
-    let mut child = waiting(&scratch);
-    damage(child.id());
-    // It comes back into the runtime: by a signal that has a handler there.
-    nix::sys::signal::kill(
-        Pid::from_raw(child.id() as i32),
-        nix::sys::signal::Signal::SIGSEGV,
-    )
-    .unwrap();
-    let ended = ppin_tests::command::wait(&mut child, std::time::Duration::from_secs(20));
-    assert_eq!(ended, ppin_tests::Ended::Signal(SIGSEGV));
+    let child = waiting_cat(&scratch);
+    fill(child.id(), DATA, 0);
+    dies_in_the_runtime(child);
+}
+
+/// The report of the failure needs the heap, whose lock the failing thread may hold, and others wait
+/// for it.
+#[test]
+fn a_runtime_of_several_threads_whose_heap_is_damaged_ends() {
+    // (The rest of the data lies between.)
+    const HEAP: usize = 2;
+    let Some(program) = Guest::load("thread/answers.c").build("pie") else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let child = waiting(&scratch, &Cmd::new(program));
+    fill(child.id(), HEAP, 0x55);
+    dies_in_the_runtime(child);
 }

@@ -9,7 +9,7 @@ use super::{dump, traps};
 use ppin_abi::addr::AppPc;
 use ppin_os::frame::{SigInfo, UContext, greg};
 use ppin_os::signals::{self, KernelSigaction};
-use ppin_os::{c, peek, proc};
+use ppin_os::{c, heap, peek, proc, report};
 use ppin_process::report::diagnosis;
 use ppin_process::signal::by_hand::returns_by_hand;
 use ppin_process::signal::{DEFAULT, HOLD_ALL, bit, kernel_kills};
@@ -104,6 +104,9 @@ pub(crate) fn crash(thread: &mut Thread, signal: u32, info: &SigInfo, context: &
     if ppin_translate::sequence::rejected(thread, info) {
         // The app's own fault: the kernel rejects its rseq area.
         die_now(thread, signal, info);
+    }
+    if heap::is_stuck() {
+        report::memory_is_damaged(signal);
     }
     let (code, address, place) = (info.code, info.rest[0], vm::describe(pc));
     let what = format_args!(
