@@ -1,7 +1,8 @@
 // Jumps by tables that nobody writes to, of distances and of addresses. The program makes them
 // writable and changes them, once or for long; has their memory read as the file again; writes to
 // it past its protection; takes it away; from a signal handler, another thread, a child. A handler
-// makes the index larger than the instructions before it had left it.
+// makes the index larger than the instructions before it had left it. A register says where the
+// table lies: in another place, for a while.
 //@ variants: pie nopie static static-pie
 //@ cflags: -O1
 //@ libs: -pthread
@@ -9,14 +10,17 @@
 #include <pthread.h>
 enum { N = 3000, PAGE = 4096, INDEX = 5, FAR = 1000 };
 extern int distances[PAGE / 4];
-extern u64 addresses[PAGE / 8];
-u64 log_of[3], seen_rax;
+extern u64 addresses[PAGE / 8], elsewhere[PAGE / 8];
+u64 log_of[3], seen_rax, seen_rcx;
+void *at;
 asm(".section .steady, \"a\"\n"
     ".balign 4096\ndistances: .globl distances\n"
     ".rept 1024\n.long one - distances\n.endr\n"
     ".section .data.rel.ro, \"aw\"\n"
     ".balign 4096\naddresses: .globl addresses\n"
     ".rept 512\n.quad one\n.endr\n"
+    "elsewhere: .globl elsewhere\n"
+    ".rept 512\n.quad two\n.endr\n"
     ".text\n"
     // rdi is the index, rsi may be read from.
     ".macro begins\n"
@@ -38,18 +42,30 @@ asm(".section .steady, \"a\"\n"
     "callee: movzbl %dil, %edi; mov (%rsi), %r10d; lea distances(%rip), %rdx\n"
     "movslq (%rdx,%rdi,4), %rdi; add %rdx, %rdi; jmp *%rdi\n"
     "by_call: mov $7, %eax; mov $5, %r9d; call callee; ret\n"
-    "one: mov %rax, seen_rax(%rip); incq log_of(%rip); lea 11(%r9), %rax; ret\n"
-    "two: mov %rax, seen_rax(%rip); incq log_of+8(%rip); lea 21(%r9), %rax; ret\n"
-    "three: mov %rax, seen_rax(%rip); incq log_of+16(%rip); lea 31(%r9), %rax; ret\n"
+    "held: begins; mov at(%rip), %rdx; jmp *(%rdx,%rdi,8)\n"
+    "held_kept: begins; mov at(%rip), %r8; mov %edi, %eax\n"
+    "mov (%r8,%rax,8), %rax; lea 1(%rcx), %rcx; jmp *%rax\n"
+    "held_in_rcx: begins; mov %edi, %ecx; mov at(%rip), %r8\n"
+    "movslq (%r8,%rcx,4), %rcx; add %r8, %rcx; jmp *%rcx\n"
+    "known_kept: begins; lea addresses(%rip), %r8; mov %edi, %eax\n"
+    "mov (%r8,%rax,8), %rax; lea 1(%rcx), %rcx; jmp *%rax\n"
+    ".macro came to, sum\n"
+    "mov %rax, seen_rax(%rip); mov %rcx, seen_rcx(%rip)\n"
+    "incq log_of+8*\\to(%rip); lea \\sum(%r9), %rax; ret\n"
+    ".endm\n"
+    "one: came 0, 11\n"
+    "two: came 1, 21\n"
+    "three: came 2, 31\n"
     "called_again: lea 8(%rsp), %rsp\n"
     "again: mov $5, %edi; jmp *by(%rip)\n");
 u64 stays(u64, void *), overwritten(u64, void *), in_rcx(u64, void *);
-u64 address(u64, void *), memory(u64, void *), by_call(u64, void *);
+u64 address(u64, void *), memory(u64, void *), by_call(u64, void *), held(u64, void *);
+u64 held_kept(u64, void *), held_in_rcx(u64, void *), known_kept(u64, void *);
 extern u8 one[], two[], three[], again[], called_again[];
 u64 (*by)(u64, void *);
 static u8 *const all[] = {one, two, three};
 static const u64 comes_to[] = {16, 26, 36};
-static int of_addresses, readable;
+static int of_addresses, readable, keeps_rax;
 static void *table(void) { return of_addresses ? (void *)addresses : (void *)distances; }
 static void protect(int protection) { CHECK(mprotect(table(), PAGE, protection) == 0); }
 static void put(int index, u8 *to) {
@@ -65,7 +81,9 @@ static void change(u8 *to) {
 static void goes(int which, int times) {
     for (int i = 0; i < times; i++) {
         SAME(by(INDEX, &readable), comes_to[which]);
-        if (by != stays) SAME(seen_rax, 7);
+        if (keeps_rax) SAME(seen_rax, 7);
+        if (by == held) SAME(seen_rcx, 6);
+        if (by == held_kept || by == known_kept) SAME(seen_rcx, 7);
         SAME(by(INDEX + 1 + i % 200, &readable), comes_to[0]);
     }
 }
@@ -82,6 +100,15 @@ static void changes(void) {
     }
     change(one);
     goes(0, N);
+}
+// A table that the jump does not get to know, before and behind one that it does.
+static void in_another_place(void) {
+    for (int i = 0; i < 3; i++) {
+        at = elsewhere;
+        for (int n = 0; n < (i == 2 ? N : 3); n++) SAME(by(INDEX, &readable), comes_to[1]);
+        at = addresses;
+        goes(0, N);
+    }
 }
 static void write_past(int own, u8 *to) {
     u64 value = of_addresses ? (u64)to : (u64)(to - (u8 *)distances);
@@ -204,8 +231,11 @@ static void in_a_child(void) {
 }
 static void all_of_it(u64 (*how)(u64, void *), int has_addresses) {
     by = how, of_addresses = has_addresses;
+    keeps_rax = by != stays && by != held_kept && by != known_kept;
+    at = table();
     on(SIGSEGV, fault, 0);
     change(one);
+    if (by == held || by == held_kept) in_another_place();
     changes();
     by_file();
     as_in_the_file();
@@ -223,5 +253,9 @@ int main(void) {
     all_of_it(by_call, 0);
     all_of_it(address, 1);
     all_of_it(memory, 1);
+    all_of_it(held, 1);
+    all_of_it(held_kept, 1);
+    all_of_it(held_in_rcx, 0);
+    all_of_it(known_kept, 1);
     FINISH();
 }

@@ -165,6 +165,8 @@ pub struct Area {
     /// Jumps by tables ([`crate::predicted::Slots::Cases`]) that may come to a case that is not known before the VM is
     /// asked.
     pub cases_countdown: u64,
+    /// The index of such a jump, from where the app overwrites it until the jump is made.
+    pub cases_index: u64,
     reserved: [u64; RESERVED],
     /// Address of the return cache.
     pub returns_at: u64,
@@ -190,7 +192,7 @@ pub struct Area {
 }
 
 /// Words between what is short and the tables.
-const RESERVED: usize = (RETURNS_AT - CASES_COUNTDOWN) as usize / 8 - 1;
+const RESERVED: usize = (RETURNS_AT - CASES_INDEX) as usize / 8 - 1;
 
 /// Most states that the tools of a run may have.
 pub const MAX_STATES: usize = 32;
@@ -270,6 +272,9 @@ pub const PREDICTION_COUNTDOWN: u32 = CALLS + size_of::<Calls>() as u32;
 /// Displacement from `gs` of [`Area::cases_countdown`].
 pub const CASES_COUNTDOWN: u32 = PREDICTION_COUNTDOWN + 8;
 
+/// Displacement from `gs` of [`Area::cases_index`].
+pub const CASES_INDEX: u32 = CASES_COUNTDOWN + 8;
+
 /// Displacement from `gs` of [`Area::left_at`].
 pub const LEFT_AT: u32 = 0x150;
 
@@ -335,6 +340,7 @@ const _: () = {
     assert!(offset_of!(Area, calls) == CALLS as usize);
     assert!(offset_of!(Area, prediction_countdown) == PREDICTION_COUNTDOWN as usize);
     assert!(offset_of!(Area, cases_countdown) == CASES_COUNTDOWN as usize);
+    assert!(offset_of!(Area, cases_index) == CASES_INDEX as usize);
     assert!(offset_of!(Calls, app_sp) == (Calls::APP_SP - CALLS) as usize);
     assert!(offset_of!(Calls, thread) == (Calls::THREAD - CALLS) as usize);
     assert!(offset_of!(Calls, routines) == (Calls::routine(0) - CALLS) as usize);

@@ -30,7 +30,7 @@ pub const MECHANISMS: [(&str, Optimize, &str); 19] = [
     ("entrances", Optimize::ENTRANCES, "without a tool, what leads into the middle of a known trace goes there, and is not translated once more"),
     ("canonical", Optimize::CANONICAL, "a return looks whether a program can have its address, instead of noting where it is"),
     ("sealed", Optimize::SEALED, "jumps and calls through a cell that the program has made read-only go straight to where it leads, and compare nothing"),
-    ("tables", Optimize::TABLES, "a jump through a table that does not change, as of a `switch`, goes by slots of its own and the same index, and compares nothing"),
+    ("tables", Optimize::TABLES, "a jump through a table that does not change, as of a `switch`, goes by slots of its own and the same index, and looks nothing up"),
 ];
 
 /// There is no such mechanism, or a word is none at all.

@@ -12,7 +12,7 @@
 //!        lea rax, [rip + 0]
 //!                                         Area::left_at
 //!
-//!        mov eax, count + bytes << 16     WHAT: one by a table that does not change (`ppin_lower::cases`)
+//!        mov eax, what                    WHAT: one by a table that does not change (`ppin_lower::cases`)
 //!        mov rax, [rip + slot]            TABLE
 //!        lea rax, [rip + 0]
 //!                                         Area::left_at
@@ -33,10 +33,64 @@ const WHAT: u8 = 0xb8;
 /// The load of the table's address, but for its displacement. It ends where the other load does.
 const TABLE: [u8; 3] = [0x48, 0x8b, 0x05];
 
-/// The constant of a jump by a table of `count` entries of so many `bytes`.
-#[must_use]
-pub const fn what_cases(count: u16, bytes: u8) -> i32 {
-    count as i32 | (bytes as i32) << 16
+/// A table by which a jump goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// Entries.
+    pub count: u16,
+    /// Bytes of each.
+    pub bytes: u8,
+    /// What has its address when the jump is made, if the code does not know it.
+    pub held: Option<Held>,
+}
+
+/// A register that has the address of a table (`ppin_lower::cases_kept`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Held {
+    /// Number of the register.
+    pub register: u8,
+    /// Not only rcx is put back where the jump arrives, but rax, too.
+    pub both: bool,
+}
+
+impl Held {
+    const IS: u8 = 1 << 5;
+    const BOTH: u8 = 1 << 4;
+
+    const fn encode(self) -> u8 {
+        Self::IS | if self.both { Self::BOTH } else { 0 } | self.register
+    }
+
+    const fn decode(byte: u8) -> Self {
+        Self {
+            register: byte & 0xf,
+            both: byte & Self::BOTH != 0,
+        }
+    }
+}
+
+impl Table {
+    /// The constant that says so.
+    #[must_use]
+    pub const fn encode(self) -> i32 {
+        let [low, high] = self.count.to_le_bytes();
+        let held = match self.held {
+            Some(held) => held.encode(),
+            None => 0,
+        };
+        i32::from_le_bytes([low, high, self.bytes, held])
+    }
+
+    fn decode([low, high, bytes, held]: [u8; 4]) -> Option<Self> {
+        let held = match held {
+            0 => None,
+            byte if byte >> 5 == 1 => Some(Held::decode(byte)),
+            _ => return None,
+        };
+        let count = u16::from_le_bytes([low, high]);
+        let table = Self { count, bytes, held };
+        matches!(bytes, 4 | 8).then_some(table)
+    }
 }
 
 /// Bytes before [`crate::area::Area::left_at`] that tell where the slots are.
@@ -49,15 +103,13 @@ pub enum Slots {
     Compared(u64),
     /// The first: where the jump goes; behind it, the address of the cell.
     Sealed(u64),
-    /// The first: the address of the table; behind it, where the jump goes by each of `count` entries, which have so
-    /// many `bytes`.
+    /// The first: the address of the table; behind it, where the jump goes by each of its entries. If a register has
+    /// the address: the first makes 0 with it, the second says where the others are, the third leads behind the jump.
     Cases {
         /// Its address.
         first: u64,
-        /// Entries.
-        count: u16,
-        /// Bytes of each.
-        bytes: u8,
+        /// The table.
+        table: Table,
     },
 }
 
@@ -72,12 +124,8 @@ pub fn slots(left_at: u64, code: &[u8; CODE as usize]) -> Option<Slots> {
     };
     let load = code.len() - LOAD.len() - 4 - BEHIND_LOAD as usize;
     let cases = at(&TABLE, &code[load..], BEHIND_LOAD).zip(what(&code[..load]));
-    if let Some((first, (count, bytes))) = cases {
-        return Some(Slots::Cases {
-            first,
-            count,
-            bytes,
-        });
+    if let Some((first, table)) = cases {
+        return Some(Slots::Cases { first, table });
     }
     let sealed = at(&LOAD, &code[load..], BEHIND_LOAD).map(Slots::Sealed);
     let compared = || at(&JUMP, code, BEHIND_JUMP);
@@ -85,11 +133,9 @@ pub fn slots(left_at: u64, code: &[u8; CODE as usize]) -> Option<Slots> {
 }
 
 /// What the constant says with which `code` ends, if it is one.
-fn what(code: &[u8]) -> Option<(u16, u8)> {
-    let [opcode, what @ ..] = code.last_chunk::<5>()?;
-    let [low, high, bytes, rest] = *what;
-    let sound = *opcode == WHAT && rest == 0 && matches!(bytes, 4 | 8);
-    sound.then_some((u16::from_le_bytes([low, high]), bytes))
+fn what(code: &[u8]) -> Option<Table> {
+    let [opcode, what @ ..] = *code.last_chunk::<5>()?;
+    Table::decode(what).filter(|_| opcode == WHAT)
 }
 
 /// Bytes of a jump through a slot.
@@ -127,6 +173,31 @@ mod tests {
         let mut code = [0x90; CODE as usize];
         code[7..14].copy_from_slice(&[0x48, 0x8d, 0x05, 0x10, 0, 0, 0]);
         assert_eq!(slots(0x1015, &code), Some(Slots::Sealed(0x100e + 0x10)));
+    }
+
+    #[test]
+    fn those_of_a_table_say_what_it_is() {
+        let known = |held| Table {
+            count: 256,
+            bytes: 8,
+            held,
+        };
+        let held = [(0, false), (15, true), (7, false)];
+        let held = held.map(|(register, both)| Some(Held { register, both }));
+        for table in held.into_iter().chain([None]).map(known) {
+            let mut code = [0x90; CODE as usize];
+            code[2] = WHAT;
+            code[3..7].copy_from_slice(&table.encode().to_le_bytes());
+            code[7..14].copy_from_slice(&[0x48, 0x8b, 0x05, 0x10, 0, 0, 0]);
+            let first = 0x100e + 0x10;
+            assert_eq!(slots(0x1015, &code), Some(Slots::Cases { first, table }));
+            // Entries of another size; a register that there is not.
+            for wrong in [5, 6] {
+                let mut code = code;
+                code[wrong] = 0x81;
+                assert_eq!(slots(0x1015, &code), None);
+            }
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::landing;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::addr::{AppPc, CachePc};
-use ppin_abi::predicted::Slots;
+use ppin_abi::predicted::Table;
 use ppin_abi::spills::Spill;
 use ppin_indirect::Site;
 use ppin_os::{peek, userfault};
@@ -24,44 +24,81 @@ const FILLS: [u8; 18] = {
     ]
 };
 
+/// How many of [`FILLS`] put back rcx, and rax before it.
+const BACK: [u64; 2] = [9, 18];
+
 /// How jumps go by a slot: their last bytes, and how many of [`FILLS`] put back what they have put away.
-const JUMPS: [([u8; 2], u64); 2] = [([0xff, 0x21], 9), ([0xff, 0x20], 18)];
+const JUMPS: [([u8; 2], u64); 3] = [
+    ([0xff, 0x21], BACK[0]), // jmp [rcx]
+    ([0xff, 0x20], BACK[1]), // jmp [rax]
+    ([0x24, 0xc1], BACK[1]), // jmp [rcx + rax * 8]
+];
+
+/// A table, and the slots for its entries.
+struct Cases {
+    table: u64,
+    slots: &'static [AtomicU64],
+    /// Where slots lead that say nothing, and how many bytes put back what the jump has put away; or its code says so.
+    behind: Option<(u64, u64)>,
+}
+
+impl Cases {
+    /// Those of the jump of `site` with the slots at `first`, by a table whose place its code knows.
+    fn known(site: &Site, first: u64, what: Table) -> Option<Self> {
+        let [table, slots @ ..] = site.slots(first, 1 + usize::from(what.count))? else {
+            return None;
+        };
+        let (table, behind) = (table.load(Ordering::Relaxed), None);
+        what.held.is_none().then_some(Self {
+            table,
+            slots,
+            behind,
+        })
+    }
+
+    /// How many bytes put back what the jump has put away that goes on behind itself by this slot. `None`: by this one it
+    /// goes elsewhere.
+    fn put_away(&self, slot: &AtomicU64) -> Option<u64> {
+        match self.behind {
+            Some((behind, back)) => (slot.load(Ordering::Relaxed) == behind).then_some(back),
+            None => put_away(slot),
+        }
+    }
+}
 
 impl CodeCache {
-    /// Lets the jump of `site` with these slots go where its table says: to `entry`, the code for `target`, and to others
-    /// that indirect branches have gone to. Whether something has become of that.
+    /// Lets the jump of `site` with the slots at `first` go where its table says: to `entry`, the code for `target`, and to
+    /// others that indirect branches have gone to. Whether something has become of that.
     pub(crate) fn lead_cases(
         &mut self,
         site: &Site,
-        slots: Slots,
+        (first, what): (u64, Table),
         target: AppPc,
         entry: CachePc,
     ) -> bool {
-        let Slots::Cases {
-            first,
-            count,
-            bytes,
-        } = slots
-        else {
-            return false;
-        };
-        let Some([table, cases @ ..]) = site.slots(first, 1 + usize::from(count)) else {
-            return false;
-        };
-        let table = table.load(Ordering::Relaxed);
-        let steady = self.is_steady(table, u64::from(count) * u64::from(bytes));
-        if !steady || landing::all_are_shut() {
-            return false;
-        }
-        let targets = targets(table, cases.len(), bytes);
+        let cases = Cases::known(site, first, what);
+        cases.is_some_and(|cases| {
+            self.may_lead(cases.table, what) && self.lead_all(&cases, what.bytes, target, entry)
+        })
+    }
+
+    /// Whether jumps may go by this table.
+    fn may_lead(&mut self, table: u64, what: Table) -> bool {
+        let len = u64::from(what.count) * u64::from(what.bytes);
+        self.is_steady(table, len) && !landing::all_are_shut()
+    }
+
+    fn lead_all(&mut self, cases: &Cases, bytes: u8, target: AppPc, entry: CachePc) -> bool {
+        let targets = targets(cases.table, cases.slots.len(), bytes);
         let mut led = 0;
-        for ((slot, to), nth) in cases.iter().zip(targets).zip(0..) {
+        for ((slot, to), nth) in cases.slots.iter().zip(targets).zip(0..) {
             let code = match to == target {
                 true => Some(entry),
                 false => self.indirect_entry(to),
             };
-            if let Some((place, code)) = self.arrival_end(slot, code).zip(code) {
-                let cell = (table + nth * u64::from(bytes), u64::from(bytes));
+            let back = cases.put_away(slot);
+            if let Some((place, code)) = back.and_then(|back| self.arrival_end(code?, back)) {
+                let cell = (cases.table + nth * u64::from(bytes), u64::from(bytes));
                 self.lead_by(slot.as_ptr() as u64, cell, place, code);
                 led += 1;
             }
@@ -75,14 +112,14 @@ impl CodeCache {
         self.ibl.target_of(pc.0).map(CachePc)
     }
 
-    /// Where threads arrive by `slot`, which says nothing yet, that go on at `entry`.
-    fn arrival_end(&self, slot: &AtomicU64, entry: Option<CachePc>) -> Option<u64> {
-        let back = put_away(slot)?;
-        let entry = entry.filter(|entry| self.arrival(*entry).is_some())?;
+    /// Where threads arrive that go on at `entry`, if the last so many bytes before it put back what they have put away;
+    /// and `entry`.
+    fn arrival_end(&self, entry: CachePc, back: u64) -> Option<(u64, CachePc)> {
+        self.arrival(entry)?;
         let start = entry.0.checked_sub(FILLS.len() as u64)?;
         let mut code = [0; FILLS.len()];
         let whole = peek::read(start, &mut code) == code.len();
-        (whole && code == FILLS).then(|| entry.0 - back)
+        (whole && code == FILLS).then(|| (entry.0 - back, entry))
     }
 }
 
@@ -117,5 +154,6 @@ fn put_away(slot: &AtomicU64) -> Option<u64> {
     known.find(|(code, _)| *code == jump).map(|(_, back)| *back)
 }
 
+mod held;
 #[cfg(test)]
 mod tests;

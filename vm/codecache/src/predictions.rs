@@ -26,8 +26,8 @@ impl CodeCache {
         let of = self.site(site)?;
         let first = match found {
             Slots::Compared(first) | Slots::Sealed(first) => first,
-            Slots::Cases { first, .. } => {
-                let done = self.lead_cases(&of, found, target, entry);
+            Slots::Cases { first, table } => {
+                let done = self.lead_cases(&of, (first, table), target, entry);
                 return done.then(|| self.code_of(first));
             }
         };
@@ -70,7 +70,7 @@ impl CodeCache {
     }
 
     /// Whose slot lies at `slot`.
-    fn code_of(&self, slot: u64) -> CodeOf {
+    pub(crate) fn code_of(&self, slot: u64) -> CodeOf {
         match self.units.at(slot) {
             None => CodeOf::Fresh,
             Some(_) => CodeOf::Unit,
@@ -97,7 +97,7 @@ impl CodeCache {
     }
 
     /// The fragment that holds cache address `addr`, if it is in use.
-    fn site(&self, addr: u64) -> Option<Site> {
+    pub(crate) fn site(&self, addr: u64) -> Option<Site> {
         if let Some(fresh) = self.fragment_at(addr) {
             return Some(fresh.site());
         }
@@ -107,7 +107,7 @@ impl CodeCache {
 }
 
 /// The slots of the jump that leaves at cache address `site`.
-fn slots_of(site: u64) -> Option<Slots> {
+pub(crate) fn slots_of(site: u64) -> Option<Slots> {
     let mut code = [0; predicted::CODE as usize];
     let whole = peek::read(site.wrapping_sub(predicted::CODE), &mut code) == code.len();
     predicted::slots(site, &code).filter(|_| whole)

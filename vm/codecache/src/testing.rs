@@ -258,7 +258,9 @@ pub(crate) fn passes_on(cell: ImageOff) -> Fragment {
 /// A fragment made from 8 bytes at 0, which ends with `jump` by a table of `count` entries of so many `bytes`.
 pub(crate) fn by_cases(table: ImageOff, count: u16, bytes: u8, jump: [u8; 2]) -> Fragment {
     let mut fragment = fragment(0, 8, &[], Context::CANONICAL);
-    let what = ppin_abi::predicted::what_cases(count, bytes).to_le_bytes();
+    let held = None;
+    let what = ppin_abi::predicted::Table { count, bytes, held };
+    let what = what.encode().to_le_bytes();
     let [load, here] = [
         [0x48, 0x8b, 0x05, 0, 0, 0, 0],
         [0x48, 0x8d, 0x05, 0, 0, 0, 0],

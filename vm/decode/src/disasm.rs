@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use iced_x86::FastFormatter;
 use ppin_abi::addr::AppPc;
 use ppin_abi::area::{
-    CASES_COUNTDOWN, Calls, Entry, GOING_TO, LEFT_AT, MAX_ROUTINES, MAX_STATES, NEAR,
+    CASES_COUNTDOWN, CASES_INDEX, Calls, Entry, GOING_TO, LEFT_AT, MAX_ROUTINES, MAX_STATES, NEAR,
     PREDICTION_COUNTDOWN, RETURNS, RETURNS_AT, RETURNS_BELOW,
 };
 use ppin_abi::counters::CELLS;
@@ -120,7 +120,7 @@ fn describe(fragment: &Fragment, reloc: &Reloc) -> String {
             Some(SlotInit::App(off)) => format!("slot {slot}: app {:#x}", off.0),
             Some(SlotInit::Landing(off)) => format!("slot {slot}: minus app {:#x}", off.0),
             Some(SlotInit::Prediction(_)) => format!("slot {slot}: minus what is predicted"),
-            Some(SlotInit::Entry) => format!("slot {slot}: where that goes on"),
+            Some(SlotInit::Entry) => format!("slot {slot}: its entry, until more is known"),
             Some(SlotInit::Behind(hot)) => {
                 format!("slot {slot}: hot {hot:#x}, or where the cell leads")
             }
@@ -170,6 +170,7 @@ fn area_note(line: &Line) -> Option<String> {
     let named = [
         (LEFT_AT, "left at"),
         (CASES_COUNTDOWN, "cases countdown"),
+        (CASES_INDEX, "cases index"),
         (PREDICTION_COUNTDOWN, "prediction countdown"),
         (GOING_TO, "going to"),
         (RETURNS_AT, "return cache"),

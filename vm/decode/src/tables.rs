@@ -11,14 +11,19 @@
 //! ```
 //! Where the table lies and how large the index can be is proved from instructions of the same trace, and nobody may
 //! enter between them and the jump. So while the table does not change, the index alone tells where the jump goes.
+//!
+//! In loops, as those of interpreters, compilers keep the table's address in a register, which has it from before the
+//! trace. Where it lies is to be asked at the jump then.
 
+mod place;
 mod small;
 
 use crate::touched::Touched;
 use crate::{Gpr, Ins, Kind, RegSet};
 use core::ops::Range;
 use iced_x86::{Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register};
-use ppin_abi::addr::AppPc;
+use place::Base;
+pub use place::Place;
 use small::Proof;
 
 /// Most entries that a table may have.
@@ -32,7 +37,7 @@ pub struct ByTable {
     /// See `load`.
     pub index: Gpr,
     /// Where the table lies.
-    pub table: AppPc,
+    pub table: Place,
     /// Bytes of an entry: 8, an address; or 4, a distance from the table.
     pub bytes: u8,
     /// The index is less than this.
@@ -53,54 +58,22 @@ pub fn of(ins: &[Ins]) -> Option<ByTable> {
     };
     let raw = &ins[load].raw;
     let index = index(raw)?;
-    let table = address(&ins[..load], raw)?;
-    if added.is_some_and(|added| added.value != table.value) {
+    let table = Base::of_table(&ins[..load], raw)?;
+    if added.is_some_and(|added| added.place != table.place) || !table.stays(&ins[load..last]) {
         return None;
     }
     let small = Proof { ins }.of(index, load)?;
-    let constants = [Some(table), added].into_iter().flatten();
-    let since = constants
+    let bases = [Some(table), added].into_iter().flatten();
+    let since = bases
         .filter_map(|it| it.since)
         .fold(small.since, usize::min);
     Some(ByTable {
         load,
         index,
-        table: AppPc(table.value),
+        table: table.place,
         bytes: raw.memory_size().size() as u8,
         count: u16::try_from(small.most + 1).ok()?,
         since,
-    })
-}
-
-/// What a register has, and the instruction that says so, if one does.
-#[derive(Clone, Copy)]
-struct Constant {
-    value: u64,
-    since: Option<usize>,
-}
-
-/// Where the first entry lies of the table that `raw` reads behind `ins`.
-fn address(ins: &[Ins], raw: &Instruction) -> Option<Constant> {
-    let disp = raw.memory_displacement64();
-    if raw.memory_base() == Register::None {
-        let since = None;
-        return Some(Constant { value: disp, since });
-    }
-    let base = constant(ins, Gpr::holding(raw.memory_base())?)?;
-    Some(Constant {
-        value: base.value.wrapping_add(disp),
-        ..base
-    })
-}
-
-/// What `register` has behind `ins`.
-fn constant(ins: &[Ins], register: Gpr) -> Option<Constant> {
-    let at = writer(ins, RegSet::of(&[register]))?;
-    let raw = &ins[at].raw;
-    let own = raw.mnemonic() == Mnemonic::Lea && raw.op0_register() == register.named();
-    (own && raw.is_ip_rel_memory_operand()).then(|| Constant {
-        value: raw.ip_rel_memory_address(),
-        since: Some(at),
     })
 }
 
@@ -142,7 +115,7 @@ fn is_plain(ins: &Ins) -> bool {
 
 /// The instruction of `ins` from which `target` comes: a load from a table of addresses; or from one of distances,
 /// and the address that has been added.
-fn load(ins: &[Ins], target: Gpr) -> Option<(usize, Option<Constant>)> {
+fn load(ins: &[Ins], target: Gpr) -> Option<(usize, Option<Base>)> {
     let at = writer(ins, RegSet::of(&[target]))?;
     let raw = &ins[at].raw;
     if is_load(raw, target, Mnemonic::Mov) {
@@ -154,7 +127,7 @@ fn load(ins: &[Ins], target: Gpr) -> Option<(usize, Option<Constant>)> {
     let by = |distance: Gpr, base: Gpr| {
         let load = writer(before, RegSet::of(&[distance]))?;
         let loads = is_load(&ins[load].raw, distance, Mnemonic::Movsxd);
-        Some((load, Some(constant(before, base).filter(|_| loads)?)))
+        loads.then(|| (load, Some(Base::of(before, base))))
     };
     by(target, added).or_else(|| by(added, target))
 }
@@ -233,7 +206,7 @@ mod tests {
         assert_eq!(known(&all), Some((4, 0, 4, 31)));
         assert_eq!(
             found(&all).map(|it| it.table),
-            Some(AppPc(0x1000 + 18 + 0x100))
+            Some(Place::Known(AppPc(0x1000 + 18 + 0x100)))
         );
         let all = [LEA_RDX, MOVZX, LOAD, ADD_RAX_RDX, JMP_RAX];
         assert_eq!(known(&all), Some((2, 0, 4, 256)));
@@ -252,18 +225,41 @@ mod tests {
         // jmp [rdi*8 + 0x5000]
         let absolute = &[MOVZX, &[0xff, 0x24, 0xfd, 0, 0x50, 0, 0]];
         assert_eq!(known(absolute), Some((1, 0, 8, 256)));
-        assert_eq!(found(absolute).map(|it| it.table), Some(AppPc(0x5000)));
+        let table = found(absolute).map(|it| it.table);
+        assert_eq!(table, Some(Place::Known(AppPc(0x5000))));
+    }
+
+    /// The same of a table at rdx.
+    fn held(parts: &[&[u8]]) -> Option<(usize, usize, u8, u16)> {
+        let rdx = |it: ByTable| it.table == Place::Held(Gpr::RDX);
+        known(parts).filter(|_| found(parts).is_some_and(rdx))
     }
 
     #[test]
-    fn a_table_whose_place_is_not_known_is_none() {
-        assert_eq!(found(&[MOVZX, LOAD_ADDRESS, JMP_RAX]), None);
+    fn a_register_may_say_where_the_table_lies() {
+        let far = [LOAD, ADD_RAX_RDX, JMP_RAX].concat();
+        assert_eq!(held(&[MOVZX, LOAD_ADDRESS, JMP_RAX]), Some((1, 0, 8, 256)));
+        assert_eq!(held(&[MOVZX, JMP_MEMORY]), Some((1, 0, 8, 256)));
+        assert_eq!(held(&[MOVZX, &far]), Some((1, 0, 4, 256)));
+        // mov rdx, [rsp]; add rdx, 8
+        for other in [&[0x48, 0x8b, 0x14, 0x24], &[0x48, 0x83, 0xc2, 8]] {
+            let all = [LEA_RDX, other, MOVZX, &far];
+            assert_eq!(held(&all), Some((3, 2, 4, 256)));
+        }
+        // From the load to the jump it says the same: not if mov rdx, rax; add rdx, rax comes between.
+        let moved = [MOVZX, LOAD, ADD_RAX_RDX, &[0x48, 0x89, 0xc2], JMP_RAX];
+        assert_eq!(found(&moved), None);
+        let added = [MOVZX, LOAD, &[0x48, 0x01, 0xc2], &[0xff, 0xe2]];
+        assert_eq!(found(&added), None);
+        // jmp [rdx + rdi*8 + 8]; jmp [rsp + rdi*8]
+        for other in [&[0xff, 0x64, 0xfa, 8][..], &[0xff, 0x24, 0xfc]] {
+            assert_eq!(found(&[MOVZX, other]), None);
+        }
+    }
+
+    #[test]
+    fn a_table_that_may_be_another_is_none() {
         assert_eq!(found(&[LEA_RDX, MOVZX, CALL, JMP_MEMORY]), None);
-        // add rdx, 8
-        assert_eq!(
-            found(&[LEA_RDX, &[0x48, 0x83, 0xc2, 8], MOVZX, JMP_MEMORY]),
-            None
-        );
         // What is added is another address than the table's.
         assert_eq!(
             found(&[LEA_RDX, MOVZX, LOAD, LEA_RDX, ADD_RAX_RDX, JMP_RAX]),

@@ -48,6 +48,8 @@ impl Op {
             | Self::LeaSlot { .. }
             | Self::LoadCounters { .. }
             | Self::LeaCases { .. }
+            | Self::LoadTable { .. }
+            | Self::LoadCases { .. }
             | Self::LoadNext { .. }
             | Self::ReadFs { .. }
             | Self::AddBundle { .. }

@@ -1,6 +1,6 @@
 //! The form of a trace, and writing it.
 
-use crate::{Again, Few, Gpr, InsId, Label, Living, Need, Op, RecordId, RegSet, Temp, Temps};
+use crate::{Again, CaseJump, Few, InsId, Label, Living, Need, Op, RecordId, RegSet, Temp, Temps};
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::AppPc;
@@ -8,8 +8,6 @@ use ppin_abi::area::Entry;
 use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_abi::record::{CallArg, Trap};
-use ppin_decode::Ins;
-use ppin_decode::tables::{self, ByTable};
 use ppin_lift::body::Lifted;
 use ppin_relocator::CountRow;
 
@@ -25,55 +23,6 @@ pub struct SequenceSlots {
     pub expected: u16,
     /// From here on the kernel may abort.
     pub protected: bool,
-}
-
-/// The jump that ends a trace, and goes by a table that does not change.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CaseJump {
-    /// Before this instruction the register `index` has the index, and from there on, but for the jump itself, no
-    /// instruction touches the register `by`.
-    pub at: InsId,
-    /// rcx or rax.
-    pub by: Gpr,
-    /// See `at`.
-    pub index: Gpr,
-    /// Where the table lies.
-    pub table: AppPc,
-    /// Bytes of an entry: 8, an address; or 4, a distance from the table.
-    pub bytes: u8,
-    /// The index is less than this.
-    pub count: u16,
-    /// Nobody may enter at instructions behind the first of these app offsets, up to the second.
-    pub proved: (u32, u32),
-    /// From `at` on: the address of the slot.
-    pub slot: Option<Temp>,
-}
-
-impl CaseJump {
-    /// The jump `by` a table at the end of `ins`; `None`: no register can be had for it.
-    ///
-    /// # Panics
-    /// There are no instructions.
-    #[must_use]
-    pub fn new(ins: &[Ins], by: &ByTable) -> Option<Self> {
-        let last = ins.len() - 1;
-        let stays = !tables::changes(ins, by.load..last, by.index);
-        let at = if stays { last } else { by.load };
-        // (The jump itself does not read its operand.)
-        let unfit = tables::touched(ins, at..last).with(by.index);
-        let mut fit = [Gpr::RCX, Gpr::RAX].into_iter();
-        let register = fit.find(|it| !unfit.contains(*it))?;
-        Some(Self {
-            at: InsId(at as u16),
-            by: register,
-            index: by.index,
-            table: by.table,
-            bytes: by.bytes,
-            count: by.count,
-            proved: (ins[by.since].offset, ins[last].offset),
-            slot: None,
-        })
-    }
 }
 
 /// What a record tells the VM.

@@ -26,6 +26,7 @@
 extern crate alloc;
 
 pub mod allocate;
+mod cases;
 mod effect;
 mod few;
 mod form;
@@ -33,9 +34,10 @@ mod op;
 mod temp;
 pub mod uses;
 
+pub use cases::{By, CaseJump};
 pub use effect::Effect;
 pub use few::Few;
-pub use form::{COMPARED_AT_ONCE, CaseJump, Form, Record, SequenceSlots};
+pub use form::{COMPARED_AT_ONCE, Form, Record, SequenceSlots};
 pub use form::{ins_context, pairs_returns};
 pub use op::{Again, Cell, InsId, Label, LiftedUses, Op, RecordId, Reg, Sum, Width};
 pub use ppin_decode::{ARGUMENTS, Gpr, RegSet};

@@ -290,6 +290,10 @@ pub enum Op {
     LeaSealed { to: Reg },
     /// `to` = address of the first of the slots by which the jump goes that ends the trace.
     LeaCases { to: Reg },
+    /// `to` = what makes 0 with the address of the table that other slots are of by which that jump goes.
+    LoadTable { to: Reg },
+    /// `to` = address of the first of these.
+    LoadCases { to: Reg },
     /// For the VM: which slots these are. `to` = anything.
     NameCases { to: Reg },
     /// `to` = where the thread's counters of the image are, from `gs`.
@@ -405,6 +409,8 @@ pub enum Op {
     /// Jumps to where the slot says whose address is `slot`, which is rcx or rax: to where rcx, or rax and rcx, are put
     /// back before [`Op::Entered`], the app's values being at home. Or behind this.
     JumpCases { slot: Temp },
+    /// The same by slot `index` of those at `slots`, which is rcx; the index is the app's, or in rax.
+    JumpByIndex { slots: Temp, index: Reg },
     /// A runtime routine, which may come back behind this.
     Jump { entry: Entry },
     /// Leaves for the target of the direct branch `ins`.

@@ -3,7 +3,7 @@
 use ppin_decode::{Gpr, RegSet};
 
 /// A temporary.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Temp(pub u16);
 
 /// Some temporaries, one after the other.

@@ -70,6 +70,7 @@ pub fn uses(op: &Op) -> impl Iterator<Item = Use> {
         Op::StackAwayChecked { target, by } => [writes(target), writes(by), none],
         Op::NearIndex { to, from } => [reads(from), writes(to), none],
         Op::JumpCases { slot } => [reads(slot), none, none],
+        Op::JumpByIndex { slots, index } => [reads(slots), reads(index), none],
         Op::JumpNear { target, index } => [reads(target), reads(index), none],
         Op::LoadCell { to, cell, .. } => [cell.base.and_then(reads), writes(to), none],
         Op::StoreCell { cell, from, .. } => [cell.base.and_then(reads), reads(from), none],
@@ -112,6 +113,8 @@ fn only_written(op: &Op) -> Option<Use> {
         | Op::LoadPrediction { to }
         | Op::LeaSealed { to }
         | Op::LeaCases { to }
+        | Op::LoadTable { to }
+        | Op::LoadCases { to }
         | Op::NameCases { to }
         | Op::Here { to }
         | Op::LoadTarget { to, .. }

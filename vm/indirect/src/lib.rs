@@ -5,6 +5,7 @@
 //! near      of each thread, for jumps in line: the same of fewer targets, and its return cache
 //! landings  code that compares the target where a fragment has none that does
 //! site      of a fragment: slots by which jumps go that need not look their target up
+//! held      of a jump by a table whose address is in a register: the slots for the table's entries
 //! ```
 //!
 //! All of it is written under the VM's lock, and read without one. It knows addresses alone: which of them may
@@ -13,11 +14,13 @@
 #![no_std]
 extern crate alloc;
 
+mod held;
 mod landings;
 mod near;
 mod site;
 mod table;
 
+pub use held::Held;
 pub use landings::{LANDING_LEN, LANDINGS, LANDINGS_COUNT, Landing, Landings};
 pub use near::ready;
 pub use site::{Pair, Site};

@@ -10,7 +10,8 @@ use ppin_abi::context::Context;
 use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
 use ppin_decode::constants::{self, Constant};
-use ppin_decode::{Ins, Kind, tables};
+use ppin_decode::tables::{self, Place};
+use ppin_decode::{Ins, Kind};
 use ppin_form::{CaseJump, Form, InsId, Op};
 use ppin_liveness::flags::live_flags;
 use ppin_lower::Site;
@@ -182,7 +183,9 @@ fn cases(
     // (Routines may change the index, and code that compares itself is left and entered anywhere.)
     let quiet = request.context.is_ordinary() && comparing.stretches.is_empty() && !plan.calls();
     let by = (on && quiet).then(|| tables::of(&selection.ins))??;
-    by.table.offset_from(request.image)?;
+    if let Place::Known(table) = by.table {
+        table.offset_from(request.image)?;
+    }
     CaseJump::new(&selection.ins, &by).filter(|jump| plan.ends_with(jump.at))
 }
 

@@ -19,7 +19,7 @@
 //!          mov rcx, gs:[Spill::Rcx]
 //!          mov rcx, rax
 //!          mov gs:[Spill::Rax], rax
-//!          mov eax, count + bytes << 16     for the VM (`ppin_abi::predicted`)
+//!          mov eax, what                    for the VM (`ppin_abi::predicted`)
 //!          mov rax, [rip + slots - 8]       the app address of the table
 //!          lea rax, [rip + 0]               who asks
 //!          jmp gs:[Entry::Mispredicted]
@@ -40,10 +40,10 @@
 //! bytes that a thread comes over, and each cycle until it is known where a jump goes, makes the next jumps harder to
 //! predict: this is a third of the bytes of a lookup ([`super::near`]) and of where that arrives.
 
-use super::near;
 use super::site::Site;
+use super::{cases_kept, near};
 use ppin_abi::area::{CASES_COUNTDOWN, Entry, PREDICTION_COUNTDOWN};
-use ppin_form::{CaseJump, Cell, Form, Gpr, InsId, Label, Need, Op, Temp, Width};
+use ppin_form::{By, CaseJump, Cell, Form, Gpr, InsId, Label, Need, Op, Temp, Width};
 
 const COUNTDOWN: Cell = Cell::at(CASES_COUNTDOWN as i32);
 
@@ -55,7 +55,16 @@ pub fn before(form: &mut Form, ins: InsId) {
     let Some(jump) = form.cases.filter(|jump| jump.at == ins) else {
         return;
     };
-    let slot = take(form, jump.by);
+    match jump.by {
+        By::Slot(by) => find(form, jump, by),
+        By::Cell => cases_kept::keep(form, jump),
+        By::Index => {}
+    }
+}
+
+/// Finds the slot.
+fn find(form: &mut Form, jump: CaseJump, by: Gpr) {
+    let slot = take(form, by);
     form.push(Op::LeaCases { to: slot.into() });
     form.push(Op::Address {
         to: slot.into(),
@@ -71,33 +80,53 @@ pub fn before(form: &mut Form, ins: InsId) {
 
 /// The jump of `site` itself.
 pub(super) fn jump(form: &mut Form, site: &Site<'_>, jump: CaseJump) {
-    let Some(slot) = jump.slot else { return };
-    // (Where it arrives, both come back.)
-    let other = (jump.by != Gpr::RCX).then(|| take(form, Gpr::RCX));
-    form.push(Op::JumpCases { slot });
-    let unknown = Unknown {
-        ins: site.id,
-        slot,
-        rcx: other.unwrap_or(slot),
+    let Some(slot) = jump.slot else {
+        return cases_kept::jump(form, site, jump);
     };
-    let ask = form.label();
-    unknown.count(form, ask);
-    let target = unknown.target(form);
-    near::jump(form, target, other.map(|_| slot), Entry::IblJmp);
-    let live = [slot, unknown.rcx];
-    form.place(ask, if other.is_some() { &live } else { &live[..1] });
-    unknown.ask(form);
+    // (Where it arrives, both come back.)
+    let other = (jump.by != By::Slot(Gpr::RCX)).then(|| take(form, Gpr::RCX));
+    form.push(Op::JumpCases { slot });
+    let (rcx, rax) = (other.unwrap_or(slot), other.map(|_| slot));
+    Unknown::new(site.id, rcx, rax).go_on(form);
 }
 
 /// A case that is not known.
-struct Unknown {
+pub(super) struct Unknown {
     ins: InsId,
-    slot: Temp,
-    /// What has this register, perhaps `slot` itself.
-    rcx: Temp,
+    /// See [`Self::new`].
+    pub rcx: Temp,
+    rax: Option<Temp>,
+    taken: [Temp; 2],
 }
 
 impl Unknown {
+    /// At the jump `ins`; what has rcx, and rax, if anything has.
+    pub(super) fn new(ins: InsId, rcx: Temp, rax: Option<Temp>) -> Self {
+        let mut taken = [rax.unwrap_or(rcx), rcx];
+        taken.sort_unstable();
+        Self {
+            ins,
+            rcx,
+            rax,
+            taken,
+        }
+    }
+
+    /// Looks up where the app goes.
+    pub(super) fn go_on(self, form: &mut Form) {
+        let ask = form.label();
+        self.count(form, ask);
+        let target = self.target(form);
+        near::jump(form, target, self.rax, Entry::IblJmp);
+        form.place(ask, self.live());
+        self.ask(form);
+    }
+
+    /// What has been taken, one after the other.
+    pub(super) fn live(&self) -> &[Temp] {
+        &self.taken[..1 + usize::from(self.rax.is_some())]
+    }
+
     /// Every so many times it asks the VM.
     fn count(&self, form: &mut Form, ask: Label) {
         let (temp, cell, width) = (self.rcx, COUNTDOWN, Width::W64);
@@ -116,8 +145,8 @@ impl Unknown {
     /// Where the app goes, in rcx.
     fn target(&self, form: &mut Form) -> Temp {
         form.push(Op::Refill { temp: self.rcx });
-        if self.rcx != self.slot {
-            form.push(Op::Refill { temp: self.slot });
+        if let Some(temp) = self.rax {
+            form.push(Op::Refill { temp });
         }
         near::target(form, self.rcx, self.ins);
         self.rcx
@@ -130,17 +159,14 @@ impl Unknown {
             form.push(Op::SetCell { cell, value, width });
         }
         self.target(form);
-        let asks = match self.rcx == self.slot {
-            true => take(form, Gpr::RAX),
-            false => self.slot,
-        };
+        let asks = self.rax.unwrap_or_else(|| take(form, Gpr::RAX));
         form.push(Op::NameCases { to: asks.into() });
         form.push(Op::Here { to: asks.into() });
         form.jump(Entry::Mispredicted);
     }
 }
 
-fn take(form: &mut Form, register: Gpr) -> Temp {
+pub(super) fn take(form: &mut Form, register: Gpr) -> Temp {
     let [temp] = form.take([Need::fixed(register)]);
     temp
 }

@@ -32,6 +32,7 @@ pub mod bridge;
 mod call;
 pub mod called;
 pub mod cases;
+mod cases_kept;
 pub mod compare;
 mod cond_jump;
 mod cpuid;

@@ -24,7 +24,7 @@
 use ppin_abi::area::Entry;
 use ppin_abi::optimize::Optimize;
 use ppin_decode::Ins;
-use ppin_form::{Form, Gpr, Label, Need, Op, Temp};
+use ppin_form::{Form, Gpr, Label, Need, Op, Reg, Temp};
 
 /// Whether `ins` is such a jump or call, in code that looks up its targets in line.
 pub(super) fn is_predictable(form: &Form, ins: &Ins) -> bool {
@@ -42,39 +42,39 @@ pub(super) fn jump(form: &mut Form, target: Temp, rax: Option<Temp>) {
     });
     form.push(Op::LoadPrediction { to: own.into() });
     let elsewhere = form.label();
-    compare(form, [target, own], elsewhere);
+    compare(form, target, own.into(), elsewhere, &[target, own]);
     form.give_by(target, &[own]);
     form.give_by(target, &[target]);
     form.push(Op::JumpPredicted);
     form.place(elsewhere, &[target, own]);
     form.push(Op::Not { reg: own.into() });
-    add(form, [target, own], 1);
+    add(form, target, own.into(), 1);
     form.push(Op::Here { to: own.into() });
     form.jump(Entry::Mispredicted);
 }
 
-/// Goes `elsewhere` if the first of `temps` and the second, which is added to it, do not make 0.
-fn compare(form: &mut Form, temps: [Temp; 2], elsewhere: Label) {
-    let [temp, _] = temps;
+/// Goes `elsewhere` if `temp`, which is rcx, and `other`, which is added to it, do not make 0. The temporaries `live` have
+/// been taken.
+pub(super) fn compare(form: &mut Form, temp: Temp, other: Reg, elsewhere: Label, live: &[Temp]) {
     if form.optimize.has(Optimize::UNTAKEN) {
-        add(form, temps, 1);
+        add(form, temp, other, 1);
         return form.push(Op::UnlessOne {
             temp,
             to: elsewhere,
         });
     }
     let same = form.label();
-    add(form, temps, 0);
+    add(form, temp, other, 0);
     form.push(Op::IfZero { temp, to: same });
     form.push(Op::Goto { to: elsewhere });
-    form.place(same, &temps);
+    form.place(same, live);
 }
 
-fn add(form: &mut Form, [to, other]: [Temp; 2], more: i32) {
+fn add(form: &mut Form, to: Temp, other: Reg, more: i32) {
     form.push(Op::Lea {
         to: to.into(),
         base: to.into(),
-        index: Some(other.into()),
+        index: Some(other),
         disp: more,
     });
 }

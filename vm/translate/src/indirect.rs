@@ -54,12 +54,16 @@ fn bring_near(vm: &mut Vm, thread: &mut Thread, target: AppPc, entry: CachePc) {
     }
 }
 
-/// Lets the jump through a cell that has led the thread here go straight to `entry` from here on, if that
+/// Lets the jump through a cell, or by a table, that has led the thread here go straight to `entry` from here on, if that
 /// is why it has asked. Not if `target` is `new`: the first time a cell may lead to who fills it in.
 fn predict(vm: &mut Vm, thread: &mut Thread, target: AppPc, entry: CachePc, new: bool) {
     if thread.area.prediction_countdown == 0 {
         let site = thread.area.left_at;
-        let site = (!new).then(|| vm.code_mut().predict(site, target, entry));
+        let code = vm.code_mut();
+        let site = (!new).then(|| {
+            code.predict(site, target, entry)
+                .or_else(|| code.lead_held(site, target, entry, &thread.regs.gpr))
+        });
         thread.wait_to_predict(site.flatten().map(|code| code == CodeOf::Unit));
     }
 }

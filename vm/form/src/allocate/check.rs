@@ -186,6 +186,7 @@ impl Checker<'_> {
             Op::Abort => self.reached = false,
             Op::Return => self.leave_by_return()?,
             Op::JumpCases { slot } => self.jump_cases(slot)?,
+            Op::JumpByIndex { slots, index } => self.jump_by_index(slots, index)?,
             Op::JumpNear { .. } => {
                 self.others_find_theirs(&[Gpr::RCX, Gpr::RAX], true)?;
                 self.reached = false;

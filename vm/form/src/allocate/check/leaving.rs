@@ -3,7 +3,7 @@
 use super::state::Value;
 use super::{Checked, Checker, ensure};
 use crate::allocate::HOMES;
-use crate::{Gpr, Label, Temp};
+use crate::{Gpr, Label, Reg, Temp};
 use ppin_abi::area::Entry;
 
 impl Checker<'_> {
@@ -74,6 +74,19 @@ impl Checker<'_> {
             Gpr::RCX => self.others_find_theirs(&[Gpr::RCX], true),
             Gpr::RAX => self.others_find_theirs(&[Gpr::RCX, Gpr::RAX], true),
             _ => Err("a jump by a slot with another register"),
+        }
+    }
+
+    /// A jump by one of the slots at rcx, which is put back where it arrives, as rax is if that has the index.
+    pub(super) fn jump_by_index(&self, slots: Temp, index: Reg) -> Checked {
+        let by = |temp| self.allocation.register(temp);
+        ensure(by(slots) == Gpr::RCX, "slots by another register than rcx")?;
+        match index {
+            Reg::App(_) => self.others_find_theirs(&[Gpr::RCX], true),
+            Reg::Temp(index) if by(index) == Gpr::RAX => {
+                self.others_find_theirs(&[Gpr::RCX, Gpr::RAX], true)
+            }
+            Reg::Temp(_) => Err("an index in another register than rax"),
         }
     }
 
