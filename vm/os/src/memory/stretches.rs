@@ -19,14 +19,27 @@ pub(crate) fn note(start: usize, end: usize) {
         USED.load(Ordering::Relaxed),
         ABANDONED.load(Ordering::Relaxed),
     );
-    if used > abandoned && ALL[used - 1][1].load(Ordering::Relaxed) == start {
-        return ALL[used - 1][1].store(end, Ordering::Relaxed);
+    if used > abandoned && grow(&ALL[used - 1], start, end) {
+        return;
     }
     if let Some([from, to]) = ALL.get(used) {
         from.store(start, Ordering::Relaxed);
         to.store(end, Ordering::Relaxed);
         USED.store(used + 1, Ordering::Release);
     }
+}
+
+/// Makes `start .. end` a part of a piece, if it lies right behind it, or before, where the kernel puts each piece below the
+/// one before.
+fn grow([from, to]: &[AtomicUsize; 2], start: usize, end: usize) -> bool {
+    let behind = to.load(Ordering::Relaxed) == start;
+    let before = from.load(Ordering::Relaxed) == end;
+    if behind {
+        to.store(end, Ordering::Relaxed);
+    } else if before {
+        from.store(start, Ordering::Relaxed);
+    }
+    behind || before
 }
 
 /// All pieces, abandoned or not.

@@ -10,6 +10,8 @@ fn stretches_grow_and_are_abandoned_together() {
     note(0x8000, 0x9000);
     let all = || all().collect::<Vec<_>>();
     assert_eq!(all(), [(0x1000, 0x3000), (0x8000, 0x9000)]);
+    note(0x7000, 0x8000);
+    assert_eq!(all(), [(0x1000, 0x3000), (0x7000, 0x9000)]);
     assert!(!is_abandoned(0x1000));
     abandon();
     assert!(is_abandoned(0x1000) && is_abandoned(0x8fff) && !is_abandoned(0x9000));
