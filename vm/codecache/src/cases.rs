@@ -56,6 +56,14 @@ impl Cases {
         })
     }
 
+    /// Whether something is known of an entry.
+    fn are_known(&self) -> bool {
+        let value = |slot: &AtomicU64| slot.load(Ordering::Relaxed);
+        self.slots
+            .windows(2)
+            .any(|it| value(&it[0]) != value(&it[1]))
+    }
+
     /// How many bytes put back what the jump has put away that goes on behind itself by this slot. `None`: by this one it
     /// goes elsewhere.
     fn put_away(&self, slot: &AtomicU64) -> Option<u64> {
@@ -67,8 +75,9 @@ impl Cases {
 }
 
 impl CodeCache {
-    /// Lets the jump of `site` with the slots at `first` go where its table says: to `entry`, the code for `target`, and to
-    /// others that indirect branches have gone to. Whether something has become of that.
+    /// Lets the jump of `site` with the slots at `first` go where its table says: to `entry`, the code for `target`, and the
+    /// second time to others that indirect branches have gone to, for most jumps are not made often enough to be worth it.
+    /// Whether something has become of that.
     pub(crate) fn lead_cases(
         &mut self,
         site: &Site,
@@ -90,14 +99,16 @@ impl CodeCache {
 
     fn lead_all(&mut self, cases: &Cases, bytes: u8, target: AppPc, entry: CachePc) -> bool {
         let targets = targets(cases.table, cases.slots.len(), bytes);
+        let others = cases.are_known();
         let mut led = 0;
         for ((slot, to), nth) in cases.slots.iter().zip(targets).zip(0..) {
             let code = match to == target {
                 true => Some(entry),
-                false => self.indirect_entry(to),
+                false if others => self.indirect_entry(to),
+                false => None,
             };
-            let back = cases.put_away(slot);
-            if let Some((place, code)) = back.and_then(|back| self.arrival_end(code?, back)) {
+            let place = code.and_then(|code| arrival_end(code, cases.put_away(slot)?));
+            if let Some((place, code)) = place.zip(code) {
                 let cell = (cases.table + nth * u64::from(bytes), u64::from(bytes));
                 self.lead_by(slot.as_ptr() as u64, cell, place, code);
                 led += 1;
@@ -111,16 +122,15 @@ impl CodeCache {
     fn indirect_entry(&self, pc: AppPc) -> Option<CachePc> {
         self.ibl.target_of(pc.0).map(CachePc)
     }
+}
 
-    /// Where threads arrive that go on at `entry`, if the last so many bytes before it put back what they have put away;
-    /// and `entry`.
-    fn arrival_end(&self, entry: CachePc, back: u64) -> Option<(u64, CachePc)> {
-        self.arrival(entry)?;
-        let start = entry.0.checked_sub(FILLS.len() as u64)?;
-        let mut code = [0; FILLS.len()];
-        let whole = peek::read(start, &mut code) == code.len();
-        (whole && code == FILLS).then(|| (entry.0 - back, entry))
-    }
+/// Where threads arrive that go on at `entry`, which may be entered, if the last bytes before it, so many of them, put back
+/// what they have put away. (Whoever comes to these bytes goes on at `entry`, whatever fragment they belong to.)
+fn arrival_end(entry: CachePc, back: u64) -> Option<u64> {
+    let start = entry.0.checked_sub(FILLS.len() as u64)?;
+    let mut code = [0; FILLS.len()];
+    let whole = peek::read(start, &mut code) == code.len();
+    (whole && code == FILLS).then(|| entry.0 - back)
 }
 
 /// Where the entries of a table lead; nowhere, if it cannot be read.

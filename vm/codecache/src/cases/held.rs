@@ -46,3 +46,6 @@ impl CodeCache {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -93,13 +93,16 @@ fn a_jump_goes_by_its_slots_while_the_table_does_not_change() {
 }
 
 #[test]
-fn cases_that_are_known_come_with_one_that_is_asked_for() {
+fn cases_that_are_known_come_the_second_time() {
     let mut jump = Jump::new(4, 0);
     jump.seal();
     let other = jump.world.pc(TARGETS[1]);
     jump.world.code.link_indirect(other, jump.to[1]);
     assert!(jump.ask(0).is_some());
+    assert_eq!(jump.goes(), [Some(9), None]);
+    assert!(jump.ask(0).is_some());
     assert_eq!(jump.goes(), [Some(9); 2]);
+    assert_eq!(jump.ask(0), None);
 }
 
 #[test]
