@@ -2,7 +2,7 @@
 // writable and changes them, once or for long; has their memory read as the file again; writes to
 // it past its protection; takes it away; from a signal handler, another thread, a child. A handler
 // makes the index larger than the instructions before it had left it. A register says where the
-// table lies: in another place, for a while.
+// table lies: in another place, for a while, or in a file of data.
 //@ variants: pie nopie static static-pie
 //@ cflags: -O1
 //@ libs: -pthread
@@ -109,6 +109,21 @@ static void in_another_place(void) {
         at = addresses;
         goes(0, N);
     }
+}
+// One in a file of data, which is written to: its pages are the file's.
+static void in_a_data_file(void) {
+    char name[] = "/tmp/steady-XXXXXX";
+    int file = mkstemp(name);
+    CHECK(unlink(name) == 0 && write(file, addresses, PAGE) == PAGE);
+    at = mmap(0, PAGE, PROT_READ, MAP_PRIVATE, file, 0);
+    CHECK(at != MAP_FAILED);
+    goes(0, N);
+    for (int i = 2; i >= 0; i--) {
+        CHECK(pwrite(file, &all[i], 8, INDEX * 8) == 8);
+        goes(i, N);
+    }
+    munmap(at, PAGE), close(file);
+    at = addresses;
 }
 static void write_past(int own, u8 *to) {
     u64 value = of_addresses ? (u64)to : (u64)(to - (u8 *)distances);
@@ -235,6 +250,7 @@ static void all_of_it(u64 (*how)(u64, void *), int has_addresses) {
     at = table();
     on(SIGSEGV, fault, 0);
     change(one);
+    if (by == held) in_a_data_file();
     if (by == held || by == held_kept) in_another_place();
     changes();
     by_file();

@@ -22,7 +22,7 @@ use ppin_os::{peek, userfault};
 #[derive(Debug, Default)]
 pub(crate) struct Sealed {
     parts: Vec<(ImageId, Range<u64>)>,
-    /// Other memory that does not change: it is a file's, and read-only.
+    /// Other memory that does not change: it is read-only, and of a file whose code runs.
     steady: Vec<Range<u64>>,
     /// Tables that lie in none.
     unsteady: HashSet<u64>,
@@ -69,12 +69,18 @@ impl Sealed {
         self.unsteady.contains(&start).then_some(false)
     }
 
-    /// Looks into the kernel's list for that.
+    /// Looks into the kernel's list for that, unless it has often been in vain: that takes long, and a program may have
+    /// tables that change without end.
     fn learn(&mut self, start: u64, len: u64) -> bool {
+        const MOST_IN_VAIN: usize = 128;
+        if self.unsteady.len() >= MOST_IN_VAIN {
+            return false;
+        }
         let listed = maps::read().unwrap_or_default();
         let end = start.saturating_add(len);
         let here = listed.iter().find(|it| it.start <= start && end <= it.end);
-        let steady = |it: &&MapEntry| it.readable && !it.writable && !it.shared && it.inode != 0;
+        let steady =
+            |it: &&MapEntry| it.readable && !it.writable && !it.shared && runs(&listed, it);
         match here.filter(steady) {
             Some(entry) => self.steady.push(entry.start..entry.end),
             None => {
@@ -124,6 +130,12 @@ impl Sealed {
         self.led.clear();
         self.await_nothing();
     }
+}
+
+/// Whether code of the file of `part` is mapped. (Who writes to another file changes what is read-only here.)
+fn runs(listed: &[MapEntry], part: &MapEntry) -> bool {
+    let same = |it: &MapEntry| it.inode == part.inode && it.path == part.path;
+    part.inode != 0 && listed.iter().any(|it| it.executable && same(it))
 }
 
 impl CodeCache {
