@@ -5,7 +5,8 @@
 //! near      of each thread, for jumps in line: the same of fewer targets, and its return cache
 //! landings  code that compares the target where a fragment has none that does
 //! site      of a fragment: slots by which jumps go that need not look their target up
-//! held      of a jump by a table whose address is in a register: the slots for the table's entries
+//! cases     of a jump by a table of the app's: the slots for the table's entries
+//! held      which of these, and where they are, if the table's address is in a register
 //! ```
 //!
 //! All of it is written under the VM's lock, and read without one. It knows addresses alone: which of them may
@@ -14,12 +15,14 @@
 #![no_std]
 extern crate alloc;
 
+mod cases;
 mod held;
 mod landings;
 mod near;
 mod site;
 mod table;
 
+pub use cases::{Cases, FILLS, JUMPS};
 pub use held::Held;
 pub use landings::{LANDING_LEN, LANDINGS, LANDINGS_COUNT, Landing, Landings};
 pub use near::ready;

@@ -1,12 +1,11 @@
 //! Jumps by a table whose address a register has: by the first that does not change.
 
-use super::{BACK, Cases};
 use crate::cache::CodeCache;
 use crate::exit::CodeOf;
 use crate::predictions::slots_of;
 use ppin_abi::addr::{AppPc, CachePc};
-use ppin_abi::predicted::{Slots, Table};
-use ppin_indirect::Held;
+use ppin_abi::predicted::Slots;
+use ppin_indirect::Cases;
 
 impl CodeCache {
     /// Lets the jump at cache address `site`, which is in use, go to `entry`, the code for `target`, if its table is where
@@ -24,26 +23,13 @@ impl CodeCache {
         };
         let table = *registers.get(usize::from(what.held?.register))?;
         let slots = self.site(site)?.held(first)?;
-        let cases = self.held_cases(slots, table, what)?;
-        let done = self.lead_all(&cases, what.bytes, target, entry);
-        done.then(|| self.code_of(first))
-    }
-
-    /// The slots for the entries of `table`, if the jump goes by that one, or may from now on.
-    fn held_cases(&mut self, held: Held, table: u64, what: Table) -> Option<Cases> {
         if !self.may_lead(table, what) {
             return None;
         }
-        let count = usize::from(what.count);
-        held.begin(table, count);
-        // SAFETY: the code of the jump says how many there are, and who has the cache holds the VM's lock.
-        let slots = unsafe { held.cases(count) }.filter(|_| held.table() == Some(table))?;
-        let back = BACK[usize::from(what.held?.both)];
-        Some(Cases {
-            table,
-            slots,
-            behind: Some((held.behind(), back)),
-        })
+        // SAFETY: `what` comes from its code, and who has the cache holds the VM's lock.
+        let cases = unsafe { Cases::held(slots, table, what) }?;
+        let done = self.lead_all(&cases, target, entry);
+        done.then(|| self.code_of(first))
     }
 }
 

@@ -3,6 +3,7 @@ use crate::exit::CodeOf;
 use crate::fresh::Kind;
 use crate::testing::{World, arrived_at, by_cases, left_by_cases_at};
 use ppin_abi::addr::ImageOff;
+use ppin_indirect::{FILLS, JUMPS};
 use ppin_os::mem::PAGE;
 
 /// Where the table lies, which has two entries.

@@ -1,9 +1,9 @@
-use super::super::FILLS;
 use super::*;
 use crate::fresh::Kind;
 use crate::testing::{World, arrived_at, by_cases, left_by_cases_at};
 use ppin_abi::addr::ImageOff;
-use ppin_abi::predicted;
+use ppin_abi::predicted::{self, Table};
+use ppin_indirect::FILLS;
 use ppin_os::mem::PAGE;
 use ppin_relocator::SlotInit;
 
