@@ -157,13 +157,15 @@ pub enum SlotInit {
     /// What makes 0 with the app address that a jump through a cell is predicted to go to: this one, until
     /// somebody knows better. The next slot says where that goes on.
     Prediction(ImageOff),
-    /// Cache address where the fragment itself is entered, or where a predicted jump goes on.
+    /// Cache address where the fragment itself is entered, or where a predicted jump goes on. Two of them stand before the
+    /// one [`SlotInit::Case`] of a jump by a table whose address the app has in a register: until one is known, what makes 0
+    /// with it; and then where the slots for its entries are.
     Entry,
     /// Cache address at this offset of the fragment's hot section, until the jump through this slot is known to
     /// lead elsewhere. The next slot says which app cell that goes by.
     Behind(u32),
     /// Cache address at this offset of the fragment's hot section, until an entry of a table, by which a jump goes, is
-    /// known to lead elsewhere. So many of them stand behind the app address of the table.
+    /// known to lead elsewhere. So many of them stand behind the app address of the table, if that is known.
     Case(u32),
     /// Displacement from `gs` of the thread's counters for this fragment's image.
     ImageCounters,

@@ -9,7 +9,7 @@ use ppin_indirect::Cases;
 
 impl CodeCache {
     /// Lets the jump at cache address `site`, which is in use, go to `entry`, the code for `target`, if its table is where
-    /// a register says; and to others that indirect branches have gone to. `registers`: the app's, as the jump is made.
+    /// a register says; and the second time to others that indirect branches have gone to. `registers`: the app's, as the jump is made.
     /// Where the jump's code is kept; `None`: nothing has become of that.
     pub fn lead_held(
         &mut self,
