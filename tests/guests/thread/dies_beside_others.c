@@ -15,9 +15,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,9 +45,10 @@ FRAME(waiter_one, waits_for_lock(depth + 1))
 FRAME(spins_for_ever, __asm__ volatile("lock incl %0\n1: jmp 1b" : "+m"(ready)))
 FRAME(spinner_one, spins_for_ever(depth + 1))
 
-static void *reader(void *depth) { reader_one((long)depth); return 0; }
-static void *sleeper(void *depth) { sleeper_one((long)depth); return 0; }
-static void *waiter(void *depth) { waiter_one((long)depth); return 0; }
+static volatile pid_t ids[3];
+static void *reader(void *depth) { ids[0] = gettid(); reader_one((long)depth); return 0; }
+static void *sleeper(void *depth) { ids[1] = gettid(); sleeper_one((long)depth); return 0; }
+static void *waiter(void *depth) { ids[2] = gettid(); waiter_one((long)depth); return 0; }
 static void *spinner(void *depth) { spinner_one((long)depth); return 0; }
 
 static int number(const char *name) {
@@ -104,6 +107,21 @@ static const char **words;
 FRAME(dies_two, last_words(number(words[1]), words[2]))
 FRAME(dies_one, dies_two(depth + 1))
 
+// Waits until the thread waits in the call, with this first argument.
+static void comes_to(pid_t thread, int call, const volatile void *argument) {
+    char path[64], text[256];
+    for (;;) {
+        int number = -1;
+        void *first = 0;
+        snprintf(path, sizeof path, "/proc/self/task/%d/syscall", thread);
+        FILE *file = fopen(path, "r");
+        if (file && fgets(text, sizeof text, file)) sscanf(text, "%d %p", &number, &first);
+        if (file) fclose(file);
+        if (number == call && first == argument) return;
+        usleep(1000);
+    }
+}
+
 int main(int argc, char **argv) {
     enum { THREADS = 4 };
     void *(*bodies[THREADS])(void *) = {reader, sleeper, waiter, spinner};
@@ -115,7 +133,10 @@ int main(int argc, char **argv) {
         if (pthread_create(&thread, 0, bodies[i], (void *)(i * 1000))) return 2;
     }
     while (ready < THREADS) usleep(1000);
-    // They come to their calls.
+    comes_to(ids[0], SYS_read, (void *)(long)pipes[0]);
+    comes_to(ids[1], SYS_poll, 0);
+    comes_to(ids[2], SYS_futex, &mutex);
+    // The last one comes to its loop.
     usleep(20000);
     dies_one(1);
     return 3;

@@ -41,6 +41,8 @@ pub struct SignalState {
     pub halt_requested: AtomicBool,
     /// The thread has halted.
     pub halted: AtomicBool,
+    /// The halt has interrupted a system call, which the thread makes again when it goes on.
+    pub makes_call_anew: bool,
     /// The pending signal ends the process, whatever its disposition.
     pub waiting_kills: bool,
     /// A signal has come while the thread was in the VM's signal handler: it is dealt with when that returns.

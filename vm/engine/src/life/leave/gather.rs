@@ -12,9 +12,8 @@ use super::ask;
 use alloc::format;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering};
-use ppin_os::file::File;
 use ppin_os::futex::{futex_wait, futex_wake_all};
-use ppin_os::{c, dir, proc, signals, time};
+use ppin_os::{dir, proc, signals, time};
 use ppin_process::ours::Range;
 use ppin_process::signal::HOLD_FAULTS_TOO;
 use ppin_process::thread::Thread;
@@ -30,10 +29,8 @@ const LEAVE: u32 = 1;
 const STAY: u32 = 2;
 const DIE: u32 = 3;
 
-/// Milliseconds after which the leader gives up, if no further thread halts.
+/// Milliseconds after which the leader gives up, if no further thread does what all are asked for.
 const PATIENCE: u32 = 1000;
-/// Milliseconds that threads have for the way from their halt to the program's code.
-const LAST_STEPS: u32 = 100;
 
 /// What a halted thread does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,9 +67,14 @@ pub(crate) fn forget() {
 /// Waits until all other threads have halted; `false`: some did not.
 #[must_use]
 pub(crate) fn halt_others(leader: &Thread) -> bool {
+    none_is_missing(|| ask_missing(leader))
+}
+
+/// Waits until no thread is `missing`; `false`: some are still.
+fn none_is_missing(mut missing: impl FnMut() -> usize) -> bool {
     let (mut left, mut patience) = (usize::MAX, PATIENCE);
     loop {
-        let missing = ask_missing(leader);
+        let missing = missing();
         if missing == 0 {
             return true;
         }
@@ -111,10 +113,13 @@ fn unlisted_threads(vm: &Vm) -> usize {
         let mut all = vm.threads().all().map(|thread| thread.tid);
         all.any(|it| it == tid)
     };
-    // (The first thread stays in `/proc` if it ends before the others.)
-    let runs = |tid: i32| !matches!(proc::state(tid), None | Some(b'Z' | b'X'));
     let ids = tasks.iter().filter_map(|name| name.parse().ok());
-    ids.filter(|tid| !known(*tid) && runs(*tid)).count()
+    ids.filter(|tid| !known(*tid) && !has_ended(*tid)).count()
+}
+
+/// Whether thread `tid` has ended. (The first thread stays in `/proc` if it ends before the others.)
+fn has_ended(tid: i32) -> bool {
+    matches!(proc::state(tid), None | Some(b'Z' | b'X'))
 }
 
 /// The other threads of the leader's process.
@@ -163,19 +168,16 @@ pub(crate) fn stay(leader: &Thread) {
     LEADER.store(0, Ordering::Release);
 }
 
-/// Lets all threads go on natively, as `verdict` says, and waits until they have the program's
-/// registers; `false`: some may not have them yet.
+/// Lets all threads go on natively, as `verdict` says, and waits until they do; `false`: some may
+/// still be in the runtime.
 pub(crate) fn leave(leader: &Thread, verdict: Verdict) -> bool {
+    let leaving = |thread: &Thread| (thread.tid, thread.signals.makes_call_anew);
+    let mut left: Vec<(i32, bool)> = others(&vm::lock(), leader).map(leaving).collect();
     decide(if verdict == Verdict::Die { DIE } else { LEAVE });
-    let mut left: Vec<i32> = others(&vm::lock(), leader).map(|it| it.tid).collect();
-    for _ in 0..LAST_STEPS {
-        left.retain(|tid| is_in_runtime(*tid));
-        if left.is_empty() {
-            return true;
-        }
-        time::sleep_a_millisecond();
-    }
-    false
+    none_is_missing(|| {
+        left.retain(|(tid, makes_call)| !goes_on_natively(*tid, *makes_call));
+        left.len()
+    })
 }
 
 /// Memory of the other threads, from which the kernel may still read their frames: it loads their
@@ -186,20 +188,13 @@ pub(crate) fn frames(leader: &Thread) -> Vec<Range> {
     others(&vm::lock(), leader).map(map).collect()
 }
 
-/// Whether thread `tid` may still execute the runtime's code: it blocks all signals until the
-/// kernel gives it the program's registers. (The program may block them, too.)
-fn is_in_runtime(tid: i32) -> bool {
-    let path = format!("/proc/self/task/{tid}");
-    ask::blocks_all(&path) && !sleeps_elsewhere(&path)
-}
-
-/// Whether the thread sleeps in the program's code (proc_pid_syscall(5): the pc comes last).
-fn sleeps_elsewhere(path: &str) -> bool {
-    let text = File::open(&format!("{path}/syscall"), c::O_RDONLY, 0)
-        .and_then(|file| file.read_all(4096))
-        .unwrap_or_default();
-    let last = text.trim_ascii().rsplit(|byte| *byte == b' ').next();
-    let pc = last.and_then(|it| core::str::from_utf8(it).ok()?.strip_prefix("0x"));
-    pc.and_then(|it| u64::from_str_radix(it, 16).ok())
-        .is_some_and(|pc| !vm::is_runtime(pc))
+/// Whether thread `tid` has left the runtime: it blocks all signals until the kernel gives it the
+/// program's registers. (The program may block them, too.) One that `makes_call` was interrupted in
+/// a system call, and is to be found there again, not a step before it.
+fn goes_on_natively(tid: i32, makes_call: bool) -> bool {
+    match proc::waits_before(tid) {
+        Some(pc) => !vm::is_runtime(pc),
+        None if makes_call => has_ended(tid),
+        None => !ask::blocks_all(&format!("/proc/self/task/{tid}")),
+    }
 }

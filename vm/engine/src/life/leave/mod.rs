@@ -119,7 +119,9 @@ pub(crate) fn at_rest(
     spot: &Spot,
 ) -> Spot {
     let undone = is_request(info).then(|| deliver::undo_interruption(thread, context));
-    let Some(before) = undone.flatten() else {
+    let undone = undone.flatten();
+    thread.signals.makes_call_anew = undone.is_some();
+    let Some(before) = undone else {
         return spot.clone();
     };
     thread.signals.in_call = InCall::interrupted(before.pc, context.gregs[greg::RAX]);
