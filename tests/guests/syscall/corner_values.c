@@ -18,6 +18,7 @@ static const long OTHERS[] = {511,     512,        600,        1023,       65535
 // Not called: they change or stop the machine, wait for ever, or do what cannot be told apart.
 static const struct { int first, last; const char *why; } LEFT_OUT[] = {
     {SYS_rt_sigreturn, SYS_rt_sigreturn, "restores what lies on the stack"},
+    {SYS_sched_yield, SYS_sched_yield, "on a busy machine takes seconds, thousands of times"},
     {SYS_pause, SYS_pause, "waits"},
     {SYS_clone, SYS_vfork, "children; see process/"},
     {SYS_kill, SYS_kill, "groups of processes"},

@@ -1,5 +1,5 @@
 //! Landings: where indirect jumps and calls arrive that have found their place in the thread's table
-//! and go to a fragment that has no code for that itself ([`ppin_relocator::Fragment::entry`]).
+//! and go to a fragment that has no code for that itself (`ppin_relocator::Fragment::entry`).
 //!
 //! Each is a piece of code of the gate (`ppin_process::gate`) and a [`Landing`], the data that it
 //! goes by: it compares the target of the branch, and goes on at its translation. A landing is given

@@ -3,7 +3,7 @@
 //!
 //! Only its own thread adds to a table, while it is in the VM. An entry is one word, where the branch
 //! arrives, so others may take it away at any time. That is code before a fragment, which looks
-//! whether the branch goes to it ([`ppin_relocator::Fragment::entry`]), or a landing ([`super::landings`])
+//! whether the branch goes to it (`ppin_relocator::Fragment::entry`), or a landing ([`super::landings`])
 //! that does the same for fragments without such code.
 //!
 //! The tables of some threads are written to as a whole. Where there are more of them, these use

@@ -1,4 +1,4 @@
-//! The safe face of [`crate::launch`] for a command line that owns its words.
+//! The safe face of [`mod@crate::launch`] for a command line that owns its words.
 #![allow(unsafe_code)]
 
 use crate::block::BootParams;

@@ -19,7 +19,7 @@
 //! many workers there are.
 //!
 //! What cannot be known without a process: the restartable sequences (rseq(2)) of a program.
-//! They are found by descriptors that running code refers to. So whoever keeps what [`walk`]
+//! They are found by descriptors that running code refers to. So whoever keeps what [`mod@walk`]
 //! makes must leave out traces that name or enter one.
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![forbid(unsafe_code)]

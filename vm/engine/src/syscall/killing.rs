@@ -70,10 +70,6 @@ pub(super) fn pid_of(fd: i32) -> i32 {
 
 /// Waits until the process is dead or stopped. (Must not use the heap, whose lock is held.)
 fn wait_for(pid: i32) {
-    for _ in 0..MOST_LOOKS {
-        if !matches!(proc::state(pid), Some(b'R' | b'S' | b'D')) {
-            return;
-        }
-        time::sleep_a_millisecond();
-    }
+    let goes_on = || matches!(proc::state(pid), Some(b'R' | b'S' | b'D'));
+    time::tried(MOST_LOOKS, || (!goes_on()).then_some(()));
 }

@@ -71,11 +71,7 @@ pub fn ranges() -> impl Iterator<Item = (u64, u64)> {
 /// the middle of an allocation by this thread.
 pub fn is_stuck() -> bool {
     const TRIES: u32 = 100;
-    (0..TRIES).all(|_| {
-        let taken = HEAP.try_lock().is_none();
-        taken.then(time::sleep_a_millisecond);
-        taken
-    })
+    time::tried(TRIES, || HEAP.try_lock()).is_none()
 }
 
 /// Marks the heap as inconsistent: at the next allocation it is abandoned, and a new one begins.

@@ -92,3 +92,14 @@ pub fn sleep_a_millisecond() {
         )
     };
 }
+
+/// What `attempt` gives, which is made at most so many `times`, a millisecond apart.
+pub fn tried<T>(times: u32, mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
+    (0..times).find_map(|_| {
+        let given = attempt();
+        if given.is_none() {
+            sleep_a_millisecond();
+        }
+        given
+    })
+}

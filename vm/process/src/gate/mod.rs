@@ -4,7 +4,7 @@
 //! place (except rcx, see `ppin_abi::record`). No routine here touches the app's stack. [`Place`]
 //! tells signal handlers what an interrupted pc in these routines means.
 //!
-//! The engine decides at start which routines are called when the cache is left ([`entries`]).
+//! The engine decides at start which routines are called when the cache is left ([`mod@entries`]).
 
 pub mod cpuid;
 pub mod cross;

@@ -2,6 +2,7 @@
 
 use super::Vm;
 use ppin_os::lock::{Guard, Mutex};
+use ppin_os::time;
 
 static VM: Mutex<Option<Vm>> = Mutex::new(None);
 
@@ -43,11 +44,8 @@ pub fn lock() -> Locked {
 #[must_use]
 pub fn lock_for_crash_report() -> Locked {
     const TRIES: u32 = 100;
-    for _ in 0..TRIES {
-        if let Some(guard) = VM.try_lock() {
-            return Locked(Some(guard));
-        }
-        ppin_os::time::sleep_a_millisecond();
+    if let Some(guard) = time::tried(TRIES, || VM.try_lock()) {
+        return Locked(Some(guard));
     }
     VM.reset();
     lock()

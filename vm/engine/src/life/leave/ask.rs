@@ -80,12 +80,7 @@ pub(crate) fn ask(pid: i32) {
 }
 
 fn wait_while(looks: u32, going_on: impl Fn() -> bool) {
-    for _ in 0..looks {
-        if !going_on() {
-            break;
-        }
-        time::sleep_a_millisecond();
-    }
+    time::tried(looks, || (!going_on()).then_some(()));
 }
 
 /// Whether the process or thread at the path `process` in `/proc` blocks all signals. A thread that

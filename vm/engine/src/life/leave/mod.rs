@@ -4,7 +4,7 @@
 //! stops it at its system calls. It must see the program's own registers and code, and none of the
 //! faults that the cache handles. So a process that has its parent trace it is left just before
 //! that call ([`before_call`]). A program under ppin that attaches to another process asks first
-//! that this process be left ([`ask`]), and so does `ppin detach`. A process that is about to map something else where the
+//! that this process be left ([`mod@ask`]), and so does `ppin detach`. A process that is about to map something else where the
 //! runtime lies is left, too. New fragments are saved; the statistics record the event. Where the
 //! runtime's memory cannot be unmapped, it stays, unused.
 //!
