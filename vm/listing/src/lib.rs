@@ -17,6 +17,7 @@ pub mod map_files;
 mod mappings;
 mod numa;
 mod opened;
+mod part;
 mod proc_files;
 mod query;
 mod rollup;

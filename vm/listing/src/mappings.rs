@@ -138,6 +138,12 @@ impl Entry<'_> {
         ranges.iter().any(|r| (r.0..r.1).contains(&self.start))
     }
 
+    /// The path of its file; empty if it has none.
+    pub(crate) fn path(&self) -> &[u8] {
+        let path = self.rest.iter().position(|byte| *byte == b'/');
+        path.map_or(&[], |at| &self.rest[at..])
+    }
+
     /// The figure `name` (with its colon) in kB; 0 if there is none.
     pub(crate) fn figure(&self, name: &[u8]) -> u64 {
         let named = |figure: &Figure| match figure {

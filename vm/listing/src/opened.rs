@@ -1,16 +1,16 @@
 //! The `/proc` files that the program has opened, and the text that it reads from them.
 
 use crate::proc_files::{PROC, describes_us, subject};
-use crate::sizes::{self, Sizes};
+use crate::sizes::Sizes;
 use crate::status::{self, Signals};
-use crate::{limits, mappings, numa, query, rollup};
+use crate::{limits, mappings, numa, part, query, rollup};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_os::descriptor::{self, path_of};
 use ppin_os::file::{self, File};
 use ppin_os::lock::Mutex;
-use ppin_os::{Errno, Result, c, raw};
+use ppin_os::{Errno, Result, c, map_query, raw};
 use ppin_process::gate::table;
 use ppin_process::ours;
 use ppin_process::thread::Thread;
@@ -107,7 +107,7 @@ const MAPS: &str = "/proc/self/maps";
 
 /// Answers an ioctl(2) of the app on a list of mappings; `None`: the call is to be made as it is.
 pub fn ask(fd: i32, request: u32, at: u64) -> Option<isize> {
-    if request != query::NUMBER {
+    if request != map_query::NUMBER {
         return None;
     }
     let path = opened_maps(fd)?;
@@ -164,8 +164,9 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
 
 fn ours(vm: &Vm) -> Sizes {
     let hidden: Vec<_> = ours::all(vm).collect();
-    let smaps = read(SMAPS).unwrap_or_default();
-    sizes::of(&smaps, &hidden, vm.code().guards().pages().len())
+    let parts = part::asked(hidden.clone())
+        .unwrap_or_else(|_| part::listed(&read(SMAPS).unwrap_or_default(), &hidden));
+    Sizes::of(&parts, vm.code().guards().pages().len())
 }
 
 fn signals(vm: &Vm, tid: i32) -> Option<Signals> {

@@ -4,10 +4,8 @@
 //! without the runtime's mappings, and with mappings whole that the VM's guards have split.
 
 use crate::mappings::{Entry, parse};
+use ppin_os::map_query::COVERING_OR_NEXT;
 use ppin_os::{Errno, peek};
-
-/// `PROCMAP_QUERY`.
-pub(crate) const NUMBER: u32 = 0xc068_6611;
 
 /// The first words of `struct procmap_query`: size, flags, address.
 pub(crate) type Question = [u64; 3];
@@ -15,7 +13,6 @@ pub(crate) type Question = [u64; 3];
 const ANSWER: u64 = size_of::<Question>() as u64;
 
 const WRITABLE: u64 = 2;
-const COVERING_OR_NEXT: u64 = 0x10;
 const FILE_BACKED: u64 = 0x20;
 const KNOWN: u64 = 0x3f;
 

@@ -2,7 +2,7 @@
 //! `smaps` (proc_pid_smaps(5)).
 
 use crate::mappings::{Entry, parse};
-use crate::sizes::is_shared_memory;
+use crate::part::is_shared_memory;
 use alloc::format;
 use alloc::string::{String, ToString};
 use ppin_process::ours::Range;
@@ -50,7 +50,7 @@ fn less(line: &str, entries: &[Entry], hidden: &[Range]) -> Option<String> {
 fn part(entry: &Entry, name: &str) -> u64 {
     let pss = entry.figure(b"Pss:");
     let anonymous = pss.min(entry.figure(b"Anonymous:"));
-    let shared = is_shared_memory(entry.rest);
+    let shared = is_shared_memory(entry.path());
     match name {
         "Pss_Anon" => anonymous,
         "Pss_File" if !shared => pss - anonymous,

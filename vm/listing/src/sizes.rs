@@ -1,9 +1,8 @@
 //! Sizes of the runtime's part of the process, in the terms of `/proc/PID/status` and `statm`
 //! (proc_pid_status(5)).
 
-use crate::mappings::{Entry, parse};
+use crate::part::Part;
 use ppin_os::mem::PAGE;
-use ppin_process::ours::Range;
 
 /// Sizes in kB, each a part of the kernel's figure for the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,52 +28,41 @@ impl Sizes {
         self.anonymous + self.file + self.shared
     }
 
-    fn with(mut self, entry: &Entry) -> Self {
-        let kb = ((entry.end - entry.start) >> 10) as i64;
-        let resident = entry.figure(b"Rss:") as i64;
-        let anonymous = entry.figure(b"Anonymous:") as i64;
-        self.total += kb;
-        match entry.perms {
-            [_, b'w', _, b'p'] => self.data += kb,
-            [_, b'-', b'x', _] => self.code += kb,
+    /// Of all `parts`. The kernel counts the `guarded` pages as code, although the program has made them writable.
+    #[must_use]
+    pub(crate) fn of(parts: &[Part], guarded: usize) -> Self {
+        let mut sizes = parts.iter().fold(Self::default(), Self::with);
+        let guarded = kb(guarded as u64 * PAGE);
+        sizes.data -= guarded;
+        sizes.code += guarded;
+        sizes
+    }
+
+    fn with(mut self, part: &Part) -> Self {
+        self.total += kb(part.len);
+        match part.perms {
+            [_, b'w', _, b'p'] => self.data += kb(part.len),
+            [_, b'-', b'x', _] => self.code += kb(part.len),
             _ => {}
         }
-        self.anonymous += anonymous;
-        if is_shared_memory(entry.rest) {
-            self.shared += resident - anonymous;
-        } else {
-            self.file += resident - anonymous;
-        }
+        self.anonymous += kb(part.resident.anonymous);
+        let file = match part.is_shared_memory {
+            true => &mut self.shared,
+            false => &mut self.file,
+        };
+        *file += kb(part.resident.file);
         self
     }
 }
 
-/// Whether `rest` (device, inode and path of an entry) is that of shared memory.
-pub(super) fn is_shared_memory(rest: &[u8]) -> bool {
-    let path = rest.iter().position(|byte| *byte == b'/');
-    path.is_some_and(|at| {
-        [&b"/memfd:"[..], b"/dev/zero"]
-            .iter()
-            .any(|it| rest[at..].starts_with(it))
-    })
-}
-
-/// The sizes of mappings in `hidden`, by the list of `smaps`. The kernel counts the `guarded` pages
-/// as code, although the program has made them writable.
-#[must_use]
-pub(crate) fn of(smaps: &[u8], hidden: &[Range], guarded: usize) -> Sizes {
-    let entries = parse(smaps).unwrap_or_default();
-    let ours = entries.iter().filter(|entry| entry.lies_in(hidden));
-    let mut sizes = ours.fold(Sizes::default(), Sizes::with);
-    let guarded = ((guarded as u64 * PAGE) >> 10) as i64;
-    sizes.data -= guarded;
-    sizes.code += guarded;
-    sizes
+fn kb(bytes: u64) -> i64 {
+    (bytes >> 10) as i64
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Sizes, of};
+    use super::Sizes;
+    use crate::part;
 
     #[test]
     fn what_is_hidden_is_added_up_by_kind() {
@@ -100,7 +88,8 @@ Anonymous:             4 kB
             file: 4,
             shared: 8,
         };
-        assert_eq!(of(list, &[(0x1_0000, 0x4_0000)], 1), expected);
-        assert_eq!(of(list, &[], 0), Sizes::default());
+        let of = |hidden: &[_], guarded| Sizes::of(&part::listed(list, hidden), guarded);
+        assert_eq!(of(&[(0x1_0000, 0x4_0000)], 1), expected);
+        assert_eq!(of(&[], 0), Sizes::default());
     }
 }

@@ -30,7 +30,7 @@ pub mod report;
 
 pub use call::{call, raw};
 pub use errno::{Errno, Result, check};
-pub use files::{descriptor, dir, file, mapped, maps, parts};
+pub use files::{descriptor, dir, file, map_query, mapped, maps, pagemap, parts};
 pub use kernel::{Kernel, Permit};
 pub use memory::{budget, heap, limits, mem, page, peek, place, plain, regions, stock, userfault};
 use memory::{copy, reserve, spare, stretches};

@@ -1,7 +1,9 @@
 //! Mappings, their places, and reads of memory that is not there.
 
+use ppin_os::map_query::MapQuery;
 use ppin_os::mem::{self, PAGE};
-use ppin_os::{Errno, budget, peek, place, regions};
+use ppin_os::pagemap::{InMemory, Pagemap};
+use ppin_os::{Errno, budget, c, maps, peek, place, raw, regions};
 
 /// So many pages of which the last cannot be touched.
 fn with_a_hole(pages: u64) -> u64 {
@@ -143,4 +145,76 @@ fn memory_is_aligned_where_it_is_told_to_be() {
         peek::never_fault();
         assert_eq!(peek::read(start + 3 * PAGE - 1, &mut [0]), 1);
     }
+}
+
+/// Whether the kernel tells of one mapping, and of the pages of a range (Linux 6.11).
+fn kernel_tells(start: u64) -> bool {
+    let one = MapQuery::open().and_then(|mut list| list.first_from(start));
+    let pages = Pagemap::open().and_then(|pages| pages.in_memory(start, start + PAGE));
+    let tells = one.is_ok() && pages.is_ok();
+    if !tells {
+        eprintln!("skipped: the kernel cannot be asked for one mapping");
+    }
+    tells
+}
+
+#[test]
+fn mappings_are_found_one_by_one() {
+    let start = with_a_hole(4);
+    if !kernel_tells(start) {
+        return;
+    }
+    let listed = maps::read().expect("the list");
+    let listed = listed.iter().find(|it| it.start <= start && start < it.end);
+    let mut list = MapQuery::open().expect("the list");
+    let mut from = |address| list.first_from(address).expect("the kernel's answer");
+    assert_eq!(from(start).as_ref(), listed);
+    let hole = from(start + 3 * PAGE).expect("the last page");
+    assert_eq!(
+        (hole.start, hole.readable, hole.writable),
+        (start + 3 * PAGE, false, false)
+    );
+    let program = from(kernel_tells as *const () as u64).expect("the program");
+    assert!(program.executable && program.path.contains("memory"));
+    assert_eq!(from(1 << 63), None);
+}
+
+#[test]
+fn pages_in_memory_are_counted_by_kind() {
+    let start = place::anywhere(300 * PAGE, mem::RW).expect("there is memory");
+    if !kernel_tells(start) {
+        return;
+    }
+    let small = [
+        start as usize,
+        300 * PAGE as usize,
+        c::MADV_NOHUGEPAGE as usize,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: mapped just now.
+    let _ = unsafe { raw(c::__NR_madvise, small) };
+    let in_memory = |pages| {
+        let map = Pagemap::open().expect("the pages");
+        map.in_memory(start, start + pages * PAGE).expect("counted")
+    };
+    assert_eq!(in_memory(300), InMemory::default());
+    // More stretches than one scan can tell of, with pages that were only read between them.
+    for page in (0..300).step_by(2) {
+        assert!(peek::write_value(start + page * PAGE, &1u8));
+        assert!(peek::read_value::<u8>(start + (page + 1) * PAGE).is_some());
+    }
+    let anonymous = |pages: u64| InMemory {
+        anonymous: pages * PAGE,
+        file: 0,
+    };
+    assert_eq!(
+        (in_memory(300), in_memory(9)),
+        (anonymous(150), anonymous(5))
+    );
+    let code = kernel_tells as *const () as u64 & !(PAGE - 1);
+    let map = Pagemap::open().expect("the pages");
+    let code = map.in_memory(code, code + PAGE).expect("counted");
+    assert_eq!((code.anonymous, code.file), (0, PAGE));
 }
