@@ -35,7 +35,8 @@ fn pass_on(vm: &mut Vm, thread: &mut Thread, target: AppPc) -> Option<CachePc> {
     let site = thread.area.left_at;
     vm.code().passes_on(site).filter(|to| *to == target)?;
     let entry = lookup(vm, target, Context::CALLED);
-    if may_link(vm, entry) {
+    // (If the callee's unit has come with it, the jump may go there already, as an earlier run has seen.)
+    if may_link(vm, entry) && vm.code().passes_on(site).is_some() {
         vm.code_mut().predict(site, target, entry)?;
         hints::note(vm, Hint::PassedOn(site), entry);
     }
