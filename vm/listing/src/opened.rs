@@ -12,7 +12,7 @@ use ppin_os::file::{self, File};
 use ppin_os::lock::Mutex;
 use ppin_os::{Errno, Result, c, map_query, raw};
 use ppin_process::gate::table;
-use ppin_process::ours;
+use ppin_process::ours::{self, Range};
 use ppin_process::thread::Thread;
 use ppin_process::vm::{self, Vm};
 
@@ -150,11 +150,12 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
         Ok(text) => text,
         Err(other) => return other.into_bytes(),
     };
+    let ours = || sizes(&vm, &hidden);
     let signals = || subject(path).and_then(|tid| signals(&vm, tid));
     let shown = match name {
-        "status" => status::status(&text, signals().as_ref(), &ours(&vm)),
-        "stat" => status::stat(&text, signals().as_ref(), &ours(&vm)),
-        "statm" => status::statm(&text, &ours(&vm)),
+        "status" => status::status(&text, signals().as_ref(), &ours()),
+        "stat" => status::stat(&text, signals().as_ref(), &ours()),
+        "statm" => status::statm(&text, &ours()),
         "smaps_rollup" => rollup::native(&text, &read(SMAPS).unwrap_or_default(), &hidden),
         "numa_maps" => numa::native(&text, &list(&read(MAPS).unwrap_or_default())),
         _ => limits::native(&text, &ppin_os::limits::shown()),
@@ -162,10 +163,10 @@ fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
     shown.into_bytes()
 }
 
-fn ours(vm: &Vm) -> Sizes {
-    let hidden: Vec<_> = ours::all(vm).collect();
-    let parts = part::asked(hidden.clone())
-        .unwrap_or_else(|_| part::listed(&read(SMAPS).unwrap_or_default(), &hidden));
+/// Sizes of what is `hidden`.
+fn sizes(vm: &Vm, hidden: &[Range]) -> Sizes {
+    let parts = part::asked(hidden)
+        .unwrap_or_else(|_| part::listed(&read(SMAPS).unwrap_or_default(), hidden));
     Sizes::of(&parts, vm.code().guards().pages().len())
 }
 

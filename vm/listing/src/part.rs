@@ -65,8 +65,9 @@ pub(crate) fn is_shared_memory(path: &[u8]) -> bool {
 ///
 /// # Errors
 /// The kernel's: it is older than 6.11, or a filter of the program's forbids to ask.
-pub(crate) fn asked(mut hidden: Vec<Range>) -> Result<Vec<Part>> {
+pub(crate) fn asked(hidden: &[Range]) -> Result<Vec<Part>> {
     let (mut list, pages) = (MapQuery::open()?, Pagemap::open()?);
+    let mut hidden = hidden.to_vec();
     hidden.sort_unstable();
     let (mut parts, mut reached) = (Vec::new(), 0);
     for (start, end) in hidden {
@@ -115,7 +116,7 @@ mod tests {
             File::open("/proc/self/smaps", c::O_RDONLY, 0).and_then(|it| it.read_all(64 << 20));
         let expected = listed(&smaps.expect("the list"), &hidden);
         assert!(expected.len() == 2 && expected[0].resident.anonymous >= mem::PAGE);
-        match asked(hidden.to_vec()) {
+        match asked(&hidden) {
             Ok(parts) => assert_eq!(parts, expected),
             Err(_) => std::eprintln!("skipped: the kernel cannot be asked for one mapping"),
         }

@@ -5,6 +5,7 @@ use crate::c;
 use crate::call::call;
 use crate::errno::Result;
 use crate::file::File;
+use crate::mem::PAGE;
 
 /// `PAGEMAP_SCAN`.
 const SCAN: u32 = 0xc060_6610;
@@ -86,7 +87,7 @@ impl Pagemap {
             let mut found = [Stretch::default(); MOST];
             let (count, walked_to) = self.scan(at, end, &mut found)?;
             found.iter().take(count).for_each(|it| sum.add(it));
-            at = walked_to.max(at + 1);
+            at = walked_to.max(at + PAGE);
         }
         Ok(sum)
     }
