@@ -102,7 +102,8 @@ fn a_trained_start_opens_what_it_needs_and_leaves_the_plan_alone() {
     let stats = trained.run("without the plan");
     assert!(stats.number("vm_entries") >= planned, "{stats:?}");
     let again = trained.run("with a new plan");
-    assert!(again.number("vm_entries") <= planned, "{again:?}");
+    // (Which of the jumps that take the same way the first run asked for is a matter of chance.)
+    assert!(again.number("vm_entries") <= planned + 2, "{again:?}");
 }
 
 #[test]

@@ -151,6 +151,21 @@ fn a_traced_process_says_that_it_was_left() {
     assert_eq!(stats.iter().filter(left).count(), 6, "{stats:?}");
 }
 
+/// Jumps that take turns at one place of a thread's table are brought there as long as the program runs, whatever it
+/// has asked the runtime for before.
+#[test]
+fn jumps_are_learnt_after_calls_through_stubs() {
+    let exe = Guest::load("image/turns_after_stubs.c").build("pie");
+    let exe = exe.expect("the compiler makes PIEs");
+    let misses = |turns: &str| {
+        let stats = stats_of(&Scratch::new(), &Cmd::new(&exe).args([turns]));
+        stats[0].number("ibl_misses")
+    };
+    // Every 64, 128, ... 65,536 of half a million.
+    let (none, many) = (misses("0"), misses("1000000"));
+    assert!(many >= none + 10, "{none} and {many}");
+}
+
 fn stats_of(scratch: &Scratch, cmd: &Cmd) -> Vec<Stats> {
     let file = scratch.path().join("stats");
     let option = format!("--stats={}", file.display());

@@ -146,7 +146,7 @@ pub struct Area {
     pub filters: AtomicU64,
     /// Restartable sequences.
     pub rseq: Rseq,
-    /// Lookups of `near` that may fail before the VM is asked.
+    /// Lookups of `near` that may fail before the VM is asked: at 0 each one asks, until the VM begins the count anew.
     pub near_countdown: u64,
     /// Cache address inside the indirect jump, indirect call or return whose target is being
     /// looked up.
@@ -160,7 +160,7 @@ pub struct Area {
     /// What calls of analysis routines need.
     pub calls: Calls,
     /// Jumps through cells ([`Entry::Mispredicted`]) that may go elsewhere than was predicted before
-    /// the VM is asked.
+    /// the VM is asked, as `near_countdown` says.
     pub prediction_countdown: u64,
     /// Jumps by tables ([`crate::predicted::Slots::Cases`]) that may come to a case that is not known before the VM is
     /// asked.

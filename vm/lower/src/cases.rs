@@ -8,14 +8,14 @@
 //!          lea rcx, [rcx + rdi * 8]
 //!          jmp [rcx]                        behind this, until the case is known
 //!          mov rcx, gs:[CASES_COUNTDOWN]
+//!          jrcxz ask
 //!          lea rcx, [rcx - 1]
 //!          mov gs:[CASES_COUNTDOWN], rcx
-//!          jrcxz ask
 //!          mov rcx, gs:[Spill::Rcx]
 //!          mov rcx, rax
 //!          ...                              as any other jump (super::near)
 //! ask:     mov gs:[CASES_COUNTDOWN], PERIOD
-//!          mov gs:[PREDICTION_COUNTDOWN], 1
+//!          mov gs:[PREDICTION_COUNTDOWN], 0
 //!          mov rcx, gs:[Spill::Rcx]
 //!          mov rcx, rax
 //!          mov gs:[Spill::Rax], rax
@@ -132,6 +132,7 @@ impl Unknown {
         let (temp, cell, width) = (self.rcx, COUNTDOWN, Width::W64);
         let (to, from) = (temp.into(), temp.into());
         form.push(Op::LoadCell { to, cell, width });
+        form.push(Op::IfZero { temp, to: ask });
         form.push(Op::Lea {
             to,
             base: to,
@@ -139,7 +140,6 @@ impl Unknown {
             disp: -1,
         });
         form.push(Op::StoreCell { cell, from, width });
-        form.push(Op::IfZero { temp, to: ask });
     }
 
     /// Where the app goes, in rcx.
@@ -154,7 +154,7 @@ impl Unknown {
 
     fn ask(&self, form: &mut Form) {
         let at_once = Cell::at(PREDICTION_COUNTDOWN as i32);
-        for (cell, value) in [(COUNTDOWN, PERIOD), (at_once, 1)] {
+        for (cell, value) in [(COUNTDOWN, PERIOD), (at_once, 0)] {
             let width = Width::W64;
             form.push(Op::SetCell { cell, value, width });
         }

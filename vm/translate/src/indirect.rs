@@ -23,8 +23,6 @@ pub fn indirect(vm: &mut Vm, thread: &mut Thread) -> CachePc {
         hints::note(vm, Hint::Indirect(target.0), entry);
         bring_near(vm, thread, target, entry);
         predict(vm, thread, target, entry, new);
-    } else {
-        thread.ask_again();
     }
     entry
 }

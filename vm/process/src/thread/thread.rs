@@ -254,14 +254,6 @@ impl Thread {
         self.area.near_countdown = NEAR_PERIOD << longer;
     }
 
-    /// Nothing has come of it that a countdown had ended: the next time will do.
-    pub fn ask_again(&mut self) {
-        let area = &mut self.area;
-        for countdown in [&mut area.near_countdown, &mut area.prediction_countdown] {
-            *countdown = (*countdown).max(1);
-        }
-    }
-
     /// A jump through a cell has been predicted, in `kept` code or in new code, or was to be. The next one will
     /// be the later, the more often there was nothing to predict: some cells change, and to ask for them in
     /// vain takes long. In kept code it is later, too: most that matters was known from earlier runs.
