@@ -208,7 +208,7 @@ pub struct Exit {
 pub mod pc_flag {
     /// The row's first byte is an app instruction boundary: all app state is in
     /// place, but for registers that are spilled, and nothing of the instruction or of its
-    /// instrumentation has run. Where registers are spilled, no run begins.
+    /// instrumentation has run. Where registers are spilled, no run begins, but see [`IN_SLOTS`].
     pub const BOUNDARY: u8 = 1;
     /// The row's first byte is the app instruction itself, after instrumentation.
     pub const INSTRUCTION: u8 = 2;
@@ -229,6 +229,9 @@ pub mod pc_flag {
     /// A routine is being called: the app's stack pointer lies in the thread area
     /// (`ppin_abi::area::Calls::app_sp`).
     pub const OWN_STACK: u8 = 64;
+    /// On a boundary row: what the spilled registers hold meanwhile is nobody's. A run may begin here that puts the
+    /// app's values into the slots.
+    pub const IN_SLOTS: u8 = OWN_STACK;
     /// On a boundary row: records of this instruction or of later ones have been stored before it.
     /// A signal waits for a boundary without them, and no run begins here.
     pub const AHEAD: u8 = 128;

@@ -24,8 +24,8 @@ pub struct Spot {
     pub repeatable: bool,
     /// Bytes from the stretch's start to the address.
     pub inside: u32,
-    /// Records of this instruction or of later ones have been stored already, or registers stay with
-    /// inserted code: no run begins here.
+    /// Records of this instruction or of later ones have been stored already, or registers hold what inserted
+    /// code looks at again: no run begins here.
     pub ahead: bool,
     /// A routine's result is stored there, to memory of the app.
     pub stores_result: bool,
@@ -132,7 +132,8 @@ pub fn spot_in(maps: &Maps, address: u64) -> Option<Spot> {
 /// Whether no run may begin at the boundary of `row`.
 #[must_use]
 pub fn is_ahead(row: &PcRow) -> bool {
-    row.flags & pc_flag::AHEAD != 0 || !row.spilled.is_empty()
+    let held = !row.spilled.is_empty() && row.flags & pc_flag::IN_SLOTS == 0;
+    row.flags & pc_flag::AHEAD != 0 || held
 }
 
 /// Additions made for instructions that have not run are taken back, those not made

@@ -253,7 +253,8 @@ pub fn kept_elsewhere(row: &PcRow) -> String {
     if row.flags & pc_flag::FLAGS_IN_RAX != 0 {
         names.push(String::from("flags"));
     }
-    if row.flags & pc_flag::OWN_STACK != 0 {
+    let boundary = row.flags & pc_flag::BOUNDARY != 0;
+    if !boundary && row.flags & pc_flag::OWN_STACK != 0 {
         names.push(String::from("rsp"));
     }
     names.join("+")

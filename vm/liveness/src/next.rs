@@ -13,6 +13,8 @@ pub enum Next {
     Overwritten(usize),
     /// Nobody looks at it before an indirect jump, nor does that.
     Leaves,
+    /// Nobody looks at it before a return, which is this instruction.
+    Returns(usize),
 }
 
 /// What becomes of the value that `register` has before `ins`, if instructions that stay as they are do not look
@@ -25,6 +27,7 @@ pub fn next(ins: &[Ins], register: Gpr) -> Option<Next> {
     let (before, last) = (&ins[..number], &ins[number]);
     let what = match last.kind {
         Kind::IndirectJump if !names(last, register) => Next::Leaves,
+        Kind::Ret => Next::Returns(number),
         kind if stays(kind) && overwrites(last, register) => Next::Overwritten(number),
         _ => return None,
     };
@@ -148,7 +151,8 @@ mod tests {
     fn branches_end_the_search() {
         // add rsp, 8; ret
         let ins = trace(&[0x48, 0x83, 0xc4, 0x08, 0xc3]);
-        assert_eq!(next(&ins, Gpr::RCX), None);
+        assert_eq!(next(&ins, Gpr::RCX), Some(Next::Returns(1)));
+        assert_eq!(next(&ins, Gpr::RSP), None, "it is changed");
         // jmp rax
         let ins = trace(&[0xff, 0xe0]);
         assert_eq!(next(&ins, Gpr::RAX), None, "it is where that goes");

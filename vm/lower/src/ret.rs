@@ -54,18 +54,31 @@ use super::site::Site;
 use iced_x86::{Code, Instruction};
 use ppin_abi::area::Entry;
 use ppin_abi::optimize::Optimize;
-use ppin_decode::top;
+use ppin_decode::{Ins, top};
 use ppin_form::{Form, Gpr, Need, Op, Reg};
 
 pub(super) fn lower(form: &mut Form, site: &Site<'_>) {
     let further = further(&site.ins.raw);
-    let pairs = form.optimize.has(Optimize::RETURNS) && form.sequence.is_none();
-    let near = pairs && further == 0 && form.looks_up_in_line();
-    match site.before {
-        Some(before) if near && top::writes(before) => jump_near(form),
-        _ if pairs => paired(form, further),
-        _ => jump(form, further),
+    if !pairs(form) {
+        jump(form, further);
+    } else if is_mere_jump(form, further, site.before) {
+        jump_near(form);
+    } else {
+        paired(form, further);
     }
+}
+
+/// Whether a return behind `before` is paired with a call.
+pub(super) fn is_paired(form: &Form, before: Option<&Ins>) -> bool {
+    pairs(form) && !is_mere_jump(form, 0, before)
+}
+
+fn pairs(form: &Form) -> bool {
+    form.optimize.has(Optimize::RETURNS) && form.sequence.is_none()
+}
+
+fn is_mere_jump(form: &Form, further: i32, before: Option<&Ins>) -> bool {
+    further == 0 && form.looks_up_in_line() && before.is_some_and(top::writes)
 }
 
 /// Bytes that a return takes from the stack beside its address.

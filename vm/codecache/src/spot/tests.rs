@@ -57,6 +57,17 @@ fn rows_say_what_is_in_place() {
 }
 
 #[test]
+fn a_run_may_begin_where_slots_are_all_that_is_missing() {
+    let mut maps = maps(Vec::new());
+    maps.rows[0].flags |= pc_flag::IN_SLOTS;
+    let begin = spot_in(&maps, 0x8004).expect("a boundary");
+    assert!(begin.boundary && !begin.ahead && !begin.own_stack);
+    assert_eq!(begin.spilled, SpillSet::at_home(1));
+    maps.rows[0].flags |= pc_flag::AHEAD;
+    assert!(spot_in(&maps, 0x8004).is_some_and(|spot| spot.ahead));
+}
+
+#[test]
 fn counts_in_advance_are_taken_back_and_those_in_arrears_made_good() {
     // The first instruction's count comes in advance, the second's behind it.
     let maps = maps(alloc::vec![count(4, 0, false), count(12, 0, true)]);

@@ -7,6 +7,7 @@
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
+use ppin_abi::spills::SpillSet;
 use ppin_process::buffers;
 use ppin_process::thread::Thread;
 use ppin_process::translate::{self, Maps, Spot};
@@ -19,6 +20,8 @@ pub(crate) struct Inside {
     entry: CachePc,
     /// Counts that the code before the boundary has added for instructions after it.
     ahead: translate::Corrections,
+    /// Registers that the code has in slots there.
+    spilled: SpillSet,
 }
 
 impl Inside {
@@ -48,14 +51,21 @@ impl Inside {
             *amount = -*amount;
         }
         let entry = CachePc(maps.hot + u64::from(row.hot));
-        Some(Self { entry, ahead })
+        Some(Self {
+            entry,
+            ahead,
+            spilled: row.spilled,
+        })
     }
 
-    /// Sets the counters of `thread`, which are exact, to what the code expects; returns the cache
-    /// address to enter.
+    /// Sets the counters of `thread`, which are exact, and the slots to what the code expects. The thread will have
+    /// these `registers`, by hardware number. Returns the cache address to enter.
     #[must_use]
-    pub(crate) fn enter(self, thread: &mut Thread) -> CachePc {
+    pub(crate) fn enter(self, thread: &mut Thread, registers: impl Fn(usize) -> u64) -> CachePc {
         translate::correct(thread, &self.ahead);
+        for (slot, register) in self.spilled.iter() {
+            thread.area.spill[slot.number()] = registers(usize::from(register));
+        }
         self.entry
     }
 }

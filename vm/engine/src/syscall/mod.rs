@@ -149,7 +149,8 @@ fn again(thread: &mut Thread, resume: u64, pc: AppPc) -> CachePc {
         translate::correct(thread, &spot.corrections);
     }
     if let Some(inside) = Inside::find(&vm, thread, resume, pc) {
-        return inside.enter(thread);
+        let registers = thread.regs.gpr;
+        return inside.enter(thread, |number| registers[number]);
     }
     let ctx = spot.map(|s| deliver::continuation(&vm, &s));
     ppin_translate::lookup(&mut vm, pc, ctx.unwrap_or_default())

@@ -236,23 +236,23 @@ fn sigreturn(thread: &mut Thread) -> Outcome {
     restore_stack(thread, &app);
     pending::release(thread);
     thread.signals.trap_flag = TrapFlag::of(app.gregs[greg::FLAGS]);
-    let pc = app.gregs[greg::RIP];
     if !app.is_64_bit() {
         compat::return_to(thread, app)
     }
-    let entry = back_to(thread, at, AppPc(pc));
+    let entry = back_to(thread, at, &app);
     ppin_process::gate::go_back(thread, app, entry.0)
 }
 
-/// The cache address at which the app goes on at `pc`, after the handler whose frame was at
+/// The cache address at which the app goes on with the state `app`, after the handler whose frame was at
 /// `frame`.
-fn back_to(thread: &mut Thread, frame: u64, pc: AppPc) -> CachePc {
+fn back_to(thread: &mut Thread, frame: u64, app: &UContext) -> CachePc {
+    let pc = AppPc(app.gregs[greg::RIP]);
     let interrupted = thread.signals.recall(frame).filter(|i| i.pc == pc.0);
     let mut vm = vm::lock();
     if let Some(i) = interrupted.filter(|_| !thread.signals.trap_flag.traps())
         && let Some(inside) = Inside::find(&vm, thread, i.code, pc)
     {
-        return inside.enter(thread);
+        return inside.enter(thread, |number| app.gregs[greg::BY_NUMBER[number]]);
     }
     let continues = interrupted.is_some_and(|i| i.continues);
     let ctx = if continues && vm.tool().distinguishes_blocks() {

@@ -45,6 +45,8 @@ pub(crate) struct Emitter {
     pub(super) row_flags: u8,
     /// Offset of the last app instruction whose translation was decided by those before it.
     pub(crate) decided: u32,
+    /// As [`Form::undisturbed`].
+    pub(crate) undisturbed: bool,
     /// The jump at the end relies on what has been proved from the first of these offsets on: nobody may enter
     /// behind it, up to the second.
     pub(crate) proved: Option<(u32, u32)>,
@@ -100,6 +102,7 @@ impl Emitter {
             spilled: SpillSet::NONE,
             row_flags: 0,
             decided: 0,
+            undisturbed: form.undisturbed,
             proved: None,
             marked: 0,
             branches: Vec::new(),
@@ -190,7 +193,10 @@ impl Emitter {
             .is_some_and(|(from, to)| from < app && app <= to);
         let decided = flag((0 < app && app <= self.decided) || proved, pc_flag::DECIDED);
         self.app = app;
-        self.row(pc_flag::BOUNDARY | flag(block, pc_flag::BLOCK) | decided);
+        // (Code in which nothing is inserted looks at no register twice.)
+        let stay = self.undisturbed && !self.spilled.is_empty();
+        let in_slots = flag(stay, pc_flag::IN_SLOTS);
+        self.row(pc_flag::BOUNDARY | flag(block, pc_flag::BLOCK) | decided | in_slots);
     }
 
     /// What is emitted next, its state still unknown, belongs to that instruction.
