@@ -57,6 +57,35 @@ fn forked_children_profit_from_those_before_them() {
     assert!(2 * last < first, "{entries:?}");
 }
 
+/// What such code leaves is written once; the code beside it is taken from disk, as all other.
+#[test]
+fn code_that_is_another_one_in_each_run_is_not_kept_again() {
+    let exe = Guest::load("image/patched_each_time.c").build("pie");
+    let cmd = Cmd::new(exe.expect("the compiler makes PIEs"));
+    let scratch = Scratch::new();
+    let ppin = Ppin::new(&scratch.db());
+    let right = cmd.run();
+    let units = || {
+        let all = listing(&scratch.db()).into_iter();
+        all.filter(|(path, _)| path.ends_with(".unit"))
+            .collect::<BTreeMap<_, _>>()
+    };
+    let run = || {
+        let (outcome, stats) = stats_run(&ppin, &cmd, scratch.path());
+        assert_eq!(outcome, right);
+        (stats.compiled(), stats.rejections().len())
+    };
+    for _ in 0..2 {
+        run();
+    }
+    let kept = units();
+    for _ in 0..3 {
+        let (compiled, rejections) = run();
+        assert!((1..12).contains(&compiled), "{compiled}");
+        assert_eq!((rejections, units()), (1, kept.clone()));
+    }
+}
+
 /// Name, size, inode and mtime of every file below a folder.
 fn listing(dir: &Path) -> BTreeMap<String, (u64, u64, i64, i64)> {
     let mut found = BTreeMap::new();

@@ -4,6 +4,7 @@ use ppin_os::map_query::MapQuery;
 use ppin_os::mem::{self, PAGE};
 use ppin_os::pagemap::{InMemory, Pagemap};
 use ppin_os::{Errno, budget, c, maps, peek, place, raw, regions};
+use std::os::fd::AsRawFd;
 
 /// So many pages of which the last cannot be touched.
 fn with_a_hole(pages: u64) -> u64 {
@@ -217,4 +218,28 @@ fn pages_in_memory_are_counted_by_kind() {
     let map = Pagemap::open().expect("the pages");
     let code = map.in_memory(code, code + PAGE).expect("counted");
     assert_eq!((code.anonymous, code.file), (0, PAGE));
+}
+
+#[test]
+fn copies_of_a_files_pages_are_told_from_the_files() {
+    let name = std::env::temp_dir().join(format!("ppin-os-copied-{}", std::process::id()));
+    std::fs::write(&name, [7; 4 * PAGE as usize]).expect("a file");
+    let file = std::fs::File::open(&name).expect("just written");
+    std::fs::remove_file(&name).expect("ours");
+    let start = place::anywhere(4 * PAGE, mem::RW).expect("there is memory");
+    let args = [
+        start as usize,
+        4 * PAGE as usize,
+        3,
+        0x12,
+        file.as_raw_fd() as usize,
+        0,
+    ];
+    // SAFETY: the private mapping, at its fixed place, replaces one that nobody uses.
+    let mapped = unsafe { raw(c::__NR_mmap, args) };
+    assert_eq!(mapped as u64, start);
+    assert_eq!(peek::read_value::<u8>(start), Some(7));
+    assert!(peek::write_value(start + 2 * PAGE, &1_u8));
+    let copied = Pagemap::open().and_then(|map| map.copied(start, start + 4 * PAGE));
+    assert_eq!(copied, Ok(vec![start + 2 * PAGE]));
 }

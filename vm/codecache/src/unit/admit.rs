@@ -191,6 +191,7 @@ impl Bound {
     ) {
         figures.note(alloc::format!("{}: {why}", image.path()));
         self.damaged |= why.is_damage();
+        self.stale |= why == Reject::Stale;
         self.hot_gates[number as usize] = Gate::Refused;
     }
 

@@ -68,6 +68,8 @@ pub struct Bound {
     pub(super) given: Vec<Given>,
     /// Part of it was found damaged.
     pub(super) damaged: bool,
+    /// See [`Self::has_met_other_code`].
+    pub(super) stale: bool,
     /// The cells of its fragments that may have been entered.
     pub(super) cells: Vec<InUnit>,
     /// State of its file when it was opened.
@@ -112,6 +114,7 @@ impl Bound {
             taken_back: 0,
             given: Vec::new(),
             damaged: false,
+            stale: false,
             cells: Vec::new(),
             file,
             planned: Planned::default(),
@@ -127,6 +130,12 @@ impl Bound {
     #[must_use]
     pub(crate) fn is_damaged(&self) -> bool {
         self.damaged
+    }
+
+    /// Whether some of it was made from other code than this process has there.
+    #[must_use]
+    pub fn has_met_other_code(&self) -> bool {
+        self.stale
     }
 
     /// Name of its file.

@@ -1,11 +1,12 @@
-//! How much of a range is in memory: `PAGEMAP_SCAN`, an ioctl(2) on `/proc/PID/pagemap` (Linux 6.7; the kernel's
-//! `Documentation/admin-guide/mm/pagemap.rst`). It looks at that range alone.
+//! What the pages of a range are, by `/proc/PID/pagemap` (the kernel's `Documentation/admin-guide/mm/pagemap.rst`): it
+//! looks at that range alone. How much is in memory is asked by `PAGEMAP_SCAN`, an ioctl(2) on it (Linux 6.7).
 
 use crate::c;
 use crate::call::call;
 use crate::errno::Result;
 use crate::file::File;
 use crate::mem::PAGE;
+use alloc::vec::Vec;
 
 /// `PAGEMAP_SCAN`.
 const SCAN: u32 = 0xc060_6610;
@@ -75,6 +76,31 @@ impl Pagemap {
     /// `/proc` is missing.
     pub fn open() -> Result<Self> {
         File::open("/proc/self/pagemap", c::O_RDONLY, 0).map(Self)
+    }
+
+    /// The pages from `start` to `end` that are this process's own: copies of a file's, or of no file at all.
+    /// (All kernels tell.)
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn copied(&self, start: u64, end: u64) -> Result<Vec<u64>> {
+        /// Bits of an entry.
+        const OF_A_FILE: u64 = 1 << 61;
+        const THERE: u64 = 1 << 62 | 1 << 63; // swapped out, present
+        const ENTRIES: usize = 512;
+        let (mut found, mut at) = (Vec::new(), start);
+        while at < end {
+            let mut entries = [[0; 8]; ENTRIES];
+            let len = self.0.read_at(entries.as_flattened_mut(), at / PAGE * 8)?;
+            let pages = (at..end).step_by(PAGE as usize).zip(&entries[..len / 8]);
+            let own = pages.filter(|(_, entry)| {
+                let entry = u64::from_le_bytes(**entry);
+                entry & OF_A_FILE == 0 && entry & THERE != 0
+            });
+            found.extend(own.map(|(page, _)| page));
+            at += ENTRIES as u64 * PAGE;
+        }
+        Ok(found)
     }
 
     /// How much of the pages from `start` to `end` is in memory.

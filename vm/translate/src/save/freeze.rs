@@ -4,6 +4,7 @@
 
 use super::allowance::Allowance;
 use super::asked::Asked;
+use super::copies;
 use super::places::Places;
 use super::tidy::{self, Means, Tidied};
 use crate::aside;
@@ -168,6 +169,7 @@ fn freeze(
     if !vm.library().may_save() {
         return None;
     }
+    copies::forget(vm, id);
     let nothing = savable(vm, id).next().is_none();
     if nothing && !explorer.is_due(vm, id) {
         return None;
@@ -364,7 +366,8 @@ fn write(
     allowance: &mut Allowance,
 ) -> Result<Written, String> {
     let asked = &Asked::of(vm, id, fresh);
-    let Draft { key, names, .. } = draft;
+    let key = &draft.key;
+    let names = &copies::without_other_code(vm, id, &draft.names);
     let make = || vm.library_mut().make_own_folder(&paths::unit_dir(key));
     let dir = dir.map_or_else(make, Ok)?;
     // Units that will hardly grow any more are merged into one.

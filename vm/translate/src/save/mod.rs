@@ -3,6 +3,7 @@
 mod allowance;
 mod anticipate;
 mod asked;
+mod copies;
 mod freeze;
 mod named;
 mod places;
