@@ -78,6 +78,9 @@ impl CodeCache {
 
     /// Room for `fragment` in a chunk within reach of its image. It is to be used at once.
     ///
+    /// Though it may refer to no address of the app, the code that it leads to does, and lies near the image. From a
+    /// chunk out of reach of that, each exit would take a jump through memory.
+    ///
     /// # Errors
     /// The cache is full.
     pub fn make_room(
@@ -93,18 +96,36 @@ impl CodeCache {
             0
         };
         let span = needs(fragment, info.base);
-        for (n, chunk) in self.fresh.chunks.iter_mut().enumerate().rev() {
-            if chunk.reaches(span.0, span.1)
-                && let Some(space) = chunk.take(fragment)
-            {
-                return Ok(Room { chunk: n, space });
-            }
+        let head = fragment.head.at(info.base).0;
+        let near = hull(span, (head, head.saturating_add(1)));
+        let place_near = info.file.is_some() && info.has_surroundings();
+        if let Some(room) = self.room_within(near, fragment) {
+            return Ok(room);
         }
         let len = self.chunk_len();
-        if self.fresh.size() + len > self.fresh.limit && self.fresh.size() != 0 {
+        let full = self.fresh.size() + len > self.fresh.limit && self.fresh.size() != 0;
+        if (full || !place_near)
+            && let Some(room) = self.room_within(span, fragment)
+        {
+            return Ok(room);
+        }
+        if full {
             return Err(Full);
         }
+        let span = if place_near { near } else { span };
         self.add_chunk(base, span, len, fragment, manner)
+    }
+
+    /// Room for `fragment` in the newest chunk that reaches all of `span` and has some.
+    fn room_within(&mut self, span: (u64, u64), fragment: &Fragment) -> Option<Room> {
+        let mut chunks = self.fresh.chunks.iter_mut().enumerate().rev();
+        chunks.find_map(|(chunk, there)| {
+            let space = there
+                .reaches(span.0, span.1)
+                .then(|| there.take(fragment))
+                .flatten()?;
+            Some(Room { chunk, space })
+        })
     }
 
     /// Whether `fragment`, if it refers to addresses of the app, is sure to find a place within their
@@ -218,13 +239,15 @@ fn needs(fragment: &Fragment, base: ImageBase) -> (u64, u64) {
         RelocKind::App(off) => Some(off.at(base).0),
         _ => None,
     });
-    targets.fold((0, 0), |(low, high), at| {
-        if high == 0 {
-            (at, at + 1)
-        } else {
-            (low.min(at), high.max(at + 1))
-        }
-    })
+    targets.fold((0, 0), |span, at| hull(span, (at, at + 1)))
+}
+
+/// What holds both; the first may be `(0, 0)`, which is nothing.
+fn hull(span: (u64, u64), more: (u64, u64)) -> (u64, u64) {
+    match span {
+        (0, 0) => more,
+        (low, high) => (low.min(more.0), high.max(more.1)),
+    }
 }
 
 /// Writes the fragment's sections at `place` with relocations applied, the stubs of its exits, and its slots. It counts

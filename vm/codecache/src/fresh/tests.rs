@@ -3,7 +3,10 @@
 use crate::fresh::Kind;
 use crate::fresh::arena::{Chunk, GRAIN};
 use crate::fresh::views::Views;
-use crate::testing::{World, fields, fragment, stub_of};
+use crate::image::ImageId;
+use crate::testing::{App, World, add, fields, fragment, stub_of};
+use crate::{CodeCache, Manner};
+use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
 use ppin_os::mem;
 use ppin_relocator::{normalise, normalise_parts};
@@ -262,4 +265,35 @@ fn chunks_lie_within_reach_of_all_that_the_code_refers_to() {
     // Nothing reaches both ends of this.
     let wide = (start, start + (1 << 32));
     assert!(Chunk::near(start, wide, GRAIN, 0, Views::at).is_err());
+}
+
+/// Installs a trace at the start of `image`, whose memory is `app`, that refers to no address.
+fn trace_of(code: &mut CodeCache, image: ImageId, app: &App) -> u64 {
+    let plain = fragment(0, 8, &[16], Context::CANONICAL);
+    let room = code.make_room(image, &plain, Manner::default());
+    let (source, pc) = (app.read(app.start, 8), AppPc(app.start));
+    let room = room.expect("there is some");
+    let id = code.install(room, (image, pc), plain, &source, Kind::Trace);
+    code.fragment(id).entry().0
+}
+
+#[test]
+fn code_that_refers_to_no_address_lies_near_its_image() {
+    let mut world = World::with(8, 2 << 20);
+    let near = |at: u64, app: &App| at.abs_diff(app.start) < 1 << 31;
+    let others = [App::new(1), App::new(1)];
+    let [second, third] = [0, 1].map(|n: usize| add(&mut world.code, &others[n]));
+    assert!(near(world.trace(0, 8, &[16]).0, &world.app));
+    assert!(near(
+        trace_of(&mut world.code, second, &others[0]),
+        &others[0]
+    ));
+    assert!(
+        near(world.trace(64, 8, &[0]).0, &world.app),
+        "not in the newest"
+    );
+    // There may be two chunks, so code of the third image has to lie in one of them.
+    let far = trace_of(&mut world.code, third, &others[1]);
+    assert!(near(far, &world.app) || near(far, &others[0]));
+    assert_eq!(world.code.fresh.chunks.len(), 2);
 }
