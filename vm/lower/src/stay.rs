@@ -24,7 +24,6 @@ pub(super) struct Behind<'a> {
 }
 
 /// Until when the app's value of `register` can stay in its slot, as [`Form::stay`] has it.
-///
 pub(super) fn stays(form: &Form, register: Gpr, behind: Behind<'_>) -> Option<Option<InsId>> {
     match next(behind.ins, register)? {
         Next::Overwritten(number) => Some(Some(InsId(behind.first + number as u16))),
