@@ -98,22 +98,30 @@ impl CodeCache {
         let span = needs(fragment, info.base);
         let head = fragment.head.at(info.base).0;
         let near = hull(span, (head, head.saturating_add(1)));
-        let place_near = info.file.is_some() && info.has_surroundings();
+        let has_file = info.file.is_some() && info.has_surroundings();
+        let try_near = has_file && !info.crowded && !self.is_full();
         if let Some(room) = self.room_within(near, fragment) {
             return Ok(room);
         }
-        let len = self.chunk_len();
-        let full = self.fresh.size() + len > self.fresh.limit && self.fresh.size() != 0;
-        if (full || !place_near)
-            && let Some(room) = self.room_within(span, fragment)
-        {
+        if try_near {
+            if let Ok(room) = self.map_chunk(base, near, fragment, manner) {
+                return Ok(room);
+            }
+            self.images.get_mut(image).crowded = true;
+        }
+        if let Some(room) = self.room_within(span, fragment) {
             return Ok(room);
         }
-        if full {
-            return Err(Full);
+        match self.is_full() {
+            true => Err(Full),
+            false => self.add_chunk(base, span, fragment, manner),
         }
-        let span = if place_near { near } else { span };
-        self.add_chunk(base, span, len, fragment, manner)
+    }
+
+    /// Whether one chunk more would be too much.
+    fn is_full(&self) -> bool {
+        let size = self.fresh.size();
+        size + self.chunk_len() > self.fresh.limit && size != 0
     }
 
     /// Room for `fragment` in the newest chunk that reaches all of `span` and has some.
@@ -150,17 +158,12 @@ impl CodeCache {
         &mut self,
         base: u64,
         span: (u64, u64),
-        len: u64,
         fragment: &Fragment,
         manner: Manner,
     ) -> Result<Room, Full> {
-        let stubs = stub::room(fragment.exits.len()) as usize;
-        let code = stubs + fragment.hot.len() + fragment.cold.len();
-        let need = 4 * code as u64 + 64 * fragment.all_slots() as u64;
-        let len = len.max(need).next_multiple_of(GRAIN);
-        match Chunk::near(base, span, len, manner.salt(), manner.views()) {
-            Ok(chunk) => self.fresh.chunks.push(chunk),
-            Err(_) if !self.fresh.spare.is_empty() => return Err(Full),
+        match self.map_chunk(base, span, fragment, manner) {
+            Ok(room) => Ok(room),
+            Err(_) if !self.fresh.spare.is_empty() => Err(Full),
             Err(_) if budget::is_limited() => report::give_up(format_args!(
                 "the limit of address space (ulimit -v) leaves no room for translated code"
             )),
@@ -168,6 +171,22 @@ impl CodeCache {
                 "no place for translated code within 2 GiB of {base:#x} ({e})"
             )),
         }
+    }
+
+    /// Room in a chunk of its own, for this and others.
+    fn map_chunk(
+        &mut self,
+        base: u64,
+        span: (u64, u64),
+        fragment: &Fragment,
+        manner: Manner,
+    ) -> ppin_os::Result<Room> {
+        let stubs = stub::room(fragment.exits.len()) as usize;
+        let code = stubs + fragment.hot.len() + fragment.cold.len();
+        let need = 4 * code as u64 + 64 * fragment.all_slots() as u64;
+        let len = self.chunk_len().max(need).next_multiple_of(GRAIN);
+        let chunk = Chunk::near(base, span, len, manner.salt(), manner.views())?;
+        self.fresh.chunks.push(chunk);
         let n = self.fresh.chunks.len() - 1;
         let space = self.fresh.chunks[n]
             .take(fragment)

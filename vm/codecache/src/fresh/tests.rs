@@ -267,6 +267,10 @@ fn chunks_lie_within_reach_of_all_that_the_code_refers_to() {
     assert!(Chunk::near(start, wide, GRAIN, 0, Views::at).is_err());
 }
 
+fn near(at: u64, app: &App) -> bool {
+    at.abs_diff(app.start) < 1 << 31
+}
+
 /// Installs a trace at the start of `image`, whose memory is `app`, that refers to no address.
 fn trace_of(code: &mut CodeCache, image: ImageId, app: &App) -> u64 {
     let plain = fragment(0, 8, &[16], Context::CANONICAL);
@@ -280,7 +284,6 @@ fn trace_of(code: &mut CodeCache, image: ImageId, app: &App) -> u64 {
 #[test]
 fn code_that_refers_to_no_address_lies_near_its_image() {
     let mut world = World::with(8, 2 << 20);
-    let near = |at: u64, app: &App| at.abs_diff(app.start) < 1 << 31;
     let others = [App::new(1), App::new(1)];
     let [second, third] = [0, 1].map(|n: usize| add(&mut world.code, &others[n]));
     assert!(near(world.trace(0, 8, &[16]).0, &world.app));
@@ -296,4 +299,24 @@ fn code_that_refers_to_no_address_lies_near_its_image() {
     let far = trace_of(&mut world.code, third, &others[1]);
     assert!(near(far, &world.app) || near(far, &others[0]));
     assert_eq!(world.code.fresh.chunks.len(), 2);
+}
+
+#[test]
+fn where_there_is_no_place_near_an_image_its_code_lies_elsewhere() {
+    const AROUND: u64 = 3 << 30;
+    let mut world = World::new();
+    let app = App::new(1);
+    let image = add(&mut world.code, &app);
+    let sides = [app.start - AROUND, app.start + app.len];
+    for side in sides {
+        mem::map_anon_at(side, AROUND, mem::NONE).expect("nobody maps there");
+    }
+    let first = world.trace(0, 8, &[16]).0;
+    let there = trace_of(&mut world.code, image, &app);
+    assert!(near(first, &world.app) && near(there, &world.app) && !near(there, &app));
+    assert!(world.code.images.get(image).crowded && !world.code.images.get(world.image).crowded);
+    for side in sides {
+        // SAFETY: nothing lies there.
+        unsafe { mem::unmap(side, AROUND) }.expect("mapped above");
+    }
 }

@@ -62,6 +62,8 @@ pub struct Image {
     pub counters: u64,
     /// App addresses whose persisted translation must not be used, start and end.
     pub(crate) off_limits: Vec<(u64, u64)>,
+    /// No place for code was found near it.
+    pub(crate) crowded: bool,
     /// Unmapped again.
     pub(crate) gone: bool,
 }

@@ -230,6 +230,7 @@ impl Images {
             identity: None,
             counters: 0,
             off_limits: Vec::new(),
+            crowded: false,
             gone: false,
         });
         ImageId(self.all.len() as u32 - 1)
