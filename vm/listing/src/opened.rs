@@ -138,9 +138,14 @@ fn read(path: &str) -> Result<Vec<u8>> {
 }
 
 fn native(path: &str, text: Vec<u8>) -> Vec<u8> {
+    // (A forked child has its parent's descriptors.)
+    let of_us = describes_us(path);
     let vm = vm::lock();
     let name = path.rsplit('/').next().unwrap_or_default();
-    let hidden: Vec<_> = ours::all(&vm).collect();
+    let hidden: Vec<_> = match of_us {
+        true => ours::all(&vm).collect(),
+        false => ours::of_parent(&vm).collect(),
+    };
     let list = |text: &[u8]| mappings::native(text, &hidden, &vm.code().guards().pages());
     if matches!(name, "maps" | "smaps") {
         return list(&text);

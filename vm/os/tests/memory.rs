@@ -75,6 +75,8 @@ fn mappings_of_ours_lie_where_they_belong_and_apart() {
     assert!(a.abs_diff(b) >= 2 * PAGE, "a page between them is free");
     let (first, end) = place::claimed();
     assert!(first <= a.min(b) && a.max(b) < end);
+    let (same, more) = place::claimed_by_parent();
+    assert!(same == first && end <= more && !regions::is_private(more));
 }
 
 #[test]

@@ -16,6 +16,11 @@ pub fn all(vm: &Vm) -> impl Iterator<Item = Range> {
         .chain(vm.code().idle_ranges())
 }
 
+/// The same in a process that this one was forked from, as far as this one knows.
+pub fn of_parent(vm: &Vm) -> impl Iterator<Item = Range> {
+    all(vm).chain([place::claimed_by_parent()])
+}
+
 /// Whether any memory of the runtime lies in `start .. end`.
 #[must_use]
 pub fn overlap(vm: &Vm, start: u64, end: u64) -> bool {

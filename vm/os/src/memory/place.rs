@@ -57,6 +57,12 @@ pub fn claimed() -> (u64, u64) {
     }
 }
 
+/// The same in a process that this one was forked from, which may have used more since.
+#[must_use]
+pub fn claimed_by_parent() -> (u64, u64) {
+    (FIRST_PRIVATE.load(Ordering::Relaxed), LOW_CODE)
+}
+
 /// A page that is and stays unmapped: the one after the last that [`anywhere`] has used.
 #[must_use]
 pub fn gap() -> u64 {
