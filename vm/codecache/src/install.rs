@@ -98,12 +98,11 @@ impl CodeCache {
         let span = needs(fragment, info.base);
         let head = fragment.head.at(info.base).0;
         let near = hull(span, (head, head.saturating_add(1)));
-        let has_file = info.file.is_some() && info.has_surroundings();
-        let try_near = has_file && !info.crowded && !self.is_full();
+        let may_lie_near = info.file.is_some() && info.has_surroundings() && !info.crowded;
         if let Some(room) = self.room_within(near, fragment) {
             return Ok(room);
         }
-        if try_near {
+        if may_lie_near && !self.is_full() {
             if let Ok(room) = self.map_chunk(base, near, fragment, manner) {
                 return Ok(room);
             }

@@ -11,8 +11,7 @@ use ppin_process::vm::Vm;
 #[must_use]
 pub fn begin(vm: &Vm, thread: &mut Thread, entry: CachePc) -> Option<CachePc> {
     let (begin, spilled) = vm.code().begin_of_callee(entry)?;
-    for (slot, register) in spilled.iter() {
-        thread.area.spill[slot.number()] = thread.regs.gpr[usize::from(register)];
-    }
+    let registers = thread.regs.gpr;
+    thread.fill_slots(spilled, |number| registers[number]);
     Some(begin)
 }

@@ -63,9 +63,7 @@ impl Inside {
     #[must_use]
     pub(crate) fn enter(self, thread: &mut Thread, registers: impl Fn(usize) -> u64) -> CachePc {
         translate::correct(thread, &self.ahead);
-        for (slot, register) in self.spilled.iter() {
-            thread.area.spill[slot.number()] = registers(usize::from(register));
-        }
+        thread.fill_slots(self.spilled, registers);
         self.entry
     }
 }

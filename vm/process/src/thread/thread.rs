@@ -23,6 +23,7 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use ppin_abi::area::{Area, BARRED, BARRED_LEN, ENTRIES, RETURNS, RETURNS_LEN, Rseq};
 use ppin_abi::buffers;
 use ppin_abi::counters::CELLS;
+use ppin_abi::spills::SpillSet;
 use ppin_abi::thread::BEFORE;
 use ppin_os::{Kernel, mem, proc};
 
@@ -311,6 +312,13 @@ impl Thread {
     #[must_use]
     pub fn get(&self, register: usize) -> u64 {
         self.regs.gpr[register]
+    }
+
+    /// Puts the app's `registers`, by hardware number, where code looks for those that it has in slots.
+    pub fn fill_slots(&mut self, spilled: SpillSet, registers: impl Fn(usize) -> u64) {
+        for (slot, register) in spilled.iter() {
+            self.area.spill[slot.number()] = registers(usize::from(register));
+        }
     }
 
     /// System call arguments as the app passed them.

@@ -17,13 +17,7 @@ use ppin_process::vm::Vm;
 
 /// Marks fragments of image `id` as saved that no later run could use.
 pub(super) fn forget(vm: &mut Vm, id: ImageId) {
-    let changes = vm
-        .code()
-        .units()
-        .of(id)
-        .iter()
-        .any(Bound::has_met_other_code);
-    if !changes || savable(vm, id).next().is_none() {
+    if of_other_code(vm, id).next().is_none() || savable(vm, id).next().is_none() {
         return;
     }
     let (start, end) = vm.code().images().get(id).span;
@@ -41,15 +35,14 @@ pub(super) fn forget(vm: &mut Vm, id: ImageId) {
 /// Those of `names`, units of image `id`, that this run has not found to be made from other code: with what else is in
 /// them that would be found again in each run.
 pub(super) fn without_other_code(vm: &Vm, id: ImageId, names: &[UnitName]) -> Vec<UnitName> {
-    let others = || {
-        vm.code()
-            .units()
-            .of(id)
-            .iter()
-            .filter(|unit| unit.has_met_other_code())
-    };
-    let fits = |name: &&UnitName| others().all(|unit| unit.name() != **name);
+    let fits = |name: &&UnitName| of_other_code(vm, id).all(|unit| unit.name() != **name);
     names.iter().filter(fits).copied().collect()
+}
+
+/// Units of image `id` that this run has found to be made from other code than it has.
+fn of_other_code(vm: &Vm, id: ImageId) -> impl Iterator<Item = &Bound> {
+    let units = vm.code().units().of(id).iter();
+    units.filter(|unit| unit.has_met_other_code())
 }
 
 /// Whether fragment `id` is made from one of the `pages`, which ascend.
