@@ -193,8 +193,9 @@ impl Emitter {
             .is_some_and(|(from, to)| from < app && app <= to);
         let decided = flag((0 < app && app <= self.decided) || proved, pc_flag::DECIDED);
         self.app = app;
-        // (Code in which nothing is inserted looks at no register twice, but for what it has decided by.)
-        let stay = self.undisturbed && decided == 0 && !self.spilled.is_empty();
+        // (Code in which nothing is inserted looks at no register twice. Decided code is left there, too: a signal would
+        // wait for a boundary that may never come.)
+        let stay = self.undisturbed && !self.spilled.is_empty();
         let in_slots = flag(stay, pc_flag::IN_SLOTS);
         self.row(pc_flag::BOUNDARY | flag(block, pc_flag::BLOCK) | decided | in_slots);
     }
