@@ -10,7 +10,7 @@ use ppin_abi::attach::{GO, READY, Start, Task};
 use ppin_api::ThreadId;
 use ppin_hosting::host::EngineHost;
 use ppin_os::{Result, descriptor, dir, lock, mem, proc, report, signals, userfault};
-use ppin_process::gate;
+use ppin_process::gate::{self, table};
 use ppin_process::signal::alt::AltStack;
 use ppin_process::signal::in_call::InCall;
 use ppin_process::signal::{Actions, HOLD_ALL, kernel_mask};
@@ -57,6 +57,7 @@ fn set_state(thread: &mut Thread, task: &Task) {
 /// this returns.
 pub(super) fn take_over(thread: &mut Thread, others: &[Task]) {
     thread.process().actions = Actions::of_running();
+    table::watch_sent_faults();
     note_sequences(thread);
     if has_userfaultfd() {
         userfault::begin();

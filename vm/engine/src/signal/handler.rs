@@ -14,7 +14,7 @@ use ppin_os::{Errno, c, peek, report, signals, userfault};
 use ppin_process::gate::{self, Place, vmcall};
 use ppin_process::hints::Hint;
 use ppin_process::signal::native::Native;
-use ppin_process::signal::{FAULTS, HOLD_ALL, bit};
+use ppin_process::signal::{FAULTS, HOLD_ALL, bit, is_fault};
 use ppin_process::thread::Thread;
 use ppin_process::{translate, vm};
 use ppin_translate::{changes, sequence};
@@ -36,7 +36,7 @@ pub(crate) unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, conte
     if sample::in_copy() {
         return sample::on_signal(thread, signal, info, context);
     }
-    let fault = FAULTS & bit(signal) != 0 && info.code > 0;
+    let fault = is_fault(signal) && info.code > 0;
     if leave::is_request(info) {
         thread.signals.leave_requested = true;
         if thread.pending != 0 {
@@ -45,8 +45,14 @@ pub(crate) unsafe extern "C" fn on_signal(signal: i32, info: *mut SigInfo, conte
         }
     }
     if fault {
-        on_fault(thread, signal, info, context)
+        on_fault(thread, signal, info, context);
+        while let Some(lost) = thread.signals.sent.take_lost() {
+            on_async(thread, &SigInfo::sent(lost), context);
+        }
     } else {
+        if is_fault(signal) {
+            thread.signals.sent.came(signal);
+        }
         on_async(thread, info, context)
     }
 }

@@ -4,10 +4,12 @@
 //! signal, until the signal has taken effect.
 
 use super::outcome::{Outcome, pass, through_gate};
+use super::sent_fault;
 use alloc::format;
 use alloc::vec::Vec;
 use ppin_os::file::File;
 use ppin_os::{c, heap, proc, time};
+use ppin_process::signal::is_fault;
 use ppin_process::thread::Thread;
 use ppin_process::vm::{self, Locked, Vm};
 
@@ -20,16 +22,19 @@ pub(super) fn handle(thread: &mut Thread, resume: u64, nr: u32, args: &[usize; 6
         c::__NR_tgkill | c::__NR_rt_tgsigqueueinfo => args[2],
         _ => args[1],
     };
-    if ![c::SIGKILL, c::SIGSTOP].contains(&(sent as u32)) {
-        return through_gate(thread, resume, nr, args);
-    }
+    let sent = match sent as u32 {
+        c::SIGKILL | c::SIGSTOP => kill(thread, nr, args),
+        signal if is_fault(signal) => sent_fault::send(thread, signal, nr, args),
+        _ => None,
+    };
+    sent.unwrap_or_else(|| through_gate(thread, resume, nr, args))
+}
+
+/// Kills or stops a process, if there are some in this memory that it hits.
+fn kill(thread: &Thread, nr: u32, args: &[usize; 6]) -> Option<Outcome> {
     let vm = vm::lock();
     let hit = hit(&vm, thread, nr, args);
-    if hit.is_empty() {
-        drop(vm);
-        return through_gate(thread, resume, nr, args);
-    }
-    Outcome::Done(with_locks(&vm, nr, args, &hit))
+    (!hit.is_empty()).then(|| Outcome::Done(with_locks(&vm, nr, args, &hit)))
 }
 
 /// Makes the call, which ends or stops the processes `hit`, while none of them holds a lock of the

@@ -21,6 +21,7 @@ pub(crate) mod outcome;
 mod own_memory;
 pub(crate) mod pages;
 mod process;
+mod sent_fault;
 mod sigcalls;
 mod suspend;
 mod tracing;

@@ -9,10 +9,11 @@ use ppin_abi::context::Context;
 use ppin_os::frame::{self, SigInfo, UContext, greg};
 use ppin_os::signals::{self, KernelSigaction};
 use ppin_os::{Errno, c, peek};
+use ppin_process::gate::table;
 use ppin_process::signal::alt::{AltStack, SS_AUTODISARM, SS_DISABLE, SS_ONSTACK};
 use ppin_process::signal::trap_flag::TrapFlag;
 use ppin_process::signal::{
-    DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, default_kills, kernel_mask,
+    DEFAULT, FAULTS, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit, default_kills, is_fault, kernel_mask,
 };
 use ppin_process::thread::{Thread, reg};
 use ppin_process::{pending, vm};
@@ -55,8 +56,11 @@ fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
         new.flags &= KNOWN_FLAGS;
         actions.set(signal, new);
         actions.install(signal);
-        if new.handler == IGNORE && FAULTS & bit(signal) != 0 {
-            pending::drop_ignored(&vm, process, signal);
+        match new.handler {
+            DEFAULT => {}
+            IGNORE if is_fault(signal) => pending::drop_ignored(&vm, process, signal),
+            _ if is_fault(signal) => table::watch_sent_faults(),
+            _ => {}
         }
     }
     if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {

@@ -243,6 +243,7 @@ fn in_child(thread: &mut Thread, stack: u64) {
     thread.tid = proc::tid();
     thread.user_dispatch = Default::default();
     thread.signals.held.clear();
+    thread.signals.sent.clear();
     thread.process().held.clear();
     let mut vm = vm::lock();
     vm.keep_only_thread(thread);

@@ -193,8 +193,8 @@ impl Emitter {
             .is_some_and(|(from, to)| from < app && app <= to);
         let decided = flag((0 < app && app <= self.decided) || proved, pc_flag::DECIDED);
         self.app = app;
-        // (Code in which nothing is inserted looks at no register twice. Decided code is left there, too: a signal would
-        // wait for a boundary that may never come.)
+        // (Code in which nothing is inserted looks at no register twice. From decided code a handler does not return to
+        // the same place, so what it changes is seen; that is better than a signal that waits all up the stack.)
         let stay = self.undisturbed && !self.spilled.is_empty();
         let in_slots = flag(stay, pc_flag::IN_SLOTS);
         self.row(pc_flag::BOUNDARY | flag(block, pc_flag::BLOCK) | decided | in_slots);

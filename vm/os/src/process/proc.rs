@@ -52,6 +52,13 @@ pub fn tid() -> i32 {
     unsafe { raw(c::__NR_gettid, [0; 6]) as i32 }
 }
 
+/// The real user id.
+#[must_use]
+pub fn user() -> u32 {
+    // SAFETY: no arguments.
+    unsafe { raw(c::__NR_getuid, [0; 6]) as u32 }
+}
+
 /// Ends the process silently, even if a filter forbids the call (the kernel then kills the
 /// process).
 pub fn exit_group(status: i32) -> ! {

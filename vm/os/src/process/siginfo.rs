@@ -2,6 +2,7 @@
 
 use crate::c;
 use crate::plain::Plain;
+use crate::proc;
 
 /// `siginfo_t`.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,13 @@ impl SigInfo {
     #[must_use]
     pub fn is_from_filter(&self) -> bool {
         self.signo as u32 == c::SIGSYS && self.code == c::SYS_SECCOMP as i32
+    }
+
+    /// A signal that a thread of this process sends to another one (tgkill(2)).
+    #[must_use]
+    pub fn sent(signal: u32) -> Self {
+        let sender = u64::from(proc::pid() as u32) | u64::from(proc::user()) << 32;
+        Self::fault(signal, c::SI_TKILL, sender)
     }
 
     /// A fault as the kernel reports it.

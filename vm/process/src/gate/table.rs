@@ -19,6 +19,8 @@ static MEMORY_SHARED: AtomicBool = AtomicBool::new(false);
 static LISTING_OPENED: AtomicBool = AtomicBool::new(false);
 /// The app has opened the folder of its mapped files (`/proc/PID/map_files`).
 static FOLDER_OPENED: AtomicBool = AtomicBool::new(false);
+/// The app handles signals with the numbers of faults.
+static FAULTS_HANDLED: AtomicBool = AtomicBool::new(false);
 /// Code that the app may write to is guarded.
 static CODE_GUARDED: AtomicBool = AtomicBool::new(false);
 /// All calls enter the VM, until [`watch_needed`].
@@ -47,6 +49,9 @@ pub fn fill() {
     }
     if MEMORY_SHARED.load(Ordering::Relaxed) {
         watch_kills();
+    }
+    if FAULTS_HANDLED.load(Ordering::Relaxed) {
+        watch_sent_faults();
     }
     if FOLDER_OPENED.load(Ordering::Relaxed) {
         watch_folders();
@@ -79,6 +84,12 @@ pub fn watch_folders() {
 pub fn watch_kills() {
     MEMORY_SHARED.store(true, Ordering::Relaxed);
     list(KILLING);
+}
+
+/// Has calls that send signals to threads enter the VM, for good.
+pub fn watch_sent_faults() {
+    FAULTS_HANDLED.store(true, Ordering::Relaxed);
+    list(&[c::__NR_tkill, c::__NR_tgkill]);
 }
 
 /// Has the calls of [`WRITING`] enter the VM, for good.
@@ -166,6 +177,10 @@ mod tests {
         assert!(enters(c::__NR_read) && enters(c::__NR_ioctl));
         watch_reads(false);
         assert!(!enters(c::__NR_read) && !enters(c::__NR_ioctl));
+
+        watch_sent_faults();
+        watch_needed();
+        assert!(enters(c::__NR_tgkill) && !enters(c::__NR_kill));
 
         watch_kills();
         watch_all();

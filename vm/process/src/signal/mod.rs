@@ -10,6 +10,7 @@ pub mod interrupted;
 pub mod kernel_kills;
 pub mod native;
 pub mod returning;
+pub mod sent;
 pub mod sets;
 pub mod stack;
 pub mod state;
@@ -18,5 +19,5 @@ pub mod trap_flag;
 pub use actions::{Actions, handled_at, take_over};
 pub use sets::{
     DEFAULT, FAULTS, HOLD_ALL, HOLD_FAULTS_TOO, IGNORE, MAX_SIGNAL, UNCATCHABLE, bit,
-    default_kills, dumps_core, kernel_mask,
+    default_kills, dumps_core, is_fault, kernel_mask,
 };

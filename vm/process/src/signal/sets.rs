@@ -16,6 +16,12 @@ pub const fn bit(signal: u32) -> SigSet {
 pub const FAULTS: SigSet =
     bit(c::SIGSEGV) | bit(c::SIGBUS) | bit(c::SIGILL) | bit(c::SIGFPE) | bit(c::SIGTRAP);
 
+/// Whether `signal` is one of [`FAULTS`].
+#[must_use]
+pub const fn is_fault(signal: u32) -> bool {
+    0 < signal && signal <= MAX_SIGNAL && FAULTS & bit(signal) != 0
+}
+
 /// Signals that cannot be caught or blocked.
 pub const UNCATCHABLE: SigSet = bit(c::SIGKILL) | bit(c::SIGSTOP);
 

@@ -7,6 +7,7 @@ use super::in_call::InCall;
 use super::interrupted::Interrupted;
 use super::native::Native;
 use super::returning::Returning;
+use super::sent::Sent;
 use super::trap_flag::TrapFlag;
 use core::sync::atomic::AtomicBool;
 use ppin_os::frame::SigInfo;
@@ -29,6 +30,8 @@ pub struct SignalState {
     pub waiting: SigInfo,
     /// Progress of an app instruction that runs natively.
     pub native: Native,
+    /// Fault signals that other threads have sent and that have not come yet.
+    pub sent: Sent,
     /// Address of the instruction that runs natively.
     pub native_pc: u64,
     /// Cache address of the trap stub for that instruction.
