@@ -125,7 +125,8 @@ fn is_same(compared: &Compared, image: Home<'_>) -> bool {
         let start = start.at(image.base).0;
         image.forbids(start, start + u64::from(len))
     });
-    !forbidden && compared.holds(reader(image))
+    let expect = |off: ImageOff, len| peek::expect(off.at(image.base).0, u64::from(len));
+    !forbidden && compared.holds(reader(image), expect)
 }
 
 /// Reads the image in memory.
