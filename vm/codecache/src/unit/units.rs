@@ -34,7 +34,12 @@ impl Units {
         if self.0.len() <= n {
             self.0.resize_with(n + 1, Vec::new);
         }
-        self.0[n].push(unit);
+        // (Most images have one, which is large: there is no room for more until there are more.)
+        let units = &mut self.0[n];
+        if units.is_empty() {
+            units.reserve_exact(1);
+        }
+        units.push(unit);
     }
 
     /// The unit that holds cache address `addr`, with its image.

@@ -463,7 +463,10 @@ pub fn make_dir(path: &str) -> Result<bool> {
 /// # Errors
 /// The kernel's.
 pub fn read_all(fd: i32, max: usize) -> Result<Vec<u8>> {
-    let mut data = alloc::vec![0; 4096];
+    /// The most that is made room for before it is there: the caller may know the size.
+    const AT_ONCE: usize = 64 << 10;
+    let room = if max <= AT_ONCE { max.max(1) } else { 4096 };
+    let mut data = alloc::vec![0; room];
     let mut len = 0;
     loop {
         let room = &mut data[len..];

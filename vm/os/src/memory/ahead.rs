@@ -23,12 +23,16 @@ pub(super) fn begin(start: usize) {
     END.store(start + FEW, Ordering::Relaxed);
 }
 
-/// Blocks up to `end` are in use; the heap's memory ends at `limit`. The heap's lock is held.
-pub(super) fn used(end: usize, limit: usize) {
+/// Blocks up to `end` are in use; the heap's memory ends at `limit`. The heap's lock is held. Whether the heap is larger
+/// than that of a run that translates nothing.
+pub(super) fn used(end: usize, limit: usize) -> bool {
+    /// Bytes that are enough for a run that translates nothing.
+    const SMALL: usize = 128 << 10;
     let from = END.load(Ordering::Relaxed);
     if end > from && end - from < FAR {
         ask(from, (end + STEP).min(limit));
     }
+    end > from.saturating_sub(FEW - SMALL)
 }
 
 #[cold]

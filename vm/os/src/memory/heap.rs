@@ -110,7 +110,9 @@ unsafe impl GlobalAlloc for Heap {
             return core::ptr::null_mut();
         };
         let block = block.as_ptr();
-        ahead::used(block as usize + layout.size(), talc.source.end());
+        if ahead::used(block as usize + layout.size(), talc.source.end()) {
+            talc.source.pools.keep_large();
+        }
         block
     }
 

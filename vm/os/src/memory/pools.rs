@@ -30,6 +30,9 @@ type Free = Option<NonNull<u8>>;
 pub(super) struct Pools {
     first: [Free; SIZES],
     count: [u16; SIZES],
+    /// Most blocks of a large size that are kept. None while the heap is small: each page that it begins is a fault at
+    /// start-up, which takes longer than a search for free memory.
+    most_large: u16,
 }
 
 /// What is asked of the heap for `layout`: blocks that may be kept have one of the sizes.
@@ -69,16 +72,17 @@ const fn bytes(size: usize) -> usize {
     }
 }
 
-/// Most blocks of a size that are kept.
-const fn most(size: usize) -> u16 {
-    if size < SMALL { MOST } else { MOST_LARGE }
-}
-
 impl Pools {
     pub(super) const EMPTY: Self = Self {
         first: [None; SIZES],
         count: [0; SIZES],
+        most_large: 0,
     };
+
+    /// The heap is not small any more.
+    pub(super) fn keep_large(&mut self) {
+        self.most_large = MOST_LARGE;
+    }
 
     /// A block that was kept.
     pub(super) fn take(&mut self, layout: Layout) -> Option<NonNull<u8>> {
@@ -96,6 +100,7 @@ impl Pools {
     /// # Safety
     /// The block is the heap's, of that layout, and nobody uses it any more.
     pub(super) unsafe fn keep(&mut self, block: *mut u8, layout: Layout) -> bool {
+        let most = |size| if size < SMALL { MOST } else { self.most_large };
         let Some(size) = size(layout).filter(|size| self.count[*size] < most(*size)) else {
             return false;
         };
@@ -161,13 +166,18 @@ mod tests {
     fn not_too_many_are_kept_nor_the_largest() {
         let mut room = vec![[0_u64; 128]; usize::from(MOST) + 1];
         let mut pools = Pools::EMPTY;
-        for (size, most) in [(16, MOST), (1024, MOST_LARGE), (8193, 0)] {
-            let kept = room.iter_mut().filter_map(|block| {
+        let mut kept = |pools: &mut Pools, size| {
+            let blocks = room.iter_mut().filter_map(|block| {
                 // SAFETY: the pools write to the first word only, and nothing is taken from them.
                 let kept = unsafe { pools.keep(block.as_mut_ptr().cast(), of(size, 8)) };
                 kept.then_some(())
             });
-            assert_eq!(kept.count(), usize::from(most), "of {size} bytes");
-        }
+            blocks.count()
+        };
+        assert_eq!(kept(&mut pools, 16), usize::from(MOST));
+        assert_eq!(kept(&mut pools, 1024), 0, "the heap is small");
+        pools.keep_large();
+        assert_eq!(kept(&mut pools, 1024), usize::from(MOST_LARGE));
+        assert_eq!(kept(&mut pools, 8193), 0, "of none of the sizes");
     }
 }
