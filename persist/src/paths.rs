@@ -145,22 +145,20 @@ pub fn from_hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     bytes?.try_into().ok()
 }
 
-/// Directory of all units under the engine and tool of `key`, relative to the
-/// database.
-#[must_use]
-pub fn key_dir(key: &Key) -> String {
-    let mut path = String::from(UNITS);
-    path.push('/');
-    path.push_str(&to_hex(&key.directory()));
-    path
-}
-
 /// Directory of the units for `key`, relative to the database.
 #[must_use]
 pub fn unit_dir(key: &Key) -> String {
-    let mut path = key_dir(key);
-    path.push('/');
-    path.push_str(&to_hex(&key.image));
+    unit_dir_in(&key.directory(), &key.image)
+}
+
+/// Directory of the units for `image` under the engine and tool of a [`Key::directory`], relative to the database.
+#[must_use]
+pub fn unit_dir_in(directory: &[u8; 16], image: &[u8; 32]) -> String {
+    let mut path = String::from(UNITS);
+    for part in [to_hex(directory), to_hex(image)] {
+        path.push('/');
+        path.push_str(&part);
+    }
     path
 }
 

@@ -2,7 +2,7 @@
 //! Links of the runtime's mappings are hidden, both from reads of the folder and from lookups by
 //! name.
 
-use crate::proc_files::{PROC, describes_us};
+use crate::proc_files::describes_us;
 use alloc::vec::Vec;
 use ppin_os::{Errno, c, descriptor, peek};
 use ppin_process::gate::table;
@@ -43,7 +43,7 @@ pub fn opened(fd: i32) {
 /// Whether `fd` is the `map_files` of this process.
 fn is_own_map_files(fd: i32) -> bool {
     let path = descriptor::path_of(fd);
-    path.ends_with("/map_files") && describes_us(&path) && descriptor::file_system(fd) == Ok(PROC)
+    path.ends_with("/map_files") && describes_us(&path) && descriptor::is_of_proc(fd)
 }
 
 /// Reads the folder `fd` for the app: calls `read` until the buffer at `at` holds an entry that is

@@ -1,6 +1,6 @@
 //! The `/proc` files that the program has opened, and the text that it reads from them.
 
-use crate::proc_files::{PROC, describes_us, subject};
+use crate::proc_files::{describes_us, subject};
 use crate::sizes::Sizes;
 use crate::status::{self, Signals};
 use crate::{limits, mappings, numa, part, query, rollup};
@@ -52,7 +52,7 @@ pub fn opened(fd: i32) {
     let path = path_of(fd);
     if let Ok(inode) = inode(fd)
         && describes_us(&path)
-        && descriptor::file_system(fd) == Ok(PROC)
+        && descriptor::is_of_proc(fd)
     {
         let mut lists = OPENED.lock();
         lists.retain(|list| list.fd != fd);

@@ -2,9 +2,6 @@
 
 use ppin_process::vm::shares_memory;
 
-/// `PROC_SUPER_MAGIC`, statfs(2).
-pub(crate) const PROC: u64 = ppin_os::c::PROC_SUPER_MAGIC as u64;
-
 /// Whether the file at `path` describes this process, or one that shares its memory.
 pub(crate) fn describes_us(path: &str) -> bool {
     subject(path).is_some_and(shares_memory)

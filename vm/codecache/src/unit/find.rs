@@ -10,7 +10,7 @@ use core::cmp::Reverse;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
 use ppin_os::{report, time};
-use ppin_persist::paths::{self, UnitName};
+use ppin_persist::paths::UnitName;
 use ppin_persist::start::UnitPlan;
 use ppin_persist::{Key, VerifiedUnit};
 use ppin_store::Folder;
@@ -216,7 +216,8 @@ impl CodeCache {
 
     /// Maps what database number `n` has of the image.
     fn map_units(&mut self, library: &mut Library, id: ImageId, key: &Key, n: usize) {
-        let Some(dir) = library.folder(n, &paths::unit_dir(key)) else {
+        let relative = library.unit_dir(key);
+        let Some(dir) = library.folder(n, &relative) else {
             return;
         };
         for name in worth_opening(&dir, dir.unit_names()) {

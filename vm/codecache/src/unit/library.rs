@@ -8,6 +8,7 @@ use core::cell::OnceCell;
 use ppin_abi::addr::ImageBase;
 use ppin_abi::optimize::Optimize;
 use ppin_os::regions;
+use ppin_persist::paths::{unit_dir, unit_dir_in};
 use ppin_persist::start::UnitPlan;
 use ppin_persist::{Key, ToolIdentity, options, tool_key};
 use ppin_store::cap::{self, Identity, TidyLock, Written};
@@ -46,8 +47,8 @@ pub struct Library {
     turn: bool,
     /// Parts of the program's start plan that were not used yet, once it was read.
     plan: Option<Vec<UnitPlan>>,
-    /// What keys say of the tools and of the options, for images that lie low and for others.
-    tools: [OnceCell<[u8; 32]>; 2],
+    /// What keys say of the tools and of the options, for images that lie low and for others, and their directory.
+    tools: [OnceCell<([u8; 32], [u8; 16])>; 2],
 }
 
 impl Library {
@@ -157,12 +158,28 @@ impl Library {
     pub fn key(&self, image: [u8; 32], base: ImageBase) -> Key {
         let run = &self.databases;
         let low = base.0 < regions::LOW;
-        let tool = || tool_key(&run.tools, &options(low, run.optimize));
+        let known = self.tools[usize::from(low)].get_or_init(|| {
+            let tool = tool_key(&run.tools, &options(low, run.optimize));
+            let key = Key {
+                image,
+                engine: run.engine,
+                tool,
+            };
+            (tool, key.directory())
+        });
         Key {
             image,
             engine: run.engine,
-            tool: *self.tools[usize::from(low)].get_or_init(tool),
+            tool: known.0,
         }
+    }
+
+    /// The folder of the units for `key`, one of this run's, relative to a database.
+    #[must_use]
+    pub fn unit_dir(&self, key: &Key) -> String {
+        let mut known = self.tools.iter().filter_map(OnceCell::get);
+        let known = known.find(|(tool, _)| *tool == key.tool);
+        known.map_or_else(|| unit_dir(key), |(_, dir)| unit_dir_in(dir, &key.image))
     }
 
     /// The folder `relative` of database number `n`, which is used from here on.

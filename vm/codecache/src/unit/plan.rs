@@ -11,7 +11,7 @@ use crate::image::ImageId;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use ppin_abi::boot::flag;
-use ppin_persist::paths::{START, UnitName, unit_dir};
+use ppin_persist::paths::{START, UnitName};
 use ppin_persist::start::{self, UnitPlan};
 use ppin_store::{Fault, Folder};
 
@@ -24,7 +24,8 @@ impl CodeCache {
         };
         self.read_plan(library);
         let parts = library.take_parts(&key.image);
-        let dir = (!parts.is_empty()).then(|| library.folder(0, &unit_dir(&key)));
+        let relative = library.unit_dir(&key);
+        let dir = (!parts.is_empty()).then(|| library.folder(0, &relative));
         let Some(dir) = dir.flatten() else {
             return false;
         };
@@ -83,7 +84,7 @@ impl CodeCache {
     /// The folder of the units of the program's own image.
     fn home_of_plan(&mut self, library: &Library) -> Option<String> {
         let program = self.images.program()?;
-        Some(unit_dir(&self.key_of(library, program)?))
+        Some(library.unit_dir(&self.key_of(library, program)?))
     }
 
     /// Writes the next plan if this run has used or `written` much that the last one does not name.

@@ -49,17 +49,15 @@ pub fn close(fd: i32) {
     let _ = unsafe { call(c::__NR_close, [fd as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// Type of the file system that the file of `fd` lies on (statfs(2), `f_type`).
-///
-/// # Errors
-/// The kernel's.
-pub fn file_system(fd: i32) -> Result<u64> {
+/// Whether the file of `fd` lies in `/proc`, or where else that is mounted (statfs(2), `f_type`).
+#[must_use]
+pub fn is_of_proc(fd: i32) -> bool {
     // `struct statfs` has 120 bytes, the type first.
     let mut info = [0u64; 15];
     let args = [fd as usize, info.as_mut_ptr() as usize, 0, 0, 0, 0];
     // SAFETY: the buffer is as large as what the kernel writes.
-    unsafe { call(c::__NR_fstatfs, args) }?;
-    Ok(info[0])
+    let told = unsafe { call(c::__NR_fstatfs, args) };
+    told.is_ok() && info[0] == u64::from(c::PROC_SUPER_MAGIC)
 }
 
 /// Makes a file that exists in memory only (memfd_create(2)).
