@@ -57,10 +57,10 @@ fn sigaction(thread: &mut Thread, args: &[usize; 6]) -> isize {
         actions.set(signal, new);
         actions.install(signal);
         match new.handler {
+            _ if !is_fault(signal) => {}
             DEFAULT => {}
-            IGNORE if is_fault(signal) => pending::drop_ignored(&vm, process, signal),
-            _ if is_fault(signal) => table::watch_sent_faults(),
-            _ => {}
+            IGNORE => pending::drop_ignored(&vm, process, signal),
+            _ => table::watch_sent_faults(),
         }
     }
     if args[2] != 0 && !peek::write_value(args[2] as u64, &old) {
