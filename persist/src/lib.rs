@@ -69,7 +69,7 @@ pub use moved::{AppField, MovedUnit};
 pub use raw::RawUnit;
 pub use reject::{KeyPart, Reject};
 pub use segments::{Segments, code_at};
-pub use slot::{Places, SlotValue};
+pub use slot::{Places, Rules, SlotValue};
 pub use spec::{FreezeError, Piece, UnitSpec, unit_flag};
 pub use tables::{Entry, FragmentInfo, Reached, Source};
 pub use thaw::Thawed;

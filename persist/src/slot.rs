@@ -38,22 +38,73 @@ pub struct Places {
 }
 
 impl Places {
-    /// The value of a slot with `bits` in the file; `None` if more must be known.
+    /// What becomes of slots there.
     #[must_use]
-    #[inline]
-    pub const fn rebase(&self, bits: u64) -> Option<u64> {
-        let off = bits as u32;
-        let app = self.app.wrapping_add(off as i32 as i64 as u64);
-        match bits >> 32 {
-            APP => Some(app),
-            LANDING => Some(app.wrapping_neg() ^ self.landings),
-            PREDICTION => Some(app.wrapping_neg()),
-            HOT | CASE => Some(self.hot.wrapping_add(off as u64)),
-            _ => None,
+    pub const fn rules(&self) -> Rules {
+        let mut rules = [None; KINDS];
+        rules[APP as usize] = Some(Rule::signed(self.app, 0, 0));
+        rules[LANDING as usize] = Some(Rule::signed(self.app, NEGATED, self.landings));
+        rules[PREDICTION as usize] = Some(Rule::signed(self.app, NEGATED, 0));
+        rules[HOT as usize] = Some(Rule::unsigned(self.hot));
+        rules[CASE as usize] = Some(Rule::unsigned(self.hot));
+        Rules(rules)
+    }
+}
+
+/// What becomes of slots, by their kind ([`Places::rules`]). Kinds change from one slot to the next, so
+/// that the processor would mostly be wrong about a branch for each: there is none.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules([Option<Rule>; KINDS]);
+
+/// `((base + (offset ^ sign)) ^ negated) - negated ^ flipped`
+#[derive(Clone, Copy, Debug)]
+struct Rule {
+    base: u64,
+    /// The offset's sign bit, if it is signed: `base` is less by as much.
+    sign: u64,
+    /// [`NEGATED`], or 0.
+    negated: u64,
+    flipped: u64,
+}
+
+/// All bits: a number is negated by flipping them and subtracting this.
+const NEGATED: u64 = u64::MAX;
+
+impl Rule {
+    const fn signed(base: u64, negated: u64, flipped: u64) -> Self {
+        const SIGN: u64 = 1 << 31;
+        Self {
+            base: base.wrapping_sub(SIGN),
+            sign: SIGN,
+            negated,
+            flipped,
+        }
+    }
+
+    const fn unsigned(base: u64) -> Self {
+        Self {
+            base,
+            sign: 0,
+            negated: 0,
+            flipped: 0,
         }
     }
 }
 
+impl Rules {
+    /// The value of a slot with `bits` in the file; `None` if more than places must be known.
+    #[must_use]
+    #[inline]
+    pub fn rebase(&self, bits: u64) -> Option<u64> {
+        let rule = self.0.get((bits >> 32) as usize)?.as_ref()?;
+        let offset = u64::from(bits as u32);
+        let sum = rule.base.wrapping_add(offset ^ rule.sign);
+        Some((sum ^ rule.negated).wrapping_sub(rule.negated) ^ rule.flipped)
+    }
+}
+
+/// Highest kind that [`Places::rules`] knows, and one.
+const KINDS: usize = 9;
 const APP: u64 = 1;
 /// Of the bits of an address, 47 to 63 are the same, or 56 to 63: this has neither.
 const COLD: u64 = 0x4000_0002;
@@ -94,5 +145,52 @@ impl SlotValue {
             (BUNDLES, count @ 1..=0xffff) => Some(Self::Bundles(count as u16)),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLACES: Places = Places {
+        app: 0x7f00_0000_1000,
+        hot: 0x6e00_0000_2000,
+        landings: 0xffff_0000_1234_5678,
+    };
+
+    fn rebased(value: SlotValue) -> Option<u64> {
+        PLACES.rules().rebase(value.encode())
+    }
+
+    #[test]
+    fn what_depends_on_places_alone_is_rebased() {
+        let offset = ImageOff(-0x40);
+        let app = PLACES.app - 0x40;
+        let negated = app.wrapping_neg();
+        let expected = [
+            (SlotValue::App(offset), app),
+            (SlotValue::App(ImageOff(0x40)), PLACES.app + 0x40),
+            (SlotValue::Landing(offset), negated ^ PLACES.landings),
+            (SlotValue::Prediction(offset), negated),
+            (SlotValue::Hot(0x50), PLACES.hot + 0x50),
+            (SlotValue::Case(0xffff_ffff), PLACES.hot + 0xffff_ffff),
+        ];
+        for (value, at) in expected {
+            assert_eq!(rebased(value), Some(at), "{value:?}");
+        }
+    }
+
+    #[test]
+    fn what_depends_on_more_is_not() {
+        let others = [
+            SlotValue::Cold(0x40),
+            SlotValue::ImageCounters,
+            SlotValue::Bundles(1),
+        ];
+        for value in others {
+            assert_eq!(rebased(value), None, "{value:?}");
+        }
+        assert_eq!(PLACES.rules().rebase(0), None);
+        assert_eq!(PLACES.rules().rebase(u64::MAX), None);
     }
 }

@@ -162,7 +162,10 @@ fn put(known: &mut Known, pc: u64, place: Option<u64>) -> bool {
     };
     known.used = true;
     ready(known.area, near_index(pc));
-    let before = known.area.near[near_index(pc)].swap(place, Ordering::Relaxed);
+    let entry = &known.area.near[near_index(pc)];
+    // (Not at once, which would wait for all that was written before: starts put hundreds there.)
+    let before = entry.load(Ordering::Relaxed);
+    entry.store(place, Ordering::Relaxed);
     before != place && before != nothing(known.area)
 }
 

@@ -134,9 +134,13 @@ impl IblTable {
         let Some(entry) = probe(table, tag) else {
             return;
         };
+        let (key, count) = (cell(entry), cell(table - 8));
         cell(entry + 8).store(target, Ordering::Release);
-        if cell(entry).swap(tag, Ordering::Release) == 0 {
-            cell(table - 8).fetch_add(1, Ordering::Relaxed);
+        // (Nobody else writes. Each operation of more than one step would wait for all that was written
+        // before: starts put thousands of targets there.)
+        if key.load(Ordering::Relaxed) == 0 {
+            key.store(tag, Ordering::Release);
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
     }
 

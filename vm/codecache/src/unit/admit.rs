@@ -160,19 +160,21 @@ impl Bound {
         if self.hot_gates[number as usize] != Gate::Closed {
             return None;
         }
-        let ready = self.cold_groups_of(&group.fragments).and_then(|stubs| {
-            if !start::has(&self.planned.sound, number) {
-                self.check_bytes(&group, &stubs)?;
-            }
-            match source {
-                Source::Same => figures.fragments_validated += group.fragments.len() as u64,
-                Source::Unknown => self.compare(&group, image, figures)?,
-            }
-            stubs
-                .iter()
-                .try_for_each(|cold| self.fix_cold(cold, image))?;
-            self.fix_hot(&group, image, figures)
-        });
+        let ready = self
+            .unready_stubs(&group.fragments, image)
+            .and_then(|stubs| {
+                if !start::has(&self.planned.sound, number) {
+                    self.check_bytes(&group, &stubs)?;
+                }
+                match source {
+                    Source::Same => figures.fragments_validated += group.fragments.len() as u64,
+                    Source::Unknown => self.compare(&group, image, figures)?,
+                }
+                stubs
+                    .iter()
+                    .try_for_each(|cold| self.fix_cold(cold, image))?;
+                self.fix_hot(&group, image, figures)
+            });
         match ready {
             Ok(()) => Some(group),
             Err(e) => {
@@ -355,10 +357,11 @@ impl Bound {
             hot: self.hot(),
             landings: landing::difference(),
         };
+        let rules = places.rules();
         // SAFETY: slots are mapped writable, and no code that uses these runs yet.
         let slots = unsafe { core::slice::from_raw_parts_mut(first as *mut u64, len as usize) };
         for (number, slot) in (start..).zip(slots) {
-            *slot = match places.rebase(*slot) {
+            *slot = match rules.rebase(*slot) {
                 Some(value) => value,
                 None => self.slot_value((group.number, number), *slot, image)?,
             };

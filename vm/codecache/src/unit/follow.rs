@@ -6,6 +6,7 @@ use super::bound::{Bound, Gate};
 use super::planned::Planned;
 use crate::figures::Figures;
 use crate::image::Home;
+use core::ops::Range;
 use ppin_abi::addr::ImageOff;
 use ppin_indirect::IblTable;
 use ppin_os::peek;
@@ -63,14 +64,15 @@ impl Bound {
 
     /// Lets indirect branches reach those of `targets` that run.
     fn reach(&self, targets: &[Target], image: Home<'_>, ibl: &mut IblTable) {
+        let mut running = Running::of(self);
         for target in targets {
-            if let Some(entry) = self.running(target.hot) {
+            if let Some(entry) = running.at(target.hot) {
                 let tag = ImageOff(target.head).at(image.base).0;
                 ibl.prefill(tag, entry);
                 if target.near {
                     let before = u32::from(target.before);
                     let arrival = target.hot.checked_sub(before).filter(|_| before > 0);
-                    ibl.prefill_near(tag, entry, arrival.and_then(|hot| self.running(hot)));
+                    ibl.prefill_near(tag, entry, arrival.and_then(|hot| running.at(hot)));
                 }
             }
         }
@@ -116,6 +118,31 @@ impl Bound {
         // (A plan that lies may name a group twice.)
         let known = within(eager) + within(&self.filled);
         open(&self.hot_gates).saturating_sub(known) as u32
+    }
+}
+
+/// What [`Bound::running`] says of many places. Those of a plan are in their order, so that most lie in the group
+/// of the one before.
+struct Running<'a> {
+    unit: &'a Bound,
+    /// Offsets in the hot section of the group that was found last.
+    group: Range<u32>,
+}
+
+impl<'a> Running<'a> {
+    const fn of(unit: &'a Bound) -> Self {
+        Self { unit, group: 0..0 }
+    }
+
+    fn at(&mut self, hot: u32) -> Option<u64> {
+        if !self.group.contains(&hot) {
+            let group = self.unit.unit.hot_group_at(hot)?;
+            if !self.unit.is_open(group.number) {
+                return None;
+            }
+            self.group = group.offset..group.offset + group.len;
+        }
+        Some(self.unit.hot() + u64::from(hot))
     }
 }
 

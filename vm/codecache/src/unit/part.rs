@@ -81,8 +81,8 @@ impl Bound {
             .extend(targets.into_iter().filter(|to| is_eager(to.hot)));
         let kept = part.targets.len() - before;
         part.targets
-            .sort_unstable_by_key(|to| (to.head, to.hot, !to.near));
-        part.targets.dedup_by_key(|to| (to.head, to.hot));
+            .sort_unstable_by_key(|to| (to.hot, to.head, !to.near));
+        part.targets.dedup_by_key(|to| (to.hot, to.head));
         kept
     }
 

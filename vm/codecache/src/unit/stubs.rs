@@ -15,7 +15,7 @@ impl Bound {
     }
 
     /// The stubs that are let run with `fragments`: theirs, but with the first ones of the unit all that there
-    /// are, so that they are one mapping, and no call is needed for others later.
+    /// are, so that they are one mapping, and no call is needed for others later. None if all run already.
     pub(super) fn stubs_with(
         &mut self,
         fragments: &Range<u32>,
@@ -24,6 +24,10 @@ impl Bound {
         let is_first = !self.cold_gates.contains(&ColdGate::Open);
         if is_first && !self.is_moved(image.base) && self.are_all_stubs_sound() {
             return Ok(self.all_stubs().collect());
+        }
+        let all_run = self.cold_gates.iter().all(|gate| *gate == ColdGate::Open);
+        if all_run {
+            return Ok(Vec::new());
         }
         self.cold_groups_of(fragments)
     }
@@ -63,6 +67,19 @@ impl Bound {
         Ok((start..=end)
             .filter_map(|n| self.unit.cold_group(n))
             .collect())
+    }
+
+    /// Those of the stubs of `fragments` that may have to be verified or fixed before they run. (To find
+    /// stubs, records are read that nothing else has touched.)
+    pub(super) fn unready_stubs(
+        &self,
+        fragments: &Range<u32>,
+        image: Home<'_>,
+    ) -> Result<Vec<CodeGroup>, Reject> {
+        if self.planned.stubs && !self.is_moved(image.base) {
+            return Ok(Vec::new());
+        }
+        self.cold_groups_of(fragments)
     }
 
     /// Lets the stubs at `offset` run: they were verified with the code that uses
