@@ -19,7 +19,7 @@ const OF_FILES: &[(&str, &str)] = &[
     ("vm/codecache/src/fresh/views.rs", "Views"),
     ("vm/guard/src/lib.rs", "Guards"),
     ("vm/guard/src/page.rs", "Page"),
-    ("vm/codecache/src/image/images.rs", "Images"),
+    ("vm/images/src/images.rs", "Images"),
     ("vm/indirect/src/table.rs", "IblTable"),
     ("vm/codecache/src/journal.rs", "Journal"),
     ("vm/codecache/src/unit/library.rs", "Library"),

@@ -16,6 +16,7 @@ pub const LINES_PER_TEST: usize = 150;
 /// (The rules of vm/lower are tested by vm/jit, which makes code of what they write.)
 pub const PURE: &[&str] = &[
     "vm/guard",
+    "vm/images",
     "vm/codecache",
     "vm/decode",
     "vm/liveness",

@@ -12,49 +12,20 @@
 
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU32, Ordering};
 use ppin_abi::MAX_TRACE_BYTES;
+use ppin_images::Supply;
 use ppin_relocator::{CountRow, Fragment};
 
-/// The cells that there are, and how many of them have been given away. (Atomic, since code is given
-/// its place while the images are only looked at. The VM lock is held.)
-#[derive(Debug, Default)]
-pub(crate) struct Supply {
-    /// Displacement of the first from `gs`.
-    first: u64,
-    count: u32,
-    taken: AtomicU32,
+/// Whether any fragment can have its cells.
+fn has_enough(supply: &Supply) -> bool {
+    // (Each block has a byte of the app.)
+    supply.left() > MAX_TRACE_BYTES as u32
 }
 
-impl Supply {
-    /// Takes `count` cells that lie one behind the other; where the first is, from `gs`.
-    pub(crate) fn take(&self, count: u16) -> Option<u64> {
-        let taken = self.taken.load(Ordering::Relaxed);
-        let after = taken + u32::from(count);
-        (after <= self.count).then(|| {
-            self.taken.store(after, Ordering::Relaxed);
-            self.first + 8 * u64::from(taken)
-        })
-    }
-
-    /// Displacements of those that are taken.
-    fn taken(&self) -> Range<u64> {
-        let taken = self.taken.load(Ordering::Relaxed);
-        self.first..self.first + 8 * u64::from(taken)
-    }
-
-    /// Whether `fragment` counts without cells because there were none left.
-    pub(crate) fn were_wanting(&self, fragment: &Fragment) -> bool {
-        let all = self.count == 0 || self.has_enough();
-        !all && fragment.cells().is_none() && fragment.counts.iter().any(|row| row.image)
-    }
-
-    /// Whether any fragment can have its cells.
-    fn has_enough(&self) -> bool {
-        let taken = self.taken.load(Ordering::Relaxed);
-        // (Each block has a byte of the app.)
-        (self.count - taken) as usize > MAX_TRACE_BYTES
-    }
+/// Whether `fragment` counts without cells because the `supply` had none left.
+pub(crate) fn were_wanting(supply: &Supply, fragment: &Fragment) -> bool {
+    let all = supply.is_empty() || has_enough(supply);
+    !all && fragment.cells().is_none() && fragment.counts.iter().any(|row| row.image)
 }
 
 /// The cells of one fragment.

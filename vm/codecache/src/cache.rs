@@ -3,13 +3,13 @@
 use crate::bundles::Bundles;
 use crate::figures::Figures;
 use crate::fresh::FreshCode;
-use crate::image::Images;
 use crate::journal::Journal;
 use crate::sealed::Sealed;
 use crate::unit::Units;
 use alloc::string::String;
 use alloc::vec::Vec;
 use ppin_guard::Guards;
+use ppin_images::Images;
 use ppin_indirect::IblTable;
 use ppin_persist::start::Prediction;
 

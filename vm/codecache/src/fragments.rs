@@ -2,10 +2,10 @@
 
 use crate::cache::CodeCache;
 use crate::fresh::{FragmentId, Fresh, Reached};
-use crate::image::ImageId;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::area::Area;
 use ppin_abi::context::Context;
+use ppin_images::ImageId;
 use ppin_relocator::{Fragment, FragmentRef};
 
 impl CodeCache {

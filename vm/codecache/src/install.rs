@@ -1,14 +1,14 @@
 //! The one door into the cache for fresh code: place, relocate, publish.
 
-use crate::bundles::Cells;
+use crate::bundles::{Cells, were_wanting};
 use crate::cache::CodeCache;
 use crate::fresh::arena::{Chunk, GRAIN, MakeViews, Space};
 use crate::fresh::views::Views;
 use crate::fresh::{FragmentId, Fresh, Kind};
-use crate::image::ImageId;
 use crate::landing;
 use ppin_abi::addr::{AppPc, ImageBase};
 use ppin_abi::record::stub;
+use ppin_images::ImageId;
 use ppin_os::{budget, report, stock, time};
 use ppin_relocator::{Fragment, Placement, RelocKind, SlotInit, write_stubs};
 
@@ -69,7 +69,7 @@ impl CodeCache {
         let stubs = u64::from(stub::room(fragment.exits.len()));
         self.figures.code_bytes_new += stubs + (fragment.hot.len() + fragment.cold.len()) as u64;
         // (What was made without cells is not what its key says.)
-        let kept = info.may_be_kept() && !self.images.cells().were_wanting(&fragment);
+        let kept = info.may_be_kept() && !were_wanting(self.images.cells(), &fragment);
         let fresh = Fresh::new(fragment, (image, pc), space, source, kind, kept);
         let id = self.fresh.directory.add(fresh);
         chunk.note(space, id);

@@ -8,10 +8,10 @@
 
 use crate::cache::CodeCache;
 use crate::fresh::FragmentId;
-use crate::image::{Image, ImageId, Region};
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
 use ppin_guard::Store;
+use ppin_images::{Image, ImageId, Region};
 use ppin_os::mem::{PAGE, page_down};
 use ppin_os::time;
 use smallvec::SmallVec;

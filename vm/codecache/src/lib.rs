@@ -1,7 +1,6 @@
 //! The code cache: what has been translated, where it lies, and when it may run.
 //!
 //! ```text
-//! image/       what the app has mapped executable: images and their regions
 //! fresh/       code translated by this process: memory, directory, links, flushing
 //! unit/        persisted code: finding, mapping and admitting units
 //! fragments    what others ask of fresh code
@@ -25,7 +24,6 @@ mod exits;
 mod figures;
 mod fragments;
 pub mod fresh;
-pub mod image;
 mod install;
 mod invalidate;
 mod journal;

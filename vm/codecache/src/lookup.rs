@@ -2,12 +2,12 @@
 
 use crate::cache::CodeCache;
 use crate::fresh::{FragmentId, Fresh};
-use crate::image::ImageId;
 use crate::spot::{Maps, Spot, spot_in};
 use crate::unit::Bound;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase};
 use ppin_abi::context::Context;
 use ppin_abi::spills::SpillSet;
+use ppin_images::ImageId;
 use ppin_relocator::{PcRow, pc_flag};
 
 impl CodeCache {

@@ -8,12 +8,12 @@
 //! Of an image, one range can be sealed at a time: the first that is made read-only.
 
 use crate::cache::CodeCache;
-use crate::image::ImageId;
 use crate::landing;
 use alloc::vec::Vec;
 use core::ops::Range;
 use hashbrown::{HashMap, HashSet};
 use ppin_abi::addr::{AppPc, CachePc, ImageRange};
+use ppin_images::ImageId;
 use ppin_indirect::Pair;
 use ppin_os::maps::{self, MapEntry};
 use ppin_os::{peek, userfault};

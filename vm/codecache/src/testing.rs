@@ -6,7 +6,6 @@
 //! ```
 
 use crate::fresh::{Fresh, Kind};
-use crate::image::{ImageId, Region};
 use crate::{CodeCache, Full, Manner};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -15,6 +14,7 @@ use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::context::Context;
 use ppin_abi::record::stub;
 use ppin_abi::spills::SpillSet;
+use ppin_images::{ImageId, Region};
 use ppin_indirect::{IblTable, Landing, Landings};
 use ppin_os::file::Stat;
 use ppin_os::maps::MapEntry;

@@ -39,7 +39,7 @@ impl Counters for EngineHost {
         let mut vm = vm::lock();
         let known = (image.0 as usize) < vm.code().images().len();
         if known {
-            counters::image_total(&mut vm, ppin_codecache::image::ImageId(image.0), index)
+            counters::image_total(&mut vm, ppin_images::ImageId(image.0), index)
         } else {
             0
         }

@@ -4,7 +4,7 @@ use crate::counters;
 use crate::first_code;
 use crate::vm::{self, Vm};
 use ppin_abi::addr::AppPc;
-use ppin_codecache::image::{ImageId, Region};
+use ppin_images::{ImageId, Region};
 use ppin_os::file::{self, Stat};
 use ppin_os::maps::MapEntry;
 

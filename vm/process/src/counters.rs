@@ -15,7 +15,7 @@ use ppin_abi::counters::{BUNDLES, CELLS, Cells};
 use ppin_abi::optimize::Optimize;
 use ppin_api::Tool;
 use ppin_codecache::CodeCache;
-use ppin_codecache::image::ImageId;
+use ppin_images::ImageId;
 
 /// Number of images whose counters have room reserved in each thread.
 pub const MAX_IMAGES: u64 = 512;

@@ -4,7 +4,7 @@
 use crate::save;
 use ppin_codecache::Dead;
 use ppin_codecache::fresh::FragmentId;
-use ppin_codecache::image::Region;
+use ppin_images::Region;
 use ppin_process::gate::table;
 use ppin_process::thread::reg;
 use ppin_process::vm::Vm;

@@ -1,8 +1,8 @@
 //! The app's bytes that a trace is chosen from.
 
 use ppin_abi::addr::AppPc;
-use ppin_codecache::image::Region;
 use ppin_decode::MAX_INS_LEN;
+use ppin_images::Region;
 use ppin_jit::{BytesEnd, Chosen, MAX_TRACE_BYTES, Request};
 use ppin_os::{peek, userfault};
 use ppin_process::vm::Vm;

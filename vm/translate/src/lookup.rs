@@ -5,7 +5,7 @@ use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
 use ppin_codecache::fresh::FragmentId;
-use ppin_codecache::image::Region;
+use ppin_images::Region;
 use ppin_process::vm::Vm;
 
 /// Returns the translation of `pc` under `context`: from the code cache, from the database, or made

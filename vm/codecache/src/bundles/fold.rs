@@ -1,11 +1,10 @@
 //! Multiplying out what a thread has counted in cells.
 
-use super::{Cells, Part, Supply, parts};
+use super::{Cells, Part, has_enough, parts};
 use crate::cache::CodeCache;
-use crate::image::ImageId;
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::sync::atomic::AtomicU32;
+use ppin_images::{ImageId, Supply};
 
 /// Sums for the counters of each image.
 #[derive(Default)]
@@ -45,11 +44,7 @@ fn read(entries: &mut Vec<u64>, cells: Cells, held: &impl Fn(u64) -> u64) -> boo
 impl CodeCache {
     /// Lets code have `count` cells, the first at displacement `first` from `gs`.
     pub fn provide_cells(&mut self, first: u64, count: u32) {
-        *self.images.cells_mut() = Supply {
-            first,
-            count,
-            taken: AtomicU32::new(0),
-        };
+        *self.images.cells_mut() = Supply::new(first, count);
     }
 
     /// Displacements from `gs` of the cells in use.
@@ -61,7 +56,7 @@ impl CodeCache {
     /// Whether counts of code to be translated may be bundled.
     #[must_use]
     pub fn may_bundle(&self) -> bool {
-        self.images.cells().has_enough()
+        has_enough(self.images.cells())
     }
 
     /// Multiplies out what a thread has counted. `held` says what is in the cell at this

@@ -118,15 +118,6 @@ fn counts_are_bundled_while_any_fragment_can_have_its_cells() {
         world.fresh(refused).code().relocs.is_empty(),
         "not to be saved"
     );
-    let supply = Supply {
-        first: 8,
-        count: 3,
-        taken: AtomicU32::new(0),
-    };
-    assert_eq!(
-        [2, 2, 1, 1].map(|n| supply.take(n)),
-        [Some(8), None, Some(24), None]
-    );
 }
 
 /// A shelf with kept code that counts at 0.

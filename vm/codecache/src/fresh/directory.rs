@@ -2,12 +2,12 @@
 
 use super::fragment::{FragmentId, Fresh, Reached};
 use super::sources::Sources;
-use crate::image::ImageId;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
 use ppin_abi::addr::{AppPc, CachePc};
 use ppin_abi::context::Context;
+use ppin_images::ImageId;
 use ppin_relocator::Fragment;
 
 /// Fragments by number. One by one in the heap: where memory is short, the list grows without

@@ -9,7 +9,6 @@
 
 use super::arena::Space;
 use crate::exit::{CodeOf, KnownExit, number_at};
-use crate::image::ImageId;
 use crate::landing::Landings;
 use crate::spot::Maps;
 use alloc::boxed::Box;
@@ -17,6 +16,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_images::ImageId;
 use ppin_indirect::Site;
 use ppin_relocator::{ARRIVAL, Fragment, Reloc, RelocKind, may_enter_aside};
 use ppin_relocator::{entered_aside, side_entrance, side_entrances};

@@ -17,7 +17,6 @@ mod starts;
 pub(crate) mod views;
 
 use crate::exit::KnownExit;
-use crate::image::Images;
 use crate::spot::Maps;
 use alloc::vec::Vec;
 use arena::Chunk;
@@ -26,6 +25,7 @@ use directory::Directory;
 pub use fragment::{FragmentId, Fresh, Kind, Reached};
 use link::Links;
 use ppin_abi::addr::ImageBase;
+use ppin_images::Images;
 use ppin_relocator::FragmentRef;
 pub(crate) use retired::Retired;
 

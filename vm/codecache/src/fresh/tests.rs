@@ -3,11 +3,11 @@
 use crate::fresh::Kind;
 use crate::fresh::arena::{Chunk, GRAIN};
 use crate::fresh::views::Views;
-use crate::image::ImageId;
 use crate::testing::{App, World, add, fields, fragment, stub_of};
 use crate::{CodeCache, Manner};
 use ppin_abi::addr::AppPc;
 use ppin_abi::context::Context;
+use ppin_images::ImageId;
 use ppin_os::mem;
 use ppin_relocator::{normalise, normalise_parts};
 

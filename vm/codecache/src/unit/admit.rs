@@ -4,11 +4,11 @@
 use super::bound::{Bound, Gate};
 use crate::bundles::{Cells, InUnit};
 use crate::figures::Figures;
-use crate::image::Home;
 use crate::landing;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::MAX_TRACE_BYTES;
+use ppin_images::Home;
 use ppin_indirect::IblTable;
 use ppin_os::{mem, peek, time};
 use ppin_persist::{

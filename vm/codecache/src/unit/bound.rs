@@ -3,13 +3,13 @@
 use super::planned::Planned;
 use crate::bundles::InUnit;
 use crate::figures::Figures;
-use crate::image::Home;
 use crate::landing::Landings;
 use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, CachePc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_images::Home;
 use ppin_indirect::IblTable;
 use ppin_os::budget;
 use ppin_os::mem;

@@ -4,8 +4,8 @@
 use super::bound::Bound;
 use crate::bundles::InUnit;
 use crate::figures::Figures;
-use crate::image::Home;
 use alloc::vec::Vec;
+use ppin_images::Home;
 use ppin_os::mem;
 use ppin_persist::{CodeGroup, Reject, SectionId};
 

@@ -5,9 +5,9 @@ use super::library::Library;
 use super::planned::Planned;
 use super::written::Written;
 use crate::cache::CodeCache;
-use crate::image::ImageId;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_images::ImageId;
 use ppin_persist::start::{self, History, UnitPlan};
 use ppin_persist::unit_flag;
 

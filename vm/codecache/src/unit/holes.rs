@@ -5,9 +5,9 @@ use super::admit::Source;
 use super::bound::{Bound, Gate};
 use crate::cache::CodeCache;
 use crate::figures::Figures;
-use crate::image::Home;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_images::Home;
 use ppin_indirect::IblTable;
 use ppin_persist::start::{self, Groups};
 

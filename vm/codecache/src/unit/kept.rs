@@ -5,9 +5,9 @@ use super::Bound;
 use super::links::LinksOfUnits;
 use crate::cache::CodeCache;
 use crate::fresh::Fresh;
-use crate::image::ImageId;
 use ppin_abi::addr::{CachePc, ImageOff};
 use ppin_abi::context::Context;
+use ppin_images::ImageId;
 use ppin_persist::FragmentInfo;
 
 /// Units that this process has written just now.

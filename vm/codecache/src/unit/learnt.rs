@@ -6,9 +6,9 @@ use super::Bound;
 use super::kept::{Led, New};
 use super::links::LinksOfUnits;
 use crate::cache::CodeCache;
-use crate::image::ImageId;
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
+use ppin_images::ImageId;
 use ppin_persist::start::{Link, Target, UnitPlan};
 
 impl CodeCache {

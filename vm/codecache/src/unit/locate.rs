@@ -3,12 +3,12 @@
 use super::bound::{Bound, ColdGate, Gate};
 use crate::bundles::InUnit;
 use crate::exit::{CodeOf, KnownExit, number_at};
-use crate::image::Image;
 use crate::landing::Landings;
 use crate::spot::Maps;
 use core::ops::Range;
 use ppin_abi::addr::{AppPc, ImageBase, ImageOff};
 use ppin_abi::context::Context;
+use ppin_images::Image;
 use ppin_indirect::Site;
 use ppin_persist::FragmentInfo;
 use ppin_relocator::{ARRIVAL, CountRow, Exit};

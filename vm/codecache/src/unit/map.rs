@@ -2,10 +2,10 @@
 //! reach.
 
 use super::bound::Bound;
-use crate::image::Image;
 use alloc::format;
 use alloc::string::{String, ToString};
 use ppin_abi::boot::flag;
+use ppin_images::Image;
 use ppin_os::budget;
 use ppin_os::file::{File, Stat};
 use ppin_os::place;

@@ -6,8 +6,8 @@ use super::part::Learnt;
 use super::watch;
 use super::written::Written;
 use crate::cache::CodeCache;
-use crate::image::ImageId;
 use alloc::vec::Vec;
+use ppin_images::ImageId;
 use ppin_persist::start::UnitPlan;
 
 /// What a run leaves behind.

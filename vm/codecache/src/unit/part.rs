@@ -2,9 +2,9 @@
 
 use super::bound::Bound;
 use super::follow::reader;
-use crate::image::Home;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_images::Home;
 use ppin_persist::CodeGroup;
 use ppin_persist::start::{self, Compared, Groups, History, Link, Prediction, Target, UnitPlan};
 

@@ -3,9 +3,9 @@
 use super::bound::{Bound, Given};
 use crate::exit::number_at;
 use crate::figures::Figures;
-use crate::image::Home;
 use core::sync::atomic::{AtomicU64, Ordering};
 use ppin_abi::record::stub;
+use ppin_images::Home;
 
 impl Bound {
     /// Gives the next spare stub to `exit`; its cache address. `None`: all are in use, or damaged.

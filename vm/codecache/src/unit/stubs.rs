@@ -3,9 +3,9 @@
 use super::admit::{fix, make_executable};
 use super::bound::{Bound, ColdGate};
 use crate::figures::Figures;
-use crate::image::Home;
 use alloc::vec::Vec;
 use core::ops::Range;
+use ppin_images::Home;
 use ppin_persist::{CodeGroup, MovedUnit, Reject};
 
 impl Bound {

@@ -1,12 +1,13 @@
 //! What becomes of kept code: see [`super::shelf`].
 
 use super::shelf::{CANONICAL, Shelf, large, small};
+use crate::fresh::Kind;
 use crate::testing::{FILE, fragment};
-use crate::{fresh::Kind, image::ImageId};
 use alloc::vec::Vec;
 use ppin_abi::addr::{AppPc, CachePc, ImageOff};
 use ppin_abi::boot::flag;
 use ppin_abi::context::Context;
+use ppin_images::ImageId;
 use ppin_os::mem::PAGE;
 use ppin_persist::{SlotValue, unit_flag};
 use ppin_relocator::{ARRIVAL, Reloc, RelocKind, Section};
@@ -402,7 +403,7 @@ fn everything_can_be_admitted_at_once_and_later_units_are_not_sought() {
 #[test]
 fn code_that_names_no_other_run_is_neither_sought_nor_saved() {
     let mut shelf = Shelf::holding(&[small(0, &[])]);
-    shelf.world.code.images.get_mut(shelf.world.image).naming = crate::image::Naming::Local;
+    shelf.world.code.images.get_mut(shelf.world.image).naming = ppin_images::Naming::Local;
     assert_eq!(shelf.find(0), None);
     let Shelf { world, library, .. } = &mut shelf;
     assert_eq!(world.code.key_of(library, world.image), None);

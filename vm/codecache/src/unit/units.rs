@@ -1,9 +1,9 @@
 //! All mapped units, by image.
 
 use super::Bound;
-use crate::image::{ImageId, Images};
 use alloc::vec::Vec;
 use ppin_abi::addr::AppPc;
+use ppin_images::{ImageId, Images};
 
 /// See the module.
 #[derive(Debug, Default)]

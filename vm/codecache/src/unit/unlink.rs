@@ -12,8 +12,8 @@
 use super::bound::Given;
 use super::bound::{Bound, Gate, LedAway};
 use crate::figures::Figures;
-use crate::image::Home;
 use core::sync::atomic::{AtomicU32, Ordering};
+use ppin_images::Home;
 use ppin_os::mem;
 use ppin_persist::{CodeGroup, FragmentInfo};
 use ppin_relocator::Exit;

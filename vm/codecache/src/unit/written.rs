@@ -1,7 +1,7 @@
 //! A unit that this process has written.
 
-use crate::image::ImageId;
 use alloc::vec::Vec;
+use ppin_images::ImageId;
 use ppin_persist::paths::UnitName;
 use ppin_persist::start::{History, UnitPlan};
 use ppin_persist::{GROUP, Key};

@@ -10,7 +10,7 @@ use crate::words::name;
 use core::fmt::Arguments;
 use core::sync::atomic::{AtomicBool, Ordering};
 use ppin_abi::addr::AppPc;
-use ppin_codecache::image::ImageId;
+use ppin_images::ImageId;
 
 /// Bytes of collected lines from which on they are written.
 const PIECE: usize = 32 << 10;

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 use ppin_codecache::fresh::{FragmentId, Reached};
-use ppin_codecache::image::ImageId;
+use ppin_images::ImageId;
 use ppin_persist::paths::UnitName;
 use ppin_persist::start::History;
 use ppin_process::vm::Vm;

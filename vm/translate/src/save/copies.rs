@@ -8,8 +8,8 @@
 use super::freeze::savable;
 use alloc::vec::Vec;
 use ppin_codecache::fresh::FragmentId;
-use ppin_codecache::image::ImageId;
 use ppin_codecache::unit::Bound;
+use ppin_images::ImageId;
 use ppin_os::mem::{PAGE, page_down};
 use ppin_os::pagemap::Pagemap;
 use ppin_persist::paths::UnitName;

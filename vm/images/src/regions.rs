@@ -1,6 +1,6 @@
 //! Stretches of executable app memory.
 
-use super::image::ImageId;
+use crate::image::ImageId;
 use alloc::vec::Vec;
 
 /// Executable app memory with one protection.

@@ -20,7 +20,8 @@ pub enum Naming {
 
 /// What the databases have been asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Asked {
+pub enum Asked {
+    /// For nothing yet.
     Nothing,
     /// The units that the program's start plan names.
     Planned,
@@ -31,7 +32,7 @@ pub(crate) enum Asked {
 }
 
 /// Pseudo-path of addresses without memory.
-pub(crate) const NOWHERE: &str = "[nowhere]";
+pub const NOWHERE: &str = "[nowhere]";
 
 /// Number of an image, dense from 0, never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -47,25 +48,25 @@ pub struct Image {
     /// Address of image offset 0.
     pub base: ImageBase,
     /// Whether code may be kept under offsets from there.
-    pub(crate) naming: Naming,
+    pub naming: Naming,
     /// First and last address seen mapped.
     pub span: (u64, u64),
     /// Units that were found damaged: the next writer removes them.
-    pub(crate) damaged: Vec<ppin_persist::paths::UnitName>,
+    pub damaged: Vec<ppin_persist::paths::UnitName>,
     /// What the databases have been asked for.
-    pub(crate) asked: Asked,
+    pub asked: Asked,
     /// What its executed branches did not do has been looked at.
-    pub(crate) explored: bool,
+    pub explored: bool,
     /// See `ppin_persist::identity`; once known.
-    pub(crate) identity: Option<[u8; 32]>,
+    pub identity: Option<[u8; 32]>,
     /// Displacement from `gs` of this image's tool counters.
     pub counters: u64,
     /// App addresses whose persisted translation must not be used, start and end.
-    pub(crate) off_limits: Vec<(u64, u64)>,
+    pub off_limits: Vec<(u64, u64)>,
     /// No place for code was found near it.
-    pub(crate) crowded: bool,
+    pub crowded: bool,
     /// Unmapped again.
-    pub(crate) gone: bool,
+    pub gone: bool,
 }
 
 impl Image {
@@ -81,12 +82,12 @@ impl Image {
     }
 
     /// Whether its path has been asked for.
-    pub(crate) fn knows_path(&self) -> bool {
+    pub fn knows_path(&self) -> bool {
         self.path.get().is_some()
     }
 
     /// Whether it is the file at `path`, which is its path then.
-    pub(crate) fn lies_at(&self, path: &[u8]) -> bool {
+    pub fn lies_at(&self, path: &[u8]) -> bool {
         let Ok(path) = core::str::from_utf8(path) else {
             return false;
         };
@@ -95,13 +96,13 @@ impl Image {
     }
 
     /// Whether it is the kernel's own code for programs.
-    pub(crate) fn is_vdso(&self) -> bool {
+    pub fn is_vdso(&self) -> bool {
         self.file.is_none() && self.path() == "[vdso]"
     }
 
     /// Whether it is memory without a file and `entry` lies where code of it has been
     /// before: generators of code protect pieces of their memory again and again.
-    pub(crate) fn has_generated(&self, entry: &MapEntry) -> bool {
+    pub fn has_generated(&self, entry: &MapEntry) -> bool {
         let anonymous = maps::is_anonymous(self.path()) && maps::is_anonymous(&entry.path);
         let base = ImageBase(entry.start.wrapping_sub(entry.offset));
         let same = self.path() == entry.path && self.base == base;
@@ -124,21 +125,21 @@ impl Image {
 
     /// Whether it stands for addresses without memory.
     #[must_use]
-    pub(crate) fn is_nowhere(&self) -> bool {
+    pub fn is_nowhere(&self) -> bool {
         self.file.is_none() && self.path() == NOWHERE
     }
 
     /// Whether code can be placed near it: not so near addresses without memory, nor near
     /// those of the kernel, whose vsyscall page programs may call.
     #[must_use]
-    pub(crate) fn has_surroundings(&self) -> bool {
+    pub fn has_surroundings(&self) -> bool {
         const KERNEL: u64 = 1 << 47;
         !self.is_nowhere() && self.base.0 < KERNEL
     }
 
     /// Whether persisted code made from `start .. end` must not be used.
     #[must_use]
-    pub(crate) fn is_off_limits(&self, start: u64, end: u64) -> bool {
+    pub fn is_off_limits(&self, start: u64, end: u64) -> bool {
         self.off_limits.iter().any(|r| r.0 < end && start < r.1)
     }
 }

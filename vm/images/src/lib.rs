@@ -4,21 +4,29 @@
 //! is one load of one file with all its segments ([`naming`] tells loads apart).
 //! Regions are learned from the app's own `mmap` calls, and from the kernel's list
 //! when the app jumps to an address that we have not met.
+//!
+//! ```text
+//! naming    which load of which file an address belongs to; identity, what its contents are
+//! regions   stretches of memory; home, an image among the others
+//! unlisted  for the time when the kernel's list cannot be read
+//! cells     what images' code counts with
+//! ```
 
+#![no_std]
+#![forbid(unsafe_code)]
+extern crate alloc;
+
+mod cells;
 mod home;
-pub(crate) mod identity;
-#[expect(
-    clippy::module_inception,
-    reason = "the folder holds what belongs to images"
-)]
+pub mod identity;
 mod image;
 mod images;
-pub(crate) mod naming;
+pub mod naming;
 mod regions;
 mod unlisted;
 
-pub(crate) use home::Home;
-pub(crate) use image::Asked;
-pub use image::{Image, ImageId, Naming};
+pub use cells::Supply;
+pub use home::Home;
+pub use image::{Asked, Image, ImageId, NOWHERE, Naming};
 pub use images::{Images, Named};
 pub use regions::Region;

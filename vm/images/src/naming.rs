@@ -6,8 +6,8 @@
 //! reason to doubt: another mapping with another distance between address and file offset,
 //! code that was met without a call that mapped it, something about to be saved.
 
-use super::image::{Image, Naming, path_among};
-use super::images::{Images, Named};
+use crate::image::{Image, Naming, path_among};
+use crate::images::{Images, Named};
 use alloc::borrow::Cow;
 use alloc::vec;
 use ppin_abi::addr::{AppPc, ImageBase};
@@ -163,7 +163,7 @@ fn headers(path: &str, stat: &Stat) -> Result<Option<Segments>, Unreadable> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::image::ImageId;
+    use crate::ImageId;
 
     const LOAD: u64 = 0x7f00_0000_0000;
     const FILE: Stat = Stat {

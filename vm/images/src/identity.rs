@@ -1,6 +1,6 @@
 //! Which file an image is: see [`ppin_persist::identity`].
 
-use super::image::Image;
+use crate::image::Image;
 use alloc::vec;
 use ppin_os::peek;
 use ppin_persist::identity::{self, BuildId, START};

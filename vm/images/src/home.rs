@@ -1,12 +1,12 @@
 //! An image, and what may become of its code where it is mapped.
 
-use super::image::Image;
-use super::images::Images;
+use crate::image::Image;
+use crate::images::Images;
 use core::ops::Deref;
 
 /// See the module.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Home<'a> {
+pub struct Home<'a> {
     image: &'a Image,
     images: &'a Images,
 }
@@ -17,13 +17,13 @@ impl<'a> Home<'a> {
     }
 
     /// Takes `count` cells for bundled counts; where the first is, from `gs`.
-    pub(crate) fn take_cells(&self, count: u16) -> Option<u64> {
+    pub fn take_cells(&self, count: u16) -> Option<u64> {
         self.images.cells().take(count)
     }
 
     /// Whether persisted code made from `start .. end` must not run: it was put off limits, or
     /// its source may change unseen. (Guards are set when code is translated.)
-    pub(crate) fn forbids(&self, start: u64, end: u64) -> bool {
+    pub fn forbids(&self, start: u64, end: u64) -> bool {
         self.image.is_off_limits(start, end) || self.images.may_change(start, end)
     }
 }

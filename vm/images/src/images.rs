@@ -1,10 +1,10 @@
 //! All images, and the regions that they have.
 
-use super::home::Home;
-use super::image::{Asked, Image, ImageId, NOWHERE, Naming, path_among};
-use super::regions::{Region, cut, insert};
-use super::unlisted::SharedMemory;
-use crate::bundles::Supply;
+use crate::cells::Supply;
+use crate::home::Home;
+use crate::image::{Asked, Image, ImageId, NOWHERE, Naming, path_among};
+use crate::regions::{Region, cut, insert};
+use crate::unlisted::SharedMemory;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::OnceCell;
@@ -69,17 +69,17 @@ impl Images {
     }
 
     /// Cells for bundled counts.
-    pub(crate) fn cells(&self) -> &Supply {
+    pub fn cells(&self) -> &Supply {
         &self.cells
     }
 
     /// The same, to provide them.
-    pub(crate) fn cells_mut(&mut self) -> &mut Supply {
+    pub fn cells_mut(&mut self) -> &mut Supply {
         &mut self.cells
     }
 
     /// Image by number, with the regions of all.
-    pub(crate) fn home(&self, id: ImageId) -> Home<'_> {
+    pub fn home(&self, id: ImageId) -> Home<'_> {
         Home::new(self.get(id), self)
     }
 
@@ -87,7 +87,7 @@ impl Images {
     /// to it, or others through another mapping. What is in no region is not known: the app has changed its rights, and
     /// has not executed it since.
     #[must_use]
-    pub(crate) fn may_change(&self, start: u64, end: u64) -> bool {
+    pub fn may_change(&self, start: u64, end: u64) -> bool {
         let first = self.regions.partition_point(|r| r.end <= start);
         let here = self.regions[first..].iter().take_while(|r| r.start < end);
         let steady = here.filter(|r| !r.writable && !r.shared);
@@ -104,7 +104,7 @@ impl Images {
     }
 
     /// Image by number.
-    pub(crate) fn get_mut(&mut self, id: ImageId) -> &mut Image {
+    pub fn get_mut(&mut self, id: ImageId) -> &mut Image {
         &mut self.all[id.0 as usize]
     }
 
@@ -131,13 +131,13 @@ impl Images {
     }
 
     /// Numbers of those that are not gone.
-    pub(crate) fn present(&self) -> Vec<ImageId> {
+    pub fn present(&self) -> Vec<ImageId> {
         let present = self.iter().filter(|(_, image)| !image.gone);
         present.map(|(id, _)| id).collect()
     }
 
     /// All images, to work on.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (ImageId, &mut Image)> {
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (ImageId, &mut Image)> {
         (0u32..).map(ImageId).zip(&mut self.all)
     }
 
@@ -150,7 +150,7 @@ impl Images {
     }
 
     /// No image is to be explored by this process.
-    pub(crate) fn mark_explored(&mut self) {
+    pub fn mark_explored(&mut self) {
         self.explored = true;
     }
 
@@ -267,7 +267,7 @@ impl Images {
 
     /// The range is about to be protected anew: it cannot be executed until
     /// [`Images::unpark`].
-    pub(crate) fn park(&mut self, start: u64, end: u64) {
+    pub fn park(&mut self, start: u64, end: u64) {
         let lost = cut(&mut self.regions, start, end);
         self.parked.extend(lost);
     }
@@ -291,7 +291,7 @@ impl Images {
     }
 
     /// The image of a file whose data `start .. end` are likely to be: it follows its code.
-    pub(crate) fn of_data(&self, start: u64, end: u64) -> Option<ImageId> {
+    pub fn of_data(&self, start: u64, end: u64) -> Option<ImageId> {
         let after = self.regions.partition_point(|r| r.start <= start);
         let id = self.regions.get(after.checked_sub(1)?)?.image;
         let image = self.get(id);
@@ -301,7 +301,7 @@ impl Images {
 
     /// Whether anything is parked in the range.
     #[must_use]
-    pub(crate) fn is_parked(&self, start: u64, end: u64) -> bool {
+    pub fn is_parked(&self, start: u64, end: u64) -> bool {
         self.parked.iter().any(|r| r.start < end && start < r.end)
     }
 
@@ -315,7 +315,7 @@ impl Images {
     }
 
     /// Images of which no region is left, marked as gone by this call.
-    pub(crate) fn reap(&mut self) -> Vec<ImageId> {
+    pub fn reap(&mut self) -> Vec<ImageId> {
         let mut gone = Vec::new();
         for id in core::mem::take(&mut self.losing) {
             let image = &mut self.all[id.0 as usize];
