@@ -7,7 +7,7 @@
 use crate::group::CodeGroup;
 use crate::layout::SectionId;
 use crate::record::{FragmentRec, HeaderRec, Record, SourceRec};
-use crate::search::partition;
+use crate::search::{partition, read_at};
 use crate::spills::Window;
 use crate::tables::{FragmentInfo, Reached, Records, Source};
 use crate::{Geometry, Key, Reject, head, unit_flag};
@@ -150,7 +150,7 @@ impl<'a> VerifiedUnit<'a> {
         let Some(group) = self.hot_group_at(offset) else {
             return Ok(None);
         };
-        self.fragment_at(group.fragments, offset, |info| info.hot.clone())
+        self.fragment_at(group.fragments, offset, |it| it.hot, |it| it.hot.clone())
     }
 
     /// The fragment that has slot `number`, which is no exit's.
@@ -162,7 +162,8 @@ impl<'a> VerifiedUnit<'a> {
         let Some(group) = group.and_then(|group| self.hot_group(group)) else {
             return Ok(None);
         };
-        self.fragment_at(group.fragments, number, |info| info.slots.clone())
+        let first = |it: &FragmentRec| it.first_slot;
+        self.fragment_at(group.fragments, number, first, |it| it.slots.clone())
     }
 
     /// The fragment whose stub has exit slot `number`.
@@ -176,7 +177,8 @@ impl<'a> VerifiedUnit<'a> {
         let Some(group) = group.and_then(|group| self.hot_group(group)) else {
             return Ok(None);
         };
-        self.fragment_at(group.fragments, number, |info| info.stubs.clone())
+        let first = |it: &FragmentRec| it.first_stub;
+        self.fragment_at(group.fragments, number, first, |it| it.stubs.clone())
     }
 
     /// The fragment whose stubs cover byte `offset` of the cold section, if its hot group is `sound`: records
@@ -202,7 +204,7 @@ impl<'a> VerifiedUnit<'a> {
         let groups = groups.take_while(|group| group.fragments.start < end);
         for group in groups.filter(|group| sound(group.number)) {
             let span = group.fragments.start.max(start)..group.fragments.end.min(end);
-            let found = self.fragment_at(span, offset, |info| info.cold.clone())?;
+            let found = self.fragment_at(span, offset, |it| it.cold, |it| it.cold.clone())?;
             if found.is_some() {
                 return Ok(found);
             }
@@ -210,27 +212,28 @@ impl<'a> VerifiedUnit<'a> {
         Ok(None)
     }
 
+    /// The fragment of `span` whose `range`, which begins at `start`, holds `offset`.
     fn fragment_at(
         &self,
-        mut span: Range<u32>,
+        span: Range<u32>,
         offset: u32,
+        start: impl Fn(&FragmentRec) -> u32,
         range: impl Fn(&FragmentInfo) -> Range<u32>,
     ) -> Result<Option<FragmentInfo>, Reject> {
-        while span.start < span.end {
-            let middle = span.start + (span.end - span.start) / 2;
-            let info = self.info(middle)?;
-            let code = range(&info);
-            if code.contains(&offset) {
-                return Ok(Some(info));
-            }
-            // An empty range at `offset` belongs to a fragment before the one sought.
-            if code.start <= offset {
-                span.start = middle + 1;
-            } else {
-                span.end = middle;
-            }
+        let bytes = self.records(SectionId::Fragments, span.clone())?;
+        let begins = |number: u32| {
+            let record = read_at(bytes, number - span.start);
+            record.is_some_and(|record| start(&record) <= offset)
+        };
+        // (An empty range at `offset` belongs to a fragment before the one sought.)
+        let Some(last) = partition(span.clone(), begins).checked_sub(1) else {
+            return Ok(None);
+        };
+        if !span.contains(&last) {
+            return Ok(None);
         }
-        Ok(None)
+        let info = self.info(last)?;
+        Ok(range(&info).contains(&offset).then_some(info))
     }
 
     /// Source of fragment `number`.

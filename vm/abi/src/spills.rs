@@ -107,11 +107,14 @@ impl SpillSet {
     /// slots, or it is the stack pointer, which is always in place.
     #[must_use]
     pub fn from_bytes(bytes: [u8; SPILL_SLOTS]) -> Option<Self> {
-        const STACK_POINTER: u8 = 4;
-        let registers = || bytes.iter().filter_map(|byte| byte.checked_sub(1));
-        let twice = (0..16).any(|n| registers().filter(|number| *number == n).count() > 1);
-        let unknown = registers().any(|number| number > 15 || number == STACK_POINTER);
-        (!twice && !unknown).then_some(Self(bytes))
+        /// A bit for each register that may not come: the stack pointer.
+        const NEVER: u16 = 1 << 4;
+        let mut registers = bytes.iter().filter_map(|byte| byte.checked_sub(1));
+        registers.try_fold(NEVER, |seen, number| {
+            let bit = 1_u16.checked_shl(number.into())?;
+            (seen & bit == 0).then_some(seen | bit)
+        })?;
+        Some(Self(bytes))
     }
 
     /// Its bytes.

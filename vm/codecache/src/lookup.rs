@@ -102,8 +102,9 @@ impl CodeCache {
             let hot = fresh.space().hot;
             return begin_of_callee(entry, hot, fresh.context(), fresh.code().pc_map.iter());
         }
-        let maps = self.maps_at(entry.0)?;
-        begin_of_callee(entry, maps.hot, maps.context, maps.rows.iter().copied())
+        let (_, unit) = self.unit_at(entry.0)?;
+        let (hot, context, rows) = unit.rows_at(entry.0)?;
+        begin_of_callee(entry, hot, context, rows)
     }
 
     /// What app instruction `address` (hot code) belongs to.

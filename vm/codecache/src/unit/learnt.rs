@@ -69,10 +69,12 @@ impl CodeCache {
     pub(super) fn targets_of(&self, id: ImageId, unit: &Bound) -> Vec<Target> {
         let base = self.images.get(id).base;
         let target = |(tag, entry): (u64, u64)| {
+            // (First, since most lie in other units: a large program has a hundred.)
+            let hot = unit.hot_offset(entry)?;
             let near = self.ibl.is_near(tag, entry);
             let arrival = if near { unit.arrival(entry) } else { None };
             Some(Target {
-                hot: unit.hot_offset(entry)?,
+                hot,
                 head: AppPc(tag).offset_from(base)?.0,
                 near,
                 before: arrival.map_or(0, |at| (entry - at) as u8),

@@ -11,7 +11,7 @@ use ppin_abi::context::Context;
 use ppin_images::Image;
 use ppin_indirect::Site;
 use ppin_persist::FragmentInfo;
-use ppin_relocator::{ARRIVAL, CountRow, Exit};
+use ppin_relocator::{ARRIVAL, CountRow, Exit, PcRow};
 
 /// Reads count rows of fragments that have cells, in the order of [`Bound::cells`]. (Their tables
 /// were checked when their groups were admitted.)
@@ -49,14 +49,23 @@ struct ExitOf {
 }
 
 impl Bound {
+    /// The fragment whose hot code holds `addr`.
+    fn fragment_at(&self, addr: u64) -> Option<FragmentInfo> {
+        let offset = self.hot_offset(addr)?;
+        self.unit.fragment_at_hot(offset).ok()?
+    }
+
+    /// Of the fragment whose hot code holds `addr`: where that begins, what it may assume, and its rows.
+    pub(crate) fn rows_at(&self, addr: u64) -> Option<(u64, Context, impl Iterator<Item = PcRow>)> {
+        let info = self.fragment_at(addr)?;
+        let hot = self.hot() + u64::from(info.hot.start);
+        Some((hot, info.context, self.unit.pc_rows(info.number).ok()?))
+    }
+
     /// The maps of the fragment whose hot code holds `addr`.
     #[must_use]
     pub fn maps(&self, addr: u64, image: &Image) -> Option<Maps> {
-        let offset = addr.checked_sub(self.hot())?;
-        if offset >= self.geometry.hot.end - self.geometry.hot.start {
-            return None;
-        }
-        let info = self.unit.fragment_at_hot(offset as u32).ok()??;
+        let info = self.fragment_at(addr)?;
         Some(Maps {
             head: info.head.at(image.base),
             context: info.context,

@@ -307,12 +307,16 @@ fn extent(image: &Image) -> u64 {
 }
 
 /// Displacement of this unit's code below the image. Images and their units get different
-/// displacements, so that they seldom collide; each `attempt` is another one.
-fn displacement(image: &Image, key: &Key, seq: u32, attempt: u64) -> i64 {
+/// displacements, so that they seldom collide, those that several processes write at a time included;
+/// each `attempt` is another one.
+fn displacement(image: &Image, key: &Key, name: UnitName, attempt: u64) -> i64 {
     let low = image.base.0 < place::LOW;
     let (near, far) = place::distances(if low { 0 } else { extent(image) });
     let seed = u64::from_le_bytes([0, 1, 2, 3, 4, 5, 6, 7].map(|n| key.image[n]));
-    let step = u64::from(seq).wrapping_add(attempt << 32);
+    let step = name
+        .tag
+        .wrapping_add(u64::from(name.seq))
+        .wrapping_add(attempt << 32);
     let spread = seed.wrapping_add(step.wrapping_mul(0x9e37_79b9_7f4a_7c15)) % (far - near);
     let distance = mem::page_down(near + spread);
     if low {
@@ -459,7 +463,7 @@ fn encode(
     };
     let mut bytes = Vec::new();
     for attempt in 0..TRIES {
-        spec.displacement = displacement(image, &draft.key, draft.name.seq, attempt);
+        spec.displacement = displacement(image, &draft.key, draft.name, attempt);
         bytes = freeze_bytes(&spec).map_err(|e| e.to_string())?;
         if places.take(vm.code(), &bytes, image.base) {
             break;
