@@ -80,9 +80,7 @@ impl Bound {
 
     /// Cache address of byte `hot` of the hot section, if its group runs.
     pub(super) fn running(&self, hot: u32) -> Option<u64> {
-        let group = self.unit.hot_group_at(hot)?;
-        self.is_open(group.number)
-            .then(|| self.hot() + u64::from(hot))
+        Running::of(self).at(hot)
     }
 
     /// Whether group `number` runs.

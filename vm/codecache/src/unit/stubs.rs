@@ -15,7 +15,7 @@ impl Bound {
     }
 
     /// The stubs that are let run with `fragments`: theirs, but with the first ones of the unit all that there
-    /// are, so that they are one mapping, and no call is needed for others later. None if all run already.
+    /// are, so that they are one mapping, and no call is needed for others later.
     pub(super) fn stubs_with(
         &mut self,
         fragments: &Range<u32>,
@@ -25,11 +25,7 @@ impl Bound {
         if is_first && !self.is_moved(image.base) && self.are_all_stubs_sound() {
             return Ok(self.all_stubs().collect());
         }
-        let all_run = self.cold_gates.iter().all(|gate| *gate == ColdGate::Open);
-        if all_run {
-            return Ok(Vec::new());
-        }
-        self.cold_groups_of(fragments)
+        self.unready_stubs(fragments, image)
     }
 
     /// Whether all stubs are what was written; it is looked at if no plan says so.
@@ -69,8 +65,8 @@ impl Bound {
             .collect())
     }
 
-    /// Those of the stubs of `fragments` that may have to be verified or fixed before they run. (To find
-    /// stubs, records are read that nothing else has touched.)
+    /// Those of the stubs of `fragments` that may have to be verified or fixed before they run: none where all run
+    /// with the first code of the unit. (To find stubs, records are read that nothing else has touched.)
     pub(super) fn unready_stubs(
         &self,
         fragments: &Range<u32>,
